@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import statistics
 import subprocess
 import sys
@@ -167,6 +168,28 @@ def copying(size):
     return 1000 * (time.process_time() - began) / count
 
 
+def echoing(size):
+    """The CPU of a server that reads so many bytes from a socket and sends them back,
+    in ms: what any server pays for a call."""
+    server = subprocess.Popen([*FIRST, WORK / "echo", str(size)], stdout=subprocess.PIPE)
+    port = int(server.stdout.readline())
+    sent, back = os.urandom(size), bytearray(size)
+    count = 0
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        before, ends = processor(server.pid), time.monotonic() + max(SECONDS, 1)
+        while time.monotonic() < ends:
+            client.sendall(sent)
+            got = 0
+            while got < size:
+                got += client.recv_into(memoryview(back)[got:])
+            count += 1
+        spent = processor(server.pid) - before
+    server.kill()
+    server.wait()
+    assert back == sent
+    return 1000 * spent / count
+
+
 OURS = ["farcalld", "in a thread"]
 INFER = "/v2/models/simple/infer"
 ASKED = {"metadata GET": lambda: ("/v2/models/simple",),
@@ -200,6 +223,8 @@ def measure(servers):
                     (million(servers[name], raw),))
         for size in (MB, 16 * MB):
             found.setdefault(("copy", size), []).append((copying(size),))
+        for size in (MB, 4 * MB, 16 * MB):
+            found.setdefault(("echo", size), []).append((echoing(size),))
     return {key: middle(rows) for key, rows in found.items()}
 
 
@@ -226,6 +251,9 @@ def report(servers, found):
                   f"{row[3]:8.3f}")
     for name, server in servers.items():
         print(f"memory afterwards, {name}: {memory(server.process.pid):.0f} MB")
+    for size in (MB, 4 * MB, 16 * MB):
+        print(f"echo of {size // MB} MB: {found['echo', size][0]:.3f} ms CPU, no server "
+              "pays less")
     for name in OURS:
         judge(found, name)
 
@@ -242,6 +270,8 @@ def judge(found, name):
         if size:
             goal(f"{case}: CPU, times copying twice",
                  found[case, name][3] / (2 * found["copy", size][0]), 1.3, False)
+            print(f"{f'{case}: CPU, times an echo':54} "
+                  f"{found[case, name][3] / found['echo', size][0]:8.2f}")
     goal("1M f32, binary: CPU ms", found["million", True, name][0], 1.5, False)
     goal("1M f32, JSON: CPU ms", found["million", False, name][0], 28, False)
 

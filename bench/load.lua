@@ -16,9 +16,12 @@ local function matrix(m, n)
   end)
 end
 
+-- With CLOSE=yes each request has a connection of its own.
+local headers = {["Content-Type"] = "application/json",
+  ["Connection"] = os.getenv("CLOSE") and "close"}
+
 local function post(path, body)
-  return wrk.format("POST", "/api/v1/functions/" .. path,
-    {["Content-Type"] = "application/json"}, body)
+  return wrk.format("POST", "/api/v1/functions/" .. path, headers, body)
 end
 
 local scenarios = {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall call: one function of a server. The document is the one `run` takes.
+// farcall call, and farcall profile with --server: one function of a server. The
+// document is the one `run` takes.
 #include <stdio.h>
 
 #include "file.h"
+#include "flame.h"
 #include "input.h"
 #include "remote.h"
 
@@ -17,38 +19,87 @@ static void print_word(const char *text) {
   putchar('\'');
 }
 
-static int print_curl(const fc_args_t *args, const fc_server_t *server,
+static void print_file(const char *option, const char *name) {
+  if (!name) return;
+  printf("%s ", option);
+  print_word(name);
+  putchar(' ');
+}
+
+// Everybody on the machine can read the arguments of a program, but not those of a
+// command that is part of the shell: curl reads the token from printf.
+static void print_token(const fc_args_t *args) {
+  const char *option = fc_args_get(args, FC_OPTION_TOKEN, "");
+  fputs("printf 'Authorization: Bearer %s\\n' \"$", stdout);
+  if (*option) fputs("(head -n 1 ", stdout);
+  if (*option) print_word(option + 1);
+  fputs(*option ? ")\" | " : "FARCALL_TOKEN\" | ", stdout);
+}
+
+static int print_curl(const fc_args_t *args, const fc_remote_t *server,
                       const char *target, fc_str_t document) {
-  const char *url = fc_print(args->arena, "http://%s%s%s", server->authority,
-                             server->prefix, target);
+  const char *url =
+      fc_print(args->arena, "%s://%s%s%s", server->is_https ? "https" : "http",
+               server->authority, server->prefix, target);
   if (!url) return fc_complain(FC_EXIT_FAILED, "out of memory");
   const char *json = fc_args_get(args, FC_OPTION_JSON, "");
-  fputs("curl -sS -H 'Content-Type: application/json' ", stdout);
-  if (server->socket) {
-    fputs("--unix-socket ", stdout);
-    print_word(server->socket);
-    putchar(' ');
-  }
+  if (server->authorization) print_token(args);
+  fputs(server->authorization ? "curl -sS -H @- " : "curl -sS ", stdout);
+  fputs("-H 'Content-Type: application/json' ", stdout);
+  print_file("--unix-socket", server->socket);
+  print_file("--cacert", server->rules.ca);
+  print_file("--cert", server->rules.certificate);
+  print_file("--key", server->rules.key);
   print_word(url);
   fputs(" --data-binary ", stdout);
   // A text that begins with '@' names a file, for curl as for farcall. No
-  // document begins so.
-  print_word(json[0] == '@' ? json : document.data);
+  // document begins so. Standard input has the token, if there is one.
+  const bool is_file = json[0] == '@' && (!server->authorization ||
+                                          strcmp(json, "@/dev/stdin") != 0);
+  print_word(is_file ? json : document.data);
   putchar('\n');
   return FC_EXIT_OK;
 }
 
+static bool is_profiled(const fc_args_t *args) {
+  return args->verb == FC_VERB_PROFILE || fc_args_has(args, FC_OPTION_PROFILE);
+}
+
+static const char *target_of(const fc_args_t *args) {
+  const char *target = fc_remote_target(args, args->words[0]);
+  if (!target || !is_profiled(args)) return target;
+  target = fc_print(args->arena, "%s?profile=1", target);
+  if (!target) fc_complain(0, "out of memory");
+  return target;
+}
+
+// The verb profile shows the profile alone; call prints the results too.
+static int print_profiled(const fc_args_t *args, fc_str_t answer) {
+  fc_str_t profile;
+  if (!fc_output_take_profile(args->arena, &answer, &profile)) {
+    return fc_complain(FC_EXIT_UNAVAILABLE, "the answer has no profile");
+  }
+  if (args->verb == FC_VERB_PROFILE) {
+    return fc_flame_report(args, profile, stdout);
+  }
+  const int exit_code = fc_output_print(args, answer);
+  return exit_code ? exit_code : fc_flame_report(args, profile, stderr);
+}
+
 int fc_verb_call(const fc_args_t *args) {
   if (args->word_count != 1) {
-    return fc_complain(FC_EXIT_USAGE,
-                       "call takes one MODULE/FUNCTION, got %zu%s",
-                       args->word_count, fc_input_words_hint(args));
+    return fc_complain(FC_EXIT_USAGE, "%s takes one MODULE/FUNCTION, got %zu%s",
+                       fc_verb_name(args->verb), args->word_count,
+                       fc_input_words_hint(args));
   }
-  const char *target = fc_remote_target(args, args->words[0]);
+  if (fc_args_has(args, FC_OPTION_HTML) && !is_profiled(args)) {
+    return fc_complain(FC_EXIT_USAGE, "--html is the page of --profile");
+  }
+  const char *target = target_of(args);
   if (!target) return FC_EXIT_USAGE;
   fc_error_t err;
-  fc_server_t server;
-  fc_answer_t answer;
+  fc_remote_t server;
+  fc_reply_t answer;
   fc_str_t document;
   fc_error_reset(&err);
   if (fc_remote_server(args, &server, &err)) return fc_remote_complain(&err);
@@ -64,5 +115,6 @@ int fc_verb_call(const fc_args_t *args) {
   if (!answer.is_json || !fc_output_is_answer(answer.body)) {
     return fc_remote_strange(&answer);
   }
-  return fc_output_print(args, answer.body);
+  return is_profiled(args) ? print_profiled(args, answer.body)
+                           : fc_output_print(args, answer.body);
 }

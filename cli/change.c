@@ -44,7 +44,7 @@ static void print_decision(yyjson_val *root) {
 
 // Prints the answer, which is one of three: what was decided (promote, rollback), a
 // module's document (load, unload, reload of one), or counts (reload of all).
-static int print(const fc_answer_t *answer) {
+static int print(const fc_reply_t *answer) {
   yyjson_doc *doc = answer->is_json
                         ? yyjson_read(answer->body.data, answer->body.size, 0)
                         : NULL;
@@ -70,8 +70,8 @@ static int print(const fc_answer_t *answer) {
 
 static int change(const fc_args_t *args, const char *target, fc_str_t body) {
   fc_error_t err;
-  fc_server_t server;
-  fc_answer_t answer;
+  fc_remote_t server;
+  fc_reply_t answer;
   fc_error_reset(&err);
   if (!target) return fc_complain(FC_EXIT_FAILED, "out of memory");
   if (fc_remote_server(args, &server, &err) ||

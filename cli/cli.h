@@ -46,12 +46,12 @@ typedef enum fc_verb_t {
   FC_VERB_COUNT
 } fc_verb_t;
 
-typedef enum fc_option_t {
+typedef enum fc_cli_option_t {
 #define FC_OPTION(id, verbs, letter, name, value, help) FC_OPTION_##id,
 #include "options.def"
 #undef FC_OPTION
   FC_OPTION_COUNT
-} fc_option_t;
+} fc_cli_option_t;
 
 typedef struct fc_verb_info_t {
   const char *name;
@@ -70,10 +70,10 @@ typedef struct fc_option_info_t {
 // The rows of options.def.
 extern const fc_verb_info_t fc_verbs[FC_VERB_COUNT];
 extern const fc_option_info_t fc_options[FC_OPTION_COUNT];
-bool fc_option_belongs(fc_option_t option, fc_verb_t verb);
+bool fc_option_belongs(fc_cli_option_t option, fc_verb_t verb);
 
 typedef struct fc_flag_t {
-  fc_option_t option;
+  fc_cli_option_t option;
   const char *value;  // NULL when the option takes none
 } fc_flag_t;
 
@@ -91,9 +91,9 @@ typedef struct fc_args_t {
 // exit code is FC_EXIT_USAGE.
 bool fc_args_parse(fc_arena_t *arena, fc_verb_t verb, int argc, char **argv,
                    fc_args_t *out_args);
-bool fc_args_has(const fc_args_t *args, fc_option_t option);
+bool fc_args_has(const fc_args_t *args, fc_cli_option_t option);
 // The last value given, else `otherwise`.
-const char *fc_args_get(const fc_args_t *args, fc_option_t option,
+const char *fc_args_get(const fc_args_t *args, fc_cli_option_t option,
                         const char *otherwise);
 // The verb of that name. When there is none, complains with a hint and returns
 // FC_VERB_COUNT.

@@ -28,7 +28,8 @@
   ((size_t)257 << 20)  // farcalld's results have 256 MiB at most
 #define OTHER_LIMIT ((size_t)1 << 20)  // its other texts are signatures
 #define HEAD_LIMIT ((size_t)64 << 10)
-#define PORT_DEFAULT "80"
+#define HTTP "http://"
+#define HTTPS "https://"
 #define UNIX_SCHEME "unix:"
 
 // ---------------------------------------------------------------------------
@@ -46,13 +47,13 @@ static bool is_digits(fc_str_t text) {
   return text.size > 0 && text.size <= 5;
 }
 
-static fc_status_t parse_unix(const char *url, fc_server_t *out_server,
+static fc_status_t parse_unix(const char *url, fc_remote_t *out_server,
                               fc_error_t *err) {
   const size_t size = strlen(url + strlen(UNIX_SCHEME));
   if (!size || size >= sizeof((struct sockaddr_un *)0)->sun_path) {
     return refuse_url(err, url, "the path of a socket has 1 to 107 bytes");
   }
-  *out_server = (fc_server_t){.url = url,
+  *out_server = (fc_remote_t){.url = url,
                               .socket = url + strlen(UNIX_SCHEME),
                               .host = "",
                               .port = "",
@@ -62,18 +63,20 @@ static fc_status_t parse_unix(const char *url, fc_server_t *out_server,
 }
 
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
-                            fc_server_t *out_server, fc_error_t *err) {
+                            fc_remote_t *out_server, fc_error_t *err) {
   if (!strncmp(url, UNIX_SCHEME, strlen(UNIX_SCHEME))) {
     return parse_unix(url, out_server, err);
   }
   const char *scheme_end = strstr(url, "://");
   const char *at = scheme_end ? scheme_end + 3 : url;
-  if (scheme_end && strncmp(url, "http://", 7) != 0) {
-    return refuse_url(err, url, "only http:// and unix: are spoken here");
+  const bool is_https = !strncmp(url, HTTPS, strlen(HTTPS));
+  if (scheme_end && !is_https && strncmp(url, HTTP, strlen(HTTP)) != 0) {
+    return refuse_url(err, url,
+                      "only http://, https:// and unix: are spoken here");
   }
   size_t size = strcspn(at, "/?#");
   fc_str_t authority = {at, size}, host = authority;
-  fc_str_t port = FC_STR(PORT_DEFAULT);
+  fc_str_t port = is_https ? FC_STR("443") : FC_STR("80");
   if (memchr(at, '@', size)) {
     return refuse_url(err, url, "a user name has no meaning here");
   }
@@ -93,13 +96,11 @@ fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
   while (prefix.size && prefix.data[prefix.size - 1] == '/') prefix.size--;
   if (!host.size) return refuse_url(err, url, "it names no host");
   if (!is_digits(port)) return refuse_url(err, url, "its port is no number");
-  out_server->url = url;
-  out_server->socket = NULL;
-  out_server->host = fc_arena_copy(arena, host).data;
+  *out_server = (fc_remote_t){.url = url, .is_https = is_https};
+  out_server->rules.host = out_server->host = fc_arena_copy(arena, host).data;
   out_server->port = fc_arena_copy(arena, port).data;
   out_server->authority = fc_arena_copy(arena, authority).data;
   out_server->prefix = fc_arena_copy(arena, prefix).data;
-  out_server->timeout_ms = 0;
   if (!out_server->host || !out_server->port || !out_server->authority ||
       !out_server->prefix) {
     return fc_fail_memory(err);
@@ -133,7 +134,7 @@ char *fc_url_segment(fc_arena_t *arena, fc_str_t text) {
 
 typedef struct fc_client_exchange_t {
   llhttp_t parser;  // first: llhttp hands back a pointer to it
-  const fc_server_t *server;
+  const fc_remote_t *server;
   fc_text_t body;
   uint64_t deadline_ns;  // 0: none
   uint64_t received;     // bytes
@@ -168,6 +169,11 @@ static fc_status_t lost_begin(const fc_client_exchange_t *exchange,
 static fc_status_t lost_errno(const fc_client_exchange_t *exchange,
                               int reason) {
   char late[48];
+  if (reason == ECONNREFUSED) {
+    return lost_begin(exchange,
+                      "Connection refused: is farcalld running there? --server "
+                      "or FARCALL_SERVER names another");
+  }
   if (reason != ETIMEDOUT || !exchange->deadline_ns) {
     return lost_begin(exchange, strerror(reason));
   }
@@ -246,9 +252,9 @@ static int open_unix(const fc_client_exchange_t *exchange) {
   return open_one(exchange, &address);
 }
 
-static fc_status_t open_server(const fc_client_exchange_t *exchange,
+static fc_status_t open_socket(const fc_client_exchange_t *exchange,
                                int *out_file) {
-  const fc_server_t *server = exchange->server;
+  const fc_remote_t *server = exchange->server;
   if (server->socket) {
     *out_file = open_unix(exchange);
     return *out_file < 0 ? lost_errno(exchange, errno) : FC_OK;
@@ -267,28 +273,54 @@ static fc_status_t open_server(const fc_client_exchange_t *exchange,
   return FC_OK;
 }
 
+static fc_status_t shake(const fc_client_exchange_t *exchange,
+                         fc_wire_t *wire) {
+  const char *why;
+  short events;
+  int wanted;
+  while ((wanted = fc_wire_shake(wire, &why)) > 0) {
+    if (!wait_for(exchange, wire->file, (short)wanted, &events)) {
+      return lost_errno(exchange, errno);
+    }
+  }
+  return wanted < 0 ? lost(exchange, why, (fc_str_t){0}) : FC_OK;
+}
+
+static fc_status_t open_server(const fc_client_exchange_t *exchange,
+                               fc_wire_t *out_wire) {
+  const fc_remote_t *server = exchange->server;
+  *out_wire = FC_WIRE_CLOSED;
+  FC_TRY(open_socket(exchange, &out_wire->file));
+  if (!server->is_https) return FC_OK;
+  fc_status_t status = fc_wire_secure(out_wire, &server->rules, exchange->err);
+  if (status == FC_OK) status = shake(exchange, out_wire);
+  if (status != FC_OK) fc_wire_close(out_wire);
+  return status;
+}
+
 static void start_clock(fc_client_exchange_t *exchange) {
   const uint64_t timeout_ms = exchange->server->timeout_ms;
   if (timeout_ms) exchange->deadline_ns = fc_clock_ns() + timeout_ms * 1000000;
 }
 
-fc_status_t fc_server_connect(const fc_server_t *server, int *out_file,
+fc_status_t fc_server_connect(const fc_remote_t *server, fc_wire_t *out_wire,
                               fc_error_t *err) {
   fc_client_exchange_t exchange = {.server = server, .err = err};
   start_clock(&exchange);
-  return open_server(&exchange, out_file);
+  return open_server(&exchange, out_wire);
 }
 
 // Sends `data`. False when not all was sent: the server has closed, took nothing until
 // the deadline, or answered before it read the whole body (413). The caller goes on to
 // read the answer, which says what is wrong.
-static bool send_all(const fc_client_exchange_t *exchange, int file,
+static bool send_all(const fc_client_exchange_t *exchange, fc_wire_t *wire,
                      fc_str_t data) {
   short events;
   while (data.size) {
-    if (!wait_for(exchange, file, POLLIN | POLLOUT, &events)) return false;
-    if (events & POLLIN) return false;
-    ssize_t sent = send(file, data.data, data.size, MSG_NOSIGNAL);
+    if (!wait_for(exchange, wire->file, POLLIN | POLLOUT, &events))
+      return false;
+    if (events & POLLIN && fc_wire_is_answered(wire)) return false;
+    ssize_t sent = fc_wire_send(wire, data.data, data.size);
     if (sent < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (sent < 0) return false;
     data.data += sent;
@@ -411,15 +443,17 @@ static fc_status_t receive_block(fc_client_exchange_t *exchange,
   return FC_OK;
 }
 
-static fc_status_t receive(fc_client_exchange_t *exchange, int file) {
+static fc_status_t receive(fc_client_exchange_t *exchange, fc_wire_t *wire) {
   char block[16384];
   short events;
   while (!exchange->done) {
-    if (!wait_for(exchange, file, POLLIN, &events)) {
+    if (!fc_wire_has(wire) &&
+        !wait_for(exchange, wire->file, POLLIN, &events)) {
       return lost_errno(exchange, errno);
     }
-    ssize_t got = recv(file, block, sizeof block, 0);
+    ssize_t got = fc_wire_recv(wire, block, sizeof block);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0 && errno == EPROTO) return lost_begin(exchange, fc_wire_why());
     if (got < 0) return lost_errno(exchange, errno);
     FC_TRY(receive_block(exchange, block, (size_t)got));
   }
@@ -428,15 +462,15 @@ static fc_status_t receive(fc_client_exchange_t *exchange, int file) {
 
 static fc_status_t ask(fc_client_exchange_t *exchange, fc_str_t head,
                        fc_str_t body) {
-  int file = -1;
-  FC_TRY(open_server(exchange, &file));
-  if (send_all(exchange, file, head)) (void)send_all(exchange, file, body);
-  fc_status_t status = receive(exchange, file);
-  close(file);
+  fc_wire_t wire;
+  FC_TRY(open_server(exchange, &wire));
+  if (send_all(exchange, &wire, head)) (void)send_all(exchange, &wire, body);
+  fc_status_t status = receive(exchange, &wire);
+  fc_wire_close(&wire);
   return status;
 }
 
-static fc_status_t make_head(fc_arena_t *arena, const fc_server_t *server,
+static fc_status_t make_head(fc_arena_t *arena, const fc_remote_t *server,
                              const char *target, fc_str_t body,
                              fc_str_t *out_head, fc_error_t *err) {
   char length[96] = "";
@@ -445,20 +479,20 @@ static fc_status_t make_head(fc_arena_t *arena, const fc_server_t *server,
              "Content-Type: application/json\r\nContent-Length: %zu\r\n",
              body.size);
   }
-  const char *head =
-      fc_print(arena,
-               "%s %s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: farcall/%s\r\n"
-               "Accept: application/json\r\nConnection: close\r\n%s\r\n",
-               body.data ? "POST" : "GET", server->prefix, target,
-               server->authority, fc_version(), length);
+  const char *head = fc_print(
+      arena,
+      "%s %s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: farcall/%s\r\n"
+      "Accept: application/json\r\nConnection: close\r\n%s%s\r\n",
+      body.data ? "POST" : "GET", server->prefix, target, server->authority,
+      fc_version(), server->authorization ? server->authorization : "", length);
   if (!head) return fc_fail_memory(err);
   *out_head = fc_str(head);
   return FC_OK;
 }
 
-fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
+fc_status_t fc_server_ask(fc_arena_t *arena, const fc_remote_t *server,
                           const char *target, fc_str_t body,
-                          fc_answer_t *out_answer, fc_error_t *err) {
+                          fc_reply_t *out_answer, fc_error_t *err) {
   static const llhttp_settings_t kSettings = {
       .on_message_begin = on_begin,
       .on_header_field = on_name,

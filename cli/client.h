@@ -1,50 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One HTTP request to a farcalld and its answer, within one deadline. No TLS,
-// no redirects, no connection reuse (cli/bench/load.c has that). The system's
+// One HTTP request to a farcalld and its answer, within one deadline. No redirects, no connection reuse (cli/bench/load.c has that). The system's
 // resolver looks up the host name: the time of the look-up counts, but only the
 // resolver's own time-out ends it, not the deadline.
 #ifndef FARCALL_CLI_CLIENT_H_
 #define FARCALL_CLI_CLIENT_H_
 
 #include "farcall/base.h"
+#include "wire.h"
 
 #define FC_SERVER_DEFAULT "http://127.0.0.1:8000"
 
-typedef struct fc_server_t {
+typedef struct fc_remote_t {
   const char *url;     // as given, for messages
   const char *socket;  // the path of a Unix socket, NULL: none
   const char *host;    // without brackets
   const char *port;
-  const char *authority;  // for the Host field
-  const char *prefix;     // put before each target; no slash at its end
-  uint64_t timeout_ms;    // of an exchange as a whole; 0: none
-} fc_server_t;
+  const char *authority;      // for the Host field
+  const char *prefix;         // put before each target; no slash at its end
+  const char *authorization;  // the field's line, NULL: none
+  uint64_t timeout_ms;        // of an exchange as a whole; 0: none
+  bool is_https;
+  fc_wire_rules_t rules;  // of https
+} fc_remote_t;
 
-typedef struct fc_answer_t {
+typedef struct fc_reply_t {
   const char *url;  // of the server
   int status;
   bool is_json;   // its Content-Type is JSON, or that of farcalld's errors
   bool is_plain;  // another text that farcalld writes: a form of a signature
   bool cut;  // there was more body: at most 1 MiB is read unless it is JSON
   fc_str_t body;  // in the arena
-} fc_answer_t;
+} fc_reply_t;
 
-// Reads "unix:PATH", or "http://host:port/prefix", of which only the host is needed.
-// FC_INVALID_ARGUMENT when `url` is neither. `url` is borrowed; timeout_ms becomes 0.
+// Reads "unix:PATH", or "http://host:port/prefix", of which only the host is needed, or
+// the same with https. FC_INVALID_ARGUMENT when `url` is none of these. `url` is
+// borrowed; timeout_ms becomes 0.
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
-                            fc_server_t *out_server, fc_error_t *err);
+                            fc_remote_t *out_server, fc_error_t *err);
 
 // `target` is an absolute path. `body` with data NULL: a GET, else a POST of
 // JSON. FC_UNAVAILABLE when no whole answer came in time, or when the size of the
 // answer shows that no farcalld sent it; the message has the beginning of what came.
-fc_status_t fc_server_ask(fc_arena_t *arena, const fc_server_t *server,
+fc_status_t fc_server_ask(fc_arena_t *arena, const fc_remote_t *server,
                           const char *target, fc_str_t body,
-                          fc_answer_t *out_answer, fc_error_t *err);
+                          fc_reply_t *out_answer, fc_error_t *err);
 
 // Opens a connection, which does not block, for a caller that speaks HTTP over it.
 // FC_UNAVAILABLE when there is none within the time-out of the server.
-fc_status_t fc_server_connect(const fc_server_t *server, int *out_file,
+fc_status_t fc_server_connect(const fc_remote_t *server, fc_wire_t *out_wire,
                               fc_error_t *err);
 
 // `text` as one path segment, percent-encoded; NULL when out of memory.

@@ -152,8 +152,9 @@ static int compare_call(diff_t *diff, const fc_function_t *functions[2],
   for (int i = 0; i < 2; i++) {
     fc_text_reset(&diff->answers[i]);
     fc_crash_watch(i ? "the new file" : "the old file");
-    runs[i].status = fc_local_answer(functions[i], body, &diff->answers[i],
-                                     &runs[i].ns, &runs[i].error);
+    runs[i].status =
+        fc_local_answer(functions[i], body, NULL, &diff->answers[i],
+                        &runs[i].ns, &runs[i].error);
   }
   return compare_runs(diff, functions[0], line, tolerance, runs);
 }

@@ -3,9 +3,9 @@
 // Whole files and the work directory.
 #include "file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -163,13 +163,13 @@ fc_status_t fc_workdir_create(fc_arena_t *arena, const char **out_path,
   return FC_OK;
 }
 
+static int remove_entry(const char *path, const struct stat *info, int kind,
+                        struct FTW *place) {
+  (void)info, (void)kind, (void)place;
+  remove(path);
+  return 0;  // what cannot be removed stays, the rest goes
+}
+
 void fc_workdir_remove(const char *path) {
-  DIR *directory = path ? opendir(path) : NULL;
-  if (!directory) return;
-  for (struct dirent *entry; (entry = readdir(directory));) {
-    if (entry->d_name[0] == '.') continue;
-    unlinkat(dirfd(directory), entry->d_name, 0);
-  }
-  closedir(directory);
-  rmdir(path);
+  if (path) nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }

@@ -20,9 +20,9 @@ char *fc_print(fc_arena_t *arena, const char *format, ...) FC_PRINTF(2, 3);
 size_t fc_hex_escape(char out[3], char mark, unsigned char byte);
 
 // Reads the whole file into the arena, with a NUL behind it that does not
-// count. A pipe is read to its end, a terminal until the user ends it. Other devices,
-// larger files and named pipes that nothing comes out of are refused:
-// FC_CODE_MODULE_PATH names the file and why.
+// count. A pipe is read to its end, a terminal until the user ends it. Refused are other
+// devices, files above FC_FILE_MAX, pipes above FC_STREAM_MAX, and named pipes that
+// nothing comes out of: FC_CODE_MODULE_PATH names the file and why.
 fc_status_t fc_file_read(fc_arena_t *arena, const char *path,
                          fc_str_t *out_data, fc_error_t *err);
 // Replaces `path` in one step: readers see the old file or the new one, and a
@@ -37,8 +37,8 @@ const char *fc_file_base(const char *path);
 // under /tmp. Its path is absolute.
 fc_status_t fc_workdir_create(fc_arena_t *arena, const char **out_path,
                               fc_error_t *err);
-// Removes the directory with the files in it; it has no folders, and no files whose
-// names begin with a dot. NULL is allowed.
+// Removes the directory with all that is in it; links in it are not followed. NULL is
+// allowed.
 void fc_workdir_remove(const char *path);
 
 #endif  // FARCALL_CLI_FILE_H_

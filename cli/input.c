@@ -73,23 +73,23 @@ static fc_str_t value_json(fc_str_t text) {
 // ---------------------------------------------------------------------------
 // Typed values
 
-typedef struct fc_typed_t {
+typedef struct typed_t {
   fc_dtype_t dtype;
   fc_str_t type;  // all of it, as written
   fc_str_t dtype_text;
   int32_t rank;
   int64_t shape[FC_RANK_MAX];
   fc_str_t values;
-} fc_typed_t;
+} typed_t;
 
 // Parses "2x3xf32=…". False when the text in front of '=' has no such form.
 // When it has, but names no element type, dtype is FC_DTYPE_NONE.
-static bool parse_typed(fc_str_t text, fc_typed_t *out_typed) {
+static bool parse_typed(fc_str_t text, typed_t *out_typed) {
   const char *equals = text.size ? memchr(text.data, '=', text.size) : NULL;
   if (!equals) return false;
   fc_str_t type = {text.data, (size_t)(equals - text.data)};
-  fc_typed_t typed = {.type = type,
-                      .values = {equals + 1, text.size - type.size - 1}};
+  typed_t typed = {.type = type,
+                   .values = {equals + 1, text.size - type.size - 1}};
   for (;;) {
     size_t digits = count_digits(type, 0);
     if (!digits) break;
@@ -152,7 +152,7 @@ static fc_status_t print_head(fc_str_t dtype, int32_t rank,
   return put(sink, "],", err);
 }
 
-static fc_status_t print_scalar(const fc_typed_t *typed, fc_sink_t *sink,
+static fc_status_t print_scalar(const typed_t *typed, fc_sink_t *sink,
                                 fc_error_t *err) {
   fc_str_t rest = typed->values, value;
   if (!next_value(&rest, &value) || !value_json(value).data) {
@@ -162,13 +162,13 @@ static fc_status_t print_scalar(const fc_typed_t *typed, fc_sink_t *sink,
   return next_value(&rest, &value) ? refuse_value(typed->values, err) : FC_OK;
 }
 
-static fc_status_t wrong_count(const fc_typed_t *typed, size_t wanted,
-                               size_t got, fc_error_t *err) {
+static fc_status_t wrong_count(const typed_t *typed, size_t wanted, size_t got,
+                               fc_error_t *err) {
   return fc_fail(err, FC_CODE_DATA_LENGTH, "%.*s wants %zu values, got %zu",
                  FC_STR_ARG(typed->type), wanted, got);
 }
 
-static fc_status_t print_tensor(const fc_typed_t *typed, fc_sink_t *sink,
+static fc_status_t print_tensor(const typed_t *typed, fc_sink_t *sink,
                                 fc_error_t *err) {
   size_t wanted = 1, got = 0;
   if (typed->dtype == FC_DTYPE_NONE)
@@ -261,7 +261,7 @@ static fc_status_t print_json(fc_str_t text, fc_sink_t *sink, fc_error_t *err) {
 
 fc_status_t fc_input_print(fc_arena_t *arena, const char *input,
                            fc_sink_t *sink, fc_error_t *err) {
-  fc_typed_t typed;
+  typed_t typed;
   fc_status_t status;
   if (input[0] == '@') {
     status = print_npy(arena, input + 1, sink, err);
@@ -297,7 +297,7 @@ const char *fc_input_hint(const fc_args_t *args, const char *code,
   size_t digits = *pointer == '/' ? count_digits(fc_str(pointer + 1), 0) : 0;
   if (!digits || digits > 4 || pointer[1 + digits]) return "";
   const char *input = find_input(args, strtoul(pointer + 1, NULL, 10));
-  fc_typed_t typed;
+  typed_t typed;
   if (!input || !parse_typed(fc_str(input), &typed) || !typed.rank) return "";
   const char *hint =
       fc_print(args->arena, ": --input=%.40s is a tensor, %.*s=%.40s a scalar",

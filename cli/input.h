@@ -36,6 +36,10 @@ int fc_input_document(const fc_args_t *args, fc_str_t *out_document);
 const char *fc_output_form(const fc_args_t *args);
 // True if `answer` is one JSON object that begins with the list "results".
 bool fc_output_is_answer(fc_str_t answer);
+// Takes the member "profile" that ends `answer` out of it. False if there is none, or
+// no memory.
+bool fc_output_take_profile(fc_arena_t *arena, fc_str_t *answer,
+                            fc_str_t *out_profile);
 // Prints an answer {"results":[…]} to stdout, or does with each result what the
 // --output in its place says. Complains and returns an exit code.
 int fc_output_print(const fc_args_t *args, fc_str_t answer);

@@ -55,8 +55,7 @@ int main(int argc, char **argv) {
   fc_arena_init(&arena, fc_allocator_system(), ARENA_BLOCK, ARENA_LIMIT);
   int exit_code = start(&arena, argc, argv);
   fc_arena_deinit(&arena);
-  if (fflush(stdout) && exit_code == FC_EXIT_OK) {
-    exit_code = fc_complain(FC_EXIT_FAILED, "cannot write to standard output");
-  }
-  return exit_code;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return exit_code;
+  (void)fc_complain(FC_EXIT_FAILED, "cannot write to standard output");
+  return exit_code == FC_EXIT_OK ? FC_EXIT_FAILED : exit_code;
 }

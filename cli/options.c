@@ -128,7 +128,7 @@ fc_verb_t fc_verb_find(const char *name) {
 
 const char *fc_verb_name(fc_verb_t verb) { return fc_verbs[verb].name; }
 
-bool fc_option_belongs(fc_option_t option, fc_verb_t verb) {
+bool fc_option_belongs(fc_cli_option_t option, fc_verb_t verb) {
   return fc_options[option].verbs & 1u << verb;
 }
 
@@ -207,7 +207,7 @@ static bool take_option(fc_arena_t *arena, fc_verb_t verb, int argc,
     value = argv[++*at];
   }
   ++*at;
-  *out_flag = (fc_flag_t){(fc_option_t)option, value};
+  *out_flag = (fc_flag_t){(fc_cli_option_t)option, value};
   return true;
 }
 
@@ -240,14 +240,14 @@ bool fc_args_parse(fc_arena_t *arena, fc_verb_t verb, int argc, char **argv,
   return true;
 }
 
-bool fc_args_has(const fc_args_t *args, fc_option_t option) {
+bool fc_args_has(const fc_args_t *args, fc_cli_option_t option) {
   for (size_t i = 0; i < args->flag_count; i++) {
     if (args->flags[i].option == option) return true;
   }
   return false;
 }
 
-const char *fc_args_get(const fc_args_t *args, fc_option_t option,
+const char *fc_args_get(const fc_args_t *args, fc_cli_option_t option,
                         const char *otherwise) {
   for (size_t i = args->flag_count; i-- > 0;) {
     if (args->flags[i].option == option) return args->flags[i].value;

@@ -190,6 +190,33 @@ bool fc_output_is_answer(fc_str_t answer) {
   return true;
 }
 
+bool fc_output_take_profile(fc_arena_t *arena, fc_str_t *answer,
+                            fc_str_t *out_profile) {
+  fc_error_t err;
+  fc_json_reader_t reader;
+  fc_json_token_t token;
+  fc_error_reset(&err);
+  if (open_answer(&reader, *answer, &err) ||
+      fc_json_skip(&reader, FC_JSON_ARRAY_BEGIN, &err)) {
+    return false;
+  }
+  const size_t kept = (size_t)(reader.cursor - answer->data);
+  if (fc_json_next(&reader, &token, &err) || token != FC_JSON_KEY ||
+      !fc_json_text_is(&reader, FC_STR("profile")) ||
+      fc_json_next(&reader, &token, &err) || token != FC_JSON_OBJECT_BEGIN) {
+    return false;
+  }
+  const char *begin = reader.begin + reader.token_offset;
+  if (fc_json_skip(&reader, token, &err)) return false;
+  *out_profile = fc_str_make(begin, (size_t)(reader.cursor - begin));
+  char *text = fc_arena_alloc(arena, kept + 1, 1);
+  if (!text) return false;
+  memcpy(text, answer->data, kept);
+  text[kept] = '}';
+  *answer = fc_str_make(text, kept + 1);
+  return true;
+}
+
 static fc_status_t serve_all(const fc_args_t *args, fc_str_t answer,
                              fc_error_t *err) {
   fc_json_reader_t reader;

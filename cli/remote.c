@@ -4,6 +4,7 @@
 // health.
 #include "remote.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,10 @@
 #include "input.h"
 
 #define TIMEOUT_DEFAULT "300"
+#define TOKEN_MAX 256
 
 static const char kVariable[] = "FARCALL_SERVER";
+static const char kToken[] = "FARCALL_TOKEN";
 
 static bool read_seconds(const char *text, uint64_t *out_ms) {
   uint64_t seconds = 0;
@@ -45,13 +48,68 @@ static void note_misspelt(void) {
   }
 }
 
-fc_status_t fc_remote_server(const fc_args_t *args, fc_server_t *out_server,
+// Makes the Authorization field. The token is in the file that --token names, or in the
+// variable FARCALL_TOKEN. No error shows the token.
+static fc_status_t read_token(const fc_args_t *args, const char **out_line,
+                              fc_error_t *err) {
+  const char *option = fc_args_get(args, FC_OPTION_TOKEN, NULL);
+  const char *variable = getenv(kToken);
+  fc_str_t token = fc_str(variable ? variable : "");
+  if (option && option[0] != '@') {
+    return fc_fail(err, FC_CODE_JSON_SCHEMA,
+                   "--token takes @FILE: others see what is in a command line");
+  }
+  if (option) FC_TRY(fc_file_read(args->arena, option + 1, &token, err));
+  if (option) token = fc_str_take(&token, '\n');
+  if (token.size && token.data[token.size - 1] == '\r') token.size--;
+  if (!token.size && !option) return FC_OK;
+  bool good = token.size && token.size <= TOKEN_MAX;
+  for (size_t i = 0; i < token.size && good; i++) {
+    good = token.data[i] > ' ' && token.data[i] < 0x7F;
+  }
+  if (!good) {
+    return fc_fail(err, FC_CODE_JSON_SCHEMA,
+                   "%s has no token: one word of at most 256 characters",
+                   option ? option + 1 : kToken);
+  }
+  *out_line = fc_print(args->arena, "Authorization: Bearer %.*s\r\n",
+                       FC_STR_ARG(token));
+  return *out_line ? FC_OK : fc_fail_memory(err);
+}
+
+static bool is_this_machine(const char *host) {
+  struct in_addr address;
+  if (inet_pton(AF_INET, host, &address) == 1) {
+    return ntohl(address.s_addr) >> 24 == 127;
+  }
+  return strcmp(host, "localhost") == 0 || strcmp(host, "::1") == 0;
+}
+
+// Without TLS everybody between here and the server sees what is sent.
+static void note_plain(const fc_remote_t *server) {
+  if (!server->authorization || server->is_https || server->socket) return;
+  if (is_this_machine(server->host)) return;
+  fc_complain(0, "note: %s is not https: others on the way can read the token",
+              server->url);
+}
+
+fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
                              fc_error_t *err) {
   const char *url = getenv(kVariable);
   if (!url && !fc_args_has(args, FC_OPTION_SERVER)) note_misspelt();
   if (!url || !*url) url = FC_SERVER_DEFAULT;
   url = fc_args_get(args, FC_OPTION_SERVER, url);
   FC_TRY(fc_server_parse(args->arena, url, out_server, err));
+  FC_TRY(read_token(args, &out_server->authorization, err));
+  note_plain(out_server);
+  fc_wire_rules_t *rules = &out_server->rules;
+  rules->ca = fc_args_get(args, FC_OPTION_CA, NULL);
+  rules->certificate = fc_args_get(args, FC_OPTION_CERT, NULL);
+  rules->key = fc_args_get(args, FC_OPTION_KEY, NULL);
+  if (rules->key && !rules->certificate) {
+    return fc_fail(err, FC_CODE_JSON_SCHEMA, "--key=%s: --cert is missing",
+                   rules->key);
+  }
   const char *timeout = fc_args_get(args, FC_OPTION_TIMEOUT, TIMEOUT_DEFAULT);
   if (!read_seconds(timeout, &out_server->timeout_ms)) {
     return fc_fail(err, FC_CODE_JSON_SCHEMA,
@@ -88,7 +146,7 @@ int fc_remote_complain(const fc_error_t *err) {
                      err->message);
 }
 
-int fc_remote_strange(const fc_answer_t *answer) {
+int fc_remote_strange(const fc_reply_t *answer) {
   char text[256] = "";
   fc_escape(text, sizeof text, 64, answer->body);
   return fc_complain(FC_EXIT_UNAVAILABLE,
@@ -97,7 +155,7 @@ int fc_remote_strange(const fc_answer_t *answer) {
                      *text ? "'" : "");
 }
 
-int fc_remote_refused(const fc_args_t *args, const fc_answer_t *answer) {
+int fc_remote_refused(const fc_args_t *args, const fc_reply_t *answer) {
   yyjson_doc *doc = answer->is_json
                         ? yyjson_read(answer->body.data, answer->body.size,
                                       YYJSON_READ_NOFLAG)
@@ -119,9 +177,9 @@ int fc_remote_refused(const fc_args_t *args, const fc_answer_t *answer) {
 }
 
 int fc_remote_get(const fc_args_t *args, const char *target,
-                  fc_answer_t *out_answer) {
+                  fc_reply_t *out_answer) {
   fc_error_t err;
-  fc_server_t server;
+  fc_remote_t server;
   fc_str_t none = {0};
   fc_error_reset(&err);
   if (fc_remote_server(args, &server, &err) ||
@@ -135,7 +193,7 @@ int fc_remote_get(const fc_args_t *args, const char *target,
 int fc_remote_get_json(const fc_args_t *args, const char *target,
                        const char *key, fc_str_t *out_text,
                        yyjson_doc **out_doc) {
-  fc_answer_t answer;
+  fc_reply_t answer;
   int exit_code = fc_remote_get(args, target, &answer);
   if (exit_code) return exit_code;
   yyjson_doc *doc = answer.is_json

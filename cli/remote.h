@@ -10,8 +10,9 @@
 #include "cli.h"
 #include "client.h"
 
-// The server of --server, FARCALL_SERVER or the default, with --timeout.
-fc_status_t fc_remote_server(const fc_args_t *args, fc_server_t *out_server,
+// The server of --server, FARCALL_SERVER or the default, with --timeout, and with the
+// token of --token or FARCALL_TOKEN.
+fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
                              fc_error_t *err);
 
 // "MODULE/FUNCTION" -> "/api/v1/functions/MODULE/FUNCTION", each percent-encoded. NULL
@@ -26,16 +27,16 @@ int fc_remote_complain(const fc_error_t *err);
 // Complains about an answer that is an error: its code, detail and pointer.
 // Returns FC_EXIT_FAILED, or FC_EXIT_UNAVAILABLE when the error is not in farcalld's
 // form.
-int fc_remote_refused(const fc_args_t *args, const fc_answer_t *answer);
+int fc_remote_refused(const fc_args_t *args, const fc_reply_t *answer);
 // Complains about an answer that no farcalld gives, with its beginning. Returns
 // FC_EXIT_UNAVAILABLE.
-int fc_remote_strange(const fc_answer_t *answer);
+int fc_remote_strange(const fc_reply_t *answer);
 
 #define FC_REMOTE_MODULES "/api/v1/modules"
 
 // Asks for a document. Returns an exit code, and has complained if it isn't 0.
 int fc_remote_get(const fc_args_t *args, const char *target,
-                  fc_answer_t *out_answer);
+                  fc_reply_t *out_answer);
 // The same for a JSON document that must have the member `key`. The caller
 // frees *out_doc.
 int fc_remote_get_json(const fc_args_t *args, const char *target,

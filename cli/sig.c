@@ -56,6 +56,13 @@ static int print_full(fc_str_t json, yyjson_val *root) {
   if (print_trees(json, &err)) {
     return fc_complain(FC_EXIT_FAILED, "that is no signature: %s", err.message);
   }
+  yyjson_val *attrs = yyjson_obj_get(yyjson_obj_get(root, "raw"), "attrs");
+  const char *doc = text_of(attrs, "doc");
+  if (*doc) {
+    fputs("  doc: ", stdout);
+    fc_show_text(doc);
+    putchar('\n');
+  }
   fputs("  source: ", stdout);
   fc_show_text(text_of(root, "source"));
   putchar('\n');
@@ -185,7 +192,7 @@ static int print_format(const fc_args_t *args, const char *target) {
   target =
       format ? fc_print(args->arena, "%s?format=%s", target, format) : NULL;
   if (!target) return fc_complain(FC_EXIT_FAILED, "out of memory");
-  fc_answer_t answer;
+  fc_reply_t answer;
   int exit_code = fc_remote_get(args, target, &answer);
   if (exit_code) return exit_code;
   bool known = answer.is_json || answer.is_plain;

@@ -2,7 +2,7 @@
 //
 // farcall test: makes the calls of a file with the answers that are expected, or,
 // without one, calls every function of a .vmfb that takes and returns nothing, as
-// IREE's own tests do, which check themselves.
+// IREE's own tests do, which check themselves. With --reference: reference.c.
 #include <stdio.h>
 
 #include "cli.h"
@@ -11,6 +11,7 @@
 #include "local.h"
 #include "module/expect.h"
 #include "module/vm/backend.h"
+#include "reference.h"
 #include "style.h"
 
 #define ANSWER_LIMIT ((size_t)1 << 30)
@@ -41,7 +42,7 @@ static fc_status_t check_call(const fc_expected_call_t *call,
     return fc_expected_fail(call, &failed, err);
   }
   const fc_status_t status =
-      fc_local_answer(function, call->body, answer, &took_ns, &failed);
+      fc_local_answer(function, call->body, NULL, answer, &took_ns, &failed);
   return fc_expected_check(call, function->signature, fc_text_str(answer),
                            status == FC_OK ? NULL : &failed,
                            fc_allocator_system(), err);
@@ -82,6 +83,7 @@ static int test_calls(const fc_args_t *args) {
 }
 
 int fc_verb_test(const fc_args_t *args) {
+  if (fc_args_has(args, FC_OPTION_REFERENCE)) return fc_test_reference(args);
   if (args->word_count == 2) return test_calls(args);
   if (args->word_count != 1) {
     return fc_complain(FC_EXIT_USAGE,

@@ -86,11 +86,13 @@ void fc_tool_show_progress(void) {
   setitimer(ITIMER_REAL, &second, NULL);
 }
 
-static const int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+static const int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
+// The tool leads a process group, so what it started ends with it: iree-compile, for one,
+// is a script that starts the compiler.
 static void on_signal(int number) {
   interrupted = number;
-  if (running > 0) kill(running, SIGKILL);
+  if (running > 0) kill(-running, SIGKILL);
 }
 
 void fc_tool_catch_signals(void) {
@@ -113,6 +115,38 @@ static sigset_t hold_signals(void) {
   return before;
 }
 
+// Our variables that tools do not get: the token, which is for servers, and TMPDIR, in
+// whose place the work directory stands, so that what a tool leaves there is removed.
+#define NO_TOKEN "FARCALL_TOKEN="
+#define TEMPORARY "TMPDIR="
+
+// The variables for a tool that works in `directory`, in one allocation that the caller
+// frees. NULL when out of memory.
+static char **make_environment(const char *directory) {
+  static const char *const given[] = {"PYTHONDONTWRITEBYTECODE=1"};
+  size_t count = 0;
+  const size_t size = sizeof TEMPORARY + strlen(directory);
+  while (environ[count]) count++;
+  const size_t pointers = (count + FC_ARRAY_COUNT(given) + 2) * sizeof(char *);
+  char **made = fc_alloc(fc_allocator_system(), pointers + size);
+  if (!made) return NULL;
+  char *temporary = (char *)made + pointers;
+  snprintf(temporary, size, TEMPORARY "%s", directory);
+  size_t used = 0;
+  for (size_t i = 0; i < count; i++) {
+    const fc_str_t variable = fc_str(environ[i]);
+    if (fc_str_starts(variable, FC_STR(NO_TOKEN))) continue;
+    if (fc_str_starts(variable, FC_STR(TEMPORARY))) continue;
+    made[used++] = environ[i];
+  }
+  for (size_t i = 0; i < FC_ARRAY_COUNT(given); i++) {
+    made[used++] = (char *)(uintptr_t)given[i];
+  }
+  made[used++] = temporary;
+  made[used] = NULL;
+  return made;
+}
+
 static int open_files(posix_spawn_file_actions_t *actions,
                       const char *directory, const char *log) {
   int failed = posix_spawn_file_actions_addchdir_np(actions, directory);
@@ -131,21 +165,27 @@ static int start(const char *const *argv, const char *directory,
                  const char *log, const sigset_t *mask, pid_t *out_child) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
-  if (posix_spawn_file_actions_init(&actions)) return ENOMEM;
-  int failed = posix_spawnattr_init(&attributes);
+  char **variables = make_environment(directory);
+  if (!variables) return ENOMEM;
+  int failed = posix_spawn_file_actions_init(&actions);
   if (!failed) {
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    posix_spawnattr_setsigmask(&attributes, mask);
-    failed = open_files(&actions, directory, log);
-    // posix_spawn takes char *const[] but, like exec, does not write to it.
-    char *const *spelled = (char *const *)(uintptr_t)argv;
+    failed = posix_spawnattr_init(&attributes);
     if (!failed) {
-      failed = posix_spawn(out_child, argv[0], &actions, &attributes, spelled,
-                           environ);
+      posix_spawnattr_setflags(&attributes,
+                               POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+      posix_spawnattr_setsigmask(&attributes, mask);
+      failed = open_files(&actions, directory, log);
+      // posix_spawn takes char *const[] but, like exec, does not write to it.
+      char *const *spelled = (char *const *)(uintptr_t)argv;
+      if (!failed) {
+        failed = posix_spawn(out_child, argv[0], &actions, &attributes, spelled,
+                             variables);
+      }
+      posix_spawnattr_destroy(&attributes);
     }
-    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
   }
-  posix_spawn_file_actions_destroy(&actions);
+  fc_free(fc_allocator_system(), variables);
   return failed;
 }
 

@@ -12,9 +12,9 @@
 const char *fc_tool_find(fc_arena_t *arena, const char *name,
                          const char *directory);
 
-// From now on SIGINT, SIGTERM and SIGHUP end the running tool and make
-// fc_tool_run fail, so that the caller can clean up. fc_tool_interrupted tells
-// which signal came, 0 if none.
+// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the running tool, with what it
+// started, and make fc_tool_run fail, so that the caller can clean up.
+// fc_tool_interrupted tells which signal came, 0 if none.
 void fc_tool_catch_signals(void);
 int fc_tool_interrupted(void);
 
@@ -22,9 +22,10 @@ int fc_tool_interrupted(void);
 // since when, once a second.
 void fc_tool_show_progress(void);
 
-// Runs argv[0] in `directory` with no input; what it prints goes to the file
-// `log` there. *out_wait is as waitpid gives it, also of a tool that failed. Fails when
-// it cannot be started or waited for, or when a signal asked us to stop.
+// Runs argv[0] in `directory` with no input; what it prints goes to the file `log` there.
+// It gets our variables without FARCALL_TOKEN, and `directory` as TMPDIR. *out_wait is as
+// waitpid gives it, also of a tool that failed. Fails when the tool cannot be started or
+// waited for, or when a signal asked us to stop.
 fc_status_t fc_tool_run(const char *const *argv, const char *directory,
                         const char *log, int *out_wait, fc_error_t *err);
 

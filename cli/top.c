@@ -193,7 +193,7 @@ static void read_metric(fc_str_t line, fc_top_view_t *view) {
 }
 
 static int read_metrics(const fc_args_t *args, fc_top_view_t *view) {
-  fc_answer_t answer;
+  fc_reply_t answer;
   const int exit_code = fc_remote_get(args, "/metrics", &answer);
   if (exit_code) return exit_code;
   fc_str_t rest = answer.body;

@@ -23,6 +23,13 @@ if(FARCALL_WERROR)
   target_compile_options(farcall_flags INTERFACE -Werror)
 endif()
 
+# What is shipped does not depend on where it was built.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(farcall_flags INTERFACE
+    -ffile-prefix-map=${PROJECT_BINARY_DIR}=build
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+endif()
+
 if(FARCALL_HARDEN)
   target_compile_options(farcall_flags INTERFACE
     -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3

@@ -66,11 +66,13 @@ iree_programs() {  # [FOLDER]; sets $iree, the folder of iree-compile and others
   [ -x "$iree/iree-compile" ] || { echo "no iree-compile in $iree" >&2; exit 69; }
 }
 
-# The release programs.
-build_programs() {
-  step "building farcalld and farcall (build/release/bin)"
-  quietly cmake --preset release
-  cmake --build --preset release -j "$jobs" --target farcalld farcall-cli
+# The programs, as they are shipped or in the preset that is named.
+build_programs() {  # [PRESET]; sets $programs, the folder they are in
+  local preset=${1:-release}
+  programs=build/$preset/bin
+  step "building farcalld and farcall ($programs)"
+  quietly cmake --preset "$preset"
+  cmake --build --preset "$preset" -j "$jobs" --target farcalld farcall-cli
 }
 
 # Programs and libraries of bench/, in preset FARCALL_PRESET (release).
@@ -83,15 +85,16 @@ build_benches() {  # target ...; sets $benches, the folder they are in
   benches=build/$preset/bench
 }
 
-# Compiles examples/*.mlir into build/examples; those that are up to date stay.
+# Compiles examples/*.mlir into build/examples by $programs; those that are up to date
+# stay.
 compile_examples() {
   local source module
   mkdir -p build/examples
   for source in examples/*.mlir; do
     module=build/examples/$(basename "$source" .mlir).so
-    [ "$module" -nt "$source" ] && [ "$module" -nt build/release/bin/farcall ] &&
+    [ "$module" -nt "$source" ] && [ "$module" -nt "$programs/farcall" ] &&
       continue
     step "compiling $source"
-    build/release/bin/farcall compile "$source" -o "$module"
+    "$programs/farcall" compile "$source" -o "$module"
   done
 }

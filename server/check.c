@@ -66,7 +66,23 @@ static fc_status_t check_modules(const fc_server_options_t *options,
   return status;
 }
 
-// Which value is wrong is in *out_key.
+// What the files have is looked at when they are read.
+static fc_status_t check_tls(const fc_listener_policy_t *listener,
+                             unsigned *out_key, fc_error_t *err) {
+  *out_key = FC_LISTENER_KEY_tls_cert;
+  if (*listener->tls_cert && !*listener->tls_key) {
+    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                   "--tls-cert=%s: --tls-key is missing", listener->tls_cert);
+  }
+  if (*listener->tls_cert) return FC_OK;
+  *out_key =
+      *listener->tls_key ? FC_LISTENER_KEY_tls_key : FC_LISTENER_KEY_client_ca;
+  if (!*listener->tls_key && !*listener->client_ca) return FC_OK;
+  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE, "--%s: --tls-cert is missing",
+                 fc_listener_keys[*out_key].flag);
+}
+
+// Checks what a listener is told. *out_key: the key whose value is wrong.
 static fc_status_t check_listener(const fc_listener_policy_t *listener,
                                   unsigned *out_key, fc_error_t *err) {
   const fc_str_t none = FC_STR("");
@@ -76,21 +92,49 @@ static fc_status_t check_listener(const fc_listener_policy_t *listener,
   FC_TRY(fc_policy_init(&policy, fc_str(listener->allow_host), none, err));
   *out_key = FC_LISTENER_KEY_trusted_proxy;
   FC_TRY(fc_policy_init(&policy, none, fc_str(listener->trusted_proxy), err));
+  *out_key = FC_LISTENER_KEY_allow_origin;
+  FC_TRY(fc_policy_set_origins(&policy, fc_str(listener->allow_origin), err));
+  *out_key = FC_LISTENER_KEY_priority;
+  FC_TRY(fc_listener_priorities(listener, &policy.priorities, err));
+  *out_key = FC_LISTENER_KEY_socket_users;
+  FC_TRY(fc_users_parse(fc_str(listener->socket_users), &policy.users, err));
+  FC_TRY(check_tls(listener, out_key, err));
   *out_key = FC_LISTENER_KEY_socket_mode;
   FC_TRY(fc_socket_file_parse(fc_str(listener->socket_mode), none, &file, err));
   *out_key = FC_LISTENER_KEY_socket_owner;
   return fc_socket_file_parse(none, fc_str(listener->socket_owner), &file, err);
 }
 
-// A socket of TCP has no file, and that of a service manager is there already.
-static fc_status_t check_has_file(const fc_listener_policy_t *said,
-                                  unsigned *out_key, fc_error_t *err) {
-  if (!*said->socket_mode && !*said->socket_owner) return FC_OK;
-  *out_key = *said->socket_mode ? FC_LISTENER_KEY_socket_mode
-                                : FC_LISTENER_KEY_socket_owner;
+// A socket of TCP has no file, and that of a service manager is there already. A Unix
+// socket has no TLS: its file says who may connect.
+static fc_status_t check_keys(const fc_listener_policy_t *said, bool local,
+                              unsigned *out_key, fc_error_t *err) {
+  for (unsigned key = 0; key < FC_LISTENER_KEYS; key++) {
+    const bool wrong = local ? fc_listener_key_is_of_tls(key)
+                             : fc_listener_key_is_of_file(key);
+    const char *value;
+    if (!wrong) continue;
+    memcpy(&value, (const char *)said + fc_listener_keys[key].offset,
+           sizeof value);
+    if (!*value) continue;
+    *out_key = key;
+    return fc_fail(
+        err, FC_CODE_NOT_ACCEPTABLE, "\"%s\" of listener '%s': %s",
+        fc_listener_keys[key].flag, said->address,
+        local ? "unix:PATH has no TLS" : "only unix:PATH has a file");
+  }
+  return FC_OK;
+}
+
+static fc_status_t check_scheme(fc_str_t item,
+                                const fc_listener_policy_t *listener,
+                                fc_error_t *err) {
+  if (*listener->tls_cert || !fc_str_starts(item, FC_STR("https://"))) {
+    return FC_OK;
+  }
   return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                 "\"%s\" of listener '%s': only unix:PATH has a file",
-                 fc_listener_keys[*out_key].flag, said->address);
+                 "'%.*s': TLS needs --tls-cert and --tls-key",
+                 FC_STR_ARG(item));
 }
 
 static fc_status_t check_address(const fc_server_options_t *options,
@@ -103,11 +147,21 @@ static fc_status_t check_address(const fc_server_options_t *options,
   *out_key = FC_LISTENER_KEY_address;
   if (!of_file || !fc_listener_is_passed(item, &name)) {
     FC_TRY(fc_address_parse(item, &address, err));
-    FC_TRY(fc_policy_check_bind(listener->allow_insecure_bind, &address, item,
-                                err));
+    FC_TRY(check_scheme(item, listener, err));
+    FC_TRY(fc_policy_check_bind(fc_listener_is_guarded(item, listener),
+                                &address, item, err));
   }
-  if (!of_file || fc_address_is_unix(&address)) return FC_OK;
-  return check_has_file(&options->file.listeners[index], out_key, err);
+  if (!of_file) return FC_OK;
+  *out_key = FC_LISTENER_KEY_socket_users;
+  if (address.any.sa_family != AF_UNSPEC && !fc_address_is_unix(&address) &&
+      *options->file.listeners[index].socket_users) {
+    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                   "\"socket-users\" of listener '%.*s': only a Unix socket "
+                   "knows its users",
+                   FC_STR_ARG(item));
+  }
+  return check_keys(&options->file.listeners[index],
+                    fc_address_is_unix(&address), out_key, err);
 }
 
 static fc_status_t check_listeners(const fc_server_options_t *options,

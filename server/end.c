@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Running -> leaving (/readyz is 503, the listener open) -> draining (no listener)
+// Running -> leaving (/readyz is 503, the listeners open) -> draining (no listener)
 // -> finish, when the last connection is gone or --drain is over.
 #include "end.h"
 
 #include "listen.h"
 #include "modules/act.h"
+#include "modules/distrust.h"
 #include "reread.h"
 
 #include <signal.h>
@@ -21,7 +22,8 @@ void fc_loop_close_handles(fc_loop_t *loop) {
   uv_walk(&loop->uv, close_handle, NULL);
 }
 
-// Ends uv_run. Connections that are still open are closed by force.
+// Ends uv_run. Clients that still wait are answered 503, and all connections are
+// closed.
 static void finish(fc_loop_t *loop) {
   fc_http1_abandon(&loop->http1);
   fc_loop_close_handles(loop);
@@ -56,7 +58,8 @@ void fc_loop_drain(fc_loop_t *loop) {
 
 static void on_pre_drained(uv_timer_t *timer) { fc_loop_drain(timer->data); }
 
-// /readyz is 503 from here on; a load balancer has --pre-drain to see that.
+// /readyz is 503 from here on. A load balancer has the time of --pre-drain to notice;
+// then the server drains.
 static void leave(fc_loop_t *loop) {
   const uint64_t wait_ms = loop->options->pre_drain;
   if (loop->server.leaving) return;
@@ -88,10 +91,27 @@ static void on_signal(uv_signal_t *handle, int number) {
   else drain_at_once(loop);
 }
 
+// If the file is wrong, which is logged, the sums that were read before hold on.
+static void reread_trust(fc_loop_t *loop) {
+  fc_error_t error;
+  if (!loop->trust.file) return;
+  if (fc_trust_read(&loop->trust, &error) != FC_OK) {
+    fc_log(&loop->log, FC_LOG_ERROR, "%s: the sums of --trust are kept",
+           error.message);
+    return;
+  }
+  fc_log(&loop->log, FC_LOG_INFO, "%s has %u sums of files that may be loaded",
+         loop->trust.file, fc_trust_count(&loop->trust));
+  fc_modules_distrust(&loop->modules);
+}
+
 static void on_hangup(uv_signal_t *handle, int number) {
   fc_loop_t *loop = handle->data;
   (void)number;
   if (loop->server.leaving) return;
+  fc_loop_reload_tokens(loop);
+  fc_loop_reload_keys(loop);
+  reread_trust(loop);
   if (!fc_loop_reread(loop)) return;
   fc_notify_reloading(&loop->notify);
   fc_modules_reload(&loop->modules, "SIGHUP");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a loop ends: signals, the time in which /readyz says 503 and calls are
-// answered, draining. For server.c; loop thread.
+// How a loop ends: signals, the time in which /readyz says 503 and connections are
+// still accepted, draining. Also SIGHUP. For server.c; loop thread.
 #ifndef FARCALL_SERVER_END_H_
 #define FARCALL_SERVER_END_H_
 
@@ -15,8 +15,10 @@ fc_status_t fc_loop_watch_signals(fc_loop_t *loop, fc_error_t *err);
 // Listens no more, and ends the loop when the requests that have begun are
 // answered, or --drain is over.
 void fc_loop_drain(fc_loop_t *loop);
-// Ends a loop that drains if no connection is left. Once a turn.
+// Ends a loop that drains if no connection is left, and no spans that are waited for
+// (fc_otlp_is_busy). Called once a turn.
 void fc_loop_check_drained(fc_loop_t *loop);
+// Closes every handle of the loop, so that uv_run returns.
 void fc_loop_close_handles(fc_loop_t *loop);
 
 #endif  // FARCALL_SERVER_END_H_

@@ -9,7 +9,7 @@
 #include "config/limits.h"
 #include "config/listener.h"
 
-#define TELL_MS 1000u  // least time between two such lines of the log
+#define TELL_MS 1000u  // least time between two log lines about a shortage
 
 // ---------------------------------------------------------------------------
 // Clients that connect
@@ -22,25 +22,65 @@ static void tell_shortage(fc_loop_t *loop, const char *what) {
          loop->server.connections);
 }
 
-// Answers and closes the socket; needs no memory.
-static void refuse(fc_loop_t *loop, int socket, const fc_error_t *error) {
+// Answers and closes the socket; needs no memory. A client that speaks TLS would not
+// understand the answer.
+static void refuse(const fc_endpoint_t *endpoint, int socket,
+                   const fc_error_t *error) {
   char text[FC_HTTP1_REFUSAL_MAX];
-  fc_socket_tell(socket, fc_http1_refusal(&loop->http1, error, text));
+  const fc_str_t answer = fc_http1_refusal(&endpoint->loop->http1, error, text);
+  fc_socket_tell(socket, endpoint->tls_keys ? FC_STR("") : answer);
+}
+
+static void on_tls_failed(void *context, const fc_peer_t *address,
+                          fc_tls_failure_t why, const char *text) {
+  static const char *const kNames[] = {
+#define FC_TLS_FAILURE(id, name) name,
+#include "obs/tls.def"
+#undef FC_TLS_FAILURE
+  };
+  fc_loop_t *loop = context;
+  const uint64_t now = uv_now(&loop->uv);
+  char peer[FC_PEER_TEXT_SIZE];
+  if (now < loop->tls_told_ms + TELL_MS) {
+    loop->tls_untold++;
+    return;
+  }
+  fc_peer_print(address, peer);
+  const fc_log_field_t fields[] = {
+      FC_LOG_TEXT("cause", fc_str(kNames[why])),
+      FC_LOG_TEXT("reason", fc_str(text)),
+      FC_LOG_TEXT("peer", fc_str(peer)),
+      FC_LOG_NUMBER("others", loop->tls_untold),
+  };
+  fc_log_fields(&loop->log, FC_LOG_WARN, FC_STR("a TLS handshake has failed"),
+                fields, FC_ARRAY_COUNT(fields));
+  loop->tls_told_ms = now;
+  loop->tls_untold = 0;
 }
 
 static void on_socket(void *context, int socket,
                       const struct sockaddr *address) {
   const fc_endpoint_t *endpoint = context;
   fc_loop_t *loop = endpoint->loop;
-  const fc_socket_source_t source = {.uv = &loop->uv, .socket = socket};
-  const fc_client_t client = {.streams = endpoint->listener.streams,
-                              .source = &source,
-                              .policy = &endpoint->policy,
-                              .address = fc_peer_of_socket_address(address)};
+  const bool tls = endpoint->tls_keys != NULL;
+  const fc_tls_source_t source = {
+      .socket = {.uv = &loop->uv, .socket = socket},
+      .below = endpoint->listener.streams,
+      .tls = &loop->tls,
+      .keys = endpoint->tls_keys,
+      .address = fc_peer_of_socket_address(address)};
+  const fc_client_t client = {
+      .streams = tls ? &fc_stream_tls : endpoint->listener.streams,
+      .source = tls ? (const void *)&source : &source.socket,
+      .policy = &endpoint->policy,
+      .address = source.address,
+      .user = endpoint->policy.local
+                  ? fc_users_of_socket(&endpoint->policy.users, socket)
+                  : (fc_known_user_t){0}};
   if (fc_http1_accept(&loop->http1, &client)) return;
   fc_error_t error;
   (void)fc_fail_memory(&error);
-  refuse(loop, socket, &error);
+  refuse(endpoint, socket, &error);
 }
 
 static void on_last_socket(void *context, int socket) {
@@ -49,7 +89,7 @@ static void on_last_socket(void *context, int socket) {
   (void)fc_fail(&error, FC_CODE_OVERLOADED,
                 "no file descriptor is left for a connection");
   tell_shortage(endpoint->loop, error.message);
-  refuse(endpoint->loop, socket, &error);
+  refuse(endpoint, socket, &error);
 }
 
 static void on_wait(void *context, int error) {
@@ -73,20 +113,57 @@ static fc_status_t fail_listen(fc_str_t item, const fc_endpoint_t *endpoint,
                  FC_STR_ARG(item), uv_strerror(code));
 }
 
-// For a Unix socket nothing is checked: the permissions of its file say who may
-// connect, and no page of a browser can have it for its address.
+static fc_status_t open_tokens(fc_endpoint_t *endpoint,
+                               const fc_listener_policy_t *said,
+                               fc_error_t *err) {
+  if (!*said->token_file) return FC_OK;
+  endpoint->token_file = said->token_file;
+  endpoint->policy.tokens = &endpoint->tokens;
+  return fc_tokens_open(&endpoint->tokens, said->token_file, err);
+}
+
+static uint32_t most_of(uint64_t number) {
+  return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+// For a Unix socket neither the bind nor Host is checked: the permissions of its file
+// say who may connect, and no page of a browser can have it for its address.
 static fc_status_t set_policy(fc_endpoint_t *endpoint,
                               const fc_listener_policy_t *said, fc_str_t item,
                               fc_error_t *err) {
   fc_policy_t *policy = &endpoint->policy;
   FC_TRY(fc_policy_init(policy, fc_str(said->allow_host),
                         fc_str(said->trusted_proxy), err));
+  FC_TRY(fc_policy_set_origins(policy, fc_str(said->allow_origin), err));
   policy->admin = (uint8_t)said->admin;
+  policy->client_calls = most_of(said->client_calls);
+  policy->client_connections = most_of(said->client_connections);
+  FC_TRY(fc_listener_priorities(said, &policy->priorities, err));
+  FC_TRY(open_tokens(endpoint, said, err));
   policy->local = policy->any_host = fc_address_is_unix(&endpoint->address);
-  if (policy->local) return FC_OK;
+  if (policy->local) {
+    return fc_users_parse(fc_str(said->socket_users), &policy->users, err);
+  }
   policy->loopback = fc_address_is_loopback(&endpoint->address);
-  return fc_policy_check_bind(said->allow_insecure_bind, &endpoint->address,
-                              item, err);
+  policy->tls = fc_listener_has_tls(item, said);
+  return fc_policy_check_bind(fc_listener_is_guarded(item, said),
+                              &endpoint->address, item, err);
+}
+
+static fc_tls_files_t files_of(const fc_listener_policy_t *said) {
+  return (fc_tls_files_t){.certificate = said->tls_cert,
+                          .key = said->tls_key,
+                          .client_ca = said->client_ca};
+}
+
+// Called when set_policy has said whether TLS is spoken.
+static fc_status_t open_keys(fc_endpoint_t *endpoint,
+                             const fc_listener_policy_t *said,
+                             fc_error_t *err) {
+  if (!endpoint->policy.tls) return FC_OK;
+  endpoint->tls_files = files_of(said);
+  return fc_tls_keys_open(&endpoint->tls_files, endpoint->loop->allocator,
+                          &endpoint->tls_keys, err);
 }
 
 // Notes the address as the log and the check of Host have it.
@@ -111,6 +188,7 @@ static fc_status_t open_endpoint(fc_endpoint_t *endpoint, fc_str_t item,
   fc_socket_file_t file;
   FC_TRY(fc_address_parse(item, address, err));
   FC_TRY(set_policy(endpoint, said, item, err));
+  FC_TRY(open_keys(endpoint, said, err));
   FC_TRY(fc_socket_file_parse(fc_str(said->socket_mode),
                               fc_str(said->socket_owner), &file, err));
   int code = fc_listener_open(&endpoint->listener, &endpoint->loop->uv,
@@ -161,7 +239,7 @@ static bool is_listening(int socket) {
   return type == SOCK_STREAM && listens;
 }
 
-// What the service manager calls a socket, counted from 0; "" if nothing.
+// The name that the service manager gave its socket `index`, from 0; "" if none.
 static fc_str_t passed_name(uint32_t index) {
   const char *names = getenv("LISTEN_FDNAMES");
   fc_str_t rest = fc_str(names ? names : ""), name = fc_str_take(&rest, ':');
@@ -169,7 +247,7 @@ static fc_str_t passed_name(uint32_t index) {
   return name;
 }
 
-// Each listener that is to have passed sockets has one.
+// Checks that each listener of the file that is to have passed sockets has one.
 static fc_status_t check_passed(const fc_loop_t *loop, uint32_t passed,
                                 fc_error_t *err) {
   const fc_config_file_t *file = &loop->options->file;
@@ -213,6 +291,7 @@ static fc_status_t adopt_endpoint(fc_endpoint_t *endpoint, int socket,
   fc_listener_of_passed(endpoint->loop->options,
                         passed_name((uint32_t)(socket - FIRST_PASSED)), &said);
   FC_TRY(set_policy(endpoint, &said, FC_STR("an address of LISTEN_FDS"), err));
+  FC_TRY(open_keys(endpoint, &said, err));
   describe(endpoint);
   const fc_listener_events_t events = events_of(endpoint);
   const int code = fc_listener_adopt(&endpoint->listener, &endpoint->loop->uv,
@@ -225,6 +304,22 @@ static fc_endpoint_t *next_endpoint(fc_loop_t *loop) {
   fc_endpoint_t *endpoint = &loop->endpoints[loop->endpoint_count++];
   endpoint->loop = loop;
   return endpoint;
+}
+
+// Handshakes get no more than half of the connections there may be.
+static fc_status_t init_tls(fc_loop_t *loop, fc_error_t *err) {
+  const uint64_t half = loop->options->connections / 2;
+  bool any = false;
+  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
+    any |= loop->endpoints[i].tls_keys != NULL;
+  }
+  if (!any) return FC_OK;
+  loop->tls.on_failed = on_tls_failed;
+  loop->tls.context = loop;
+  loop->tls.handshake_ms = loop->options->head_timeout;
+  loop->tls.handshake_max =
+      half < FC_LIMIT_HANDSHAKES ? (uint32_t)half + 1 : FC_LIMIT_HANDSHAKES;
+  return fc_tls_init(&loop->tls, &loop->uv, loop->allocator, err);
 }
 
 // Sockets that were passed take the place of the default address, not of an
@@ -252,7 +347,26 @@ fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) {
     if (of_file && fc_listener_is_passed(item, &name)) continue;
     FC_TRY(open_endpoint(next_endpoint(loop), item, &said, err));
   }
-  return FC_OK;
+  return init_tls(loop, err);
+}
+
+static void tell_tokens(const fc_endpoint_t *endpoint) {
+  const fc_policy_t *policy = &endpoint->policy;
+  fc_log_t *log = &endpoint->loop->log;
+  if (!policy->tokens) return;
+  fc_log(log, FC_LOG_INFO, "%s has %u tokens", endpoint->host,
+         policy->tokens->count);
+  if (policy->tokens->others_read) {
+    fc_log(log, FC_LOG_WARN,
+           "%s can be read by others than its owner: names and scopes, but no "
+           "secret, are in it",
+           endpoint->token_file);
+  }
+  if (!policy->local && !policy->loopback && !policy->tls) {
+    fc_log(log, FC_LOG_WARN,
+           "%s has no TLS: whoever sees the traffic learns the tokens",
+           endpoint->host);
+  }
 }
 
 void fc_loop_open(fc_loop_t *loop) {
@@ -262,9 +376,41 @@ void fc_loop_open(fc_loop_t *loop) {
     if (fc_address_is_unix(&endpoint->address)) {
       fc_log(&loop->log, FC_LOG_INFO, "listening on unix:%s", endpoint->host);
     } else {
-      fc_log(&loop->log, FC_LOG_INFO, "listening on http://%s:%d",
-             endpoint->host, endpoint->port);
+      fc_log(&loop->log, FC_LOG_INFO, "listening on %s://%s:%d",
+             endpoint->tls_keys ? "https" : "http", endpoint->host,
+             endpoint->port);
     }
+    tell_tokens(endpoint);
+  }
+}
+
+fc_status_t fc_listen_check_tokens(const fc_server_options_t *options,
+                                   fc_error_t *err) {
+  fc_listener_policy_t said;
+  fc_str_t item;
+  for (uint32_t i = 0; fc_listener_at(options, i, &item, &said); i++) {
+    fc_tokens_t tokens;
+    if (!*said.token_file) continue;
+    FC_TRY(fc_tokens_open(&tokens, said.token_file, err));
+    fc_tokens_close(&tokens);
+  }
+  return FC_OK;
+}
+
+void fc_loop_reload_tokens(fc_loop_t *loop) {
+  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
+    fc_endpoint_t *endpoint = &loop->endpoints[i];
+    fc_tokens_t tokens;
+    fc_error_t error;
+    if (!endpoint->policy.tokens) continue;
+    if (fc_tokens_open(&tokens, endpoint->token_file, &error) != FC_OK) {
+      fc_log(&loop->log, FC_LOG_ERROR, "%s: %s keeps its tokens", error.message,
+             endpoint->host);
+      continue;
+    }
+    fc_tokens_close(&endpoint->tokens);
+    endpoint->tokens = tokens;
+    tell_tokens(endpoint);
   }
 }
 
@@ -272,4 +418,53 @@ void fc_loop_stop_listening(fc_loop_t *loop) {
   for (uint32_t i = 0; i < loop->endpoint_count; i++) {
     fc_listener_close(&loop->endpoints[i].listener);
   }
+}
+
+fc_status_t fc_listen_check_keys(const fc_server_options_t *options,
+                                 fc_error_t *err) {
+  fc_listener_policy_t said;
+  fc_str_t item;
+  for (uint32_t i = 0; fc_listener_at(options, i, &item, &said); i++) {
+    fc_tls_keys_t *keys = NULL;
+    if (fc_str_starts(item, FC_STR("unix:")) ||
+        !fc_listener_has_tls(item, &said)) {
+      continue;
+    }
+    const fc_tls_files_t files = files_of(&said);
+    FC_TRY(fc_tls_keys_open(&files, fc_allocator_system(), &keys, err));
+    fc_tls_keys_close(keys);
+  }
+  return FC_OK;
+}
+
+static void reload_keys(fc_endpoint_t *endpoint) {
+  fc_loop_t *loop = endpoint->loop;
+  fc_tls_keys_t *keys;
+  fc_error_t error;
+  if (fc_tls_keys_open(&endpoint->tls_files, loop->allocator, &keys, &error) !=
+      FC_OK) {
+    fc_log(&loop->log, FC_LOG_ERROR, "https://%s:%d keeps its certificate: %s",
+           endpoint->host, endpoint->port, error.message);
+    return;
+  }
+  fc_tls_keys_close(endpoint->tls_keys);
+  endpoint->tls_keys = keys;
+  fc_log(&loop->log, FC_LOG_INFO,
+         "https://%s:%d has its certificate anew, which ends %s",
+         endpoint->host, endpoint->port, fc_tls_keys_expire(keys));
+}
+
+void fc_loop_reload_keys(fc_loop_t *loop) {
+  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
+    if (loop->endpoints[i].tls_keys) reload_keys(&loop->endpoints[i]);
+  }
+}
+
+void fc_loop_free_endpoints(fc_loop_t *loop) {
+  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
+    fc_tokens_close(&loop->endpoints[i].tokens);
+    fc_tls_keys_close(loop->endpoints[i].tls_keys);
+  }
+  fc_free(loop->allocator, loop->endpoints);
+  fc_tls_deinit(&loop->tls);
 }

@@ -3,8 +3,9 @@
 
 #include <pthread.h>
 
-// Its memory is the system's, because a thread that is left behind frees it after the
-// server's allocator has gone.
+// Its memory is from the system's allocator, because a thread that is left behind
+// frees it when the server's allocator may be gone. While that thread runs, the lock
+// guards every member but `collector`, which does not change.
 struct fc_lookup_t {
   pthread_mutex_t lock;
   uv_async_t *bell;  // NULL: left behind
@@ -31,7 +32,7 @@ static void *look_up(void *context) {
   lookup->failed = failed;
   lookup->found = found;
   lookup->done = true;
-  // Under the lock, because the loop closes the bell after fc_lookup_leave.
+  // Under the lock, because the loop may close the bell once fc_lookup_leave returns.
   if (!left) uv_async_send(lookup->bell);
   pthread_mutex_unlock(&lookup->lock);
   if (!left) return NULL;
@@ -57,7 +58,8 @@ fc_lookup_t *fc_lookup_begin(const fc_collector_t *collector,
 }
 
 int fc_lookup_end(fc_lookup_t *lookup, struct addrinfo **out_found) {
-  pthread_mutex_lock(&lookup->lock);  // until its thread has let go of it
+  // The other thread rings the bell under the lock: waits until it has unlocked.
+  pthread_mutex_lock(&lookup->lock);
   const int failed = lookup->failed;
   pthread_mutex_unlock(&lookup->lock);
   *out_found = lookup->found;

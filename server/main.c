@@ -14,6 +14,8 @@
 #include "check.h"
 #include "config/file.h"
 #include "farcall/version.h"
+#include "jailing.h"
+#include "listen.h"
 #include "pool/process.h"
 #include "server.h"
 
@@ -23,9 +25,11 @@ static int complain(int code, const char *message) {
 }
 
 static int print_version(void) {
-  printf("farcalld %s (libuv %s, llhttp %d.%d.%d, yyjson %s)\n", fc_version(),
-         uv_version_string(), LLHTTP_VERSION_MAJOR, LLHTTP_VERSION_MINOR,
-         LLHTTP_VERSION_PATCH, YYJSON_VERSION_STRING);
+  const char *tls = fc_tls_library();
+  printf("farcalld %s (libuv %s, llhttp %d.%d.%d, yyjson %s%s%s)\n",
+         fc_version(), uv_version_string(), LLHTTP_VERSION_MAJOR,
+         LLHTTP_VERSION_MINOR, LLHTTP_VERSION_PATCH, YYJSON_VERSION_STRING,
+         *tls ? ", " : "", tls);
   return EX_OK;
 }
 
@@ -43,7 +47,24 @@ static int print_text(const fc_server_options_t *options) {
   fc_str_t shown = fc_text_str(&text);
   if (status == FC_OK) fwrite(shown.data, 1, shown.size, stdout);
   fc_text_deinit(&text);
-  return status == FC_OK ? EX_OK : EX_OSERR;
+  return status == FC_OK ? EX_OK : complain(EX_OSERR, "out of memory");
+}
+
+// Returns `code` if all that was printed could be written, else complains.
+static int flush(int code) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  return complain(EX_IOERR, "cannot write to standard output");
+}
+
+// Can the file of --trust be read? For -t, which loads nothing.
+static fc_status_t check_trust(const fc_server_options_t *options,
+                               fc_error_t *err) {
+  fc_trust_t trust;
+  if (!*options->trust) return FC_OK;
+  fc_trust_init(&trust, options->trust);
+  const fc_status_t status = fc_trust_read(&trust, err);
+  fc_trust_deinit(&trust);
+  return status;
 }
 
 static int exit_code(fc_code_t code) {
@@ -108,10 +129,17 @@ int main(int argc, char **argv) {
   const bool only_told = options.help || options.version;
   if (status == FC_OK && !only_told)
     status = fc_options_check(&options, &error);
+  if (status == FC_OK && options.test)
+    status = fc_listen_check_tokens(&options, &error);
+  if (status == FC_OK && options.test)
+    status = fc_listen_check_keys(&options, &error);
+  if (status == FC_OK && options.test) status = check_trust(&options, &error);
+  if (status == FC_OK && options.test)
+    status = fc_jailing_check(&options, &error);
   int code = EX_OK;
   if (status != FC_OK) code = complain(EX_USAGE, error.message);
-  else if (options.version) code = print_version();
-  else if (options.help || options.print) code = print_text(&options);
+  else if (options.version) code = flush(print_version());
+  else if (options.help || options.print) code = flush(print_text(&options));
   else if (options.test) tell_right(&options);
   else code = serve(&options);
   fc_server_options_deinit(&options);

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A document that was not taken is sent again, after a second at first, doubled each
-// time, as the protocol wants it for 429, 502, 503 and 504; the document is dropped
-// after five attempts, or when the collector refuses it for good.
+// A status of 2xx takes a document. After 429, 502, 503 or 504, as the protocol wants it,
+// and where no answer comes, the document is sent again: after a second, then after twice
+// the time before. It is dropped after five attempts, and at once after any other status.
 #include "otlp.h"
 
 #include <stdio.h>
 
-#define BATCH 64         // requests of a document
-#define TICK_MS 1000     // a smaller document waits for so long
-#define ANSWER_MS 10000  // that a collector may take
-#define RETRY_MS 1000    // after the first failure
-#define RETRY_MAX_MS 30000
+#define BATCH 64         // requests of a document, at most
+#define TICK_MS 1000     // a document of fewer waits for so long, at most
+#define ANSWER_MS 10000  // to accept a connection, and again to answer
+#define RETRY_MS 1000    // after the first failure; doubled at each further one
 #define ATTEMPTS 5
-#define END_MS 1000  // that the end of the server may wait
+#define END_MS 1000  // that the end of the server may wait for spans
 #define DOCUMENT_MAX (1u << 20)
 
 static void work(fc_otlp_t *otlp);
@@ -63,14 +62,13 @@ static void note_failure(fc_otlp_t *otlp, const char *why) {
 // The document was not taken, and may be sent again.
 static void retry(fc_otlp_t *otlp, const char *why) {
   note_failure(otlp, why);
-  uint64_t wait_ms = (uint64_t)RETRY_MS << otlp->attempts;
-  if (wait_ms > RETRY_MAX_MS) wait_ms = RETRY_MAX_MS;
-  otlp->retry_ms = now_ms(otlp) + wait_ms;
+  otlp->retry_ms = now_ms(otlp) + ((uint64_t)RETRY_MS << otlp->attempts);
   if (++otlp->attempts == ATTEMPTS) drop_document(otlp);
 }
 
-// An answer may come before the document is written. The connection ends with it,
-// and before the document does: libuv has both in its queue until on_closed.
+// An answer may come while libuv still writes the document. Then the connection is
+// closed first, after which libuv reads no more of the document, and it may be
+// forgotten. `write` is libuv's until on_closed, and nothing is sent before.
 static void take_answer(fc_otlp_t *otlp) {
   const int status = otlp->parser.status_code;
   const bool stays = llhttp_should_keep_alive(&otlp->parser) &&
@@ -114,7 +112,8 @@ static void give_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out) {
 }
 
 // The connection is gone. A collector may close one that it has kept for a while just
-// when the next document comes: that is no failure of the document.
+// when the next document comes. That counts as no failure: the document is sent again
+// at once.
 static void on_gone(fc_otlp_t *otlp, const char *why) {
   const bool was_sending = otlp->state == FC_OTLP_SENDING;
   if (was_sending && otlp->reused) otlp->retry_ms = 0;
@@ -187,7 +186,8 @@ static void send_document(fc_otlp_t *otlp) {
   else otlp->writing = true;
 }
 
-// The next address is tried, and after the last the name looked up again.
+// Tries the next address. After the last one the document was not taken, and before
+// it is sent again the name is looked up again.
 static void give_up_address(fc_otlp_t *otlp, const char *why) {
   if (!otlp->address) retry(otlp, why);
   disconnect(otlp);
@@ -250,7 +250,7 @@ static bool has_document(const fc_otlp_t *otlp) {
   return fc_text_str(&otlp->document).size > 0;
 }
 
-// Writes the next document, if there is none already.
+// Writes the next document, unless there is one already or nothing to export.
 static void make_document(fc_otlp_t *otlp) {
   if (has_document(otlp) || !otlp->spans.count) return;
   uint64_t count;
@@ -263,7 +263,8 @@ static void make_document(fc_otlp_t *otlp) {
   drop_document(otlp);
 }
 
-// Goes on, if there is something to send and it is time.
+// Sends the document, or first connects or looks up the name. Does nothing while that
+// is in progress, before retry_ms, and without a document or requests enough for one.
 static void work(fc_otlp_t *otlp) {
   const bool full = otlp->spans.count >= BATCH || otlp->ending;
   if (now_ms(otlp) < otlp->retry_ms) return;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Exports spans to a collector: OTLP/HTTP in JSON, by a connection of the loop's own.
-// One document is on its way at a time. What the collector does not take soon enough
-// stays in a ring that never grows (obs/spans.h), then is dropped; no request waits.
-// Loop thread.
+// One document is on its way at a time. Requests wait for the next one in a ring that
+// never grows (obs/spans.h); while it is full, further requests are not exported. All
+// functions are called on the loop's thread, and none waits: the collector's name is
+// looked up in another thread (lookup.h).
 #ifndef FARCALL_SERVER_OTLP_H_
 #define FARCALL_SERVER_OTLP_H_
 
@@ -19,7 +20,7 @@ typedef enum fc_otlp_state_t {
   FC_OTLP_CLOSED,     // there is no connection
   FC_OTLP_RESOLVING,  // the collector's name is being looked up
   FC_OTLP_CONNECTING,
-  FC_OTLP_OPEN,     // there is one, and nothing to be waited for
+  FC_OTLP_OPEN,     // there is a connection, and nothing on its way
   FC_OTLP_SENDING,  // a document is sent, or its answer waited for
   FC_OTLP_CLOSING,
 } fc_otlp_state_t;
@@ -34,13 +35,13 @@ typedef struct fc_otlp_t {
   fc_text_t document;   // that is to be sent, empty: there is none
   uint64_t span_count;  // of the document
   uint32_t attempts;    // that failed with this document
-  uint64_t due_ms;      // of the collector's answer
+  uint64_t due_ms;      // until then the collector must accept, or answer
   uint64_t retry_ms;    // nothing is sent before this time
-  bool failing;         // the last one was not; that was logged
+  bool failing;         // the last attempt has failed; that was logged
   bool writing;         // libuv has the document and `write`
   bool reused;          // the connection has sent a document before
-  bool ending;
-  uint64_t end_ms;  // the server ends then, whatever is left
+  bool ending;      // the server drains: all spans are sent as soon as possible
+  uint64_t end_ms;  // the server's end waits until then at most
   char head[768];
   char answer[4096];  // what is read goes here
   llhttp_t parser;
@@ -62,16 +63,16 @@ fc_status_t fc_otlp_init(fc_otlp_t *otlp, uv_loop_t *uv,
                          const fc_collector_t *collector,
                          const char *const *stages, fc_log_t *log,
                          fc_error_t *err) FC_MUST_CHECK;
-// Sends a document if there is enough for one. Called once a turn.
+// Sends a document if there are requests enough for a whole one. Called once a turn.
 void fc_otlp_turn(fc_otlp_t *otlp);
-// The server ends: what there is, is sent at once.
+// The server drains: from now on spans are sent at once, however few there are.
 void fc_otlp_end(fc_otlp_t *otlp);
 // Are there spans that the server's end should wait for? For a second at most, and
 // only while the collector takes them.
 bool fc_otlp_is_busy(const fc_otlp_t *otlp);
-// The handles are about to be closed.
+// Gives up a look-up that runs. Called before the loop's handles are closed.
 void fc_otlp_leave(fc_otlp_t *otlp);
-// The loop has stopped.
+// Frees what was taken. Called when the loop has stopped.
 void fc_otlp_deinit(fc_otlp_t *otlp);
 
 #endif  // FARCALL_SERVER_OTLP_H_

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The options are parsed again as at the start, flags and variables included, into
-// a second struct. What can change is copied from there, with its texts, so that
-// the struct before it can be freed; everything else stays what it was at the start.
+// a second struct. All options that can change are taken from there, so the struct of
+// the reading before, which has their old texts, can be freed. Every other option
+// stays what it was at the start.
 #include "reread.h"
 
 #include "check.h"
 #include "config/file.h"
 #include "config/listener.h"
 #include "config/module.h"
+#include "jailing.h"
 
-// Options that are read each time they are needed, or when a module is loaded.
+// Options that are read each time they are needed, when a module is loaded, or by
+// apply_numbers.
 static const unsigned kChange[] = {
-    FC_OPTION_isolation, FC_OPTION_parameters,  FC_OPTION_versions,
-    FC_OPTION_aliases,   FC_OPTION_pin_modules, FC_OPTION_timeout,
-    FC_OPTION_queue,     FC_OPTION_ready,       FC_OPTION_module_memory,
-    FC_OPTION_drain,     FC_OPTION_pre_drain,   FC_OPTION_idle_unload,
+    FC_OPTION_isolation,   FC_OPTION_sandbox,       FC_OPTION_fresh,
+    FC_OPTION_parameters,  FC_OPTION_versions,      FC_OPTION_aliases,
+    FC_OPTION_pin_modules, FC_OPTION_timeout,       FC_OPTION_queue,
+    FC_OPTION_ready,       FC_OPTION_module_memory, FC_OPTION_drain,
+    FC_OPTION_pre_drain,   FC_OPTION_idle_unload,
 };
 
 static bool can_change(unsigned option) {
@@ -55,16 +59,29 @@ static bool paths_differ(const fc_server_options_t *a,
   return !same;
 }
 
-static bool listeners_differ(const fc_server_options_t *a,
-                             const fc_server_options_t *b) {
-  const size_t count = fc_listeners_of_file(a);
-  bool same = count == fc_listeners_of_file(b);
-  for (size_t i = 0; same && i < count * FC_LISTENER_KEYS; i++) {
-    const size_t at = i / FC_LISTENER_KEYS;
-    same = !differ(&a->file.listeners[at], &b->file.listeners[at],
-                   &fc_listener_keys[i % FC_LISTENER_KEYS]);
+static bool policies_differ(const fc_listener_policy_t *a,
+                            const fc_listener_policy_t *b) {
+  bool same = true;
+  for (size_t i = 0; same && i < FC_LISTENER_KEYS; i++) {
+    same = !differ(a, b, &fc_listener_keys[i]);
   }
   return !same;
+}
+
+// Compares what holds for each listener. Where a key is not given, `a` says what holds
+// for both: options that have changed are told of by themselves.
+static bool listeners_differ(const fc_server_options_t *a,
+                             const fc_server_options_t *b) {
+  fc_server_options_t next = *a;
+  fc_listener_policy_t one, other;
+  fc_str_t address;
+  next.file = b->file;
+  for (uint32_t i = 0;; i++) {
+    const bool more = fc_listener_at(a, i, &address, &one);
+    if (more != fc_listener_at(&next, i, &address, &other)) return true;
+    if (!more) return false;
+    if (policies_differ(&one, &other)) return true;
+  }
 }
 
 // Takes over what can change, and tells what else has.
@@ -88,8 +105,9 @@ static void merge(fc_loop_t *loop, const fc_server_options_t *next) {
 // Is a module opened and hosted in the same way by both?
 static bool is_hosted_alike(const fc_module_policy_t *a,
                             const fc_module_policy_t *b) {
-  return a->isolation == b->isolation && a->workers == b->workers &&
-         a->tiles == b->tiles && !strcmp(a->parameters, b->parameters) &&
+  return a->isolation == b->isolation && a->fresh == b->fresh &&
+         a->workers == b->workers && a->tiles == b->tiles &&
+         a->sandbox == b->sandbox && !strcmp(a->parameters, b->parameters) &&
          !strcmp(a->dims, b->dims);
 }
 
@@ -135,8 +153,12 @@ static fc_status_t change(fc_loop_t *loop, fc_reread_t *made, fc_error_t *err) {
   FC_TRY(parse(&loop->live, &made->options, made->paths, err));
   const fc_server_options_t before = loop->live;
   merge(loop, &made->options);
-  const fc_status_t status =
+  fc_status_t status =
       fc_module_policies_init(&policies, loop->allocator, &loop->live, err);
+  if (status == FC_OK) {
+    status = fc_jailing_check_policies(&policies, &loop->jail, err);
+    if (status != FC_OK) fc_module_policies_deinit(&policies);
+  }
   if (status != FC_OK) {
     loop->live = before;
     return status;

@@ -7,8 +7,8 @@
 
 #include "server.h"
 
-// False: the file is wrong, which was logged, and nothing has changed. True also
-// without a file.
+// False: the file is wrong, or there was no memory; that was logged, and nothing has
+// changed. True also without a file.
 bool fc_loop_reread(fc_loop_t *loop);
 // Frees what the last reading took.
 void fc_reread_free(fc_loop_t *loop);

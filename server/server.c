@@ -4,13 +4,19 @@
 // hand-over to the pool once a turn.
 #include "server.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/hex.h"
 #include "end.h"
+#include "jailing.h"
 #include "listen.h"
 #include "config/limits.h"
 #include "modules/act.h"
@@ -42,19 +48,29 @@ static void on_timer(uv_timer_t *timer) {
   fc_demand_expire(&loop->modules, fc_clock_ns());
 }
 
+// The millisecond of libuv's time at which a time of our clock has passed: the next at
+// the earliest, so that the loop does not spin while something stays late.
+static uint64_t passed_ms(const fc_loop_t *loop, uint64_t due_ns) {
+  const uint64_t now_ns = fc_clock_ns();
+  const uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+  return uv_now(&loop->uv) + left_ns / NS_PER_MS + 1;
+}
+
 // Sets the timer to the next time a wait runs out, if that is earlier than the
-// time it is set to. So most requests do not touch the timer.
+// time it is set to. So most requests touch neither the timer nor the clock.
 static void arm_timer(fc_loop_t *loop) {
   uint64_t now = uv_now(&loop->uv);
   uint64_t due = fc_http1_due_ms(&loop->http1);
   const uint64_t demand_ns = fc_demand_due_ns(&loop->modules);
-  // libuv's time is of the same clock (CLOCK_MONOTONIC), in milliseconds.
+  // libuv's time is of the same clock (CLOCK_MONOTONIC), in milliseconds. It is of the
+  // start of this turn, so the timer itself is set by the clock: otherwise it would
+  // end up to a millisecond later.
   uint64_t due_ns = fc_pool_due_ns(&loop->pool, now * NS_PER_MS);
   if (demand_ns && (!due_ns || demand_ns < due_ns)) due_ns = demand_ns;
-  // What is late already is looked at in a millisecond, not at once: if it stays late,
-  // the loop must not spin.
-  const uint64_t due_at = due_ns / NS_PER_MS > now ? due_ns / NS_PER_MS : now;
-  if (due_ns && due_at + 1 < due) due = due_at + 1;
+  if (due_ns && due_ns / NS_PER_MS + 1 < loop->timer_due_ms) {
+    const uint64_t at = passed_ms(loop, due_ns);
+    if (at < due) due = at;
+  }
   if (due >= loop->timer_due_ms) return;
   loop->timer_due_ms = due;
   uv_timer_start(&loop->timer, on_timer, due > now ? due - now : 0, 0);
@@ -85,7 +101,8 @@ static void on_awake(uv_check_t *awake) {
 
 static void on_busy(uv_idle_t *busy) { (void)busy; }
 
-// Runs before the loop waits for events: hands over everything staged since.
+// Runs once a turn, before the loop waits for events: hands over the calls of the
+// turn, and does what else is done once a turn.
 static void on_turn(uv_prepare_t *turn) {
   fc_loop_t *loop = turn->data;
   fc_exchange_write_part(&loop->server);
@@ -96,13 +113,13 @@ static void on_turn(uv_prepare_t *turn) {
     quiet = fc_pool_sleep(&loop->pool);
   }
   if (loop->server.drafts) quiet = false;  // documents have further parts
-  // If answers arrive faster than they are taken, or memory is still to be
-  // given back, the loop does not wait for events, but sockets get their turn
-  // in between.
   if (loop->server.connections == 0 && loop->modules.started) {
     fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
   }
   if (fc_blocks_release(loop->blocks, FC_LIMIT_RELEASE)) quiet = false;
+  // If calls end faster than they are collected, or documents or memory are left to
+  // write or give back, the loop polls for events without waiting, so that sockets
+  // get their turn in between.
   if (quiet) uv_idle_stop(&loop->busy);
   else uv_idle_start(&loop->busy, on_busy);
   arm_timer(loop);
@@ -129,10 +146,13 @@ static fc_module_options_t module_options(fc_loop_t *loop) {
                                .describe_native = true,
                                .settings = loop->settings,
                                .setting_count = count,
-                               .hash_max = FC_LIMIT_HASH_AT_ONCE};
+                               .hash_max = FC_LIMIT_HASH_AT_ONCE,
+                               .admit = *options->trust ? fc_trust_admit : NULL,
+                               .admit_context = &loop->trust};
 }
 
-// Every module can be called now, or has failed.
+// The start is over: every module can be called, will be loaded when it is asked for,
+// or has failed.
 static void on_started(void *context) {
   fc_loop_t *loop = context;
   if (loop->modules.any_failed && loop->options->strict_load) {
@@ -196,19 +216,27 @@ static void on_lost(void *context, uint32_t index, uint32_t function) {
                 fields, FC_ARRAY_COUNT(fields));
 }
 
-// How many connections may be open. Each takes a descriptor, and `reserved`
-// descriptors are kept for other things, so the soft limit is raised as far as
-// needed and allowed.
-static uint32_t connection_max(uint64_t wanted, uint64_t reserved) {
+// Raises the soft limit of descriptors as far as needed and allowed, and returns it;
+// 0: it is not known.
+static uint64_t raise_files(uint64_t need) {
   struct rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files)) return 64;
-  uint64_t need = wanted + reserved;
+  if (getrlimit(RLIMIT_NOFILE, &files)) return 0;
   if (files.rlim_cur < need) {
     files.rlim_cur = files.rlim_max < need ? files.rlim_max : need;
     (void)setrlimit(RLIMIT_NOFILE, &files);
     (void)getrlimit(RLIMIT_NOFILE, &files);
   }
-  uint64_t room = files.rlim_cur > reserved ? files.rlim_cur - reserved : 1;
+  return files.rlim_cur;
+}
+
+// How many connections may be open. Each takes a descriptor, and `reserved_files` are
+// kept for other things.
+static uint32_t connection_max(const fc_loop_t *loop) {
+  const uint64_t wanted = loop->options->connections;
+  const uint64_t reserved = loop->reserved_files;
+  const uint64_t files = raise_files(wanted + reserved);
+  if (!files) return 64;
+  const uint64_t room = files > reserved ? files - reserved : 1;
   return (uint32_t)(wanted < room ? wanted : room);
 }
 
@@ -226,15 +254,13 @@ static void on_opened(void *context, fc_generation_t *generation) {
   fc_loop_t *loop = context;
   generation->files = files_of(loop, generation);
   loop->reserved_files += generation->files;
-  loop->server.connection_max =
-      connection_max(loop->options->connections, loop->reserved_files);
+  loop->server.connection_max = connection_max(loop);
 }
 
 static void on_closed(void *context, fc_generation_t *generation) {
   fc_loop_t *loop = context;
   loop->reserved_files -= generation->files;
-  loop->server.connection_max =
-      connection_max(loop->options->connections, loop->reserved_files);
+  loop->server.connection_max = connection_max(loop);
 }
 
 static void on_loader_bell(uv_async_t *bell) {
@@ -247,8 +273,19 @@ static void wake_for_loader(void *context) {
   uv_async_send(&loop->loader_bell);
 }
 
+static fc_status_t init_trust(fc_loop_t *loop, fc_error_t *err) {
+  const char *file = loop->options->trust;
+  if (!*file) return FC_OK;
+  fc_trust_init(&loop->trust, file);
+  FC_TRY(fc_trust_read(&loop->trust, err));
+  fc_log(&loop->log, FC_LOG_INFO, "%s has %u sums of files that may be loaded",
+         file, fc_trust_count(&loop->trust));
+  return FC_OK;
+}
+
 static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
   const fc_server_options_t *wanted = loop->options;
+  FC_TRY(init_trust(loop, err));
   const fc_modules_options_t options = {
       .backends = loop->backends,
       .open = module_options(loop),
@@ -326,6 +363,11 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   FC_TRY(fc_log_init(&loop->log, loop->allocator, log_descriptor, json, err));
   FC_TRY(
       fc_module_policies_init(&loop->policies, loop->allocator, options, err));
+  fc_jail_probe(&loop->jail);
+  FC_TRY(fc_jailing_check_policies(&loop->policies, &loop->jail, err));
+  fc_jailing_log(&loop->policies, &loop->jail, &loop->log);
+  uint32_t user, group;
+  FC_TRY(fc_jailing_user(options, &user, &group, err));
   FC_TRY(fc_isolation_check(fc_str(options->isolation), err));
   uint64_t memory =
       options->max_memory ? options->max_memory : default_memory();
@@ -344,24 +386,30 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       .uv = &loop->uv,
       .log = &loop->log,
       .program = options->worker_program,
+      .network = loop->jail.network,
       .setup = {.body_size = options->max_body,
                 .result_size = fc_limits_default().result_size,
                 .memory_limit = options->worker_memory,
                 .spin_ns = cpus > 1 ? FC_LIMIT_SPIN_NS : 0,
                 .forbid_native = options->no_native_kernels,
                 .guard = (uint8_t)options->guard,
-                .tiles = (uint8_t)tiles},
+                .tiles = (uint8_t)tiles,
+                .jail_parts = loop->jail.parts,
+                .user = user,
+                .group = group},
       .workers = workers,
       .crash_limit = (uint32_t)options->crash_limit,
       .quarantine_ms = options->quarantine,
       .kill_dropped = options->cancel == FC_CANCEL_KILL};
   fc_pool_options_t pool = {.workers = workers,
                             .queue_limit = queue,
+                            .flow_key = fc_clock_ns(),
                             .load_ms = FC_LIMIT_LOAD_MS,
                             .lane = (fc_lane_t)options->lane,
                             .guard = (fc_guard_policy_t)options->guard,
                             .tiles = tiles,
                             .process = &loop->processes};
+  (void)uv_random(NULL, NULL, &pool.flow_key, sizeof pool.flow_key, 0, NULL);
   const fc_pool_events_t events = {.wake = wake,
                                    .on_done = on_done,
                                    .on_expired = on_expired,
@@ -403,6 +451,10 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                     .pool = &loop->pool,
                     .blocks = loop->blocks,
                     .log = &loop->log,
+                    .jail = &loop->jail,
+                    .tls = &loop->tls.counts,
+                    .client_calls = {.allocator = loop->allocator},
+                    .client_connections = {.allocator = loop->allocator},
                     .started_ns = fc_clock_ns(),
                     .started_unix_ns = (uint64_t)now.tv_sec * 1000000000u +
                                        (uint64_t)now.tv_nsec};
@@ -420,8 +472,7 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                        loop, err));
   loop->reserved_files =
       FC_LIMIT_RESERVED_FILES + 2u * (loop->endpoint_count - 1);
-  loop->server.connection_max =
-      connection_max(loop->options->connections, loop->reserved_files);
+  loop->server.connection_max = connection_max(loop);
   return FC_OK;
 }
 
@@ -437,12 +488,69 @@ static int try_descriptors(void) {
   return failed;
 }
 
-static fc_status_t init_uv(uv_loop_t *uv, fc_error_t *err) {
+static void on_room(uv_poll_t *poll, int status, int events) {
+  (void)poll;
+  (void)status;
+  (void)events;
+}
+
+// libuv has a table of what it watches, by descriptor, and ends the process if there is
+// no memory to enlarge the table. So the table is made large enough at the start, by
+// watching for a moment the highest descriptor that connections may have.
+static int make_room(fc_loop_t *loop) {
+  const uint64_t need = loop->options->connections + FC_LIMIT_RESERVED_FILES;
+  const uint64_t files = raise_files(need);
+  const uint64_t highest = (files && files < need ? files : need) - 1;
+  const int low = eventfd(0, EFD_CLOEXEC);
+  if (low < 0) return -errno;
+  const int high = fcntl(low, F_DUPFD_CLOEXEC, (int)highest);
+  int failed = high < 0 ? -errno : uv_poll_init(&loop->uv, &loop->room, high);
+  if (!failed) {
+    failed = uv_poll_start(&loop->room, UV_READABLE, on_room);
+    uv_close((uv_handle_t *)&loop->room, NULL);
+  }
+  if (high >= 0) close(high);
+  close(low);
+  return failed;
+}
+
+static void on_abort(int number) {
+  static const char kText[] =
+      "farcalld: cannot start: no memory, descriptor or thread is left\n";
+  (void)number;
+  ssize_t written = write(STDERR_FILENO, kText, sizeof kText - 1);
+  (void)written;
+  _exit(EX_OSERR);
+}
+
+static fc_status_t init_uv(fc_loop_t *loop, fc_error_t *err) {
   int failed = try_descriptors();
-  if (!failed) failed = uv_loop_init(uv);
+  if (!failed) failed = uv_loop_init(&loop->uv);
+  if (!failed) {
+    failed = make_room(loop);
+    if (failed) {
+      uv_run(&loop->uv, UV_RUN_DEFAULT);
+      (void)uv_loop_close(&loop->uv);
+    }
+  }
   if (!failed) return FC_OK;
   return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot start an event loop: %s",
                  uv_strerror(failed));
+}
+
+// libuv calls abort() where it lacks something else: a handler of SIGABRT says so before
+// the process ends. No module is loaded yet, so no module can raise the signal.
+static fc_status_t init_watched(fc_loop_t *loop, fc_error_t *err) {
+  const struct sigaction told = {.sa_handler = on_abort};
+  struct sigaction before;
+  sigaction(SIGABRT, &told, &before);
+  fc_status_t status = init_uv(loop, err);
+  const bool begun = status == FC_OK;
+  if (begun) status = init_handles(loop, err);
+  if (status == FC_OK) status = fc_loop_listen(loop, err);
+  sigaction(SIGABRT, &before, NULL);
+  if (begun && status != FC_OK) fc_loop_deinit(loop);
+  return status;
 }
 
 fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
@@ -456,10 +564,8 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                       .timer_due_ms = UINT64_MAX};
   loop->options = &loop->live;
   fc_dialect_workers(routes, loop->dialects);
-  FC_TRY(init_uv(&loop->uv, err));
-  fc_status_t status = init_handles(loop, err);
-  if (status == FC_OK) status = fc_loop_listen(loop, err);
-  if (status == FC_OK) status = init_memory(loop, log_descriptor, err);
+  FC_TRY(init_watched(loop, err));
+  fc_status_t status = init_memory(loop, log_descriptor, err);
   if (status == FC_OK) status = init_modules(loop, err);
   if (status == FC_OK) status = init_requests(loop, routes, err);
   if (status == FC_OK) status = start_handles(loop, err);
@@ -478,15 +584,19 @@ void fc_loop_deinit(fc_loop_t *loop) {
   fc_modules_stop(&loop->modules);
   fc_loop_close_handles(loop);
   uv_run(&loop->uv, UV_RUN_DEFAULT);
-  fc_free(loop->allocator, loop->endpoints);
+  fc_loop_free_endpoints(loop);
   fc_pool_deinit(&loop->pool);
   uv_loop_close(&loop->uv);
   fc_modules_deinit(&loop->modules);
+  fc_trust_deinit(&loop->trust);
   fc_blocks_destroy(loop->blocks);
   fc_module_policies_deinit(&loop->policies);
+  fc_jail_forget(&loop->jail);
   fc_reread_free(loop);
   fc_watch_close(&loop->watch);
   fc_http1_deinit(&loop->http1);
+  fc_owners_deinit(&loop->server.client_calls);
+  fc_owners_deinit(&loop->server.client_connections);
   fc_notify_deinit(&loop->notify);
   fc_otlp_deinit(&loop->otlp);
   fc_log_deinit(&loop->log);

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One event loop of farcalld and everything it owns: the listener, the
-// connections, the pool, the modules, the log, the clock. All state is in
-// fc_loop_t; nothing in server/ is static and mutable. Used on the loop's thread
-// only, except where said.
+// One event loop of farcalld and everything it owns: listeners, connections, the
+// pool, the modules, the log, timers. All state is in fc_loop_t; nothing in server/
+// is static and mutable. Used on the loop's thread only, except where said.
 #ifndef FARCALL_SERVER_SERVER_H_
 #define FARCALL_SERVER_SERVER_H_
 
 #include <uv.h>
 
+#include "config/trust.h"
 #include "http1/http1.h"
 #include "modules/modules.h"
 #include "notify.h"
 #include "obs/log.h"
 #include "otlp.h"
 #include "pool/process_host.h"
+#include "stream/tls.h"
 
 // The configuration as it was read again last (reread.h).
 typedef struct fc_reread_t {
@@ -25,9 +26,9 @@ typedef struct fc_reread_t {
 typedef struct fc_loop_t {
   uv_loop_t uv;
   fc_allocator_t allocator;
-  const fc_server_options_t *options;  // `live`
-  fc_server_options_t live;            // those in force
-  fc_reread_t *reread;  // what some of them were read from; or NULL
+  const fc_server_options_t *options;  // points to `live`
+  fc_server_options_t live;            // the options in force
+  fc_reread_t *reread;  // owns texts of options read again; NULL: none were
   const fc_backend_t *const *backends;
   fc_log_t log;
   fc_otlp_t otlp;
@@ -35,6 +36,9 @@ typedef struct fc_loop_t {
   struct fc_endpoint_t *endpoints;  // listen.h
   uint32_t endpoint_count;
   uint64_t shortage_told_ms;
+  fc_tls_t tls;            // of all endpoints that have keys
+  uint64_t tls_told_ms;    // when a failed handshake was logged last
+  uint64_t tls_untold;     // failed handshakes since
   uv_async_t bell;         // rung when calls are finished, by any thread
   uv_async_t loader_bell;  // rung when the loader has finished something
   uv_async_t stop_bell;    // rung by fc_loop_stop, by any thread
@@ -43,6 +47,7 @@ typedef struct fc_loop_t {
   uv_idle_t busy;  // active: the loop polls for events without waiting
   uv_timer_t timer;
   uv_timer_t drain_timer;
+  uv_poll_t room;          // of make_room, which closes it
   uv_signal_t signals[2];  // that end the server
   uv_signal_t hangup;
   fc_notify_t notify;
@@ -54,23 +59,26 @@ typedef struct fc_loop_t {
   const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
 
   fc_module_policies_t policies;  // in force
+  fc_trust_t trust;               // of --trust; zeroed without
   fc_modules_t modules;
   fc_watch_t watch;
   uv_poll_t watch_poll;
-  uv_timer_t watch_settle;   // what changed is looked at when it runs out
-  uv_timer_t watch_timer;    // --watch-interval
+  uv_timer_t watch_settle;  // active: files have changed; then PATHs are listed
+  uv_timer_t watch_timer;   // --watch-interval
   fc_setting_t settings[2];  // options for modules that are loaded
   fc_blocks_t *blocks;
+  fc_jail_facts_t jail;
   fc_pool_t pool;
   fc_process_options_t processes;
   int exit_code;
   uint64_t reserved_files;  // descriptors that connections must leave
 } fc_loop_t;
 
-// Makes everything a loop owns, binds and listens. `options`, `backends`
-// (NULL-terminated) and `routes` are borrowed. FC_CODE_FORBIDDEN for an address
-// that needs --allow-insecure-bind, FC_CODE_NOT_ACCEPTABLE for one that can't
-// be read, FC_CODE_MODULE_UNAVAILABLE when the port can't be had.
+// Makes everything a loop owns, listens, and begins to load modules. The texts of
+// `options`, `backends` (NULL-terminated) and `routes` are borrowed.
+// FC_CODE_FORBIDDEN for an address that needs --allow-insecure-bind,
+// FC_CODE_NOT_ACCEPTABLE for an address or option that can't be read,
+// FC_CODE_MODULE_UNAVAILABLE when an address can't be had.
 fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                          const fc_server_options_t *options,
                          const fc_backend_t *const *backends,
@@ -78,7 +86,7 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                          fc_error_t *err) FC_MUST_CHECK;
 // Serves until a signal or fc_loop_stop; returns the exit code.
 int fc_loop_run(fc_loop_t *loop);
-// How many calls of a module may wait.
+// How many calls of a module may wait: --queue, or 8 for each worker and 128 at least.
 uint32_t fc_loop_queue_limit(const fc_server_options_t *options,
                              uint32_t workers);
 // Drains as SIGTERM does. Any thread.

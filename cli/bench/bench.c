@@ -46,7 +46,7 @@ static bool read_count(const char *text, double most, double *out_value) {
          value <= most;
 }
 
-static int take_count(const fc_args_t *args, fc_option_t option,
+static int take_count(const fc_args_t *args, fc_cli_option_t option,
                       const char *name, double most, double otherwise,
                       double *out_value) {
   const char *text = fc_args_get(args, option, NULL);
@@ -56,7 +56,7 @@ static int take_count(const fc_args_t *args, fc_option_t option,
                      text, most);
 }
 
-static int take_time(const fc_args_t *args, fc_option_t option,
+static int take_time(const fc_args_t *args, fc_cli_option_t option,
                      const char *name, const char *otherwise, double least_ns,
                      uint64_t *out_ns) {
   const char *text = fc_args_get(args, option, otherwise);
@@ -147,9 +147,9 @@ static void show_slice(void *context, const fc_load_slice_t *slice) {
   fprintf(stderr, "\r\x1b[K%.1f of %.3g s  %.0f/s  p50 %s  p99 %s  max %s",
           (double)slice->end_ns / 1e9, (double)bench->plan.duration_ns / 1e9,
           (double)slice->answers * 1e9 / (double)slice->span_ns,
-          fc_bench_time((double)slice->p50_ns).text,
-          fc_bench_time((double)slice->p99_ns).text,
-          fc_bench_time((double)slice->max_ns).text);
+          fc_page_time((double)slice->p50_ns).text,
+          fc_page_time((double)slice->p99_ns).text,
+          fc_page_time((double)slice->max_ns).text);
   if (slice->errors) {
     fprintf(stderr, "  errors %llu", (unsigned long long)slice->errors);
   }
@@ -189,8 +189,8 @@ static fc_status_t try_rate(fc_bench_t *bench, double rate, bool *out_met,
   *step = (fc_bench_step_t){
       .rate = rate,
       .answered = answered,
-      .p50_ns = fc_histogram_quantile(&result->latency, 0.5),
-      .p99_ns = fc_histogram_quantile(&result->latency, 0.99),
+      .p50_ns = fc_bench_histogram_quantile(&result->latency, 0.5),
+      .p99_ns = fc_bench_histogram_quantile(&result->latency, 0.99),
       .max_ns = result->latency.max_ns,
       .met = met,
   };

@@ -56,7 +56,7 @@ void fc_bench_compare(const fc_bench_document_t *old,
     const fc_bench_figure_t a = fc_bench_quantile(old, kRows[i].share),
                             b = fc_bench_quantile(new, kRows[i].share);
     fprintf(stream, "  %-10s %12s %12s", kRows[i].name,
-            fc_bench_time(a.value).text, fc_bench_time(b.value).text);
+            fc_page_time(a.value).text, fc_page_time(b.value).text);
     print_change(&a, &b, false, stream);
   }
 }

@@ -103,9 +103,9 @@ uint64_t fc_bench_errors(const fc_load_result_t *result) {
 
 double fc_bench_goal_figure(const fc_bench_goal_t *goal,
                             const fc_load_result_t *result) {
-  const fc_histogram_t *latency = &result->latency;
+  const fc_bench_histogram_t *latency = &result->latency;
   if (!goal->name) {
-    return (double)fc_histogram_quantile(latency, goal->share);
+    return (double)fc_bench_histogram_quantile(latency, goal->share);
   }
   if (!strcmp(goal->name, "max")) return (double)latency->max_ns;
   if (!strcmp(goal->name, "errors")) return (double)fc_bench_errors(result);

@@ -8,30 +8,33 @@
 
 #include "farcall/base.h"
 
-#define FC_HISTOGRAM_HALF 128u  // buckets for each power of two
-#define FC_HISTOGRAM_POWERS 34u
-#define FC_HISTOGRAM_BUCKETS ((FC_HISTOGRAM_POWERS + 1) * FC_HISTOGRAM_HALF)
+#define FC_BENCH_HISTOGRAM_HALF 128u  // buckets for each power of two
+#define FC_BENCH_HISTOGRAM_POWERS 34u
+#define FC_BENCH_HISTOGRAM_BUCKETS \
+  ((FC_BENCH_HISTOGRAM_POWERS + 1) * FC_BENCH_HISTOGRAM_HALF)
 
-typedef struct fc_histogram_t {
+typedef struct fc_bench_histogram_t {
   uint64_t count;
   uint64_t sum_ns;
   uint64_t min_ns;
   uint64_t max_ns;
-  uint64_t buckets[FC_HISTOGRAM_BUCKETS];
-} fc_histogram_t;
+  uint64_t buckets[FC_BENCH_HISTOGRAM_BUCKETS];
+} fc_bench_histogram_t;
 
 // A zeroed histogram is empty. What is longer than the last bucket counts there, but
 // max_ns and sum_ns have all of it.
-void fc_histogram_record(fc_histogram_t *histogram, uint64_t value_ns);
+void fc_bench_histogram_record(fc_bench_histogram_t *histogram,
+                               uint64_t value_ns);
 // Records the value `count` times; `count` is not 0.
-void fc_histogram_record_many(fc_histogram_t *histogram, uint64_t value_ns,
-                              uint64_t count);
+void fc_bench_histogram_record_many(fc_bench_histogram_t *histogram,
+                                    uint64_t value_ns, uint64_t count);
 
 // The longest time that counts in bucket `index`.
-uint64_t fc_histogram_upper(size_t index);
+uint64_t fc_bench_histogram_upper(size_t index);
 
 // The upper end of the first bucket with which at least `share` (0 to 1) of all values
 // have been counted, at most max_ns; 0 when there are no values.
-uint64_t fc_histogram_quantile(const fc_histogram_t *histogram, double share);
+uint64_t fc_bench_histogram_quantile(const fc_bench_histogram_t *histogram,
+                                     double share);
 
 #endif  // FARCALL_CLI_BENCH_HISTOGRAM_H_

@@ -13,39 +13,13 @@
 #define POINTS_MAX 256
 #define NINES_STEP 0.05
 
-static const char kHead[] =
-    "<!doctype html>\n<html lang=en><meta charset=utf-8>\n"
-    "<meta name=viewport content='width=device-width'>\n"
-    "<title>farcall bench</title>\n<style>\n"
-    ":root{color-scheme:light dark;--a:#0b62c4;--b:#c2410c;--line:#8884}\n"
-    "@media(prefers-color-scheme:dark){:root{--a:#6cb2ff;--b:#ff9f5a}}\n"
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;"
-    "padding:0 1rem}\n"
-    "table{border-collapse:collapse}th,td{padding:.2rem .8rem .2rem 0;"
-    "text-align:right}th:first-child{text-align:left}\n"
-    "svg{width:100%;margin:1rem 0}svg text{font-size:12px;fill:currentColor}\n"
-    "svg .title{font-weight:600;font-size:14px}.grid{stroke:var(--line)}\n"
-    "polyline{fill:none;stroke-width:2}.s0{stroke:var(--a)}.s1{stroke:var(--b);"
-    "stroke-dasharray:6 3}\n"
-    ".k0{color:var(--a)}.k1{color:var(--b)}.met{fill:var(--a)}"
-    ".missed{fill:none;stroke:var(--b);stroke-width:2}\n</style>\n";
-
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-// Text of a file: what could be markup is escaped.
 static fc_status_t put_text(fc_sink_t *sink, const char *text,
                             fc_error_t *err) {
-  for (; *text; text++) {
-    const char plain[] = {*text, '\0'};
-    const char *safe = *text == '<'   ? "&lt;"
-                       : *text == '>' ? "&gt;"
-                       : *text == '&' ? "&amp;"
-                                      : plain;
-    FC_TRY(put(sink, safe, err));
-  }
-  return FC_OK;
+  return fc_page_text(sink, fc_str(text), err);
 }
 
 // ---------------------------------------------------------------------------
@@ -54,10 +28,10 @@ static fc_status_t put_text(fc_sink_t *sink, const char *text,
 static fc_status_t put_row(const fc_bench_document_t *documents, size_t count,
                            const char *name, double share, fc_sink_t *sink,
                            fc_error_t *err) {
-  FC_TRY(fc_bench_put(sink, err, "<tr><th scope=row>%s", name));
+  FC_TRY(fc_page_put(sink, err, "<tr><th scope=row>%s", name));
   for (size_t i = 0; i < count; i++) {
     const double ns = fc_bench_quantile(&documents[i], share).value;
-    FC_TRY(fc_bench_put(sink, err, "<td>%s", fc_bench_time(ns).text));
+    FC_TRY(fc_page_put(sink, err, "<td>%s", fc_page_time(ns).text));
   }
   return put(sink, "</tr>\n", err);
 }
@@ -65,14 +39,14 @@ static fc_status_t put_row(const fc_bench_document_t *documents, size_t count,
 static fc_status_t put_number(const fc_bench_document_t *documents,
                               size_t count, const char *name, const char *key,
                               fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(fc_bench_put(sink, err, "<tr><th scope=row>%s", name));
+  FC_TRY(fc_page_put(sink, err, "<tr><th scope=row>%s", name));
   for (size_t i = 0; i < count; i++) {
     yyjson_val *root = documents[i].root,
                *errors = yyjson_obj_get(root, "errors");
     const double value = yyjson_obj_get(root, key)
                              ? fc_bench_number(root, key)
                              : fc_bench_number(errors, key);
-    FC_TRY(fc_bench_put(sink, err, "<td>%.8g", value));
+    FC_TRY(fc_page_put(sink, err, "<td>%.8g", value));
   }
   return put(sink, "</tr>\n", err);
 }
@@ -97,7 +71,7 @@ static fc_status_t put_table(const fc_bench_document_t *documents, size_t count,
                  {"p99.9", 0.999}, {"p99.99", 0.9999}, {"longest", 1}};
   FC_TRY(put(sink, "<table><tr><th>", err));
   for (size_t i = 0; i < count; i++) {
-    FC_TRY(fc_bench_put(sink, err, "<th scope=col class=k%zu>", i));
+    FC_TRY(fc_page_put(sink, err, "<th scope=col class=k%zu>", i));
     FC_TRY(put_text(sink, documents[i].name, err));
   }
   FC_TRY(put(sink, "</tr>\n", err));
@@ -210,7 +184,7 @@ static fc_status_t put_steps(const fc_bench_document_t *document,
 fc_status_t fc_bench_print_html(const fc_bench_document_t *documents,
                                 size_t count, fc_sink_t *sink,
                                 fc_error_t *err) {
-  FC_TRY(put(sink, kHead, err));
+  FC_TRY(fc_page_begin(sink, "farcall bench", err));
   FC_TRY(put(sink, "<h1>", err));
   FC_TRY(put_text(sink, fc_bench_text(documents[0].root, "target"), err));
   FC_TRY(put(sink, "</h1>\n<p>farcall bench of ", err));

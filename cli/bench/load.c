@@ -10,6 +10,7 @@
 #include <llhttp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -40,15 +41,15 @@ typedef enum fc_line_state_t {
   LINE_WAITING,  // for the answer
 } fc_line_state_t;
 
-typedef struct fc_load_t fc_load_t;
+typedef struct load_t load_t;
 
 // A connection and the request that is on it.
 typedef struct fc_line_t {
   llhttp_t parser;  // first: llhttp hands back a pointer to it
-  fc_load_t *load;
+  load_t *load;
   struct fc_line_t *next_idle;
   fc_line_state_t state;
-  int file;
+  fc_wire_t wire;
   uint64_t due_ns;
   uint64_t sent_ns;
   uint64_t idle_ns;   // since when
@@ -62,7 +63,7 @@ typedef struct fc_line_t {
   bool closes;  // after this answer
 } fc_line_t;
 
-struct fc_load_t {
+struct load_t {
   const fc_load_plan_t *plan;
   fc_load_result_t *result;
   int poll;
@@ -80,7 +81,7 @@ struct fc_load_t {
   fc_line_t *idle_last;
   fc_load_slice_t slice;  // being filled
   uint64_t slice_ns;
-  fc_histogram_t slice_latency;
+  fc_bench_histogram_t slice_latency;
   socklen_t address_size;
   struct sockaddr_storage address;
   char block[BLOCK];
@@ -97,26 +98,26 @@ static void on_interrupt(int number) {
 // ---------------------------------------------------------------------------
 // What is recorded
 
-static bool is_measured(const fc_load_t *load, uint64_t due_ns) {
+static bool is_measured(const load_t *load, uint64_t due_ns) {
   return due_ns >= load->begin_ns && due_ns < load->end_ns;
 }
 
-static void record(fc_load_t *load, const fc_line_t *line, uint64_t now_ns) {
+static void record(load_t *load, const fc_line_t *line, uint64_t now_ns) {
   if (now_ns >= load->begin_ns && now_ns < load->end_ns) {
     load->result->answers++;
     load->slice.answers++;
   }
   if (!is_measured(load, line->due_ns)) return;
-  fc_histogram_record(&load->result->latency, now_ns - line->due_ns);
-  fc_histogram_record(&load->result->service, now_ns - line->sent_ns);
-  fc_histogram_record(&load->slice_latency, now_ns - line->due_ns);
+  fc_bench_histogram_record(&load->result->latency, now_ns - line->due_ns);
+  fc_bench_histogram_record(&load->result->service, now_ns - line->sent_ns);
+  fc_bench_histogram_record(&load->slice_latency, now_ns - line->due_ns);
 }
 
-static void close_slice(fc_load_t *load) {
+static void close_slice(load_t *load) {
   fc_load_result_t *result = load->result;
   fc_load_slice_t *slice = &load->slice;
-  slice->p50_ns = fc_histogram_quantile(&load->slice_latency, 0.5);
-  slice->p99_ns = fc_histogram_quantile(&load->slice_latency, 0.99);
+  slice->p50_ns = fc_bench_histogram_quantile(&load->slice_latency, 0.5);
+  slice->p99_ns = fc_bench_histogram_quantile(&load->slice_latency, 0.99);
   slice->max_ns = load->slice_latency.max_ns;
   if (result->slice_count < FC_LOAD_SLICES_MAX) {
     result->slices[result->slice_count++] = *slice;
@@ -130,13 +131,13 @@ static void close_slice(fc_load_t *load) {
 // ---------------------------------------------------------------------------
 // Lines
 
-static void watch_line(fc_load_t *load, fc_line_t *line, int action,
+static void watch_line(load_t *load, fc_line_t *line, int action,
                        uint32_t events) {
   struct epoll_event event = {.events = events, .data.ptr = line};
-  epoll_ctl(load->poll, action, line->file, &event);
+  epoll_ctl(load->poll, action, line->wire.file, &event);
 }
 
-static void become_idle(fc_load_t *load, fc_line_t *line, uint64_t now_ns) {
+static void become_idle(load_t *load, fc_line_t *line, uint64_t now_ns) {
   line->state = LINE_IDLE;
   line->idle_ns = now_ns;
   line->next_idle = NULL;
@@ -145,7 +146,7 @@ static void become_idle(fc_load_t *load, fc_line_t *line, uint64_t now_ns) {
   load->idle_last = line;
 }
 
-static void leave_idle(fc_load_t *load, const fc_line_t *line) {
+static void leave_idle(load_t *load, const fc_line_t *line) {
   fc_line_t **at = &load->idle_first, *before = NULL;
   while (*at != line) {
     before = *at;
@@ -155,11 +156,10 @@ static void leave_idle(fc_load_t *load, const fc_line_t *line) {
   if (load->idle_last == line) load->idle_last = before;
 }
 
-static void go_down(fc_load_t *load, fc_line_t *line, uint64_t retry_ns) {
+static void go_down(load_t *load, fc_line_t *line, uint64_t retry_ns) {
   if (line->state == LINE_IDLE) leave_idle(load, line);
   if (line->state >= LINE_SENDING) load->busy--;
-  if (line->file >= 0) close(line->file);
-  line->file = -1;
+  fc_wire_close(&line->wire);
   line->state = LINE_DOWN;
   line->retry_ns = retry_ns;
   load->down++;
@@ -167,7 +167,7 @@ static void go_down(fc_load_t *load, fc_line_t *line, uint64_t retry_ns) {
 
 // The request on the line gets no answer: a failure, which comes again at once only
 // after RETRY_NS.
-static void break_line(fc_load_t *load, fc_line_t *line) {
+static void break_line(load_t *load, fc_line_t *line) {
   const uint64_t now_ns = fc_clock_ns();
   if (now_ns >= load->begin_ns) {
     load->result->broken++;
@@ -176,10 +176,10 @@ static void break_line(fc_load_t *load, fc_line_t *line) {
   go_down(load, line, now_ns + RETRY_NS);
 }
 
-static void send_rest(fc_load_t *load, fc_line_t *line) {
+static void send_rest(load_t *load, fc_line_t *line) {
   const fc_str_t request = load->plan->request;
-  const ssize_t sent = send(line->file, request.data + line->sent,
-                            request.size - line->sent, MSG_NOSIGNAL);
+  const ssize_t sent = fc_wire_send(&line->wire, request.data + line->sent,
+                                    request.size - line->sent);
   if (sent < 0 && errno != EAGAIN && errno != EINTR) {
     break_line(load, line);
     return;
@@ -194,7 +194,7 @@ static void send_rest(fc_load_t *load, fc_line_t *line) {
   line->state = whole ? LINE_WAITING : LINE_SENDING;
 }
 
-static bool must_compare(const fc_load_t *load) {
+static bool must_compare(const load_t *load) {
   switch (load->plan->verify) {
     case FC_LOAD_VERIFY_FIRST:
       return load->issued < load->plan->connections;
@@ -207,7 +207,7 @@ static bool must_compare(const fc_load_t *load) {
 }
 
 // Sends the request over a line that is in no list.
-static void fire(fc_load_t *load, fc_line_t *line, uint64_t due_ns,
+static void fire(load_t *load, fc_line_t *line, uint64_t due_ns,
                  uint64_t now_ns) {
   line->due_ns = due_ns;
   line->sent_ns = now_ns;
@@ -221,7 +221,7 @@ static void fire(fc_load_t *load, fc_line_t *line, uint64_t due_ns,
 }
 
 // The line is free: in a closed loop it sends again at once.
-static void release(fc_load_t *load, fc_line_t *line, uint64_t now_ns) {
+static void release(load_t *load, fc_line_t *line, uint64_t now_ns) {
   if (load->gap_ns == 0 && now_ns < load->end_ns) {
     fire(load, line, now_ns, now_ns);
   } else {
@@ -229,19 +229,21 @@ static void release(fc_load_t *load, fc_line_t *line, uint64_t now_ns) {
   }
 }
 
-static void connect_line(fc_load_t *load, fc_line_t *line) {
+static void connect_line(load_t *load, fc_line_t *line) {
   int one = 1;
   const int family = load->address.ss_family;
-  line->file = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int file =
+      socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  line->wire.file = file;
   line->state = LINE_CONNECTING;
   load->down--;
   llhttp_reset(&line->parser);
-  if (line->file >= 0 && family != AF_UNIX) {
-    setsockopt(line->file, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  if (file >= 0 && family != AF_UNIX) {
+    setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   }
-  if (line->file < 0 || (connect(line->file, (struct sockaddr *)&load->address,
-                                 load->address_size) &&
-                         errno != EINPROGRESS)) {
+  if (file < 0 ||
+      (connect(file, (struct sockaddr *)&load->address, load->address_size) &&
+       errno != EINPROGRESS)) {
     // The queue of a Unix socket may be full.
     if (family == AF_UNIX && errno == EAGAIN) {
       go_down(load, line, fc_clock_ns() + RETRY_NS);
@@ -253,11 +255,32 @@ static void connect_line(fc_load_t *load, fc_line_t *line) {
   watch_line(load, line, EPOLL_CTL_ADD, EPOLLIN | EPOLLOUT);
 }
 
-static void finish_connect(fc_load_t *load, fc_line_t *line) {
+// Is the line connected, so that TLS may be spoken over it? It is prepared then.
+static bool is_connected(load_t *load, fc_line_t *line) {
+  const fc_remote_t *server = load->plan->server;
   int reason = 0;
   socklen_t size = sizeof reason;
-  if (getsockopt(line->file, SOL_SOCKET, SO_ERROR, &reason, &size) || reason) {
+  fc_error_t ignored;
+  if (line->wire.tls) return true;
+  if (getsockopt(line->wire.file, SOL_SOCKET, SO_ERROR, &reason, &size) ||
+      reason) {
+    return false;
+  }
+  return !server->is_https ||
+         fc_wire_secure(&line->wire, &server->rules, &ignored) == FC_OK;
+}
+
+static void finish_connect(load_t *load, fc_line_t *line) {
+  const char *why;
+  const int wanted =
+      is_connected(load, line) ? fc_wire_shake(&line->wire, &why) : -1;
+  if (wanted < 0) {
     break_line(load, line);
+    return;
+  }
+  if (wanted > 0) {
+    watch_line(load, line, EPOLL_CTL_MOD,
+               wanted == POLLIN ? EPOLLIN : EPOLLOUT);
     return;
   }
   watch_line(load, line, EPOLL_CTL_MOD, EPOLLIN);
@@ -319,7 +342,7 @@ static const llhttp_settings_t kSettings = {.on_message_begin = on_begin,
                                             .on_body = on_body,
                                             .on_message_complete = on_complete};
 
-static void judge(fc_load_t *load, fc_line_t *line) {
+static void judge(load_t *load, fc_line_t *line) {
   fc_load_result_t *result = load->result;
   const uint64_t now_ns = fc_clock_ns();
   if (line->parser.status_code != 200) {
@@ -338,7 +361,7 @@ static void judge(fc_load_t *load, fc_line_t *line) {
 }
 
 // The whole answer is there.
-static void take_answer(fc_load_t *load, fc_line_t *line) {
+static void take_answer(load_t *load, fc_line_t *line) {
   judge(load, line);
   if (line->closes) {
     go_down(load, line, 0);
@@ -350,8 +373,9 @@ static void take_answer(fc_load_t *load, fc_line_t *line) {
 
 // Takes one block; epoll tells when there is more. An endless answer therefore keeps
 // neither the other lines nor the end of the load waiting.
-static void receive(fc_load_t *load, fc_line_t *line) {
-  const ssize_t got = recv(line->file, load->block, sizeof load->block, 0);
+static void receive_block(load_t *load, fc_line_t *line) {
+  const ssize_t got =
+      fc_wire_recv(&line->wire, load->block, sizeof load->block);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (line->state == LINE_IDLE && got <= 0) {  // it was idle for too long
     go_down(load, line, 0);
@@ -369,7 +393,14 @@ static void receive(fc_load_t *load, fc_line_t *line) {
   }
 }
 
-static void on_line(fc_load_t *load, fc_line_t *line, uint32_t events) {
+// Of what TLS has decrypted already epoll knows nothing: the rest of one record.
+static void receive(load_t *load, fc_line_t *line) {
+  do {
+    receive_block(load, line);
+  } while (line->state >= LINE_IDLE && fc_wire_has(&line->wire));
+}
+
+static void on_line(load_t *load, fc_line_t *line, uint32_t events) {
   if (line->state == LINE_CONNECTING) {
     finish_connect(load, line);
     return;
@@ -383,12 +414,12 @@ static void on_line(fc_load_t *load, fc_line_t *line, uint32_t events) {
 // ---------------------------------------------------------------------------
 // The schedule
 
-static uint64_t due(const fc_load_t *load, uint64_t request) {
+static uint64_t due(const load_t *load, uint64_t request) {
   return load->start_ns + (uint64_t)((double)request * load->gap_ns);
 }
 
 // Sends what is due, as long as lines are idle.
-static void issue(fc_load_t *load, uint64_t now_ns) {
+static void issue(load_t *load, uint64_t now_ns) {
   while (load->gap_ns > 0 && load->idle_first) {
     const uint64_t due_ns = due(load, load->issued);
     if (due_ns > now_ns || due_ns >= load->end_ns) return;
@@ -402,7 +433,7 @@ static void issue(fc_load_t *load, uint64_t now_ns) {
 }
 
 // Connects the lines whose time has come, and says when the next one's does.
-static uint64_t revive(fc_load_t *load, uint64_t now_ns) {
+static uint64_t revive(load_t *load, uint64_t now_ns) {
   uint64_t next_ns = UINT64_MAX;
   for (uint32_t i = 0; load->down && i < load->plan->connections; i++) {
     fc_line_t *line = &load->lines[i];
@@ -416,7 +447,7 @@ static uint64_t revive(fc_load_t *load, uint64_t now_ns) {
   return next_ns;
 }
 
-static void arm(fc_load_t *load, uint64_t at_ns) {
+static void arm(load_t *load, uint64_t at_ns) {
   if (at_ns == load->armed_ns) return;
   load->armed_ns = at_ns;
   const struct itimerspec when = {
@@ -426,13 +457,13 @@ static void arm(fc_load_t *load, uint64_t at_ns) {
 
 // While requests are sent: in an open loop a little longer than they are due, because
 // this program may have been late.
-static bool is_sending(const fc_load_t *load, uint64_t now_ns) {
+static bool is_sending(const load_t *load, uint64_t now_ns) {
   if (now_ns < load->end_ns) return true;
   return load->gap_ns > 0 && now_ns < load->end_ns + GRACE_NS &&
          due(load, load->issued) < load->end_ns;
 }
 
-static bool is_over(fc_load_t *load, uint64_t now_ns) {
+static bool is_over(load_t *load, uint64_t now_ns) {
   if (interrupted && now_ns < load->end_ns) {
     load->end_ns = now_ns;
     load->result->interrupted = true;
@@ -442,7 +473,7 @@ static bool is_over(fc_load_t *load, uint64_t now_ns) {
 }
 
 // When something must be done although no line has news.
-static uint64_t next_time(const fc_load_t *load, uint64_t now_ns,
+static uint64_t next_time(const load_t *load, uint64_t now_ns,
                           uint64_t retry_ns) {
   uint64_t next_ns = load->begin_ns + load->slice.end_ns;
   if (now_ns >= load->end_ns + GRACE_NS)
@@ -457,7 +488,7 @@ static uint64_t next_time(const fc_load_t *load, uint64_t now_ns,
   return next_ns;
 }
 
-static void run(fc_load_t *load) {
+static void run(load_t *load) {
   struct epoll_event events[EVENTS];
   for (;;) {
     const uint64_t now_ns = fc_clock_ns();
@@ -481,17 +512,17 @@ static void run(fc_load_t *load) {
 // ---------------------------------------------------------------------------
 // Beginning and end
 
-static fc_status_t open_lines(fc_load_t *load, fc_error_t *err) {
+static fc_status_t open_lines(load_t *load, fc_error_t *err) {
   for (uint32_t i = 0; i < load->plan->connections; i++) {
     fc_line_t *line = &load->lines[i];
     line->load = load;
     llhttp_init(&line->parser, HTTP_RESPONSE, &kSettings);
-    FC_TRY(fc_server_connect(load->plan->server, &line->file, err));
+    FC_TRY(fc_server_connect(load->plan->server, &line->wire, err));
     watch_line(load, line, EPOLL_CTL_ADD, EPOLLIN);
     line->state = LINE_IDLE;
   }
   load->address_size = sizeof load->address;
-  getpeername(load->lines[0].file, (struct sockaddr *)&load->address,
+  getpeername(load->lines[0].wire.file, (struct sockaddr *)&load->address,
               &load->address_size);
   return FC_OK;
 }
@@ -506,7 +537,7 @@ static void allow_files(uint32_t lines) {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static fc_status_t open_load(fc_load_t *load, fc_error_t *err) {
+static fc_status_t open_load(load_t *load, fc_error_t *err) {
   allow_files(load->plan->connections);
   struct epoll_event timer = {.events = EPOLLIN | EPOLLET};
   load->poll = epoll_create1(EPOLL_CLOEXEC);
@@ -519,7 +550,7 @@ static fc_status_t open_load(fc_load_t *load, fc_error_t *err) {
   return open_lines(load, err);
 }
 
-static void begin(fc_load_t *load) {
+static void begin(load_t *load) {
   const fc_load_plan_t *plan = load->plan;
   const uint64_t share_ns = plan->duration_ns / SLICES;
   load->slice_ns = share_ns > SLICE_MIN_NS ? share_ns : SLICE_MIN_NS;
@@ -538,7 +569,7 @@ static void begin(fc_load_t *load) {
 
 // Requests that were due and not sent. There may be 10^11 of them, so those whose
 // latencies the histogram hardly tells apart count as the longest of them.
-static void record_unsent(fc_load_t *load) {
+static void record_unsent(load_t *load) {
   fc_load_result_t *result = load->result;
   if (load->gap_ns == 0) return;
   uint64_t i =
@@ -550,14 +581,14 @@ static void record_unsent(fc_load_t *load) {
     const double alike = (double)longest_ns / DISTINCT / load->gap_ns;
     const uint64_t count = alike > 1 ? (uint64_t)alike : 1;
     result->unanswered += count;
-    fc_histogram_record_many(&result->latency, longest_ns, count);
+    fc_bench_histogram_record_many(&result->latency, longest_ns, count);
     i += count;
   }
 }
 
 // What was due and has no answer counts with the time it has waited: to leave it out
 // would hide the worst latencies.
-static void record_unanswered(fc_load_t *load) {
+static void record_unanswered(load_t *load) {
   fc_load_result_t *result = load->result;
   const uint64_t now_ns = fc_clock_ns();
   for (uint32_t i = 0; i < load->plan->connections; i++) {
@@ -565,23 +596,25 @@ static void record_unanswered(fc_load_t *load) {
     if (line->state < LINE_SENDING || !is_measured(load, line->due_ns))
       continue;
     result->unanswered++;
-    fc_histogram_record(&result->latency, now_ns - line->due_ns);
-    fc_histogram_record(&result->service, now_ns - line->sent_ns);
+    fc_bench_histogram_record(&result->latency, now_ns - line->due_ns);
+    fc_bench_histogram_record(&result->service, now_ns - line->sent_ns);
   }
   record_unsent(load);
 }
 
 fc_status_t fc_load_run(const fc_load_plan_t *plan,
                         fc_load_result_t *out_result, fc_error_t *err) {
-  const size_t size = sizeof(fc_load_t) + plan->connections * sizeof(fc_line_t);
+  const size_t size = sizeof(load_t) + plan->connections * sizeof(fc_line_t);
   const fc_allocator_t system = fc_allocator_system();
-  fc_load_t *load = fc_alloc(system, size);
+  load_t *load = fc_alloc(system, size);
   if (!load) return fc_fail_memory(err);
   load->plan = plan;
   load->result = out_result;
   load->poll = load->timer = -1;
   memset(out_result, 0, sizeof *out_result);
-  for (uint32_t i = 0; i < plan->connections; i++) load->lines[i].file = -1;
+  for (uint32_t i = 0; i < plan->connections; i++) {
+    load->lines[i].wire = FC_WIRE_CLOSED;
+  }
   const fc_status_t status = open_load(load, err);
   if (status == FC_OK) {
     struct sigaction action = {.sa_handler = on_interrupt}, before;
@@ -595,7 +628,7 @@ fc_status_t fc_load_run(const fc_load_plan_t *plan,
     sigaction(SIGINT, &before, NULL);
   }
   for (uint32_t i = 0; i < plan->connections; i++) {
-    if (load->lines[i].file >= 0) close(load->lines[i].file);
+    fc_wire_close(&load->lines[i].wire);
   }
   if (load->poll >= 0) close(load->poll);
   if (load->timer >= 0) close(load->timer);

@@ -37,7 +37,7 @@ typedef struct fc_load_slice_t {
 } fc_load_slice_t;
 
 typedef struct fc_load_plan_t {
-  const fc_server_t *server;
+  const fc_remote_t *server;
   fc_str_t request;   // head and body, sent as they are
   fc_str_t expected;  // the body of every answer
   fc_load_verify_t verify;
@@ -51,13 +51,13 @@ typedef struct fc_load_plan_t {
 } fc_load_plan_t;
 
 typedef struct fc_load_result_t {
-  uint64_t duration_ns;    // shorter than planned after an interrupt
-  uint64_t answers;        // 200 within the duration: what the rate counts
-  fc_histogram_t latency;  // from when a request was due
-  fc_histogram_t service;  // from when it was sent
-  uint64_t compared;       // answers
-  uint64_t different;      // of those
-  uint64_t refused;        // answered with another status than 200
+  uint64_t duration_ns;  // shorter than planned after an interrupt
+  uint64_t answers;      // 200 within the duration: what the rate counts
+  fc_bench_histogram_t latency;  // from when a request was due
+  fc_bench_histogram_t service;  // from when it was sent
+  uint64_t compared;             // answers
+  uint64_t different;            // of those
+  uint64_t refused;              // answered with another status than 200
   uint64_t broken;  // connections refused or closed before the whole answer
   uint64_t
       unanswered;  // not sent when the duration was over, or never answered

@@ -59,14 +59,14 @@ static fc_status_t put_mark_y(const fc_plot_t *plot, double y,
   char label[32];
   const double at = place_y(plot, y);
   if (plot->is_time) {
-    snprintf(label, sizeof label, "%s", fc_bench_time(y).text);
+    snprintf(label, sizeof label, "%s", fc_page_time(y).text);
   } else {
     snprintf(label, sizeof label, "%.6g", y);
   }
-  return fc_bench_put(plot->sink, err,
-                      "<path class=grid d='M%.1f %.1fH%.1f'/>"
-                      "<text x=%.1f y=%.1f text-anchor=end>%s</text>\n",
-                      LEFT, at, WIDTH - RIGHT, LEFT - 6, at + 4, label);
+  return fc_page_put(plot->sink, err,
+                     "<path class=grid d='M%.1f %.1fH%.1f'/>"
+                     "<text x=%.1f y=%.1f text-anchor=end>%s</text>\n",
+                     LEFT, at, WIDTH - RIGHT, LEFT - 6, at + 4, label);
 }
 
 static fc_status_t put_marks_log(const fc_plot_t *plot, fc_error_t *err) {
@@ -88,12 +88,12 @@ fc_status_t fc_plot_begin(fc_plot_t *plot, fc_error_t *err) {
   if (!(plot->most.y > plot->least.y)) plot->most.y = plot->least.y + 1;
   const double step = round_step(plot->most.y - plot->least.y);
   if (!plot->log_y) plot->most.y = ceil(plot->most.y / step) * step;
-  FC_TRY(fc_bench_put(plot->sink, err,
-                      "<svg viewBox='0 0 %.0f %.0f' role=img aria-label='%s'>\n"
-                      "<text class=title x=%.0f y=16>%s</text>"
-                      "<text x=%.1f y=%.1f text-anchor=end>%s</text>\n",
-                      WIDTH, HEIGHT, plot->title, LEFT, plot->title,
-                      WIDTH - RIGHT, HEIGHT - 6, plot->what_x));
+  FC_TRY(fc_page_put(plot->sink, err,
+                     "<svg viewBox='0 0 %.0f %.0f' role=img aria-label='%s'>\n"
+                     "<text class=title x=%.0f y=16>%s</text>"
+                     "<text x=%.1f y=%.1f text-anchor=end>%s</text>\n",
+                     WIDTH, HEIGHT, plot->title, LEFT, plot->title,
+                     WIDTH - RIGHT, HEIGHT - 6, plot->what_x));
   if (plot->log_y) return put_marks_log(plot, err);
   for (int i = 0; i <= MARKS_MAX; i++) {
     const double y = plot->least.y + step * i;
@@ -107,11 +107,10 @@ fc_status_t fc_plot_mark(const fc_plot_t *plot, double x, const char *label,
                          fc_error_t *err) {
   if (x < plot->least.x || x > plot->most.x) return FC_OK;
   const double at = place_x(plot, x);
-  return fc_bench_put(plot->sink, err,
-                      "<path class=grid d='M%.1f %.1fV%.1f'/>"
-                      "<text x=%.1f y=%.1f text-anchor=middle>%s</text>\n",
-                      at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 16,
-                      label);
+  return fc_page_put(plot->sink, err,
+                     "<path class=grid d='M%.1f %.1fV%.1f'/>"
+                     "<text x=%.1f y=%.1f text-anchor=middle>%s</text>\n",
+                     at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 16, label);
 }
 
 fc_status_t fc_plot_marks(const fc_plot_t *plot, fc_error_t *err) {
@@ -128,23 +127,22 @@ fc_status_t fc_plot_marks(const fc_plot_t *plot, fc_error_t *err) {
 fc_status_t fc_plot_line(const fc_plot_t *plot, size_t index,
                          const fc_plot_point_t *points, size_t count,
                          fc_error_t *err) {
-  FC_TRY(fc_bench_put(plot->sink, err, "<polyline class=s%zu points='", index));
+  FC_TRY(fc_page_put(plot->sink, err, "<polyline class=s%zu points='", index));
   for (size_t i = 0; i < count; i++) {
-    FC_TRY(fc_bench_put(plot->sink, err, "%.1f,%.1f ",
-                        place_x(plot, points[i].x),
-                        place_y(plot, points[i].y)));
+    FC_TRY(fc_page_put(plot->sink, err, "%.1f,%.1f ",
+                       place_x(plot, points[i].x), place_y(plot, points[i].y)));
   }
-  return fc_bench_put(plot->sink, err, "'/>\n");
+  return fc_page_put(plot->sink, err, "'/>\n");
 }
 
 fc_status_t fc_plot_dot(const fc_plot_t *plot, bool filled,
                         fc_plot_point_t point, fc_error_t *err) {
-  return fc_bench_put(plot->sink, err,
-                      "<circle class=%s cx=%.1f cy=%.1f r=5 />\n",
-                      filled ? "met" : "missed", place_x(plot, point.x),
-                      place_y(plot, point.y));
+  return fc_page_put(plot->sink, err,
+                     "<circle class=%s cx=%.1f cy=%.1f r=5 />\n",
+                     filled ? "met" : "missed", place_x(plot, point.x),
+                     place_y(plot, point.y));
 }
 
 fc_status_t fc_plot_end(const fc_plot_t *plot, fc_error_t *err) {
-  return fc_bench_put(plot->sink, err, "</svg>\n");
+  return fc_page_put(plot->sink, err, "</svg>\n");
 }

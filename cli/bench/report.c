@@ -17,27 +17,17 @@ static const struct {
 } kShares[] = {{"p50", 0.5},  {"p75", 0.75},    {"p90", 0.9},
                {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}};
 
-fc_bench_time_t fc_bench_time(double ns) {
-  fc_bench_time_t time;
-  const double us = ns / 1e3, ms = ns / 1e6, s = ns / 1e9;
-  if (us < 1000) snprintf(time.text, sizeof time.text, "%.3g us", us);
-  else if (ms < 1000) snprintf(time.text, sizeof time.text, "%.3g ms", ms);
-  else snprintf(time.text, sizeof time.text, "%.3g s", s);
-  return time;
-}
-
 // ---------------------------------------------------------------------------
 // For people
 
-static void print_latency(const char *name, const fc_histogram_t *latency,
+static void print_latency(const char *name, const fc_bench_histogram_t *latency,
                           FILE *stream) {
   fprintf(stream, "  %-9s", name);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kShares); i++) {
-    const uint64_t ns = fc_histogram_quantile(latency, kShares[i].share);
-    fprintf(stream, " %s %s  ", kShares[i].name,
-            fc_bench_time((double)ns).text);
+    const uint64_t ns = fc_bench_histogram_quantile(latency, kShares[i].share);
+    fprintf(stream, " %s %s  ", kShares[i].name, fc_page_time((double)ns).text);
   }
-  fprintf(stream, " max %s\n", fc_bench_time((double)latency->max_ns).text);
+  fprintf(stream, " max %s\n", fc_page_time((double)latency->max_ns).text);
 }
 
 static void print_errors(const fc_load_result_t *result, FILE *stream) {
@@ -71,7 +61,7 @@ static void print_goals(const fc_bench_report_t *report, FILE *stream) {
             fc_style(stream, met ? FC_STYLE_GOOD : FC_STYLE_BAD),
             met ? "met" : "missed", fc_style(stream, FC_STYLE_PLAIN));
     if (count) fprintf(stream, "%.0f\n", figure);
-    else fprintf(stream, "%s\n", fc_bench_time(figure).text);
+    else fprintf(stream, "%s\n", fc_page_time(figure).text);
   }
 }
 
@@ -105,63 +95,52 @@ void fc_bench_print_step(const fc_bench_step_t *step, FILE *stream) {
   char rate[32] = "closed loop";
   if (step->rate > 0) snprintf(rate, sizeof rate, "%.0f/s", step->rate);
   fprintf(stream, "  %-12s answered %.0f/s  p50 %s  p99 %s  max %s  %s\n", rate,
-          step->answered, fc_bench_time((double)step->p50_ns).text,
-          fc_bench_time((double)step->p99_ns).text,
-          fc_bench_time((double)step->max_ns).text,
+          step->answered, fc_page_time((double)step->p50_ns).text,
+          fc_page_time((double)step->p99_ns).text,
+          fc_page_time((double)step->max_ns).text,
           step->met ? "met" : "missed");
 }
 
 // ---------------------------------------------------------------------------
 // JSON
 
-fc_status_t fc_bench_put(fc_sink_t *sink, fc_error_t *err, const char *format,
-                         ...) {
-  char text[512];
-  va_list args;
-  va_start(args, format);
-  const int size = vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  FC_ASSERT(size >= 0 && (size_t)size < sizeof text);
-  return fc_sink_put(sink, fc_str_make(text, (size_t)size), err);
-}
-
 static fc_status_t put_text(fc_sink_t *sink, fc_error_t *err, const char *key,
                             const char *text) {
-  FC_TRY(fc_bench_put(sink, err, ",\"%s\":", key));
+  FC_TRY(fc_page_put(sink, err, ",\"%s\":", key));
   return fc_json_write_string(sink, fc_str(text), err);
 }
 
-static fc_status_t put_latency(const char *key, const fc_histogram_t *latency,
+static fc_status_t put_latency(const char *key,
+                               const fc_bench_histogram_t *latency,
                                fc_sink_t *sink, fc_error_t *err) {
   const uint64_t count = latency->count;
-  FC_TRY(fc_bench_put(sink, err,
-                      ",\"%s\":{\"count\":%" PRIu64 ",\"mean_ns\":%" PRIu64
-                      ",\"min_ns\":%" PRIu64,
-                      key, count, count ? latency->sum_ns / count : 0,
-                      latency->min_ns));
+  FC_TRY(fc_page_put(sink, err,
+                     ",\"%s\":{\"count\":%" PRIu64 ",\"mean_ns\":%" PRIu64
+                     ",\"min_ns\":%" PRIu64,
+                     key, count, count ? latency->sum_ns / count : 0,
+                     latency->min_ns));
   for (size_t i = 0; i < FC_ARRAY_COUNT(kShares); i++) {
-    FC_TRY(fc_bench_put(sink, err, ",\"%s_ns\":%" PRIu64, kShares[i].name,
-                        fc_histogram_quantile(latency, kShares[i].share)));
+    FC_TRY(fc_page_put(sink, err, ",\"%s_ns\":%" PRIu64, kShares[i].name,
+                       fc_bench_histogram_quantile(latency, kShares[i].share)));
   }
-  FC_TRY(fc_bench_put(sink, err, ",\"max_ns\":%" PRIu64 ",\"buckets\":[",
-                      latency->max_ns));
+  FC_TRY(fc_page_put(sink, err, ",\"max_ns\":%" PRIu64 ",\"buckets\":[",
+                     latency->max_ns));
   bool any = false;
-  for (size_t i = 0; i < FC_HISTOGRAM_BUCKETS; i++) {
+  for (size_t i = 0; i < FC_BENCH_HISTOGRAM_BUCKETS; i++) {
     if (!latency->buckets[i]) continue;
-    FC_TRY(fc_bench_put(sink, err, "%s[%" PRIu64 ",%" PRIu64 "]",
-                        any ? "," : "", fc_histogram_upper(i),
-                        latency->buckets[i]));
+    FC_TRY(fc_page_put(sink, err, "%s[%" PRIu64 ",%" PRIu64 "]", any ? "," : "",
+                       fc_bench_histogram_upper(i), latency->buckets[i]));
     any = true;
   }
-  return fc_bench_put(sink, err, "]}");
+  return fc_page_put(sink, err, "]}");
 }
 
 static fc_status_t put_slices(const fc_load_result_t *result, fc_sink_t *sink,
                               fc_error_t *err) {
-  FC_TRY(fc_bench_put(sink, err, ",\"slices\":["));
+  FC_TRY(fc_page_put(sink, err, ",\"slices\":["));
   for (size_t i = 0; i < result->slice_count; i++) {
     const fc_load_slice_t *slice = &result->slices[i];
-    FC_TRY(fc_bench_put(
+    FC_TRY(fc_page_put(
         sink, err,
         "%s{\"end_s\":%.3f,\"answers_per_s\":%.3f,\"errors\":%" PRIu64
         ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64
@@ -170,50 +149,50 @@ static fc_status_t put_slices(const fc_load_result_t *result, fc_sink_t *sink,
         (double)slice->answers * 1e9 / (double)slice->span_ns, slice->errors,
         slice->p50_ns, slice->p99_ns, slice->max_ns));
   }
-  return fc_bench_put(sink, err, "]");
+  return fc_page_put(sink, err, "]");
 }
 
 static fc_status_t put_goals(const fc_bench_report_t *report, fc_sink_t *sink,
                              fc_error_t *err) {
-  FC_TRY(fc_bench_put(sink, err, ",\"goals\":["));
+  FC_TRY(fc_page_put(sink, err, ",\"goals\":["));
   for (size_t i = 0; i < report->goal_count; i++) {
     const fc_bench_goal_t *goal = &report->goals[i];
-    FC_TRY(fc_bench_put(sink, err, "%s{\"goal\":", i ? "," : ""));
+    FC_TRY(fc_page_put(sink, err, "%s{\"goal\":", i ? "," : ""));
     FC_TRY(fc_json_write_string(sink, goal->text, err));
-    FC_TRY(fc_bench_put(
+    FC_TRY(fc_page_put(
         sink, err, ",\"figure\":%.3f,\"met\":%s}",
         fc_bench_goal_figure(goal, report->result),
         fc_bench_goal_is_met(goal, report->result) ? "true" : "false"));
   }
-  return fc_bench_put(sink, err, "]");
+  return fc_page_put(sink, err, "]");
 }
 
 static fc_status_t put_steps(const fc_bench_report_t *report, fc_sink_t *sink,
                              fc_error_t *err) {
-  FC_TRY(fc_bench_put(sink, err, ",\"steps\":["));
+  FC_TRY(fc_page_put(sink, err, ",\"steps\":["));
   for (size_t i = 0; i < report->step_count; i++) {
     const fc_bench_step_t *step = &report->steps[i];
-    FC_TRY(fc_bench_put(
+    FC_TRY(fc_page_put(
         sink, err,
         "%s{\"rate\":%.3f,\"answers_per_s\":%.3f,\"p50_ns\":%" PRIu64
         ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"met\":%s}",
         i ? "," : "", step->rate, step->answered, step->p50_ns, step->p99_ns,
         step->max_ns, step->met ? "true" : "false"));
   }
-  return fc_bench_put(sink, err, "]");
+  return fc_page_put(sink, err, "]");
 }
 
 fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_load_plan_t *plan = report->plan;
   const fc_load_result_t *result = report->result;
-  FC_TRY(fc_bench_put(sink, err, "{\"farcall_bench\":1,\"version\":\"%s\"",
-                      fc_version()));
+  FC_TRY(fc_page_put(sink, err, "{\"farcall_bench\":1,\"version\":\"%s\"",
+                     fc_version()));
   FC_TRY(put_text(sink, err, "server", report->server));
   FC_TRY(put_text(sink, err, "target", report->target));
   FC_TRY(put_text(sink, err, "protocol", report->protocol));
   FC_TRY(put_text(sink, err, "verify", report->verify));
-  FC_TRY(fc_bench_put(
+  FC_TRY(fc_page_put(
       sink, err,
       ",\"loop\":\"%s\",\"rate\":%.3f,\"connections\":%u"
       ",\"duration_s\":%.6f,\"interrupted\":%s,\"answers\":%" PRIu64
@@ -221,15 +200,15 @@ fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
       plan->rate > 0 ? "open" : "closed", plan->rate, plan->connections,
       (double)result->duration_ns / 1e9, result->interrupted ? "true" : "false",
       result->answers, fc_bench_rate(result), result->compared, result->late));
-  FC_TRY(fc_bench_put(sink, err,
-                      ",\"errors\":{\"refused\":%" PRIu64 ",\"broken\":%" PRIu64
-                      ",\"unanswered\":%" PRIu64 ",\"different\":%" PRIu64 "}",
-                      result->refused, result->broken, result->unanswered,
-                      result->different));
+  FC_TRY(fc_page_put(sink, err,
+                     ",\"errors\":{\"refused\":%" PRIu64 ",\"broken\":%" PRIu64
+                     ",\"unanswered\":%" PRIu64 ",\"different\":%" PRIu64 "}",
+                     result->refused, result->broken, result->unanswered,
+                     result->different));
   FC_TRY(put_latency("latency", &result->latency, sink, err));
   FC_TRY(put_latency("service", &result->service, sink, err));
   FC_TRY(put_slices(result, sink, err));
   FC_TRY(put_goals(report, sink, err));
   FC_TRY(put_steps(report, sink, err));
-  return fc_bench_put(sink, err, "}\n");
+  return fc_page_put(sink, err, "}\n");
 }

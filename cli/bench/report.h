@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "bench/goal.h"
+#include "page.h"
 
 // One rate that was tried by --steps.
 typedef struct fc_bench_step_t {
@@ -33,16 +34,6 @@ typedef struct fc_bench_report_t {
   const fc_bench_step_t *steps;
   size_t step_count;
 } fc_bench_report_t;
-
-// "1.23 ms", in the unit that leaves one to three digits before the point.
-typedef struct fc_bench_time_t {
-  char text[24];
-} fc_bench_time_t;
-fc_bench_time_t fc_bench_time(double ns);
-
-// Writes at most 511 bytes by `format`.
-fc_status_t fc_bench_put(fc_sink_t *sink, fc_error_t *err, const char *format,
-                         ...) FC_PRINTF(3, 4);
 
 void fc_bench_print(const fc_bench_report_t *report, FILE *stream);
 void fc_bench_print_step(const fc_bench_step_t *step, FILE *stream);

@@ -100,7 +100,7 @@ static bool is_given(const fc_args_t *args) {
 static int native_document(const fc_args_t *args, const char *target,
                            fc_str_t *out_document) {
   if (is_given(args)) return fc_input_document(args, out_document);
-  fc_answer_t answer;
+  fc_reply_t answer;
   const char *example = fc_print(args->arena, "%s/example", target);
   if (!example) return fc_complain(FC_EXIT_FAILED, "out of memory");
   const int exit_code = fc_remote_get(args, example, &answer);
@@ -151,12 +151,13 @@ static int native_target(const fc_args_t *args, fc_str_t *out_document,
 static fc_status_t make_message(const fc_args_t *args,
                                 fc_bench_request_t *request, fc_str_t document,
                                 fc_error_t *err) {
-  const char *head =
-      fc_print(args->arena,
-               "POST %s%s HTTP/1.1\r\nHost: %s\r\n"
-               "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-               request->server.prefix, request->target,
-               request->server.authority, document.size);
+  const char *head = fc_print(
+      args->arena,
+      "POST %s%s HTTP/1.1\r\nHost: %s\r\n"
+      "%sContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+      request->server.prefix, request->target, request->server.authority,
+      request->server.authorization ? request->server.authorization : "",
+      document.size);
   if (!head) return fc_fail_memory(err);
   const size_t size = strlen(head);
   char *message = fc_arena_alloc(args->arena, size + document.size, 1);
@@ -188,7 +189,7 @@ static int expect(const fc_args_t *args, fc_bench_request_t *request,
 int fc_bench_request_make(const fc_args_t *args,
                           fc_bench_request_t *out_request) {
   fc_error_t err;
-  fc_answer_t answer;
+  fc_reply_t answer;
   fc_str_t document = {0};
   fc_error_reset(&err);
   if (fc_remote_server(args, &out_request->server, &err)) {

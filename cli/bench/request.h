@@ -8,7 +8,7 @@
 #include "remote.h"
 
 typedef struct fc_bench_request_t {
-  fc_server_t server;
+  fc_remote_t server;
   const char *target;
   fc_str_t message;   // head and body
   fc_str_t expected;  // the body of the answer

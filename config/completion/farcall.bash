@@ -15,71 +15,81 @@ _farcall() {
   [[ $COMP_CWORD -gt 1 ]] || verb=
   case $verb in
     '')
-      words=(compile run call ls load unload promote rollback reload sig abi health dump test diff bench top explain completion help version)
+      words=(compile doctor run call profile ls load unload promote rollback reload sig abi health dump test diff bench top explain token completion help version)
       options=(--help --version)
       ;;
     compile)
-      options=(--output= --unchecked --keep --tools= --help)
+      options=(--output= --road= --optimize= --cpu= --batch= --unchecked --verbose --keep --tools= --help)
+      ;;
+    doctor)
+      options=(--json --help)
       ;;
     run)
       options=(--function= --no-native-kernels --parameters= --input= --output= --json= --help)
       ;;
     call)
-      options=(--server= --timeout= --input= --output= --json= --curl --help)
+      options=(--server= --ca= --cert= --key= --token= --timeout= --input= --output= --json= --profile --curl --html= --help)
+      [[ $cur == -* ]] || mapfile -t words < <(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')
+      ;;
+    profile)
+      options=(--function= --no-native-kernels --parameters= --server= --ca= --cert= --key= --token= --timeout= --input= --json= --html= --help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')
       ;;
     ls)
-      options=(--server= --long --timeout= --help)
+      options=(--server= --ca= --cert= --key= --token= --long --timeout= --help)
       ;;
     load)
-      options=(--server= --force --timeout= --help)
+      options=(--server= --ca= --cert= --key= --token= --force --timeout= --help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')
       ;;
     unload)
-      options=(--server= --timeout= --help)
+      options=(--server= --ca= --cert= --key= --token= --timeout= --help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')
       ;;
     promote)
-      options=(--server= --timeout= --help)
+      options=(--server= --ca= --cert= --key= --token= --timeout= --help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')
       ;;
     rollback)
-      options=(--server= --timeout= --help)
+      options=(--server= --ca= --cert= --key= --token= --timeout= --help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')
       ;;
     reload)
-      options=(--server= --force --timeout= --help)
+      options=(--server= --ca= --cert= --key= --token= --force --timeout= --help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall ls --timeout=1 2>/dev/null | cut -d' ' -f1 | grep -v '[\]u00')
       ;;
     sig)
-      options=(--function= --no-native-kernels --server= --timeout= --json --format= --help)
+      options=(--function= --no-native-kernels --server= --ca= --cert= --key= --token= --timeout= --json --format= --help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')
       ;;
     abi)
       options=(--text --raw= --cconv= --help)
       ;;
     health)
-      options=(--server= --timeout= --help)
+      options=(--server= --ca= --cert= --key= --token= --timeout= --help)
       ;;
     dump)
       options=(--help)
       ;;
     test)
-      options=(--no-native-kernels --parameters= --help)
+      options=(--tools= --reference= --tolerance= --function= --no-native-kernels --parameters= --input= --json= --help)
       ;;
     diff)
       options=(--no-native-kernels --parameters= --help)
       ;;
     bench)
-      options=(--server= --timeout= --input= --json= --concurrency= --rate= --duration= --warmup= --oip --verify= --expected= --slo= --steps= --save= --html= --compare --help)
+      options=(--server= --ca= --cert= --key= --token= --timeout= --input= --json= --concurrency= --rate= --duration= --warmup= --oip --verify= --expected= --slo= --steps= --save= --html= --compare --help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')
       ;;
     top)
-      options=(--server= --timeout= --once --help)
+      options=(--server= --ca= --cert= --key= --token= --timeout= --once --help)
       ;;
     explain)
       options=(--help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall explain | cut -d' ' -f1)
+      ;;
+    token)
+      options=(--scope= --modules= --help)
       ;;
     completion)
       options=(--help)

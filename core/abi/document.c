@@ -51,6 +51,12 @@ fc_status_t fc_doc_fault(const fc_doc_t *doc, const char *key,
 // ---------------------------------------------------------------------------
 // Members
 
+fc_shown_t fc_doc_show(fc_str_t name) {
+  fc_shown_t shown;
+  fc_escape(shown.text, sizeof shown.text, 64, name);
+  return shown;
+}
+
 fc_status_t fc_doc_text(const fc_doc_t *doc, yyjson_val *object,
                         const char *key, fc_str_t *out) {
   yyjson_val *value = yyjson_obj_get(object, key);

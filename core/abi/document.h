@@ -11,7 +11,7 @@
 
 #include "abi/names.h"
 
-// What the document is.
+// Which kind of description the document says it is.
 typedef enum fc_doc_abi_t {
   FC_DOC_ABI_UNSAID,
   FC_DOC_ABI_MEMREF,  // the types of a native module
@@ -43,6 +43,12 @@ FC_PRINTF(3, 4)
 fc_status_t fc_doc_fault(const fc_doc_t *doc, const char *key,
                          const char *format, ...);
 
+// A name of a document as error messages show it: escaped, of 64 bytes at most.
+typedef struct fc_shown_t {
+  char text[80];
+} fc_shown_t;
+fc_shown_t fc_doc_show(fc_str_t name);
+
 static inline fc_str_t fc_doc_text_of(yyjson_val *value) {
   return fc_str_make(yyjson_get_str(value), yyjson_get_len(value));
 }
@@ -68,6 +74,12 @@ fc_status_t fc_doc_array(const fc_doc_t *doc, yyjson_val *object,
 fc_status_t fc_doc_dim(const fc_doc_t *doc, yyjson_val *entry, int index,
                        int64_t have, fc_builder_t *builder,
                        int64_t *out) FC_MUST_CHECK;
+
+// Reads the types of a function from the members "arguments" and "results" of `object`,
+// which are as in a signature. Each leaf is one value of the flat call: the value that
+// its "raw_index" says, else the next one.
+fc_status_t fc_doc_signature(const fc_doc_t *doc, yyjson_val *object,
+                             fc_builder_t *builder) FC_MUST_CHECK;
 
 // Compares `wanted`, the SHA-256 that a document names for its module, with `actual`,
 // which is in lower case. An empty `wanted` matches any. The error has no pointer.

@@ -17,8 +17,8 @@ static const fc_dtype_info_t dtypes[FC_DTYPE_COUNT] = {
 };
 
 // A row that contradicts itself does not compile: floats, and only they, have a
-// format; an element holds its bits; IREE's word, if there is one, says as many, and
-// eight of a boolean.
+// format; an element holds its bits; the low byte of IREE's type code, if there is one,
+// is the number of bits (8 for a boolean).
 #define NOT_FLOAT 0
 #define FLOAT(mantissa_bits, bias, ...) ((bias) > 0)
 #define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases,     \

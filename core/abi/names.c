@@ -10,14 +10,16 @@
 #include "abi/document.h"
 #include "abi/print.h"
 
-// The lists that may be in a document, by fc_name_entry_t.configured: their names there,
-// and what errors say.
+// The lists that may be in a document: their names there, and what errors say.
 static const struct {
   const char *key;
   const char *whose;
   const char *shown;
-} kLists[] = {{"functions", "its sidecar", "functions"},
-              {"configured", "its configuration", "dims"}};
+} kLists[] = {
+    [FC_NAMES_FUNCTIONS] = {"functions", "its sidecar", "functions"},
+    [FC_NAMES_CONFIGURED] = {"configured", "its configuration", "dims"},
+    [FC_NAMES_SIZES] = {"sizes", "its sidecar", "sizes"},
+};
 
 #define ARGUMENT_NAME_SIZE_MAX 256  // bytes
 
@@ -28,13 +30,13 @@ static int compare(const void *a, const void *b) {
   const fc_name_entry_t *x = a, *y = b;
   const int order = fc_str_compare(x->function, y->function);
   if (order) return order;
-  if (x->configured != y->configured) return x->configured ? 1 : -1;
+  if (x->list != y->list) return x->list > y->list ? 1 : -1;
   return (x->number > y->number) - (x->number < y->number);
 }
 
-static void stand_at(fc_doc_t *doc, bool configured, size_t number) {
-  doc->whose = kLists[configured].whose;
-  doc->functions = kLists[configured].shown;
+static void stand_at(fc_doc_t *doc, fc_names_list_t which, size_t number) {
+  doc->whose = kLists[which].whose;
+  doc->functions = kLists[which].shown;
   doc->function = (int64_t)number;
 }
 
@@ -42,10 +44,10 @@ static fc_status_t check_twins(fc_doc_t *doc, const fc_names_t *names) {
   for (size_t i = 1; i < names->count; i++) {
     const fc_name_entry_t *it = &names->entries[i];
     if (!fc_str_equal(it[-1].function, it->function) ||
-        it[-1].configured != it->configured) {
+        it[-1].list != it->list) {
       continue;
     }
-    stand_at(doc, it->configured, it->number);
+    stand_at(doc, it->list, it->number);
     return fc_doc_fault(doc, "name", "function %zu has the same name",
                         it[-1].number);
   }
@@ -53,61 +55,59 @@ static fc_status_t check_twins(fc_doc_t *doc, const fc_names_t *names) {
 }
 
 // Finds one of the lists. NULL: it is not there.
-static fc_status_t find_list(fc_doc_t *doc, bool configured,
+static fc_status_t find_list(fc_doc_t *doc, fc_names_list_t which,
                              yyjson_val **out_list) {
   doc->function = -1;
-  doc->whose = kLists[configured].whose;
-  return fc_doc_array(doc, yyjson_doc_get_root(doc->json),
-                      kLists[configured].key, FC_SIDECAR_FUNCTIONS_MAX,
-                      out_list);
+  doc->whose = kLists[which].whose;
+  return fc_doc_array(doc, yyjson_doc_get_root(doc->json), kLists[which].key,
+                      FC_SIDECAR_FUNCTIONS_MAX, out_list);
 }
 
-static fc_status_t read_list(fc_doc_t *doc, yyjson_val *list, bool configured,
-                             fc_names_t *names) {
+static fc_status_t read_list(fc_doc_t *doc, yyjson_val *list,
+                             fc_names_list_t which, fc_names_t *names) {
   const size_t count = yyjson_arr_size(list);
   yyjson_val *value = yyjson_arr_get_first(list);
   for (size_t i = 0; i < count; i++) {
     fc_str_t name = {0};
-    stand_at(doc, configured, i);
+    stand_at(doc, which, i);
     if (!yyjson_is_obj(value))
       return fc_doc_fault(doc, "", "must be an object");
     FC_TRY(fc_doc_text(doc, value, "name", &name));
     if (!name.size) return fc_doc_fault(doc, "name", "is missing");
-    names->entries[names->count++] =
-        (fc_name_entry_t){.function = name,
-                          .value = value,
-                          .number = i,
-                          .configured = configured};
+    names->entries[names->count++] = (fc_name_entry_t){
+        .function = name, .value = value, .number = i, .list = which};
     value = unsafe_yyjson_get_next(value);
   }
   return FC_OK;
 }
 
-// NULL for a list that is not to be read.
-static fc_status_t read_lists(fc_doc_t *doc, yyjson_val *functions,
-                              yyjson_val *configured, fc_names_t *names) {
-  const size_t count = yyjson_arr_size(functions) + yyjson_arr_size(configured);
+// `list`, which is list `which`, and `configured`, which may be NULL.
+static fc_status_t read_lists(fc_doc_t *doc, yyjson_val *list,
+                              fc_names_list_t which, yyjson_val *configured,
+                              fc_names_t *names) {
+  const size_t count = yyjson_arr_size(list) + yyjson_arr_size(configured);
   names->entries =
       fc_alloc_array(names->allocator, count + 1, sizeof *names->entries);
   if (!names->entries) return fc_fail_memory(doc->err);
-  FC_TRY(read_list(doc, functions, false, names));
-  FC_TRY(read_list(doc, configured, true, names));
+  FC_TRY(read_list(doc, list, which, names));
+  FC_TRY(read_list(doc, configured, FC_NAMES_CONFIGURED, names));
   qsort(names->entries, names->count, sizeof *names->entries, compare);
   return check_twins(doc, names);
 }
 
 static fc_status_t read_both(fc_doc_t *doc, fc_names_t *names) {
   yyjson_val *functions, *configured;
-  FC_TRY(find_list(doc, true, &configured));
-  FC_TRY(find_list(doc, false, &functions));
+  FC_TRY(find_list(doc, FC_NAMES_CONFIGURED, &configured));
+  FC_TRY(find_list(doc, FC_NAMES_FUNCTIONS, &functions));
   if (!functions) return fc_doc_fault(doc, "functions", "is missing");
-  return read_lists(doc, functions, configured, names);
+  return read_lists(doc, functions, FC_NAMES_FUNCTIONS, configured, names);
 }
 
-static fc_status_t read_configured(fc_doc_t *doc, fc_names_t *names) {
-  yyjson_val *configured;
-  FC_TRY(find_list(doc, true, &configured));
-  return configured ? read_lists(doc, NULL, configured, names) : FC_NOT_FOUND;
+static fc_status_t read_one(fc_doc_t *doc, fc_names_list_t which,
+                            fc_names_t *names) {
+  yyjson_val *list;
+  FC_TRY(find_list(doc, which, &list));
+  return list ? read_lists(doc, list, which, NULL, names) : FC_NOT_FOUND;
 }
 
 static fc_status_t open_names(fc_str_t json, fc_allocator_t allocator,
@@ -143,12 +143,13 @@ fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
                 out_names);
 }
 
-fc_status_t fc_names_parse_configured(fc_str_t json, fc_allocator_t allocator,
-                                      fc_names_t **out_names, fc_error_t *err) {
+fc_status_t fc_names_parse_list(fc_str_t json, fc_names_list_t which,
+                                fc_allocator_t allocator,
+                                fc_names_t **out_names, fc_error_t *err) {
   fc_names_t *names;
   fc_doc_t doc;
   FC_TRY(open_names(json, allocator, &doc, &names, err));
-  return finish(read_configured(&doc, names), names, out_names);
+  return finish(read_one(&doc, which, names), names, out_names);
 }
 
 void fc_names_destroy(fc_names_t *names) {
@@ -293,31 +294,60 @@ static fc_status_t apply_results(applying_t *at, yyjson_val *function) {
   return FC_OK;
 }
 
+// True when the entry has the types of its function, and not only names.
+static bool describes(const fc_name_entry_t *entry) {
+  return entry->list == FC_NAMES_FUNCTIONS &&
+         yyjson_obj_get(entry->value, "arguments");
+}
+
 static fc_status_t apply_entry(applying_t *at, fc_name_entry_t *entry) {
-  stand_at(&at->doc, entry->configured, entry->number);
+  stand_at(&at->doc, entry->list, entry->number);
   entry->used = true;
+  if (describes(entry)) return FC_OK;  // the signature was made of it
   FC_TRY(apply_arguments(at, entry->value));
   return apply_results(at, entry->value);
 }
 
-fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
-                           const fc_signature_t *signature,
-                           fc_builder_t *builder, bool *out_named,
-                           fc_error_t *err) {
+// The place of the first entry of this function, or where it would be.
+static size_t find_first(const fc_names_t *names, fc_str_t function) {
   const fc_name_entry_t wanted = {.function = function};
-  *out_named = false;
   size_t low = 0, high = names->count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     if (compare(&names->entries[middle], &wanted) < 0) low = middle + 1;
     else high = middle;
   }
+  return low;
+}
+
+fc_status_t fc_names_describe(const fc_names_t *names, fc_str_t function,
+                              fc_builder_t *builder, fc_error_t *err) {
+  const size_t first = find_first(names, function);
+  if (first == names->count) return FC_NOT_FOUND;
+  const fc_name_entry_t *entry = &names->entries[first];
+  if (!fc_str_equal(entry->function, function) || !describes(entry)) {
+    return FC_NOT_FOUND;
+  }
+  fc_doc_t doc = {.err = err};
+  fc_str_t text = {0};
+  stand_at(&doc, entry->list, entry->number);
+  FC_TRY(fc_doc_text(&doc, entry->value, "doc", &text));
+  FC_TRY(fc_doc_signature(&doc, entry->value, builder));
+  if (text.size) fc_builder_attr(builder, FC_STR("doc"), text);
+  return FC_OK;
+}
+
+fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
+                           const fc_signature_t *signature,
+                           fc_builder_t *builder, bool *out_named,
+                           fc_error_t *err) {
+  *out_named = false;
   applying_t at = {
       .doc = {.err = err}, .signature = signature, .builder = builder};
   for (uint32_t i = 0; i < FC_DIM_NAMES_MAX; i++)
     at.became[i] = -2 - (int64_t)i;
-  for (; low < names->count; low++) {
-    fc_name_entry_t *found = &names->entries[low];
+  for (size_t i = find_first(names, function); i < names->count; i++) {
+    fc_name_entry_t *found = &names->entries[i];
     if (!fc_str_equal(found->function, function)) break;
     *out_named = true;
     FC_TRY(apply_entry(&at, found));
@@ -330,7 +360,7 @@ fc_status_t fc_names_finish(const fc_names_t *names, fc_error_t *err) {
     const fc_name_entry_t *entry = &names->entries[i];
     if (entry->used) continue;
     fc_doc_t doc = {.err = err};
-    stand_at(&doc, entry->configured, entry->number);
+    stand_at(&doc, entry->list, entry->number);
     char shown[80];
     fc_escape(shown, sizeof shown, 64, entry->function);
     return fc_doc_fault(&doc, "name", "the module has no function '%s'", shown);

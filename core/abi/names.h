@@ -4,8 +4,8 @@
 // "module" names arguments, and dims that must agree in every call. Read when a
 // module is opened, then applied to each signature as it is built, whatever its
 // types came from. A list "configured", which whoever loads the module has put into its
-// sidecar (module/configured.h), is applied after that. Any thread; the format is in
-// docs/abi.md.
+// sidecar (module/configured.h), is applied after that. A list "sizes" names what
+// sizes.h publishes. Any thread; the format is in docs/abi.md.
 #ifndef FARCALL_CORE_ABI_NAMES_H_
 #define FARCALL_CORE_ABI_NAMES_H_
 
@@ -15,11 +15,18 @@
 #define FC_SIDECAR_FUNCTIONS_MAX 4096
 #define FC_SIDECAR_PARAMS_MAX 1024  // arguments, and results, of one function
 
+// The lists that a document may have.
+typedef enum fc_names_list_t {
+  FC_NAMES_FUNCTIONS,
+  FC_NAMES_CONFIGURED,
+  FC_NAMES_SIZES,
+} fc_names_list_t;
+
 typedef struct fc_name_entry_t {
   fc_str_t function;
-  void *value;      // its value in the document
-  size_t number;    // its place in its list
-  bool configured;  // in the list "configured", not in "functions"
+  void *value;    // its value in the document
+  size_t number;  // its place in its list
+  fc_names_list_t list;
   bool used;
 } fc_name_entry_t;
 
@@ -38,12 +45,20 @@ typedef struct fc_names_t {
 fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
                            fc_names_t **out_names,
                            fc_error_t *err) FC_MUST_CHECK;
-// Reads the list "configured" alone, of a document of either form. FC_NOT_FOUND, with
-// `err` as it was, when there is none.
-fc_status_t fc_names_parse_configured(fc_str_t json, fc_allocator_t allocator,
-                                      fc_names_t **out_names,
-                                      fc_error_t *err) FC_MUST_CHECK;
+// Reads one list alone, of a document of either form. FC_NOT_FOUND, with `err` as it
+// was, when there is none.
+fc_status_t fc_names_parse_list(fc_str_t json, fc_names_list_t which,
+                                fc_allocator_t allocator,
+                                fc_names_t **out_names,
+                                fc_error_t *err) FC_MUST_CHECK;
 void fc_names_destroy(fc_names_t *names);  // NULL is allowed
+
+// Gives the builder the types, and the "doc", that the document's list of functions has
+// for `function`. FC_NOT_FOUND, with `err` as it was, when the list has no types for it.
+// Texts are copied.
+fc_status_t fc_names_describe(const fc_names_t *names, fc_str_t function,
+                              fc_builder_t *builder,
+                              fc_error_t *err) FC_MUST_CHECK;
 
 // Applies what the document says about `function` to the builder, which has just built
 // `signature` and is to build it again. *out_named tells whether the document

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "abi/narrow.h"
 
+#include "abi/print.h"
 #include "abi/walk.h"
 
 // A side of a comparison.
@@ -14,21 +15,32 @@ static bool same_text(const fc_signature_t *a, fc_text_ref_t x,
   return fc_str_equal(fc_signature_text(a, x), fc_signature_text(b, y));
 }
 
+// What the sized dims of a signature are in another one, by their names.
+#define NOWHERE INT64_MIN
+typedef struct counterparts_t {
+  int64_t dims[FC_DIM_NAMES_MAX];
+} counterparts_t;
+
 static bool dims_are_within(const fc_signature_t *inner, const fc_type_t *a,
-                            const fc_signature_t *outer, const fc_type_t *b) {
+                            const fc_signature_t *outer, const fc_type_t *b,
+                            counterparts_t *found) {
   if (b->rank == FC_RANK_DYNAMIC) return true;
   if (a->rank != b->rank) return false;
   const int64_t *has = fc_signature_dims(inner, a);
   const int64_t *takes = fc_signature_dims(outer, b);
   for (int32_t i = 0; i < b->rank; i++) {
     if (takes[i] >= 0 && has[i] != takes[i]) return false;
+    if (!found || !fc_dim_is_sized(outer, takes[i])) continue;
+    int64_t *other = &found->dims[fc_dim_name(takes[i])];
+    if (*other == NOWHERE) *other = has[i];
   }
   return true;
 }
 
 // True when each value of node `a` is one of node `b`, their children left out.
 static bool node_is_within(const fc_signature_t *inner, const fc_type_t *a,
-                           const fc_signature_t *outer, const fc_type_t *b) {
+                           const fc_signature_t *outer, const fc_type_t *b,
+                           counterparts_t *found) {
   if (b->kind == FC_TYPE_UNKNOWN) return true;
   if (a->kind != b->kind || a->dtype != b->dtype || a->flavor != b->flavor ||
       a->child_count != b->child_count) {
@@ -38,7 +50,7 @@ static bool node_is_within(const fc_signature_t *inner, const fc_type_t *a,
     case FC_TYPE_TENSOR:
     case FC_TYPE_VECTOR:
     case FC_TYPE_REFARRAY:
-      return dims_are_within(inner, a, outer, b);
+      return dims_are_within(inner, a, outer, b, found);
     case FC_TYPE_OPAQUE:
       return same_text(inner, a->text, outer, b->text);
     default:
@@ -65,8 +77,10 @@ static const fc_type_t *find_child(const fc_signature_t *inner,
   return NULL;
 }
 
-// True when each value of the type `inner` is one of the type `outer`.
-static bool is_within(tree_t inner, tree_t outer) {
+// True when each value of the type `inner` is one of the type `outer`, but for the sizes
+// that dims may have together. Notes what the sized dims of `outer` are in `inner`;
+// `found` may be NULL.
+static bool is_within(tree_t inner, tree_t outer, counterparts_t *found) {
   const fc_type_t *places[FC_TYPE_DEPTH_MAX + 1] = {0};
   fc_walk_t walk;
   fc_walk_init(&walk, inner.signature->nodes, inner.root);
@@ -87,7 +101,7 @@ static bool is_within(tree_t inner, tree_t outer) {
       if (!places[depth]) return false;
     }
     if (!node_is_within(inner.signature, walk.type, outer.signature,
-                        places[depth])) {
+                        places[depth], found)) {
       return false;
     }
   }
@@ -136,6 +150,37 @@ static bool same_use(const fc_signature_t *before, const fc_param_t *a,
          (!named || (b->keyword && same_text(before, a->name, after, b->name)));
 }
 
+// True when the sizes of row `row` of `before` are a row of `after`.
+static bool has_row(const fc_signature_t *before, uint32_t row,
+                    const fc_signature_t *after, const counterparts_t *found) {
+  const int64_t *sizes = before->sizes;
+  if (before->size_count) sizes += row * (size_t)before->dim_name_count;
+  for (uint32_t i = 0; i < after->size_count; i++) {
+    const int64_t *takes = after->sizes + i * (size_t)after->dim_name_count;
+    bool fits = true;
+    for (uint32_t k = 0; fits && k < after->dim_name_count; k++) {
+      int64_t dim = found->dims[k];
+      if (takes[k] < 0 || dim == NOWHERE) continue;
+      if (fc_dim_is_sized(before, dim)) dim = sizes[fc_dim_name(dim)];
+      fits = dim == takes[k];
+    }
+    if (fits) return true;
+  }
+  return false;
+}
+
+// True when all sizes that `before` takes are among those of `after`.
+static bool keeps_sizes(const fc_signature_t *before,
+                        const fc_signature_t *after,
+                        const counterparts_t *found) {
+  if (!after->size_count) return true;
+  const uint32_t count = before->size_count ? before->size_count : 1;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!has_row(before, i, after, found)) return false;
+  }
+  return true;
+}
+
 fc_status_t fc_signature_check_replaces(const fc_signature_t *before,
                                         const fc_signature_t *after,
                                         fc_error_t *err) {
@@ -147,18 +192,25 @@ fc_status_t fc_signature_check_replaces(const fc_signature_t *before,
   if (before->result_count != after->result_count) {
     return fail(before, "has another number of results", err);
   }
+  counterparts_t found;
+  for (size_t i = 0; i < FC_DIM_NAMES_MAX; i++) found.dims[i] = NOWHERE;
   for (uint32_t i = 0; i < before->argument_count; i++) {
     const fc_param_t *a = &before->arguments[i], *b = &after->arguments[i];
     const tree_t had = {before, a->type}, has = {after, b->type};
     if (!same_use(before, a, after, b)) {
       return fail(before, "an argument has another name or role", err);
     }
-    if (!is_within(had, has)) return differ("argument", i, had, has, err);
+    if (!is_within(had, has, &found)) {
+      return differ("argument", i, had, has, err);
+    }
   }
   for (uint32_t i = 0; i < before->result_count; i++) {
     const tree_t had = {before, before->results[i].type};
     const tree_t has = {after, after->results[i].type};
-    if (!is_within(has, had)) return differ("result", i, had, has, err);
+    if (!is_within(has, had, NULL)) return differ("result", i, had, has, err);
+  }
+  if (!keeps_sizes(before, after, &found)) {
+    return fail(before, "takes fewer sizes", err);
   }
   return FC_OK;
 }

@@ -283,6 +283,46 @@ static fc_status_t text_results(const fc_signature_t *signature,
   return put(sink, ")", err);
 }
 
+// ---------------------------------------------------------------------------
+// Sizes
+
+fc_status_t fc_signature_print_sizes(const fc_signature_t *signature,
+                                     const int64_t *row, fc_sink_t *sink,
+                                     fc_error_t *err) {
+  bool more = false;
+  for (uint32_t i = 0; i < signature->dim_name_count; i++) {
+    const int64_t dim = -2 - (int64_t)i;
+    if (!fc_dim_is_sized(signature, dim)) continue;
+    if (more) FC_TRY(put(sink, "x", err));
+    more = true;
+    FC_TRY(row ? put_number(sink, row[i], err)
+               : text_dim(signature, dim, true, sink, err));
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_signature_print_rows(const fc_signature_t *signature,
+                                    fc_sink_t *sink, fc_error_t *err) {
+  for (uint32_t i = 0; i < signature->size_count; i++) {
+    const bool last = i + 1 == signature->size_count;
+    if (i) FC_TRY(put(sink, last ? " or " : ", ", err));
+    FC_TRY(fc_signature_print_sizes(
+        signature, signature->sizes + i * (size_t)signature->dim_name_count,
+        sink, err));
+  }
+  return FC_OK;
+}
+
+// " where [batch] is 1, 8 or 32"
+static fc_status_t text_sizes(const fc_signature_t *signature, fc_sink_t *sink,
+                              fc_error_t *err) {
+  if (!signature->size_count) return FC_OK;
+  FC_TRY(put(sink, " where ", err));
+  FC_TRY(fc_signature_print_sizes(signature, NULL, sink, err));
+  FC_TRY(put(sink, " is ", err));
+  return fc_signature_print_rows(signature, sink, err);
+}
+
 fc_status_t fc_signature_print_text(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err) {
   fc_str_t name = fc_signature_text(signature, signature->name);
@@ -294,7 +334,8 @@ fc_status_t fc_signature_print_text(const fc_signature_t *signature,
     FC_TRY(text_param(signature, &at.param, sink, err));
   }
   FC_TRY(put(sink, ") -> ", err));
-  return text_results(signature, sink, err);
+  FC_TRY(text_results(signature, sink, err));
+  return text_sizes(signature, sink, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -503,6 +544,28 @@ static fc_status_t json_results(const fc_signature_t *signature,
   return put(sink, "]", err);
 }
 
+// Writes ,"sizes":[{"batch":1},…].
+static fc_status_t json_sizes(const fc_signature_t *signature, fc_sink_t *sink,
+                              fc_error_t *err) {
+  if (!signature->size_count) return FC_OK;
+  const int64_t *row = signature->sizes;
+  for (uint32_t i = 0; i < signature->size_count; i++) {
+    FC_TRY(put(sink, i ? "},{" : ",\"sizes\":[{", err));
+    bool more = false;
+    for (uint32_t k = 0; k < signature->dim_name_count; k++) {
+      const int64_t dim = -2 - (int64_t)k;
+      if (!fc_dim_is_sized(signature, dim)) continue;
+      if (more) FC_TRY(put(sink, ",", err));
+      more = true;
+      FC_TRY(fc_json_write_string(sink, dim_name(signature, dim), err));
+      FC_TRY(put(sink, ":", err));
+      FC_TRY(put_number(sink, row[k], err));
+    }
+    row += signature->dim_name_count;
+  }
+  return put(sink, "}]", err);
+}
+
 static fc_status_t json_line(const fc_signature_t *signature, fc_sink_t *sink,
                              fc_error_t *err) {
   fc_text_t text;
@@ -584,6 +647,7 @@ fc_status_t fc_signature_print_json(const fc_signature_t *signature,
                    signature->async ? FC_STR("async") : FC_STR("sync"), err));
   FC_TRY(json_arguments(signature, sink, err));
   FC_TRY(json_results(signature, sink, err));
+  FC_TRY(json_sizes(signature, sink, err));
   FC_TRY(json_line(signature, sink, err));
   if (module.size) FC_TRY(json_raw(signature, sink, err));
   FC_TRY(json_state(signature, sink, err));

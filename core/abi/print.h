@@ -38,4 +38,19 @@ fc_status_t fc_tensor_print_mlir(const fc_signature_t *signature,
 fc_status_t fc_type_print_json(const fc_signature_t *signature, uint32_t node,
                                fc_sink_t *sink, fc_error_t *err);
 
+// True for a dim whose size must be that of a row of the signature's sizes.
+static inline bool fc_dim_is_sized(const fc_signature_t *signature,
+                                   int64_t dim) {
+  return signature->size_count && fc_dim_is_named(dim) &&
+         signature->sizes[fc_dim_name(dim)] >= 0;
+}
+// Prints the sizes of a row, "8" or "1x16"; with NULL the names they belong to,
+// "[batch]" or "[m]x[n]".
+fc_status_t fc_signature_print_sizes(const fc_signature_t *signature,
+                                     const int64_t *row, fc_sink_t *sink,
+                                     fc_error_t *err);
+// Prints those of all rows: "1, 8 or 32".
+fc_status_t fc_signature_print_rows(const fc_signature_t *signature,
+                                    fc_sink_t *sink, fc_error_t *err);
+
 #endif  // FARCALL_ABI_PRINT_H_

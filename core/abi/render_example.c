@@ -30,6 +30,9 @@ static bool is_nothing(const fc_signature_t *signature, int64_t name) {
 
 static int64_t size_of(const fc_signature_t *signature, int64_t dim) {
   if (dim >= 0) return dim;
+  if (fc_dim_is_sized(signature, dim)) {
+    return signature->sizes[fc_dim_name(dim)];
+  }
   return fc_dim_is_named(dim) && is_nothing(signature, dim) ? 0 : 1;
 }
 

@@ -109,13 +109,35 @@ static fc_status_t put_element(const writer_t *w, fc_dtype_t dtype,
 // ---------------------------------------------------------------------------
 // Tensors
 
+// What a dim is in row `row` of the signature's sizes.
+static int64_t size_in(const writer_t *w, int64_t dim, uint32_t row) {
+  const fc_signature_t *s = w->signature;
+  return s->sizes[row * (size_t)s->dim_name_count + fc_dim_name(dim)];
+}
+
+// The least and the largest size a dim may have; false: it has any.
+static bool find_bounds(const writer_t *w, int64_t dim, int64_t *out_least,
+                        int64_t *out_most) {
+  *out_least = *out_most = dim;
+  if (dim >= 0) return true;
+  if (!fc_dim_is_sized(w->signature, dim)) return false;
+  *out_least = *out_most = size_in(w, dim, 0);
+  for (uint32_t i = 1; i < w->signature->size_count; i++) {
+    const int64_t size = size_in(w, dim, i);
+    if (size < *out_least) *out_least = size;
+    if (size > *out_most) *out_most = size;
+  }
+  return true;
+}
+
 // Opens the arrays around an element; put_braces closes them.
 static fc_status_t put_arrays(const writer_t *w, const fc_type_t *type) {
   const int64_t *dims = fc_signature_dims(w->signature, type);
   for (int32_t i = 0; i < type->rank; i++) {
+    int64_t least, most;
     FC_TRY(put(w, "{\"type\":\"array\""));
-    if (dims[i] >= 0) {
-      FC_TRY(put_length(w, (uint64_t)dims[i], (uint64_t)dims[i]));
+    if (find_bounds(w, dims[i], &least, &most)) {
+      FC_TRY(put_length(w, (uint64_t)least, (uint64_t)most));
     }
     FC_TRY(put(w, ",\"items\":"));
   }
@@ -185,7 +207,19 @@ static fc_status_t put_dtype(const writer_t *w, fc_dtype_t dtype) {
   return put(w, "]}");
 }
 
+// Writes the sizes of a dim, each once.
+static fc_status_t put_sizes(const writer_t *w, int64_t dim) {
+  for (uint32_t i = 0; i < w->signature->size_count; i++) {
+    const int64_t size = size_in(w, dim, i);
+    uint32_t k = 0;
+    while (k < i && size_in(w, dim, k) != size) k++;
+    if (k == i) FC_TRY(put_count(w, i ? "," : "{\"enum\":[", (uint64_t)size));
+  }
+  return put(w, "]}");
+}
+
 static fc_status_t put_dim(const writer_t *w, int64_t dim) {
+  if (fc_dim_is_sized(w->signature, dim)) return put_sizes(w, dim);
   if (dim < 0) return put(w, "{\"type\":\"integer\",\"minimum\":0}");
   FC_TRY(put_count(w, "{\"const\":", (uint64_t)dim));
   return put(w, "}");
@@ -555,8 +589,8 @@ static fc_status_t put_answer(const writer_t *call) {
   }
   FC_TRY(put(w, count ? "]" : ""));
   FC_TRY(put_length(w, count, count));
-  return put(w,
-             "}},\"required\":[\"results\"],\"additionalProperties\":false}");
+  return put(w, "},\"profile\":{\"type\":\"object\"}},"
+                "\"required\":[\"results\"],\"additionalProperties\":false}");
 }
 
 // Writes the call in each of its forms, without the braces around it.

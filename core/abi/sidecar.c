@@ -358,7 +358,7 @@ static fc_status_t read_symbol(reader_t *reader, yyjson_val *object,
   static const char *const conventions[] = {"ciface", "packed", "expanded",
                                             "bareptr"};
   static const char *const threads[] = {"auto", "reentrant", "serial"};
-  unsigned cc = FC_CC_CIFACE, thread = FC_THREADS_AUTO;
+  unsigned cc = FC_CC_CIFACE, thread = FC_THREADING_AUTO;
   FC_TRY(fc_doc_text(&reader->doc, object, "name", &function->name));
   if (!function->name.size)
     return fc_doc_fault(&reader->doc, "name", "is missing");
@@ -371,7 +371,7 @@ static fc_status_t read_symbol(reader_t *reader, yyjson_val *object,
   FC_TRY(fc_doc_choice(&reader->doc, object, "cc", conventions, 4, &cc));
   FC_TRY(fc_doc_choice(&reader->doc, object, "threads", threads, 3, &thread));
   function->cc = (fc_cc_t)cc;
-  function->threads = (fc_threads_t)thread;
+  function->threads = (fc_threading_t)thread;
   fc_builder_name(reader->builder, function->name);
   fc_builder_source(reader->builder, reader->source);
   fc_builder_attr(reader->builder, FC_STR("cc"), fc_str(conventions[cc]));

@@ -18,11 +18,11 @@ typedef enum fc_cc_t {
   FC_CC_BAREPTR,   // memrefs as one pointer each
 } fc_cc_t;
 
-typedef enum fc_threads_t {
-  FC_THREADS_AUTO,  // the description does not say
-  FC_THREADS_REENTRANT,
-  FC_THREADS_SERIAL,
-} fc_threads_t;
+typedef enum fc_threading_t {
+  FC_THREADING_AUTO,  // the description does not say
+  FC_THREADING_REENTRANT,
+  FC_THREADING_SERIAL,
+} fc_threading_t;
 
 // Who frees the memory of a memref result.
 typedef enum fc_ownership_t {
@@ -35,7 +35,7 @@ typedef struct fc_sidecar_function_t {
   fc_str_t name;
   fc_str_t symbol;  // NUL-terminated
   fc_cc_t cc;
-  fc_threads_t threads;
+  fc_threading_t threads;
   const uint8_t *ownership;   // fc_ownership_t of each result
   fc_signature_t *signature;  // a caller that keeps it sets this to NULL
 } fc_sidecar_function_t;

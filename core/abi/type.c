@@ -31,6 +31,7 @@ struct fc_builder_t {
   pool_t nodes;         // node_t
   pool_t dims;          // int64_t
   pool_t dim_names;     // fc_text_ref_t
+  pool_t sizes;         // int64_t
   pool_t arguments;     // fc_param_t
   pool_t results;       // fc_param_t
   pool_t attrs;         // fc_attr_t
@@ -118,7 +119,7 @@ void fc_builder_destroy(fc_builder_t *builder) {
   if (!builder) return;
   pool_t *pools[] = {&builder->nodes,   &builder->dims,  &builder->dim_names,
                      &builder->results, &builder->attrs, &builder->arguments,
-                     &builder->chars};
+                     &builder->chars,   &builder->sizes};
   for (size_t i = 0; i < FC_ARRAY_COUNT(pools); i++) {
     fc_free(builder->allocator, pools[i]->data);
   }
@@ -129,6 +130,7 @@ void fc_builder_reset(fc_builder_t *builder) {
   builder->nodes.count = 0;
   builder->dims.count = 0;
   builder->dim_names.count = 0;
+  builder->sizes.count = 0;
   builder->arguments.count = 0;
   builder->results.count = 0;
   builder->attrs.count = 0;
@@ -226,6 +228,15 @@ int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name) {
     *added = fc_builder_text(builder, name);
   }
   return -2 - (int64_t)index;
+}
+
+void fc_builder_sizes(fc_builder_t *builder, const int64_t *row) {
+  const uint32_t count = builder->dim_names.count;
+  builder->head.size_count++;
+  if (!count) return;
+  int64_t *place = pool_add(builder, &builder->sizes, sizeof *place, count,
+                            FC_SIZES_MAX * FC_DIM_NAMES_MAX, "sizes");
+  if (place) memcpy(place, row, count * sizeof *place);
 }
 
 // ---------------------------------------------------------------------------
@@ -463,6 +474,40 @@ void fc_builder_name_result(fc_builder_t *builder, uint32_t index,
 }
 
 // ---------------------------------------------------------------------------
+// Another signature's contents
+
+static void pool_copy(fc_builder_t *builder, pool_t *pool, size_t size,
+                      const void *data, uint32_t count) {
+  if (!count) return;
+  void *place = pool_add(builder, pool, size, count, UINT32_MAX, "parts");
+  if (place) memcpy(place, data, count * size);
+}
+
+void fc_builder_copy(fc_builder_t *builder, const fc_signature_t *signature) {
+  const fc_signature_t *s = signature;
+  fc_builder_reset(builder);
+  builder->head = *s;
+  builder->head.allocator = builder->allocator;
+  builder->counted = true;
+  pool_copy(builder, &builder->dims, sizeof *s->dims, s->dims, s->dim_count);
+  pool_copy(builder, &builder->dim_names, sizeof *s->dim_names, s->dim_names,
+            s->dim_name_count);
+  pool_copy(builder, &builder->sizes, sizeof *s->sizes, s->sizes,
+            s->size_count * s->dim_name_count);
+  pool_copy(builder, &builder->arguments, sizeof *s->arguments, s->arguments,
+            s->argument_count);
+  pool_copy(builder, &builder->results, sizeof *s->results, s->results,
+            s->result_count);
+  pool_copy(builder, &builder->chars, 1, s->chars, s->char_count);
+  if (!s->node_count) return;
+  node_t *nodes = pool_add(builder, &builder->nodes, sizeof *nodes,
+                           s->node_count, FC_NODE_MAX, "type nodes");
+  for (uint32_t i = 0; nodes && i < s->node_count; i++) {
+    nodes[i] = (node_t){s->nodes[i], FC_NODE_NONE, true};
+  }
+}
+
+// ---------------------------------------------------------------------------
 // The finished signature
 
 // Lays the signature out in one block; with `block` NULL it only adds up the
@@ -471,6 +516,8 @@ static size_t lay_out(const fc_builder_t *builder, char *block) {
   size_t size = sizeof(fc_signature_t);
   size_t dims = size;
   size += builder->dims.count * sizeof(int64_t);
+  size_t sizes = size;
+  size += builder->sizes.count * sizeof(int64_t);
   size_t nodes = size;
   size += builder->nodes.count * sizeof(fc_type_t);
   size_t names = size;
@@ -497,6 +544,7 @@ static size_t lay_out(const fc_builder_t *builder, char *block) {
     size_t size;
   } copies[] = {
       {dims, &builder->dims, sizeof(int64_t)},
+      {sizes, &builder->sizes, sizeof(int64_t)},
       {names, &builder->dim_names, sizeof(fc_text_ref_t)},
       {arguments, &builder->arguments, sizeof(fc_param_t)},
       {results, &builder->results, sizeof(fc_param_t)},
@@ -512,6 +560,7 @@ static size_t lay_out(const fc_builder_t *builder, char *block) {
   signature->node_count = builder->nodes.count;
   signature->dims = (const int64_t *)(void *)(block + dims);
   signature->dim_count = builder->dims.count;
+  signature->sizes = (const int64_t *)(void *)(block + sizes);
   signature->dim_names = (const fc_text_ref_t *)(void *)(block + names);
   signature->dim_name_count = builder->dim_names.count;
   signature->arguments = (const fc_param_t *)(void *)(block + arguments);
@@ -738,16 +787,33 @@ static fc_status_t flat_call_verify(const fc_signature_t *signature,
   return FC_OK;
 }
 
-static fc_status_t signature_verify(fc_signature_t *signature, bool counted,
+// `count` sizes were given.
+static fc_status_t sizes_verify(const fc_signature_t *signature, uint32_t count,
+                                fc_error_t *err) {
+  const uint32_t rows = signature->size_count;
+  bool valid = rows <= FC_SIZES_MAX &&
+               rows * signature->dim_name_count == count && (!rows || count);
+  for (uint32_t i = 0; valid && i < count; i++) {
+    valid = signature->sizes[i] >= FC_DIM_DYNAMIC;
+  }
+  return valid ? FC_OK
+               : fc_fail(err, FC_CODE_ABI_METADATA,
+                         "%u sizes in %u rows for %u names of dims", count,
+                         rows, signature->dim_name_count);
+}
+
+static fc_status_t signature_verify(fc_signature_t *signature,
+                                    const fc_builder_t *builder,
                                     fc_named_t *scratch, fc_error_t *err) {
   taken_t arguments = {0};
   taken_t results = {0};
+  FC_TRY(sizes_verify(signature, builder->sizes.count, err));
   FC_TRY(params_verify(signature, signature->arguments,
                        signature->argument_count, &arguments, scratch, err));
   FC_TRY(params_verify(signature, signature->results, signature->result_count,
                        &results, scratch, err));
   FC_TRY(names_verify(signature, scratch, err));
-  if (!counted) {
+  if (!builder->counted) {
     signature->raw_argument_count = arguments.count;
     signature->raw_result_count = results.count;
   }
@@ -767,9 +833,9 @@ fc_status_t fc_signature_build(fc_builder_t *builder,
   fc_signature_t *signature = (fc_signature_t *)(void *)block;
   fc_named_t *scratch = fc_alloc_array(builder->allocator,
                                        most_names(signature), sizeof *scratch);
-  fc_status_t status =
-      scratch ? signature_verify(signature, builder->counted, scratch, err)
-              : fc_fail_memory(err);
+  fc_status_t status = scratch
+                           ? signature_verify(signature, builder, scratch, err)
+                           : fc_fail_memory(err);
   fc_free(builder->allocator, scratch);
   if (status != FC_OK) {
     fc_free(builder->allocator, block);

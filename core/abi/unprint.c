@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <yyjson.h>
 
+#include "abi/document.h"
 #include "abi/print.h"
 #include "farcall/abi.h"
 
@@ -15,6 +16,8 @@ typedef struct unprint_t {
   fc_builder_t *builder;
   fc_error_t *err;
   bool rooted;     // a sip signature: only the leaves have a raw_index
+  bool flat;       // each leaf is a value of the flat call, in order
+  int32_t next;    // raw index of the next leaf, if flat
   char path[160];  // where the reader stands, for messages
 } unprint_t;
 
@@ -290,18 +293,40 @@ static fc_status_t read_kind(unprint_t *reader, yyjson_val *type,
   return FC_OK;
 }
 
+// Gives a leaf of a flat description the next raw index.
+static fc_status_t number_leaf(unprint_t *reader, uint32_t node) {
+  fc_type_t *type = fc_builder_at(reader->builder, node);
+  if (!type) return FC_OK;
+  switch ((fc_type_kind_t)type->kind) {
+    case FC_TYPE_TUPLE:
+    case FC_TYPE_DICT:
+    case FC_TYPE_NULL:
+      return FC_OK;
+    case FC_TYPE_LIST:
+    case FC_TYPE_REFARRAY:
+      return bad(reader, "a function takes no list of any length here");
+    default:
+      type->raw_index = reader->next++;
+      return FC_OK;
+  }
+}
+
 static fc_status_t read_type(unprint_t *reader, yyjson_val *value,
                              uint32_t depth, uint32_t *out_node) {
   if (depth > FC_TYPE_DEPTH_MAX) return bad(reader, "nested deeper than 32");
   if (!yyjson_is_obj(value)) return bad(reader, "a type must be an object");
   FC_TRY(read_kind(reader, value, depth, out_node));
   yyjson_val *raw_index = yyjson_obj_get(value, "raw_index");
-  if (!raw_index) return FC_OK;
-  if (!yyjson_is_uint(raw_index) || yyjson_get_uint(raw_index) > INT32_MAX) {
-    return bad(reader, "raw_index must be an integer from 0");
+  if (!raw_index) return reader->flat ? number_leaf(reader, *out_node) : FC_OK;
+  // A leaf each has one, so there are no more than nodes.
+  if (!yyjson_is_uint(raw_index) || yyjson_get_uint(raw_index) >= FC_NODE_MAX) {
+    return bad(reader, "raw_index must be an integer from 0 to 16383");
   }
   fc_type_t *node = fc_builder_at(reader->builder, *out_node);
   if (node) node->raw_index = (int32_t)yyjson_get_uint(raw_index);
+  if (reader->next <= (int32_t)yyjson_get_uint(raw_index)) {
+    reader->next = (int32_t)yyjson_get_uint(raw_index) + 1;
+  }
   return FC_OK;
 }
 // NOLINTEND(misc-no-recursion)
@@ -309,11 +334,21 @@ static fc_status_t read_type(unprint_t *reader, yyjson_val *value,
 // ---------------------------------------------------------------------------
 // The document
 
+// Moves the raw index from the type of a parameter that is a leaf to the parameter. A
+// tree has none: its leaves keep theirs.
+static int32_t take_raw_index(const unprint_t *reader, uint32_t node) {
+  fc_type_t *type = fc_builder_at(reader->builder, node);
+  const int32_t index = type ? type->raw_index : FC_RAW_NONE;
+  if (type) type->raw_index = FC_RAW_NONE;
+  return index;
+}
+
 // The raw index of a parameter: FC_RAW_NONE for a tree whose leaves have raw indices
 // themselves, else FC_RAW_NEXT.
 static int32_t raw_index_of(const unprint_t *reader, uint32_t node,
                             size_t count) {
   if (reader->rooted) return FC_RAW_NONE;
+  if (reader->flat) return take_raw_index(reader, node);
   const fc_type_t *type = fc_builder_at(reader->builder, node);
   if (!type || count != 1) return FC_RAW_NEXT;
   const bool compound =
@@ -368,6 +403,7 @@ static fc_status_t read_params(unprint_t *reader, yyjson_val *document,
                                const char *member, read_param_t read,
                                uint32_t root) {
   const size_t member_size = enter(reader, member, 0);
+  reader->next = 0;
   yyjson_val *list = yyjson_obj_get(document, member);
   if (!yyjson_is_arr(list)) return bad(reader, "must be an array");
   yyjson_val *param;
@@ -402,6 +438,28 @@ static fc_status_t read_rooted(unprint_t *reader, yyjson_val *document) {
   return FC_OK;
 }
 
+// Reads "sizes", a list of objects that say the sizes of dims by their names.
+static fc_status_t read_sizes(unprint_t *reader, yyjson_val *document) {
+  yyjson_val *list = yyjson_obj_get(document, "sizes"), *object, *name, *size;
+  size_t index, count, at, most;
+  if (!list) return FC_OK;
+  if (!yyjson_is_arr(list)) return bad(reader, "sizes must be an array");
+  yyjson_arr_foreach(list, index, count, object) {
+    int64_t row[FC_DIM_NAMES_MAX];
+    for (size_t i = 0; i < FC_DIM_NAMES_MAX; i++) row[i] = FC_DIM_DYNAMIC;
+    if (!yyjson_is_obj(object)) {
+      return bad(reader, "sizes must be objects");
+    }
+    yyjson_obj_foreach(object, at, most, name, size) {
+      const int64_t dim = fc_builder_dim_name(reader->builder, text_of(name));
+      if (!yyjson_is_int(size)) return bad(reader, "a size must be an integer");
+      if (fc_dim_is_named(dim)) row[fc_dim_name(dim)] = yyjson_get_sint(size);
+    }
+    fc_builder_sizes(reader->builder, row);
+  }
+  return FC_OK;
+}
+
 static fc_source_t source_of(yyjson_val *root) {
   for (int source = 0; source < FC_SOURCE_COUNT; source++) {
     if (text_is(yyjson_obj_get(root, "source"),
@@ -425,7 +483,24 @@ static fc_status_t read_document(unprint_t *reader, yyjson_val *document) {
     FC_TRY(read_params(reader, document, "arguments", read_argument,
                        FC_NODE_NONE));
   }
-  return read_params(reader, document, "results", read_result, FC_NODE_NONE);
+  FC_TRY(read_params(reader, document, "results", read_result, FC_NODE_NONE));
+  return read_sizes(reader, document);
+}
+
+fc_status_t fc_doc_signature(const fc_doc_t *doc, yyjson_val *object,
+                             fc_builder_t *builder) {
+  fc_error_t why;
+  fc_error_reset(&why);
+  unprint_t reader = {.builder = builder, .err = &why, .flat = true};
+  fc_status_t status =
+      read_params(&reader, object, "arguments", read_argument, FC_NODE_NONE);
+  const uint32_t arguments = (uint32_t)reader.next;
+  if (status == FC_OK) {
+    status = read_params(&reader, object, "results", read_result, FC_NODE_NONE);
+  }
+  fc_builder_source(builder, FC_SOURCE_SIDECAR);
+  fc_builder_raw_counts(builder, arguments, (uint32_t)reader.next);
+  return status == FC_OK ? FC_OK : fc_doc_fault(doc, "", "%s", why.message);
 }
 
 fc_status_t fc_signature_parse_json(fc_str_t text, fc_builder_t *builder,

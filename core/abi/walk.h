@@ -2,8 +2,9 @@
 //
 // Visits a type tree without recursion, parents first. A node that has
 // children (LIST, TUPLE, DICT, REFARRAY) comes twice: before them and, with
-// `leave` set, after them. For trees of finished signatures, whose depth
-// fc_signature_build checked. One walk, one thread.
+// `leave` set, after them. For trees no deeper than FC_TYPE_DEPTH_MAX, as those of
+// finished signatures are: fc_signature_build checks the depth by such a walk, and stops
+// at the node that lies too deep. One walk, one thread.
 #ifndef FARCALL_ABI_WALK_H_
 #define FARCALL_ABI_WALK_H_
 

@@ -15,8 +15,8 @@ typedef struct fc_name_cell_t {
   uint32_t value;
 } fc_name_cell_t;
 
-// A table that is zeroed but for its allocator is empty. The bytes of a name
-// are borrowed: they must stay where they are until the name is removed.
+// An empty table is all zeroes except for its allocator. The bytes of a name are
+// borrowed: they must stay where they are until the name is removed.
 typedef struct fc_name_table_t {
   fc_allocator_t allocator;
   fc_name_cell_t *cells;

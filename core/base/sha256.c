@@ -3,6 +3,7 @@
 // libnettle's SHA-256, its digests as text. Any thread.
 #include "base/sha256.h"
 
+#include <nettle/memops.h>
 #include <nettle/version.h>
 
 #include "base/hex.h"
@@ -31,4 +32,8 @@ void fc_sha256_hex(const void *data, size_t size, char out_hex[65]) {
   fc_sha256_init(&hash);
   fc_sha256_update(&hash, data, size);
   fc_sha256_finish(&hash, out_hex);
+}
+
+bool fc_sha256_same(const char a[64], const char b[64]) {
+  return memeql_sec(a, b, 64);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // SHA-256 (FIPS 180-4) by libnettle, for the identity of module files: clients
-// are shown it, and a sidecar may name it. Not for secrets. One object, one
-// thread at a time.
+// are shown it, and a sidecar may name it; and for secrets of which 256 bits are
+// random (docs/decisions/tokens.md). One object, one thread at a time.
 #ifndef FARCALL_BASE_SHA256_H_
 #define FARCALL_BASE_SHA256_H_
 
@@ -22,5 +22,9 @@ void fc_sha256_finish(fc_sha256_t *hash, char out_hex[65]);
 
 // Hashes one whole buffer.
 void fc_sha256_hex(const void *data, size_t size, char out_hex[65]);
+
+// Are two digests of 64 hex digits equal? The time does not depend on the answer, nor
+// on where they differ.
+bool fc_sha256_same(const char a[64], const char b[64]);
 
 #endif  // FARCALL_BASE_SHA256_H_

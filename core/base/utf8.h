@@ -26,6 +26,18 @@ static inline size_t fc_utf8_length(const char *text, size_t size) {
   return length;
 }
 
+// The beginning of `text` that is valid and has at most `most` bytes. A character is
+// not cut in two.
+static inline fc_str_t fc_utf8_cut(fc_str_t text, size_t most) {
+  size_t size = 0;
+  while (size < text.size) {
+    const size_t length = fc_utf8_length(text.data + size, text.size - size);
+    if (!length || size + length > most) break;
+    size += length;
+  }
+  return fc_str_make(text.data, size);
+}
+
 // True when all of `text` is valid.
 bool fc_utf8_is_valid(fc_str_t text);
 

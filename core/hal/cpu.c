@@ -132,20 +132,10 @@ static size_t find_feature(fc_str_t name) {
   return i;
 }
 
-// Cuts off and returns the first word of a comma separated list.
-static fc_str_t take_word(fc_str_t *list) {
-  const char *comma = memchr(list->data, ',', list->size);
-  const size_t size = comma ? (size_t)(comma - list->data) : list->size;
-  const fc_str_t word = fc_str_make(list->data, size);
-  const size_t skip = comma ? size + 1 : size;
-  *list = fc_str_make(list->data + skip, list->size - skip);
-  return word;
-}
-
 static uint64_t hidden_features(void) {
   uint64_t hidden = 0;
   for (fc_str_t rest = FC_STR(FC_CPU_HIDDEN); rest.size;) {
-    const size_t i = find_feature(take_word(&rest));
+    const size_t i = find_feature(fc_str_take(&rest, ','));
     if (i < FEATURE_COUNT) hidden |= UINT64_C(1) << i;
   }
   return hidden;
@@ -184,7 +174,7 @@ fc_cpu_answer_t fc_cpu_runs(const fc_cpu_t *cpu, fc_str_t name) {
   bool runs = true;
   for (size_t i = 0; fc_cpu_has_names && i < FC_ARRAY_COUNT(kLevels); i++) {
     for (fc_str_t rest = fc_str(kLevels[i].features); rest.size;) {
-      runs &= fc_cpu_has(cpu, take_word(&rest)) == FC_CPU_YES;
+      runs &= fc_cpu_has(cpu, fc_str_take(&rest, ',')) == FC_CPU_YES;
     }
     if (fc_str_equal(fc_str(kLevels[i].name), name)) {
       return runs ? FC_CPU_YES : FC_CPU_NO;
@@ -199,7 +189,7 @@ fc_cpu_answer_t fc_cpu_runs(const fc_cpu_t *cpu, fc_str_t name) {
 static uint64_t wanted_features(fc_str_t features) {
   uint64_t wanted = 0;
   while (features.size) {
-    const fc_str_t word = take_word(&features);
+    const fc_str_t word = fc_str_take(&features, ',');
     if (!word.size || (word.data[0] != '+' && word.data[0] != '-')) continue;
     const size_t i = find_feature(fc_str_make(word.data + 1, word.size - 1));
     if (i == FEATURE_COUNT) continue;

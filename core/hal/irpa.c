@@ -100,7 +100,7 @@ static fc_status_t read_entry(fc_parameters_t *archive, uint64_t index,
     return entry_error(index, "unknown type or too short", err);
   }
   // Tables may overlap, so a small file could name the same entries again and
-  // again. No honest file does.
+  // again. An honest file never has more entries than it has room for.
   if (archive->count >= archive->size / ENTRY_BODY) {
     return entry_error(index, "more entries than the file has room for", err);
   }

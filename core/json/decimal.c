@@ -45,6 +45,12 @@ const double fc_f64_powers[23] = {
 
 #ifdef __SSE2__
 #define SET8 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF
+const double fc_signed_powers[2][16] = {
+    {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13,
+     1e14, 1e15},
+    {-1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e11,
+     -1e12, -1e13, -1e14, -1e15},
+};
 const uint8_t fc_token_masks[64] = {[32] = SET8, SET8, SET8, SET8};
 #endif
 

@@ -420,10 +420,10 @@ FC_INLINE const char *quick_integer(const char *p, bool is_signed,
     return p + size;
   }
 #ifdef __SSE2__
-  fc_token_t token;
+  fc_numeral_t token;
   p = fc_token_scan(p + minus, false, &token);
   if (!p || token.negative) return NULL;
-  *out = token.digits;
+  *out = fc_token_value(&token);
   return p;
 #else
   return NULL;
@@ -463,20 +463,19 @@ DEFINE_QUICK_INTEGER(quick_u32, uint32_t, uint64_t, quick_u64)
 #ifdef __SSE2__
 // Bits of the f64 nearest to a token, without its sign. Up to 15 digits it is one
 // division of exact numbers.
-FC_INLINE uint64_t token_f64(const fc_token_t *token) {
+FC_INLINE uint64_t token_f64(const fc_numeral_t *token) {
+  uint64_t digits = fc_token_value(token);
   if (FC_UNLIKELY(token->long_)) {
-    return fc_eisel_lemire(token->digits, -(int64_t)token->fraction,
-                           fc_binary_f64);
+    return fc_eisel_lemire(digits, -(int64_t)token->fraction, fc_binary_f64);
   }
-  double value =
-      (double)(int64_t)token->digits / fc_f64_powers[token->fraction];
+  double value = (double)(int64_t)digits / fc_f64_powers[token->fraction];
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
   return bits;
 }
 
 FC_INLINE const char *quick_f64(const char *p, double *out) {
-  fc_token_t token;
+  fc_numeral_t token;
   p = fc_token_scan(p, true, &token);
   if (FC_UNLIKELY(!p)) return NULL;
   // A branch would be mispredicted: signs follow no pattern.
@@ -485,31 +484,10 @@ FC_INLINE const char *quick_f64(const char *p, double *out) {
   return p;
 }
 
-FC_INLINE const char *quick_f32(const char *p, float *out) {
-  fc_token_t token;
-  p = fc_token_scan(p, true, &token);
-  if (FC_UNLIKELY(!p)) return NULL;
-  if (FC_UNLIKELY(token.long_)) {
-    uint32_t narrow = (uint32_t)fc_eisel_lemire(
-        token.digits, -(int64_t)token.fraction, fc_binary_f32);
-    narrow |= (uint32_t)token.negative << 31;
-    memcpy(out, &narrow, sizeof narrow);
-    return p;
-  }
-  uint64_t bits = token_f64(&token);
-  // This f64 is a midpoint of two f32: see fc_decimal_f32.
-  if (FC_UNLIKELY((bits & 0x1FFFFFFF) == 0x10000000)) return NULL;
-  bits |= (uint64_t)token.negative << 63;
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  *out = (float)value;
-  return p;
-}
-
 FC_INLINE const char *quick_narrow(const char *p,
                                    const fc_float_format_t *format,
                                    uint16_t *out) {
-  fc_token_t token;
+  fc_numeral_t token;
   p = fc_token_scan(p, true, &token);
   if (FC_UNLIKELY(!p)) return NULL;
   uint64_t kept;
@@ -520,7 +498,6 @@ FC_INLINE const char *quick_narrow(const char *p,
 }
 #else
 #define quick_f64(p, out) NULL
-#define quick_f32(p, out) NULL
 #define quick_narrow(p, format, out) NULL
 #endif
 #define quick_f16(p, out) quick_narrow(p, &fc_float_formats[FC_DTYPE_F16], out)
@@ -531,6 +508,98 @@ FC_INLINE const char *skip_space(const char *p, const char *end) {
   while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) p++;
   return p;
 }
+
+// Moves past a comma and what white space follows it; most often that is none or
+// one blank. Two bytes behind the comma may be read.
+FC_INLINE const char *skip_comma(const char *p, const char *end) {
+  p++;
+  if ((unsigned char)*p > ' ') return p;
+  if (*p == ' ' && (unsigned char)p[1] > ' ') return p + 1;
+  return skip_space(p, end);
+}
+
+// f32 are read two at a time, which share the arithmetic, and by their first 15 digits.
+#ifdef __SSE2__
+// Leaves digits behind the point out of a token that has more than 15. False: too few
+// are behind the point, or what is left would be below 10^12.
+FC_INLINE bool shorten(fc_numeral_t *token) {
+  if (token->count <= 15) return true;
+  const unsigned excess = token->count - 15;
+  if (token->fraction < excess) return false;
+  if (memcmp(token->end - token->count - 1, "0.00", 4) == 0) return false;
+  token->end -= excess;
+  token->count -= excess;
+  token->fraction -= excess;
+  return true;
+}
+
+// Reads two tokens of up to 15 digits into f32. False where these are no digits, or the
+// f64 that they make is near the middle of two f32. What was left out is less than
+// 10^-12 of the value, and so changes the f64 by less than 2^14 of its last place.
+FC_INLINE bool read_pair(const fc_numeral_t *first, const fc_numeral_t *second,
+                         float out[2]) {
+  const __m128i zero = _mm_setzero_si128();
+  const __m128i one = fc_token_values(first), two = fc_token_values(second);
+  const __m128i above = _mm_subs_epu8(one, _mm_set1_epi8(9));
+  const __m128i over = _mm_subs_epu8(two, _mm_set1_epi8(9));
+  const __m128i eights = _mm_shuffle_epi32(
+      fc_token_eights(fc_token_fours(one), fc_token_fours(two)),
+      _MM_SHUFFLE(3, 1, 2, 0));
+  const __m128d high = _mm_cvtepi32_pd(eights);
+  const __m128d low = _mm_cvtepi32_pd(_mm_unpackhi_epi64(eights, eights));
+  const __m128d power = _mm_loadh_pd(
+      _mm_load_sd(&fc_signed_powers[first->negative][first->fraction]),
+      &fc_signed_powers[second->negative][second->fraction]);
+  // All but the division is exact.
+  const __m128d values =
+      _mm_div_pd(_mm_add_pd(_mm_mul_pd(high, _mm_set1_pd(1e8)), low), power);
+  const __m128i near =
+      _mm_set_epi32(0, (1 << 28) - (1 << 15), 0, (1 << 28) - (1 << 15));
+  const __m128i mask = _mm_set_epi32(0, 0x1FFF0000, 0, 0x1FFF0000);
+  const __m128i far =
+      _mm_and_si128(_mm_sub_epi32(_mm_castpd_si128(values), near), mask);
+  // 0xF0F0 says: only the upper halves of the lanes of `far` are 0.
+  if (FC_UNLIKELY(_mm_movemask_epi8(_mm_cmpeq_epi32(far, zero)) != 0xF0F0 ||
+                  _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_or_si128(above, over),
+                                                   zero)) != 0xFFFF)) {
+    return false;
+  }
+  _mm_storel_epi64((__m128i *)(void *)out,
+                   _mm_castps_si128(_mm_cvtpd_ps(values)));
+  return true;
+}
+
+// Reads the literal at `p` and, if there are a comma and a second one that begins
+// before `high`, both. *out_count becomes how many.
+FC_INLINE const char *quick_pair(const char *p, const char *high,
+                                 const char *end, float out[2],
+                                 size_t *out_count) {
+  fc_numeral_t first, second;
+  const char *next = fc_token_scan(p, true, &first), *more = NULL;
+  if (FC_UNLIKELY(!next)) return NULL;
+  if (*next == ',') {
+    p = skip_comma(next, end);
+    if (p < high) more = fc_token_scan(p, true, &second);
+  } else if (*next != ']') {
+    return NULL;
+  }
+  const bool two = more && (*more == ',' || *more == ']');
+  if (!two) second = first;
+  if ((first.long_ || second.long_) && !(shorten(&first) && shorten(&second))) {
+    return NULL;
+  }
+  float pair[2];
+  if (FC_UNLIKELY(!read_pair(&first, &second, pair))) return NULL;
+  memcpy(out, pair, two ? sizeof pair : sizeof *pair);
+  *out_count = two ? 2 : 1;
+  return two ? more : next;
+}
+// In DEFINE_RUN.
+#define quick_f32(p, out) \
+  quick_pair(p, capacity - count > 1 ? high : begin, end, out, &taken)
+#else
+#define quick_f32(p, out) NULL
+#endif
 
 #define DEFINE_RUN(type, suffix)                                          \
   static size_t run_##suffix(const char *begin, const char **cursor,      \
@@ -543,12 +612,12 @@ FC_INLINE const char *skip_space(const char *p, const char *end) {
     size_t count = 0;                                                     \
     *out_at_element = true;                                               \
     while (count < capacity) {                                            \
+      size_t taken = 1;                                                   \
       if (FC_LIKELY(p >= low && p < high)) {                              \
         next = quick_##suffix(p, &out[count]);                            \
         if (FC_LIKELY(next && *next == ',')) {                            \
-          count++;                                                        \
-          p = next + 1;                                                   \
-          if ((unsigned char)*p <= ' ') p = skip_space(p, end);           \
+          count += taken;                                                 \
+          p = skip_comma(next, end);                                      \
           continue;                                                       \
         }                                                                 \
         if (FC_UNLIKELY(!next || *next != ']')) {                         \
@@ -558,7 +627,7 @@ FC_INLINE const char *skip_space(const char *p, const char *end) {
         next = read_##suffix(p, end, &out[count]);                        \
       }                                                                   \
       if (FC_UNLIKELY(!next)) break;                                      \
-      count++;                                                            \
+      count += taken;                                                     \
       p = skip_space(next, end);                                          \
       if (p == end || *p != ',') {                                        \
         p = next;                                                         \
@@ -583,6 +652,41 @@ DEFINE_RUN(uint16_t, f16)
 DEFINE_RUN(uint16_t, bf16)
 DEFINE_RUN(float, f32)
 DEFINE_RUN(double, f64)
+
+#ifdef __SSE2__
+// Reads pairs of short literals and, where there is anything else, the next few
+// elements in the usual way.
+static size_t run_pairs(const char *begin, const char **cursor, const char *end,
+                        float *out, size_t capacity, bool *out_at_element) {
+  const bool room = end - begin > FC_TOKEN_BEFORE + FC_TOKEN_AFTER;
+  const char *low = room ? begin + FC_TOKEN_BEFORE : end;
+  const char *high = room ? end - FC_TOKEN_AFTER : begin;
+  size_t count = 0, some, got;
+  *out_at_element = true;
+  do {
+    const char *p = *cursor, *next;
+    fc_numeral_t first, second;
+    if (FC_UNLIKELY(p < low)) p = high;
+    while (p < high && capacity - count >= 2) {
+      next = fc_token_scan_two(p, &first, &second);
+      if (FC_UNLIKELY(!next || !read_pair(&first, &second, &out[count]))) break;
+      count += 2;
+      if (FC_UNLIKELY(*next != ',')) {
+        *cursor = next;
+        *out_at_element = false;
+        return count;
+      }
+      *cursor = p = skip_comma(next, end);
+    }
+    some = capacity - count < 8 ? capacity - count : 8;
+    got = run_f32(begin, cursor, end, out + count, some, out_at_element);
+    count += got;
+  } while (got == some && *out_at_element && count < capacity);
+  return count;
+}
+#else
+#define run_pairs run_f32
+#endif
 
 size_t fc_number_parse_run(fc_dtype_t dtype, const char *begin,
                            const char **cursor, const char *end, void *out,
@@ -616,7 +720,7 @@ size_t fc_number_parse_run(fc_dtype_t dtype, const char *begin,
     case FC_DTYPE_BF16:
       return run_bf16(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_F32:
-      return run_f32(begin, cursor, end, out, capacity, out_at_element);
+      return run_pairs(begin, cursor, end, out, capacity, out_at_element);
     case FC_DTYPE_F64:
       return run_f64(begin, cursor, end, out, capacity, out_at_element);
     default:

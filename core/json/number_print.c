@@ -6,6 +6,7 @@
 #include "base/float_format.h"
 #include "json/decimal.h"
 #include "json/number.h"
+#include "json/quad.h"
 #include "json/shortest.h"
 
 #define ZEROS UINT64_C(0x3030303030303030)
@@ -171,9 +172,23 @@ FC_INLINE unsigned significant(uint64_t values) {
   return (67 - (unsigned)__builtin_clzll(values << 4 | 1)) >> 3;
 }
 
-// The usual case of print_decimal, without a branch: digits below 2 * 10^8 of a
-// number that isn't whole. All digits are stored where the first belongs; then
-// those behind the point are stored again, where they belong.
+// Prints eight digits, with a 1 before them if `nine` is 1, of a number that isn't
+// whole, without a branch. All digits are stored in a row from the first one's place on;
+// then those behind the point are stored again, one place further.
+FC_INLINE char *print_eight(uint64_t values, unsigned nine, int point,
+                            char *out) {
+  layout_t layout = kLayouts[point - POINT_LOW];
+  uint64_t text = values + ZEROS;
+  store8(out, UINT64_C(0x3030303030302E30));  // 0.000000
+  out[layout.digits] = '1';
+  store8(out + layout.digits + nine, text);
+  store8(out + layout.tail, text >> (8 * (layout.skip - nine)));
+  out[layout.dot] = '.';
+  return out + layout.extra + nine + significant(values);
+}
+
+// The usual case of print_decimal: digits below 2 * 10^8 of a number that isn't
+// whole.
 FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   const uint64_t e8 = 100000000;
   unsigned nine = value.digits >= e8;  // nine digits, the first is 1
@@ -188,14 +203,7 @@ FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
                   size <= point)) {
     return print_decimal(value, out);
   }
-  layout_t layout = kLayouts[point - POINT_LOW];
-  uint64_t text = values + ZEROS;
-  store8(out, UINT64_C(0x3030303030302E30));  // 0.000000
-  out[layout.digits] = '1';
-  store8(out + layout.digits + nine, text);
-  store8(out + layout.tail, text >> (8 * (layout.skip - nine)));
-  out[layout.dot] = '.';
-  return out + layout.extra + size;
+  return print_eight(values, nine, point, out);
 }
 
 // The same as print_narrow for 16 or 17 digits.
@@ -330,7 +338,7 @@ FC_INLINE char *print_ieee(uint32_t bits, const fc_float_format_t *format,
   return print_rare(bits, format, at);
 }
 
-// Prints an element of a format of up to 8 bits with a sign.
+// Prints an element of a signed float format of at most 8 bits.
 static char *print_f8(uint8_t bits, const fc_float_format_t *format,
                       char *out) {
   const bool negative = (bits & format->sign) != 0;
@@ -446,7 +454,6 @@ DEFINE_RUN(run_u32, uint32_t, print_u64)
 DEFINE_RUN(run_u64, uint64_t, print_u64)
 DEFINE_RUN(run_f16, uint16_t, print_f16)
 DEFINE_RUN(run_bf16, uint16_t, print_bf16)
-DEFINE_RUN(run_f32, float, print_f32)
 DEFINE_RUN(run_f64, double, print_f64)
 DEFINE_RUN(run_f8e5m2, uint8_t, print_f8e5m2)
 DEFINE_RUN(run_f8e4m3fn, uint8_t, print_f8e4m3fn)
@@ -455,6 +462,51 @@ DEFINE_RUN(run_f8e4m3fnuz, uint8_t, print_f8e4m3fnuz)
 DEFINE_RUN(run_e8m0, uint8_t, print_e8m0)
 DEFINE_RUN(run_c64, c64_t, print_c64)
 DEFINE_RUN(run_c128, c128_t, print_c128)
+DEFINE_RUN(run_each_f32, float, print_f32)
+
+#ifdef __SSE2__
+// Out of line, where most are printed in another way.
+static __attribute__((noinline)) char *print_alone(float number, char *out) {
+  return print_f32(number, out);
+}
+
+FC_INLINE char *print_lane(const fc_quad_t *quad, int i, bool usual,
+                           char *out) {
+  const uint32_t bits = quad->bits[i];
+  const int point = (int)fc_quad_scale(bits)->point;
+  if (FC_LIKELY(usual)) {
+    *out = '-';
+    out = print_eight(quad->digits[i], quad->nine[i],
+                      point + (int)quad->nine[i], out + (bits >> 31));
+  } else {
+    float number;
+    memcpy(&number, &bits, sizeof number);
+    out = print_alone(number, out);
+  }
+  *out = ',';
+  return out + 1;
+}
+
+static char *run_f32(const char *elements, ptrdiff_t stride, size_t count,
+                     char *out) {
+  fc_quad_t quad;
+  for (; count > 4; count -= 4, elements += 4 * stride) {
+    const unsigned usual = fc_quad_digits(elements, stride, &quad);
+    if (!usual) {  // whole numbers
+      out = run_each_f32(elements, stride, 4, out);
+      *out++ = ',';
+      continue;
+    }
+    out = print_lane(&quad, 0, usual & 1, out);
+    out = print_lane(&quad, 1, usual & 2, out);
+    out = print_lane(&quad, 2, usual & 4, out);
+    out = print_lane(&quad, 3, usual & 8, out);
+  }
+  return run_each_f32(elements, stride, count, out);
+}
+#else
+#define run_f32 run_each_f32
+#endif
 
 typedef char *(*run_t)(const char *elements, ptrdiff_t stride, size_t count,
                        char *out);

@@ -6,6 +6,28 @@
 // "inexact", so that comparisons stay right.
 #include "json/shortest.h"
 
+#include "json/quad.h"
+
+// ---------------------------------------------------------------------------
+// Four at a time
+
+#ifdef __SSE2__
+// The exponent field of 2^-n * m is 150 - n.
+#define SCALE(n, down) \
+  [150 - (n)] = {1e##down / (double)(1ull << (n)), 8 - (down)}
+#define SCALES(n, down) \
+  SCALE(n, down), SCALE((n) + 1, down), SCALE((n) + 2, down)
+const fc_quad_scale_t fc_quad_scales[256] = {
+    SCALES(1, 1),  SCALES(4, 2),   SCALES(7, 3),   SCALES(10, 4),
+    SCALE(13, 4),  SCALES(14, 5),  SCALES(17, 6),  SCALES(20, 7),
+    SCALE(23, 7),  SCALES(24, 8),  SCALES(27, 9),  SCALES(30, 10),
+    SCALE(33, 10), SCALES(34, 11), SCALES(37, 12),
+};
+#endif  // __SSE2__
+
+// ---------------------------------------------------------------------------
+// Schubfach
+
 // Up to 10^55 the table's 128 bits are the exact power, since 5^55 < 2^128 < 5^56.
 #define POWER_EXACT_HIGH 55
 

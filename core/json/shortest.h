@@ -69,9 +69,9 @@ FC_INLINE fc_shortest_t fc_shortest_f64(uint64_t mantissa, int exponent) {
   int k = fc_log10_pow2(exponent);
   int shift = exponent + fc_log2_pow10(-k) + 1;
   const uint64_t *power = fc_powers_of_ten[-k - FC_POWERS_LOW];
-  // The power is off by less than one unit of its 128 bits, the product by less
-  // than 2^57 of them: less than one unit of x. The bits dropped from `low` are
-  // less than another.
+  // The power is off by less than its last bit, so the product is off by less than 2^57
+  // of its last bits. A unit of x is 2^64 of these. Dropping the low half of `low` costs
+  // less than one more unit of x.
   uint64_t scaled = mantissa << shift;
   unsigned __int128 low = (unsigned __int128)power[1] * scaled;
   unsigned __int128 x =

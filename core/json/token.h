@@ -10,27 +10,29 @@
 // and moved by a byte, which skips the point, for the digits before it. So
 // bytes before and behind the literal are read as well (and masked away):
 // FC_TOKEN_BEFORE bytes before its first character must be readable, and
-// FC_TOKEN_AFTER bytes from its first character on.
+// FC_TOKEN_AFTER bytes from its first character on, for two behind a comma too.
 #ifndef FARCALL_JSON_TOKEN_H_
 #define FARCALL_JSON_TOKEN_H_
 
 #include "json/decimal.h"
 
 #define FC_TOKEN_BEFORE 17
-#define FC_TOKEN_AFTER 32
+#define FC_TOKEN_AFTER 33
 
 #ifdef __SSE2__
 #include <emmintrin.h>
 
-// value = digits / 10^fraction
-typedef struct fc_token_t {
-  uint64_t digits;    // at most 15 of them, 19 if it is long
-  unsigned fraction;  // no size_t, which GCC 12 would keep in memory
+// A literal that was found, and where its digits are.
+typedef struct fc_numeral_t {
+  const char *end;    // behind the last digit and the point
+  unsigned count;     // of digits; no size_t, which GCC 12 would keep in memory
+  unsigned fraction;  // of digits behind the point
   unsigned negative;  // 1 or 0
-  bool long_;         // the literal has more than 15 characters
-} fc_token_t;
+  bool long_;  // it has more than 15 characters, and up to 19 digits, else 15
+} fc_numeral_t;
 
-extern const uint8_t fc_token_masks[64];  // the upper half is 0xFF
+extern const uint8_t fc_token_masks[64];      // the upper half is 0xFF
+extern const double fc_signed_powers[2][16];  // 10^e and -10^e
 
 FC_INLINE __m128i fc_token_load(const void *p) { return _mm_loadu_si128(p); }
 
@@ -66,24 +68,49 @@ FC_INLINE __m128i fc_token_gather(const char *end, ptrdiff_t fraction,
                        fc_token_mask(count));
 }
 
-// The number that 16 digit values make, the first in the low byte.
-FC_INLINE uint64_t fc_token_value(__m128i values) {
-  __m128i evens = _mm_and_si128(values, _mm_set1_epi16(0xFF));
-  __m128i odds = _mm_srli_epi16(values, 8);
-  __m128i fours =
-      _mm_add_epi32(_mm_madd_epi16(evens, _mm_set1_epi32(10 << 16 | 1000)),
-                    _mm_madd_epi16(odds, _mm_set1_epi32(1 << 16 | 100)));
-  __m128i eights = _mm_madd_epi16(_mm_packs_epi32(fours, fours),
-                                  _mm_set1_epi32(1 << 16 | 10000));
-  uint64_t both = (uint64_t)_mm_cvtsi128_si64(eights);
-  return (both & UINT32_MAX) * 100000000 + (both >> 32);
+// The values of the last 16 digits of a token.
+FC_INLINE __m128i fc_token_values(const fc_numeral_t *token) {
+  return fc_token_gather(token->end, (ptrdiff_t)token->fraction,
+                         (ptrdiff_t)token->count);
 }
 
-// Reads the literal at `p` and returns its end; NULL when it is too long for this,
+// Four numbers below 10^4 of 16 values.
+FC_INLINE __m128i fc_token_fours(__m128i values) {
+  __m128i evens = _mm_and_si128(values, _mm_set1_epi16(0xFF));
+  __m128i odds = _mm_srli_epi16(values, 8);
+  return _mm_add_epi32(_mm_madd_epi16(evens, _mm_set1_epi32(10 << 16 | 1000)),
+                       _mm_madd_epi16(odds, _mm_set1_epi32(1 << 16 | 100)));
+}
+
+// Those of two tokens as four numbers below 10^8.
+FC_INLINE __m128i fc_token_eights(__m128i fours, __m128i more) {
+  return _mm_madd_epi16(_mm_packs_epi32(fours, more),
+                        _mm_set1_epi32(1 << 16 | 10000));
+}
+
+// The number that the digits make.
+FC_INLINE uint64_t fc_token_value(const fc_numeral_t *token) {
+  __m128i fours = fc_token_fours(fc_token_values(token));
+  uint64_t both = (uint64_t)_mm_cvtsi128_si64(fc_token_eights(fours, fours));
+  uint64_t value = (both & UINT32_MAX) * 100000000 + (both >> 32);
+  if (FC_UNLIKELY(token->long_)) {
+    // The up to three digits before the last sixteen.
+    __m128i values =
+        fc_token_gather(token->end - 16, (ptrdiff_t)token->fraction - 16,
+                        (ptrdiff_t)token->count - 16);
+    uint32_t front = (uint32_t)_mm_cvtsi128_si32(_mm_srli_si128(values, 12));
+    front = (front * 10 + (front >> 8)) & 0x00FF00FF;
+    front = (front & 0xFF) * 100 + (front >> 16);
+    value += front * UINT64_C(10000000000000000);
+  }
+  return value;
+}
+
+// Finds the literal at `p` and returns its end; NULL when it is too long for this,
 // or no number. Without `point` a point ends the literal. What follows the literal
 // is not looked at.
 FC_INLINE const char *fc_token_scan(const char *p, bool point,
-                                    fc_token_t *out) {
+                                    fc_numeral_t *out) {
   __m128i text = fc_token_load(p);
   unsigned minus = fc_minus(*p);
   unsigned digits = fc_token_digits(text);
@@ -106,25 +133,69 @@ FC_INLINE const char *fc_token_scan(const char *p, bool point,
       ((dots << 1 | first) & ~digits) | (zeros & digits >> 1 & first);
   if (FC_UNLIKELY(bad)) return NULL;
   // A literal without a point is read as if one stood behind its digits.
-  ptrdiff_t size = __builtin_ctz(stop);
-  ptrdiff_t dot = __builtin_ctz(dots | stop);
-  ptrdiff_t taken = size + (dots == 0);
-  ptrdiff_t count = taken - 1 - (ptrdiff_t)minus, fraction = taken - 1 - dot;
-  const char *end = p + taken;
-  out->digits = fc_token_value(fc_token_gather(end, fraction, count));
-  if (FC_UNLIKELY(is_long)) {
-    if (count > 19) return NULL;
-    // The up to three digits before the last sixteen.
-    __m128i values = fc_token_gather(end - 16, fraction - 16, count - 16);
-    uint32_t front = (uint32_t)_mm_cvtsi128_si32(_mm_srli_si128(values, 12));
-    front = (front * 10 + (front >> 8)) & 0x00FF00FF;
-    front = (front & 0xFF) * 100 + (front >> 16);
-    out->digits += front * UINT64_C(10000000000000000);
-  }
-  out->fraction = (unsigned)fraction;
-  out->negative = minus;
-  out->long_ = is_long;
+  unsigned size = (unsigned)__builtin_ctz(stop);
+  unsigned dot = (unsigned)__builtin_ctz(dots | stop);
+  unsigned taken = size + (dots == 0);
+  *out = (fc_numeral_t){.end = p + taken,
+                        .count = taken - 1 - minus,
+                        .fraction = taken - 1 - dot,
+                        .negative = minus,
+                        .long_ = is_long};
+  if (FC_UNLIKELY(is_long) && out->count > 19) return NULL;
   return p + size;
+}
+
+// Masks of 32 characters.
+FC_INLINE unsigned fc_token_both(unsigned low, unsigned high) {
+  return low | high << 16;
+}
+FC_INLINE unsigned fc_token_ends(__m128i text) {
+  return (unsigned)_mm_movemask_epi8(
+      _mm_or_si128(_mm_cmpeq_epi8(text, _mm_set1_epi8(',')),
+                   _mm_cmpeq_epi8(text, _mm_set1_epi8(']'))));
+}
+
+// Finds two literals of up to 15 digits, with a comma and maybe a blank between them
+// and a comma or bracket behind, all in the 32 characters at `p`. NULL: something is
+// different. That their digits are digits is left to who reads them. Returns the end of
+// the second, which depends on commas and brackets alone; so the processor goes on
+// there before it understands the literals.
+FC_INLINE const char *fc_token_scan_two(const char *p, fc_numeral_t *out_first,
+                                        fc_numeral_t *out_second) {
+  const __m128i text = fc_token_load(p), more = fc_token_load(p + 16);
+  const unsigned ends = fc_token_both(fc_token_ends(text), fc_token_ends(more));
+  const unsigned later = ends & (ends - 1);
+  if (FC_UNLIKELY(later == 0)) return NULL;
+  const unsigned comma = (unsigned)__builtin_ctz(ends);
+  const unsigned stop = (unsigned)__builtin_ctz(later);
+  const unsigned begin = comma + 1 + (p[comma + 1] == ' ');
+  const unsigned points =
+      fc_token_both(fc_token_find(text, '.'), fc_token_find(more, '.'));
+  const unsigned zeros =
+      fc_token_both(fc_token_find(text, '0'), fc_token_find(more, '0'));
+  const unsigned minus = fc_minus(*p), second_minus = fc_minus(p[begin]);
+  // Where digits begin: neither a point nor the end is there, and behind a 0 one of
+  // both. A point is not the last character.
+  const unsigned firsts = 1u << minus | 1u << (begin + second_minus);
+  const unsigned others = points | ends;
+  const unsigned bad =
+      (((zeros & ~(others >> 1)) | others) & firsts) | (points & ends >> 1);
+  if (FC_UNLIKELY(bad || p[comma] != ',')) return NULL;
+  const unsigned dot = (unsigned)__builtin_ctz(others);
+  const unsigned second_dot =
+      (unsigned)__builtin_ctz((points & (0 - (1u << begin))) | later);
+  const unsigned taken = comma + (dot == comma);
+  const unsigned second_taken = stop + (second_dot == stop);
+  out_first->end = p + taken;
+  out_first->count = taken - 1 - minus;
+  out_first->fraction = taken - 1 - dot;
+  out_first->negative = minus;
+  out_second->end = p + second_taken;
+  out_second->count = second_taken - 1 - second_minus - begin;
+  out_second->fraction = second_taken - 1 - second_dot;
+  out_second->negative = second_minus;
+  return FC_LIKELY((out_first->count | out_second->count) <= 15) ? p + stop
+                                                                 : NULL;
 }
 #endif  // __SSE2__
 

@@ -8,6 +8,7 @@
 #include "json/writer.h"
 #include "marshal/encoder.h"
 #include "marshal/framed.h"
+#include "marshal/profiled.h"
 
 // Writers reserve more bytes than they use, so this many may be reserved beyond
 // the limit. What was written is compared with the limit itself.
@@ -659,14 +660,27 @@ static fc_status_t write_result(fc_encoder_t *encoder,
   return FC_OK;
 }
 
-static fc_status_t write_results(fc_encoder_t *encoder, fc_error_t *err) {
+// The object is left open.
+static fc_status_t write_list(fc_encoder_t *encoder, fc_error_t *err) {
   const fc_plan_t *plan = encoder->frame->plan;
   FC_TRY(put(encoder, FC_STR("{\"results\":["), err));
   for (uint32_t i = 0; i < plan->output_count; i++) {
     if (i) FC_TRY(put(encoder, FC_STR(","), err));
     FC_TRY(write_result(encoder, &plan->outputs[i], err));
   }
+  return FC_OK;
+}
+
+static fc_status_t write_results(fc_encoder_t *encoder, fc_error_t *err) {
+  FC_TRY(write_list(encoder, err));
   return put(encoder, FC_STR("]}"), err);
+}
+
+static fc_status_t write_profiled(fc_encoder_t *encoder, fc_error_t *err) {
+  FC_TRY(write_list(encoder, err));
+  FC_TRY(put(encoder, FC_STR("],\"profile\":"), err));
+  FC_TRY(fc_profile_write(encoder->frame->profile, encoder->sink, err));
+  return put(encoder, FC_STR("}"), err);
 }
 
 fc_status_t fc_encoder_begin(fc_encoder_t *encoder, fc_frame_t *frame,
@@ -708,20 +722,41 @@ fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
   return fc_encoder_end(&encoder, write_results(&encoder, err), err);
 }
 
-static fc_status_t write_framed(fc_encoder_t *encoder, uint64_t *out_document,
-                                fc_error_t *err) {
-  FC_TRY(write_results(encoder, err));
+fc_status_t fc_frame_encode_profiled(fc_frame_t *frame, fc_sink_t *sink,
+                                     fc_error_t *err) {
+  fc_encoder_t encoder;
+  FC_TRY(fc_encoder_begin(&encoder, frame, sink, err));
+  return fc_encoder_end(&encoder, write_profiled(&encoder, err), err);
+}
+
+// The document is written; what is raw follows.
+static fc_status_t write_raw_bytes(fc_encoder_t *encoder,
+                                   uint64_t *out_document, fc_error_t *err) {
   *out_document = fc_encoder_written(encoder);
   const struct fc_raw_t *raw = encoder->frame->raw_first;
   for (; raw; raw = raw->next) FC_TRY(put(encoder, raw->bytes, err));
   return FC_OK;
 }
 
-fc_status_t fc_framed_encode(fc_frame_t *frame, fc_sink_t *sink,
-                             uint64_t *out_document, fc_error_t *err) {
+static fc_status_t encode_framed(fc_frame_t *frame,
+                                 fc_status_t (*write)(fc_encoder_t *encoder,
+                                                      fc_error_t *err),
+                                 fc_sink_t *sink, uint64_t *out_document,
+                                 fc_error_t *err) {
   fc_encoder_t encoder;
   frame->raw_results = true;
   FC_TRY(fc_encoder_begin(&encoder, frame, sink, err));
-  return fc_encoder_end(&encoder, write_framed(&encoder, out_document, err),
-                        err);
+  fc_status_t status = write(&encoder, err);
+  if (status == FC_OK) status = write_raw_bytes(&encoder, out_document, err);
+  return fc_encoder_end(&encoder, status, err);
+}
+
+fc_status_t fc_framed_encode(fc_frame_t *frame, fc_sink_t *sink,
+                             uint64_t *out_document, fc_error_t *err) {
+  return encode_framed(frame, write_results, sink, out_document, err);
+}
+
+fc_status_t fc_framed_encode_profiled(fc_frame_t *frame, fc_sink_t *sink,
+                                      uint64_t *out_document, fc_error_t *err) {
+  return encode_framed(frame, write_profiled, sink, out_document, err);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/guard.h"
+#include "marshal/profiled.h"
 
 // A reset keeps the first block of each arena, so small requests allocate
 // nothing.
@@ -201,6 +202,7 @@ static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
 
 fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
+  if (plan->entries) FC_TRY(fc_frame_choose_row(frame, err));
   for (uint32_t i = 0; i < plan->store_count; i++) {
     const fc_plan_param_t *store = &plan->stores[i];
     fc_value_t *value = &frame->arguments[store->op->raw];
@@ -515,20 +517,34 @@ static void end_call(fc_frame_t *frame) {
 }
 
 // The caller chose plan, instance and index separately: checks that they belong
-// together.
-static fc_status_t check_function(const fc_frame_t *frame,
-                                  const fc_backend_t *backend,
-                                  const void *instance, size_t index,
-                                  fc_error_t *err) {
-  if (!frame->plan) return fc_frame_fail_idle(err);
+// together. A plan that has entries has the index, too.
+static fc_status_t find_function(const fc_frame_t *frame,
+                                 const fc_backend_t *backend,
+                                 const void *instance, size_t *index,
+                                 fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
   const fc_module_info_t *info = backend->inspect(instance);
-  if (index >= info->count) {
-    return fc_fail(err, FC_CODE_INTERNAL, "function %zu of a module of %zu",
-                   index, info->count);
+  const fc_signature_t *signature = plan->signature;
+  if (plan->entries) {
+    *index = plan->entries[frame->row].index;
+    signature = plan->entries[frame->row].signature;
   }
-  if (info->signatures[index] == frame->plan->signature) return FC_OK;
+  if (*index >= info->count) {
+    return fc_fail(err, FC_CODE_INTERNAL, "function %zu of a module of %zu",
+                   *index, info->count);
+  }
+  if (info->signatures[*index] == signature) return FC_OK;
   return fc_fail(err, FC_CODE_INTERNAL,
                  "the frame was begun for another function");
+}
+
+static fc_status_t call_backend(fc_frame_t *frame, fc_error_t *err) {
+  const fc_backend_t *backend = frame->backend;
+  if (FC_UNLIKELY(frame->profiles) && backend->call_profiled) {
+    return backend->call_profiled(frame->instance, frame->index, &frame->call,
+                                  frame->profile, err);
+  }
+  return backend->call(frame->instance, frame->index, &frame->call, err);
 }
 
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
@@ -536,13 +552,14 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             const _Atomic uint32_t *cancel,
                             uint64_t deadline_ns, fc_error_t *err) {
   end_call(frame);
-  FC_TRY(check_function(frame, backend, instance, index, err));
+  if (!frame->plan) return fc_frame_fail_idle(err);
   const fc_plan_t *plan = frame->plan;
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
   if (!frame->decoded) {
     FC_TRY(check_arguments(frame, err));
     FC_TRY(fc_frame_place_stores(frame, err));
   }
+  FC_TRY(find_function(frame, backend, instance, &index, err));
   frame->fill_given = false;
   if (frame->guard) {
     FC_TRY(visit_values(frame, frame->arguments,
@@ -566,7 +583,7 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   frame->backend = backend;
   frame->instance = instance;
   frame->index = index;
-  FC_TRY(backend->call(instance, index, &frame->call, err));
+  FC_TRY(call_backend(frame, err));
   // With alignment 1 tensors end at the page: there is no fill to read.
   if (frame->guard && plan->signature->alignment > 1) {
     FC_TRY(visit_values(frame, results, count, check_fill, err));
@@ -574,6 +591,20 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   frame->results = results;
   frame->result_count = count;
   return FC_OK;
+}
+
+fc_status_t fc_frame_invoke_profiled(
+    fc_frame_t *frame, const fc_backend_t *backend, void *instance,
+    size_t index, fc_str_t name, const _Atomic uint32_t *cancel,
+    uint64_t deadline_ns, fc_profile_t *profile, fc_error_t *err) {
+  frame->profile = profile;
+  fc_profile_begin(profile, name);
+  frame->profiles = true;
+  const fc_status_t status = fc_frame_invoke(frame, backend, instance, index,
+                                             cancel, deadline_ns, err);
+  frame->profiles = false;
+  fc_profile_end(profile);
+  return status;
 }
 
 void fc_frame_end(fc_frame_t *frame) {

@@ -108,6 +108,7 @@ struct fc_frame_t {
   const fc_value_t *results;
   size_t result_count;
   fc_options_t options;
+  uint32_t row;   // of the signature's sizes; known when the plan has entries
   size_t copied;  // bytes of raw tensors that could not stay in the body
   bool decoded;   // every argument fits its type, and its memory is the call's
   bool guard;
@@ -122,6 +123,8 @@ struct fc_frame_t {
   struct fc_raw_t *raw_first;  // what stands there, in the order of the answer
   struct fc_raw_t *raw_last;
   struct fc_guarded_t *guarded;  // arguments of this call
+  fc_profile_t *profile;         // of the last call that was profiled
+  bool profiles;                 // that call runs
 
   const fc_backend_t *backend;  // not NULL: call_end must still be called
   void *instance;
@@ -151,8 +154,12 @@ fc_status_t fc_frame_place(fc_frame_t *frame, fc_dtype_t dtype, size_t size,
                            void **out_memory, fc_error_t *err);
 void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
                      size_t size);
-// Places zeroed storage for each OUT argument that has none yet.
+// Ends the arguments, of which all dims are known: chooses the row of sizes, and places
+// zeroed storage for each OUT argument that has none yet.
 fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err);
+// Chooses the row of sizes that the call has (sized.c). FC_CODE_SHAPE_MISMATCH when
+// there is none.
+fc_status_t fc_frame_choose_row(fc_frame_t *frame, fc_error_t *err);
 // How many empty arrays a shape with a dim of 0 is written as: the product of
 // the dims before the first 0. They take no memory but are printed. Of a shape
 // without a 0, the number of elements. SIZE_MAX on overflow.

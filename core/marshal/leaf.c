@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // JSON text -> one scalar, tensor or byte buffer, straight into its final
-// memory. Called by the reader of each protocol for every leaf; the rules are
-// docs/abi.md's "JSON values". Memory for a tensor is never larger than what the bytes
-// still to come could fill, whatever shape the document states.
+// memory. Called by the reader of each protocol for every leaf; the rules are in
+// docs/abi.md, "Values". Memory for a tensor is never larger than what the bytes of the
+// document could fill, whatever shape the document states.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -159,8 +159,7 @@ static fc_status_t read_pair(fc_frame_t *frame, fc_dtype_t part, void *out,
               err);
 }
 
-// Reads one element whose token was just read, of a type that is read one by
-// one.
+// Reads one element of any type. Its first token was just read.
 static fc_status_t read_element(fc_frame_t *frame, fc_dtype_t dtype,
                                 fc_json_token_t token, void *out,
                                 fc_error_t *err) {

@@ -104,13 +104,13 @@ static fc_status_t add_leaf(walk_t *walk, const fc_plan_param_t *param,
   FC_TRY(add_paths(walk, param, err));
   walk->ways[walk->count] =
       (fc_leaf_way_t){param, op, raw_index, step_count, steps, sizes};
-  walk->leaves[walk->count++] =
-      (fc_leaf_t){.path = walk->paths[walk->path_count - 1].path.data,
-                  .kind = (fc_type_kind_t)op->kind,
-                  .dtype = (fc_dtype_t)op->dtype,
-                  .role = role,
-                  .rank = op->rank,
-                  .dims = op->dims};
+  walk->leaves[walk->count++] = (fc_leaf_t){
+      .path = walk->paths[walk->path_count - 1].path.data,
+      .kind = (fc_type_kind_t)op->kind,
+      .dtype = (fc_dtype_t)op->dtype,
+      .role = role,
+      .rank = op->kind == FC_TYPE_UNKNOWN ? FC_RANK_DYNAMIC : op->rank,
+      .dims = op->dims};
   return FC_OK;
 }
 

@@ -107,7 +107,8 @@ static fc_status_t read_npz(fc_inputs_t *inputs, fc_str_t body,
 
 fc_status_t fc_packed_decode(fc_frame_t *frame, fc_packed_t form, fc_str_t body,
                              size_t most, fc_error_t *err) {
-  static fc_status_t (*const kRead[])(fc_inputs_t *, fc_str_t, fc_error_t *) = {
+  static fc_status_t (*const kRead[FC_PACKED_COUNT])(fc_inputs_t *, fc_str_t,
+                                                     fc_error_t *) = {
       [FC_PACKED_NPY] = read_npy,
       [FC_PACKED_NPZ] = read_npz,
       [FC_PACKED_SAFETENSORS] = fc_packed_read_safetensors};
@@ -222,8 +223,8 @@ static fc_status_t write_npy(fc_encoder_t *encoder,
 
 static fc_status_t write_all(fc_encoder_t *encoder, fc_packed_t form,
                              const fc_model_t *model, fc_error_t *err) {
-  static fc_status_t (*const kWrite[])(fc_encoder_t *, const fc_packed_item_t *,
-                                       uint32_t, fc_error_t *) = {
+  static fc_status_t (*const kWrite[FC_PACKED_COUNT])(
+      fc_encoder_t *, const fc_packed_item_t *, uint32_t, fc_error_t *) = {
       [FC_PACKED_NPY] = write_npy,
       [FC_PACKED_NPZ] = write_npz,
       [FC_PACKED_SAFETENSORS] = fc_packed_write_safetensors};

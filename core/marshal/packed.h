@@ -13,6 +13,7 @@ typedef enum fc_packed_t {
   FC_PACKED_NPY,
   FC_PACKED_NPZ,
   FC_PACKED_SAFETENSORS,
+  FC_PACKED_COUNT
 } fc_packed_t;
 
 // Tensors whose elements stand in the body as the function needs them (not compressed,

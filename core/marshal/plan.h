@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "abi/sizes.h"
 #include "farcall/codec.h"
 
 typedef struct fc_op_t {
@@ -66,6 +67,9 @@ struct fc_plan_t {
   const fc_plan_param_t *stores;
   uint32_t store_count;
   _Atomic(struct fc_model_t *) model;  // NULL until it is asked for
+  // The functions that calls are made of, by row of the signature's sizes. NULL: the
+  // one that has this signature. Borrowed; set by whoever made the plan.
+  const fc_entry_t *entries;
 };
 
 // NULL when there is no such name.

@@ -80,6 +80,13 @@ static fc_status_t fail_source(fc_str_t path, fc_error_t *err) {
                  FC_STR_ARG(stem), FC_STR_ARG(stem));
 }
 
+static fc_status_t fail_onnx(fc_error_t *err) {
+  return fc_fail(
+      err, FC_CODE_MODULE_PATH,
+      "this is an ONNX model: iree-import-onnx and then iree-compile "
+      "make a module (*.vmfb) of it: load that");
+}
+
 static fc_status_t fail_unknown(const fc_backend_t *const *backends,
                                 fc_error_t *err) {
   char kinds[200] = "";
@@ -108,5 +115,6 @@ fc_status_t fc_backends_choose(const fc_backend_t *const *backends,
   const fc_backend_t *named = fc_backends_by_suffix(backends, path);
   if (named) return named->probe(head, err);
   if (fc_str_ends(path, FC_STR(".mlir"))) return fail_source(path, err);
+  if (fc_str_ends(path, FC_STR(".onnx"))) return fail_onnx(err);
   return fail_unknown(backends, err);
 }

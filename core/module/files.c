@@ -4,6 +4,7 @@
 #include "module/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -107,6 +108,39 @@ fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
   }
   *out_digest = digest;
   return FC_OK;
+}
+
+static fc_status_t admit_sidecar(const fc_snapshot_t *copy,
+                                 const fc_module_options_t *options,
+                                 fc_error_t *err) {
+  char sha256[65];
+  fc_error_t why;
+  fc_sha256_hex(copy->bytes.data, copy->bytes.size, sha256);
+  if (options->admit(options->admit_context, sha256, &why) == FC_OK) {
+    return FC_OK;
+  }
+  return fc_fail(err, why.code, "its sidecar: %s", why.message);
+}
+
+fc_status_t fc_files_admit_sidecar(int *sidecar,
+                                   const fc_module_options_t *options,
+                                   fc_error_t *err) {
+  fc_snapshot_t copy = FC_SNAPSHOT_NONE;
+  if (*sidecar < 0 || !options || !options->admit) return FC_OK;
+  if (fc_snapshot_make(*sidecar, FC_SIDECAR_SIZE_MAX, 0, &copy, err) != FC_OK) {
+    return fail_sidecar(err);
+  }
+  fc_status_t status = admit_sidecar(&copy, options, err);
+  const int sealed = status == FC_OK ? fcntl(copy.fd, F_DUPFD_CLOEXEC, 0) : -1;
+  if (sealed >= 0) {
+    close(*sidecar);
+    *sidecar = sealed;
+  } else if (status == FC_OK) {
+    status = fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot keep its sidecar: %s",
+                     strerror(errno));
+  }
+  fc_snapshot_close(&copy);
+  return status;
 }
 
 fc_status_t fc_files_hash(const fc_snapshot_t *file,

@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "abi/sizes.h"
 #include "base/name_table.h"
 #include "base/sha256.h"
+#include "marshal/plan.h"
 #include "module/backends.h"
 #include "module/configured.h"
 #include "module/files.h"
@@ -26,6 +28,7 @@ struct fc_module_t {
   const fc_backend_t *backend;
   void *handle;  // of the backend, NULL until the backend has opened the file
   const fc_module_info_t *info;
+  fc_sizes_t *sizes;  // NULL: each function of `info` is listed as it is
   fc_function_t *functions;
   size_t function_count;
   fc_name_table_t names;  // of functions, to their index
@@ -128,26 +131,38 @@ static fc_status_t note_name(fc_module_t *module, uint32_t index,
   return fc_name_table_put(&module->names, name, index, err);
 }
 
+static fc_status_t list_function(fc_module_t *module, const fc_sized_t *listed,
+                                 fc_error_t *err) {
+  const fc_signature_t *signature = listed->signature;
+  const size_t index = module->function_count;
+  fc_plan_t *plan = NULL;
+  if (signature->callable) {
+    FC_TRY(fc_plan_create(signature, module->allocator, &plan, err));
+    plan->entries = listed->entries;
+  }
+  module->functions[module->function_count++] =
+      (fc_function_t){.module = module,
+                      .index = index,
+                      .name = fc_signature_text(signature, signature->name),
+                      .signature = signature,
+                      .plan = plan};
+  return note_name(module, (uint32_t)index, err);
+}
+
 static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
   const fc_module_info_t *info = module->info;
+  FC_TRY(fc_sizes_create(module->sidecar.bytes, info->signatures, info->count,
+                         module->allocator, &module->sizes, err));
+  const fc_sizes_t *sizes = module->sizes;
+  const size_t count = sizes ? sizes->count : info->count;
   module->functions =
-      fc_alloc_array(module->allocator, info->count, sizeof *module->functions);
+      fc_alloc_array(module->allocator, count, sizeof *module->functions);
   module->digests =
-      fc_alloc_array(module->allocator, info->count, sizeof *module->digests);
+      fc_alloc_array(module->allocator, count, sizeof *module->digests);
   if (!module->functions || !module->digests) return fc_fail_memory(err);
-  for (size_t i = 0; i < info->count; i++) {
-    const fc_signature_t *signature = info->signatures[i];
-    fc_plan_t *plan = NULL;
-    if (signature->callable) {
-      FC_TRY(fc_plan_create(signature, module->allocator, &plan, err));
-    }
-    module->functions[module->function_count++] =
-        (fc_function_t){.module = module,
-                        .index = i,
-                        .name = fc_signature_text(signature, signature->name),
-                        .signature = signature,
-                        .plan = plan};
-    FC_TRY(note_name(module, (uint32_t)i, err));
+  for (size_t i = 0; i < count; i++) {
+    const fc_sized_t own = {.signature = sizes ? NULL : info->signatures[i]};
+    FC_TRY(list_function(module, sizes ? &sizes->listed[i] : &own, err));
   }
   if (!module->file_digest.sha256[0]) return FC_OK;
   memcpy(module->sha256, module->file_digest.sha256, sizeof module->sha256);
@@ -174,9 +189,14 @@ static fc_status_t read_module(fc_module_t *module,
                                fc_error_t *err) {
   static const fc_module_options_t defaults = {0};
   if (!options) options = &defaults;
-  FC_TRY(fc_files_read(files, module->backend->sealed_max, options->hash_max,
-                       &module->file, &module->sidecar, &module->file_digest,
-                       err));
+  const bool asks = options->admit;
+  FC_TRY(fc_files_read(files, asks ? 0 : module->backend->sealed_max,
+                       asks ? 0 : options->hash_max, &module->file,
+                       &module->sidecar, &module->file_digest, err));
+  if (asks) {
+    FC_TRY(options->admit(options->admit_context, module->file_digest.sha256,
+                          err));
+  }
   const fc_module_source_t source = {
       .file = module->file,
       .sidecar = module->sidecar,
@@ -186,7 +206,8 @@ static fc_status_t read_module(fc_module_t *module,
       .allow_native = !options->forbid_native,
       .describe_native = options->describe_native,
       .settings = options->settings,
-      .setting_count = options->setting_count};
+      .setting_count = options->setting_count,
+      .alone = asks};
   FC_TRY(
       module->backend->open(&source, module->allocator, &module->handle, err));
   module->info = module->backend->describe(module->handle);
@@ -200,6 +221,7 @@ static void destroy(fc_module_t *module) {
   fc_free(module->allocator, module->functions);
   fc_free(module->allocator, module->digests);
   fc_name_table_deinit(&module->names);
+  fc_sizes_destroy(module->sizes);
   if (module->handle) module->backend->close(module->handle);
   fc_snapshot_close(&module->file);
   fc_snapshot_close(&module->sidecar);
@@ -283,7 +305,8 @@ static fc_status_t take_variant(fc_module_t *module,
   if (sidecar < 0) return FC_OK;
   close(files->sidecar);
   files->sidecar = sidecar;
-  return FC_OK;
+  status = fc_files_admit_sidecar(&files->sidecar, options, err);
+  return status == FC_OK ? FC_OK : fail_variant(name, status, err);
 }
 
 static fc_status_t load_path(fc_module_t *module,
@@ -296,6 +319,9 @@ static fc_status_t load_path(fc_module_t *module,
   if (status == FC_OK) {
     status = fc_files_open_sidecar(
         module->path, module->backend->sidecar_suffix, &files.sidecar, err);
+  }
+  if (status == FC_OK) {
+    status = fc_files_admit_sidecar(&files.sidecar, options, err);
   }
   if (status == FC_OK) {
     status = take_variant(module, backends, options, &files, err);

@@ -49,6 +49,7 @@ typedef struct fc_module_source_t {
   bool describe_native;  // see fc_module_options_t
   const fc_setting_t *settings;  // of this kind and of others
   size_t setting_count;
+  bool alone;  // no other file may be run with it (fc_module_options_t.admit)
 } fc_module_source_t;
 
 // The value of an option; "" when it is not set. If it is set twice, the last
@@ -104,6 +105,9 @@ typedef struct fc_backend_call_t {
   void *state;              // the backend's own, from call to call_end
 } fc_backend_call_t;
 
+// Where the time of a call goes, as the program around the library wants to know it.
+typedef struct fc_profile_t fc_profile_t;
+
 #define FC_PROBE_SIZE 4096
 
 typedef struct fc_backend_t {
@@ -135,7 +139,7 @@ typedef struct fc_backend_t {
                                  void **out_instance, fc_error_t *err);
   // The fc_module_info_t of the module that `instance` was made of.
   const fc_module_info_t *(*inspect)(const void *instance);
-  // Runs function `index` of the listing. On failure the results are undefined
+  // Runs function `index` of fc_module_info_t. On failure the results are undefined
   // and call_end must still be called.
   fc_status_t (*call)(void *instance, size_t index, fc_backend_call_t *call,
                       fc_error_t *err);
@@ -144,6 +148,11 @@ typedef struct fc_backend_t {
   void (*instance_destroy)(void *instance);
   // No instance may be left.
   void (*close)(void *module);
+  // `call`, which also notes where its time goes. NULL: a call of this kind has no
+  // parts.
+  fc_status_t (*call_profiled)(void *instance, size_t index,
+                               fc_backend_call_t *call, fc_profile_t *profile,
+                               fc_error_t *err);
 } fc_backend_t;
 
 extern const fc_backend_t fc_backend_native;

@@ -77,7 +77,8 @@ void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
 // only read, and must stay until fc_frame_end. `err` is the first error in
 // document order. The module is not touched.
 fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
-// CALL: runs function `index` of the module that `instance` was made of.
+// CALL: runs function `index` of the module that `instance` was made of; if that is
+// one function for several sizes, the one that has the size of the call.
 // FC_CODE_INTERNAL when that is not the function whose plan the frame was begun
 // with. `cancel` and `deadline_ns` are those of fc_backend_call_t.
 // Arguments that were set through fc_frame_arguments are checked: tensors and scalars

@@ -35,6 +35,14 @@ typedef struct fc_module_options_t {
   // A larger file (bytes) is not hashed before fc_module_hash is called, unless it
   // has a sidecar, which may name its hash. 0: every file is hashed.
   uint64_t hash_max;
+  // Asked before a file is used, with the SHA-256 of its bytes (64 hex digits): the
+  // module's file (of variants, the chosen one) and its sidecars. Fails to refuse the
+  // file. With it, files of any size are copied to sealed memory and hashed at once, so
+  // that the bytes that run are those it was asked about; and a module that finds
+  // libraries by $ORIGIN is refused, because it is not asked about these. NULL: every
+  // file may be used. Called on the thread that loads.
+  fc_status_t (*admit)(void *context, const char *sha256, fc_error_t *err);
+  void *admit_context;
 } fc_module_options_t;
 
 // The hash of a file, and the file's size and time of writing when it was
@@ -57,7 +65,7 @@ typedef struct fc_module_files_t {
 // One listed function. Borrowed from its module.
 typedef struct fc_function_t {
   const fc_module_t *module;
-  size_t index;  // in the listing, what fc_backend_t.call takes
+  size_t index;  // in the listing, what fc_frame_invoke takes
   fc_str_t name;
   const fc_signature_t *signature;
   const fc_plan_t *plan;  // NULL when not callable

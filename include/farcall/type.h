@@ -90,6 +90,7 @@ fc_dtype_t fc_dtype_from_npy(fc_str_t descr);
 #define FC_DIM_DYNAMIC (-1)
 #define FC_DIM_NAME_SIZE_MAX 64  // bytes
 #define FC_DIM_NAMES_MAX 256     // of one signature
+#define FC_SIZES_MAX 256         // rows of sizes, of one signature
 #define FC_STRIDE_DYNAMIC INT64_MIN
 #define FC_TYPE_DEPTH_MAX 32  // nesting of lists, tuples and dicts
 #define FC_NODE_MAX 16384     // of one signature
@@ -225,6 +226,10 @@ typedef struct fc_signature_t {
   uint32_t char_count;
   uint32_t raw_argument_count;  // values of the flat call
   uint32_t raw_result_count;
+  // What the named dims of a call may be together: `size_count` rows, each with a size
+  // for every name, -1 where the caller chooses. Without rows the caller chooses all.
+  uint32_t size_count;
+  const int64_t *sizes;
 } fc_signature_t;
 
 static inline fc_str_t fc_signature_text(const fc_signature_t *signature,
@@ -284,6 +289,9 @@ int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name);
 // Changes every dim that is `from`, the code of a name, to `to`. Dims that are added
 // later are not changed.
 void fc_builder_replace_dim(fc_builder_t *builder, int64_t from, int64_t to);
+// Adds a row of sizes (fc_signature_t.sizes), with an entry for each name of a dim. No
+// name may come after the first row.
+void fc_builder_sizes(fc_builder_t *builder, const int64_t *row);
 
 // Nodes. A node belongs to at most one parent.
 uint32_t fc_builder_scalar(fc_builder_t *builder, fc_dtype_t dtype);
@@ -336,6 +344,9 @@ void fc_builder_name_result(fc_builder_t *builder, uint32_t index,
 // Forgets everything built but keeps the memory, for a reader that starts over
 // with a lesser source.
 void fc_builder_reset(fc_builder_t *builder);
+// Forgets everything built and has what `signature` has, but its attributes. Nodes keep
+// their numbers, and can get no more children.
+void fc_builder_copy(fc_builder_t *builder, const fc_signature_t *signature);
 // The finished signature, or the first failure. The builder stays usable.
 fc_status_t fc_signature_build(fc_builder_t *builder,
                                fc_signature_t **out_signature,

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// An address with https:// gets an error of its own, because the user may well
-// mean it: TLS is only not served yet.
 #include "config/address.h"
 
 #include <stdio.h>
@@ -68,23 +65,18 @@ static fc_str_t less(fc_str_t text, fc_str_t scheme) {
 
 fc_status_t fc_address_parse(fc_str_t text, fc_address_t *out_address,
                              fc_error_t *err) {
-  const fc_str_t http = FC_STR("http://"), local = FC_STR("unix:");
+  const fc_str_t http = FC_STR("http://"), https = FC_STR("https://");
+  const fc_str_t local = FC_STR("unix:");
+  fc_str_t rest = text;
   char shown[80];
   *out_address = (fc_address_t){0};
   if (fc_str_starts(text, local)) {
     return parse_unix(less(text, local), out_address, err);
   }
   fc_escape(shown, sizeof shown, 64, text);
-  if (fc_str_starts(text, FC_STR("https://"))) {
-    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                   "'%s': TLS is not spoken yet: listen on "
-                   "http://ADDR:PORT and have a proxy end it",
-                   shown);
-  }
-  if (parse_ip(fc_str_starts(text, http) ? less(text, http) : text,
-               out_address)) {
-    return FC_OK;
-  }
+  if (fc_str_starts(rest, http)) rest = less(rest, http);
+  else if (fc_str_starts(rest, https)) rest = less(rest, https);
+  if (parse_ip(rest, out_address)) return FC_OK;
   return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
                  "'%s' is no address to listen on: ADDR:PORT, such as "
                  "127.0.0.1:8000 or [::1]:8000, or unix:PATH",

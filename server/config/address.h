@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The address of --listen, as text and as the kernel has it. No name but
-// localhost is resolved.
+// An address to listen on (--listen, "listeners" of the file), as text and as the
+// kernel has it. No name but localhost is resolved.
 #ifndef FARCALL_SERVER_CONFIG_ADDRESS_H_
 #define FARCALL_SERVER_CONFIG_ADDRESS_H_
 
@@ -20,16 +20,16 @@ typedef union fc_address_t {
 } fc_address_t;
 
 // Reads "127.0.0.1:8000", "[::1]:8000", "localhost:8000" or ":8000" (every IPv4
-// address), with or without "http://" in front; or "unix:/run/farcall.sock".
-// FC_CODE_NOT_ACCEPTABLE.
+// address), with or without "http://" or "https://" in front; or
+// "unix:/run/farcall.sock". FC_CODE_NOT_ACCEPTABLE: the text is none of these.
 fc_status_t fc_address_parse(fc_str_t text, fc_address_t *out_address,
                              fc_error_t *err) FC_MUST_CHECK;
-// Is it a Unix socket? It has no host name, and only programs of this machine
-// that may open its file can reach it.
+// Is it a Unix socket? A Unix socket has no host name, and only programs of this
+// machine that may open its file can reach it.
 static inline bool fc_address_is_unix(const fc_address_t *address) {
   return address->any.sa_family == AF_UNIX;
 }
-// Can only programs of this machine reach it? Not to be called for Unix
+// Can only programs of this machine reach the address? Not to be called for Unix
 // sockets.
 bool fc_address_is_loopback(const fc_address_t *address);
 // Writes the literal address, in brackets if it is IPv6, or the path of a Unix

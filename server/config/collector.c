@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#define PORT "4318"  // of OTLP over HTTP
+#define PORT "4318"  // the usual one of OTLP over HTTP
 #define PATH "/v1/traces"
 
 static fc_status_t refuse(fc_str_t url, const char *why, fc_error_t *err) {
@@ -37,7 +37,8 @@ static bool is_port(fc_str_t port) {
   return value > 0 && value <= 65535;
 }
 
-// What goes into the head of a request as it is.
+// The path is written into the head of each export as it is, so bytes that would end
+// or change the head are refused.
 static bool is_path(fc_str_t path) {
   for (size_t i = 0; i < path.size; i++) {
     const char c = path.data[i];

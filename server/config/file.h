@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration file: one JSON object with comments (// and /* */), a member
-// for each option by the name of its flag; "paths", what is served; "modules", what
-// holds for single ones; "listeners", where the server listens and what holds there.
-// Every mistake is refused with FILE:LINE:COLUMN, the value and, for a name, the
-// nearest one; nothing of a refused file counts. One thread.
+// The configuration file: one JSON object with comments (// and /* */). It may have a
+// member for each option by the name of its flag; "paths", what is served; "modules",
+// what holds for single modules; "listeners", where the server listens and what holds
+// there. A mistake is refused with FILE:LINE:COLUMN, the value and, for an unknown
+// name, the nearest known one; nothing of a refused file counts. One thread.
 #ifndef FARCALL_SERVER_CONFIG_FILE_H_
 #define FARCALL_SERVER_CONFIG_FILE_H_
 
@@ -12,12 +12,12 @@
 
 // Reads the file `name` and sets the options it names, with their origins.
 // Paths and texts lie in options->file until fc_server_options_deinit.
-// FC_CODE_NOT_ACCEPTABLE: the file can't be read, or a value is wrong; any
-// other code says what is wrong in the file.
+// FC_CODE_NOT_ACCEPTABLE: the file can't be read, or a value is wrong;
+// FC_CODE_OUT_OF_MEMORY; any other code says what is wrong in the file. After a
+// failure options may be set in part.
 fc_status_t fc_config_file_read(fc_server_options_t *options, const char *name,
                                 fc_error_t *err) FC_MUST_CHECK;
-// Does the same with a text that is in options->file already. Reading changes
-// the text, which must have room for a zero behind it.
+// Does the same with a text that is in options->file already, and changes that text.
 fc_status_t fc_config_file_parse(fc_server_options_t *options,
                                  fc_error_t *err) FC_MUST_CHECK;
 void fc_config_file_deinit(fc_config_file_t *file);

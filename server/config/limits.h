@@ -24,7 +24,7 @@
 #define FC_LIMIT_TRAILERS (4u << 10)
 
 // A connection
-#define FC_LIMIT_READ (64u << 10)  // bytes of one read
+#define FC_LIMIT_READ (64u << 10)  // bytes of one read, but for large bodies
 // Bytes of further requests kept while a call runs.
 #define FC_LIMIT_PIPELINED (16u << 10)
 // A refused body that is announced with at most so many bytes is read and
@@ -33,36 +33,40 @@
 #define FC_LIMIT_LINGER_MS 1000
 #define FC_LIMIT_RATE 1024  // least bytes a second of a body or an answer
 #define FC_LIMIT_REQUEST_ID 128
-// Descriptors that connections do not get, and how many of these are for the
-// files of large bodies and answers.
+// Descriptors that connections do not get, and how many of these are for files of
+// large bodies and answers that the loop has mapped.
 #define FC_LIMIT_RESERVED_FILES 128
 #define FC_LIMIT_SHARED_FILES 64
 #define FC_LIMIT_MODULE_FILES 2  // descriptors kept besides for each module
 #define FC_LIMIT_WORKER_FILES 7  // and for each process that a module may have
 #define FC_LIMIT_PASSED 64       // sockets taken from a service manager
 #define FC_LIMIT_TURNED_AWAY 32  // connections being told 503 at one time
+// TLS handshakes that are not over; one more takes the place of the oldest.
+#define FC_LIMIT_HANDSHAKES 1000
 
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
 
 // Large bodies and answers are moved in parts, so that a turn of the loop stays
-// well below 2 ms: bytes of one read of a body (libuv makes up to 32 in a row),
-// bytes of an answer given to the stream at a time, and bytes of free memory
-// given back to the system in a turn.
-#define FC_LIMIT_READ_BODY (32u << 10)
+// well below 2 ms: bytes of one read of a body, each of which has the kernel tell the
+// client that there is room again; bytes read from one client in a turn; bytes of an
+// answer given to the stream at a time; bytes of free memory given back to the system
+// in a turn.
+#define FC_LIMIT_READ_BODY (256u << 10)
+#define FC_LIMIT_READ_TURN (512u << 10)
 #define FC_LIMIT_WRITE (256u << 10)
 #define FC_LIMIT_RELEASE (1u << 20)
-// Bytes of a document about all modules that are written in a turn, and modules and
-// functions that are looked at.
+// Bytes of a document about all modules that are written in a turn, and how many
+// modules and functions are looked at for it in a turn.
 #define FC_LIMIT_PART (64u << 10)
 #define FC_LIMIT_PART_LOOKS 1000
-// Modules that have lines of their own in /metrics, and bytes of the names of a
-// function that has: the numbers of all others are summed.
+// How many modules have lines of their own in /metrics, and how many bytes the names of
+// a function may have that has such lines: the numbers of all others are summed.
 #define FC_LIMIT_METRIC_MODULES 1000
 #define FC_LIMIT_LABEL 400
-#define FC_LIMIT_DRAFTS 32  // such documents at one time; 503 beyond
+#define FC_LIMIT_DRAFTS 32  // of these documents at one time; 503 beyond
 
 // A response: room kept in front of the body, so that one write sends both.
-#define FC_LIMIT_HEAD 1024
+#define FC_LIMIT_HEAD 1536
 
 // The lane: which calls run on the loop itself. Code takes many times as long
 // under the thread sanitizer, so a call may take longer there.
@@ -73,11 +77,12 @@
 #endif
 // What a call of a function in the lane may take on average.
 #define FC_LIMIT_INLINE_COST_NS (20000u * FC_LIMIT_INLINE_SLOWNESS)
-// A function of which one call takes longer leaves the lane.
+// A function of which one call takes longer leaves the lane until it has proved itself
+// again (fc_cost_doubt).
 #define FC_LIMIT_INLINE_WORST_NS (1000000u * FC_LIMIT_INLINE_SLOWNESS)
 // What all calls on the loop may take in one turn.
 #define FC_LIMIT_INLINE_TURN_NS 200000u
-#define FC_LIMIT_INLINE_BODY (16u << 10)
+#define FC_LIMIT_INLINE_BODY (16u << 10)  // its body has fewer bytes
 // Calls measured on workers before one runs on the loop.
 #define FC_LIMIT_INLINE_SAMPLES 16
 
@@ -89,33 +94,33 @@
 // file; for the first instance of a thread the base alone.
 #define FC_LIMIT_LOAD_MS 10000
 #define FC_LIMIT_LOAD_MIB_MS 200
-// So many worker processes may load at once before each has more time, because they
-// share the processors: twice the time for twice as many.
+// If more worker processes load at once, each has more time in proportion, because
+// they share the processors.
 #define FC_LIMIT_LOAD_TOGETHER 16
 
 // A larger file that has no sidecar and runs in threads is served before it is
 // hashed. Hashing this many bytes takes some 15 ms.
 #define FC_LIMIT_HASH_AT_ONCE (16u << 20)
 
-// All calls that a generation makes before it serves (modules/trial.h) may take so
-// long, and their answers have so many bytes.
+// How long all calls together may take that a generation answers before it serves
+// (modules/trial.h), and bytes of one answer that is compared.
 #define FC_LIMIT_TRIAL_MS 60000u
 #define FC_LIMIT_TRIAL_ANSWER (4u << 20)
 
-// A generation that may be replaced by the one before it is, when it has so many
-// crashes among so many first calls, or is quarantined among these or within so long
-// (modules/rollback.h).
+// When a generation that may go back does so (modules/rollback.h): after
+// FC_LIMIT_PROVING_CRASHES crashes in its first FC_LIMIT_PROVING_CALLS calls, or when it
+// is quarantined in these calls or in its first FC_LIMIT_PROVING_MS.
 #define FC_LIMIT_PROVING_CALLS 100u
 #define FC_LIMIT_PROVING_MS 60000u
 #define FC_LIMIT_PROVING_CRASHES 3u
 
-// Modules that are loaded when they are asked for: how many that are not loaded
-// keep their signatures, and how many bytes the files of these may have.
+// With --load=demand: how many modules that are not loaded keep their signatures in
+// memory, and how many bytes the files of these may have together.
 #define FC_LIMIT_DESCRIBED 32
 #define FC_LIMIT_DESCRIBED_BYTES (32u << 20)
 #define FC_LIMIT_UNLOADS 32  // modules unloaded in one turn
 #define FC_LIMIT_WAKES 32    // waiting requests that go on in one turn
-// Modules whose memory is measured every FC_LIMIT_LOOK_MS.
+// How many modules are measured every FC_LIMIT_LOOK_MS, with --module-memory.
 #define FC_LIMIT_WEIGHED 16
 // Bytes that a module is estimated to take beside its file, until one was
 // loaded and measured.
@@ -125,44 +130,44 @@
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
 #define FC_LIMIT_WORKERS 1024      // the most that --workers may ask for
 #define FC_LIMIT_CRASHES 64        // the most that --crash-limit may allow
-// % of a module's calls that may crash without a quarantine.
+// % of a module's calls that may crash without a quarantine, and of how many calls at
+// least the share is taken.
 #define FC_LIMIT_SHARE 20
-#define FC_LIMIT_SHARE_CALLS 20  // the share is taken of at least so many calls
-// Calls remembered of one module because they crashed it.
+#define FC_LIMIT_SHARE_CALLS 20
+// How many calls are remembered of one module because they crashed it.
 #define FC_LIMIT_BLAMED 64
 // Wait before the start that follows the second crash in a row; each further
 // crash doubles it, up to FC_LIMIT_BACKOFF_MAX_MS.
 #define FC_LIMIT_BACKOFF_MS 100
 #define FC_LIMIT_BACKOFF_MAX_MS 10000
-// How often the time of a quarantine is doubled at most.
+// How many times the length of a quarantine is doubled at most.
 #define FC_LIMIT_QUARANTINES 5
-// After so many crashes of its process, a call that had not begun is queued
-// once more; after another one it fails.
+// A call that had not begun when its process crashed is queued again, so many times;
+// at the next crash it fails.
 #define FC_LIMIT_ATTEMPTS 2
 
 // Supervision of worker processes
 
 // Time after its deadline in which a call may end by itself.
 #define FC_LIMIT_KILL_GRACE_MS 2
-// Time that a call waits behind another before it is moved.
+// Time that a call waits behind another in a process before it goes back to the queue.
 #define FC_LIMIT_AHEAD_MS 2
 // How often processes with calls, and the memory of modules, are looked at.
 #define FC_LIMIT_LOOK_MS 100
 // How often processes are looked at while none has calls.
 #define FC_LIMIT_IDLE_LOOK_MS 1000
-// A process that has woken the loop so much more often than it has finished
+// A process that has woken the loop over so many times more often than it has finished
 // calls is killed.
 #define FC_LIMIT_BELLS 1000
-// Bytes of bodies and answers that the loop copies to and from processes at one
-// go; larger ones take several loop turns. Each page of fresh memory costs the
-// loop 1 to 3 us, and the process too.
+// Bytes of bodies and answers that the loop copies to and from all processes in one
+// turn; larger ones take several turns. Each page of fresh memory costs the loop 1 to
+// 3 us, and the process too.
 #define FC_LIMIT_COPY (256u << 10)
 // A body of more bytes is handed to a process in a file and not copied. A
 // smaller one is copied through the ring, which costs less than the fresh pages
 // of a file (bench/handoff, docs/decisions/worker-processes.md).
 #define FC_LIMIT_SHARED (512u << 10)
-// Files of bodies and answers that are kept for the next ones, and how long if none
-// comes.
+// How many files of bodies and answers are kept to be used again, and for how long.
 #define FC_LIMIT_KEPT_FILES 32
 #define FC_LIMIT_KEPT_MS 10000
 // Memory that the file of an answer may take beyond the answer, because the
@@ -174,9 +179,10 @@
 // After this time without calls a process ends, unless it is its module's
 // oldest.
 #define FC_LIMIT_SPARE_MS 10000
-// If a process begins no call for so long, its calls move.
+// If a process does not begin its oldest call for so long, its calls go back to the
+// queue.
 #define FC_LIMIT_DEAF_MS 1000
-// How long a worker looks for calls before it sleeps.
+// How long a worker looks for calls before it sleeps, where there are several CPUs.
 #define FC_LIMIT_SPIN_NS 20000
 
 #endif  // FARCALL_SERVER_CONFIG_LIMITS_H_

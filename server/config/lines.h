@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the lines of a text begin, so that places can be told after the text has
-// changed: the reader of the configuration file moves texts over the ends of lines.
+// Where the lines of a text begin. The reader of the configuration file moves texts
+// over the ends of lines, so places could not be told from the changed text.
 #ifndef FARCALL_SERVER_CONFIG_LINES_H_
 #define FARCALL_SERVER_CONFIG_LINES_H_
 
 #include "config/options.h"
 
 typedef struct fc_lines_t {
-  uint32_t *begins;  // of each line, in the text
+  uint32_t *begins;  // offset of each line
   uint32_t count;
   uint32_t size;  // of the text
 } fc_lines_t;
@@ -17,7 +17,7 @@ typedef struct fc_lines_t {
 fc_status_t fc_lines_init(fc_lines_t *lines, fc_str_t text,
                           fc_error_t *err) FC_MUST_CHECK;
 void fc_lines_deinit(fc_lines_t *lines);
-// The place of a byte in the file; one behind the end is at the end.
+// The place of the byte at `offset`; an offset past the end gives the end's place.
 fc_origin_t fc_lines_find(const fc_lines_t *lines, uint64_t offset);
 
 #endif  // FARCALL_SERVER_CONFIG_LINES_H_

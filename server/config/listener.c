@@ -3,37 +3,15 @@
 
 const fc_option_t fc_listener_keys[FC_LISTENER_KEYS] = {
 #define FC_LISTENER_KEY(field, key, kind, value, form, inherited, help) \
-  {key,                                                                 \
-   0,                                                                   \
-   FC_OPTION_KIND_##kind,                                               \
-   value,                                                               \
-   form,                                                                \
-   help,                                                                \
-   offsetof(fc_listener_policy_t, field)},
+  FC_OPTION_ROW(fc_listener_policy_t, field, key, 0, kind, value, form, \
+                inherited, help),
 #include "config/listener.def"
 #undef FC_LISTENER_KEY
 };
 
-const fc_option_t *fc_listener_key_inherits(size_t key) {
-  enum { FC_OPTION_NONE = FC_OPTIONS };
-  static const unsigned kInherited[] = {
-#define FC_LISTENER_KEY(field, name, kind, value, form, inherited, help) \
-  FC_OPTION_##inherited,
-#include "config/listener.def"
-#undef FC_LISTENER_KEY
-  };
-  return kInherited[key] == FC_OPTION_NONE ? NULL
-                                           : &fc_options[kInherited[key]];
-}
-
 void fc_listener_policy_init(fc_listener_policy_t *policy) {
   *policy = (fc_listener_policy_t){0};
-  for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
-    fc_status_t status =
-        fc_option_set(policy, &fc_listener_keys[i], fc_listener_keys[i].value,
-                      "default", NULL);
-    FC_ASSERT(status == FC_OK);
-  }
+  fc_option_set_defaults(policy, fc_listener_keys, FC_LISTENER_KEYS);
 }
 
 bool fc_listener_key_is_of_file(size_t key) {
@@ -41,16 +19,42 @@ bool fc_listener_key_is_of_file(size_t key) {
          key == FC_LISTENER_KEY_socket_owner;
 }
 
+bool fc_listener_key_is_of_tls(size_t key) {
+  return key == FC_LISTENER_KEY_tls_cert || key == FC_LISTENER_KEY_tls_key ||
+         key == FC_LISTENER_KEY_client_ca;
+}
+
+bool fc_listener_has_tls(fc_str_t address, const fc_listener_policy_t *policy) {
+  return *policy->tls_cert && !fc_str_starts(address, FC_STR("http://"));
+}
+
+bool fc_listener_is_guarded(fc_str_t address,
+                            const fc_listener_policy_t *policy) {
+  return policy->allow_insecure_bind || *policy->token_file ||
+         (*policy->client_ca && fc_listener_has_tls(address, policy));
+}
+
+fc_status_t fc_listener_priorities(const fc_listener_policy_t *policy,
+                                   fc_priorities_t *out_range,
+                                   fc_error_t *err) {
+  if (fc_priorities_parse(fc_str(policy->priority), out_range)) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, fc_str(policy->priority));
+  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                 "--priority: '%s' is no LOW..HIGH from %d to %d", shown,
+                 FC_PRIORITY_MIN, FC_PRIORITY_MAX);
+}
+
 size_t fc_listeners_of_file(const fc_server_options_t *options) {
   const fc_origin_from_t listen = options->origins[FC_OPTION_listen].from;
   return listen > FC_ORIGIN_FILE ? 0 : options->file.listener_count;
 }
 
-// Gives every key that the file does not the value of its option.
+// Gives every key that the listener's member does not have the value of its option.
 static void inherit(const fc_server_options_t *options,
                     fc_listener_policy_t *policy) {
   for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
-    const fc_option_t *option = fc_listener_key_inherits(i);
+    const fc_option_t *option = fc_option_inherited(&fc_listener_keys[i]);
     if (!option || policy->origins[i].from != FC_ORIGIN_DEFAULT) continue;
     fc_option_copy(policy, &fc_listener_keys[i], options, option);
     policy->origins[i] = options->origins[option - fc_options];

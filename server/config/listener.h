@@ -2,13 +2,15 @@
 //
 // Where the server listens, and what holds for each address: a member of
 // "listeners" of the configuration file, with the keys of listener.def, or an
-// address of --listen. Options say what holds where a key is not given. A flag or
-// variable that says where to listen takes the place of the file's listeners.
+// address of --listen. Where a key is not given, the option of its row holds. If a
+// flag or variable gives --listen, the file's listeners are left out, but for those
+// of passed sockets ("systemd:NAME").
 //
 // What the keys mean to those who connect: config/policy.h, config/socket_file.h.
 #ifndef FARCALL_SERVER_CONFIG_LISTENER_H_
 #define FARCALL_SERVER_CONFIG_LISTENER_H_
 
+#include "config/priority.h"
 #include "config/table.h"
 
 enum {
@@ -30,28 +32,39 @@ typedef struct fc_listener_policy_t {
 
 // The table, with offsets in fc_listener_policy_t.
 extern const fc_option_t fc_listener_keys[FC_LISTENER_KEYS];
-// The option that says what holds where the key is not given, NULL: none does.
-const fc_option_t *fc_listener_key_inherits(size_t key);
 
-// Every key has its default.
+// Sets every key to its default.
 void fc_listener_policy_init(fc_listener_policy_t *policy);
 
-// Does the key speak of the file of a Unix socket?
-bool fc_listener_key_is_of_file(size_t key);
+// May others reach the address: because that is allowed, or since they need to be
+// known?
+bool fc_listener_is_guarded(fc_str_t address,
+                            const fc_listener_policy_t *policy);
 
-// How many listeners the file has that count.
+// Is the key about the file of a Unix socket? About TLS, which only TCP has?
+bool fc_listener_key_is_of_file(size_t key);
+bool fc_listener_key_is_of_tls(size_t key);
+// Is TLS spoken at this address (not a Unix socket), by what is said of it?
+bool fc_listener_has_tls(fc_str_t address, const fc_listener_policy_t *policy);
+
+// The range of --priority. FC_CODE_NOT_ACCEPTABLE.
+fc_status_t fc_listener_priorities(const fc_listener_policy_t *policy,
+                                   fc_priorities_t *out_range,
+                                   fc_error_t *err) FC_MUST_CHECK;
+// How many listeners of the file are in force: 0 if a flag or variable gives --listen.
 size_t fc_listeners_of_file(const fc_server_options_t *options);
-// Listener `index` that is asked for, its address and what is in force for it:
-// `address` of the policy is "" if --listen names it. False: there are no more.
+// Listener `index` of those in force: its address, and its policy with all keys set.
+// `address` of the policy is "" if --listen names the address. False: there are fewer.
 bool fc_listener_at(const fc_server_options_t *options, uint32_t index,
                     fc_str_t *out_address, fc_listener_policy_t *out_policy);
-// What holds for a listener of which nothing is said.
+// The policy of a listener that the file does not name: the options say all of it.
 void fc_listener_of_all(const fc_server_options_t *options,
                         fc_listener_policy_t *out_policy);
-// Is the address that of sockets which a service manager passes? *out_name: "" for
-// all of them.
+// Does the address, "systemd" or "systemd:NAME", mean sockets that a service manager
+// passes? *out_name: NAME; "": all of them.
 bool fc_listener_is_passed(fc_str_t address, fc_str_t *out_name);
-// What is in force for a socket that a service manager has passed and calls `name`.
+// The policy of a socket that a service manager has passed and calls `name`: that of
+// "systemd:NAME", else of "systemd", else fc_listener_of_all.
 void fc_listener_of_passed(const fc_server_options_t *options, fc_str_t name,
                            fc_listener_policy_t *out_policy);
 

@@ -8,36 +8,15 @@
 
 const fc_option_t fc_module_keys[FC_MODULE_KEYS] = {
 #define FC_MODULE_KEY(field, key, kind, value, form, inherited, help) \
-  {key,                                                               \
-   0,                                                                 \
-   FC_OPTION_KIND_##kind,                                             \
-   value,                                                             \
-   form,                                                              \
-   help,                                                              \
-   offsetof(fc_module_policy_t, field)},
+  FC_OPTION_ROW(fc_module_policy_t, field, key, 0, kind, value, form, \
+                inherited, help),
 #include "config/module.def"
 #undef FC_MODULE_KEY
 };
 
-const fc_option_t *fc_module_key_inherits(size_t key) {
-  enum { FC_OPTION_NONE = FC_OPTIONS };
-  static const unsigned kInherited[] = {
-#define FC_MODULE_KEY(field, name, kind, value, form, inherited, help) \
-  FC_OPTION_##inherited,
-#include "config/module.def"
-#undef FC_MODULE_KEY
-  };
-  return kInherited[key] == FC_OPTION_NONE ? NULL
-                                           : &fc_options[kInherited[key]];
-}
-
 void fc_module_policy_init(fc_module_policy_t *policy, const char *name) {
   *policy = (fc_module_policy_t){.name = name};
-  for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
-    fc_status_t status = fc_option_set(
-        policy, &fc_module_keys[i], fc_module_keys[i].value, "default", NULL);
-    FC_ASSERT(status == FC_OK);
-  }
+  fc_option_set_defaults(policy, fc_module_keys, FC_MODULE_KEYS);
 }
 
 // ---------------------------------------------------------------------------
@@ -60,7 +39,8 @@ static fc_str_t text_of(const resolver_t *r, const fc_option_t *option) {
   return fc_str(text);
 }
 
-// The next item of such an option. *out_name is "" when it is of all modules.
+// The next item of such an option. *out_name is "" if the item is about all modules.
+// The value of a name alone is "on".
 static bool next_item(fc_str_t *rest, unsigned option, fc_str_t *out_name,
                       fc_str_t *out_value) {
   if (!rest->size) return false;
@@ -86,7 +66,7 @@ static fc_status_t keep(const resolver_t *r, fc_str_t text, const char **out) {
   return FC_OK;
 }
 
-// Of all versions, so that a single one has it from its module.
+// Is the key about all versions of a module? Then a version has its module's value.
 static bool is_of_module(size_t key) {
   return key == FC_MODULE_KEY_versions || key == FC_MODULE_KEY_aliases;
 }
@@ -108,8 +88,8 @@ static fc_status_t join(const resolver_t *r, fc_str_t a, fc_str_t b,
   return FC_OK;
 }
 
-// How near to the policy is what an item says: 2 of it, 1 of the module whose version it
-// is, 0 of all; -1: of others.
+// How closely an item for `name` fits the policy: 2: it names the policy; 1: it names
+// the module of which the policy is a version; 0: it is for all; -1: it is for others.
 static int nearness(const fc_module_policy_t *policy, fc_str_t name) {
   fc_str_t module;
   if (name.size == 0) return 0;
@@ -121,8 +101,9 @@ static int nearness(const fc_module_policy_t *policy, fc_str_t name) {
              : -1;
 }
 
-// Gives the key the value that the option names for the module, else that of `base`,
-// else that of all.
+// Gives the key the value that the option has for the policy's name, else that of
+// `base`, else the option's for all modules. What the file says of the module stays,
+// unless a flag or variable names the module.
 static fc_status_t take_named(const resolver_t *r, fc_module_policy_t *policy,
                               const fc_module_policy_t *base, size_t key,
                               const fc_option_t *option) {
@@ -144,7 +125,7 @@ static fc_status_t take_named(const resolver_t *r, fc_module_policy_t *policy,
     named = near;
   }
   if (given && (!named || from.from <= FC_ORIGIN_FILE)) return FC_OK;
-  if (base && named < 2) {  // `base` has what is said of the module
+  if (base && named < 2) {  // `base` was resolved: it has what names the module
     inherit(policy, base, key);
     return FC_OK;
   }
@@ -162,11 +143,12 @@ static bool may_name(const fc_option_t *option) {
   return false;
 }
 
-// `base`: what holds for the module whose version it is; NULL: it is of none.
+// Gives every key its value. `base` is the module's policy if `policy` is one version's,
+// else NULL.
 static fc_status_t resolve(const resolver_t *r, fc_module_policy_t *policy,
                            const fc_module_policy_t *base) {
   for (size_t key = 0; key < FC_MODULE_KEYS; key++) {
-    const fc_option_t *option = fc_module_key_inherits(key);
+    const fc_option_t *option = fc_option_inherited(&fc_module_keys[key]);
     const bool given = policy->origins[key].from != FC_ORIGIN_DEFAULT;
     if (base && is_of_module(key)) {
       inherit(policy, base, key);
@@ -194,7 +176,7 @@ static fc_status_t enter(const resolver_t *r,
   return FC_OK;
 }
 
-// A name that no module can have would say something that never holds.
+// Refuses a name that no module can have, because what is said of it would never hold.
 static fc_status_t check_name(const resolver_t *r, unsigned option,
                               fc_str_t name) {
   fc_str_t version = name;
@@ -249,7 +231,8 @@ static fc_status_t enter_all(const resolver_t *r) {
   return FC_OK;
 }
 
-// Modules first: their versions are as they are.
+// Resolves the policies of versions, or those of modules. Modules come first, because
+// versions inherit from them.
 static fc_status_t resolve_all(const resolver_t *r, bool versions) {
   fc_module_policies_t *policies = r->policies;
   for (uint32_t i = 0; i < policies->count; i++) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What holds for single modules: a member of "modules" of the configuration file
-// for each, with the keys of module.def. Where a key is left out an option says
-// what holds, and such an option may name modules, too: --isolation, --versions,
-// --aliases and --pin-modules. What a flag or variable says of a module by its name comes
-// before the file; what is said of all modules comes last. "m@3" is the version 3 of m,
-// which is as m where nothing else is said of it.
+// for each, with the keys of module.def. Where a key is left out, the option of its row
+// holds. Four options may name modules themselves: --isolation, --versions, --aliases
+// and --pin-modules. What a flag or variable says of a module by its name comes before
+// the file; what is said of all modules comes last. "m@3" is version 3 of m; what is not
+// said of "m@3" is as for m.
 //
-// What the keys mean to those who read them: modules/policy.h.
+// What the keys mean: modules/policy.h.
 #ifndef FARCALL_SERVER_CONFIG_MODULE_H_
 #define FARCALL_SERVER_CONFIG_MODULE_H_
 
@@ -32,34 +32,33 @@ typedef struct fc_module_policy_t {
   fc_origin_t origins[FC_MODULE_KEYS];  // where each value comes from
 } fc_module_policy_t;
 
-// What is in force.
+// The policies in force.
 typedef struct fc_module_policies_t {
   fc_allocator_t allocator;
-  fc_module_policy_t *items;  // of the modules that somebody has named
+  fc_module_policy_t *items;  // of modules and versions that are named
   uint32_t count;
   fc_module_policy_t others;  // holds for all others
-  fc_name_table_t names;      // of `items`, to their positions
-  bool versioned;             // some of `items` are of single versions
+  fc_name_table_t names;      // from names to positions in `items`
+  bool versioned;             // some of `items` are for single versions
   fc_arena_t texts;
 } fc_module_policies_t;
 
 // The table, with offsets in fc_module_policy_t.
 extern const fc_option_t fc_module_keys[FC_MODULE_KEYS];
-// The option that says what holds where the key is not given, NULL: none does.
-const fc_option_t *fc_module_key_inherits(size_t key);
 
-// Every key has its default.
+// Sets every key to its default.
 void fc_module_policy_init(fc_module_policy_t *policy, const char *name);
 
-// Makes out of the options what is in force. The options' texts are borrowed.
-// FC_CODE_OUT_OF_MEMORY; FC_CODE_TYPE_MISMATCH for an --isolation that
-// fc_isolation_check refuses.
+// Makes the policies in force out of the options, whose texts are borrowed.
+// FC_CODE_NOT_ACCEPTABLE: an option names what no module can be called;
+// FC_CODE_TYPE_MISMATCH: an option has a wrong value for a module;
+// FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_module_policies_init(fc_module_policies_t *policies,
                                     fc_allocator_t allocator,
                                     const fc_server_options_t *options,
                                     fc_error_t *err) FC_MUST_CHECK;
 void fc_module_policies_deinit(fc_module_policies_t *policies);
-// Is the name of an item that of a version, "NAME@VERSION"? *out_module: NAME, or the
+// Does the name of a policy mean one version, "NAME@VERSION"? *out_module: NAME, or the
 // whole of any other name.
 bool fc_module_policy_is_version(fc_str_t name, fc_str_t *out_module);
 // What holds for a version of a module. Never NULL; valid as long as the policies.

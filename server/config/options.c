@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags, variables and the file (file.c) are three ways to give the options of
-// one table. A flag, variable or key that is not in it is an error that names
-// the nearest one; variables that Kubernetes sets are ignored.
+// Flags, FARCALL_* variables and the file (file.c) are three ways to give the options
+// of one table. A flag, variable or key that is not in the table is an error that names
+// the nearest one, if one is near. Variables that Kubernetes sets are ignored.
 #include <stdio.h>
 
 #include "config/file.h"
@@ -10,11 +10,7 @@
 
 void fc_server_options_init(fc_server_options_t *options) {
   *options = (fc_server_options_t){.worker_program = "/proc/self/exe"};
-  for (size_t i = 0; i < FC_OPTIONS; i++) {
-    fc_status_t status = fc_option_set(options, &fc_options[i],
-                                       fc_options[i].value, "default", NULL);
-    FC_ASSERT(status == FC_OK);
-  }
+  fc_option_set_defaults(options, fc_options, FC_OPTIONS);
 }
 
 static fc_status_t set(fc_server_options_t *options, const fc_option_t *option,
@@ -80,9 +76,9 @@ typedef struct arguments_t {
   bool given[FC_OPTIONS];
 } arguments_t;
 
-// If a number is given twice, the second is meant to replace the first. If a
-// text is given twice, both may be meant and the first would be lost, so that
-// is an error. Several texts can be given to a LIST.
+// If a number is given twice, the second is meant to replace the first; so it is with
+// a flag and a choice. If a TEXT is given twice, both may be meant and the first would
+// be lost, so that is an error. A LIST takes several texts.
 static fc_status_t set_given(fc_server_options_t *options,
                              arguments_t *arguments, const fc_option_t *option,
                              const char *value, const char *named,
@@ -172,8 +168,8 @@ static bool has_text(fc_str_t text, const char *part) {
   return memmem(text.data, text.size, part, strlen(part)) != NULL;
 }
 
-// Is it a variable that Kubernetes sets? It tells each container of the
-// Services of its namespace, and for one named "farcall" these begin like ours:
+// Is it a variable that Kubernetes sets? Kubernetes tells each container of the
+// Services of its namespace. The variables of a Service "farcall" begin like ours:
 // FARCALL_SERVICE_HOST, FARCALL_PORT=tcp://10.96.0.7:8000,
 // FARCALL_PORT_8000_TCP_ADDR.
 static bool is_of_kubernetes(fc_str_t name, const char *value) {
@@ -216,8 +212,11 @@ static fc_status_t parse_variable(fc_server_options_t *options,
     return *value ? set(options, option, value, named, FC_ORIGIN_VARIABLE, err)
                   : FC_OK;
   }
-  // The program `farcall` reads this variable.
-  if (fc_str_equal(name, FC_STR("FARCALL_SERVER"))) return FC_OK;
+  // The program `farcall` reads these variables.
+  if (fc_str_equal(name, FC_STR("FARCALL_SERVER")) ||
+      fc_str_equal(name, FC_STR("FARCALL_TOKEN"))) {
+    return FC_OK;
+  }
   return is_of_kubernetes(name, value) ? FC_OK : fail_variable(name, err);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What farcalld was asked to do: from flags, else FARCALL_* variables, else the
-// file of --config, else the defaults of options.def. Made once at start by
-// main.c; read by everything.
+// file of --config, else the defaults of options.def. Made by main.c at the start, and
+// again by reread.c at each SIGHUP.
 #ifndef FARCALL_SERVER_CONFIG_OPTIONS_H_
 #define FARCALL_SERVER_CONFIG_OPTIONS_H_
 
@@ -38,7 +38,7 @@ typedef struct fc_origin_t {
   unsigned line, column;  // in the file, from 1
 } fc_origin_t;
 
-// What was read from --config. The options' texts lie in it.
+// What was read from --config. The texts of options that the file gives lie in `text`.
 typedef struct fc_config_file_t {
   const char *name;
   char *text;
@@ -73,12 +73,12 @@ typedef struct fc_server_options_t {
   bool version;
   bool test;   // only check the configuration
   bool print;  // only print the configuration
-  // Those of argv if it has any, else those of the file.
+  // The PATHs of argv if it has any, else those of the file.
   const char *const *paths;
   size_t path_count;
   const char *worker_program;  // what worker processes run: this program
   fc_config_file_t file;
-  // What they were parsed from, so that it can be done again.
+  // What the options were parsed from, so that SIGHUP can parse them again.
   int argc;
   const char *const *argv;
   const char *const *variables;
@@ -86,6 +86,7 @@ typedef struct fc_server_options_t {
 } fc_server_options_t;
 
 enum { FC_CANCEL_DISCARD, FC_CANCEL_KILL };
+enum { FC_FRESH_OFF, FC_FRESH_CALL };
 enum { FC_READY_ANY, FC_READY_ALL };
 enum { FC_LOAD_AT_START, FC_LOAD_ON_DEMAND };
 enum { FC_ADMIN_OFF, FC_ADMIN_SOCKET, FC_ADMIN_LOOPBACK };
@@ -94,10 +95,10 @@ enum { FC_LOG_FORMAT_AUTO, FC_LOG_FORMAT_TEXT, FC_LOG_FORMAT_JSON };
 
 // Sets every option to its default. Takes no memory, so nothing need be freed.
 void fc_server_options_init(fc_server_options_t *options);
-// Reads variables, flags and the file of --config. Texts point into argv and
-// `variables`, a NULL-terminated list of NAME=VALUE as `environ` is. `paths`
-// has room for argc pointers. The error is one line for the user, hint
-// included.
+// Reads variables, flags and the file of --config. Texts point into argv, into
+// `variables` (a NULL-terminated list of NAME=VALUE as `environ` is) and into
+// options->file. `paths` has room for argc pointers. The error is one line for the
+// user, hint included.
 fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
                                     const char *const *argv, const char **paths,
                                     const char *const *variables,

@@ -17,8 +17,7 @@ typedef struct fc_peer_t {
 
 typedef struct fc_network_t {
   fc_peer_t address;
-  // How many leading bits of `address` count: for IPv4 the prefix length and
-  // 96.
+  // How many leading bits of `address` count: for IPv4, 96 plus the prefix length.
   uint8_t bits;
 } fc_network_t;
 

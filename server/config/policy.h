@@ -1,36 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a listener allows: by which host names its clients may call it, and
-// which proxies in front of it are believed. Read from the options once;
-// exchange/access.c applies it to each request. No allocation.
+// What a listener allows: host names, pages of other sites, acts and tokens of its
+// clients, and the proxies in front of it that are believed. Made once for each
+// listener; exchange/access.c applies it to each request. No allocation.
 #ifndef FARCALL_SERVER_CONFIG_POLICY_H_
 #define FARCALL_SERVER_CONFIG_POLICY_H_
 
 #include "config/address.h"
 #include "config/options.h"
 #include "config/peer.h"
+#include "config/priority.h"
+#include "config/tokens.h"
+#include "config/users.h"
 
 typedef struct fc_policy_t {
   bool loopback;   // the listener has a loopback address
   bool any_host;   // the listener has no host name: Host may be any
   bool local;      // the listener is a Unix socket
-  uint8_t admin;   // FC_ADMIN_*, of --admin
+  bool tls;        // the listener speaks TLS: its scheme is https
+  uint8_t admin;   // FC_ADMIN_*
   fc_str_t bind;   // the literal address it listens on, in brackets if IPv6
-  fc_str_t hosts;  // of --allow-host, separated by commas
-  fc_networks_t proxies;  // of --trusted-proxy
+  fc_str_t hosts;  // as --allow-host: separated by commas
+  fc_networks_t proxies;       // as --trusted-proxy
+  fc_str_t origins;            // as --allow-origin: separated by commas, or "*"
+  const fc_tokens_t *tokens;   // of --token-file; NULL: nobody needs one
+  fc_users_t users;            // of --socket-users, of a Unix socket
+  fc_priorities_t priorities;  // that clients may choose from
+  // Most calls and connections of one client; 0: not limited.
+  uint32_t client_calls;
+  uint32_t client_connections;
 } fc_policy_t;
+
+// Has the listener tokens or rules for users, so that not every client may ask for all?
+static inline bool fc_policy_is_guarded(const fc_policy_t *policy) {
+  return policy->tokens || policy->users.count;
+}
 
 // May some client of the listener change which modules are served?
 static inline bool fc_policy_has_admin(const fc_policy_t *policy) {
   return policy->admin == FC_ADMIN_LOOPBACK ||
-         (policy->admin == FC_ADMIN_SOCKET && policy->local);
+         (policy->admin == FC_ADMIN_SOCKET &&
+          (policy->local || policy->tokens));
 }
 
-// Sets `hosts`, which is borrowed, and `proxies` from the texts of the two
-// options; the caller sets the other fields. FC_CODE_NOT_ACCEPTABLE names the
-// item that can't be read.
+// Sets `hosts`, which is borrowed, and `proxies` from the two texts, and zeroes the
+// other fields, which the caller sets. FC_CODE_NOT_ACCEPTABLE names the item that
+// can't be read.
 fc_status_t fc_policy_init(fc_policy_t *policy, fc_str_t hosts,
                            fc_str_t proxies, fc_error_t *err) FC_MUST_CHECK;
+
+// Sets `origins`, which is borrowed. FC_CODE_NOT_ACCEPTABLE names the item that is no
+// origin as browsers write them.
+#define FC_ORIGIN_MAX 128
+fc_status_t fc_policy_set_origins(fc_policy_t *policy, fc_str_t origins,
+                                  fc_error_t *err) FC_MUST_CHECK;
 
 // May the server listen on this address, which `item` names? FC_CODE_FORBIDDEN if
 // others can reach it and that is not `allowed` (--allow-insecure-bind).

@@ -42,7 +42,7 @@ static fc_status_t put_value(const void *values, const fc_option_t *option,
   return bare ? FC_OK : fc_sink_put(sink, FC_STR("\""), err);
 }
 
-// `values`: what the option lies in.
+// `values` is the struct in which the option's value lies.
 static fc_status_t put_member(const fc_server_options_t *options,
                               const char *indent, fc_origin_t origin,
                               const void *values, const fc_option_t *option,
@@ -65,7 +65,7 @@ static fc_status_t put_module(const fc_server_options_t *options,
   const bool of_version =
       fc_module_policy_is_version(fc_str(policy->name), &module);
   for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
-    // A file may not say these of one version.
+    // A file with these two in a version's member would be refused.
     if (of_version &&
         (i == FC_MODULE_KEY_versions || i == FC_MODULE_KEY_aliases)) {
       continue;
@@ -99,6 +99,7 @@ static fc_status_t put_listener(const fc_server_options_t *options,
   const bool has_file = fc_str_starts(address, FC_STR("unix:"));
   for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
     if (!has_file && fc_listener_key_is_of_file(i)) continue;
+    if (has_file && fc_listener_key_is_of_tls(i)) continue;
     if (i) FC_TRY(fc_sink_put(sink, FC_STR(",\n"), err));
     FC_TRY(put_member(options, "      ", policy.origins[i], &policy,
                       &fc_listener_keys[i], sink, err));

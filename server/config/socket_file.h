@@ -10,14 +10,14 @@
 
 typedef struct fc_socket_file_t {
   uint32_t mode;  // permissions; FC_SOCKET_FILE_KEEP: what the umask leaves
-  // Who owns the file. FC_SOCKET_FILE_KEEP: the user and the group of the
-  // process.
+  // Who owns the file. FC_SOCKET_FILE_KEEP: the user or the group of the process.
   uint32_t user;
   uint32_t group;
 } fc_socket_file_t;
 
 // `mode` is octal, as "0660". `owner` is "USER", "USER:GROUP" or ":GROUP", each a
-// name or a number. "" keeps what the system gives. FC_CODE_NOT_ACCEPTABLE.
+// name or a number. "" keeps what the system gives. FC_CODE_NOT_ACCEPTABLE: the mode is
+// no such number, or there is no such user or group.
 fc_status_t fc_socket_file_parse(fc_str_t mode, fc_str_t owner,
                                  fc_socket_file_t *out_file,
                                  fc_error_t *err) FC_MUST_CHECK;

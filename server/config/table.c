@@ -4,14 +4,9 @@
 #include "json/writer.h"
 
 const fc_option_t fc_options[FC_OPTIONS] = {
-#define FC_OPTION(field, flag, letter, kind, value, argument, help) \
-  {flag,                                                            \
-   letter,                                                          \
-   FC_OPTION_KIND_##kind,                                           \
-   value,                                                           \
-   argument,                                                        \
-   help,                                                            \
-   offsetof(fc_server_options_t, field)},
+#define FC_OPTION(field, flag, letter, kind, value, argument, help)    \
+  FC_OPTION_ROW(fc_server_options_t, field, flag, letter, kind, value, \
+                argument, NONE, help),
 #include "config/options.def"
 #undef FC_OPTION
 };
@@ -72,8 +67,8 @@ typedef struct unit_t {
   uint64_t factor;
 } unit_t;
 
-// Larger than anybody needs, and small enough that products of options do not
-// overflow.
+// The largest values of options: more than anybody needs, and so few that products of
+// options do not overflow.
 #define COUNT_MAX 1000000u
 #define BYTES_MAX ((uint64_t)1 << 50)
 #define TIME_MAX_MS ((uint64_t)366 * 24 * 3600 * 1000)
@@ -142,7 +137,7 @@ static bool parse_value(const fc_option_t *option, const char *text,
   }
 }
 
-// What a value of the option may be, for an error.
+// What a value of the option may be, for the text of an error.
 static const char *describe_values(const fc_option_t *option) {
   switch (option->kind) {
     case FC_OPTION_KIND_FLAG:
@@ -167,6 +162,19 @@ fc_status_t fc_option_set(void *values, const fc_option_t *option,
   fc_escape(shown, sizeof shown, 64, fc_str(value));
   return fc_fail(err, FC_CODE_TYPE_MISMATCH, "'%s' is no value for %s: %s",
                  shown, named, describe_values(option));
+}
+
+const fc_option_t *fc_option_inherited(const fc_option_t *key) {
+  return key->inherited == FC_OPTION_NONE ? NULL : &fc_options[key->inherited];
+}
+
+void fc_option_set_defaults(void *values, const fc_option_t *table,
+                            size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const fc_status_t status =
+        fc_option_set(values, &table[i], table[i].value, "default", NULL);
+    FC_ASSERT(status == FC_OK);
+  }
 }
 
 fc_status_t fc_option_add(fc_server_options_t *options,

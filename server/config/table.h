@@ -2,7 +2,8 @@
 //
 // The table of options (options.def): what each is called, which values it takes,
 // and how values are read from text and written as text. Flags, variables, the
-// file and the help are readers of this one table. No state; any thread.
+// file and the help are readers of this one table. The keys of modules and of listeners
+// are tables of the same form. No state; any thread.
 #ifndef FARCALL_SERVER_CONFIG_TABLE_H_
 #define FARCALL_SERVER_CONFIG_TABLE_H_
 
@@ -26,21 +27,42 @@ typedef struct fc_option_t {
   const char *value;     // the default, as text
   const char *argument;  // the form of a value; the words of a CHOICE
   const char *help;
-  size_t offset;  // of its value, in fc_server_options_t for those below
+  // Of its value in the struct, which is fc_server_options_t for fc_options.
+  size_t offset;
+  // Of a key of modules or listeners: the option whose value holds where the key is not
+  // given.
+  unsigned inherited;
 } fc_option_t;
+
+// No option: a value of `inherited`.
+enum { FC_OPTION_NONE = FC_OPTIONS };
+
+// A row of a table whose values lie in the struct `holder`, out of a row of a .def file.
+#define FC_OPTION_ROW(holder, field, flag, letter, kind, value, argument, \
+                      inherited, help)                                    \
+  {                                                                       \
+    flag, letter, FC_OPTION_KIND_##kind, value, argument, help,           \
+        offsetof(holder, field), FC_OPTION_##inherited                    \
+  }
 
 extern const fc_option_t fc_options[FC_OPTIONS];
 
 // Finds an option by its flag ("max-body") or its letter; NULL: there is none.
 const fc_option_t *fc_option_find(fc_str_t flag);
 const fc_option_t *fc_option_find_letter(char letter);
-// The name among `count` that is nearest to `wanted`, NULL: none is near.
+// The name among `count` that is nearest to `wanted`; NULL: all are more than 3
+// edits away.
 const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
                               size_t count);
 
-// Reads `value` into the option's field, which lies in `values`, such as
-// fc_server_options_t; a text is borrowed. `named` is what the user wrote for the
-// option, and is put into the error, FC_CODE_TYPE_MISMATCH.
+// The option whose value holds where the key is not given; NULL: there is none.
+const fc_option_t *fc_option_inherited(const fc_option_t *key);
+// Sets each of the `count` options of a table to its default.
+void fc_option_set_defaults(void *values, const fc_option_t *table,
+                            size_t count);
+// Reads `value` into the option's field of the struct `values` (fc_server_options_t, for
+// one). An option whose kind is a text keeps the pointer `value`. The error,
+// FC_CODE_TYPE_MISMATCH, shows `named`: what the user wrote for the option.
 fc_status_t fc_option_set(void *values, const fc_option_t *option,
                           const char *value, const char *named,
                           fc_error_t *err) FC_MUST_CHECK;

@@ -47,6 +47,11 @@ static fc_status_t begin_act(const fc_server_t *server,
   return FC_OK;
 }
 
+static fc_str_t act_module(const fc_server_t *server, fc_str_t name) {
+  (void)server;
+  return fc_str_take(&name, '@');
+}
+
 static bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -90,7 +95,8 @@ static fc_status_t read_alias(fc_act_t *act, fc_str_t body, fc_error_t *err) {
                         err);
 }
 
-// Programs send {} where they have nothing to say.
+// PROMOTE and ROLLBACK may name an alias. The body of any other act is empty, or
+// {}, which programs send where they have nothing to say.
 static fc_status_t read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   static const char kNothing[] = "{}";
   size_t seen = 0;
@@ -146,8 +152,9 @@ static fc_status_t tell_decision(const fc_act_t *act, fc_sink_t *sink,
                      err);
 }
 
-// Describes the module that an act was about as GET does; by now it may be gone
-// again.
+// Of an act about all modules, tells how many it loaded and unloaded; of PROMOTE and
+// ROLLBACK, what was decided. Otherwise describes the module as GET does, or says
+// that it is unloaded if no module has the name any more.
 static fc_status_t tell_act(const fc_server_t *server, const fc_act_t *act,
                             fc_sink_t *sink, fc_error_t *err) {
   if (act->name.size == 0) return tell_all(act, sink, err);
@@ -170,6 +177,7 @@ const fc_dialect_t fc_dialect_admin = {
     .name = "admin",
     .match = match,
     .begin_act = begin_act,
+    .act_module = act_module,
     .read_act = read_act,
     .tell_act = tell_act,
     .status_of = fc_http_status,

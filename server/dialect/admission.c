@@ -56,10 +56,31 @@ fc_status_t fc_admission_timeout(const fc_request_t *request, uint64_t *out_ms,
     *out_ms = value;
     return FC_OK;
   }
-  fc_status_t status =
-      fc_fail(err, FC_CODE_HTTP_SYNTAX,
-              "'Farcall-Timeout-Ms' must be a whole number above 0");
+  fc_status_t status = fc_fail(
+      err, FC_CODE_HTTP_SYNTAX,
+      "'Farcall-Timeout-Ms' must be a whole number from 1 to 999999999999");
   fc_error_got(err, text);
+  return status;
+}
+
+fc_status_t fc_admission_priority(const fc_request_t *request,
+                                  const fc_priorities_t *range,
+                                  int8_t *out_priority, fc_error_t *err) {
+  const fc_str_t text = request->fields[FC_FIELD_PRIORITY];
+  fc_status_t status = FC_OK;
+  *out_priority = fc_priorities_default(range);
+  if (!text.data) return FC_OK;
+  if (!fc_priority_parse(text, out_priority)) {
+    status = fc_fail(err, FC_CODE_HTTP_SYNTAX,
+                     "'Farcall-Priority' must be a whole number from %d to %d",
+                     FC_PRIORITY_MIN, FC_PRIORITY_MAX);
+  } else if (*out_priority < range->low || *out_priority > range->high) {
+    status = fc_fail(err, FC_CODE_FORBIDDEN,
+                     "'Farcall-Priority' is %d, this client may choose from %d "
+                     "to %d",
+                     *out_priority, range->low, range->high);
+  }
+  if (status != FC_OK) fc_error_got(err, text);
   return status;
 }
 

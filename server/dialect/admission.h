@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every dialect looks at in the head of a call. Loop thread.
+// Fields of a call's head that several dialects read. Loop thread.
 #ifndef FARCALL_SERVER_DIALECT_ADMISSION_H_
 #define FARCALL_SERVER_DIALECT_ADMISSION_H_
 
+#include "config/priority.h"
 #include "dialect/dialect.h"
 
 // Reads how the body is compressed, and how the answer may be.
-// FC_CODE_UNSUPPORTED_MEDIA_TYPE when the body is coded in a way nobody
-// decodes.
+// FC_CODE_UNSUPPORTED_MEDIA_TYPE unless Content-Encoding is gzip, deflate or
+// identity, or absent.
 fc_status_t fc_admission_coding(const fc_request_t *request,
                                 fc_admission_t *out_admission, fc_error_t *err);
 // Reads the text of an Inference-Header-Content-Length: a number of bytes below
 // UINT64_MAX, else FC_CODE_BINARY_FRAMING.
 fc_status_t fc_admission_document(fc_str_t text, uint64_t *out_length,
                                   fc_error_t *err);
-// Reads the time that the client gives the call, in milliseconds; *out_ms stays
-// as it is if the client says nothing. FC_CODE_HTTP_SYNTAX.
+// Reads Farcall-Timeout-Ms, the time that the client gives the call; *out_ms stays
+// as it is if the field is absent. FC_CODE_HTTP_SYNTAX unless the field is a number
+// above 0 of at most 12 digits.
 fc_status_t fc_admission_timeout(const fc_request_t *request, uint64_t *out_ms,
                                  fc_error_t *err);
-// Checks the length of the body, and reads the time that the client gives the
-// call. FC_CODE_LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (time).
+// Reads Farcall-Priority; without it the call has fc_priorities_default.
+// FC_CODE_HTTP_SYNTAX unless it is a whole number from -4 to 4, FC_CODE_FORBIDDEN if it
+// is not in the range.
+fc_status_t fc_admission_priority(const fc_request_t *request,
+                                  const fc_priorities_t *range,
+                                  int8_t *out_priority, fc_error_t *err);
+// Checks that a body is announced, of --max-body bytes at most, and reads the time
+// as above. FC_CODE_LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (time).
 fc_status_t fc_admission_body(const fc_server_t *server,
                               const fc_request_t *request,
                               fc_admission_t *out_admission, fc_error_t *err);

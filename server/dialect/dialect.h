@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A dialect: what requests and answers of one kind look like. It says what a route
-// takes (match), reads the head of a call (admit, on the loop), turns the body into
-// arguments and results into a body (worker, wherever the call runs), and writes
-// the documents GET asks for and every error. It never sees a connection.
+// A dialect: what requests and answers of one kind look like. It checks requests
+// (match), reads the head of a call (admit), turns the body into arguments and
+// results into a body (worker, wherever the call runs), and writes documents and
+// errors. It never sees a connection.
 //
 // To add one: its own file, a row in dialect.def and its rows in route.def. A path
-// that names no {function} may name a {model}; another rule belongs in route.c.
+// names a function as {module} and {function}, or as a {model}; any other way to
+// name one belongs in route.c.
 #ifndef FARCALL_SERVER_DIALECT_DIALECT_H_
 #define FARCALL_SERVER_DIALECT_DIALECT_H_
 
 #include "config/options.h"
 #include "dialect/route.h"
+#include "jail/jail.h"
 #include "modules/act.h"
 #include "obs/log.h"
 #include "obs/metrics.h"
 #include "obs/spans.h"
+#include "obs/tls.h"
 #include "pool/pool.h"
 
 typedef struct fc_parts_t fc_parts_t;  // dialect/parts.h
 
-// What code that answers requests may know of the server. There is one for a
-// loop; what it points to is borrowed.
+// What code that answers requests may know of the server. Each loop has one.
 typedef struct fc_server_t {
   const fc_routes_t *routes;
   const fc_server_options_t *options;
@@ -29,32 +31,42 @@ typedef struct fc_server_t {
   fc_pool_t *pool;
   fc_blocks_t *blocks;
   fc_log_t *log;
-  fc_spans_t *spans;     // that are exported; NULL: none are
-  uint32_t trace_ratio;  // of requests without a traceparent, as --trace-sample
+  const fc_jail_facts_t *jail;  // which parts of the jail the kernel has
+  const fc_tls_counts_t *tls;   // NULL: nothing is counted
+  fc_spans_t *spans;  // of requests, to be exported; NULL: none are exported
+  // How many of FC_RATIO_ALL requests without a good traceparent begin a trace
+  // (--trace-sample).
+  uint32_t trace_ratio;
   fc_metrics_t metrics;
-  fc_error_t error;  // for rare errors: clearing one on the stack costs time
-  uint64_t started_ns;
-  uint64_t started_unix_ns;  // the same, since 1970
-  uint64_t id_state;         // from which request ids are made
-  uint32_t connections;      // open
-  uint32_t connection_max;   // that may be open
+  fc_error_t error;     // for rare errors: clearing one on the stack costs time
+  uint64_t started_ns;  // on fc_clock_ns' clock
+  uint64_t started_unix_ns;  // the same moment, since 1970
+  uint64_t id_state;         // request ids and ids of traces are made from this
+  fc_owners_t client_calls;  // by client, where they are limited
+  fc_owners_t client_connections;  // by address or user, where they are limited
+  uint32_t connections;            // that are open
+  uint32_t connection_max;         // that may be open
   uint32_t draft_count;
   struct fc_draft_t *drafts;  // documents that are being written in parts
-  bool leaving;               // told to end; it still listens, until it drains
-  bool draining;
-  bool may_grow;  // it may be told, or notice, that there is more to serve
+  bool leaving;   // /readyz is 503; the server listens until it is draining
+  bool draining;  // nobody can connect; each answer is its connection's last
+  // Modules may be added while it runs (--watch, --watch-interval, --load=demand,
+  // admin routes), so it is ready without any.
+  bool may_grow;
 } fc_server_t;
 
-// What admit says of a call. Zeroed, but for `parameters`, before admit is
-// called.
+// What admit says of a call. All zero before admit is called, but for the pointer
+// `parameters`.
 typedef struct fc_admission_t {
-  uint8_t flags;        // FC_CALL_VALIDATE
+  uint8_t flags;        // FC_CALL_VALIDATE, FC_CALL_PROFILE
   uint8_t body_coding;  // fc_coding_t
-  // fc_coding_t that the answer may have, where it is worth it.
+  // fc_coding_t that the client wants. Raw bytes and short answers are sent as they
+  // are.
   uint8_t answer_coding;
-  uint64_t document;    // bytes of the body before raw bytes; 0: it has none
+  uint64_t document;    // bytes of the document before raw bytes; 0: none
   uint64_t timeout_ms;  // that the client asks for; 0: it asks for none
-  // FC_CALL_PARAMETERS bytes for decode, encode and result_type.
+  // FC_CALL_PARAMETERS zeroed bytes. What admit writes here, the worker's functions
+  // and result_type are given.
   uint8_t *parameters;
 } fc_admission_t;
 
@@ -64,12 +76,14 @@ typedef struct fc_document_t {
   fc_str_t digest;    // the entity tag without its quotes; "" if it has none
   bool weak_digest;   // the document says more than the digest covers
   bool not_modified;  // 304: nothing is written
-  bool is_page;       // it is for a browser: the head says what it may do
+  bool is_page;       // for a browser: the head says what the page may load
   fc_coding_t coding;
-  fc_parts_t *parts;  // nothing is written yet: the document is in parts; owned
+  // Not NULL: nothing is written yet, because the document is written in parts. The
+  // caller of `document` destroys them.
+  fc_parts_t *parts;
 } fc_document_t;
 
-// What is added to an error for its body. Empty strings are left out.
+// An error, and what else its body says. Empty strings are left out.
 typedef struct fc_problem_t {
   const fc_error_t *error;
   int status;
@@ -80,11 +94,11 @@ typedef struct fc_problem_t {
   fc_str_t name;  // what the client calls its request; "" if it is not known
 } fc_problem_t;
 
-// All functions are called on the loop's thread, but for those of `worker`.
+// All functions but those of `worker` are called on the loop's thread.
 struct fc_dialect_t {
   const char *name;
-  // ROUTE: may this request be made of this place? Path and method have been
-  // found in a row; query parameters are checked here. NULL: it always may.
+  // ROUTE: may this request be made? Its path and method fit the place's row; query
+  // parameters are still to be checked. NULL: it always may be.
   fc_status_t (*match)(const fc_request_t *request, const fc_place_t *place,
                        fc_error_t *err);
   // ADMIT: may this call's head be accepted, and what does it ask for? Its body
@@ -92,16 +106,21 @@ struct fc_dialect_t {
   fc_status_t (*admit)(const fc_server_t *server, const fc_request_t *request,
                        const fc_place_t *place, fc_admission_t *out_admission,
                        fc_error_t *err);
-  // DECODE and ENCODE, in a thread or a process. NULL if `admit` is.
+  // DECODE and ENCODE, where the call runs: in a thread, in a process or, if it is
+  // quick, on the loop. NULL if `admit` is.
   const fc_dialect_worker_t *worker;
-  // Media type of a call's results; `document` as the worker's encode said.
+  // Media type of a call's results. `document`: bytes before raw bytes, as the
+  // worker's encode said; 0: there are no raw bytes.
   fc_str_t (*result_type)(const uint8_t *parameters, uint64_t document);
   // Makes the act that the head of a request (FC_ROUTE_ACT) asks for, with
-  // fc_act_create, which is given `by`. Whether the client may ask at all has
-  // been checked. NULL: the dialect has no row for acts.
+  // fc_act_create. `by` names the client for the log; that the client may ask for
+  // acts was checked before. NULL: the dialect has no row for acts.
   fc_status_t (*begin_act)(const fc_server_t *server,
                            const fc_request_t *request, const fc_place_t *place,
                            fc_str_t by, fc_act_t **out_act, fc_error_t *err);
+  // The module that an act on this name of a path would change. Set if `begin_act` is:
+  // a token for some modules is judged by it.
+  fc_str_t (*act_module)(const fc_server_t *server, fc_str_t name);
   // Reads the body of the request, before the act begins.
   fc_status_t (*read_act)(fc_act_t *act, fc_str_t body, fc_error_t *err);
   // Writes the answer to an act that has ended well, application/json.
@@ -119,11 +138,11 @@ struct fc_dialect_t {
   fc_status_t (*encode_error)(const fc_problem_t *problem, fc_sink_t *sink,
                               fc_error_t *err);
   const char *error_type;  // media type of an error's body
-  bool names_code;         // its errors say their code in the head too
+  bool names_code;         // errors have their code in Farcall-Error-Code, too
 };
 
-// The dialects there are, by the index that routes and calls have. Requests that no
-// route fits are answered by the first.
+// The dialects, by the index that routes and calls have. The first one answers
+// requests that no route fits.
 enum {
 #define FC_DIALECT(name, dialect) FC_DIALECT_##name,
 #include "dialect/dialect.def"
@@ -138,7 +157,7 @@ enum {
 // The dialect of a place, also of FC_ROUTE_NONE.
 const fc_dialect_t *fc_dialect_of(const fc_server_t *server,
                                   const fc_place_t *place);
-// The worker halves, by index: what pools and worker processes are given.
+// The worker halves by the dialect's index, for the pool and for worker processes.
 #define FC_DIALECTS_MAX 16
 void fc_dialect_workers(
     const fc_routes_t *routes,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files are kept as gzip only. For the few clients that do not take it they are
-// unpacked each time.
+// The files are kept as gzip only. For the few clients that do not ask for gzip, a
+// file is unpacked each time.
 #include "dialect/explorer.h"
 
 #include "dialect/query.h"
@@ -59,7 +59,8 @@ bool fc_explorer_is_asked(const fc_request_t *request,
 static fc_status_t put_unpacked(const file_t *file, fc_allocator_t allocator,
                                 fc_sink_t *sink, fc_error_t *err) {
   fc_text_t text;
-  // It grows before it is known that no more comes.
+  // A text that is exactly full grows before the end of the gzip data is seen, so
+  // the limit is above the file's size.
   fc_text_init(&text, allocator, 2 * file->size + 4096);
   fc_status_t status = fc_inflate(
       FC_CODING_GZIP, fc_str_make((const char *)file->bytes, file->packed),
@@ -79,7 +80,7 @@ fc_status_t fc_explorer_document(const fc_server_t *server,
   const file_t *file = &kFiles[kRows[row].file];
   const fc_str_t accept = request->fields[FC_FIELD_ACCEPT_ENCODING];
   const bool packed = fc_request_answer_coding(accept) == FC_CODING_GZIP;
-  // One tag for both forms, so it is a weak one.
+  // Both forms, plain and gzip, have one tag, so it is a weak one.
   *out_document = (fc_document_t){.content_type = fc_str(kRows[row].type),
                                   .digest = fc_str(file->digest),
                                   .weak_digest = true,

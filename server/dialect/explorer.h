@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The explorer: the page at / for browsers, and its files. They are compiled in
-// (server/explorer), and are nothing but a client of the API.
+// The explorer: the page at / for browsers, and its files. They are compiled in from
+// server/explorer. The page is a client of the API like any other.
 #ifndef FARCALL_SERVER_DIALECT_EXPLORER_H_
 #define FARCALL_SERVER_DIALECT_EXPLORER_H_
 
 #include "dialect/dialect.h"
 
-// Is the page or one of its files asked for? At /, the page is for those alone
-// that would rather have HTML than JSON.
+// Is the page or one of its files asked for? At /, the page is sent only if Accept
+// wants HTML more than JSON.
 bool fc_explorer_is_asked(const fc_request_t *request, const fc_place_t *place);
 
-// Writes what is asked for, as gzip if the request allows that. A dialect's `document`.
+// A dialect's `document`: writes the page or the file, as gzip if Accept-Encoding
+// asks for that.
 fc_status_t fc_explorer_document(const fc_server_t *server,
                                  const fc_request_t *request,
                                  const fc_place_t *place,

@@ -7,9 +7,9 @@
 
 #include "farcall/base.h"
 
-// The status of the error's code (http_status.def). Of FC_CODE_CALL_FAILED, the
-// status that the function gave decides: RESOURCE_EXHAUSTED is 503,
-// UNIMPLEMENTED 501. A code out of range is 500.
+// The status of the error's code (http_status.def). But FC_CODE_CALL_FAILED is 503
+// if the function failed with RESOURCE_EXHAUSTED, and 501 with UNIMPLEMENTED. A code
+// out of range is 500.
 int fc_http_status(const fc_error_t *error);
 
 #endif  // FARCALL_SERVER_DIALECT_HTTP_STATUS_H_

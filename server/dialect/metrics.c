@@ -2,8 +2,9 @@
 //
 // Both texts want the samples of one name together, so the modules are gone through
 // once for each name: those of metrics.def, then those of functions, then Triton's.
-// However many modules and functions there are, only so many have lines of their
-// own; the others are summed under the name "(other)", which no module can have.
+// FC_LIMIT_METRIC_MODULES modules and --metrics-functions functions at most have
+// lines of their own. The numbers of the others are summed under the name "(other)",
+// which no module can have.
 #include "dialect/metrics.h"
 
 #include <stdio.h>
@@ -36,6 +37,8 @@ static fc_server_metrics_t server_numbers(const fc_server_t *server) {
   const fc_generations_t *generations = &server->modules->generations;
   static const fc_spans_t kNone;
   const fc_spans_t *spans = server->spans ? server->spans : &kNone;
+  static const fc_tls_counts_t kNoTls;
+  const fc_tls_counts_t *tls = server->tls ? server->tls : &kNoTls;
   fc_load_counts_t ignored;
   return (fc_server_metrics_t){
       .ready = fc_reflect_ready(server, &ignored, NULL) == FC_OK,
@@ -59,6 +62,17 @@ static fc_server_metrics_t server_numbers(const fc_server_t *server) {
       .memory_limit_bytes = usage.limit,
       .lost_threads = fc_pool_lost_threads(server->pool),
       .log_lines_dropped = server->log->lost,
+      .tls_full = tls->full,
+      .tls_resumed = tls->resumed,
+      .tls_timeout = tls->failures[FC_TLS_FAILURE_TIMEOUT],
+      .tls_crowded = tls->failures[FC_TLS_FAILURE_CROWDED],
+      .tls_closed = tls->failures[FC_TLS_FAILURE_CLOSED],
+      .tls_plain_http = tls->failures[FC_TLS_FAILURE_PLAIN],
+      .tls_version = tls->failures[FC_TLS_FAILURE_VERSION],
+      .tls_cipher = tls->failures[FC_TLS_FAILURE_CIPHER],
+      .tls_alpn = tls->failures[FC_TLS_FAILURE_ALPN],
+      .tls_certificate = tls->failures[FC_TLS_FAILURE_CERTIFICATE],
+      .tls_protocol = tls->failures[FC_TLS_FAILURE_PROTOCOL],
       .spans_exported = spans->exported,
       .spans_dropped = spans->dropped,
       .spans_failures = spans->failures,
@@ -144,7 +158,7 @@ static fc_status_t begin_open(const fc_server_t *server, fc_sink_t *sink,
 }
 
 // ---------------------------------------------------------------------------
-// What there is of functions
+// The numbers of functions
 
 // Where a document goes.
 typedef struct text_t {
@@ -233,7 +247,7 @@ static const function_row_t kFunctions[] = {
 };
 
 // ---------------------------------------------------------------------------
-// Triton's names. Its reasons of failures are four.
+// Triton's names, and its four reasons of failures.
 
 static const char *const kReasons[] = {"OTHER", "REJECTED", "BACKEND",
                                        "CANCELED"};
@@ -327,7 +341,8 @@ static const function_row_t kTriton[] = {
      offsetof(fc_series_t, stages[FC_STAGE_ENCODE].sum_ns)},
 };
 
-// The labels of a function, or of a module if `function` is NULL, as Triton's.
+// Adds Triton's labels of a function, model and version; `function` NULL: those of
+// the module.
 static void add_model(const fc_generation_t *generation,
                       const fc_function_t *function, fc_labels_t *labels) {
   char name[FC_LIMIT_LABEL + 2];
@@ -416,7 +431,8 @@ static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
                                err);
 }
 
-// The numbers of a module. Of one that is not ready there is no number but `ready`.
+// The numbers of a module; all 0 if it is not READY, and only `ready` is written
+// then.
 static fc_module_metrics_t module_numbers(const fc_server_t *server,
                                           const fc_generation_t *generation,
                                           const row_t *row) {
@@ -427,15 +443,17 @@ static fc_module_metrics_t module_numbers(const fc_server_t *server,
   numbers.refused = generation->error.code != FC_CODE_NONE;
   numbers.generation = generation->serial;
   numbers.bytes = generation->bytes;
-  // This one asks the system.
+  // This number alone asks the system for each process, so it is only read in its
+  // own pass.
   if (row->offset == offsetof(fc_module_metrics_t, cpu_ns)) {
     numbers.cpu_ns = fc_pool_cpu_ns(server->pool, generation->index);
   }
   return numbers;
 }
 
-// Writes the line of a module, or adds to the rest. Numbers of generations make no
-// sum.
+// Writes the line of a module. Once FC_LIMIT_METRIC_MODULES lines are written, or if the
+// name is too long, the value is added to the line of the rest instead. Serial numbers of
+// generations are not added, because their sum says nothing.
 static fc_status_t put_module_row(fc_parts_t *parts,
                                   const fc_generation_t *generation,
                                   fc_sink_t *sink, fc_error_t *err) {
@@ -464,11 +482,11 @@ static fc_status_t put_module_row(fc_parts_t *parts,
   return fc_metrics_put(family->name, family->kind, &labels, value, sink, err);
 }
 
-// parts->pass counts the passes that have ended.
+// parts->pass counts the passes that have ended, so it is the index of this one.
 static fc_status_t put_module(fc_parts_t *parts,
                               const fc_generation_t *generation,
                               fc_sink_t *sink, fc_error_t *err) {
-  // There may be ten thousand that are not loaded; their numbers are all 0.
+  // There may be ten thousand modules that are not loaded: they have no lines.
   if (generation->state == FC_GENERATION_DESCRIBED) return FC_OK;
   if (!function_row(parts->pass)) {
     return put_module_row(parts, generation, sink, err);
@@ -520,7 +538,8 @@ fc_status_t fc_metrics_document(const fc_server_t *server,
                             : 0;
   const uint32_t text =
       fc_request_weight(accept, FC_STR("text"), FC_STR("plain"));
-  // Who takes anything gets what everybody can read.
+  // A client that wants both equally gets Prometheus' text, which all programs can
+  // read.
   const bool is_open = open > text;
   *out_document = (fc_document_t){
       .content_type =

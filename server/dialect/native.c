@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Headers decide admission here, body members never do.
+// The head alone decides whether a call is admitted; members of the body never do.
 #include "dialect/native.h"
 
 #include "dialect/admission.h"
@@ -10,6 +10,7 @@
 #include "dialect/reflect.h"
 #include "marshal/framed.h"
 #include "marshal/packed.h"
+#include "marshal/profiled.h"
 
 typedef enum form_t {
 #define FC_FORM(name, type, subtype) FORM_##name,
@@ -29,12 +30,21 @@ static const struct {
 #undef FC_FORM
 };
 
+// packed_of makes an fc_packed_t of a row by its place: with another order, a form would
+// be read and written by the functions of another one.
+_Static_assert((int)FC_PACKED_NPY == 0 &&
+                   (int)FC_PACKED_NPZ == FORM_NPZ - FORM_NPY &&
+                   (int)FC_PACKED_SAFETENSORS == FORM_SAFETENSORS - FORM_NPY &&
+                   (int)FC_PACKED_COUNT == FORM_COUNT - FORM_NPY,
+               "the rows from NPY on are fc_packed_t, in its order");
+
 // What a call carries from admit to decode and encode.
 typedef struct parameters_t {
   uint64_t document;  // bytes of the JSON, in the form FRAMED
-  uint64_t most;      // most bytes that a body may unpack to
+  uint64_t most;      // most bytes that the entries of an .npz may become
   uint8_t body;       // form_t
-  uint8_t answer;
+  uint8_t answer;     // form_t
+  bool profiled;      // the document of the answer has a profile
 } parameters_t;
 _Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
 
@@ -70,18 +80,29 @@ static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
   return fc_frame_decode(frame, body, err);
 }
 
+// Results that are not, or not alone, the usual JSON.
+static __attribute__((noinline)) fc_status_t encode_otherwise(
+    fc_frame_t *frame, const uint8_t *parameters, fc_sink_t *sink,
+    uint64_t *out_document, fc_error_t *err) {
+  const parameters_t call = parameters_of(parameters);
+  if (is_packed(call.answer)) {
+    return fc_packed_encode(frame, packed_of(call.answer), sink, err);
+  }
+  if (call.answer == FORM_JSON)
+    return fc_frame_encode_profiled(frame, sink, err);
+  return call.profiled
+             ? fc_framed_encode_profiled(frame, sink, out_document, err)
+             : fc_framed_encode(frame, sink, out_document, err);
+}
+
 static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,
                           const uint8_t *parameters, fc_sink_t *sink,
                           uint64_t *out_document, fc_error_t *err) {
   const parameters_t call = parameters_of(parameters);
   (void)function;
-  if (is_packed(call.answer)) {
-    return fc_packed_encode(frame, packed_of(call.answer), sink, err);
-  }
-  if (call.answer == FORM_FRAMED) {
-    return fc_framed_encode(frame, sink, out_document, err);
-  }
-  return fc_frame_encode(frame, sink, err);
+  return call.answer == FORM_JSON && !call.profiled
+             ? fc_frame_encode(frame, sink, err)
+             : encode_otherwise(frame, parameters, sink, out_document, err);
 }
 
 static bool is_text(const fc_frame_t *frame, const uint8_t *parameters) {
@@ -164,6 +185,27 @@ static fc_status_t choose_answer(const fc_request_t *request,
   return status;
 }
 
+// What the client wants besides results.
+static fc_status_t read_query(fc_str_t query, parameters_t *call,
+                              fc_admission_t *out_admission, fc_error_t *err) {
+  const fc_str_t validate = fc_request_query(query, FC_STR("validate"));
+  const fc_str_t profile = fc_request_query(query, FC_STR("profile"));
+  call->profiled = fc_str_equal(profile, FC_STR("1"));
+  if (fc_str_equal(validate, FC_STR("only"))) {
+    out_admission->flags = FC_CALL_VALIDATE;
+    if (!call->profiled) return FC_OK;
+    return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                   "'profile' is of a call that is made, not of one that "
+                   "'validate' checks");
+  }
+  if (!call->profiled) return FC_OK;
+  out_admission->flags = FC_CALL_PROFILE;
+  if (!is_packed(call->answer)) return FC_OK;
+  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                 "a profile has its place in application/json or "
+                 "application/octet-stream");
+}
+
 fc_status_t fc_native_admit(const fc_server_t *server,
                             const fc_request_t *request,
                             const fc_place_t *place,
@@ -175,11 +217,10 @@ fc_status_t fc_native_admit(const fc_server_t *server,
   out_admission->document = call.document;
   FC_TRY(choose_answer(request, &call, err));
   FC_TRY(fc_admission_body(server, request, out_admission, err));
-  memcpy(out_admission->parameters, &call, sizeof call);
-  fc_str_t validate = fc_request_query(request->query, FC_STR("validate"));
-  if (fc_str_equal(validate, FC_STR("only"))) {
-    out_admission->flags = FC_CALL_VALIDATE;
+  if (request->query.size) {
+    FC_TRY(read_query(request->query, &call, out_admission, err));
   }
+  memcpy(out_admission->parameters, &call, sizeof call);
   return FC_OK;
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The native dialect, /api/v1: a JSON call document in, {"results":[…]} out. Its
-// worker half is the codec of libfarcall.
+// The native dialect, /api/v1: a JSON call document in, {"results":[…]} out, or one
+// of the other forms of native_form.def. Its worker half is the codec of libfarcall.
 #ifndef FARCALL_SERVER_DIALECT_NATIVE_H_
 #define FARCALL_SERVER_DIALECT_NATIVE_H_
 
 #include "dialect/dialect.h"
 
 // Reads the head of a call. FC_CODE_UNSUPPORTED_MEDIA_TYPE, _NOT_ACCEPTABLE,
-// _LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (deadline).
+// _BINARY_FRAMING, _LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (time).
 fc_status_t fc_native_admit(const fc_server_t *server,
                             const fc_request_t *request,
                             const fc_place_t *place,

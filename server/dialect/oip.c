@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The head of a call, its two halves on the worker, and errors. The documents are in
-// oip_document.c.
+// The head of a call, decode and encode, and the status of errors. The documents are
+// in oip_document.c.
 #include "dialect/oip.h"
 
 #include "dialect/admission.h"
@@ -22,8 +22,8 @@ static parameters_t parameters_of(const uint8_t *bytes) {
   return parameters;
 }
 
-// Does the path name the model by its module alone? Then its segment equals the
-// module's name.
+// Does the path name the model by its module alone? The answer to the call repeats
+// the name that the client used.
 static bool names_module(const fc_server_t *server, fc_str_t path,
                          const fc_place_t *place) {
   static const fc_str_t kBefore = FC_STR("/v2/models/");
@@ -31,7 +31,11 @@ static bool names_module(const fc_server_t *server, fc_str_t path,
       fc_generations_at(&server->modules->generations, place->module);
   fc_str_t rest =
       fc_str_make(path.data + kBefore.size, path.size - kBefore.size);
-  return fc_str_equal(fc_str_take(&rest, '/'), generation->name);
+  // The framing validator refuses longer targets.
+  char decoded[FC_LIMIT_TARGET];
+  size_t size;
+  return fc_percent_decode(fc_str_take(&rest, '/'), decoded, &size) &&
+         fc_str_equal(fc_str_make(decoded, size), generation->name);
 }
 
 // The document says what a body is. Content-Type and Accept are not looked at,
@@ -122,6 +126,7 @@ const fc_dialect_t fc_dialect_oip = {
     .result_type = result_type,
     .document = fc_oip_document,
     .begin_act = fc_oip_begin_act,
+    .act_module = fc_oip_act_module,
     .read_act = fc_oip_read_act,
     .tell_act = fc_oip_tell_act,
     .status_of = fc_oip_status,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The Open Inference Protocol, /v2, as its clients know it: functions are models
-// (route.h), their values tensors by name. docs/oip.md is about it.
+// (route.def), and their values are tensors with names (docs/oip.md).
 #ifndef FARCALL_SERVER_DIALECT_OIP_H_
 #define FARCALL_SERVER_DIALECT_OIP_H_
 
@@ -15,7 +15,8 @@ fc_status_t fc_oip_document(const fc_server_t *server,
                             fc_document_t *out_document, fc_sink_t *sink,
                             fc_error_t *err);
 
-// Begins to read the document of a request that is no call: its '{'.
+// Begins to read the JSON body of a request that is no call: takes its '{'.
+// FC_CODE_JSON_SCHEMA when the body is no object.
 fc_status_t fc_oip_open(fc_json_reader_t *reader, fc_str_t body,
                         fc_error_t *err);
 
@@ -44,10 +45,12 @@ fc_status_t fc_oip_write_statistics(const fc_server_t *server,
 // writes the settings of the log.
 fc_status_t fc_oip_log(const fc_server_t *server, fc_str_t body,
                        fc_sink_t *sink, fc_error_t *err);
-// Writes the settings of traces, of which there are none here.
+// Writes Triton's settings of traces: always the same, since the server has no such
+// traces.
 fc_status_t fc_oip_write_trace(fc_sink_t *sink, fc_error_t *err);
 
 // Load and unload (oip_act.c).
+fc_str_t fc_oip_act_module(const fc_server_t *server, fc_str_t name);
 fc_status_t fc_oip_begin_act(const fc_server_t *server,
                              const fc_request_t *request,
                              const fc_place_t *place, fc_str_t by,

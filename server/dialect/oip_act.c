@@ -4,9 +4,10 @@
 // ask is decided before (exchange/access.h).
 #include "dialect/oip.h"
 
-// Finds the module that `name` names, or whose function is the model `name`: a
-// module is loaded as a whole. An unknown name is returned as it is.
-static fc_str_t module_of(const fc_server_t *server, fc_str_t name) {
+// Returns the module's name in `name`: all of it, or what stands before one of its
+// dots, since a model is MODULE.FUNCTION and a module is loaded as a whole. A name
+// with no known module in it is returned as it is.
+fc_str_t fc_oip_act_module(const fc_server_t *server, fc_str_t name) {
   const fc_generations_t *all = &server->modules->generations;
   if (fc_generations_find(all, name)) return name;
   for (size_t dot = name.size; dot-- > 0;) {
@@ -27,13 +28,13 @@ fc_status_t fc_oip_begin_act(const fc_server_t *server,
                          &name, err));
   const bool loads = place->route == FC_ROUTE_OIP_LOAD;
   *out_act = fc_act_create(server->modules, loads ? FC_ACT_LOAD : FC_ACT_UNLOAD,
-                           module_of(server, name), by);
+                           fc_oip_act_module(server, name), by);
   return *out_act ? FC_OK : fc_fail_memory(err);
 }
 
-// Reads the object "parameters". Clients send one about dependents, which is
-// ignored, as nothing here has any; a configuration or a file of the client's
-// own is refused.
+// Reads the object "parameters". Clients send "unload_dependents", which is ignored,
+// because no module here has dependents. Any other member, such as a configuration
+// or a file of the client's own, is refused.
 static fc_status_t read_parameters(fc_json_reader_t *reader, fc_error_t *err) {
   fc_json_token_t token;
   for (;;) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clients of Triton ask a server for before they call it: the
-// configuration of a model, and the settings of traces, which cannot be changed
-// here.
+// What clients of Triton ask a server for before they call it: the configuration of
+// a model, and Triton's settings of traces, which are always the same here.
 #include "dialect/oip.h"
 #include "json/writer.h"
 #include "marshal/model.h"
@@ -12,7 +11,8 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-// Writes "TYPE_INT32" and so on; BYTES is called TYPE_STRING here.
+// Writes "data_type", such as TYPE_INT32, and opens "dims". BYTES is TYPE_STRING
+// in a configuration.
 static fc_status_t write_type(const fc_op_t *op, fc_sink_t *sink,
                               fc_error_t *err) {
   FC_TRY(put(sink, ",\"data_type\":\"TYPE_", err));
@@ -47,8 +47,8 @@ static fc_status_t write_tensors(const fc_model_tensor_t *tensors,
   return FC_OK;
 }
 
-// "latest:2" as {"latest":{"num_versions":2}}, "1+3" as
-// {"specific":{"versions":[1,3]}}; the numbers stand in the policy as they do here.
+// Writes "latest:2" as {"latest":{"num_versions":2}}, "1+3" as
+// {"specific":{"versions":[1,3]}}. The numbers are copied from the policy.
 static fc_status_t write_version_policy(const fc_module_policy_t *policy,
                                         fc_sink_t *sink, fc_error_t *err) {
   static const fc_str_t kLatest = FC_STR("latest:");
@@ -69,7 +69,7 @@ static fc_status_t write_version_policy(const fc_module_policy_t *policy,
   return put(sink, "]}}", err);
 }
 
-// Calls are not batched, so max_batch_size is 0 and dims are whole.
+// Calls are not batched, so max_batch_size is 0 and "dims" has all dims of a tensor.
 fc_status_t fc_oip_write_config(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What /v2 says of the server and its models. Members stand in the order in which
-// docs/oip.md shows them.
+// What /v2 says of the server and its models.
 #include "dialect/oip.h"
 #include "dialect/parts.h"
 #include "dialect/reflect.h"
@@ -92,7 +91,6 @@ static fc_status_t write_model_ready(const fc_generation_t *generation,
   return put(sink, ",\"ready\":true}", err);
 }
 
-// The error of a function that is no model names the reason.
 fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err) {
   const fc_model_t *model;
   if (function->plan) return fc_plan_model(function->plan, &model, err);
@@ -102,7 +100,8 @@ fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err) {
                  FC_STR_ARG(function->name), FC_STR_ARG(reason));
 }
 
-// Writes all versions there are, the one that was asked for first.
+// Writes all versions of the model's module, the one that was asked for first. Of a
+// generation that drains, only its own version.
 static fc_status_t write_versions(const fc_generation_t *generation,
                                   fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(fc_json_write_string(sink, generation->version, err));
@@ -130,8 +129,8 @@ static fc_status_t write_model(const fc_generation_t *generation,
 }
 
 // ---------------------------------------------------------------------------
-// Lists, in parts. A module may fail or be described anew while its functions are
-// listed, so what is written of it comes from the function.
+// Lists, in parts. A generation may fail or get another module while its functions
+// are listed, so name and version are those of the function's own module.
 
 // NULL: the function is no model.
 static const fc_function_t *model_at(const fc_parts_t *parts, size_t index) {
@@ -168,7 +167,7 @@ static fc_status_t put_ready(fc_parts_t *parts,
   return FC_OK;
 }
 
-// A module whose functions are not known is listed by its own name.
+// Lists a module that is not loaded by its own name: its functions may not be known.
 static fc_status_t put_unknown(fc_parts_t *parts,
                                const fc_generation_t *generation,
                                fc_sink_t *sink, fc_error_t *err) {

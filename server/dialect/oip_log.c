@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// /v2/logging: which lines the log has. Each level can be silenced; where lines go
-// and how they look is said when the server starts, and only told here. Who may
-// change them is decided before (exchange/access.h).
+// /v2/logging: which lines the log has. Each level can be silenced. Where lines go
+// and how they look cannot be changed here; clients are told fixed values for that.
+// exchange/access.h decides before who may change the levels.
 #include "dialect/oip.h"
 
 static const char *const kLevels[] = {
@@ -65,7 +65,8 @@ static fc_status_t read_other(fc_json_reader_t *reader, fc_error_t *err) {
   return fc_json_locate(reader, status, err);
 }
 
-// The settings that a request asks for; nothing is changed unless all are good.
+// Reads the levels that a body silences into `silent`. The log is changed only after
+// the whole body was good.
 static fc_status_t read_settings(fc_str_t body, bool *silent, fc_error_t *err) {
   fc_json_reader_t reader;
   fc_json_token_t token;
@@ -80,8 +81,8 @@ static fc_status_t read_settings(fc_str_t body, bool *silent, fc_error_t *err) {
   return fc_json_next(&reader, &token, err);
 }
 
-// Logs the change before it is made, so that the levels as they were decide
-// whether it is written.
+// Logs the change, as a warning, before it is made: so the log also says when
+// warnings were silenced.
 static void tell(fc_log_t *log, const bool *silent) {
   fc_log(log, FC_LOG_WARN, "log settings: info %s, warning %s, error %s",
          silent[FC_LOG_INFO] ? "off" : "on", silent[FC_LOG_WARN] ? "off" : "on",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What calls of a model took, as clients that measure want it: all eight members,
-// those that nothing here has are 0.
+// How many calls a model had and how long they took. Programs that measure want all
+// eight members of "inference_stats": cache_hit and cache_miss are always 0, because
+// no answer is cached.
 #include "dialect/oip.h"
 #include "json/writer.h"
 
@@ -32,7 +33,7 @@ static fc_status_t write_compute(fc_sink_t *sink,
   return write_pair(sink, ",\"compute_output\"", count, counts->encode_ns, err);
 }
 
-// When the last call ended, milliseconds since 1970; 0: none has.
+// When the last call ended, milliseconds since 1970; 0: none has ended.
 static uint64_t last_ms(const fc_server_t *server,
                         const fc_function_counts_t *counts) {
   if (!counts->last_ns) return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A path for each function; its schemas are put aside and follow among the
-// components, where generators of clients look for them. What every call may be
-// answered with stands there once.
+// A path for each function. Its schemas are put aside and follow among the
+// components, where generators of clients look for them. The errors that any call
+// may end with stand there once.
 #include "dialect/openapi.h"
 
 #include "abi/render.h"
@@ -11,12 +11,11 @@
 #include "farcall/version.h"
 #include "json/writer.h"
 
-// A larger example is left where it is.
+// In place of an example with more bytes stands the path that answers with it.
 #define EXAMPLE_MAX 4096
 #define SUMMARY_MAX (4u << 10)
 #define NODES_MAX 1000  // types of a function; each takes up to a KiB
-// Longer names are left out: so would be every reference to them. Escaped, a name takes three
-// times as much.
+// Most bytes of a module's or a function's name. An escaped byte takes three.
 #define NAME_SIZE 256
 #define ESCAPED_MAX (3 * NAME_SIZE)
 #define PREFIX_MAX (2 * ESCAPED_MAX + 2)
@@ -39,12 +38,13 @@ static const row_t kRows[] = {
 #undef FC_HTTP_STATUS
 };
 
-// Codes of documents, arguments and calls; the others are of messages and modules.
+// Codes of documents, arguments and calls stand together in error.def. Such codes
+// that were added at its end have no other statuses.
 static bool is_of_calls(const row_t *row) {
   return row->code >= FC_CODE_JSON_SYNTAX && row->code <= FC_CODE_INTERNAL;
 }
 
-// True for the first such row of a status.
+// True for the first row of a status whose code is of calls.
 static bool begins_status(const row_t *row) {
   if (!is_of_calls(row)) return false;
   for (const row_t *before = kRows; before < row; before++) {
@@ -138,7 +138,7 @@ static fc_status_t put_problem_schema(fc_sink_t *sink, fc_error_t *err) {
 // Names
 
 // Writes the bytes that `is_plain` allows, the others as `escape` and two digits.
-// 0: there is no room.
+// Returns the size; 0: the name has more than NAME_SIZE bytes.
 static size_t put_escaped(fc_str_t name, bool (*is_plain)(char c), char escape,
                           char out[ESCAPED_MAX]) {
   size_t size = 0;
@@ -166,8 +166,8 @@ static bool is_in_path(char c) {
 
 static bool is_in_component(char c) { return is_word(c) || c == '.'; }
 
-// What leads to the generation in a path: its label, unless that leads to a higher
-// version by now.
+// The name by which a path leads to the generation: its label, or its key if the
+// label leads to another generation by now.
 static fc_str_t name_of(const fc_parts_t *parts,
                         const fc_generation_t *generation) {
   const fc_generation_t *found = fc_generations_find(
@@ -175,8 +175,9 @@ static fc_str_t name_of(const fc_parts_t *parts,
   return found == generation ? generation->label : generation->key;
 }
 
-// The name that a function goes by among components, with a point behind it. No
-// two functions have the same: the first point ends the module's name.
+// Writes what the names of a function's components begin with, "MODULE.FUNCTION.". No
+// two functions have the same, because a dot in a module's name is escaped. "": a name
+// is too long.
 static fc_str_t component_prefix(fc_str_t module, const fc_function_t *function,
                                  char out[PREFIX_MAX]) {
   size_t size = put_escaped(module, is_word, '-', out);
@@ -208,8 +209,8 @@ static fc_status_t put_function_path(fc_str_t module,
 // ---------------------------------------------------------------------------
 // Functions
 
-// Writes a line about the function, as `farcall sig` has it; its name alone if the
-// line is long.
+// Writes a line about the function, as `farcall sig` has it; the name alone if the
+// line exceeds SUMMARY_MAX bytes.
 static fc_status_t put_summary(const fc_signature_t *signature, fc_sink_t *sink,
                                fc_error_t *err) {
   fc_text_t text;
@@ -291,8 +292,8 @@ static fc_status_t put_answers(fc_str_t prefix, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-// "operationId" and "tags". The id ends with `word`, which is no escape if it begins
-// with '-' and a letter beyond f.
+// Writes "operationId" and "tags". The id is the prefix without its last dot, and
+// `word`. "-signature" cannot be taken for an escaped byte: 's' is no hex digit.
 static fc_status_t put_id(fc_str_t module, fc_str_t prefix, const char *word,
                           fc_sink_t *sink, fc_error_t *err) {
   const size_t size = prefix.size - 1;
@@ -309,6 +310,11 @@ static fc_status_t put_call(fc_str_t module, const fc_function_t *function,
   FC_TRY(put_id(module, prefix, "", sink, err));
   FC_TRY(put(sink, "\"summary\":", err));
   FC_TRY(put_summary(function->signature, sink, err));
+  const fc_str_t doc = fc_signature_attr(function->signature, FC_STR("doc"));
+  if (doc.size) {
+    FC_TRY(put(sink, ",\"description\":", err));
+    FC_TRY(fc_json_write_string(sink, doc, err));
+  }
   FC_TRY(put(sink,
              ",\"parameters\":[{\"name\":\"validate\",\"in\":\"query\","
              "\"description\":\"only: check the arguments and call nothing\","
@@ -319,7 +325,7 @@ static fc_status_t put_call(fc_str_t module, const fc_function_t *function,
   return put(sink, "}", err);
 }
 
-// The members of a path: its signature, and its call.
+// Writes a path and its two operations: GET answers with the signature, POST calls.
 static fc_status_t put_operations(fc_str_t module,
                                   const fc_function_t *function,
                                   fc_str_t prefix, fc_sink_t *sink,
@@ -339,8 +345,8 @@ static fc_status_t put_operations(fc_str_t module,
   return put(sink, "}", err);
 }
 
-// A function whose name is too long, or whose types are too many for one turn of the
-// loop, is left out.
+// Leaves out functions that cannot be called, whose names are too long, or that have
+// too many types for one turn of the loop.
 static fc_status_t put_function(fc_parts_t *parts,
                                 const fc_generation_t *generation, size_t index,
                                 fc_sink_t *sink, fc_error_t *err) {
@@ -370,8 +376,10 @@ static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
              "\"version\":",
              err));
   FC_TRY(fc_json_write_string(sink, fc_str(fc_version()), err));
-  return put(
-      sink, "},\"servers\":[{\"url\":\"/\"}],\"security\":[],\"paths\":{", err);
+  return put(sink,
+             "},\"servers\":[{\"url\":\"/\"}],"
+             "\"security\":[{},{\"token\":[]}],\"paths\":{",
+             err);
 }
 
 static const char kOptions[] =
@@ -383,7 +391,12 @@ static const char kOptions[] =
 static fc_status_t middle(const fc_server_t *server, fc_sink_t *sink,
                           fc_error_t *err) {
   (void)server;
-  FC_TRY(put(sink, "},\"components\":{\"responses\":{", err));
+  FC_TRY(put(sink,
+             "},\"components\":{\"securitySchemes\":{\"token\":{"
+             "\"type\":\"http\",\"scheme\":\"bearer\",\"description\":"
+             "\"Needed where the server's listener has a token file\"}},"
+             "\"responses\":{",
+             err));
   FC_TRY(put_responses(sink, err));
   FC_TRY(put(sink, "},\"schemas\":{\"Options\":", err));
   FC_TRY(put(sink, kOptions, err));

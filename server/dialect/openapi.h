@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GET /openapi.json: every function that can be called, as OpenAPI 3.1.
+// GET /openapi.json: the functions that can be called, as OpenAPI 3.1.
 #ifndef FARCALL_SERVER_DIALECT_OPENAPI_H_
 #define FARCALL_SERVER_DIALECT_OPENAPI_H_
 

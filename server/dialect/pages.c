@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pages for people and programs that look after the server: / (the explorer, for
-// browsers), health, metrics, OpenAPI.
-// They are a dialect of their own because they belong to no API: a further API
-// adds its rows beside these and changes none. They accept any query parameter,
-// because the programs that ask for them add their own.
+// browsers), health, metrics, OpenAPI. They are a dialect of their own because they
+// belong to no API: a further API changes none of them. They accept any query
+// parameter, because the programs that ask for them add their own.
 #include "dialect/explorer.h"
 #include "dialect/http_status.h"
 #include "dialect/metrics.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Generations come and go between two parts, so a place in their table says nothing
-// later on. Their keys are kept, and each is looked up when its turn comes.
+// Generations come and go between two parts, so an index alone may mean another
+// generation later on. Keys and serial numbers are kept too, and each generation is
+// looked up when its turn comes.
 #include "dialect/parts.h"
 
 #include "config/limits.h"
@@ -19,7 +20,8 @@ static bool is_listed(const fc_generation_t *generation, bool with_draining) {
   return generation && (generation->current || with_draining);
 }
 
-// Lists what there is. `keys` may be NULL: then they are counted only.
+// Lists the generations, and returns how many there are. *out_size: bytes of their
+// keys. `keys` NULL: only counts.
 static uint32_t list(const fc_generations_t *generations, bool with_draining,
                      fc_parts_key_t *keys, char *texts, size_t *out_size) {
   uint32_t count = 0;
@@ -113,7 +115,8 @@ void fc_parts_hold(fc_parts_t *parts, const fc_generation_t *generation) {
   if (parts->form->module_end) parts->any = false;
 }
 
-// What stands under the key by now; NULL: nothing.
+// The generation to write for a listed one: itself, or the current one of its key if
+// it was current and no longer is. NULL: it is gone.
 static fc_generation_t *find(const fc_parts_t *parts,
                              const fc_parts_key_t *key) {
   const fc_generations_t *generations = &parts->server->modules->generations;
@@ -198,7 +201,7 @@ static fc_status_t copy_aside(fc_parts_t *parts, fc_sink_t *sink,
   return FC_OK;
 }
 
-// Writes a little. False in *out_more: the document is complete.
+// Takes one step. False in *out_more: the document is complete.
 static fc_status_t write_some(fc_parts_t *parts, fc_sink_t *sink,
                               bool *out_more, fc_error_t *err) {
   *out_more = true;
@@ -228,7 +231,7 @@ static uint64_t written(const fc_block_sink_t *out) {
   return out->written + (uint64_t)(out->sink.cursor - begin);
 }
 
-// Of the document, and aside.
+// Bytes of the document and of what was put aside.
 static uint64_t written_so_far(const fc_parts_t *parts,
                                const fc_block_sink_t *out) {
   const bool grows = parts->aside.count && parts->step <= STEP_MIDDLE;

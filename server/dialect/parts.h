@@ -1,39 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A document about every module, written in parts, a turn of the loop for each, so
-// that ten thousand modules keep nobody waiting. What it is about is listed when it
-// begins. A module that is replaced meanwhile is written as it is by then, one that
-// is unloaded is left out, and each is written whole, by one generation, of its module
-// as it was when its entry began. Loop thread.
+// A document about every module, written in parts, each in a turn of the loop, so
+// that ten thousand modules keep nobody waiting. The modules are listed with the first
+// part. A module that is replaced later is written as it is when its turn comes, and
+// one that is gone by then is left out. All of an entry comes from one generation and
+// one module, also if it takes several parts. Loop thread.
 #ifndef FARCALL_SERVER_DIALECT_PARTS_H_
 #define FARCALL_SERVER_DIALECT_PARTS_H_
 
 #include "dialect/dialect.h"
 
-// What a document consists of: its begin, an entry for each module or function, or for
-// each module and within it one for each function, what was put aside, its end. The
-// modules may be gone through more than once: /metrics has a line of each under every
-// name.
+// What a document consists of: `begin`, entries of modules and of functions, `middle`
+// and what the entries put aside, `end`. The modules may be gone through more than
+// once: /metrics has a line of each module under every name.
 typedef struct fc_parts_form_t {
-  // Entries of generations that drain, too.
-  bool with_draining;
+  bool with_draining;  // generations that drain have entries, too
   fc_status_t (*begin)(const fc_server_t *server, fc_sink_t *sink,
                        fc_error_t *err);
-  // Called before the modules are gone through, and after; parts->pass says how often
-  // they were. *out_more: they are gone through, once more. NULL: they are, once.
+  // Called before each pass through the modules and after the last one; parts->pass
+  // counts those that have ended. Sets *out_more if another pass follows. NULL: there
+  // is one pass.
   fc_status_t (*pass)(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
                       fc_error_t *err);
-  // Writes the entry of a module. If it calls fc_parts_hold, entries of its functions
-  // and `module_end` follow. NULL: there are entries of functions alone, of every
-  // module. Each begins with fc_parts_comma.
+  // Writes the entry of a module. If it calls fc_parts_hold, the entries of the
+  // module's functions and `module_end` follow. NULL: only functions have entries,
+  // those of every module whose signatures are known. Forms whose entries are
+  // elements of JSON begin each with fc_parts_comma.
   fc_status_t (*module)(fc_parts_t *parts, const fc_generation_t *generation,
                         fc_sink_t *sink, fc_error_t *err);
-  // Of a function of parts->module.
+  // Writes the entry of function `index` of parts->module.
   fc_status_t (*function)(fc_parts_t *parts, const fc_generation_t *generation,
                           size_t index, fc_sink_t *sink, fc_error_t *err);
-  // NULL: nothing, and functions have entries beside those of modules, not within.
+  // Ends the entry of a module that was held. NULL: entries of functions stand beside
+  // those of modules, not within.
   const char *module_end;
-  // Stands between the entries and what they put aside; NULL: nothing is.
+  // Writes what stands between the entries and what they put aside. NULL: they put
+  // nothing aside.
   fc_status_t (*middle)(const fc_server_t *server, fc_sink_t *sink,
                         fc_error_t *err);
   const char *end;
@@ -52,43 +54,45 @@ struct fc_parts_t {
   const fc_parts_form_t *form;
   uint32_t flags;    // what the request asks for; the form's own
   fc_owner_t owner;  // whose memory the document takes
-  bool any;          // there is an entry
+  bool any;  // an entry was written; of a held module: one of a function
   uint8_t step;
   uint32_t at;     // the key whose entry is next
-  uint32_t pass;   // how often the modules were gone through
-  uint32_t shown;  // the form's own: modules that were shown in this pass
-  uint64_t rest;   // and the sum of those that were not
+  uint32_t pass;   // passes through the modules that have ended
+  uint32_t shown;  // the form's own: modules that have lines in this pass
+  uint64_t rest;   // the form's own: the sum of the numbers of those without
   uint32_t count;
   fc_generation_t *held;  // its functions are being written; NULL: none
   fc_module_t *module;    // retained: `held` may get another one, or lose it
   size_t function;
   fc_block_sink_t
-      aside;           // what entries put aside; its count is 0 if they do not
-  uint64_t put_aside;  // bytes of it, when it is complete
-  uint32_t piece;      // of it, that is copied next
-  uint64_t copied;     // of that piece
-  fc_parts_key_t
-      *keys;  // `count`, and behind them their texts; NULL: not listed yet
+      aside;  // what entries put aside; count 0: the form has no `middle`
+  uint64_t put_aside;  // bytes in `aside`, set when it is complete
+  uint32_t piece;      // of `aside`, to be copied next
+  uint64_t copied;     // bytes of that piece that were copied
+  // `count` keys, and behind them their texts. NULL: nothing was listed yet.
+  fc_parts_key_t *keys;
   const char *texts;
 };
 
-// `form` is borrowed. What the document is about is listed when its first part is
-// written, and `owner` set by then. FC_CODE_OUT_OF_MEMORY.
+// `form` is borrowed. The caller sets `owner` before the first part is written.
+// FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_parts_create(const fc_server_t *server,
                             const fc_parts_form_t *form, uint32_t flags,
                             fc_parts_t **out_parts,
                             fc_error_t *err) FC_MUST_CHECK;
 void fc_parts_destroy(fc_parts_t *parts);
 
-// Writes at least FC_LIMIT_PART bytes, unless it ends, and one entry more at most.
-// *out_more: call it again.
+// Writes a part. A part ends with the entry that brings it to FC_LIMIT_PART bytes,
+// after FC_LIMIT_PART_LOOKS looks at modules and functions, or with the document.
+// *out_more: the document has further parts.
 fc_status_t fc_parts_write(fc_parts_t *parts, fc_block_sink_t *out,
                            bool *out_more, fc_error_t *err) FC_MUST_CHECK;
 
 // For forms: writes a comma, unless this is the first entry.
 fc_status_t fc_parts_comma(fc_parts_t *parts, fc_sink_t *sink, fc_error_t *err);
-// For `module` of forms: its functions have entries of their own. The generation has a
-// module and is current: one that drains cannot be held any more.
+// For a form's `module`: the entries of the module's functions are to follow. The
+// generation must have a module and be current, because one that drains may be about
+// to be removed.
 void fc_parts_hold(fc_parts_t *parts, const fc_generation_t *generation);
 
 #endif  // FARCALL_SERVER_DIALECT_PARTS_H_

@@ -111,8 +111,8 @@ fc_status_t fc_query_example(const fc_function_t *function, fc_sink_t *sink,
 // ---------------------------------------------------------------------------
 // Conditions
 
-// True when `digest` is in a list of entity tags. Weak ones count only if
-// `weak`.
+// True for a list "*", and when `digest` is in a list of entity tags. Weak tags
+// count only if `weak`.
 static bool has_tag(fc_str_t list, fc_str_t digest, bool weak) {
   if (fc_str_equal(list, FC_STR("*"))) return true;
   size_t at = 0;
@@ -145,8 +145,9 @@ static fc_status_t fail_condition(const char *field, fc_str_t wanted,
   return status;
 }
 
-// A large file is served before it is hashed. Until then only "*" can be
-// decided: a list may name the tag that will turn out to be the module's.
+// A large file is served before it is hashed. Until then a list of tags may name the
+// one that the module will have: If-Match with a list cannot be decided, nor
+// If-None-Match of a call. A GET with If-None-Match gets the document.
 static fc_status_t check_unknown(const fc_request_t *request, bool reads,
                                  fc_error_t *err) {
   // No tag has a quote in it, so only "*" fits this.

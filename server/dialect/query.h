@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Asking about a function: its forms (?format=), an example of a call, and the
-// conditions a request makes on it (If-Match, If-None-Match). Loop thread; the
-// entity tag is the digest of the module's file and of the function.
+// conditions that a request makes (If-Match, If-None-Match). The entity tag is the
+// digest of the function, which covers the module's file, or that of the module. Loop
+// thread.
 #ifndef FARCALL_SERVER_DIALECT_QUERY_H_
 #define FARCALL_SERVER_DIALECT_QUERY_H_
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The documents of /api/v1 and of the server's state. Lists of all modules or all
-// functions are written in parts (fc_parts_form_t); of the others, most are one function
-// each.
+// functions are written in parts (fc_parts_form_t), other documents at once.
 #include "dialect/reflect.h"
 
 #include <time.h>
@@ -110,7 +109,8 @@ fc_status_t fc_reflect_ready(const fc_server_t *server,
                    "end: start the server again");
   }
   const fc_load_counts_t counts = *out_counts = fc_reflect_count(server);
-  // A server that may be told later what to serve need not have anything yet.
+  // A server to which modules may be added is ready without any, unless one has
+  // failed.
   const bool empty = counts.failed == server->modules->failed_paths;
   if (counts.served == 0 && !(server->may_grow && empty)) {
     return fc_fail(err, FC_CODE_NOT_READY, "no module is served: %u failed",
@@ -129,6 +129,30 @@ static bool is_ready(const fc_server_t *server) {
   return fc_reflect_ready(server, &counts, NULL) == FC_OK;
 }
 
+static fc_status_t write_sandbox(const fc_server_t *server, fc_sink_t *sink,
+                                 fc_error_t *err) {
+  const fc_jail_facts_t *facts = server->jail;
+  static const char *const kModes[] = {"auto", "strict", "basic", "off"};
+  const char *mode = kModes[server->options->sandbox];
+  FC_TRY(put_text(sink, ",\"sandbox\":{\"mode\":", fc_str(mode), err));
+  FC_TRY(put(sink, ",\"parts\":[", err));
+  for (unsigned i = 0, count = 0; i < FC_JAIL_PARTS; i++) {
+    if (facts->errors[i]) continue;
+    const fc_str_t text = fc_str(fc_jail_parts[i].text);
+    FC_TRY(put_text(sink, count++ ? "," : "", text, err));
+  }
+  FC_TRY(put(sink, "],\"lacks\":[", err));
+  for (unsigned i = 0, count = 0; i < FC_JAIL_PARTS; i++) {
+    if (!facts->errors[i]) continue;
+    const fc_str_t text = fc_str(fc_jail_parts[i].text);
+    const fc_str_t reason = fc_str(strerror(facts->errors[i]));
+    FC_TRY(put_text(sink, count++ ? ",{\"part\":" : "{\"part\":", text, err));
+    FC_TRY(put_text(sink, ",\"reason\":", reason, err));
+    FC_TRY(put(sink, "}", err));
+  }
+  return put(sink, "]}", err);
+}
+
 static fc_status_t write_info(const fc_server_t *server, fc_sink_t *sink,
                               fc_error_t *err) {
   FC_TRY(put_version(sink, err));
@@ -138,6 +162,7 @@ static fc_status_t write_info(const fc_server_t *server, fc_sink_t *sink,
   FC_TRY(put_number(sink, ",\"workers\":", server->pool->options.workers, err));
   FC_TRY(put_number(sink, ",\"modules\":", server->modules->generations.used,
                     err));
+  FC_TRY(write_sandbox(server, sink, err));
   FC_TRY(put(sink, ",\"formats\":[\"application/json\"],", err));
   FC_TRY(write_limits(server, sink, err));
   fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
@@ -294,8 +319,9 @@ static extras_t read_extras(fc_str_t query) {
                     .memory = is_asked(query, FC_STR("memory"))};
 }
 
-// Writes a module as far as the array of its functions, which is open then. It has a
-// module to name functions of, or *out_open is false and there is no array.
+// Writes the members of a module as far as "functions". *out_open: the array is open,
+// and the caller writes the functions and its end. Else nothing is known of them, and
+// an empty array is written, or null if nobody has looked into the file.
 static fc_status_t begin_module(const fc_server_t *server,
                                 const fc_generation_t *generation,
                                 bool with_memory, bool *out_open,
@@ -316,7 +342,7 @@ static fc_status_t begin_module(const fc_server_t *server,
     const uint64_t bytes = fc_modules_memory(server->modules, generation);
     FC_TRY(put_number(sink, ",\"memory\":", bytes, err));
   }
-  // Of a DESCRIBED module nobody may have looked into the file yet.
+  // A DESCRIBED module is entered without a look into its file.
   const bool known = module || generation->state != FC_GENERATION_DESCRIBED;
   if (!known) return put(sink, ",\"functions\":null", err);
   if (!module) return put(sink, ",\"functions\":[]", err);
@@ -367,7 +393,7 @@ static fc_status_t put_module(fc_parts_t *parts,
   const extras_t extras = {.signatures = parts->flags & ASKS_SIGNATURES,
                            .memory = parts->flags & ASKS_MEMORY};
   FC_TRY(fc_parts_comma(parts, sink, err));
-  // One that drains may be ending already, and cannot be held any more.
+  // A generation that drains may be about to be removed, and cannot be held.
   if (!extras.signatures || !generation->module || !generation->current) {
     FC_TRY(write_module(parts->server, generation, extras, sink, err));
     return put(sink, "}", err);

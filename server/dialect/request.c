@@ -98,10 +98,6 @@ uint32_t fc_request_weight(fc_str_t accept, fc_str_t type, fc_str_t subtype) {
   return weight;
 }
 
-bool fc_request_accepts(fc_str_t accept, fc_str_t type, fc_str_t subtype) {
-  return fc_request_weight(accept, type, subtype) > 0;
-}
-
 fc_coding_t fc_request_coding(fc_str_t text) {
   static const struct {
     fc_str_t name;
@@ -115,8 +111,8 @@ fc_coding_t fc_request_coding(fc_str_t text) {
   return FC_CODING_NONE;
 }
 
-// RFC 9110 12.5.3: "*" is every coding that is not named. The answer is
-// compressed only if some coding is wanted at least as much as the plain bytes.
+// RFC 9110 12.5.3: "*" is every coding that is not named. The answer is compressed
+// if some coding is wanted, and no less than "identity" where that is named.
 fc_coding_t fc_request_answer_coding(fc_str_t accept) {
   if (accept.size == 0) return FC_CODING_NONE;
   uint32_t weights[FC_CODING_DEFLATE + 1] = {0}, any = 0;

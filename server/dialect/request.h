@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The head of one request as dialects see it, whichever protocol brought it, and
-// small readers of field values. A carrier (http1/parser.c) fills it in; it knows
-// nothing of connections. Any thread; no allocation.
+// small readers of field values. HTTP/1 fills it in (http1/parser.c). Any thread; no
+// allocation.
 #ifndef FARCALL_SERVER_DIALECT_REQUEST_H_
 #define FARCALL_SERVER_DIALECT_REQUEST_H_
 
 #include "base/inflate.h"
 
-// Methods that routes may allow. Others are FC_METHOD_OTHER and refused by name.
+// Methods that routes may allow. Any other is FC_METHOD_OTHER, and refused.
 typedef enum fc_method_t {
   FC_METHOD_OTHER,
   FC_METHOD_GET,
@@ -16,20 +16,20 @@ typedef enum fc_method_t {
   FC_METHOD_POST,
 } fc_method_t;
 
-typedef enum fc_field_t {
+typedef enum fc_request_field_t {
 #define FC_FIELD(name, text, once) FC_FIELD_##name,
 #include "dialect/field.def"
 #undef FC_FIELD
   FC_FIELD_COUNT
-} fc_field_t;
+} fc_request_field_t;
 
-// Everything but `method_name` points into the bytes that were parsed.
+// Texts point into the bytes that were parsed, or are static.
 typedef struct fc_request_t {
   fc_method_t method;
   const char *method_name;  // "GET"; static
   bool has_body;            // one was announced, be it an empty one
   uint64_t length;          // of the body, 0 if it was not said
-  fc_str_t lines;      // all field lines, "Name: value" and a line feed each
+  fc_str_t lines;  // all field lines and the blank line, each with its CR LF
   fc_str_t authority;  // of a target in absolute form, else ""
   fc_str_t path;       // of the target, still percent-encoded; "*" is possible
   fc_str_t query;      // without the '?', "" if none
@@ -43,16 +43,16 @@ typedef struct fc_request_t {
 fc_str_t fc_request_trim(fc_str_t text);
 // Are both equal but for the case of ASCII letters?
 bool fc_request_same_text(fc_str_t a, fc_str_t b);
-// Does an Accept field allow this media type ("application/json")? "" does.
-bool fc_request_accepts(fc_str_t accept, fc_str_t type, fc_str_t subtype);
-// How much a media type is wanted, in thousandths; 0: it is refused.
+// How much an Accept field wants a media type, in thousandths; 0: it is refused. An
+// empty field wants every one.
 uint32_t fc_request_weight(fc_str_t accept, fc_str_t type, fc_str_t subtype);
-// A content coding by its name; FC_CODING_NONE: none that is known.
+// The content coding of this name; FC_CODING_NONE: neither gzip nor deflate.
 fc_coding_t fc_request_coding(fc_str_t text);
-// What an Accept-Encoding field asks for; "" asks for nothing.
+// How an Accept-Encoding field wants the answer compressed; FC_CODING_NONE: not at
+// all.
 fc_coding_t fc_request_answer_coding(fc_str_t accept);
-// The value of `key` in a query string ("a=1&b=2"); data NULL when it is not
-// there.
+// The first value of `key` in a query string ("a=1&b=2"), undecoded; data NULL when
+// the key is not there.
 fc_str_t fc_request_query(fc_str_t query, fc_str_t key);
 
 #endif  // FARCALL_SERVER_DIALECT_REQUEST_H_

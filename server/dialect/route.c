@@ -13,8 +13,9 @@
 
 static const fc_route_row_t kRows[FC_ROUTE_COUNT] = {
     [FC_ROUTE_NONE] = {FC_STR(""), 0, 0},
-#define FC_ROUTE(name, path, methods, dialect) \
-  [FC_ROUTE_##name] = {FC_STR(path), methods, FC_DIALECT_##dialect},
+#define FC_ROUTE(name, path, methods, scope, dialect) \
+  [FC_ROUTE_##                                        \
+      name] = {FC_STR(path), methods, FC_DIALECT_##dialect, FC_SCOPE_##scope},
 #include "dialect/route.def"
 #undef FC_ROUTE
 };
@@ -38,6 +39,17 @@ const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route) {
   const unsigned methods = routes->rows[route].methods;
   if (methods == FC_ROUTE_GET) return "GET, HEAD";
   return methods & FC_ROUTE_GET ? "GET, HEAD, POST" : "POST";
+}
+
+uint8_t fc_route_scopes(const fc_routes_t *routes, fc_route_t route,
+                        const fc_request_t *request) {
+  const fc_route_row_t *row = &routes->rows[route];
+  if (request->method != FC_METHOD_POST) return row->scope;
+  if (row->methods & (FC_ROUTE_ACT | FC_ROUTE_ADMIN)) return FC_SCOPE_ADMIN;
+  if (!(row->methods & FC_ROUTE_CALL)) return row->scope;
+  const fc_str_t profile = fc_request_query(request->query, FC_STR("profile"));
+  return fc_str_equal(profile, FC_STR("1")) ? FC_SCOPE_CALL | FC_SCOPE_PROFILE
+                                            : FC_SCOPE_CALL;
 }
 
 // ---------------------------------------------------------------------------
@@ -88,7 +100,8 @@ static const struct {
 } kNames[] = {NAME(module), NAME(function), NAME(model), NAME(version)};
 #undef NAME
 
-// `wanted` is the segment of a pattern that begins with '{'.
+// Reads the name in a path's segment, of which `wanted` is the pattern, such as
+// "{model}:predict". False if the segment does not end as `wanted` does.
 static bool takes_name(fc_str_t wanted, fc_str_t segment, names_t *names) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
     const size_t size = kNames[i].mark.size;
@@ -102,7 +115,8 @@ static bool takes_name(fc_str_t wanted, fc_str_t segment, names_t *names) {
   return false;
 }
 
-// Takes the segment of the pattern after the '/' that it begins with, if it fits.
+// Takes the first segment off the pattern. False if the segment of the path does not
+// fit it.
 static bool takes_segment(fc_str_t *pattern, fc_str_t segment, names_t *names) {
   fc_str_t rest = fc_str_make(pattern->data + 1, pattern->size - 1);
   if (rest.size && rest.data[0] == '{') {
@@ -126,7 +140,7 @@ static bool matches(fc_str_t pattern, const fc_str_t *segments, size_t count,
 static fc_route_t find_route(const fc_routes_t *routes,
                              const fc_str_t *segments, size_t count,
                              names_t *out_names) {
-  // Calls are tried first, because most requests are calls.
+  // The two usual calls are tried first, because most requests are these.
   static const fc_route_t kCalls[] = {FC_ROUTE_FUNCTION, FC_ROUTE_OIP_INFER};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kCalls); i++) {
     const fc_str_t path = routes->rows[kCalls[i]].path;
@@ -290,7 +304,7 @@ bool fc_route_only_function(const fc_generation_t *generation,
   return found == 1;
 }
 
-// Client programs look for these words, with which another server answers them.
+// The words are Triton's: client programs look for them.
 static fc_status_t unknown_model(fc_str_t name, fc_str_t module,
                                  fc_str_t function, fc_error_t *err) {
   char shown[80], hint[160];
@@ -361,8 +375,8 @@ static fc_status_t find_only(const fc_generation_t *generation,
       FC_STR_ARG(first ? first->name : FC_STR("")));
 }
 
-// Finds the current generation of a name, in this version; version.data NULL:
-// in any.
+// Finds the current generation of a name and of a version, or alias, of it.
+// version.data NULL: the one that the name alone leads to.
 static const fc_generation_t *find_of(const fc_generations_t *generations,
                                       fc_str_t name, fc_str_t version) {
   return version.data ? fc_generations_find_version(generations, name, version)

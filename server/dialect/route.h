@@ -4,23 +4,24 @@
 #ifndef FARCALL_SERVER_DIALECT_ROUTE_H_
 #define FARCALL_SERVER_DIALECT_ROUTE_H_
 
+#include "config/scope.h"
 #include "dialect/request.h"
 #include "modules/generation.h"
 
 enum {
   FC_ROUTE_GET = 1 << 0,   // GET and HEAD: a document
   FC_ROUTE_CALL = 1 << 1,  // POST: a call of the function that the path names
-  FC_ROUTE_POST = 1 << 2,  // POST: a document too, which the body asks for
+  FC_ROUTE_POST = 1 << 2,  // POST: a document, as the body asks for it
   // POST: changes what is served. The path may name a module that does not exist yet.
   FC_ROUTE_ACT = 1 << 3,
-  // With FC_ROUTE_POST: the body may change the server, so not everybody may send
-  // one.
+  // With FC_ROUTE_POST: the body may change the server, so a request with one is
+  // checked as an act is (fc_access_check_admin).
   FC_ROUTE_ADMIN = 1 << 4,
 };
 
 typedef enum fc_route_t {
   FC_ROUTE_NONE,
-#define FC_ROUTE(name, path, methods, dialect) FC_ROUTE_##name,
+#define FC_ROUTE(name, path, methods, scope, dialect) FC_ROUTE_##name,
 #include "dialect/route.def"
 #undef FC_ROUTE
   FC_ROUTE_COUNT
@@ -30,6 +31,7 @@ typedef struct fc_route_row_t {
   fc_str_t path;
   uint8_t methods;
   uint8_t dialect;  // index of its dialect
+  uint8_t scope;    // FC_SCOPE_*
 } fc_route_row_t;
 
 typedef struct fc_dialect_t fc_dialect_t;  // dialect/dialect.h
@@ -51,6 +53,10 @@ fc_str_t fc_route_path(const fc_routes_t *routes, fc_route_t route);
 // For an Allow field: "GET, HEAD".
 const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route);
 
+// The scopes that a request needs, all of them; with FC_SCOPE_ANY: any token.
+uint8_t fc_route_scopes(const fc_routes_t *routes, fc_route_t route,
+                        const fc_request_t *request);
+
 #define FC_ROUTE_NO_INDEX UINT32_MAX
 
 typedef struct fc_place_t {
@@ -59,20 +65,20 @@ typedef struct fc_place_t {
   uint32_t function;  // index in the module's listing
 } fc_place_t;
 
-// Finds what the request asks for. With `ready` false, an unknown name is
-// FC_CODE_NOT_READY, since it may still be loaded. *out_place is set as far as
-// the path was understood, also on failure: FC_CODE_NOT_FOUND,
-// _METHOD_NOT_ALLOWED, _MODULE_NOT_FOUND, _VERSION_NOT_FOUND,
-// _FUNCTION_NOT_FOUND, _MODULE_UNAVAILABLE, _HTTP_SYNTAX (percent-encoding),
-// _UNKNOWN_FIELD (a query parameter).
+// Finds what the request asks for. *out_place is set as far as the path was
+// understood, also on failure: FC_CODE_NOT_FOUND, _METHOD_NOT_ALLOWED,
+// _MODULE_NOT_FOUND, _VERSION_NOT_FOUND, _FUNCTION_NOT_FOUND, _MODULE_UNAVAILABLE,
+// _HTTP_SYNTAX (percent-encoding), _UNKNOWN_FIELD (a query parameter), or
+// _NOT_READY: the module is being loaded, or the name is unknown and `ready` is
+// false, so it may still be loaded.
 fc_status_t fc_route_find(const fc_routes_t *routes,
                           const fc_request_t *request,
                           const fc_generations_t *generations, bool ready,
                           fc_place_t *out_place, fc_error_t *err);
 
-// Finds the one function that clients can call of `module`, which is or was the
-// generation's: then the module's name alone names a model. False if there is none, or
-// several.
+// Finds the function of `module` if clients can call just one: then the module's name
+// alone names a model. False if they can call none, or several. `module` is or was
+// the generation's.
 bool fc_route_only_function(const fc_generation_t *generation,
                             const fc_module_t *module, uint32_t *out_function);
 // Gives the module's name in the path of a request: the segment where the path

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The head of a call, its two halves on the worker, and errors. The documents are in
-// tf_document.c.
+// The head of a call, decode and encode. The documents are in tf_document.c.
 #include "dialect/tf.h"
 
 #include "dialect/admission.h"

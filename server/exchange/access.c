@@ -7,6 +7,8 @@
 // can forge neither field, and a literal address cannot be its site's name.
 #include "exchange/access.h"
 
+#include <stdio.h>
+
 #include "config/address.h"
 #include "config/options.h"
 
@@ -66,8 +68,8 @@ static bool parse_client(fc_str_t text, fc_peer_t *out_peer) {
   return fc_peer_parse(name, out_peer);
 }
 
-// The client is the first address, counted from the end, that is no trusted
-// proxy.
+// The client is the first address, counted from the end, that is no trusted proxy.
+// If an item is no address, nothing before it is read.
 static void find_client(const fc_policy_t *policy, const fc_request_t *request,
                         fc_peer_t *peer) {
   forwarded_t at = read_fields(request);
@@ -98,7 +100,7 @@ typedef struct address_t {
   bool forwarded;  // `host` is what a trusted proxy says
 } address_t;
 
-// Reads what the proxy that passed the request on says of it.
+// Reads which host and scheme the browser used, as the last proxy says it.
 static void read_forwarded(const fc_request_t *request, address_t *address) {
   fc_str_t item;
   forwarded_t at = read_fields(request);
@@ -107,14 +109,17 @@ static void read_forwarded(const fc_request_t *request, address_t *address) {
     address->forwarded = true;
   }
   at = read_fields(request);
-  if (next_forwarded(&at, FC_STR("x-forwarded-proto"), &item) &&
-      fc_request_same_text(item, FC_STR("https"))) {
+  if (!next_forwarded(&at, FC_STR("x-forwarded-proto"), &item)) return;
+  if (fc_request_same_text(item, FC_STR("https"))) {
     address->scheme = FC_STR("https");
+  } else if (fc_request_same_text(item, FC_STR("http"))) {
+    address->scheme = FC_STR("http");
   }
 }
 
-static address_t asked_for(const fc_request_t *request, bool trusted) {
-  address_t address = {.scheme = FC_STR("http"),
+static address_t asked_for(const fc_policy_t *policy,
+                           const fc_request_t *request, bool trusted) {
+  address_t address = {.scheme = policy->tls ? FC_STR("https") : FC_STR("http"),
                        .host = request->fields[FC_FIELD_HOST]};
   if (!address.host.data) address.host = request->authority;
   if (trusted) read_forwarded(request, &address);
@@ -172,6 +177,23 @@ static bool is_same_host(const address_t *address, fc_str_t host) {
                               less_port(address->host, address->scheme));
 }
 
+fc_str_t fc_access_origin(const fc_policy_t *policy,
+                          const fc_request_t *request) {
+  const fc_str_t origin = request->fields[FC_FIELD_ORIGIN];
+  if (!origin.size) return FC_STR("");
+  if (fc_str_equal(policy->origins, FC_STR("*"))) return policy->origins;
+  for (fc_str_t rest = policy->origins; rest.size;) {
+    const fc_str_t allowed = fc_str_take(&rest, ',');
+    if (fc_str_equal(allowed, origin)) return allowed;
+  }
+  return FC_STR("");
+}
+
+bool fc_access_is_preflight(const fc_request_t *request) {
+  return !strcmp(request->method_name, "OPTIONS") &&
+         request->fields[FC_FIELD_ASKED_METHOD].data;
+}
+
 static fc_status_t check_origin(const fc_policy_t *policy,
                                 const address_t *address, fc_str_t origin,
                                 fc_error_t *err) {
@@ -209,13 +231,14 @@ fc_status_t fc_access_check(const fc_policy_t *policy,
                             fc_error_t *err) {
   const bool trusted = peer && fc_networks_have(&policy->proxies, peer);
   if (trusted) find_client(policy, request, peer);
-  const address_t address = asked_for(request, trusted);
+  const address_t address = asked_for(policy, request, trusted);
   FC_TRY(check_host(policy, &address, err));
+  if (fc_access_origin(policy, request).size) return FC_OK;
   return check_origin(policy, &address, request->fields[FC_FIELD_ORIGIN], err);
 }
 
 // ---------------------------------------------------------------------------
-// Acts
+// Acts and profiles
 
 // A proxy on this machine connects from this machine, though its client may be
 // elsewhere. Any field that only proxies add shows that the request came through
@@ -237,24 +260,104 @@ static bool was_passed_on(const fc_request_t *request) {
   return false;
 }
 
-fc_status_t fc_access_check_admin(const fc_policy_t *policy,
+fc_status_t fc_access_check_admin(const fc_policy_t *policy, fc_access_t what,
                                   const fc_request_t *request,
                                   const fc_peer_t *address, fc_error_t *err) {
+  static const struct {
+    const char *is, *is_not;
+  } kWords[FC_ACCESS_COUNT] = {
+      {"the server is changed", "nothing is changed"},
+      {"the server's calls are profiled", "no call is profiled"},
+  };
+  const char *is = kWords[what].is, *is_not = kWords[what].is_not;
   if (policy->admin == FC_ADMIN_OFF) {
+    return fc_fail(err, FC_CODE_FORBIDDEN, "--admin=off: %s over HTTP", is_not);
+  }
+  if (fc_policy_is_guarded(policy)) return FC_OK;
+  if (fc_access_origin(policy, request).size) {
     return fc_fail(err, FC_CODE_FORBIDDEN,
-                   "--admin=off: nothing is changed over HTTP");
+                   "%s for a page (Origin) without tokens", is_not);
   }
   if (!policy->local && policy->admin != FC_ADMIN_LOOPBACK) {
     return fc_fail(err, FC_CODE_FORBIDDEN,
-                   "the server is changed over a Unix socket "
-                   "(--listen=unix:PATH), or from this machine with "
-                   "--admin=loopback");
+                   "%s over a Unix socket (--listen=unix:PATH), or from this "
+                   "machine with --admin=loopback",
+                   is);
   }
   if (!policy->local && !fc_peer_is_loopback(address)) {
-    return fc_fail(err, FC_CODE_FORBIDDEN,
-                   "the server is changed from its own machine only");
+    return fc_fail(err, FC_CODE_FORBIDDEN, "%s from its own machine only", is);
   }
   if (!was_passed_on(request)) return FC_OK;
   return fc_fail(err, FC_CODE_FORBIDDEN,
-                 "nothing is changed for a request that a proxy passed on");
+                 "%s for a request that a proxy passed on", is_not);
+}
+
+// ---------------------------------------------------------------------------
+// Tokens
+
+// RFC 6750 2.1. The scheme's case does not matter; blanks may follow it.
+static bool read_secret(fc_str_t field, fc_str_t *out_secret) {
+  const fc_str_t scheme = fc_str_take(&field, ' ');
+  *out_secret = fc_request_trim(field);
+  bool good =
+      fc_request_same_text(scheme, FC_STR("bearer")) && out_secret->size;
+  for (size_t i = 0; i < out_secret->size && good; i++) {
+    good = out_secret->data[i] > ' ' && out_secret->data[i] < 0x7F;
+  }
+  return good;
+}
+
+fc_status_t fc_access_identify(const fc_policy_t *policy,
+                               const fc_request_t *request,
+                               fc_grant_t *out_grant, fc_error_t *err) {
+  const fc_str_t field = request->fields[FC_FIELD_AUTHORIZATION];
+  fc_str_t secret;
+  if (!field.data) {
+    return fc_fail(err, FC_CODE_UNAUTHORIZED,
+                   "a token is needed: 'Authorization: Bearer TOKEN'");
+  }
+  if (!read_secret(field, &secret)) {
+    return fc_fail(err, FC_CODE_UNAUTHORIZED,
+                   "'Authorization' is not 'Bearer TOKEN'");
+  }
+  const fc_grant_t *grant = fc_tokens_find(policy->tokens, secret);
+  if (!grant) {
+    return fc_fail(err, FC_CODE_UNAUTHORIZED, "the token is not known");
+  }
+  *out_grant = *grant;
+  return FC_OK;
+}
+
+fc_status_t fc_access_identify_user(const fc_known_user_t *user,
+                                    char text[FC_USER_TEXT_SIZE],
+                                    fc_grant_t *out_grant, fc_error_t *err) {
+  const int size = snprintf(text, FC_USER_TEXT_SIZE, "%u", user->id);
+  if (!user->known || !user->scopes) {
+    return fc_fail(err, FC_CODE_FORBIDDEN,
+                   "user %s may not ask this socket for anything "
+                   "(--socket-users)",
+                   user->known ? text : "?");
+  }
+  *out_grant = (fc_grant_t){.scopes = user->scopes,
+                            .name = fc_str_make(text, (size_t)size),
+                            .is_user = true};
+  return FC_OK;
+}
+
+fc_status_t fc_access_check_scopes(const fc_grant_t *grant, uint8_t needed,
+                                   fc_error_t *err) {
+  const uint8_t missing = needed & FC_SCOPE_ALL & (uint8_t)~grant->scopes;
+  if (!missing) return FC_OK;
+  return fc_fail(err, FC_CODE_FORBIDDEN,
+                 "%s '%.*s' has not the scope '%s', which this needs",
+                 grant->is_user ? "user" : "token", FC_STR_ARG(grant->name),
+                 fc_scope_name(missing));
+}
+
+fc_status_t fc_access_check_module(const fc_grant_t *grant, fc_str_t module,
+                                   fc_error_t *err) {
+  if (!grant->modules.size) return FC_OK;
+  if (module.size && fc_patterns_fit(grant->modules, module)) return FC_OK;
+  return fc_fail(err, FC_CODE_FORBIDDEN, "token '%.*s' is for modules '%.*s'",
+                 FC_STR_ARG(grant->name), FC_STR_ARG(grant->modules));
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Answers: results of calls, documents, errors. Each is counted and logged here,
-// once, and then given to the carrier.
+// once, and then given to the carrier. A client without an exchange gets a refusal,
+// which is counted alone.
+#include "base/utf8.h"
 #include "dialect/parts.h"
 #include "exchange/exchange.h"
 
@@ -32,6 +34,9 @@ static void describe(const fc_exchange_t *x, const outcome_t *what,
                        .coding = what->coding,
                        .is_page = what->is_page,
                        .spent_ns = what->is_call ? x->spent_ns : NULL,
+                       .origin = x->origin,
+                       .by_origin = x->policy->origins.size > 1,
+                       .is_preflight = x->is_preflight,
                        .trace = x->trace.known ? &x->trace : NULL,
                        .is_last = what->is_last};
   for (uint32_t i = 0; i < x->piece_count; i++) {
@@ -56,6 +61,7 @@ static void send_answer(fc_exchange_t *x, const outcome_t *what) {
                     what->is_call);
   if (x->trace.sampled) {
     fc_exchange_export(x, what->status, (int)what->code, answer.length);
+    x->dispatches = NULL;
   }
   fc_exchange_log(x, what->status, what->code, answer.length, what->is_call);
   x->carrier->answer(x, &answer);
@@ -213,7 +219,8 @@ static void enter_draft(fc_draft_t *w) {
   w->x->server->draft_count++;
 }
 
-// Ends it. What was written is the caller's.
+// Takes the draft out of the ring and frees it, but for `out`: what was written is
+// the caller's.
 static void leave_draft(fc_draft_t *w) {
   fc_server_t *server = w->x->server;
   w->next->previous = w->previous;
@@ -231,7 +238,7 @@ void fc_exchange_drop_draft(fc_exchange_t *x) {
   leave_draft(x->draft);
 }
 
-// Writes a part, and answers if it was the last one. True: there is more.
+// Writes a part, and answers if it was the last one or failed. True: there is more.
 static bool write_part(fc_draft_t *w) {
   fc_exchange_t *x = w->x;
   fc_error_t error;
@@ -250,7 +257,7 @@ static bool write_part(fc_draft_t *w) {
   return false;
 }
 
-// Owns `out` and the document's parts.
+// Takes over `out` and the document's parts.
 static void begin_draft(fc_exchange_t *x, const fc_document_t *document,
                         fc_block_sink_t *out) {
   fc_draft_t *w =
@@ -262,10 +269,11 @@ static void begin_draft(fc_exchange_t *x, const fc_document_t *document,
     return;
   }
   *w = (fc_draft_t){.x = x, .document = *document, .out = *out};
-  w->document.parts->owner = x->owner;
+  w->document.parts->owner = x->job.caller;
   fc_block_sink_own(&w->out, &w->document.parts->owner);
   x->draft = w;
-  // However many ask in one turn, it writes one part of a long document.
+  // The first part is written at once only if no other document is being written.
+  // Otherwise many requests in one turn of the loop would make it a long one.
   const bool is_first = x->server->draft_count == 0;
   enter_draft(w);
   if (is_first) (void)write_part(w);
@@ -293,6 +301,11 @@ void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
   fc_error_reset(&error);
   if (!open_answer(x, &out)) {
     answer_nothing(x);
+    return;
+  }
+  if (x->is_preflight) {
+    close_answer(x, &out);
+    send_answer(x, &(outcome_t){.status = 204});
     return;
   }
   fc_document_t document;
@@ -383,6 +396,55 @@ void fc_exchange_answer_expired(fc_exchange_t *x) {
   fc_exchange_fail(x, &error, FC_STAGE_QUEUE);
 }
 
+// A worker may have written anything: spans stay within their stage, and their names are
+// text.
+static void bound_span(fc_dispatch_span_t *span, uint64_t stage_ns) {
+  if (span->began_ns > stage_ns) span->began_ns = stage_ns;
+  if (span->took_ns > stage_ns - span->began_ns) {
+    span->took_ns = stage_ns - span->began_ns;
+  }
+  if (span->name_size > sizeof span->name) span->name_size = 0;
+  span->name_size =
+      (uint32_t)fc_utf8_cut(fc_str_make(span->name, span->name_size),
+                            sizeof span->name)
+          .size;
+  if (span->name_size) return;
+  span->name[0] = '?';
+  span->name_size = 1;
+}
+
+// Takes the last `size` bytes off the answer. They are copied before they are looked
+// at: a worker may still write to a file.
+static void take_spans(fc_exchange_t *x, uint32_t size,
+                       fc_dispatch_span_t *out_spans) {
+  char *out = (char *)out_spans;
+  for (uint64_t left = size; left;) {
+    fc_piece_t *piece = &x->pieces[x->piece_count - 1];
+    const uint64_t taken = left < piece->size ? left : piece->size;
+    const char *end =
+        (const char *)fc_block_data(x->server->blocks, piece->block) +
+        piece->offset + piece->size;
+    left -= taken;
+    memcpy(out + left, end - taken, (size_t)taken);
+    piece->size -= taken;
+    if (piece->size || x->piece_count == 1) continue;
+    fc_block_give(x->server->blocks, piece->block);
+    x->piece_count--;
+  }
+  for (uint32_t i = 0; i < size / sizeof *out_spans; i++) {
+    bound_span(&out_spans[i], x->spent_ns[FC_STAGE_CALL]);
+  }
+}
+
+static void send_traced(fc_exchange_t *x, uint32_t size,
+                        const outcome_t *what) {
+  fc_dispatch_span_t spans[FC_SPANS_DISPATCHES];
+  take_spans(x, size, spans);
+  x->dispatches = size ? spans : NULL;
+  x->dispatch_count = size / (uint32_t)sizeof *spans;
+  send_answer(x, what);
+}
+
 void fc_exchange_answer_call(fc_exchange_t *x) {
   fc_pool_t *pool = x->server->pool;
   fc_outcome_t *outcome = x->job.outcome;
@@ -403,13 +465,18 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
   const bool coded =
       x->job.call.answer_coding && outcome->document == FC_OUTCOME_CODED;
   const uint64_t document = coded ? 0 : outcome->document;
+  const uint32_t spans_size = outcome->spans_size;
   fc_pool_finish(pool, &x->job);
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
-  send_answer(x, &(outcome_t){.status = 200,
-                              .content_type = dialect->result_type(
-                                  x->job.call.parameters, document),
-                              .document = document,
-                              .coding = coded ? x->job.call.answer_coding
-                                              : FC_CODING_NONE,
-                              .is_call = true});
+  const outcome_t what = {
+      .status = 200,
+      .content_type = dialect->result_type(x->job.call.parameters, document),
+      .document = document,
+      .coding = coded ? x->job.call.answer_coding : FC_CODING_NONE,
+      .is_call = true};
+  if (FC_UNLIKELY(x->job.call.flags & FC_CALL_TRACED)) {
+    send_traced(x, spans_size, &what);
+  } else {
+    send_answer(x, &what);
+  }
 }

@@ -34,8 +34,6 @@ static uint8_t *tail_of(const fc_piece_t *body, const fc_blocks_t *blocks) {
 fc_span_t fc_body_room(const fc_piece_t *body, const fc_blocks_t *blocks,
                        uint64_t left) {
   uint64_t room = fc_block_size(blocks, body->block) - end_of(body);
-  // libuv reads up to 32 times in a row as long as the room is filled each
-  // time, so a large room would make a long turn.
   if (room > FC_LIMIT_READ_BODY) room = FC_LIMIT_READ_BODY;
   return (fc_span_t){tail_of(body, blocks), (size_t)smaller(room, left)};
 }

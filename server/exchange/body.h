@@ -13,9 +13,8 @@
 #include "pool/block.h"
 
 // Opens a body of `length` bytes, 0 if that is not known, which `audience` may be
-// given (fc_block_take_shared). Takes at most
-// FC_LIMIT_READ bytes, but fails as fc_block_take_for does when `length` bytes
-// could not be had now.
+// given (fc_block_take_shared). Counts at most FC_LIMIT_READ bytes, but fails as
+// fc_block_take_for does when `length` bytes could not be had now.
 fc_status_t fc_body_open(fc_piece_t *body, fc_blocks_t *blocks,
                          const fc_owner_t *owner, uint64_t audience,
                          uint64_t length, fc_error_t *err) FC_MUST_CHECK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loop's part of a request's journey: notes READ, does ROUTE and ADMIT.
-// QUEUE and the worker's stages are the pool's; answer.c does the rest.
+// QUEUE and the worker's stages are the pool's; answer.c does WRITE.
 #include "exchange/exchange.h"
 
 #include <stdio.h>
@@ -45,15 +45,17 @@ void fc_exchange_reset(fc_exchange_t *x) {
   give_body(x);
   release_act(x);
   release_place(x);
+  fc_exchange_uncount_call(x);
   x->method = FC_METHOD_OTHER;
   x->method_name = NULL;
-  x->is_call = x->is_asking = x->waits = x->waited = false;
+  x->origin = FC_STR("");
+  x->is_preflight = x->is_call = x->is_asking = x->waits = x->waited = false;
   x->stage = FC_STAGE_READ;
   x->peer = x->address;
   x->body_seen = 0;
   x->began_ns = 0;
   x->retry_after = 0;
-  x->id_size = 0;
+  x->id_size = x->who_size = 0;
   x->trace.known = x->trace.sampled = false;
   memset(x->spent_ns, 0, sizeof x->spent_ns);
 }
@@ -75,6 +77,7 @@ void fc_exchange_deinit(fc_exchange_t *x) {
   give_body(x);
   release_act(x);
   release_place(x);
+  fc_exchange_uncount_call(x);
 }
 
 void fc_exchange_sent(fc_exchange_t *x) {
@@ -93,15 +96,14 @@ void fc_exchange_mark(fc_exchange_t *x, fc_stage_t stage) {
 // ---------------------------------------------------------------------------
 // READ
 
-// Ids of one process never repeat.
 void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]) {
   const uint64_t z = fc_trace_random(&server->id_state);
   fc_hex_put_u32(out, (uint32_t)(z >> 32));
   fc_hex_put_u32(out + 8, (uint32_t)z);
 }
 
-// Takes the client's own id if it has given one that can be logged and sent
-// back; else makes one.
+// Takes the client's own id if it can be logged and sent back: visible ASCII, of
+// FC_LIMIT_REQUEST_ID bytes at most. Else makes one.
 static void take_id(fc_exchange_t *x, fc_str_t given) {
   bool good = given.size > 0 && given.size <= sizeof x->id;
   for (size_t i = 0; i < given.size && good; i++) {
@@ -137,9 +139,9 @@ void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
 // ---------------------------------------------------------------------------
 // ROUTE and ADMIT
 
-// Fails if the request has waited for a module that did not come. If it came,
-// the path is looked up anew, since another generation may have the name by
-// now.
+// Fails if the request has waited for a module until its deadline, or there was no
+// memory to load the module. After any other wait, and without one, ROUTE goes on:
+// the path is looked up anew, since another generation may have the name by now.
 static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
   const fc_generation_t *generation = x->waiter.generation;
   x->waits = false;
@@ -167,6 +169,18 @@ fc_owner_t fc_exchange_owner(const fc_peer_t *peer) {
   return owner;
 }
 
+// The bytes for a user must be those of no address (fc_peer_share). An IPv4 address
+// begins with zeros, and the second half of an IPv6 address is zero.
+fc_owner_t fc_exchange_client(const fc_peer_t *peer,
+                              const fc_known_user_t *user) {
+  fc_owner_t owner = {0};
+  if (!user->known) return fc_exchange_owner(peer);
+  owner.bytes[0] = owner.bytes[8] = 'u';
+  memcpy(&owner.bytes[sizeof owner.bytes - sizeof user->id], &user->id,
+         sizeof user->id);
+  return owner;
+}
+
 static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
                          fc_error_t *err) {
   const fc_server_t *server = x->server;
@@ -174,10 +188,20 @@ static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
   fc_peer_t *peer = x->policy->proxies.count ? &x->peer : NULL;
   FC_TRY(check_waited(x, err));
   FC_TRY(fc_access_check(x->policy, request, peer, err));
-  x->owner = fc_exchange_owner(&x->peer);
+  x->job.caller = fc_exchange_client(&x->peer, &x->user);
+  x->priorities = x->policy->priorities;
+  x->origin = fc_access_origin(x->policy, request);
+  x->is_preflight = x->origin.size && fc_access_is_preflight(request);
+  if (x->is_preflight) return FC_OK;
   fc_status_t status =
       fc_route_find(server->routes, request, &server->modules->generations,
                     server->modules->started, &x->place, err);
+  if (fc_policy_is_guarded(x->policy) &&
+      fc_exchange_guard(x, request, err) != FC_OK) {
+    // Whether there is such a module is not told.
+    x->place.module = x->place.function = FC_ROUTE_NO_INDEX;
+    status = err->status;
+  }
   hold_place(x);
   release(x, waited_for);
   return status;
@@ -201,9 +225,9 @@ static void on_woken(fc_waiter_t *waiter) {
   x->carrier->again(x);
 }
 
-// Lets the request wait for its module. Its body is not read before: until the
-// module is known nobody knows whether the request may be made. The function's
-// index is of the description: a file that is replaced meanwhile may have fewer.
+// Lets the request wait for its module. The body is not read meanwhile: until the module
+// is known, the request may still be refused. The function's index is forgotten: the
+// file may have changed by the time it is loaded.
 static fc_status_t wait_for_module(fc_exchange_t *x,
                                    const fc_request_t *request, bool calls,
                                    fc_error_t *err) {
@@ -218,8 +242,8 @@ static fc_status_t wait_for_module(fc_exchange_t *x,
   return FC_OK;
 }
 
-// Raw bytes behind a document are to begin aligned, so that a tensor can be used where
-// it lies: so many bytes of the body's block are left out in front.
+// How many bytes of the body's block are left out in front, so that raw bytes behind
+// a document begin aligned, and a tensor among them can be used where it lies.
 static uint32_t lead_of(const fc_admission_t *admission) {
   if (!admission->document || admission->body_coding) return 0;
   return (uint32_t)(-admission->document % FC_BLOCK_ALIGN);
@@ -233,6 +257,11 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   fc_admission_t admission = {.parameters = call->parameters};
   FC_TRY(fc_dialect_of(server, &x->place)
              ->admit(server, request, &x->place, &admission, err));
+  if (FC_UNLIKELY(admission.flags & FC_CALL_PROFILE)) {
+    FC_TRY(fc_access_check_admin(x->policy, FC_ACCESS_PROFILE, request,
+                                 &x->address, err));
+    if (x->trace.sampled && server->spans) admission.flags |= FC_CALL_TRACED;
+  }
   const fc_generation_t *generation = x->generation;
   if (server->modules->started && fc_generation_is_coming(generation)) {
     return wait_for_module(x, request, true, err);
@@ -259,10 +288,12 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   call->answer_coding = admission.answer_coding;
   call->body_max = server->options->max_body;
   call->deadline_ns = deadline_of(x, admission.timeout_ms);
-  FC_TRY(fc_pool_admit(server->pool, call->generation, call->function,
-                       call->deadline_ns, x->marked_ns, &x->retry_after, err));
+  FC_TRY(fc_admission_priority(request, &x->priorities, &x->job.priority, err));
+  FC_TRY(fc_exchange_count_call(x, err));
+  FC_TRY(
+      fc_pool_admit(server->pool, &x->job, x->marked_ns, &x->retry_after, err));
   const uint32_t lead = lead_of(&admission);
-  FC_TRY(fc_body_open(&call->body, server->blocks, &x->owner,
+  FC_TRY(fc_body_open(&call->body, server->blocks, &x->job.caller,
                       fc_pool_audience(server->pool, call->generation),
                       request->length ? request->length + lead : 0, err));
   call->body.offset = lead;
@@ -276,14 +307,15 @@ static fc_status_t check_asking(uint64_t size, fc_error_t *err) {
                  (unsigned long long)size, FC_LIMIT_ASKING);
 }
 
-// Admits a POST for a document: its body needs a block.
+// Admits a POST for a document, whose body is kept in a block.
 static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
                                 fc_error_t *err) {
   if (x->server->routes->rows[x->place.route].methods & FC_ROUTE_ADMIN) {
-    FC_TRY(fc_access_check_admin(x->policy, request, &x->address, err));
+    FC_TRY(fc_access_check_admin(x->policy, FC_ACCESS_CHANGE, request,
+                                 &x->address, err));
   }
   FC_TRY(check_asking(request->length, err));
-  return fc_body_open(&x->job.call.body, x->server->blocks, &x->owner,
+  return fc_body_open(&x->job.call.body, x->server->blocks, &x->job.caller,
                       FC_AUDIENCE_NONE, request->length, err);
 }
 
@@ -291,21 +323,26 @@ static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
 static fc_str_t print_client(const fc_exchange_t *x, char *out, size_t size) {
   char address[FC_PEER_TEXT_SIZE];
   fc_peer_print(&x->address, address);
-  const int count = snprintf(out, size, "%s, request %.*s",
-                             x->policy->local ? "unix" : address,
-                             FC_STR_ARG(fc_exchange_id(x)));
+  if (x->user.known) {
+    snprintf(address, sizeof address, "unix, user %u", x->user.id);
+  }
+  const int count =
+      snprintf(out, size, "%s%s%.*s, request %.*s", *address ? address : "unix",
+               x->who_size ? ", token " : "", x->who_size, x->who,
+               FC_STR_ARG(fc_exchange_id(x)));
   return fc_str_make(out, count > 0 ? (size_t)count : 0);
 }
 
 static fc_status_t admit_act(fc_exchange_t *x, const fc_request_t *request,
                              fc_error_t *err) {
-  FC_TRY(fc_access_check_admin(x->policy, request, &x->address, err));
+  FC_TRY(fc_access_check_admin(x->policy, FC_ACCESS_CHANGE, request,
+                               &x->address, err));
   FC_TRY(check_asking(request->length, err));
-  char by[FC_PEER_TEXT_SIZE + FC_LIMIT_REQUEST_ID + 16];
+  char by[FC_PEER_TEXT_SIZE + FC_TOKEN_NAME_MAX + FC_LIMIT_REQUEST_ID + 24];
   const fc_str_t who = print_client(x, by, sizeof by);
   FC_TRY(fc_dialect_of(x->server, &x->place)
              ->begin_act(x->server, request, &x->place, who, &x->act, err));
-  return fc_body_open(&x->job.call.body, x->server->blocks, &x->owner,
+  return fc_body_open(&x->job.call.body, x->server->blocks, &x->job.caller,
                       FC_AUDIENCE_NONE, request->length, err);
 }
 
@@ -315,8 +352,9 @@ fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
   fc_exchange_mark(x, FC_STAGE_ROUTE);
   if (status != FC_OK && err->code == FC_CODE_NOT_READY && x->generation &&
       fc_generation_is_coming(x->generation)) {
-    // A path that names a model is understood only when the signatures are
-    // known, so such a request first waits for these.
+    // A path that names a function or model is understood only when the signatures
+    // of its module are known. A call of the native API waits until the module is
+    // loaded, any other request for the signatures alone.
     const bool calls = request->method == FC_METHOD_POST &&
                        x->place.route == FC_ROUTE_FUNCTION;
     return wait_for_module(x, request, calls, err);
@@ -345,8 +383,8 @@ fc_status_t fc_exchange_append(fc_exchange_t *x, fc_str_t bytes, uint64_t left,
                                fc_error_t *err) {
   x->body_seen += bytes.size;
   if (x->is_asking || x->act) FC_TRY(check_asking(x->body_seen, err));
-  return fc_body_put(&x->job.call.body, x->server->blocks, &x->owner, bytes,
-                     left, err);
+  return fc_body_put(&x->job.call.body, x->server->blocks, &x->job.caller,
+                     bytes, left, err);
 }
 
 static void on_acted(void *context, fc_act_t *act) {
@@ -397,8 +435,8 @@ void fc_exchange_submit(fc_exchange_t *x) {
     return;
   }
   fc_error_t *error = &x->server->error;
-  if (fc_pool_admit(pool, call->generation, call->function, call->deadline_ns,
-                    x->marked_ns, &x->retry_after, error) != FC_OK) {
+  if (fc_pool_admit(pool, &x->job, x->marked_ns, &x->retry_after, error) !=
+      FC_OK) {
     fc_exchange_fail(x, error, FC_STAGE_ADMIT);
     return;
   }

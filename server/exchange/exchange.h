@@ -4,16 +4,16 @@
 // and its body, the answer's bytes, the request id, the times of the stages, and
 // what is logged and counted. The carrier (http1/connection.c) knows how bytes
 // come and go: it calls the functions below as the request arrives, and is called
-// through fc_carrier_t when there is an answer. An answer may be given from within
-// any of these functions. Loop thread.
+// through fc_carrier_t when there is an answer. fc_exchange_document, _fail and
+// _submit may give the answer before they return. Loop thread.
 //
 //   fc_exchange_start    the first byte of a request is there
-//   fc_exchange_take     its head is read: READ is over
+//   fc_exchange_take     its head is read
 //   fc_exchange_admit    ROUTE and ADMIT. If `waits` is set then, take and admit
 //                        are called again after the carrier's `again`. Else:
 //     fc_exchange_document  the request is answered without its body
 //     fc_exchange_fail      it is refused
-//     fc_exchange_append, _submit  its body arrives, and the call is made
+//     fc_exchange_append, _submit  its body arrives (is_call), and is complete
 //   fc_exchange_sent     the carrier needs the pieces of the answer no longer
 //   fc_exchange_reset    the next request may start
 #ifndef FARCALL_SERVER_EXCHANGE_EXCHANGE_H_
@@ -34,21 +34,24 @@ typedef struct fc_answer_t {
   fc_str_t content_type;
   fc_str_t digest;  // the entity tag, "" if none
   bool weak_digest;
-  fc_str_t allow;           // "" if none
-  fc_str_t code;            // of an error, "" if the head does not say it
-  uint64_t document;        // bytes of JSON before raw bytes, 0: no raw bytes
-  fc_coding_t coding;       // of the body
-  bool is_page;             // it is for a browser: the head says what it may do
-  uint32_t retry_after;     // seconds, 0: none
-  const fc_trace_t *trace;  // of the request, NULL: none
+  fc_str_t allow;        // "" if none
+  fc_str_t code;         // of an error, "" if the head does not say it
+  uint64_t document;     // bytes of JSON before raw bytes, 0: no raw bytes
+  fc_coding_t coding;    // of the body
+  bool is_page;          // for a browser: the head says what the page may load
+  uint32_t retry_after;  // seconds, 0: none
+  fc_str_t origin;       // of the page that may have the answer; "": of none
+  bool by_origin;        // another Origin may get another answer
+  bool is_preflight;     // it says what the page may ask for
+  const fc_trace_t *trace;   // of the request, NULL: none
   const uint64_t *spent_ns;  // FC_STAGE_COUNT times to tell, or NULL
-  bool is_last;              // the connection should close after it
+  bool is_last;              // the connection should close after this answer
 } fc_answer_t;
 
 typedef struct fc_carrier_t {
   // Sends the answer: the head and then, unless the method is HEAD, the pieces
-  // of the exchange. The first piece has FC_LIMIT_HEAD free bytes in front.
-  // Calls fc_exchange_sent, perhaps before it returns.
+  // of the exchange. The first piece has FC_LIMIT_HEAD free bytes in front. When
+  // all is sent the carrier calls fc_exchange_sent, perhaps before this returns.
   void (*answer)(fc_exchange_t *exchange, const fc_answer_t *answer);
   // Sends an answer when there is no memory for pieces. The body is at `body`,
   // also with FC_LIMIT_HEAD free bytes in front. The carrier must not use
@@ -66,7 +69,7 @@ struct fc_exchange_t {
   fc_server_t *server;
   const fc_carrier_t *carrier;
   const fc_policy_t *policy;
-  fc_job_t job;
+  fc_job_t job;  // its caller, set at ROUTE, also owns the memory of the body
   fc_place_t place;
   fc_generation_t *generation;  // of the place, held; NULL: it has none
   fc_act_t *act;                // NULL: the request asks for no act
@@ -76,21 +79,31 @@ struct fc_exchange_t {
   const char *method_name;  // NULL until a head is read
   bool is_call;             // its body is wanted: a call, an act, or asking
   bool is_asking;           // a POST for a document
-  bool waits;       // until the generation is loaded; then it is admitted again
+  bool is_preflight;        // a browser asks what a page may ask for
+  bool waits;       // for the generation; then the request is admitted again
   bool waited;      // it has waited, at least once
   uint8_t stage;    // fc_stage_t it is in
   uint8_t id_size;  // 0: it has none yet
   uint32_t retry_after;
   uint64_t began_ns;   // time of the first byte of the head; 0: no byte yet
-  uint64_t marked_ns;  // end of the last stage
+  uint64_t marked_ns;  // until then time is counted to a stage
   uint64_t body_seen;  // bytes of the body that came, also those not kept
   uint64_t spent_ns[FC_STAGE_COUNT];
   fc_peer_t address;  // the other end of the stream, zero if it has none
   // Whose request it is: `address`, or the client that a trusted proxy names.
   fc_peer_t peer;
-  fc_owner_t owner;  // of the memory of its bytes: the peer, once ROUTE was run
+  fc_known_user_t user;        // who is at the other end of a Unix socket
+  fc_priorities_t priorities;  // that the request may choose from
+  bool is_counted;             // among its client's calls (share.c)
+  uint32_t counted;            // its client's entry in fc_server_t.client_calls
   char id[FC_LIMIT_REQUEST_ID];
-  fc_trace_t trace;  // known: the request belongs to it
+  fc_str_t origin;  // of the page that may have the answer; "": of none
+  char who[FC_TOKEN_NAME_MAX];  // the name of the token it came with
+  uint8_t who_size;             // 0: without one
+  fc_trace_t trace;             // known: the request belongs to it
+  // Of the call, until it is exported; NULL: none are known.
+  const fc_dispatch_span_t *dispatches;
+  uint32_t dispatch_count;
   uint32_t piece_count;
   fc_piece_t pieces[FC_PIECES_MAX];
 };
@@ -111,10 +124,12 @@ void fc_exchange_take(fc_exchange_t *exchange, const fc_request_t *request);
 fc_status_t fc_exchange_admit(fc_exchange_t *exchange,
                               const fc_request_t *request,
                               fc_error_t *err) FC_MUST_CHECK;
-// Answers a request that was admitted and is no call. A long document is answered
-// in a later turn of the loop: exchange->draft is set until then.
+// Answers a request that was admitted and asks for a document. If the document is
+// long, the answer is given in a later turn of the loop: exchange->draft is set until
+// then.
 void fc_exchange_document(fc_exchange_t *exchange, const fc_request_t *request);
-// Writes a part of one of the documents that are being written, server->drafts.
+// Writes a part of one of the documents that are being written (server->drafts).
+// Called once a turn of the loop.
 void fc_exchange_write_part(fc_server_t *server);
 // Answers any request with an error. A request without a head is given an id.
 // `stage` is where it failed; FC_STAGE_COUNT: the answer does not say.
@@ -127,18 +142,21 @@ fc_span_t fc_exchange_room(const fc_exchange_t *exchange, uint64_t left);
 // more are to come, 0 if that is not known.
 fc_status_t fc_exchange_append(fc_exchange_t *exchange, fc_str_t bytes,
                                uint64_t left, fc_error_t *err) FC_MUST_CHECK;
-// The body is complete: runs the call, or queues it.
+// The body is complete: runs or queues the call, begins the act, or answers with the
+// document that the body asks for.
 void fc_exchange_submit(fc_exchange_t *exchange);
 
 // Is the call with a worker, an act in progress, or a document being written?
 bool fc_exchange_is_running(const fc_exchange_t *exchange);
-// The client has gone while its call waits or runs: says so in log and metrics.
+// The client has gone while it waited for its answer: log, metrics and spans say so.
 void fc_exchange_abandoned(fc_exchange_t *exchange);
-// Nobody waits for the call any more: it is dropped.
+// Nobody waits for the answer any more. A call is dropped (fc_pool_drop), a document
+// is not written further, a wait for a module ends; an act that has begun goes on.
 void fc_exchange_drop(fc_exchange_t *exchange);
 
-// The answer's pieces are not needed any more.
+// The answer's pieces are not needed any more: gives their blocks back.
 void fc_exchange_sent(fc_exchange_t *exchange);
+// The next request may start.
 void fc_exchange_reset(fc_exchange_t *exchange);
 
 // ---------------------------------------------------------------------------
@@ -156,8 +174,11 @@ static inline fc_str_t fc_exchange_id(const fc_exchange_t *exchange) {
   return fc_str_make(exchange->id, exchange->id_size);
 }
 
-// The owner to whom the memory of a client's bytes is counted.
+// The owner to whom memory of this client's bytes is counted (fc_peer_share).
 fc_owner_t fc_exchange_owner(const fc_peer_t *peer);
+// Who a client is without a token: the user of a Unix socket, or fc_exchange_owner.
+fc_owner_t fc_exchange_client(const fc_peer_t *peer,
+                              const fc_known_user_t *user);
 
 // Events of the pool.
 void fc_exchange_on_done(void *context, fc_job_t *job);
@@ -166,6 +187,18 @@ void fc_exchange_on_expired(void *context, fc_job_t *job);
 // ---------------------------------------------------------------------------
 // Between the files of an exchange
 
+// Fails with FC_CODE_UNAUTHORIZED or _FORBIDDEN if the request, whose place was looked
+// up, may not be made with the token it has, or by its user. For listeners that have
+// tokens or rules for users (fc_policy_is_guarded).
+fc_status_t fc_exchange_guard(fc_exchange_t *exchange,
+                              const fc_request_t *request,
+                              fc_error_t *err) FC_MUST_CHECK;
+// Counts a call among those of its client, if these are limited.
+// FC_CODE_TOO_MANY_REQUESTS if the client has as many as it may have.
+fc_status_t fc_exchange_count_call(fc_exchange_t *exchange,
+                                   fc_error_t *err) FC_MUST_CHECK;
+// Counts the call no more, if it was counted: it was answered, or never will be.
+void fc_exchange_uncount_call(fc_exchange_t *exchange);
 // Makes an id of hex digits. It is not secret, but no two of a process are
 // equal.
 void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]);
@@ -175,20 +208,22 @@ void fc_exchange_answer_call(fc_exchange_t *exchange);
 void fc_exchange_answer_expired(fc_exchange_t *exchange);
 // Answers an act that has ended: exchange->act says how.
 void fc_exchange_answer_act(fc_exchange_t *exchange);
-// Its document is not needed any more; nothing happens if none is being written.
+// Gives up the document that is being written, if there is one.
 void fc_exchange_drop_draft(fc_exchange_t *exchange);
 // `stage` is over: adds the time since the last mark to it.
 void fc_exchange_mark(fc_exchange_t *exchange, fc_stage_t stage);
+// Names of module and function for log, spans and errors; "" if there is none.
 void fc_exchange_names(const fc_exchange_t *exchange, fc_str_t *out_module,
                        fc_str_t *out_function);
-// The head of a request is read: finds out which trace the request belongs to.
+// Finds out which trace the request belongs to: that of `traceparent`, a new one if
+// the request is sampled without, or none.
 void fc_exchange_trace(fc_exchange_t *exchange, fc_str_t traceparent);
-// The request is answered: notes what is exported of it, if it is sampled. `code` is an
+// Notes a request that is answered for export, if it is sampled. `code` is an
 // fc_code_t, or FC_SERIES_LEFT.
 void fc_exchange_export(const fc_exchange_t *exchange, int status, int code,
                         uint64_t bytes_out);
-// Counts an answer. `code` is an fc_code_t, or FC_SERIES_LEFT. `has_results`: it is that
-// of a call, whose times were marked before.
+// Counts an answer. `code` is an fc_code_t, or FC_SERIES_LEFT. `has_results`: the
+// answer has a call's results, and the times of its stages were marked before.
 void fc_exchange_count(fc_exchange_t *exchange, int status, int code,
                        uint64_t bytes_out, bool has_results);
 // Counts a call that has failed in a worker, or whose deadline passed before. Its

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The access log: one line for each exchange.
+// The access log: one line for each request, when it is answered or its client has
+// gone.
 #include "exchange/exchange.h"
 
 void fc_exchange_names(const fc_exchange_t *x, fc_str_t *out_module,
@@ -23,7 +24,7 @@ static bool is_health(fc_route_t route) {
 static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
                      uint64_t bytes_out, bool is_call) {
   const fc_server_t *server = x->server;
-  fc_log_field_t fields[14 + FC_STAGE_COUNT];
+  fc_log_field_t fields[15 + FC_STAGE_COUNT];
   char ids[2 * (FC_TRACE_ID + FC_SPAN_ID)];
   size_t count = 0;
   char client[FC_PEER_TEXT_SIZE];
@@ -41,6 +42,9 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
   fc_peer_print(&x->peer, client);
   fields[count++] =
       FC_LOG_TEXT("client", fc_str(x->policy->local ? "unix" : client));
+  if (x->who_size) {
+    fields[count++] = FC_LOG_TEXT("token", fc_str_make(x->who, x->who_size));
+  }
   fields[count++] = FC_LOG_TEXT(
       "method", x->method_name ? fc_str(x->method_name) : FC_STR(""));
   fields[count++] =

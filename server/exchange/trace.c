@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trace a request belongs to: its caller's, else one of its own if it is among
-// those that are sampled. What is exported of it is noted when it is answered.
+// The trace that a request belongs to: its caller's, else a new one if the request is
+// among those that are sampled. What is exported is noted when it is answered.
 #include <time.h>
 
 #include "base/utf8.h"
@@ -23,17 +23,13 @@ void fc_exchange_trace(fc_exchange_t *x, fc_str_t traceparent) {
   fc_trace_make_id(&server->id_state, trace->span, sizeof trace->span);
 }
 
-// Collectors refuse a document that is not UTF-8: a long name is cut between two
-// characters, and any name where it is no UTF-8.
+// Copies a name, at most FC_SPANS_NAME bytes, and returns its size. Collectors refuse
+// a document that is not UTF-8: a long name is cut between two characters, and any
+// name before its first byte that is no UTF-8.
 static uint8_t keep(char *out, fc_str_t name) {
-  size_t size = 0;
-  while (size < name.size) {
-    const size_t length = fc_utf8_length(name.data + size, name.size - size);
-    if (!length || size + length > FC_SPANS_NAME) break;
-    size += length;
-  }
-  memcpy(out, name.data, size);
-  return (uint8_t)size;
+  const fc_str_t kept = fc_utf8_cut(name, FC_SPANS_NAME);
+  if (kept.size) memcpy(out, kept.data, kept.size);
+  return (uint8_t)kept.size;
 }
 
 static const char *code_text(int code) {
@@ -47,6 +43,10 @@ void fc_exchange_export(const fc_exchange_t *x, int status, int code,
   const fc_server_t *server = x->server;
   if (!x->trace.sampled || !server->spans) return;
   fc_span_record_t *record = fc_spans_add(server->spans, x->spent_ns);
+  if (!record && x->dispatches) {
+    fc_spans_add_dispatches(server->spans, NULL, x->dispatches,
+                            x->dispatch_count);
+  }
   if (!record) return;
   struct timespec now;
   fc_str_t module, function;
@@ -64,8 +64,13 @@ void fc_exchange_export(const fc_exchange_t *x, int status, int code,
                          .status = status,
                          .method = x->method_name ? x->method_name : "",
                          .route = fc_route_path(server->routes, x->place.route),
-                         .code = code_text(code)};
+                         .code = code_text(code),
+                         .call_stage = FC_STAGE_CALL};
   memcpy(record->spent_ns, x->spent_ns, sizeof record->spent_ns);
   record->module_size = keep(record->module, module);
   record->function_size = keep(record->function, function);
+  if (x->dispatches) {
+    fc_spans_add_dispatches(server->spans, record, x->dispatches,
+                            x->dispatch_count);
+  }
 }

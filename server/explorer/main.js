@@ -9,11 +9,29 @@ const pathOf = (module, name) =>
   `/api/v1/functions/${encodeURIComponent(module)}/${encodeURIComponent(name)}`;
 const hashOf = (each) => `#/${encodeURIComponent(each.module)}/${encodeURIComponent(each.name)}`;
 
+// The token of this tab. A server without tokens never asks for one.
+let token = sessionStorage.getItem("token") ?? "";
+const withToken = (fields) => (token ? { ...fields, Authorization: `Bearer ${token}` } : fields);
+
 async function getJson(path) {
-  const answer = await fetch(path, { headers: { Accept: "application/json" } });
+  const answer = await fetch(path, { headers: withToken({ Accept: "application/json" }) });
   const read = await answer.json();
   if (!answer.ok) throw Object.assign(new Error(read.detail ?? answer.statusText), { problem: read, status: answer.status });
   return read;
+}
+
+function askToken() {
+  const field = make("input", { type: "password", autocomplete: "off", required: true });
+  const form = make("form", { "aria-label": "Access" }, make("p", { className: "row" },
+    make("label", {}, "Token ", field), make("button", { className: "main", type: "submit" }, "Use")),
+  make("p", { className: "quiet" }, "This tab keeps it until it is closed."));
+  form.onsubmit = async (event) => {
+    event.preventDefault();
+    token = field.value.trim();
+    sessionStorage.setItem("token", token);
+    await load();
+  };
+  byId("main").replaceChildren(make("h2", {}, "This server wants a token"), form);
 }
 
 // ---------------------------------------------------------------------------
@@ -100,7 +118,7 @@ function callForm(signature) {
 async function send(path, body) {
   const began = performance.now();
   const answer = await fetch(path, { method: "POST", body,
-    headers: { "Content-Type": "application/json", Accept: "application/json" } });
+    headers: withToken({ "Content-Type": "application/json", Accept: "application/json" }) });
   const read = await answer.json();
   return { ok: answer.ok, status: answer.status, read, ms: performance.now() - began,
     stages: stagesOf(answer.headers.get("Server-Timing")) };
@@ -110,10 +128,12 @@ function functionView(signature, path) {
   const call = callForm(signature);
   const status = make("p", { role: "status", className: "quiet" });
   const out = make("div", { id: "answer" });
-  const snippets = snippetsView(location.origin + path, call.body);
+  const snippets = snippetsView(location.origin + path, call.body, () => token !== "");
+  const profiled = make("input", { type: "checkbox" });
   const form = make("form", { noValidate: true, "aria-label": `Call ${signature.name}` },
     ...call.fields.map((each) => each.field.node),
-    make("p", { className: "row" }, make("button", { className: "main", type: "submit" }, "Call"), status));
+    make("p", { className: "row" }, make("button", { className: "main", type: "submit" }, "Call"),
+      make("label", {}, profiled, " with a profile"), status));
   let turn = 0;
   form.onsubmit = async (event) => {
     event.preventDefault();
@@ -126,7 +146,7 @@ function functionView(signature, path) {
     const mine = ++turn;
     status.textContent = "calling…";
     let answer;
-    try { answer = await send(path, body); } catch (error) {
+    try { answer = await send(profiled.checked ? `${path}?profile=1` : path, body); } catch (error) {
       status.textContent = `The server was not reached: ${error.message}`;
       return;
     }
@@ -134,6 +154,7 @@ function functionView(signature, path) {
     status.textContent = answer.ok ? `Answered in ${answer.ms.toFixed(1)} ms` : `Refused: ${answer.read.detail}`;
     const parts = answer.ok ? answerView(signature, answer.read.results) : [problemView(answer.read, answer.status)];
     if (answer.stages.length) parts.push(make("h3", {}, "Where the time went"), timeView(answer.stages, answer.ms));
+    if (answer.read.profile) parts.push(make("h3", {}, "The profile of the call"), profileView(answer.read.profile));
     out.replaceChildren(make("h3", {}, answer.ok ? "Answer" : "Problem"), ...parts);
     if (!answer.ok) call.fail(answer.read);
   };
@@ -173,6 +194,10 @@ async function start() {
     const typing = /INPUT|TEXTAREA|SELECT/.test(document.activeElement.tagName);
     if (event.key === "/" && !typing) { event.preventDefault(); byId("search").focus(); }
   });
+  await load();
+}
+
+async function load() {
   try {
     const [info, functions] = await Promise.all([getJson("/api/v1"), getJson("/api/v1/functions")]);
     listed = withVersions(functions.functions);
@@ -182,6 +207,7 @@ async function start() {
     else await showFunction();
   } catch (error) {
     byId("found").textContent = `The list cannot be read: ${error.message}`;
+    if (error.status === 401 || error.status === 403) askToken();
   }
 }
 

@@ -6,23 +6,25 @@ const SNIPPET_MOST = 20000;  // a larger body is saved as a file
 
 const quoteShell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
+// With `token` the code takes the token from the variable FARCALL_TOKEN.
 const SNIPPETS = {
-  curl: (url, body) => (body.length > SNIPPET_MOST
-    ? `curl -s ${quoteShell(url)} -H 'Content-Type: application/json' -d @call.json`
-    : `curl -s ${quoteShell(url)} -H 'Content-Type: application/json' -d ${quoteShell(body)}`),
-  Python: (url, body) => [
-    "import json, urllib.request",
+  curl: (url, body, token) => `curl -s ${quoteShell(url)} -H 'Content-Type: application/json'`
+    + (token ? ' -H "Authorization: Bearer $FARCALL_TOKEN"' : "")
+    + ` -d ${body.length > SNIPPET_MOST ? "@call.json" : quoteShell(body)}`,
+  Python: (url, body, token) => [
+    `import json, ${token ? "os, " : ""}urllib.request`,
     "",
     body.length > SNIPPET_MOST ? 'body = open("call.json").read()' : `body = ${JSON.stringify(body)}`,
-    `request = urllib.request.Request(${JSON.stringify(url)}, body.encode(),`,
-    '                                 {"Content-Type": "application/json"})',
+    'fields = {"Content-Type": "application/json"}',
+    ...(token ? ['fields["Authorization"] = "Bearer " + os.environ["FARCALL_TOKEN"]'] : []),
+    `request = urllib.request.Request(${JSON.stringify(url)}, body.encode(), fields)`,
     "with urllib.request.urlopen(request) as answer:",
     '    print(json.load(answer)["results"])',
   ].join("\n"),
-  JavaScript: (url, body) => [
+  JavaScript: (url, body, token) => [
     `const answer = await fetch(${JSON.stringify(url)}, {`,
     '  method: "POST",',
-    '  headers: { "Content-Type": "application/json" },',
+    `  headers: { "Content-Type": "application/json"${token ? ", Authorization: `Bearer ${process.env.FARCALL_TOKEN}`" : ""} },`,
     body.length > SNIPPET_MOST
       ? '  body: (await import("node:fs")).readFileSync("call.json"),'
       : `  body: ${JSON.stringify(body)},`,
@@ -31,8 +33,9 @@ const SNIPPETS = {
   ].join("\n"),
 };
 
-// `bodyOf` gives the body of the call as the form is now, or throws.
-function snippetsView(url, bodyOf) {
+// `bodyOf` gives the body of the call as the form is now, or throws; `hasToken` says
+// whether calls have a token.
+function snippetsView(url, bodyOf, hasToken) {
   const text = make("pre", { tabIndex: 0, "aria-label": "Code of this call" });
   const copied = make("span", { role: "status", className: "quiet" });
   let language = "curl", timer = 0;
@@ -41,7 +44,7 @@ function snippetsView(url, bodyOf) {
     copied.textContent = "";
     let body;
     try { body = bodyOf(); } catch { return; }
-    text.textContent = SNIPPETS[language](url, body);
+    text.textContent = SNIPPETS[language](url, body, hasToken());
     file.hidden = body.length <= SNIPPET_MOST;
   };
   const file = button("Save call.json", () => save("call.json", [bodyOf()], "application/json"), { hidden: true });

@@ -33,7 +33,8 @@ static bool stash(fc_connection_t *c, fc_str_t bytes) {
   return false;
 }
 
-// True when the state uses bytes now, false when they are kept for later.
+// True when the state uses bytes now; false when they are kept for later, or dropped
+// because the connection ends.
 static bool uses_bytes(const fc_connection_t *c) {
   return c->state == FC_CONNECTION_HEAD || c->state == FC_CONNECTION_BODY ||
          c->state == FC_CONNECTION_DISCARD;
@@ -139,6 +140,9 @@ static void on_closed(void *context) {
   else http1->connections = c->next;
   http1->server->connections--;
   if (c->turned_away) http1->turned_away--;
+  if (c->is_counted) {
+    fc_owners_release(&http1->server->client_connections, c->counted, 1);
+  }
   fc_free(http1->allocator, c);
 }
 
@@ -189,22 +193,48 @@ void fc_connection_follow_reading(fc_connection_t *c) {
 // ---------------------------------------------------------------------------
 // The beginning
 
-static void turn_away(fc_connection_t *c) {
+static void turn_away(fc_connection_t *c, const fc_error_t *error) {
   fc_http1_t *http1 = c->http1;
   c->turned_away = true;
   if (++http1->turned_away > FC_LIMIT_TURNED_AWAY) {
     fc_connection_close(c, false);
     return;
   }
-  fc_error_t error;
-  (void)fc_fail(&error, FC_CODE_OVERLOADED,
-                "%u connections are open, the limit",
-                http1->server->connection_max);
   fc_exchange_start(&c->exchange);
   start_reading(c);
   if (c->state != FC_CONNECTION_CLOSED) {
-    fc_connection_refuse(c, &error, FC_STAGE_COUNT);
+    fc_connection_refuse(c, error, FC_STAGE_COUNT);
   }
+}
+
+// Counts the connection among those of its client, if these are limited. Those of a
+// trusted proxy are not counted: they are of many clients.
+static fc_status_t count_connection(fc_connection_t *c, fc_error_t *err) {
+  fc_owners_t *all = &c->http1->server->client_connections;
+  const fc_policy_t *policy = c->exchange.policy;
+  const uint32_t most = policy->client_connections;
+  if (!most || fc_networks_have(&policy->proxies, &c->exchange.address)) {
+    return FC_OK;
+  }
+  const fc_owner_t owner =
+      fc_exchange_client(&c->exchange.address, &c->exchange.user);
+  if (fc_owners_held(all, &owner) >= most) {
+    return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
+                   "%u connections of this client are open, the limit", most);
+  }
+  c->counted = fc_owners_charge(all, &owner, 1);
+  c->is_counted = c->counted != FC_OWNER_NONE;
+  return c->is_counted ? FC_OK : fc_fail_memory(err);
+}
+
+static fc_status_t admit(fc_connection_t *c, fc_error_t *err) {
+  const fc_http1_t *http1 = c->http1;
+  const uint32_t most = http1->server->connection_max;
+  if (http1->server->connections - http1->turned_away > most) {
+    return fc_fail(err, FC_CODE_OVERLOADED,
+                   "%u connections are open, the limit", most);
+  }
+  return count_connection(c, err);
 }
 
 bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
@@ -217,6 +247,7 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
   c->is_new = true;
   fc_exchange_init(&c->exchange, server, &fc_connection_carrier, client->policy,
                    &client->address);
+  c->exchange.user = client->user;
   c->next = http1->connections;
   if (c->next) c->next->previous = c;
   http1->connections = c;
@@ -224,9 +255,8 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
   c->stream = (fc_stream_t *)(void *)(c + 1);
   if (fc_stream_open(c->stream, client->streams, client->source, &kEvents, c)) {
     fc_connection_close(c, false);
-  } else if (server->connections - http1->turned_away >
-             http1->server->connection_max) {
-    turn_away(c);
+  } else if (admit(c, &http1->error) != FC_OK) {
+    turn_away(c, &http1->error);
   } else {
     start_reading(c);
     if (c->state != FC_CONNECTION_CLOSED) fc_http1_wait(c, FC_WAIT_IDLE);
@@ -277,8 +307,8 @@ void fc_connection_on_timeout(fc_connection_t *c) {
       on_body_timeout(c);
       break;
     case FC_WAIT_WRITE:
-      // The client takes nothing, so the connection is reset and what is queued
-      // thrown away.
+      // A client that takes nothing, or too little, is reset, and what is queued for
+      // it is thrown away.
       if (fc_connection_is_taken(c)) fc_http1_wait(c, FC_WAIT_WRITE);
       else fc_connection_close(c, true);
       break;
@@ -290,8 +320,8 @@ void fc_connection_on_timeout(fc_connection_t *c) {
 
 void fc_connection_drain(fc_connection_t *c) {
   if (c->state != FC_CONNECTION_HEAD || fc_stash_size(&c->stash)) return;
-  // A client that has just connected is about to send. It could not know that its
-  // request was never read, so it might not dare to repeat it.
+  // A client that has just connected is about to send. If the connection closed, the
+  // client could not know that its request was never read, and might not repeat it.
   if (c->is_new) fc_http1_wait(c, FC_WAIT_LINGER);
   else fc_connection_linger(c);
 }

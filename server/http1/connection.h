@@ -19,14 +19,16 @@
 //    '<------------------------------------- written --------------'  |
 //                         LINGER <----- written, and it was the last --'
 // A request whose module must be loaded first goes from HEAD to WAIT and back: its
-// head is kept, and read again. Any state may become CLOSED.
+// head is kept, and read again. One for a long document goes from HEAD to CALL. Any
+// state may become CLOSED.
 typedef enum fc_connection_state_t {
   FC_CONNECTION_HEAD,  // waits for a request, or reads its head
-  FC_CONNECTION_WAIT,  // the head is in the stash, and is read again
+  FC_CONNECTION_WAIT,  // waits for a module; the head is kept, to be read again
   FC_CONNECTION_BODY,  // reads the body of a call
   // The answer is on its way or sent; what is left of the body is thrown away.
   FC_CONNECTION_DISCARD,
-  FC_CONNECTION_CALL,  // a call is queued or runs
+  // A call is queued or runs, an act is in progress, or a document is being written.
+  FC_CONNECTION_CALL,
   FC_CONNECTION_WRITE,  // the answer is being made, or does not fit the stream yet
   FC_CONNECTION_LINGER,  // everything is sent; waits for the client to close
   FC_CONNECTION_CLOSED,
@@ -64,25 +66,28 @@ struct fc_connection_t {
   uint64_t write_done;  // of these, how many the stream was given
   uint32_t head_size;   // of these, how many are before the first piece
   fc_pace_t write_pace;
+  bool is_counted;   // among its client's connections
+  uint32_t counted;  // its client's entry in fc_server_t.client_connections
   fc_exchange_t exchange;
   fc_stream_t *stream;  // behind the connection, in the same memory
 };
 
 // Called when its time has run out.
 void fc_connection_on_timeout(fc_connection_t *connection);
-// Closes a connection on which no request has begun. One that has had no
-// request yet gets a little time to send it. Where a request is in progress,
+// Closes a connection on which no request has begun; a new connection, which has had
+// no request yet, gets FC_LIMIT_LINGER_MS to send one. Where a request is in progress,
 // nothing is done here: its answer will be the last one, because the server is
 // draining.
 void fc_connection_drain(fc_connection_t *connection);
-// Answers a waiting call with FC_CODE_SHUTTING_DOWN, and closes in any case.
+// Answers a client that waits (fc_connection_is_waiting) with FC_CODE_SHUTTING_DOWN,
+// and closes the connection in any case.
 void fc_connection_abandon(fc_connection_t *connection);
 
 // ---------------------------------------------------------------------------
 // Between the files of a connection
 
-// connection.c. Goes on after an answer: with what is in the stash, or waiting for
-// more.
+// connection.c. Goes on after an answer, or when a module is there: with what is in
+// the stash, or waiting for more.
 void fc_connection_pump(fc_connection_t *connection);
 void fc_connection_follow_reading(fc_connection_t *connection);
 
@@ -95,17 +100,20 @@ void fc_connection_refuse(fc_connection_t *connection, const fc_error_t *error,
 
 // write.c
 extern const fc_carrier_t fc_connection_carrier;
-// Called when the answer is written and the request was read to its end.
+// The answer is written and the request was read to its end: the next request may
+// begin, or the connection ends.
 void fc_connection_end_exchange(fc_connection_t *connection);
 void fc_connection_on_written(fc_connection_t *connection, bool sent);
+// Sends 100 Continue. False: it does not fit the stream, so the connection is closed.
 bool fc_connection_say_continue(fc_connection_t *connection);
-// True when the client still takes what is written for it.
+// True while the client takes its answer fast enough (pace.h).
 bool fc_connection_is_taken(fc_connection_t *connection);
-// Says that no more will be sent, and reads and drops what comes for a while.
+// Says that no more will be sent; reads and drops what comes until the client closes,
+// for FC_LIMIT_LINGER_MS at most.
 void fc_connection_linger(fc_connection_t *connection);
 void fc_connection_close(fc_connection_t *connection, bool reset);
 
-// Does its client wait for a module or a call?
+// Does the client wait for a module, a call, an act or a long document?
 static inline bool fc_connection_is_waiting(const fc_connection_t *connection) {
   return connection->state == FC_CONNECTION_WAIT ||
          connection->state == FC_CONNECTION_CALL;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The framing above llhttp: a byte scanner that finds where a head and a chunked
-// body end and refuses, at the first offending byte, every shape on which two
+// The framing validator, before llhttp: a byte scanner that finds where a head and a
+// chunked body end and refuses, at the first offending byte, every shape on which two
 // HTTP parsers might disagree (RFC 9112 sections 2-7; llhttp alone lets extra
 // spaces, other protocols, unbounded chunk lines and trailers pass). llhttp
 // only ever sees bytes that went through here, and whole heads at once, so the
-// verdict does not depend on how the bytes were split. Used by connection.c on
-// the loop thread. It keeps no text and never allocates.
+// verdict does not depend on how the bytes were split. Used by receive.c on the loop
+// thread. It keeps no text but the name of a trailer, and never allocates.
 #ifndef FARCALL_SERVER_HTTP1_FRAMING_H_
 #define FARCALL_SERVER_HTTP1_FRAMING_H_
 
@@ -15,21 +15,21 @@
 // A zeroed one is ready for a message.
 typedef struct fc_framing_t {
   uint8_t state;
-  uint8_t name_size;   // bytes of `name`, the trailer's name gathered so far
-  char name[18];       // in lower case, and cut: no forbidden name is longer
-  uint32_t line_size;  // bytes of the part being scanned
-  uint32_t size;       // bytes of the header block, or of the trailers
-  uint32_t fields;
-  uint32_t extensions;
-  uint64_t offset;  // bytes of the message scanned so far
-  uint64_t chunk;   // bytes of the chunk still to come
-  uint64_t body;    // sum of the chunks announced
+  uint8_t name_size;    // bytes of `name`, the trailer's name gathered so far
+  char name[18];        // in lower case, and cut: no forbidden name is longer
+  uint32_t line_size;   // bytes of the part being scanned
+  uint32_t size;        // bytes of the field lines, or of the trailers
+  uint32_t fields;      // field lines; before the method: empty lines
+  uint32_t extensions;  // bytes of all chunk extensions
+  uint64_t offset;      // bytes of the message scanned so far
+  uint64_t chunk;       // bytes of the chunk still to come
+  uint64_t body;        // sum of the chunks announced
   uint64_t chunks;
 } fc_framing_t;
 
-// Scans a head. *out_used bytes were consumed and are good; *out_done says the
-// blank line was among them. Fails with FC_CODE_HTTP_SYNTAX,
-// FC_CODE_URI_TOO_LONG or FC_CODE_HEADERS_TOO_LARGE.
+// Scans a head. *out_used bytes were good; *out_done: the head's blank line was among
+// them. Fails with FC_CODE_HTTP_SYNTAX, FC_CODE_URI_TOO_LONG or
+// FC_CODE_HEADERS_TOO_LARGE.
 fc_status_t fc_framing_head(fc_framing_t *framing, fc_str_t bytes,
                             size_t *out_used, bool *out_done, fc_error_t *err);
 // Scans a chunked body in the same way, after its head. FC_CODE_HTTP_SYNTAX, or

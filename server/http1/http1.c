@@ -69,7 +69,7 @@ void fc_http1_expire(fc_http1_t *http1) {
   for (int i = FC_WAIT_IDLE; i < FC_WAIT_COUNT; i++) {
     fc_connection_t *c;
     // Each time-out moves the connection to another list or to the end of this
-    // one.
+    // one, or out of all when it closes.
     while ((c = http1->waits[i].first) && c->due_ms <= now) {
       fc_connection_on_timeout(c);
     }

@@ -16,7 +16,7 @@ typedef struct fc_connection_t fc_connection_t;  // http1/connection.h
 
 // What a connection waits for.
 typedef enum fc_wait_t {
-  FC_WAIT_NONE,  // while a call is queued or runs
+  FC_WAIT_NONE,  // no time-out: a call is queued or runs, or the connection is closed
   FC_WAIT_IDLE,
   FC_WAIT_HEAD,
   FC_WAIT_BODY,
@@ -41,14 +41,16 @@ typedef struct fc_http1_t {
   void *context;
   fc_parser_t parser;
   fc_error_t error;  // for rare errors: clearing one on the stack costs time
-  fc_span_t spans[FC_PIECES_MAX];  // what a stream is given; the same holds
+  // What a stream is given; here because clearing them on the stack costs time.
+  fc_span_t spans[FC_PIECES_MAX];
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t turned_away;  // connections over the limit that are being told so
   char *read_buffer;     // FC_LIMIT_READ bytes, lent to each read
   char date[FC_RESPONSE_DATE_SIZE];
   int64_t date_s;
-  // Bytes read from clients and handled. Stored with release; tests load it.
+  // Bytes read from clients and handled. Added with release; tests load it in another
+  // thread.
   _Atomic uint64_t bytes_in;
 } fc_http1_t;
 
@@ -66,11 +68,13 @@ typedef struct fc_client_t {
   const void *source;         // for streams->open
   const fc_policy_t *policy;  // of the listener; outlives the connection
   fc_peer_t address;          // zero if unknown
+  fc_known_user_t user;       // of a Unix socket
 } fc_client_t;
 
-// Serves a client, or answers 503 when there are too many connections. False
-// when there is no memory for a connection: the source is then still the
-// caller's.
+// Serves a client. Above server->connection_max the client is answered 503, above
+// policy->client_connections 429; if FC_LIMIT_TURNED_AWAY clients are being told so, the
+// connection is only closed. False when there is no memory for a connection: the source
+// is then still the caller's.
 bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client);
 
 // Writes a whole answer for a client that gets no connection. Needs no memory
@@ -79,15 +83,14 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client);
 fc_str_t fc_http1_refusal(fc_http1_t *http1, const fc_error_t *error,
                           char text[FC_HTTP1_REFUSAL_MAX]);
 
-// The time at which fc_http1_expire has something to do; UINT64_MAX: no
-// connection waits.
+// The time (now_ms) at which fc_http1_expire has something to do; UINT64_MAX: no
+// connection has a time-out.
 uint64_t fc_http1_due_ms(const fc_http1_t *http1);
 // Ends the connections whose time has run out, or checks their pace.
 void fc_http1_expire(fc_http1_t *http1);
-// The server drains: connections without a request close, others after their
-// answer.
+// The server drains: calls fc_connection_drain for each connection.
 void fc_http1_drain(fc_http1_t *http1);
-// Answers waiting calls with FC_CODE_SHUTTING_DOWN and closes every connection.
+// Answers clients that wait with FC_CODE_SHUTTING_DOWN and closes every connection.
 void fc_http1_abandon(fc_http1_t *http1);
 
 // ---------------------------------------------------------------------------

@@ -2,13 +2,13 @@
 //
 // How fast a client must send a body and take an answer. It may stop for a
 // while; but a client that moves a byte now and then must not keep a connection
-// for ever, so there is a least rate, on average over the whole message.
+// for ever, so each message as a whole must keep a least rate.
 #ifndef FARCALL_SERVER_HTTP1_PACE_H_
 #define FARCALL_SERVER_HTTP1_PACE_H_
 
 #include "farcall/base.h"
 
-// Times are of uv_now.
+// Times are those of fc_http1_t.now_ms.
 typedef struct fc_pace_t {
   uint64_t began_ms;
   uint64_t moved_ms;  // when `bytes` last changed
@@ -30,8 +30,8 @@ static inline void fc_pace_note(fc_pace_t *pace, uint64_t bytes,
 // True when nothing has moved for `patience_ms`.
 bool fc_pace_has_stopped(const fc_pace_t *pace, uint64_t now_ms,
                          uint64_t patience_ms);
-// True when the average rate since `grace_ms` after the beginning is at most
-// FC_LIMIT_RATE.
+// True when `grace_ms` have passed, and all bytes that have moved are at most
+// FC_LIMIT_RATE for each second after that.
 bool fc_pace_is_slow(const fc_pace_t *pace, uint64_t now_ms, uint64_t grace_ms);
 
 #endif  // FARCALL_SERVER_HTTP1_PACE_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The head of one request, parsed by llhttp from bytes the framing let through,
-// and the rules of HTTP that neither of them keeps: hosts, codings, lengths,
-// expectations. Used by connection.c on the loop thread.
+// The head of one request, parsed by llhttp from bytes that the framing validator
+// let through, and the rules of HTTP that neither of them keeps: hosts, codings,
+// lengths, expectations. Used by receive.c on the loop thread.
 #ifndef FARCALL_SERVER_HTTP1_PARSER_H_
 #define FARCALL_SERVER_HTTP1_PARSER_H_
 
@@ -10,8 +10,8 @@
 
 #include "dialect/request.h"
 
-// A head and what HTTP/1 says with it. Everything points into the bytes that were
-// parsed.
+// A head and what HTTP/1 says with it. Texts point into the bytes that were parsed, or
+// are static.
 typedef struct fc_head_t {
   fc_request_t request;
   fc_str_t target;  // as received
@@ -25,7 +25,7 @@ typedef struct fc_head_t {
 // What parsing needs besides llhttp_t. All connections of a loop may share one.
 typedef struct fc_parser_t {
   llhttp_settings_t settings;
-  // Of the head being parsed; `err` and `failed` also of the body
+  // Of the head being parsed; `complete` and `err` also of a chunked body.
   fc_head_t *head;
   fc_str_t name;
   fc_str_t value;

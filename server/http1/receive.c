@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a connection does with bytes: heads, bodies, and bodies that are not
-// needed. The framing validator sees each byte first; llhttp and the exchange
-// see only what passed.
+// needed. Of heads and chunked bodies, the framing validator sees each byte first,
+// and llhttp only what passed.
 #include "http1/connection.h"
 
 void fc_connection_refuse(fc_connection_t *c, const fc_error_t *error,
@@ -89,8 +89,9 @@ static size_t receive_sized(fc_connection_t *c, fc_str_t bytes) {
 // ---------------------------------------------------------------------------
 // Heads
 
-// Answers without needing the body: sends the answer now and throws the body
-// away, or closes the connection when the body would take long.
+// Answers without needing the body: sends the answer now and throws the body away.
+// The connection ends after the answer if the body is chunked, has more than
+// FC_LIMIT_DISCARD bytes or is only sent after 100 Continue.
 static void answer_early(fc_connection_t *c, const fc_head_t *head,
                          const fc_error_t *error) {
   fc_exchange_t *x = &c->exchange;
@@ -106,8 +107,8 @@ static void answer_early(fc_connection_t *c, const fc_head_t *head,
   if (error) fc_exchange_fail(x, error, (fc_stage_t)x->stage);
   else fc_exchange_document(x, &head->request);
   if (!x->draft) return;
-  // Meanwhile nothing is read: a body, which nobody needs, is thrown away when the
-  // connection ends.
+  // While the document is written in parts, bytes are only stashed. A body, which
+  // nobody needs, is thrown away as the connection ends after this answer.
   if (has_body) c->is_last = true;
   c->state = FC_CONNECTION_CALL;
   fc_http1_wait(c, FC_WAIT_NONE);
@@ -123,7 +124,8 @@ static void receive_body(fc_connection_t *c, const fc_head_t *head) {
   else if (head->expects_continue) (void)fc_connection_say_continue(c);
 }
 
-// True for errors after which nobody can tell where the next request begins.
+// True for errors after which nobody can tell where the next request begins, or the
+// body before it would take long.
 static bool breaks_framing(fc_code_t code) {
   return code == FC_CODE_HTTP_SYNTAX || code == FC_CODE_URI_TOO_LONG ||
          code == FC_CODE_HEADERS_TOO_LARGE || code == FC_CODE_BODY_TOO_LARGE ||

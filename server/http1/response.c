@@ -84,14 +84,15 @@ static char *put_field(char *out, fc_str_t name, fc_str_t value) {
   return put(out, FC_STR("\r\n"));
 }
 
-// As a server tells its span in a draft of W3C Trace Context.
+// The field by which a server tells its span, in a draft of W3C Trace Context.
 static char *put_trace(char *out, const fc_trace_t *trace) {
   out = put(out, FC_STR("traceresponse: "));
   fc_trace_print(trace, out);
   return put(out + FC_TRACE_TEXT, FC_STR("\r\n"));
 }
 
-// A page may load what this server has, and nothing else; no other page may show it.
+// The explorer's page may load what this server has, and nothing else; no other page
+// may show it in a frame.
 static const char kPage[] =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; "
     "style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -101,9 +102,32 @@ static const char kPage[] =
     "Cache-Control: no-cache\r\n"
     "Vary: Accept, Accept-Encoding\r\n";
 
+// https://fetch.spec.whatwg.org/#http-responses: what a page may ask for, and which
+// fields of answers it may read besides those that every page may.
+static const char kPreflight[] =
+    "Access-Control-Allow-Methods: GET, HEAD, POST\r\n"
+    "Access-Control-Allow-Headers: Authorization, Content-Type, "
+    "Content-Encoding, Farcall-Timeout-Ms, If-Match, If-None-Match, "
+    "Inference-Header-Content-Length, traceparent, X-Request-Id\r\n"
+    "Access-Control-Max-Age: 7200\r\n";
+static const char kExposed[] =
+    "Access-Control-Expose-Headers: ETag, Farcall-Error-Code, "
+    "Inference-Header-Content-Length, Retry-After, Server-Timing, "
+    "traceresponse, X-Request-Id\r\n";
+
+static char *put_origin(char *out, const fc_response_head_t *head) {
+  if (head->by_origin) out = put(out, FC_STR("Vary: Origin\r\n"));
+  if (!head->origin.size) return out;
+  out = put_field(out, FC_STR("Access-Control-Allow-Origin: "), head->origin);
+  if (head->is_preflight) {
+    return put(out, fc_str_make(kPreflight, sizeof kPreflight - 1));
+  }
+  return put(out, fc_str_make(kExposed, sizeof kExposed - 1));
+}
+
 char *fc_response_head(const fc_response_head_t *head, char *end) {
   // Every field is bounded: 128 bytes of request id, 55 of a trace, eight times of at most 20
-  // digits, a digest, a list of methods, a code, what a page may do; together below
+  // digits, a digest, a list of methods, a code, an origin, what a page may do; together below
   // FC_LIMIT_HEAD.
   char *begin = end - FC_LIMIT_HEAD;
   char *out = put(begin, FC_STR("HTTP/1.1 "));
@@ -133,6 +157,9 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   if (head->spent_ns) out = put_timing(out, head->spent_ns);
   out = put_field(out, FC_STR("Allow: "), head->allow);
   out = put_field(out, FC_STR("Farcall-Error-Code: "), head->code);
+  out = put_origin(out, head);
+  if (head->status == 401)
+    out = put(out, FC_STR("WWW-Authenticate: Bearer\r\n"));
   if (head->document) {
     out = put(out, FC_STR("Inference-Header-Content-Length: "));
     out = fc_number_print_u64(head->document, out);

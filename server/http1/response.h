@@ -22,7 +22,10 @@ typedef struct fc_response_head_t {
   fc_str_t code;         // of an error, "" if it is not said
   uint64_t document;     // bytes of JSON before raw bytes, 0: no raw bytes
   fc_coding_t coding;    // of the body
-  bool is_page;          // it is for a browser: says what it may do
+  bool is_page;          // for a browser: the head says what the page may load
+  fc_str_t origin;       // of the page that may have the answer; "": of none
+  bool by_origin;        // another Origin may get another answer
+  bool is_preflight;     // it says what the page may ask for
   uint32_t retry_after;  // seconds, 0 = none
   // FC_STAGE_COUNT times for Server-Timing, or NULL.
   const uint64_t *spent_ns;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes a connection has received and cannot use yet: a head that is not
-// complete, or requests that came while one is being answered. They lie in one
-// block, which is taken when there are bytes and given back when there are none.
-// Loop thread.
+// Bytes a connection has received and cannot use yet: a head that is not complete or
+// whose request waits for a module, and requests that came while one is being
+// answered. They lie in one block, which is taken when there are bytes and given back
+// when there are none. Loop thread.
 #ifndef FARCALL_SERVER_HTTP1_STASH_H_
 #define FARCALL_SERVER_HTTP1_STASH_H_
 

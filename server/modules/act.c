@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An act waits for scans, decides, waits for files, ends. All PATHs are listed
+// An act waits for listings, decides, waits for files, ends. All PATHs are listed
 // before anything is decided: a file counts as a second one of its name only if
 // the file that now serves the name is still there.
 #include "modules/act.h"
@@ -118,8 +118,8 @@ static bool is_over(const fc_act_t *act) {
   return act->scans == 0 && act->pending == 0;
 }
 
-// An act that has loaded a refused file, and may decide now that it is refused no
-// more: no other decision is being saved. NULL: none.
+// Finds an act that has loaded a refused file and has yet to decide that the file is
+// refused no more. NULL: there is none, or another decision is being saved.
 static fc_act_t *find_lifting(const fc_modules_t *modules) {
   fc_act_t *found = NULL;
   for (fc_act_t *act = modules->acts; act; act = act->next) {
@@ -146,7 +146,8 @@ static void lift(fc_modules_t *modules) {
   }
 }
 
-// Whoever loads a file by its name wants it, though it was rolled back.
+// Did the act load a refused file by the name of its module? Then the file is wanted,
+// although it was rolled back.
 static bool lifts(const fc_modules_t *modules, const fc_act_t *act,
                   const fc_generation_t *loaded) {
   return (act->kind == FC_ACT_LOAD || act->kind == FC_ACT_RELOAD) &&
@@ -192,7 +193,7 @@ static fc_status_t check_listing(const fc_start_path_t *path,
       FC_STR_ARG(path->path));
 }
 
-// Once, until it is so no more, which `reason` 0 says.
+// Logs `text` if there is a `reason` (an errno) and the last call had none.
 static void tell_once(fc_modules_t *modules, fc_str_t path, int reason,
                       const char *text, bool *told) {
   if (reason && !*told) {
@@ -217,6 +218,34 @@ static void tell_listing(fc_modules_t *modules, fc_start_path_t *path,
             &path->unread);
 }
 
+// Has the file a module that is to be unloaded now, or does the configuration name one?
+static bool is_missed(const fc_modules_t *modules, const fc_act_t *act,
+                      fc_str_t path) {
+  const fc_module_policies_t *policies = modules->options.policies;
+  const fc_generation_t *generation =
+      fc_generations_find_path(&modules->generations, path);
+  fc_str_t name, version;
+  fc_path_identify(path, &name, &version);
+  return (generation && fc_str_equal(generation->path, path)) ||
+         (!act->follows && fc_module_policies_find_version(
+                               policies, name, version) != &policies->others);
+}
+
+// Warns of modules whose files became variants of others: they are not served any more.
+static void tell_declared(fc_modules_t *modules, const fc_act_t *act,
+                          const fc_listing_t *listing) {
+  const fc_declared_t *one = act->name.size ? NULL : listing->declared;
+  for (; one; one = one->next) {
+    if (!is_missed(modules, act, one->path)) continue;
+    const fc_log_field_t fields[] = {FC_LOG_TEXT("path", one->path),
+                                     FC_LOG_TEXT("declared_by", one->by)};
+    fc_log_fields(modules->options.log, FC_LOG_WARN,
+                  FC_STR("a file is a variant of another module: it is no "
+                         "module of its own"),
+                  fields, FC_ARRAY_COUNT(fields));
+  }
+}
+
 static void take_listing(fc_modules_t *modules, fc_act_t *act,
                          fc_load_t *load) {
   fc_start_path_t *path = &modules->paths[load->generation];
@@ -228,6 +257,7 @@ static void take_listing(fc_modules_t *modules, fc_act_t *act,
     return;
   }
   tell_listing(modules, path, &load->listing);
+  tell_declared(modules, act, &load->listing);
   fc_versions_filter(modules->options.policies, &load->listing);
   if (path->failed) modules->failed_paths--;
   path->failed = false;
@@ -273,7 +303,7 @@ static fc_status_t check_free(const fc_modules_t *modules, const fc_act_t *act,
   return FC_OK;
 }
 
-// LOAD may name what the server does not have yet.
+// Only LOAD may name a module that the server does not have yet.
 static fc_status_t check_known(const fc_modules_t *modules, const fc_act_t *act,
                                fc_error_t *err) {
   const fc_generations_t *generations = &modules->generations;
@@ -288,8 +318,9 @@ static fc_status_t check_known(const fc_modules_t *modules, const fc_act_t *act,
                  nearest ? ": did you mean '" : "", hint, nearest ? "'?" : "");
 }
 
-// Lists the files of calls that the configuration names (fc_scan_mark_tests). A version
-// is listed also without one, since it does not have its module's then.
+// Lists the files of test calls that the configuration names (fc_scan_mark_tests). A
+// version with a policy of its own is listed even if that names no file: otherwise its
+// module's file would count for it.
 static fc_status_t put_tests(const fc_module_policies_t *policies,
                              fc_sink_t *sink, fc_error_t *err) {
   for (uint32_t i = 0; i < policies->count; i++) {
@@ -448,9 +479,9 @@ fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
       return start(modules, act, err);
     }
   }
-  // The act in progress only follows files, or saves a decision about another
-  // module, or others wait for such a one already: whoever asks now is not
-  // refused but waits.
+  // The act waits and is not refused, because others wait already, or the act in
+  // progress only follows files, or this is a decision and one about another module
+  // is being saved.
   if (!is_decision(act)) FC_TRY(check_known(modules, act, err));
   fc_act_t **at = &modules->waiting;
   while (*at) at = &(*at)->next;
@@ -464,7 +495,7 @@ static void reload(fc_modules_t *modules, const char *by, bool follows) {
   if (modules->stopped) return;
   if (modules->acts) {
     // A reload that somebody asked for is not replaced by one that only follows
-    // files: its outcome is told.
+    // files, because its end is always logged.
     if (modules->again && follows) return;
     modules->again = by;
     modules->again_follows = follows;

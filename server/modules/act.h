@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Acts: what changes the modules a server has while it runs. A client, a signal
-// or the start asks for one, or files have changed. An act that loads lists the
-// PATHs again, loads modules beside those that serve, and ends when each file
-// it began is served or has failed; a file that fails leaves the module that
-// serves as it is. UNLOAD needs no files and ends at once. PROMOTE and ROLLBACK
-// need none either, and end at once or when what they decided is saved. An act
+// Acts: what changes the modules a server has while it runs. A client, a signal or
+// the start asks for one, files have changed, or a new file crashes. An act that
+// loads lists the PATHs again, loads modules beside those that serve, and ends when
+// each file it began is served or has failed; a file that fails leaves the module that
+// serves as it is. UNLOAD needs no files and ends at once. PROMOTE and ROLLBACK of a
+// client need none either, and end at once or when their decision is saved. An act
 // logs one line when it ends: who asked, the outcome, and for one module its
 // digests before and after. The start logs none; an act that follows files logs
 // one only if it loaded, unloaded or failed something. The loop's thread.
@@ -29,21 +29,22 @@ typedef enum fc_act_kind_t {
 } fc_act_kind_t;
 
 struct fc_act_t {
-  // In the list of acts that are in progress, or that wait.
+  // The next act in progress, or the next that waits.
   struct fc_act_t *next;
-  uint64_t serial;  // counts acts, from 1
+  uint64_t serial;  // counts acts, from 1; 0: it was not begun
   uint8_t kind;     // fc_act_kind_t
   bool ended;
   // Nobody asked for this act: it was begun because files may have changed
-  // (--watch). They may be half written, so it leaves alone what is still being
-  // written, and what was refused or could not be listed before is not tried or
-  // told again until it changes.
+  // (--watch, --watch-interval). It leaves alone files that are still being written.
+  // Files that were refused, and PATHs that could not be listed before, are not tried
+  // or counted as failures again until they change.
   bool follows;
-  // Also loads a file whose signatures some callers of the module it replaces
-  // could not use.
+  // Also loads a file that changes signatures so that callers of the module it replaces
+  // may fail (fc_module_check_replaces).
   bool forced;
-  uint32_t scans;    // PATHs whose listings it waits for
-  uint32_t pending;  // files that are to be loaded, or the saving of a decision
+  uint32_t scans;  // PATHs whose listings it waits for
+  // Files that it waits for, and 1 while its decision is being saved.
+  uint32_t pending;
   fc_load_t *listings;  // of the PATHs that could be listed, in their order
   fc_load_t **last_listing;
   // The outcome: FC_OK, or the first failure.
@@ -57,18 +58,18 @@ struct fc_act_t {
   uint32_t failed;
   // Of PROMOTE and ROLLBACK:
   char alias[FC_ALIAS_MAX + 1];  // "": the name alone
-  // The version that the name or alias leads to now; "": the highest.
+  // The version that the name or alias is to lead to; "": the highest.
   char version[24];
-  char previous[24];  // the version that it led to
-  bool persistent;    // it was saved, so a restart keeps it
-  bool saving;        // the loader writes what it has decided
-  // Nobody waits for the decision alone: it counts also if it cannot be saved,
-  // which is a failure of the act nevertheless.
+  char previous[24];  // the version that it led to before
+  bool persistent;    // the decision was saved, so a restart keeps it
+  bool saving;        // the loader is writing the decision
+  // The decision counts even if it cannot be saved; that it cannot be is a failure of
+  // the act nevertheless.
   bool holds;
-  // Of LOAD and RELOAD: the mark of the file that is now served though it was
-  // refused, and its version is `version`; 0: none, or that is decided.
+  // Of LOAD and RELOAD: the mark of the refused file that it has loaded, whose version
+  // is in `version`; 0: there is none, or that file is refused no more.
   uint64_t lifted;
-  // All decisions, as they will be when this act applies.
+  // All decisions, as they will be from fc_acts_apply on.
   fc_decision_t *decisions;
   char before[65];  // digest of the module, "" if none or not known
   char after[65];   // the same, when the act has ended
@@ -84,12 +85,13 @@ struct fc_act_t {
 // `name` is "" for all. NULL: there is no memory.
 fc_act_t *fc_act_create(fc_modules_t *modules, fc_act_kind_t kind,
                         fc_str_t name, fc_str_t by);
-// Begins the act, or lets it wait: for one that only follows files, or a decision
-// for one that is being saved, because each is made of all that hold. On FC_OK it
-// is the caller's again when `ended` is set: at once, or in on_ended. Otherwise
-// it was not begun: FC_CODE_MODULE_NOT_FOUND, FC_CODE_VERSION_NOT_FOUND,
-// FC_CODE_RELOAD_IN_PROGRESS, FC_CODE_NOT_READY before the start is over,
-// FC_CODE_SHUTTING_DOWN, FC_CODE_OUT_OF_MEMORY.
+// Begins the act. It waits first if the act in progress only follows files, if other
+// acts wait, or if it is a decision while another one is being saved: a decision is
+// saved together with all that hold by then. On FC_OK the act is the caller's again
+// when `ended` is set: at once, or in on_ended. Otherwise it was not begun:
+// FC_CODE_MODULE_NOT_FOUND, FC_CODE_VERSION_NOT_FOUND, FC_CODE_RELOAD_IN_PROGRESS,
+// FC_CODE_NOT_READY before the start is over, FC_CODE_SHUTTING_DOWN,
+// FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
                            fc_error_t *err) FC_MUST_CHECK;
 // The caller no longer waits for the act. It is freed at once if it has ended
@@ -111,13 +113,13 @@ void fc_modules_follow(fc_modules_t *modules);
 // ---------------------------------------------------------------------------
 // Between the files of modules
 
-// A PATH was listed, or cannot be; takes the load over. NULL: nothing was
-// listed, which ends a start without PATHs.
+// A PATH was listed, or cannot be; takes the load over. NULL: nothing is to be listed,
+// which ends a start without PATHs.
 void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *take_load);
 // The loader has saved what an act decided, or could not (load->status). This may
 // end the act.
 void fc_acts_on_saved(fc_modules_t *modules, const fc_load_t *load);
-// `generation`, which the act waits for, is served; or one has failed with
+// A file that the act waits for is served as `generation`; or it has failed with
 // `error`, and `generation` is ignored. This may end the act and free it, and
 // the next act may remove any generation.
 void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
@@ -129,27 +131,29 @@ void fc_acts_stop(fc_modules_t *modules);
 // The act has met a failure; the first one is its outcome.
 void fc_act_note_failure(fc_act_t *act, const fc_error_t *error);
 void fc_act_note_digest(char out[65], const fc_generation_t *generation);
-// promote.c: begins PROMOTE or ROLLBACK. If the decision is to be saved, `saving`
-// is set, and the act ends when that is done.
+// promote.c: decides a PROMOTE or ROLLBACK. If the decision is to be saved, `saving`
+// is set, and the decision counts when that is done; else it counts now.
 fc_status_t fc_acts_promote(fc_modules_t *modules, fc_act_t *act,
                             fc_error_t *err);
-// The next lower version of the same name that can be called; NULL: none.
+// The highest version below `head` of the same name that can be called or waited for;
+// NULL: none.
 fc_generation_t *fc_acts_find_lower(fc_generation_t *head);
-// Decides that a file is refused, or is refused no more. Saved if that is wanted;
-// it counts in any case.
+// Decides that a file is refused, or is refused no more. With --state-dir the decision
+// is saved; it counts even if saving fails.
 fc_status_t fc_acts_refuse(fc_modules_t *modules, fc_act_t *act,
                            const fc_decision_t *refusal, fc_error_t *err);
-// What the act has decided counts from now on.
+// The act's decision counts from now on.
 void fc_acts_apply(fc_modules_t *modules, fc_act_t *act);
-// An act that nobody asks for begins; the caller counts what it waits for in
-// `pending`, itself included, until fc_acts_settle.
+// Begins an act that nobody asked for. The caller counts what the act waits for in
+// `pending`, and adds 1 for itself while it prepares the act.
 void fc_acts_enter(fc_modules_t *modules, fc_act_t *act);
+// Counts `pending` down, and ends the act if it waits for nothing more.
 void fc_acts_settle(fc_modules_t *modules, fc_act_t *act);
 // decide.c: begins what the act has to do, once all its listings are there.
 void fc_acts_decide(fc_modules_t *modules, fc_act_t *act);
 // Remembers the file of a module that was unloaded by request, so that an act
-// that follows files does not load it again; bring_back forgets it, and does
-// nothing if *at is NULL.
+// that follows files does not load it again. fc_acts_bring_back forgets the entry *at,
+// and does nothing if *at is NULL.
 void fc_acts_put_away(fc_modules_t *modules, const fc_generation_t *generation);
 void fc_acts_bring_back(fc_modules_t *modules, fc_put_away_t **at);
 // modules.c: begins to load a file, beside the generation that has its name.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module that is loaded is compared with those loaded before it, so each pair
-// is found once.
+// Each module is compared, when it is loaded, with those that are open already, so each
+// pair is found once.
 #include "modules/clash.h"
 
 // Bytes of a model's name; longer names are not compared.
@@ -33,8 +33,8 @@ static const fc_generation_t *find_other(const clash_t *clash, fc_str_t name) {
              : NULL;
 }
 
-// Logs each way to read `model` as MODULE.FUNCTION of another module: every dot
-// may be the one between the two.
+// Logs each way to read `model` as MODULE.FUNCTION of another module: any dot may be
+// the one between the two.
 static void check_pairs(const clash_t *clash, fc_str_t model) {
   for (size_t dot = 1; dot + 1 < model.size; dot++) {
     if (model.data[dot] != '.') continue;

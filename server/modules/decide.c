@@ -51,6 +51,15 @@ static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
   return true;
 }
 
+// The file has no generation that could show the error. The act has it; at the start the
+// file's PATH counts as failed too, and the log says why.
+static void note_failure(fc_modules_t *modules, fc_act_t *act,
+                         const fc_load_t *load, const fc_error_t *error) {
+  fc_act_note_failure(act, error);
+  if (act->kind != FC_ACT_START) return;
+  fc_modules_fail_path(modules, load->generation, error);
+}
+
 static void describe(fc_modules_t *modules, fc_act_t *act,
                      const fc_load_t *load, const fc_listed_t *file) {
   fc_error_t error;
@@ -58,7 +67,7 @@ static void describe(fc_modules_t *modules, fc_act_t *act,
       FC_OK) {
     act->described++;
   } else {
-    fc_act_note_failure(act, &error);
+    note_failure(modules, act, load, &error);
   }
 }
 
@@ -74,7 +83,7 @@ static fc_status_t load_file(fc_modules_t *modules, fc_act_t *act,
 
 // A file that replaces a module in service is loaded at once, also with
 // --load=demand, so that no request waits. When --module-memory is used up, an
-// act on all modules enters the file as DESCRIBED instead of failing.
+// act on all modules enters a file that replaces none as DESCRIBED instead of failing.
 static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
                   const fc_listed_t *file, fc_generation_t *other) {
   fc_error_t error;
@@ -88,12 +97,12 @@ static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
              error.code == FC_CODE_MEMORY_BUDGET) {
     describe(modules, act, load, file);
   } else {
-    // The old one goes on, and tells why the newer file is not served.
+    // The module in service goes on; its error says why the newer file does not.
     if (served) {
       other->error = error;
       other->refused = file->mark;
     }
-    fc_act_note_failure(act, &error);
+    note_failure(modules, act, load, &error);
   }
 }
 
@@ -125,8 +134,8 @@ static void refuse_twin(fc_modules_t *modules, fc_act_t *act,
   if (twin) twin->settled = act->serial;
 }
 
-// The file is the one that is served, so an error that an earlier, newer state
-// of the file left is out of date.
+// The file is as it was when the generation was loaded, so the error of a state that it
+// had in between is out of date.
 static void keep(fc_act_t *act, fc_generation_t *generation) {
   act->unchanged++;
   fc_error_reset(&generation->error);
@@ -139,7 +148,7 @@ static bool is_served_as(const fc_generation_t *generation,
          !generation->anew && file->mark && generation->mark == file->mark;
 }
 
-// `path`: the file's own, or its variant's, which is in the same folder.
+// `path` is the file's own, or its variant's, which is in the same folder.
 static bool is_written(const fc_modules_t *modules, const fc_listed_t *file,
                        fc_str_t path) {
   if (!modules->watch) return false;
@@ -148,10 +157,10 @@ static bool is_written(const fc_modules_t *modules, const fc_listed_t *file,
                                                    fc_path_file(path));
 }
 
-// Does an act that follows files leave this file alone? So it is with an empty
-// file, one that is being written, one refused as it is now, one that is gone
-// while its module is served, and one whose module was unloaded by request. The
-// next change of the file begins another such act.
+// Does an act that follows files leave this file alone? It does if the file is empty or
+// being written, if it was refused as it is now, if it is gone while its module is
+// served (both marks are 0), or if its module was unloaded by request. The next change
+// of the file begins another such act.
 static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
                       const fc_generation_t *other, const fc_listed_t *file) {
   if (!act->follows) return false;
@@ -171,15 +180,15 @@ static bool is_refused(const fc_modules_t *modules, const fc_listed_t *file) {
                           file->mark);
 }
 
-// Is the file refused, and nothing there that serves its version?
+// Is the file refused, and no generation has its version?
 static bool is_left_out(fc_modules_t *modules, const fc_act_t *act,
                         const fc_listed_t *file) {
   return !fc_generations_find_path(&modules->generations, file->path) &&
          is_refused(modules, file) && !must_wait(modules, act, NULL, file);
 }
 
-// A version that was rolled back is not missed while its name leads to another
-// one. Where it was the last, requests are told what has become of it.
+// A file that is left out counts as unchanged while the name leads to another version.
+// If it was the only version, it is entered as failed, so that requests are told why.
 static void leave_out(fc_modules_t *modules, fc_act_t *act,
                       const fc_load_t *load, const fc_listed_t *file) {
   fc_str_t name, version;
@@ -217,7 +226,7 @@ static void consider(fc_modules_t *modules, fc_act_t *act,
   else begin(modules, act, load, file, other);
 }
 
-// Unloads what no PATH names any more. Modules of a PATH that could not be
+// Unloads the modules that no PATH names any more. Those of a PATH that could not be
 // listed stay.
 static void unload_the_rest(fc_modules_t *modules, fc_act_t *act) {
   fc_generations_t *generations = &modules->generations;
@@ -236,8 +245,8 @@ static void unload_the_rest(fc_modules_t *modules, fc_act_t *act) {
   }
 }
 
-// What was loaded from a directory that cannot be read is there still, as far as
-// anybody knows.
+// Keeps what was loaded from a directory that cannot be read: its files may still be
+// there.
 static void keep_unread(const fc_modules_t *modules, const fc_act_t *act,
                         const fc_unread_t *unread) {
   const fc_str_t folder = unread->folder;
@@ -272,7 +281,7 @@ static void consider_all(fc_modules_t *modules, fc_act_t *act) {
     }
   }
   unload_the_rest(modules, act);
-  // Last, when it is known which other versions there are.
+  // Last, because it must be known which other versions there are.
   for (const fc_load_t *load = act->listings; load; load = load->next) {
     for (size_t i = 0; i < load->listing.count; i++) {
       const fc_listed_t *file = &load->listing.files[i];
@@ -294,9 +303,9 @@ static bool is_named(const fc_act_t *act, fc_str_t path, fc_str_t *out_name,
                       *out_version);
 }
 
-// Finds the file of the module that the act names: the highest version's; if
-// several files have that version, the one at `had`, from which the module was
-// loaded last.
+// Finds the file of the module that the act names: that of the highest version. If
+// several files have that version, it is the one at `had`, from which the module was
+// loaded last, else the first.
 static const fc_listed_t *find_file(const fc_act_t *act, fc_str_t had,
                                     const fc_load_t **out_load,
                                     fc_str_t *out_nearest) {

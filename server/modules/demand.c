@@ -7,6 +7,7 @@
 #include "modules/demand.h"
 
 #include "config/limits.h"
+#include "modules/distrust.h"
 #include "modules/memory.h"
 #include "modules/rollback.h"
 
@@ -41,8 +42,7 @@ static void wake_one(fc_modules_t *modules, fc_waiter_t *waiter) {
   modules->events.wake(modules->events.context);
 }
 
-// Is the waiting over? True when what it waits for is there, and when it can
-// come no more.
+// Is the waiting over? It is when what the waiter wants is there, or can come no more.
 static bool is_served(const fc_waiter_t *waiter) {
   const fc_generation_t *generation = waiter->generation;
   return !fc_generation_is_coming(generation) ||
@@ -155,7 +155,7 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
   fc_error_t error;
   generation->describing = generation->stale = false;
   if (!fc_generation_is_coming(generation) || generation->module) {
-    // If the file is also being opened, the end of that settles the generation.
+    // If the file is also being opened, the generation is settled when that ends.
     if (opening) fc_demand_wake(modules, generation);
     else fc_modules_settle(modules, generation);
     return;
@@ -163,6 +163,10 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
   if (stale && describe(modules, generation, &error) == FC_OK &&
       generation->describing) {
     return;
+  }
+  // The list of trusted files may have been read again meanwhile.
+  if (load->status == FC_OK) {
+    load->status = fc_modules_admit(modules, load->module, &load->error);
   }
   if (load->status == FC_OK) {
     if (generation->error.status == FC_RESOURCE_EXHAUSTED) {
@@ -185,9 +189,8 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
 // Room
 
 // May this generation be unloaded to make room for `beside` (NULL: for nothing
-// in particular)? Not while a request holds it, not if it is pinned or could not
-// be loaded again, and not if it serves the name of `beside` until that is
-// ready.
+// in particular)? Not while a request holds it, not if it is pinned or could not be
+// loaded again, and not if it has the key of `beside`: it serves until that is ready.
 static bool may_go(const fc_generation_t *generation,
                    const fc_generation_t *beside) {
   return generation->holds == 0 && !generation->policy->pin &&
@@ -195,7 +198,8 @@ static bool may_go(const fc_generation_t *generation,
          !(beside && fc_str_equal(generation->key, beside->key));
 }
 
-// What a generation keeps to go back to is given up sooner than a module.
+// May what the generation keeps to go back to be given up? Not if it is going back. It
+// is given up before any module is unloaded.
 static bool may_forget(const fc_generation_t *generation) {
   return generation->before && !generation->crashes;
 }
@@ -244,8 +248,8 @@ static uint64_t taken(const fc_modules_t *modules) {
   return modules->generations.bytes - modules->generations.leaving;
 }
 
-// Bytes that modules may take by estimate. A 16th of --module-memory is kept
-// for those that turn out to take more.
+// Bytes that modules may take by estimate. A 16th of --module-memory is kept free for
+// modules that turn out to take more.
 static uint64_t room(const fc_modules_t *modules) {
   return modules->options.memory - modules->options.memory / 16;
 }
@@ -270,9 +274,8 @@ static fc_status_t check_room(const fc_modules_t *modules,
       (unsigned long long)limit, (unsigned long long)(left - need));
 }
 
-// Unloads modules until `need` bytes are free. One turn of the loop unloads at
-// most FC_LIMIT_UNLOADS; then look_ns is set to 0, so that the next look goes
-// on.
+// Unloads modules until `need` bytes are free. One call unloads at most
+// FC_LIMIT_UNLOADS; then look_ns is set to 0, so that the next look goes on.
 static void make_room(fc_modules_t *modules, const fc_generation_t *wanted,
                       uint64_t need, const char *why) {
   fc_generation_t *next;
@@ -382,10 +385,9 @@ void fc_demand_stop(fc_modules_t *modules) {
 // ---------------------------------------------------------------------------
 // Time
 
-// Measures what a generation takes; `least` bytes are assumed at any rate,
-// because a process takes less before its first call than after it. What it
-// takes beside its file also goes into the average by which the next modules
-// are estimated.
+// Measures what a generation takes; it counts as at least `least` bytes, because a
+// process takes less before its first call than after it. What the generation takes
+// beside its file goes into the average by which the next modules are estimated.
 static void weigh(fc_modules_t *modules, fc_generation_t *generation,
                   uint64_t least) {
   const uint64_t bytes = fc_modules_memory(modules, generation);

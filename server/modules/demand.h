@@ -8,11 +8,12 @@
 // others are made DESCRIBED again, beginning with those not asked for for the
 // longest time. The loop's thread.
 //
-// What a module takes is the size of its file, which is in memory or mapped,
-// and what its processes have in memory of their own; nothing is counted for
-// instances in threads. The figure is an estimate until the module is loaded.
-// Its processes are looked at when it is ready, and every 100 ms while it is
-// among the FC_LIMIT_WEIGHED modules asked for last.
+// What a module takes is the size of its file, which is in memory or mapped, and of the
+// one it may go back to (rollback.h), and what its processes have in memory of their
+// own; nothing is counted for instances in threads. The figure is an estimate until the
+// module is loaded. Its processes are looked at when it is ready and, with
+// --module-memory, every 100 ms while it is among the FC_LIMIT_WEIGHED modules asked for
+// last.
 #ifndef FARCALL_SERVER_MODULES_DEMAND_H_
 #define FARCALL_SERVER_MODULES_DEMAND_H_
 
@@ -28,11 +29,11 @@ typedef struct fc_waiter_t {
   // Waits until the generation can be called; false: only for its signatures.
   bool calls;
   bool late;  // set when `due_ns` has passed
-  // Set when it failed for want of memory (generation->error); it may be asked
-  // for again.
+  // Set when loading failed for want of memory (generation->error); the generation may
+  // be asked for again.
   bool failed;
-  uint64_t due_ns;  // when it is woken at the latest; 0: never
-  // Called in a later turn of the loop than the one that ended the waiting.
+  uint64_t due_ns;  // when the waiting ends at the latest; 0: never
+  // Called by fc_demand_go_on, so never before fc_demand_wait has returned.
   void (*on_woken)(struct fc_waiter_t *waiter);
 } fc_waiter_t;
 
@@ -42,9 +43,9 @@ typedef enum fc_waiter_state_t {
   FC_WAITER_WOKEN,  // on_woken will be called
 } fc_waiter_state_t;
 
-// Begins to wait for a generation that is coming (fc_generation_is_coming).
-// With `calls` it is loaded, without only its signatures are read.
-// FC_CODE_MEMORY_BUDGET, FC_CODE_SHUTTING_DOWN, FC_CODE_OUT_OF_MEMORY.
+// Begins to wait for a generation that is coming (fc_generation_is_coming). With
+// `calls` the generation is loaded, without only its signatures are read.
+// FC_CODE_MEMORY_BUDGET, FC_CODE_SHUTTING_DOWN, FC_CODE_OUT_OF_MEMORY: nothing waits.
 fc_status_t fc_demand_wait(fc_modules_t *modules, fc_generation_t *generation,
                            bool calls, fc_waiter_t *waiter,
                            fc_error_t *err) FC_MUST_CHECK;
@@ -63,8 +64,8 @@ void fc_demand_expire(fc_modules_t *modules, uint64_t now_ns);
 
 // Opens the file of a generation that is LOADING or DESCRIBED, as soon as there
 // is room for it; other modules are unloaded for that. `act`, which may be
-// NULL, waits for it. FC_CODE_MEMORY_BUDGET, FC_CODE_OUT_OF_MEMORY: it is not
-// opened, and its state is as before.
+// NULL, waits for it. FC_CODE_MEMORY_BUDGET, FC_CODE_OUT_OF_MEMORY: the file is not
+// opened, and the generation's state is as before.
 fc_status_t fc_demand_open(fc_modules_t *modules, fc_generation_t *generation,
                            struct fc_act_t *act, fc_error_t *err) FC_MUST_CHECK;
 // Opens the files that there is room for now, and calls on_woken of up to
@@ -84,8 +85,9 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load);
 fc_status_t fc_demand_put_back(fc_modules_t *modules,
                                fc_generation_t *generation,
                                fc_error_t *err) FC_MUST_CHECK;
-// Takes the name from a generation that is not served any more. Its waiters are
-// woken; if it only waits for room, it is removed at once.
+// Takes the name from a generation that is not served any more. If its file is being
+// opened or waits for room, its waiters are woken now; if the loader reads its
+// signatures, when that is done.
 void fc_demand_drain(fc_modules_t *modules, fc_generation_t *generation);
 // Wakes all waiters, because the server stops.
 void fc_demand_stop(fc_modules_t *modules);
@@ -93,8 +95,9 @@ void fc_demand_stop(fc_modules_t *modules);
 // modules.c: has the loader open the file now.
 fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
                             fc_error_t *err) FC_MUST_CHECK;
-// Has the pool add it, once its file is open (trial.h); takes `proof` over.
+// How the generation's policy wants it hosted.
 fc_hosting_t fc_modules_hosting(const fc_generation_t *generation);
+// Has the pool add the generation, whose file is open (trial.h); takes `proof` over.
 void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
                     fc_proof_t *take_proof);
 void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,

@@ -69,9 +69,8 @@ void fc_generations_prefer(const fc_generations_t *generations,
       decision && fc_str_equal(decision->version, generation->version);
 }
 
-// Of the versions of a name, the name leads to the one with the highest rank: 0
-// failed or drains, 1 is being loaded, 2 can be called or waited for, 3 is
-// preferred besides.
+// A name leads to its version with the highest rank. 0: failed or drains; 1: is being
+// loaded and nobody waits for it; 2: can be called or waited for; 3: is also preferred.
 static int rank_of(const fc_generation_t *generation) {
   const bool usable = generation->state == FC_GENERATION_READY ||
                       fc_generation_is_coming(generation);
@@ -85,9 +84,9 @@ static bool is_better(const fc_generation_t *a, const fc_generation_t *b) {
   return fc_version_compare(a->version, b->version) > 0;
 }
 
-// Makes `name`, which the table has, lead to a generation. The table borrows
-// the name's bytes, which must be in that generation: the one it led to before
-// may be freed.
+// Makes `name`, which the table has, lead to a generation. The table borrows the name's
+// bytes, which must be in that generation: the one that the name led to before may be
+// freed.
 static void lead(fc_generations_t *generations, fc_str_t name,
                  const fc_generation_t *to) {
   const fc_status_t status =
@@ -144,7 +143,7 @@ static void replace(fc_generations_t *generations, fc_generation_t *other,
   lead(generations, generation->key, generation);
 }
 
-// No key leads to the generation any more, and no name.
+// Makes the generation no longer current: neither its key nor its name leads to it.
 static void part(fc_generations_t *generations, fc_generation_t *generation) {
   if (!generation->current) return;
   fc_generation_t *previous = before(generation);
@@ -347,7 +346,8 @@ const fc_function_t *fc_generation_nearest_function(
   return nearest;
 }
 
-// Makes what the first call of a function needs. NULL: there is no memory.
+// Makes the counts and the series of a function that is called for the first time.
+// NULL: there is no memory.
 static fc_function_counts_t *begin_count(fc_generations_t *generations,
                                          fc_generation_t *generation,
                                          uint32_t function) {
@@ -383,8 +383,8 @@ void fc_generations_set_module(fc_generations_t *generations,
   generation->module = take_module;
   generation->kind = fc_module_get_kind(take_module);
   if (!generation->counts) return;
-  // Whoever writes a module can make names of the same hash: the array must be of
-  // its size, too.
+  // The author of a module can choose names of the same hash, so the count of functions
+  // is compared too: the array must not be indexed past its end.
   if (generation->count_size != fc_module_function_count(take_module) ||
       generation->count_names != fc_counts_names(take_module)) {
     drop_counts(generations, generation);
@@ -429,7 +429,7 @@ const fc_generation_t *fc_generations_nearest(
   return nearest;
 }
 
-// What the policy of the name's module says that an alias leads to.
+// Sets *version, an alias, to the version that the module's policy has for it, if any.
 static void configured_alias(const fc_generations_t *generations, fc_str_t name,
                              fc_str_t *version) {
   const fc_generation_t *head = fc_generations_find(generations, name);

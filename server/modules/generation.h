@@ -32,30 +32,29 @@ typedef struct fc_generation_t {
   uint64_t serial;  // counts all generations of a server, from 1
   uint8_t state;    // fc_generation_state_t
   bool current;     // its key leads to it
-  // Its module runs in processes of its own. Said when the file is opened, which is
-  // done in another way for threads.
+  // Its module runs in processes of its own. Decided when the file is opened, because a
+  // file for threads is opened otherwise.
   bool in_process;
-  bool
-      anew;  // it was opened or is hosted otherwise than its policy says by now
+  bool anew;       // its policy has changed since it was opened or hosted
   uint32_t files;  // descriptors reserved for it (`counted`)
   bool in_pool;  // the pool has parts of it, which must go before it is removed
   // The loader was asked to hash its file; it is not asked again.
   bool hash_asked;
-  // on_opened was called for its module: its open files are reserved
+  // Descriptors for its open files are reserved (fc_modules_events_t.on_opened).
   bool counted;
   // It was DESCRIBED when its loading began: requests wait for it.
   bool demanded;
   bool describing;  // the loader reads its signatures
-  // Its file changed while the loader read its signatures, so they are read
+  // Its file or policy changed while the loader read its signatures, so they are read
   // again.
   bool stale;
-  // Its file is being opened or waits for room; it is not removed before that
-  // ended.
   bool goes_back;  // to `before`, or to a lower version, if it crashes
   // When it came, its name led to a lower version (rollback.h).
   bool succeeds;
   // It was brought back: in the place of its file is one that is refused.
   bool fileless;
+  // Its file is being opened or waits for room; it is not removed before that
+  // ended.
   bool opening;
   uint32_t holds;
   // Position of the PATH that names its file; FC_PATH_NONE: none does.
@@ -73,12 +72,13 @@ typedef struct fc_generation_t {
   uint64_t listed;       // serial of the last act whose listings have its file
   uint64_t settled;      // serial of the last act that has decided about it
   struct fc_act_t *act;  // the act that waits until it is loaded; NULL: none
-  fc_module_t *before;   // served its name before, may serve again (rollback.h)
-  uint64_t before_mark;  // of that one's file
+  fc_module_t *before;   // served its key before, may serve again (rollback.h)
+  uint64_t before_mark;  // of the file of `before`
   uint64_t before_size;
-  uint64_t before_ns;  // when this one took its name
+  uint64_t before_ns;  // when this generation began to serve
   bool before_in_process;
-  uint64_t crashes;  // which made it go back, 0: it does not; in so many calls:
+  // Crashes for which it is to go back, in how many calls; 0: it is not.
+  uint64_t crashes;
   uint64_t crash_calls;
   struct fc_trial_t *trial;  // calls it must make first (trial.h); NULL: none
   fc_str_t name;     // of the module; the path itself, if that gives no name
@@ -87,8 +87,8 @@ typedef struct fc_generation_t {
   fc_str_t label;    // the key, or the name where a file has no version
   // The next current generation of its name (another version), in a ring.
   struct fc_generation_t *sibling;
-  // It was promoted: its name leads to it if it can be called, whatever higher
-  // versions there are.
+  // A request promoted it, or went back to it: its name leads to it if it can be called
+  // or waited for, whatever higher versions there are.
   bool preferred;
 
   const struct fc_module_policy_t *policy;  // what holds for its name; borrowed
@@ -102,7 +102,7 @@ typedef struct fc_generation_t {
   // Why it failed; if it serves, why the newest file of its key could not be
   // loaded. The code is FC_CODE_NONE if there is no reason.
   fc_error_t error;
-  // By the function's index; NULL before the first call ended. A generation that
+  // By the function's index; NULL before the first call was counted. A generation that
   // takes the place of an unloaded one goes on counting.
   fc_function_counts_t *counts;
   size_t count_size;     // of `counts`
@@ -161,11 +161,11 @@ fc_status_t fc_generations_describe(fc_generations_t *generations,
 // to it, the key goes on doing so, and requests are told the reason.
 void fc_generations_fail(fc_generations_t *generations,
                          fc_generation_t *generation, const fc_error_t *error);
-// Its key no longer leads to it. on_idle is called once nobody holds it,
-// perhaps at once.
+// Makes a generation DRAINING: its key no longer leads to it. on_idle is called once
+// nobody holds it, perhaps at once.
 void fc_generations_drain(fc_generations_t *generations,
                           fc_generation_t *generation);
-// Takes it out of the table and frees it. Nobody may hold it.
+// Takes a generation out of the table and frees it. Nobody may hold it.
 void fc_generations_remove(fc_generations_t *generations,
                            fc_generation_t *generation);
 
@@ -175,15 +175,16 @@ static inline fc_generation_t *fc_generations_at(
   return index < generations->count ? generations->places[index] : NULL;
 }
 // The current generation of a name, or of "name@version"; NULL if there is
-// none. A name leads to its preferred version if that can be called, else to
-// the highest version that can be. If none can be, it leads to the highest one
-// that is loading, else to the highest one that failed.
+// none. A name leads to its preferred version if that can be called or waited for, else
+// to the highest version that can be. If none can be, it leads to the highest one that
+// is loading, else to the highest one that failed.
 fc_generation_t *fc_generations_find(const fc_generations_t *generations,
                                      fc_str_t name);
 // The current generation of the version that a path is of, NULL if there is none.
 fc_generation_t *fc_generations_find_path(const fc_generations_t *generations,
                                           fc_str_t path);
-// The current generation of a name and a version, or an alias of the name.
+// The current generation of a name and a version; `version` may be an alias. NULL if
+// there is none.
 fc_generation_t *fc_generations_find_version(
     const fc_generations_t *generations, fc_str_t name, fc_str_t version);
 // Sets the generation's `preferred` as `decisions` have it.
@@ -198,20 +199,20 @@ void fc_generations_settle_name(fc_generations_t *generations,
 const fc_generation_t *fc_generations_nearest(
     const fc_generations_t *generations, fc_str_t name);
 
-// The counts of a function, zero at first; they have a series. NULL: there is no
-// memory for them.
+// The counts of a function, zero at first, and with a series. NULL: there is no memory
+// for them.
 fc_function_counts_t *fc_generations_count(fc_generations_t *generations,
                                            fc_generation_t *generation,
                                            uint32_t function);
 
-// The same, NULL if nothing was counted.
+// The same without making any; NULL if no call of the generation was counted.
 static inline const fc_function_counts_t *fc_generation_counts(
     const fc_generation_t *generation, size_t function) {
   return function < generation->count_size ? &generation->counts[function]
                                            : NULL;
 }
-// Gives the generation a module, in the place of the one it may have. Counts of
-// functions that are not those of the module are dropped.
+// Gives the generation a module, in the place of the one it may have. If the functions
+// are not those that were counted, the counts are dropped.
 void fc_generations_set_module(fc_generations_t *generations,
                                fc_generation_t *generation,
                                fc_module_t *take_module);
@@ -220,15 +221,16 @@ void fc_generations_set_module(fc_generations_t *generations,
 void fc_generations_pass_counts(fc_generations_t *generations,
                                 fc_generation_t *from, fc_generation_t *to);
 
-// Does a request for it wait until it is loaded?
+// Does a request for the generation wait until it is loaded?
 static inline bool fc_generation_is_coming(const fc_generation_t *generation) {
   return generation->state == FC_GENERATION_DESCRIBED ||
          (generation->state == FC_GENERATION_LOADING && generation->demanded);
 }
-// Sets how many bytes it takes of --module-memory.
+// Sets how many bytes the generation takes of --module-memory.
 void fc_generations_weigh(fc_generations_t *generations,
                           fc_generation_t *generation, uint64_t bytes);
-// It was asked for at `now_ns`, so it is the newest of those that are READY.
+// The generation was asked for at `now_ns`, so it is the newest of those that are READY.
+// If it has proved itself, what it keeps to go back to is given up (rollback.h).
 void fc_generations_touch(fc_generations_t *generations,
                           fc_generation_t *generation, uint64_t now_ns);
 
@@ -243,7 +245,7 @@ const fc_function_t *fc_generation_function(const fc_generation_t *generation,
 const fc_function_t *fc_generation_nearest_function(
     const fc_generation_t *generation, fc_str_t name);
 
-// While a generation is held it is not removed and its module not released.
+// While a generation is held it is not removed; if it is READY, its module stays too.
 static inline void fc_generation_hold(fc_generation_t *generation) {
   generation->holds++;
 }

@@ -28,7 +28,7 @@ struct fc_loader_t {
   pthread_cond_t bell;
   pthread_mutex_t lock;
   // Under the lock:
-  load_list_t checks;  // come before `wanted`
+  load_list_t checks;  // carried out before `wanted`
   load_list_t wanted;
   load_list_t done;
   bool busy;
@@ -55,9 +55,9 @@ static fc_load_t *pop(load_list_t *list) {
 
 #define SETTINGS_MAX 4
 
-// How this file is opened: with the options of all files, but with parameter archives
-// (vm.parameters) of its own, and described natively only if it does not run in
-// threads. `settings` has room for SETTINGS_MAX.
+// How this file is opened: with the options of all files, and its own parameter archives
+// (vm.parameters) if it has any. If it is to run in threads, it is opened to be run even
+// if other files are only described. `settings` has room for SETTINGS_MAX.
 static fc_module_options_t options_of(const fc_loader_options_t *options,
                                       const fc_load_t *load,
                                       fc_setting_t *settings) {
@@ -75,7 +75,7 @@ static fc_module_options_t options_of(const fc_loader_options_t *options,
   return open;
 }
 
-// Opens once more, to be run in this process, a module that was only described.
+// If the module was only described, opens it once more, to be run in this process.
 static fc_status_t open_for_threads(const fc_loader_options_t *options,
                                     fc_module_options_t open,
                                     fc_module_t **module, fc_error_t *err) {
@@ -90,7 +90,7 @@ static fc_status_t open_for_threads(const fc_loader_options_t *options,
   return FC_OK;
 }
 
-// What is tried is tried in a process, which is told the hash.
+// A module with test calls is tried in a process first, which is told the hash.
 static fc_status_t read_proof(const fc_loader_options_t *options,
                               fc_load_t *load, fc_module_t *module) {
   FC_TRY(fc_proof_read(module, load->self_test, options->allocator,
@@ -141,8 +141,9 @@ static bool make_place(fc_loader_t *loader, size_t position) {
   return true;
 }
 
-// Ends the watches of directories that are in the PATH no more. Not if one cannot be
-// read, as nothing is known of those in it; if there is no memory, later.
+// Ends the watches of directories that are no longer in the PATH. Nothing ends if a
+// directory could not be read, because nothing is known of those in it, or if there is
+// no memory: the next listing makes up for it.
 static void settle_folders(fc_loader_t *loader, const fc_load_t *load) {
   const fc_listing_t *listing = &load->listing;
   const fc_allocator_t allocator = loader->options.allocator;
@@ -278,7 +279,7 @@ void fc_loader_destroy(fc_loader_t *loader) {
   fc_free(loader->options.allocator, loader);
 }
 
-// Copies the text to where `at` leads, which then leads behind it.
+// Copies the text to *at, and moves *at behind it.
 static fc_str_t keep(char **at, fc_str_t text) {
   const fc_str_t kept = fc_str_make(*at, text.size);
   if (text.size) memcpy(*at, text.data, text.size);
@@ -286,7 +287,7 @@ static fc_str_t keep(char **at, fc_str_t text) {
   return kept;
 }
 
-// A zero follows the path.
+// Makes a request that holds copies of the texts. A zero follows the path.
 static fc_load_t *create_load(fc_loader_t *loader, fc_load_kind_t kind,
                               fc_str_t path, fc_str_t bytes, fc_str_t self_test,
                               fc_str_t dims) {
@@ -304,8 +305,8 @@ static fc_load_t *create_load(fc_loader_t *loader, fc_load_kind_t kind,
   return load;
 }
 
-// The time of a trial in progress runs while its answer waits to be compared; files
-// to be opened have none.
+// Answers to be compared go first, because the time of their trial runs on while they
+// wait; files to be opened have no such time.
 static void submit(fc_loader_t *loader, fc_load_t *take_load) {
   const bool checks = take_load->kind == FC_LOAD_CHECK;
   pthread_mutex_lock(&loader->lock);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thread for slow work on module files, so that the loop need not wait for
-// it: it reads directories, and reads, checks, opens and hashes files. It takes
-// one request at a time; the loop takes the finished ones, also one at a time.
-// The two share two lists and one lock.
+// One thread for slow work, so that the loop need not wait for it: the loader lists
+// directories, opens, describes and hashes module files, compares the answers of trials
+// and writes decisions. It takes one request at a time; the loop takes the finished
+// ones, also one at a time. The two share three lists and one lock.
 #ifndef FARCALL_SERVER_MODULES_LOADER_H_
 #define FARCALL_SERVER_MODULES_LOADER_H_
 
@@ -30,13 +30,13 @@ typedef struct fc_load_t {
   // Of FC_LOAD_OPEN, FC_LOAD_DESCRIBE and FC_LOAD_CHECK: the index of the
   // generation. Of FC_LOAD_SCAN: the position of the PATH.
   uint32_t generation;
-  void
-      *context;  // of FC_LOAD_SCAN and FC_LOAD_SAVE: the caller's; or the trial
+  // Of FC_LOAD_SCAN and FC_LOAD_SAVE: the caller's. Of FC_LOAD_CHECK: the trial.
+  void *context;
   fc_status_t status;
   fc_error_t error;      // why it failed
   fc_listing_t listing;  // of FC_LOAD_SCAN
-  // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE: the outcome; whoever takes it over
-  // sets NULL. Of FC_LOAD_HASH: the module to hash, held meanwhile.
+  // Of FC_LOAD_OPEN and FC_LOAD_DESCRIBE: the outcome; who takes it over sets NULL
+  // here. Of FC_LOAD_HASH: the module to hash, held meanwhile.
   fc_module_t *module;
   int watch;            // of FC_LOAD_SCAN, as fc_scan takes it
   uint8_t isolation;    // of FC_LOAD_OPEN
@@ -44,8 +44,9 @@ typedef struct fc_load_t {
   fc_str_t self_test;   // of FC_LOAD_OPEN, in `text`, as fc_proof_read takes it
   fc_str_t dims;        // of FC_LOAD_OPEN and FC_LOAD_DESCRIBE, in `text`
   fc_str_t path;        // in `text`; of FC_LOAD_SAVE: the directory
-  fc_str_t bytes;       // of FC_LOAD_SAVE and FC_LOAD_SCAN, in `text`
-  fc_proof_t proof;  // of FC_LOAD_OPEN; whoever takes it over leaves it zeroed
+  // In `text`. Of FC_LOAD_SAVE: what to write; of FC_LOAD_SCAN: the files of tests.
+  fc_str_t bytes;
+  fc_proof_t proof;  // of FC_LOAD_OPEN; who takes it over leaves it zeroed
   char text[];
 } fc_load_t;
 
@@ -54,7 +55,8 @@ typedef struct fc_loader_options_t {
   fc_allocator_t allocator;
   const fc_backend_t *const *backends;  // NULL-terminated
   fc_module_options_t open;             // how files are opened
-  // There is a finished request to take. Not called after fc_loader_stop.
+  // There are finished requests to take; called for the first of them. Not called after
+  // fc_loader_stop.
   void (*wake)(void *context);
   void *context;
 } fc_loader_options_t;
@@ -65,19 +67,21 @@ typedef struct fc_loader_t fc_loader_t;
 fc_status_t fc_loader_create(const fc_loader_options_t *options,
                              fc_loader_t **out_loader,
                              fc_error_t *err) FC_MUST_CHECK;
-// Requests that were not begun are dropped, and wake is not called again. Does
-// not wait for the file that is being loaded. May be called more than once.
+// No further request is begun, and wake is not called again. Does not wait for the
+// request that is being carried out. May be called more than once.
 void fc_loader_stop(fc_loader_t *loader);
 // True while a request is being carried out: after fc_loader_stop,
 // fc_loader_destroy would wait.
 bool fc_loader_is_busy(fc_loader_t *loader);
-// Stops the loader, waits for the file that is being loaded, and drops what was
-// not taken. NULL is allowed.
+// Stops the loader, waits for the request that is being carried out, and drops all that
+// were not taken. NULL is allowed.
 void fc_loader_destroy(fc_loader_t *loader);
 
-// Requests are carried out in the order they were made, but for fc_loader_check, which
-// comes before all others. FC_CODE_OUT_OF_MEMORY. `tests` as
-// fc_scan_mark_tests takes it.
+// The functions below make requests. They are carried out in the order they were made,
+// but those of fc_loader_check come before all others. FC_CODE_OUT_OF_MEMORY: nothing
+// was asked for.
+
+// Lists a PATH. `tests` as fc_scan_mark_tests takes it.
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
                            uint32_t position, int watch, fc_str_t tests,
                            void *context, fc_error_t *err) FC_MUST_CHECK;

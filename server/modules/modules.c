@@ -2,8 +2,8 @@
 //
 // What is to be loaded is decided in decide.c. LOADING ends in
 // fc_modules_on_added, or earlier in a failure. DRAINING ends in
-// fc_modules_on_retired, or at once if the pool had nothing of the generation;
-// in both cases not before nobody holds it.
+// fc_modules_on_retired, or in on_idle if the pool has nothing of the generation;
+// in both cases only when nobody holds the generation any more.
 #include "modules/modules.h"
 
 #include "module/backends.h"
@@ -12,6 +12,7 @@
 #include "modules/act.h"
 #include "modules/clash.h"
 #include "modules/demand.h"
+#include "modules/distrust.h"
 #include "modules/rollback.h"
 #include "modules/trial.h"
 #include "pool/isolation.h"
@@ -104,8 +105,8 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
 // Ends the loading of a generation with `error`. If another generation has its
 // key, the failed one is removed, and the other one tells the reason. If none
 // has, it stays, FAILED, and tells the reason itself. But if it was DESCRIBED
-// before and only lacked memory or room, it becomes DESCRIBED again, and the
-// next request tries again.
+// before and only lacked memory, a DESCRIBED generation takes its place, and the next
+// request tries again.
 void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
                           const fc_error_t *error) {
   fc_act_t *act = generation->act;
@@ -117,12 +118,12 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   generation->act = NULL;
   generation->opening = false;
   fail(modules, generation, error);
-  // Its estimate counts no more. If the pool has parts of it, these take memory
-  // until fc_modules_on_retired.
+  // The estimate of its memory counts no more. If the pool has parts of the generation,
+  // these take memory until fc_modules_on_retired.
   if (!generation->in_pool) {
     fc_generations_weigh(&modules->generations, generation, 0);
   }
-  // What it lacked may be there the next time.
+  // A file that only lacked memory is not refused: there may be enough the next time.
   const bool refuses = error->status != FC_RESOURCE_EXHAUSTED;
   if (refuses) generation->refused = generation->mark;
   fc_demand_wake(modules, generation);
@@ -131,7 +132,7 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
     if (act) fc_acts_on_loaded(modules, act, NULL, error);
     return;
   }
-  // There was no memory for a DESCRIBED one, so it stays, FAILED.
+  // There was no memory for a DESCRIBED generation, so this one stays, FAILED.
   if (again) generation->refused = generation->mark;
   if (other && other != generation) {
     other->error = *error;
@@ -146,8 +147,8 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
 }
 
 // Has the loader hash the next file that was not hashed when it was loaded.
-// Hashing a large file takes seconds, so this comes last, when all modules are
-// served.
+// Hashing a large file takes seconds, so this comes last, when nothing else is to be
+// loaded.
 static void hash_next(fc_modules_t *modules) {
   fc_generations_t *generations = &modules->generations;
   fc_error_t error;
@@ -174,8 +175,8 @@ static void go_on(fc_modules_t *modules) {
 // ---------------------------------------------------------------------------
 // From a file to the pool
 
-// A file's path as clients may read it in a reason: without its folders, but
-// with NAME/VERSION if these tell which of several files it is.
+// A file's path as clients may read it in a reason: without its folders. Files of
+// versions are all called model.*, so of theirs NAME/VERSION/model.* is shown.
 static fc_str_t shown_path(const fc_generation_t *generation) {
   fc_str_t name, version;
   const fc_str_t path = generation->path;
@@ -226,8 +227,10 @@ fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
 fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
                             fc_error_t *err) {
   const fc_module_policy_t *policy = generation->policy;
+  const unsigned isolation =
+      policy->fresh == FC_FRESH_CALL ? FC_ISOLATION_PROCESS : policy->isolation;
   return fc_loader_open(modules->loader, generation->path, generation->index,
-                        policy->isolation, fc_str(policy->parameters),
+                        isolation, fc_str(policy->parameters),
                         fc_str(policy->self_test),
                         fc_module_policy_dims(policy), err);
 }
@@ -299,8 +302,10 @@ static fc_status_t check_replaces(const fc_modules_t *modules,
 fc_hosting_t fc_modules_hosting(const fc_generation_t *generation) {
   const fc_module_policy_t *policy = generation->policy;
   return (fc_hosting_t){.process = generation->in_process,
+                        .fresh = policy->fresh == FC_FRESH_CALL,
                         .workers = (uint32_t)policy->workers,
                         .tiles = (uint32_t)policy->tiles,
+                        .sandbox = (uint8_t)policy->sandbox,
                         .parameters = policy->parameters};
 }
 
@@ -318,7 +323,7 @@ void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
   fc_modules_fail_load(modules, generation, &error);
 }
 
-// As it was opened, whatever the policy says by now.
+// Goes by how the file was opened: the policy may have changed since.
 static bool runs_in_process(const fc_load_t *load) {
   const fc_module_info_t *info = fc_module_get_info(load->module);
   return info->described ||
@@ -349,8 +354,7 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   fc_modules_add(modules, generation, &load->proof);
 }
 
-// The hash is in load->module, which the load holds; its generation may be
-// gone.
+// The hash is in load->module, which the load holds; the generation may be gone.
 static void on_hashed(fc_modules_t *modules, const fc_load_t *load) {
   modules->hashing = false;
   if (load->status == FC_OK) return;
@@ -399,6 +403,10 @@ void fc_modules_on_added(void *context, uint32_t index,
     fc_modules_settle(modules, generation);
     return;
   }
+  if (!error &&
+      fc_modules_admit(modules, generation->module, &unpublished) != FC_OK) {
+    error = &unpublished;
+  }
   if (!error) fc_rollback_keep(modules, generation);
   if (!error && fc_generations_publish(&modules->generations, generation,
                                        &unpublished) != FC_OK) {
@@ -433,9 +441,9 @@ static void remove_generation(fc_modules_t *modules,
 }
 
 // Nobody holds a draining generation any more: removes it, or has the pool give
-// up what it has of it, after which fc_modules_on_retired removes it. If its
-// module is NULL, it failed and the pool was told already. While the loader
-// works on it, fc_modules_settle does this later.
+// up what it has of the generation, after which fc_modules_on_retired removes it. If its
+// module is NULL, the generation failed and the pool was told already. While the loader
+// works on the generation, nothing is done: fc_modules_settle calls this again.
 static void on_idle(void *context, fc_generation_t *generation) {
   fc_modules_t *modules = context;
   if (generation->opening || generation->describing) return;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module's way from a file to being served. A PATH is scanned (act.h); the
+// A module's way from a file to being served. A PATH is listed (act.h); the
 // loader opens each file; the pool makes the module's first worker; then the
 // module is published under its name. A generation that was replaced is taken
-// down after its last call. Each of these steps that an operator should know of
-// is logged here. The loop's thread.
+// down after its last call. Steps that an operator should know of are logged. The
+// loop's thread.
 #ifndef FARCALL_SERVER_MODULES_MODULES_H_
 #define FARCALL_SERVER_MODULES_MODULES_H_
 
@@ -25,7 +25,7 @@ typedef struct fc_modules_events_t {
   void (*on_opened)(void *context, fc_generation_t *generation);
   // The module holds open files no more. May be NULL.
   void (*on_closed)(void *context, fc_generation_t *generation);
-  // Every PATH was tried: each module can be called or has failed.
+  // Every PATH was tried: each module can be called, is DESCRIBED or has failed.
   void (*on_started)(void *context);
   void *context;
 } fc_modules_events_t;
@@ -54,7 +54,7 @@ typedef struct fc_start_path_t {
   bool is_directory;  // it was a directory when it was last listed
   bool failed;        // it could not be listed the last time, which was logged
   bool unwatched;  // a directory in it could not be watched, which was logged
-  bool unread;     // or not be read
+  bool unread;     // a directory in it could not be read, which was logged
 } fc_start_path_t;
 
 // A file whose module was unloaded by request: an act that follows files does
@@ -79,20 +79,19 @@ typedef struct fc_modules_t {
   fc_modules_events_t events;
   fc_generations_t generations;
   fc_loader_t *loader;
-  // PATHs to list, files to open or describe, workers to make, decisions to
-  // save
+  // PATHs to list, files to open or describe, workers to make, answers to compare,
+  // decisions to save.
   uint32_t pending;
   bool hashing;  // the loader hashes a file, or was asked to
   bool started;
   bool stopped;
   bool any_failed;
-  // PATHs that could not be listed, and so show in no list of modules
+  // PATHs that could not be listed: no list of modules shows them.
   uint32_t failed_paths;
   fc_start_path_t *paths;
   uint32_t path_count;
-  fc_act_t *acts;  // in progress
-  // Wait until the act in progress, which follows files, has ended.
-  fc_act_t *waiting;
+  fc_act_t *acts;      // in progress
+  fc_act_t *waiting;   // begin when no act is in progress (fc_modules_act)
   uint64_t act_count;  // acts begun, ever
   fc_put_away_t *put_away;
   // Who asks for a reload that begins when no act is in progress; NULL: nobody.
@@ -102,10 +101,10 @@ typedef struct fc_modules_t {
   const fc_watch_t *watch;
   uint64_t loads;  // files loaded, ever
   uint64_t load_failures;
-  uint32_t crashed;    // generations to be replaced by the one before
-  uint64_t rollbacks;  // those that were, ever
-  // For loading on demand (demand.h): those that wait for a generation, and those whose
-  // on_woken is to be called.
+  uint32_t crashed;    // generations that are to go back (rollback.h)
+  uint64_t rollbacks;  // generations that went back, ever
+  // Those that wait for a generation (demand.h), and those whose on_woken is to be
+  // called.
   struct fc_waiter_t *waiters;
   struct fc_waiter_t *woken;
   // The earliest due_ns of a waiter, or a time before that; 0: no waiter has
@@ -114,7 +113,7 @@ typedef struct fc_modules_t {
   // Generations whose files are opened when there is room.
   fc_generation_t *wanted_first;
   fc_generation_t *wanted_last;
-  uint64_t wanted_bytes;  // what those that wait for room are estimated to take
+  uint64_t wanted_bytes;  // what these are estimated to take
   // What a module takes beside its file, bytes on average; 0: none was measured.
   uint64_t overhead;
   uint64_t look_ns;  // when memory and idle modules are looked at again
@@ -129,11 +128,11 @@ fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
                             const fc_modules_options_t *options,
                             const fc_modules_events_t *events,
                             fc_error_t *err) FC_MUST_CHECK;
-// Ends all acts and waiters. Nothing more is loaded; a file that is being
-// loaded is dropped when it is done.
+// Ends all acts and waiters. Nothing more is loaded; a file that is being opened is
+// dropped when the loader is done.
 void fc_modules_stop(fc_modules_t *modules);
-// Call it after the pool was deinitialised. Waits for the file that is being
-// loaded. A zeroed fc_modules_t is allowed.
+// Call it after the pool was deinitialised. Waits for what the loader is doing. A
+// zeroed fc_modules_t is allowed.
 void fc_modules_deinit(fc_modules_t *modules);
 // Is the loader at work, so that fc_modules_deinit would wait?
 bool fc_modules_is_busy(const fc_modules_t *modules);

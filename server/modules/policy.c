@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The texts are short and were checked, so they are read as they stand.
+// Lists are read anew at each use: they are short, and were checked when they were read
+// the first time.
 #include "modules/policy.h"
 
 #include "config/limits.h"
@@ -73,7 +74,7 @@ fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
   *out_key = FC_MODULE_KEY_dims;
   FC_TRY(fc_configured_check(fc_str(policy->dims), fc_allocator_system(), err));
   *out_key = FC_MODULE_KEY_versions;
-  if (strpbrk(policy->versions, ",=")) {  // that is how options name modules
+  if (strpbrk(policy->versions, ",=")) {  // for options that name modules
     return fc_fail(
         err, FC_CODE_NOT_ACCEPTABLE,
         "'%s' is not of one module: all, latest:N, or versions as 1+3",

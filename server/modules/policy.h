@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the policy of a module (config/module.h) means to those who load, list and
-// call modules. Any thread. What its members say:
+// What the policy of a module (config/module.h) means where modules are listed, loaded
+// and called. Any thread. What its members say:
 //
-//   isolation, tiles, parameters, workers   how it is opened and hosted, from its
-//               next load on (isolation: 0 auto, 1 process, 2 thread, as
-//               fc_isolation_mode_t). One server has modules of both hosts.
-//   timeout     ms, 0: none. Of a call, read when it is admitted
+//   isolation, fresh, sandbox, tiles, parameters, workers
+//               how it is opened and hosted, from its next load on (isolation:
+//               0 auto, 1 process, 2 thread, as fc_isolation_mode_t). One server has
+//               modules of both hosts.
+//   timeout     ms, 0: none. Of a call, read when the call is admitted
 //   dims        names and sizes of dims, from its next load on: JSON, a list
 //               (fc_module_load_configured); "[]": none
 //   versions    which files of NAME/VERSION/model.* are listed (versions.h)
 //   aliases     "ALIAS=VERSION,…": fc_module_policy_alias
-//   functions   "NAME,…": fc_module_policy_exposes. What it does not name is, for
-//               every client, not there
-//   pin         is never unloaded for others
+//   functions   "NAME,…": fc_module_policy_exposes. For clients, other functions do
+//               not exist; "": all do
+//   pin         it is never unloaded to make room, nor for being idle
 //   warm_up     before a new generation serves, each test call is made so often, or
 //               where there are none the example of each function that can be
 //               called; 0: nothing is called
@@ -21,19 +22,20 @@
 //               NAME.tests.jsonl beside the file (model.tests.jsonl for
 //               NAME/VERSION/model.*), if there are any; "off": none; else the path
 //               of such a file. A generation that fails one does not serve
-//   rollback_on_crash   true: when a new generation keeps crashing (is
-//               quarantined) and the one before, or a lower version, is still
-//               there, that one serves again, and the file is refused
+//   rollback_on_crash   true: when a new generation keeps crashing and the module
+//               before it, or a lower version, is still there, that one serves again,
+//               and the file is refused (rollback.h)
 //
-// What a sidecar says by a member of the same meaning ("self_test") holds where the
-// policy's is its default ("auto").
+// Where the policy has a default (self_test "auto", warm_up, rollback_on_crash), the
+// member of the sidecar with the same meaning holds.
 #ifndef FARCALL_SERVER_MODULES_POLICY_H_
 #define FARCALL_SERVER_MODULES_POLICY_H_
 
 #include "config/module.h"
 
-// Checks values that are otherwise read only when they are used. *out_key: which
-// one is wrong. FC_CODE_NOT_ACCEPTABLE, FC_CODE_OUT_OF_RANGE.
+// Checks values that are otherwise read only when they are used. After a failure
+// *out_key says which is wrong. FC_CODE_NOT_ACCEPTABLE, FC_CODE_OUT_OF_RANGE, or the
+// code of fc_configured_check.
 fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
                                    unsigned *out_key,
                                    fc_error_t *err) FC_MUST_CHECK;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Promoting a version and rolling back: where a name, or an alias of it, leads.
-// With --state-dir, what is to be decided is written to disk first and counts
-// when that has succeeded; so after a crash either all of it holds or nothing.
+// With --state-dir, the decisions of an act are written to disk together, and count when
+// that has succeeded: after a crash of the server all of them hold, or none. Only what
+// fc_acts_refuse decides (a file is refused, or is no longer) counts even if it cannot be
+// written.
 #include <stdio.h>
 
 #include "module/files.h"
@@ -34,7 +36,7 @@ typedef struct subject_t {
   // The generation that the alias, or without one the name, leads to; NULL:
   // none.
   fc_generation_t *led;
-  const fc_decision_t *had;  // the decision about them so far; NULL: none
+  const fc_decision_t *had;  // about this name and alias so far; NULL: none
 } subject_t;
 
 static fc_status_t read_subject(const fc_modules_t *modules,
@@ -98,8 +100,8 @@ static void put_version(char out[24], const fc_generation_t *generation) {
            generation ? generation->version.data : "");
 }
 
-// Replaces act->decisions by a copy that `changed` is put into. The copy is
-// made of the decisions in force if the act has none yet.
+// Puts `changed` into a copy of act->decisions, which takes their place. If the act has
+// none yet, the copy is made of the decisions in force.
 static fc_status_t change(fc_modules_t *modules, fc_act_t *act,
                           const fc_decision_t *changed, fc_error_t *err) {
   const fc_allocator_t allocator = modules->generations.allocator;
@@ -194,7 +196,7 @@ void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {
   fc_generations_settle_name(all, head);
   fc_generation_t *left =
       fc_generations_find_version(all, name, fc_str(act->previous));
-  // A version that was rolled back is not served any more.
+  // A version that was rolled back is unloaded.
   if (left &&
       fc_state_refuses(all->decisions, name, left->version, left->mark)) {
     fc_demand_drain(modules, left);

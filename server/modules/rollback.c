@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is kept is the module, not its processes: its file in memory, or mapped. A
-// generation never goes back to what it was, so the module is added anew.
+// What is kept is the open module, whose file is in memory or mapped, not its processes.
+// To go back, the module is entered as a new generation: an old one never serves again.
 #include "modules/rollback.h"
 
 #include <stdio.h>
@@ -11,7 +11,8 @@
 #include "modules/act.h"
 #include "modules/demand.h"
 
-// They would crash, or wait for a process that is not started any more.
+// Fails the calls that wait for a generation which keeps crashing: they would crash, or
+// wait for a process that is not started any more.
 static void refuse_waiting(const fc_modules_t *modules,
                            const fc_generation_t *generation) {
   fc_error_t error;
@@ -22,7 +23,8 @@ static void refuse_waiting(const fc_modules_t *modules,
   fc_pool_refuse(modules->options.pool, generation->index, 1, &error);
 }
 
-// The version that a new one takes its name from; NULL: none that can be called.
+// The generation that the name leads to, unless its version is higher; if that is
+// `generation` itself, its next lower version. NULL: there is none.
 static fc_generation_t *find_lower(const fc_modules_t *modules,
                                    const fc_generation_t *generation) {
   fc_generation_t *head =
@@ -33,7 +35,7 @@ static fc_generation_t *find_lower(const fc_modules_t *modules,
   return head == generation ? fc_acts_find_lower(head) : head;
 }
 
-// At the start nothing served before, and no version is new.
+// While the server starts, no version is newer than one that served.
 void fc_rollback_note(const fc_modules_t *modules,
                       fc_generation_t *generation) {
   const fc_generation_t *lower = find_lower(modules, generation);
@@ -46,7 +48,7 @@ static bool may_go_back(const fc_generation_t *generation) {
   return generation->before || (generation->succeeds && generation->goes_back);
 }
 
-// The same file, loaded once more, goes back to what it went back to before.
+// `old` is of the same file: what it would have gone back to is now for `generation`.
 static void inherit(fc_generations_t *all, fc_generation_t *generation,
                     fc_generation_t *old) {
   generation->succeeds |= old->succeeds;
@@ -155,8 +157,8 @@ static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
   return FC_OK;
 }
 
-// The version below serves already: what is left is to tell why this one goes. Its
-// refusal has it unloaded (fc_acts_apply).
+// The lower version serves already, so this only notes why the higher one goes. That one
+// is unloaded because it is refused (fc_acts_apply).
 static void go_down(const fc_modules_t *modules, fc_act_t *act,
                     const fc_generation_t *generation) {
   fc_generation_t *lower = find_lower(modules, generation);
@@ -197,8 +199,7 @@ static void go_back(fc_modules_t *modules, fc_generation_t *generation) {
   refuse_waiting(modules, generation);
   fc_act_note_digest(act->before, generation);
   fc_acts_enter(modules, act);
-  // Until both are begun.
-  act->pending++;
+  act->pending++;  // the act must not end before both parts have begun
   if (!generation->before) go_down(modules, act, generation);
   if (refuse(modules, act, generation, &error) != FC_OK) {
     fc_act_note_failure(act, &error);
@@ -210,8 +211,8 @@ static void go_back(fc_modules_t *modules, fc_generation_t *generation) {
   fc_acts_settle(modules, act);
 }
 
-// Does the name lead to it, so that a lower version takes the name when it goes? A
-// version that was promoted was chosen by somebody.
+// Does the name lead to this generation, so that a lower version takes the name when it
+// goes? A version that was promoted stays, because somebody chose it.
 static bool leads_down(const fc_modules_t *modules,
                        const fc_generation_t *generation) {
   return generation->mark && !generation->preferred &&

@@ -44,8 +44,8 @@ static uint64_t mix_beside(fc_str_t stem, const char *suffix, uint64_t mark) {
   return mark_file(path, mark, &ignored);
 }
 
-// `path` ends with a zero. The file of calls counts, because a module that one
-// of them has refused is tried again when they are mended.
+// `path` ends with a zero. The file of test calls counts, so that a module which failed
+// one of them is tried again when they are mended.
 static uint64_t make_mark(const char *path, size_t size,
                           const fc_backend_t *const *backends,
                           uint64_t *out_size) {
@@ -117,12 +117,13 @@ static DIR *open_directory(const char *path) {
   return directory;
 }
 
-// Nothing more can be opened for now.
+// Does the errno say that nothing more can be opened for now?
 static bool is_short(int reason) {
   return reason == EMFILE || reason == ENFILE || reason == ENOMEM;
 }
 
-// Any other reason says nothing of whether there is such a file or directory.
+// Does the errno say that there is no such file or directory? With any other it may
+// still be there.
 static bool is_gone(int reason) {
   return reason == ENOENT || reason == ENOTDIR;
 }
@@ -134,8 +135,8 @@ static fc_status_t fail_unread(fc_str_t path, int reason, fc_error_t *err) {
                  strerror(reason));
 }
 
-// `path` is a directory of the module `name`. It is told of once, whatever in it cannot
-// be read.
+// Notes a directory of the module `name` that cannot be read: once, however many of its
+// entries cannot be.
 static fc_status_t note_unread(fc_listing_t *listing, const char *path,
                                fc_str_t name, int reason, fc_error_t *err) {
   const fc_str_t folder = fc_str(path);
@@ -178,14 +179,14 @@ static fc_status_t note_mark(fc_listing_t *listing, int mark, fc_error_t *err) {
   return FC_OK;
 }
 
-// Before the directory is read: what changes after that is noticed. *out_mark is -1 if
-// it is not watched.
+// Begins to watch a directory. Called before it is read, so that no later change is
+// missed. *out_mark is -1 if it is not watched.
 static fc_status_t watch_folder(int watch, const char *path,
                                 fc_listing_t *listing, int *out_mark,
                                 fc_error_t *err) {
   *out_mark = watch < 0 ? -1 : fc_watch_folder(watch, path);
   if (*out_mark >= 0) return note_mark(listing, *out_mark, err);
-  // A file is no directory to watch.
+  // What is gone, or is a file, need not be watched.
   if (watch >= 0 && !is_gone(errno)) listing->unwatched = errno;
   return FC_OK;
 }
@@ -283,9 +284,9 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
 // ---------------------------------------------------------------------------
 // Variants
 
-// FC_CODE_OUT_OF_MEMORY alone. Any other mistake is told when the module is loaded;
-// what is listed before the mistake is a variant nevertheless, and no module that would
-// be served without the policy of this one.
+// Fails with FC_CODE_OUT_OF_MEMORY alone: any other mistake in the sidecar is told when
+// the module is loaded. The variants that it names before the mistake are variants
+// nevertheless: as modules they would be served without the policy of this module.
 static fc_status_t read_variants(fc_str_t path, const char *suffix,
                                  fc_cpu_t *cpu, fc_allocator_t allocator,
                                  fc_variants_t *out, fc_error_t *err) {
@@ -315,11 +316,13 @@ static void mark_variant(fc_listed_t *file, fc_str_t variant,
   file->mark = mix_beside(stem, backend->sidecar_suffix, file->mark);
 }
 
-// Puts the file's variants into `declared`, and mixes the chosen one into its mark.
+// Puts the file's variants into `declared`, from paths to the file's position, and mixes
+// the chosen one into its mark.
 static fc_status_t note_variants(fc_listing_t *listing, fc_listed_t *file,
                                  const fc_backend_t *const *backends,
                                  fc_cpu_t *cpu, fc_name_table_t *declared,
                                  fc_error_t *err) {
+  const uint32_t position = (uint32_t)(file - listing->files);
   const fc_backend_t *backend = fc_backends_by_suffix(backends, file->path);
   fc_variants_t variants;
   char path[FC_PATH_SIZE_MAX];
@@ -335,7 +338,7 @@ static fc_status_t note_variants(fc_listing_t *listing, fc_listed_t *file,
     char *kept = fc_arena_alloc(&listing->arena, size + 1, 1);
     if (!kept) return fc_fail_memory(err);
     memcpy(kept, path, size + 1);
-    FC_TRY(fc_name_table_put(declared, fc_str_make(kept, size), 0, err));
+    FC_TRY(fc_name_table_put(declared, fc_str_make(kept, size), position, err));
     if (i == variants.chosen) {
       mark_variant(file, fc_str_make(kept, size), backends);
     }
@@ -343,7 +346,18 @@ static fc_status_t note_variants(fc_listing_t *listing, fc_listed_t *file,
   return FC_OK;
 }
 
-// A variant has no variants: of two files with one sidecar the first has the other.
+static fc_status_t note_declared(fc_listing_t *listing, fc_str_t path,
+                                 fc_str_t by, fc_error_t *err) {
+  fc_declared_t *made = fc_arena_alloc_array(&listing->arena, 1, sizeof *made);
+  if (!made) return fc_fail_memory(err);
+  *made = (fc_declared_t){.next = listing->declared, .path = path, .by = by};
+  listing->declared = made;
+  return FC_OK;
+}
+
+// Takes the files that others declare as variants out of the listing. A file that was
+// declared as a variant declares none itself: of two that name each other, the first in
+// the listing stays.
 static fc_status_t take_variants(fc_listing_t *listing,
                                  const fc_backend_t *const *backends,
                                  fc_allocator_t allocator, fc_error_t *err) {
@@ -355,6 +369,12 @@ static fc_status_t take_variants(fc_listing_t *listing,
     fc_listed_t *file = &listing->files[i];
     if (fc_name_table_find(&declared, file->path) != FC_NAME_NONE) continue;
     status = note_variants(listing, file, backends, &cpu, &declared, err);
+  }
+  for (size_t i = 0; i < listing->count && status == FC_OK; i++) {
+    const fc_str_t path = listing->files[i].path;
+    const uint32_t by = fc_name_table_find(&declared, path);
+    if (by == FC_NAME_NONE) continue;
+    status = note_declared(listing, path, listing->files[by].path, err);
   }
   for (size_t i = 0; i < listing->count; i++) {
     const fc_listed_t *file = &listing->files[i];
@@ -395,7 +415,8 @@ fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
   return status;
 }
 
-// Of the version, else of the module; FC_NAME_NONE: the configuration has none.
+// Finds the entry for the file's version, else the one for its module; FC_NAME_NONE:
+// there is none.
 static uint32_t find_tests(const fc_name_table_t *names, fc_str_t path) {
   fc_str_t name, version;
   char key[192];

@@ -8,15 +8,14 @@
 
 typedef struct fc_listed_t {
   fc_str_t path;
-  // A hash of size, times and inode of the file, its sidecar and its files of
-  // calls: it differs when one of them was written or replaced. 0: there is no
-  // such file.
+  // A hash of size, times and inode of the file, its sidecar and its files of test
+  // calls: it changes when one of them is written or replaced. 0: there is no such file.
   uint64_t mark;
   uint64_t size;  // bytes
-  int folder;     // inotify's number for its directory; -1: none
+  int folder;     // inotify's number for its directory NAME/VERSION; -1: none
   bool served;    // for fc_versions_filter alone
-  // The file that is loaded in its place on this processor, which counts in `mark` and
-  // `size`, too (module/variant.h); "": none.
+  // The file that is loaded in its place on this processor (module/variant.h); "": none.
+  // The variant and its sidecar count in `mark`, and `size` is the variant's.
   fc_str_t variant;
 } fc_listed_t;
 
@@ -27,6 +26,14 @@ typedef struct fc_unread_t {
   fc_str_t name;  // of the module; in `folder`
   int reason;     // errno
 } fc_unread_t;
+
+// A file of the directory that is not listed, because another one declares it as a
+// variant.
+typedef struct fc_declared_t {
+  struct fc_declared_t *next;
+  fc_str_t path;
+  fc_str_t by;
+} fc_declared_t;
 
 typedef struct fc_listing_t {
   fc_arena_t arena;  // the paths lie in it
@@ -39,24 +46,25 @@ typedef struct fc_listing_t {
   size_t mark_count;
   size_t mark_capacity;
   fc_unread_t *unread;
+  fc_declared_t *declared;
 } fc_listing_t;
 
 // Lists the files of a directory that have the suffix of one of the `backends`
 // (NULL-terminated), and its files NAME/VERSION/model.SUFFIX, in bytewise order
 // of their paths. Variants of a listed file (module/variant.h) are not listed
-// themselves. A path that is no directory, or a directory that cannot be
+// themselves, but noted in `declared`. A path that is no directory, or a directory that cannot be
 // opened, is listed itself, whether it exists or not. A directory NAME or NAME/VERSION
 // that cannot be read is noted in `unread`: nothing is known of its files.
 // FC_CODE_MODULE_PATH when reading the PATH fails or it has no such file;
-// FC_CODE_OUT_OF_MEMORY.
+// FC_CODE_OUT_OF_MEMORY, also when too many files are open.
 // `watch` is inotify's descriptor: directories NAME and NAME/VERSION are watched from
 // then on (watch.h); -1: they are not.
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
                     int watch, fc_allocator_t allocator,
                     fc_listing_t *out_listing, fc_error_t *err) FC_MUST_CHECK;
-// Mixes into the marks what the configuration adds to them: `tests` has, for each
-// module or version that has a file of calls of its own, "NAME" or "NAME@VERSION", a
-// zero, the path, a zero. Neither "auto" nor "off" is a path. FC_CODE_OUT_OF_MEMORY.
+// Mixes the files of test calls that the configuration names into the marks. `tests`
+// has, for each module or version with a policy, "NAME" or "NAME@VERSION", a zero, its
+// self_test, a zero; "auto" and "off" are no paths. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_scan_mark_tests(fc_listing_t *listing, fc_str_t tests,
                                fc_allocator_t allocator,
                                fc_error_t *err) FC_MUST_CHECK;

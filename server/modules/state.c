@@ -81,9 +81,8 @@ static fc_status_t append(fc_decision_t ***end, fc_allocator_t allocator,
   return FC_OK;
 }
 
-// Must `old` go because of `changed`? So it is if both are about where the same
-// name or alias leads, and if `old` refuses the version that `changed` refuses
-// or leads to.
+// Does `changed` take the place of `old`? It does if both say where the same name or
+// alias leads, or if `old` refuses the version that `changed` refuses or leads to.
 static bool is_about(const fc_decision_t *old, const fc_decision_t *changed) {
   if (!fc_str_equal(old->name, changed->name)) return false;
   if (old->mark) return fc_str_equal(old->version, changed->version);

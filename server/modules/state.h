@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was decided by request about the versions of modules: where a name or an
-// alias leads, and which files are refused because they were rolled back. Kept
-// in a list and, with --state-dir, in a file, so that a restart remembers it. A
-// list is never changed: a changed copy takes its place, once it is written if
-// there is a file.
+// What was decided about the versions of modules, by request or because of crashes:
+// where a name or an alias leads, and which files are refused because they were rolled
+// back. Kept in a list and, with --state-dir, in a file, so that a restart remembers it.
+// A list is never changed: a changed copy takes its place.
 #ifndef FARCALL_SERVER_MODULES_STATE_H_
 #define FARCALL_SERVER_MODULES_STATE_H_
 
@@ -21,18 +20,18 @@ typedef struct fc_decision_t {
   fc_str_t before;   // the version to which it led before; "": not known
   // Mark of the file that is refused; 0: the decision says where a name leads.
   uint64_t mark;
-  bool lifted;  // of a change: the file is refused no more
+  bool lifted;  // only for fc_state_change: the file is refused no more
   char text[];
 } fc_decision_t;
 
 void fc_state_free(fc_decision_t *list, fc_allocator_t allocator);
-// The decision where a name or an alias of it leads; NULL: there is none.
+// The decision that says where a name, or an alias of it, leads; NULL: there is none.
 const fc_decision_t *fc_state_find(const fc_decision_t *list, fc_str_t name,
                                    fc_str_t alias);
 bool fc_state_refuses(const fc_decision_t *list, fc_str_t name,
                       fc_str_t version, uint64_t mark);
-// Copies a list, less the decisions about the same as `changed` (its name and
-// alias, or the version it refuses), and adds `changed` unless its version is ""
+// Copies a list without the decisions that `changed` takes the place of (about its name
+// and alias, and refusals of its version), and adds `changed` unless its version is ""
 // or it is `lifted`.
 fc_status_t fc_state_change(const fc_decision_t *list, fc_allocator_t allocator,
                             const fc_decision_t *changed,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See trial.h. There is always one thing that it waits for: the pool or the loader.
-// Whatever comes, the generation may be drained by then, and its calls end there.
+// See trial.h. A trial always waits for one thing, of the pool or of the loader. When
+// that has come, the generation may be draining; then the trial ends.
 #include "modules/trial.h"
 
 #include <stdio.h>
@@ -25,14 +25,14 @@ struct fc_trial_t {
   bool examples;    // `proof.tests` are examples: nobody has written them
   uint32_t next;    // call of this stage
   uint32_t round;   // of STAGE_WARM
-  uint64_t due_ns;  // then it is over
-  // The answer of which something is expected, first in the blocks it came in, then
-  // copied by the loader: 4 MiB would take longer than a turn of the loop may.
+  uint64_t due_ns;  // when the trial must be over; 0: it has not begun
+  // The answer that is to be compared: `pieces` of blocks, until the loader has copied
+  // them to `text`. Copying 4 MiB would take longer than a turn of the loop may.
   fc_blocks_t *blocks;
   uint32_t piece_count;
   fc_piece_t pieces[FC_PIECES_MAX];
   fc_text_t text;
-  bool failed;  // there is no answer, but
+  bool failed;  // the last call has no answer but `error`
   fc_error_t error;
 };
 
@@ -58,7 +58,7 @@ void fc_trial_stop(fc_modules_t *modules, fc_generation_t *generation) {
   fc_pool_drop(modules->options.pool, &generation->trial->job);
 }
 
-// It can be called now; or, with an `error`, it cannot; or nobody wants it any more.
+// Ends the trial: its generation can be called now or drains, or it failed with `error`.
 static void end(fc_trial_t *trial, const fc_error_t *error) {
   fc_modules_t *modules = trial->modules;
   const uint32_t index = trial->generation->index;
@@ -110,7 +110,7 @@ static const fc_expected_call_t *call_of(const fc_trial_t *trial) {
   return &trial->proof.tests->calls[trial->next];
 }
 
-// The server lacks something, which says nothing of the module.
+// Does the error say that the server lacks something? That is not the module's fault.
 static bool is_shortage(fc_code_t code) {
   return code == FC_CODE_OUT_OF_MEMORY || code == FC_CODE_OVERLOADED;
 }
@@ -128,7 +128,8 @@ static fc_status_t submit_test(fc_trial_t *trial, fc_error_t *err) {
   return status;
 }
 
-// What must fail warms nothing up.
+// Makes a call of the warm-up. False: it cannot be made, or it is expected to fail, which
+// warms nothing up.
 static bool submit_warm(fc_trial_t *trial) {
   const fc_expected_call_t *call = call_of(trial);
   const fc_function_t *function;
@@ -217,7 +218,8 @@ static void go_on(fc_trial_t *trial) {
 // ---------------------------------------------------------------------------
 // Answers
 
-// The process that wrote it may do so still, so it is copied before it is read.
+// Copies the answer before it is read, because the process that wrote the answer may
+// still write to it.
 static fc_status_t copy_answer(fc_trial_t *trial, fc_error_t *err) {
   fc_sink_t *sink = &trial->text.sink;
   fc_text_reset(&trial->text);
@@ -260,7 +262,7 @@ void fc_trial_on_checked(fc_modules_t *modules, const fc_load_t *load) {
   go_on(trial);
 }
 
-// If nothing is expected of an answer it is not looked at.
+// Keeps the blocks of an answer that is to be compared.
 static fc_status_t take_answer(fc_trial_t *trial, fc_outcome_t *outcome,
                                fc_error_t *err) {
   uint64_t size = 0;
@@ -286,8 +288,9 @@ static bool ended_its_process(fc_code_t code) {
          code == FC_CODE_MODULE_QUARANTINED;
 }
 
-// A call that somebody wrote must not end a process. That an example does is said
-// only: zeros are no data that anybody sends.
+// A call of the warm-up has ended. If it crashed, took too long or too much memory, and
+// somebody wrote it, the module fails. If it is an example, or the trial's time is over,
+// the log is told and the warm-up ends: nobody sends the zeros of an example.
 static void go_on_warm(fc_trial_t *trial) {
   trial->next++;
   if (!trial->failed || !ended_its_process(trial->error.code)) {
@@ -308,14 +311,14 @@ static void go_on_warm(fc_trial_t *trial) {
   go_on(trial);
 }
 
-// Its call is over.
+// The trial's call is over.
 static void take(fc_trial_t *trial) {
   if (trial->generation->state != FC_GENERATION_LOADING) {
     go_on(trial);
   } else if (trial->stage == STAGE_WARM) {
     go_on_warm(trial);
   } else if (trial->failed && is_shortage(trial->error.code)) {
-    const fc_error_t error = trial->error;  // which ends with the trial
+    const fc_error_t error = trial->error;  // `end` frees the trial
     end(trial, &error);
   } else {
     ask_loader(trial);
@@ -388,11 +391,13 @@ static fc_status_t make_trial(fc_modules_t *modules,
 fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
                          fc_proof_t *take_proof, fc_error_t *err) {
   fc_hosting_t hosting = fc_modules_hosting(generation);
-  // What was brought back is neither tried nor taken back.
+  // A rollback made this generation: it has served before, so it is neither tried nor
+  // rolled back itself.
   if (!generation->fileless) follow(generation->policy, take_proof);
   generation->goes_back = take_proof->rollback_on_crash;
   hosting.trial = take_proof->tests;
-  hosting.process |= hosting.trial;  // its file is hashed
+  hosting.process |= hosting.trial;  // the loader has hashed its file for that
+  hosting.fresh &= !hosting.trial;   // one process makes all calls of the trial
   if (take_proof->tests || take_proof->warm_up) {
     FC_TRY(make_trial(modules, generation, take_proof, err));
   }
@@ -406,7 +411,7 @@ fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
 bool fc_trial_on_added(fc_generation_t *generation) {
   fc_trial_t *trial = generation->trial;
   if (!trial) return false;
-  // Counted from its first worker on, which may load for long.
+  // The time begins when the first worker serves, because loading may take long.
   if (!trial->due_ns) {
     trial->due_ns = fc_clock_ns() + FC_LIMIT_TRIAL_MS * 1000000ull;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text of the option is short and needed once for each file of a version,
-// so it is read again each time.
+// A policy's text is short and needed once for each file of a version, so it is read
+// anew each time.
 #include "modules/versions.h"
 
 #include "module/files.h"
@@ -35,7 +35,7 @@ static bool is_policy(fc_str_t policy) {
          (policy.size && is_list(policy));
 }
 
-// Splits "NAME=POLICY". False without a '='.
+// Splits "NAME=POLICY". False if there is no '='.
 static bool split(fc_str_t part, fc_str_t *out_name, fc_str_t *out_policy) {
   fc_str_t rest = part;
   if (!part.size || !memchr(part.data, '=', part.size)) return false;

@@ -18,7 +18,8 @@
   (IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | \
    IN_MODIFY | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 #define VOLUME "..data"
-// Files remembered; beyond these the oldest is taken for closed.
+// How many files that are being written are remembered; beyond these the oldest is
+// taken for closed.
 #define WRITING_MAX 1024
 
 // The beginning of a file's name, up to and with its last dot: the names of the
@@ -110,7 +111,8 @@ const char *fc_watch_arm(fc_watch_t *watch, int *out_errno) {
     one->mark = inotify_add_watch(watch->file, one->path, MASK);
     if (before != one->mark) drop_mark(watch, before);
     if (one->mark >= 0) one->told = false;
-    // If a file or nothing is at the path, its parent tells when that changes.
+    // If a file or nothing is at the PATH, the watch of its parent tells when that
+    // changes. If the parent is missing too, only --watch-interval finds the PATH.
     if (one->mark >= 0 || errno == ENOTDIR || errno == ENOENT || one->told) {
       continue;
     }
@@ -196,7 +198,7 @@ static bool matters(const fc_watch_t *watch, int mark, fc_str_t name) {
       return one->prefix.size || name.size == 0 || name.data[0] != '.';
     }
   }
-  // Of fc_watch_folder: the loop may not even know of it yet.
+  // A directory of fc_watch_folder, which the loop may not have heard of yet.
   return !is_own(watch, mark) && (name.size == 0 || name.data[0] != '.');
 }
 
@@ -206,8 +208,8 @@ static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
     while (watch->writing) forget(watch, &watch->writing);
     return true;
   }
-  // A watch is over. fc_folders_replace does not know of those of the loop, which
-  // fc_watch_arm begins again.
+  // A watch has ended. fc_folders_replace may end one that fc_watch_arm has begun too,
+  // because it does not know of these; true has fc_watch_arm begin it again.
   if (event->mask & IN_IGNORED) return is_own(watch, event->wd);
   if (!matters(watch, event->wd, name)) return false;
   if (event->mask & IN_MODIFY) {

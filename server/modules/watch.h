@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Notices that files of the PATHs change, by an inotify descriptor of its own:
-// libuv's watchers do not tell that a writer has closed a file. It tells only
+// libuv's watchers do not tell that a writer has closed a file. The watch tells only
 // that something may have changed; listing the PATHs again finds out what. The
-// loop's thread.
+// loop's thread, but for fc_watch_folder and fc_folders_replace.
 #ifndef FARCALL_SERVER_MODULES_WATCH_H_
 #define FARCALL_SERVER_MODULES_WATCH_H_
 

@@ -2,8 +2,8 @@
 //
 // Times, counted by size: two buckets for each power of two, from 1 µs to 34 s.
 // The bounds are the same for all, so histograms of several functions or servers
-// can be added up, and a quantile read from one is off by a quarter at most.
-// Noting a time is a shift and two additions. One thread.
+// can be added up. A quantile between the bounds, read as the middle of its bucket,
+// is off by a quarter at most. One thread.
 #ifndef FARCALL_SERVER_OBS_HISTOGRAM_H_
 #define FARCALL_SERVER_OBS_HISTOGRAM_H_
 
@@ -29,7 +29,7 @@ static inline uint64_t fc_histogram_bound(uint32_t index) {
 static inline uint32_t fc_histogram_bucket(uint64_t ns) {
   const uint64_t least = (UINT64_C(1) << FC_HISTOGRAM_FIRST) - 1;
   const uint64_t most = UINT64_C(1) << FC_HISTOGRAM_LAST;
-  uint64_t at = ns - (ns > 0);  // a time that is a bound is below it
+  uint64_t at = ns - (ns > 0);  // a time equal to a bound is in its bucket
   if (at < least) at = least;
   if (at > most) at = most;
   const uint32_t power =

@@ -31,9 +31,10 @@ static void put_number(line_t *line, uint64_t value) {
   put(line, fc_str_make(digits, (size_t)size));
 }
 
-// Writes the text escaped, whole or not at all: a cut text could end inside an
-// escape. fc_escape writes \" and \\ as JSON does. It also writes \xNN, whose
-// backslash must be doubled in JSON.
+// Writes the text escaped, VALUE_MAX characters at most. If there is no room for all
+// of that, nothing is written: what is cut could end inside an escape. fc_escape
+// writes \" and \\ as JSON does. It also writes \xNN, whose backslash must be doubled
+// in JSON.
 static void put_escaped(line_t *line, fc_str_t text, bool json) {
   char escaped[VALUE_MAX * 4 + 8], twice[VALUE_MAX * 5 + 8];
   size_t size = fc_escape(escaped, sizeof escaped, VALUE_MAX, text);
@@ -90,7 +91,9 @@ static void drain(fc_log_t *log) {
   size_t done = 0;
   while (done < log->size) {
     struct pollfd file = {.fd = log->descriptor, .events = POLLOUT};
-    if (poll(&file, 1, 0) <= 0 || !(file.revents & POLLOUT)) break;
+    const int ready = poll(&file, 1, 0);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0 || !(file.revents & POLLOUT)) break;
     size_t size = log->size - done < WRITE_MAX ? log->size - done : WRITE_MAX;
     ssize_t count = write(log->descriptor, log->buffer + done, size);
     if (count < 0 && errno == EINTR) continue;
@@ -135,7 +138,8 @@ void fc_log_fields(fc_log_t *log, fc_log_level_t level, fc_str_t message,
   for (size_t i = 0; i < count; i++) {
     const fc_log_field_t *field = &fields[i];
     if (!field->has_number && field->text.size == 0) continue;
-    // Room for the largest value, so that no member is cut in two.
+    // Room for a key and a value that needs no escapes, so that no member is cut in
+    // two. A longer escaped value is left out, and its key stays.
     if (line.end - line.cursor < VALUE_MAX + 64) break;
     put(&line, log->json ? FC_STR(",\"") : FC_STR(" "));
     put(&line, fc_str(field->key));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// There are no `_created` samples: each would be one more series for every counter,
-// and a counter that begins again is noticed without. `farcall_module_generation`
-// and `process_start_time_seconds` say when.
+// There are no `_created` samples: each would be one more series for every counter.
+// `farcall_module_generation` and `process_start_time_seconds` show that counters
+// have begun again.
 #include "obs/metrics.h"
 
 #include <stdio.h>
@@ -54,7 +54,8 @@ fc_status_t fc_metrics_put_family(const fc_family_t *family, bool open,
   const char *kind = kKinds[family->kind];
   const fc_str_t total = FC_STR("_total");
   fc_str_t name = name_of(family->name);
-  // There, a counter is named without the ending of its samples, which all have it.
+  // OpenMetrics names a counter without "_total", with which all of its samples must
+  // end. A counter of another name is "unknown" there.
   if (open && family->kind != FC_METRIC_GAUGE &&
       family->kind != FC_METRIC_HISTOGRAM) {
     if (ends_with(name, total)) name.size -= total.size;

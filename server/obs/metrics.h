@@ -61,26 +61,27 @@ typedef struct fc_labels_t {
   char text[2560];
 } fc_labels_t;
 
-// Adds a label, if there is room: there is for names of FC_LIMIT_LABEL bytes together.
-// What a quoted text may not have is escaped.
+// Adds a label. What a quoted text may not have is escaped, and a value that is too
+// long is cut; names of FC_LIMIT_LABEL bytes together always fit.
 void fc_labels_add(fc_labels_t *labels, const char *name, fc_str_t value);
 
-// Begins a family. `open`: as OpenMetrics wants it.
+// Writes the lines HELP and TYPE of a family. `open`: as OpenMetrics wants them.
 fc_status_t fc_metrics_put_family(const fc_family_t *family, bool open,
                                   fc_sink_t *sink, fc_error_t *err);
-// Writes a sample. `name` may have labels of its own: then there are no others.
+// Writes a sample. If `name` has labels of its own, `labels` must be empty.
 fc_status_t fc_metrics_put(const char *name, fc_metric_kind_t kind,
                            const fc_labels_t *labels, uint64_t value,
                            fc_sink_t *sink, fc_error_t *err);
-// The last time of a bucket that belongs to a trace.
+// Of a bucket: the time that the last sampled request noted there, and its trace.
 typedef struct fc_exemplar_t {
   uint8_t trace[FC_TRACE_ID];
   uint64_t ns;
   uint64_t unix_ns;  // when it was noted; 0: there is none
 } fc_exemplar_t;
 
-// Writes the samples of one histogram, whose buckets are joined by `every`.
-// `exemplars` are of the buckets, NULL: none are written. Only OpenMetrics has them.
+// Writes the samples of one histogram, with `every` buckets joined into one.
+// `exemplars`: one for each bucket, not joined; NULL: none are written, as Prometheus'
+// text has none.
 fc_status_t fc_metrics_put_histogram(const char *name,
                                      const fc_labels_t *labels,
                                      const fc_histogram_t *histogram,

@@ -20,7 +20,17 @@ fc_status_t fc_spans_init(fc_spans_t *spans, fc_allocator_t allocator,
   return spans->ring ? FC_OK : fc_fail_memory(err);
 }
 
+static void forget_first(fc_spans_t *spans) {
+  fc_span_record_t *record = &spans->ring[spans->first];
+  spans->dispatch_count -= record->dispatch_count;
+  fc_free(spans->allocator, record->dispatches);
+  record->dispatches = NULL;
+  spans->first = (spans->first + 1) % FC_SPANS_ROOM;
+  spans->count--;
+}
+
 void fc_spans_deinit(fc_spans_t *spans) {
+  while (spans->count) forget_first(spans);
   if (spans->ring) fc_free(spans->allocator, spans->ring);
   spans->ring = NULL;
 }
@@ -37,6 +47,24 @@ fc_span_record_t *fc_spans_add(fc_spans_t *spans, const uint64_t *spent_ns) {
     return NULL;
   }
   return &spans->ring[(spans->first + spans->count++) % FC_SPANS_ROOM];
+}
+
+void fc_spans_add_dispatches(fc_spans_t *spans, fc_span_record_t *record,
+                             const fc_dispatch_span_t *dispatches,
+                             uint32_t count) {
+  const bool fits =
+      record && count <= FC_SPANS_DISPATCH_ROOM - spans->dispatch_count;
+  if (fits) {
+    record->dispatches =
+        fc_alloc_array(spans->allocator, count, sizeof *dispatches);
+  }
+  if (!fits || !record->dispatches) {
+    spans->dropped += count;
+    return;
+  }
+  memcpy(record->dispatches, dispatches, count * sizeof *dispatches);
+  record->dispatch_count = count;
+  spans->dispatch_count += count;
 }
 
 // ---------------------------------------------------------------------------
@@ -126,7 +154,7 @@ static fc_status_t put_request(fc_sink_t *sink, const fc_span_record_t *record,
   FC_TRY(put_text(sink, "error.type", fc_str(record->code ? record->code : ""),
                   err));
   FC_TRY(put(sink, "]", err));
-  // What a client did wrong is no error of this side.
+  // OpenTelemetry: a status below 500 is no error of the server.
   if (record->status >= 500) {
     FC_TRY(put(sink, ",\"status\":{\"code\":", err));
     FC_TRY(fc_json_write_u64(sink, STATUS_ERROR, err));
@@ -135,7 +163,37 @@ static fc_status_t put_request(fc_sink_t *sink, const fc_span_record_t *record,
   return put(sink, "}", err);
 }
 
-// Stages follow each other, without gaps. READ has the times of head and body.
+// `began_ns` is when their stage began, whose span is `parent`.
+static fc_status_t put_dispatches(fc_spans_t *spans, fc_sink_t *sink,
+                                  const fc_span_record_t *record,
+                                  const uint8_t *parent, uint64_t began_ns,
+                                  fc_error_t *err) {
+  for (uint32_t i = 0; i < record->dispatch_count; i++) {
+    const fc_dispatch_span_t *span = &record->dispatches[i];
+    uint8_t id[FC_SPAN_ID];
+    fc_trace_make_id(&spans->id_state, id, sizeof id);
+    FC_TRY(put(sink, ",", err));
+    FC_TRY(put_span(sink, &record->trace, id, parent, began_ns + span->began_ns,
+                    span->took_ns, err));
+    FC_TRY(put(sink, ",\"kind\":", err));
+    FC_TRY(fc_json_write_u64(sink, KIND_INTERNAL, err));
+    FC_TRY(put(sink, ",\"name\":", err));
+    FC_TRY(fc_json_write_string(sink, fc_str_make(span->name, span->name_size),
+                                err));
+    FC_TRY(put(sink,
+               ",\"attributes\":[{\"key\":\"farcall.span\",\"value\":"
+               "{\"stringValue\":\"dispatch\"}}",
+               err));
+    FC_TRY(put_number(sink, "farcall.grid.x", span->grid[0], err));
+    FC_TRY(put_number(sink, "farcall.grid.y", span->grid[1], err));
+    FC_TRY(put_number(sink, "farcall.grid.z", span->grid[2], err));
+    FC_TRY(put(sink, "]}", err));
+  }
+  return FC_OK;
+}
+
+// Writes stages as if each began when the one before ended. Reading the body, which
+// comes after ADMIT, is in READ's span.
 static fc_status_t put_stages(fc_spans_t *spans, fc_sink_t *sink,
                               const fc_span_record_t *record, fc_error_t *err) {
   uint64_t at_ns = record->began_unix_ns;
@@ -152,6 +210,9 @@ static fc_status_t put_stages(fc_spans_t *spans, fc_sink_t *sink,
     FC_TRY(put(sink, ",\"name\":\"", err));
     FC_TRY(put(sink, spans->stages[i], err));
     FC_TRY(put(sink, "\"}", err));
+    if (i == record->call_stage && record->dispatch_count) {
+      FC_TRY(put_dispatches(spans, sink, record, id, at_ns, err));
+    }
     at_ns += spent_ns;
   }
   return FC_OK;
@@ -177,14 +238,18 @@ fc_status_t fc_spans_write(fc_spans_t *spans, uint32_t most,
                            fc_error_t *err) {
   *out_spans = 0;
   FC_TRY(put_resource(sink, err));
-  for (uint32_t i = 0; i < most && spans->count; i++) {
+  for (uint32_t i = 0;
+       i < most && spans->count && *out_spans < FC_SPANS_DOCUMENT; i++) {
     const fc_span_record_t *record = &spans->ring[spans->first];
     if (i) FC_TRY(put(sink, ",", err));
     FC_TRY(put_request(sink, record, err));
     FC_TRY(put_stages(spans, sink, record, err));
     *out_spans += count_spans(record->spent_ns);
-    spans->first = (spans->first + 1) % FC_SPANS_ROOM;
-    spans->count--;
+    // A worker that says that the call took no time has no dispatches either.
+    if (record->spent_ns[record->call_stage]) {
+      *out_spans += record->dispatch_count;
+    }
+    forget_first(spans);
   }
   return put(sink, "]}]}]}", err);
 }

@@ -11,7 +11,20 @@
 
 #define FC_SPANS_ROOM 2048  // requests that may wait to be exported
 #define FC_SPANS_STAGES 8
-#define FC_SPANS_NAME 96  // bytes of a name that are kept
+#define FC_SPANS_NAME 96             // bytes of a name that are kept
+#define FC_SPANS_DISPATCHES 64       // of a request
+#define FC_SPANS_DISPATCH_ROOM 4096  // of all requests in the ring
+#define FC_SPANS_DOCUMENT \
+  640  // a document with so many spans gets no other request
+
+// One dispatch of a call that was profiled. It comes with the answer, from a worker.
+typedef struct fc_dispatch_span_t {
+  uint64_t began_ns;  // after its stage
+  uint64_t took_ns;
+  uint32_t grid[3];
+  uint32_t name_size;
+  char name[FC_SPANS_NAME];
+} fc_dispatch_span_t;
 
 // A request that was answered. Texts that are pointers are static, or live as long
 // as the server.
@@ -19,7 +32,7 @@ typedef struct fc_span_record_t {
   fc_trace_t trace;
   uint64_t began_unix_ns;
   uint64_t took_ns;
-  uint64_t spent_ns[FC_SPANS_STAGES];  // 0: it was not there
+  uint64_t spent_ns[FC_SPANS_STAGES];  // 0: the request had no such stage
   uint64_t received;
   uint64_t sent;
   int status;
@@ -30,6 +43,9 @@ typedef struct fc_span_record_t {
   uint8_t function_size;
   char module[FC_SPANS_NAME];
   char function[FC_SPANS_NAME];
+  uint8_t call_stage;  // the one that `dispatches` are in
+  uint32_t dispatch_count;
+  fc_dispatch_span_t *dispatches;  // owned
 } fc_span_record_t;
 
 typedef struct fc_spans_t {
@@ -37,12 +53,12 @@ typedef struct fc_spans_t {
   fc_span_record_t *ring;  // FC_SPANS_ROOM; NULL: nothing is exported
   uint32_t first;
   uint32_t count;
+  uint32_t dispatch_count;  // in the ring
   uint64_t id_state;
   const char *const *stages;  // their names
-  // Spans, of stages too.
-  uint64_t exported;
-  uint64_t dropped;
-  uint64_t failures;  // documents that were not taken
+  uint64_t exported;          // spans, of stages too
+  uint64_t dropped;           // spans, of stages too
+  uint64_t failures;          // times that a document was not taken
 } fc_spans_t;
 
 fc_status_t fc_spans_init(fc_spans_t *spans, fc_allocator_t allocator,
@@ -51,10 +67,16 @@ fc_status_t fc_spans_init(fc_spans_t *spans, fc_allocator_t allocator,
 // A zeroed one is allowed.
 void fc_spans_deinit(fc_spans_t *spans);
 
-// The place of one more; NULL: there is none, and a request was dropped.
+// The place of one more request, for the caller to fill in. NULL: the ring is full,
+// and the spans of the request count as dropped.
 fc_span_record_t *fc_spans_add(fc_spans_t *spans, const uint64_t *spent_ns);
-// Writes a document of at most `most` requests, the oldest first, and takes them out of
-// the ring. *out_spans: how many spans it has.
+// Adds dispatches to a record whose other members are set; NULL: it was dropped. They
+// are copied, or dropped where there is no room.
+void fc_spans_add_dispatches(fc_spans_t *spans, fc_span_record_t *record,
+                             const fc_dispatch_span_t *dispatches,
+                             uint32_t count);
+// Writes a document of at most `most` requests, the oldest first, and takes them out
+// of the ring. *out_spans: how many spans were taken out, also on failure.
 fc_status_t fc_spans_write(fc_spans_t *spans, uint32_t most,
                            uint64_t *out_spans, fc_sink_t *sink,
                            fc_error_t *err) FC_MUST_CHECK;

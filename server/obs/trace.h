@@ -19,16 +19,17 @@ typedef struct fc_trace_t {
   uint8_t span[FC_SPAN_ID];    // the request's own
 } fc_trace_t;
 
-// Reads a traceparent into known, sampled, id and parent. False, and nothing is
-// changed, if it is not one: the rules say to go on as if there were none.
+// Reads a traceparent into known, sampled, id and parent; `span` is zero then. False,
+// and nothing is changed, if the text is no traceparent: W3C Trace Context says to go
+// on as if there were none.
 bool fc_trace_parse(fc_str_t text, fc_trace_t *out_trace);
 // Writes the trace as others are told of it, with its own span: FC_TRACE_TEXT
 // characters.
 void fc_trace_print(const fc_trace_t *trace, char *out);
-// Writes bytes as digits, two for each.
+// Writes bytes as hex digits, two for each.
 void fc_trace_print_id(const uint8_t *bytes, size_t size, char *out);
 
-// Numbers for ids: a counter's bijection, never two alike of one state.
+// Numbers for ids: a bijection of a counter, so one state never gives a number twice.
 uint64_t fc_trace_random(uint64_t *state);
 // Fills an id of 8 or 16 bytes, which are not all zero.
 void fc_trace_make_id(uint64_t *state, uint8_t *out, size_t size);

@@ -15,7 +15,7 @@ static uint64_t mix(uint64_t a, uint64_t b) {
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-// The loop waits meanwhile, so one multiplication takes in sixteen bytes.
+// The loop does nothing else meanwhile, so one multiplication takes in sixteen bytes.
 static uint64_t digest_of(const fc_blame_t *blame, uint32_t function,
                           fc_str_t body) {
   uint64_t words[2], state = blame->key[0] ^ function;
@@ -26,7 +26,7 @@ static uint64_t digest_of(const fc_blame_t *blame, uint32_t function,
   }
   words[0] = words[1] = 0;
   if (at < body.size) memcpy(words, body.data + at, body.size - at);
-  // Zeros at the end of a body need not show here: is_same compares the sizes.
+  // Zeros at the end of a body need not change the digest: is_same compares the sizes.
   return mix(words[0] ^ blame->key[1], words[1] ^ state);
 }
 

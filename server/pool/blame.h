@@ -4,8 +4,8 @@
 // sending it again costs nobody a process, and a module that only one client's
 // data crashes stays in service for others. A call is recognised by its
 // function and the bytes of its body; bodies are read only while there is a
-// call to recognise. Works on the times it is given; belongs to the process
-// host.
+// call to recognise. Works on the times it is given. Belongs to the process
+// host; the loop's thread.
 #ifndef FARCALL_SERVER_POOL_BLAME_H_
 #define FARCALL_SERVER_POOL_BLAME_H_
 
@@ -21,7 +21,7 @@ typedef struct fc_blamed_t {
 
 typedef struct fc_blame_t {
   uint64_t until_ns;  // the last entry is forgotten then; 0: there is none
-  // Entries ever made; a body is looked up again when there are more.
+  // Entries ever made; a waiting call is looked up again when there are more.
   uint32_t changes;
   // Private to blame.c
   uint64_t key[2];

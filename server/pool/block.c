@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Power-of-two classes from 4 KiB: what is counted is less than twice what is
-// asked for. The tail lies outside the class, so that a body of 64 MiB needs no
-// block of 128 MiB. One mutex: the loop takes and gives a block or two a call,
-// workers only when an answer outgrows its block.
+// Power-of-two classes from 4 KiB: above 4 KiB, what is counted is less than twice what
+// is asked for. The tail lies outside the class, so that a body of 64 MiB needs no
+// block of 128 MiB. One mutex: the loop and the threads take and give a block or two a
+// call, more only when an answer outgrows its block.
 #include <sys/mman.h>
 
 #include "base/sanitize.h"
@@ -53,14 +53,14 @@ typedef struct request_t {
   uint64_t size;            // bytes to have in the end
   unsigned class_;          // class of `now`
   uint64_t audience;
-  uint64_t old_counted;  // bytes counted of the block that is to grow
-  uint32_t old_owner;
+  uint64_t old_counted;  // bytes counted of the block that is to grow, if any
+  uint32_t old_owner;    // of that block
 } request_t;
 
 static request_t make_request(const fc_owner_t *owner, uint64_t now,
                               uint64_t size) {
   unsigned class_ = fc_block_class_of(now);
-  // Blocks of the smallest class are counted to nobody.
+  // Blocks of the smallest class count as nobody's.
   return (request_t){.owner = class_ ? owner : NULL,
                      .now = now,
                      .size = size,
@@ -99,7 +99,7 @@ static fc_status_t describe(const fc_blocks_t *blocks, const request_t *request,
   return fc_fail_memory(err);
 }
 
-// Under the lock, as are the functions from here to take().
+// Called under the lock, as are all functions from here to take().
 static verdict_t judge(const fc_blocks_t *blocks, const request_t *request) {
   if (request->class_ == 0) return VERDICT_FITS;
   if (request->class_ == FC_BLOCK_CLASSES || request->now > blocks->limit) {
@@ -109,7 +109,7 @@ static verdict_t judge(const fc_blocks_t *blocks, const request_t *request) {
   if (request->owner) {
     uint64_t held = fc_owners_held(&blocks->owners, request->owner);
     if (request->old_owner != FC_OWNER_NONE) held -= request->old_counted;
-    // An owner that holds nothing may make one request of any size.
+    // An owner that holds nothing may have one request of any size.
     if (held && held + bytes > blocks->share) return VERDICT_SHARE;
   }
   uint64_t others = blocks->taken - request->old_counted;
@@ -126,7 +126,7 @@ static uint32_t pop_kept(fc_blocks_t *blocks, unsigned class_) {
   return block;
 }
 
-// Counts `bytes` for the entry from now on. False: no memory to note the owner.
+// Has the entry count `bytes` from now on. False: there is no memory to note the owner.
 static bool count(fc_blocks_t *blocks, fc_block_entry_t *entry,
                   const fc_owner_t *owner, uint64_t bytes) {
   uint64_t more = bytes - entry->counted;
@@ -157,7 +157,7 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
     fc_block_file_give(blocks, block);
     return;
   }
-  // A block that was hardly filled has next to nothing to use again.
+  // A block that was filled to less than half has too little memory to be worth keeping.
   if (blocks->kept > blocks->budget || entry->filled < entry->size / 2) {
     fc_block_let_go(blocks, block);
     return;
@@ -169,7 +169,7 @@ static void give(fc_blocks_t *blocks, uint32_t block) {
   blocks->heads[entry->class_] = block;
 }
 
-// FC_BLOCK_NONE: no file is wanted, or none can be had.
+// Takes a block in a file. FC_BLOCK_NONE: no file is wanted, or none can be had.
 static uint32_t take_file(fc_blocks_t *blocks, const request_t *request) {
   const unsigned class_ = fc_block_class_of(request->size);
   const bool large =

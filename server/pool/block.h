@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Blocks: the memory that request and answer bytes live in. A block is 64-byte
-// aligned, of a size class (each twice the one before), private to one call,
-// and named by index, because slots may only hold what another process could
-// resolve too. The store keeps blocks it gets back within a budget, so a warm
-// server allocates nothing. All calls but fc_blocks_release may be made from
-// any thread.
+// aligned, of a size class (each twice the one before) unless it is fixed or lent, has
+// one holder at a time, and is named by index, because slots may only hold what another
+// process could resolve too. The store keeps blocks it gets back within a budget, so a
+// warm server allocates nothing. Any thread may call each function but
+// fc_blocks_release.
 #ifndef FARCALL_SERVER_POOL_BLOCK_H_
 #define FARCALL_SERVER_POOL_BLOCK_H_
 
@@ -15,16 +15,16 @@
 #define FC_BLOCK_ALIGN 64u
 // Bytes behind every block, to read and write, for readers that look ahead.
 #define FC_BLOCK_TAIL 64
-// Blocks of this size count against no limit, so that a refusal can always be
-// written.
+// Blocks of this size are given whatever the limits say, so that a refusal can always
+// be written.
 #define FC_BLOCK_SMALLEST 4096u
 
 typedef struct fc_blocks_t fc_blocks_t;
 
 typedef struct fc_blocks_usage_t {
   uint64_t taken;  // bytes of blocks in use
-  // Bytes kept for reuse: all that free blocks have, and what blocks in use had
-  // filled by earlier calls and do not count now.
+  // Bytes kept for reuse: what kept blocks were ever filled with, and what blocks in use
+  // were filled with by earlier calls and do not count now.
   uint64_t kept;
   uint64_t limit;   // most bytes that may be in use
   uint64_t share;   // most of them that one owner may hold
@@ -33,8 +33,8 @@ typedef struct fc_blocks_usage_t {
   uint64_t files;   // files made so far
 } fc_blocks_usage_t;
 
-// `limit` bounds the bytes in use, `budget` those kept for reuse. An owner may
-// hold all of them, until fc_blocks_set_share.
+// `limit` bounds the bytes in use, `budget` those kept for reuse. One owner may hold
+// `limit` bytes, until fc_blocks_set_share.
 fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
                              uint64_t budget, fc_blocks_t **out_blocks,
                              fc_error_t *err) FC_MUST_CHECK;
@@ -56,27 +56,26 @@ void fc_blocks_destroy(fc_blocks_t *blocks);
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
 // For bytes that arrive piece by piece, `size` in the end: takes a block of at
-// least `now` bytes, and counts `now` bytes, rounded up to a size class, to
-// `owner` until it is given back. It takes a block of `size` bytes instead if
-// one is kept, which costs no more memory, or if that makes it a large new one,
-// of which only addresses are taken. The block may be filled as far as
+// least `now` bytes, and counts `now` bytes, rounded up to a size class, as the
+// owner's until the block is given back. The block has `size` bytes at once if one of
+// that size is kept, which costs no more memory, or if a new one would be large: of a
+// large block only addresses are taken at first. The block may be filled as far as
 // fc_block_size says, and fc_block_grow must then count what was filled.
 // FC_CODE_TOO_MANY_REQUESTS when the owner holds some bytes and would hold more
 // than its share.
 fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
                               uint64_t now, uint64_t size, uint32_t *out_block,
                               fc_error_t *err) FC_MUST_CHECK;
-// Does the same for bytes that worker processes of `audience` may be given: if such
-// a block, or one that it grows into, is larger than FC_LIMIT_SHARED, all of it lies
-// in a file (fc_block_file), unless there are FC_LIMIT_SHARED_FILES already, or
-// the system has none for it. FC_AUDIENCE_NONE: no process is given them.
+// Does the same for bytes that worker processes of `audience` may be given: if `size`,
+// or the size that the block grows to, is above FC_LIMIT_SHARED, all of the block lies
+// in a file (fc_block_file), unless FC_LIMIT_SHARED_FILES are mapped already, or the
+// system has none. FC_AUDIENCE_NONE: no process is given the bytes.
 fc_status_t fc_block_take_shared(fc_blocks_t *blocks, const fc_owner_t *owner,
                                  uint64_t audience, uint64_t now, uint64_t size,
                                  uint32_t *out_block,
                                  fc_error_t *err) FC_MUST_CHECK;
-// Counts `now` bytes of *block, and takes a larger block in its place if it is
-// too small for them. Its first `used` bytes are in *block afterwards, and only
-// the difference is counted. On failure *block stays as it is.
+// Counts `now` bytes of *block. If it is too small for them, a larger block takes its
+// place, and its first `used` bytes are copied there. On failure *block stays as it is.
 fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
                           uint32_t *block, uint64_t used, uint64_t now,
                           uint64_t size, fc_error_t *err) FC_MUST_CHECK;
@@ -93,41 +92,43 @@ uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block);
 
 // ---------------------------------------------------------------------------
 // Blocks in files, which worker processes may see. A process that was given a file
-// may keep it. So a file has an audience, the processes that may ever be given it,
-// and is used again for these alone: nobody sees there what he could not see anyway.
-// Files are kept with what lies in them, and mapped, because fresh pages cost more
-// than all copies of what is written to them.
+// may keep the file open. So a file has an audience, the processes that may ever be given
+// it, and is used again for these alone: no process finds there what was not meant for
+// its module. Files are kept with what lies in them, and mapped, because fresh pages cost
+// more than all copies of what is written to them.
 
 #define FC_AUDIENCE_NONE 0u
 
-// A new audience. No two are the same.
+// Makes an audience: a number that no other has or will have.
 uint64_t fc_blocks_audience(fc_blocks_t *blocks);
-// Nothing is given to the audience any more: its files are not kept.
+// Nothing is given to the audience any more: its files are not kept, and those in use
+// are let go when they are given back.
 void fc_blocks_disband(fc_blocks_t *blocks, uint64_t audience);
-// The file (shared.h) that the block lies in, from the file's beginning on. It
-// is the block's. -1: the block lies in none.
+// The file (shared.h) that the block lies in, from the file's beginning on. The block
+// owns the file. -1: the block lies in none.
 int fc_block_file(const fc_blocks_t *blocks, uint32_t block);
 // The file's number. No two files have the same.
 uint64_t fc_block_serial(const fc_blocks_t *blocks, uint32_t block);
-// Bytes of memory that were known to be the file's when it was last given back.
+// Bytes of memory that the file is known to take: as last measured, or as counted since.
 uint64_t fc_block_filled(const fc_blocks_t *blocks, uint32_t block);
-// Takes a block for worker processes of `audience` to fill: all it has is a file of
-// `size` bytes, of which none count. When it is known what was filled,
-// fc_block_adopt counts so many bytes and makes them readable; on failure the block
-// stays as it is.
+// Takes a block for worker processes of `audience` to fill: a file of `size` bytes, of
+// which none count and which is not mapped for the loop. When it is known how many bytes
+// were filled, fc_block_adopt counts these and makes them readable; if it fails, they do
+// not count.
 fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t audience, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
                            fc_error_t *err) FC_MUST_CHECK;
-// Lets kept files go that were given back before `before_ns` (fc_clock_ns).
+// Lets kept files go that were given back before `before_ns` (fc_clock_ns), and those
+// that a process has made too large meanwhile.
 void fc_blocks_age(fc_blocks_t *blocks, uint64_t before_ns);
 
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);
-// Releases kept blocks larger than `size`, but for files: called when the server is
-// idle.
+// Releases kept blocks larger than `size`, but not files: called when the server has no
+// connections.
 void fc_blocks_trim(fc_blocks_t *blocks, size_t size);
-// Large blocks that are not kept, and those in files, are released bit by bit,
-// because the kernel takes milliseconds for all of one: gives `most` bytes back
+// Large blocks that are not kept, also those in files, are released bit by bit,
+// because the kernel takes milliseconds for a whole one: gives at most `most` bytes back
 // to it. True: there is more. The loop's thread alone.
 bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most);
 // Bytes of a body or an answer were copied.
@@ -157,13 +158,13 @@ typedef struct fc_block_sink_t {
   fc_piece_t pieces[FC_PIECES_MAX];
 } fc_block_sink_t;
 
-// Starts with `block` (owned from now on), leaving `reserve` bytes of it
-// unwritten in front.
+// Starts with `block`, which the sink owns from now on, and leaves the first `reserve`
+// bytes of it unwritten.
 void fc_block_sink_init(fc_block_sink_t *out, fc_blocks_t *blocks,
                         uint32_t block, uint32_t reserve, uint64_t limit);
-// Where an answer goes on that outgrows `first` bytes of its block: `take` gives a
-// block (of at least the sink's limit), or FC_BLOCK_NONE, and then the answer goes on
-// in the block it has.
+// Where an answer goes on that outgrows the first `first` bytes of its block: in the
+// block that `take` gives, of at least the sink's limit; if `take` gives FC_BLOCK_NONE,
+// in the block that the answer has.
 typedef struct fc_block_more_t {
   uint64_t first;
   uint32_t (*take)(void *context);
@@ -171,7 +172,7 @@ typedef struct fc_block_more_t {
 } fc_block_more_t;
 // For a sink that has just been initialised. `more` is borrowed.
 void fc_block_sink_ask(fc_block_sink_t *out, const fc_block_more_t *more);
-// Further blocks count as this owner's, and are refused as fc_block_take_for does.
+// Further blocks count as this owner's, and may be refused as by fc_block_take_for.
 // `owner` is borrowed.
 static inline void fc_block_sink_own(fc_block_sink_t *out,
                                      const fc_owner_t *owner) {

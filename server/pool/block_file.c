@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Blocks that lie in files. Those that are kept are in one list, the last given back
-// first. There are never more than FC_LIMIT_KEPT_FILES, so all are looked at.
+// first. There are at most FC_LIMIT_KEPT_FILES, so the list is searched from end to end.
 #include <sys/mman.h>
 
 #include "base/sanitize.h"
 #include "pool/block_table.h"
 #include "pool/shared.h"
 
-// Makes a block in a file, which is not mapped yet. FC_BLOCK_NONE: there are
-// FC_LIMIT_SHARED_FILES, or the system has none.
+// Makes a block in a file, which is not mapped yet. FC_BLOCK_NONE:
+// FC_LIMIT_SHARED_FILES are mapped, or the system has no file.
 static uint32_t make(fc_blocks_t *blocks, uint64_t audience, uint64_t size) {
   if (blocks->files >= FC_LIMIT_SHARED_FILES) return FC_BLOCK_NONE;
   const uint32_t index = fc_block_index_new(blocks);
@@ -84,8 +84,8 @@ static void bound_kept(fc_blocks_t *blocks) {
   }
 }
 
-// Sets what the file is known to have to what it has, since workers write where
-// nothing is counted. False: it has more than a worker may write there unasked.
+// Notes how much memory the file takes, since workers may write where nothing is
+// counted. False: it takes over FC_LIMIT_FILE_SPARE more than was known.
 static bool measure(fc_blocks_t *blocks, fc_block_entry_t *entry) {
   const uint64_t taken = fc_shared_taken(entry->file);
   const bool honest = taken <= entry->filled + FC_LIMIT_FILE_SPARE;
@@ -193,8 +193,8 @@ fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t audience, uint64_t size,
   return FC_OK;
 }
 
-// Makes the first `size` bytes of the block's file readable. So many are mapped that
-// a somewhat larger answer finds them mapped too.
+// Makes the first `size` bytes of the block's file readable. The whole size class is
+// mapped, so that a somewhat larger answer needs no new mapping.
 static bool map_to_read(fc_blocks_t *blocks, fc_block_entry_t *entry,
                         uint64_t size) {
   if (size <= entry->mapped) return true;

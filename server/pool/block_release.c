@@ -48,8 +48,8 @@ void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
 
 // Gives up to `most` bytes of a dying block back. True: there is more.
 static bool release_some(fc_block_entry_t *entry, uint64_t most) {
-  // All of a file goes, since a worker may have written more than was counted.
-  // A page of it takes four times as long, so only a quarter goes at a time.
+  // All of a file is scrubbed, since a worker may have written more than was counted.
+  // A page of a file takes four times as long, so only a quarter goes at a time.
   if (entry->file >= 0) {
     return fc_shared_scrub(entry->file, 0, entry->size + FC_BLOCK_TAIL,
                            most / 4, &entry->released);
@@ -61,7 +61,7 @@ static bool release_some(fc_block_entry_t *entry, uint64_t most) {
   return true;
 }
 
-// The block is in no list while its pages go, so no lock is held.
+// While its pages go, the block is in no list, so the lock need not be held.
 static bool release_first(fc_blocks_t *blocks, uint64_t most) {
   pthread_mutex_lock(&blocks->lock);
   const uint32_t block = blocks->dying;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The store: its entries, the indices by which they are named, and what it says of
-// itself.
+// The store: its entries, the indices that name them, and its numbers.
 #include "pool/block_table.h"
 
 #include <sys/mman.h>

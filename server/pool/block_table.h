@@ -3,7 +3,7 @@
 // What is behind block.h, for the files that do its work: block_table.c has the
 // store and its indices, block.c takes blocks and gives them back, block_file.c has
 // those that lie in files, block_release.c gives memory back to the system.
-// Functions that say nothing else are called under the lock.
+// Functions that say nothing else are called under the store's lock.
 #ifndef FARCALL_SERVER_POOL_BLOCK_TABLE_H_
 #define FARCALL_SERVER_POOL_BLOCK_TABLE_H_
 
@@ -34,9 +34,9 @@ typedef struct fc_block_entry_t {
   uint64_t filled;    // bytes ever counted; those not in use count as kept
   uint64_t released;  // bytes given back to the system, of a dying block
   uint64_t mapped;    // bytes of `file` that are mapped at `data`
-  uint32_t owner;     // on whose account they count; FC_OWNER_NONE: nobody's
-  int file;           // that it lies in, -1: in memory of the allocator
-  uint64_t audience;  // who may see it: FC_AUDIENCE_NONE: no worker process
+  uint32_t owner;     // of the counted bytes; FC_OWNER_NONE: nobody
+  int file;           // that it lies in; -1: in memory of the allocator
+  uint64_t audience;  // who may see it; FC_AUDIENCE_NONE: no worker process
   uint64_t serial;    // of `file`
   uint64_t kept_ns;   // when the file was last given back
   uint8_t class_;
@@ -53,7 +53,7 @@ struct fc_blocks_t {
   fc_owners_t owners;
   bool fixed;  // fc_blocks_create_fixed: nothing can be taken
   uint32_t heads[FC_BLOCK_CLASSES];  // kept blocks, last in first out
-  _Atomic uint32_t dying;  // large blocks to be released; the loop takes them
+  _Atomic uint32_t dying;  // blocks that are left to fc_blocks_release
   _Atomic uint32_t files;  // blocks whose file is mapped
   uint32_t kept_files;     // kept blocks in files, last in first out
   uint64_t serials;        // files ever made
@@ -99,19 +99,20 @@ fc_status_t fc_block_count_file(fc_blocks_t *blocks, fc_block_entry_t *entry,
 
 // block_file.c
 
-// Takes a block in a file, with room for `size` bytes, that is mapped.
-// FC_BLOCK_NONE: there are FC_LIMIT_SHARED_FILES, or the system has none.
+// Takes a block in a file, with room for `size` bytes, and maps it.
+// FC_BLOCK_NONE: FC_LIMIT_SHARED_FILES are mapped, or the system has no file.
 uint32_t fc_block_file_take(fc_blocks_t *blocks, uint64_t audience,
                             uint64_t size);
 void fc_block_file_unmap(fc_blocks_t *blocks, fc_block_entry_t *entry);
-// Takes a block back that nobody uses any more.
+// Takes a block in a file back that nobody uses any more: keeps it or lets it go.
 void fc_block_file_give(fc_blocks_t *blocks, uint32_t block);
 
 // block_release.c
 
 // Frees a block that does not count as kept any more.
 void fc_block_free(fc_blocks_t *blocks, uint32_t block);
-// Frees a block that is in no list, or has it freed later.
+// Frees a block that is in no list; a large one, or one in a file that has memory, is
+// left to fc_blocks_release.
 void fc_block_let_go(fc_blocks_t *blocks, uint32_t block);
 
 #endif  // FARCALL_SERVER_POOL_BLOCK_TABLE_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a call of one function costs, as a moving average over the calls that
-// answered, and what follows for a call that would have to wait. Loop thread.
+// succeeded, and what follows for a call that would have to wait. Loop thread.
 #ifndef FARCALL_SERVER_POOL_COST_H_
 #define FARCALL_SERVER_POOL_COST_H_
 
@@ -16,7 +16,7 @@ typedef struct fc_cost_t {
 
 void fc_cost_learn(fc_cost_t *cost, uint64_t spent_ns);
 // A call took too long on the loop: the function must prove itself again, with twice
-// as many samples each time.
+// as many samples each time, up to 65536.
 void fc_cost_doubt(fc_cost_t *cost);
 
 // Time until a call that finds `waiting` others would begin, when `at_once` (at

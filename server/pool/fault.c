@@ -3,12 +3,12 @@
 // What a worker process reports when a signal ends it: which signal, what kind
 // of address, where in the module. The handler runs on a stack of its own,
 // calls only what is safe in handlers, and then lets the signal end the
-// process, so that the parent learns what happened from the kernel too.
+// process, so that the kernel tells the parent of the signal too.
+#include "pool/fault.h"
+
 #include <link.h>
 #include <signal.h>
 #include <ucontext.h>
-
-#include "pool/sandbox.h"
 
 #define NULL_SIZE 65536u
 #define STACK_REACH (1u << 20)
@@ -21,7 +21,7 @@ static struct {
   uintptr_t base;   // where the module's object is loaded
   uintptr_t begin;  // the module's mapped addresses, from `begin` to `end`
   uintptr_t end;
-  unsigned objects;  // objects that were there before the module was loaded
+  unsigned objects;  // how many objects there were before the module was loaded
   _Alignas(16) uint8_t stack[HANDLER_STACK];
 } watch;
 
@@ -44,8 +44,8 @@ static uintptr_t stack_pointer(const ucontext_t *context) {
 static fc_fault_class_t classify(const siginfo_t *info,
                                  const ucontext_t *context) {
   bool of_memory = info->si_signo == SIGSEGV || info->si_signo == SIGBUS;
-  // A signal that a process has sent comes without an address, and so does that of an
-  // access which the processor refuses whole, as of an address that is none.
+  // A signal that a process has sent has no address. Nor has that of an access to a
+  // non-canonical address, for which the processor tells the kernel none (SI_KERNEL).
   if (!of_memory || info->si_code <= 0 || info->si_code == SI_KERNEL) {
     return FC_FAULT_NONE;
   }
@@ -96,8 +96,8 @@ void fc_fault_before_load(void) {
   dl_iterate_phdr(count_object, &watch.objects);
 }
 
-// The loader lists objects in the order they came: the module, then what only
-// it needs.
+// The dynamic linker lists objects in the order they came: the module, then what only
+// the module needs.
 static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
   (void)size;
   unsigned *index = context;

@@ -28,7 +28,7 @@ bool fc_handoff_open(int out_ends[2]) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
     return false;
   }
-  // What a module sends is refused: it would only take memory.
+  // The loop never reads, so what a module sends is refused: it would only take memory.
   (void)shutdown(ends[0], SHUT_RD);
   memcpy(out_ends, ends, sizeof ends);
   return true;
@@ -58,7 +58,7 @@ static size_t pages(uint64_t size) {
   return (size_t)((size + PAGE - 1) & ~(uint64_t)(PAGE - 1));
 }
 
-// A body begins anywhere in its first FC_BLOCK_ALIGN bytes.
+// A body begins within the first FC_BLOCK_ALIGN bytes of its file.
 static size_t body_room(const fc_ring_setup_t *setup) {
   return pages(FC_BLOCK_ALIGN + setup->body_size + FC_BLOCK_TAIL);
 }
@@ -103,8 +103,7 @@ void fc_inbox_close(fc_inbox_t *inbox) {
 }
 
 // Receives one message. *out_file is -1 if the process has too many files open.
-// False: there is no message, because the module has taken or closed what is
-// not its own.
+// False: there is no message, because the module has received it or closed the socket.
 static bool receive(const fc_inbox_t *inbox, message_t *out_message,
                     int *out_file) {
   struct iovec part = {out_message, sizeof *out_message};
@@ -144,7 +143,8 @@ static void set_tray(fc_inbox_t *inbox, uint32_t tray, int file) {
   inbox->mapped[tray] = file >= 0 && map(room, room.size, MAP_SHARED, file);
 }
 
-// Messages are missing: nobody knows which tray has another file by now.
+// Leaves all trays because messages are missing: any tray may be meant for another file
+// by now.
 static void leave_all(fc_inbox_t *inbox) {
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) leave_tray(inbox, i);
 }
@@ -186,8 +186,8 @@ fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
     return FC_OK;
   }
   const size_t size = pages(body->offset + body->size + FC_BLOCK_TAIL);
-  // A function may write to a tensor that lies in the body. Only this process sees
-  // that: the loop must find the body as it came, to know it again.
+  // A function may write to a tensor that lies in the body. The mapping is private, so
+  // that the loop finds the body as it came, and can recognise it (blame.h).
   const bool mapped = file >= 0 && map(inbox->body, size, MAP_PRIVATE, file);
   if (mapped) inbox->body_mapped = size;
   if (file >= 0) close(file);

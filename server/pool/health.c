@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three records: the times of the last crashes and the number of calls at the
-// last time steps, both for the minute that quarantine is about; and how many
-// failures came in a row without a healthy minute between, for the time until
-// the next start.
+// Three records. The times of the last crashes, and the number of calls at the last
+// time steps, decide about a quarantine by what happened in a minute. How many failures
+// came in a row without a healthy minute between decides when the next process starts.
 #include "pool/health.h"
 
 #define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)
@@ -16,8 +15,9 @@ void fc_health_init(fc_health_t *health, uint32_t crash_limit,
       .quarantine_ms = quarantine_ms};
 }
 
-// The first restart is at once, further ones come later and later; a fifth more
-// or less, so that modules which crash together do not start together again.
+// The first restart is at once, the next after FC_LIMIT_BACKOFF_MS, each further one
+// after twice the time before, up to FC_LIMIT_BACKOFF_MAX_MS. The time is up to a fifth
+// longer or shorter, so that modules which crash together do not start together again.
 static uint64_t backoff_ns(uint32_t failures, uint64_t now_ns) {
   if (failures < 2) return 0;
   uint64_t ms = FC_LIMIT_BACKOFF_MS;
@@ -50,7 +50,7 @@ void fc_health_delay(fc_health_t *health, uint64_t now_ns) {
   health->restart_ns = now_ns + wait_ns;
 }
 
-// Crashes of the last minute, `now_ns` included.
+// Counts the crashes of the last minute, that at `now_ns` included.
 static uint32_t count_recent(const fc_health_t *health, uint64_t now_ns) {
   uint64_t known =
       health->crashes < FC_LIMIT_CRASHES ? health->crashes : FC_LIMIT_CRASHES;
@@ -108,8 +108,8 @@ bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
   if (health->limit) {
     health->restart_ns = now_ns + backoff_ns(health->failures, now_ns);
   } else if (!served) {
-    // If crashes are not limited, a process is restarted at once. But one that
-    // never comes to serve must not keep the loop busy, so that one waits.
+    // If crashes are not limited, a process is restarted at once. But if it ended
+    // before it served, the next one waits, so that the loop is not kept busy.
     health->restart_ns = last_ns + FC_LIMIT_BACKOFF_MS * 1000000ull;
   }
   // Processes that still run may crash during a quarantine.

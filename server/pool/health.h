@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When a module whose processes crash may start the next one, and when its
-// calls are refused for a while. Works on the times it is given and has no
-// clock; belongs to the process host.
+// When the next process of a module whose processes crash may start, and when the
+// module's calls are refused for a while. Works on the times it is given and has no
+// clock. Belongs to the process host; the loop's thread.
 #ifndef FARCALL_SERVER_POOL_HEALTH_H_
 #define FARCALL_SERVER_POOL_HEALTH_H_
 
@@ -24,7 +24,7 @@ typedef struct fc_health_t {
   uint32_t recent;  // crashes within a minute that led to the quarantine
   // Private to health.c
   uint64_t probation_ns;  // until then the share alone decides, not the limit
-  // In a row: each began within a minute after the one before had ended.
+  // Quarantines in a row: each began within a minute after the one before had ended.
   uint32_t quarantines;
   uint32_t failures;   // failures in a row, without a healthy minute between
   uint64_t failed_ns;  // time of the last failure

@@ -12,7 +12,7 @@
 //     outcome stays as it is until `finish`.
 //   - nobody waits for it: the pool drops it. It may go on, and counts as running
 //     until it has ended, but nothing is delivered.
-//   - it was not begun, and its worker is gone or busy: fc_pool_requeue.
+//   - it was not begun, and its worker is gone, busy or stuck: fc_pool_requeue.
 // A call that has begun is never begun a second time.
 //
 // A turn of the loop calls, in this order: collect, then offer for what waits,
@@ -21,8 +21,7 @@
 //
 // A waiter that is told of an outcome may ask for the next call, or drop
 // another one, before it returns. So a host must be consistent before it
-// delivers anything, and afterwards must look again at which calls it still
-// has.
+// delivers anything, and must expect other calls afterwards.
 #ifndef FARCALL_SERVER_POOL_HOST_H_
 #define FARCALL_SERVER_POOL_HOST_H_
 
@@ -63,16 +62,18 @@ typedef struct fc_host_worker_t {
 typedef struct fc_hosting_t {
   bool process;      // in processes of its own
   bool trial;        // its calls may crash: none is blamed, nor the module
+  bool fresh;        // each process makes one call and ends
   uint32_t workers;  // calls that run at once; 0: as many as pool workers
   uint32_t tiles;    // threads for one call; 0 and 1: only its own
+  uint8_t sandbox;   // fc_sandbox_t, of its processes
   const char *parameters;  // archives, as --parameters names them; NULL: none
 } fc_hosting_t;
 
 typedef struct fc_host_class_t {
   // Of one generation
 
-  // Makes a host for a generation. The host calls fc_pool_on_host once, maybe
-  // before this returns: the generation can be called, or could not be loaded.
+  // Makes a host for a generation. The host calls fc_pool_on_host once, maybe before
+  // this returns, to say that the generation can be called or could not be loaded.
   // FC_CODE_OUT_OF_MEMORY: there is no host.
   fc_status_t (*create)(fc_hosts_t *hosts, uint32_t generation,
                         fc_module_t *module, const fc_hosting_t *hosting,
@@ -82,14 +83,14 @@ typedef struct fc_host_class_t {
   // back.
   fc_status_t (*admit)(const fc_host_t *host, uint32_t *out_room,
                        uint32_t *out_retry_s, fc_error_t *err);
-  // Runs a call that has not waited, here and now, and sets its outcome. False:
-  // not now. NULL: this kind never does.
+  // Runs a call that has not waited on the loop's thread, and sets its outcome. False:
+  // it cannot run there now. NULL: calls of this kind never do.
   bool (*run)(fc_host_t *host, fc_job_t *job);
   // Gives a call to a worker; `quick`: its function is known to take little
   // time.
   fc_offer_t (*offer)(fc_host_t *host, fc_job_t *job, bool quick,
                       fc_error_t *err);
-  // The outcome has been read: the host may use again what held it.
+  // The outcome has been read: the host may reuse the memory it is in.
   void (*finish)(fc_host_t *host, fc_job_t *job);
   // Nobody waits any more for a call that the host has.
   void (*drop)(fc_host_t *host, fc_job_t *job);
@@ -97,8 +98,8 @@ typedef struct fc_host_class_t {
   // waiting, and at last calls fc_pool_on_retired.
   void (*retire)(fc_host_t *host);
   void (*describe)(const fc_host_t *host, fc_host_facts_t *out_facts);
-  // Processor time that the processes of the generation have taken, and those that
-  // have ended. NULL: it has none.
+  // Processor time that the processes of the generation have taken, with those that
+  // have ended. NULL: this kind has no processes.
   uint64_t (*cpu_ns)(const fc_host_t *host);
   // The worker at `position` that is the generation's own; false past the last.
   bool (*worker)(const fc_host_t *host, uint32_t position,
@@ -131,7 +132,7 @@ struct fc_hosts_t {
   fc_pool_t *pool;
   fc_host_t *first;
   uint32_t running;  // calls that they have
-  uint32_t watched;  // workers that `look` is for
+  uint32_t watched;  // workers that `look` checks
 };
 
 // One host. The first member of the kind's own struct for it.
@@ -147,6 +148,13 @@ struct fc_host_t {
 static inline void fc_host_describe(const fc_host_t *host,
                                     fc_host_facts_t *out_facts) {
   host->hosts->class_->describe(host, out_facts);
+}
+
+static inline fc_status_t fc_host_admit(const fc_host_t *host,
+                                        uint32_t *out_room,
+                                        uint32_t *out_retry_s,
+                                        fc_error_t *err) {
+  return host->hosts->class_->admit(host, out_room, out_retry_s, err);
 }
 
 static inline bool fc_host_worker(const fc_host_t *host, uint32_t position,
@@ -175,8 +183,8 @@ void fc_pool_note_stopped(fc_host_t *host, bool dropped);
 // for one of these two reasons.
 void fc_pool_note_outcome(fc_host_t *host, const fc_outcome_t *outcome,
                           bool dropped);
-// Hands a call's outcome to its waiter. `outcome` is the host's until `finish`;
-// its blocks belong to whoever takes them.
+// Hands a call's outcome to its waiter. `outcome` is the host's until `finish`. The
+// waiter may take its blocks over; those it leaves, the pool gives back.
 void fc_pool_deliver(fc_host_t *host, fc_job_t *job, fc_outcome_t *outcome);
 // Delivers an outcome which says that the call failed in `stage` with `error`.
 void fc_pool_fail(fc_host_t *host, fc_job_t *job, fc_stage_t stage,

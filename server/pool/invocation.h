@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The input of a call, from ADMIT to ENCODE. Whoever asks for the call writes it
-// into its job; the job's hand-over copies it once, into the slot a worker
-// reads. It holds no pointer, so it means the same in another process.
+// The input of a call, from ADMIT to ENCODE. It is written into the job of the call
+// (job.h) and copied once, into the slot that a worker reads. It holds no pointer, so it
+// means the same in another process.
 #ifndef FARCALL_SERVER_POOL_INVOCATION_H_
 #define FARCALL_SERVER_POOL_INVOCATION_H_
 
@@ -10,23 +10,25 @@
 
 enum {
   FC_CALL_VALIDATE = 1 << 0,  // DECODE only: the function is not called
-  FC_CALL_PREPARE = 1 << 1,   // no call: fc_worker_prepare
-  FC_CALL_OWN = 1 << 2,       // no client's: the server's own (modules/trial.h)
+  FC_CALL_PREPARE = 1 << 1,   // runs fc_worker_prepare and no function
+  FC_CALL_OWN = 1 << 2,       // made by the server (modules/trial.h)
+  FC_CALL_PROFILE = 1 << 3,   // the answer says where the time went
+  FC_CALL_TRACED = 1 << 4,    // and spans of its dispatches follow it
 };
 
 #define FC_CALL_PARAMETERS 32
 
 typedef struct fc_invocation_t {
-  uint32_t generation;  // of a module, by index in the region
+  uint32_t generation;  // its index; 0 in a worker process, which has only one
   uint32_t function;
   uint8_t dialect;
   uint8_t flags;          // FC_CALL_*
   uint8_t body_coding;    // fc_coding_t of the body
-  uint8_t answer_coding;  // and of the answer, where it is worth it
+  uint8_t answer_coding;  // fc_coding_t that the answer may have
   uint64_t body_max;  // most bytes that the body may become when decompressed
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0: none
-  // Where the body is for the loop and its threads. For a process it is
-  // replaced by the place in the ring.
+  // Where the body is for the loop and its threads. A process is told where the body
+  // is in its ring, or that it is in a file.
   fc_piece_t body;
   // The dialect's own: written when the head is admitted, read by its decode and
   // encode.

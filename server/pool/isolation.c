@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it says of single modules: config/module.c.
+// Only checks the option: config/module.c reads what it says of single modules.
 #include "pool/isolation.h"
-
-// The next part of a list; false at its end.
-static bool next_part(fc_str_t *rest, fc_str_t *out_part) {
-  if (rest->size == 0) return false;
-  const char *comma = memchr(rest->data, ',', rest->size);
-  size_t size = comma ? (size_t)(comma - rest->data) : rest->size;
-  *out_part = fc_str_make(rest->data, size);
-  size_t skip = comma ? size + 1 : size;
-  *rest = fc_str_make(rest->data + skip, rest->size - skip);
-  return true;
-}
 
 static bool is_mode(fc_str_t word) {
   return fc_str_equal(word, FC_STR("auto")) ||
@@ -21,15 +10,12 @@ static bool is_mode(fc_str_t word) {
 }
 
 static bool is_named(fc_str_t part) {
-  const char *equals = part.size ? memchr(part.data, '=', part.size) : NULL;
-  if (!equals || equals == part.data) return false;
-  const size_t skip = (size_t)(equals - part.data) + 1;
-  return is_mode(fc_str_make(part.data + skip, part.size - skip));
+  return fc_str_take(&part, '=').size > 0 && is_mode(part);
 }
 
 fc_status_t fc_isolation_check(fc_str_t text, fc_error_t *err) {
-  fc_str_t rest = text, part;
-  for (bool first = true; next_part(&rest, &part); first = false) {
+  for (bool first = true; text.size; first = false) {
+    const fc_str_t part = fc_str_take(&text, ',');
     if ((first && is_mode(part)) || is_named(part)) continue;
     char shown[80];
     fc_escape(shown, sizeof shown, 64, part);

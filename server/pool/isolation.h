@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which host a module's calls run in: --isolation=auto|process|thread, then
-// NAME=process or NAME=thread for single modules, separated by commas.
+// NAME=MODE for single modules, separated by commas.
 #ifndef FARCALL_SERVER_POOL_ISOLATION_H_
 #define FARCALL_SERVER_POOL_ISOLATION_H_
 
@@ -15,7 +15,7 @@ typedef enum fc_isolation_mode_t {
 
 // Checks the text of the option. FC_CODE_NOT_ACCEPTABLE.
 fc_status_t fc_isolation_check(fc_str_t text, fc_error_t *err) FC_MUST_CHECK;
-// Does a module of this mode belong in a process?
+// Does a module with this mode run in processes?
 static inline bool fc_isolation_process(unsigned mode, bool runs_native) {
   return mode == FC_ISOLATION_PROCESS ||
          (mode == FC_ISOLATION_AUTO && runs_native);

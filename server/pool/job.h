@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call as the loop sees it, from the moment somebody asks for it until its
-// outcome has been taken. Embedded in whoever asks. The loop's thread.
+// A call as the loop sees it, from when it is asked for until its outcome has been
+// taken. Lies in the struct of the exchange or trial that asks. The loop's thread.
 #ifndef FARCALL_SERVER_POOL_JOB_H_
 #define FARCALL_SERVER_POOL_JOB_H_
 
+#include "config/priority.h"
+#include "pool/owner.h"
 #include "pool/slot.h"
 
 typedef enum fc_job_state_t {
@@ -13,9 +15,22 @@ typedef enum fc_job_state_t {
   FC_JOB_RUNNING,  // a host has it
 } fc_job_state_t;
 
+// What the first job of a flow knows of it (flow.h).
+typedef struct fc_flow_head_t {
+  struct fc_job_t *last;
+  // First jobs of the flows whose turns come before and after, in a ring.
+  struct fc_job_t *next_turn;
+  struct fc_job_t *previous_turn;
+  struct fc_job_t *next_alike;  // first job of the next flow in its chain
+  int64_t credit;               // ns: the turn goes on while it is above 0
+  uint32_t count;               // jobs
+} fc_flow_head_t;
+
 // Zeroed is new.
 typedef struct fc_job_t {
   fc_invocation_t call;   // the job owns its body, except while a thread has it
+  fc_owner_t caller;      // who makes it: callers take turns
+  int8_t priority;        // FC_PRIORITY_MIN to _MAX
   fc_outcome_t *outcome;  // borrowed, from on_done until fc_pool_finish
   // Of an error: seconds until the client may come back; 0: as its code says.
   uint32_t retry_s;
@@ -23,6 +38,9 @@ typedef struct fc_job_t {
   uint8_t state;
   struct fc_job_t *next;
   struct fc_job_t *previous;
+  struct fc_job_t *flow_next;
+  struct fc_job_t *flow_previous;
+  fc_flow_head_t flow;  // while it is the first of its flow
   // The host's
   uint8_t attempts;    // processes that crashed before they began it
   uint32_t looked_up;  // fc_blame_t.changes at the last look-up, 0: none yet

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker process prints, as log lines: cut at a length, so many a second,
-// the rest counted. The last line is kept for the log line of a crash. The
-// loop's thread.
+// What a worker process prints, as log lines: each is cut at FC_OUTPUT_LINE bytes, and
+// lines above FC_OUTPUT_LINES a second are only counted. The last line is kept for the
+// log line of a crash. The loop's thread.
 #ifndef FARCALL_SERVER_POOL_OUTPUT_H_
 #define FARCALL_SERVER_POOL_OUTPUT_H_
 
 #include "obs/log.h"
 
 #define FC_OUTPUT_LINE 512
-// Lines logged in a second; further ones are only counted.
 #define FC_OUTPUT_LINES 20
 
 typedef struct fc_output_t {
@@ -27,9 +26,9 @@ typedef struct fc_output_t {
 
 void fc_output_init(fc_output_t *output, fc_log_t *log, fc_str_t module,
                     int pid);
-// Reads what is there, at most 64 KiB. False at the end.
+// Reads what is there, at most 64 KiB. False at the end, or if reading fails.
 bool fc_output_read(fc_output_t *output, int descriptor);
-// Logs the rest of a line that was not ended, and how many lines were dropped.
+// Logs a last line that has no end, and how many lines were dropped.
 void fc_output_finish(fc_output_t *output);
 
 #endif  // FARCALL_SERVER_POOL_OUTPUT_H_

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who holds how many bytes of blocks. An owner is known while it holds any
-// bytes, so the table is as large as the number of clients that send large
-// bodies at one time. Not locked: block.c has a lock around it.
+// Who holds how much: bytes of blocks, calls, connections. An owner is in the table while
+// the owner holds anything, so the table grows to the most clients that have held
+// something at one time. Not locked: block.c has a lock around its own.
 #ifndef FARCALL_SERVER_POOL_OWNER_H_
 #define FARCALL_SERVER_POOL_OWNER_H_
 
 #include "farcall/base.h"
 
-// Names a client by its address. Only code that knows addresses looks into it.
+// Names a client: an address, a token, or a user of a Unix socket. Only code that knows
+// these looks into it.
 typedef struct fc_owner_t {
   uint8_t bytes[16];
 } fc_owner_t;
@@ -27,7 +28,7 @@ typedef struct fc_owners_t {
 
 // Zeroed with an allocator is empty.
 void fc_owners_deinit(fc_owners_t *owners);
-// Bytes that an owner holds; 0 when it is not known.
+// Bytes that an owner holds; 0 if the table does not have it.
 uint64_t fc_owners_held(const fc_owners_t *owners, const fc_owner_t *owner);
 // Counts `bytes` (above 0) more. Returns the owner's index, which stays the
 // same while the owner holds anything; FC_OWNER_NONE when out of memory.

@@ -1,32 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Admission and queues. Calls wait here, not in slots, so that a deadline or a
-// client that hangs up costs nothing: a slot is filled when a worker is about
-// to be free. Modules take turns; within one, first come, first served.
+// Admission and queues. Calls wait here, not in slots, so that a call whose deadline
+// passes or whose client hangs up costs a worker nothing: a slot is filled when a worker
+// is about to be free. Modules take turns; within one, callers do (flow.h).
 #include "pool/pool.h"
 
 #include "base/inflate.h"
 #include "config/limits.h"
-#include "pool/cost.h"
+#include "pool/module_queue.h"
 #include "pool/process_host.h"
 #include "pool/threads_host.h"
 
 #define QUICK_NS 100000u  // functions that take less on average are quick
 
-typedef struct fc_module_queue_t {
-  fc_job_t *first;
-  fc_job_t *last;
-  uint32_t waiting;
-  uint32_t workers;   // calls that run at once
-  uint64_t timeouts;  // running calls ended for their deadline
-  uint64_t cancels;   // running calls ended because nobody waited for them
-  uint64_t spent_ns;  // that workers have spent on calls with results
-  bool active;
-  bool retiring;  // taken down once none of its calls runs
-  fc_host_t *host;
-  struct fc_module_queue_t *next_active;
-  fc_cost_t *costs;  // by function
-} module_queue_t;
+typedef fc_module_queue_t module_queue_t;
 
 typedef fc_status_t (*create_hosts_t)(fc_pool_t *pool, fc_hosts_t **out_hosts,
                                       fc_error_t *err);
@@ -44,6 +31,7 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
                       .options = *options,
                       .blocks = blocks,
                       .dialects = dialects,
+                      .flows = {.key = options->flow_key},
                       .events = *events};
   for (int i = 0; i < FC_HOSTS_COUNT; i++) {
     fc_status_t status = kKinds[i](pool, &pool->hosts[i], err);
@@ -113,8 +101,9 @@ static module_queue_t *create_queue(fc_pool_t *pool, const fc_module_t *module,
   size_t functions = fc_module_function_count(module);
   module_queue_t *queue = fc_alloc(pool->allocator, sizeof *queue);
   if (!queue) return NULL;
+  queue->flows.table = &pool->flows;
   queue->workers = hosting->workers ? hosting->workers : pool->options.workers;
-  if (info->serial) queue->workers = 1;
+  if (info->serial && !hosting->fresh) queue->workers = 1;
   queue->costs = fc_alloc_array(pool->allocator, functions ? functions : 1,
                                 sizeof *queue->costs);
   if (!queue->costs) {
@@ -153,32 +142,6 @@ void fc_pool_on_host(fc_host_t *host, const fc_error_t *error) {
 
 // ---------------------------------------------------------------------------
 
-fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
-                          uint32_t function, uint64_t deadline_ns,
-                          uint64_t now_ns, uint32_t *out_retry_s,
-                          fc_error_t *err) {
-  const module_queue_t *queue = pool->queues[module];
-  uint32_t staged;
-  FC_TRY(class_of(queue->host)->admit(queue->host, &staged, out_retry_s, err));
-  if (queue->waiting == 0) return FC_OK;
-  const uint64_t wait_ns =
-      fc_cost_wait_ns(&queue->costs[function], queue->waiting, queue->workers);
-  *out_retry_s = fc_cost_retry_s(wait_ns);
-  // Calls of this turn that workers have room for are not waiting, only staged.
-  if (queue->waiting >= pool->options.queue_limit + staged) {
-    return fc_fail(err, FC_CODE_OVERLOADED,
-                   "%u calls of this module are waiting, the limit",
-                   pool->options.queue_limit);
-  }
-  if (deadline_ns && wait_ns &&
-      (deadline_ns <= now_ns || wait_ns > deadline_ns - now_ns)) {
-    return fc_fail(err, FC_CODE_OVERLOADED,
-                   "the queue is %llu ms long, more than the deadline",
-                   (unsigned long long)(wait_ns / 1000000u));
-  }
-  return FC_OK;
-}
-
 static bool is_quick(const fc_cost_t *cost) {
   return cost->samples && cost->average_ns < QUICK_NS;
 }
@@ -186,7 +149,7 @@ static bool is_quick(const fc_cost_t *cost) {
 static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
   if (pool->options.lane == FC_LANE_NEVER) return false;
   const module_queue_t *queue = pool->queues[job->call.generation];
-  // The call must not overtake others of its module.
+  // A call must not overtake others of its module.
   if (!class_of(queue->host)->run || queue->waiting) return false;
   // Decompressing the body takes time, however quick the function is.
   if (job->call.body_coding) return false;
@@ -269,8 +232,8 @@ void fc_pool_on_retired(fc_pool_t *pool, uint32_t index) {
   pool->events.on_retired(pool->events.context, index);
 }
 
-// Retiring is a step of its own, because the last call must have ended before
-// its queue is freed. A call that was dropped may still have a worker.
+// Retires the queues whose last call has ended, also a call that was dropped: a worker
+// may have it still. Only then may the queue be freed.
 static void retire_idle(fc_pool_t *pool) {
   for (uint32_t i = 0; i < pool->queue_count && pool->retiring; i++) {
     module_queue_t *queue = pool->queues[i];
@@ -302,12 +265,14 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   queue->last = job;
   queue->waiting++;
   pool->waiting++;
+  fc_flows_put(&queue->flows, job);
   fc_pool_note_due(pool, job->call.deadline_ns);
   activate(pool, queue);
 }
 
-static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
-  module_queue_t *queue = pool->queues[job->call.generation];
+// Takes the job out of the list of all that wait. It must be in no flow any more.
+static void unlink_waiting(fc_pool_t *pool, module_queue_t *queue,
+                           fc_job_t *job) {
   if (job->previous) job->previous->next = job->next;
   else queue->first = job->next;
   if (job->next) job->next->previous = job->previous;
@@ -318,16 +283,32 @@ static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
   pool->waiting--;
 }
 
-// Gives the first call of a queue to its host, or answers it if the host
-// refuses it. False: the host has no room, and the call waits on.
+static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
+  module_queue_t *queue = pool->queues[job->call.generation];
+  fc_flows_remove(&queue->flows, job);
+  unlink_waiting(pool, queue, job);
+}
+
+// Takes the job out of the queue because its call is made now: the cost is charged to its
+// flow, whose turn goes on or ends.
+static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
+  const uint64_t cost_ns = queue->costs[job->call.function].average_ns;
+  const uint64_t mean_ns = queue->mean.average_ns;
+  fc_flows_take(&queue->flows, job, cost_ns ? cost_ns : 1,
+                mean_ns ? mean_ns : 1);
+  unlink_waiting(pool, queue, job);
+}
+
+// Gives the next call to its host, or answers the call if the host refuses it. False: the
+// host has no room, and the call waits on.
 static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
-  fc_job_t *job = queue->first;
+  fc_job_t *job = fc_flows_first(&queue->flows);
   const bool quick = is_quick(&queue->costs[job->call.function]);
   fc_error_t *error = &pool->failure.error;
   fc_host_t *host = queue->host;
   const fc_offer_t offer = class_of(host)->offer(host, job, quick, error);
   if (offer == FC_OFFER_FULL) return false;
-  unlink_job(pool, job);
+  take_first(pool, queue, job);
   if (offer == FC_OFFER_REFUSED) {
     fc_pool_fail(host, job, FC_STAGE_QUEUE, error);
     return true;
@@ -341,8 +322,8 @@ static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
 void fc_pool_flush(fc_pool_t *pool) {
   pool->inline_spent_ns = 0;
   if (pool->retiring) retire_idle(pool);
-  // The first of the queues that had to wait since a call was given. All have waited
-  // when it is first again, and then their order is what it was.
+  // The first queue whose host had no room, since the last call was given. When it is at
+  // the head again, no host has room, and the queues are in their order again.
   const module_queue_t *stuck = NULL;
   while (pool->active_first && pool->active_first != stuck) {
     module_queue_t *queue = pop_active(pool);
@@ -399,6 +380,7 @@ void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
     const uint64_t spent_ns = fc_outcome_worker_ns(outcome);
     queue->spent_ns += spent_ns;
     fc_cost_learn(&queue->costs[job->call.function], spent_ns);
+    fc_cost_learn(&queue->mean, spent_ns);
   }
   fc_outcome_drop(outcome, pool->blocks);
   fc_block_give(pool->blocks, job->call.body.block);
@@ -499,6 +481,7 @@ void fc_pool_requeue(fc_host_t *host, fc_job_t *job) {
   queue->first = job;
   queue->waiting++;
   pool->waiting++;
+  fc_flows_put_back(&queue->flows, job);
   fc_pool_note_due(pool, job->call.deadline_ns);
   activate(pool, queue);
 }
@@ -554,9 +537,9 @@ static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
   }
 }
 
-// Has each host look at its processes now and then, for what no event tells: too
-// much of the shared memory is taken, a call is not begun, a process is no longer
-// needed.
+// Has the hosts look at their processes every FC_LIMIT_LOOK_MS, for what no event
+// tells: too much of the shared memory is taken, a call is not begun, a process is no
+// longer needed.
 static void look(fc_pool_t *pool, uint64_t now_ns) {
   if (now_ns < pool->look_ns) return;
   pool->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;

@@ -7,6 +7,7 @@
 #define FARCALL_SERVER_POOL_POOL_H_
 
 #include "obs/metrics.h"
+#include "pool/flow.h"
 #include "pool/host.h"
 #include "pool/region.h"
 
@@ -20,18 +21,19 @@ typedef enum fc_lane_t {
 typedef struct fc_pool_events_t {
   // Called on a worker's thread: the loop must call fc_pool_collect.
   void (*wake)(void *context);
-  // A call has ended: the listener reads job->outcome and calls fc_pool_finish.
+  // A call has ended: the loop reads job->outcome and calls fc_pool_finish.
   void (*on_done)(void *context, fc_job_t *job);
-  // The deadline of a waiting call has passed.
+  // The deadline of a waiting call has passed: the call is in no queue any more.
   void (*on_expired)(void *context, fc_job_t *job);
   // A generation that was added can be called now; or, with an `error`, its
-  // first process or thread could not load it, and the listener must retire it.
+  // first process or thread could not load it, and the loop must retire it.
   void (*on_added)(void *context, uint32_t module, const fc_error_t *error);
   // A generation is gone: its processes have ended, its instances and its queue
   // are destroyed, and its index may be added again.
   void (*on_retired)(void *context, uint32_t module);
-  // A process of a generation that can be called has crashed: so many times now, in
-  // so many calls. `quarantined`: its calls are refused from now on. NULL: nobody asks.
+  // A process of a generation that can be called has crashed: the generation has
+  // `crashes` crashes in `calls` calls now. `quarantined`: its calls are refused from now
+  // on. May be NULL.
   void (*on_crashed)(void *context, uint32_t module, uint64_t crashes,
                      uint64_t calls, bool quarantined);
   // A thread is lost: its call of a native function goes on past the deadline.
@@ -40,8 +42,11 @@ typedef struct fc_pool_events_t {
 } fc_pool_events_t;
 
 typedef struct fc_pool_options_t {
-  uint32_t workers;
-  uint32_t queue_limit;  // calls of one module that may wait
+  uint32_t workers;  // threads
+  // Calls of one module that may wait; each caller may have its share of them even when
+  // others fill the queue, up to twice as many in all.
+  uint32_t queue_limit;
+  uint64_t flow_key;  // random (flow.h)
   fc_lane_t lane;
   fc_guard_policy_t guard;
   uint32_t tiles;  // threads for one call; 0 and 1: only its own
@@ -63,6 +68,7 @@ struct fc_pool_t {
   uint32_t queue_count;
   struct fc_module_queue_t *active_first;  // queues with waiting calls, in turn
   struct fc_module_queue_t *active_last;
+  fc_flow_table_t flows;
   // Queues that are taken down once none of their calls runs.
   uint32_t retiring;
   uint32_t waiting;
@@ -84,15 +90,16 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
 // Kills the processes, and waits for the calls that run in threads. A zeroed
 // pool is allowed.
 void fc_pool_deinit(fc_pool_t *pool);
-// Generation `index` of a module is loaded, or described: starts its first
-// process if it belongs in one, else has a thread make its first instance. When
-// that has succeeded or failed, on_added is called, maybe before this returns,
-// and calls may be submitted. The module is held until the generation is
-// retired. FC_CODE_OUT_OF_MEMORY: nothing was added.
+// Adds generation `index` of a module that is open, or described: starts its first
+// process if `hosting` wants one, else has a thread make its first instance. When
+// that has succeeded or failed, on_added is called, maybe before this returns. The
+// module is held until the generation is retired. FC_CODE_OUT_OF_MEMORY: nothing was
+// added.
 fc_status_t fc_pool_add(fc_pool_t *pool, uint32_t index, fc_module_t *module,
                         const fc_hosting_t *hosting,
                         fc_error_t *err) FC_MUST_CHECK;
-// Fails the calls of a generation that wait; `retry_s` is when to come back.
+// Fails the calls of a generation that wait; their clients may come back after
+// `retry_s` seconds.
 void fc_pool_refuse(fc_pool_t *pool, uint32_t index, uint32_t retry_s,
                     const fc_error_t *error);
 // Takes a generation down. No call of it may wait, and none may be submitted
@@ -100,15 +107,15 @@ void fc_pool_refuse(fc_pool_t *pool, uint32_t index, uint32_t retry_s,
 // on_retired is called, in a later turn.
 void fc_pool_retire(fc_pool_t *pool, uint32_t index);
 
-// May a call of this module be accepted and wait? If not, FC_CODE_OVERLOADED or
-// the host's error; *out_retry_s says after how many seconds the client may
-// come back.
-fc_status_t fc_pool_admit(const fc_pool_t *pool, uint32_t module,
-                          uint32_t function, uint64_t deadline_ns,
+// May a call be accepted and wait? Reads generation, function, deadline, caller and
+// priority of `job`. If not: FC_CODE_OVERLOADED; FC_CODE_TOO_MANY_REQUESTS if the queue
+// is full and its caller has its share of it; or the host's error. *out_retry_s says
+// after how many seconds the client may come back.
+fc_status_t fc_pool_admit(const fc_pool_t *pool, const fc_job_t *job,
                           uint64_t now_ns, uint32_t *out_retry_s,
                           fc_error_t *err);
 
-// Who is given the bodies of its calls (fc_block_take_shared).
+// The audience of the bodies of the generation's calls (fc_block_take_shared).
 uint64_t fc_pool_audience(const fc_pool_t *pool, uint32_t module);
 
 // Runs the call on the loop, at once, if its function is in the lane. True:
@@ -118,9 +125,9 @@ bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job);
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job);
 // Hands waiting calls to free workers, in one batch. Called once a loop turn.
 void fc_pool_flush(fc_pool_t *pool);
-// Nobody waits for the job's call any more. A queued call is forgotten and its
-// body given back; of a running one the worker is told, and its answer will be
-// thrown away.
+// Nobody waits for the job's call any more. A queued call is forgotten. The worker of
+// a running one is told, and the answer will be thrown away. The job's body is given
+// back, unless a worker has it.
 void fc_pool_drop(fc_pool_t *pool, fc_job_t *job);
 
 // Calls on_done for each finished call, oldest first of each worker. `awake`:
@@ -137,10 +144,10 @@ void fc_pool_wake(fc_pool_t *pool);
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job);
 
 // Ends the calls whose deadline has passed: those that wait, those of
-// processes, and those of threads in native code. Bytecode ends its own calls.
-// Also looks at what processes do, now and then.
+// processes, and those of threads in native code. Bytecode in threads ends its own
+// calls. Also has the hosts look at their processes.
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns);
-// When to call fc_pool_expire; 0: never, as things are.
+// When to call fc_pool_expire; 0: there is nothing to wait for.
 uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns);
 
 // How many threads take calls, and how many are lost.
@@ -148,15 +155,15 @@ uint32_t fc_pool_threads(const fc_pool_t *pool);
 uint32_t fc_pool_lost_threads(const fc_pool_t *pool);
 // How many calls workers have.
 uint32_t fc_pool_running(const fc_pool_t *pool);
-// How many calls threads have. A thread in a native call cannot be stopped.
+// How many calls threads have. A native call in a thread cannot be stopped.
 uint32_t fc_pool_in_threads(const fc_pool_t *pool);
 // The numbers of a module, all 0 before fc_pool_add.
 void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
                      fc_module_metrics_t *out);
-// Processor time that the processes of a module have taken; of one in threads, the
-// time that these had its calls. Asks the system for each process.
+// Processor time that the processes of a module have taken; for a module in threads,
+// the time that its calls with results have taken. Asks the system for each process.
 uint64_t fc_pool_cpu_ns(const fc_pool_t *pool, uint32_t module);
-// The host of a generation; NULL before fc_pool_add.
+// The host of a generation; NULL while the pool does not have the generation.
 const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module);
 
 #endif  // FARCALL_SERVER_POOL_POOL_H_

@@ -49,15 +49,18 @@ static void close_files(const files_t *files) {
   }
 }
 
-static void set_actions(posix_spawn_file_actions_t *actions,
-                        const files_t *files) {
-  for (int i = 0; i < FC_PROCESS_FILES; i++) {
-    if (files->sources[i] < 0) continue;
-    posix_spawn_file_actions_adddup2(actions, files->sources[i], i);
+// 0, or an error number: a worker must have these files and no others.
+static int set_actions(posix_spawn_file_actions_t *actions,
+                       const files_t *files) {
+  int failed = 0;
+  for (int i = 0; i < FC_PROCESS_FILES && !failed; i++) {
+    failed =
+        files->sources[i] < 0
+            ? posix_spawn_file_actions_addclose(actions, i)
+            : posix_spawn_file_actions_adddup2(actions, files->sources[i], i);
   }
-  posix_spawn_file_actions_addclosefrom_np(
-      actions, files->sources[FC_PROCESS_SIDECAR] < 0 ? FC_PROCESS_SIDECAR
-                                                      : FC_PROCESS_FILES);
+  if (failed) return failed;
+  return posix_spawn_file_actions_addclosefrom_np(actions, FC_PROCESS_FILES);
 }
 
 // A process group of its own, so that Ctrl-C reaches the server only; no signal
@@ -85,10 +88,12 @@ static int spawn(const fc_process_start_t *start, const files_t *files,
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  set_actions(&actions, files);
   set_attributes(&attributes);
-  int failed = posix_spawn(out_pid, start->program, &actions, &attributes,
-                           (char *const *)(uintptr_t)argv, kEnvironment);
+  int failed = set_actions(&actions, files);
+  if (!failed) {
+    failed = posix_spawn(out_pid, start->program, &actions, &attributes,
+                         (char *const *)(uintptr_t)argv, kEnvironment);
+  }
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return failed;
@@ -115,7 +120,7 @@ fc_status_t fc_process_spawn(const fc_process_start_t *start,
   }
   files_t files = {.sources = {null, ends[1], ends[1], start->ring,
                                process.bell, handoff[1], start->files.module,
-                               start->files.sidecar}};
+                               start->files.sidecar, start->network}};
   if (!error && !raise_files(&files)) error = errno;
   else if (!error) {
     error = spawn(start, &files, &process.pid);
@@ -146,7 +151,11 @@ fc_status_t fc_process_spawn(const fc_process_start_t *start,
 
 void fc_process_kill(const fc_process_t *process) {
   if (process->pidfd < 0) return;
-  (void)syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
+  if (!syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0)) return;
+  // Some containers refuse pidfd_send_signal. The process keeps its number until it is
+  // reaped.
+  const bool refused = errno == ENOSYS || errno == EPERM;
+  if (refused && !process->reaped) (void)kill(process->pid, SIGKILL);
 }
 
 static uint64_t ns_of(struct timeval time) {
@@ -169,6 +178,7 @@ bool fc_process_reap(fc_process_t *process, bool wait,
   while (poll(&ended, 1, wait ? -1 : 0) < 0 && errno == EINTR) continue;
   if (!(ended.revents & POLLIN)) return false;
   siginfo_t info = {0};
+  process->reaped = true;
   *out_end = (fc_process_end_t){0};
   // If something else has reaped the process, it has ended all the same.
   // The C library's waitid does not tell what the process has taken.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker process, as the loop sees it. It is started, killed and waited for
-// by a descriptor (pidfd), so that another process which gets its number later
-// is never meant. What it inherits is the table below and nothing else; the
-// environment is empty. Also the main function of `farcalld --worker`.
+// A worker process, as the loop sees it. It is killed and waited for by a descriptor
+// (pidfd), so that another process which gets its number later is never meant. It
+// inherits standard input, output and error and the descriptors below, and nothing else;
+// its environment is empty. Also the main function of `farcalld --worker`.
 #ifndef FARCALL_SERVER_POOL_PROCESS_H_
 #define FARCALL_SERVER_POOL_PROCESS_H_
 
@@ -12,13 +12,14 @@
 #include "pool/region.h"
 #include "pool/ring.h"
 
-// The descriptors of a worker.
+// The descriptors of a worker, after the standard ones.
 enum {
-  FC_PROCESS_RING = 3,
-  FC_PROCESS_BELL,     // eventfd: written when a slot is DONE
-  FC_PROCESS_INBOX,    // socket: files for calls (handoff.h)
-  FC_PROCESS_MODULE,   // the module's file
-  FC_PROCESS_SIDECAR,  // the sidecar, which may be absent
+  FC_PROCESS_RING = 3,  // the memfd of its ring (ring.h)
+  FC_PROCESS_BELL,      // eventfd: written when a slot is DONE
+  FC_PROCESS_INBOX,     // socket: files for calls (handoff.h)
+  FC_PROCESS_MODULE,    // the module's file
+  FC_PROCESS_SIDECAR,   // the sidecar, which may be absent
+  FC_PROCESS_NETWORK,  // a network namespace, closed once it is entered; or absent
   FC_PROCESS_FILES
 };
 
@@ -28,6 +29,7 @@ typedef struct fc_process_t {
   int bell;     // eventfd, readable once written
   int handoff;  // socket: files for calls
   int output;   // its stdout and stderr, not blocking
+  bool reaped;  // `pid` may be another process by now
 } fc_process_t;
 
 typedef struct fc_process_start_t {
@@ -36,6 +38,7 @@ typedef struct fc_process_start_t {
   const char *parameters;
   int ring;                 // borrowed, as are the files
   fc_module_files_t files;  // of the module
+  int network;              // -1: none
 } fc_process_start_t;
 
 fc_status_t fc_process_spawn(const fc_process_start_t *start,
@@ -50,16 +53,16 @@ typedef struct fc_process_end_t {
   uint64_t cpu_ns;  // processor time that it has taken
 } fc_process_end_t;
 
-// True once it has ended; it is reaped then. `wait` blocks until it has.
+// Reaps the process if it has ended; `wait` blocks until it has. False: it runs.
 bool fc_process_reap(fc_process_t *process, bool wait,
                      fc_process_end_t *out_end);
 // Processor time that a process has taken until now.
 uint64_t fc_process_cpu_ns(const fc_process_t *process);
-// Closes the descriptors. A process that has none is allowed.
+// Closes the descriptors that are open.
 void fc_process_close(fc_process_t *process);
 
-// Runs as `farcalld --worker …`, for modules of these kinds (NULL-terminated)
-// and calls of these dialects, by the index in a slot; never returns.
+// Runs as `farcalld --worker …`, with these kinds of modules (NULL-terminated) and these
+// dialects, by the index in a slot. Never returns.
 _Noreturn void fc_process_main(int argc, char **argv,
                                const fc_backend_t *const *backends,
                                const fc_dialect_worker_t *const *dialects);

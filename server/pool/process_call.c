@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls on their way to a process and back. The bytes of a body are copied into
-// its ring, those of an answer out of it.
+// its ring, those of an answer out of it; large ones lie in files (process_files.c).
 #include "config/limits.h"
 #include "pool/process_host.h"
 #include "pool/shared.h"
@@ -12,9 +12,9 @@
 // ---------------------------------------------------------------------------
 // Giving
 
-// A call that is given to a process waits for the calls before it, though
-// another process may be free first. So a process gets no more calls once its
-// oldest one was given to it FC_LIMIT_AHEAD_MS ago.
+// A call that is given to a process waits for the calls before it, even if another
+// process is free earlier. So a process gets no more calls once its oldest one was
+// given to it more than FC_LIMIT_AHEAD_MS ago.
 static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
   return now_ns - child->held[child->first].sent.sent_ns > AHEAD_NS;
 }
@@ -22,7 +22,7 @@ static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
 // While a body is copied to a process, the process gets no other call.
 static bool is_free(const fc_child_t *child) {
   return child->serving && !child->ended && child->cause == FC_CAUSE_NONE &&
-         !child->giving.active;
+         !child->giving.active && !(child->host->fresh && child->calls);
 }
 
 // The free process with the fewest calls, and fewer than `ahead`. A process
@@ -81,7 +81,7 @@ static void list_as_busy(fc_process_host_t *host) {
   all->busy = host;
 }
 
-// Takes up to `size` bytes off what may still be copied in this pass
+// Takes up to `size` bytes off what may still be copied in this turn
 // (fc_process_hosts_collect), and returns how many; 0: none.
 static uint64_t copy_now(fc_process_hosts_t *all, uint64_t size) {
   if (size > all->copy_left) size = all->copy_left;
@@ -152,15 +152,20 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
 fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job, bool quick,
                                  fc_error_t *err) {
   fc_process_host_t *host = (fc_process_host_t *)base;
-  const uint32_t ahead = quick ? FC_RING_SLOTS : FC_HOST_SLOW_AHEAD;
+  const uint32_t ahead = host->fresh ? 1
+                         : quick     ? FC_RING_SLOTS
+                                     : FC_HOST_SLOW_AHEAD;
   const uint64_t now_ns = fc_clock_ns();
   if (host->blame.until_ns && is_blamed(host, job, now_ns)) {
     return refuse(host, job, now_ns, err);
   }
+  if (host->fresh && host->base.running >= host->workers) return FC_OFFER_FULL;
   fc_child_t *child = find_room(host, ahead, now_ns);
   if (!child || child->count) fc_process_host_start(host);
   if (!child) return FC_OFFER_FULL;
   give(child, job, now_ns);
+  // The next process is made ready while this one works.
+  if (host->fresh) fc_process_host_start(host);
   return FC_OFFER_TAKEN;
 }
 
@@ -269,8 +274,9 @@ fc_held_t fc_child_pop(fc_child_t *child) {
   return held;
 }
 
-// Kills a process whose file takes FC_LIMIT_FILE_SPARE more memory than the answer in
-// it, or those before: no more is counted until the client has read the answer.
+// Kills the process if the file of its answer takes over FC_LIMIT_FILE_SPARE more memory
+// than this answer and earlier ones account for: that memory would be in no budget until
+// the client has read the answer.
 static void check_file(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_outcome_t *outcome = &taking->outcome;
@@ -288,7 +294,7 @@ static void check_file(fc_child_t *child) {
   drop_answer(child);
 }
 
-// The oldest call of a child is DONE: reads what became of it, once.
+// The oldest call of a child is DONE: reads its outcome, once.
 static void begin_taking(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_held_t *held = &child->held[child->first];
@@ -333,8 +339,8 @@ static void begin_taking(fc_child_t *child) {
   }
 }
 
-// Gives memory back that a body or an answer took up in `area`. False: the rest
-// is for a later pass.
+// Gives back the memory that a body or an answer took in `area`. False: the rest is for
+// a later turn.
 static bool scrub_on(fc_child_t *child, fc_span_t area, uint64_t used,
                      uint64_t *at) {
   fc_process_hosts_t *all = fc_process_hosts_of(child->host);
@@ -347,8 +353,8 @@ static bool scrub_on(fc_child_t *child, fc_span_t area, uint64_t used,
   return true;
 }
 
-// Copies the answer, then gives back the memory that body and answer took up.
-// False: the rest is for a later pass.
+// Copies the answer, then gives back the memory that body and answer took in the ring.
+// False: the rest is for a later turn.
 static bool take_on(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_process_hosts_t *all = fc_process_hosts_of(child->host);
@@ -396,6 +402,7 @@ static void finish_call(fc_child_t *child) {
   child->calls++;
   // A call that only decoded, or failed to, says nothing about the function.
   child->host->calls += outcome->stage >= FC_STAGE_CALL;
+  if (child->host->fresh) fc_child_kill(child, FC_CAUSE_USED);
   if (!held.job) return;
   held.job->child = NULL;
   fc_pool_deliver(host, held.job, outcome);
@@ -424,8 +431,8 @@ static bool has_calls(const fc_process_host_t *host) {
   return false;
 }
 
-// Hosts without calls leave the list only here: fc_process_hosts_sleep and
-// _wake both walk it, and none may leave in between.
+// Hosts leave the list of busy ones here, or when they are retired: not between
+// fc_process_hosts_sleep and _wake, which both walk it.
 void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake) {
   fc_process_host_t **at = &((fc_process_hosts_t *)hosts)->busy;
   (void)awake;

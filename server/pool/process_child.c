@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One worker process as the host has it: it is started, watched, listened to,
-// and closed once, after it has ended. Its ring is never used again.
+// One worker process as the host has it: the process is started, watched, listened to,
+// and closed after it has ended. Its ring is never used again.
 #include <unistd.h>
 
 #include "config/limits.h"
@@ -51,6 +51,11 @@ static bool watch_all(fc_child_t *child) {
          watch(child, &child->output_poll, process->output, on_output);
 }
 
+// Does the process enter the network namespace (jail/jail.c)?
+static bool wants_network(const fc_process_host_t *host) {
+  return host->sandbox == FC_SANDBOX_AUTO || host->sandbox == FC_SANDBOX_STRICT;
+}
+
 static fc_status_t spawn(fc_process_host_t *host, fc_child_t *child,
                          fc_error_t *err) {
   const fc_process_options_t *options = host->options;
@@ -58,13 +63,15 @@ static fc_status_t spawn(fc_process_host_t *host, fc_child_t *child,
   fc_ring_setup_t setup = options->setup;
   setup.digest = files.digest;
   setup.tiles = (uint8_t)host->tiles;
+  setup.sandbox = host->sandbox;
   FC_TRY(fc_ring_create(&setup, &child->ring, err));
   const fc_process_start_t start = {
       .program = options->program,
       .path = fc_module_get_path(host->module).data,
       .parameters = host->parameters,
       .ring = child->ring.fd,
-      .files = files};
+      .files = files,
+      .network = wants_network(host) ? options->network : -1};
   return fc_process_spawn(&start, &child->process, err);
 }
 
@@ -149,9 +156,10 @@ static void begin_serving(fc_child_t *child) {
     host->missing--;
     host->restarts++;
   }
-  if (host->loaded) return;
+  const bool first = !host->loaded;
   host->loaded = true;
-  fc_pool_on_host(&host->base, NULL);
+  fc_process_host_fill(host);
+  if (first) fc_pool_on_host(&host->base, NULL);
 }
 
 void fc_child_read_phase(fc_child_t *child) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The end of a process: how it ended is said in the log and to whoever waits for
-// the call that ran, calls it had not begun wait again, and its module may be
-// quarantined.
+// The end of a process: the log and the client of the call that ran are told how it
+// ended, calls that it had not begun wait again, and its module may be quarantined.
 #include <signal.h>
 #include <stdio.h>
 
@@ -26,6 +25,8 @@ const fc_cause_row_t fc_causes[FC_CAUSE_COUNT] = {
     [FC_CAUSE_RETIRED] = {false, FC_LOG_INFO, "worker retired", NULL},
     [FC_CAUSE_SPARE] = {false, FC_LOG_INFO,
                         "worker retired: it had no calls for long", NULL},
+    [FC_CAUSE_USED] = {false, FC_LOG_INFO, "worker retired: it had its call",
+                       NULL},
 };
 
 // Fails the calls that wait: nobody can run them before the quarantine ends.
@@ -136,9 +137,9 @@ static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
                 FC_ARRAY_COUNT(fields));
 }
 
-// Records that a call ended its process. A process that SIGKILL ended says
-// nothing about the call: the host sent it, or somebody outside. When the
-// client has gone, what the process was given is what is left of the call.
+// Records that a call ended its process. If SIGKILL ended the process, that says nothing
+// about the call: the host sent the signal, or somebody outside did. If the client has
+// gone, the body is read where the process was given it.
 static void blame(fc_child_t *child, uint32_t index,
                   const fc_process_end_t *end) {
   fc_process_host_t *host = child->host;
@@ -213,20 +214,22 @@ static void settle(fc_child_t *child) {
   fc_output_finish(&child->output);
   host->living--;
   host->base.hosts->watched--;
-  if (child->cause != FC_CAUSE_SPARE) host->missing++;
+  const bool used = child->cause == FC_CAUSE_USED;
+  if (child->cause != FC_CAUSE_SPARE && !used) host->missing++;
   if (!child->serving) fc_process_host_count_starting(host, -1);
   bool crash = fc_causes[child->cause].crash, loaded = host->loaded;
   bool served = child->serving;
-  if (loaded && child->cause != FC_CAUSE_RETIRED) log_end(child, end);
+  fc_child_read_stops(child);
+  if (loaded && child->cause != FC_CAUSE_RETIRED && !used) log_end(child, end);
   if (!loaded) fail_start(child, end);
   settle_calls(child, end);
   fc_child_drop_copies(child);
   fc_child_close(child);
   if (loaded && crash) note_crash(host, served);
-  // Calls have come back to the queue from a process that ended after the
-  // quarantine had begun.
+  // A process that ended after the quarantine had begun may have put calls back into the
+  // queue.
   if (host->living == 0 && host->health.quarantined_ns) refuse_waiting(host);
-  if (host->living == 0) fc_process_host_start(host);
+  fc_process_host_fill(host);
   fc_process_host_arm(host);
 }
 
@@ -240,13 +243,13 @@ void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
     if (!fc_process_reap(&child->process, false, &child->end)) return;
     child->ended = true;
     child->host->cpu_ns += child->end.cpu_ns;
-    // The loop may learn that the process has ended before it reads why it
-    // failed.
+    // The loop may learn that the process has ended before it has read why the
+    // process could not serve.
     if (!child->serving && child->cause == FC_CAUSE_NONE)
       fc_child_read_phase(child);
   }
-  // The calls that it had finished are still delivered. A large answer is
-  // copied in several passes.
+  // The calls that the process had finished are still delivered. A large answer is
+  // copied in several turns.
   fc_child_collect(child);
   if (!child->taking.active || child->cause == FC_CAUSE_LIE) settle(child);
 }

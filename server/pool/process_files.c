@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files that a process is given: the bodies of large calls, and those it writes
-// large answers to. What fails here costs a copy and nothing else.
+// The files that a process is given: the bodies of large calls, and files that it writes
+// large answers to. If a file cannot be had or sent, the bytes are copied through the
+// ring instead.
 #include <errno.h>
 
 #include "config/limits.h"
@@ -27,8 +28,8 @@ static bool send_file(fc_child_t *child, fc_handoff_kind_t kind, uint32_t tray,
   return true;
 }
 
-// Where the file with this number is to lie: where the process has it, or in the tray
-// that was left longest ago.
+// The tray for the file with this number: the one where the process has the file mapped,
+// else the next free one in turn.
 static uint32_t find_tray(fc_child_t *child, uint64_t serial) {
   const fc_tray_t *trays = child->trays;
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {

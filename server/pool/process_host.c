@@ -10,9 +10,27 @@
 
 #define LOOK_AGAIN_NS 1000000000u
 
+// Processes, also those that start, that have had no call and are not ending.
+static uint32_t count_unused(const fc_process_host_t *host) {
+  uint32_t count = 0;
+  for (const fc_child_t *child = host->children; child; child = child->next) {
+    count += !child->ended && child->cause == FC_CAUSE_NONE && !child->count &&
+             !child->calls;
+  }
+  return count;
+}
+
+// Processes start one after another; with `fresh`, once the module could be loaded, as
+// many at a time as it takes to have `workers` unused ones.
+static bool has_enough(const fc_process_host_t *host) {
+  if (host->living >= host->most) return true;
+  if (!host->fresh || !host->loaded) return host->starting;
+  return count_unused(host) >= host->workers;
+}
+
 void fc_process_host_start(fc_process_host_t *host) {
-  if (host->failed || host->closing || host->starting) return;
-  if (host->living >= host->most || host->health.quarantined_ns) return;
+  if (host->failed || host->closing || has_enough(host)) return;
+  if (host->health.quarantined_ns) return;
   uint64_t now_ns = fc_clock_ns();
   if (host->health.restart_ns > now_ns) return;
   fc_error_t error;
@@ -22,6 +40,12 @@ void fc_process_host_start(fc_process_host_t *host) {
   fc_log_fields(host->options->log, FC_LOG_ERROR, fc_str(error.message), &field,
                 1);
   fc_process_host_arm(host);
+}
+
+void fc_process_host_fill(fc_process_host_t *host) {
+  if (host->living == 0 || (host->fresh && host->loaded)) {
+    fc_process_host_start(host);
+  }
 }
 
 void fc_process_host_count_starting(fc_process_host_t *host, int change) {
@@ -36,8 +60,8 @@ uint64_t fc_child_load_ns(const fc_child_t *child) {
   return host->load_ns * starting / FC_LIMIT_LOAD_TOGETHER;
 }
 
-// When to look whether the process has come to serve. While many load, its time may
-// still become shorter, so the host looks again and again.
+// When to look whether the process serves. While many load, the time it may take changes
+// with their number, so the host looks every LOOK_AGAIN_NS once `load_ns` has passed.
 static uint64_t next_look_ns(const fc_child_t *child, uint64_t now_ns) {
   const uint64_t due_ns = child->started_ns + child->host->load_ns;
   return due_ns > now_ns ? due_ns : now_ns + LOOK_AGAIN_NS;
@@ -58,7 +82,7 @@ static void on_timer(uv_timer_t *timer) {
                   FC_STR("quarantine ends: trying the module again"), &field,
                   1);
   }
-  if (host->living == 0) fc_process_host_start(host);
+  fc_process_host_fill(host);
   fc_process_host_arm(host);
 }
 
@@ -97,7 +121,8 @@ void fc_process_host_fail(fc_process_host_t *host, const fc_error_t *error) {
 fc_status_t fc_process_host_admit(const fc_host_t *base, uint32_t *out_room,
                                   uint32_t *out_retry_s, fc_error_t *err) {
   const fc_process_host_t *host = (const fc_process_host_t *)base;
-  const uint32_t most = FC_HOST_SLOW_AHEAD * host->workers;
+  const uint32_t most =
+      host->fresh ? host->workers : FC_HOST_SLOW_AHEAD * host->workers;
   *out_room = most > base->running ? most - base->running : 0;
   *out_retry_s = fc_health_retry_s(&host->health, fc_clock_ns());
   if (!*out_retry_s) return FC_OK;
@@ -108,7 +133,7 @@ fc_status_t fc_process_host_admit(const fc_host_t *base, uint32_t *out_room,
                  host->health.recent, *out_retry_s);
 }
 
-// The answer has been copied to the loop's own blocks before it is delivered.
+// Nothing to do: an answer is in the loop's blocks and files before it is delivered.
 static void finish(fc_host_t *host, fc_job_t *job) {
   (void)host;
   (void)job;
@@ -174,7 +199,11 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
   host->name = fc_module_get_name(module);
   host->workers = hosting->workers ? hosting->workers : options->workers;
   host->tiles = hosting->tiles;
+  host->sandbox = hosting->sandbox;
   host->most = fc_module_get_info(module)->serial ? 1 : host->workers;
+  host->fresh = hosting->fresh;
+  // `workers` that run calls, as many that wait for calls, and as many that end.
+  if (host->fresh) host->most = 3 * host->workers;
   host->load_ns = load_ns(module);
   fc_health_init(&host->health, hosting->trial ? 0 : options->crash_limit,
                  options->quarantine_ms);
@@ -193,7 +222,10 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
   fc_process_host_t *host = make_host(hosts->pool, module, hosting);
   if (!host) return fc_fail_memory(err);
   fc_hosts_link(hosts, generation, &host->base);
-  host->base.audience = fc_blocks_audience(hosts->pool->blocks);
+  // With `fresh` no body is in a file that processes share: a file that is used again
+  // still has bytes of the call before.
+  host->base.audience =
+      host->fresh ? FC_AUDIENCE_NONE : fc_blocks_audience(hosts->pool->blocks);
   *out_host = &host->base;
   fc_error_t error;
   if (fc_child_start(host, &error) != FC_OK) {

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The process host: worker processes of one generation, which calls they have,
-// and what is done when one ends. A crash costs the call that ran; what had not
-// begun goes back to the head of the queue. A module that keeps crashing is
-// quarantined, alone. What a process does is noticed by its eventfd (it has
-// finished calls), the pipe of its output, its pidfd (it has ended), and, if it
-// does nothing, by time (the host's timer and the pool's looks). The loop's
-// thread.
+// and what is done when one ends. A crash costs the call that ran; calls that had not
+// begun go back to the head of the queue. A module that keeps crashing is quarantined,
+// and no other. The host notices what a process does by its eventfd (it has finished
+// calls), the pipe of its output, its pidfd (it has ended), and, if it does nothing, by
+// time (the host's timer and the pool's looks). The loop's thread.
 //
 // The parts: process_host.c (the host and its timer), process_child.c (one
 // process, from its start until it is closed), process_call.c (calls on their
 // way there and back), process_files.c (bodies and answers in files),
 // process_time.c (deadlines, calls taken back, processes that are greedy or no
-// longer needed), process_end.c (what becomes of a process's calls, and of the
-// module).
+// longer needed), process_stops.c (what its jail has stopped), process_end.c (what
+// becomes of a process's calls, and of the module).
 #ifndef FARCALL_SERVER_POOL_PROCESS_HOST_H_
 #define FARCALL_SERVER_POOL_PROCESS_HOST_H_
 
@@ -32,11 +31,12 @@ typedef struct fc_process_options_t {
   uv_loop_t *uv;
   fc_log_t *log;
   const char *program;
+  int network;  // fc_jail_facts_t
   fc_ring_setup_t setup;
   uint32_t workers;      // most processes of one module
   uint32_t crash_limit;  // crashes in a minute before quarantine; 0: none
   uint64_t quarantine_ms;
-  bool kill_dropped;  // end the process of a running call nobody waits for
+  bool kill_dropped;  // ends the process of a running call nobody waits for
 } fc_process_options_t;
 
 // The pool's options say how processes are made.
@@ -56,16 +56,17 @@ typedef enum fc_cause_t {
   FC_CAUSE_DROPPED,  // nobody waits for its call
   // It wrote something to the shared memory that no worker writes.
   FC_CAUSE_LIE,
-  FC_CAUSE_GREED,    // it took more of that memory than its calls need
-  FC_CAUSE_NOISE,    // it wakes the loop though no call has ended
-  FC_CAUSE_LOAD,     // it did not begin to serve in time, or could not
-  FC_CAUSE_RETIRED,  // its module is quarantined, and it had no calls
-  FC_CAUSE_SPARE,    // it had no call for long, and another of its module stays
+  FC_CAUSE_GREED,  // it took more of that memory than its calls need
+  FC_CAUSE_NOISE,  // it wakes the loop though no call has ended
+  FC_CAUSE_LOAD,   // it did not begin to serve in time, or could not
+  FC_CAUSE_RETIRED,  // its generation is retired, or quarantined while it had no calls
+  FC_CAUSE_SPARE,  // it had no call for long, and another of its module stays
+  FC_CAUSE_USED,   // it has made its one call (--fresh=call)
   FC_CAUSE_COUNT
 } fc_cause_t;
 
 typedef struct fc_cause_row_t {
-  bool crash;            // it is the module's fault
+  bool crash;            // it counts as a crash of the module
   fc_log_level_t level;  // of what is logged
   const char *text;
   const char *how;  // how it ended, NULL: as the kernel says
@@ -78,10 +79,10 @@ typedef struct fc_held_t {
   fc_job_t *job;  // NULL: nobody waits any more
   fc_ring_call_t sent;
   uint32_t function;
-  uint64_t dropped_ns;  // when its client went away, 0: it has not
+  uint64_t dropped_ns;  // when its client went away; 0: it is still there
   bool in_file;         // the body was sent to the process in a file
   uint32_t tray;        // for its answer; FC_RING_TRAYS: it has none
-  // The block of that body, once the job has let go of it; else FC_BLOCK_NONE.
+  // The block of that body, if the call has outlived its job; else FC_BLOCK_NONE.
   uint32_t body;
   uint32_t body_offset;
 } fc_held_t;
@@ -109,8 +110,9 @@ typedef struct fc_taking_t {
   fc_outcome_t outcome;
 } fc_taking_t;
 
-// A tray: where the process has a file mapped, for answers. The file stays mapped when
-// its answer is sent: it may be lent to the process again, and lies there then.
+// A tray: where the process has a file for answers mapped. The file stays mapped there
+// after its answer was taken, so that it can be lent to the process again without being
+// sent.
 typedef struct fc_tray_t {
   uint64_t serial;  // of the file; 0: none was ever sent
   uint32_t block;   // of the file while it is lent; else FC_BLOCK_NONE
@@ -138,7 +140,7 @@ struct fc_child_t {
   fc_cause_t cause;
   uint64_t started_ns;
   uint64_t calls;
-  uint64_t quiet_ns;     // time of the last look that found it with calls
+  uint64_t quiet_ns;     // time of the last look before which it had calls
   uint64_t quiet_calls;  // its `calls` at that look
   uint64_t bells;        // wake-ups it has caused
   uint32_t first;        // the oldest slot in use
@@ -160,12 +162,14 @@ struct fc_process_host_t {
   uint32_t workers;      // calls that run at once
   uint32_t most;         // processes that it may have
   uint32_t tiles;        // threads for one call
+  bool fresh;            // a process makes one call and ends
+  uint8_t sandbox;       // fc_sandbox_t
   uint64_t load_ns;      // most time from start to serving (fc_child_load_ns)
   fc_child_t *children;  // oldest first
   uint32_t living;
   uint32_t starting;
   uint32_t missing;  // processes that have ended and are not replaced yet
-  bool loaded;       // the first process has served
+  bool loaded;       // a process has come to serve
   bool failed;       // the first process could not serve
   bool closing;
   bool retired;   // it is freed once `open` is 0
@@ -177,7 +181,9 @@ struct fc_process_host_t {
   uint64_t crashes;
   uint64_t restarts;
   uint64_t quarantines;
-  uint64_t cpu_ns;    // that its processes had taken which have ended
+  uint64_t cpu_ns;  // processor time of the processes that have ended
+  // System calls that the jail stopped and that were logged (fc_jail_stops_t).
+  uint64_t stopped[FC_JAIL_CALL_NUMBERS / 64];
   char parameters[];  // of --parameters, or its module's
 };
 
@@ -186,8 +192,8 @@ typedef struct fc_process_hosts_t {
   // Hosts whose processes may have calls. Modules that nobody calls cost a loop
   // turn nothing.
   fc_process_host_t *busy;
-  // Bytes that all hosts together may still copy or give back in this pass
-  // (fc_process_hosts_collect), FC_LIMIT_COPY at its beginning.
+  // Bytes that all hosts together may still copy or give back in this turn;
+  // fc_process_hosts_collect sets it to FC_LIMIT_COPY.
   uint64_t copy_left;
   uint32_t starting;  // processes of all hosts that do not serve yet
   // Children that have ended and are closed, but for their rings: the memory of a
@@ -202,12 +208,14 @@ static inline fc_process_hosts_t *fc_process_hosts_of(
 
 // process_host.c
 
-// Starts one more process, if the host may have one more and it is not too
-// early.
+// Starts one more process, if the host may have one more now.
 void fc_process_host_start(fc_process_host_t *host);
+// Starts one process if the host has none; with `fresh`, also if fewer than `workers` are
+// unused, so that calls find one ready.
+void fc_process_host_fill(fc_process_host_t *host);
 // Counts one process more (1) or less (-1) that does not serve yet.
 void fc_process_host_count_starting(fc_process_host_t *host, int change);
-// Sets the timer to what comes first.
+// Sets the host's timer to the next time at which it has something to do.
 void fc_process_host_arm(fc_process_host_t *host);
 // The first process did not come to serve: the module cannot be loaded.
 void fc_process_host_fail(fc_process_host_t *host, const fc_error_t *error);
@@ -232,10 +240,10 @@ void fc_child_free(fc_child_t *child);
 // Goes on with giving back the rings of processes that have ended. False: there
 // are none.
 bool fc_children_empty(fc_process_hosts_t *all);
-// How long the process may load its module. The time grows with the processes that load
-// at this moment, because they share the processors.
+// How long the process may load its module (process_host.c). The time grows with the
+// number of processes that load at this moment, because they share the processors.
 uint64_t fc_child_load_ns(const fc_child_t *child);
-// Reads what the process says about its module.
+// Reads whether the process has loaded its module, and begins to serve or kills it.
 void fc_child_read_phase(fc_child_t *child);
 
 // process_call.c
@@ -245,7 +253,7 @@ fc_offer_t fc_process_host_offer(fc_host_t *host, fc_job_t *job, bool quick,
 void fc_process_host_drop(fc_host_t *host, fc_job_t *job);
 fc_str_t fc_process_host_body(const fc_process_host_t *host,
                               const fc_job_t *job);
-// Takes the oldest call from a child, whatever became of it.
+// Takes the oldest call away from a child, ended or not.
 fc_held_t fc_child_pop(fc_child_t *child);
 // Delivers the calls that the child has finished.
 void fc_child_collect(fc_child_t *child);
@@ -261,12 +269,12 @@ void fc_process_hosts_wake(fc_hosts_t *hosts);
 
 // process_files.c
 
-// Gives the process a file for the answer of a call, should that be large. Returns
-// its tray. FC_RING_TRAYS: there is none, and the answer will be copied.
+// Gives the process a file for the answer of a call, in case that is large. Returns
+// its tray. FC_RING_TRAYS: there is no file, and the answer will be copied.
 uint32_t fc_child_lend(fc_child_t *child);
 // The call that had the tray, if any, has ended.
 void fc_child_leave_tray(fc_child_t *child, uint32_t tray);
-// Takes the files back that no call has.
+// Takes back the files that were given to no call.
 void fc_child_reclaim(fc_child_t *child);
 // Takes all files back, because the process has ended.
 void fc_child_drop_files(fc_child_t *child);
@@ -277,8 +285,8 @@ bool fc_child_send_body(fc_child_t *child, fc_held_t *held);
 // body, which is kept until the call leaves its slot. Returns the job, NULL if
 // there was none.
 fc_job_t *fc_child_forget(fc_held_t *held);
-// The body of a call that the child has. False: the call was taken back, and
-// its body is elsewhere.
+// The body of a call that the child has. False: the call was taken back, and its body
+// went with it.
 bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);
 // Bytes of shared memory that the process has taken and nothing else counts: in
 // its ring, and in files that it may write answers to.
@@ -292,6 +300,11 @@ static inline uint64_t fc_earlier(uint64_t a_ns, uint64_t b_ns) {
 
 void fc_process_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns);
 void fc_process_hosts_look(fc_hosts_t *hosts, uint64_t now_ns);
+
+// process_stops.c
+
+// Logs the system calls that the jail has stopped, each once for its module.
+void fc_child_read_stops(fc_child_t *child);
 
 // process_end.c
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker process: enters its sandbox, loads one module from the descriptors
-// it was given, says so, and runs the slots of its ring until it is killed. It
-// has no configuration and no secrets; it talks to the loop only, through the ring
-// and the eventfd, and is handed files through a socket.
+// A worker process: enters its jail, loads one module from the descriptors it was given,
+// locks the jail, reports that it serves, and runs the slots of its ring until it is
+// killed. It has no configuration and no secrets. It talks to the loop alone, through the
+// ring, the eventfd and the pipe of its output, and is handed files through a socket.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,10 +14,11 @@
 
 #include "base/sanitize.h"
 #include "farcall/module.h"
+#include "jail/jail.h"
+#include "pool/fault.h"
 #include "pool/handoff.h"
 #include "pool/process.h"
 #include "pool/region.h"
-#include "pool/sandbox.h"
 #include "pool/tiles.h"
 
 typedef struct self_t {
@@ -29,17 +30,20 @@ typedef struct self_t {
   fc_region_t region;
   fc_worker_t worker;
   fc_module_t *module;
-  fc_str_t path;
-  fc_str_t parameters;
+  fc_jail_t jail;
+  const char *path;
+  const char *parameters;
   int parent;
 } self_t;
 
 static void wake_loop(void) {
   const uint64_t one = 1;
-  if (write(FC_PROCESS_BELL, &one, sizeof one) >= 0) return;
+  ssize_t written;
+  do written = write(FC_PROCESS_BELL, &one, sizeof one);
+  while (written < 0 && errno == EINTR);
   // EAGAIN: the eventfd is readable already. After any other error the module
   // has closed it, and ending is the only way left to be noticed.
-  if (errno != EAGAIN && errno != EINTR) _exit(EX_IOERR);
+  if (written < 0 && errno != EAGAIN) _exit(EX_IOERR);
 }
 
 static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
@@ -60,32 +64,50 @@ static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
 
 static fc_status_t load(self_t *self, fc_error_t *err) {
   const fc_ring_setup_t *setup = &self->ring.setup;
-  const fc_setting_t parameters = {FC_STR("vm.parameters"), self->parameters};
+  const fc_setting_t parameters = {FC_STR("vm.parameters"),
+                                   fc_str(self->parameters)};
   const fc_module_options_t options = {
       .forbid_native = setup->forbid_native,
       .settings = &parameters,
-      .setting_count = self->parameters.size > 0};
+      .setting_count = *self->parameters != '\0'};
   const fc_module_files_t files = {
       .module = FC_PROCESS_MODULE,
       .sidecar =
           fcntl(FC_PROCESS_SIDECAR, F_GETFD) < 0 ? -1 : FC_PROCESS_SIDECAR,
       .digest = setup->digest};
   fc_fault_before_load();
-  FC_TRY(fc_module_load_files(self->backends, self->path, &files, &options,
-                              self->region.allocator, &self->module, err));
+  FC_TRY(fc_module_load_files(self->backends, fc_str(self->path), &files,
+                              &options, self->region.allocator, &self->module,
+                              err));
   fc_fault_after_load();
   FC_TRY(fc_region_add(&self->region, 0, self->module, 0, err));
   return fc_worker_prepare(&self->worker, 0, err);
 }
 
-static fc_status_t prepare(self_t *self, fc_error_t *err) {
+static fc_status_t enter_jail(self_t *self, fc_error_t *err) {
   const fc_ring_setup_t *setup = &self->ring.setup;
   // The sanitizers reserve terabytes of addresses: no limit for them.
-  uint64_t memory =
+  const uint64_t memory =
       !FC_SANITIZED && setup->memory_limit
           ? setup->memory_limit + self->ring.size + fc_inbox_size(setup)
           : 0;
-  FC_TRY(fc_sandbox_enter(memory, self->parent, err));
+  self->jail = (fc_jail_t){.sandbox = (fc_sandbox_t)setup->sandbox,
+                           .parts = setup->jail_parts,
+                           .memory = memory,
+                           .parent = self->parent,
+                           .module = self->path,
+                           .file = FC_PROCESS_MODULE,
+                           .parameters = self->parameters,
+                           .network = FC_PROCESS_NETWORK,
+                           .user = setup->user,
+                           .group = setup->group,
+                           .stops = &self->ring.head->stops};
+  return fc_jail_enter(&self->jail, err);
+}
+
+static fc_status_t prepare(self_t *self, fc_error_t *err) {
+  const fc_ring_setup_t *setup = &self->ring.setup;
+  FC_TRY(enter_jail(self, err));
   FC_TRY(fc_inbox_open(FC_PROCESS_INBOX, setup, &self->inbox, err));
   self->region = (fc_region_t){.allocator = fc_allocator_system(),
                                .dialects = self->dialects,
@@ -102,7 +124,8 @@ static fc_status_t prepare(self_t *self, fc_error_t *err) {
     self->region.tiles = fc_helpers_tiles(helpers);
   }
   FC_TRY(fc_worker_init(&self->worker, &self->region, 0, err));
-  return load(self, err);
+  FC_TRY(load(self, err));
+  return fc_jail_lock(&self->jail, err);
 }
 
 static void report(self_t *self, fc_status_t status, const fc_error_t *err) {
@@ -142,8 +165,10 @@ void fc_process_main(int argc, char **argv, const fc_backend_t *const *backends,
                      const fc_dialect_worker_t *const *dialects) {
   static self_t self;
   fc_error_t error;
-  // What a module printed is to be read even if it crashes right afterwards.
-  setvbuf(stdout, NULL, _IOLBF, 0);
+  static char printed[BUFSIZ];
+  // By lines, so that what a module has printed is not lost if it crashes then. Given a
+  // buffer, the C library makes no system call to choose one.
+  setvbuf(stdout, printed, _IOLBF, sizeof printed);
   signal(SIGPIPE, SIG_IGN);
   if (argc < 4 || fc_ring_open(FC_PROCESS_RING, &self.ring, &error)) {
     fputs("farcalld: --worker is for the server's own use\n", stderr);
@@ -151,9 +176,9 @@ void fc_process_main(int argc, char **argv, const fc_backend_t *const *backends,
   }
   self.backends = backends;
   self.dialects = dialects;
-  self.path = fc_str(argv[2]);
+  self.path = argv[2];
   self.parent = (int)strtol(argv[3], NULL, 10);
-  self.parameters = fc_str(argc > 4 ? argv[4] : "");
+  self.parameters = argc > 4 ? argv[4] : "";
   fc_fault_watch(&self.ring.head->fault);
   fc_status_t status = prepare(&self, &error);
   report(&self, status, &error);

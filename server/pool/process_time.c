@@ -32,15 +32,15 @@ static uint64_t end_of(const fc_child_t *child, const fc_held_t *held,
   return end_ns;
 }
 
-// A process without other work that does not begin a call long after the call's
-// end never will.
+// Does the process leave a call, its only work, unbegun FC_LIMIT_LOOK_MS after the call's
+// end? Then it never will begin it.
 static bool ignores(const fc_held_t *held, uint64_t end_ns, uint64_t now_ns) {
   return now_ns >= end_ns + LOOK_NS && now_ns >= held->sent.sent_ns + LOOK_NS;
 }
 
-// A call that runs past its end is ended with its process; one that waits
-// behind it is only answered. Returns when to check again, 0: not before
-// something else happens.
+// If the end of a call has passed: a call that runs is ended with its process, one that
+// waits is only answered. Returns when to check again; 0: not before something else
+// happens.
 static uint64_t expire_call(fc_child_t *child, uint32_t position,
                             uint64_t now_ns) {
   uint32_t index = (child->first + position) % FC_RING_SLOTS;
@@ -86,8 +86,8 @@ static bool has_others(const fc_child_t *child) {
   return child->host->most > 1 && !child->host->health.quarantined_ns;
 }
 
-// Calls that wait behind a slow one go to another process. Returns when to do
-// so, 0: never.
+// Puts calls that wait behind a slow one back into the queue, for another process.
+// Returns when to do that; 0: it is done, or not to be done.
 static uint64_t share(fc_child_t *child, uint64_t now_ns) {
   if (child->count < 2 || !has_others(child)) return 0;
   uint64_t due_ns = child->held[child->first].sent.sent_ns + AHEAD_NS;
@@ -96,9 +96,9 @@ static uint64_t share(fc_child_t *child, uint64_t now_ns) {
   return 0;
 }
 
-// Has the process not begun a call that it was given long ago, because
-// something has stopped it? On a busy machine it may only be waiting for the
-// processor, so this is decided later than elsewhere.
+// Has the process left a call unbegun for FC_LIMIT_DEAF_MS, because something has
+// stopped it? The time is long, because on a busy machine the process may only be
+// waiting for a processor.
 static bool is_deaf(const fc_child_t *child, uint64_t now_ns) {
   const uint64_t patience_ns = FC_LIMIT_DEAF_MS * 1000000ull;
   if (child->count == 0 || !has_others(child)) return false;
@@ -120,8 +120,9 @@ static uint64_t expire_host(fc_process_host_t *host, uint64_t now_ns) {
   return earliest_ns;
 }
 
-// The memory taken is read before what the calls may take: a call that begins in
-// between may then only raise what is allowed, and its process does not look guilty.
+// Has the process taken more shared memory than its calls may? What is taken is read
+// first: a call that begins in between can only raise what is allowed, so an honest
+// process is never killed.
 static bool is_greedy(const fc_child_t *child) {
   const uint64_t taken = fc_child_taken(child);
   uint64_t most = FC_RING_SPARE;
@@ -135,10 +136,9 @@ static bool is_greedy(const fc_child_t *child) {
   return taken > most;
 }
 
-// True when a process has had no calls for FC_LIMIT_SPARE_MS: the other
-// processes are enough for the calls that come.
+// Has the process had no calls for FC_LIMIT_SPARE_MS? Then the others are enough.
 static bool is_spare(fc_child_t *child, uint64_t now_ns) {
-  if (!child->serving) return false;
+  if (!child->serving || child->host->fresh) return false;
   if (child->count || child->calls != child->quiet_calls) {
     child->quiet_calls = child->calls;
     child->quiet_ns = now_ns;
@@ -148,12 +148,13 @@ static bool is_spare(fc_child_t *child, uint64_t now_ns) {
 
 static void look_at_host(fc_process_host_t *host, uint64_t now_ns) {
   fc_health_look(&host->health, host->calls, now_ns);
-  // The oldest that serves is given calls first. It stays, so that the next call
-  // need not wait until a process has loaded the module.
+  // The oldest process that serves stays even if it is spare, so that the next call need
+  // not wait until a process has loaded the module.
   bool is_first = true;
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->ended || child->cause != FC_CAUSE_NONE) continue;
     const bool spare = is_spare(child, now_ns);
+    fc_child_read_stops(child);
     if (is_greedy(child)) fc_child_kill(child, FC_CAUSE_GREED);
     else if (is_deaf(child, now_ns)) take_back(child, 0);
     else if (spare && !is_first) fc_child_kill(child, FC_CAUSE_SPARE);

@@ -48,8 +48,9 @@ void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
   while (wake-- > 0) pthread_cond_signal(&ready->bell);
 }
 
-// Looks without the lock. A worker that is counted as looking looks again under
-// the lock before it waits, so no slot is missed that nobody was woken for.
+// Looks for a slot without the lock. fc_ready_submit wakes nobody for a slot that a
+// looking worker may take; so such a worker looks once more, under the lock, before it
+// waits.
 static void look_for(fc_ready_t *ready, fc_spin_t *spin) {
   ready->looking++;
   pthread_mutex_unlock(&ready->lock);

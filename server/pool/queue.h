@@ -29,14 +29,15 @@ typedef struct fc_ready_t {
 void fc_ready_init(fc_ready_t *ready);
 void fc_ready_deinit(fc_ready_t *ready);
 // Appends the `count` slots linked from `first` to `last`. Wakes idle workers
-// for those that the looking ones will not take.
+// for those slots that looking workers will not take.
 void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
                      uint32_t last, uint32_t count);
-// Waits for a slot; FC_SLOT_NONE once stopped and empty. `spin` is the worker's.
+// Waits for a slot; FC_SLOT_NONE once the queue is stopped and empty. `spin` is the
+// worker's.
 uint32_t fc_ready_take(fc_ready_t *ready, fc_slot_t *slots, fc_spin_t *spin);
 void fc_ready_stop(fc_ready_t *ready);
 
-// Finished slots, newest first. `head` is FC_SLOT_NONE when there are none.
+// Finished slots, newest first.
 typedef struct fc_done_t {
   // Released by pushers, acquired by the taker: what the worker wrote into the
   // slot is visible to the loop.

@@ -6,6 +6,8 @@
 
 #include "base/inflate.h"
 #include "config/limits.h"
+#include "marshal/profiled.h"
+#include "obs/spans.h"
 
 fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
                            uint32_t slot_count, fc_error_t *err) {
@@ -89,6 +91,7 @@ void fc_worker_deinit(fc_worker_t *worker) {
   if (!worker->region) return;
   fc_frame_destroy(worker->frame);
   fc_text_deinit(&worker->inflated);
+  fc_profile_destroy(worker->profile);
   *worker = (fc_worker_t){0};
 }
 
@@ -118,7 +121,7 @@ fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
   return find_instance(worker, generation, &instance, err);
 }
 
-// The threads that may share the call; NULL: it keeps to its own.
+// The threads that may share the call; NULL: the call keeps to its worker's.
 static const fc_tiles_t *find_tiles(fc_worker_t *worker, uint32_t generation) {
   const uint32_t most = find_served(worker->region, generation)->tiles;
   if (!worker->region->tiles || most == 1) return NULL;
@@ -127,7 +130,7 @@ static const fc_tiles_t *find_tiles(fc_worker_t *worker, uint32_t generation) {
   return &worker->tiles;
 }
 
-// Checks, before the call starts, that somebody still wants it.
+// Begins the call, if the loop has not taken it back and somebody still waits for it.
 static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
   if (!fc_slot_begin(&slot->begun, FC_BEGUN_YES) ||
       atomic_load_explicit(&slot->cancel, memory_order_relaxed)) {
@@ -141,7 +144,7 @@ static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
   return FC_OK;
 }
 
-// Time of a stage: from the last mark until now.
+// Notes the time of a stage: from the last mark until now.
 static void mark(fc_slot_t *slot, fc_stage_t stage, uint64_t *last_ns) {
   uint64_t now = fc_clock_ns();
   slot->outcome.spent_ns[stage] = now - *last_ns;
@@ -190,7 +193,7 @@ static void drop_body(fc_worker_t *worker) {
   else fc_text_reset(text);
 }
 
-// Notes the name of a request that failed: the loop writes it into the body of
+// Notes the name of a request that failed: the loop writes the name into the body of
 // the error.
 static void name_failed(const fc_worker_t *worker, fc_slot_t *slot) {
   const fc_dialect_worker_t *dialect =
@@ -233,19 +236,12 @@ static fc_status_t encode_coded(fc_worker_t *worker,
   return status;
 }
 
-static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
-                             fc_error_t *err) {
+static fc_status_t run_decode(fc_worker_t *worker, fc_slot_t *slot,
+                              const fc_function_t *function, uint64_t *last_ns,
+                              fc_error_t *err) {
   fc_region_t *region = worker->region;
-  const fc_module_t *module = fc_region_module(region, slot->call.generation);
-  const fc_function_t *function =
-      fc_module_function(module, slot->call.function);
   const fc_dialect_worker_t *dialect = region->dialects[slot->call.dialect];
   fc_frame_t *frame = worker->frame;
-  uint64_t last_ns = slot->outcome.began_ns;
-
-  slot->outcome.stage = FC_STAGE_QUEUE;
-  FC_TRY(check_wanted(slot, err));
-
   slot->outcome.stage = FC_STAGE_DECODE;
   fc_frame_begin(frame, function->plan, NULL);
   fc_frame_set_guard(frame, fc_region_wants_guard(region, function));
@@ -254,19 +250,46 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   if (status == FC_OK) {
     status = dialect->decode(frame, worker->body, slot->call.parameters, err);
   }
-  mark(slot, FC_STAGE_DECODE, &last_ns);
-  FC_TRY(status);
-  if (slot->call.flags & FC_CALL_VALIDATE) return FC_OK;
+  mark(slot, FC_STAGE_DECODE, last_ns);
+  return status;
+}
 
+static fc_status_t run_call(fc_worker_t *worker, fc_slot_t *slot,
+                            const fc_function_t *function, uint64_t *last_ns,
+                            fc_error_t *err) {
   slot->outcome.stage = FC_STAGE_CALL;
   void *instance = NULL;
   FC_TRY(find_instance(worker, slot->call.generation, &instance, err));
-  status = fc_frame_invoke(frame, fc_module_get_backend(module), instance,
-                           function->index, &slot->cancel,
-                           slot->call.deadline_ns, err);
-  mark(slot, FC_STAGE_CALL, &last_ns);
-  FC_TRY(status);
+  fc_status_t status = fc_frame_invoke(
+      worker->frame, fc_module_get_backend(function->module), instance,
+      function->index, &slot->cancel, slot->call.deadline_ns, err);
+  mark(slot, FC_STAGE_CALL, last_ns);
+  return status;
+}
 
+// The same for a call that is profiled. A worker that has made one keeps the memory.
+static fc_status_t run_profiled(fc_worker_t *worker, fc_slot_t *slot,
+                                const fc_function_t *function,
+                                uint64_t *last_ns, fc_error_t *err) {
+  slot->outcome.stage = FC_STAGE_CALL;
+  void *instance = NULL;
+  FC_TRY(find_instance(worker, slot->call.generation, &instance, err));
+  if (!worker->profile) {
+    worker->profile = fc_profile_create(worker->region->allocator);
+    if (!worker->profile) return fc_fail_memory(err);
+  }
+  fc_status_t status = fc_frame_invoke_profiled(
+      worker->frame, fc_module_get_backend(function->module), instance,
+      function->index, function->name, &slot->cancel, slot->call.deadline_ns,
+      worker->profile, err);
+  mark(slot, FC_STAGE_CALL, last_ns);
+  return status;
+}
+
+static fc_status_t run_encode(fc_worker_t *worker, fc_slot_t *slot,
+                              const fc_function_t *function, uint64_t *last_ns,
+                              fc_error_t *err) {
+  fc_region_t *region = worker->region;
   slot->outcome.stage = FC_STAGE_ENCODE;
   uint32_t block = slot->answer_block;
   if (block == FC_BLOCK_NONE) {
@@ -277,9 +300,10 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
                      region->limits.result_size);
   if (region->more) fc_block_sink_ask(out, region->more);
   slot->outcome.document = 0;
-  status = is_coded(worker, slot)
-               ? encode_coded(worker, function, slot, &out->sink, err)
-               : encode_plain(worker, function, slot, &out->sink, err);
+  fc_status_t status =
+      is_coded(worker, slot)
+          ? encode_coded(worker, function, slot, &out->sink, err)
+          : encode_plain(worker, function, slot, &out->sink, err);
   if (status == FC_OK) {
     fc_block_sink_finish(out);
     memcpy(slot->outcome.pieces, out->pieces, out->count * sizeof *out->pieces);
@@ -287,8 +311,57 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   } else {
     fc_block_sink_drop(out);
   }
-  mark(slot, FC_STAGE_ENCODE, &last_ns);
+  mark(slot, FC_STAGE_ENCODE, last_ns);
   return status;
+}
+
+// Adds the dispatches of a profile to an answer that is complete. Where they have no
+// place, the answer is as it was.
+static void add_spans(fc_worker_t *worker, fc_slot_t *slot) {
+  const fc_profile_t *profile = worker->profile;
+  fc_block_sink_t *out = &worker->answer;
+  fc_dispatch_span_t spans[FC_SPANS_DISPATCHES];
+  _Static_assert(FC_PROFILE_SPANS == FC_SPANS_DISPATCHES,
+                 "as many as there are");
+  _Static_assert(FC_PROFILE_NAME == FC_SPANS_NAME, "a name fits");
+  for (uint32_t i = 0; i < profile->span_count; i++) {
+    const fc_profile_span_t *span = &profile->spans[i];
+    const fc_profile_row_t *row = &profile->rows[span->row];
+    spans[i] = (fc_dispatch_span_t){.began_ns = span->began_ns,
+                                    .took_ns = span->took_ns,
+                                    .name_size = row->name_size};
+    memcpy(spans[i].grid, row->grid, sizeof spans[i].grid);
+    memcpy(spans[i].name, row->name, row->name_size);
+  }
+  const size_t size = profile->span_count * sizeof *spans;
+  const fc_str_t bytes = fc_str_make((const char *)spans, size);
+  const bool fits = size && fc_sink_put(&out->sink, bytes, NULL) == FC_OK;
+  slot->outcome.spans_size = fits ? (uint32_t)size : 0;
+  fc_block_sink_finish(out);
+  memcpy(slot->outcome.pieces, out->pieces, out->count * sizeof *out->pieces);
+  slot->outcome.piece_count = out->count;
+}
+
+static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
+                             fc_error_t *err) {
+  const fc_module_t *module =
+      fc_region_module(worker->region, slot->call.generation);
+  const fc_function_t *function =
+      fc_module_function(module, slot->call.function);
+  const uint8_t flags = slot->call.flags;
+  uint64_t last_ns = slot->outcome.began_ns;
+  slot->outcome.stage = FC_STAGE_QUEUE;
+  FC_TRY(check_wanted(slot, err));
+  FC_TRY(run_decode(worker, slot, function, &last_ns, err));
+  if (FC_LIKELY(!(flags & (FC_CALL_VALIDATE | FC_CALL_PROFILE)))) {
+    FC_TRY(run_call(worker, slot, function, &last_ns, err));
+  } else {
+    if (flags & FC_CALL_VALIDATE) return FC_OK;
+    FC_TRY(run_profiled(worker, slot, function, &last_ns, err));
+  }
+  FC_TRY(run_encode(worker, slot, function, &last_ns, err));
+  if (FC_UNLIKELY(flags & FC_CALL_TRACED)) add_spans(worker, slot);
+  return FC_OK;
 }
 
 static void begin_outcome(fc_outcome_t *outcome) {

@@ -38,10 +38,9 @@ typedef enum fc_guard_policy_t {
   FC_GUARD_OFF
 } fc_guard_policy_t;
 
-// A generation of a module, as workers see it: each worker has an instance of
-// its own, made when the worker first calls it. While calls run only the worker
-// uses its place in `instances`; afterwards whoever removes the generation uses
-// all places.
+// A generation of a module, as workers see it: each worker has an instance of its own,
+// made when the worker first calls a function. While calls run, each worker uses its own
+// place in `instances` only; fc_region_remove uses all, when no call can run any more.
 typedef struct fc_served_t {
   fc_module_t *module;  // held
   uint32_t tiles;  // most threads for one call; 0: as many as the region has
@@ -74,7 +73,7 @@ typedef struct fc_region_t {
   fc_guard_policy_t guard;
   // Where a large answer goes on; NULL: in further blocks.
   const fc_block_more_t *more;
-  const fc_tiles_t *tiles;  // NULL: a call keeps to its worker's thread
+  const fc_tiles_t *tiles;  // NULL: calls keep to their worker's thread
   uint32_t spin_ns;         // time a thread looks for calls before it sleeps
 } fc_region_t;
 
@@ -85,7 +84,7 @@ fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
 void fc_region_deinit(fc_region_t *region);
 // From now on slots may name generation `index`. worker_count must be set
 // before. The module is held until the generation is removed.
-// FC_CODE_OUT_OF_MEMORY, also when the index is beyond FC_SERVED_CHUNK *
+// FC_CODE_OUT_OF_MEMORY, also when the index is not below FC_SERVED_CHUNK *
 // FC_SERVED_CHUNKS.
 fc_status_t fc_region_add(fc_region_t *region, uint32_t index,
                           fc_module_t *module, uint32_t tiles,
@@ -107,21 +106,23 @@ typedef struct fc_worker_t {
   fc_str_t body;           // of this call, as the dialect reads it
   fc_block_sink_t answer;  // of this call: clearing one on the stack costs time
   fc_spin_t spin;
-  fc_tiles_t tiles;  // of this call
+  fc_tiles_t tiles;       // of this call
+  fc_profile_t *profile;  // of the last call that had one; NULL: none had
 } fc_worker_t;
 
 fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
                            uint32_t index, fc_error_t *err) FC_MUST_CHECK;
 void fc_worker_deinit(fc_worker_t *worker);
-// Makes the instance before the first call, so that a failure counts as a
-// failure to load the module. A module of which no function can be called needs
-// no instance.
+// Makes the worker's instance before the first call, so that a failure counts as a
+// failure to load the module. A module of which no function can be called gets no
+// instance.
 fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
                               fc_error_t *err);
-// DECODE, CALL and ENCODE of one slot. Afterwards its answer fields are set.
+// DECODE, CALL and ENCODE of one slot, or fc_worker_prepare (FC_CALL_PREPARE). Sets the
+// slot's outcome.
 void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
-// Ends the call of a slot that cannot be begun, with the error that its outcome
-// has already.
+// Ends the call of a slot that cannot be run, with the error that its outcome has
+// already.
 void fc_worker_refuse(fc_slot_t *slot);
 // Runs slots until the region's ready queue is stopped.
 void fc_worker_main(fc_worker_t *worker);
@@ -135,16 +136,16 @@ typedef struct fc_threads_t {
   uint32_t wanted;    // how many threads should take calls
   uint32_t count;     // threads started
   uint32_t capacity;  // most threads there may ever be
-  // Threads in a native call whose deadline has passed: nobody waits for the
-  // call, and it cannot be stopped.
+  // Threads in a native call whose deadline has passed: the call cannot be stopped, and
+  // nobody waits for it.
   uint32_t lost;
 } fc_threads_t;
 
-// `spare` more may be started later, for those that are lost.
+// Starts `count` threads; `spare` more may be started later, for those that are lost.
 fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
                              uint32_t count, uint32_t spare,
                              fc_error_t *err) FC_MUST_CHECK;
-// One thread is lost: another takes its place, if there may be one more.
+// A thread is lost: another takes its place, if there may be one more.
 void fc_threads_lose(fc_threads_t *threads);
 // A lost thread has come back.
 void fc_threads_find(fc_threads_t *threads);

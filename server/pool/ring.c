@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Both sides of the ring. Linux only: memfd, seals, a futex that is not
-// private. What a worker wrote is checked against bounds. Each word is copied
-// before it is looked at, because the worker may change it at any time.
+// private. What a worker wrote is checked against bounds, and copied before it is looked
+// at, because the worker may change it at any time.
 #include "pool/ring.h"
 
 #include <errno.h>
@@ -15,12 +15,13 @@
 
 #include "base/utf8.h"
 #include "config/limits.h"
+#include "obs/spans.h"
 #include "pool/shared.h"
 
 #define PAGE 4096u
 // An area that a call fills no further than this keeps its memory from call to
-// call, because touching fresh pages costs more than the copy. One that is
-// filled further is given back after the call.
+// call, because touching fresh pages costs more than the copy. The memory of an area
+// that is filled further is given back after the call.
 #define KEPT_AREA FC_RING_KEPT
 _Static_assert(2 * FC_RING_SLOTS * (KEPT_AREA + (16u << 10)) < FC_RING_SPARE,
                "what is kept is spare");
@@ -225,14 +226,15 @@ void fc_ring_wake(fc_ring_t *ring) {
 // ---------------------------------------------------------------------------
 // What a worker wrote
 
-// The compiler must not read the original again, where it may have changed.
+// Copies what the worker may change. The compiler must not read the original again
+// later: it may be different then.
 static void copy_once(void *to, const void *from, size_t size) {
   memcpy(to, from, size);
   __asm__ volatile("" : : "r"(to) : "memory");
 }
 
-// Is this a code that DECODE, CALL or ENCODE may fail with? An error of a
-// worker has no other.
+// Is this a code that DECODE, CALL or ENCODE may fail with? An honest worker writes no
+// other.
 static bool is_call_code(fc_code_t code) {
   switch (code) {
     case FC_CODE_UNSUPPORTED_TYPE:
@@ -248,7 +250,7 @@ static bool is_call_code(fc_code_t code) {
       return true;
     default:
       return (code >= FC_CODE_JSON_SYNTAX && code <= FC_CODE_UNTYPED_VALUE) ||
-             (code >= FC_CODE_MODULE_PATH && code < FC_CODE_COUNT);
+             (code >= FC_CODE_MODULE_PATH && code < FC_CODE_MODULE_UNTRUSTED);
   }
 }
 
@@ -319,8 +321,9 @@ static bool check_end(const fc_error_t *error, const fc_ring_call_t *call,
   return lie(err, "cancelled", 1);
 }
 
-// Times are only shown, so wrong ones are corrected, and the worker is not
-// killed for them.
+// Times are shown, and the pool learns from them what a function costs. A wrong time
+// within these bounds misleads the estimates for its own module alone, so the time is
+// corrected, and the worker is not killed for it.
 static void bound_times(fc_outcome_t *outcome, uint64_t sent_ns) {
   uint64_t now_ns = fc_clock_ns();
   if (outcome->began_ns < sent_ns || outcome->began_ns > now_ns) {
@@ -335,8 +338,8 @@ static void bound_times(fc_outcome_t *outcome, uint64_t sent_ns) {
   }
 }
 
-// The pieces of an answer: one in the area of its slot, and what did not fit there
-// in the file, if the loop has lent one.
+// Checks the pieces of an answer: the first in the area of its slot, the second, if there
+// is one, in the file that the loop has lent.
 static bool check_pieces(const fc_ring_t *ring, uint32_t index, uint32_t tray,
                          const fc_piece_t pieces[2], uint32_t count,
                          fc_error_t *err) {
@@ -369,6 +372,7 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     uint8_t name_size;
     fc_piece_t pieces[2];
     uint64_t document;
+    uint32_t spans_size;
   } said;
   copy_once(&said.status, &shared->status, sizeof said.status);
   copy_once(&said.piece_count, &shared->piece_count, sizeof said.piece_count);
@@ -376,6 +380,7 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   copy_once(&said.name_size, &shared->name_size, sizeof said.name_size);
   copy_once(said.pieces, shared->pieces, sizeof said.pieces);
   copy_once(&said.document, &shared->document, sizeof said.document);
+  copy_once(&said.spans_size, &shared->spans_size, sizeof said.spans_size);
   copy_once(&out->began_ns, &shared->began_ns, sizeof out->began_ns);
   copy_once(out->spent_ns, shared->spent_ns, sizeof out->spent_ns);
   bound_times(out, call->sent_ns);
@@ -418,10 +423,17 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   }
   const fc_ring_sizes_t sizes = {said.pieces[0].size,
                                  further ? said.pieces[1].size : 0};
-  if (said.document > sizes.in_area + sizes.in_file) {
+  if (!(call->flags & FC_CALL_TRACED)) said.spans_size = 0;
+  if (said.spans_size > FC_SPANS_DISPATCHES * sizeof(fc_dispatch_span_t) ||
+      said.spans_size % sizeof(fc_dispatch_span_t) ||
+      said.spans_size > sizes.in_area + sizes.in_file) {
+    return lie(err, "spans", said.spans_size);
+  }
+  if (said.document > sizes.in_area + sizes.in_file - said.spans_size) {
     return lie(err, "document", said.document);
   }
   out->document = said.document;
+  out->spans_size = said.spans_size;
   *out_sizes = sizes;
   return true;
 }

@@ -4,12 +4,12 @@
 // map. It holds slots that are used in turn, each with one area for the body
 // and one for the answer, and the words by which either side wakes the other.
 // The loop trusts nothing in it: what a worker wrote is copied out once,
-// checked, and never used as an address; where bodies and answers lie the loop
-// knows by itself.
+// checked, and never used as an address. Where bodies and answers lie, the loop
+// computes without the ring.
 //
-// A slot goes FREE -> READY (loop) -> BUSY -> DONE (worker) -> FREE (loop), and
-// the slots are used in turn. Both wake-ups are Dekker-shaped, so everything
-// about them is sequentially consistent:
+// A slot goes FREE -> READY (loop) -> BUSY -> DONE (worker) -> FREE (loop). In both
+// wake-ups each side writes one word and then reads the other side's (as in Dekker's
+// algorithm), so all these accesses are sequentially consistent:
 //   loop:   state = READY;  if (worker_asleep) { bell++; futex wake }
 //   worker: seen = bell; state READY? else worker_asleep = 1; state READY? else
 //           futex wait(bell, seen); worker_asleep = 0
@@ -19,6 +19,7 @@
 #define FARCALL_SERVER_POOL_RING_H_
 
 #include "farcall/module.h"
+#include "jail/jail.h"
 #include "pool/slot.h"
 #include "pool/spin.h"
 
@@ -42,12 +43,15 @@ typedef enum fc_ring_phase_t {
 typedef struct fc_ring_setup_t {
   uint64_t body_size;    // most bytes of a body
   uint64_t result_size;  // most bytes of an answer
-  // Bytes of addresses, besides the ring; 0: not limited.
+  // Bytes of addresses, besides the ring and the inbox (handoff.h); 0: not limited.
   uint64_t memory_limit;
   uint32_t spin_ns;  // time to look for a call before sleeping
   uint8_t forbid_native;
   uint8_t guard;            // fc_guard_policy_t
   uint8_t tiles;            // threads for one call
+  uint8_t sandbox;          // fc_sandbox_t
+  uint32_t jail_parts;      // those that must hold (fc_jail_facts_t)
+  uint32_t user, group;     // to run as; 0: as the server
   fc_file_digest_t digest;  // of the module
 } fc_ring_setup_t;
 
@@ -63,13 +67,13 @@ typedef enum fc_fault_class_t {
 typedef struct fc_fault_t {
   uint32_t signal;  // 0: none was seen
   uint32_t class_;
-  uint32_t in_module;  // `offset` counts in the module's file as loaded
+  uint32_t in_module;  // 1: the module's code ran, `offset` bytes from its base
   uint64_t offset;
 } fc_fault_t;
 
 typedef struct fc_ring_slot_t {
   _Alignas(64) _Atomic uint32_t state;  // fc_ring_state_t, hands the slot over
-  // Files that had been sent when the call was given (handoff.h).
+  // How many files had been sent when the call was given (handoff.h).
   uint32_t files;
   // Tray of the file that the answer may go on in; FC_RING_TRAYS: there is none.
   uint32_t tray;
@@ -86,18 +90,19 @@ typedef struct fc_ring_head_t {
   char digest[FC_DIGEST_SIZE];
   fc_error_t error;
   fc_fault_t fault;
+  fc_jail_stops_t stops;
   fc_ring_slot_t slots[FC_RING_SLOTS];
 } fc_ring_head_t;
 
-// One side's view of a ring. What is known here does not change when the other
-// side writes over the head.
+// One side's view of a ring: these copies do not change when the other side writes over
+// the head.
 typedef struct fc_ring_t {
   int fd;
   uint8_t *base;
   size_t size;
   fc_ring_setup_t setup;
   fc_ring_head_t *head;
-  uint32_t files;  // files that the loop has sent
+  uint32_t files;  // how many files the loop has sent
   uint32_t tray;   // fc_ring_slot_t.tray of the call that is given next
   // The worker's own
   uint32_t next;  // the slot to run
@@ -113,9 +118,9 @@ fc_status_t fc_ring_open(int fd, fc_ring_t *out_ring,
                          fc_error_t *err) FC_MUST_CHECK;
 // Unmaps and closes. A zeroed ring is allowed.
 void fc_ring_close(fc_ring_t *ring);
-// Bytes of memory that a ring takes up, whichever side touched them. These are
-// at most FC_RING_SPARE more than its calls may fill: areas are kept from call
-// to call.
+// Bytes of memory that a ring takes up, whichever side touched them. With an honest
+// worker these are at most FC_RING_SPARE more than its calls may fill, for the head and
+// the areas that keep their memory from call to call.
 uint64_t fc_ring_taken(const fc_ring_t *ring);
 #define FC_RING_SPARE (16u << 20)
 // An area that is filled no further than this keeps its memory from call to
@@ -135,10 +140,10 @@ fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot);
 #define FC_RING_BODY_FILE (2 * FC_RING_SLOTS)
 #define FC_RING_ANSWER_FILE(tray) (2 * FC_RING_SLOTS + 1 + (tray))
 #define FC_RING_BLOCKS FC_RING_ANSWER_FILE(FC_RING_TRAYS)
-// Files for answers that a process has mapped.
+// How many files for answers a process has mapped at most.
 #define FC_RING_TRAYS 4u
-// An answer that outgrows so many bytes of its area goes on in the file, if there
-// is one: up to there the area keeps its pages.
+// An answer that outgrows so many bytes of its area goes on in the file of its tray, if
+// there is one: filled so far, the area keeps its memory.
 #define FC_RING_FIRST FC_RING_KEPT
 
 static inline uint32_t fc_ring_state(const fc_ring_t *ring, uint32_t slot) {
@@ -159,8 +164,8 @@ bool fc_ring_done(fc_ring_t *ring, uint32_t slot);
 // Writes a part of a body, before fc_ring_publish. The slot must be FREE.
 void fc_ring_write(fc_ring_t *ring, uint32_t slot, uint64_t offset,
                    fc_str_t part);
-// Gives the worker a call, whose body of `size` bytes was written before. The
-// worker is not notified yet.
+// Gives the worker a call whose body of `size` bytes was written before. The worker is
+// not notified yet.
 void fc_ring_publish(fc_ring_t *ring, uint32_t slot,
                      const fc_invocation_t *call, uint64_t size);
 // Gives the worker a call whose body lies in the file sent last.
@@ -170,10 +175,10 @@ void fc_ring_publish_file(fc_ring_t *ring, uint32_t slot,
 // takes the place of the call's own and must fit. The slot must be FREE.
 void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_invocation_t *call,
                  fc_str_t body);
-// After fc_ring_put of any number of slots: wakes the worker if it sleeps.
+// After any number of slots were published: wakes the worker if it sleeps.
 void fc_ring_notify(fc_ring_t *ring);
-// Called before and after the loop waits for events. False: one of `count`
-// slots from `first` on is DONE, so there is nothing to wait for.
+// fc_ring_sleep is called before the loop waits for events, fc_ring_wake afterwards.
+// False: one of `count` slots from `first` on is DONE, so the loop must not wait.
 bool fc_ring_sleep(fc_ring_t *ring, uint32_t first, uint32_t count);
 void fc_ring_wake(fc_ring_t *ring);
 
@@ -196,18 +201,18 @@ typedef struct fc_ring_sizes_t {
 } fc_ring_sizes_t;
 
 // Copies the outcome of a DONE slot into `out` and checks it: status, stage,
-// times and error, but no piece; `out_sizes` says where the answer lies. False
-// and `err` when it is no outcome that a worker writes.
+// times, error and name, but no piece; `out_sizes` says where the answer lies. False
+// and `err` when it is no outcome that an honest worker writes.
 bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,
                   const fc_ring_call_t *call, fc_outcome_t *out,
                   fc_ring_sizes_t *out_sizes, fc_error_t *err);
 // Gives memory of an area that was filled as far as `used` back to the system:
-// up to `most` bytes from *at on. Moves *at behind them. An area filled no
+// up to `most` bytes from *at on. Moves *at behind these. An area filled no
 // further than FC_RING_KEPT keeps its memory. False: there is no more to give.
 bool fc_ring_scrub(const fc_ring_t *ring, fc_span_t area, uint64_t used,
                    uint64_t most, uint64_t *at);
-// Gives up to `most` bytes back of a ring whose worker has ended, head
-// included. False: there are no more.
+// Gives up to `most` bytes of a ring whose worker has ended back to the system, head
+// included. False: no more can be given.
 bool fc_ring_empty(const fc_ring_t *ring, uint64_t most);
 // The slot is FREE again. Its areas must have been scrubbed.
 void fc_ring_free(fc_ring_t *ring, uint32_t slot);

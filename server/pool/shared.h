@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory that the loop shares with a worker process: an unnamed file (memfd) whose
-// size is sealed, so that whoever has it mapped is not stopped by SIGBUS because the
-// other side made it shorter. Nothing prevents the other side from writing it: a seal
-// against that would also keep the loop from giving the memory back bit by bit. Any
-// thread.
+// size is sealed, so that neither side can make the file shorter and have SIGBUS stop
+// the other. Nothing prevents the worker from writing to the file: a seal against that
+// would also keep the loop from giving the memory back bit by bit. Any thread.
 #ifndef FARCALL_SERVER_POOL_SHARED_H_
 #define FARCALL_SERVER_POOL_SHARED_H_
 

@@ -33,16 +33,21 @@ const char *fc_stage_name(fc_stage_t stage);
 // How a call ended.
 typedef struct fc_outcome_t {
   fc_status_t status;
-  uint8_t stage;         // fc_stage_t in which it failed
-  uint32_t piece_count;  // of the answer; the first one has FC_LIMIT_HEAD bytes
-                         // free in front
+  uint8_t stage;  // fc_stage_t in which it failed
+  // Of the answer; the first piece has FC_LIMIT_HEAD bytes free in front.
+  uint32_t piece_count;
   fc_piece_t pieces[FC_PIECES_MAX];
-  // Bytes of the answer before raw bytes; 0: it has none; or FC_OUTCOME_CODED.
+  // Bytes of the answer before its raw bytes; 0: it has no raw bytes; or
+  // FC_OUTCOME_CODED.
   uint64_t document;
+  // Bytes at the end of the answer that are the loop's: fc_dispatch_span_t, at most
+  // FC_SPANS_DISPATCHES. Of a call with FC_CALL_TRACED; else not looked at.
+  uint32_t spans_size;
   uint64_t began_ns;  // when the worker took it
   uint64_t spent_ns[FC_STAGE_COUNT];
   fc_error_t error;  // if the status is not FC_OK
-  // And the name that the client gave its request in the body; size 0: none.
+  // Of a failed call: the name that the client gave its request in the body; size 0:
+  // there is none.
   uint8_t name_size;
   char name[FC_OUTCOME_NAME];
 } fc_outcome_t;
@@ -76,7 +81,7 @@ static inline bool fc_slot_begin(_Atomic uint32_t *begun, fc_begun_t as) {
 
 typedef struct fc_slot_t {
   // Written by the loop before the hand-over
-  uint32_t loop;  // whose completion list it goes back to
+  uint32_t loop;  // to whose completion list it goes back: 0, there is one loop
   fc_invocation_t call;
   uint32_t answer_block;  // where the answer goes; FC_BLOCK_NONE: take one
   // Non-zero: nobody waits for the answer any more. A worker that has not begun

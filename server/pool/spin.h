@@ -2,8 +2,8 @@
 //
 // How a worker looks for its next call before it sleeps, the same in threads
 // and processes: to be woken takes tens of microseconds, to see a word change
-// none. Where calls come seldom, a worker does not look each time, so that
-// looking costs nothing.
+// hardly any time. Where calls come seldom, a worker looks only now and then, so that
+// looking costs little.
 //   for (bool on = fc_spin_begin(&spin); on; on = fc_spin_more(&spin)) {
 //     if (there) return fc_spin_hit(&spin);
 //   }

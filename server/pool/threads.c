@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The threads of the thread host: pthreads with stacks large enough for
-// compiled code and a guard larger than one frame can step over.
+// The threads of the thread host: pthreads with stacks large enough for compiled code,
+// and a guard area of 1 MiB, so that a large frame does not step over it.
 #include <pthread.h>
 #include <signal.h>
 

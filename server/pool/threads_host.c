@@ -12,7 +12,7 @@
 
 // Calls that one thread is given at a time when they are known to be quick.
 #define QUICK_AHEAD 16
-// Quick calls that threads are given at a time, if the module runs one by one.
+// Quick calls of a serial module, which run one by one, that threads have at a time.
 #define SERIAL_QUICK 4
 
 typedef struct fc_thread_hosts_t {
@@ -38,7 +38,7 @@ typedef struct fc_thread_host_t {
   bool native;    // it runs machine code: a thread in it cannot be stopped
   bool slow_instance;  // making an instance takes long: not for the loop to do
   uint64_t lost;       // threads lost in its calls, ever
-  uint32_t missing;    // those that are lost still
+  uint32_t missing;    // threads lost in its calls that have not come back
   fc_job_t loading;    // makes the first instance
 } fc_thread_host_t;
 
@@ -112,8 +112,8 @@ static fc_status_t admit(const fc_host_t *host, uint32_t *out_room,
   return FC_OK;
 }
 
-// Do as many calls of the module run as it lets? What is given to a thread may begin
-// at once. A lost thread was replaced, so its call counts no more.
+// Do threads have as many calls of the module as may run at once? Each may begin at
+// once, so all count but those of lost threads, which were replaced.
 static bool is_full(const fc_thread_host_t *self) {
   return self->most && self->base.running - self->missing >= self->most;
 }
@@ -161,8 +161,8 @@ static void notify(fc_hosts_t *hosts) {
 static bool run(fc_host_t *host, fc_job_t *job) {
   fc_thread_hosts_t *all = all_of(host);
   fc_thread_host_t *self = (fc_thread_host_t *)host;
-  // A thread that is in this module holds its lock, and the loop would wait for
-  // it.
+  // A thread that runs a serial module holds the module's lock, and the loop would wait
+  // for it.
   if (self->serial && host->running) return false;
   if (is_full(self)) return false;
   if (self->slow_instance && host->pool->options.lane != FC_LANE_ALWAYS) {
@@ -191,7 +191,7 @@ static void finish_loading(fc_thread_host_t *self, fc_outcome_t *outcome) {
       fc_region_module(&all->region, self->base.generation);
   fc_error_t error = outcome->error;
   bool failed = outcome->status != FC_OK;
-  // With shared state, further instances cost nothing.
+  // If the state is shared, making a further instance takes no time.
   self->slow_instance =
       fc_module_get_info(module)->private_state &&
       fc_outcome_worker_ns(outcome) > FC_LIMIT_INLINE_WORST_NS;
@@ -253,9 +253,8 @@ static void lose_thread(fc_thread_host_t *self, uint32_t index) {
   events->on_lost(events->context, slot->call.generation, slot->call.function);
 }
 
-// The time for making a first instance has passed. If no thread has begun it,
-// the time starts again; else the thread is lost, and the module cannot be
-// called.
+// The time for making a first instance has passed. If no thread has begun to, the time
+// starts again; else the thread is lost, and the module could not be loaded.
 static void expire_loading(fc_thread_host_t *self, uint32_t index) {
   fc_thread_hosts_t *all = all_of(&self->base);
   fc_pool_t *pool = self->base.pool;
@@ -275,9 +274,9 @@ static void expire_loading(fc_thread_host_t *self, uint32_t index) {
   fc_pool_on_host(&self->base, &error);
 }
 
-// The deadline of a call in a thread has passed. One that waits is answered, and
-// so is one in native code, whose thread keeps its slot until it returns, if it
-// does. Bytecode ends itself.
+// The deadline of a call in a thread has passed. A call that waits is answered. So is
+// one in native code: its thread keeps the slot until the code returns, if it ever does.
+// Bytecode ends its own call.
 static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_slot_t *slot = &all->region.slots[index];
   fc_thread_host_t *self = all->held[index].host;
@@ -299,8 +298,8 @@ static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
                &error);
 }
 
-// A call that was dropped keeps its thread as well, so slots are checked,
-// whether somebody waits for their call or not. Free slots have no deadline.
+// A call that was dropped keeps its thread too, so slots are checked whether somebody
+// waits for their call or not. Free slots have no deadline.
 static bool can_expire(const fc_thread_hosts_t *all, uint32_t index) {
   const fc_slot_t *slot = &all->region.slots[index];
   return slot->call.deadline_ns && !all->held[index].lost &&

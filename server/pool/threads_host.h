@@ -10,9 +10,9 @@
 // Starts as many threads as the pool's options say.
 fc_status_t fc_thread_hosts_create(fc_pool_t *pool, fc_hosts_t **out_hosts,
                                    fc_error_t *err) FC_MUST_CHECK;
-// Threads that take calls.
+// How many threads take calls.
 uint32_t fc_thread_hosts_count(const fc_hosts_t *hosts);
-// Threads in a native call past its deadline that does not end.
+// How many threads are in a native call that goes on past its deadline.
 uint32_t fc_thread_hosts_lost(const fc_hosts_t *hosts);
 
 #endif  // FARCALL_SERVER_POOL_THREADS_HOST_H_

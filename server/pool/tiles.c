@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The helpers of --tiles. A call's thread hands out its parts under the lock,
-// runs parts itself until none is left, and waits for those still running.
+// The helpers of --tiles. The thread of a call and the helpers claim parts under the
+// lock and run them until none is left; then the call's thread waits for those still
+// running.
 #include "pool/tiles.h"
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Helper threads that run parts of one call beside its worker (--tiles). One
-// call has them at a time. A call that finds them taken goes on alone: the
-// cores are in use then anyway.
+// Helper threads that run parts of one call beside its worker (--tiles). One call has
+// the helpers at a time. A call that finds them taken goes on alone, because the
+// processors are in use anyway.
 #ifndef FARCALL_SERVER_POOL_TILES_H_
 #define FARCALL_SERVER_POOL_TILES_H_
 
@@ -17,7 +17,7 @@ fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
                               fc_error_t *err) FC_MUST_CHECK;
 // Waits for the threads; no call may be running. NULL is allowed.
 void fc_helpers_destroy(fc_helpers_t *helpers);
-// For fc_frame_set_tiles; any number of frames and threads.
+// For fc_frame_set_tiles; any number of frames and threads may use it.
 const fc_tiles_t *fc_helpers_tiles(const fc_helpers_t *helpers);
 
 #endif  // FARCALL_SERVER_POOL_TILES_H_

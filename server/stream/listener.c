@@ -92,8 +92,9 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
   }
 }
 
-// Returns 0 if nobody listens on this file of a Unix socket any more,
-// -EADDRINUSE if somebody does, or another negative error.
+// Returns 0 if nobody listens on this file of a Unix socket any more, so that a
+// connection is refused, or if the file is gone; -EEXIST if it is no socket;
+// -EADDRINUSE otherwise, or another negative error.
 static int check_stale(const struct sockaddr_un *address) {
   struct stat file;
   if (lstat(address->sun_path, &file)) return errno == ENOENT ? 0 : -errno;

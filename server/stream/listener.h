@@ -2,8 +2,8 @@
 //
 // A listening socket. It accepts until fc_listener_close. When there is no
 // descriptor left for a connection, a spare one is given up to tell the client
-// so; when even that fails, connections wait in the kernel's queue and are
-// tried again a little later. Loop thread.
+// so; when even that fails, connections wait in the kernel's queue, and after
+// 100 ms accepting is tried again. Loop thread.
 #ifndef FARCALL_SERVER_STREAM_LISTENER_H_
 #define FARCALL_SERVER_STREAM_LISTENER_H_
 
@@ -21,7 +21,7 @@ typedef struct fc_listener_events_t {
   // A client has connected, and its socket has the last descriptor there is:
   // the callee must close the socket before it returns.
   void (*on_last_socket)(void *context, int socket);
-  // Connections wait because of this error (errno's).
+  // Connections wait because accepting failed with this errno.
   void (*on_wait)(void *context, int error);
   void *context;
 } fc_listener_events_t;
@@ -40,16 +40,16 @@ typedef struct fc_listener_t {
   bool open;
 } fc_listener_t;
 
-// Binds and listens; returns 0 or an error of libuv. A zeroed listener is
-// closed. The file of a Unix socket that nobody listens on any more is
+// Binds, listens and accepts; returns 0 or an error of libuv. A zeroed listener
+// counts as closed. The file of a Unix socket that nobody listens on any more is
 // replaced; UV_EEXIST: the file is no socket. Nobody can connect before the
 // file's mode and owner are those of `file`.
 int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
                      const struct sockaddr *address,
                      const fc_socket_file_t *file,
                      const fc_listener_events_t *events) FC_MUST_CHECK;
-// Takes over a socket of this address that listens already and that others have
-// too: fc_listener_close leaves its file. Clients wait in the kernel's queue
+// Takes over a socket of this address that listens already. The service manager has
+// it too, so fc_listener_close leaves its file. Clients wait in the kernel's queue
 // until fc_listener_start. The socket is the listener's when 0 is returned.
 int fc_listener_adopt(fc_listener_t *listener, uv_loop_t *loop, int socket,
                       const struct sockaddr *address,

@@ -9,20 +9,28 @@
 
 #include "config/limits.h"
 
+// As long as the room is filled, libuv asks for more, up to 32 times. No room ends
+// that: the loop turns to others and comes back, since the socket is still readable.
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer) {
   fc_stream_t *stream = handle->data;
+  fc_socket_stream_t *self = fc_socket_stream(stream);
   (void)suggested;
+  *buffer = uv_buf_init(NULL, 0);
+  if (self->in_a_row >= FC_LIMIT_READ_TURN) return;
   fc_span_t room = stream->events->room(stream->context);
-  if (room.size > 1u << 30) room.size = 1u << 30;
+  if (room.size > FC_LIMIT_READ_TURN) room.size = FC_LIMIT_READ_TURN;
   *buffer = uv_buf_init((char *)room.data, (unsigned)room.size);
 }
 
 static void on_read(uv_stream_t *handle, ssize_t size, const uv_buf_t *buffer) {
   fc_stream_t *stream = handle->data;
+  fc_socket_stream_t *self = fc_socket_stream(stream);
+  const bool filled = size > 0 && (size_t)size == buffer->len;
+  self->in_a_row = filled ? self->in_a_row + (size_t)size : 0;
   if (size > 0) {
     stream->events->read(stream->context,
                          fc_str_make(buffer->base, (size_t)size));
-  } else if (size < 0) {
+  } else if (size < 0 && size != UV_ENOBUFS) {
     stream->events->ended(stream->context, size == UV_EOF);
   }
 }

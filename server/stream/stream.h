@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A stream: bytes to and from one client, whatever carries them. Each kind
-// (TCP, Unix socket; TLS would be one more) is a class of functions, and
+// (TCP, Unix socket, TLS over TCP) is a class of functions, and
 // reports events to its user. The user lends the memory, class->size bytes,
 // from open to the closed event, and sees no socket and no libuv. Loop thread.
 #ifndef FARCALL_SERVER_STREAM_STREAM_H_
@@ -36,20 +36,20 @@ typedef struct fc_stream_class_t {
   int (*read_start)(fc_stream_t *stream);
   void (*read_stop)(fc_stream_t *stream);
   // Sends what can be sent at once. Returns how many bytes, possibly 0, or a
-  // negative number.
+  // negative number. The next write must begin with those that are left.
   int64_t (*try_write)(fc_stream_t *stream, const fc_span_t *spans,
                        uint32_t count);
   // Sends all of it. The bytes must stay until the written event. One write at
   // a time.
   int (*write)(fc_stream_t *stream, const fc_span_t *spans, uint32_t count);
   // Tells the client that no more will be sent, after everything that was
-  // written. A failure comes as `ended`.
+  // written. If that fails later on, `ended` comes.
   int (*shutdown)(fc_stream_t *stream);
-  // Bytes given to write that the client's side has not confirmed, those in buffers
-  // of this machine included. They say nothing of whether the client still reads.
+  // Bytes given to try_write and write that are in buffers of this machine, or that
+  // the client's machine has not confirmed. Confirmed bytes may still be unread.
   uint64_t (*unsent)(fc_stream_t *stream);
   // With `reset`, what is not sent yet is thrown away and the client sees a
-  // reset.
+  // reset. A Unix socket has no reset: it is just closed.
   void (*close)(fc_stream_t *stream, bool reset);
 } fc_stream_class_t;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TCP. Answers are written whole, so it would be no use to wait for more bytes
-// to send with them (Nagle's algorithm).
+// TCP. An answer is written in one go, or in large parts, so waiting for more bytes to
+// send with it (Nagle's algorithm) would only delay it.
 #include <unistd.h>
 
 #include "stream/socket.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// node explorer.mjs URL seven.json [FOLDER]: uses the explorer as people do.
+// node explorer.mjs URL GUARDED seven.json [FOLDER]: uses the explorer as people do.
+// GUARDED is a server that wants the token in FARCALL_TOKEN.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,7 +9,7 @@ import { createRequire } from "node:module";
 import { crc32 as zlibCrc32, deflateSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
-const [, , url, seven, pictures] = process.argv;
+const [, , url, guarded, seven, pictures] = process.argv;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 const [image] = JSON.parse(readFileSync(seven, "utf8"));
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
@@ -21,7 +22,8 @@ async function open(options = {}) {
   page.noted = [];
   page.on("request", (request) => {
     const asked = request.url();
-    if (!asked.startsWith(`${url}/`) && !asked.startsWith("blob:")) page.noted.push(`request to ${asked}`);
+    const ours = asked.startsWith(`${url}/`) || asked.startsWith(`${guarded}/`);
+    if (!ours && !asked.startsWith("blob:")) page.noted.push(`request to ${asked}`);
   });
   page.on("pageerror", (error) => page.noted.push(`error: ${error.message}`));
   page.on("console", (message) => {
@@ -239,6 +241,35 @@ const tests = {
     return page;
   },
 
+  async "the profile of a call is a table"() {
+    const page = await open();
+    await page.goto(`${url}/#/digits/classify`);
+    await page.getByLabel("with a profile").check();
+    await call(page);
+    const table = await page.getByRole("region", { name: "Profile" }).innerText();
+    assert.match(table, /function classify/);
+    assert.match(table, /dispatch classify_dispatch_0\w* 1x1x1/);
+    await noViolations(page, "a profile");
+    return page;
+  },
+
+  async "a server that wants a token gets it"() {
+    const page = await open();
+    await page.goto(`${guarded}/`);
+    await page.getByLabel("Token").fill("wrong");
+    await page.getByRole("button", { name: "Use" }).click();
+    await page.getByText("the token is not known").waitFor();
+    await noViolations(page, "the token is asked for");
+    await page.getByLabel("Token").fill(process.env.FARCALL_TOKEN);
+    await page.getByRole("button", { name: "Use" }).click();
+    await page.getByRole("heading", { level: 2, name: "classify" }).waitFor();
+    await call(page);
+    assert.match(await answerText(page), /digit/);
+    const text = await page.getByLabel("Code of this call").innerText();
+    assert.match(execFileSync("sh", ["-c", text], { encoding: "utf8" }), /digit/);
+    return page;
+  },
+
   async "the keyboard is enough"() {
     const page = await open();
     await page.goto(url);
@@ -304,6 +335,7 @@ for (const [name, options] of Object.entries(pictures ? LOOKS : {})) {
   await call(page);
   // The same from run to run but for the times.
   await page.evaluate(() => document.activeElement.blur());
+  await page.getByLabel("Code of this call").filter({ hasText: "16" }).waitFor();
   writeFileSync(`${pictures}/explorer-${name}.png`, await page.screenshot({ fullPage: true }));
 }
 await browser.close();

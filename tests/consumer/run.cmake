@@ -3,7 +3,8 @@
 # Installs the build in BUILD_DIR below WORK_DIR and uses the installed copy as a
 # stranger would. HOW:
 #   cmake       find_package, both libraries: main.c and examples/embed
-#   pkg-config  the same with the shared library, which is then opened late, too
+#   pkg-config  the same with the shared library, which is then opened late, too; and
+#               the commands of docs/embedding.md
 #   archive     the same with the archive: alone, and beside the shared library
 #   headers     each compiled alone, as C and as C++, by gcc and by clang
 #   exports     names the shared library has, and how it is called
@@ -81,6 +82,14 @@ elseif(HOW STREQUAL "pkg-config")
     -o ${WORK_DIR}/late)
   run(${WORK_DIR}/late ${libdir}/libfarcall.so
     ${BUILD_DIR}/tests/modules/native/shim.so)
+  file(COPY ${SOURCE_DIR}/examples/embed ${SOURCE_DIR}/examples/iree
+    DESTINATION ${WORK_DIR}/examples)
+  file(STRINGS ${SOURCE_DIR}/docs/embedding.md commands REGEX "^[$] ")
+  list(TRANSFORM commands REPLACE "^[$] " "")
+  list(TRANSFORM commands REPLACE "^cc " "${CC} ${FLAGS} ")
+  list(JOIN commands " && " commands)
+  output_of(printed sh -c "cd ${WORK_DIR} && ${commands}")
+  expect("docs/embedding.md" "7, sure to 97 %" "${printed}")
 
 elseif(HOW STREQUAL "archive")
   output_of(link pkg-config --cflags --libs farcall-static)

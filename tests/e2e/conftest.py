@@ -116,7 +116,7 @@ class Server(Peer):
         self.url = None
         for line in self.process.stderr:
             self.lines.append(line)
-            found = re.search(r"listening on (http://([^:/]+):(\d+))", line)
+            found = re.search(r"listening on (https?://([^:/]+):(\d+))", line)
             if found:
                 self.url, self.host, self.port = found[1], found[2], int(found[3])
                 break

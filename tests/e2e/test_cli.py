@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from conftest import BIN, SAMPLES
+from console import user_environment
 
 MATMUL = "[[[1,2,3],[4,5,6]],[[1,0],[0,1],[1,1]]]"
 
@@ -33,6 +34,17 @@ def invoke(request, farcall, corpus, server):
                        *arguments, **options)
     run.verb = request.param
     return run
+
+
+@pytest.mark.parametrize("words", [
+    ["farcall", "completion", "bash"], ["farcall", "--version"], ["farcall", "explain"],
+    ["farcalld", "--help"], ["farcalld", "-T"], ["farcalld", "-V"]])
+def test_what_cannot_be_printed_is_an_error(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([BIN / words[0], *words[1:]], stdout=full, text=True,
+                              stderr=subprocess.PIPE, timeout=60, env=user_environment())
+    assert done.returncode in (1, 74)
+    assert "cannot write to standard output" in done.stderr
 
 
 def test_version_and_help(farcall):
@@ -62,7 +74,7 @@ def test_usage_errors_end_with_the_message(farcall):
             (["call", "tensor.matmul"], "did you mean 'tensor/matmul'?"),
             (["call", "tensor/f", "--serve=x"], "did you mean '--server'?"),
             (["call", "tensor/f", "--server"], "--server needs a value"),
-            (["call", "tensor/f", "--server=https://x"], "only http://"),
+            (["call", "tensor/f", "--server=ftp://x"], "only http://, https:// and unix:"),
             (["call", "tensor/f", "--timeout=soon"], "not a number of seconds"),
             (["call", "tensor/f", "--json=[]", "--input=1"], "leave out --input"),
             (["call", "tensor/f", "--json=[]", "--output=-"], "--output goes"),
@@ -317,7 +329,7 @@ def test_nobody_there_exits_69(farcall):
     for arguments in [["ls"], ["sig"], ["health"], ["call", "a/b"]]:
         done = farcall(*arguments, "--server=http://127.0.0.1:1")
         assert done.returncode == 69
-        assert "Connection refused" in done.stderr
+        assert "Connection refused: is farcalld running there? --server" in done.stderr
 
 
 class Stranger:

@@ -1,51 +1,113 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/quickstart.md, docs/cli.md, docs/http.md and the pages of examples/: every
-command of theirs, with its output. console.py says what a command is; farcalld is
-started by the test. The README is run by tests/release, with the programs that are
-shipped. What the commands of docs/build.md name must be there, and so must files, folders
-and tests that any page names.
+"""The pages of docs/ and of examples/: every command of theirs, with its output.
+console.py says what a command is; farcalld is started by the test. RUN_ELSEWHERE names
+the pages that others run. What the commands of docs/build.md name must be there, and so
+must files, folders and tests that any page names.
 """
 import json
 import os
 import re
 import shlex
+import subprocess
 
 import pytest
 
-from conftest import BIN, ROOT, Server
+from conftest import BIN, ROOT, Server, end_servers
 from console import commands, matches
 
 
 DOCS = ROOT / "docs"
 
 
-def test_quickstart(shell, tmp_path, iree):
-    page = DOCS / "quickstart.md"
-    shell.environment["PATH"] = f"{BIN}:{iree.folder}:{os.environ['PATH']}"
-    (source,) = re.findall(r"^```mlir\n(.*?)^```$", page.read_text(), re.M | re.S)
-    (tmp_path / "norm.mlir").write_text(source)
+@pytest.fixture
+def follow(shell, tmp_path):
+    """Types the commands of a page in a folder that has the examples, and compares what
+    they print. `farcalld … &` starts a server on a port of its own, which the commands
+    find where the page says it listens; until then they find `first`."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     servers = []
-    for number, command, wanted in commands(page):
-        if command.startswith("farcalld "):
-            *_, module, ampersand = shlex.split(command)
-            assert ampersand == "&"
-            servers.append(Server(tmp_path / module))
+
+    def type_in(command, first):
+        if command.startswith("farcalld ") and command.endswith(" &"):
+            words = shlex.split(command)[1:-1]
+            servers.append(Server(
+                *(each for each in words if each != "--listen=127.0.0.1:8000"),
+                cwd=tmp_path))
             shell.environment["FARCALL_SERVER"] = servers[-1].url
-            continue
+            return ""
         if command == "kill %1":
             assert servers[-1].stop() == 0
-            continue
-        if servers:
-            command = command.replace("http://127.0.0.1:8000", servers[-1].url)
-        got = shell(command)
-        assert matches(wanted, got), f"{page.name}:{number}: prints\n{got}"
-    assert len(servers) == 2 and servers[-1].stop() == 0
+            return ""
+        if servers or first:
+            address = ([first] + servers)[-1].url.removeprefix("http://")
+            command = re.sub(r"(localhost|127\.0\.0\.1):8000", address, command)
+        return shell(command)
+
+    def follow(page, first=None):
+        typed = commands(page)
+        for number, command, wanted in typed:
+            got = type_in(command, first)
+            assert matches(wanted, got), f"{page.name}:{number}: prints\n{got}"
+        assert not unseen_blocks(page)
+        return len(typed)
+    yield follow
+    end_servers(servers)
+
+
+# How many commands each page has, so that the pattern of console.py still matches them.
+COUNTS = {"cli": 34, "clients": 12, "http": 5, "operate": 32, "quickstart": 26,
+          "secure": 13, "tune": 7}
+
+
+@pytest.mark.parametrize("page", ["clients", "operate", "secure", "tune"])
+def test_page(follow, page):
+    assert follow(DOCS / f"{page}.md") == COUNTS[page]
+
+
+def test_http_page(follow, tmp_path, server):
+    (tmp_path / "models").mkdir()
+    assert follow(DOCS / "http.md", server) == COUNTS["http"]
+
+
+def test_quickstart(follow, shell, tmp_path, iree):
+    page = DOCS / "quickstart.md"
+    shell.environment["PATH"] = f"{BIN}:{iree.folder}:{os.environ['PATH']}"
+    for kind, name in [("mlir", "norm.mlir"), ("c", "twice.c"),
+                       ("json", "twice.farcall.json")]:
+        (source,) = re.findall(rf"^```{kind}\n(.*?)^```$", page.read_text(), re.M | re.S)
+        (tmp_path / name).write_text(source)
+    assert follow(page) == COUNTS["quickstart"]
+
+
+RUN_ELSEWHERE = {
+    "README.md": "tests/release/test_readme.py",
+    "docs/index.md": "tests/release/test_readme.py",
+    "docs/embedding.md": "tests/consumer/run.cmake",
+    "examples/embedding/README.md": "tests/e2e/test_onnx_embedding_slow.py",
+    "examples/jax/README.md": "tests/e2e/test_examples_jax_slow.py",
+    "examples/onnx/README.md": "tests/e2e/test_onnx_examples.py"}
+
+
+def test_every_console_block_is_run():
+    pages = {str(page.relative_to(ROOT)) for page in PAGES if commands(page)}
+    here = {f"docs/{name}.md" for name in COUNTS} | {f"examples/{name}" for name in EXAMPLES}
+    assert pages == here | set(RUN_ELSEWHERE)
+    for page, test in RUN_ELSEWHERE.items():
+        name = page if page.startswith(("README", "docs")) else page.split("/")[1]
+        assert name in (ROOT / test).read_text(), page
 
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("**/*.md")),
          *sorted(ROOT.glob("examples/**/*.md")), ROOT / "CONTRIBUTING.md",
          ROOT / "SECURITY.md", ROOT / "CHANGELOG.md"]
+
+
+def test_every_page_is_listed():
+    """On the first page and, for the site, in mkdocs.yml."""
+    first, site = ((ROOT / each).read_text() for each in ["docs/index.md", "mkdocs.yml"])
+    names = [page.name for page in DOCS.glob("*.md") if page.name != "index.md"]
+    assert [name for name in names if f"({name})" not in first
+            or f"docs/{name}" not in site] == []
 
 
 def anchors(page):
@@ -89,7 +151,10 @@ def examples():
     assert server.stop() == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "digits/README.md"])
+EXAMPLES = ["README.md", "digits/README.md"]
+
+
+@pytest.mark.parametrize("page", EXAMPLES)
 def test_examples(shell, tmp_path, examples, page):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     shell.environment["FARCALL_SERVER"] = examples.url
@@ -120,26 +185,8 @@ def test_cli_page(shell, tmp_path, server):
         else:
             assert matches(wanted, got), f"cli.md:{number}: prints\n{got}"
         seen += 1
-    assert seen == 32  # so the pattern above still matches them
+    assert seen == COUNTS["cli"]
     assert not unseen_blocks(DOCS / "cli.md")
-    assert not unseen_blocks(DOCS / "quickstart.md")
-
-
-def test_http_page(shell, tmp_path, server, serve):
-    (tmp_path / "models").mkdir()
-    address, seen = f"{server.host}:{server.port}", 0
-    for number, command, wanted in commands(DOCS / "http.md"):
-        seen += 1
-        if command.startswith("farcalld "):
-            *options, folder, ampersand = shlex.split(command)[1:]
-            assert ampersand == "&"
-            started = serve(*options, tmp_path / folder)
-            address = f"{started.host}:{started.port}"
-            continue
-        got = shell(command.replace("localhost:8000", address))
-        assert matches(wanted, got), f"http.md:{number}: prints\n{got}"
-    assert seen == 5
-    assert not unseen_blocks(DOCS / "http.md")
 
 
 def test_build_page_names_what_there_is():
@@ -184,6 +231,24 @@ def test_named_files_are_there(page):
         if not rest or top not in first or top == "build" or "X" in rest:
             continue
         assert is_there(name), name
+
+
+def test_security_names_tests():
+    """Each row of SECURITY.md says which tests show it, by their names; a row that has
+    none says that nothing stops the threat."""
+    listed = json.loads(subprocess.run(
+        ["ctest", "--test-dir", BIN.parent, "--show-only=json-v1"], check=True,
+        capture_output=True, timeout=60).stdout)
+    tests = {each["name"].partition("@")[0] for each in listed["tests"]}
+    rows = [[cell.strip() for cell in line.strip("|\n").split(" |")]
+            for line in (ROOT / "SECURITY.md").read_text().splitlines()
+            if line.startswith("| ") and not line.startswith("| threat")]
+    assert len(rows) > 25
+    for threat, stops, shown, left in rows:
+        named = re.findall(r"`([^`]+)`", shown)
+        assert bool(stops) <= bool(named), threat
+        assert stops or left, threat
+        assert [name for name in named if name not in tests] == [], threat
 
 
 def test_cli_page_knows_every_verb(shell):

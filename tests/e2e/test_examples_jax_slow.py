@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """examples/jax: every command of its page, in an environment of JAX and IREE's
 compiler (some hundred megabytes, kept like those of scripts/test)."""
+import json
 import re
 import shlex
 import subprocess
@@ -41,8 +42,9 @@ def test_the_page(shell, tmp_path, environment):
                                       server.url.removeprefix("http://"))
         got = shell(command)
         assert matches(wanted, got), f"{PAGE.name}:{number}: prints\n{got}"
-    x, y = (np.array(eval(re.search(rf'"{name}":(\[.*\])', PAGE.read_text())[1]))
-            for name in "xy")
+    # The points that the page has fitted, not the zeros of the printed command.
+    sent = re.search(r'\{"kwargs":\{"x":\[ .*?\}\}', PAGE.read_text(), re.DOTALL)[0]
+    x, y = (np.array(json.loads(sent)["kwargs"][name]) for name in "xy")
     coefficients, loss = server.results("fit/fit", [x.tolist(), y.tolist()])
     best = np.polyfit(x, y, 2)
     np.testing.assert_allclose(coefficients, best[::-1], atol=1e-3)

@@ -85,7 +85,7 @@ def server(folder, request):
     tried = subprocess.run([*under, "true"], capture_output=True, text=True)
     if tried.returncode:
         pytest.skip(f"SKIPPED: no namespaces here: {tried.stderr.strip()}")
-    running = Apart("--isolation=process", folder, under=under)
+    running = Apart("--isolation=process", "--sandbox=basic", folder, under=under)
     running.place = request.param
     running.standing = standing(running.pid)
     yield running

@@ -138,6 +138,30 @@ def test_health_is_answered_while_large_files_are_loaded(tmp_path):
     assert seen[0] < LARGE, "everything was hashed before the first answer"
 
 
+def test_what_holds_for_a_listener_is_compared(tmp_path):
+    """SIGHUP tells of what needs a restart: not of a key that says what holds without it."""
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    shutil.copy(MODULE, folder)
+    config = tmp_path / "farcalld.conf"
+
+    def write(**keys):
+        config.write_text(json.dumps({
+            "paths": [str(folder)], "admin": "off",
+            "listeners": [{"address": "127.0.0.1:0"},
+                          {"address": f"unix:{tmp_path}/a.sock", **keys}]}))
+
+    write()
+    server = Server("-c", config, listen=())
+    wait_until(lambda: any("a.sock" in line for line in server.lines))
+    for round, (keys, told) in enumerate([({"admin": "off"}, 0), ({"admin": "socket"}, 1)]):
+        write(**keys)
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: sum('"act":"reload"' in line for line in server.lines) > round)
+        assert sum('"key":"listeners"' in line for line in server.lines) == told
+    assert server.stop() == 0
+
+
 def test_each_listener_has_its_policy(serve, tmp_path):
     """One for all, as a file says; one for administrators, one of a proxy."""
     admin, proxied = tmp_path / "admin.sock", tmp_path / "proxied.sock"

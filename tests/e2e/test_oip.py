@@ -50,6 +50,15 @@ def test_calls_are_counted(serve):
     assert found["batch_stats"][0]["compute_infer"] == stats["compute_infer"]
 
 
+def test_a_name_is_echoed_however_it_is_written(serve):
+    server = serve(SIMPLE)
+    body = {"inputs": [{"name": name, "shape": [1, 16], "datatype": "INT32",
+                        "data": list(range(16))} for name in ("INPUT0", "INPUT1")]}
+    for written in "simple", "%73imple":
+        answer = server.request("POST", f"/v2/models/{written}/infer", json.dumps(body))
+        assert answer.json["model_name"] == "simple", answer.json
+
+
 def test_a_name_that_means_two_functions_is_told(serve, tmp_path):
     """module "simple.add_sub" alone, and function "add_sub" of "simple"."""
     for name in ("simple", "simple.add_sub", "other"):

@@ -289,6 +289,7 @@ def test_a_directory_vanishes_and_two_files_claim_a_version(serve, versions):
     """Modules stay, and it is logged once."""
     versions.put(1)
     server = serve("--watch", "--watch-interval=20ms", "--admin=loopback", versions.folder)
+    wait_until(lambda: answers(server, "m") == 1)  # it listens before it loads
     versions.folder.rename(versions.folder.parent / "gone")
     gone = "cannot be read any more: its modules stay"
     wait_until(lambda: any(gone in line for line in server.lines))
@@ -443,3 +444,25 @@ def test_two_files_that_one_sidecar_declares_are_one_version(serve, versions):
     module = server.get("/api/v1/modules/m").json
     assert (module["kind"], module["state"]) == ("vm", "ready")
     assert len(server.get("/api/v1/modules").json["modules"]) == 1
+
+
+def test_a_module_that_becomes_a_variant_is_told_of(serve, tmp_path, versions):
+    """Once where it was served, and at each start where the configuration names it."""
+    folder = tmp_path / "flat"
+    folder.mkdir()
+    (folder / "other.so").write_bytes(versions.numbered(1))
+    (folder / "m.so").write_bytes(versions.numbered(2))
+    for name in ("other", "m"):
+        (folder / f"{name}.farcall.json").write_text(json.dumps(SIDECAR))
+    server = serve("--admin=loopback", folder)
+    assert [answers(server, name) for name in ("other", "m")] == [1, 2]
+    told = lambda: [json.loads(line) for line in server.lines if "declared_by" in line]
+    (folder / "m.farcall.json").write_text(
+        json.dumps({**SIDECAR, "variants": [{"file": "other.so", "cpu": NEVER["cpu"]}]}))
+    for _ in range(2):
+        assert server.request("POST", "/api/v1/reload").status == 200
+        assert server.get("/api/v1/modules/other").status == 404
+        assert [line["path"] for line in told()] == [str(folder / "other.so")]
+        assert told()[0]["declared_by"] == str(folder / "m.so")
+    server = serve("--versions=other=all", folder)
+    assert len(told()) == 1

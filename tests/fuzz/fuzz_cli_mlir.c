@@ -4,9 +4,9 @@
 // them. What reads as a module can be annotated and guarded.
 #include <stdlib.h>
 
-#include "compile_derive.h"
-#include "compile_guard.h"
-#include "compile_stores.h"
+#include "compile/derive.h"
+#include "compile/guard.h"
+#include "compile/stores.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,6 +13,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FRAMED = 3, TF = 4, FORM_COUNT = 5 };
+// Another form of marshal/packed.h would take FRAMED's number, and would not be tried.
+_Static_assert(FRAMED == (int)FC_PACKED_COUNT,
+               "the forms of fc_packed_t come first");
 enum { MODEL_COUNT = 4 };
 static fc_plan_t *plans[MODEL_COUNT];
 

@@ -3,12 +3,15 @@
 // Any bytes as the ABI description of a native module: an error that names its
 // place, or signatures that print and whose out arguments have a size. And as
 // names for a module that has types already: an error, or a signature that
-// prints and reads back, in which dims that had to be equal still have to.
+// prints and reads back, in which dims that had to be equal still have to. And as the
+// sizes of the functions described: an error, or a listing in which each function is
+// found once, and each row of sizes is that of its function.
 #include <stdlib.h>
 
 #include "abi/names.h"
 #include "abi/render.h"
 #include "abi/sidecar.h"
+#include "abi/sizes.h"
 #include "module/variant.h"
 #include "farcall/abi.h"
 
@@ -30,6 +33,16 @@ static void check_out(const fc_signature_t *signature) {
   }
 }
 
+static void check_text(const fc_signature_t *signature) {
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 24);
+  CHECK(fc_signature_print_json(signature, FC_STR("m"), FC_STR("1"), &text.sink,
+                                NULL) == FC_OK);
+  CHECK(fc_signature_print_schema(signature, &text.sink, NULL) == FC_OK);
+  CHECK(fc_signature_print_mlir(signature, &text.sink, NULL) == FC_OK);
+  fc_text_deinit(&text);
+}
+
 static void check_function(const fc_sidecar_function_t *function) {
   const fc_signature_t *signature = function->signature;
   CHECK(function->symbol.data[function->symbol.size] == '\0');
@@ -38,13 +51,7 @@ static void check_function(const fc_sidecar_function_t *function) {
   for (uint32_t i = 0; i < signature->result_count; i++) {
     CHECK(function->ownership[i] <= FC_OWNERSHIP_BORROWED);
   }
-  fc_text_t text;
-  fc_text_init(&text, fc_allocator_system(), 1 << 24);
-  CHECK(fc_signature_print_json(signature, FC_STR("m"), FC_STR("1"), &text.sink,
-                                NULL) == FC_OK);
-  CHECK(fc_signature_print_schema(signature, &text.sink, NULL) == FC_OK);
-  CHECK(fc_signature_print_mlir(signature, &text.sink, NULL) == FC_OK);
-  fc_text_deinit(&text);
+  check_text(signature);
 }
 
 // f(tensor<?x?xf32>, x: tensor<Nx3xi8>, i8) -> (tensor<?xNxf32>, [tensor<Nxi8>])
@@ -105,6 +112,22 @@ static void check_named(const fc_signature_t *s, fc_builder_t *builder) {
   fc_text_deinit(&again);
 }
 
+// The types that the document has for a function, if it has any: each value of the flat
+// call is taken once, so the signature prints.
+static void try_description(const fc_names_t *names, fc_builder_t *builder) {
+  fc_error_t err = {0};
+  fc_signature_t *signature = NULL;
+  fc_builder_reset(builder);
+  const fc_status_t status =
+      fc_names_describe(names, FC_STR("f"), builder, &err);
+  if (status == FC_NOT_FOUND) return;
+  CHECK(status == FC_OK ||
+        (err.code == FC_CODE_ABI_METADATA && err.has_pointer));
+  if (status != FC_OK || fc_signature_build(builder, &signature, &err)) return;
+  check_text(signature);
+  fc_signature_destroy(signature);
+}
+
 static void try_names(fc_str_t json) {
   fc_error_t err = {0};
   fc_names_t *names = NULL;
@@ -124,10 +147,67 @@ static void try_names(fc_str_t json) {
     check_named(second, builder);
   }
   CHECK(fc_names_finish(names, &err) == FC_OK || names->count > named);
+  try_description(names, builder);
   fc_signature_destroy(first);
   fc_signature_destroy(second);
   fc_builder_destroy(builder);
   fc_names_destroy(names);
+}
+
+// The tensor at the top of an argument; NULL: it is none.
+static const fc_type_t *tensor_of(const fc_signature_t *signature,
+                                  const fc_param_t *param) {
+  const fc_type_t *type = fc_signature_node(signature, param->type);
+  return type->kind == FC_TYPE_TENSOR && type->rank > 0 ? type : NULL;
+}
+
+// A call of the sizes of a row fits the row's function.
+static void check_row(const fc_signature_t *s, uint32_t row,
+                      const fc_signature_t *member) {
+  const int64_t *sizes = s->sizes + row * (size_t)s->dim_name_count;
+  CHECK(member->callable && member->argument_count == s->argument_count);
+  for (uint32_t i = 0; i < s->argument_count; i++) {
+    const fc_type_t *type = tensor_of(s, &s->arguments[i]);
+    const fc_type_t *mine = tensor_of(member, &member->arguments[i]);
+    CHECK(!type == !mine);
+    for (int32_t k = 0; type && k < type->rank; k++) {
+      const int64_t dim = fc_signature_dims(s, type)[k];
+      const int64_t has = fc_signature_dims(member, mine)[k];
+      const int64_t size = fc_dim_is_named(dim) ? sizes[fc_dim_name(dim)] : dim;
+      CHECK(has < 0 || size == has);
+    }
+  }
+}
+
+static void try_sizes(fc_str_t json, const fc_sidecar_t *sidecar) {
+  const size_t count = sidecar->function_count;
+  fc_signature_t **signatures = calloc(count + 1, sizeof *signatures);
+  size_t *seen = calloc(count + 1, sizeof *seen);
+  fc_sizes_t *sizes = NULL;
+  fc_error_t err = {0};
+  CHECK(signatures && seen);
+  for (size_t i = 0; i < count; i++) {
+    signatures[i] = sidecar->functions[i].signature;
+  }
+  const fc_status_t status = fc_sizes_create(
+      json, signatures, count, fc_allocator_system(), &sizes, &err);
+  CHECK(status == FC_OK ||
+        (err.code == FC_CODE_ABI_METADATA && err.has_pointer));
+  for (size_t i = 0; sizes && i < sizes->count; i++) {
+    const fc_signature_t *signature = sizes->listed[i].signature;
+    const uint32_t rows = signature->size_count;
+    for (uint32_t k = 0; k < (rows ? rows : 1); k++) {
+      const fc_entry_t *entry = &sizes->listed[i].entries[k];
+      CHECK(entry->index < count && !seen[entry->index]++);
+      CHECK(entry->signature == signatures[entry->index]);
+      if (rows) check_row(signature, k, entry->signature);
+    }
+    check_text(signature);
+  }
+  for (size_t i = 0; sizes && i < count; i++) CHECK(seen[i] == 1);
+  fc_sizes_destroy(sizes);
+  free(signatures);
+  free(seen);
 }
 
 static void try_variants(fc_str_t json) {
@@ -160,6 +240,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (size_t i = 0; i < sidecar->function_count; i++) {
     check_function(&sidecar->functions[i]);
   }
+  try_sizes(fc_str_make((const char *)data, size), sidecar);
   fc_sidecar_destroy(sidecar);
   return 0;
 }

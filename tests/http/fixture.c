@@ -19,6 +19,9 @@
 #include <unistd.h>
 
 #include "base/sanitize.h"
+#if FARCALL_TLS
+#include "helpers/secure.h"
+#endif
 #include "dialect/native.h"
 #include "listen.h"
 #include "module/files.h"
@@ -29,7 +32,9 @@
 // number of a connection is used again by another thread, for a file, the sanitizer
 // takes both for one descriptor.
 const char *__tsan_default_suppressions(void);
-const char *__tsan_default_suppressions(void) { return "race:^accept_one$\n"; }
+const char *__tsan_default_suppressions(void) {
+  return "race:^accept_one$\nrace:^secure$\n";
+}
 #endif
 
 #define CHECK(condition)                                              \
@@ -494,6 +499,45 @@ static void make_files(fixture_server_t *server) {
   }
 }
 
+// With FARCALL_FIXTURE_TLS=1 servers speak TLS, and so does every client: what tests send
+// and read is the same.
+static bool is_secure(void) {
+  const char *word = getenv("FARCALL_FIXTURE_TLS");
+  return word && *word;
+}
+
+static char certificate[64];
+
+static void remove_certificate(void) { unlink(certificate); }
+
+#if FARCALL_TLS
+static void make_certificate(void) {
+  if (*certificate) return;
+  snprintf(certificate, sizeof certificate, "/tmp/farcall-tls-XXXXXX");
+  const int fd = mkstemp(certificate);
+  CHECK(fd >= 0);
+  close(fd);
+  atexit(remove_certificate);
+  secure_make_file(certificate);
+}
+
+// The socket keeps its number, and its options below.
+static void secure(int socket) {
+  const int below = dup(socket), above = secure_wrap(below);
+  struct timeval limit = {.tv_sec = 60};
+  setsockopt(above, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  CHECK(below >= 0 && dup2(above, socket) == socket);
+  close(above);
+}
+#else
+static void make_certificate(void) {
+  fprintf(stderr, "built with -DFARCALL_TLS=OFF\n");
+  atexit(remove_certificate);
+  exit(77);
+}
+static void secure(int socket) { (void)socket; }
+#endif
+
 // Reads the log until a line has `text`.
 static void wait_for_log(fixture_server_t *server, const char *text) {
   while (!server->log_text || !strstr(server->log_text, text)) {
@@ -537,13 +581,23 @@ void fixture_start(fixture_server_t *server, const char *flags) {
   while ((word = strsep(&rest, " "))) {
     if (*word) arguments[count++] = word;
   }
+  static char certificate_flag[80], key_flag[80];
+  if (is_secure()) {
+    make_certificate();
+    snprintf(certificate_flag, sizeof certificate_flag, "--tls-cert=%s",
+             certificate);
+    snprintf(key_flag, sizeof key_flag, "--tls-key=%s", certificate);
+    arguments[count++] = certificate_flag;
+    arguments[count++] = key_flag;
+  }
   arguments[count++] = server->directory;
   // The host of calls, unless the flags say another.
   static char isolation[64];
   const char *host = getenv("FARCALL_ISOLATION");
   snprintf(isolation, sizeof isolation, "FARCALL_ISOLATION=%s",
            host ? host : "");
-  const char *variables[] = {isolation, NULL};
+  // Its modules open a file while they are loaded (map_gates).
+  const char *variables[] = {isolation, "FARCALL_SANDBOX=basic", NULL};
   fc_error_t error;
   if (fc_server_options_parse(&server->options, count, arguments, server->paths,
                               variables, &error) != FC_OK) {
@@ -634,6 +688,7 @@ void fixture_connect_socket(const fixture_server_t *server, int socket) {
       .sin_port = htons((uint16_t)server->loop->endpoints[0].port),
       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   CHECK(connect(socket, (struct sockaddr *)&address, sizeof address) == 0);
+  if (is_secure()) secure(socket);
 }
 
 int fixture_connect(const fixture_server_t *server) {

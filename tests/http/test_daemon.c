@@ -133,8 +133,7 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
       {"TLS",
        {"--listen=https://127.0.0.1:0", "a.so"},
        64,
-       "'https://127.0.0.1:0': TLS is not spoken yet: listen on "
-       "http://ADDR:PORT and have a proxy end it"},
+       "'https://127.0.0.1:0': TLS needs --tls-cert and --tls-key"},
       {"a Unix socket without a path",
        {"--listen=unix:", "a.so"},
        64,

@@ -128,16 +128,18 @@ static const fc_dialect_t kText = {.name = "text",
 static const fc_dialect_t *const kDialects[] = {&fc_dialect_native,
                                                 &fc_dialect_pages, &kText};
 static const fc_route_row_t kRows[] = {
-    [FC_ROUTE_NONE] = {FC_STR(""), 0, 0},
-#define FC_ROUTE(name, path, methods, dialect) \
-  [FC_ROUTE_##name] = {FC_STR(path), methods, FC_DIALECT_##dialect},
+    [FC_ROUTE_NONE] = {FC_STR(""), 0, 0, FC_SCOPE_OPEN},
+#define FC_ROUTE(name, path, methods, scope, dialect) \
+  [FC_ROUTE_##                                        \
+      name] = {FC_STR(path), methods, FC_DIALECT_##dialect, FC_SCOPE_##scope},
 #include "dialect/route.def"
 #undef FC_ROUTE
     [ROUTE_TEXT] = {FC_STR("/text/{module}/{function}"),
-                    FC_ROUTE_GET | FC_ROUTE_CALL, 2},
-    [ROUTE_MODEL] = {FC_STR("/model/{model}:ask"), FC_ROUTE_POST, 2},
+                    FC_ROUTE_GET | FC_ROUTE_CALL, 2, FC_SCOPE_OPEN},
+    [ROUTE_MODEL] = {FC_STR("/model/{model}:ask"), FC_ROUTE_POST, 2,
+                     FC_SCOPE_OPEN},
     [ROUTE_OF_VERSION] = {FC_STR("/model/{model}/of/{version}:text"),
-                          FC_ROUTE_GET | FC_ROUTE_CALL, 2},
+                          FC_ROUTE_GET | FC_ROUTE_CALL, 2, FC_SCOPE_OPEN},
 };
 static const fc_routes_t kRoutes = {kRows, FC_ARRAY_COUNT(kRows),
                                     FC_ARRAY_COUNT(kDialects), kDialects};

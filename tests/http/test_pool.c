@@ -374,7 +374,9 @@ static void a_quick_call_does_not_overtake(void **state) {
   const int fd = fixture_connect(&server);
   unsigned calls = 0;
   do {
-    call(fd, ADD, "[1,2]", 200, "[3]");
+    // The loop may answer before it counts the bytes that it has handled.
+    fixture_post_handled(&server, fd, ADD, "[1,2]");
+    expect(fd, 200, "[3]");
     assert_true(++calls < 100000);
   } while (!ran_on_loop(&server));
   for (int i = 0; i < 3; i++) {

@@ -4,7 +4,8 @@
 // loops that serve arrays, and 10^7 random f64, on two threads. Bits must come
 // back; NaNs must print as such. strtof and strtod read each 256th f32 and every
 // f64 as well. The quick way to the shortest digits must give those of
-// Schubfach. Says how many it saw.
+// Schubfach, and a row must have the text that its elements have alone. Says how
+// many it saw.
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -43,12 +44,29 @@ static bool same_double(double a, double b) {
   return x == y;
 }
 
+// Is a row what its elements are alone, with commas between?
+static bool is_joined(const float *values, size_t count, const char *row,
+                      const char *end) {
+  for (size_t i = 0; i < count; i++) {
+    char alone[FC_NUMBER_CHARS_MAX];
+    const ptrdiff_t size =
+        fc_number_print(FC_DTYPE_F32, &values[i], alone) - alone;
+    if (i && *row++ != ',') return false;
+    if (end - row < size || memcmp(row, alone, (size_t)size)) return false;
+    row += size;
+  }
+  return row == end;
+}
+
 // Prints `count` finite values as one row and reads the row.
 static void check_floats(const float *values, size_t count) {
   char text[(BATCH + 1) * FC_NUMBER_CHARS_MAX];
   float back[BATCH];
   char *end =
       fc_number_print_run(FC_DTYPE_F32, values, sizeof *values, count, text);
+  if (!is_joined(values, count, text, end)) {
+    complain("f32", (double)values[0], "in a row");
+  }
   *end = ']';
   end[1] = '\0';
   const char *cursor = text;

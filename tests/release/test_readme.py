@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs every command of README.md and compares what it prints.
+"""Runs every command of README.md and docs/index.md and compares what it prints.
 
 tests/e2e/console.py says what a console block is. `scripts/run` is started for
 real, on a port of its own, and ended as Ctrl-C would; other commands run while it
@@ -20,14 +20,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/e2e"))
 from console import commands, matches, user_environment  # noqa: E402
 
-COMMANDS = commands(ROOT / "README.md")
+PAGES = ["README.md", "docs/index.md"]
+COMMANDS = [(page, *each) for page in PAGES for each in commands(ROOT / page)]
 SERVER = "scripts/run"  # the first command; the fixture runs it
 
 
 def other_code_blocks():
     """Info strings of code blocks that this test would not look into."""
-    text = (ROOT / "README.md").read_text()
-    return [info for info in re.findall(r"^```(.*)$", text, re.M)[::2]
+    texts = [(ROOT / page).read_text() for page in PAGES]
+    return [info for text in texts for info in re.findall(r"^```(.*)$", text, re.M)[::2]
             if info in ("", "sh", "bash", "shell")]
 
 
@@ -69,14 +70,15 @@ def wait_for_url(run, log):
 
 def test_every_block_is_a_console_block():
     assert other_code_blocks() == []
-    assert COMMANDS[0][1] == SERVER
+    assert [command for _, _, command, _ in COMMANDS].count(SERVER) == len(PAGES)
+    assert COMMANDS[0][2] == SERVER
 
 
 @pytest.mark.parametrize(
-    "number,command,expected",
-    [pytest.param(*row, id=f"line {row[0]}") for row in COMMANDS
-     if row[1] != SERVER])
-def test_command(served, tmp_path_factory, number, command, expected):
+    "page,number,command,expected",
+    [pytest.param(*row, id=f"{row[0]} line {row[1]}") for row in COMMANDS
+     if row[2] != SERVER])
+def test_command(served, tmp_path_factory, page, number, command, expected):
     work = tmp_path_factory.getbasetemp() / "work"
     if not work.exists():
         work.mkdir()
@@ -89,13 +91,21 @@ def test_command(served, tmp_path_factory, number, command, expected):
          .replace("127.0.0.1:8000", address)],
         cwd=work, env=env, capture_output=True, text=True, timeout=120)
     got = (done.stdout + done.stderr).rstrip("\n").replace(address, "localhost:8000")
-    assert matches(expected, got), f"README.md:{number}: prints\n{got}"
+    assert matches(expected, got), f"{page}:{number}: prints\n{got}"
 
 
-def test_without_a_compiler(tmp_path):
-    with running(tmp_path / "log", "--no-compiler") as url:
-        with urllib.request.urlopen(url + "/api/v1/modules") as answer:
-            modules = json.load(answer)["modules"]
-    assert {m["name"] + ".vmfb" for m in modules} == \
-        {path.name for path in (ROOT / "examples/iree").glob("*.vmfb")}
-    assert {m["state"] for m in modules} == {"ready"}
+def modules(url):
+    with urllib.request.urlopen(url + "/api/v1/modules") as answer:
+        return {each["name"]: each["state"] for each in json.load(answer)["modules"]}
+
+
+COMPILED = {path.stem: "ready" for path in (ROOT / "examples/iree").glob("*.vmfb")}
+
+
+def test_the_examples_that_are_compiled_already(served):
+    assert modules(served) == COMPILED
+
+
+def test_with_a_compiler(tmp_path):
+    with running(tmp_path / "log", "--compiler") as url:
+        assert modules(url) == {**COMPILED, "add": "ready", "tensor": "ready"}

@@ -102,11 +102,15 @@ static fc_status_t name_file(fc_str_t path, char *out_name, size_t capacity,
   return fc_fail(err, FC_CODE_MODULE_PATH, "its path is too long");
 }
 
-// Whether the file at `path` still holds the snapshot's bytes.
+// Whether the file at `path` still holds the snapshot's bytes. The file is mapped, not
+// copied, because a worker process may not make files in memory.
 static bool is_unchanged(const fc_snapshot_t *snapshot, const char *path) {
-  fc_snapshot_t now;
-  if (fc_snapshot_open(path, &now, NULL) != FC_OK) return false;
-  const bool same = fc_str_equal(now.bytes, snapshot->bytes);
+  fc_snapshot_t now = FC_SNAPSHOT_NONE;
+  int file;
+  if (fc_snapshot_open_file(path, &file, NULL) != FC_OK) return false;
+  const bool same = fc_snapshot_make(file, SIZE_MAX, 1, &now, NULL) == FC_OK &&
+                    fc_str_equal(now.bytes, snapshot->bytes);
+  close(file);
   fc_snapshot_close(&now);
   return same;
 }

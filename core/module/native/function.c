@@ -7,8 +7,12 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "module/native/message.h"
+
+#define STACK_MAX (64u << 20)  // if the limit of the stack is above that
 
 static const fc_type_t *argument_type(const fc_signature_t *signature,
                                       uint32_t index) {
@@ -296,10 +300,24 @@ static fc_status_t run(native_call_t *running, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Results
 
+// For the first thread. Its stack may grow to its limit, so memory that is nearer to this
+// frame than the limit counts as stack.
+static bool is_near_frame(const uint8_t *data) {
+  struct rlimit limit = {0};
+  const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+  const uintptr_t at = (uintptr_t)data;
+  (void)getrlimit(RLIMIT_STACK, &limit);
+  const uint64_t most =
+      limit.rlim_cur < STACK_MAX ? limit.rlim_cur : (uint64_t)STACK_MAX;
+  return (at > frame ? at - frame : frame - at) < most;
+}
+
 // True for memory on this thread's stack. Generated code returns such an
 // address only when a function returns a pointer to its own stack frame. Asked
-// only about memory of which nothing else is known.
+// only about memory of which nothing else is known. pthread_getattr_np would look for the
+// first thread's stack in /proc, which a worker process may not read.
 static bool is_on_stack(fc_span_t bytes) {
+  if (gettid() == getpid()) return is_near_frame(bytes.data);
   pthread_attr_t attributes;
   void *low = NULL;
   size_t size = 0;

@@ -70,8 +70,8 @@ static fc_status_t read_sidecar(native_module_t *module,
                                 fc_error_t *err) {
   const fc_str_t sidecar = source->sidecar.bytes;
   fc_names_t *names = NULL;
-  fc_status_t status =
-      fc_names_parse_configured(sidecar, module->allocator, &names, err);
+  fc_status_t status = fc_names_parse_list(sidecar, FC_NAMES_CONFIGURED,
+                                           module->allocator, &names, err);
   if (status == FC_OK || status == FC_NOT_FOUND) {
     status = fc_sidecar_parse(sidecar, FC_SOURCE_SIDECAR, names,
                               module->allocator, &module->sidecar, err);
@@ -135,8 +135,8 @@ static fc_status_t prepare(native_module_t *module, size_t index,
                            bool has_state, fc_error_t *err) {
   fc_sidecar_function_t *declared = &module->sidecar->functions[index];
   fc_native_function_t *function = &module->functions[index];
-  module->serial[index] = declared->threads == FC_THREADS_SERIAL ||
-                          (declared->threads == FC_THREADS_AUTO && has_state);
+  module->serial[index] = declared->threads == FC_THREADING_SERIAL ||
+                          (declared->threads == FC_THREADING_AUTO && has_state);
   module->info.serial = module->info.serial || module->serial[index];
   module->info.holds_results = module->info.serial;
   if (!declared->signature->callable) return FC_OK;
@@ -200,6 +200,11 @@ static fc_status_t fill(native_module_t *module,
                         const fc_module_source_t *source, fc_error_t *err) {
   fc_so_t elf;
   FC_TRY(fc_so_parse(source->file.bytes, &elf, err));
+  if (source->alone && fc_so_loads_others(&elf)) {
+    return fc_fail(err, FC_CODE_MODULE_UNTRUSTED,
+                   "it names libraries outside the system's folders ($ORIGIN, "
+                   "RUNPATH or a path), which would be loaded unasked");
+  }
   FC_TRY(read_abi(module, source, &elf, err));
   FC_TRY(check_functions(module, &elf, err));
   FC_TRY(fc_dylib_check(&elf, &module->dylib, err));

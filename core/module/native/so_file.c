@@ -268,6 +268,58 @@ bool fc_so_uses_origin(const fc_so_t *elf) {
   return false;
 }
 
+// Is it a path that only the administrator can put files at?
+static bool is_of_system(fc_str_t path) {
+  return (fc_str_starts(path, FC_STR("/usr/")) ||
+          fc_str_starts(path, FC_STR("/lib"))) &&
+         !memmem(path.data, path.size, "..", 2) &&
+         !memchr(path.data, '$', path.size);
+}
+
+static bool are_of_system(fc_str_t folders) {
+  do {
+    if (!is_of_system(fc_str_take(&folders, ':'))) return false;
+  } while (folders.size);
+  return true;
+}
+
+bool fc_so_loads_others(const fc_so_t *elf) {
+  for (size_t i = 0; i < elf->dynamic_count; i++) {
+    const Elf64_Dyn *entry = &elf->dynamic[i];
+    const fc_str_t text = name_at(elf, entry->d_un.d_val);
+    switch (entry->d_tag) {
+      case DT_RPATH:
+      case DT_RUNPATH:
+        if (!text.data || !are_of_system(text)) return true;
+        break;
+      case DT_NEEDED:
+        if (!text.data) return true;
+        if (memchr(text.data, '/', text.size) && !is_of_system(text)) {
+          return true;
+        }
+        break;
+      case DT_AUDIT:
+      case DT_DEPAUDIT:
+      case DT_FILTER:
+      case DT_AUXILIARY:
+        return true;
+      default:
+        break;
+    }
+  }
+  return false;
+}
+
+void fc_so_each_named(const fc_so_t *elf, int64_t tag,
+                      void (*visit)(void *context, fc_str_t name),
+                      void *context) {
+  for (size_t i = 0; i < elf->dynamic_count; i++) {
+    if (elf->dynamic[i].d_tag != tag) continue;
+    fc_str_t name = name_at(elf, elf->dynamic[i].d_un.d_val);
+    if (name.data) visit(context, name);
+  }
+}
+
 static bool is_mapped(const fc_so_t *elf, uint64_t address, uint64_t size) {
   for (size_t i = 0; i < elf->header->e_phnum; i++) {
     const Elf64_Phdr *segment = &elf->segments[i];

@@ -56,6 +56,15 @@ bool fc_so_text(const fc_so_t *elf, fc_str_t name, fc_str_t *out_text);
 
 // True when the object needs `$ORIGIN` to find its own libraries.
 bool fc_so_uses_origin(const fc_so_t *elf);
+// Does loading the object also load files that are not in the system's folders (below
+// /usr or /lib), or that only the dynamic linker could name (audit, filter)?
+bool fc_so_loads_others(const fc_so_t *elf);
+
+// Calls `visit` with each name that the object has under `tag`: DT_NEEDED, its libraries;
+// DT_RPATH and DT_RUNPATH, lists of folders to find them in.
+void fc_so_each_named(const fc_so_t *elf, int64_t tag,
+                      void (*visit)(void *context, fc_str_t name),
+                      void *context);
 
 // Calls `visit` for each place that the loader fills with the address of a
 // named symbol: the global offset table and pointers in data. `address` is

@@ -75,6 +75,7 @@ typedef struct instance_t {
   fc_vm_module_t *own;       // what was read from that file, or NULL
   fc_hal_pool_t *pool;       // on the context's heap
   fc_vm_cache_t cache;       // blocks of any heap
+  fc_profile_t *profile;     // of the call that runs; NULL: it has none
 } instance_t;
 
 // What one call holds until its results have been encoded.
@@ -310,8 +311,9 @@ static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
       fc_names_parse(source->sidecar.bytes, true, m->allocator, &m->names, err);
   *out_foreign = status == FC_NOT_FOUND;
   if (*out_foreign) {  // what the configuration says of the module is of this one
-    const fc_status_t configured = fc_names_parse_configured(
-        source->sidecar.bytes, m->allocator, &m->names, err);
+    const fc_status_t configured =
+        fc_names_parse_list(source->sidecar.bytes, FC_NAMES_CONFIGURED,
+                            m->allocator, &m->names, err);
     return configured == FC_NOT_FOUND ? FC_OK : configured;
   }
   FC_TRY(status);
@@ -550,7 +552,8 @@ static fc_status_t run(instance_t *instance, size_t index,
                                    .fuel = UINT64_MAX,
                                    .pool = instance->pool,
                                    .guard = call->guard,
-                                   .tiles = call->tiles};
+                                   .tiles = call->tiles,
+                                   .profile = instance->profile};
   state->loans.invocation = &invocation;
   for (size_t i = 0; i < call->argument_count; i++) {
     uint32_t node = listed->argument_nodes[i];
@@ -560,8 +563,13 @@ static fc_status_t run(instance_t *instance, size_t index,
         &state->loans, &state->arguments[i], err));
   }
   if (signature->async) FC_TRY(add_fences(instance, call, state, err));
-  FC_TRY(fc_vm_call(instance->context, &invocation, listed->function,
-                    state->arguments, state->results, err));
+  if (FC_UNLIKELY(instance->profile)) {
+    FC_TRY(fc_vm_call_profiled(instance->context, &invocation, listed->function,
+                               state->arguments, state->results, err));
+  } else {
+    FC_TRY(fc_vm_call(instance->context, &invocation, listed->function,
+                      state->arguments, state->results, err));
+  }
   if (signature->async) FC_TRY(check_fence(call, state, err));
   for (size_t i = 0; i < cconv->results.size; i++) {
     FC_TRY(fc_vm_result(call->arena, state->results[i], cconv->results.data[i],
@@ -571,8 +579,9 @@ static fc_status_t run(instance_t *instance, size_t index,
   return FC_OK;
 }
 
-static fc_status_t vm_call(void *handle, size_t index, fc_backend_call_t *call,
-                           fc_error_t *err) {
+static __attribute__((noinline)) fc_status_t vm_call(void *handle, size_t index,
+                                                     fc_backend_call_t *call,
+                                                     fc_error_t *err) {
   instance_t *instance = handle;
   module_t *m = instance->module;
   const fc_signature_t *signature = m->signatures[index];
@@ -616,6 +625,17 @@ static fc_status_t vm_call(void *handle, size_t index, fc_backend_call_t *call,
   return status;
 }
 
+// vm_call is compiled once, so that the compiler can inline what it calls.
+static fc_status_t vm_call_profiled(void *handle, size_t index,
+                                    fc_backend_call_t *call,
+                                    fc_profile_t *profile, fc_error_t *err) {
+  instance_t *instance = handle;
+  instance->profile = profile;
+  const fc_status_t status = vm_call(handle, index, call, err);
+  instance->profile = NULL;
+  return status;
+}
+
 static void vm_call_end(void *handle, size_t index, fc_backend_call_t *call) {
   instance_t *instance = handle;
   const module_t *m = instance->module;
@@ -649,4 +669,5 @@ const fc_backend_t fc_backend_vm = {
     .call_end = vm_call_end,
     .instance_destroy = vm_instance_destroy,
     .close = vm_close,
+    .call_profiled = vm_call_profiled,
 };

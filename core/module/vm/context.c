@@ -246,6 +246,15 @@ fc_status_t fc_vm_call(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
                          err);
 }
 
+fc_status_t fc_vm_call_profiled(fc_vm_context_t *context,
+                                fc_vm_invocation_t *invocation,
+                                uint32_t function, const fc_vm_raw_t *arguments,
+                                fc_vm_raw_t *results, fc_error_t *err) {
+  FC_ASSERT(context->initialized && function < context->module->function_count);
+  return fc_vm_interpret_profiled(context, invocation, function, arguments,
+                                  results, err);
+}
+
 size_t fc_vm_context_live_objects(const fc_vm_context_t *context) {
   return atomic_load_explicit(&context->heap.objects, memory_order_relaxed);
 }

@@ -72,6 +72,13 @@ fc_status_t fc_vm_call(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
                        uint32_t function, const fc_vm_raw_t *arguments,
                        fc_vm_raw_t *results, fc_error_t *err) FC_MUST_CHECK;
 
+// The same, and notes in invocation->profile where the time goes.
+fc_status_t fc_vm_call_profiled(fc_vm_context_t *context,
+                                fc_vm_invocation_t *invocation,
+                                uint32_t function, const fc_vm_raw_t *arguments,
+                                fc_vm_raw_t *results,
+                                fc_error_t *err) FC_MUST_CHECK;
+
 // Objects that are alive, not counting constants.
 size_t fc_vm_context_live_objects(const fc_vm_context_t *context);
 

@@ -8,12 +8,16 @@
 // While an instruction runs, `ip` points behind its opcode; it moves on only
 // when the instruction is done. So after a failure `ip` tells which instruction
 // failed.
+//
+// It is compiled twice: interp_profiled.c has the one for calls that are profiled, so
+// that other calls do not even ask.
 #include "module/vm/interp.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "base/profile.h"
 #include "base/stop.h"
 #include "module/vm/arithmetic.h"
 #include "module/vm/ops.h"
@@ -30,6 +34,34 @@ typedef struct machine_t {
   int64_t ticks;         // left until the next poll
   uint64_t granted;      // ticks of the last grant
 } machine_t;
+
+#ifdef FC_VM_PROFILED
+#define INTERPRET fc_vm_interpret_profiled
+#define PROFILE(statement) statement
+
+static void enter_function(const machine_t *m) {
+  const fc_vm_function_t *function = m->frame->function;
+  const fc_profile_place_t place = {
+      .kind = FC_PROFILE_FUNCTION,
+      .key = function,
+      .index = (uint32_t)(function - m->context->module->functions),
+      .name = function->name};
+  fc_profile_enter(m->invocation->profile, &place);
+}
+
+static void enter_import(const machine_t *m, const fc_vm_import_t *import) {
+  const fc_profile_place_t place = {
+      .kind = FC_PROFILE_IMPORT, .key = import, .name = import->full_name};
+  fc_profile_enter(m->invocation->profile, &place);
+}
+
+static void leave_profiled(const machine_t *m) {
+  fc_profile_leave(m->invocation->profile);
+}
+#else
+#define INTERPRET fc_vm_interpret
+#define PROFILE(statement) ((void)0)
+#endif
 
 // ---------------------------------------------------------------------------
 // The rare paths, out of line
@@ -77,6 +109,7 @@ static __attribute__((noinline)) fc_status_t poll(machine_t *m,
   return status;
 }
 
+#ifndef FC_VM_PROFILED
 fc_status_t fc_vm_work(fc_vm_invocation_t *invocation, uint64_t bytes,
                        fc_error_t *err) {
   spend(invocation, bytes / BYTES_PER_TICK + 1);
@@ -85,6 +118,7 @@ fc_status_t fc_vm_work(fc_vm_invocation_t *invocation, uint64_t bytes,
   }
   return look(invocation, err);
 }
+#endif
 
 static fc_status_t null_error(const char *what, const fc_vm_object_t *object,
                               fc_error_t *err) {
@@ -370,7 +404,9 @@ static __attribute__((noinline)) fc_status_t call_native(
                               .spans = operands.spans,
                               .results = memory + count};
   return_ticks(m);  // the native may run bytecode, which spends fuel too
+  PROFILE(enter_import(m, import));
   fc_status_t status = binding->function->call(&call, err);
+  PROFILE(leave_profiled(m));
   grant_ticks(m);
   for (uint32_t i = 0; i < count; i++) {
     if (operands.owned[i]) fc_vm_release(memory[i].ref);
@@ -472,8 +508,8 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
   return list + 2 + 4 * (size_t)fc_load_u16(list);
 }
 
-// These make the code of an opcode that computes its result with one expression, in
-// which `a`, `b` and `c` are the operands.
+// The macros from UNARY to DIVIDE_UNSIGNED make the code of an opcode that computes its
+// result with one expression, in which `a`, `b` and `c` are the operands.
 #define UNARY(name, in, type, out, expression) \
   op_##name : {                                \
     type a = (type)in(0);                      \
@@ -645,10 +681,9 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
     NEXT(8);                                                                   \
   }
 
-fc_status_t fc_vm_interpret(fc_vm_context_t *context,
-                            fc_vm_invocation_t *invocation, uint32_t function,
-                            const fc_vm_raw_t *arguments, fc_vm_raw_t *results,
-                            fc_error_t *err) {
+fc_status_t INTERPRET(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
+                      uint32_t function, const fc_vm_raw_t *arguments,
+                      fc_vm_raw_t *results, fc_error_t *err) {
 #define LABEL_CORE(opcode, name) [opcode] = &&op_##name,
 #define LABEL_F32(opcode, name)
 #define LABEL_F64(opcode, name)
@@ -684,6 +719,7 @@ fc_status_t fc_vm_interpret(fc_vm_context_t *context,
     clear_results(&module->functions[function], results);
     return FC_RESOURCE_EXHAUSTED;
   }
+  PROFILE(enter_function(&m));
   enter(arguments, m.frame);
 
   // A branch to the marker at `pc` goes on at base + pc: behind the marker and
@@ -1181,9 +1217,9 @@ op_BranchTable : {
 }
 
   {
-    // Calls. `list` and `target` point at the counts of the lists of operands and of
-    // results, `segments` at that of the list of segment sizes (NULL: none). `next` is
-    // the opcode that the caller goes on with.
+    // Calls. In the bytecode a count stands before each list. These pointers are at the
+    // counts: `list` of the operands, `target` of the results, `segments` of the segment
+    // sizes (NULL: none). `next` is the opcode that the caller goes on with.
     const uint8_t *segments, *list, *target, *next;
     uint32_t callee;
     bool resumes;
@@ -1240,6 +1276,7 @@ op_BranchTable : {
     frame->results = target + 2;
     frame->next = next;
     m.frame = frame;
+    PROFILE(enter_function(&m));
     base = frame->function->code + 2;
     cells = frame->cells;
     refs = frame->refs;
@@ -1250,6 +1287,7 @@ op_BranchTable : {
 op_Return : {
   const uint8_t *list = LIST(ip) + 2;
   fc_vm_frame_t *frame = m.frame, *caller = frame->caller;
+  PROFILE(leave_profiled(&m));
   if (!caller) {
     leave(frame, list, results);
     fc_vm_stack_pop(stack, frame);
@@ -1307,6 +1345,7 @@ fail:
     fc_vm_frame_t *caller = m.frame->caller;
     fc_vm_stack_pop(stack, m.frame);
     m.frame = caller;
+    PROFILE(leave_profiled(&m));
   }
   m.ticks = ticks;
   return_ticks(&m);

@@ -12,4 +12,12 @@ fc_status_t fc_vm_interpret(fc_vm_context_t *context,
                             const fc_vm_raw_t *arguments, fc_vm_raw_t *results,
                             fc_error_t *err) FC_MUST_CHECK;
 
+// The same, which notes in invocation->profile what is called.
+fc_status_t fc_vm_interpret_profiled(fc_vm_context_t *context,
+                                     fc_vm_invocation_t *invocation,
+                                     uint32_t function,
+                                     const fc_vm_raw_t *arguments,
+                                     fc_vm_raw_t *results,
+                                     fc_error_t *err) FC_MUST_CHECK;
+
 #endif  // FARCALL_CORE_MODULE_VM_INTERP_H_

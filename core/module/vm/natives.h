@@ -35,6 +35,7 @@ typedef struct fc_vm_invocation_t {
   // calls, and 4096 bytes each of bulk work. The count is kept between runs: otherwise a
   // native that runs bytecode often, for a short time each, would never be stopped.
   uint64_t steps_since_poll;
+  struct fc_profile_t *profile;  // base/profile.h; NULL: nobody wants to know
 } fc_vm_invocation_t;
 
 // To be called by natives before they work on `bytes` bytes, as nothing can stop them

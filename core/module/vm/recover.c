@@ -516,9 +516,9 @@ static fc_status_t look_at_arguments(analysis_t *a,
   return claim(a, fact.a, &shape, err);
 }
 
-// What is known of the shape of the view at `fact`: an argument, a view that is
-// made, or the result of a call. *out_argument is the number of the argument that the
-// view is, maybe handed through a call; -1 if it is none.
+// What is known of the shape of the view at `fact`, which is an argument, is made here,
+// or is a call's result. *out_argument is the number of the argument that the view is,
+// also if a call hands the argument through and knows no shape of it; else -1.
 static fc_status_t shape_of(analysis_t *a, fact_t fact, fc_vm_shape_t *out,
                             int32_t *out_argument, fc_error_t *err) {
   fc_vm_instruction_t in;

@@ -33,7 +33,7 @@ typedef struct fc_vm_equal_t {
 typedef struct fc_vm_recovered_t {
   fc_vm_shape_t *arguments;
   fc_vm_shape_t *results;
-  int32_t *passed;          // which argument a result is, -1 if it is none
+  int32_t *passed;          // which argument a result is; -1: none, or unknown
   bool any;                 // true: something is known
   fc_vm_equal_t equal[16];  // more are not noted
   uint32_t equal_count;

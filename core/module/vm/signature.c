@@ -15,6 +15,7 @@
 
 typedef struct subject_t {
   const fc_vm_function_t *function;
+  fc_str_t name;
   fc_cconv_t whole;  // with the fences of an async function
   fc_cconv_t cconv;  // without them: what callers pass
   bool async;
@@ -37,6 +38,12 @@ static fc_raw_counts_t counts(const subject_t *s) {
 
 // ---------------------------------------------------------------------------
 // The sources. Each fills the builder; FC_NOT_FOUND when there is none.
+
+static fc_status_t read_sidecar(subject_t *s, fc_error_t *err) {
+  if (!s->names) return FC_NOT_FOUND;
+  fc_builder_async(s->builder, s->async);
+  return fc_names_describe(s->names, s->name, s->builder, err);
+}
 
 static fc_status_t read_v1(subject_t *s, fc_error_t *err) {
   fc_str_t text = attr(s, "iree.abi");
@@ -118,6 +125,7 @@ static const struct {
   const char *name;
   fc_status_t (*read)(subject_t *subject, fc_error_t *err);
 } sources[] = {
+    {"its sidecar", read_sidecar},
     {"iree.abi", read_v1},
     {"sip", read_sip},
     {"f", read_raw},
@@ -193,6 +201,22 @@ static bool change_dtype(fit_t *fit, const fc_type_t *type, fc_dtype_t to) {
   return true;
 }
 
+// A sidecar is written for one module. If the code has another rank or size than the
+// sidecar says, the sidecar is that of another module.
+static bool same_shape(const fit_t *fit, const fc_type_t *type,
+                       const fc_vm_shape_t *shape) {
+  if (fit->signature->source != FC_SOURCE_SIDECAR || type->rank < 0)
+    return true;
+  const int64_t *dims = fc_signature_dims(fit->signature, type);
+  if (shape->rank >= 0 && shape->rank != type->rank) return false;
+  for (int32_t i = 0; i < shape->rank; i++) {
+    if (dims[i] >= 0 && shape->dims[i] >= 0 && dims[i] != shape->dims[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool fit_tensor(fit_t *fit, const fc_type_t *type,
                        const fc_vm_shape_t *shape) {
   if (!shape->known || type->dtype == FC_DTYPE_NONE) return true;
@@ -200,6 +224,7 @@ static bool fit_tensor(fit_t *fit, const fc_type_t *type,
   const fc_dtype_info_t *real = fc_dtype_info(shape->dtype);
   if (fc_dtype_is_whole(said) != fc_dtype_is_whole(real)) return false;
   const fc_dtype_t from = (fc_dtype_t)type->dtype;
+  if (!same_shape(fit, type, shape)) return false;
   if (fc_dtype_is_whole(said) && said->size == real->size &&
       !adds_sign(from, shape->dtype)) {
     return true;
@@ -392,8 +417,10 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
   fit_t fit = {.subject = s, .signature = signature};
   if (status == FC_OK && !fits(&fit)) {
     status = fc_fail(&why, FC_CODE_ABI_METADATA,
-                     "it does not fit the calling convention '%.*s'",
-                     FC_STR_ARG(s->function->cconv_text));
+                     "%s does not fit the calling convention '%.*s'%s",
+                     index ? "it" : "its sidecar's description",
+                     FC_STR_ARG(s->function->cconv_text),
+                     index ? "" : ", or what the code says of shapes");
   }
   s->static_shapes = status == FC_OK && has_static_shapes(signature);
   bool named = false;
@@ -408,9 +435,9 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
     status = fc_signature_build(s->builder, out, &why);
     if (status == FC_OK) return FC_OK;
   }
-  // Names of a sidecar that do not fit are not the source's fault: no other
+  // If names or types of the sidecar do not fit, the sidecar is wrong, and no other
   // source is tried.
-  bool last = named || index + 1 == FC_ARRAY_COUNT(sources);
+  bool last = named || index == 0 || index + 1 == FC_ARRAY_COUNT(sources);
   if (last || why.code == FC_CODE_OUT_OF_MEMORY) {
     if (err) *err = why;
     return status;
@@ -438,6 +465,7 @@ fc_status_t fc_vm_signature_create(
     bool machine_code, fc_names_t *names, fc_builder_t *builder, size_t *budget,
     fc_arena_t *scratch, fc_signature_t **out_signature, fc_error_t *err) {
   subject_t s = {.function = &module->functions[export->function],
+                 .name = export->name,
                  .machine_code = machine_code,
                  .names = names,
                  .builder = builder};

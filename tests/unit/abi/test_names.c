@@ -468,17 +468,171 @@ static void the_configured_list_is_of_any_document(void **state) {
       "\"name\":\"f\"}]}",
       "{\"farcall\":1,\"abi\":\"module\",\"configured\":[{\"name\":\"f\"}]}"};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kForms); i++) {
-    assert_int_equal(
-        fc_names_parse_configured(fc_str(kForms[i]), fc_allocator_system(),
-                                  &names, &err),
-        FC_OK);
+    assert_int_equal(fc_names_parse_list(fc_str(kForms[i]), FC_NAMES_CONFIGURED,
+                                         fc_allocator_system(), &names, &err),
+                     FC_OK);
     assert_int_equal(names->count, 1);
     fc_names_destroy(names);
   }
   assert_int_equal(
-      fc_names_parse_configured(FC_STR("{\"farcall\":1,\"functions\":[]}"),
-                                fc_allocator_system(), &names, &err),
+      fc_names_parse_list(FC_STR("{\"farcall\":1,\"functions\":[]}"),
+                          FC_NAMES_CONFIGURED, fc_allocator_system(), &names,
+                          &err),
       FC_NOT_FOUND);
+}
+
+// ---------------------------------------------------------------------------
+// Types
+
+#define TENSOR(dtype, shape) \
+  "{\"kind\":\"tensor\",\"dtype\":\"" dtype "\",\"shape\":" shape "}"
+#define OF(type) "{\"type\":" type "}"
+#define NAMED(name, type) \
+  "{\"name\":\"" name "\",\"keyword\":true,\"type\":" type "}"
+#define FIELD(name, type) "{\"name\":\"" name "\",\"type\":" type "}"
+#define DICT(fields) "{\"kind\":\"dict\",\"fields\":[" fields "]}"
+#define TUPLE(items) "{\"kind\":\"tuple\",\"items\":[" items "]}"
+#define SCALAR(dtype, more) \
+  "{\"kind\":\"scalar\",\"dtype\":\"" dtype "\"" more "}"
+
+static const struct {
+  const char *name;
+  const char *arguments;
+  const char *results;
+  bool fails;
+  const char *says;    // the signature, or the message
+  uint32_t counts[2];  // of raw arguments and results
+} described[] = {
+    {"nothing", "", "", false, "() -> ()", {0, 0}},
+    {"names, signs and dims",
+     NAMED("x", "{\"kind\":\"tensor\",\"dtype\":\"ui8\",\"shape\":[null,3],"
+                "\"dims\":[\"n\",null]}"),
+     FIELD("y", SCALAR("i64", "")),
+     false,
+     "(x: tensor<[n]x3xui8>) -> i64",
+     {1, 1}},
+    {"a tree",
+     NAMED("p", DICT(FIELD("b", SCALAR("f32", "")) "," FIELD(
+                    "w", TUPLE(SCALAR(
+                             "i8",
+                             "") ",{\"kind\":\"null\"}")))) "," OF(SCALAR("f64",
+                                                                          "")),
+     OF(DICT(FIELD("label", SCALAR("i64", "")))) "," OF(SCALAR("i1", "")),
+     false,
+     "(p: {b: f32, w: (i8, null)}, f64) -> ({label: i64}, i1)",
+     {3, 2}},
+    {"another order",
+     OF(SCALAR("f32", ",\"raw_index\":1")) "," OF(
+         SCALAR("i8", ",\"raw_index\":0")),
+     "",
+     false,
+     "(f32, i8) -> ()",
+     {2, 0}},
+    {"an empty tree",
+     OF(TUPLE("")) "," OF(SCALAR("f32", "")),
+     "",
+     false,
+     "((), f32) -> ()",
+     {1, 0}},
+    {"a value taken twice",
+     OF(SCALAR("f32", ",\"raw_index\":0")) "," OF(
+         SCALAR("i8", ",\"raw_index\":0")),
+     "",
+     true,
+     "raw",
+     {0, 0}},
+    {"a value nobody takes",
+     OF(SCALAR("f32", ",\"raw_index\":2")),
+     "",
+     true,
+     "raw",
+     {0, 0}},
+    {"a place far away",
+     OF(SCALAR("f32", ",\"raw_index\":2147483647")),
+     "",
+     true,
+     "/arguments/0: raw_index must be an integer from 0 to 16383",
+     {0, 0}},
+    {"no place",
+     OF(SCALAR("f32", ",\"raw_index\":-1")),
+     "",
+     true,
+     "/arguments/0: raw_index must be an integer from 0 to 16383",
+     {0, 0}},
+    {"a list",
+     OF("{\"kind\":\"list\",\"items\":" SCALAR("f32", "") "}"),
+     "",
+     true,
+     "a function takes no list of any length here",
+     {0, 0}},
+    {"no type",
+     "{\"name\":\"x\"}",
+     "",
+     true,
+     "its sidecar, /functions/1: /arguments/0: a type must be an object",
+     {0, 0}},
+    {"no element type",
+     OF(SCALAR("q7", "")),
+     "",
+     true,
+     "dtype is unknown",
+     {0, 0}},
+    {"a negative size",
+     OF(TENSOR("f32", "[-3]")),
+     "",
+     true,
+     "must not be negative",
+     {0, 0}},
+    {"names that are two",
+     NAMED("x", SCALAR("i8", "")) "," NAMED("x", SCALAR("i8", "")),
+     "",
+     true,
+     "'x'",
+     {0, 0}},
+};
+
+static void a_sidecar_may_say_the_types(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const __typeof__(described[0]), row, described) {
+    char json[2048];
+    fc_names_t *names;
+    fc_error_t err;
+    fc_signature_t *signature = NULL;
+    fc_error_reset(&err);
+    snprintf(json, sizeof json,
+             "{\"farcall\":1,\"functions\":[{\"name\":\"other\"},{\"name\":"
+             "\"f\",\"doc\":\"why\",\"arguments\":[%s],\"results\":[%s]}]}",
+             row->arguments, row->results);
+    assert_int_equal(parse(json, true, &names, &err), FC_OK);
+    fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+    assert_int_equal(fc_names_describe(names, FC_STR("other"), builder, &err),
+                     FC_NOT_FOUND);
+    assert_int_equal(fc_names_describe(names, FC_STR("g"), builder, &err),
+                     FC_NOT_FOUND);
+    fc_status_t status = fc_names_describe(names, FC_STR("f"), builder, &err);
+    fc_builder_name(builder, FC_STR("f"));
+    if (status == FC_OK) status = fc_signature_build(builder, &signature, &err);
+    assert_int_equal(status != FC_OK, row->fails);
+    if (row->fails) {
+      if (!strstr(err.message, row->says)) fail_msg("%s", err.message);
+    } else {
+      expect_text(signature, row->says);
+      assert_int_equal(signature->source, FC_SOURCE_SIDECAR);
+      assert_int_equal(signature->raw_argument_count, row->counts[0]);
+      assert_int_equal(signature->raw_result_count, row->counts[1]);
+      assert_true(fc_str_equal(fc_signature_attr(signature, FC_STR("doc")),
+                               FC_STR("why")));
+      // Names are not applied to what was made of them.
+      bool named;
+      assert_int_equal(
+          fc_names_apply(names, FC_STR("f"), signature, builder, &named, &err),
+          FC_OK);
+      assert_true(named);
+    }
+    fc_signature_destroy(signature);
+    fc_builder_destroy(builder);
+    fc_names_destroy(names);
+  }
 }
 
 int main(void) {
@@ -489,6 +643,7 @@ int main(void) {
       FC_TEST(documents_are_told_apart),
       FC_TEST(two_lists_must_agree),
       FC_TEST(the_configured_list_is_of_any_document),
+      FC_TEST(a_sidecar_may_say_the_types),
       FC_TEST(a_function_nobody_has_is_refused),
       FC_TEST(names_survive_every_failing_allocation),
       FC_TEST(a_hash_may_have_capitals),

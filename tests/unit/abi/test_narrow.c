@@ -5,6 +5,7 @@
 
 #include "abi/narrow.h"
 #include "farcall/abi.h"
+#include "helpers/types.h"
 
 static fc_signature_t *read(const char *text) {
   const fc_raw_counts_t any = {FC_COUNT_UNKNOWN, FC_COUNT_UNKNOWN};
@@ -120,8 +121,81 @@ static void what_cannot_be_called_does_not_count(void **state) {
   fc_signature_destroy(after);
 }
 
+// A function of these types, of whose names each row has a size; `rows` ends with 0.
+static fc_signature_t *read_sized(const char *types, const int64_t *rows) {
+  fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+  fc_signature_t *signature = fc_test_build(builder, types);
+  const uint32_t names = signature->dim_name_count;
+  fc_builder_name(builder, FC_STR("f"));
+  for (; *rows; rows += names) fc_builder_sizes(builder, rows);
+  fc_signature_destroy(signature);
+  assert_int_equal(fc_signature_build(builder, &signature, NULL), FC_OK);
+  fc_builder_destroy(builder);
+  return signature;
+}
+
+static void sizes_may_be_added_but_not_taken_away(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *before;
+    int64_t had[8];
+    const char *after;
+    int64_t has[8];
+    bool fewer;
+  } rows[] = {
+      {"the same", "tensor<Nxi8> ->", {1, 8}, "tensor<Nxi8> ->", {8, 1}, false},
+      {"one more",
+       "tensor<Nxi8> ->",
+       {1, 8},
+       "tensor<Bxi8> ->",
+       {1, 2, 8},
+       false},
+      {"one less", "tensor<Nxi8> ->", {1, 8}, "tensor<Nxi8> ->", {1}, true},
+      {"another", "tensor<Nxi8> ->", {1, 8}, "tensor<Nxi8> ->", {1, 9}, true},
+      {"any size", "tensor<Nxi8> ->", {1, 8}, "tensor<?xi8> ->", {0}, false},
+      {"not any longer", "tensor<?xi8> ->", {0}, "tensor<Nxi8> ->", {1}, true},
+      {"nor of a name", "tensor<Nxi8> ->", {0}, "tensor<Nxi8> ->", {1}, true},
+      {"the only one",
+       "tensor<8xi8> ->",
+       {0},
+       "tensor<Nxi8> ->",
+       {1, 8},
+       false},
+      {"not the only one",
+       "tensor<7xi8> ->",
+       {0},
+       "tensor<Nxi8> ->",
+       {1, 8},
+       true},
+      {"two names",
+       "tensor<NxMxi8> ->",
+       {1, 2, 8, 4},
+       "tensor<BxCxi8> ->",
+       {8, 4, 1, 2},
+       false},
+      {"not together",
+       "tensor<NxMxi8> ->",
+       {1, 2, 8, 4},
+       "tensor<BxCxi8> ->",
+       {8, 2, 1, 4},
+       true},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_signature_t *before = read_sized(row->before, row->had);
+    fc_signature_t *after = read_sized(row->after, row->has);
+    fc_error_t err = {0};
+    const fc_status_t status = fc_signature_check_replaces(before, after, &err);
+    assert_string_equal(status == FC_OK ? "" : err.message,
+                        row->fewer ? "function 'f': takes fewer sizes" : "");
+    fc_signature_destroy(before);
+    fc_signature_destroy(after);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FC_TEST(sizes_may_be_added_but_not_taken_away),
       FC_TEST(some_replace_and_some_do_not),
       FC_TEST(what_cannot_be_called_does_not_count),
   };

@@ -56,7 +56,7 @@ static void the_full_description_reads(void **state) {
   assert_true(fc_str_equal(mlp->name, FC_STR("mlp")));
   assert_string_equal(mlp->symbol.data, "_mlir_ciface_mlp");
   assert_int_equal(mlp->cc, FC_CC_CIFACE);
-  assert_int_equal(mlp->threads, FC_THREADS_REENTRANT);
+  assert_int_equal(mlp->threads, FC_THREADING_REENTRANT);
   assert_int_equal(mlp->ownership[0], FC_OWNERSHIP_OWNED);
   const fc_signature_t *s = mlp->signature;
   assert_int_equal(s->source, FC_SOURCE_SIDECAR);
@@ -75,7 +75,7 @@ static void the_full_description_reads(void **state) {
 
   const fc_sidecar_function_t *norm = &sidecar->functions[1];
   assert_int_equal(norm->cc, FC_CC_PACKED);
-  assert_int_equal(norm->threads, FC_THREADS_AUTO);
+  assert_int_equal(norm->threads, FC_THREADING_AUTO);
   assert_int_equal(norm->ownership[0], FC_OWNERSHIP_AUTO);
   s = norm->signature;
   assert_true(s->callable);

@@ -163,7 +163,7 @@ static const bad_row_t bad[] = {
               "\"dims\":[\"\"]}"),
      "a dim's name has 0 bytes"},
     {"raw_index", ARGUMENT("{\"kind\":\"null\",\"raw_index\":-1}"),
-     "raw_index must be an integer from 0"},
+     "raw_index must be an integer from 0 to 16383"},
 };
 
 static void bad_documents_say_where(void **state) {

@@ -28,7 +28,9 @@ static const url_row_t urls[] = {
     {"prefix", "http://h:1/a/b/", {"h", "1", "h:1", "/a/b"}},
     {"IPv6", "http://[::1]:8000", {"::1", "8000", "[::1]:8000", ""}},
     {"IPv6 without port", "http://[::1]", {"::1", "80", "[::1]", ""}},
-    {"https", "https://h", {NULL}},
+    {"https", "https://h/p", {"h", "443", "h", "/p"}},
+    {"https with a port", "https://[::1]:9", {"::1", "9", "[::1]:9", ""}},
+    {"another scheme", "ftp://h", {NULL}},
     {"user", "http://u@h", {NULL}},
     {"no host", "http://:80", {NULL}},
     {"empty", "", {NULL}},
@@ -44,7 +46,7 @@ static void urls_are_taken_apart(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const url_row_t, row, urls) {
     fc_arena_t arena;
-    fc_server_t server;
+    fc_remote_t server;
     fc_error_t err = {0};
     fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
     fc_status_t status = fc_server_parse(&arena, row->url, &server, &err);
@@ -186,8 +188,8 @@ static void answers_are_read_or_missed(void **state) {
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, play, &stage), 0);
     fc_arena_t arena;
-    fc_server_t server;
-    fc_answer_t answer;
+    fc_remote_t server;
+    fc_reply_t answer;
     fc_error_t err = {0};
     fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
     assert_int_equal(fc_server_parse(&arena, url, &server, &err), FC_OK);
@@ -220,8 +222,8 @@ static void a_time_out_is_as_long_as_it_says(void **state) {
   char url[64];
   const int listener = listen_somewhere(url, sizeof url);
   fc_arena_t arena;
-  fc_server_t server;
-  fc_answer_t answer;
+  fc_remote_t server;
+  fc_reply_t answer;
   fc_error_t err = {0};
   fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
   assert_int_equal(fc_server_parse(&arena, url, &server, &err), FC_OK);
@@ -240,8 +242,8 @@ static void nobody_listening_is_unavailable(void **state) {
   char url[64];
   close(listen_somewhere(url, sizeof url));
   fc_arena_t arena;
-  fc_server_t server;
-  fc_answer_t answer;
+  fc_remote_t server;
+  fc_reply_t answer;
   fc_error_t err = {0};
   fc_str_t none = {0};
   fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);

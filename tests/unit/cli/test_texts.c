@@ -41,7 +41,7 @@ static void print_verb(FILE *stream, fc_verb_t verb) {
   put_roff(stream, fc_verbs[verb].summary);
   fputc('\n', stream);
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
-    if (i == FC_OPTION_HELP || !fc_option_belongs((fc_option_t)i, verb)) {
+    if (i == FC_OPTION_HELP || !fc_option_belongs((fc_cli_option_t)i, verb)) {
       continue;
     }
     print_option(stream, &fc_options[i]);
@@ -65,6 +65,8 @@ static void print_manual(FILE *stream) {
       ".SH ENVIRONMENT\n"
       ".TP\n.B FARCALL_SERVER\nthe server of verbs that ask one, unless "
       "\\-\\-server says another\n"
+      ".TP\n.B FARCALL_TOKEN\nthe secret that the server wants, unless "
+      "\\-\\-token names a file with one\n"
       ".TP\n.B NO_COLOR\nno colours, also on a terminal\n"
       ".SH EXIT STATUS\n0: it worked. 1: the module or the server answered an "
       "error, or a goal was missed.\n64: the command line is wrong. 65: a local "

@@ -6,6 +6,7 @@
 #include "tool.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,27 @@ static bool has_the_signals_held_back_that_we_have(void) {
   return WIFEXITED(ended) && WEXITSTATUS(ended) == 7;
 }
 
+// A script that is ended takes the compiler along that it has started. The pipe's end
+// is seen when nobody has it any more.
+static bool takes_along_what_it_started(void) {
+  int ends[2];
+  char byte;
+  if (pipe(ends)) return false;
+  const int ended = run("sleep 60 & kill -TERM $PPID; wait");
+  close(ends[1]);
+  return WIFSIGNALED(ended) && read(ends[0], &byte, 1) == 0;
+}
+
+// The token of farcall's user is for servers.
+static bool does_not_get_the_token(void) {
+  setenv("FARCALL_TOKEN", "secret", 1);
+  setenv("FARCALL_SERVER", "here", 1);
+  const int ended =
+      run("test -z ${FARCALL_TOKEN+x} && test $FARCALL_SERVER = here "
+          "&& test $TMPDIR = / && exit 7");
+  return WIFEXITED(ended) && WEXITSTATUS(ended) == 7;
+}
+
 static void a_tool_and_its_signals(void **state) {
   (void)state;
   static const struct {
@@ -60,6 +82,8 @@ static void a_tool_and_its_signals(void **state) {
       {"interrupted", is_ended_when_we_are_interrupted},
       {"interrupted itself", may_be_interrupted_itself},
       {"held back", has_the_signals_held_back_that_we_have},
+      {"what it started", takes_along_what_it_started},
+      {"the token", does_not_get_the_token},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     const pid_t child = fork();

@@ -848,6 +848,155 @@ static void a_run_reads_as_one_literal_does(void **state) {
   assert_true(taken > 50000);  // or it tests little
 }
 
+// Makes a literal of the kinds that rows of f32 have: short ones of any length, those
+// of 16 to 19 digits, those with an exponent, exact middles of two f32 and decimals
+// close to one.
+static int make_float(char *out, size_t capacity) {
+  const double value = (double)(int64_t)next_random() * 0x1p-62;
+  const uint64_t middle = (next_random() >> 40 | 1u << 24) | 1;
+  const int digits = 14 + (int)(next_random() % 6);
+  switch (next_random() % 10) {
+    case 0:
+      return snprintf(out, capacity, "%.17g", value);
+    case 1:
+      return snprintf(out, capacity, "%.3e", value * 1e-3);
+    case 2:
+      return snprintf(out, capacity, "%llu", (unsigned long long)middle);
+    case 3:
+      return snprintf(out, capacity, "%.0f", value * 1e3);
+    case 4:
+      return snprintf(out, capacity, "%.*f", digits, (double)middle * 0x1p-25);
+    case 5:
+      return snprintf(out, capacity, "%.*f", digits - 4,
+                      (double)middle * 0x1p-12);
+    default:
+      return snprintf(out, capacity, "%.*f", (int)(next_random() % 13), value);
+  }
+}
+
+// Rows of one to nine literals, at the ends of the memory and in the middle. All but
+// the last element before the end of the text are read, with the bits that each has
+// alone.
+static void a_row_of_floats_reads_as_each_does(void **state) {
+  (void)state;
+  static const char *const kCommas[] = {",", ", ", ",\n", " , ", ",\t  "};
+  for (int i = 0; i < 30000; i++) {
+    const size_t before = next_random() % 40, after = next_random() % 60;
+    const size_t count = 1 + next_random() % 9;
+    const char *comma = kCommas[next_random() % FC_ARRAY_COUNT(kCommas)];
+    char row[1024];
+    float wanted[9], got[10] = {0};
+    size_t size = before;
+    memset(row, ' ', before);
+    for (size_t k = 0; k < count; k++) {
+      const int length = make_float(row + size, sizeof row - size);
+      assert_false(fc_number_parse(fc_str_make(row + size, (size_t)length),
+                                   FC_DTYPE_F32, &wanted[k], NULL));
+      size += (size_t)length;
+      if (k + 1 < count) size += (size_t)sprintf(row + size, "%s", comma);
+    }
+    const size_t last = size;
+    row[size++] = ']';
+    memset(row + size, '7', after);
+    size += after;
+    char *text = malloc(size);
+    assert_non_null(text);
+    memcpy(text, row, size);
+    const char *cursor = text + before;
+    const size_t capacity =
+        next_random() % 2 ? count : 1 + next_random() % count;
+    bool at_element;
+    const size_t read = fc_number_parse_run(
+        FC_DTYPE_F32, text, &cursor, text + size, got, capacity, &at_element);
+    if (read != capacity || memcmp(got, wanted, read * sizeof *got) ||
+        got[read] != 0 || at_element != (read < count) ||
+        (read == count && cursor != text + last)) {
+      fail_msg("%zu of %zu in %.*s", read, count, (int)size, row);
+    }
+    free(text);
+  }
+}
+
+// Rows with mistakes in them: nothing is read that is no number alone.
+static void a_row_stops_at_a_mistake(void **state) {
+  (void)state;
+  static const char *const kCommas[] = {",",   ", ", ",  ", " ,",
+                                        ",\n", "]",  ",-"};
+  size_t taken = 0;
+  for (int i = 0; i < 100000; i++) {
+    enum { COUNT = 5 };
+    char row[512];
+    size_t starts[COUNT], sizes[COUNT], size = 20;
+    memset(row, '7', sizeof row);
+    for (size_t k = 0; k < COUNT; k++) {
+      starts[k] = size;
+      sizes[k] = next_random() % 16 ? make_literal(row + size) : 0;
+      size += sizes[k];
+      const char *comma =
+          kCommas[next_random() % 8 ? next_random() % 2 : next_random() % 7];
+      memcpy(row + size, comma, strlen(comma));
+      size += strlen(comma);
+    }
+    // The end of the text is far behind.
+    const char *cursor = row + starts[0];
+    float got[COUNT], wanted = 0;
+    bool at_element;
+    const size_t read = fc_number_parse_run(
+        FC_DTYPE_F32, row, &cursor, row + size + 40, got, COUNT, &at_element);
+    for (size_t k = 0; k < read; k++) {
+      const bool last = k + 1 == read && !at_element;
+      fc_str_t literal = {row + starts[k], sizes[k]};
+      // A comma with a minus behind it makes the next literal longer.
+      if (literal.data[-1] == '-') literal.data--, literal.size++;
+      if (last) literal.size = (size_t)(cursor - literal.data);
+      if (fc_number_parse(literal, FC_DTYPE_F32, &wanted, NULL) ||
+          bits_of_float(wanted) != bits_of_float(got[k])) {
+        fail_msg("element %zu of %.*s", k, (int)size, row);
+      }
+    }
+    taken += read;
+  }
+  assert_true(taken > 100000);  // or it tests little
+}
+
+// A row's floats print as each does alone, whatever its neighbours are and however far
+// they are apart.
+static void a_row_of_floats_prints_as_each_does(void **state) {
+  (void)state;
+  for (int i = 0; i < 30000; i++) {
+    float values[2 * 13];
+    const size_t count = next_random() % 14;
+    const ptrdiff_t step = (ptrdiff_t)(next_random() % 3) - 1;
+    for (size_t k = 0; k < FC_ARRAY_COUNT(values); k++) {
+      const uint32_t bits = (uint32_t)next_random();
+      const unsigned kind = next_random() % 8;
+      const double uniform = (double)(int32_t)next_random() * 0x1p-31;
+      values[k] = (float)uniform;
+      if (kind == 0) memcpy(&values[k], &bits, sizeof bits);
+      // Few binary digits: whole numbers, powers of two, ties between decimals.
+      if (kind == 1)
+        values[k] = ldexpf((float)(bits % 4096), -(int)(bits >> 28));
+      if (kind == 2) values[k] = ldexpf((float)uniform, (int)(bits % 50) - 25);
+      if (kind == 4) values[k] = ldexpf(1, -(int)(bits % 18));
+      if (kind == 3) values[k] = (float)(round(uniform * 1e4) / 1e4);
+    }
+    const float *first = step < 0 ? values + count : values;
+    const ptrdiff_t stride = (step ? step : 2) * (ptrdiff_t)sizeof *values;
+    char row[14 * FC_NUMBER_CHARS_MAX], wanted[14 * FC_NUMBER_CHARS_MAX];
+    char *end = fc_number_print_run(FC_DTYPE_F32, first, stride, count, row);
+    char *at = wanted;
+    for (size_t k = 0; k < count; k++) {
+      if (k) *at++ = ',';
+      at = fc_number_print(FC_DTYPE_F32,
+                           (const char *)first + (ptrdiff_t)k * stride, at);
+    }
+    if (end - row != at - wanted || memcmp(row, wanted, (size_t)(end - row))) {
+      fail_msg("%.*s, not %.*s", (int)(end - row), row, (int)(at - wanted),
+               wanted);
+    }
+  }
+}
+
 // The f64 nearest to each literal is the middle of two f32, but the literal is
 // beside it. Rounding twice gives the even f32, and that is the wrong one.
 static const struct {
@@ -904,6 +1053,9 @@ int main(void) {
     FC_TEST(special_values_are_words),
     FC_TEST(complex_and_small_integers_print),
     FC_TEST(a_run_reads_as_one_literal_does),
+    FC_TEST(a_row_of_floats_reads_as_each_does),
+    FC_TEST(a_row_stops_at_a_mistake),
+    FC_TEST(a_row_of_floats_prints_as_each_does),
     FC_TEST(a_float_of_a_run_is_rounded_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

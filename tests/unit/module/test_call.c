@@ -5,12 +5,14 @@
 #include "helpers/test.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/sanitize.h"
 #include "farcall/farcall.h"
+#include "helpers/folder.h"
 #include "module/mirror.h"
 
 #define NATIVE FARCALL_BUILD_DIR "/tests/modules/native/"
@@ -175,22 +177,25 @@ static void parts_of_trees_are_named_by_their_way(void **state) {
                         "{\"name\":\"l\",\"type\":{\"kind\":\"list\",\"items\":" SCALAR(        \
                             "f32") "}}]}"
 
-// A call of a function that takes and returns one tree with parts of all kinds.
-static void enter_tree(user_t *user, char *path) {
+// The text of a module with the function "echo", which takes and returns one value.
+#define ECHO(type)                                                    \
+  "mirror\n{\"name\":\"echo\",\"source\":\"inferred\",\"arguments\":" \
+  "[{\"name\":\"x\",\"type\":" type                                   \
+  "}],\"results\":[{\"name\":\"y\",\"type\":" type "}]}\n"
+
+// A call of the function "echo" of a module with this text.
+static void enter_echo(user_t *user, const char *text) {
   static const fc_backend_t *const kinds[] = {&mirror_backend, NULL};
-  static const char text[] =
-      "mirror\n{\"name\":\"tree\",\"source\":\"inferred\",\"arguments\":"
-      "[{\"name\":\"x\",\"type\":" TREE "}],\"results\":[{\"name\":\"y\","
-      "\"type\":" TREE "}]}\n";
+  char path[] = "/tmp/farcall-echo-XXXXXX";
   *user = (user_t){0};
   const int fd = mkstemp(path);
   assert_true(fd >= 0);
-  assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+  assert_int_equal(write(fd, text, strlen(text)), strlen(text));
   close(fd);
   if (fc_module_load(kinds, fc_str(path), NULL, fc_allocator_system(),
                      &user->module, &user->err) ||
       fc_instance_create(user->module, NULL, &user->instance, &user->err) ||
-      fc_call_create(user->instance, "tree", &user->call, &user->err)) {
+      fc_call_create(user->instance, "echo", &user->call, &user->err)) {
     fail_msg("%s", user->err.message);
   }
   unlink(path);
@@ -209,9 +214,8 @@ static void every_part_of_a_tree_goes_there_and_back(void **state) {
                            .bytes = FC_STR("caf\xc3\xa9")};
   static const char *const paths[] = {"x/a~1b~0", "x/t/0", "x/t/1", "x/t/2",
                                       "x/t/3",    "x/s",   "x/l"};
-  char path[] = "/tmp/farcall-tree-XXXXXX";
   user_t user;
-  enter_tree(&user, path);
+  enter_echo(&user, ECHO(TREE));
   size_t count;
   const fc_leaf_t *leaves = fc_call_arguments(user.call, &count);
   assert_int_equal(count, FC_ARRAY_COUNT(paths));
@@ -254,6 +258,28 @@ static void every_part_of_a_tree_goes_there_and_back(void **state) {
           FC_NOT_FOUND);
     }
   }
+  leave(&user);
+}
+
+static void a_tensor_of_any_type_and_rank_goes_where_the_type_is_unknown(
+    void **state) {
+  (void)state;
+  static _Alignas(64) const float a[2][3] = {{1, 2, 3}, {4, 5, 6}};
+  static const int64_t b = 7;
+  size_t count;
+  user_t user;
+  enter_echo(&user, ECHO("{\"kind\":\"unknown\"}"));
+  assert_int_equal(fc_call_arguments(user.call, &count)[0].rank,
+                   FC_RANK_DYNAMIC);
+  set(&user, "x", F32(2, SHAPE(2, 3), a));
+  run(&user);
+  const fc_tensor_t y = get(&user, "y");
+  assert_int_equal(y.rank, 2);
+  assert_int_equal(y.shape[1], 3);
+  assert_ptr_equal(y.data, a);
+  set(&user, "x", tensor_of(FC_DTYPE_I64, 0, NULL, &b));
+  run(&user);
+  assert_int_equal(*(int64_t *)get(&user, "y").data, b);
   leave(&user);
 }
 
@@ -851,12 +877,98 @@ static void calls_survive_any_failed_allocation(void **state) {
   }
 }
 
+// ---------------------------------------------------------------------------
+// Functions that are one to callers
+
+#define ALIAS(name, size)                                                      \
+  "{\"name\":\"" name "\",\"symbol\":\"_mlir_ciface_alias_arg\",\"args\":[{"   \
+  "\"name\":\"x\",\"type\":\"memref<" size "xf32>\"}],\"results\":[{\"type\":" \
+  "\"memref<" size "xf32>\"}]}"
+
+static void put_sized(void) {
+  fc_test_copy(NATIVE "owner.so", "sized.so");
+  fc_test_put("sized.farcall.json",
+              "{\"farcall\":1,\"functions\":[" ALIAS("two", "2") "," ALIAS(
+                  "three", "3") "," ALIAS("any", "?") "],\"sizes\":[{\"name\":"
+                                                      "\"same\",\"functions\":["
+                                                      "\"three\",\"two\"]}]}");
+}
+
+static void a_run_is_of_the_size_that_is_set(void **state) {
+  (void)state;
+  static const float data[] = {1, 2, 3, 4};
+  static const int64_t sizes[] = {2, 3, 2};
+  user_t user, any;
+  put_sized();
+  enter(&user, fc_test_in_folder("sized.so"), "same");
+  assert_int_equal(fc_module_function_count(user.module), 2);
+  assert_null(fc_module_find(user.module, FC_STR("two")));
+  assert_int_equal(fc_module_find(user.module, FC_STR("any"))->index, 1);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(sizes); i++) {
+    set(&user, "x", F32(1, &sizes[i], data));
+    run(&user);
+    const fc_tensor_t same = get(&user, "0");
+    assert_int_equal(same.shape[0], sizes[i]);
+    assert_memory_equal(same.data, data, (size_t)sizes[i] * sizeof *data);
+  }
+  set(&user, "x", F32(1, SHAPE(4), data));
+  assert_int_not_equal(fc_call_run(user.call, NULL, &user.err), FC_OK);
+  assert_int_equal(user.err.code, FC_CODE_SHAPE_MISMATCH);
+  assert_string_equal(user.err.message,
+                      "argument 0 ('x'), dim 0: [size] is 4, it may be 3 or 2");
+  leave(&user);
+  enter(&any, fc_test_in_folder("sized.so"), "any");
+  set(&any, "x", F32(1, SHAPE(4), data));
+  run(&any);
+  assert_int_equal(get(&any, "0").shape[0], 4);
+  leave(&any);
+}
+
+// A worker process loads the descriptors of the server's module.
+static void the_files_of_a_module_are_the_same_module(void **state) {
+  (void)state;
+  const fc_module_options_t server = {.describe_native = true};
+  fc_module_t *module, *again;
+  fc_error_t err;
+  put_sized();
+  const fc_str_t path = fc_str(fc_test_in_folder("sized.so"));
+  assert_int_equal(
+      fc_module_load(NULL, path, &server, fc_allocator_system(), &module, &err),
+      FC_OK);
+  const fc_module_files_t files = fc_module_get_files(module);
+  if (fc_module_load_files(NULL, path, &files, NULL, fc_allocator_system(),
+                           &again, &err)) {
+    fail_msg("%s", err.message);
+  }
+  assert_int_equal(fc_module_function_count(again), 2);
+  assert_true(
+      fc_str_equal(fc_module_get_digest(module), fc_module_get_digest(again)));
+  fc_module_release(module);
+  fc_module_release(again);
+}
+
+static void a_module_of_sizes_survives_any_failed_allocation(void **state) {
+  (void)state;
+  static const float data[] = {1, 2};
+  static const int64_t two = 2;
+  char path[200];
+  put_sized();
+  snprintf(path, sizeof path, "%s", fc_test_in_folder("sized.so"));
+  warm_row_t row = {
+      path, "same", {{FC_DTYPE_F32, 1, &two, NULL, (void *)(uintptr_t)data}}};
+  assert_true(fc_test_allocation_sweep(make_and_run, &row) > 20);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FC_TEST_IN_FOLDER(a_run_is_of_the_size_that_is_set),
+      FC_TEST_IN_FOLDER(the_files_of_a_module_are_the_same_module),
+      FC_TEST_IN_FOLDER(a_module_of_sizes_survives_any_failed_allocation),
       FC_TEST(what_is_set_once_is_passed_by_every_run),
       FC_TEST(scalars_are_tensors_of_rank_0),
       FC_TEST(parts_of_trees_are_named_by_their_way),
       FC_TEST(every_part_of_a_tree_goes_there_and_back),
+      FC_TEST(a_tensor_of_any_type_and_rank_goes_where_the_type_is_unknown),
       FC_TEST(a_function_writes_where_it_may),
       FC_TEST(storage_of_results_may_be_the_callers),
       FC_TEST(elements_that_lie_anyhow_are_copied),

@@ -212,6 +212,7 @@ static void what_is_not_a_module_says_so(void **state) {
   (void)state;
   put("bad.so", "bad");
   put("x.mlir", "no");
+  put("x.onnx", "no");
   put("x.txt", "no");
   put("no.so", "no");
   put("empty.so", "");
@@ -228,6 +229,9 @@ static void what_is_not_a_module_says_so(void **state) {
        "x.mlir: this is source: `farcall compile x.mlir -o x.so` makes a module "
        "of upstream MLIR, iree-compile one (*.vmfb) of StableHLO, TOSA, torch "
        "and ONNX: load what they make"},
+      {"x.onnx",
+       "x.onnx: this is an ONNX model: iree-import-onnx and then iree-compile "
+       "make a module (*.vmfb) of it: load that"},
       {"x.txt", "x.txt: not a module: no fake (*.so)"},
       {"no.so", "no.so: it says no"},
       {"empty.so", "empty.so: an empty file"},

@@ -350,24 +350,44 @@ static void modules_are_changed_by_whom_the_policy_lets(void **state) {
     bool local;  // a Unix socket, whose clients have no address
     uint8_t admin;
     const char *message;  // "": it may
+    fc_access_t what;
   } rows[] = {
-      {"a Unix socket", "", "::", true, FC_ADMIN_SOCKET, ""},
+      {"a Unix socket", "", "::", true, FC_ADMIN_SOCKET, "", FC_ACCESS_CHANGE},
       {"TCP, nobody said so", "", "127.0.0.1", false, FC_ADMIN_SOCKET,
        "the server is changed over a Unix socket (--listen=unix:PATH), or from "
-       "this machine with --admin=loopback"},
-      {"TCP, from this machine", "", "127.0.0.1", false, FC_ADMIN_LOOPBACK, ""},
+       "this machine with --admin=loopback",
+       FC_ACCESS_CHANGE},
+      {"TCP, from this machine", "", "127.0.0.1", false, FC_ADMIN_LOOPBACK, "",
+       FC_ACCESS_CHANGE},
       {"from another one", "", "10.0.0.1", false, FC_ADMIN_LOOPBACK,
-       "the server is changed from its own machine only"},
+       "the server is changed from its own machine only", FC_ACCESS_CHANGE},
       {"no address", "", "::", false, FC_ADMIN_LOOPBACK,
-       "the server is changed from its own machine only"},
+       "the server is changed from its own machine only", FC_ACCESS_CHANGE},
       {"through a proxy", "Via: 1.1 p\r\n", "127.0.0.1", false,
        FC_ADMIN_LOOPBACK,
-       "nothing is changed for a request that a proxy passed on"},
+       "nothing is changed for a request that a proxy passed on",
+       FC_ACCESS_CHANGE},
       {"through a proxy to a socket", "X-Forwarded-Anything: 1\r\n", "::", true,
        FC_ADMIN_LOOPBACK,
-       "nothing is changed for a request that a proxy passed on"},
+       "nothing is changed for a request that a proxy passed on",
+       FC_ACCESS_CHANGE},
       {"a socket, but nobody may", "", "::", true, FC_ADMIN_OFF,
-       "--admin=off: nothing is changed over HTTP"},
+       "--admin=off: nothing is changed over HTTP", FC_ACCESS_CHANGE},
+      {"a profile", "", "::", true, FC_ADMIN_SOCKET, "", FC_ACCESS_PROFILE},
+      {"over TCP, nobody said so", "", "127.0.0.1", false, FC_ADMIN_SOCKET,
+       "the server's calls are profiled over a Unix socket "
+       "(--listen=unix:PATH), or from this machine with --admin=loopback",
+       FC_ACCESS_PROFILE},
+      {"from this machine", "", "::1", false, FC_ADMIN_LOOPBACK, "",
+       FC_ACCESS_PROFILE},
+      {"from there", "", "10.0.0.1", false, FC_ADMIN_LOOPBACK,
+       "the server's calls are profiled from its own machine only",
+       FC_ACCESS_PROFILE},
+      {"passed on", "Via: 1.1 p\r\n", "127.0.0.1", false, FC_ADMIN_LOOPBACK,
+       "no call is profiled for a request that a proxy passed on",
+       FC_ACCESS_PROFILE},
+      {"nobody has one", "", "::", true, FC_ADMIN_OFF,
+       "--admin=off: no call is profiled over HTTP", FC_ACCESS_PROFILE},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     const fc_policy_t policy = {.local = row->local, .admin = row->admin};
@@ -380,15 +400,58 @@ static void modules_are_changed_by_whom_the_policy_lets(void **state) {
     const fc_request_t request = request_of(&parser, lines, head, sizeof head);
     fc_error_reset(&error);
     const fc_status_t status =
-        fc_access_check_admin(&policy, &request, &address, &error);
+        fc_access_check_admin(&policy, row->what, &request, &address, &error);
     assert_string_equal(error.message, row->message);
     assert_int_equal(status == FC_OK, row->message[0] == '\0');
+  }
+}
+
+static void pages_of_a_listener_with_tls_come_by_https(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *proxies;
+    const char *lines;
+    fc_code_t code;
+  } rows[] = {
+      {"https", "", "Host: localhost:1\r\nOrigin: https://localhost:1\r\n",
+       FC_CODE_NONE},
+      {"its port", "", "Host: localhost\r\nOrigin: https://localhost:443\r\n",
+       FC_CODE_NONE},
+      {"http", "", "Host: localhost:1\r\nOrigin: http://localhost:1\r\n",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+      {"a proxy that speaks http to browsers", "192.0.2.1",
+       "Host: localhost\r\nX-Forwarded-Proto: http\r\n"
+       "Origin: http://localhost\r\n",
+       FC_CODE_NONE},
+      {"a stranger that says so", "192.0.2.2",
+       "Host: localhost\r\nX-Forwarded-Proto: http\r\n"
+       "Origin: http://localhost\r\n",
+       FC_CODE_ORIGIN_NOT_ALLOWED},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_policy_t policy;
+    fc_parser_t parser;
+    fc_peer_t peer;
+    fc_error_t error;
+    char head[1024];
+    assert_int_equal(
+        fc_policy_init(&policy, FC_STR(""), fc_str(row->proxies), &error),
+        FC_OK);
+    policy.loopback = policy.tls = true;
+    assert_true(fc_peer_parse(FC_STR("192.0.2.1"), &peer));
+    const fc_request_t request =
+        request_of(&parser, row->lines, head, sizeof head);
+    const fc_status_t status =
+        fc_access_check(&policy, &request, &peer, &error);
+    assert_int_equal(status == FC_OK ? FC_CODE_NONE : error.code, row->code);
   }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(host_and_origin_are_looked_at),
+      FC_TEST(pages_of_a_listener_with_tls_come_by_https),
       FC_TEST(a_trusted_proxy_says_what_was_asked_for),
       FC_TEST(the_client_is_the_first_that_is_no_proxy),
       FC_TEST(a_refusal_names_what_would_help),

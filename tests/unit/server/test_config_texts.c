@@ -96,7 +96,7 @@ static void print_module(fc_text_t *text) {
       "in []\n  // says.\n  \"modules\": {\n    // \"NAME\": {\n");
   for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
     const fc_option_t *o = &fc_module_keys[i];
-    const fc_option_t *inherited = fc_module_key_inherits(i);
+    const fc_option_t *inherited = fc_option_inherited(&fc_module_keys[i]);
     char help[512];
     snprintf(help, sizeof help, "%s: %s%s%s%s", form(o), o->help,
              inherited ? " [" : "", inherited ? inherited->flag : "",
@@ -205,7 +205,7 @@ static void print_module_page(fc_text_t *text) {
       "has changed, the next reload has the module's file prove itself anew.\n\n"
       "| key | left out | |\n|---|---|---|\n");
   for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
-    const fc_option_t *inherited = fc_module_key_inherits(i);
+    const fc_option_t *inherited = fc_option_inherited(&fc_module_keys[i]);
     const fc_option_t *o = &fc_module_keys[i];
     char as[64] = "";
     if (inherited) snprintf(as, sizeof as, "as `%s`", inherited->flag);
@@ -281,7 +281,7 @@ static void print_page(fc_text_t *text) {
       "each comes from\n\n"
       "SIGHUP reads the file again, and then looks for changed modules. Policies of "
       "single modules\n"
-      "and `timeout`, `queue`, `ready`, `isolation`, `parameters`, `versions`, "
+      "and `timeout`, `queue`, `ready`, `isolation`, `fresh`, `parameters`, `versions`, "
       "`aliases`,\n"
       "`pin-modules`, `module-memory`, `idle-unload`, `pre-drain` and `drain` "
       "change at once; a\n"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "helpers/test.h"
-#include "pool/sandbox.h"
+#include "pool/fault.h"
 
 #define CRASH FARCALL_BUILD_DIR "/tests/modules/native/crash.so"
 

@@ -120,6 +120,7 @@ static void variables_that_are_none_are_named(void **state) {
        "'two' is no value for FARCALL_WORKERS: a whole number, at most 1000000"},
       // Variables that the program farcall reads.
       {"FARCALL_SERVER=http://127.0.0.1:8000", NULL},
+      {"FARCALL_TOKEN=secret", NULL},
       {"FARCALLD=/usr/bin/farcalld", NULL},
       // Variables that Kubernetes sets in every container beside a Service
       // named "farcall".
@@ -174,7 +175,7 @@ static void mistakes_are_named(void **state) {
       {"no value", {"--listen"}, "--listen needs a value"},
       {"an empty value",
        {"--listen=", "a"},
-       "'' is no value for --listen: [http://]ADDR:PORT|unix:PATH,…"},
+       "'' is no value for --listen: [http[s]://]ADDR:PORT|unix:PATH,…"},
       {"a second list",
        {"--allow-host=a", "--allow-host=b", "a"},
        "--allow-host is given twice: it takes one value"},
@@ -237,7 +238,7 @@ static void help_lists_every_option(void **state) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFlags); i++) {
     assert_non_null(strstr(text.data, kFlags[i]));
   }
-  assert_non_null(strstr(text.data, "-l, --listen=[http://]ADDR:PORT"));
+  assert_non_null(strstr(text.data, "-l, --listen=[http[s]://]ADDR:PORT"));
   fc_text_deinit(&text);
 }
 

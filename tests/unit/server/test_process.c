@@ -86,6 +86,7 @@ static void enter(house_t *house, const char *what) {
   *house = (house_t){.start = {.program = "/proc/self/exe",
                                .path = "/the/path.so",
                                .parameters = what,
+                               .network = -1,
                                .ring = make_file('r'),
                                .files = {.module = make_file('m'),
                                          .sidecar = make_file('s')}}};
@@ -94,6 +95,7 @@ static void enter(house_t *house, const char *what) {
 static void leave(house_t *house) {
   close(house->start.ring);
   close(house->start.files.module);
+  if (house->start.network >= 0) close(house->start.network);
   if (house->start.files.sidecar >= 0) close(house->start.files.sidecar);
   fc_process_close(&house->process);
 }
@@ -124,12 +126,18 @@ static void a_worker_has_what_it_is_given_and_nothing_else(void **state) {
   static const struct {
     const char *name;
     bool sidecar;
+    bool network;
     const char *files;
   } rows[] = {
-      {"with a sidecar", true,
-       "files: 8\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: s\n"},
-      {"without", false,
-       "files: 7\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: -\n"},
+      {"with a sidecar", true, false,
+       "files: 8\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: s\n"
+       "file 8: -\n"},
+      {"without", false, false,
+       "files: 7\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: -\n"
+       "file 8: -\n"},
+      {"with a network alone", false, true,
+       "files: 8\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: -\n"
+       "file 8: n\n"},
   };
   // Nothing of this may reach the worker: a descriptor that children would
   // inherit, a variable, ignored and blocked signals.
@@ -149,6 +157,7 @@ static void a_worker_has_what_it_is_given_and_nothing_else(void **state) {
       // Another file is in the sidecar's place.
       assert_int_equal(dup2(other, FC_PROCESS_SIDECAR), FC_PROCESS_SIDECAR);
     }
+    if (row->network) house.start.network = make_file('n');
     spawn(&house);
     char said[4096], wanted[4096];
     read_output(&house.process, said, sizeof said);

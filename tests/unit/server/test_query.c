@@ -73,7 +73,7 @@ static void a_tag_that_is_not_known_yet_is_waited_for(void **state) {
   static const struct {
     const char *name;
     fc_method_t method;
-    fc_field_t field;
+    fc_request_field_t field;
     const char *value;
     bool waits;
   } rows[] = {

@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <time.h>
 
+#include "config/policy.h"
 #include "dialect/http_status.h"
 #include "helpers/test.h"
 
@@ -53,28 +54,60 @@ static void times_are_milliseconds(void **state) {
         "encode;dur=1073.741,write;dur=0.000\r\n\r\nbody");
 }
 
+// A member that the heads below lack could make a head longer than FC_LIMIT_HEAD
+// without any test of it: put it there, then change the number.
+_Static_assert(sizeof(fc_response_head_t) == 192,
+               "the_longest_head_fits has every member");
+
+// A head that is too long ends in the second half of the room, and fails the assertion
+// of fc_response_head, which names FC_LIMIT_HEAD.
+static void check_fits(const fc_response_head_t *head) {
+  char room[2 * FC_LIMIT_HEAD];
+  assert_true(fc_response_head(head, room + FC_LIMIT_HEAD) >= room);
+}
+
 static void the_longest_head_fits(void **state) {
   (void)state;
-  char id[FC_LIMIT_REQUEST_ID];
+  static const fc_str_t kCode = FC_STR("inference_header_is_longer");
+  char id[FC_LIMIT_REQUEST_ID], origin[FC_ORIGIN_MAX];
   memset(id, 'i', sizeof id);
+  memset(origin, 'o', sizeof origin);
   uint64_t spent_ns[FC_STAGE_COUNT];
   memset(spent_ns, 0xff, sizeof spent_ns);
   static const fc_trace_t kTrace = {.known = true};
   fc_response_head_t head = {
       .status = 431,
       .trace = &kTrace,
-      .content_type = FC_STR("application/problem+json"),
+      .content_type =
+          FC_STR("application/openmetrics-text; version=1.0.0; charset=utf-8"),
       .length = UINT64_MAX,
       .request_id = fc_str_make(id, sizeof id),
       .etag = FC_STR("0123456789abcdef0123456789abcdef"),
+      .weak_etag = true,
       .allow = FC_STR("GET, HEAD, POST"),
+      .code = kCode,
+      .origin = fc_str_make(origin, sizeof origin),
+      .by_origin = true,
+      .document = UINT64_MAX,
+      .coding = FC_CODING_DEFLATE,
       .retry_after = UINT32_MAX,
       .spent_ns = spent_ns,
       .date = FC_STR("Sun, 06 Nov 1994 08:49:37 GMT"),
       .close = true,
+      .keep_alive = true,
   };
-  char room[FC_LIMIT_HEAD];
-  assert_true(fc_response_head(&head, room + sizeof room) >= room);
+  for (int i = 0; i < FC_CODE_COUNT; i++) {
+    assert_true(strlen(fc_code_info((fc_code_t)i)->text) <= kCode.size);
+  }
+  check_fits(&head);
+  head.is_preflight = true;
+  check_fits(&head);
+  // A page is neither a preflight nor the result of a call.
+  head.is_preflight = false;
+  head.is_page = true;
+  head.document = 0;
+  head.content_type = FC_STR("text/html; charset=utf-8");
+  check_fits(&head);
 }
 
 static void every_status_has_its_reason(void **state) {

@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "helpers/test.h"
 #include "config/limits.h"
+#include "obs/spans.h"
 
 #define BODY 1000
 #define RESULT 2000
@@ -273,6 +274,10 @@ typedef enum lie_t {
   LIE_LENGTH,
   LIE_LENGTH_HUGE,
   LIE_DOCUMENT,
+  LIE_SPANS,
+  LIE_SPANS_PART,
+  LIE_SPANS_BEYOND,
+  LIE_SPANS_UNASKED,  // which nobody reads
   LIE_CODE,
   LIE_CODE_NONE,
   LIE_CODE_OF_THE_LOOP,
@@ -359,6 +364,17 @@ static void tell(fc_slot_t *slot, lie_t lie) {
     case LIE_DOCUMENT:
       slot->outcome.document = piece->size + 1;
       break;
+    case LIE_SPANS:
+      slot->outcome.spans_size =
+          (FC_SPANS_DISPATCHES + 1) * (uint32_t)sizeof(fc_dispatch_span_t);
+      break;
+    case LIE_SPANS_PART:
+      slot->outcome.spans_size = 3;
+      break;
+    case LIE_SPANS_BEYOND:
+    case LIE_SPANS_UNASKED:
+      slot->outcome.spans_size = sizeof(fc_dispatch_span_t);
+      break;
     case LIE_NAME:
       slot->outcome.name_size = FC_OUTCOME_NAME + 1;
       break;
@@ -410,6 +426,10 @@ static void lies_are_refused(void **state) {
       {"a length", LIE_LENGTH, "length 2001"},
       {"a huge length", LIE_LENGTH_HUGE, "length 18446744073709551615"},
       {"a document beyond the answer", LIE_DOCUMENT, "document "},
+      {"many spans", LIE_SPANS, "spans 8320"},
+      {"a part of a span", LIE_SPANS_PART, "spans 3"},
+      {"spans beyond the answer", LIE_SPANS_BEYOND, "spans 128"},
+      {"spans nobody asked for", LIE_SPANS_UNASKED, NULL},
       {"a code", LIE_CODE, "code"},
       {"no code", LIE_CODE_NONE, "code 0"},
       {"a code of the loop's", LIE_CODE_OF_THE_LOOP, "code"},
@@ -436,7 +456,10 @@ static void lies_are_refused(void **state) {
     const fc_ring_call_t call = {
         .body_size = 3,
         .awaited = true,
-        .flags = row->lie == LIE_VALIDATED ? FC_CALL_VALIDATE : 0};
+        .flags = row->lie == LIE_VALIDATED ? FC_CALL_VALIDATE
+                 : row->lie == LIE_SPANS_UNASKED
+                     ? 0
+                     : FC_CALL_PROFILE | FC_CALL_TRACED};
     fc_outcome_t out;
     fc_ring_sizes_t sizes;
     fc_error_t error;

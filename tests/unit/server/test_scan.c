@@ -322,6 +322,15 @@ static void variants_are_no_modules_of_their_own(void **state) {
     assert_true(
         fc_str_ends(listing.files[2].variant, FC_STR("/x/3/model.vmfb")));
     assert_int_equal(listing.files[0].size, strlen("variant"));
+    // What was left out is noted, with the file that declares it.
+    size_t declared = 0;
+    const fc_declared_t *one = listing.declared;
+    for (; one; one = one->next, declared++) {
+      const bool versioned = fc_str_ends(one->path, FC_STR("/model.vmfb"));
+      assert_true(fc_str_ends(
+          one->by, versioned ? FC_STR("/x/3/model.so") : FC_STR("/m.so")));
+    }
+    assert_int_equal(declared, 3);
     marks[i] = listing.files[0].mark;
     fc_listing_deinit(&listing);
     if (i == 0) fc_test_put("m-never.so", "another that is never loaded");

@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contract of stream.h, for each class that is a socket: bytes both ways, each
-// end of a stream, and a closed one that tells nothing more.
+// The contract of stream.h, for each class: bytes both ways, each end of a stream, and a
+// closed one that tells nothing more.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "config/limits.h"
 #include "helpers/test.h"
 #include "stream/socket.h"
+#include "stream/tls.h"
+#if FARCALL_TLS
+#include "helpers/secure.h"
+#endif
 
 #define LARGE \
   (8u << 20)  // more than a socket keeps for a client that does not read
 
+typedef enum kind_t {
+  KIND_TCP,
+  KIND_UNIX,
+  KIND_TLS,
+  KINDS = KIND_TLS + FARCALL_TLS,
+} kind_t;
+
 typedef struct user_t {
   fc_stream_t *stream;
+  fc_tls_t tls;
+  fc_tls_keys_t *keys;
   uv_loop_t loop;
   int client;
   char room[16];
@@ -78,25 +92,80 @@ static void make_pair(bool local, int out_sockets[2]) {
   close(listener);
 }
 
-static void enter(user_t *user, bool local) {
-  const fc_stream_class_t *class = local ? &fc_stream_unix : &fc_stream_tcp;
+#if FARCALL_TLS
+static void on_failed(void *context, const fc_peer_t *address,
+                      fc_tls_failure_t why, const char *text) {
+  (void)context;
+  (void)address;
+  fail_msg("failure %d: %s", (int)why, text);
+}
+
+// Its handshake is over when this returns.
+static void open_tls(user_t *user, const fc_socket_source_t *socket) {
+  char name[] = "/tmp/farcall-stream-XXXXXX";
+  fc_error_t error;
+  const int file = mkstemp(name);
+  assert_true(file >= 0);
+  close(file);
+  secure_make_file(name);
+  const fc_tls_files_t files = {name, name, ""};
+  assert_int_equal(
+      fc_tls_keys_open(&files, fc_allocator_system(), &user->keys, &error),
+      FC_OK);
+  unlink(name);
+  user->tls.on_failed = on_failed;
+  user->tls.handshake_ms = 60000;
+  user->tls.handshake_max = 2;
+  assert_int_equal(
+      fc_tls_init(&user->tls, &user->loop, fc_allocator_system(), &error),
+      FC_OK);
+  const fc_tls_source_t source = {.socket = *socket,
+                                  .below = &fc_stream_tcp,
+                                  .tls = &user->tls,
+                                  .keys = user->keys};
+  user->client = secure_wrap(user->client);
+  assert_int_equal(
+      fc_stream_open(user->stream, &fc_stream_tls, &source, &kEvents, user), 0);
+  while (!user->tls.counts.full) uv_run(&user->loop, UV_RUN_ONCE);
+}
+#else
+static void open_tls(user_t *user, const fc_socket_source_t *socket) {
+  (void)user;
+  (void)socket;
+}
+#endif
+
+static void enter(user_t *user, int kind) {
+  static const char *const kNames[] = {"tcp", "unix", "tls"};
+  static const fc_stream_class_t *const kClasses[] = {
+      &fc_stream_tcp, &fc_stream_unix, &fc_stream_tls};
   int sockets[2];
   memset(user, 0, sizeof *user);
-  fc_test_row(local ? "unix" : "tcp");
-  make_pair(local, sockets);
+  fc_test_row(kNames[kind]);
+  make_pair(kind == KIND_UNIX, sockets);
   user->client = sockets[1];
   assert_int_equal(uv_loop_init(&user->loop), 0);
-  user->stream = test_calloc(1, class->size);
+  user->stream = test_calloc(1, kClasses[kind]->size);
   const fc_socket_source_t source = {&user->loop, sockets[0]};
-  assert_int_equal(fc_stream_open(user->stream, class, &source, &kEvents, user),
-                   0);
+  if (kind == KIND_TLS) {
+    open_tls(user, &source);
+    return;
+  }
+  assert_int_equal(
+      fc_stream_open(user->stream, kClasses[kind], &source, &kEvents, user), 0);
 }
 
 static void leave(user_t *user, bool reset) {
   user->stream->class->close(user->stream, reset);
   assert_false(user->closed);
+  if (user->keys) {
+    uv_close((uv_handle_t *)&user->tls.turn, NULL);
+    uv_close((uv_handle_t *)&user->tls.timer, NULL);
+  }
   uv_run(&user->loop, UV_RUN_DEFAULT);
   assert_true(user->closed);
+  fc_tls_keys_close(user->keys);
+  fc_tls_deinit(&user->tls);
   assert_int_equal(uv_loop_close(&user->loop), 0);
   test_free(user->stream);
   close(user->client);
@@ -104,10 +173,10 @@ static void leave(user_t *user, bool reset) {
 
 static void bytes_go_both_ways(void **state) {
   (void)state;
-  for (int local = 0; local < 2; local++) {
+  for (int kind = 0; kind < KINDS; kind++) {
     static user_t user;
     char got[8];
-    enter(&user, local);
+    enter(&user, kind);
     const fc_stream_class_t *class = user.stream->class;
     assert_int_equal(class->read_start(user.stream), 0);
     assert_int_equal(send(user.client, "0123456789abcdefgh", 18, 0), 18);
@@ -116,7 +185,7 @@ static void bytes_go_both_ways(void **state) {
     const fc_span_t spans[] = {{(uint8_t *)(uintptr_t) "ab", 2},
                                {(uint8_t *)(uintptr_t) "cd", 2}};
     assert_int_equal(class->try_write(user.stream, spans, 2), 4);
-    assert_int_equal(recv(user.client, got, sizeof got, 0), 4);
+    assert_int_equal(recv(user.client, got, 4, MSG_WAITALL), 4);
     assert_memory_equal(got, "abcd", 4);
     // While reading is stopped, nothing is delivered.
     class->read_stop(user.stream);
@@ -128,12 +197,55 @@ static void bytes_go_both_ways(void **state) {
   fc_test_row(NULL);
 }
 
+// A client that always has more to send.
+typedef struct flood_t {
+  int client;
+  size_t size;  // bytes that were read
+} flood_t;
+
+static uint8_t flood_bytes[64 << 10];
+
+static fc_span_t flood_room(void *context) {
+  (void)context;
+  return (fc_span_t){flood_bytes, sizeof flood_bytes};
+}
+
+static void flood_read(void *context, fc_str_t bytes) {
+  flood_t *flood = context;
+  flood->size += bytes.size;
+  assert_int_equal(send(flood->client, flood_bytes, bytes.size, MSG_DONTWAIT),
+                   bytes.size);
+}
+
+static void a_turn_is_not_one_clients_alone(void **state) {
+  (void)state;
+  static user_t user;
+  enter(&user, KIND_UNIX);
+  flood_t flood = {.client = user.client};
+  const fc_stream_events_t events = {flood_room, flood_read, on_ended,
+                                     on_written, on_closed};
+  user.stream->events = &events;
+  user.stream->context = &flood;
+  flood_read(&flood, (fc_str_t){(char *)flood_bytes, sizeof flood_bytes});
+  flood.size = 0;
+  assert_int_equal(user.stream->class->read_start(user.stream), 0);
+  for (size_t turn = 1; turn <= 3; turn++) {
+    uv_run(&user.loop, UV_RUN_NOWAIT);
+    assert_int_equal(flood.size, turn * FC_LIMIT_READ_TURN);
+  }
+  user.stream->events = &kEvents;
+  user.stream->context = &user;
+  assert_int_equal(user.ended, 0);
+  leave(&user, true);
+  fc_test_row(NULL);
+}
+
 static void each_side_may_end_first(void **state) {
   (void)state;
-  for (int local = 0; local < 2; local++) {
+  for (int kind = 0; kind < KINDS; kind++) {
     static user_t user;
     char got[8];
-    enter(&user, local);
+    enter(&user, kind);
     assert_int_equal(user.stream->class->read_start(user.stream), 0);
     assert_int_equal(user.stream->class->shutdown(user.stream), 0);
     uv_run(&user.loop, UV_RUN_NOWAIT);
@@ -149,14 +261,14 @@ static void each_side_may_end_first(void **state) {
 static void what_a_client_does_not_take_is_counted_and_thrown_away(
     void **state) {
   (void)state;
-  for (int local = 0; local < 2; local++) {
+  for (int kind = 0; kind < KINDS; kind++) {
     static user_t user;
     static uint8_t bytes[LARGE];
-    enter(&user, local);
+    enter(&user, kind);
     const fc_stream_class_t *class = user.stream->class;
     fc_span_t span = {bytes, sizeof bytes};
     const int64_t sent = class->try_write(user.stream, &span, 1);
-    assert_true(sent > 0 && sent < LARGE);
+    assert_true(sent >= (kind == KIND_TLS ? 0 : 1) && sent < LARGE);
     span = (fc_span_t){bytes + sent, sizeof bytes - (size_t)sent};
     assert_int_equal(class->write(user.stream, &span, 1), 0);
     uv_run(&user.loop, UV_RUN_NOWAIT);
@@ -171,6 +283,7 @@ static void what_a_client_does_not_take_is_counted_and_thrown_away(
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(bytes_go_both_ways),
+      FC_TEST(a_turn_is_not_one_clients_alone),
       FC_TEST(each_side_may_end_first),
       FC_TEST(what_a_client_does_not_take_is_counted_and_thrown_away),
   };

@@ -275,6 +275,82 @@ static void what_does_not_fit_is_dropped(void **state) {
   fc_spans_deinit(&spans);
 }
 
+static void dispatches_are_spans_of_their_stage(void **state) {
+  (void)state;
+  fc_spans_t spans;
+  fc_error_t error;
+  fc_text_t text;
+  uint64_t count;
+  const fc_dispatch_span_t dispatches[] = {
+      {.began_ns = 1,
+       .took_ns = 2,
+       .grid = {4, 5, 6},
+       .name_size = 2,
+       .name = "k\""},
+      {.began_ns = 3,
+       .took_ns = 1,
+       .grid = {7, 8, 9},
+       .name_size = 1,
+       .name = "l"},
+  };
+  static const char *const kWanted[] = {
+      "\"startTimeUnixNano\":\"1006\",\"endTimeUnixNano\":\"1008\",\"kind\":1,"
+      "\"name\":\"k\\\"\",\"attributes\":[{\"key\":\"farcall.span\",\"value\":"
+      "{\"stringValue\":\"dispatch\"}},{\"key\":\"farcall.grid.x\",\"value\":"
+      "{\"intValue\":\"4\"}},",
+      "\"endTimeUnixNano\":\"1009\",\"kind\":1,\"name\":\"l\",",
+  };
+  assert_int_equal(
+      fc_spans_init(&spans, fc_allocator_system(), 1, kStages, &error), FC_OK);
+  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+  fc_span_record_t *record = add(&spans);
+  record->call_stage = 3;
+  fc_spans_add_dispatches(&spans, record, dispatches, 2);
+  assert_int_equal(fc_spans_write(&spans, 8, &count, &text.sink, &error),
+                   FC_OK);
+  assert_int_equal(count, 5);
+  assert_int_equal(spans.dispatch_count, 0);
+  assert_int_equal(fc_sink_put(&text.sink, fc_str_make("", 1), &error), FC_OK);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kWanted); i++) {
+    const char *all = fc_text_str(&text).data;
+    if (!strstr(all, kWanted[i]))
+      fail_msg("%s\nis not in\n%s", kWanted[i], all);
+  }
+  fc_text_deinit(&text);
+  fc_spans_deinit(&spans);
+}
+
+// Also without a record, and what is left when the server ends is freed.
+static void dispatches_without_room_are_dropped(void **state) {
+  (void)state;
+  fc_spans_t spans;
+  fc_error_t error;
+  fc_text_t text;
+  uint64_t count;
+  static const fc_dispatch_span_t kMany[FC_SPANS_DISPATCHES];
+  const uint32_t most = FC_SPANS_DISPATCH_ROOM / FC_SPANS_DISPATCHES;
+  assert_int_equal(
+      fc_spans_init(&spans, fc_allocator_system(), 1, kStages, &error), FC_OK);
+  for (uint32_t i = 0; i < most + 1; i++) {
+    fc_span_record_t *record = add(&spans);
+    record->call_stage = 1;
+    fc_spans_add_dispatches(&spans, record, kMany, FC_SPANS_DISPATCHES);
+  }
+  assert_int_equal(spans.dispatch_count, FC_SPANS_DISPATCH_ROOM);
+  assert_int_equal(spans.dropped, FC_SPANS_DISPATCHES);
+  fc_spans_add_dispatches(&spans, NULL, kMany, 3);
+  assert_int_equal(spans.dropped, FC_SPANS_DISPATCHES + 3);
+  // A document has a bound.
+  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+  assert_int_equal(fc_spans_write(&spans, most, &count, &text.sink, &error),
+                   FC_OK);
+  assert_in_range(count, FC_SPANS_DOCUMENT,
+                  FC_SPANS_DOCUMENT + FC_SPANS_DISPATCHES + 3);
+  assert_true(spans.count > 0);
+  fc_text_deinit(&text);
+  fc_spans_deinit(&spans);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_traceparent_is_read_as_w3c_says),
@@ -284,6 +360,8 @@ int main(void) {
       FC_TEST(a_ratio_is_a_decimal_number),
       FC_TEST(spans_are_written_as_the_protocol_says),
       FC_TEST(what_does_not_fit_is_dropped),
+      FC_TEST(dispatches_are_spans_of_their_stage),
+      FC_TEST(dispatches_without_room_are_dropped),
   };
   return fc_test_exit(cmocka_run_group_tests(tests, NULL, NULL));
 }

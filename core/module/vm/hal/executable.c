@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 
+#include "base/profile.h"
 #include "module/vm/context.h"
 #include "module/vm/hal/pool.h"
 #include "module/vm/list.h"
@@ -519,6 +520,21 @@ fc_status_t fc_hal_executable_lookup(const fc_hal_executable_t *executable,
                      shown);
 }
 
+static void enter_dispatch(const fc_hal_executable_t *executable,
+                           fc_profile_t *profile,
+                           const fc_hal_dispatch_t *dispatch) {
+  const uint32_t index = (uint32_t)dispatch->function;
+  fc_profile_place_t place = {.kind = FC_PROFILE_DISPATCH,
+                              .key = executable,
+                              .index = index,
+                              .name = function_name(executable, index)};
+  memcpy(place.grid, dispatch->count, sizeof place.grid);
+  for (uint32_t i = 0; i < dispatch->binding_count; i++) {
+    place.bytes += dispatch->binding_sizes[i];
+  }
+  fc_profile_enter(profile, &place);
+}
+
 static fc_status_t check_dispatch(const fc_hal_executable_t *executable,
                                   const fc_hal_dispatch_t *dispatch,
                                   fc_error_t *err) {
@@ -563,7 +579,11 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
   // With one count of zero there is nothing to run. The other two are not bounded
   // then, and a loop over them might never end.
   if (!count[0] || !count[1] || !count[2]) return FC_OK;
-  return executable->library
-             ? run_library(executable, invocation, dispatch, err)
-             : run_vmvx(executable, invocation, dispatch, err);
+  fc_profile_t *profile = invocation->profile;
+  if (FC_UNLIKELY(profile)) enter_dispatch(executable, profile, dispatch);
+  fc_status_t status = executable->library
+                           ? run_library(executable, invocation, dispatch, err)
+                           : run_vmvx(executable, invocation, dispatch, err);
+  if (FC_UNLIKELY(profile)) fc_profile_leave(profile);
+  return status;
 }

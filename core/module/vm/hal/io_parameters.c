@@ -50,11 +50,7 @@ fc_status_t fc_hal_archives_open(fc_hal_archives_t *archives, fc_str_t list,
   archives->items = fc_alloc_array(allocator, count, sizeof *archives->items);
   if (!archives->items) return fc_fail_memory(err);
   while (list.size) {
-    const char *comma = memchr(list.data, ',', list.size);
-    const size_t size = comma ? (size_t)(comma - list.data) : list.size;
-    FC_TRY(open_one(archives, fc_str_make(list.data, size), err));
-    const size_t skip = comma ? size + 1 : size;
-    list = fc_str_make(list.data + skip, list.size - skip);
+    FC_TRY(open_one(archives, fc_str_take(&list, ','), err));
   }
   return FC_OK;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The `hal_loader` module: executables for modules without a device, dispatched
-// when they are asked for, on !vm.buffer ranges. Lists in parentheses name the operands
-// of the function below. On workers.
+// The `hal_loader` module: executables for modules without a device. A dispatch runs at
+// once, on ranges of !vm.buffer. The comment above a function, as `(format, data)`, lists
+// its operands. On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"

@@ -108,9 +108,10 @@ fc_status_t fc_hal_fence_create(fc_vm_heap_t *heap, fc_hal_fence_t **out,
                                 fc_error_t *err) FC_MUST_CHECK;
 
 // A queue operation first looks at its wait fence and last signals its signal fence.
-// NULL is a fence that is signalled. Waiting for one that has failed fails with its
-// failure, and for one that is not signalled with FAILED_PRECONDITION: no operation is
-// left that could signal it. A fence keeps the first failure that it is signalled with.
+// NULL is a fence that is signalled. Waiting for a fence that has failed fails with the
+// failure of the fence. Waiting for a fence that is not signalled fails with
+// FAILED_PRECONDITION: no operation is left that could signal it. A fence keeps the first
+// failure that it is signalled with.
 fc_status_t fc_hal_await(const fc_hal_fence_t *fence,
                          fc_error_t *err) FC_MUST_CHECK;
 void fc_hal_signal(fc_hal_fence_t *fence, fc_status_t status);

@@ -30,7 +30,7 @@ static const fc_load_result_t *sample(void) {
   result = (fc_load_result_t){
       .duration_ns = 2000000000, .answers = 100, .refused = 2, .broken = 1};
   for (uint64_t i = 1; i <= 100; i++) {
-    fc_histogram_record(&result.latency, i * 1000000);
+    fc_bench_histogram_record(&result.latency, i * 1000000);
   }
   return &result;
 }

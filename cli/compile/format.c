@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fc_format_find refuses what kOthers knows, then asks one test after another; the first
+// that the bytes pass tells the format. A test reads no further than the bytes reach, and
+// believes no size that the bytes state.
+#include "compile/format.h"
+
+#include "compile/foreign.h"
+
+static const fc_format_t kFormats[] = {
+    {FC_FORMAT_ONNX, "an ONNX model", FC_IMPORTER_ONNX, "onnx", true, false},
+    {FC_FORMAT_JAX_EXPORT, "an artifact of jax.export", FC_IMPORTER_JAX,
+     "stablehlo", true, false},
+    {FC_FORMAT_PORTABLE, "a portable artifact of StableHLO", FC_IMPORTER_JAX,
+     "stablehlo", true, false},
+    {FC_FORMAT_BYTECODE, "MLIR bytecode", FC_IMPORTER_NONE, "auto", true, true},
+    {FC_FORMAT_TORCH, "MLIR of the torch dialect", FC_IMPORTER_NONE, "auto",
+     true, false},
+    {FC_FORMAT_STABLEHLO, "MLIR of the stablehlo dialect", FC_IMPORTER_NONE,
+     "auto", true, false},
+    {FC_FORMAT_TOSA, "MLIR of the tosa dialect", FC_IMPORTER_NONE, "auto", true,
+     true},
+    {FC_FORMAT_GPU, "MLIR of the gpu dialect", FC_IMPORTER_NONE, "none", false,
+     true},
+    {FC_FORMAT_MEMREF, "MLIR with memrefs", FC_IMPORTER_NONE, "none", false,
+     true},
+    {FC_FORMAT_TENSOR, "MLIR", FC_IMPORTER_NONE, "none", true, true},
+};
+
+#define TEXT(literal) \
+  { literal, sizeof(literal) - 1 }
+
+// What people have that is no source of any compiler here.
+static const struct {
+  fc_str_t magic;
+  size_t at;
+  const char *reason;
+} kOthers[] = {
+    {TEXT("\x7F"
+          "ELF"),
+     0, "it is compiled already: `farcalld FILE` serves a .so"},
+    {TEXT("PK\x03\x04"), 0,
+     "it is a zip archive, as PyTorch (.pt, .pt2) and Keras (.keras) write "
+     "them, or a .vmfb: farcalld serves a .vmfb as it is; save a model as ONNX "
+     "(torch.onnx.export), or as MLIR"},
+    {TEXT("IREE"), 4, "it is compiled already: `farcalld FILE` serves a .vmfb"},
+    {TEXT("TFL3"), 4,
+     "it is a TensorFlow Lite model: tf2onnx makes ONNX of it"},
+    {TEXT("\x89HDF"), 0,
+     "it is HDF5, as Keras writes it: export the model as ONNX (model.export)"},
+    {TEXT("GGUF"), 0, "it has weights (GGUF) but no functions"},
+    {TEXT("\x80\x02"), 0, "it is a pickle of Python: save the model as ONNX"},
+    {TEXT("\x80\x03"), 0, "it is a pickle of Python: save the model as ONNX"},
+    {TEXT("\x80\x04"), 0, "it is a pickle of Python: save the model as ONNX"},
+    {TEXT("\x80\x05"), 0, "it is a pickle of Python: save the model as ONNX"},
+};
+
+// ---------------------------------------------------------------------------
+// Bytes
+
+static const char kBytecode[] = "ML\xEFR";
+
+static fc_str_t behind(fc_str_t text, size_t size) {
+  return size < text.size ? fc_str_make(text.data + size, text.size - size)
+                          : (fc_str_t){0};
+}
+
+// Reads a number as protobuf writes it. False at the end.
+static bool read_varint(fc_str_t bytes, size_t *at, uint64_t *out) {
+  *out = 0;
+  for (unsigned shift = 0; shift < 64 && *at < bytes.size; shift += 7) {
+    const uint8_t byte = (uint8_t)bytes.data[(*at)++];
+    *out |= (uint64_t)(byte & 0x7F) << shift;
+    if (!(byte & 0x80)) return true;
+  }
+  return false;
+}
+
+// Moves *at behind one field of protobuf. False when no field is there.
+static bool skip_field(fc_str_t bytes, size_t *at, uint64_t *out_number) {
+  uint64_t key, size = 0;
+  if (!read_varint(bytes, at, &key)) return false;
+  *out_number = key >> 3;
+  switch (key & 7) {
+    case 0:
+      return read_varint(bytes, at, &size);
+    case 1:
+      size = 8;
+      break;
+    case 2:
+      if (!read_varint(bytes, at, &size)) return false;
+      break;
+    case 5:
+      size = 4;
+      break;
+    default:
+      return false;
+  }
+  if (size > bytes.size - *at) return false;
+  *at += (size_t)size;
+  return true;
+}
+
+// True for fields of protobuf to the end, numbered 1 to 31, with ir_version (1) and
+// graph (7) of onnx.ModelProto among them.
+static bool is_onnx(fc_str_t bytes) {
+  uint64_t seen = 0;
+  size_t at = 0;
+  while (at < bytes.size) {
+    uint64_t number;
+    if (!skip_field(bytes, &at, &number)) return false;
+    if (number == 0 || number > 31) return false;
+    seen |= 1u << number;
+  }
+  return (seen & 1u << 1) && (seen & 1u << 7);
+}
+
+// MLIR's bytecode whose producer is StableHLO: "StableHLO_v1.9.5".
+static bool is_portable(fc_str_t bytes) {
+  const fc_str_t magic = fc_str(kBytecode);
+  if (!fc_str_starts(bytes, magic)) return false;
+  const fc_str_t rest = behind(bytes, magic.size + 1);
+  return fc_str_starts(rest, FC_STR("StableHLO_v"));
+}
+
+static bool is_bytecode(fc_str_t bytes) {
+  return fc_str_starts(bytes, fc_str(kBytecode));
+}
+
+// A flatbuffer, which has no magic, with a portable artifact somewhere in it.
+static bool is_jax_export(fc_str_t bytes) {
+  if (bytes.size < 16 || is_bytecode(bytes)) return false;
+  uint32_t root = 0;
+  for (size_t i = 0; i < 4; i++) {
+    root |= (uint32_t)(uint8_t)bytes.data[i] << 8 * i;
+  }
+  if (root < 4 || root >= bytes.size) return false;
+  fc_str_t rest = bytes;
+  while (rest.size) {
+    const char *at =
+        memmem(rest.data, rest.size, kBytecode, sizeof kBytecode - 1);
+    if (!at) return false;
+    rest = behind(bytes, (size_t)(at - bytes.data));
+    if (is_portable(rest)) return true;
+    rest = behind(rest, 1);
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------------------
+// Text
+
+static bool is_text(fc_str_t bytes) {
+  const size_t size = bytes.size < 4096 ? bytes.size : 4096;
+  return !size || !memchr(bytes.data, '\0', size);
+}
+
+static bool has(fc_str_t text, const char *wanted) {
+  return text.size && memmem(text.data, text.size, wanted, strlen(wanted));
+}
+
+// True if the head of a function, up to the next '{' that ends a line, names a memref.
+static bool takes_memrefs(fc_str_t text) {
+  static const char kFunction[] = "func.func";
+  while (text.size) {
+    const char *at =
+        memmem(text.data, text.size, kFunction, sizeof kFunction - 1);
+    if (!at) return false;
+    text = behind(text, (size_t)(at - text.data) + sizeof kFunction - 1);
+    const char *end = text.size ? memchr(text.data, '\n', text.size) : NULL;
+    fc_str_t line = {text.data, end ? (size_t)(end - text.data) : text.size};
+    const char *brace =
+        text.size ? memmem(text.data, text.size, "{\n", 2) : NULL;
+    if (brace) line.size = (size_t)(brace - text.data);
+    if (has(line, "memref<")) return true;
+  }
+  return false;
+}
+
+static fc_format_id_t text_format(fc_str_t text) {
+  switch (fc_mlir_foreign(text)) {
+    case FC_FOREIGN_ONNX:
+    case FC_FOREIGN_TORCH:
+      return FC_FORMAT_TORCH;
+    case FC_FOREIGN_STABLEHLO:
+      return FC_FORMAT_STABLEHLO;
+    case FC_FOREIGN_TOSA:
+      return FC_FORMAT_TOSA;
+    case FC_FOREIGN_GPU:
+      return FC_FORMAT_GPU;
+    default:
+      return takes_memrefs(text) ? FC_FORMAT_MEMREF : FC_FORMAT_TENSOR;
+  }
+}
+
+// ---------------------------------------------------------------------------
+
+static const fc_format_t *row(fc_format_id_t id) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFormats); i++) {
+    if (kFormats[i].id == id) return &kFormats[i];
+  }
+  return NULL;
+}
+
+const fc_format_t *fc_format_find(fc_str_t bytes, const char **out_reason) {
+  *out_reason = NULL;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOthers); i++) {
+    if (!fc_str_starts(behind(bytes, kOthers[i].at), kOthers[i].magic))
+      continue;
+    *out_reason = kOthers[i].reason;
+    return NULL;
+  }
+  if (is_portable(bytes)) return row(FC_FORMAT_PORTABLE);
+  if (is_bytecode(bytes)) return row(FC_FORMAT_BYTECODE);
+  if (is_onnx(bytes)) return row(FC_FORMAT_ONNX);
+  if (is_jax_export(bytes)) return row(FC_FORMAT_JAX_EXPORT);
+  if (is_text(bytes)) return row(text_format(bytes));
+  *out_reason = "it is neither ONNX, nor an artifact of jax.export, nor MLIR";
+  return NULL;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a source is, by its bytes: a file's name says nothing.
+#ifndef FARCALL_CLI_COMPILE_FORMAT_H_
+#define FARCALL_CLI_COMPILE_FORMAT_H_
+
+#include "farcall/base.h"
+
+typedef enum fc_format_id_t {
+  FC_FORMAT_ONNX,
+  FC_FORMAT_JAX_EXPORT,  // what jax.export serializes
+  FC_FORMAT_PORTABLE,    // StableHLO as a portable artifact, in MLIR's bytecode
+  FC_FORMAT_BYTECODE,    // MLIR's bytecode, of any dialect
+  FC_FORMAT_TORCH,       // from here on: MLIR as text, named by its dialect
+  FC_FORMAT_STABLEHLO,
+  FC_FORMAT_TOSA,
+  FC_FORMAT_GPU,
+  FC_FORMAT_MEMREF,  // a function takes or returns memrefs
+  FC_FORMAT_TENSOR,  // linalg, tensor, arith and other text
+} fc_format_id_t;
+
+// Which of tools/ reads it first.
+typedef enum fc_importer_t {
+  FC_IMPORTER_NONE,
+  FC_IMPORTER_ONNX,
+  FC_IMPORTER_JAX,
+} fc_importer_t;
+
+typedef struct fc_format_t {
+  fc_format_id_t id;
+  const char *name;  // for messages, with its article
+  fc_importer_t importer;
+  const char *input_type;  // --iree-input-type
+  bool by_iree;            // which roads take it
+  bool by_mlir;
+} fc_format_t;
+
+static inline bool fc_format_is(const fc_format_t *format, fc_format_id_t id) {
+  return format->id == id;
+}
+
+// The format of a source. Text that is nothing else is FC_FORMAT_TENSOR. NULL: no
+// compiler takes it, and *out_reason says what it is and what to do instead.
+const fc_format_t *fc_format_find(fc_str_t bytes, const char **out_reason);
+
+#endif  // FARCALL_CLI_COMPILE_FORMAT_H_

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The road by MLIR's tools: MLIR in, a shared object and its ABI description out. It
+// drives MLIR's and LLVM's own tools, and reads and annotates what they print:
+//
+//   source -> parsed -> [buffers] -> annotated -> lowered -> ir
+//   ir -> object -> so, for each processor of --cpu
+//
+// All of it happens in the work directory under relative names, so that no path of
+// this machine gets into the module.
+#include <stdio.h>
+
+#include "abi/sidecar.h"
+#include "base/sha256.h"
+#include "compile/derive.h"
+#include "compile/guard.h"
+#include "compile/sidecar.h"
+#include "compile/step.h"
+#include "compile/stores.h"
+#include "file.h"
+#include "module/native/libc.h"
+#include "object.h"
+#include "tool.h"
+
+#define TEXT_LIMIT ((size_t)1 << 30)
+#define TOOL_ARGUMENTS_MAX 48
+
+#if defined(__x86_64__)
+#define TRIPLE "x86_64-unknown-linux-gnu"
+#elif defined(__aarch64__)
+#define TRIPLE "aarch64-unknown-linux-gnu"
+#endif
+
+enum { MLIR_OPT, MLIR_TRANSLATE, OPT, LLC, CC, TOOL_COUNT };
+
+typedef struct fc_tool_info_t {
+  const char *name;
+  const char *package;
+} fc_tool_info_t;
+
+static const fc_tool_info_t kTools[TOOL_COUNT] = {
+    [MLIR_OPT] = {"mlir-opt", "mlir-22-tools"},
+    [MLIR_TRANSLATE] = {"mlir-translate", "mlir-22-tools"},
+    [OPT] = {"opt", "llvm-22"},
+    [LLC] = {"llc", "llvm-22"},
+    [CC] = {"cc", "gcc"},
+};
+
+// Files in the work directory.
+#define OURS FC_WORK_FILE
+#define LINALG OURS "0-linalg.mlir"
+#define PARSED OURS "1-parsed.mlir"
+#define BUFFERS OURS "2-buffers.mlir"
+#define ANNOTATED OURS "3-annotated.mlir"
+#define LOWERED OURS "4-lowered.mlir"
+#define IR OURS "5-module.ll"
+#define OPTIMIZED OURS "6-module.bc"
+#define OBJECT OURS "7-module.o"
+#define ABI_IR OURS "8-abi.ll"
+#define ABI_OBJECT OURS "8-abi.o"
+#define LINKED OURS "9-module.so"
+
+// The generic form is what derive.c reads; locations travel along so that
+// every later message can name the user's line.
+static const char *const kGeneric[] = {"--mlir-print-op-generic",
+                                       "--mlir-print-debuginfo", NULL};
+
+static const char *const kBufferize[] = {
+    "--mlir-print-ir-after-failure", "--mlir-print-op-generic",
+    "--mlir-print-debuginfo",
+    // Comparisons and arithmetic on whole tensors cannot be bufferized.
+    "--convert-elementwise-to-linalg",
+    // Plain layouts at the boundary: callers pass dense arrays.
+    "--one-shot-bufferize=bufferize-function-boundaries=1 "
+    "function-boundary-type-conversion=identity-layout-map",
+    // Every result belongs to the caller, temporaries are freed.
+    "--buffer-deallocation-pipeline", "--convert-bufferization-to-memref",
+    NULL};
+
+// Before kBufferize, where there is tosa.
+static const char *const kTosa[] = {
+    "--pass-pipeline=builtin.module(func.func(tosa-optional-decompositions,"
+    "canonicalize,tosa-infer-shapes,tosa-make-broadcastable,"
+    "tosa-to-linalg-named),func.func(canonicalize,tosa-layerwise-constant-fold,"
+    "tosa-make-broadcastable,tosa-to-linalg,tosa-to-arith{include-apply-rescale="
+    "true},tosa-to-tensor,tosa-to-scf,linalg-fuse-elementwise-ops,canonicalize))",
+    "--mlir-print-ir-after-failure", "--mlir-print-op-generic",
+    "--mlir-print-debuginfo", NULL};
+
+static const char *const kLower[] = {
+    "--mlir-print-ir-after-failure",
+    "--mlir-print-op-generic",
+    "--mlir-print-debuginfo",
+    "--convert-linalg-to-loops",
+    "--lower-affine",  // before scf-to-cf, since it makes scf
+    "--convert-vector-to-scf",
+    "--convert-scf-to-cf",
+    "--expand-realloc",
+    "--memref-expand",
+    "--expand-strided-metadata",
+    "--lower-affine",  // again: the pass before makes affine.apply
+    "--arith-expand",
+    "--convert-complex-to-llvm",
+    "--convert-vector-to-llvm",
+    "--convert-math-to-llvm",
+    "--convert-math-to-libm",
+    "--convert-arith-to-llvm",
+    "--convert-index-to-llvm",
+    "--convert-ub-to-llvm",
+    "--convert-cf-to-llvm",
+    "--finalize-memref-to-llvm",
+    "--convert-func-to-llvm",
+    "--reconcile-unrealized-casts",
+    NULL};
+
+// affine.load and affine.store get no run-time checks, but the operations of
+// memref that they become do.
+static const char *const kVerify[] = {"--lower-affine",
+                                      "--generate-runtime-verification", NULL};
+static const char *const kNothing[] = {NULL};
+static const char *const kTranslate[] = {"--mlir-to-llvmir", NULL};
+static const char *const kOptimize[] = {"--mtriple=" TRIPLE, NULL};
+static const char *const kAssemble[] = {"--mtriple=" TRIPLE, "-filetype=obj",
+                                        "--relocation-model=pic",
+                                        "--stack-size-section", NULL};
+// The module exports only what callers need, so a function may have the name of
+// a function of the C library and still be the one that the module itself
+// calls.
+#define EXPORTS OURS "9-exports"
+static const char kExports[] =
+    "{ global: _mlir_ciface_*; __farcall_abi; local: *; };\n";
+static const char *const kLink[] = {ABI_OBJECT,
+                                    "-shared",
+                                    "-Wl,-z,now,-z,relro,-z,noexecstack",
+                                    "-Wl,--version-script=" EXPORTS,
+                                    "-lm",
+                                    NULL};
+
+typedef struct road_t {
+  fc_compile_t *compile;
+  const char *paths[TOOL_COUNT];
+  const char *compiler;  // "mlir 22.1.8"
+  // Flags of opt and llc: the level and the processor.
+  const char *target[3];
+  fc_mlir_module_t module;  // bufferized; names and roles resolved
+  fc_sidecar_draft_t draft;
+} road_t;
+
+// ---------------------------------------------------------------------------
+// Tools
+
+// Runs TOOL input -o output flags…
+static fc_status_t run(road_t *road, int tool, const char *input,
+                       const char *output, const char *const *first,
+                       const char *const *second) {
+  const char *argv[TOOL_ARGUMENTS_MAX] = {road->paths[tool], input, "-o",
+                                          output};
+  size_t count = 4;
+  while (*first) argv[count++] = *first++;
+  while (*second) argv[count++] = *second++;
+  FC_ASSERT(count < TOOL_ARGUMENTS_MAX);
+  const fc_step_kind_t kind = tool == CC         ? FC_STEP_LINKER
+                              : tool == MLIR_OPT ? FC_STEP_READER
+                                                 : FC_STEP_COMPILER;
+  return fc_step_run(road->compile, kind, kTools[tool].name, argv);
+}
+
+static fc_status_t find_tools(road_t *road) {
+  fc_compile_t *compile = road->compile;
+  for (int i = 0; i < TOOL_COUNT; i++) {
+    // The C compiler only links; it need not be LLVM's.
+    const char *directory = i == CC ? NULL : compile->tools;
+    road->paths[i] = fc_tool_find(compile->arena, kTools[i].name, directory);
+    if (road->paths[i]) continue;
+    return fc_fail(compile->err, FC_CODE_NOT_FOUND,
+                   "no %s %s%s: `apt install %s` installs it on Debian, "
+                   "--tools=DIR says where it is",
+                   kTools[i].name, directory ? "in " : "on PATH",
+                   directory ? directory : "", kTools[i].package);
+  }
+  return FC_OK;
+}
+
+// Makes "mlir 22.1.8" of "… LLVM version 22.1.8".
+static fc_status_t find_version(road_t *road) {
+  static const char kVersion[] = "LLVM version ";
+  fc_compile_t *compile = road->compile;
+  const char *argv[] = {road->paths[MLIR_OPT], "--version", NULL};
+  FC_TRY(fc_step_run(compile, FC_STEP_COMPILER, "mlir-opt", argv));
+  fc_str_t log;
+  FC_TRY(fc_step_read(compile, FC_STEP_LOG, &log));
+  const char *at = fc_step_find(log, kVersion);
+  size_t size = 0;
+  if (at) {
+    at += strlen(kVersion);
+    size = strspn(at, "0123456789.");
+  }
+  road->compiler =
+      size ? fc_print(compile->arena, "mlir %.*s", (int)size, at) : "mlir";
+  return road->compiler ? FC_OK : fc_fail_memory(compile->err);
+}
+
+// ---------------------------------------------------------------------------
+// The journey of a module
+
+static fc_status_t read_module(fc_compile_t *compile, const char *name,
+                               fc_mlir_module_t *out_module) {
+  fc_str_t text;
+  FC_TRY(fc_step_read(compile, name, &text));
+  return fc_mlir_read(compile->arena, text, out_module, compile->err);
+}
+
+static size_t count_public(const fc_mlir_module_t *module) {
+  size_t count = 0;
+  for (size_t i = 0; i < module->function_count; i++) {
+    if (module->functions[i].is_public && module->functions[i].has_body) {
+      count++;
+    }
+  }
+  return count;
+}
+
+// Names the functions declared without a body: the module loads only where
+// another library provides them. True when there is any.
+static bool needs_others(const fc_mlir_module_t *module) {
+  bool needs = false;
+  for (size_t i = 0; i < module->function_count; i++) {
+    const fc_mlir_function_t *function = &module->functions[i];
+    if (function->has_body) continue;
+    fc_complain(0,
+                "note: '%.*s' is declared without a body; the module loads "
+                "only where another library provides it",
+                FC_STR_ARG(function->name));
+    needs = true;
+  }
+  return needs;
+}
+
+// Tells which arguments are also results, though the source does not say so.
+static void tell_roles(const fc_mlir_module_t *module) {
+  for (size_t i = 0; i < module->function_count; i++) {
+    const fc_mlir_function_t *function = &module->functions[i];
+    for (size_t k = 0; k < function->argument_count; k++) {
+      const fc_mlir_value_t *argument = &function->arguments[k];
+      if (!argument->noticed) continue;
+      const char *quote = argument->name.size ? "'" : "";
+      fc_complain(0,
+                  "note: '%.*s' writes into argument %zu%s%s%.*s%s%s: its role "
+                  "is inout, and what it holds then is a result",
+                  FC_STR_ARG(function->name), k, *quote ? " (" : "", quote,
+                  FC_STR_ARG(argument->name), quote, *quote ? ")" : "");
+    }
+  }
+}
+
+// Writes the annotated module. `steps` keep the texts that are made on the way.
+static fc_status_t guard(fc_compile_t *compile, fc_str_t text,
+                         fc_text_t steps[3]) {
+  fc_mlir_module_t module;
+  FC_TRY(fc_mlir_rename_divisions(text, &steps[0], compile->err));
+  text = fc_text_str(&steps[0]);
+  if (compile->checked) {
+    FC_TRY(fc_mlir_guard_sizes(compile->arena, text, &steps[1], compile->err));
+    text = fc_text_str(&steps[1]);
+  }
+  FC_TRY(fc_mlir_read(compile->arena, text, &module, compile->err));
+  FC_TRY(fc_mlir_annotate(&module, &steps[2], compile->err));
+  return fc_step_write(compile, ANNOTATED, fc_text_str(&steps[2]));
+}
+
+static fc_status_t annotate(fc_compile_t *compile, fc_str_t text) {
+  fc_text_t steps[3];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(steps); i++) {
+    fc_text_init(&steps[i], fc_allocator_system(), TEXT_LIMIT);
+  }
+  fc_status_t status = guard(compile, text, steps);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(steps); i++) fc_text_deinit(&steps[i]);
+  return status;
+}
+
+// Puts checks into LOWERED when the module divides integers.
+static fc_status_t guard_divisions(fc_compile_t *compile) {
+  fc_str_t text;
+  fc_text_t guarded;
+  FC_TRY(fc_step_read(compile, LOWERED, &text));
+  fc_text_init(&guarded, fc_allocator_system(), TEXT_LIMIT);
+  fc_status_t status =
+      fc_mlir_guard_divisions(compile->arena, text, &guarded, compile->err);
+  if (status == FC_OK && fc_text_str(&guarded).size) {
+    status = fc_step_write(compile, LOWERED, fc_text_str(&guarded));
+  }
+  fc_text_deinit(&guarded);
+  return status;
+}
+
+// Prints a location as messages have it: "m.mlir":2:3 becomes m.mlir:2:3:
+static const char *print_place(const fc_compile_t *compile, fc_str_t location) {
+  fc_str_t name = location, position = {0};
+  if (location.size) {
+    const char *end = memchr(location.data + 1, '"', location.size - 1);
+    size_t size = end ? (size_t)(end - location.data) : location.size - 1;
+    name = fc_str_make(location.data + 1, size - 1);
+    position = fc_str_make(location.data + size + 1, location.size - size - 1);
+  }
+  return fc_print(compile->arena, "%.*s%.*s:", FC_STR_ARG(name),
+                  FC_STR_ARG(position));
+}
+
+static fc_status_t tell_unverified(fc_compile_t *compile, fc_str_t operation,
+                                   fc_str_t location) {
+  const char *place = print_place(compile, location);
+  if (!place) return fc_fail_memory(compile->err);
+  fc_complain(
+      0,
+      "note: %s nothing checks the indices of '%.*s': the module is not "
+      "memory safe, and its calls are guarded",
+      place, FC_STR_ARG(operation));
+  return FC_OK;
+}
+
+// Refuses an operation that no pass lowered. mlir-opt accepts it, and the error of
+// mlir-translate about it would not say where it is.
+static fc_status_t refuse_leftovers(fc_compile_t *compile) {
+  fc_str_t text, operation, location;
+  FC_TRY(fc_step_read(compile, LOWERED, &text));
+  if (!fc_mlir_leftover(text, &operation, &location)) return FC_OK;
+  const char *place = print_place(compile, location);
+  const char *message =
+      fc_print(compile->arena, "no lowering for '%.*s'", FC_STR_ARG(operation));
+  if (!place || !message) return fc_fail_memory(compile->err);
+  return fc_step_blame(compile, fc_str(place), FC_STR("to LLVM"),
+                       fc_str(message));
+}
+
+static fc_status_t refuse_names(fc_compile_t *compile,
+                                const fc_mlir_module_t *module) {
+  for (size_t i = 0; i < module->function_count; i++) {
+    const fc_mlir_function_t *function = &module->functions[i];
+    if (!function->has_body || !fc_libc_is_reserved(function->name)) continue;
+    return fc_fail(
+        compile->err, FC_CODE_SYMBOL_CLASH,
+        "%s: '%.*s' is a name of the C library: LLVM takes the function "
+        "for that one; rename it",
+        compile->input, FC_STR_ARG(function->name));
+  }
+  return FC_OK;
+}
+
+// Makes IR of the annotated module.
+static fc_status_t lower(road_t *road) {
+  const bool checked = road->compile->checked;
+  FC_TRY(run(road, MLIR_OPT, ANNOTATED, LOWERED, checked ? kVerify : kNothing,
+             kLower));
+  FC_TRY(refuse_leftovers(road->compile));
+  if (checked) FC_TRY(guard_divisions(road->compile));
+  return run(road, MLIR_TRANSLATE, LOWERED, IR, kTranslate, kNothing);
+}
+
+// Reads the description as a server will: the attributes of the source may ask for what
+// its types do not allow.
+static fc_status_t check_draft(const fc_compile_t *compile, fc_str_t json) {
+  fc_sidecar_t *sidecar = NULL;
+  fc_error_t why;
+  const fc_status_t status = fc_sidecar_parse(
+      json, FC_SOURCE_EMBEDDED, NULL, fc_allocator_system(), &sidecar, &why);
+  fc_sidecar_destroy(sidecar);
+  if (status == FC_OK) return FC_OK;
+  return fc_fail(compile->err, why.code, "%s: %s", compile->input, why.message);
+}
+
+static fc_status_t link_module(road_t *road, const char *output) {
+  fc_compile_t *compile = road->compile;
+  fc_str_t json, ir;
+  FC_TRY(fc_sidecar_draft_print(compile->arena, &road->draft, false, &json,
+                                compile->err));
+  FC_TRY(check_draft(compile, json));
+  FC_TRY(fc_sidecar_draft_embed(compile->arena, json, &ir, compile->err));
+  FC_TRY(fc_step_write(compile, ABI_IR, ir));
+  FC_TRY(run(road, LLC, ABI_IR, ABI_OBJECT, kAssemble, road->target));
+  const char *name =
+      fc_print(compile->arena, "-Wl,-soname,%s", fc_file_base(output));
+  if (!name) return fc_fail_memory(compile->err);
+  const char *const soname[] = {name, NULL};
+  FC_TRY(fc_step_write(compile, EXPORTS, fc_str(kExports)));
+  return run(road, CC, OBJECT, LINKED, kLink, soname);
+}
+
+static fc_status_t publish(road_t *road, const char *output) {
+  fc_compile_t *compile = road->compile;
+  fc_str_t module, json;
+  char sha256[65];
+  FC_TRY(fc_step_read(compile, LINKED, &module));
+  fc_sha256_hex(module.data, module.size, sha256);
+  road->draft.sha256 = sha256;
+  fc_status_t status = fc_sidecar_draft_print(compile->arena, &road->draft,
+                                              true, &json, compile->err);
+  road->draft.sha256 = NULL;
+  FC_TRY(status);
+  const char *path = fc_compile_sidecar(compile, output);
+  if (!path) return fc_fail_memory(compile->err);
+  FC_TRY(fc_file_write(compile->arena, output, module, compile->err));
+  return fc_file_write(compile->arena, path, json, compile->err);
+}
+
+// Makes the module for `cpus[index]` from the file IR.
+static fc_status_t build(road_t *road, size_t index) {
+  fc_compile_t *compile = road->compile;
+  const char *output = fc_compile_output(compile, index);
+  const char *level = fc_print(compile->arena, "-O%c", compile->level);
+  const char *cpu = fc_compile_cpu(compile->cpus[index]);
+  const char *processor = fc_print(compile->arena, "-mcpu=%s",
+                                   strcmp(cpu, "host") ? cpu : "native");
+  if (!output || !level || !processor) return fc_fail_memory(compile->err);
+  road->target[0] = level;
+  road->target[1] = processor;
+  road->draft.variant_count = index ? 0 : compile->cpu_count - 1;
+  FC_TRY(run(road, OPT, IR, OPTIMIZED, kOptimize, road->target));
+  FC_TRY(run(road, LLC, OPTIMIZED, OBJECT, kAssemble, road->target));
+  fc_str_t object;
+  FC_TRY(fc_step_read(compile, OBJECT, &object));
+  road->draft.max_frame = fc_object_max_frame(object);
+  FC_TRY(link_module(road, output));
+  return publish(road, output);
+}
+
+// The variants come first, so that the module's own sidecar lists files that are there.
+static fc_status_t build_all(road_t *road) {
+  fc_compile_t *compile = road->compile;
+  const size_t count = compile->cpu_count - 1;
+  fc_variant_draft_t variants[FC_COMPILE_CPUS_MAX];
+  for (size_t i = 0; i < count; i++) {
+    const char *output = fc_compile_output(compile, i + 1);
+    if (!output) return fc_fail_memory(compile->err);
+    variants[i] = (fc_variant_draft_t){fc_file_base(output),
+                                       fc_compile_cpu(compile->cpus[i + 1])};
+  }
+  road->draft.variants = variants;
+  fc_status_t status = FC_OK;
+  for (size_t i = compile->cpu_count; i-- > 0 && status == FC_OK;) {
+    status = build(road, i);
+  }
+  road->draft.variants = NULL;
+  return status;
+}
+
+// Reads the source, with buffers in the place of tensors.
+static fc_status_t read_source(road_t *road, fc_mlir_module_t *out_source) {
+  fc_compile_t *compile = road->compile;
+  const char *source = compile->source;
+  if (fc_format_is(compile->format, FC_FORMAT_TOSA)) {
+    FC_TRY(run(road, MLIR_OPT, source, LINALG, kTosa, kNothing));
+    source = LINALG;
+  }
+  FC_TRY(run(road, MLIR_OPT, source, PARSED, kGeneric, kNothing));
+  FC_TRY(read_module(compile, PARSED, out_source));
+  road->module = *out_source;
+  if (!out_source->has_tensors) return FC_OK;
+  FC_TRY(run(road, MLIR_OPT, PARSED, BUFFERS, kBufferize, kNothing));
+  return read_module(compile, BUFFERS, &road->module);
+}
+
+static fc_status_t make_module(road_t *road) {
+  fc_compile_t *compile = road->compile;
+  fc_mlir_module_t source;
+  FC_TRY(find_version(road));
+  FC_TRY(read_source(road, &source));
+  fc_mlir_module_t *module = &road->module;
+  if (!count_public(module)) {
+    return fc_fail(compile->err, FC_CODE_ABI_METADATA,
+                   "%s: no public func.func with a body: nothing to call",
+                   compile->input);
+  }
+  FC_TRY(refuse_names(compile, &source));
+  FC_TRY(fc_mlir_find_stores(compile->arena, module, compile->err));
+  FC_TRY(fc_sidecar_draft_resolve(compile->arena, compile->text, &source,
+                                  module, compile->err));
+  FC_TRY(annotate(compile, module->text));
+  FC_TRY(lower(road));
+  fc_str_t ir;
+  FC_TRY(fc_step_read(compile, IR, &ir));
+  bool foreign = needs_others(&source);
+  fc_str_t operation, location;
+  bool unverified = compile->checked &&
+                    fc_mlir_unverified(module->text, &operation, &location);
+  road->draft = (fc_sidecar_draft_t){
+      .module = module,
+      .compiler = road->compiler,
+      .pure = !foreign && !module->has_state,
+      .checked = compile->checked && !unverified && !foreign,
+      .plainly_aligned = fc_ir_is_plainly_aligned(ir)};
+  FC_TRY(build_all(road));
+  tell_roles(module);
+  return unverified ? tell_unverified(compile, operation, location) : FC_OK;
+}
+
+static bool takes(const fc_format_t *format) { return format->by_mlir; }
+
+static bool is_there(fc_compile_t *compile) {
+  return fc_tool_find(compile->arena, kTools[MLIR_OPT].name, compile->tools);
+}
+
+static fc_status_t make(fc_compile_t *compile) {
+  road_t road = {.compile = compile};
+  if (fc_format_is(compile->format, FC_FORMAT_GPU)) {
+    compile->hint =
+        "; 'gpu' is for GPUs: farcall runs modules on the processor only";
+  }
+  FC_TRY(find_tools(&road));
+  if (!compile->level) compile->level = '3';
+  if (compile->size_count) {
+    return fc_fail(compile->err, FC_CODE_MODULE_LOAD,
+                   "%s is %s: --batch is for ONNX and jax.export, whose dims "
+                   "have names",
+                   compile->input, compile->format->name);
+  }
+  if (!strcmp(compile->cpus[0], "vmvx")) {
+    return fc_fail(compile->err, FC_CODE_MODULE_LOAD,
+                   "%s: vmvx is bytecode of IREE: --road=iree makes it",
+                   compile->input);
+  }
+  return make_module(&road);
+}
+
+const fc_road_t fc_road_mlir = {"mlir", ".so", takes, is_there, make};

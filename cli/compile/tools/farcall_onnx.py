@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ONNX to the torch dialect, by the importer of IREE's compiler. What the importer
+drops goes into the report: names, types with their signs, names of dims, doc strings.
+"""
+import os
+
+from farcall_import import (Refused, one_line, plain, read_sizes, run, sized_name,
+                            tensor, varying, write_report)
+
+INSTALL = "pip install 'iree-base-compiler[onnx]'"
+OPSET = 17  # older operators are lifted to those of this version, which IREE knows best
+
+DTYPES = {"FLOAT": "f32", "UINT8": "ui8", "INT8": "i8", "UINT16": "ui16",
+          "INT16": "i16", "INT32": "i32", "INT64": "i64", "BOOL": "i1",
+          "FLOAT16": "f16", "DOUBLE": "f64", "UINT32": "ui32", "UINT64": "ui64",
+          "COMPLEX64": "complex<f32>", "COMPLEX128": "complex<f64>",
+          "BFLOAT16": "bf16", "FLOAT8E4M3FN": "f8E4M3FN",
+          "FLOAT8E4M3FNUZ": "f8E4M3FNUZ", "FLOAT8E5M2": "f8E5M2",
+          "FLOAT8E5M2FNUZ": "f8E5M2FNUZ"}
+
+
+def load(source, original):
+    import onnx
+    try:
+        model = onnx.load(source, load_external_data=False)
+    except Exception as failure:
+        raise Refused(f"not an ONNX model: {one_line(failure)}")
+    if any(each.data_location == onnx.TensorProto.EXTERNAL
+           for each in model.graph.initializer):
+        if not original:
+            raise Refused("its weights are in other files, which standard input "
+                          "does not name", "give the file's path")
+        onnx.load_external_data_for_model(model, os.path.dirname(original))
+    return model
+
+
+def check(model):
+    import onnx
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as failure:
+        raise Refused(f"not a valid model: {one_line(failure)}")
+    except ValueError:
+        pass  # over 2 GB, which the checker does not take
+
+
+def lift(model, notes):
+    """The model with operators of a newer opset, if its own is old."""
+    from onnx import version_converter
+    versions = [each.version for each in model.opset_import
+                if each.domain in ("", "ai.onnx")]
+    if not versions or versions[0] >= OPSET:
+        return model
+    try:
+        lifted = version_converter.convert_version(model, OPSET)
+        check(lifted)
+    except Exception as failure:  # some operators cannot be lifted; IREE may know them
+        notes.append(f"opset {versions[0]} could not be lifted to {OPSET}: "
+                     f"{one_line(failure)}")
+        return model
+    notes.append(f"opset {versions[0]} was lifted to {OPSET}")
+    return lifted
+
+
+def inputs_of(model):
+    weights = {each.name for each in model.graph.initializer}
+    return [each for each in model.graph.input if each.name not in weights]
+
+
+def dims_of(value):
+    return value.type.tensor_type.shape.dim
+
+
+def symbolic(model):
+    """The names of dims of the arguments, and which of them is the batch's."""
+    names, first = [], None
+    for value in inputs_of(model):
+        for place, dim in enumerate(dims_of(value)):
+            if dim.dim_param and dim.dim_param not in names:
+                names.append(dim.dim_param)
+            if dim.dim_param and place == 0:
+                first = first or dim.dim_param
+    return names, first or (names[0] if names else None)
+
+
+def name_batch(model):
+    """Names the first dims of arguments, where none has a name: somebody wants to give
+    it a size."""
+    if symbolic(model)[0]:
+        return
+    for value in inputs_of(model):
+        for dim in list(dims_of(value))[:1]:
+            if not dim.HasField("dim_value"):
+                dim.dim_param = "batch"
+
+
+def with_sizes(model, row):
+    import onnx
+    sized = onnx.ModelProto()
+    sized.CopyFrom(model)
+    del sized.graph.value_info[:]
+    for value in [*sized.graph.input, *sized.graph.output]:
+        for dim in dims_of(value):
+            if dim.dim_param in row:
+                dim.dim_value = row[dim.dim_param]
+            elif value in sized.graph.output and not dim.HasField("dim_value"):
+                dim.ClearField("dim_param")  # inferred again
+    return sized
+
+
+def described(value, known):
+    """The name and type of an argument or result."""
+    import onnx
+    kind = value.type.WhichOneof("value")
+    if kind != "tensor_type":
+        raise Refused(f"'{value.name}' is {kind.removesuffix('_type')}: functions "
+                      "take and return tensors")
+    spelled = onnx.TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+    if spelled not in DTYPES:
+        raise Refused(f"'{value.name}' has elements of {spelled}, which no call can "
+                      "carry")
+    if not value.type.tensor_type.HasField("shape"):
+        return {"name": value.name, "type": tensor(DTYPES[spelled], None)}
+    shape, names = [], []
+    for dim in dims_of(value):
+        fixed = dim.HasField("dim_value") and dim.dim_value >= 0
+        shape.append(dim.dim_value if fixed else None)
+        name = dim.dim_param if dim.HasField("dim_param") else ""
+        names.append(name if name in known and 0 < len(name.encode()) <= 64 else None)
+    return {"name": value.name, "type": tensor(DTYPES[spelled], shape, names)}
+
+
+def documentation(model):
+    graph = model.graph
+    said = [graph.doc_string or model.doc_string]
+    said += [f"{each.name}: {each.doc_string}"
+             for each in [*inputs_of(model), *graph.output] if each.doc_string]
+    return "\n".join(filter(None, said))[:4000]
+
+
+def function_of(model, name):
+    known = symbolic(model)[0]
+    made = {"name": name,
+            "arguments": [{**described(each, known), "keyword": True}
+                          for each in inputs_of(model)],
+            "results": [described(each, known) for each in model.graph.output]}
+    doc = documentation(model)
+    return {**made, "doc": doc} if doc else made
+
+
+def inferred(model, source):
+    import onnx
+    try:
+        return onnx.shape_inference.infer_shapes(model, data_prop=True)
+    except ValueError:  # over 2 GB
+        return model
+    except onnx.shape_inference.InferenceError as failure:
+        raise Refused(f"its shapes contradict each other: {one_line(failure)}")
+
+
+def import_all(models, mlir):
+    """One module of MLIR, with a function for each model."""
+    from iree.compiler.extras import onnx_importer
+    from iree.compiler.ir import Context
+    module = None
+    for model in models:
+        info = onnx_importer.ModelInfo(model)
+        module = module or info.create_module(context=Context()).operation
+        try:
+            onnx_importer.NodeImporter.define_function(
+                info.main_graph, module).import_all()
+        except onnx_importer.OnnxImportError as failure:
+            raise Refused(f"IREE's importer refuses it: {one_line(failure)}")
+    module.verify()
+    with open(mlir, "w", encoding="utf-8") as file:
+        print(module.get_asm(assume_verified=True), file=file)
+
+
+def main(source, original, mlir, report, sizes):
+    import onnx  # noqa: F401 (its absence is said before anything else)
+    import iree.compiler.extras.onnx_importer  # noqa: F401
+    import farcall_ml
+    notes = []
+    model = load(source, original)
+    check(model)
+    model, said = farcall_ml.convert(model)
+    notes += said
+    model = lift(model, notes)
+    if sizes:
+        name_batch(model)
+    names, default = symbolic(model)
+    rows = read_sizes(sizes, names, default) if sizes else [{}]
+    name = plain(model.graph.name or "main")
+    models, functions = [], []
+    for row in rows:
+        sized = inferred(with_sizes(model, row) if row else model, source)
+        sized.graph.name = sized_name(name, row) if len(rows) > 1 else name
+        models.append(sized)
+        functions.append(function_of(sized, sized.graph.name))
+    import_all(models, mlir)
+    free = varying(rows)
+    dims = [{"dims": [dim.dim_param if dim.dim_param in free else None
+                      for dim in dims_of(each)]} for each in inputs_of(model)]
+    write_report(report, functions, {
+        "name": name, "functions": [each["name"] for each in functions],
+        "args": dims}, notes)
+
+
+if __name__ == "__main__":
+    run(main, INSTALL)

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall doctor: says of a file, before a compiler is asked or a server gets it, what
+// will fail, what may, and what to do. Exit code 1: it is unfit.
+#include "doctor/doctor.h"
+
+#include <stdio.h>
+
+#include "cli.h"
+#include "compile/format.h"
+#include "doctor/checkup.h"
+#include "file.h"
+
+static bool is_module(fc_str_t bytes) {
+  static const char kElf[] = "\x7F"
+                             "ELF";
+  if (fc_str_starts(bytes, fc_str(kElf))) return true;
+  if (bytes.size >= 8 && !memcmp(bytes.data + 4, "IREE", 4)) return true;
+  // A .vmfb in a zip of one file, whose name is in its first header.
+  return fc_str_starts(bytes, FC_STR("PK\x03\x04")) &&
+         memmem(bytes.data, bytes.size < 256 ? bytes.size : 256, "module.fb",
+                9);
+}
+
+// ONNX begins with the field of its version, and no text does. fc_format_find knows no
+// ONNX that was cut off, but fc_doctor_onnx says where the file breaks off.
+static bool begins_as_onnx(fc_str_t bytes) {
+  return fc_str_starts(bytes, FC_STR("\x08"));
+}
+
+static void check_source(fc_checkup_t *checkup, fc_str_t bytes) {
+  const char *reason = "";
+  const fc_format_t *format = fc_format_find(bytes, &reason);
+  if (begins_as_onnx(bytes)) {
+    checkup->format = "an ONNX model";
+    fc_doctor_onnx(checkup, bytes);
+    return;
+  }
+  if (!format) {
+    fc_checkup_add(checkup, FC_LEVEL_UNFIT, FC_SUBJECT_FILE, FC_STR("format"),
+                   "its first bytes", reason,
+                   "docs/cli.md names what is taken (compile)");
+    return;
+  }
+  checkup->format = format->name;
+  switch (format->id) {
+    case FC_FORMAT_ONNX:  // one that begins with another field
+      fc_doctor_onnx(checkup, bytes);
+      break;
+    case FC_FORMAT_JAX_EXPORT:
+      fc_doctor_jax(checkup, bytes);
+      break;
+    case FC_FORMAT_PORTABLE:
+    case FC_FORMAT_BYTECODE:
+      fc_doctor_bytecode(checkup, bytes);
+      break;
+    default:
+      fc_doctor_mlir(checkup, bytes);
+      break;
+  }
+}
+
+static void check(fc_checkup_t *checkup, fc_str_t bytes) {
+  if (!bytes.size) {
+    fc_checkup_add(checkup, FC_LEVEL_UNFIT, FC_SUBJECT_FILE, FC_STR("format"),
+                   "the whole file", "it is empty", "write or copy it again");
+  } else if (is_module(bytes) && *checkup->path) {
+    fc_doctor_module(checkup);
+  } else {
+    check_source(checkup, bytes);
+  }
+}
+
+bool fc_doctor_refuses(fc_arena_t *arena, const char *path, const char *input,
+                       fc_str_t bytes) {
+  fc_checkup_t checkup;
+  const char *reason;
+  const fc_format_t *format = fc_format_find(bytes, &reason);
+  fc_checkup_init(&checkup, arena, path ? path : "", input);
+  // What is wrong with MLIR as text, the compiler says with its line. Formats of text
+  // come after FC_FORMAT_BYTECODE.
+  if (!format || format->id > FC_FORMAT_BYTECODE) return false;
+  check_source(&checkup, bytes);
+  if (fc_checkup_is_fit(&checkup)) return false;
+  for (size_t i = 0; i < checkup.count; i++) {
+    const fc_finding_t *finding = &checkup.findings[i];
+    if (finding->level != FC_LEVEL_UNFIT) continue;
+    fc_complain(0, "%s: %.*s%s%s: %s; %s", input, FC_STR_ARG(finding->thing),
+                *finding->place ? ", at " : "", finding->place,
+                finding->message, finding->way_out);
+  }
+  return true;
+}
+
+static int print(const fc_args_t *args, const fc_checkup_t *checkup) {
+  fc_error_t err;
+  fc_error_reset(&err);
+  if (checkup->out_of_memory) {
+    return fc_complain(FC_EXIT_FAILED, "out of memory");
+  }
+  const int exit_code =
+      fc_checkup_is_fit(checkup) ? FC_EXIT_OK : FC_EXIT_FAILED;
+  if (!fc_args_has(args, FC_OPTION_DOCTOR_JSON)) {
+    fc_checkup_show(checkup, stdout);
+    return exit_code;
+  }
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), (size_t)64 << 20);
+  const fc_status_t status = fc_checkup_write_json(checkup, &text.sink, &err);
+  const fc_str_t json = fc_text_str(&text);
+  if (status == FC_OK) fwrite(json.data, 1, json.size, stdout);
+  fc_text_deinit(&text);
+  return status == FC_OK ? exit_code
+                         : fc_complain(FC_EXIT_FAILED, "%s", err.message);
+}
+
+int fc_verb_doctor(const fc_args_t *args) {
+  if (args->word_count != 1) {
+    return fc_complain(FC_EXIT_USAGE, "doctor takes one FILE, got %zu",
+                       args->word_count);
+  }
+  const char *word = args->words[0];
+  const bool piped = !strcmp(word, "-");
+  fc_checkup_t checkup;
+  fc_error_t err;
+  fc_str_t bytes;
+  fc_error_reset(&err);
+  if (fc_file_read(args->arena, piped ? "/dev/stdin" : word, &bytes, &err)) {
+    return fc_complain(FC_EXIT_DATA, "%s", err.message);
+  }
+  fc_checkup_init(&checkup, args->arena, piped ? "" : word,
+                  piped ? "standard input" : word);
+  check(&checkup, bytes);
+  return print(args, &checkup);
+}

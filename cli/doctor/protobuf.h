@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads a message of protobuf field by field. The bytes may come from anyone: sizes are
+// checked here, once.
+#ifndef FARCALL_CLI_DOCTOR_PROTOBUF_H_
+#define FARCALL_CLI_DOCTOR_PROTOBUF_H_
+
+#include "farcall/base.h"
+
+// A message that is being read; fc_message makes one that stands before its first field.
+typedef struct fc_message_t {
+  fc_str_t bytes;
+  size_t at;
+  bool damaged;  // what stands at `at` is no field
+} fc_message_t;
+
+typedef struct fc_pb_field_t {
+  uint32_t number;
+  bool has_bytes;
+  uint64_t value;  // of a number; the bits of a float
+  fc_str_t bytes;  // of a text, a message or packed numbers
+} fc_pb_field_t;
+
+static inline fc_message_t fc_message(fc_str_t bytes) {
+  return (fc_message_t){.bytes = bytes};
+}
+
+// False at the end, and where the message is damaged.
+bool fc_message_next(fc_message_t *message, fc_pb_field_t *out_field);
+
+// The integers of one field of a repeated field: one, or several packed (varints). Before
+// the first, all but `field` is zero.
+typedef struct fc_numbers_t {
+  fc_pb_field_t field;
+  size_t at;
+} fc_numbers_t;
+bool fc_numbers_next(fc_numbers_t *numbers, uint64_t *out_value);
+
+#endif  // FARCALL_CLI_DOCTOR_PROTOBUF_H_

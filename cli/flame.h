@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the profile of a call (written by marshal/profiled.h), and shows the profile as a
+// table in a terminal or as a page with a flame graph.
+#ifndef FARCALL_CLI_FLAME_H_
+#define FARCALL_CLI_FLAME_H_
+
+#include <stdio.h>
+#include <yyjson.h>
+
+#include "cli.h"
+
+typedef struct fc_flame_row_t {
+  const char *kind;
+  const char *name;
+  const char *grid;  // "4x1x1"; "": it is no dispatch
+  size_t parent;     // an earlier row; of row 0: 0
+  size_t depth;
+  double count;
+  double ns;
+  double self_ns;
+  double bytes;
+} fc_flame_row_t;
+
+typedef struct fc_flame_t {
+  fc_flame_row_t *rows;  // in the arena, as all they point to
+  size_t count;
+  size_t *order;  // callers before those they called, the longest first
+  double dropped;
+} fc_flame_t;
+
+#define FC_FLAME_ROWS_MAX 1024u
+
+// Reads the JSON of a profile. FC_CODE_BAD_RESULT if it is none.
+fc_status_t fc_flame_read(fc_arena_t *arena, fc_str_t json,
+                          fc_flame_t *out_flame, fc_error_t *err);
+void fc_flame_show(const fc_flame_t *flame, FILE *stream);
+// Writes a page.
+fc_status_t fc_flame_print_html(const fc_flame_t *flame, fc_sink_t *sink,
+                                fc_error_t *err);
+
+// Shows a profile on `stream`, and writes the page where --html says. Returns an exit
+// code, and has complained if it isn't 0.
+int fc_flame_report(const fc_args_t *args, fc_str_t json, FILE *stream);
+
+#endif  // FARCALL_CLI_FLAME_H_

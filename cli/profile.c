@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall profile: makes one call, in this process or of a server, and shows where its
+// time went. A call that fails here is shown as far as it came.
+#include "base/profile.h"
+
+#include "cli.h"
+#include "crash.h"
+#include "file.h"
+#include "flame.h"
+#include "input.h"
+#include "local.h"
+#include "marshal/profiled.h"
+
+#define ANSWER_LIMIT ((size_t)1 << 30)
+#define PROFILE_LIMIT ((size_t)1 << 20)
+
+static int report(const fc_args_t *args, const fc_profile_t *profile) {
+  fc_error_t err;
+  fc_text_t json;
+  fc_error_reset(&err);
+  fc_text_init(&json, fc_allocator_system(), PROFILE_LIMIT);
+  const int exit_code = fc_profile_write(profile, &json.sink, &err)
+                            ? fc_complain(FC_EXIT_FAILED, "%s", err.message)
+                            : fc_flame_report(args, fc_text_str(&json), stdout);
+  fc_text_deinit(&json);
+  return exit_code;
+}
+
+static int profile_one(const fc_args_t *args, const fc_function_t *function,
+                       fc_str_t document, fc_profile_t *profile) {
+  fc_error_t err;
+  fc_text_t answer;
+  uint64_t took_ns;
+  fc_error_reset(&err);
+  fc_text_init(&answer, fc_allocator_system(), ANSWER_LIMIT);
+  const fc_status_t status =
+      fc_local_answer(function, document, profile, &answer, &took_ns, &err);
+  fc_text_deinit(&answer);
+  const int exit_code = profile->row_count ? report(args, profile) : FC_EXIT_OK;
+  return status ? fc_local_complain(args, &err) : exit_code;
+}
+
+static int profile_file(const fc_args_t *args) {
+  fc_str_t document;
+  fc_module_t *module;
+  int exit_code = fc_input_document(args, &document);
+  if (exit_code) return exit_code;
+  fc_crash_watch(fc_file_base(args->words[0]));
+  exit_code = fc_local_load(args, args->words[0], false, &module);
+  if (exit_code) return exit_code;
+  const fc_function_t *function = fc_local_choose(
+      args, module, args->word_count > 1 ? args->words[1] : NULL);
+  exit_code = function ? fc_local_check(args, function) : FC_EXIT_USAGE;
+  if (!exit_code) {
+    fc_profile_t *profile = fc_profile_create(fc_allocator_system());
+    exit_code = profile ? profile_one(args, function, document, profile)
+                        : fc_complain(FC_EXIT_FAILED, "out of memory");
+    fc_profile_destroy(profile);
+  }
+  fc_module_release(module);
+  return exit_code;
+}
+
+int fc_verb_profile(const fc_args_t *args) {
+  if (fc_args_has(args, FC_OPTION_SERVER)) return fc_verb_call(args);
+  if (args->word_count != 1 && args->word_count != 2) {
+    return fc_complain(
+        FC_EXIT_USAGE,
+        "profile takes one module FILE and perhaps one FUNCTION, "
+        "got %zu words%s",
+        args->word_count, fc_input_words_hint(args));
+  }
+  return profile_file(args);
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TLS by OpenSSL, over a BIO of our own: OpenSSL's writes to a socket so that a server
+// that has gone ends this program by SIGPIPE.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "wire.h"
+
+// Made once: a program asks one server by one set of rules, over many connections.
+static SSL_CTX *context;
+static BIO_METHOD *method;
+static const char *why = "the server has closed without saying so";
+
+// ---------------------------------------------------------------------------
+// The socket
+
+static int after(BIO *bio, ssize_t size, bool reads) {
+  BIO_clear_retry_flags(bio);
+  if (size >= 0 || (errno != EAGAIN && errno != EINTR)) return (int)size;
+  if (reads) BIO_set_retry_read(bio);
+  else BIO_set_retry_write(bio);
+  return -1;
+}
+
+static int file_of(BIO *bio) { return ((fc_wire_t *)BIO_get_data(bio))->file; }
+
+static int read_bio(BIO *bio, char *out, int capacity) {
+  return after(bio, recv(file_of(bio), out, (size_t)capacity, 0), true);
+}
+
+static int write_bio(BIO *bio, const char *data, int size) {
+  return after(bio, send(file_of(bio), data, (size_t)size, MSG_NOSIGNAL),
+               false);
+}
+
+static long control_bio(BIO *bio, int what, long number, void *pointer) {
+  (void)bio;
+  (void)number;
+  (void)pointer;
+  return what == BIO_CTRL_FLUSH;
+}
+
+static int create_bio(BIO *bio) {
+  BIO_set_init(bio, 1);
+  return 1;
+}
+
+static bool make_method(void) {
+  method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
+  return method && BIO_meth_set_read(method, read_bio) &&
+         BIO_meth_set_write(method, write_bio) &&
+         BIO_meth_set_ctrl(method, control_bio) &&
+         BIO_meth_set_create(method, create_bio);
+}
+
+// ---------------------------------------------------------------------------
+// Rules
+
+static const char *reason(void) {
+  const unsigned long code = ERR_peek_error();
+  const char *text = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
+                                            : ERR_reason_error_string(code);
+  return text ? text : "no reason";
+}
+
+static fc_status_t fail_file(const char *option, const char *name,
+                             fc_error_t *err) {
+  const fc_status_t status =
+      fc_fail(err, FC_CODE_JSON_SCHEMA, "--%s=%s: %s", option, name, reason());
+  ERR_clear_error();
+  return status;
+}
+
+static fc_status_t make_context(const fc_wire_rules_t *rules, fc_error_t *err) {
+  if (!make_method() || !(context = SSL_CTX_new(TLS_client_method()))) {
+    return fc_fail_memory(err);
+  }
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                SSL_MODE_RELEASE_BUFFERS);
+  if (rules->ca) {
+    if (SSL_CTX_load_verify_file(context, rules->ca) != 1) {
+      return fail_file("ca", rules->ca, err);
+    }
+  } else {
+    (void)SSL_CTX_set_default_verify_paths(context);
+  }
+  if (!rules->certificate) return FC_OK;
+  const char *key = rules->key ? rules->key : rules->certificate;
+  if (SSL_CTX_use_certificate_chain_file(context, rules->certificate) != 1) {
+    return fail_file("cert", rules->certificate, err);
+  }
+  if (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1) {
+    return fail_file("key", key, err);
+  }
+  return FC_OK;
+}
+
+// The certificate must name the host: by its address, if it was given as one.
+static bool set_host(SSL *ssl, const char *host) {
+  unsigned char address[sizeof(struct in6_addr)];
+  if (inet_pton(AF_INET, host, address) == 1 ||
+      inet_pton(AF_INET6, host, address) == 1) {
+    return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
+  }
+  SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  return SSL_set1_host(ssl, host) == 1 &&
+         SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+fc_status_t fc_wire_secure(fc_wire_t *wire, const fc_wire_rules_t *rules,
+                           fc_error_t *err) {
+  static const unsigned char kHttp[] = "\x08http/1.1";
+  if (!context) {
+    const fc_status_t status = make_context(rules, err);
+    if (status != FC_OK) {
+      SSL_CTX_free(context);
+      context = NULL;
+      return status;
+    }
+  }
+  SSL *ssl = SSL_new(context);
+  BIO *bio = ssl ? BIO_new(method) : NULL;
+  if (!bio || !set_host(ssl, rules->host)) {
+    BIO_free(bio);
+    SSL_free(ssl);
+    return fc_fail_memory(err);
+  }
+  SSL_set_bio(ssl, bio, bio);
+  SSL_set_connect_state(ssl);
+  SSL_set_alpn_protos(ssl, kHttp, sizeof kHttp - 1);
+  wire->tls = ssl;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Bytes
+
+// The wire may have moved since.
+static SSL *ssl_of(fc_wire_t *wire) {
+  SSL *ssl = wire->tls;
+  BIO_set_data(SSL_get_rbio(ssl), wire);
+  ERR_clear_error();
+  return ssl;
+}
+
+int fc_wire_tls_shake(fc_wire_t *wire, const char **out_why) {
+  SSL *ssl = ssl_of(wire);
+  errno = 0;
+  const int done = SSL_do_handshake(ssl);
+  if (done == 1) return 0;
+  const int error = SSL_get_error(ssl, done);
+  if (error == SSL_ERROR_WANT_READ) return POLLIN;
+  if (error == SSL_ERROR_WANT_WRITE) return POLLOUT;
+  const long verified = SSL_get_verify_result(ssl);
+  if (verified != X509_V_OK) {
+    *out_why = X509_verify_cert_error_string(verified);
+  } else if (error == SSL_ERROR_SYSCALL) {
+    *out_why = errno ? strerror(errno) : "the server has closed";
+  } else {
+    *out_why = reason();
+  }
+  return -1;
+}
+
+// The result of a call of OpenSSL as one of send(2) or recv(2) is.
+static ssize_t result(const SSL *ssl, int done, size_t size) {
+  if (done == 1) return (ssize_t)size;
+  switch (SSL_get_error(ssl, done)) {
+    case SSL_ERROR_ZERO_RETURN:
+      return 0;
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+      errno = EAGAIN;
+      return -1;
+    case SSL_ERROR_SYSCALL:
+      if (errno && errno != EAGAIN) return -1;
+      break;
+    default:
+      why = reason();
+      break;
+  }
+  errno = EPROTO;
+  return -1;
+}
+
+const char *fc_wire_why(void) { return why; }
+
+ssize_t fc_wire_tls_send(fc_wire_t *wire, const void *data, size_t size) {
+  size_t sent = 0;
+  SSL *ssl = ssl_of(wire);
+  const int done = SSL_write_ex(ssl, data, size, &sent);
+  return result(ssl, done, sent);
+}
+
+ssize_t fc_wire_tls_recv(fc_wire_t *wire, void *data, size_t size) {
+  size_t got = 0;
+  SSL *ssl = ssl_of(wire);
+  const int done = SSL_read_ex(ssl, data, size, &got);
+  return result(ssl, done, got);
+}
+
+bool fc_wire_tls_has(const fc_wire_t *wire) {
+  return SSL_pending(wire->tls) > 0;
+}
+
+// Tickets come without being asked for, and are no answer.
+bool fc_wire_tls_is_answered(fc_wire_t *wire) {
+  char byte;
+  size_t got = 0;
+  SSL *ssl = ssl_of(wire);
+  const int done = SSL_peek_ex(ssl, &byte, 1, &got);
+  return result(ssl, done, got) >= 0 || errno != EAGAIN;
+}
+
+void fc_wire_tls_close(fc_wire_t *wire) {
+  SSL *ssl = ssl_of(wire);
+  if (SSL_is_init_finished(ssl)) (void)SSL_shutdown(ssl);
+  SSL_free(ssl);
+  ERR_clear_error();
+}

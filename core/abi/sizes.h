@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions of a module that are one function to its callers: each is compiled for a
+// size of its arguments, and a call is made of the one that has the size of the call. A
+// module's sidecar says which:
+//
+//   "sizes": [ { "name": "main", "functions": ["main_1", "main_8"],
+//                "args": [ { "dims": ["batch", null] } ] } ]
+//
+// Read when a module is loaded, after its own signatures; immutable afterwards. Which
+// function a call is made of is decided in marshal/sized.c. Any thread; docs/abi.md.
+#ifndef FARCALL_CORE_ABI_SIZES_H_
+#define FARCALL_CORE_ABI_SIZES_H_
+
+#include "farcall/type.h"
+
+// A function of the module's own listing.
+typedef struct fc_entry_t {
+  size_t index;
+  const fc_signature_t *signature;
+} fc_entry_t;
+
+// A function as callers see it.
+typedef struct fc_sized_t {
+  const fc_signature_t *signature;
+  // One for each row of the signature's sizes, in their order; without rows one.
+  const fc_entry_t *entries;
+} fc_sized_t;
+
+typedef struct fc_sizes_t {
+  fc_allocator_t allocator;
+  fc_sized_t *listed;  // in the order of the module's first function of each
+  size_t count;
+  fc_entry_t *entries;
+} fc_sizes_t;
+
+// Reads what the sidecar `json` says of a module that has these functions. *out_sizes is
+// NULL when that is nothing. The signatures must outlive the sizes; nothing points into
+// `json` afterwards. FC_CODE_ABI_METADATA names the place as a JSON pointer.
+fc_status_t fc_sizes_create(fc_str_t json, fc_signature_t *const *signatures,
+                            size_t count, fc_allocator_t allocator,
+                            fc_sizes_t **out_sizes,
+                            fc_error_t *err) FC_MUST_CHECK;
+void fc_sizes_destroy(fc_sizes_t *sizes);  // NULL is allowed
+
+#endif  // FARCALL_CORE_ABI_SIZES_H_

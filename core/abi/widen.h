@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The signature of functions that are one to callers: what all of them have, where the
+// dims that differ have names, and rows of sizes. Used while sizes.c reads a sidecar.
+#ifndef FARCALL_CORE_ABI_WIDEN_H_
+#define FARCALL_CORE_ABI_WIDEN_H_
+
+#include "abi/document.h"
+#include "abi/sizes.h"
+
+typedef struct fc_group_t {
+  fc_str_t name;  // callers'
+  const fc_entry_t *members;
+  uint32_t count;  // 2 to FC_SIZES_MAX
+} fc_group_t;
+
+// Row i of the signature's sizes is that of member i. `names` has dims and arguments of
+// the group; `doc` stands at the group, and has the error. The builder is reset.
+// FC_CODE_ABI_METADATA when the members differ in more than sizes, or not in these.
+fc_status_t fc_group_widen(const fc_group_t *group, fc_names_t *names,
+                           fc_builder_t *builder, fc_allocator_t allocator,
+                           const fc_doc_t *doc,
+                           fc_signature_t **out_signature) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_ABI_WIDEN_H_

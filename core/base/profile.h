@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the time of one call goes: a tree of rows, one for each function, import and
+// dispatch below the one that called it. Filled in on the thread of the call, between
+// fc_profile_begin and fc_profile_end. It never grows: what finds no row is counted,
+// and its time is its caller's.
+#ifndef FARCALL_CORE_BASE_PROFILE_H_
+#define FARCALL_CORE_BASE_PROFILE_H_
+
+#include "farcall/base.h"
+
+#define FC_PROFILE_ROWS 256
+#define FC_PROFILE_NAME 96     // bytes of a name that are kept
+#define FC_PROFILE_DEPTH 8448  // places within each other; bytecode has 8192
+#define FC_PROFILE_SPANS 64    // dispatches whose times are kept one by one
+
+typedef enum fc_profile_kind_t {
+  FC_PROFILE_CALL,  // all of it: row 0 alone
+  FC_PROFILE_FUNCTION,
+  FC_PROFILE_IMPORT,
+  FC_PROFILE_DISPATCH,
+  FC_PROFILE_KIND_COUNT
+} fc_profile_kind_t;
+
+// What is entered. Kind, key, index and grid tell one place from another.
+typedef struct fc_profile_place_t {
+  fc_profile_kind_t kind;
+  const void *key;
+  uint32_t index;
+  uint32_t grid[3];  // of a DISPATCH
+  fc_str_t name;     // copied; "": the row is called :INDEX
+  uint64_t bytes;    // bound to a DISPATCH
+} fc_profile_place_t;
+
+// Rows have the order in which they were entered first, so a parent comes before its
+// children.
+typedef struct fc_profile_row_t {
+  fc_profile_kind_t kind;
+  uint32_t index;
+  const void *key;
+  uint32_t grid[3];
+  uint32_t parent;  // of row 0: 0
+  uint32_t child;   // the newest one; 0: it has none
+  uint32_t sibling;
+  uint32_t name_size;
+  uint64_t count;
+  uint64_t self_ns;  // without the rows below it
+  uint64_t bytes;
+  char name[FC_PROFILE_NAME];
+} fc_profile_row_t;
+
+// One dispatch. Its time is not in any other span.
+typedef struct fc_profile_span_t {
+  uint32_t row;
+  uint64_t began_ns;  // after the call
+  uint64_t took_ns;
+} fc_profile_span_t;
+
+typedef struct fc_profile_t {
+  fc_allocator_t allocator;
+  uint64_t began_ns;
+  uint64_t noted_ns;  // up to here all time has been added to a row
+  uint64_t dropped;   // entered without a row
+  uint32_t current;   // the row whose time it is
+  uint32_t row_count;
+  uint32_t span_count;
+  fc_profile_span_t *open;  // of the dispatch that runs; NULL: it has none
+  uint32_t depth;
+  uint32_t beyond;  // entered below FC_PROFILE_DEPTH
+  fc_profile_row_t rows[FC_PROFILE_ROWS];
+  fc_profile_span_t spans[FC_PROFILE_SPANS];
+  uint16_t stack[FC_PROFILE_DEPTH];  // rows to go back to
+} fc_profile_t;
+
+// Some 64 KiB. NULL: there is no memory.
+fc_profile_t *fc_profile_create(fc_allocator_t allocator);
+void fc_profile_destroy(fc_profile_t *profile);  // NULL is allowed
+
+// Forgets what was there. `name` is the call's.
+void fc_profile_begin(fc_profile_t *profile, fc_str_t name);
+// A place within itself, at whatever distance, is one row: what it calls there is
+// added to what it calls elsewhere.
+void fc_profile_enter(fc_profile_t *profile, const fc_profile_place_t *place);
+// Leaves the place that was entered last.
+void fc_profile_leave(fc_profile_t *profile);
+// Leaves all of them. Afterwards the rows have the whole time.
+void fc_profile_end(fc_profile_t *profile);
+
+// The time of each row together with those below it; that of row 0 is the call's.
+void fc_profile_totals(const fc_profile_t *profile,
+                       uint64_t out_ns[FC_PROFILE_ROWS]);
+const char *fc_profile_kind_name(fc_profile_kind_t kind);
+
+#endif  // FARCALL_CORE_BASE_PROFILE_H_

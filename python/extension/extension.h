@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the files of the Python extension share. It is farcall's embedding API
+// (farcall/call.h) for Python's stable ABI, and knows flat values only: what is
+// made of them, dicts and tuples, is python/farcall/_structure.py. Every function
+// holds Python's global lock unless it says otherwise; those that return an object
+// return a new reference, or NULL with an exception set.
+#ifndef FARCALL_EXTENSION_H_
+#define FARCALL_EXTENSION_H_
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+#include <farcall/farcall.h>
+
+// What python/farcall/__init__.py hands over, once, before anything else is called.
+typedef struct fc_py_given_t {
+  PyObject *error;    // farcall.Error
+  PyObject *ndarray;  // numpy.ndarray
+  PyObject *dtype;    // (text of a dtype) -> numpy.dtype
+  PyObject *coerce;   // (object, text of a dtype or None) -> (array, text)
+  PyObject *dtypes[FC_DTYPE_COUNT];  // what `dtype` has answered, or NULL
+} fc_py_given_t;
+extern fc_py_given_t fc_py_given;
+
+// Raises farcall.Error. Always NULL.
+PyObject *fc_py_raise(const fc_error_t *err);
+// Raises farcall.Error about the argument at `path`, if that is not NULL.
+PyObject *fc_py_fail(fc_code_t code, const char *path, const char *format, ...)
+    FC_PRINTF(3, 4);
+// The numpy.dtype of elements, borrowed.
+PyObject *fc_py_dtype(fc_dtype_t dtype);
+
+// ---------------------------------------------------------------------------
+// Modules and seats
+
+// An instance and its calls, which one thread at a time uses.
+typedef struct fc_py_seat_t {
+  struct fc_py_seat_t *next;  // of the free ones
+  fc_instance_t *instance;
+  fc_call_t *calls[];  // by function; NULL until it is called
+} fc_py_seat_t;
+
+// farcall._farcall.Module
+typedef struct fc_py_module_t {
+  PyObject ob_base;
+  fc_module_t *module;
+  fc_py_seat_t *free;
+  uint32_t leased;  // seats that results of calls keep
+} fc_py_module_t;
+
+extern PyType_Spec fc_py_module_spec;
+extern PyTypeObject *fc_py_module_type;
+// A free seat with a call of the function, or a new one, for which the global lock
+// is released. NULL with an exception.
+fc_py_seat_t *fc_py_seat_take(fc_py_module_t *module, size_t function);
+void fc_py_seat_give(fc_py_module_t *module, fc_py_seat_t *seat);
+
+// ---------------------------------------------------------------------------
+// Functions
+
+extern PyType_Spec fc_py_function_spec;
+
+// ---------------------------------------------------------------------------
+// Arguments
+
+// What one argument leaf needs until the run is over.
+typedef struct fc_py_part_t {
+  Py_buffer view;  // `obj` NULL: none
+  PyObject *kept;  // an object made for it, or NULL
+  fc_scalar_t scalar;
+  const char *low;  // its bytes, if they are the caller's
+  const char *high;
+} fc_py_part_t;
+
+// Sets one argument of a call. False with an exception.
+bool fc_py_argument_set(fc_call_t *call, size_t index, const fc_leaf_t *leaf,
+                        PyObject *object, fc_arena_t *arena,
+                        fc_py_part_t *part);
+void fc_py_part_deinit(fc_py_part_t *part);
+
+// ---------------------------------------------------------------------------
+// Results
+
+// farcall._farcall.Memory: bytes that arrays lie in, of its own, or of a call. It
+// exports one flat buffer.
+extern PyType_Spec fc_py_memory_spec;
+extern PyTypeObject *fc_py_memory_type;
+// Memory of its own, not zeroed, aligned to FC_TENSOR_ALIGNMENT.
+PyObject *fc_py_memory_create(size_t size, bool writable);
+// Memory that is not its own: read-only, valid as long as `owner`.
+PyObject *fc_py_memory_borrow(void *data, size_t size, PyObject *owner);
+void *fc_py_memory_data(PyObject *memory);
+
+// farcall._farcall.Lease: keeps a seat from other calls, for results that lie in its
+// memory. With the last of them it ends the call and gives the seat back.
+extern PyType_Spec fc_py_lease_spec;
+extern PyTypeObject *fc_py_lease_type;
+PyObject *fc_py_lease_create(fc_py_module_t *module, fc_py_seat_t *seat,
+                             fc_call_t *call);
+
+// One run and its results.
+typedef struct fc_py_run_t {
+  fc_py_module_t *module;
+  fc_py_seat_t *seat;
+  fc_call_t *call;
+  const fc_py_part_t *parts;
+  size_t part_count;
+  PyObject *lease;  // NULL until a result keeps the seat
+} fc_py_run_t;
+
+// The result at `path`.
+PyObject *fc_py_result_get(fc_py_run_t *run, const char *path);
+
+#endif  // FARCALL_EXTENSION_H_

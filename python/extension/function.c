@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall._farcall.Function: a function of a module as a Python callable. A call binds
+// its arguments by position and name, sets them, runs without the global lock, and
+// returns nothing, the one result, or a tuple of them.
+#include "extension.h"
+
+#include <stdio.h>
+
+typedef struct function_t {
+  PyObject ob_base;
+  fc_py_module_t *module;
+  size_t index;           // in the module's listing
+  Py_ssize_t positional;  // inputs that may be given by position
+  Py_ssize_t input_count;
+  PyObject *keywords;  // dict: the name of an input -> its number
+  PyObject *flatten;  // (tuple of inputs) -> tuple of argument leaves, or None:
+                      // each input is a leaf
+  PyObject *build;    // (list of result leaves) -> the results, or None: each
+                      // leaf is a result
+  Py_ssize_t path_count;
+  char **paths;  // of result leaves; texts of `path_texts`
+  PyObject *path_texts;
+} function_t;
+
+static function_t *function_of(PyObject *self) { return (function_t *)self; }
+
+// ---------------------------------------------------------------------------
+// Binding
+
+static bool unknown_argument(PyObject *key) {
+  const char *text = PyUnicode_AsUTF8AndSize(key, NULL);
+  if (!text) return false;
+  char shown[128];
+  fc_escape(shown, sizeof shown, 64, fc_str(text));
+  fc_py_fail(FC_CODE_UNKNOWN_ARGUMENT, NULL, "no argument '%s'", shown);
+  return false;
+}
+
+static bool bind_name(const function_t *self, PyObject *key, PyObject *value,
+                      PyObject **inputs) {
+  PyObject *number = PyDict_GetItemWithError(self->keywords, key);
+  if (!number) return PyErr_Occurred() ? false : unknown_argument(key);
+  const Py_ssize_t at = PyLong_AsSsize_t(number);
+  if (at < 0 || at >= self->input_count) return false;
+  if (inputs[at]) {
+    fc_py_fail(FC_CODE_DUPLICATE_ARGUMENT, NULL, "argument %zd is given twice",
+               at);
+    return false;
+  }
+  inputs[at] = value;
+  return true;
+}
+
+// Puts the arguments in the order of the function's inputs, borrowed.
+static bool bind(const function_t *self, PyObject *args, PyObject *kwargs,
+                 PyObject **inputs) {
+  const Py_ssize_t count = PyTuple_Size(args);
+  if (count > self->positional) {
+    fc_py_fail(FC_CODE_EXTRA_ARGUMENT, NULL,
+               "%zd arguments by position, at most %zd can be", count,
+               self->positional);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; i++) inputs[i] = PyTuple_GetItem(args, i);
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  while (kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
+    if (!bind_name(self, key, value, inputs)) return false;
+  }
+  for (Py_ssize_t i = 0; i < self->input_count; i++) {
+    if (inputs[i]) continue;
+    char path[24];
+    snprintf(path, sizeof path, "%zd", i);
+    fc_py_fail(FC_CODE_MISSING_ARGUMENT, path, "argument %zd is missing", i);
+    return false;
+  }
+  return true;
+}
+
+// ---------------------------------------------------------------------------
+// A call
+
+// Sets every argument leaf that is given; OUT arguments come after those.
+static bool set_leaves(fc_call_t *call, PyObject *const *objects, size_t count,
+                       fc_arena_t *arena, fc_py_part_t *parts) {
+  size_t total;
+  const fc_leaf_t *leaves = fc_call_arguments(call, &total);
+  if (count > total) {
+    PyErr_Format(PyExc_SystemError, "%zu values for %zu arguments", count,
+                 total);
+    return false;
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (!fc_py_argument_set(call, i, &leaves[i], objects[i], arena,
+                            &parts[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static PyObject *get_results(const function_t *self, fc_py_run_t *run) {
+  if (self->path_count == 1 && self->build == Py_None) {
+    return fc_py_result_get(run, self->paths[0]);
+  }
+  PyObject *results = PyTuple_New(self->path_count);
+  for (Py_ssize_t i = 0; results && i < self->path_count; i++) {
+    PyObject *result = fc_py_result_get(run, self->paths[i]);
+    if (!result || PyTuple_SetItem(results, i, result) < 0) Py_CLEAR(results);
+  }
+  if (!results) return NULL;
+  if (self->build == Py_None && self->path_count) return results;
+  PyObject *built = NULL;
+  if (self->build != Py_None) {
+    built = PyObject_CallFunctionObjArgs(self->build, results, NULL);
+  } else {
+    built = Py_NewRef(Py_None);
+  }
+  Py_DECREF(results);
+  return built;
+}
+
+static PyObject *run(const function_t *self, fc_call_t *call,
+                     fc_py_seat_t *seat, const fc_py_part_t *parts,
+                     size_t part_count, bool *out_leased) {
+  fc_error_t err;
+  fc_status_t status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = fc_call_run(call, NULL, &err);
+  Py_END_ALLOW_THREADS;
+  if (status != FC_OK) return fc_py_raise(&err);
+  fc_py_run_t done = {self->module, seat, call, parts, part_count, NULL};
+  PyObject *results = get_results(self, &done);
+  *out_leased = done.lease != NULL;
+  if (done.lease)
+    Py_DECREF(done.lease);  // gives the seat back if nobody has it
+  else fc_call_end(call);
+  return results;
+}
+
+// Makes a call with the argument leaves.
+static PyObject *call_leaves(const function_t *self, PyObject *const *objects,
+                             size_t count) {
+  fc_py_part_t few[8] = {0}, *parts = few;
+  if (count > FC_ARRAY_COUNT(few)) {
+    parts = PyMem_Calloc(count, sizeof *parts);
+    if (!parts) return PyErr_NoMemory();
+  }
+  fc_arena_t arena;
+  fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
+  PyObject *results = NULL;
+  bool leased = false;
+  fc_py_seat_t *seat = fc_py_seat_take(self->module, self->index);
+  if (seat) {
+    fc_call_t *call = seat->calls[self->index];
+    if (set_leaves(call, objects, count, &arena, parts)) {
+      results = run(self, call, seat, parts, count, &leased);
+    }
+    if (!leased) fc_py_seat_give(self->module, seat);
+  }
+  for (size_t i = 0; i < count; i++) fc_py_part_deinit(&parts[i]);
+  fc_arena_deinit(&arena);
+  if (parts != few) PyMem_Free(parts);
+  return results;
+}
+
+// Has Python make leaves of the inputs, and makes a call with these.
+static PyObject *call_structured(const function_t *self,
+                                 PyObject *const *inputs) {
+  PyObject *given = PyTuple_New(self->input_count);
+  for (Py_ssize_t i = 0; given && i < self->input_count; i++) {
+    if (PyTuple_SetItem(given, i, Py_NewRef(inputs[i])) < 0) Py_CLEAR(given);
+  }
+  PyObject *leaves =
+      given ? PyObject_CallFunctionObjArgs(self->flatten, given, NULL) : NULL;
+  Py_XDECREF(given);
+  const Py_ssize_t count = leaves ? PyTuple_Size(leaves) : -1;
+  PyObject *results = NULL;
+  PyObject **objects =
+      count < 0 ? NULL : PyMem_Calloc((size_t)count + 1, sizeof *objects);
+  if (objects) {
+    for (Py_ssize_t i = 0; i < count; i++) {
+      objects[i] = PyTuple_GetItem(leaves, i);
+    }
+    results = call_leaves(self, objects, (size_t)count);
+    PyMem_Free(objects);
+  } else if (count >= 0) {
+    PyErr_NoMemory();
+  }
+  Py_XDECREF(leaves);
+  return results;
+}
+
+static PyObject *function_call(PyObject *object, PyObject *args,
+                               PyObject *kwargs) {
+  const function_t *self = function_of(object);
+  PyObject *few[8] = {0}, **inputs = few;
+  if (self->input_count > (Py_ssize_t)FC_ARRAY_COUNT(few)) {
+    inputs = PyMem_Calloc((size_t)self->input_count, sizeof(PyObject *));
+    if (!inputs) return PyErr_NoMemory();
+  }
+  PyObject *results = NULL;
+  if (bind(self, args, kwargs, inputs)) {
+    results = self->flatten == Py_None
+                  ? call_leaves(self, inputs, (size_t)self->input_count)
+                  : call_structured(self, inputs);
+  }
+  if (inputs != few) PyMem_Free(inputs);
+  return results;
+}
+
+// ---------------------------------------------------------------------------
+// The type
+
+// Points self->paths at the texts of a tuple of str.
+static bool read_paths(function_t *self, PyObject *texts) {
+  const Py_ssize_t count = PyTuple_Size(texts);
+  self->paths = PyMem_Calloc((size_t)count + 1, sizeof self->paths[0]);
+  if (!self->paths) {
+    PyErr_NoMemory();
+    return false;
+  }
+  self->path_texts = Py_NewRef(texts);
+  for (Py_ssize_t i = 0; i < count; i++) {
+    self->paths[i] = (char *)(uintptr_t)PyUnicode_AsUTF8AndSize(
+        PyTuple_GetItem(texts, i), NULL);
+    if (!self->paths[i]) return false;
+  }
+  self->path_count = count;
+  return true;
+}
+
+static PyObject *function_new(PyTypeObject *type, PyObject *args,
+                              PyObject *kwargs) {
+  (void)kwargs;
+  PyObject *module, *keywords, *paths, *flatten, *build;
+  Py_ssize_t index, positional, count;
+  if (!PyArg_ParseTuple(args, "OnnnO!O!OO:Function", &module, &index,
+                        &positional, &count, &PyDict_Type, &keywords,
+                        &PyTuple_Type, &paths, &flatten, &build)) {
+    return NULL;
+  }
+  const int is_module =
+      PyObject_IsInstance(module, (PyObject *)fc_py_module_type);
+  if (is_module < 0) return NULL;
+  if (!is_module || index < 0 || positional < 0 || positional > count ||
+      (size_t)index >=
+          fc_module_function_count(((fc_py_module_t *)module)->module)) {
+    PyErr_SetString(PyExc_ValueError, "no such function of a module");
+    return NULL;
+  }
+  function_t *self = (function_t *)PyType_GenericAlloc(type, 0);
+  if (!self) return NULL;
+  self->module = (fc_py_module_t *)Py_NewRef(module);
+  self->index = (size_t)index;
+  self->positional = positional;
+  self->input_count = count;
+  self->keywords = Py_NewRef(keywords);
+  self->flatten = Py_NewRef(flatten);
+  self->build = Py_NewRef(build);
+  if (read_paths(self, paths)) return (PyObject *)self;
+  Py_DECREF(self);
+  return NULL;
+}
+
+// A cycle through here is broken elsewhere: at the __dict__ of a subclass, or in the
+// closures themselves.
+static int function_traverse(PyObject *object, visitproc visit, void *arg) {
+  const function_t *self = function_of(object);
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->keywords);
+  Py_VISIT(self->flatten);
+  Py_VISIT(self->build);
+  return 0;
+}
+
+static void function_dealloc(PyObject *object) {
+  function_t *self = function_of(object);
+  PyTypeObject *type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  Py_XDECREF((PyObject *)self->module);
+  Py_XDECREF(self->keywords);
+  Py_XDECREF(self->flatten);
+  Py_XDECREF(self->build);
+  Py_XDECREF(self->path_texts);
+  PyMem_Free(self->paths);
+  PyObject_GC_Del(object);
+  Py_DECREF(type);
+}
+
+static PyType_Slot function_slots[] = {
+    {Py_tp_new, (void *)function_new},
+    {Py_tp_dealloc, (void *)function_dealloc},
+    {Py_tp_traverse, (void *)function_traverse},
+    {Py_tp_call, (void *)function_call},
+    {0, NULL},
+};
+PyType_Spec fc_py_function_spec = {
+    .name = "farcall._farcall.Function",
+    .basicsize = sizeof(function_t),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = function_slots,
+};

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall._farcall.Module: a loaded file and its free seats. A call takes a seat and
+// gives it back, so there are as many seats as calls were in progress at once, and
+// results kept in their memory.
+#include "extension.h"
+
+PyTypeObject *fc_py_module_type;
+
+static fc_py_module_t *module_of(PyObject *self) {
+  return (fc_py_module_t *)self;
+}
+
+// ---------------------------------------------------------------------------
+// Seats
+
+static void seat_destroy(const fc_py_module_t *module, fc_py_seat_t *seat) {
+  const size_t count = fc_module_function_count(module->module);
+  for (size_t i = 0; i < count; i++) fc_call_destroy(seat->calls[i]);
+  fc_instance_destroy(seat->instance);
+  PyMem_Free(seat);
+}
+
+static fc_py_seat_t *seat_create(fc_py_module_t *module) {
+  const size_t count = fc_module_function_count(module->module);
+  fc_py_seat_t *seat =
+      PyMem_Calloc(1, sizeof *seat + count * sizeof seat->calls[0]);
+  if (!seat) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  fc_error_t err;
+  fc_status_t status;
+  // The first instance may run the module's initialiser.
+  Py_BEGIN_ALLOW_THREADS;
+  status = fc_instance_create(module->module, NULL, &seat->instance, &err);
+  Py_END_ALLOW_THREADS;
+  if (status == FC_OK) return seat;
+  PyMem_Free(seat);
+  fc_py_raise(&err);
+  return NULL;
+}
+
+fc_py_seat_t *fc_py_seat_take(fc_py_module_t *module, size_t function) {
+  fc_py_seat_t *seat = module->free;
+  if (seat) {
+    module->free = seat->next;
+  } else {
+    seat = seat_create(module);
+    if (!seat) return NULL;
+  }
+  if (seat->calls[function]) return seat;
+  const fc_str_t name = fc_module_function(module->module, function)->name;
+  char *text = PyMem_Calloc(1, name.size + 1);
+  fc_error_t err;
+  fc_status_t status = FC_RESOURCE_EXHAUSTED;
+  if (text) {
+    memcpy(text, name.data, name.size);
+    status = fc_call_create(seat->instance, text, &seat->calls[function], &err);
+    PyMem_Free(text);
+  } else {
+    status = fc_fail_memory(&err);
+  }
+  if (status == FC_OK) return seat;
+  fc_py_seat_give(module, seat);
+  fc_py_raise(&err);
+  return NULL;
+}
+
+void fc_py_seat_give(fc_py_module_t *module, fc_py_seat_t *seat) {
+  seat->next = module->free;
+  module->free = seat;
+}
+
+// ---------------------------------------------------------------------------
+// The type
+
+static PyObject *str_of(fc_str_t text) {
+  return PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.size, "replace");
+}
+
+#define SETTINGS_MAX 8
+
+// Reads a dict of names and values, which is borrowed.
+static bool read_settings(PyObject *dict, fc_setting_t *settings,
+                          size_t *out_count) {
+  PyObject *name, *value;
+  Py_ssize_t at = 0;
+  *out_count = 0;
+  while (PyDict_Next(dict, &at, &name, &value)) {
+    Py_ssize_t name_size, value_size;
+    const char *name_text = PyUnicode_AsUTF8AndSize(name, &name_size);
+    const char *value_text =
+        name_text ? PyUnicode_AsUTF8AndSize(value, &value_size) : NULL;
+    if (!value_text) return false;
+    if (*out_count == SETTINGS_MAX) {
+      PyErr_Format(PyExc_ValueError, "more than %d settings", SETTINGS_MAX);
+      return false;
+    }
+    settings[(*out_count)++] =
+        (fc_setting_t){fc_str_make(name_text, (size_t)name_size),
+                       fc_str_make(value_text, (size_t)value_size)};
+  }
+  return true;
+}
+
+static PyObject *module_new(PyTypeObject *type, PyObject *args,
+                            PyObject *kwargs) {
+  (void)kwargs;
+  PyObject *path, *settings;
+  int native;
+  if (!PyArg_ParseTuple(args, "O&pO!:Module", PyUnicode_FSConverter, &path,
+                        &native, &PyDict_Type, &settings)) {
+    return NULL;
+  }
+  fc_setting_t given[SETTINGS_MAX];
+  fc_module_options_t options = {.forbid_native = !native, .settings = given};
+  PyObject *self = NULL;
+  if (read_settings(settings, given, &options.setting_count)) {
+    self = PyType_GenericAlloc(type, 0);
+  }
+  if (self) {
+    const char *text = PyBytes_AsString(path);
+    fc_error_t err;
+    fc_status_t status;
+    fc_module_t *module = NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    status = fc_module_open(text, &options, &module, &err);
+    Py_END_ALLOW_THREADS;
+    module_of(self)->module = module;
+    if (status != FC_OK) {
+      Py_DECREF(self);
+      self = fc_py_raise(&err);
+    }
+  }
+  Py_DECREF(path);
+  return self;
+}
+
+static void module_dealloc(PyObject *object) {
+  fc_py_module_t *self = module_of(object);
+  PyTypeObject *type = Py_TYPE(object);
+  while (self->free) {
+    fc_py_seat_t *seat = self->free;
+    self->free = seat->next;
+    seat_destroy(self, seat);
+  }
+  fc_module_release(self->module);
+  PyObject_Free(object);
+  Py_DECREF(type);
+}
+
+static PyObject *signature_json(const fc_module_t *module, size_t index) {
+  const fc_function_t *function = fc_module_function(module, index);
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+  fc_error_t err;
+  const fc_status_t status =
+      fc_signature_print_json(function->signature, fc_module_get_name(module),
+                              fc_module_get_version(module), &text.sink, &err);
+  PyObject *json =
+      status == FC_OK ? str_of(fc_text_str(&text)) : fc_py_raise(&err);
+  fc_text_deinit(&text);
+  return json;
+}
+
+static PyObject *signatures(PyObject *self, PyObject *unused) {
+  (void)unused;
+  const fc_module_t *module = module_of(self)->module;
+  const size_t count = fc_module_function_count(module);
+  PyObject *list = PyList_New(0);
+  for (size_t i = 0; list && i < count; i++) {
+    PyObject *json = signature_json(module, i);
+    if (!json || PyList_Append(list, json) < 0) Py_CLEAR(list);
+    Py_XDECREF(json);
+  }
+  return list;
+}
+
+static PyObject *get_name(PyObject *self, void *unused) {
+  (void)unused;
+  return str_of(fc_module_get_name(module_of(self)->module));
+}
+static PyObject *get_version(PyObject *self, void *unused) {
+  (void)unused;
+  return str_of(fc_module_get_version(module_of(self)->module));
+}
+static PyObject *get_path(PyObject *self, void *unused) {
+  (void)unused;
+  return str_of(fc_module_get_path(module_of(self)->module));
+}
+static PyObject *get_kind(PyObject *self, void *unused) {
+  (void)unused;
+  return str_of(fc_str(fc_module_get_kind(module_of(self)->module)));
+}
+static PyObject *get_sha256(PyObject *self, void *unused) {
+  (void)unused;
+  return str_of(fc_str(fc_module_get_sha256(module_of(self)->module)));
+}
+static PyObject *get_leased(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromUnsignedLong(module_of(self)->leased);
+}
+
+static PyMethodDef module_methods[] = {
+    {"signatures", signatures, METH_NOARGS,
+     "The signature of each function, as JSON (docs/abi.md)."},
+    {NULL, NULL, 0, NULL},
+};
+static PyGetSetDef module_getters[] = {
+    {"name", get_name, NULL, "The file's name, without its extension.", NULL},
+    {"version", get_version, NULL, "Its version, \"1\" if it has none.", NULL},
+    {"path", get_path, NULL, "The file it was loaded from.", NULL},
+    {"kind", get_kind, NULL, "\"vm\" or \"native\".", NULL},
+    {"sha256", get_sha256, NULL, "The file's SHA-256.", NULL},
+    {"_leased", get_leased, NULL, "Calls whose memory results keep.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyType_Slot module_slots[] = {
+    {Py_tp_new, (void *)module_new},
+    {Py_tp_dealloc, (void *)module_dealloc},
+    {Py_tp_methods, module_methods},
+    {Py_tp_getset, module_getters},
+    {0, NULL},
+};
+PyType_Spec fc_py_module_spec = {
+    .name = "farcall._farcall.Module",
+    .basicsize = sizeof(fc_py_module_t),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = module_slots,
+};

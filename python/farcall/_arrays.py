@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Element types and arrays.
+
+An array is taken if its elements are of the argument's type; numbers and lists of
+numbers if every one of them fits it. Nothing is wrapped, cut or guessed.
+"""
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy
+
+from . import _farcall
+from ._error import Error
+
+# The text of a type, and what NumPy calls it. Those of `_BEYOND` are of ml_dtypes.
+_NUMPY = {
+    "i1": "bool", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+    "si8": "int8", "si16": "int16", "si32": "int32", "si64": "int64",
+    "ui8": "uint8", "ui16": "uint16", "ui32": "uint32", "ui64": "uint64",
+    "index": "int64", "f16": "float16", "f32": "float32", "f64": "float64",
+    "complex<f32>": "complex64", "complex<f64>": "complex128",
+}
+_BEYOND = {
+    "bf16": "bfloat16", "f8E5M2": "float8_e5m2", "f8E4M3FN": "float8_e4m3fn",
+    "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E8M0FNU": "float8_e8m0fnu",
+}
+# Integers narrower than a byte lie in one each.
+_NARROW = {"i2": "int8", "i4": "int8", "si2": "int8", "si4": "int8",
+           "ui2": "uint8", "ui4": "uint8"}
+_TEXTS = {**{name: text for text, name in reversed(_NUMPY.items())},
+          **{name: text for text, name in _BEYOND.items()}}
+
+
+@functools.cache
+def _ml_dtypes() -> Any:
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return ml_dtypes
+
+
+@functools.cache
+def dtype(text: str) -> numpy.dtype[Any]:
+    """The NumPy type of elements. Without ml_dtypes the bits of `bf16` and of the
+    floats of one byte are an unsigned integer's.
+
+    >>> farcall.dtype("f32")
+    dtype('float32')
+    """
+    if text in _BEYOND:
+        ml_dtypes = _ml_dtypes()
+        bits = "uint16" if text == "bf16" else "uint8"
+        return numpy.dtype(getattr(ml_dtypes, _BEYOND[text], bits))
+    return numpy.dtype(_NUMPY.get(text) or _NARROW[text])
+
+
+@functools.cache
+def _names(text: str) -> tuple[str, ...]:
+    """The NumPy types whose arrays are taken for a type."""
+    name = dtype(text).name
+    if text in _NARROW:
+        return name, ("uint" if text[0] == "u" else "int") + text[-1]
+    if text[0] == "i" and text[1:].isdigit() and text != "i1":
+        return name, "u" + name  # signless
+    return (name,)
+
+
+def _path(path: str) -> str:
+    return "/" + path
+
+
+def _mismatch(array: numpy.ndarray[Any, Any], text: str, path: str) -> Error:
+    return Error(f"elements of {array.dtype.name}, its type has {text}",
+                 "dtype_mismatch", _path(path), text, array.dtype.name)
+
+
+def _check_narrow(array: numpy.ndarray[Any, Any], text: str, path: str) -> None:
+    bits = int(text[-1])
+    low, high = (0, 2**bits - 1) if text[0] == "u" else (-2**(bits - 1), 2**(bits - 1) - 1)
+    values = array.view(numpy.uint8 if text[0] == "u" else numpy.int8)
+    if values.size and (values.min() < low or values.max() > high):
+        raise Error(f"an element is no {text}", "out_of_range", _path(path),
+                    f"{text} in [{low},{high}]")
+
+
+def _of_array(array: numpy.ndarray[Any, Any], text: str | None,
+              path: str) -> tuple[numpy.ndarray[Any, Any], str]:
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if text is None:
+        known = _TEXTS.get(array.dtype.name)
+        if known is None:
+            raise Error(f"elements of {array.dtype.name}, which is no element type",
+                        "dtype_mismatch", _path(path))
+        text = known
+    elif array.dtype.name not in _names(text):
+        raise _mismatch(array, text, path)
+    if text in _NARROW:
+        _check_narrow(array, text, path)
+    return array, text
+
+
+def _fit_integers(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any]) -> bool:
+    if array.dtype.kind == "f":
+        return bool(numpy.isfinite(array).all() and (numpy.trunc(array) == array).all()
+                    and _fit_integers(array.astype(object), wanted))
+    if array.dtype.kind not in "iuO":
+        return False
+    limits = numpy.iinfo(wanted)
+    return all(limits.min <= int(each) <= limits.max
+               for each in (array.min(), array.max()))
+
+
+def _fits(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any], text: str) -> bool:
+    """Whether each number of an array that Python's were made into is one of the type;
+    a float may be rounded."""
+    kind = array.dtype.kind
+    if array.size == 0:
+        return True
+    if wanted.kind == "b":
+        return kind == "b" or kind in "iu" and bool(numpy.isin(array, (0, 1)).all())
+    if wanted.kind in "iu" and text not in _BEYOND:
+        return _fit_integers(array, wanted)
+    if kind not in ("iufc" if wanted.kind == "c" else "iuf"):
+        return False
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        rounded = array.astype(wanted)
+    return bool((numpy.isfinite(rounded.astype(numpy.complex128))
+                 | ~numpy.isfinite(array)).all())
+
+
+def _of_numbers(value: Any, text: str | None,
+                path: str) -> tuple[numpy.ndarray[Any, Any], str]:
+    try:
+        array = numpy.asarray(value)
+    except ValueError as error:
+        raise Error(f"no array: {error}", "shape_mismatch", _path(path)) from None
+    if text is None:
+        raise Error("the element type is not known: give an array", "untyped_value",
+                    _path(path), "an array", type(value).__name__)
+    wanted = dtype(text)
+    if text in _BEYOND and not _ml_dtypes():
+        raise Error(f"numbers are made {text} by ml_dtypes, which is not installed",
+                    "unsupported_type", _path(path))
+    if array.dtype.kind not in "biufcO" or array.dtype.kind == "O" and \
+            not all(isinstance(each, int) for each in array.flat):
+        raise Error(f"expected numbers, found {type(value).__name__}", "type_mismatch",
+                    _path(path), text, type(value).__name__)
+    try:
+        if not _fits(array, wanted, text):
+            raise OverflowError
+        array = array.astype(wanted)
+    except (OverflowError, TypeError, ValueError):
+        raise Error(f"a number is no {text}", "out_of_range", _path(path), text) \
+            from None
+    if text in _NARROW:
+        _check_narrow(array, text, path)
+    return array, text
+
+
+def array_of(value: Any, text: str | None,
+             path: str) -> tuple[numpy.ndarray[Any, Any], str]:
+    """An array of the type, without a copy where the elements are of it already, and
+    the text of the type. `text` None: any."""
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        return _of_array(numpy.asarray(value), text, path)
+    if hasattr(value, "__dlpack__"):
+        try:
+            return _of_array(numpy.from_dlpack(value), text, path)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise Error(f"no array comes by DLPack: {error}", "type_mismatch",
+                        _path(path)) from None
+    if hasattr(value, "__array_interface__") or hasattr(value, "__array__") or \
+            isinstance(value, memoryview):
+        return _of_array(numpy.asarray(value), text, path)
+    return _of_numbers(value, text, path)
+
+
+def coerce(value: Any, text: str | None,
+           path: str) -> tuple[numpy.ndarray[Any, Any], str]:
+    """As array_of, for the extension: with a buffer, which types of ml_dtypes have
+    not."""
+    array, text = array_of(value, text, path)
+    if text in _BEYOND or text in _NARROW:
+        array = array.view(numpy.uint16 if text == "bf16" else numpy.uint8)
+    return array, text
+
+
+def empty(shape: int | tuple[int, ...], dtype: Any = numpy.float32) -> \
+        numpy.ndarray[Any, Any]:
+    """An array like numpy.empty's that lies at a multiple of 64 bytes: functions take
+    it without a copy.
+
+    >>> x = farcall.empty((2, 3))
+    >>> x.ctypes.data % 64
+    0
+    """
+    dtype = numpy.dtype(dtype)
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = dtype.itemsize
+    for dim in shape:
+        size *= dim
+    return numpy.ndarray(shape, dtype, _farcall.memory(size))
+
+
+def aligned(array: Any) -> numpy.ndarray[Any, Any]:
+    """The array itself if it is dense and lies at a multiple of 64 bytes, else a copy
+    that is and does.
+
+    >>> farcall.aligned(numpy.arange(3.0))
+    array([0., 1., 2.])
+    """
+    array = numpy.asarray(array)
+    if array.flags.c_contiguous and array.ctypes.data % 64 == 0:
+        return array
+    copy = empty(array.shape, array.dtype)
+    copy[...] = array
+    return copy

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules of a server, called as those of this process are. Needs httpx."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+try:
+    import httpx
+except ImportError as error:
+    raise ImportError("clients need httpx: pip install farcall[client]") from error
+
+from . import _wire
+from ._error import Error
+from ._structure import Signature
+
+
+def _options(url: str, transport: Any, timeout: float | None,
+             options: dict[str, Any]) -> dict[str, Any]:
+    """What httpx is given. `unix:PATH` is a socket of this machine."""
+    if url.startswith("unix:"):
+        options.setdefault("transport", transport(uds=url.removeprefix("unix:")))
+        url = "http://localhost"
+    # The server's own deadline comes first; its answer says so.
+    wait = None if timeout is None else timeout + 5
+    return {"base_url": url, "timeout": wait, **options}
+
+
+def _check(answer: httpx.Response) -> httpx.Response:
+    if answer.status_code < 300:
+        return answer
+    try:
+        problem = answer.json()
+        code = problem["code"]
+    except (ValueError, TypeError, KeyError):
+        raise Error(f"{answer.status_code} {answer.reason_phrase}", "internal",
+                    http_status=answer.status_code) from None
+    raise Error(problem.get("detail") or problem.get("title") or code, code,
+                problem.get("pointer"), problem.get("expected"), problem.get("got"),
+                answer.status_code)
+
+
+def _path(*names: str) -> str:
+    return "/api/v1/functions/" + "/".join(quote(name, safe="@") for name in names)
+
+
+class _Function:
+    """A function of a server's module."""
+
+    def __init__(self, client: Any, module: str, signature: Signature) -> None:
+        self.signature = signature
+        self._client = client
+        self._url = _path(module, signature.name)
+        self.__name__ = self.__qualname__ = signature.name
+        self.__doc__ = signature.text
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return self.signature.python()
+
+    def __repr__(self) -> str:
+        return f"<function {self.__doc__} of {self._client.url}>"
+
+    def _request(self, args: tuple[Any, ...],
+                 kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        fields, body = _wire.write(self.signature, args, kwargs)
+        return {"url": self._url, "headers": {**fields, **self._client.deadline},
+                "content": body}
+
+    def _results(self, answer: httpx.Response) -> Any:
+        _check(answer)
+        return _wire.read(self.signature, answer.headers.get(_wire.LENGTH),
+                          answer.content)
+
+
+class RemoteFunction(_Function):
+    """Any thread may call it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._results(self._client.http.post(**self._request(args, kwargs)))
+
+
+class AsyncRemoteFunction(_Function):
+    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._results(await self._client.http.post(**self._request(args, kwargs)))
+
+
+class RemoteModule(Mapping[str, Any]):
+    """The functions of a server's module, as attributes and items."""
+
+    def __init__(self, client: Any, name: str, document: Any, kind: type) -> None:
+        self.name = name
+        self.functions: dict[str, Any] = {
+            signature.name: kind(client, name, signature)
+            for signature in map(Signature, document["functions"])}
+
+    def __getitem__(self, name: str) -> Any:
+        function = self.functions.get(name)
+        if function is None:
+            raise Error(f"no function '{name}' in {self.name}; there are "
+                        f"{', '.join(self.functions)}", "function_not_found")
+        return function
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "functions":
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except Error as error:
+            raise AttributeError(str(error)) from error
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.functions]
+
+    def __repr__(self) -> str:
+        return f"<module {self.name}: {', '.join(self.functions)}>"
+
+
+class _Base:
+    def __init__(self, url: str, timeout: float | None) -> None:
+        self.url = url
+        self.deadline = {} if timeout is None else \
+            {"Farcall-Timeout-Ms": str(max(1, round(timeout * 1000)))}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.url}>"
+
+
+_MODULES = "/api/v1/modules"
+_WHOLE = {"signatures": "1"}
+
+
+class Client(_Base):
+    """A server: `client["digits"].classify(image)`.
+
+    `url` is `http://…`, `https://…` or `unix:PATH`; `timeout` the seconds a call may
+    take. Further options are httpx.Client's, such as `verify` and `headers`.
+    """
+
+    def __init__(self, url: str = "http://127.0.0.1:8000", *,
+                 timeout: float | None = 30, **options: Any) -> None:
+        super().__init__(url, timeout)
+        self.http = httpx.Client(**_options(url, httpx.HTTPTransport, timeout, options))
+        self._modules: dict[str, RemoteModule] = {}
+
+    def modules(self) -> list[str]:
+        """The names of all modules."""
+        document = _check(self.http.get(_MODULES)).json()
+        return [each["name"] for each in document["modules"]]
+
+    def module(self, name: str) -> RemoteModule:
+        """One module, its signatures as they are now; `name@3` is its version 3."""
+        answer = _check(self.http.get(_path(name), params=_WHOLE))
+        return RemoteModule(self, name, answer.json(), RemoteFunction)
+
+    def __getitem__(self, name: str) -> RemoteModule:
+        """The same, asked for once."""
+        if name not in self._modules:
+            self._modules[name] = self.module(name)
+        return self._modules[name]
+
+    def close(self) -> None:
+        self.http.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncClient(_Base):
+    """The same for asyncio: `digits = await client.module("digits")`, then
+    `await digits.classify(image)`."""
+
+    def __init__(self, url: str = "http://127.0.0.1:8000", *,
+                 timeout: float | None = 30, **options: Any) -> None:
+        super().__init__(url, timeout)
+        self.http = httpx.AsyncClient(
+            **_options(url, httpx.AsyncHTTPTransport, timeout, options))
+
+    async def modules(self) -> list[str]:
+        """The names of all modules."""
+        document = _check(await self.http.get(_MODULES)).json()
+        return [each["name"] for each in document["modules"]]
+
+    async def module(self, name: str) -> RemoteModule:
+        """One module, its signatures as they are now; `name@3` is its version 3."""
+        answer = _check(await self.http.get(_path(name), params=_WHOLE))
+        return RemoteModule(self, name, answer.json(), AsyncRemoteFunction)
+
+    async def close(self) -> None:
+        await self.http.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

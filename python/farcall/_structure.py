@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures (docs/abi.md), and what Python has for their types.
+
+A tuple or a list of a signature is a list, a dict a dict, text a str, bytes are bytes,
+a scalar is a number, a tensor an array. The extension knows leaves only: `flatten` takes
+arguments apart, `build` puts results together.
+"""
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+import numpy
+
+from . import _arrays
+from ._error import Error
+
+_NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+_DEPTH_MAX = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Type:
+    """A node of a signature's types."""
+    kind: str
+    dtype: str | None = None
+    shape: tuple[int | None, ...] | None = None
+    children: tuple[Type, ...] = ()  # of a list and a refarray: the one of its items
+    keys: tuple[str, ...] = ()  # of a dict
+    text: bool = False  # bytes that are UTF-8
+
+    @staticmethod
+    def read(node: Mapping[str, Any]) -> Type:
+        kind = node["kind"]
+        shape = node.get("shape")
+        children, keys = (), ()
+        if kind == "dict":
+            children = tuple(Type.read(each["type"]) for each in node["fields"])
+            keys = tuple(each["name"] for each in node["fields"])
+        elif kind == "tuple":
+            children = tuple(map(Type.read, node["items"]))
+        elif kind in ("list", "refarray"):
+            children = (Type.read(node["items"]),)
+        return Type(kind, node.get("dtype"), None if shape is None else tuple(shape),
+                    children, keys, node.get("encoding") == "utf8")
+
+    @property
+    def splits(self) -> bool:
+        """Whether its parts are leaves of their own."""
+        return self.kind in ("tuple", "dict") and bool(self.children)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the extension has all that Python needs of it."""
+        return self.kind in ("scalar", "tensor", "vector") or \
+            self.kind == "bytes" and not self.text
+
+    @property
+    def hint(self) -> Any:
+        """What type checkers and readers are told."""
+        if self.kind == "scalar":
+            name = _arrays.dtype(self.dtype or "f64")
+            return _NUMBERS.get(name.kind, float)
+        if self.kind in ("tensor", "vector"):
+            dims = "*x" if self.shape is None else "".join(
+                f"{'?' if dim is None else dim}x" for dim in self.shape)
+            return Annotated[numpy.ndarray, dims + (self.dtype or "?")]
+        if self.kind == "bytes":
+            return str if self.text else bytes
+        return {"list": list, "tuple": list, "dict": dict, "null": None}.get(
+            self.kind, Any)
+
+
+@dataclasses.dataclass(frozen=True)
+class Param:
+    """An argument or a result; its name is "" if it has none."""
+    name: str
+    type: Type
+    keyword: bool = False
+
+
+def fail(code: str, message: str, path: str, expected: str | None = None,
+         got: Any = None) -> Error:
+    return Error(message, code, "/" + path, expected,
+                 None if got is None else type(got).__name__)
+
+
+def escape(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def parts(node: Type, path: str) -> Iterator[tuple[Type, str]]:
+    """The children of a tuple or dict with the paths that the library gives them."""
+    for index, child in enumerate(node.children):
+        key = node.keys[index] if node.keys else ""
+        yield child, f"{path}/{escape(key) if key else index}"
+
+
+def values(node: Type, value: Any, path: str) -> list[Any]:
+    """The parts of a value for a tuple or dict, in the type's order."""
+    if node.kind == "dict":
+        if not isinstance(value, Mapping):
+            raise fail("type_mismatch",
+                       f"expected a dict, found {type(value).__name__}", path, "a dict",
+                       value)
+        for key in value:
+            if key not in node.keys:
+                raise fail("unknown_key", f"no key {key!r}; there are "
+                           f"{', '.join(map(repr, node.keys))}", path)
+        for key in node.keys:
+            if key not in value:
+                raise fail("missing_key", f"key {key!r} is missing", path)
+        return [value[key] for key in node.keys]
+    found = items(value, path)
+    if len(found) != len(node.children):
+        raise fail("length_mismatch",
+                   f"expected {len(node.children)} elements, found {len(found)}", path,
+                   f"{len(node.children)} elements")
+    return found
+
+
+def items(value: Any, path: str) -> list[Any]:
+    if isinstance(value, (str, bytes, Mapping)) or \
+            not isinstance(value, (Sequence, numpy.ndarray)):
+        raise fail("type_mismatch", f"expected a list, found {type(value).__name__}",
+                   path, "a list", value)
+    return list(value)
+
+
+def bytes_of(node: Type, value: Any, path: str) -> bytes:
+    if isinstance(value, str) and node.text:
+        return value.encode()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    wanted = "str" if node.text else "bytes"
+    raise fail("type_mismatch", f"expected {wanted}, found {type(value).__name__}", path,
+               wanted, value)
+
+
+def check_shape(node: Type, array: numpy.ndarray[Any, Any], path: str) -> None:
+    if node.shape is None:
+        return
+    if array.ndim != len(node.shape):
+        raise fail("shape_mismatch", f"{array.ndim} dims, its type has {len(node.shape)}",
+                   path)
+    for dim, (size, wanted) in enumerate(zip(array.shape, node.shape)):
+        if wanted not in (None, size):
+            raise fail("shape_mismatch", f"dim {dim} is {size}, its type says {wanted}",
+                       path)
+
+
+def scalar_of(text: str, value: Any, path: str) -> numpy.generic:
+    if _NUMBERS.get(_arrays.dtype(text).kind) is int and not hasattr(value, "__index__"):
+        raise fail("type_mismatch", f"expected an integer, found {type(value).__name__}",
+                   path, text, value)
+    array, _ = _arrays.array_of(value, text, path)
+    if array.ndim:
+        raise fail("type_mismatch", "expected a number, found an array", path, text)
+    return array[()]
+
+
+def null_of(node: Type, value: Any, path: str) -> None:
+    empty = {"null": None, "tuple": [], "dict": {}}[node.kind]
+    if (list(value) if isinstance(value, tuple) else value) != empty:
+        raise fail("type_mismatch", f"expected {empty}, found {type(value).__name__}",
+                   path, str(empty), value)
+
+
+def _refuse(node: Type, path: str) -> Error:
+    return fail("unsupported_type", f"Python has nothing for {node.kind}", path)
+
+
+def _untyped(value: Any, path: str, depth: int = 0) -> Any:
+    """A value for an argument that nobody described."""
+    if depth > _DEPTH_MAX:
+        raise fail("type_mismatch", f"lists are nested deeper than {_DEPTH_MAX}", path)
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, (list, tuple)):
+        return [_untyped(each, f"{path}/{index}", depth + 1)
+                for index, each in enumerate(value)]
+    if isinstance(value, numpy.generic):
+        return value
+    return _arrays.array_of(value, None, path)[0]
+
+
+def nested(node: Type, value: Any, path: str) -> Any:
+    """A value inside a list as the extension takes it: None, bytes, an array, a NumPy
+    scalar, or a list of these."""
+    if node.kind == "scalar":
+        return scalar_of(node.dtype or "f64", value, path)
+    if node.kind in ("tensor", "vector"):
+        array, _ = _arrays.array_of(value, node.dtype, path)
+        check_shape(node, array, path)
+        return array
+    if node.kind == "bytes":
+        return bytes_of(node, value, path)
+    if node.kind == "list":
+        return [nested(node.children[0], each, f"{path}/{index}")
+                for index, each in enumerate(items(value, path))]
+    if node.kind in ("tuple", "dict"):
+        return [nested(child, each, where) for each, (child, where)
+                in zip(values(node, value, path), parts(node, path))]
+    if node.kind == "null":
+        return null_of(node, value, path)
+    if node.kind == "unknown":
+        return _untyped(value, path)
+    raise _refuse(node, path)
+
+
+def _flatten(node: Type, value: Any, path: str, leaves: list[Any]) -> None:
+    if node.splits:
+        for each, (child, where) in zip(values(node, value, path), parts(node, path)):
+            _flatten(child, each, where, leaves)
+    elif node.kind in ("scalar", "tensor", "vector"):
+        leaves.append(value)
+    else:
+        leaves.append(nested(node, value, path))
+
+
+def typed(node: Type, value: Any) -> Any:
+    """A leaf, or a value in a list, as a caller gets it."""
+    if node.kind == "bytes" and node.text and isinstance(value, bytes):
+        return value.decode(errors="surrogateescape")
+    if not isinstance(value, list):
+        return value
+    if node.kind == "list":
+        return [typed(node.children[0], each) for each in value]
+    if node.kind in ("tuple", "dict") and len(value) != len(node.children):
+        raise Error(f"a result has {len(value)} parts, its type {len(node.children)}",
+                    "bad_result")
+    if node.kind == "tuple":
+        return [typed(*each) for each in zip(node.children, value)]
+    if node.kind == "dict":
+        return {key: typed(*each)
+                for key, *each in zip(node.keys, node.children, value)}
+    return value
+
+
+def _build(node: Type, leaves: Iterator[Any]) -> Any:
+    if node.splits:
+        built = [_build(child, leaves) for child in node.children]
+        return dict(zip(node.keys, built)) if node.keys else built
+    if node.kind in ("tuple", "dict"):
+        next(leaves)
+        return {} if node.kind == "dict" else []
+    return typed(node, next(leaves))
+
+
+def _paths(node: Type, path: str) -> Iterator[str]:
+    if not node.splits:
+        yield path
+        return
+    for child, where in parts(node, path):
+        yield from _paths(child, where)
+
+
+class Signature:
+    """What a function takes and gives, read from its JSON document."""
+
+    def __init__(self, document: str | Mapping[str, Any]) -> None:
+        if isinstance(document, str):
+            document = json.loads(document)
+        assert isinstance(document, Mapping)
+        self.document = document
+        self.name: str = document["name"]
+        self.text: str = document["text"]
+        self.callable: bool = document["callable"]
+        self.reason: str | None = document.get("reason")
+        arguments = document["arguments"]
+        self.inputs = [Param(each.get("name") or "", Type.read(each["type"]),
+                             bool(each.get("keyword")) and bool(each.get("name")))
+                       for each in arguments if each["role"] in ("in", "inout")]
+        finals = [each for each in arguments if each["role"] in ("out", "inout")]
+        self.outputs = [Param(each.get("name") or "", Type.read(each["type"]))
+                        for each in [*document["results"], *finals]]
+        # The root of SIP's arguments is a dict: they go by name alone.
+        root = document.get("root")
+        self.positional = 0 if root == "dict" else len(self.inputs)
+        self.keywords = {param.name: number for number, param in enumerate(self.inputs)
+                         if param.keyword}
+
+    def paths(self) -> tuple[str, ...]:
+        """Of the result leaves, in order."""
+        return tuple(path for number, output in enumerate(self.outputs)
+                     for path in _paths(output.type, str(number)))
+
+    @property
+    def plain_inputs(self) -> bool:
+        return all(param.type.kind in ("scalar", "tensor", "vector")
+                   for param in self.inputs)
+
+    @property
+    def plain_outputs(self) -> bool:
+        return all(param.type.plain for param in self.outputs)
+
+    def flatten(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        leaves: list[Any] = []
+        for number, (param, value) in enumerate(zip(self.inputs, inputs)):
+            _flatten(param.type, value, escape(param.name) or str(number), leaves)
+        return tuple(leaves)
+
+    def build(self, leaves: Sequence[Any]) -> Any:
+        at = iter(leaves)
+        return self.together([_build(param.type, at) for param in self.outputs])
+
+    @staticmethod
+    def together(results: list[Any]) -> Any:
+        """Nothing, the one result, or a tuple of them."""
+        return results[0] if len(results) == 1 else tuple(results) or None
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The inputs in order, as the extension binds them."""
+        if len(args) > self.positional:
+            raise Error(f"{len(args)} arguments by position, at most {self.positional} "
+                        "can be", "extra_argument")
+        missing = object()
+        inputs = [*args, *[missing] * (len(self.inputs) - len(args))]
+        for name, value in kwargs.items():
+            number = self.keywords.get(name)
+            if number is None:
+                raise Error(f"no argument '{name}'", "unknown_argument")
+            if inputs[number] is not missing:
+                raise Error(f"argument {number} is given twice", "duplicate_argument")
+            inputs[number] = value
+        for number, value in enumerate(inputs):
+            if value is missing:
+                raise Error(f"argument {number} is missing", "missing_argument",
+                            f"/{number}")
+        return inputs
+
+    def python(self) -> inspect.Signature:
+        """For `inspect.signature`, help() and editors."""
+        names = [param.name for param in self.inputs]
+        usable = len(set(names)) == len(names) and all(map(str.isidentifier, names))
+        by_name = [usable and param.keyword for param in self.inputs]
+        params = []
+        for number, param in enumerate(self.inputs):
+            if self.positional == 0:
+                kind = inspect.Parameter.KEYWORD_ONLY
+            elif all(by_name[number:]):
+                kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+            else:
+                kind = inspect.Parameter.POSITIONAL_ONLY
+            name = param.name if usable else f"arg{number}"
+            params.append(inspect.Parameter(name, kind, annotation=param.type.hint))
+        hints = [param.type.hint for param in self.outputs]
+        returned = hints[0] if len(hints) == 1 else \
+            tuple[tuple(hints)] if hints else None  # type: ignore[misc]
+        return inspect.Signature(params, return_annotation=returned)

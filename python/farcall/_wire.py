@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls and answers as bytes: the document with raw tensors behind it (docs/http.md,
+"Tensors as bytes")."""
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+
+from . import _arrays
+from ._error import Error
+from ._structure import (Signature, Type, bytes_of, check_shape, escape, fail, items, null_of,
+                         parts, scalar_of, typed, values)
+
+TYPE = "application/octet-stream"
+LENGTH = "Inference-Header-Content-Length"
+_ALIGNMENT = 64  # of the first tensor
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, complex):
+        return [_number(value.real), _number(value.imag)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.tensors: list[bytes] = []
+
+    def tensor(self, array: numpy.ndarray[Any, Any], text: str | None) -> Any:
+        data = array.tobytes()
+        self.tensors.append(data)
+        head = {"dtype": text} if text else {}
+        return {**head, "shape": array.shape, "binary_data_size": len(data)}
+
+    def untyped(self, value: Any, path: str) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, (str, bytes, bytearray, memoryview)):
+            data = value.encode() if isinstance(value, str) else bytes(value)
+            return {"bytes": {"b64": base64.b64encode(data).decode()}}
+        if isinstance(value, (list, tuple)):
+            return {"list": [self.untyped(each, f"{path}/{index}")
+                             for index, each in enumerate(value)]}
+        array, text = _arrays.array_of(value, None, path)
+        return self.tensor(array, text)
+
+    def value(self, node: Type, value: Any, path: str) -> Any:
+        if node.kind in ("tensor", "vector"):
+            array, text = _arrays.array_of(value, node.dtype, path)
+            check_shape(node, array, path)
+            return self.tensor(array, None if node.dtype else text)
+        if node.kind == "scalar":
+            return _number(scalar_of(node.dtype or "f64", value, path).item())
+        if node.kind == "bytes":
+            data = bytes_of(node, value, path)
+            if node.text:
+                return data.decode(errors="surrogateescape")
+            self.tensors.append(data)
+            return {"binary_data_size": len(data)}
+        if node.kind == "list":
+            return [self.value(node.children[0], each, f"{path}/{index}")
+                    for index, each in enumerate(items(value, path))]
+        if node.kind == "tuple" and node.children:
+            return [self.value(child, each, where) for each, (child, where)
+                    in zip(values(node, value, path), parts(node, path))]
+        if node.kind == "dict" and node.children:
+            return {key: self.value(child, each, where) for key, each, (child, where)
+                    in zip(node.keys, values(node, value, path), parts(node, path))}
+        if node.kind in ("null", "tuple", "dict"):
+            null_of(node, value, path)
+            return {"null": None, "tuple": [], "dict": {}}[node.kind]
+        if node.kind == "unknown":
+            return self.untyped(value, path)
+        raise fail("unsupported_type", f"Python has nothing for {node.kind}", path)
+
+
+def write(signature: Signature, args: tuple[Any, ...],
+          kwargs: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
+    """The fields and the body of a call."""
+    writer = _Writer()
+    inputs = [writer.value(param.type, value, escape(param.name) or str(number))
+              for number, (param, value)
+              in enumerate(zip(signature.inputs, signature.bind(args, kwargs)))]
+    document: dict[str, Any] = {"args": inputs}
+    if signature.inputs and not signature.positional:
+        document = {"kwargs": dict(zip((param.name for param in signature.inputs),
+                                       inputs))}
+    head = json.dumps(document, separators=(",", ":"), allow_nan=False,
+                      default=lambda each: each.item()).encode()
+    head += b" " * (-len(head) % _ALIGNMENT)
+    fields = {"Content-Type": TYPE, "Accept": TYPE, LENGTH: str(len(head))}
+    return fields, b"".join([head, *writer.tensors])
+
+
+class _Reader:
+    def __init__(self, rest: memoryview) -> None:
+        self.rest = rest
+
+    def take(self, size: Any) -> memoryview:
+        if not isinstance(size, int) or not 0 <= size <= len(self.rest):
+            raise Error("the answer is shorter than its tensors", "bad_result")
+        data, self.rest = self.rest[:size], self.rest[size:]
+        return data
+
+    def tensor(self, value: Mapping[str, Any]) -> numpy.ndarray[Any, Any]:
+        data = self.take(value["binary_data_size"])
+        return numpy.frombuffer(data, _arrays.dtype(value["dtype"])) \
+            .reshape(value["shape"])
+
+    def untyped(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            if "list" in value:
+                return [self.untyped(each) for each in value["list"]]
+            if "bytes" in value:
+                return self.bytes(value["bytes"])
+            if "binary_data_size" in value:
+                return self.tensor(value) if "shape" in value else \
+                    bytes(self.take(value["binary_data_size"]))
+            if "b64" in value:
+                return self.bytes(value)
+            return {key: self.untyped(each) for key, each in value.items()}
+        return [self.untyped(each) for each in value] if isinstance(value, list) \
+            else value
+
+    def bytes(self, value: Any) -> bytes:
+        if isinstance(value, str):
+            return value.encode(errors="surrogateescape")
+        if "b64" in value:
+            return base64.b64decode(value["b64"])
+        return bytes(self.take(value["binary_data_size"]))
+
+    def value(self, node: Type, value: Any) -> Any:
+        if value is None:
+            return None
+        if node.kind in ("tensor", "vector"):
+            return self.tensor(value)
+        if node.kind == "scalar":
+            return self.scalar(node.dtype or "f64", value)
+        if node.kind == "bytes":
+            return typed(node, self.bytes(value))
+        if node.kind == "list":
+            return [self.value(node.children[0], each) for each in value]
+        if node.kind == "tuple":
+            return [self.value(*each) for each in zip(node.children, value, strict=True)]
+        if node.kind == "dict":
+            return {key: self.value(child, value[key])
+                    for key, child in zip(node.keys, node.children)}
+        return self.untyped(value)
+
+    @staticmethod
+    def scalar(text: str, value: Any) -> Any:
+        kind = _arrays.dtype(text).kind
+        if text.startswith("complex"):
+            return complex(*map(float, value))
+        if kind == "b":
+            return bool(value)
+        return int(value) if kind in "iu" and text[0] != "f" and text != "bf16" \
+            else float(value)
+
+
+def read(signature: Signature, head_size: str | None, body: bytes) -> Any:
+    """What the call returned."""
+    try:
+        size = len(body) if head_size is None else int(head_size)
+        document = json.loads(body[:size])
+        reader = _Reader(memoryview(body)[size:])
+        return signature.together([
+            reader.value(param.type, value) for param, value
+            in zip(signature.outputs, document["results"], strict=True)])
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise Error(f"the answer is none of {signature.name}: {error!r}",
+                    "bad_result") from error

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that test_local.py makes in its own process and test_remote.py over HTTP, with
+what NumPy says they return."""
+import numpy
+
+from conftest import EXAMPLES, HALF, SCALARS, VERSIONS
+
+F32 = numpy.float32
+RANDOM = numpy.random.default_rng(7)
+A, B = (RANDOM.standard_normal(shape).astype(F32) for shape in [(17, 5), (5, 9)])
+X, Y = (RANDOM.standard_normal(4).astype(F32) for _ in range(2))
+SIGNAL = RANDOM.standard_normal(31).astype(F32)
+TAPS = numpy.array([0.25, 0.5, 0.25], F32)
+
+# (file, function, arguments by position, by name, result)
+CALLS = [
+    (VERSIONS, "mul4", (X, Y), {}, X * Y),
+    (VERSIONS, "mul4", (X[::-1], numpy.broadcast_to(Y[:1], 4)), {}, X[::-1] * Y[0]),
+    (VERSIONS, "mul4", ([1, 2, 3, 4], (0.5, 1, 1.5, 2)), {},
+     numpy.array([0.5, 2, 4.5, 8], F32)),
+    (VERSIONS, "matmul", (A, B), {}, A @ B),
+    (VERSIONS, "matmul", (A.T.copy().T, B), {}, A @ B),
+    (VERSIONS, "matmul", (numpy.zeros((0, 5), F32), B), {}, numpy.zeros((0, 9), F32)),
+    (VERSIONS, "mixed", ([1, 2, 100], numpy.array([7, 8], numpy.int16), 14, 1.5), {},
+     (numpy.array([2, 4, -56], numpy.int8), numpy.array([14, 16], numpy.int16), 42,
+      2.25)),
+    (VERSIONS, "mixed", (numpy.array([1, 2, 255], numpy.uint8), [1, 2], numpy.int64(-1),
+                         numpy.float32(2)), {},
+     (numpy.array([2, 4, -2], numpy.int8), numpy.array([2, 4], numpy.int16), -3, 4.0)),
+    (SCALARS, "fact", (10,), {}, 3628800),
+    (SCALARS, "fact", (20,), {}, 2432902008176640000),
+    (SCALARS, "hyp", (3, 4), {}, 5.0),
+    (SCALARS, "pair", (3,), {"b": 2.5}, {"a": 3, "b": 2.5}),
+    (SCALARS, "pair", (), {"b": -1, "a": -2}, {"a": -2, "b": -1.0}),
+    (SCALARS, "swap", (), {"x": {"q": 3, "p": 1.5}}, [3, 1.5]),
+    (SCALARS, "swap", ({"p": float("inf"), "q": -1},), {}, [-1, float("inf")]),
+    (EXAMPLES / "filter.vmfb", "fir", (SIGNAL, TAPS), {},
+     numpy.convolve(SIGNAL, TAPS, "valid").astype(F32)),
+]
+
+# (file, function, arguments, code, words of the message)
+REFUSED = [
+    (VERSIONS, "mul4", (X,), "missing_argument", ["argument 1"]),
+    (VERSIONS, "mul4", (X, Y, X), "extra_argument", ["3", "2"]),
+    (VERSIONS, "mul4", (X, Y.astype(numpy.float64)), "dtype_mismatch",
+     ["float64|f64", "f32"]),
+    (VERSIONS, "mul4", (X, [1, 2, 3]), "shape_mismatch", ["3", "4"]),
+    (VERSIONS, "mul4", (X, [[1, 2], [3]]), "shape_mismatch", []),
+    (VERSIONS, "mul4", (X, ["1", "2", "3", "4"]), "type_mismatch", ["list"]),
+    (VERSIONS, "mul4", (X, [1, 2, 3, 1e39]), "out_of_range", ["f32"]),
+    (VERSIONS, "mixed", ([1, 2, 128], [1, 2], 1, 1.0), "out_of_range", ["i8"]),
+    (VERSIONS, "mixed", ([1, 2, 0.5], [1, 2], 1, 1.0), "out_of_range", ["i8"]),
+    (VERSIONS, "mixed", ([1, 2, 3], [1, 2], 1 << 63, 1.0), "out_of_range", ["i64"]),
+    (VERSIONS, "mixed", ([1, 2, 3], [1, 2], "1", 1.0), "type_mismatch", []),
+    (SCALARS, "divide", (7, 0), "call_failed", ["integer division by zero"]),
+    (SCALARS, "swap", ({"p": 1.5},), "missing_key", ["'q'"]),
+    (SCALARS, "swap", ({"p": 1.5, "q": 1, "r": 1},), "unknown_key", ["'r'"]),
+    (SCALARS, "swap", ([1.5, 1],), "type_mismatch", ["dict", "list"]),
+]
+
+
+def same(got, wanted):
+    """Equal, of one type, and floats nearly so: machine code may fuse and reorder."""
+    if isinstance(wanted, tuple):
+        return isinstance(got, tuple) and len(got) == len(wanted) and \
+            all(map(same, got, wanted))
+    if isinstance(wanted, numpy.ndarray):
+        return isinstance(got, numpy.ndarray) and got.dtype == wanted.dtype and \
+            got.shape == wanted.shape and numpy.allclose(got, wanted, 1e-5, 1e-6)
+    return type(got) is type(wanted) and got == wanted

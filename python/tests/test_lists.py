@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists of any length, here and over HTTP, and functions without results."""
+import farcall
+import numpy
+import pytest
+
+ARRAYS = [numpy.arange(n, dtype=numpy.float32) for n in (3, 0, 17)]
+
+
+@pytest.fixture(scope="module", params=["here", "there"])
+def module(request, lists):
+    if request.param == "here":
+        yield farcall.load(lists)
+        return
+    with farcall.serve(lists) as server, server.client() as client:
+        yield client["lists"]
+
+
+def equal(got, wanted):
+    return len(got) == len(wanted) and all(
+        one.dtype == other.dtype and (one == other).all() and one.shape == other.shape
+        for one, other in zip(got, wanted))
+
+
+def test_arrays(module):
+    assert equal(module.arrays(ARRAYS), ARRAYS)
+    assert equal(module.arrays(l=[[0, 1, 2], [], range(17)]), ARRAYS[:1] + [
+        numpy.zeros(0, numpy.float32), ARRAYS[2]])
+    assert module.arrays([]) == []
+    strided = [numpy.arange(10, dtype=numpy.float32)[::3]]
+    assert equal(module.arrays(strided), strided)
+
+
+def test_records(module):
+    rows = [{"n": n, "x": n / 2} for n in range(-3, 9)]
+    assert module.records(rows) == rows
+    assert module.records([{"x": 1, "n": numpy.int32(7)}]) == [{"n": 7, "x": 1.0}]
+
+
+def test_values_that_bring_their_types(module):
+    values = [ARRAYS[0], None, b"bytes", [b"", [None, ARRAYS[2].astype("i8")]]]
+    got = module.anything(values)
+    assert equal(got[:1], ARRAYS[:1])
+    assert got[1:3] == [None, b"bytes"] and got[3][0] == b"" and got[3][1][0] is None
+    assert equal(got[3][1][1:], [ARRAYS[2].astype("i8")])
+
+
+def test_large_arrays_outlive_the_call(module):
+    large = [numpy.arange(8192, dtype=numpy.float32) + n for n in range(3)]
+    kept = [(module.arrays(large), module.anything(large)) for _ in range(4)]
+    del large
+    for lists in kept:
+        for got in lists:
+            for n, each in enumerate(got):
+                assert (each == numpy.arange(8192, dtype=numpy.float32) + n).all()
+
+
+def test_nothing(module):
+    assert module.nothing() is None
+
+
+@pytest.mark.parametrize("name,value,code,pointer", [
+    ("arrays", 5, "type_mismatch", "/l"),
+    ("arrays", [ARRAYS[0], "x"], "type_mismatch", "/l/1"),
+    ("arrays", [ARRAYS[0].astype("f8")], "dtype_mismatch", "/l/0"),
+    ("arrays", [[[1]]], "shape_mismatch", "/l/0"),
+    ("records", [{"n": 1}], "missing_key", "/0/0"),
+    ("records", [{"n": 1 << 31, "x": 1}], "out_of_range", "/0/0/n"),
+    ("records", [{"n": 1, "x": 1e40}], "out_of_range", "/0/0/x"),
+    ("anything", [{"a": 1}], "untyped_value", None),
+])
+def test_refusals(module, name, value, code, pointer):
+    with pytest.raises(farcall.Error) as caught:
+        module[name](value)
+    assert caught.value.code == code, caught.value
+    assert pointer in (None, caught.value.pointer)
+
+
+def test_depth(module):
+    value = None
+    for _ in range(100):
+        value = [value]
+    with pytest.raises(farcall.Error):
+        module.anything(value)

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules in this process, against NumPy."""
+import array
+import gc
+import inspect
+import json
+import re
+import subprocess
+import sys
+import threading
+import typing
+import weakref
+
+import farcall
+import ml_dtypes
+import numpy
+import pytest
+
+from calls import A, B, CALLS, REFUSED, X, Y, same
+from conftest import EXAMPLES, HALF, RELEASES, ROOT, SCALARS, VERSIONS
+
+F32 = numpy.float32
+
+
+@pytest.fixture(scope="module")
+def load():
+    """Each file once."""
+    loaded = {}
+
+    def one(path):
+        if path not in loaded:
+            loaded[path] = farcall.load(path)
+        return loaded[path]
+    return one
+
+
+@pytest.mark.parametrize("row", range(len(CALLS)))
+def test_calls(load, row):
+    path, name, args, kwargs, wanted = CALLS[row]
+    for _ in range(2):  # the second call reuses the first one's seat
+        got = load(path)[name](*args, **kwargs)
+        assert same(got, wanted), f"{name}: {got}"
+
+
+@pytest.mark.parametrize("row", range(len(REFUSED)))
+def test_refusals(load, row):
+    path, name, args, code, words = REFUSED[row]
+    with pytest.raises(farcall.Error) as caught:
+        load(path)[name](*args)
+    assert caught.value.code == code, caught.value
+    for word in words:
+        assert re.search(word, str(caught.value)), caught.value
+
+
+def test_an_error_says_where(load):
+    with pytest.raises(farcall.Error) as caught:
+        load(SCALARS).swap({"p": 1.5, "q": 1 << 40})
+    assert (caught.value.code, caught.value.pointer) == ("out_of_range", "/x/q")
+    with pytest.raises(farcall.Error) as caught:
+        load(VERSIONS).mul4(X, X[:3])
+    assert (caught.value.code, caught.value.pointer) == ("shape_mismatch", "/input1")
+    assert caught.value.http_status is None
+
+
+def test_names(load):
+    m = load(SCALARS)
+    assert m.name == "scalars-3.13.0" and m.kind == "vm" and len(m.sha256) == 64
+    assert set(m.functions) == {"fact", "pair", "swap", "add_total", "hyp", "divide"}
+    assert m.fact is m["fact"] and "fact" in dir(m)
+    with pytest.raises(AttributeError, match="fakt"):
+        m.fakt
+    with pytest.raises(farcall.Error) as caught:
+        m["fakt"]
+    assert caught.value.code == "function_not_found"
+
+
+def test_signatures(load):
+    pair = load(SCALARS).pair
+    signature = inspect.signature(pair)
+    assert list(signature.parameters) == ["a", "b"]
+    assert signature.parameters["a"].annotation is int
+    assert signature.parameters["b"].annotation is float
+    assert signature.return_annotation is dict
+    assert pair.__name__ == "pair" and pair.__doc__.startswith("pair(a: i32, b: f32)")
+    matmul = inspect.signature(load(EXAMPLES / "matmul.vmfb").matmul)
+    hint = matmul.return_annotation
+    assert typing.get_args(hint) == (numpy.ndarray, "?x?xf32")
+    signature.bind(1, b=2)
+
+
+def test_kwargs(load):
+    pair = load(SCALARS).pair
+    for args, kwargs, code in [((1, 2), {"b": 3}, "duplicate_argument"),
+                               ((1,), {"c": 3}, "unknown_argument"),
+                               ((), {"a": 3}, "missing_argument")]:
+        with pytest.raises(farcall.Error) as caught:
+            pair(*args, **kwargs)
+        assert caught.value.code == code
+
+
+def test_modules_of_all_releases_in_one_process():
+    files = sorted(RELEASES.glob("*.vmfb"))
+    modules = {path.stem: farcall.load(path) for path in files}
+    assert len(modules) == 60
+    assert len({name.split("-")[1] for name in modules}) == 15
+    for name, m in modules.items():
+        if name.startswith("versions"):
+            assert same(m.mul4(X, Y), X * Y), name
+            assert same(m.matmul(A, B), A @ B), name
+            assert [int(m.next()) for _ in range(3)] == [1, 2, 3], name
+            assert m.pair(3, b=2.5) == {"a": 3, "b": 2.5}, name
+        elif name.startswith("scalars"):
+            assert m.fact(10) == 3628800, name
+            assert m.swap({"p": 1.5, "q": 3}) == [3, 1.5], name
+            assert [m.add_total(5), m.add_total(7)] == [5, 12], name
+        else:
+            h, b = m.twice(numpy.array([1.5, -2], numpy.float16), [0.5, 3])
+            assert h.tolist() == [3, -4] and b.astype(F32).tolist() == [1, 6], name
+
+
+def test_small_floats(load):
+    twice = load(HALF).twice
+    b = numpy.array([0.5, 3], ml_dtypes.bfloat16)
+    h, got = twice(numpy.array([1.5, -2], numpy.float16), b)
+    assert h.dtype == numpy.float16 and h.tolist() == [3, -4]
+    assert got.dtype == ml_dtypes.bfloat16 and (got == b + b).all()
+    with pytest.raises(farcall.Error, match="uint16"):
+        twice(h, b.view(numpy.uint16))
+
+
+def test_without_ml_dtypes_bfloat16_is_its_bits():
+    code = f"""
+import sys
+sys.modules["ml_dtypes"] = None
+import farcall, numpy
+bits = (numpy.array([0.5, 3], "f4").view("u4") >> 16).astype("u2")
+_, got = farcall.load({str(HALF)!r}).twice(numpy.zeros(2, "f2"), bits)
+assert got.dtype == "u2" and (got.astype("u4") << 16).view("f4").tolist() == [1, 6]
+try:
+    farcall.load({str(HALF)!r}).twice([0, 0], [0, 0])
+except farcall.Error as error:
+    assert error.code == "unsupported_type", error
+else:
+    raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+# ---------------------------------------------------------------------------
+# Memory
+
+
+def test_results_are_read_only_and_stay(load):
+    matmul = load(VERSIONS).matmul
+    for n in (2, 100):  # small results are copied, large ones stay where they are
+        a = numpy.random.default_rng(n).standard_normal((n, n)).astype(F32)
+        eye = numpy.eye(n, dtype=F32)
+        first = matmul(a, eye)
+        assert not first.flags.writeable and first.ctypes.data % 64 == 0
+        for k in range(5):
+            matmul(eye * k, eye)
+        assert (first == a).all()
+        assert first.copy().flags.writeable
+
+
+def test_large_results_are_not_copied():
+    # The module is stateless: one with state copies its results.
+    m = farcall.load(EXAMPLES / "matmul.vmfb")
+    column, row = numpy.ones((100, 1), F32), numpy.ones((1, 100), F32)
+    kept = [m.matmul(column, row * k) for k in range(30)]
+    assert m._core._leased == 16  # and the others are copies
+    assert all((each == k).all() for k, each in enumerate(kept))
+    del kept[3:]
+    assert m._core._leased == 3
+    view = kept[0][3:5, 2]
+    kept.clear()
+    assert m._core._leased == 1 and (view == 0).all()
+    del view
+    assert m._core._leased == 0
+
+
+def test_results_outlive_their_module():
+    result = farcall.load(EXAMPLES / "matmul.vmfb").matmul(
+        numpy.ones((80, 1), F32), numpy.ones((1, 80), F32))
+    gc.collect()
+    assert result.shape == (80, 80) and (result == 1).all()
+
+
+def test_a_module_ends_with_its_last_user():
+    m = farcall.load(EXAMPLES / "matmul.vmfb")
+    ended = weakref.ref(m)
+    function = m.matmul
+    del m
+    assert ended() is None  # at once, without the collector
+    assert function([[2]], [[3]]) == [[6]]
+
+
+def test_arguments_are_never_written_to(tensor_so):
+    x = farcall.empty(4)
+    x[:] = [1, 2, 3, 4]
+    result, final = farcall.load(tensor_so).scale_inplace(x, 2)
+    assert x.tolist() == [1, 2, 3, 4]
+    assert result.tolist() == final.tolist() == [2, 4, 6, 8]
+
+
+def test_a_result_that_is_an_argument_is_a_copy(tensor_so):
+    x = farcall.empty(8192)
+    x[...] = 1
+    got = farcall.load(tensor_so).identity(x)
+    assert not numpy.shares_memory(got, x)
+    x[...] = 2
+    assert (got == 1).all()
+
+
+def test_native_results(tensor_so):
+    m = farcall.load(tensor_so)
+    x = numpy.array([[1, 2, 3, 4]], F32)
+    assert numpy.allclose(m.softmax(x), numpy.exp(x) / numpy.exp(x).sum(), 1e-6)
+    total, squares = m.stats(numpy.array([1, 2, 3, 4], F32))
+    assert total == 10.0 and squares.tolist() == [1, 4, 9, 16]
+
+
+def test_aligned_arrays():
+    for shape in [(), 3, (2, 3), (0, 4)]:
+        x = farcall.empty(shape, numpy.int16)
+        assert x.ctypes.data % 64 == 0 and x.flags.writeable and x.dtype == numpy.int16
+        x[...] = 5
+    odd = numpy.arange(33, dtype=F32)[1:]
+    once = farcall.aligned(odd)
+    assert (once == odd).all() and farcall.aligned(once) is once
+
+
+# ---------------------------------------------------------------------------
+# What is taken for an array
+
+
+class Dlpack:
+    """Only what the protocol asks for."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_other_arrays(load):
+    mul4 = load(VERSIONS).mul4
+    wanted = X * Y
+    big = X.astype(">f4")
+    assert not big.dtype.isnative
+    for given in (memoryview(X), array.array("f", X), Dlpack(X), big, X.tolist(),
+                  numpy.ma.array(X), list(X)):
+        assert same(mul4(given, Y), wanted), given
+    assert same(numpy.from_dlpack(mul4(Dlpack(X), Y)), wanted)
+
+
+def test_strides_of_parts_of_an_element(load):
+    records = numpy.zeros(4, [("flag", "u1"), ("x", "f4")])
+    records["x"] = X
+    with pytest.raises(farcall.Error, match="multiples of their size"):
+        load(VERSIONS).mul4(records["x"], Y)
+
+
+@pytest.mark.parametrize("value", ["x", None, [], 2.0, object()])
+def test_what_is_no_integer(load, value):
+    with pytest.raises(farcall.Error) as caught:
+        load(SCALARS).fact(value)
+    assert caught.value.code == "type_mismatch" and caught.value.pointer == "/input0"
+
+
+def test_an_argument_that_raises(load):
+    class Bad:
+        @property
+        def __array__(self):
+            raise RuntimeError("no array today")
+    with pytest.raises(RuntimeError, match="today"):
+        load(VERSIONS).mul4(Bad(), X)
+    assert same(load(VERSIONS).mul4(X, Y), X * Y)
+
+
+# ---------------------------------------------------------------------------
+# Files
+
+
+def test_files_that_are_none(tmp_path):
+    for content, code in [(None, "module_path"), (b"", "module_path"),
+                          (b"no module", None), (SCALARS.read_bytes()[:999], None)]:
+        path = tmp_path / "m.vmfb"
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(farcall.Error) as caught:
+            farcall.load(path)
+        assert code in (None, caught.value.code), caught.value
+
+
+def test_machine_code_can_be_refused():
+    with pytest.raises(farcall.Error):
+        farcall.load(VERSIONS, native=False)
+    farcall.load(SCALARS, native=False)
+
+
+def test_parameters():
+    archive = ROOT / "tests/corpus/safetensors/data.safetensors"
+    data = archive.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    w, b = ((numpy.frombuffer(data[8 + size:][slice(*entry["data_offsets"])], F32)
+             .reshape(entry["shape"]))
+            for entry in map(json.loads(data[8:8 + size]).get, "wb"))
+    path = ROOT / "tests/corpus/iree/parameters/parameters-vmvx.vmfb"
+    a = X.reshape(1, 4)
+    for parameters in ({"model": archive}, f"model={archive}"):
+        dense = farcall.load(path, parameters=parameters).dense
+        assert same(dense(a), a @ w + b)
+    with pytest.raises(farcall.Error):
+        farcall.load(path).dense(a)
+
+
+# ---------------------------------------------------------------------------
+# Threads
+
+
+def test_threads(load):
+    """Each thread gets the answers to its own arguments."""
+    matmul = load(VERSIONS).matmul
+    add_total = farcall.load(SCALARS).add_total
+    wrong = []
+
+    def work(seed):
+        random = numpy.random.default_rng(seed)
+        for _ in range(20):
+            n = int(random.integers(1, 70))
+            a = random.integers(-9, 9, (n, n)).astype(F32)
+            if not (matmul(a, a) == a @ a).all():
+                wrong.append(n)
+            add_total(1)
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert add_total(0) == 160  # the module's state is one, whoever calls
+
+
+def test_others_run_while_a_call_does():
+    m = farcall.load(EXAMPLES / "matmul.vmfb")
+    a = numpy.ones((150, 150), F32)
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.wait(0.0005):
+            ticks.append(1)
+    other = threading.Thread(target=tick)
+    other.start()
+    before = len(ticks)
+    m.matmul(a, a)
+    during = len(ticks) - before
+    done.set()
+    other.join()
+    assert during > 3

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same calls over HTTP, and the server that the package starts."""
+import asyncio
+import inspect
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+import farcall
+import numpy
+import pytest
+
+from calls import A, B, CALLS, REFUSED, X, Y, same
+from conftest import EXAMPLES, HALF, SCALARS, VERSIONS
+
+FILES = sorted({row[0] for row in CALLS + REFUSED} | {HALF})
+
+
+@pytest.fixture(scope="module")
+def server():
+    with farcall.serve(*FILES) as running:
+        yield running
+    assert running.process.returncode == 0, running.lines
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    with server.client() as one:
+        yield one
+
+
+@pytest.mark.parametrize("row", range(len(CALLS)))
+def test_calls(client, row):
+    path, name, args, kwargs, wanted = CALLS[row]
+    got = client[path.stem][name](*args, **kwargs)
+    assert same(got, wanted), f"{name}: {got}"
+
+
+@pytest.mark.parametrize("row", range(len(REFUSED)))
+def test_refusals(client, row):
+    path, name, args, code, words = REFUSED[row]
+    with pytest.raises(farcall.Error) as caught:
+        client[path.stem][name](*args)
+    assert caught.value.code == code, caught.value
+    for word in words:
+        assert re.search(word, str(caught.value)), caught.value
+
+
+def test_they_look_alike(client):
+    for path in FILES:
+        here, there = farcall.load(path), client.module(path.stem)
+        assert list(here.functions) == list(there.functions)
+        for name in here.functions:
+            assert inspect.signature(here[name]) == inspect.signature(there[name])
+            assert here[name].__doc__ == there[name].__doc__
+    assert set(client.modules()) == {path.stem for path in FILES}
+
+
+def test_same_bits(client):
+    """JSON would round them; bytes do not."""
+    a = numpy.random.default_rng(3).standard_normal((33, 21)).astype(numpy.float32)
+    a[0, :3] = numpy.nan, numpy.inf, -0.0
+    b = numpy.ones((21, 7), numpy.float32)
+    here = farcall.load(VERSIONS).matmul(a, b)
+    assert client[VERSIONS.stem].matmul(a, b).tobytes() == here.tobytes()
+    h = numpy.array([1.5, -2], numpy.float16)
+    for one, other in zip(farcall.load(HALF).twice(h, [0.5, 3]),
+                          client[HALF.stem].twice(h, [0.5, 3])):
+        assert one.dtype == other.dtype and one.tobytes() == other.tobytes()
+
+
+def test_errors_of_the_server(client):
+    with pytest.raises(farcall.Error) as caught:
+        client[SCALARS.stem].divide(7, 0)
+    assert (caught.value.code, caught.value.http_status) == ("call_failed", 422)
+    with pytest.raises(farcall.Error) as caught:
+        client.module("scalar")
+    assert (caught.value.code, caught.value.http_status) == ("module_not_found", 404)
+    with pytest.raises(AttributeError, match="fakt"):
+        client[SCALARS.stem].fakt
+
+
+def test_async(server):
+    async def calls():
+        async with server.async_client() as client:
+            assert VERSIONS.stem in await client.modules()
+            m = await client.module(VERSIONS.stem)
+            got = await asyncio.gather(*(m.matmul(A * k, B) for k in range(20)))
+            assert all(same(each, A @ B * k) for k, each in enumerate(got))
+            with pytest.raises(farcall.Error) as caught:
+                await m.mul4(X)
+            assert caught.value.code == "missing_argument"
+            return await m.mul4(X, Y)
+    assert same(asyncio.run(calls()), X * Y)
+
+
+def test_a_client_for_many_threads(client):
+    matmul, wrong = client[VERSIONS.stem].matmul, []
+
+    def work(k):
+        for _ in range(10):
+            if not same(matmul(A * k, B), A @ B * k):
+                wrong.append(k)
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_deadline(server):
+    with farcall.Client(server.url, timeout=1e-3) as client:
+        a = numpy.ones((700, 700), numpy.float32)
+        with pytest.raises(farcall.Error) as caught:
+            for _ in range(50):
+                client[VERSIONS.stem].matmul(a, a)
+        assert caught.value.code == "deadline_exceeded"
+        assert caught.value.http_status == 504
+
+
+def test_unix_socket(tmp_path):
+    path = tmp_path / "socket"
+    options = [f"--listen=unix:{path}"]
+    with farcall.serve(SCALARS, options=options):
+        with farcall.Client(f"unix:{path}") as client:
+            assert client[SCALARS.stem].fact(10) == 3628800
+
+        async def call():
+            async with farcall.AsyncClient(f"unix:{path}") as client:
+                return await (await client.module(SCALARS.stem)).fact(5)
+        assert asyncio.run(call()) == 120
+
+
+def test_versions(tmp_path):
+    for version, source in ("1", SCALARS), ("2", SCALARS.with_name("scalars-2.9.0.vmfb")):
+        folder = tmp_path / "m" / version
+        folder.mkdir(parents=True)
+        (folder / "model.vmfb").write_bytes(source.read_bytes())
+    with farcall.serve(tmp_path) as server, server.client() as client:
+        assert client["m@1"].add_total(5) == 5
+        assert client["m@2"].add_total(7) == 7
+        assert client["m"].add_total(0) == 7
+
+
+def test_what_does_not_start(tmp_path):
+    with pytest.raises(farcall.Error) as caught:
+        farcall.serve(SCALARS, options=["--no-such-option"])
+    assert caught.value.code == "not_ready" and "no-such-option" in str(caught.value)
+    bad = tmp_path / "bad.vmfb"
+    bad.write_bytes(b"no module")
+    with pytest.raises(farcall.Error) as caught:
+        farcall.serve(bad)
+    assert caught.value.code == "not_ready" and "bad.vmfb" in str(caught.value)
+
+
+def test_a_server_ends_with_its_program():
+    code = f"""
+import farcall
+server = farcall.serve({str(SCALARS)!r})
+print(server.process.pid)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          check=True, timeout=60)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
+
+
+def test_stop_is_orderly():
+    server = farcall.serve(SCALARS)
+    assert "farcalld" in repr(server) and server.url in repr(server)
+    assert server.stop() == 0
+    assert server.stop() == 0
+    assert server.process.returncode != -signal.SIGKILL
+
+
+@pytest.mark.parametrize("name", ["farcalld", "farcall"])
+def test_commands(name):
+    command = pathlib.Path(sys.executable).with_name(name)
+    done = subprocess.run([command, "--version"], capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == 0 and farcall.__version__ in done.stdout, done
+    if name == "farcall":
+        done = subprocess.run([command, "sig", EXAMPLES / "matmul.vmfb"],
+                              capture_output=True, text=True, timeout=60)
+        assert "matmul(a: tensor<" in done.stdout, done
+
+
+def test_answers_that_are_none(client):
+    """What a broken or a wrong server might send is an Error, not a crash."""
+    from farcall import _wire
+    signature = client[VERSIONS.stem].mul4.signature
+    good = b'{"results":[{"dtype":"f32","shape":[4],"binary_data_size":16}]}'
+    assert _wire.read(signature, str(len(good)), good + bytes(16)).tolist() == [0] * 4
+    for head, rest in [(b"", b""), (b"[]", b""), (good, bytes(15)), (good[:-1], b""),
+                       (b'{"results":[]}', b""), (b'{"results":[1]}', b""),
+                       (good.replace(b"16", b"-1"), bytes(16)),
+                       (good.replace(b"[4]", b"[5]"), bytes(16)),
+                       (good.replace(b"f32", b"f99"), bytes(16))]:
+        with pytest.raises(farcall.Error) as caught:
+            _wire.read(signature, str(len(head)), head + rest)
+        assert caught.value.code == "bad_result"

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The file of --trust: the SHA-256 sums of the files that may be loaded, a line each, as
+// sha256sum writes them. Only the sum counts; the name behind it is for readers. Empty
+// lines and lines that begin with '#' are left out. The loop reads the file, at the start
+// and at SIGHUP; the loop and the loader's thread ask.
+#ifndef FARCALL_SERVER_CONFIG_TRUST_H_
+#define FARCALL_SERVER_CONFIG_TRUST_H_
+
+#include <pthread.h>
+
+#include "farcall/base.h"
+
+#define FC_SUM_SIZE 64  // as text
+
+typedef struct fc_sums_t {
+  char (*items)[FC_SUM_SIZE];  // lower case, in order
+  uint32_t count;
+} fc_sums_t;
+
+// Reads such a text. FC_CODE_NOT_ACCEPTABLE says FILE:LINE:COLUMN and what is wrong
+// there. `file` is for errors.
+fc_status_t fc_sums_parse(fc_sums_t *out_sums, const char *file, fc_str_t text,
+                          fc_error_t *err) FC_MUST_CHECK;
+void fc_sums_close(fc_sums_t *sums);  // zeroed ones are allowed
+bool fc_sums_have(const fc_sums_t *sums, const char *sha256);
+
+typedef struct fc_trust_t {
+  const char *file;  // as --trust names it; borrowed
+  pthread_mutex_t lock;
+  fc_sums_t sums;  // under the lock
+} fc_trust_t;
+
+void fc_trust_init(fc_trust_t *trust, const char *file);
+void fc_trust_deinit(fc_trust_t *trust);  // a zeroed one is allowed
+// Reads the file. If it is wrong, the sums stay what they were. FC_CODE_NOT_ACCEPTABLE,
+// also if others than the owner may write the file.
+fc_status_t fc_trust_read(fc_trust_t *trust, fc_error_t *err) FC_MUST_CHECK;
+// How many sums there are. Any thread, as fc_trust_has and fc_trust_admit.
+uint32_t fc_trust_count(fc_trust_t *trust);
+bool fc_trust_has(fc_trust_t *trust, const char *sha256);
+// For fc_module_options_t.admit: FC_CODE_MODULE_UNTRUSTED shows the sum. `context` is the
+// fc_trust_t.
+fc_status_t fc_trust_admit(void *context, const char *sha256, fc_error_t *err);
+
+#endif  // FARCALL_SERVER_CONFIG_TRUST_H_

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ADMIT: how many calls one client may have that wait or run (--client-calls).
+#include "exchange/exchange.h"
+
+fc_status_t fc_exchange_count_call(fc_exchange_t *x, fc_error_t *err) {
+  fc_owners_t *calls = &x->server->client_calls;
+  const uint32_t most = x->policy->client_calls;
+  if (!most) return FC_OK;
+  if (fc_owners_held(calls, &x->job.caller) >= most) {
+    return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
+                   "%u calls of this client wait or run, the limit", most);
+  }
+  x->counted = fc_owners_charge(calls, &x->job.caller, 1);
+  x->is_counted = x->counted != FC_OWNER_NONE;
+  return x->is_counted ? FC_OK : fc_fail_memory(err);
+}
+
+void fc_exchange_uncount_call(fc_exchange_t *x) {
+  if (!x->is_counted) return;
+  fc_owners_release(&x->server->client_calls, x->counted, 1);
+  x->is_counted = false;
+}

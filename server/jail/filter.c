@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A filter compares the number of a call with one row of call.def after another, and
+// jumps over the instructions of rows that do not fit. So it takes longer for rows that
+// stand further down. Since 5.11 the kernel remembers which numbers are allowed whatever
+// their arguments, and runs no filter for these.
+#include "jail/filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#endif
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+#ifndef SYS_memfd_secret
+#define SYS_memfd_secret 447
+#endif
+#ifndef SYS_process_mrelease
+#define SYS_process_mrelease 448
+#endif
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#else
+#error "the seccomp filter does not know this architecture"
+#endif
+
+const fc_jail_call_t fc_jail_calls[] = {
+#define FC_JAIL_CALL(name, loading, calling, why) \
+  {#name, SYS_##name, {FC_RULE_##loading, FC_RULE_##calling}},
+#include "jail/call.def"
+#undef FC_JAIL_CALL
+};
+const size_t fc_jail_call_count = FC_ARRAY_COUNT(fc_jail_calls);
+
+// In rule.def, stands for the number of the process: no other value there is this one.
+#define OWN_PID 0xffffff01u
+
+typedef enum test_t { ONE_OF, ALL_OF, NONE_OF } test_t;
+
+#define VALUES_MAX 8
+typedef struct rule_t {
+  test_t test;
+  uint8_t argument;
+  uint8_t count;
+  uint32_t values[VALUES_MAX];
+} rule_t;
+
+#define COUNT_OF(...) (sizeof((const uint32_t[]){__VA_ARGS__}) / 4)
+static const rule_t kRules[] = {
+#define FC_JAIL_RULE(name, argument, test, ...) \
+  [FC_RULE_##name] = {test, argument, COUNT_OF(__VA_ARGS__), {__VA_ARGS__}},
+#include "jail/rule.def"
+#undef FC_JAIL_RULE
+};
+
+#define REFUSED SECCOMP_RET_TRAP
+
+static void emit(fc_filter_t *filter, struct sock_filter instruction) {
+  FC_ASSERT(filter->size < FC_FILTER_MAX);
+  filter->code[filter->size++] = instruction;
+}
+
+static void load(fc_filter_t *filter, size_t offset) {
+  emit(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                            (uint32_t)offset));
+}
+
+static void give(fc_filter_t *filter, uint32_t action) {
+  emit(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
+}
+
+static void jump(fc_filter_t *filter, uint16_t test, uint32_t value,
+                 size_t skip_if, size_t skip_else) {
+  emit(filter,
+       (struct sock_filter)BPF_JUMP((uint16_t)(BPF_JMP | BPF_K | test), value,
+                                    (uint8_t)skip_if, (uint8_t)skip_else));
+}
+
+// The low four bytes of an argument: the kernel ignores the others, or (mmap, mprotect)
+// no bit that a rule tests is among them.
+static size_t argument_offset(uint8_t argument) {
+  return offsetof(struct seccomp_data, args) + argument * sizeof(uint64_t);
+}
+
+static void emit_rule(fc_filter_t *filter, const rule_t *rule) {
+  load(filter, argument_offset(rule->argument));
+  const uint32_t value = rule->values[0];
+  switch (rule->test) {
+    case ALL_OF:
+      jump(filter, BPF_JSET, value, 1, 0);
+      break;
+    case NONE_OF:
+      jump(filter, BPF_JSET, value, 0, 1);
+      break;
+    case ONE_OF:
+      for (uint8_t i = 0; i < rule->count; i++) {
+        const uint32_t one = rule->values[i];
+        jump(filter, BPF_JEQ, one == OWN_PID ? (uint32_t)getpid() : one,
+             (size_t)(rule->count - i), 0);
+      }
+      break;
+  }
+  give(filter, REFUSED);
+  give(filter, SECCOMP_RET_ALLOW);
+}
+
+// How many instructions emit_rule makes.
+static size_t size_of(const rule_t *rule) {
+  return (rule->test == ONE_OF ? rule->count : 1u) + 3u;
+}
+
+static void emit_call(fc_filter_t *filter, uint32_t number,
+                      fc_jail_rule_t rule) {
+  if (rule == FC_RULE_NO) return;  // refused at the end of the filter
+  if (rule == FC_RULE_ANY || rule == FC_RULE_ABSENT) {
+    jump(filter, BPF_JEQ, number, 0, 1);
+    give(filter,
+         rule == FC_RULE_ANY ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | ENOSYS);
+    return;
+  }
+  jump(filter, BPF_JEQ, number, 0, size_of(&kRules[rule]));
+  emit_rule(filter, &kRules[rule]);
+}
+
+// Refuses calls by another architecture's numbers, which mean other calls. Then the
+// number of the call is loaded.
+static void emit_head(fc_filter_t *filter) {
+  load(filter, offsetof(struct seccomp_data, arch));
+  jump(filter, BPF_JEQ, ARCHITECTURE, 1, 0);
+  give(filter, REFUSED);
+  load(filter, offsetof(struct seccomp_data, nr));
+#if defined(__x86_64__)
+  // The x32 numbers are the same calls again.
+  jump(filter, BPF_JGE, 0x40000000u, 0, 1);
+  give(filter, REFUSED);
+#endif
+}
+
+static void make_loose(fc_filter_t *filter) {
+  for (size_t i = 0; i < fc_jail_call_count; i++) {
+    const fc_jail_call_t *call = &fc_jail_calls[i];
+    if (call->rules[FC_PHASE_LOADING] != FC_RULE_NO) continue;
+    jump(filter, BPF_JEQ, call->number, 0, 1);
+    give(filter, REFUSED);
+  }
+  give(filter, SECCOMP_RET_ALLOW);
+}
+
+void fc_filter_make(fc_phase_t phase, bool loose, fc_filter_t *out_filter) {
+  out_filter->size = 0;
+  emit_head(out_filter);
+  if (loose) {
+    make_loose(out_filter);
+    return;
+  }
+  for (size_t i = 0; i < fc_jail_call_count; i++) {
+    emit_call(out_filter, fc_jail_calls[i].number,
+              fc_jail_calls[i].rules[phase]);
+  }
+  give(out_filter, REFUSED);
+}
+
+fc_status_t fc_filter_install(const fc_filter_t *filter, fc_error_t *err) {
+  const struct sock_fprog program = {
+      filter->size, (struct sock_filter *)(uintptr_t)filter->code};
+  const long failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                              SECCOMP_FILTER_FLAG_TSYNC, &program);
+  if (!failed) return FC_OK;
+  return fc_fail(
+      err, FC_CODE_MODULE_UNAVAILABLE,
+      "a worker cannot set a seccomp filter: %s",
+      failed > 0 ? "a thread has filters of its own" : strerror(errno));
+}

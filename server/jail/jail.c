@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order in which a worker process gives up what it does not need. First what holds
+// with every --sandbox: the worker ends with the server, and before the server when
+// memory runs out. Then, unless --sandbox=off, what keeps the worker from other
+// processes: by number (the filter), and by path. Against paths there are three things
+// (no capabilities, no dumping, Landlock), because none of them is there on every
+// machine or works for every user.
+#include "jail/jail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/sanitize.h"
+#include "jail/filter.h"
+#include "jail/landlock.h"
+#include "jail/readable.h"
+#include "jail/stop.h"
+
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
+#define MDWE_REFUSE_EXEC_GAIN 1ul
+
+#define OPEN_FILES 64
+#define STACK_SIZE (16u << 20)
+
+static fc_status_t fail(const char *what, fc_error_t *err) {
+  return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE, "a worker cannot set %s: %s",
+                 what, strerror(errno));
+}
+
+static bool is_strict(const fc_jail_t *jail) {
+  return jail->sandbox == FC_SANDBOX_AUTO || jail->sandbox == FC_SANDBOX_STRICT;
+}
+
+static bool has(const fc_jail_t *jail, fc_jail_part_t part) {
+  return is_strict(jail) && (jail->parts >> part & 1);
+}
+
+static void limit(__rlimit_resource_t resource, uint64_t value) {
+  struct rlimit now;
+  if (getrlimit(resource, &now)) return;
+  if (now.rlim_max != RLIM_INFINITY && value > now.rlim_max) {
+    value = now.rlim_max;
+  }
+  now.rlim_cur = value;
+  // Of the stack only the soft limit is set; the hard one stays.
+  if (resource != RLIMIT_STACK) now.rlim_max = value;
+  (void)setrlimit(resource, &now);
+}
+
+// Has the kernel end a worker and not the server when memory runs out.
+static void volunteer(void) {
+  int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  ssize_t written = write(file, "1000", 4);
+  (void)written;
+  close(file);
+}
+
+// Drops all capabilities but `kept`. A process that lacks a capability of the server may
+// not look into the server (cap_ptrace_access_check).
+static fc_status_t keep_capabilities(uint64_t kept, fc_error_t *err) {
+  struct __user_cap_header_struct head = {.version =
+                                              _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &head, data) < 0) return fail("capabilities", err);
+  for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+    data[i].permitted &= (uint32_t)(kept >> (32 * i));
+    data[i].effective &= (uint32_t)(kept >> (32 * i));
+    data[i].inheritable = 0;
+  }
+  if (syscall(SYS_capset, &head, data) == 0) return FC_OK;
+  return fail("capabilities", err);
+}
+
+// ---------------------------------------------------------------------------
+// Each mode
+
+static fc_status_t enter_basic(fc_error_t *err) {
+  // What root may do to processes and to the machine is dropped. What root may do to
+  // files and in the network stays, as the server has it.
+  static const uint64_t kKept =
+      1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE |
+      1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_FOWNER | 1ull << CAP_FSETID |
+      1ull << CAP_IPC_LOCK | 1ull << CAP_NET_BIND_SERVICE | 1ull << CAP_NET_RAW;
+  fc_filter_t filter;
+  FC_TRY(keep_capabilities(kKept, err));
+  FC_TRY(fc_landlock_enter_basic(err));
+  fc_filter_make_basic(&filter);
+  return fc_filter_install(&filter, err);
+}
+
+static void allow(void *context, const char *path, int file) {
+  (void)path;
+  fc_landlock_allow(*(const int *)context, file);
+}
+
+// The sanitizers look into their own process when they report.
+static void allow_itself(int ruleset) {
+  const int folder = open("/proc/self", O_PATH | O_CLOEXEC);
+  fc_landlock_allow(ruleset, folder);
+  if (folder >= 0) close(folder);
+}
+
+static fc_status_t enter_landlock(const fc_jail_t *jail, fc_error_t *err) {
+  int ruleset = fc_landlock_create();
+  if (jail->module) {
+    fc_readable_libraries(jail->file, jail->module, allow, &ruleset);
+    fc_readable_archives(fc_str(jail->parameters), allow, &ruleset);
+  }
+  if (FC_SANITIZED) allow_itself(ruleset);
+  return fc_landlock_enter(ruleset, err);
+}
+
+static fc_status_t enter_filter(fc_error_t *err) {
+  fc_filter_t filter;
+  if (FC_SANITIZED) {
+    fc_filter_make_basic(&filter);
+    FC_TRY(fc_filter_install(&filter, err));
+  }
+  fc_filter_make(FC_PHASE_LOADING, FC_SANITIZED, &filter);
+  return fc_filter_install(&filter, err);
+}
+
+// Only root may enter a namespace, so this comes before the change of user.
+static fc_status_t enter_network(const fc_jail_t *jail, fc_error_t *err) {
+  if (!has(jail, FC_JAIL_NETWORK)) return FC_OK;
+  if (setns(jail->network, CLONE_NEWNET)) {
+    return fail("a network namespace", err);
+  }
+  close(jail->network);
+  return FC_OK;
+}
+
+// The system calls change one thread; the process has no other.
+static fc_status_t change_user(const fc_jail_t *jail, fc_error_t *err) {
+  if (!jail->user) return FC_OK;
+  if (syscall(SYS_setgroups, 0, NULL) ||
+      syscall(SYS_setresgid, jail->group, jail->group, jail->group) ||
+      syscall(SYS_setresuid, jail->user, jail->user, jail->user)) {
+    return fail("its user (--worker-user)", err);
+  }
+  // Where the server was started with no-setuid-fixup, they would stay.
+  return keep_capabilities(0, err);
+}
+
+static fc_status_t enter_strict(const fc_jail_t *jail, fc_error_t *err) {
+  if (has(jail, FC_JAIL_LANDLOCK)) FC_TRY(enter_landlock(jail, err));
+  // With CAP_DAC_READ_SEARCH the worker can read archives of other users.
+  // fc_jail_lock drops it too.
+  FC_TRY(keep_capabilities(1ull << CAP_DAC_READ_SEARCH, err));
+  fc_stop_watch(jail->stops);
+  return has(jail, FC_JAIL_SECCOMP) ? enter_filter(err) : FC_OK;
+}
+
+fc_status_t fc_jail_enter(const fc_jail_t *jail, fc_error_t *err) {
+  volunteer();
+  FC_TRY(enter_network(jail, err));
+  // A change of user resets capabilities, PDEATHSIG and DUMPABLE: it comes before them.
+  FC_TRY(change_user(jail, err));
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return fail("PDEATHSIG", err);
+  // The parent may have gone before this process asked to end with it.
+  if (getppid() != jail->parent) _exit(0);
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_STACK, STACK_SIZE);
+  if (jail->memory) limit(RLIMIT_AS, jail->memory);
+  if (jail->sandbox == FC_SANDBOX_OFF) return FC_OK;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
+    return fail("no_new_privs", err);
+  }
+  limit(RLIMIT_NOFILE, OPEN_FILES);
+  // Workers of other modules run as the same user, and could otherwise look into this
+  // process.
+  if (prctl(PR_SET_DUMPABLE, 0) < 0) return fail("DUMPABLE", err);
+  return is_strict(jail) ? enter_strict(jail, err) : enter_basic(err);
+}
+
+fc_status_t fc_jail_lock(const fc_jail_t *jail, fc_error_t *err) {
+  if (!is_strict(jail)) return FC_OK;
+  limit(RLIMIT_FSIZE, 0);
+  FC_TRY(keep_capabilities(0, err));
+  if (has(jail, FC_JAIL_MDWE) && !FC_SANITIZED &&
+      prctl(PR_SET_MDWE, MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) < 0) {
+    return fail("MDWE", err);
+  }
+  if (!has(jail, FC_JAIL_SECCOMP) || FC_SANITIZED) return FC_OK;
+  fc_filter_t filter;
+  fc_filter_make(FC_PHASE_CALLING, false, &filter);
+  return fc_filter_install(&filter, err);
+}

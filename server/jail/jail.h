@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a worker process may do (--sandbox). The worker calls fc_jail_enter before it
+// touches the module and fc_jail_lock when the module is loaded; both are about the
+// calling process, and what they take away cannot be had again. The other functions are
+// the server's.
+//
+// The parts: jail.c (the order in which things are given up), filter.c (the filters of
+// system calls, made from call.def), basic.c (the filter of --sandbox=basic),
+// landlock.c and readable.c (files), stop.c (what was stopped), probe.c (what the
+// kernel has).
+#ifndef FARCALL_SERVER_JAIL_JAIL_H_
+#define FARCALL_SERVER_JAIL_JAIL_H_
+
+#include <stdatomic.h>
+
+#include "farcall/base.h"
+
+// The words of --sandbox, in this order.
+typedef enum fc_sandbox_t {
+  FC_SANDBOX_AUTO,  // the parts of strict that there are
+  FC_SANDBOX_STRICT,
+  FC_SANDBOX_BASIC,
+  FC_SANDBOX_OFF,
+} fc_sandbox_t;
+
+// Parts of the jail that a kernel may lack (part.def), as bits.
+typedef enum fc_jail_part_t {
+#define FC_JAIL_PART(name, text, needed, what) FC_JAIL_##name,
+#include "jail/part.def"
+#undef FC_JAIL_PART
+  FC_JAIL_PARTS
+} fc_jail_part_t;
+
+typedef struct fc_jail_part_row_t {
+  const char *text;
+  bool needed;  // --sandbox=strict does not start without it
+  const char *what;
+} fc_jail_part_row_t;
+
+extern const fc_jail_part_row_t fc_jail_parts[FC_JAIL_PARTS];
+
+// What the kernel has, and lets this process have.
+typedef struct fc_jail_facts_t {
+  uint32_t parts;             // bits of fc_jail_part_t
+  int errors[FC_JAIL_PARTS];  // why a part is missing: errno; 0: it is there
+  int network;  // a network namespace without devices, for all workers; -1: none
+} fc_jail_facts_t;
+
+// What was stopped: a bit for each number of a system call, set by the worker and read
+// by the loop. A call with a higher number sets the last bit.
+#define FC_JAIL_CALL_NUMBERS 512u
+typedef struct fc_jail_stops_t {
+  _Atomic uint64_t calls[FC_JAIL_CALL_NUMBERS / 64];
+} fc_jail_stops_t;
+
+typedef struct fc_jail_t {
+  fc_sandbox_t sandbox;
+  uint32_t parts;  // with AUTO and STRICT, those that must hold
+  // Limits the bytes of the address space, 0: no limit.
+  uint64_t memory;
+  // The server's process id: if that process has gone, fc_jail_enter does not return.
+  int parent;
+  const char *module;      // its path; NULL: nothing may be read
+  int file;                // its file, borrowed
+  const char *parameters;  // archives, as --parameters names them
+  int network;  // the namespace to enter, closed then; used if `parts` has NETWORK
+  uint32_t user, group;    // to run as; 0: as it runs already
+  fc_jail_stops_t *stops;  // borrowed; NULL: nothing is noted
+} fc_jail_t;
+
+// Before the module is loaded. May be called by a process with one thread only.
+fc_status_t fc_jail_enter(const fc_jail_t *jail, fc_error_t *err) FC_MUST_CHECK;
+// When it is loaded, before its first call.
+fc_status_t fc_jail_lock(const fc_jail_t *jail, fc_error_t *err) FC_MUST_CHECK;
+
+// Finds out what the kernel has, by trying, in a thread that ends then.
+void fc_jail_probe(fc_jail_facts_t *out_facts);
+// Closes the namespace. Zeroed facts are allowed.
+void fc_jail_forget(fc_jail_facts_t *facts);
+// Can `sandbox` be kept? FC_CODE_MODULE_UNAVAILABLE names what is missing.
+fc_status_t fc_jail_check(fc_sandbox_t sandbox, const fc_jail_facts_t *facts,
+                          fc_error_t *err) FC_MUST_CHECK;
+
+// "socket", NULL for a number that call.def does not have.
+const char *fc_jail_call_name(uint32_t number);
+
+#endif  // FARCALL_SERVER_JAIL_JAIL_H_

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What becomes of a refused call. The kernel raises SIGSYS in the thread that made it;
+// the handler notes the number in memory that the loop reads, and the call returns
+// EPERM. So an honest module goes on, and the log says what it wanted. A module that
+// means harm can keep the handler from noting, not the kernel from refusing.
+#include "jail/stop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <ucontext.h>
+
+#include "jail/filter.h"
+
+#ifndef SYS_SECCOMP
+#define SYS_SECCOMP 1
+#endif
+
+// A handler gets no argument of ours, so this is static; only worker processes use it.
+static struct {
+  fc_jail_stops_t *stops;
+  struct sigaction before;
+} watch;
+
+static void set_result(ucontext_t *context, int result) {
+#if defined(__x86_64__)
+  context->uc_mcontext.gregs[REG_RAX] = result;
+#else
+  context->uc_mcontext.regs[0] = (unsigned long long)(long long)result;
+#endif
+}
+
+static void note(fc_jail_stops_t *stops, uint32_t number) {
+  if (number >= FC_JAIL_CALL_NUMBERS) number = FC_JAIL_CALL_NUMBERS - 1;
+  atomic_fetch_or_explicit(&stops->calls[number / 64],
+                           UINT64_C(1) << (number % 64), memory_order_relaxed);
+}
+
+static void on_stop(int number, siginfo_t *info, void *context) {
+  if (info->si_code != SYS_SECCOMP) {
+    // Somebody sent the signal: the handler of faults is to report it.
+    (void)sigaction(number, &watch.before, NULL);
+    raise(number);
+    return;
+  }
+  if (watch.stops) note(watch.stops, (uint32_t)info->si_syscall);
+  set_result(context, -EPERM);
+}
+
+void fc_stop_watch(fc_jail_stops_t *stops) {
+  const struct sigaction action = {
+      .sa_sigaction = on_stop,
+      .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_NODEFER)};
+  watch.stops = stops;
+  (void)sigaction(SIGSYS, &action, &watch.before);
+}
+
+const char *fc_jail_call_name(uint32_t number) {
+  for (size_t i = 0; i < fc_jail_call_count; i++) {
+    if (fc_jail_calls[i].number == number) return fc_jail_calls[i].name;
+  }
+  return NULL;
+}

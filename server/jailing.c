@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "jailing.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "config/account.h"
+
+static fc_status_t check_one(const fc_module_policy_t *policy,
+                             const fc_jail_facts_t *facts, fc_error_t *err) {
+  return fc_jail_check((fc_sandbox_t)policy->sandbox, facts, err);
+}
+
+fc_status_t fc_jailing_check_policies(const fc_module_policies_t *policies,
+                                      const fc_jail_facts_t *facts,
+                                      fc_error_t *err) {
+  FC_TRY(check_one(&policies->others, facts, err));
+  for (uint32_t i = 0; i < policies->count; i++) {
+    FC_TRY(check_one(&policies->items[i], facts, err));
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_jailing_check(const fc_server_options_t *options,
+                             fc_error_t *err) {
+  fc_module_policies_t policies;
+  fc_jail_facts_t facts;
+  uint32_t user, group;
+  FC_TRY(fc_jailing_user(options, &user, &group, err));
+  FC_TRY(
+      fc_module_policies_init(&policies, fc_allocator_system(), options, err));
+  fc_jail_probe(&facts);
+  const fc_status_t status = fc_jailing_check_policies(&policies, &facts, err);
+  fc_jail_forget(&facts);
+  fc_module_policies_deinit(&policies);
+  return status;
+}
+
+// Root of a container may lack any of these. Without KILL a worker of another user could
+// not be ended.
+static bool may_change_users(void) {
+  static const uint32_t kNeeded =
+      1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL;
+  struct __user_cap_header_struct head = {.version =
+                                              _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+  return syscall(SYS_capget, &head, data) == 0 &&
+         (data[0].effective & kNeeded) == kNeeded;
+}
+
+fc_status_t fc_jailing_user(const fc_server_options_t *options,
+                            uint32_t *out_user, uint32_t *out_group,
+                            fc_error_t *err) {
+  const fc_str_t text = fc_str(options->worker_user);
+  fc_str_t group = text;
+  *out_user = *out_group = 0;
+  if (!text.size) return FC_OK;
+  FC_TRY(
+      fc_account_user(fc_str_take(&group, ':'), "worker-user", out_user, err));
+  FC_TRY(fc_account_group(group, "worker-user", out_group, err));
+  if (*out_user == FC_ACCOUNT_NONE || *out_user == 0) {
+    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                   "--worker-user=%s: a user other than root", text.data);
+  }
+  if (geteuid()) {
+    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                   "--worker-user=%s: only a server that runs as root can "
+                   "change the user of its workers",
+                   text.data);
+  }
+  if (!may_change_users()) {
+    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                   "--worker-user=%s needs the capabilities CAP_SETUID, "
+                   "CAP_SETGID and CAP_KILL",
+                   text.data);
+  }
+  const struct passwd *user = getpwuid(*out_user);
+  if (*out_group == FC_ACCOUNT_NONE) {
+    *out_group = user ? user->pw_gid : *out_user;
+  }
+  return FC_OK;
+}
+
+static bool wants(const fc_module_policy_t *policy) {
+  return policy->sandbox == FC_SANDBOX_AUTO ||
+         policy->sandbox == FC_SANDBOX_STRICT;
+}
+
+static bool any_wants(const fc_module_policies_t *policies) {
+  bool any = wants(&policies->others);
+  for (uint32_t i = 0; i < policies->count; i++) {
+    any = any || wants(&policies->items[i]);
+  }
+  return any;
+}
+
+void fc_jailing_log(const fc_module_policies_t *policies,
+                    const fc_jail_facts_t *facts, fc_log_t *log) {
+  for (unsigned i = 0; i < FC_JAIL_PARTS && any_wants(policies); i++) {
+    const fc_jail_part_row_t *part = &fc_jail_parts[i];
+    const int error = facts->errors[i];
+    // The kernel is not to blame if the server is not root.
+    const bool ours = i == FC_JAIL_NETWORK && error == EPERM && geteuid() != 0;
+    if (!error || ours) continue;
+    const fc_log_field_t fields[] = {
+        FC_LOG_TEXT("part", fc_str(part->text)),
+        FC_LOG_TEXT("reason", fc_str(strerror(error)))};
+    char text[160];
+    snprintf(text, sizeof text, "worker processes go without %s", part->what);
+    fc_log_fields(log, part->needed ? FC_LOG_WARN : FC_LOG_INFO, fc_str(text),
+                  fields, FC_ARRAY_COUNT(fields));
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// --sandbox and --worker-user in the server: which parts of the jail the kernel has, and
+// whether these are enough for what the options ask. For server.c, reread.c and main.c;
+// loop thread.
+#ifndef FARCALL_SERVER_JAILING_H_
+#define FARCALL_SERVER_JAILING_H_
+
+#include "config/module.h"
+#include "jail/jail.h"
+#include "obs/log.h"
+
+// Can --sandbox be kept for each module? FC_CODE_MODULE_UNAVAILABLE.
+fc_status_t fc_jailing_check_policies(const fc_module_policies_t *policies,
+                                      const fc_jail_facts_t *facts,
+                                      fc_error_t *err) FC_MUST_CHECK;
+// For -t: probes the kernel, and checks --sandbox and --worker-user of these options.
+// FC_CODE_MODULE_UNAVAILABLE, FC_CODE_NOT_ACCEPTABLE.
+fc_status_t fc_jailing_check(const fc_server_options_t *options,
+                             fc_error_t *err) FC_MUST_CHECK;
+// The user and the group of --worker-user; 0: there is none. FC_CODE_NOT_ACCEPTABLE.
+fc_status_t fc_jailing_user(const fc_server_options_t *options,
+                            uint32_t *out_user, uint32_t *out_group,
+                            fc_error_t *err) FC_MUST_CHECK;
+// Logs each part that the kernel lacks, if any module has --sandbox=auto or strict.
+void fc_jailing_log(const fc_module_policies_t *policies,
+                    const fc_jail_facts_t *facts, fc_log_t *log);
+
+#endif  // FARCALL_SERVER_JAILING_H_

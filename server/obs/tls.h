@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is counted of TLS, with the reasons for which a handshake fails: counted where
+// streams are, read by /metrics. Loop thread.
+#ifndef FARCALL_SERVER_OBS_TLS_H_
+#define FARCALL_SERVER_OBS_TLS_H_
+
+#include <stdint.h>
+
+typedef enum fc_tls_failure_t {
+#define FC_TLS_FAILURE(id, name) FC_TLS_FAILURE_##id,
+#include "obs/tls.def"
+#undef FC_TLS_FAILURE
+  FC_TLS_FAILURES
+} fc_tls_failure_t;
+
+typedef struct fc_tls_counts_t {
+  uint64_t full;     // handshakes that were made
+  uint64_t resumed;  // with the ticket of an earlier one
+  uint64_t failures[FC_TLS_FAILURES];
+} fc_tls_counts_t;
+
+#endif  // FARCALL_SERVER_OBS_TLS_H_

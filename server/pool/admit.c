@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Admission: may a call be accepted, though it will wait?
+#include "pool/module_queue.h"
+
+// Is there room in the queue? When it is full, a caller whose calls are fewer than its
+// share of the queue is still let in, so that nobody is kept out by those of others.
+static fc_status_t check_room(const fc_pool_t *pool,
+                              const fc_module_queue_t *queue,
+                              const fc_job_t *job, uint32_t staged,
+                              fc_error_t *err) {
+  const uint32_t limit = pool->options.queue_limit;
+  // Workers have room for as many calls as are `staged`: these do not really wait.
+  if (queue->waiting < limit + staged) return FC_OK;
+  const fc_flow_share_t has = fc_flows_share(&queue->flows, job);
+  if (!has.others || queue->waiting >= 2 * limit + staged) {
+    return fc_fail(err, FC_CODE_OVERLOADED,
+                   "%u calls of this module are waiting, the limit",
+                   queue->waiting - staged);
+  }
+  const uint32_t share = limit / (has.others + 1);
+  if (has.own < (share ? share : 1)) return FC_OK;
+  return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
+                 "%u calls of one client wait for this module, its share of "
+                 "the queue",
+                 has.own);
+}
+
+// Would the call end in time, by what calls have cost so far? A quarter of the time is
+// kept for calls that cost more now. Without it the queue grows as long as the deadline:
+// then most calls miss it, and take workers from calls that would not.
+static bool is_in_time(uint64_t deadline_ns, uint64_t now_ns, uint64_t wait_ns,
+                       uint64_t cost_ns) {
+  if (!deadline_ns) return true;
+  if (deadline_ns <= now_ns) return false;
+  const uint64_t left_ns = deadline_ns - now_ns;
+  const uint64_t most_ns = left_ns - left_ns / 4;
+  return wait_ns <= most_ns && cost_ns <= most_ns - wait_ns;
+}
+
+fc_status_t fc_pool_admit(const fc_pool_t *pool, const fc_job_t *job,
+                          uint64_t now_ns, uint32_t *out_retry_s,
+                          fc_error_t *err) {
+  const fc_module_queue_t *queue = pool->queues[job->call.generation];
+  const uint64_t deadline_ns = job->call.deadline_ns;
+  uint32_t staged;
+  FC_TRY(fc_host_admit(queue->host, &staged, out_retry_s, err));
+  if (queue->waiting == 0) return FC_OK;
+  const fc_flow_place_t place = fc_flows_place(&queue->flows, job);
+  const fc_cost_t *cost = &queue->costs[job->call.function];
+  // Calls that workers have already are ahead, too.
+  const uint64_t wait_ns =
+      fc_cost_wait_ns(cost, place.ahead + queue->host->running, queue->workers);
+  *out_retry_s = fc_cost_retry_s(wait_ns);
+  FC_TRY(check_room(pool, queue, job, staged, err));
+  if (!wait_ns || is_in_time(deadline_ns, now_ns, wait_ns, cost->average_ns)) {
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_OVERLOADED,
+                 "the queue is %llu ms long, too long for the deadline",
+                 (unsigned long long)(wait_ns / 1000000u));
+}

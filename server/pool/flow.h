@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order in which the calls that wait for a module are made: calls of a higher
+// priority first; of one priority, callers in turn, so that a caller with many calls
+// keeps nobody waiting but itself; of one caller, in the order they came. The calls of
+// one caller and one priority that wait for one module are a flow. What a call costs is
+// charged to its flow, so turns are fair in time, as far as that is known (after surplus
+// round robin). Everything is linked through the jobs: nothing is allocated, and the time
+// of a function does not grow with the calls that wait, only with the flows above
+// FC_FLOW_CHAINS. Loop thread.
+#ifndef FARCALL_SERVER_POOL_FLOW_H_
+#define FARCALL_SERVER_POOL_FLOW_H_
+
+#include "pool/job.h"
+
+#define FC_PRIORITIES (FC_PRIORITY_MAX - FC_PRIORITY_MIN + 1)
+#define FC_FLOW_CHAINS 1024  // a power of two
+
+// The flows of all modules, found by module, caller and priority. `key` is random, so
+// that nobody can choose addresses whose flows are in one chain.
+typedef struct fc_flow_table_t {
+  uint64_t key;
+  fc_job_t *chains[FC_FLOW_CHAINS];  // the first job of each flow
+} fc_flow_table_t;
+
+// The flows of one module. Without flows, all but `table` is zero.
+typedef struct fc_flows_t {
+  fc_flow_table_t *table;
+  uint32_t levels;  // bits: priorities that have flows
+  uint32_t count;   // flows
+  // By priority, from FC_PRIORITY_MIN:
+  fc_job_t *turns[FC_PRIORITIES];   // first job of the flow whose turn it is
+  uint32_t counts[FC_PRIORITIES];   // flows
+  uint32_t waiting[FC_PRIORITIES];  // calls
+} fc_flows_t;
+
+// The call that is made next; NULL: none waits.
+fc_job_t *fc_flows_first(const fc_flows_t *flows);
+// Puts a call at the end of its flow.
+void fc_flows_put(fc_flows_t *flows, fc_job_t *job);
+// Puts a call that was taken before all others of its priority again.
+void fc_flows_put_back(fc_flows_t *flows, fc_job_t *job);
+// Takes a call out that will not be made.
+void fc_flows_remove(fc_flows_t *flows, fc_job_t *job);
+// Takes out fc_flows_first, which is made now. `cost` is what this call is likely to
+// take, `mean` what a call of the module takes on average; ns, both above 0. A turn is one
+// call, or several that are cheaper than most. Who made a dear call is passed over until
+// others had as much time.
+void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
+                   uint64_t mean);
+
+typedef struct fc_flow_place_t {
+  uint32_t own;    // calls of its flow that wait
+  uint32_t ahead;  // calls that are likely to be made before
+} fc_flow_place_t;
+
+// Where a call of this caller and priority would stand if it were put now.
+fc_flow_place_t fc_flows_place(const fc_flows_t *flows, const fc_job_t *job);
+
+typedef struct fc_flow_share_t {
+  uint32_t own;     // calls of the caller that wait, of any priority
+  uint32_t others;  // flows of other callers
+} fc_flow_share_t;
+
+// What the caller of this call has of the queue.
+fc_flow_share_t fc_flows_share(const fc_flows_t *flows, const fc_job_t *job);
+
+#endif  // FARCALL_SERVER_POOL_FLOW_H_

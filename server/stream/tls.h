@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams of TLS over streams of TCP. Handshakes are made in threads, because the
+// signature of a large key costs milliseconds; bytes of requests and answers are
+// decrypted and encrypted on the loop, in pieces. Loop thread, but for that.
+//
+// A build without TLS (-DFARCALL_TLS=OFF) has tls_none.c instead of the other files:
+// then fc_tls_keys_open always fails, so nothing else is called.
+#ifndef FARCALL_SERVER_STREAM_TLS_H_
+#define FARCALL_SERVER_STREAM_TLS_H_
+
+#include <uv.h>
+
+#include "config/peer.h"
+#include "obs/tls.h"
+#include "stream/socket.h"
+
+// ---------------------------------------------------------------------------
+// Keys: a certificate, its key, and the authority of clients, as read from files.
+
+typedef struct fc_tls_files_t {
+  const char *certificate;  // PEM; those that lead to its authority behind it
+  const char *key;          // PEM
+  const char *client_ca;    // PEM; "": clients need no certificate
+} fc_tls_files_t;
+
+typedef struct fc_tls_keys_t fc_tls_keys_t;
+
+// Reads the files. FC_CODE_NOT_ACCEPTABLE says which file is wrong and why.
+fc_status_t fc_tls_keys_open(const fc_tls_files_t *files,
+                             fc_allocator_t allocator, fc_tls_keys_t **out_keys,
+                             fc_error_t *err) FC_MUST_CHECK;
+// Streams that were opened with the keys go on with them. NULL is allowed.
+void fc_tls_keys_close(fc_tls_keys_t *keys);
+// The last day of the certificate, as "2027-01-31".
+const char *fc_tls_keys_expire(const fc_tls_keys_t *keys);
+
+// ---------------------------------------------------------------------------
+// What the streams of a loop share
+
+typedef struct fc_tls_stream_t fc_tls_stream_t;
+
+typedef struct fc_tls_t {
+  uv_loop_t *uv;
+  fc_allocator_t allocator;
+  fc_tls_counts_t counts;
+  // A handshake has failed. `text` says why, and may have bytes of the client.
+  void (*on_failed)(void *context, const fc_peer_t *address,
+                    fc_tls_failure_t why, const char *text);
+  void *context;
+  uint64_t handshake_ms;  // that a handshake may take, from the connection on
+  uint32_t
+      handshake_max;  // that may be unfinished; then the oldest is given up
+  // For the files of TLS
+  void *method;   // of OpenSSL's BIOs
+  uint8_t *read;  // FC_LIMIT_READ bytes, lent to each read
+  struct fc_tls_bytes_t
+      *sealed;              // what is encrypted on the loop, and sent at once
+  fc_tls_stream_t *oldest;  // of those with an unfinished handshake
+  fc_tls_stream_t *newest;
+  uint32_t handshakes;
+  fc_tls_stream_t *ready;  // streams that go on in the next turn, in this order
+  fc_tls_stream_t *ready_last;
+  uint32_t ready_count;
+  uv_idle_t turn;    // active while there are any
+  uv_timer_t timer;  // active while there are unfinished handshakes
+  uv_work_t first;   // starts libuv's threads (fc_tls_init)
+} fc_tls_t;
+
+// Sets all but the four fields from on_failed on, which the caller does. The handles are
+// closed with the loop's others.
+fc_status_t fc_tls_init(fc_tls_t *tls, uv_loop_t *uv, fc_allocator_t allocator,
+                        fc_error_t *err) FC_MUST_CHECK;
+// No stream may be left. A zeroed one is allowed.
+void fc_tls_deinit(fc_tls_t *tls);
+
+// What `source` of fc_stream_open points to.
+typedef struct fc_tls_source_t {
+  fc_socket_source_t socket;
+  const fc_stream_class_t *below;  // of the socket
+  fc_tls_t *tls;
+  const fc_tls_keys_t *keys;
+  fc_peer_t address;
+} fc_tls_source_t;
+
+extern const fc_stream_class_t fc_stream_tls;
+
+// "OpenSSL 3.0.19", which the build had, or "" in a build without TLS.
+const char *fc_tls_library(void);
+
+#endif  // FARCALL_SERVER_STREAM_TLS_H_

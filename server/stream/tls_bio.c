@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How OpenSSL reads and writes: from the bytes that came and to memory, so that it never
+// sees a socket. What a read does not find must come first; what a write finds no room
+// for is an error, because callers give it room for all they ask.
+#include <string.h>
+
+#include "stream/tls_stream.h"
+
+static int read_bio(BIO *bio, char *out, int capacity) {
+  fc_str_t *from = &((fc_tls_stream_t *)BIO_get_data(bio))->from;
+  const size_t most = (size_t)capacity;
+  const size_t size = from->size < most ? from->size : most;
+  BIO_clear_retry_flags(bio);
+  if (size == 0) {
+    BIO_set_retry_read(bio);
+    return -1;
+  }
+  memcpy(out, from->data, size);
+  *from = fc_str_make(from->data + size, from->size - size);
+  return (int)size;
+}
+
+static int write_bio(BIO *bio, const char *data, int size) {
+  fc_tls_bytes_t *to = ((fc_tls_stream_t *)BIO_get_data(bio))->to;
+  BIO_clear_retry_flags(bio);
+  if ((size_t)size > to->capacity - to->size) return -1;
+  memcpy(to->data + to->size, data, (size_t)size);
+  to->size += (size_t)size;
+  return size;
+}
+
+static long control_bio(BIO *bio, int what, long number, void *pointer) {
+  (void)bio;
+  (void)number;
+  (void)pointer;
+  return what == BIO_CTRL_FLUSH;
+}
+
+static int create_bio(BIO *bio) {
+  BIO_set_init(bio, 1);
+  return 1;
+}
+
+void *fc_tls_make_method(void) {
+  BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
+                                    "stream of farcall");
+  if (!method) return NULL;
+  BIO_meth_set_read(method, read_bio);
+  BIO_meth_set_write(method, write_bio);
+  BIO_meth_set_ctrl(method, control_bio);
+  BIO_meth_set_create(method, create_bio);
+  return method;
+}
+
+void fc_tls_free_method(void *method) { BIO_meth_free(method); }
+
+bool fc_tls_make_ssl(fc_tls_stream_t *self) {
+  SSL *ssl = SSL_new(self->context);
+  BIO *bio = ssl ? BIO_new(self->tls->method) : NULL;
+  if (!bio) {
+    SSL_free(ssl);
+    return false;
+  }
+  BIO_set_data(bio, self);
+  SSL_set_bio(ssl, bio, bio);
+  SSL_set_accept_state(ssl);
+  self->ssl = ssl;
+  return true;
+}

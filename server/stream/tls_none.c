@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A build without TLS: there are no keys, so there are no streams either.
+#include "stream/tls.h"
+
+fc_status_t fc_tls_keys_open(const fc_tls_files_t *files,
+                             fc_allocator_t allocator, fc_tls_keys_t **out_keys,
+                             fc_error_t *err) {
+  (void)files;
+  (void)allocator;
+  (void)out_keys;
+  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                 "--tls-cert: this farcalld was built without TLS "
+                 "(-DFARCALL_TLS=OFF)");
+}
+
+void fc_tls_keys_close(fc_tls_keys_t *keys) { (void)keys; }
+
+const char *fc_tls_keys_expire(const fc_tls_keys_t *keys) {
+  (void)keys;
+  return "";
+}
+
+fc_status_t fc_tls_init(fc_tls_t *tls, uv_loop_t *uv, fc_allocator_t allocator,
+                        fc_error_t *err) {
+  (void)err;
+  tls->uv = uv;
+  tls->allocator = allocator;
+  return FC_OK;
+}
+
+void fc_tls_deinit(fc_tls_t *tls) { (void)tls; }
+
+const fc_stream_class_t fc_stream_tls = {0};
+
+const char *fc_tls_library(void) { return ""; }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Between the files of TLS: the stream, and who may touch what of it. While a thread
+// has the stream (`working`), `ssl`, `from`, `to` and `outcome` are the thread's.
+#ifndef FARCALL_SERVER_STREAM_TLS_STREAM_H_
+#define FARCALL_SERVER_STREAM_TLS_STREAM_H_
+
+#include "config/limits.h"
+#include "pool/block.h"
+#include "stream/openssl.h"
+#include "stream/tls.h"
+
+// Bytes that are encrypted at once, in records of 16 KiB, and room for the result: each
+// record grows by at most 256 bytes, and alerts, tickets and new keys are small.
+#define FC_TLS_PIECE (64u << 10)
+#define FC_TLS_SEALED_MAX (FC_TLS_PIECE + (16u << 10))
+// Encrypted bytes that wait behind those being sent: what the protocol itself answers.
+#define FC_TLS_BEHIND_MAX (64u << 10)
+// Pieces of an answer that are looked at in a turn, and records of the client: a new key
+// costs some 10 us.
+#define FC_TLS_PIECES 4
+#define FC_TLS_READS 64
+
+struct fc_tls_keys_t {
+  fc_allocator_t allocator;
+  SSL_CTX *context;
+  // Bytes that one answer of a handshake may have: certificates, and the names of
+  // authorities.
+  size_t flight_max;
+  char expires[16];
+};
+
+typedef enum fc_tls_state_t {
+  FC_TLS_HANDSHAKE,
+  FC_TLS_OPEN,
+  FC_TLS_BROKEN,
+  FC_TLS_CLOSED,
+} fc_tls_state_t;
+
+typedef struct fc_tls_bytes_t {
+  uint8_t *data;
+  size_t size;
+  size_t capacity;
+} fc_tls_bytes_t;
+
+typedef enum fc_tls_outcome_t {
+  FC_TLS_MORE,  // the client's turn
+  FC_TLS_DONE,
+  FC_TLS_FAILED,
+} fc_tls_outcome_t;
+
+struct fc_tls_stream_t {
+  fc_stream_t base;  // the first member
+  fc_tls_t *tls;
+  SSL_CTX *context;  // held until `ssl` is made
+  SSL *ssl;          // NULL until the client has sent bytes
+  size_t flight_max;
+  fc_peer_t address;
+  uint8_t state;  // fc_tls_state_t
+  bool reading;   // the user wants bytes
+  bool below_reads;
+  bool ended;    // the user knows that no more bytes come
+  bool working;  // a thread makes the handshake
+  bool below_closed;
+  bool listed;     // in tls->ready
+  bool said_end;   // close_notify was written
+  bool must_shut;  // the stream below, when `out` is sent
+  // Handshake
+  fc_tls_stream_t *newer;
+  fc_tls_stream_t *older;
+  uint64_t due_ms;
+  uv_work_t work;
+  fc_tls_outcome_t outcome;
+  fc_tls_failure_t failure;
+  char why[96];
+  // Bytes. `from` and `to` are where OpenSSL reads and writes.
+  fc_str_t from;  // what came and was not used yet
+  uint8_t *held;  // own memory of `from`; NULL: it is the reader's
+  fc_tls_bytes_t *to;
+  fc_tls_bytes_t flight;  // what the thread writes
+  fc_tls_bytes_t out;     // being sent by the stream below
+  fc_tls_bytes_t behind;  // to be sent after it
+  // The user's write
+  bool writing;
+  size_t owed;  // of the next write: bytes that are encrypted already
+  uint32_t span_count;
+  uint32_t span;  // being encrypted
+  uint64_t left;  // bytes that are not
+  fc_span_t spans[FC_PIECES_MAX];
+  fc_tls_stream_t *next_ready;
+  fc_socket_stream_t below;
+};
+
+static inline fc_tls_stream_t *fc_tls_stream(fc_stream_t *stream) {
+  return (fc_tls_stream_t *)(void *)stream;
+}
+
+// tls_bio.c. Makes `ssl`, which reads from `from` and writes to `to`. False: no memory.
+bool fc_tls_make_ssl(fc_tls_stream_t *self);
+void *fc_tls_make_method(void);
+void fc_tls_free_method(void *method);
+
+// tls_handshake.c
+void fc_tls_handshake_begin(fc_tls_stream_t *self);
+// Bytes of the client have come. They are not kept.
+void fc_tls_handshake_read(fc_tls_stream_t *self, fc_str_t bytes);
+// The stream is not among unfinished ones any more.
+void fc_tls_handshake_leave(fc_tls_stream_t *self);
+void fc_tls_handshake_fail(fc_tls_stream_t *self, fc_tls_failure_t failure,
+                           const char *why);
+void fc_tls_on_timer(uv_timer_t *timer);
+
+// tls.c
+// The handshake is over.
+void fc_tls_opened(fc_tls_stream_t *self);
+// Nothing can be done with the stream any more: the user is told.
+void fc_tls_break(fc_tls_stream_t *self);
+// Sends what OpenSSL has written, and empties it. False: the stream is broken.
+bool fc_tls_send(fc_tls_stream_t *self, fc_tls_bytes_t *sealed);
+// Keeps what is left of `from` when the reader takes its memory back. False: no memory.
+bool fc_tls_hold(fc_tls_stream_t *self);
+// Frees that memory when all of it was used.
+void fc_tls_let_go(fc_tls_stream_t *self);
+// Starts or stops reading below, as the state wants.
+int fc_tls_follow(fc_tls_stream_t *self);
+// The stream is closed below and in threads: frees all, and tells the user.
+void fc_tls_finish(fc_tls_stream_t *self);
+void fc_tls_on_turn(uv_idle_t *turn);
+
+#endif  // FARCALL_SERVER_STREAM_TLS_STREAM_H_

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life of the packages in one chroot: installed, upgraded while they serve, removed,
+purged. A chroot has no systemd, so this program does its part: Manager holds the sockets
+of farcalld.socket, starts what farcalld.service says as its user, and is what the
+systemctl of the chroot asks. So the maintainer scripts, the units' names, paths, user and
+sockets, and the restart of an upgrade are real; the sandbox of the unit is not
+(tests/config)."""
+import json
+import os
+import pathlib
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+
+ROOT = pathlib.Path(sys.argv[1])
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+UNITS = ROOT / "usr/lib/systemd/system"
+VARIABLES = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
+             "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive",
+             **{each: os.environ[each] for each in ("http_proxy", "https_proxy")
+                if each in os.environ}}
+SYSTEMCTL = """#!/bin/sh
+echo "$*" >/run/manager/ask
+read -r status text </run/manager/answer
+[ -z "$text" ] || echo "$text"
+exit "$status"
+"""
+
+
+def say(text):
+    print("--", text, flush=True)
+
+
+def inside(*command, fails=False):
+    done = subprocess.run(["chroot", ROOT, *command], env=VARIABLES, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=900)
+    assert (done.returncode != 0) == fails, f"{command}: {done.stdout}"
+    return done.stdout
+
+
+def apt(*words):
+    return inside("apt-get", "-q", "-y", "-o", "Dpkg::Use-Pty=0",
+                  "--no-install-recommends", *words)
+
+
+def setting(unit, key):
+    lines = (UNITS / unit).read_text().splitlines()
+    return [each.partition("=")[2].replace("%N", "farcalld") for each in lines
+            if each.startswith(key + "=")]
+
+
+class Manager(threading.Thread):
+    """The part of systemd; `asked` is what systemctl was told to do."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.folder = ROOT / "run/manager"
+        self.folder.mkdir()
+        (ROOT / "run/systemd/system").mkdir(parents=True)  # "systemd runs here"
+        for name in ("ask", "answer"):
+            os.mkfifo(self.folder / name)
+        self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.told.bind(str(self.folder / "notify"))
+        (self.folder / "notify").chmod(0o666)
+        self.told.settimeout(60)
+        program = ROOT / "usr/bin/systemctl"  # apt sets PATH
+        program.write_text(SYSTEMCTL)
+        program.chmod(0o755)
+        self.sockets, self.server, self.asked = [], None, []
+
+    def run(self):
+        while True:
+            words = (self.folder / "ask").read_text().split()
+            words = [each for each in words if not each.startswith("-")]
+            try:
+                answer = self.answer(words[0], words[1:]) or "0"
+            except Exception as error:
+                self.asked.append(repr(error))
+                answer = "1"
+            (self.folder / "answer").write_text(answer + "\n")
+
+    def answer(self, verb, units):
+        if verb == "is-enabled":
+            links = [each / units[0] for each in ROOT.glob("etc/systemd/system/*.wants")]
+            return "0 enabled" if any(map(os.path.lexists, links)) else "1 disabled"
+        if verb == "is-active":
+            running = self.sockets if units[0] == "farcalld.socket" else self.server
+            return "0" if running else "3"
+        if verb == "preset":
+            self.enable(units[0])
+        elif verb != "daemon-reload":
+            self.asked.append(" ".join([verb, *units]))
+        for unit in units:
+            kind = unit.rpartition(".")[2]
+            if verb in ("stop", "restart"):
+                getattr(self, f"stop_{kind}")()
+            if verb in ("start", "restart"):
+                getattr(self, f"start_{kind}")()
+        return None
+
+    def enable(self, unit):
+        for target in setting(unit, "WantedBy"):
+            link = ROOT / f"etc/systemd/system/{target}.wants/{unit}"
+            link.parent.mkdir(exist_ok=True)
+            if not os.path.lexists(link):
+                link.symlink_to(f"/usr/lib/systemd/system/{unit}")
+
+    def was_asked(self, *wanted):
+        """What was asked since the last question, but for what changes nothing."""
+        asked, self.asked = self.asked, []
+        assert asked == list(wanted), asked
+
+    def start_socket(self):
+        if self.sockets:
+            return
+        for address in setting("farcalld.socket", "ListenStream"):
+            if not address.startswith("/"):  # another program may have the port
+                self.sockets.append(socket.create_server(("127.0.0.1", 0), backlog=1024))
+                continue
+            path = ROOT / address[1:]
+            path.parent.mkdir(exist_ok=True)
+            self.sockets.append(socket.socket(socket.AF_UNIX))
+            self.sockets[-1].bind(str(path))
+            self.sockets[-1].listen(1024)
+            path.chmod(0o660)
+
+    def stop_socket(self):
+        for each in self.sockets:
+            if each.family == socket.AF_UNIX:  # RemoveOnStop
+                os.unlink(each.getsockname())
+            each.close()
+        self.sockets = []
+
+    def start_service(self):
+        if self.server:
+            return
+        (user,) = setting("farcalld.service", "User")
+        (state,) = setting("farcalld.service", "StateDirectory")
+        (command,) = setting("farcalld.service", "ExecStart")
+        who = next(each.split(":") for each in
+                   (ROOT / "etc/passwd").read_text().splitlines()
+                   if each.startswith(user + ":"))
+        uid, gid = int(who[2]), int(who[3])
+        folder = ROOT / "var/lib" / state
+        folder.mkdir(mode=0o750, exist_ok=True)
+        os.chown(folder, uid, gid)
+        files = [os.dup(each.fileno()) for each in self.sockets]
+        self.server = os.fork()
+        if self.server == 0:
+            for number, file in enumerate(files):
+                os.dup2(file, 100 + number)
+            for number in range(len(files)):
+                os.dup2(100 + number, 3 + number)
+            os.closerange(3 + len(files), 1024)
+            os.chroot(ROOT)
+            os.chdir("/")
+            os.umask(0o077)
+            os.setgroups([])
+            os.setgid(gid)
+            os.setuid(uid)
+            words = shlex.split(command)
+            os.execve(words[0], words, {
+                "PATH": VARIABLES["PATH"], "LISTEN_PID": str(os.getpid()),
+                "LISTEN_FDS": str(len(files)), "NOTIFY_SOCKET": "/run/manager/notify"})
+        for each in files:
+            os.close(each)
+        while b"READY=1" not in self.told.recv(4096):
+            pass
+
+    def stop_service(self):
+        if self.server:
+            os.kill(self.server, signal.SIGTERM)
+            _, status = os.waitpid(self.server, 0)
+            self.server = None
+            assert status == 0, f"farcalld ends with {status}"
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.sockets[0].getsockname()[1]}"
+
+
+class Calls(threading.Thread):
+    """Calls, one after the other, each over a connection of its own, until the end."""
+
+    def __init__(self, url):
+        super().__init__()
+        self.url, self.over, self.count, self.failed = url, threading.Event(), 0, []
+
+    def run(self):
+        body = json.dumps([[[1, 2], [3, 4]], [[1, 0], [0, 1]]]).encode()
+        address = f"{self.url}/api/v1/functions/matmul/matmul"
+        while not self.over.is_set():
+            try:
+                with urllib.request.urlopen(address, body, 30) as answer:
+                    results = json.load(answer)["results"]
+                if results != [[[1.0, 2.0], [3.0, 4.0]]]:
+                    self.failed.append(results)
+            except Exception as error:
+                self.failed.append(error)
+            self.count += 1
+
+
+def packages(folder):
+    return sorted(f"/root/{folder}/{each.name}"
+                  for each in (ROOT / "root" / folder).glob("*.deb"))
+
+
+def versions():
+    return {*inside("dpkg-query", "-W", "-f", "${Version}\n",
+                    "farcall", "farcalld", "libfarcall*").split()}
+
+
+def traces():
+    """What has our name, but for where the packages came from."""
+    return [each for each in inside(
+        "find", "/", "-xdev", "-name", "*farcall*", "-not", "-path", "/root/*", "-not",
+        "-path", "/var/cache/*", "-not", "-path", "/proc/*").split()]
+
+
+def main():
+    manager = Manager()
+    manager.start()
+    version = subprocess.run(
+        ["dpkg-deb", "-f", ROOT / packages("old")[0][1:], "Version"], check=True,
+        capture_output=True, text=True).stdout.strip().partition("-")[0]
+
+    inside("apt-get", "-q", "update")
+    if "bookworm" in (ROOT / "etc/os-release").read_text():
+        inside("/root/deps", "runtime")
+    apt("install", "systemd-standalone-sysusers", "systemd-standalone-tmpfiles")
+    assert traces() == [] or all("apt" in each for each in traces())
+
+    say("install")
+    apt("install", *packages("old"))
+    assert versions() == {f"{version}-0.1"}
+    manager.was_asked("start farcalld.socket", "start farcalld.service")
+    status = (ROOT / f"proc/{manager.server}/status").read_text()
+    assert "Uid:\t0" not in status, "farcalld is root"
+    assert "libfarcall.so" in inside("ldconfig", "-p")
+
+    say("modules are put into the folder, and the administrator reloads")
+    (ROOT / "var/lib/farcall/modules/matmul.vmfb").write_bytes(
+        (SOURCE / "examples/iree/matmul.vmfb").read_bytes())
+    assert "loaded 1" in inside("farcall", "reload",
+                                "--server=unix:/run/farcalld/admin.sock")
+    smoke = [SOURCE / "tests/smoke", version, manager.url, "chroot", ROOT, "farcall"]
+    subprocess.run(smoke, check=True)
+
+    say("upgrade under calls")
+    changed = ROOT / "etc/farcall/farcalld.conf"
+    changed.write_text(changed.read_text() + "// of this machine\n")
+    before, calls = manager.server, Calls(manager.url)
+    calls.start()
+    apt("install", *packages("new"))
+    so_far = calls.count
+    while calls.count < so_far + 50 and calls.is_alive():
+        calls.over.wait(0.01)
+    calls.over.set()
+    calls.join()
+    assert calls.failed == [], calls.failed[:3]
+    assert versions() == {f"{version}-0.2"}
+    manager.was_asked("start farcalld.socket", "restart farcalld.service")
+    assert manager.server != before
+    assert changed.read_text().endswith("// of this machine\n")
+    subprocess.run(smoke, check=True)
+    say(f"{calls.count} calls, none failed")
+
+    say("remove")
+    names = ["farcall", "farcalld", *(
+        each for each in inside("dpkg-query", "-W", "-f", "${Package}\n",
+                                "libfarcall*").split())]
+    apt("remove", *names)
+    manager.was_asked("stop farcalld.socket farcalld.service")
+    assert manager.server is None and changed.exists()
+    left = {each for each in traces() if "/dpkg/" not in each}
+    assert "/usr/bin/farcalld" not in left
+
+    say("purge")
+    apt("purge", "farcalld")  # the others left nothing
+    assert not changed.exists()
+    modules = "/var/lib/farcall/modules"
+    assert (ROOT / modules[1:] / "matmul.vmfb").exists(), "the modules are not the package's"
+    left = {each for each in traces() if not each.startswith("/etc/apt/")}
+    assert left == {"/var/lib/farcall"}, left
+    say("nothing is left but the modules")
+
+
+main()
+os._exit(0)  # the manager waits for systemctl

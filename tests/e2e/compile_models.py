@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run by the Python of FARCALL_ONNX: writes the models of test_compile_onnx.py into the
+folder that is named, NAME.onnx, each with NAME.json, what onnxruntime answers."""
+import json
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto as T, helper
+
+FOLDER = pathlib.Path(sys.argv[1])
+RANDOM = np.random.default_rng(7)
+
+
+def weight(name, *shape):
+    values = RANDOM.standard_normal(shape).astype(np.float32)
+    return onnx.numpy_helper.from_array(values, name)
+
+
+def value(name, kind, shape, doc=""):
+    return helper.make_tensor_value_info(name, kind, shape, doc_string=doc)
+
+
+def save(name, nodes, inputs, outputs, weights=(), opset=17, doc="", domain=""):
+    graph = helper.make_graph(nodes, name, inputs, outputs, list(weights),
+                              doc_string=doc)
+    opsets = [helper.make_opsetid("", opset)]
+    if domain:
+        opsets.append(helper.make_opsetid(domain, 1))
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    onnx.save(model, FOLDER / f"{name}.onnx")
+
+
+def answer(name, *calls):
+    """Calls by keyword, and what onnxruntime answers them."""
+    session = onnxruntime.InferenceSession(FOLDER / f"{name}.onnx",
+                                           providers=["CPUExecutionProvider"])
+    rows = [{"kwargs": {key: each.tolist() for key, each in call.items()},
+             "results": [each.tolist() for each in session.run(None, call)]}
+            for call in calls]
+    (FOLDER / f"{name}.json").write_text(json.dumps(rows))
+
+
+def floats(*shape):
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+save("mlp",
+     [helper.make_node("Gemm", ["x", "w", "b"], ["sums"]),
+      helper.make_node("Relu", ["sums"], ["hidden"]),
+      helper.make_node("MatMul", ["hidden", "v"], ["scores"]),
+      helper.make_node("ArgMax", ["scores"], ["label"], axis=1, keepdims=0)],
+     [value("x", T.FLOAT, ["batch", 4], "four measures")],
+     [value("label", T.INT64, ["batch"]), value("scores", T.FLOAT, ["batch", 3])],
+     [weight("w", 4, 8), weight("b", 8), weight("v", 8, 3)], doc="which of three")
+answer("mlp", {"x": floats(1, 4)}, {"x": floats(5, 4)})
+
+save("sum", [helper.make_node("Add", ["left", "right"], ["total"])],
+     [value("left", T.FLOAT, ["n", 3]), value("right", T.FLOAT, ["n", 3])],
+     [value("total", T.FLOAT, ["n", 3])])
+answer("sum", {"left": floats(2, 3), "right": floats(2, 3)})
+
+save("bytes", [helper.make_node("BitwiseNot", ["pixels"], ["inverted"])],
+     [value("pixels", T.UINT8, [2, 3])], [value("inverted", T.UINT8, [2, 3])],
+     opset=18)
+answer("bytes", {"pixels": np.array([[0, 1, 127], [128, 200, 255]], np.uint8)})
+
+save("double", [helper.make_node("Mul", ["x", "x"], ["square"])],
+     [value("x", T.DOUBLE, [2])], [value("square", T.DOUBLE, [2])])
+answer("double", {"x": np.array([1e-200, 1 + 2**-40])})
+
+# Opset 8 has a Sum and an Upsample that later ones do not know so.
+save("old",
+     [helper.make_node("Upsample", ["image"], ["large"], scales=[1.0, 1.0, 2.0, 2.0],
+                       mode="nearest"),
+      helper.make_node("Sum", ["large", "large"], ["twice"])],
+     [value("image", T.FLOAT, [1, 1, 2, 3])], [value("twice", T.FLOAT, [1, 1, 4, 6])],
+     opset=8)
+answer("old", {"image": floats(1, 1, 2, 3)})
+
+save("edges", [helper.make_node("Conv", ["images", "kernels"], ["slopes"])],
+     [value("images", T.FLOAT, ["images", 1, 4, 5])],
+     [value("slopes", T.FLOAT, ["images", 2, 2, 3])], [weight("kernels", 2, 1, 3, 3)])
+answer("edges", *({"images": floats(size, 1, 4, 5)} for size in (1, 2, 4)))
+
+save("strange", [helper.make_node("Fold", ["x"], ["y"], domain="com.example")],
+     [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])], domain="com.example")

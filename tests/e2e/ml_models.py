@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Estimators as ONNX has them, drawn at random, beside what farcall compile makes of
+them: both are run by onnxruntime. ml_models.py TOOLS FOLDER [NAME…]: prints what
+differs, and writes FOLDER/NAME.onnx. TOOLS is cli/compile/tools."""
+import pathlib
+import sys
+
+import numpy
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper
+
+sys.path.insert(0, sys.argv[1])
+import farcall_ml  # noqa: E402
+
+RANDOM = numpy.random.default_rng(0)
+ROWS = RANDOM.normal(size=(50, 4)).astype("f4")
+ML, ORT = "ai.onnx.ml", "com.microsoft"
+NAMES = [b"low", b"mid", b"high"]
+
+
+def numbers(*shape):
+    return RANDOM.normal(size=shape).astype("f4").ravel().tolist()
+
+
+def tree(mode, missing=False, trees=3, targets="target", columns=1):
+    """Full trees of three levels. Thresholds are values of the data, so that `<` and
+    `<=` differ."""
+    made = {f"nodes_{key}": [] for key in (
+        "treeids", "nodeids", "featureids", "values", "modes", "truenodeids",
+        "falsenodeids", "missing_value_tracks_true")}
+    leaves = {f"{targets}_{key}": [] for key in ("treeids", "nodeids", "ids", "weights")}
+    for number in range(trees):
+        for place in range(15):
+            leaf = place >= 7
+            for key, value in zip(made, (
+                    number, place, place % 4,
+                    0.0 if leaf else float(RANDOM.choice(ROWS[:, place % 4])),
+                    "LEAF" if leaf else mode, 0 if leaf else 2 * place + 1,
+                    0 if leaf else 2 * place + 2, int(missing and place % 2))):
+                made[key].append(value)
+            for column in range(columns if leaf else 0):
+                for key, value in zip(leaves, (number, place, column, numbers(1)[0])):
+                    leaves[key].append(value)
+    return made | leaves
+
+
+def node(operator, inputs=("x",), outputs=("y",), domain=ML, **attributes):
+    return helper.make_node(operator, list(inputs), list(outputs), domain=domain,
+                            **attributes)
+
+
+def classifier(operator, **attributes):
+    return [node(operator, outputs=["label", "y"], **attributes)]
+
+
+def vectors(kernel, classes):
+    counts = [3, 4, 2][:classes]
+    total = sum(counts)
+    return {"kernel_type": kernel, "kernel_params": [0.3, 0.1, 2.0],
+            "vectors_per_class": counts, "support_vectors": numbers(total, 4),
+            "coefficients": numbers(classes - 1, total),
+            "rho": numbers(classes * (classes - 1) // 2),
+            "classlabels_ints": [3, 5, 9][:classes]}
+
+
+GAPS = ROWS.copy()
+GAPS[::7, 1] = numpy.nan
+CASES = {  # the nodes, then other data than ROWS
+    "linear_regressor": [[node("LinearRegressor", coefficients=numbers(2, 4),
+                               intercepts=numbers(2), targets=2)]],
+    "linear_classifier": [classifier(
+        "LinearClassifier", coefficients=numbers(3, 4), intercepts=numbers(3),
+        classlabels_strings=NAMES, post_transform="SOFTMAX")],
+    "linear_binary": [classifier(
+        "LinearClassifier", coefficients=[*numbers(4), *numbers(4)],
+        intercepts=numbers(2), classlabels_ints=[7, 3], post_transform="LOGISTIC")],
+    "svm_linear": [classifier("SVMClassifier", **vectors("LINEAR", 3))],
+    "svm_rbf": [classifier("SVMClassifier", **vectors("RBF", 3))],
+    "svm_poly": [classifier("SVMClassifier", **vectors("POLY", 2))],
+    "svm_sigmoid": [classifier("SVMClassifier", **vectors("SIGMOID", 3))],
+    "svm_regressor": [[node("SVMRegressor", kernel_type="RBF", n_supports=5, rho=[0.5],
+                            kernel_params=[0.3, 0.0, 3.0], coefficients=numbers(5),
+                            support_vectors=numbers(5, 4))]],
+    "one_class": [[node("SVMRegressor", kernel_type="RBF", n_supports=5, rho=[-0.1],
+                        kernel_params=[0.3, 0.0, 3.0], coefficients=numbers(5),
+                        support_vectors=numbers(5, 4), one_class=1)]],
+    "trees_leq": [[node("TreeEnsembleRegressor", n_targets=2, base_values=[1.0, 2.0],
+                        **tree("BRANCH_LEQ", columns=2))]],
+    "trees_lt": [[node("TreeEnsembleRegressor", n_targets=1, **tree("BRANCH_LT"))]],
+    "trees_gte": [[node("TreeEnsembleRegressor", n_targets=1, **tree("BRANCH_GTE"))]],
+    "trees_gt": [[node("TreeEnsembleRegressor", n_targets=1, aggregate_function="AVERAGE",
+                       **tree("BRANCH_GT"))]],
+    "trees_max": [[node("TreeEnsembleRegressor", n_targets=1, aggregate_function="MAX",
+                        **tree("BRANCH_LEQ"))]],
+    "trees_missing": [[node("TreeEnsembleRegressor", n_targets=1,
+                            **tree("BRANCH_LEQ", missing=True))], GAPS],
+    "trees_gt_missing": [[node("TreeEnsembleRegressor", n_targets=1,
+                               **tree("BRANCH_GT", missing=True))], GAPS],
+    "forest": [classifier("TreeEnsembleClassifier", classlabels_strings=NAMES,
+                          post_transform="SOFTMAX",
+                          **tree("BRANCH_LEQ", targets="class", columns=3))],
+    "boosting": [classifier("TreeEnsembleClassifier", classlabels_int64s=[0, 1],
+                            post_transform="LOGISTIC", base_values=[0.2],
+                            **tree("BRANCH_LEQ", targets="class"))],
+    "scaler": [[node("Scaler", offset=numbers(4), scale=numbers(4))]],
+    **{f"normalizer_{kind.lower()}": [[node("Normalizer", norm=kind)]]
+       for kind in ("L1", "L2")},
+    "imputer": [[node("Imputer", imputed_value_floats=numbers(4),
+                      replaced_value_float=numpy.nan)], GAPS],
+    "binarizer": [[node("Binarizer", threshold=0.25)]],
+    "one_hot": [[helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),
+                 node("OneHotEncoder", ["i"], cats_int64s=[0, 1, -1], zeros=1)]],
+    "label_encoder": [[helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),
+                       node("LabelEncoder", ["i"], keys_int64s=[0, 1, -1],
+                            values_floats=[0.5, 1.5, 2.5], default_float=9.0)]],
+    "vectorizer": [[node("FeatureVectorizer", ["x", "x"], inputdimensions=[4, 4])]],
+}
+# What onnxruntime answers otherwise than ONNX and scikit-learn say, or less exactly.
+OWN = {
+    "normalizer_max": ([node("Normalizer", norm="MAX")],
+                       lambda x: x / numpy.abs(x).max(1, keepdims=True)),
+    "distances": ([node("CDist", ["x", "x"], domain=ORT, metric="euclidean")],
+                  lambda x: numpy.sqrt(((x[:, None] - x[None]) ** 2).sum(2))),
+}
+REFUSED = {
+    "probabilities": [classifier("SVMClassifier", **vectors("RBF", 3),
+                                 prob_a=numbers(3), prob_b=numbers(3))],
+    "equal": [[node("TreeEnsembleRegressor", n_targets=1, **tree("BRANCH_EQ"))]],
+    "texts": [[node("OneHotEncoder", cats_strings=NAMES)]],
+    "dictionary": [[node("CategoryMapper", cats_int64s=[0], cats_strings=["a"])]],
+}
+
+
+def build(nodes):
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, None])]
+    if nodes[-1].output[0] == "label":
+        kind = TensorProto.STRING if any(
+            each.name == "classlabels_strings" for each in nodes[-1].attribute
+        ) else TensorProto.INT64
+        outputs.insert(0, helper.make_tensor_value_info("label", kind, [None]))
+    graph = helper.make_graph(nodes, "g", [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 4])], outputs)
+    return helper.make_model(graph, ir_version=9, opset_imports=[
+        helper.make_opsetid("", 18), helper.make_opsetid(ML, 3),
+        helper.make_opsetid(ORT, 1)])
+
+
+def answers(model, data):
+    session = onnxruntime.InferenceSession(model.SerializeToString(),
+                                           providers=["CPUExecutionProvider"])
+    return session.run(None, {"x": data})
+
+
+def difference(model, data, wanted=None):
+    """Where the converted model answers something else, or None."""
+    converted, _ = farcall_ml.convert(model)
+    left = {each.domain for each in converted.graph.node}
+    if left != {""}:
+        return f"operators of {left} are left"
+    for place, (want, got) in enumerate(zip(wanted or answers(model, data),
+                                            answers(converted, data))):
+        if want.dtype.kind in "OU":
+            want = numpy.array([NAMES.index(each.encode()) for each in want])
+        if want.shape != got.shape:
+            return f"result {place}: shape {got.shape}, not {want.shape}"
+        if not numpy.allclose(want, got, rtol=1e-5, atol=1e-5, equal_nan=True):
+            return f"result {place}: {got.ravel()[:4]}, not {want.ravel()[:4]}"
+    return None
+
+
+def main():
+    folder, names = pathlib.Path(sys.argv[2]), sys.argv[3:]
+    for name, (nodes, *data) in CASES.items():
+        model = build(nodes)
+        if name in names:
+            onnx.save(model, folder / f"{name}.onnx")
+        wrong = difference(model, data[0] if data else ROWS)
+        print(f"{name}: {wrong or 'ok'}")
+    for name, (nodes, oracle) in OWN.items():
+        wrong = difference(build(nodes), ROWS, [oracle(ROWS)])
+        print(f"{name}: {wrong or 'ok'}")
+    for name, (nodes,) in REFUSED.items():
+        try:
+            farcall_ml.convert(build(nodes))
+            print(f"{name}: not refused")
+        except farcall_ml.Refused as refused:
+            print(f"{name}: refused: {refused}; {refused.hint}")
+
+
+if __name__ == "__main__":
+    main()

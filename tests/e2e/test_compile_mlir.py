@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""farcall compile of MLIR by IREE's compiler: which road a source takes, what is kept
+of it. IREE's compiler is that of FARCALL_IREE."""
+import json
+import os
+import pathlib
+
+import pytest
+
+from conftest import BIN
+
+
+@pytest.fixture(scope="module")
+def tools():
+    folder = os.environ.get("FARCALL_IREE")
+    if not folder:
+        pytest.skip("FARCALL_IREE is not set: scripts/test installs IREE")
+    return pathlib.Path(folder)
+
+
+@pytest.fixture
+def on_path(tools, monkeypatch):
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+
+
+LINALG = """func.func @scale(%x: tensor<?xf32>, %factor: f32) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %f = linalg.fill ins(%factor : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %y = arith.mulf %x, %f : tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+"""
+STABLEHLO = """func.func @double(%x: tensor<3xui8>) -> tensor<3xui8> {
+  %0 = stablehlo.add %x, %x : tensor<3xui8>
+  return %0 : tensor<3xui8>
+}
+"""
+TOSA = """func.func @size(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = tosa.abs %x : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+"""
+TORCH = """func.func @twice(%x: !torch.vtensor<[2],f32>) -> !torch.vtensor<[2],f32> {
+  %int1 = torch.constant.int 1
+  %0 = torch.aten.add.Tensor %x, %x, %int1 : !torch.vtensor<[2],f32>, !torch.vtensor<[2],f32>, !torch.int -> !torch.vtensor<[2],f32>
+  return %0 : !torch.vtensor<[2],f32>
+}
+"""
+MEMREF = """func.func @first(%x: memref<2xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %0 = memref.load %x[%c0] : memref<2xf32>
+  return %0 : f32
+}
+"""
+NAMED = """func.func @sum(%arg0: tensor<2xf32> {iree.abi.name = "left"}, %arg1: tensor<2xf32>)
+    -> (tensor<2xf32> {iree.abi.name = "total"}) {
+  %0 = stablehlo.add %arg0, %arg1 : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+"""
+ROADS = [
+    ("named", NAMED, "sum(left: tensor<2xf32>, input1: tensor<2xf32>) -> tensor<2xf32>",
+     ".vmfb", {"left": [1, 2], "input1": [3, 4]}, [[4.0, 6.0]]),
+    ("linalg", LINALG, "scale(x: tensor<?xf32>, factor: f32) -> tensor<?xf32>", ".vmfb",
+     {"x": [1, 2], "factor": 3}, [[3.0, 6.0]]),
+    ("stablehlo", STABLEHLO, "double(x: tensor<3xui8>) -> tensor<3xui8>", ".vmfb",
+     {"x": [1, 2, 100]}, [[2, 4, 200]]),
+    ("tosa", TOSA, "size(x: tensor<2xf32>) -> tensor<2xf32>", ".vmfb",
+     {"x": [1, -2]}, [[1.0, 2.0]]),
+    ("torch", TORCH, "twice(x: tensor<2xf32>) -> tensor<2xf32>", ".vmfb",
+     {"x": [1, -2]}, [[2.0, -4.0]]),
+    ("memref", MEMREF, "first(x: tensor<2xf32>) -> f32", ".so", {"x": [1, -2]}, [1.0]),
+]
+
+
+@pytest.mark.parametrize("source, signature, suffix, arguments, results",
+                         [row[1:] for row in ROADS], ids=[row[0] for row in ROADS])
+def test_a_source_takes_its_road(farcall, on_path, tmp_path, source, signature, suffix,
+                                 arguments, results):
+    (tmp_path / "m.txt").write_text(source)
+    done = farcall("compile", "m.txt", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == f"m/{signature}"
+    done = farcall("run", tmp_path / f"m{suffix}", "--json",
+                   json.dumps({"kwargs": arguments}))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["results"] == results
+
+
+REFUSED = [
+    (["--road=iree"], MEMREF, 65, "with memrefs, which IREE's compiler does not take: "
+     "--road=mlir does"),
+    (["--road=mlir"], STABLEHLO, 65, "which MLIR's tools do not lower: --road=iree does"),
+    (["--road=gcc"], LINALG, 64, "--road=gcc: it is iree or mlir"),
+    (["-O4"], LINALG, 64, "-O4: it is 0, 1, 2 or 3"),
+    (["--batch=1"], LINALG, 65, "--batch is for ONNX and jax.export"),
+    ([], "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %y : tensor<2xf32>\n}",
+     65, "m.txt:2:10: iree-compile: use of undeclared SSA value name"),
+]
+
+
+@pytest.mark.parametrize("level", "0123")
+def test_levels_answer_alike(farcall, on_path, tmp_path, level):
+    (tmp_path / "m.mlir").write_text(LINALG)
+    done = farcall("compile", "m.mlir", f"-O{level}", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = farcall("run", tmp_path / "m.vmfb", "--json=[[1,2],3]")
+    assert done.stdout == '{"results":[[3.0,6.0]]}\n'
+
+
+@pytest.mark.parametrize("options, source, status, message", REFUSED)
+def test_refusals(farcall, on_path, tmp_path, options, source, status, message):
+    (tmp_path / "m.txt").write_text(source)
+    done = farcall("compile", "m.txt", *options, cwd=tmp_path)
+    assert done.returncode == status, done.stderr
+    assert message in done.stderr.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["m.txt"]
+
+
+def test_the_compiler_ends_with_the_command(on_path, tmp_path):
+    """iree-compile is a script that starts the compiler; both end, nothing is left."""
+    import signal
+    import subprocess
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    big = "".join(f"  %{i + 1} = stablehlo.sine %{i} : tensor<64x64xf32>\n"
+                  for i in range(0, 4000))
+    (tmp_path / "m.mlir").write_text(
+        "func.func @f(%0: tensor<64x64xf32>) -> tensor<64x64xf32> {\n" + big +
+        "  return %4000 : tensor<64x64xf32>\n}\n")
+    running = subprocess.Popen(
+        [BIN / "farcall", "compile", "m.mlir", "-o", "m.vmfb"], cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(scratch), "FARCALL_TOKEN": "secret"})
+    compilers = []
+    while not compilers and running.poll() is None:
+        compilers = [process for process in pathlib.Path("/proc").glob("[0-9]*")
+                     if str(scratch) in _working_folder(process)
+                     and not _is_farcall(process)]
+    assert compilers
+    for process in compilers:
+        assert b"secret" not in (process / "environ").read_bytes()
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(60) == 128 + signal.SIGTERM
+    assert list(scratch.iterdir()) == []
+    assert not (tmp_path / "m.vmfb").exists()
+
+
+def _is_farcall(process):
+    """A process is still this one until the compiler's program takes its place."""
+    try:
+        return os.readlink(process / "exe") == str((BIN / "farcall").resolve())
+    except OSError:
+        return True
+
+
+def _working_folder(process):
+    try:
+        return os.readlink(process / "cwd")
+    except OSError:
+        return ""

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""farcall compile of ONNX files, by IREE's compiler. The oracle is onnxruntime."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def tools():
+    """The folder of iree-compile beside a Python that has ONNX."""
+    folder = os.environ.get("FARCALL_ONNX")
+    if not folder:
+        pytest.skip("FARCALL_ONNX is not set: scripts/test installs ONNX")
+    return pathlib.Path(folder)
+
+
+@pytest.fixture(scope="module")
+def models(tools, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    subprocess.run([tools / "python3", ROOT / "tests/e2e/compile_models.py", folder],
+                   check=True, timeout=120)
+    return folder
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    """A TMPDIR of its own, which must be empty again in the end."""
+    inner = tmp_path / "tmpdir"
+    inner.mkdir()
+    monkeypatch.setenv("TMPDIR", str(inner))
+    yield inner
+    assert list(inner.iterdir()) == []
+
+
+@pytest.fixture
+def make(farcall, tools, models, tmp_path, scratch):
+    """Compiles a model under a name that says nothing of what it is."""
+    def run(name, *options, output="m.vmfb"):
+        source = tmp_path / "model"
+        shutil.copy(models / f"{name}.onnx", source)
+        return farcall("compile", source, "--tools", tools, "-o", tmp_path / output,
+                       *options)
+    return run
+
+
+def calls(models, name):
+    return json.loads((models / f"{name}.json").read_text())
+
+
+def assert_answers(farcall, module, rows):
+    """By keyword, in the order that the signature does not have."""
+    for row in rows:
+        arguments = dict(reversed(row["kwargs"].items()))
+        done = farcall("run", module, "--json", json.dumps({"kwargs": arguments}))
+        assert done.returncode == 0, done.stderr
+        got = json.loads(done.stdout)["results"]
+        assert len(got) == len(row["results"])
+        for mine, other in zip(got, row["results"]):
+            np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6)
+
+
+SIGNATURES = [
+    ("mlp", "mlp(x: tensor<[batch]x4xf32>) -> (label: tensor<[batch]xi64>, "
+            "scores: tensor<[batch]x3xf32>)"),
+    ("sum", "sum(left: tensor<[n]x3xf32>, right: tensor<[n]x3xf32>) -> tensor<[n]x3xf32>"),
+    ("bytes", "bytes(pixels: tensor<2x3xui8>) -> tensor<2x3xui8>"),
+    ("double", "double(x: tensor<2xf64>) -> tensor<2xf64>"),
+    ("old", "old(image: tensor<1x1x2x3xf32>) -> tensor<1x1x4x6xf32>"),
+]
+
+
+@pytest.mark.parametrize("name, signature", SIGNATURES, ids=[r[0] for r in SIGNATURES])
+def test_names_types_and_answers(make, farcall, models, tmp_path, name, signature):
+    done = make(name)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"m/{signature}"
+    assert lines[1].startswith(f"curl -s localhost:8000/api/v1/functions/m/{name} -d ")
+    assert_answers(farcall, tmp_path / "m.vmfb", calls(models, name))
+    lifted = f"note: {tmp_path}/model: opset 8 was lifted to 17\n"
+    assert done.stderr == (f"farcall: {lifted}" if name == "old" else "")
+
+
+def test_dims_of_one_name_must_agree(make, farcall, tmp_path):
+    assert make("sum").returncode == 0
+    done = farcall("run", tmp_path / "m.vmfb", "--json=[[[1,2,3]],[[1,2,3],[4,5,6]]]")
+    assert done.returncode == 1
+    assert ("argument 1 ('right'): dim 0 is 2, dim 0 of argument 0 ('left') is 1: both "
+            "are 'n'") in done.stderr
+
+
+def test_doc_strings_are_kept(make, farcall, tmp_path):
+    assert make("mlp").returncode == 0
+    done = farcall("sig", tmp_path / "m.vmfb", "--json")
+    (function,) = json.loads(done.stdout)["functions"]
+    assert function["raw"]["attrs"]["doc"] == "which of three\nx: four measures"
+    assert function["source"] == "sidecar"
+
+
+def test_sizes_of_a_batch_are_one_function(make, farcall, models, tmp_path):
+    done = make("edges", "--batch=4,1,2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == (
+        "m/edges(images: tensor<[images]x1x4x5xf32>) -> "
+        "tensor<[images]x2x2x3xf32> where [images] is 1, 2 or 4")
+    assert_answers(farcall, tmp_path / "m.vmfb", calls(models, "edges"))
+    images = np.zeros((3, 1, 4, 5)).tolist()
+    done = farcall("run", tmp_path / "m.vmfb", "--json", json.dumps([images]))
+    assert "[images] is 3, it may be 1, 2 or 4" in done.stderr
+
+
+def test_one_size_is_in_the_type(make, farcall, models, tmp_path):
+    done = make("edges", "--batch=images=2", "--cpu=vmvx")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("m/edges(images: tensor<2x1x4x5xf32>) -> ")
+    assert_answers(farcall, tmp_path / "m.vmfb", calls(models, "edges")[1:2])
+
+
+def test_variants_are_beside_the_module(make, farcall, models, tmp_path):
+    done = make("sum", "--cpu=x86-64-v2,generic,x86-64-v3")
+    assert done.returncode == 0, done.stderr
+    names = sorted(path.name for path in tmp_path.glob("m*.*"))
+    assert names == ["m-x86-64-v2.vmfb", "m-x86-64-v3.vmfb", "m.farcall.json", "m.vmfb"]
+    sidecar = json.loads((tmp_path / "m.farcall.json").read_text())
+    assert sidecar["variants"] == [
+        {"file": "m-x86-64-v3.vmfb", "cpu": ["x86-64-v3"]},
+        {"file": "m-x86-64-v2.vmfb", "cpu": ["x86-64-v2"]}]
+    assert_answers(farcall, tmp_path / "m.vmfb", calls(models, "sum"))
+
+
+REFUSED = [
+    ("strange", [], 65, "Fold, at node without a name (1 of its graph): no compiler "
+     "here has this operator of domain"),
+    ("sum", ["--batch=rows=1"], 65, "the model has no dim 'rows'; it has n"),
+    ("double", ["--batch=1,2"], 65, "the model has no dim without a size"),
+    ("sum", ["--road=mlir"], 65,
+     "is an ONNX model, which MLIR's tools do not lower: --road=iree does"),
+    ("sum", ["--batch=many"], 64, "--batch=many: sizes are numbers"),
+    ("sum", ["--cpu=host,generic"], 64, "of 'host' there is no variant"),
+]
+
+
+@pytest.mark.parametrize("name, options, status, message", REFUSED)
+def test_refusals_are_one_line(make, tmp_path, name, options, status, message):
+    done = make(name, *options)
+    assert done.returncode == status, done.stderr
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("farcall: ") and message in line
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "m.vmfb").exists()
+
+
+def test_verbose_shows_what_the_tools_say(make):
+    done = make("mlp", "-v")
+    assert "iree-compile" in done.stderr and len(done.stderr.splitlines()) >= 2
+
+
+def test_the_line_that_installs_what_is_missing(farcall, models, tmp_path):
+    empty = tmp_path / "bin"
+    empty.mkdir()
+    done = farcall("compile", models / "sum.onnx", "--tools", empty)
+    assert done.returncode == 69
+    assert "`pip install 'iree-base-compiler[onnx]'` installs it" in done.stderr
+    # The compiler is there, in a Python that has no ONNX.
+    (empty / "iree-compile").write_text("#!/usr/bin/python3 -S\n")
+    (empty / "iree-compile").chmod(0o755)
+    done = farcall("compile", models / "sum.onnx", "--tools", empty)
+    assert done.returncode == 69
+    (line,) = done.stderr.splitlines()
+    assert "has no package" in line and "pip install" in line

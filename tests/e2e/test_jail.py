@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--sandbox and --worker-user: what is in force, what is stopped and how often that is
+said, what modules that mean well still do, and servers on kernels that lack a part."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+from conftest import BIN, Server, end_servers, user_environment
+from test_hostile import OBJECTS, children, sidecar
+
+NATIVE = BIN.parent / "tests/modules/native"
+STOPPED = "the jail stopped a system call of a module"
+LANDLOCK, UNSHARE = 444, 97 if os.uname().machine == "aarch64" else 272
+# Runs a program on a kernel that refuses one system call with an error.
+REFUSE = """
+import ctypes, os, struct, sys
+number, error = int(sys.argv[1]), int(sys.argv[2])
+libc = ctypes.CDLL(None, use_errno=True)
+code = b"".join(struct.pack("HBBI", *each) for each in [
+    (0x20, 0, 0, 0), (0x15, 0, 1, number), (6, 0, 0, 0x50000 | error),
+    (6, 0, 0, 0x7fff0000)])
+kept = ctypes.create_string_buffer(code)
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(kept)))
+libc.prctl(38, 1, 0, 0, 0)
+if libc.prctl(22, 2, ctypes.byref(program), 0, 0):
+    sys.exit(os.strerror(ctypes.get_errno()))
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+
+
+def without(number, error):
+    return [sys.executable, "-c", REFUSE, str(number), str(error)]
+
+
+def sandbox(server):
+    return server.get("/api/v1").json["sandbox"]
+
+
+def wait_for(server, text):
+    until = time.monotonic() + 30
+    while not any(text in line for line in server.lines):
+        assert time.monotonic() < until, server.lines[-20:]
+        time.sleep(0.02)
+
+
+def stops(server):
+    """What was said to be stopped: modules and calls."""
+    said = [json.loads(line) for line in server.lines if STOPPED in line]
+    return [(each["module"], each["call"]) for each in said]
+
+
+@pytest.fixture
+def serve():
+    running = []
+
+    def start(*arguments, **options):
+        running.append(Server(*arguments, **options))
+        return running[-1]
+    yield start
+    end_servers(running)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """`bus` of these modules makes a file in memory."""
+    for name in ("jailed", "other"):
+        shutil.copy(OBJECTS / "faults.so", tmp_path / f"{name}.so")
+        (tmp_path / f"{name}.farcall.json").write_text(
+            sidecar([("bus", ["i32"]), ("fine", ["i32"])]))
+    return tmp_path
+
+
+def test_each_module_has_its_sandbox(serve, folder):
+    config = folder / "farcalld.conf"
+    config.write_text(json.dumps({
+        "paths": [str(folder)], "isolation": "process", "sandbox": "basic",
+        "workers": 1, "modules": {"jailed": {"sandbox": "auto"}}}))
+    server = serve("-c", config, "--isolation=process")
+    assert sandbox(server)["mode"] == "basic"
+    for _ in range(3):
+        assert server.results("jailed/bus", [0]) == [-1]
+    assert server.call("other/bus", [0]).status == 502
+    wait_for(server, STOPPED)
+    assert server.results("jailed/fine", [41]) == [42]
+    assert server.stop() == 0
+    # Once each, not three times.
+    assert sorted(stops(server)) == [("jailed", "ftruncate"), ("jailed", "memfd_create")]
+
+
+def test_it_says_what_it_has(serve, folder):
+    said = sandbox(serve("--isolation=process", folder / "jailed.so"))
+    assert said["mode"] == "auto"
+    assert "seccomp" in said["parts"]
+    assert not set(said["parts"]) & {each["part"] for each in said["lacks"]}
+
+
+@pytest.mark.parametrize("number, error, part, needed", [
+    (LANDLOCK, 38, "landlock", True),
+    (LANDLOCK, 1, "landlock", True),
+    (UNSHARE, 1, "network-namespace", False)])
+def test_a_kernel_that_lacks_a_part(serve, folder, number, error, part, needed):
+    under = without(number, error)
+    tried = subprocess.run([*under, "/bin/true"], capture_output=True, text=True)
+    if tried.returncode:
+        pytest.skip(f"SKIPPED: no filters here: {tried.stderr.strip()}")
+    server = serve("--isolation=process", folder / "jailed.so", under=under)
+    assert part in {each["part"] for each in sandbox(server)["lacks"]}
+    said = [line for line in server.lines if f'"part":"{part}"' in line]
+    assert len(said) == (1 if needed or os.geteuid() == 0 else 0)
+    assert server.results("jailed/bus", [0]) == [-1]
+    assert server.stop() == 0
+    strict = subprocess.run(
+        [*under, str(BIN / "farcalld"), "-t", "--sandbox=strict"], text=True,
+        capture_output=True, env=user_environment())
+    if needed:
+        assert strict.returncode == 64
+        assert "--sandbox=strict cannot be kept: the kernel refuses" in strict.stderr
+        basic = serve("--isolation=process", "--sandbox=basic", folder / "jailed.so",
+                      under=under)
+        assert basic.results("jailed/fine", [41]) == [42]
+
+
+def test_a_module_finds_its_libraries(serve):
+    """By $ORIGIN, which is a folder of the module's own."""
+    server = serve("--isolation=process", NATIVE / "origin.so")
+    (function,) = server.get("/api/v1/functions/origin").json["functions"]
+    example = server.get(f"/api/v1/functions/origin/{function['name']}/example").json
+    assert server.call(f"origin/{function['name']}", example).status == 200
+    assert server.stop() == 0
+    assert stops(server) == []
+
+
+OPENMP = """
+#include <stdint.h>
+#include <omp.h>
+__attribute__((visibility("default"))) int32_t _mlir_ciface_count(int32_t n) {
+  int32_t sum = 0;
+  #pragma omp parallel for reduction(+ : sum) num_threads(3)
+  for (int32_t i = 0; i < n; i++) sum += 1;
+  return sum;
+}
+"""
+
+
+def test_threads_of_openmp(serve, tmp_path):
+    """A library of the system, and threads that begin in a call."""
+    (tmp_path / "omp.c").write_text(OPENMP)
+    done = subprocess.run(["cc", "-fopenmp", "-shared", "-fPIC", "-o", tmp_path / "omp.so",
+                           tmp_path / "omp.c"], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"SKIPPED: no OpenMP here: {done.stderr[-200:]}")
+    (tmp_path / "omp.farcall.json").write_text(sidecar([("count", ["i32"])]))
+    server = serve("--isolation=process", tmp_path / "omp.so")
+    for _ in range(3):
+        assert server.results("omp/count", [1000]) == [1000]
+
+
+def status_of(pid, key):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    (line,) = [each for each in text.splitlines() if each.startswith(key + ":")]
+    return line.split()[1:]
+
+
+def test_workers_of_root_run_as_somebody_else(serve, folder):
+    options = ["--isolation=process", "--worker-user=65534", folder / "jailed.so"]
+    if os.geteuid():
+        done = subprocess.run([BIN / "farcalld", *options], text=True,
+                              capture_output=True, env=user_environment())
+        assert done.returncode == 64
+        assert "only a server that runs as root" in done.stderr
+        return
+    server = serve(*options)
+    assert server.results("jailed/fine", [41]) == [42]
+    (worker, *_) = children(server.process.pid)
+    assert set(status_of(worker, "Uid")) == {"65534"}
+    assert status_of(worker, "Groups") == []
+    assert set(status_of(worker, "CapPrm")) == {"0000000000000000"}
+
+
+@pytest.mark.parametrize("user", ["root", "0", "nobody-of-this-name", ":65534"])
+def test_workers_are_not_roots(user):
+    done = subprocess.run([BIN / "farcalld", "-t", f"--worker-user={user}"], text=True,
+                          capture_output=True, env=user_environment())
+    assert done.returncode == 64
+    assert "--worker-user" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"),
+                    reason="needs root and setpriv")
+@pytest.mark.parametrize("lacks", ["kill", "setuid", "setgid"])
+def test_workers_of_another_user_can_be_ended(lacks):
+    done = subprocess.run(["setpriv", f"--bounding-set=-{lacks}", f"--inh-caps=-{lacks}",
+                           BIN / "farcalld", "-t", "--worker-user=65534"], text=True,
+                          capture_output=True, env=user_environment())
+    assert done.returncode == 64
+    assert "CAP_KILL" in done.stderr

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles of calls: what is in them, of small modules and of hostile ones, from a
+server and of `farcall profile`; who gets one is tested in http/transcripts."""
+import gzip
+import html.parser
+import json
+import re
+
+import pytest
+
+from conftest import ROOT
+from otlp import Collector, attributes
+
+DIGITS = ROOT / "examples/iree/digits.vmfb"
+SEVEN = (ROOT / "examples/digits/seven.json").read_text()
+OPS = ROOT / "tests/corpus/vm/ops.vmfb"
+CONTROL = ROOT / "tests/modules/iree/control.mlir"
+VMVX = ["--iree-hal-target-backends=vmvx"]
+
+
+def check(profile):
+    """What holds of every profile. Returns its rows by kind."""
+    rows = profile["rows"]
+    assert rows[0]["kind"] == "call" and "parent" not in rows[0]
+    assert rows[0]["ns"] == profile["ns"] == sum(row["self_ns"] for row in rows)
+    below = [0] * len(rows)
+    for number, row in enumerate(rows[1:], 1):
+        assert 0 <= row["parent"] < number
+        assert rows[row["parent"]]["kind"] != "dispatch"
+        below[row["parent"]] += row["ns"]
+    kinds = {"call": [], "function": [], "import": [], "dispatch": []}
+    for row, ns in zip(rows, below):
+        assert row["count"] > 0 and row["ns"] == row["self_ns"] + ns
+        assert ("grid" in row) == ("bytes" in row) == (row["kind"] == "dispatch")
+        kinds[row["kind"]].append(row)
+    assert sum(row["ns"] for row in kinds["dispatch"]) <= profile["ns"]
+    return kinds
+
+
+@pytest.fixture
+def ask(serve):
+    def start(*modules):
+        server = serve(*modules, "--admin=loopback")
+
+        def call(function, body, status=200, headers=None):
+            reply = server.request(
+                "POST", f"/api/v1/functions/{function}?profile=1", body, headers or {})
+            assert reply.status == status, reply.body
+            return reply
+        return server, call
+    return start
+
+
+def test_a_network(ask):
+    server, call = ask(DIGITS)
+    plain = server.results("digits/classify", SEVEN)
+    for _ in range(3):
+        reply = call("digits/classify", SEVEN)
+        answer = reply.json
+        assert list(answer) == ["results", "profile"] and answer["results"] == plain
+        kinds = check(answer["profile"])
+        assert answer["profile"]["dropped"] == 0
+        assert [row["name"] for row in kinds["call"]] == ["classify"]
+        assert len(kinds["dispatch"]) >= 2
+        assert all(row["bytes"] > 0 and min(row["grid"]) > 0
+                   for row in kinds["dispatch"])
+        assert any(row["name"].startswith("hal.") for row in kinds["import"])
+        spent = re.search(r"call;dur=([\d.]+)", reply.headers["Server-Timing"])
+        assert answer["profile"]["ns"] / 1e6 <= float(spent[1]) + 0.001
+    assert "profile" not in server.call("digits/classify", SEVEN).json
+
+
+def test_beside_raw_bytes(ask):
+    _, call = ask(ROOT / "examples/iree/matmul.vmfb")
+    reply = call("matmul/matmul", "[[[1,2]],[[3],[4]]]",
+                 headers={"Accept": "application/octet-stream"})
+    size = int(reply.headers["Inference-Header-Content-Length"])
+    document = json.loads(reply.body[:size])
+    assert document["results"] == [
+        {"dtype": "f32", "shape": [1, 1], "binary_data_size": 4}]
+    assert reply.body[size:] == b"\x00\x00\x30\x41"  # 11
+    assert check(document["profile"])["dispatch"]
+
+
+def test_recursion_and_failure(ask):
+    """A failed call has an error alone, and the next one a profile of its own."""
+    _, call = ask(OPS)
+    for _ in range(2):
+        kinds = check(call("ops/call.deep", "[]").json["profile"])
+        assert [row["count"] for row in kinds["function"]] == [1, 1001]
+        failed = call("ops/call.too.deep", "[]", 503).json
+        assert failed["code"] == "call_failed" and "profile" not in failed
+
+
+def test_a_hundred_thousand_dispatches(ask, iree):
+    """The profile does not grow with them, and neither does the answer."""
+    _, call = ask(iree.compile(CONTROL, *VMVX))
+    module = iree.compile(CONTROL, *VMVX).stem
+    body = json.dumps([[1.0] * 3, 100000])
+    reply = call(f"{module}/power", body)
+    kinds = check(reply.json["profile"])
+    assert sum(row["count"] for row in kinds["dispatch"]) == 100000
+    assert len(reply.body) < 16384
+
+
+TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+
+
+@pytest.mark.parametrize("accept", ["application/json", "application/octet-stream"])
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_dispatches_are_spans_of_a_sampled_call(serve, accept, coding):
+    collector = Collector()
+    server = serve(DIGITS, "--admin=loopback", f"--otlp={collector.url}",
+                   "--trace-sample=0", "--lane=never")
+
+    def call(sampled, query):
+        return server.request(
+            "POST", "/api/v1/functions/digits/classify" + query, SEVEN,
+            {"traceparent": f"00-{TRACE}-{CALLER}-0{sampled}", "Accept": accept,
+             "Accept-Encoding": coding})
+    replies = [call(0, "?profile=1"), call(1, ""), call(1, "?profile=1")]
+    for reply in replies:
+        assert reply.status == 200
+    document = replies[2].body
+    if replies[2].headers.get("Content-Encoding") == "gzip":
+        document = gzip.decompress(document)
+    size = replies[2].headers.get("Inference-Header-Content-Length")
+    profile = json.loads(document[:int(size)] if size else document)["profile"]
+    rows = [row for row in check(profile)["dispatch"]]
+    assert server.stop() == 0
+    roots = [each for each in collector.spans if each["kind"] == 2]
+    assert len(roots) == 2
+    dispatches = [each for each in collector.spans
+                  if attributes({"attributes": each.get("attributes", [])}).get(
+                      "farcall.span") == "dispatch"]
+    assert len(dispatches) == sum(row["count"] for row in rows) <= 64
+    assert {each["name"] for each in dispatches} == {row["name"] for row in rows}
+    assert sum(int(each["endTimeUnixNano"]) - int(each["startTimeUnixNano"])
+               for each in dispatches) == sum(row["ns"] for row in rows)
+    stage, = {each["parentSpanId"] for each in dispatches}
+    stage, = (each for each in collector.spans if each["spanId"] == stage)
+    assert stage["name"] == "call" and stage["traceId"] == TRACE
+    last = int(stage["startTimeUnixNano"])
+    for each in dispatches:
+        assert last <= int(each["startTimeUnixNano"])
+        last = int(each["endTimeUnixNano"])
+    assert last <= int(stage["endTimeUnixNano"])
+    told = attributes(dispatches[0])
+    assert [int(told[f"farcall.grid.{axis}"]) for axis in "xyz"] in \
+        [row["grid"] for row in rows]
+    collector.close()
+    collector.check()
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.wanted, self.text = [], [], text
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.wanted += [value for name, value in attributes if name in ("src", "href")]
+
+
+def test_the_command_line(farcall, serve, tmp_path):
+    socket = tmp_path / "s"
+    serve(DIGITS, f"--listen=unix:{socket}")
+    document = f"--json=@{ROOT / 'examples/digits/seven.json'}"
+    page = tmp_path / "digits.html"
+    server = f"--server=unix:{socket}"
+    runs = [
+        farcall("profile", DIGITS, "classify", document, f"--html={page}"),
+        farcall("profile", DIGITS, "-f", "classify", document),
+        farcall("profile", "digits/classify", document, server),
+    ]
+    for done in runs:
+        assert (done.returncode, done.stderr) == (0, "")
+        head, first, *rows = done.stdout.splitlines()
+        assert head.split() == ["TIME", "SELF", "COUNT", "BYTES", "WHAT"]
+        assert first.endswith(" call classify")
+        assert sum(" dispatch " in row for row in rows) >= 2
+    text = page.read_text()
+    read = Page(text)
+    assert read.tags.count("rect") == len(runs[0].stdout.splitlines()) - 1
+    assert "script" not in read.tags and not read.wanted and "url(" not in text
+    plain = farcall("call", "digits/classify", document, server)
+    both = farcall("call", "digits/classify", document, server, "--profile",
+                   f"--html={tmp_path / 'b.html'}")
+    assert both.returncode == 0 and both.stdout == plain.stdout
+    assert " call classify" in both.stderr
+    assert Page((tmp_path / "b.html").read_text()).tags.count("rect") > 3
+
+
+def test_what_the_command_line_says_where_it_cannot(farcall, serve):
+    over_tcp = serve(DIGITS)
+    document = f"--json=@{ROOT / 'examples/digits/seven.json'}"
+    done = farcall("call", "digits/classify", document, "--profile",
+                   f"--server={over_tcp.url}")
+    assert done.returncode == 1 and done.stdout == ""
+    assert "forbidden" in done.stderr and "--admin=loopback" in done.stderr
+    done = farcall("call", "digits/classify", document, "--html=x.html",
+                   f"--server={over_tcp.url}")
+    assert done.returncode == 64 and "--profile" in done.stderr
+    done = farcall("profile", DIGITS, "clasify", document)
+    assert done.returncode == 64 and "did you mean 'classify'" in done.stderr
+    done = farcall("profile", OPS, "call.too.deep", "--json=[]")
+    assert done.returncode == 1 and "call_failed" in done.stderr
+    assert " call call.too.deep" in done.stdout and "function" in done.stdout
+    done = farcall("call", "digits/classify", document, "--profile", "--curl",
+                   f"--server={over_tcp.url}")
+    assert "/digits/classify?profile=1'" in done.stdout
+
+
+def test_a_shared_object_is_one_row(ask, farcall, corpus):
+    _, call = ask(corpus / "tensor.so")
+    answer = call("tensor/matmul", "[[[1,2]],[[3],[4]]]").json
+    assert answer["results"] == [[[11.0]]]
+    assert [row["kind"] for row in answer["profile"]["rows"]] == ["call"]
