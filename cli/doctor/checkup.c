@@ -53,11 +53,9 @@ const char *fc_checkup_name(fc_checkup_t *checkup, fc_str_t name) {
   return fc_checkup_print(checkup, "'%s'", shown);
 }
 
-static bool is_same(const fc_finding_t *finding, fc_severity_t level,
-                    fc_subject_t subject, fc_str_t thing, const char *message) {
-  return finding->level == level && finding->subject == subject &&
-         fc_str_equal(finding->thing, thing) &&
-         !strcmp(finding->message, message);
+static bool is_same(const fc_finding_t *a, const fc_finding_t *b) {
+  return a->level == b->level && a->subject == b->subject &&
+         fc_str_equal(a->thing, b->thing) && !strcmp(a->message, b->message);
 }
 
 // Doubles the list. False when memory gives out.
@@ -74,23 +72,50 @@ static bool grow(fc_checkup_t *checkup) {
   return true;
 }
 
-void fc_checkup_add(fc_checkup_t *checkup, fc_severity_t level,
-                    fc_subject_t subject, fc_str_t thing, const char *place,
-                    const char *message, const char *way_out) {
-  for (size_t i = 0; i < checkup->count; i++) {
-    if (!is_same(&checkup->findings[i], level, subject, thing, message))
-      continue;
-    checkup->findings[i].count++;
-    return;
-  }
-  checkup->levels[level]++;
-  if (checkup->count == FINDINGS_MAX) return;
+static void append(fc_checkup_t *checkup, const fc_finding_t *finding) {
+  checkup->levels[finding->level]++;
   if (checkup->count == checkup->capacity && !grow(checkup)) {
     checkup->out_of_memory = true;
     return;
   }
-  checkup->findings[checkup->count++] =
-      (fc_finding_t){level, subject, thing, place, message, way_out, 1};
+  checkup->findings[checkup->count++] = *finding;
+}
+
+static void append_limit(fc_checkup_t *checkup) {
+  const char *message = fc_checkup_print(
+      checkup,
+      "it has findings in more than %d places: the rest was not "
+      "looked at",
+      FC_CHECKUP_PLACES_MAX);
+  const fc_finding_t finding = {FC_LEVEL_UNFIT,
+                                FC_SUBJECT_FILE,
+                                FC_STR("file"),
+                                "",
+                                message,
+                                "mend what is listed, and ask again",
+                                1};
+  append(checkup, &finding);
+}
+
+static void add(fc_checkup_t *checkup, const fc_finding_t *added) {
+  for (size_t i = 0; i < checkup->count; i++) {
+    if (!is_same(&checkup->findings[i], added)) continue;
+    checkup->findings[i].count++;
+    return;
+  }
+  if (checkup->count < FINDINGS_MAX) append(checkup, added);
+  else checkup->levels[added->level]++;
+}
+
+void fc_checkup_add(fc_checkup_t *checkup, fc_severity_t level,
+                    fc_subject_t subject, fc_str_t thing, const char *place,
+                    const char *message, const char *way_out) {
+  const fc_finding_t added = {level,   subject, thing, place,
+                              message, way_out, 1};
+  if (fc_checkup_is_full(checkup)) return;
+  add(checkup, &added);
+  checkup->place_count++;
+  if (fc_checkup_is_full(checkup)) append_limit(checkup);
 }
 
 // ---------------------------------------------------------------------------

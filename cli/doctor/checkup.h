@@ -9,6 +9,8 @@
 
 #include "farcall/base.h"
 
+#define FC_CHECKUP_PLACES_MAX 20000  // that have findings
+
 typedef enum fc_severity_t {
   FC_LEVEL_UNFIT,  // the compiler or the server is certain to refuse it
   FC_LEVEL_WARN,   // it may fail, be slow or surprise
@@ -51,6 +53,7 @@ typedef struct fc_checkup_t {
   size_t count;
   size_t capacity;
   size_t levels[FC_LEVEL_COUNT];
+  size_t place_count;
   fc_footprint_t footprint;
   bool out_of_memory;
 } fc_checkup_t;
@@ -60,10 +63,15 @@ void fc_checkup_init(fc_checkup_t *checkup, fc_arena_t *arena, const char *path,
 
 // Adds a finding, or counts one more place of a finding with the same level, subject,
 // thing and message. All texts must live as long as the arena. From the 1001st finding
-// on, only the counts of levels grow.
+// on, only the counts of levels grow. Behind FC_CHECKUP_PLACES_MAX places the checkup is
+// full: a last finding says so, and no more are taken, or a hostile file would take hours.
 void fc_checkup_add(fc_checkup_t *checkup, fc_severity_t level,
                     fc_subject_t subject, fc_str_t thing, const char *place,
                     const char *message, const char *way_out);
+
+static inline bool fc_checkup_is_full(const fc_checkup_t *checkup) {
+  return checkup->place_count >= FC_CHECKUP_PLACES_MAX;
+}
 
 // Prints into the arena; "" when out of memory, which is noted.
 const char *fc_checkup_print(fc_checkup_t *checkup, const char *format, ...)

@@ -282,7 +282,10 @@ void fc_doctor_mlir(fc_checkup_t *checkup, fc_str_t text) {
   reader->text = text;
   reader->line = 1;
   bool sound = true;
-  while (sound && reader->at < text.size) sound = read_next(reader);
+  while (sound && reader->at < text.size && !fc_checkup_is_full(checkup)) {
+    sound = read_next(reader);
+  }
+  if (fc_checkup_is_full(checkup)) return;
   if (sound && reader->depth) {
     const char text_of[] = {reader->open[reader->depth - 1], '\0'};
     fc_checkup_add(checkup, FC_LEVEL_UNFIT, FC_SUBJECT_FILE,
@@ -384,7 +387,8 @@ void fc_doctor_bytecode(fc_checkup_t *checkup, fc_str_t bytes) {
     return;
   }
   fc_str_t rest = fc_str_make(section.data + at, section.size - at);
-  while (rest.size) check_string(checkup, fc_str_take(&rest, '\0'));
+  while (rest.size && !fc_checkup_is_full(checkup))
+    check_string(checkup, fc_str_take(&rest, '\0'));
 }
 
 // ---------------------------------------------------------------------------

@@ -3,16 +3,14 @@
 // Looks through an ONNX model without running anything: operators, types, dims, weights.
 // Numbers of fields are those of onnx.proto. The bytes may come from anyone, so nothing
 // here trusts a size, and graphs inside graphs are followed to DEPTH_MAX only.
-#include <stdlib.h>
-#include <sys/stat.h>
-
 #include "doctor/checkup.h"
 #include "doctor/onnx_operators.h"
+#include "doctor/onnx_outside.h"
 #include "doctor/protobuf.h"
 
 #define DEPTH_MAX 32
-#define OPSET_NEWEST 28  // of ONNX 1.23
-#define RANK_MAX 64
+#define OPSET_NEWEST 28    // of ONNX 1.23
+#define PARTS_MAX 1000000  // nodes, weights and values that are looked at
 
 // ---------------------------------------------------------------------------
 // Types
@@ -59,6 +57,7 @@ typedef struct model_t {
   fc_name_table_t names;  // of values that were made so far, and of weights
   fc_name_table_t functions;  // of the model's own
   size_t node_count;
+  size_t part_count;   // PARTS_MAX + 1: there were too many
   int64_t largest[2];  // bytes of the two largest values between operators
   fc_error_t err;
 } model_t;
@@ -84,6 +83,24 @@ static void add_damage(model_t *model, const char *what) {
   add(model, FC_LEVEL_UNFIT, FC_SUBJECT_FILE, FC_STR("ONNX"), what,
       "its bytes end, or make no sense, in the middle of a field",
       "the file was cut off or changed: copy or export it again");
+}
+
+// Whether more of the model is looked at.
+static bool is_open(const model_t *model) {
+  return model->part_count <= PARTS_MAX && !fc_checkup_is_full(model->checkup);
+}
+
+// Counts a node, a weight or a value of a graph. False when it is one too many.
+static bool is_looked_at(model_t *model) {
+  if (!is_open(model)) return false;
+  if (++model->part_count <= PARTS_MAX) return true;
+  add(model, FC_LEVEL_UNFIT, FC_SUBJECT_FILE, FC_STR("graph"), "",
+      fc_checkup_print(model->checkup,
+                       "it has more than %d nodes, weights and values: the "
+                       "rest was not looked at",
+                       PARTS_MAX),
+      "export the model without unrolling its loops");
+  return false;
 }
 
 static void remember(model_t *model, fc_name_table_t *table, fc_str_t name) {
@@ -240,68 +257,6 @@ static void check_dims(model_t *model, const value_t *value) {
 // ---------------------------------------------------------------------------
 // Weights
 
-// A weight whose bytes are in another file, in the model's folder or below that.
-static void check_outside(model_t *model, fc_str_t name, fc_str_t location,
-                          uint64_t end) {
-  const char *place = fc_checkup_print(model->checkup, "weight %s",
-                                       fc_checkup_name(model->checkup, name));
-  const fc_checkup_t *checkup = model->checkup;
-  char *path = (char *)(uintptr_t)fc_checkup_print(model->checkup, "%.*s",
-                                                   FC_STR_ARG(location));
-  if (!location.size || *path == '/' || strstr(path, "..") ||
-      strlen(path) != location.size) {
-    add(model, FC_LEVEL_UNFIT, FC_SUBJECT_WEIGHTS, location, place,
-        "its file is not named by a path below the model's folder",
-        "save the model again, with its weights beside it");
-    return;
-  }
-  if (!*checkup->path) {
-    add(model, FC_LEVEL_UNFIT, FC_SUBJECT_WEIGHTS, location, place,
-        "its file cannot be found from standard input", "give the file's path");
-    return;
-  }
-  const char *slash = strrchr(checkup->path, '/');
-  const char *whole = fc_checkup_print(
-      model->checkup, "%.*s%s", slash ? (int)(slash - checkup->path + 1) : 0,
-      checkup->path, path);
-  struct stat info;
-  if (stat(whole, &info) || !S_ISREG(info.st_mode)) {
-    add(model, FC_LEVEL_UNFIT, FC_SUBJECT_WEIGHTS, location, place,
-        "there is no such file beside the model",
-        "copy the file of weights together with the model");
-  } else if (end > (uint64_t)info.st_size) {
-    add(model, FC_LEVEL_UNFIT, FC_SUBJECT_WEIGHTS, location, place,
-        "the file ends before the weight does",
-        "the file was cut off: copy it again");
-  }
-}
-
-typedef struct outside_t {
-  fc_str_t location;
-  uint64_t offset, length;
-} outside_t;
-
-static void read_outside(fc_str_t bytes, outside_t *outside) {
-  fc_message_t message = fc_message(bytes);
-  fc_pb_field_t field;
-  fc_str_t key = {0}, value = {0};
-  char digits[24] = "";
-  while (fc_message_next(&message, &field)) {
-    if (field.number == 1) key = field.bytes;
-    if (field.number == 2) value = field.bytes;
-  }
-  if (value.size && value.size < sizeof digits) {
-    memcpy(digits, value.data, value.size);
-  }
-  if (fc_str_equal(key, FC_STR("location"))) outside->location = value;
-  if (fc_str_equal(key, FC_STR("offset"))) {
-    outside->offset = strtoull(digits, NULL, 10);
-  }
-  if (fc_str_equal(key, FC_STR("length"))) {
-    outside->length = strtoull(digits, NULL, 10);
-  }
-}
-
 static void multiply_dims(fc_pb_field_t field, uint64_t *elements) {
   fc_numbers_t numbers = {.field = field};
   uint64_t dim;
@@ -313,12 +268,13 @@ static void multiply_dims(fc_pb_field_t field, uint64_t *elements) {
 
 // Counts the bytes of a constant and checks that they are there.
 static void check_tensor(model_t *model, fc_str_t bytes, bool is_weight) {
+  if (!is_looked_at(model)) return;
   fc_message_t message = fc_message(bytes);
   fc_pb_field_t field;
   fc_str_t name = {0};
   uint64_t elements = 1, type = 0, raw = 0;
   bool has_raw = false, is_outside = false;
-  outside_t outside = {0};
+  fc_onnx_outside_t outside = {0};
   while (fc_message_next(&message, &field)) {
     switch (field.number) {
       case 1:
@@ -335,7 +291,7 @@ static void check_tensor(model_t *model, fc_str_t bytes, bool is_weight) {
         raw = field.bytes.size;
         break;
       case 13:
-        read_outside(field.bytes, &outside);
+        fc_onnx_read_outside(field.bytes, &outside);
         break;
       case 14:
         is_outside = field.value == 1;
@@ -349,7 +305,7 @@ static void check_tensor(model_t *model, fc_str_t bytes, bool is_weight) {
     return;
   }
   if (is_weight) remember(model, &model->names, name);
-  uint64_t end = 0, size = 0;
+  uint64_t size = 0;
   if (__builtin_mul_overflow(elements, type_bits(type), &size))
     size = UINT64_MAX;
   size = size / 8;
@@ -359,10 +315,7 @@ static void check_tensor(model_t *model, fc_str_t bytes, bool is_weight) {
   const char *place = fc_checkup_print(model->checkup, "weight %s",
                                        fc_checkup_name(model->checkup, name));
   if (is_outside) {
-    if (__builtin_add_overflow(outside.offset, outside.length, &end)) {
-      end = UINT64_MAX;
-    }
-    check_outside(model, name, outside.location, end);
+    fc_onnx_check_outside(model->checkup, name, &outside);
   } else if (has_raw && type_bits(type) && raw != size) {
     add(model, FC_LEVEL_UNFIT, FC_SUBJECT_WEIGHTS, fc_str(type_name(type)),
         place,
@@ -382,7 +335,7 @@ static void check_graph(model_t *model, fc_str_t bytes, unsigned depth);
 static void check_attribute(model_t *model, fc_str_t bytes, unsigned depth) {
   fc_message_t message = fc_message(bytes);
   fc_pb_field_t field;
-  while (fc_message_next(&message, &field)) {
+  while (is_open(model) && fc_message_next(&message, &field)) {
     if (field.number == 5) check_tensor(model, field.bytes, false);
     if (field.number == 6 || field.number == 11) {
       check_graph(model, field.bytes, depth + 1);
@@ -394,7 +347,7 @@ static void check_inputs(model_t *model, const fc_onnx_node_t *node,
                          fc_str_t bytes) {
   fc_message_t message = fc_message(bytes);
   fc_pb_field_t field;
-  while (fc_message_next(&message, &field)) {
+  while (is_open(model) && fc_message_next(&message, &field)) {
     if (field.number != 1 || !field.bytes.size) continue;
     if (is_there(&model->names, field.bytes)) continue;
     fc_onnx_add(
@@ -411,6 +364,7 @@ static void check_node(model_t *model, fc_str_t bytes, size_t index,
   fc_message_t message = fc_message(bytes);
   fc_pb_field_t field;
   fc_onnx_node_t node = {.index = index};
+  if (!is_looked_at(model)) return;
   while (fc_message_next(&message, &field)) {
     if (field.number == 3) node.name = field.bytes;
     if (field.number == 4) node.type = field.bytes;
@@ -455,6 +409,7 @@ static void note_between(model_t *model, const value_t *value) {
 
 static void check_argument(model_t *model, fc_str_t bytes, bool is_result,
                            unsigned depth) {
+  if (!is_looked_at(model)) return;
   const value_t value = read_value(model, bytes);
   // Old models list their weights as arguments, too.
   const bool is_weight = !is_result && is_there(&model->names, value.name);
@@ -483,7 +438,7 @@ static void check_graph(model_t *model, fc_str_t bytes, unsigned depth) {
         "write it without so many branches");
     return;
   }
-  while (fc_message_next(&message, &field)) {
+  while (is_open(model) && fc_message_next(&message, &field)) {
     if (field.number == 5) check_tensor(model, field.bytes, true);
     if (field.number == 15) {
       add(model, FC_LEVEL_UNFIT, FC_SUBJECT_WEIGHTS, FC_STR("sparse weight"),
@@ -493,17 +448,17 @@ static void check_graph(model_t *model, fc_str_t bytes, unsigned depth) {
   }
   if (message.damaged) add_damage(model, "the graph");
   message = fc_message(bytes);
-  while (fc_message_next(&message, &field)) {
+  while (is_open(model) && fc_message_next(&message, &field)) {
     if (field.number == 11) check_argument(model, field.bytes, false, depth);
   }
   message = fc_message(bytes);
-  while (fc_message_next(&message, &field)) {
+  while (is_open(model) && fc_message_next(&message, &field)) {
     if (field.number == 1) check_node(model, field.bytes, ++index, depth);
   }
   message = fc_message(bytes);
-  while (fc_message_next(&message, &field)) {
+  while (is_open(model) && fc_message_next(&message, &field)) {
     if (field.number == 12) check_argument(model, field.bytes, true, depth);
-    if (field.number != 13) continue;
+    if (field.number != 13 || !is_looked_at(model)) continue;
     const value_t value = read_value(model, field.bytes);
     note_between(model, &value);
   }
@@ -566,7 +521,9 @@ static void check_model(model_t *model, fc_str_t bytes) {
     if (field.number == 7) graph = field.bytes;
     if (field.number == 8) read_opset(model, field.bytes);
     if (field.number == 20) trains = true;
-    if (field.number == 25) read_function(model, field.bytes);
+    if (field.number == 25 && is_looked_at(model)) {
+      read_function(model, field.bytes);
+    }
   }
   if (message.damaged) {
     add_damage(model, fc_checkup_print(model->checkup, "byte %zu of the file",
@@ -587,7 +544,7 @@ static void check_model(model_t *model, fc_str_t bytes) {
   }
   footprint->largest = model->largest[0] + model->largest[1];
   if (!footprint->sized_count) footprint->largest = -1;
-  if (!model->node_count) {
+  if (!model->node_count && is_open(model)) {
     add(model, FC_LEVEL_UNFIT, FC_SUBJECT_FILE, FC_STR("graph"), "",
         "it has no nodes: nothing to call", "export the model again");
   }

@@ -134,6 +134,46 @@ def test_every_cut_of_a_model_is_looked_at(farcall, files, tmp_path):
             assert done.returncode in (0, 1) and done.stderr == "", (name, size)
 
 
+def field(number, data):
+    """A field of protobuf with bytes in it."""
+    size, sizes = len(data), b""
+    while size > 127:
+        sizes, size = sizes + bytes([size & 127 | 128]), size >> 7
+    return bytes([number << 3 | 2]) + sizes + bytes([size]) + data
+
+
+def onnx(nodes):
+    """A model of IR version 9 and opset 18."""
+    return b"\x08\x09" + field(8, b"\x10\x12") + field(7, nodes)
+
+
+def operator(name):
+    return field(1, field(4, name.encode()))
+
+
+@pytest.mark.parametrize("name, content, limit", [
+    # Each place costs a search among the findings so far, of which 1000 differ.
+    ("unknown.onnx", lambda: onnx(b"".join(operator(f"U{i % 999}") for i in range(24000))),
+     "findings in more than 20000 places"),
+    ("operands.onnx", lambda: onnx(field(1, b"".join(
+        field(1, b"o%d" % i) for i in range(24000)) + field(4, b"Sum"))),
+     "findings in more than 20000 places"),
+    ("unrolled.onnx", lambda: onnx(operator("Relu") * 1000001),
+     "more than 1000000 nodes, weights and values"),
+    ("weights.onnx", lambda: onnx(field(5, b"") * 1000001),
+     "more than 1000000 nodes, weights and values"),
+    ("words.mlir", lambda: b"func.func @f() { " + b"".join(
+        b"gpu.u%d " % (i % 999) for i in range(24000)) + b"}",
+     "findings in more than 20000 places")], ids=lambda each: each if "." in str(each) else "")
+def test_no_more_than_so_much_is_looked_at(farcall, tmp_path, name, content, limit):
+    (tmp_path / name).write_bytes(content())
+    done = farcall("doctor", "--json", tmp_path / name)
+    assert done.returncode == 1 and done.stderr == ""
+    last = json.loads(done.stdout)["findings"][-1]
+    assert last["level"] == "unfit" and limit in last["message"] and last["way_out"]
+    assert "was not looked at" in last["message"]
+
+
 def test_standard_input(farcall, files):
     done = farcall("doctor", "-", input=(files / "gpu.mlir").read_text())
     assert done.returncode == 1
