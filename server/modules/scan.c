@@ -17,6 +17,9 @@
 #include "module/variant.h"
 #include "modules/watch.h"
 
+// How often a PATH is listed in which directories are moved or replaced meanwhile.
+#define TRIES_MAX 8
+
 // Mixes facts that show whether a file is still the same into `mark`, 0 at
 // first. FNV-1a is good enough: nobody gains by making two marks equal.
 static uint64_t mark_file(const char *path, uint64_t mark, uint64_t *out_size) {
@@ -115,6 +118,14 @@ static DIR *open_directory(const char *path) {
   DIR *directory = fd < 0 ? NULL : fdopendir(fd);
   if (fd >= 0 && !directory) close(fd);
   return directory;
+}
+
+// Is the directory still the one that its path leads to? If not, names that were read of
+// it were looked for elsewhere, and seemed to be gone.
+static bool is_still_at(DIR *directory, const char *path) {
+  struct stat opened, named;
+  return !fstat(dirfd(directory), &opened) && !stat(path, &named) &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 // Does the errno say that nothing more can be opened for now?
@@ -243,6 +254,7 @@ static fc_status_t list_versions(fc_str_t folder, fc_str_t name,
     status = list_version(fc_str_make(versioned, (size_t)lead), name, backends,
                           watch, listing, err);
   }
+  if (!is_still_at(directory, path)) listing->moved = true;
   closedir(directory);
   if (status != FC_OK || !reason) return status;
   return note_unread(listing, path, name, reason, err);
@@ -386,6 +398,29 @@ static fc_status_t take_variants(fc_listing_t *listing,
   return status;
 }
 
+// Lists the PATH, `text`, once. Whoever moves directories may do so meanwhile.
+static fc_status_t scan_once(const char *text, fc_str_t path,
+                             const fc_backend_t *const *backends, int watch,
+                             fc_listing_t *listing, fc_error_t *err) {
+  DIR *directory = open_directory(text);
+  if (!directory && is_short(errno)) return fail_unread(path, errno, err);
+  listing->is_directory = directory != NULL;
+  if (!directory) return add_path(listing, FC_STR(""), path, backends, err);
+  fc_status_t status =
+      list_directory(directory, path, backends, watch, listing, err);
+  if (!is_still_at(directory, text)) listing->moved = true;
+  closedir(directory);
+  return status;
+}
+
+// Forgets all but the directories that are watched by now.
+static void begin_anew(fc_listing_t *listing) {
+  listing->moved = false;
+  listing->count = 0;
+  listing->unwatched = 0;
+  listing->unread = NULL;
+}
+
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
                     int watch, fc_allocator_t allocator,
                     fc_listing_t *out_listing, fc_error_t *err) {
@@ -394,18 +429,16 @@ fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
   fc_status_t status;
   fc_arena_init(&listing.arena, allocator, 4096, SIZE_MAX);
   if (path.size < sizeof text) memcpy(text, path.data, path.size);
-  DIR *directory = open_directory(text);
-  if (!directory && is_short(errno)) {
-    status = fail_unread(path, errno, err);
-    fc_listing_deinit(&listing);
-    return status;
+  for (unsigned tries = 1;; tries++) {
+    status = scan_once(text, path, backends, watch, &listing, err);
+    if (!listing.moved || tries == TRIES_MAX) break;
+    begin_anew(&listing);
   }
-  listing.is_directory = directory != NULL;
-  if (directory) {
-    status = list_directory(directory, path, backends, watch, &listing, err);
-    closedir(directory);
-  } else {
-    status = add_path(&listing, FC_STR(""), path, backends, err);
+  if (listing.moved) {
+    status = fc_fail(err, FC_CODE_MODULE_PATH,
+                     "cannot read '%.*s': what is in it was moved or replaced "
+                     "all %d times that it was read",
+                     FC_STR_ARG(path), TRIES_MAX);
   }
   if (status == FC_OK) {
     status = take_variants(&listing, backends, allocator, err);

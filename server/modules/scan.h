@@ -38,6 +38,7 @@ typedef struct fc_declared_t {
 typedef struct fc_listing_t {
   fc_arena_t arena;  // the paths lie in it
   bool is_directory;
+  bool moved;  // for fc_scan alone: a directory was another one when it had been read
   fc_listed_t *files;
   size_t count;
   size_t capacity;
@@ -55,6 +56,8 @@ typedef struct fc_listing_t {
 // themselves, but noted in `declared`. A path that is no directory, or a directory that cannot be
 // opened, is listed itself, whether it exists or not. A directory NAME or NAME/VERSION
 // that cannot be read is noted in `unread`: nothing is known of its files.
+// What is moved away or replaced meanwhile is listed anew, so that a listing is never a
+// part of one directory or parts of two.
 // FC_CODE_MODULE_PATH when reading the PATH fails or it has no such file;
 // FC_CODE_OUT_OF_MEMORY, also when too many files are open.
 // `watch` is inotify's descriptor: directories NAME and NAME/VERSION are watched from

@@ -145,13 +145,17 @@ static void a_folder_that_cannot_be_opened_now_is_an_error(void **state) {
 
 // Entries that readdir still reads; then it fails once.
 static unsigned entries_left = UINT_MAX;
+// Called after each entry that was read.
+static void (*meanwhile)(const char *name);
 
 struct dirent *__real_readdir(DIR *directory);
 struct dirent *__wrap_readdir(DIR *directory);
 struct dirent *__wrap_readdir(DIR *directory) {
   if (entries_left) {
     entries_left--;
-    return __real_readdir(directory);
+    struct dirent *entry = __real_readdir(directory);
+    if (entry && meanwhile) meanwhile(entry->d_name);
+    return entry;
   }
   entries_left = UINT_MAX;
   errno = EIO;
@@ -217,6 +221,86 @@ static void what_is_not_gone_is_noted(void **state) {
   assert_int_not_equal(scan_folder(&listing, &error), FC_OK);
   assert_non_null(strstr(error.message, "cannot read '"));
 }
+
+// ---------------------------------------------------------------------------
+// Directories that are moved while they are read
+
+static void make_versions(const char *name) {
+  char text[32];
+  assert_int_equal(mkdir(fc_test_in_folder(name), 0700), 0);
+  for (int version = 1; version <= 2; version++) {
+    snprintf(text, sizeof text, "%s/%d", name, version);
+    assert_int_equal(mkdir(fc_test_in_folder(text), 0700), 0);
+    snprintf(text, sizeof text, "%s/%d/model.so", name, version);
+    fc_test_put(text, "");
+  }
+}
+
+static void move(const char *from, const char *to) {
+  assert_int_equal(rename(fc_test_in_folder(from), fc_test_in_folder(to)), 0);
+}
+
+static void move_all(const char *name) {
+  if (strcmp(name, "m") != 0) return;
+  meanwhile = NULL;
+  move("all", "gone");
+}
+
+static void replace_one(const char *name) {
+  if (strcmp(name, "1") != 0) return;
+  meanwhile = NULL;
+  move("all/m", "old");
+  make_versions("all/m");
+  assert_int_equal(unlink(fc_test_in_folder("all/m/2/model.so")), 0);
+}
+
+static void replace_always(const char *name) {
+  if (strcmp(name, "1") != 0) return;
+  meanwhile = NULL;  // making the directories reads none
+  static int count;
+  char old[16];
+  snprintf(old, sizeof old, "old%d", count++);
+  move("all/m", old);
+  make_versions("all/m");
+  meanwhile = replace_always;
+}
+
+static fc_status_t scan_meanwhile(void (*act)(const char *name),
+                                  fc_listing_t *out_listing, fc_error_t *err) {
+  char path[80];
+  snprintf(path, sizeof path, "%s", fc_test_in_folder("all"));
+  *out_listing = (fc_listing_t){0};
+  meanwhile = act;
+  const fc_status_t status = fc_scan(fc_str(path), fc_backends, -1,
+                                     fc_allocator_system(), out_listing, err);
+  meanwhile = NULL;
+  return status;
+}
+
+// A directory that is gone is listed as a file that is not there, and one that has
+// replaced another as it is now: files of neither seem to be gone from the other.
+static void what_is_moved_meanwhile_is_listed_anew(void **state) {
+  (void)state;
+  fc_listing_t listing;
+  fc_error_t error;
+  assert_int_equal(mkdir(fc_test_in_folder("all"), 0700), 0);
+  make_versions("all/m");
+  assert_int_equal(scan_meanwhile(replace_one, &listing, &error), FC_OK);
+  assert_int_equal(listing.count, 1);
+  assert_true(listing.is_directory && listing.files[0].mark);
+  fc_listing_deinit(&listing);
+  assert_int_equal(scan_meanwhile(move_all, &listing, &error), FC_OK);
+  assert_false(listing.is_directory);
+  assert_int_equal(listing.count, 1);
+  assert_true(listing.files[0].mark == 0);
+  fc_listing_deinit(&listing);
+  move("gone", "all");
+  assert_int_equal(scan_meanwhile(replace_always, &listing, &error),
+                   FC_INVALID_ARGUMENT);
+  assert_non_null(strstr(error.message, "was moved or replaced all 8 times"));
+}
+
+// ---------------------------------------------------------------------------
 
 static fc_status_t scan(fc_allocator_t allocator, void *context,
                         fc_error_t *err) {
@@ -366,6 +450,7 @@ int main(void) {
       FC_TEST_IN_FOLDER(a_folder_that_cannot_be_opened_now_is_an_error),
       FC_TEST_IN_FOLDER(what_cannot_be_read_is_noted),
       FC_TEST_IN_FOLDER(what_is_not_gone_is_noted),
+      FC_TEST_IN_FOLDER(what_is_moved_meanwhile_is_listed_anew),
       FC_TEST_IN_FOLDER(scanning_survives_any_failed_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
