@@ -38,7 +38,7 @@ typedef struct fc_declared_t {
 typedef struct fc_listing_t {
   fc_arena_t arena;  // the paths lie in it
   bool is_directory;
-  bool moved;  // for fc_scan alone: a directory was another one when it had been read
+  bool moved;  // for fc_scan alone: a directory was another when it was read
   fc_listed_t *files;
   size_t count;
   size_t capacity;

@@ -65,6 +65,23 @@ def pytest_sessionfinish(session, exitstatus):
         session.exitstatus = 1
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_setup(item):
+    item.servers_before = len(Server.started)
+    yield
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """A test that failed shows what its servers have logged, and those it shares."""
+    report = (yield).get_result()
+    if report.failed:
+        for number, each in enumerate(Server.started):
+            if number >= item.servers_before or each.process.returncode is None:
+                report.sections.append((f"what farcalld {each.process.pid} logged last",
+                                        "".join(each.lines[-20:])))
+
+
 class Reply:
     def __init__(self, status, headers, body):
         self.status = status
@@ -245,11 +262,17 @@ def iree(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def onnx(tmp_path_factory):
+def onnx_tools():
+    """The folder of iree-compile beside a Python that has ONNX, for --tools."""
     folder = os.environ.get("FARCALL_ONNX")
     if not folder:
         pytest.skip("FARCALL_ONNX is not set: scripts/test installs ONNX")
-    return Iree(folder, tmp_path_factory.mktemp("programs"))
+    return pathlib.Path(folder)
+
+
+@pytest.fixture(scope="session")
+def onnx(onnx_tools, tmp_path_factory):
+    return Iree(onnx_tools, tmp_path_factory.mktemp("programs"))
 
 
 def compile_samples(farcall, top):

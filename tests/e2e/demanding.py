@@ -6,10 +6,9 @@ import re
 import struct
 import subprocess
 import threading
-import time
 
 from conftest import BIN
-from reloading import MARK, SIDECAR, SOURCE
+from reloading import MARK, SIDECAR, SOURCE, wait_until
 
 # Under the sanitizers a process takes more memory.
 SANITIZED = b"__asan_init" in (BIN / "farcalld").read_bytes()
@@ -75,7 +74,5 @@ def metric(server, name):
 def within(server):
     """Waits until modules take no more than the limit: one that was loaded may have
     turned out to take more than was estimated, and others are unloaded for it."""
-    end = time.monotonic() + 30
-    while metric(server, "module_bytes") > metric(server, "module_bytes_limit"):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(lambda: metric(server, "module_bytes") <=
+               metric(server, "module_bytes_limit"))

@@ -122,10 +122,36 @@ class Callers:
 
 
 def wait_until(said):
+    """Waits until `said()` is true, and returns it. Other figures are no assertions:
+    however slow the machine is, only what does not happen at all fails."""
     end = time.monotonic() + 60
-    while not said():
-        assert time.monotonic() < end
+    while not (found := said()):
+        assert time.monotonic() < end, "it did not happen in a minute"
         time.sleep(0.01)
+    return found
+
+
+def steady(count):
+    """What `count()` is when it has been the same for half a second: what was about to
+    end has ended, and what takes its place has begun."""
+    seen = [object()] * 10
+
+    def is_steady():
+        time.sleep(0.05)
+        seen.append(count())
+        return seen[-10:] == [seen[-1]] * 10
+    wait_until(is_steady)
+    return seen[-1]
+
+
+def post_act(server, path, body=None):
+    """Asks for an act, again while another is in progress: a look at watched files, or
+    a decision that is being saved."""
+    def answer():
+        reply = server.request("POST", path, body)
+        return reply if reply.status != 409 or \
+            reply.json["code"] != "reload_in_progress" else None
+    return wait_until(answer)
 
 
 def taken(pid):

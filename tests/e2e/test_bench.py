@@ -409,7 +409,7 @@ def test_an_interrupt_ends_the_wait_for_connections(tmp_path):
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         try:
-            assert process.wait(timeout=10) == -signal.SIGINT
+            assert process.wait(timeout=25) == -signal.SIGINT
         finally:
             process.kill()
             process.wait()

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """farcall compile of ONNX files, by IREE's compiler. The oracle is onnxruntime."""
 import json
-import os
-import pathlib
 import shutil
 import subprocess
 
@@ -13,18 +11,9 @@ from conftest import ROOT
 
 
 @pytest.fixture(scope="module")
-def tools():
-    """The folder of iree-compile beside a Python that has ONNX."""
-    folder = os.environ.get("FARCALL_ONNX")
-    if not folder:
-        pytest.skip("FARCALL_ONNX is not set: scripts/test installs ONNX")
-    return pathlib.Path(folder)
-
-
-@pytest.fixture(scope="module")
-def models(tools, tmp_path_factory):
+def models(onnx_tools, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
-    subprocess.run([tools / "python3", ROOT / "tests/e2e/compile_models.py", folder],
+    subprocess.run([onnx_tools / "python3", ROOT / "tests/e2e/compile_models.py", folder],
                    check=True, timeout=120)
     return folder
 
@@ -40,12 +29,12 @@ def scratch(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def make(farcall, tools, models, tmp_path, scratch):
+def make(farcall, onnx_tools, models, tmp_path, scratch):
     """Compiles a model under a name that says nothing of what it is."""
     def run(name, *options, output="m.vmfb"):
         source = tmp_path / "model"
         shutil.copy(models / f"{name}.onnx", source)
-        return farcall("compile", source, "--tools", tools, "-o", tmp_path / output,
+        return farcall("compile", source, "--tools", onnx_tools, "-o", tmp_path / output,
                        *options)
     return run
 

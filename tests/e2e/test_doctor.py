@@ -2,8 +2,6 @@
 """farcall doctor: what it says of files that are broken, of files that no compiler
 takes, and of those that are fit."""
 import json
-import os
-import pathlib
 import subprocess
 
 import pytest
@@ -73,12 +71,9 @@ FIT = [
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    tools = os.environ.get("FARCALL_ONNX")
-    if not tools:
-        pytest.skip("FARCALL_ONNX is not set: scripts/test installs ONNX")
+def files(onnx_tools, tmp_path_factory):
     folder = tmp_path_factory.mktemp("doctor")
-    subprocess.run([pathlib.Path(tools) / "python3", ROOT / "tests/e2e/doctor_files.py",
+    subprocess.run([onnx_tools / "python3", ROOT / "tests/e2e/doctor_files.py",
                     folder], check=True, timeout=120)
     return folder
 

@@ -2,8 +2,6 @@
 """Estimators of ai.onnx.ml as farcall compile converts them: each operator against
 onnxruntime, and two through the compiler."""
 import json
-import os
-import pathlib
 import subprocess
 
 import numpy
@@ -26,19 +24,11 @@ NAMES = ["low", "mid", "high"]
 
 
 @pytest.fixture(scope="module")
-def tools():
-    folder = os.environ.get("FARCALL_ONNX")
-    if not folder:
-        pytest.skip("FARCALL_ONNX is not set: scripts/test installs ONNX")
-    return pathlib.Path(folder)
-
-
-@pytest.fixture(scope="module")
-def said(tools, tmp_path_factory):
+def said(onnx_tools, tmp_path_factory):
     """What the script says of each case; and the folder with two models."""
     folder = tmp_path_factory.mktemp("ml")
     done = subprocess.run(
-        [tools / "python3", ROOT / "tests/e2e/ml_models.py",
+        [onnx_tools / "python3", ROOT / "tests/e2e/ml_models.py",
          ROOT / "cli/compile/tools", folder, "forest", "linear_regressor"],
         capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -57,15 +47,15 @@ def test_what_is_refused_says_a_way_out(said):
 
 
 @pytest.mark.parametrize("name", ["forest", "linear_regressor"])
-def test_a_module_answers_as_onnxruntime_does(farcall, tools, said, tmp_path, name):
+def test_a_module_answers_as_onnxruntime_does(farcall, onnx_tools, said, tmp_path, name):
     source, module = said[1] / f"{name}.onnx", tmp_path / "m.vmfb"
-    done = farcall("compile", source, "-o", module, "--tools", tools, timeout=300)
+    done = farcall("compile", source, "-o", module, "--tools", onnx_tools, timeout=300)
     assert done.returncode == 0, done.stderr
     rows = numpy.random.default_rng(1).normal(size=(7, 4)).astype("f4").tolist()
     done = farcall("run", module, "--json", json.dumps([rows]))
     assert done.returncode == 0, done.stderr
     got = json.loads(done.stdout)["results"]
-    done = subprocess.run([tools / "python3", "-c", RUNTIME, source, json.dumps(rows)],
+    done = subprocess.run([onnx_tools / "python3", "-c", RUNTIME, source, json.dumps(rows)],
                           capture_output=True, text=True, timeout=120)
     want = json.loads(done.stdout)
     if name == "forest":

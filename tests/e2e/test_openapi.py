@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GET /openapi.json: it describes what the server does. Its schemas are judged by the
 jsonschema package; tests/openapi asks the tools that are made for such documents."""
+import itertools
 import json
 import shutil
 import socket
@@ -222,7 +223,9 @@ def test_modules_may_change_while_it_is_written(many):
     thread = threading.Thread(target=change)
     thread.start()
     try:
-        for i in range(24):
+        for i in itertools.count():
+            if i >= 24 and len(acts) > 3:
+                break
             document = patient(many, LONG[i % len(LONG)]).json
             if "paths" in document:
                 assert len(document["paths"]) >= 200
@@ -234,7 +237,7 @@ def test_modules_may_change_while_it_is_written(many):
     finally:
         ended.set()
         thread.join()
-    assert set(acts) == {200} and len(acts) > 3
+    assert set(acts) == {200}
 
 
 def test_no_path_is_written_twice(many):

@@ -10,6 +10,7 @@ import pytest
 
 from conftest import ROOT
 from otlp import Collector, attributes
+from reloading import wait_until
 
 DIGITS = ROOT / "examples/iree/digits.vmfb"
 SEVEN = (ROOT / "examples/digits/seven.json").read_text()
@@ -127,6 +128,8 @@ def test_dispatches_are_spans_of_a_sampled_call(serve, accept, coding):
     size = replies[2].headers.get("Inference-Header-Content-Length")
     profile = json.loads(document[:int(size)] if size else document)["profile"]
     rows = [row for row in check(profile)["dispatch"]]
+    # The end of the server waits a second for them, which may be short.
+    wait_until(lambda: sum(each["kind"] == 2 for each in collector.spans) == 2)
     assert server.stop() == 0
     roots = [each for each in collector.spans if each["kind"] == 2]
     assert len(roots) == 2

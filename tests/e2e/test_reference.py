@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """farcall test --reference: a module beside an ONNX model, and beside arrays."""
-import os
-import pathlib
 import re
 import subprocess
 
@@ -21,14 +19,6 @@ X = numpy.arange(6, dtype="f4").reshape(2, 3) / 3
 
 
 @pytest.fixture(scope="module")
-def tools():
-    folder = os.environ.get("FARCALL_ONNX")
-    if not folder:
-        pytest.skip("FARCALL_ONNX is not set: scripts/test installs ONNX")
-    return pathlib.Path(folder)
-
-
-@pytest.fixture(scope="module")
 def scale(farcall, tmp_path_factory):
     folder = tmp_path_factory.mktemp("reference")
     (folder / "scale.mlir").write_text(SOURCE)
@@ -39,11 +29,11 @@ def scale(farcall, tmp_path_factory):
 
 
 @pytest.fixture
-def beside(farcall, tools, scale, tmp_path):
+def beside(farcall, onnx_tools, scale, tmp_path):
     """Tests the module beside the arrays."""
     def run(*options, **arrays):
         numpy.savez(tmp_path / "r.npz", **arrays)
-        return farcall("test", scale, f"--reference={tmp_path}/r.npz", "--tools", tools,
+        return farcall("test", scale, f"--reference={tmp_path}/r.npz", "--tools", onnx_tools,
                        *options)
     return run
 
@@ -84,21 +74,21 @@ def test_wrong_command_lines(farcall, scale, tmp_path):
         assert done.returncode == status and message in done.stderr
 
 
-def test_a_model(farcall, tools, tmp_path):
+def test_a_model(farcall, onnx_tools, tmp_path):
     """With arguments that are drawn, and with given ones."""
     for script in ("xor", "edges"):
-        subprocess.run([tools / "python3", ROOT / f"examples/onnx/{script}.py"],
+        subprocess.run([onnx_tools / "python3", ROOT / f"examples/onnx/{script}.py"],
                        cwd=tmp_path, check=True, timeout=120)
     done = farcall("compile", tmp_path / "xor.onnx", "-o", tmp_path / "xor.vmfb",
-                   "--tools", tools, timeout=300)
+                   "--tools", onnx_tools, timeout=300)
     assert done.returncode == 0, done.stderr
     for given in ([], ["--json=[[[0,1],[1,1],[1,0]]]"]):
-        done = farcall("test", tmp_path / "xor.vmfb", "--tools", tools,
+        done = farcall("test", tmp_path / "xor.vmfb", "--tools", onnx_tools,
                        f"--reference={tmp_path}/xor.onnx", *given)
         assert done.returncode == 0, done.stderr
         values = 3 if given else 1
         assert done.stdout.startswith(
             f"ok     xor: {values} values, 0 differ from onnxruntime, at most by ")
-    done = farcall("test", tmp_path / "xor.vmfb", "--tools", tools,
+    done = farcall("test", tmp_path / "xor.vmfb", "--tools", onnx_tools,
                    f"--reference={tmp_path}/edges.onnx")
     assert done.returncode in (1, 65) and "Traceback" not in done.stderr

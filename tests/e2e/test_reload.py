@@ -102,6 +102,7 @@ def test_what_fails_changes_nothing(serve, numbered):
     numbered.put(5)
     os.kill(server.pid, signal.SIGHUP)
     wait_until(lambda: server.results("numbered/number", [7]) == [7000005])
+    wait_until(lambda: any('"by":"SIGHUP"' in line for line in server.lines))
     document = server.get("/api/v1/modules/numbered").json
     assert "refused" not in document and document["generation"] > first
     assert server.stop() == 0

@@ -60,6 +60,8 @@ def put(server, callers, token, number, **fields):
     caller = Caller(server, token, number, **fields)
     wait_until(lambda: caller.done or
                sum(host_of(server)[each] for each in ("waiting", "running")) > before)
+    if not callers:  # the others are to wait behind it
+        wait_until(lambda: host_of(server)["running"] == 1)
     callers.append(caller)
     return caller
 

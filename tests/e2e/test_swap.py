@@ -5,12 +5,8 @@ import json
 import os
 import signal
 import subprocess
-import time
 
-import pytest
-
-from conftest import Server
-from reloading import Callers, SIDECAR, wait_until
+from reloading import Callers, SIDECAR, post_act, wait_until
 
 RELOAD = "/api/v1/modules/numbered/reload"
 TESTS = [{"args": [x], "results": [x * 1000000], "tolerance": {"abs": 999999}}
@@ -119,12 +115,13 @@ def crash(server):
     """Calls until what served before serves again; the bodies differ, since one that
     crashed is refused."""
     statuses = []
-    for space in range(60):
-        statuses.append(server.call("numbered/number", "[-1]" + " " * space).status)
-        if statuses[-1] == 200:
-            return statuses
-        time.sleep(0.05)
-    raise AssertionError(statuses)
+
+    def is_back():
+        body = "[-1]" + " " * len(statuses)
+        statuses.append(server.call("numbered/number", body).status)
+        return statuses[-1] == 200
+    wait_until(is_back)
+    return statuses
 
 
 def test_a_file_that_crashes_on_first_use_goes_back(numbered, tmp_path, process_server):
@@ -153,7 +150,7 @@ def test_a_file_that_crashes_on_first_use_goes_back(numbered, tmp_path, process_
     assert b"farcall_module_rollbacks_total 1" in metrics
     assert b'farcall_module_refused{module="numbered"} 1' in metrics
     # A reload and a restart refuse the file that was taken back until it changes.
-    assert server.request("POST", "/api/v1/reload").json["unchanged"] == 1
+    assert post_act(server, "/api/v1/reload").json["unchanged"] == 1
     assert server.get("/api/v1/modules/numbered").json["sha256"] == first
     assert server.stop() == 0
     acts = [json.loads(line) for line in server.lines if '"act":"rollback"' in line]
@@ -171,10 +168,12 @@ def test_a_file_that_crashes_on_first_use_goes_back(numbered, tmp_path, process_
 
 
 def go_back(server, numbered, tmp_path):
-    """Has a new file crash until what served before serves again."""
+    """Has a new file crash until what served before serves again, and the decision is
+    saved, or cannot be."""
     build(numbered, tmp_path, CRASHES)
-    assert server.request("POST", RELOAD).status == 200
+    assert post_act(server, RELOAD).status == 200
     crash(server)
+    wait_until(lambda: any('"act":"rollback"' in line for line in server.lines))
     assert server.results("numbered/number", [-1]) == [-1000000]
 
 

@@ -224,7 +224,7 @@ def test_a_load_shows_itself_while_it_runs(farcall, server):
     said, status = at_terminal(*bench)
     assert status == 0, said
     lines = said.split("\r\x1b[K")
-    assert len(lines) >= 4  # one for each 100 ms, and a busy machine may miss the last
+    assert len(lines) >= 3  # one for each 100 ms, of which a busy machine misses some
     for line in lines[1:-1]:
         assert re.match(r"0\.\d of 0\.5 s  \d+/s  p50 .* p99 .* max ", line), line
     # It is gone before the report comes.

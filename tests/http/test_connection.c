@@ -200,7 +200,7 @@ static void pipelined_calls_may_come_in_any_pieces(void **state) {
 static void a_head_may_be_larger_than_what_is_kept(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--lane=never --head-timeout=2s");
+  fixture_start(&server, "--lane=never --head-timeout=20s");
   int fd = fixture_connect(&server);
   fixture_post(fd, BLOCK, "[]");
   fixture_wait_blocked(1);
@@ -242,7 +242,7 @@ static void a_body_that_does_not_come_after_its_answer(void **state) {
 static void a_header_cannot_raise_the_deadline(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--timeout=300ms --lane=never");
+  fixture_start(&server, "--timeout=1s --lane=never");
   int fd = fixture_connect(&server);
   fixture_send_text(fd, "POST " UNTIL " HTTP/1.1\r\nHost: localhost\r\n"
                         "Farcall-Timeout-Ms: 600000\r\n"

@@ -26,6 +26,9 @@ static void expect_request(const fixture_server_t *server, const char *method,
 #define BLOCK "/api/v1/functions/t/block"
 #define ADD "/api/v1/functions/t/add"
 #define UNTIL "/api/v1/functions/t/until"
+// A time-out that a test waits for, and within which it must connect and send on a
+// machine that is busy with something else.
+#define SHORT "500ms"
 
 static void a_slow_head_is_408(void **state) {
   (void)state;
@@ -42,7 +45,7 @@ static void a_slow_head_is_408(void **state) {
 static void a_slow_head_after_a_request_is_408(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--head-timeout=30ms");
+  fixture_start(&server, "--head-timeout=" SHORT);
   int fd = fixture_connect(&server);
   fixture_send_text(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\nGET");
   expect(fd, 200, NULL);
@@ -95,7 +98,7 @@ static void a_slow_chunked_body_is_408(void **state) {
 static void an_idle_connection_is_closed(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--idle-timeout=30ms");
+  fixture_start(&server, "--idle-timeout=" SHORT);
   int fd = fixture_connect(&server);
   fixture_send_text(fd, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
   expect(fd, 200, NULL);
@@ -107,8 +110,8 @@ static void an_idle_connection_is_closed(void **state) {
 static void a_call_may_take_longer_than_any_time_out(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--idle-timeout=20ms --head-timeout=20ms "
-                         "--body-timeout=20ms --lane=never");
+  fixture_start(&server, "--idle-timeout=" SHORT " --head-timeout=" SHORT
+                         " --body-timeout=" SHORT " --lane=never");
   int fd = fixture_connect(&server), idle = fixture_connect(&server);
   fixture_post(fd, BLOCK, "[]");
   fixture_wait_blocked(1);
@@ -216,7 +219,7 @@ static void a_deadline_in_the_queue_is_504(void **state) {
 static void a_deadline_reaches_the_running_call(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--timeout=300ms --lane=never");
+  fixture_start(&server, "--timeout=1s --lane=never");
   expect_request(&server, "POST", UNTIL, "[]", 504, "\"stop\":\"call\"");
   end(&server);
 }
