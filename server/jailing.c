@@ -33,7 +33,8 @@ fc_status_t fc_jailing_check(const fc_server_options_t *options,
   FC_TRY(fc_jailing_user(options, &user, &group, err));
   FC_TRY(
       fc_module_policies_init(&policies, fc_allocator_system(), options, err));
-  fc_jail_probe(&facts);
+  fc_jail_probe_begin(&facts);
+  fc_jail_probe_end(&facts);
   const fc_status_t status = fc_jailing_check_policies(&policies, &facts, err);
   fc_jail_forget(&facts);
   fc_module_policies_deinit(&policies);
@@ -98,8 +99,8 @@ static bool any_wants(const fc_module_policies_t *policies) {
   return any;
 }
 
-void fc_jailing_log(const fc_module_policies_t *policies,
-                    const fc_jail_facts_t *facts, fc_log_t *log) {
+static void tell_missing(const fc_module_policies_t *policies,
+                         const fc_jail_facts_t *facts, fc_log_t *log) {
   for (unsigned i = 0; i < FC_JAIL_PARTS && any_wants(policies); i++) {
     const fc_jail_part_row_t *part = &fc_jail_parts[i];
     const int error = facts->errors[i];
@@ -114,4 +115,16 @@ void fc_jailing_log(const fc_module_policies_t *policies,
     fc_log_fields(log, part->needed ? FC_LOG_WARN : FC_LOG_INFO, fc_str(text),
                   fields, FC_ARRAY_COUNT(fields));
   }
+}
+
+fc_status_t fc_jailing_settle(const fc_module_policies_t *policies,
+                              fc_log_t *log, fc_jail_facts_t *facts,
+                              fc_process_options_t *processes,
+                              fc_error_t *err) {
+  fc_jail_probe_end(facts);
+  FC_TRY(fc_jailing_check_policies(policies, facts, err));
+  processes->network = facts->network;
+  processes->setup.jail_parts = facts->parts;
+  tell_missing(policies, facts, log);
+  return FC_OK;
 }

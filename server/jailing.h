@@ -9,6 +9,7 @@
 #include "config/module.h"
 #include "jail/jail.h"
 #include "obs/log.h"
+#include "pool/process_host.h"
 
 // Can --sandbox be kept for each module? FC_CODE_MODULE_UNAVAILABLE.
 fc_status_t fc_jailing_check_policies(const fc_module_policies_t *policies,
@@ -22,8 +23,12 @@ fc_status_t fc_jailing_check(const fc_server_options_t *options,
 fc_status_t fc_jailing_user(const fc_server_options_t *options,
                             uint32_t *out_user, uint32_t *out_group,
                             fc_error_t *err) FC_MUST_CHECK;
-// Logs each part that the kernel lacks, if any module has --sandbox=auto or strict.
-void fc_jailing_log(const fc_module_policies_t *policies,
-                    const fc_jail_facts_t *facts, fc_log_t *log);
+// Ends the probe that was begun in `facts`, before the first process is started: checks
+// the policies, gives `processes` the parts that there are, and logs each part that the
+// kernel lacks, if any module has --sandbox=auto or strict. FC_CODE_MODULE_UNAVAILABLE.
+fc_status_t fc_jailing_settle(const fc_module_policies_t *policies,
+                              fc_log_t *log, fc_jail_facts_t *facts,
+                              fc_process_options_t *processes,
+                              fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_SERVER_JAILING_H_

@@ -344,8 +344,7 @@ static uint64_t default_memory(void) {
   // The control group's, 0: none.
   uint64_t constrained = uv_get_constrained_memory();
   if (constrained && constrained < total) total = constrained;
-  uint64_t quarter = total / 4;
-  return quarter < 1u << 30 ? quarter : 1u << 30;
+  return total / 4 < 1u << 30 ? total / 4 : 1u << 30;
 }
 
 uint32_t fc_loop_queue_limit(const fc_server_options_t *options,
@@ -363,9 +362,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   FC_TRY(fc_log_init(&loop->log, loop->allocator, log_descriptor, json, err));
   FC_TRY(
       fc_module_policies_init(&loop->policies, loop->allocator, options, err));
-  fc_jail_probe(&loop->jail);
-  FC_TRY(fc_jailing_check_policies(&loop->policies, &loop->jail, err));
-  fc_jailing_log(&loop->policies, &loop->jail, &loop->log);
+  fc_jail_probe_begin(&loop->jail);  // fc_jailing_settle waits
   uint32_t user, group;
   FC_TRY(fc_jailing_user(options, &user, &group, err));
   FC_TRY(fc_isolation_check(fc_str(options->isolation), err));
@@ -377,8 +374,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                                         ? options->client_memory
                                         : memory / 2);
   const uint32_t cpus = fc_cpus("", uv_available_parallelism());
-  uint32_t workers = (uint32_t)options->workers;
-  if (workers == 0) workers = cpus;
+  const uint32_t workers = options->workers ? (uint32_t)options->workers : cpus;
   const uint32_t queue = fc_loop_queue_limit(options, workers);
   const uint32_t tiles =
       options->tiles < FC_TILES_MAX ? (uint32_t)options->tiles : FC_TILES_MAX;
@@ -386,7 +382,6 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       .uv = &loop->uv,
       .log = &loop->log,
       .program = options->worker_program,
-      .network = loop->jail.network,
       .setup = {.body_size = options->max_body,
                 .result_size = fc_limits_default().result_size,
                 .memory_limit = options->worker_memory,
@@ -394,7 +389,6 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                 .forbid_native = options->no_native_kernels,
                 .guard = (uint8_t)options->guard,
                 .tiles = (uint8_t)tiles,
-                .jail_parts = loop->jail.parts,
                 .user = user,
                 .group = group},
       .workers = workers,
@@ -568,6 +562,9 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
   fc_status_t status = init_memory(loop, log_descriptor, err);
   if (status == FC_OK) status = init_modules(loop, err);
   if (status == FC_OK) status = init_requests(loop, routes, err);
+  if (status == FC_OK)
+    status = fc_jailing_settle(&loop->policies, &loop->log, &loop->jail,
+                               &loop->processes, err);
   if (status == FC_OK) status = start_handles(loop, err);
   if (status != FC_OK) fc_loop_deinit(loop);
   return status;

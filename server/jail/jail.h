@@ -12,6 +12,7 @@
 #ifndef FARCALL_SERVER_JAIL_JAIL_H_
 #define FARCALL_SERVER_JAIL_JAIL_H_
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "farcall/base.h"
@@ -45,6 +46,8 @@ typedef struct fc_jail_facts_t {
   uint32_t parts;             // bits of fc_jail_part_t
   int errors[FC_JAIL_PARTS];  // why a part is missing: errno; 0: it is there
   int network;  // a network namespace without devices, for all workers; -1: none
+  pthread_t thread;  // that finds this out, if `probing`
+  bool probing;      // between fc_jail_probe_begin and _end
 } fc_jail_facts_t;
 
 // What was stopped: a bit for each number of a system call, set by the worker and read
@@ -74,9 +77,14 @@ fc_status_t fc_jail_enter(const fc_jail_t *jail, fc_error_t *err) FC_MUST_CHECK;
 // When it is loaded, before its first call.
 fc_status_t fc_jail_lock(const fc_jail_t *jail, fc_error_t *err) FC_MUST_CHECK;
 
-// Finds out what the kernel has, by trying, in a thread that ends then.
-void fc_jail_probe(fc_jail_facts_t *out_facts);
-// Closes the namespace. Zeroed facts are allowed.
+// Finds out what the kernel has, by trying, in a thread that ends then. That takes half a
+// millisecond, nearly all of it for the namespace, so that the caller can do something
+// else between the two functions. The facts hold after the second, and may not be moved
+// before.
+void fc_jail_probe_begin(fc_jail_facts_t *out_facts);
+void fc_jail_probe_end(fc_jail_facts_t *facts);
+// Closes the namespace, also of facts that are still being found out. Zeroed facts are
+// allowed.
 void fc_jail_forget(fc_jail_facts_t *facts);
 // Can `sandbox` be kept? FC_CODE_MODULE_UNAVAILABLE names what is missing.
 fc_status_t fc_jail_check(fc_sandbox_t sandbox, const fc_jail_facts_t *facts,

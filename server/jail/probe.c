@@ -71,18 +71,22 @@ static void *try_all(void *context) {
   return NULL;
 }
 
-void fc_jail_probe(fc_jail_facts_t *out_facts) {
-  pthread_t thread;
+void fc_jail_probe_begin(fc_jail_facts_t *out_facts) {
   *out_facts = (fc_jail_facts_t){.network = -1};
-  const int failed = pthread_create(&thread, NULL, try_all, out_facts);
-  if (!failed) {
-    pthread_join(thread, NULL);
-    return;
-  }
+  const int failed =
+      pthread_create(&out_facts->thread, NULL, try_all, out_facts);
+  out_facts->probing = !failed;
+  if (!failed) return;
   for (unsigned i = 0; i < FC_JAIL_PARTS; i++) out_facts->errors[i] = failed;
 }
 
+void fc_jail_probe_end(fc_jail_facts_t *facts) {
+  if (facts->probing) pthread_join(facts->thread, NULL);
+  facts->probing = false;
+}
+
 void fc_jail_forget(fc_jail_facts_t *facts) {
+  fc_jail_probe_end(facts);
   if (facts->network > 0) close(facts->network);
   *facts = (fc_jail_facts_t){0};
 }

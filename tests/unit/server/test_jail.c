@@ -66,7 +66,8 @@ static void check(fc_status_t status, const fc_error_t *error) {
 // The jail as the kernel here can keep it.
 static fc_jail_t make_jail(shared_t *shared) {
   fc_jail_facts_t facts;
-  fc_jail_probe(&facts);
+  fc_jail_probe_begin(&facts);
+  fc_jail_probe_end(&facts);
   return (fc_jail_t){.sandbox = FC_SANDBOX_AUTO,
                      .parts = facts.parts,
                      .parent = getppid(),
@@ -579,7 +580,8 @@ static void probe_without(const lack_row_t *row, shared_t *shared) {
   fc_jail_facts_t facts;
   fc_error_t error;
   refuse(row->number, row->error);
-  fc_jail_probe(&facts);
+  fc_jail_probe_begin(&facts);
+  fc_jail_probe_end(&facts);
   shared->results[0] = facts.errors[row->part];
   shared->results[1] =
       fc_jail_check(FC_SANDBOX_STRICT, &facts, &error) != FC_OK;
