@@ -22,6 +22,24 @@ quietly() {
   return "$status"
 }
 
+# Runs tests as ctest is told to. Those that failed, if they are few, are run once more,
+# alone. Succeeds with their names in $unsteady if they pass then: what a test says only
+# while the machine is busy is a mistake in the test, to be mended, but must not hide what
+# all the others have said. A test that fails twice fails the run.
+run_tests() {  # FOLDER, more of ctest's; sets $unsteady
+  local list=$1/Testing/Temporary/LastTestsFailed.log names most=3
+  unsteady=
+  rm -f "$list"
+  ctest --test-dir "$@" && return
+  [ -s "$list" ] && [ "$(wc -l <"$list")" -le "$most" ] || return 1
+  names=$(cut -d: -f2- "$list" | xargs)
+  cp "${list%/*}/LastTest.log" "$1/Testing/FirstTest.log"
+  step "once more, alone: $names"
+  ctest --test-dir "$1" --rerun-failed -j 1 --output-on-failure --no-label-summary ||
+    return 1
+  unsteady=$names
+}
+
 # Has INSTALL fill a folder with the packages FILE lists, named by what it lists.
 # Several may want it at once: one installs it, the others wait.
 installed() {  # KIND FILE INSTALL; sets $folder
