@@ -397,6 +397,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       .kill_dropped = options->cancel == FC_CANCEL_KILL};
   fc_pool_options_t pool = {.workers = workers,
                             .queue_limit = queue,
+                            .client_calls = &loop->server.client_calls,
                             .flow_key = fc_clock_ns(),
                             .load_ms = FC_LIMIT_LOAD_MS,
                             .lane = (fc_lane_t)options->lane,

@@ -110,12 +110,10 @@ fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
   return FC_OK;
 }
 
-static fc_status_t admit_sidecar(const fc_snapshot_t *copy,
-                                 const fc_module_options_t *options,
-                                 fc_error_t *err) {
-  char sha256[65];
+fc_status_t fc_files_admit_sum(const char *sha256,
+                               const fc_module_options_t *options,
+                               fc_error_t *err) {
   fc_error_t why;
-  fc_sha256_hex(copy->bytes.data, copy->bytes.size, sha256);
   if (options->admit(options->admit_context, sha256, &why) == FC_OK) {
     return FC_OK;
   }
@@ -124,17 +122,20 @@ static fc_status_t admit_sidecar(const fc_snapshot_t *copy,
 
 fc_status_t fc_files_admit_sidecar(int *sidecar,
                                    const fc_module_options_t *options,
-                                   fc_error_t *err) {
+                                   char out_sha256[65], fc_error_t *err) {
+  char sha256[65];
   fc_snapshot_t copy = FC_SNAPSHOT_NONE;
   if (*sidecar < 0 || !options || !options->admit) return FC_OK;
   if (fc_snapshot_make(*sidecar, FC_SIDECAR_SIZE_MAX, 0, &copy, err) != FC_OK) {
     return fail_sidecar(err);
   }
-  fc_status_t status = admit_sidecar(&copy, options, err);
+  fc_sha256_hex(copy.bytes.data, copy.bytes.size, sha256);
+  fc_status_t status = fc_files_admit_sum(sha256, options, err);
   const int sealed = status == FC_OK ? fcntl(copy.fd, F_DUPFD_CLOEXEC, 0) : -1;
   if (sealed >= 0) {
     close(*sidecar);
     *sidecar = sealed;
+    memcpy(out_sha256, sha256, sizeof sha256);
   } else if (status == FC_OK) {
     status = fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot keep its sidecar: %s",
                      strerror(errno));

@@ -30,11 +30,15 @@ fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
                           fc_snapshot_t *out_sidecar,
                           fc_file_digest_t *out_digest, fc_error_t *err);
 // Asks `options`->admit about a sealed copy of *sidecar, a descriptor or -1 (no sidecar).
-// If it is admitted, *sidecar is closed and becomes a descriptor of the copy; else it
-// stays as it is. Without `admit`, does nothing.
+// If it is admitted, *sidecar is closed and becomes a descriptor of the copy, whose sum
+// is put into `out_sha256`; else both stay as they are. Without `admit`, does nothing.
 fc_status_t fc_files_admit_sidecar(int *sidecar,
                                    const fc_module_options_t *options,
-                                   fc_error_t *err);
+                                   char out_sha256[65], fc_error_t *err);
+// Asks `options`->admit, which is set, about the sum of a sidecar.
+fc_status_t fc_files_admit_sum(const char *sha256,
+                               const fc_module_options_t *options,
+                               fc_error_t *err);
 // Hashes a file that fc_files_read did not hash. FC_CODE_MODULE_PATH when the
 // file cannot be read, or is not sealed and was written to since fc_files_read
 // noted its size and time in `read`.

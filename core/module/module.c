@@ -14,6 +14,7 @@
 #include "base/name_table.h"
 #include "base/sha256.h"
 #include "marshal/plan.h"
+#include "module/admit.h"
 #include "module/backends.h"
 #include "module/configured.h"
 #include "module/files.h"
@@ -42,6 +43,9 @@ struct fc_module_t {
   // acquire before they are read: the file may be hashed while the module is
   // used.
   _Atomic(bool) hashed;
+  // Of the module's sidecar and of its variant's, as `admit` was asked about them; "":
+  // there was none, or nobody to ask.
+  char sidecar_sums[2][65];
   char sha256[65];
   char digest[FC_DIGEST_SIZE];
   char (*digests)[FC_DIGEST_SIZE];  // of functions
@@ -305,7 +309,8 @@ static fc_status_t take_variant(fc_module_t *module,
   if (sidecar < 0) return FC_OK;
   close(files->sidecar);
   files->sidecar = sidecar;
-  status = fc_files_admit_sidecar(&files->sidecar, options, err);
+  status = fc_files_admit_sidecar(&files->sidecar, options,
+                                  module->sidecar_sums[1], err);
   return status == FC_OK ? FC_OK : fail_variant(name, status, err);
 }
 
@@ -321,7 +326,8 @@ static fc_status_t load_path(fc_module_t *module,
         module->path, module->backend->sidecar_suffix, &files.sidecar, err);
   }
   if (status == FC_OK) {
-    status = fc_files_admit_sidecar(&files.sidecar, options, err);
+    status = fc_files_admit_sidecar(&files.sidecar, options,
+                                    module->sidecar_sums[0], err);
   }
   if (status == FC_OK) {
     status = take_variant(module, backends, options, &files, err);
@@ -440,6 +446,24 @@ fc_module_files_t fc_module_get_files(const fc_module_t *module) {
   memcpy(files.digest.sha256, sha256, strlen(sha256) + 1);
   return files;
 }
+
+fc_status_t fc_module_admit(const fc_module_t *module,
+                            const fc_module_options_t *options,
+                            fc_error_t *err) {
+  if (!options->admit) return FC_OK;
+  FC_TRY(options->admit(options->admit_context, fc_module_get_sha256(module),
+                        err));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(module->sidecar_sums); i++) {
+    const char *sum = module->sidecar_sums[i];
+    if (*sum) FC_TRY(fc_files_admit_sum(sum, options, err));
+  }
+  return FC_OK;
+}
+
+void fc_module_take_sums(fc_module_t *module, const fc_module_t *from) {
+  memcpy(module->sidecar_sums, from->sidecar_sums, sizeof module->sidecar_sums);
+}
+
 const fc_backend_t *fc_module_get_backend(const fc_module_t *module) {
   return module->backend;
 }

@@ -129,11 +129,13 @@ static bool is_ready(const fc_server_t *server) {
   return fc_reflect_ready(server, &counts, NULL) == FC_OK;
 }
 
+// By fc_sandbox_t.
+static const char *const kSandboxes[] = {"auto", "strict", "basic", "off"};
+
 static fc_status_t write_sandbox(const fc_server_t *server, fc_sink_t *sink,
                                  fc_error_t *err) {
   const fc_jail_facts_t *facts = server->jail;
-  static const char *const kModes[] = {"auto", "strict", "basic", "off"};
-  const char *mode = kModes[server->options->sandbox];
+  const char *mode = kSandboxes[server->options->sandbox];
   FC_TRY(put_text(sink, ",\"sandbox\":{\"mode\":", fc_str(mode), err));
   FC_TRY(put(sink, ",\"parts\":[", err));
   for (unsigned i = 0, count = 0; i < FC_JAIL_PARTS; i++) {
@@ -245,6 +247,10 @@ static fc_status_t write_worker(const fc_host_worker_t *worker, fc_sink_t *sink,
 static fc_status_t write_processes(const fc_host_t *host,
                                    const fc_host_facts_t *facts,
                                    fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put_text(
+      sink, ",\"fresh\":", facts->fresh ? FC_STR("call") : FC_STR("off"), err));
+  FC_TRY(
+      put_text(sink, ",\"sandbox\":", fc_str(kSandboxes[facts->sandbox]), err));
   FC_TRY(put(sink, ",\"workers\":[", err));
   fc_host_worker_t worker;
   for (uint32_t i = 0; fc_host_worker(host, i, &worker); i++) {

@@ -94,8 +94,6 @@ struct fc_exchange_t {
   fc_peer_t peer;
   fc_known_user_t user;        // who is at the other end of a Unix socket
   fc_priorities_t priorities;  // that the request may choose from
-  bool is_counted;             // among its client's calls (share.c)
-  uint32_t counted;            // its client's entry in fc_server_t.client_calls
   char id[FC_LIMIT_REQUEST_ID];
   fc_str_t origin;  // of the page that may have the answer; "": of none
   char who[FC_TOKEN_NAME_MAX];  // the name of the token it came with
@@ -197,7 +195,8 @@ fc_status_t fc_exchange_guard(fc_exchange_t *exchange,
 // FC_CODE_TOO_MANY_REQUESTS if the client has as many as it may have.
 fc_status_t fc_exchange_count_call(fc_exchange_t *exchange,
                                    fc_error_t *err) FC_MUST_CHECK;
-// Counts the call no more, if it was counted: it was answered, or never will be.
+// Counts the call no more, if it was counted: it was answered, or never will be. One that
+// runs on is not the exchange's to count.
 void fc_exchange_uncount_call(fc_exchange_t *exchange);
 // Makes an id of hex digits. It is not secret, but no two of a process are
 // equal.

@@ -11,13 +11,12 @@ fc_status_t fc_exchange_count_call(fc_exchange_t *x, fc_error_t *err) {
     return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
                    "%u calls of this client wait or run, the limit", most);
   }
-  x->counted = fc_owners_charge(calls, &x->job.caller, 1);
-  x->is_counted = x->counted != FC_OWNER_NONE;
-  return x->is_counted ? FC_OK : fc_fail_memory(err);
+  if (!fc_owners_count(calls, &x->job.caller, &x->job.count)) {
+    return fc_fail_memory(err);
+  }
+  return FC_OK;
 }
 
 void fc_exchange_uncount_call(fc_exchange_t *x) {
-  if (!x->is_counted) return;
-  fc_owners_release(&x->server->client_calls, x->counted, 1);
-  x->is_counted = false;
+  fc_owners_uncount(&x->server->client_calls, &x->job.count);
 }

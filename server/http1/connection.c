@@ -140,9 +140,7 @@ static void on_closed(void *context) {
   else http1->connections = c->next;
   http1->server->connections--;
   if (c->turned_away) http1->turned_away--;
-  if (c->is_counted) {
-    fc_owners_release(&http1->server->client_connections, c->counted, 1);
-  }
+  fc_owners_uncount(&http1->server->client_connections, &c->count);
   fc_free(http1->allocator, c);
 }
 
@@ -222,9 +220,8 @@ static fc_status_t count_connection(fc_connection_t *c, fc_error_t *err) {
     return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
                    "%u connections of this client are open, the limit", most);
   }
-  c->counted = fc_owners_charge(all, &owner, 1);
-  c->is_counted = c->counted != FC_OWNER_NONE;
-  return c->is_counted ? FC_OK : fc_fail_memory(err);
+  if (!fc_owners_count(all, &owner, &c->count)) return fc_fail_memory(err);
+  return FC_OK;
 }
 
 static fc_status_t admit(fc_connection_t *c, fc_error_t *err) {

@@ -66,8 +66,7 @@ struct fc_connection_t {
   uint64_t write_done;  // of these, how many the stream was given
   uint32_t head_size;   // of these, how many are before the first piece
   fc_pace_t write_pace;
-  bool is_counted;   // among its client's connections
-  uint32_t counted;  // its client's entry in fc_server_t.client_connections
+  fc_owner_count_t count;  // in fc_server_t.client_connections
   fc_exchange_t exchange;
   fc_stream_t *stream;  // behind the connection, in the same memory
 };

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "modules/distrust.h"
 
+#include "module/admit.h"
 #include "modules/demand.h"
 
 fc_status_t fc_modules_admit(const fc_modules_t *modules,
                              const fc_module_t *module, fc_error_t *err) {
-  const fc_module_options_t *open = &modules->options.open;
-  if (!open->admit) return FC_OK;
-  return open->admit(open->admit_context, fc_module_get_sha256(module), err);
+  return fc_module_admit(module, &modules->options.open, err);
 }
 
 static void tell_unloaded(const fc_modules_t *modules,

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "module/admit.h"
 #include "module/configured.h"
 #include "modules/state.h"
 #include "modules/trial.h"
@@ -85,6 +86,7 @@ static fc_status_t open_for_threads(const fc_loader_options_t *options,
   const fc_module_files_t files = fc_module_get_files(*module);
   FC_TRY(fc_module_load_files(options->backends, fc_module_get_path(*module),
                               &files, &open, options->allocator, &loaded, err));
+  fc_module_take_sums(loaded, *module);
   fc_module_release(*module);
   *module = loaded;
   return FC_OK;

@@ -61,7 +61,16 @@ static void inherit(fc_generations_t *all, fc_generation_t *generation,
   fc_rollback_forget(all, old);
 }
 
+// A process is told the hash of its module's file, which a large file that was loaded for
+// threads may not have yet.
+static bool can_be_hosted(const fc_generation_t *generation,
+                          const fc_generation_t *old) {
+  return generation->policy->fresh != FC_FRESH_CALL ||
+         fc_module_get_digest(old->module).size;
+}
+
 static void keep(fc_generation_t *generation, const fc_generation_t *old) {
+  if (!can_be_hosted(generation, old)) return;
   generation->before = fc_module_retain(old->module);
   generation->before_mark = old->mark;
   generation->before_size = old->size;
@@ -140,7 +149,8 @@ static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
   made->module = generation->before;
   generation->before = NULL;
   made->kind = fc_module_get_kind(made->module);
-  made->in_process = generation->before_in_process;
+  made->in_process =
+      generation->before_in_process || made->policy->fresh == FC_FRESH_CALL;
   made->opening = made->fileless = true;
   made->act = act;
   made->listed = generation->listed;

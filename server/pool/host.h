@@ -45,6 +45,8 @@ typedef enum fc_offer_t {
 // What happened in one host since it was made.
 typedef struct fc_host_facts_t {
   bool in_process;
+  bool fresh;       // each process makes one call
+  uint8_t sandbox;  // fc_sandbox_t, of its processes
   uint64_t lost_threads;
   uint64_t crashes;
   uint64_t restarts;  // processes started in the place of one that had ended
@@ -92,7 +94,8 @@ typedef struct fc_host_class_t {
                       fc_error_t *err);
   // The outcome has been read: the host may reuse the memory it is in.
   void (*finish)(fc_host_t *host, fc_job_t *job);
-  // Nobody waits any more for a call that the host has.
+  // Nobody waits any more for a call that the host has. The host takes the job's count
+  // over until the call has ended.
   void (*drop)(fc_host_t *host, fc_job_t *job);
   // The generation has no calls and gets no more: takes everything down without
   // waiting, and at last calls fc_pool_on_retired.
@@ -176,6 +179,8 @@ void fc_pool_on_host(fc_host_t *host, const fc_error_t *error);
 void fc_pool_on_retired(fc_pool_t *pool, uint32_t generation);
 // One of the host's calls has ended.
 void fc_pool_note_end(fc_host_t *host);
+// Counts a call no more that has ended after its job, if the job was counted.
+void fc_pool_uncount(fc_host_t *host, fc_owner_count_t *count);
 // Counts a running call that was ended for its deadline, or because nobody
 // waits for it (`dropped`).
 void fc_pool_note_stopped(fc_host_t *host, bool dropped);

@@ -28,8 +28,11 @@ typedef struct fc_flow_head_t {
 
 // Zeroed is new.
 typedef struct fc_job_t {
-  fc_invocation_t call;   // the job owns its body, except while a thread has it
-  fc_owner_t caller;      // who makes it: callers take turns
+  fc_invocation_t call;  // the job owns its body, except while a thread has it
+  fc_owner_t caller;     // who makes it: callers take turns
+  // Counts the call among its caller's, if these are limited. A call that runs on though
+  // nobody waits for it takes the count along, until it ends.
+  fc_owner_count_t count;
   int8_t priority;        // FC_PRIORITY_MIN to _MAX
   fc_outcome_t *outcome;  // borrowed, from on_done until fc_pool_finish
   // Of an error: seconds until the client may come back; 0: as its code says.

@@ -110,3 +110,21 @@ void fc_owners_release(fc_owners_t *owners, uint32_t index, uint64_t bytes) {
   entry->bytes -= bytes;
   if (entry->bytes == 0) forget(owners, index);
 }
+
+bool fc_owners_count(fc_owners_t *owners, const fc_owner_t *owner,
+                     fc_owner_count_t *out_count) {
+  const uint32_t entry = fc_owners_charge(owners, owner, 1);
+  *out_count = (fc_owner_count_t){entry != FC_OWNER_NONE, entry};
+  return out_count->counts;
+}
+
+void fc_owners_uncount(fc_owners_t *owners, fc_owner_count_t *count) {
+  if (count->counts) fc_owners_release(owners, count->entry, 1);
+  *count = (fc_owner_count_t){0};
+}
+
+fc_owner_count_t fc_owner_count_take(fc_owner_count_t *count) {
+  const fc_owner_count_t taken = *count;
+  *count = (fc_owner_count_t){0};
+  return taken;
+}

@@ -37,4 +37,18 @@ uint32_t fc_owners_charge(fc_owners_t *owners, const fc_owner_t *owner,
 // Counts `bytes` less. FC_OWNER_NONE is allowed.
 void fc_owners_release(fc_owners_t *owners, uint32_t index, uint64_t bytes);
 
+// What counts an owner for one more, once. Zeroed counts nothing.
+typedef struct fc_owner_count_t {
+  bool counts;
+  uint32_t entry;  // the owner's
+} fc_owner_count_t;
+
+// False when out of memory.
+bool fc_owners_count(fc_owners_t *owners, const fc_owner_t *owner,
+                     fc_owner_count_t *out_count) FC_MUST_CHECK;
+// Zeroes the count, which may be zero.
+void fc_owners_uncount(fc_owners_t *owners, fc_owner_count_t *count);
+// Hands a count on, and leaves a zeroed one.
+fc_owner_count_t fc_owner_count_take(fc_owner_count_t *count);
+
 #endif  // FARCALL_SERVER_POOL_OWNER_H_

@@ -491,6 +491,10 @@ void fc_pool_note_end(fc_host_t *host) {
   host->hosts->running--;
 }
 
+void fc_pool_uncount(fc_host_t *host, fc_owner_count_t *count) {
+  if (count->counts) fc_owners_uncount(host->pool->options.client_calls, count);
+}
+
 void fc_pool_note_stopped(fc_host_t *host, bool dropped) {
   module_queue_t *queue = host->pool->queues[host->generation];
   if (dropped) queue->cancels++;

@@ -53,6 +53,8 @@ typedef struct fc_pool_options_t {
   // Time that a thread may take to make a module's first instance.
   uint64_t load_ms;
   const struct fc_process_options_t *process;  // how processes are made
+  // Where the counts of jobs are (job.h); NULL: none has one. Borrowed.
+  fc_owners_t *client_calls;
 } fc_pool_options_t;
 
 // The kinds of hosts.

@@ -178,6 +178,7 @@ void fc_process_host_drop(fc_host_t *base, fc_job_t *job) {
     if (child->held[index].job != job) continue;
     (void)fc_child_forget(&child->held[index]);
     child->held[index].dropped_ns = now_ns;
+    child->held[index].count = fc_owner_count_take(&job->count);
     atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                           memory_order_relaxed);
   }
@@ -270,6 +271,7 @@ fc_held_t fc_child_pop(fc_child_t *child) {
   fc_child_leave_tray(child, held.tray);
   child->first = (child->first + 1) % FC_RING_SLOTS;
   child->count--;
+  fc_pool_uncount(&child->host->base, &held.count);
   fc_pool_note_end(&child->host->base);
   return held;
 }

@@ -142,6 +142,8 @@ static void finish(fc_host_t *host, fc_job_t *job) {
 static void describe(const fc_host_t *base, fc_host_facts_t *out_facts) {
   const fc_process_host_t *host = (const fc_process_host_t *)base;
   *out_facts = (fc_host_facts_t){.in_process = true,
+                                 .fresh = host->fresh,
+                                 .sandbox = host->sandbox,
                                  .crashes = host->crashes,
                                  .restarts = host->restarts,
                                  .quarantines = host->quarantines,

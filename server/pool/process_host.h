@@ -76,7 +76,8 @@ extern const fc_cause_row_t fc_causes[FC_CAUSE_COUNT];
 
 // A call that a slot of the ring holds.
 typedef struct fc_held_t {
-  fc_job_t *job;  // NULL: nobody waits any more
+  fc_job_t *job;           // NULL: nobody waits any more
+  fc_owner_count_t count;  // of a job that was dropped
   fc_ring_call_t sent;
   uint32_t function;
   uint64_t dropped_ns;  // when its client went away; 0: it is still there

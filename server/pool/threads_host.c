@@ -45,8 +45,9 @@ typedef struct fc_thread_host_t {
 // A call that a slot holds.
 typedef struct held_t {
   fc_thread_host_t *host;
-  fc_job_t *job;  // NULL when nobody waits for it
-  bool lost;      // the thread that has it is counted as lost
+  fc_job_t *job;           // NULL when nobody waits for it
+  bool lost;               // the thread that has it is counted as lost
+  fc_owner_count_t count;  // of a job that did not wait until it ended
 } held_t;
 
 static fc_thread_hosts_t *all_of(const fc_host_t *host) {
@@ -180,6 +181,7 @@ static void drop(fc_host_t *host, fc_job_t *job) {
   atomic_store_explicit(&all->region.slots[job->slot].cancel, 1,
                         memory_order_relaxed);
   all->held[job->slot].job = NULL;
+  all->held[job->slot].count = fc_owner_count_take(&job->count);
 }
 
 // ---------------------------------------------------------------------------
@@ -211,6 +213,7 @@ static void collect_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_job_t *job = all->held[index].job;
   if (all->held[index].lost) find_thread(all, index);
   else fc_pool_note_outcome(&self->base, &slot->outcome, !job);
+  fc_pool_uncount(&self->base, &all->held[index].count);
   fc_pool_note_end(&self->base);
   if (!job) free_slot(all, index);
   else if (job == &self->loading) finish_loading(self, &slot->outcome);
@@ -293,6 +296,7 @@ static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
                 waits ? "in the queue" : "while it ran");
   all->held[index].job = NULL;
+  if (!waits) all->held[index].count = fc_owner_count_take(&job->count);
   job->slot = FC_SLOT_NONE;
   fc_pool_fail(&self->base, job, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL,
                &error);

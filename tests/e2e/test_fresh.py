@@ -71,6 +71,10 @@ def test_one_module_alone(serve, tmp_path):
                                 "modules": {"gated": {"fresh": "call", "sandbox": "off"}}}))
     server = serve("--isolation=process", "-c", path)
     assert [server.results("gated/pass", [0]) for _ in range(3)] == [[1]] * 3
+    hosts = {name: server.get(f"/api/v1/modules/{name}").json["host"]
+             for name in ("gated", "scalars-3.13.0")}
+    assert {name: (each["fresh"], each["sandbox"]) for name, each in hosts.items()} == {
+        "gated": ("call", "off"), "scalars-3.13.0": ("off", "auto")}
     for _ in range(3):
         server.results("scalars-3.13.0/fact", [5])
     assert [each["calls"] for each in processes(server, "scalars-3.13.0")] == [3]

@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import socket
+import struct
 import threading
 
 import pytest
@@ -178,6 +179,32 @@ def test_who_has_gone_counts_no_more(serve, gated, tokens):
     put(server, callers, "a", 6)
     assert set(finish(gated, callers)) == {200}
     assert gated.order() == [0, 1, 6]
+
+
+@pytest.mark.parametrize("host", ["thread", "process"])
+def test_a_running_call_counts_until_it_ends(serve, gated, tokens, host):
+    """Resets would else get one client as many running calls as there are workers."""
+    server = serve(f"--isolation={host}", "--workers=2", "--client-calls=1",
+                   "--access-log=on", tokens, *gated.words)
+    head = (f"POST {PASS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\n"
+            "Content-Length: 3\r\n\r\n")
+    gone = socket.create_connection((server.host, server.port))
+    gone.sendall((head + "[1]").encode())
+    wait_until(lambda: host_of(server)["running"] == 1)
+    gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    gone.close()
+    wait_until(lambda: any('"status":499' in each for each in server.lines))
+    refused = Caller(server, "a", 2)
+    refused.join(timeout=60)
+    assert refused.done.status == 429
+    other = Caller(server, "b", 3)
+    gated.open()
+    other.join(timeout=60)
+    assert other.done.status == 200
+    wait_until(lambda: host_of(server)["running"] == 0)
+    again = Caller(server, "a", 4)
+    again.join(timeout=60)
+    assert again.done.status == 200
 
 
 def test_one_address_has_so_many_connections(serve):

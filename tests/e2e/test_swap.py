@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 
+from conftest import Server, end_servers
 from reloading import Callers, SIDECAR, post_act, wait_until
 
 RELOAD = "/api/v1/modules/numbered/reload"
@@ -240,6 +241,30 @@ def test_who_is_to_be_hosted_otherwise_can_go_back_still(numbered, tmp_path, pro
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: "refused" in server.get("/api/v1/modules/numbered").json)
     go_back(server, numbered, tmp_path)
+
+
+def test_who_goes_back_gets_a_process_for_each_call(numbered, tmp_path):
+    """What served before ran in a thread, when nobody had asked for more."""
+    config = tmp_path / "farcalld.conf"
+
+    def configure(**more):
+        config.write_text(json.dumps({"modules": {"numbered": {
+            "rollback": "on-crash", **more}}}))
+
+    configure()
+    build(numbered, tmp_path, "static long long calls; return ++calls;")
+    server = Server("--isolation=thread", "--admin=loopback", "-c", config,
+                    numbered.path.parent)
+    assert [server.results("numbered/number", [0]) for _ in range(2)] == [[1], [2]]
+    build(numbered, tmp_path, CRASHES)
+    configure(fresh="call")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.call("numbered/number", [1]).json == {"results": [1000001]})
+    crash(server)
+    host = server.get("/api/v1/modules/numbered").json["host"]
+    assert (host["isolation"], host["fresh"]) == ("process", "call")
+    assert [server.results("numbered/number", [0]) for _ in range(2)] == [[1], [1]]
+    end_servers([server])
 
 
 def test_what_has_proved_itself_does_not_go_back(numbered, tmp_path, process_server):

@@ -116,6 +116,21 @@ def test_sidecars_and_variants_are_looked_at(serve, tmp_path):
     wait_until(lambda: answers(server, "m") == 2)
 
 
+def test_a_sidecar_can_be_taken_back(serve, tmp_path):
+    versions = Versions(tmp_path)
+    versions.put(1)
+    place = versions.folder / "m" / "1"
+    module, sidecar = place / "model.so", place / "model.farcall.json"
+    trusted = write(tmp_path / "trusted", module, sidecar)
+    server = serve("--admin=loopback", f"--trust={trusted}", versions.folder)
+    assert answers(server, "m") == 1
+    write(trusted, module)
+    hang_up(server)
+    wait_until(lambda: server.call("m/number", [5]).status == 503)
+    said = reason(server, "m")
+    assert "its sidecar: " in said and sum_of(sidecar) in said
+
+
 def test_dims_of_the_configuration_need_no_sum(serve, tmp_path):
     versions = Versions(tmp_path)
     versions.put(1)

@@ -94,6 +94,24 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   return status;
 }
 
+static void a_count_can_be_handed_on(void **state) {
+  (void)state;
+  fc_owners_t owners = {.allocator = fc_allocator_system()};
+  const fc_owner_t owner = name(1);
+  fc_owner_count_t first, second;
+  assert_true(fc_owners_count(&owners, &owner, &first));
+  assert_true(fc_owners_count(&owners, &owner, &second));
+  assert_int_equal(fc_owners_held(&owners, &owner), 2);
+  fc_owner_count_t taken = fc_owner_count_take(&first);
+  fc_owners_uncount(&owners, &first);  // it counts nothing any more
+  assert_int_equal(fc_owners_held(&owners, &owner), 2);
+  fc_owners_uncount(&owners, &taken);
+  assert_int_equal(fc_owners_held(&owners, &owner), 1);
+  fc_owners_uncount(&owners, &second);
+  assert_int_equal(owners.count, 0);
+  fc_owners_deinit(&owners);
+}
+
 static void running_out_of_memory_changes_nothing(void **state) {
   (void)state;
   // Two arrays for 16, 32 and 64 owners.
@@ -104,6 +122,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(each_holds_what_it_was_charged),
       FC_TEST(every_byte_of_a_name_counts),
+      FC_TEST(a_count_can_be_handed_on),
       FC_TEST(running_out_of_memory_changes_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
