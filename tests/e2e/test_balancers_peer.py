@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""config/haproxy and config/nginx, as they are shipped, over four farcalld in network
+namespaces of their own: servers are replaced, killed, cut off, slow and told to read
+their modules again, the balancer too, and no call that may be made twice fails. One that
+may not is sent once, and a fleet that is full is not asked more often.
+"""
+import http.server
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from conftest import ROOT
+from fleet import NAMES, THREADS, HAProxy, Load, Network, Nginx, Node, Waiting, until
+
+SLOW = """
+#include <time.h>
+long long _mlir_ciface_wait(long long ms) {
+  nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, 0);
+  return ms;
+}
+"""
+SIDECAR = {"farcall": 1, "abi": "mlir-memref", "functions": [
+    {"name": "wait", "symbol": "_mlir_ciface_wait", "cc": "ciface",
+     "args": [{"type": "i64"}], "results": [{"type": "i64"}]}]}
+
+
+@pytest.fixture(scope="module")
+def served(corpus, tmp_path_factory):
+    """What each server serves: bytecode, machine code, and a function that waits."""
+    folder = tmp_path_factory.mktemp("served")
+    shutil.copy(ROOT / "examples/iree/matmul.vmfb", folder)
+    for each in corpus.glob("tensor.*"):
+        shutil.copy(each, folder)
+    (folder / "slow.c").write_text(SLOW)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "slow.so",
+                    folder / "slow.c"], check=True, timeout=60)
+    (folder / "slow.c").unlink()
+    (folder / "slow.farcall.json").write_text(json.dumps(SIDECAR))
+    return folder
+
+
+@pytest.fixture
+def network():
+    made = Network()
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=[HAProxy, Nginx], ids=["haproxy", "nginx"])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def fleet(network, kind, served, tmp_path):
+    """Starts four servers and the balancer, and ends them."""
+    nodes, balancers = [], []
+
+    def start(*words):
+        nodes.extend(Node(network, name, ["--isolation=auto", *kind.words, *words, served])
+                     for name in NAMES)
+        balancers.append(kind(network, tmp_path))
+        return nodes, balancers[0]
+    yield start
+    for each in balancers:
+        each.stop()
+    statuses = [each.server.stop() for each in nodes]
+    assert statuses == [0] * len(nodes)
+
+
+class Stages:
+    """What each stage of a test was: seconds, good answers, calls sent again."""
+
+    def __init__(self, balancer, load):
+        self.balancer, self.load, self.lines = balancer, load, []
+        self.before = self.now()
+
+    def now(self):
+        return time.monotonic(), sum(self.load.counts()), self.balancer.sent_again()
+
+    def __call__(self, what):
+        """Ends a stage; how many of its calls were sent again."""
+        now = self.now()
+        seconds, calls, again = (a - b for a, b in zip(now, self.before))
+        self.lines.append(f"{what}: {seconds:.0f} s, {calls} calls, {again} sent again")
+        self.before = now
+        return again
+
+
+def replace_all(nodes, balancer, load):
+    """Each ends on SIGTERM with a call in it that takes longer than the balancer needs
+    to notice; that one is answered."""
+    for node in nodes:
+        waiting = Waiting(node, 5000)
+        node.replace()
+        waiting.check()
+        until(balancer.all_up)
+        load.go_on()
+
+
+def reload_all(nodes, served):
+    """The file of matmul is written anew, and each server loads it."""
+    def generation(node):
+        return re.search(r'farcall_module_generation{module="matmul"} (\d+)',
+                         node.curl("/metrics").stdout)[1]
+    before = [generation(node) for node in nodes]
+    shutil.copy(ROOT / "examples/iree/matmul.vmfb", served / "new")
+    (served / "new").rename(served / "matmul.vmfb")
+    for node in nodes:
+        node.server.process.send_signal(signal.SIGHUP)
+    for node, old in zip(nodes, before):
+        until(lambda: generation(node) != old)
+
+
+def test_no_call_fails(fleet, network, kind, served, tmp_path, capfd):
+    nodes, balancer = fleet()
+    load = Load(network, tmp_path)
+    try:
+        load.go_on()
+        stage = Stages(balancer, load)
+        replace_all(nodes, balancer, load)
+        again = stage("four replaced")
+        # HAProxy sees that a server is leaving before that refuses anything.
+        assert kind is Nginx or again == 0
+        for node in nodes:
+            node.kill()
+            until(balancer.all_up)
+            load.go_on()
+        stage("four killed")
+        for name in NAMES:
+            with network.cut(name):
+                balancer.away(name)
+                load.go_on()
+            until(balancer.all_up)
+            load.go_on()
+        stage("four cut off")
+        with network.slow("three", "200kbit"):
+            load.go_on(200)
+        until(balancer.all_up)
+        stage("one slow")
+        for _ in range(5):
+            reload_all(nodes, served)
+            load.go_on()
+        stage("twenty reloads")
+        for _ in range(3):
+            balancer.reload()
+            load.go_on()
+    finally:
+        result = load.end()
+        with capfd.disabled():
+            print(f"\n{kind.__name__}: {result}", *stage.lines, sep="\n  ")
+    assert result["failed"] == []
+    assert result["calls"] > 20 * THREADS * 10
+    # Only a balancer that reloads closes connections of clients: each at most once.
+    assert result["closed"] <= 3 * THREADS
+
+
+class Fake(http.server.BaseHTTPRequestHandler):
+    """Ready, and breaks the connection of every call after it was read."""
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        if self.path != "/readyz":
+            return self.do_POST()
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        print(self.command, self.path, flush=True)
+        self.close_connection = True
+
+    def log_message(self, *_):
+        pass
+
+
+CALLED_AGAIN = [("POST", "/api/v1/functions/matmul/matmul"),
+                ("POST", "/v2/models/matmul/infer"), ("GET", "/v2/models/matmul"),
+                ("POST", "/v2/models/m/versions/2/infer"),
+                ("POST", "/v1/models/matmul:predict"), ("GET", "/api/v1/modules")]
+CALLED_ONCE = [("POST", "/api/v1/functions/counter/counter"),
+               ("POST", "/api/v1/functions/counter@2/counter"),
+               ("POST", "/v2/models/counter/infer"),
+               ("POST", "/v2/models/counter.counter/infer"),
+               ("POST", "/v1/models/counter:predict"),
+               ("POST", "/api/v1/modules/matmul/load"), ("POST", "/api/v1/reload"),
+               ("POST", "/v2/repository/models/matmul/unload")]
+
+
+def test_who_is_asked_twice(network, kind, tmp_path):
+    """Each request reaches servers that break the connection: how many are tried?"""
+    started = []
+    heard = tmp_path / "heard"
+    with heard.open("w") as output:
+        for number, name in enumerate(NAMES):
+            started.append(subprocess.Popen(
+                [*network.within(network.space(name)), sys.executable, __file__,
+                 f"192.0.2.{11 + number}"], stdout=output,
+                cwd=ROOT / "tests/e2e"))
+    balancer = None
+    try:
+        balancer = kind(network, tmp_path)
+        for method, path in CALLED_AGAIN + CALLED_ONCE:
+            until(balancer.all_up)
+            before = heard.read_text().count("\n")
+            done = subprocess.run(
+                [*network.within(network.middle), "curl", "-s", "-o", "/dev/null", "-w",
+                 "%{http_code}", "-X", method, "-m", "60", "-d", "[]",
+                 f"http://127.0.0.1:8000{path}"], capture_output=True, text=True)
+            asked = heard.read_text().splitlines()[before:]
+            assert set(asked) == {f"{method} {path}"}
+            again = (method, path) in CALLED_AGAIN
+            assert (len(asked) > 1) == again, (path, asked)
+            assert done.stdout in ("502", "503"), (path, done)
+    finally:
+        if balancer:
+            balancer.stop()
+        for each in started:
+            each.terminate()
+            each.wait(timeout=60)
+
+
+def test_a_full_fleet_is_asked_once(fleet, network, tmp_path):
+    """More calls than there is room for: each is answered, or told when to come again,
+    and the servers see each once at most."""
+    nodes, _ = fleet("--workers=1", "--queue=4")
+    answers, count = [], 100
+
+    def call():
+        answers.append(subprocess.run(
+            [*network.within(network.middle), "curl", "-s", "-m", "60", "-D", "-", "-o",
+             "/dev/null", "-d", "[500]",
+             "http://127.0.0.1:8000/api/v1/functions/slow/wait"],
+            capture_output=True, text=True, timeout=120).stdout)
+    callers = [threading.Thread(target=call) for _ in range(count)]
+    for each in callers:
+        each.start()
+    for each in callers:
+        each.join()
+    statuses = [each.split()[1] for each in answers]
+    assert set(statuses) == {"200", "503"}
+    assert all("retry-after:" in each.lower() for each in answers if " 503 " in each)
+    seen = 0
+    for node in nodes:
+        for line in node.curl("/metrics").stdout.splitlines():
+            if line.startswith('farcall_calls_total{module="slow"'):
+                seen += int(float(line.split()[-1]))
+    print(statuses.count("200"), "answered,", count - statuses.count("200"), "held back,",
+          seen, "seen by servers")
+    assert statuses.count("200") <= seen <= count
+
+
+if __name__ == "__main__":
+    http.server.ThreadingHTTPServer((sys.argv[1], 8000), Fake).serve_forever()

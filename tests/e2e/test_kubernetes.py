@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""config/kubernetes and config/kserve against the server itself: options and probes are
+those there are, times fit together, names that must be the same are. That Kubernetes and
+KServe take the documents is tests/kubernetes/run's to say."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import BIN, ROOT, Server, end_servers
+from console import user_environment
+
+BASE = ROOT / "config/kubernetes/base"
+KSERVE = ROOT / "config/kserve"
+READ = "import json, sys, yaml; json.dump([*yaml.safe_load_all(sys.stdin)], sys.stdout)"
+# Pod Security Standards, "restricted": the volumes a pod may have.
+VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral",
+           "persistentVolumeClaim", "projected", "secret", "image"}
+
+
+@pytest.fixture(scope="module")
+def documents():
+    """The documents of a file."""
+    folder = os.environ.get("FARCALL_CLIENTS")
+    if not folder:
+        pytest.skip("FARCALL_CLIENTS is not set: scripts/test installs what reads YAML")
+
+    def read(path):
+        done = subprocess.run([pathlib.Path(folder) / "python", "-c", READ],
+                              input=path.read_text(), capture_output=True, text=True,
+                              check=True, timeout=60)
+        return json.loads(done.stdout)
+    return read
+
+
+@pytest.fixture(scope="module")
+def deployment(documents):
+    return documents(BASE / "deployment.yaml")[0]["spec"]["template"]["spec"]
+
+
+@pytest.fixture(scope="module")
+def runtime(documents):
+    return documents(KSERVE / "runtime.yaml")[0]["spec"]
+
+
+@pytest.fixture(scope="module")
+def running():
+    """A server of the examples, as in the image."""
+    server = Server("--isolation=auto", ROOT / "examples/iree")
+    yield server
+    end_servers([server])
+
+
+def seconds(arguments, option):
+    """The value of an option such as --drain=25s."""
+    (found,) = [re.fullmatch(rf"{option}=(\d+)s", each)[1] for each in arguments
+                if each.startswith(option + "=")]
+    return int(found)
+
+
+def check_probes(server, container):
+    for kind in ("startupProbe", "readinessProbe", "livenessProbe"):
+        path = container[kind]["httpGet"]["path"]
+        assert server.get(path).status == 200, path
+        assert server.get(path + "x").status == 404
+
+
+def check_restricted(pod, container):
+    """What the Pod Security Standards want of a pod that is "restricted"."""
+    assert pod.get("hostNetwork", pod.get("hostPID", pod.get("hostIPC"))) is None
+    said = container["securityContext"]
+    assert said["allowPrivilegeEscalation"] is False and not said.get("privileged")
+    assert said["runAsNonRoot"] is True and said["readOnlyRootFilesystem"] is True
+    assert said["capabilities"] == {"drop": ["ALL"]}
+    assert said["seccompProfile"] == {"type": "RuntimeDefault"}
+    for volume in pod.get("volumes", []):
+        assert set(volume) - {"name"} <= VOLUMES
+
+
+def test_the_pod(deployment, running, tmp_path):
+    (container,) = deployment["containers"]
+    check_probes(running, container)
+    check_restricted(deployment, container)
+    arguments = [each.replace("/etc/farcall", str(BASE)) for each in container["args"]]
+    assert arguments != container["args"]
+    done = subprocess.run([BIN / "farcalld", "-t", *arguments], capture_output=True,
+                          text=True, timeout=60, env=user_environment())
+    assert done.returncode == 0, done.stderr
+    leaves = seconds(arguments, "--pre-drain") + seconds(arguments, "--drain")
+    assert deployment["terminationGracePeriodSeconds"] >= leaves + 10
+    ready = container["readinessProbe"]
+    assert seconds(arguments, "--pre-drain") > \
+        ready["periodSeconds"] * ready["failureThreshold"]
+    # The user and the port of the image.
+    image = (ROOT / "Dockerfile").read_text()
+    user = deployment["securityContext"]["runAsUser"]
+    assert f"USER {user}:{user}" in image
+    (port,) = container["ports"]
+    assert f"FARCALL_LISTEN=0.0.0.0:{port['containerPort']}" in image
+
+
+def test_the_configuration_of_the_pod(tmp_path):
+    """The file starts a server, with its path put where the models are."""
+    text = (BASE / "farcalld.conf").read_text()
+    models = ROOT / "examples/iree"
+    (tmp_path / "farcalld.conf").write_text(text.replace('"/models"', f'"{models}"'))
+    server = Server("--isolation=auto", "-c", tmp_path / "farcalld.conf")
+    assert server.results("matmul/matmul", [[[2]], [[3]]]) == [[[6.0]]]
+    assert server.stop() == 0
+
+
+def test_names_that_must_be_the_same(documents, deployment, running):
+    labels = documents(BASE / "kustomization.yaml")[0]["labels"]
+    assert labels[0]["includeSelectors"] is True
+    (container,) = deployment["containers"]
+    port = container["ports"][0]["name"]
+    (service,) = documents(BASE / "service.yaml")
+    assert service["spec"]["ports"][0]["targetPort"] == port
+    (monitor,) = documents(BASE / "monitor.yaml")
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint["port"] == service["spec"]["ports"][0]["name"]
+    assert running.get(endpoint["path"]).status == 200
+    (policy,) = documents(BASE / "network.yaml")
+    assert policy["spec"]["ingress"][0]["ports"][0]["port"] == port
+    (scaler,) = documents(BASE / "autoscaler.yaml")
+    assert scaler["spec"]["scaleTargetRef"]["name"] == \
+        documents(BASE / "deployment.yaml")[0]["metadata"]["name"]
+    metrics = [each["pods"]["metric"]["name"] for each in scaler["spec"]["metrics"]
+               if each["type"] == "Pods"]
+    (adapter,) = documents(ROOT / "config/kubernetes/prometheus-adapter.yaml")
+    rules = adapter["rules"]["custom"]
+    assert [re.match(r"\w+", each["seriesQuery"])[0] for each in rules] == metrics
+    text = running.get("/metrics").body.decode()
+    for name in metrics:
+        assert f"# TYPE {name} gauge" in text and f'{name}{{module="matmul"}} ' in text
+
+
+MODELCARS = {"vmfb": "examples/iree/mandelbrot-x86.vmfb",
+             "native": "tests/modules/native/simple.so"}
+
+
+@pytest.mark.parametrize("way", ["volume", "modelcar"])
+def test_the_runtime_of_kserve(runtime, tmp_path, way):
+    """Its arguments, with /mnt/models where KServe puts it: a folder, or a link into the
+    files of another process."""
+    (container,) = runtime["containers"]
+    check_restricted({}, container)
+    (tmp_path / "models").mkdir()
+    shutil.copy(ROOT / "examples/iree/digits.vmfb", tmp_path / "models")
+    shutil.copy(ROOT / "examples/iree/mandelbrot-x86.vmfb", tmp_path / "models")
+    mounted, car = tmp_path / "models", None
+    if way == "modelcar":
+        car = subprocess.Popen(["sleep", "600"])
+        mounted = tmp_path / "mnt"
+        mounted.symlink_to(f"/proc/{car.pid}/root{tmp_path}/models")
+    assert "--listen=0.0.0.0:8080" in container["args"]
+    server = Server("--isolation=auto", *(
+        each.replace("/mnt/models", str(mounted)) for each in container["args"]
+        if not each.startswith(("--listen", "--pre-drain", "--log-format"))))
+    try:
+        check_probes(server, container)
+        image = json.loads((ROOT / "examples/digits/seven.json").read_text())[0]
+        answer = server.request("POST", "/v2/models/digits.classify/infer", json.dumps(
+            {"inputs": [{"name": "image", "shape": [8, 8], "datatype": "INT8",
+                         "data": image}]}))
+        outputs = {each["name"]: each["data"] for each in answer.json["outputs"]}
+        assert [7] in outputs.values(), answer.body
+        answer = server.request("POST", "/v1/models/mandelbrot-x86:predict",
+                                json.dumps({"inputs": [-0.6, 0, 3.2]}))
+        assert answer.status in (200, 400), answer.body
+        assert server.call("mandelbrot-x86/render", [-0.6, 0, 3.2]).status == 200
+    finally:
+        status = server.stop()
+        if car:
+            car.kill()
+            car.wait(timeout=60)
+    assert status == 0
+
+
+def test_services_ask_for_formats_of_the_runtime(documents, runtime):
+    formats = {each["name"] for each in runtime["supportedModelFormats"]
+               if each["autoSelect"]}
+    for name in ("digits.yaml", "modelcar.yaml"):
+        for service in documents(KSERVE / name):
+            model = service["spec"]["predictor"]["model"]
+            assert model["modelFormat"]["name"] in formats
+            assert model["protocolVersion"] in runtime["protocolVersions"]
+            assert re.match("(pvc|oci)://", model["storageUri"])
