@@ -6,7 +6,6 @@ import http.client
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import threading
 import time
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 _LISTENS = re.compile(r"listening on (http://([^:/\s]+):(\d+))")
 _LINES_MAX = 1000
+_END_SECONDS = 60  # for calls that are being made; then it is killed
+_REST_SECONDS = 2  # for the last lines, which another process may keep from ending
 
 
 def program(name: str) -> str:
@@ -53,14 +54,17 @@ class Server:
             raise
 
     def _read(self) -> None:
+        """Ends when no process has the log open. Nobody else may close it: that would
+        wait for the reader."""
         assert self.process.stderr
-        for line in self.process.stderr:
-            self.lines.append(line)
-            del self.lines[:-_LINES_MAX]
-            found = _LISTENS.search(line)
-            if found and not self.url:
-                self.url, self.host, self.port = found[1], found[2], int(found[3])
-                self._listens.set()
+        with self.process.stderr as log:
+            for line in log:
+                self.lines.append(line)
+                del self.lines[:-_LINES_MAX]
+                found = _LISTENS.search(line)
+                if found and not self.url:
+                    self.url, self.host, self.port = found[1], found[2], int(found[3])
+                    self._listens.set()
         self._listens.set()
 
     def _wait(self, deadline: float) -> None:
@@ -94,16 +98,8 @@ class Server:
 
     def stop(self) -> int:
         """Ends it, after the calls that are being made. Returns its exit status."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            status = self.process.wait(timeout=60)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            status = self.process.wait()
-        self._reader.join(timeout=10)
-        assert self.process.stderr
-        self.process.stderr.close()
+        status = _end(self.process)
+        self._reader.join(timeout=_REST_SECONDS)
         return status
 
     def __enter__(self) -> Server:
@@ -116,10 +112,14 @@ class Server:
         return f"<farcalld {self.process.pid}: {self.url}>"
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _end(process: subprocess.Popen[str]) -> int:
     if process.poll() is None:
         process.terminate()
-        process.wait(timeout=60)
+    try:
+        return process.wait(timeout=_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
 
 
 def serve(*paths: str | os.PathLike[str], options: tuple[str, ...] | list[str] = (),

@@ -130,11 +130,31 @@ def items(value: Any, path: str) -> list[Any]:
     return list(value)
 
 
+def utf8(value: str, path: str) -> bytes:
+    """The bytes of text. A str may have halves of characters, for which UTF-8 has none."""
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise fail("type_mismatch", f"character {error.start} of the text is a surrogate, "
+                   "which UTF-8 does not have", path, "UTF-8") from None
+
+
+def _check_utf8(data: bytes, path: str) -> None:
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        raise fail("type_mismatch", f"the bytes are not UTF-8 from byte {error.start} on, "
+                   "the argument is text", path, "UTF-8") from None
+
+
 def bytes_of(node: Type, value: Any, path: str) -> bytes:
     if isinstance(value, str) and node.text:
-        return value.encode()
+        return utf8(value, path)
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value)
+        data = bytes(value)
+        if node.text:
+            _check_utf8(data, path)
+        return data
     wanted = "str" if node.text else "bytes"
     raise fail("type_mismatch", f"expected {wanted}, found {type(value).__name__}", path,
                wanted, value)
@@ -173,14 +193,19 @@ def _refuse(node: Type, path: str) -> Error:
     return fail("unsupported_type", f"Python has nothing for {node.kind}", path)
 
 
-def _untyped(value: Any, path: str, depth: int = 0) -> Any:
-    """A value for an argument that nobody described."""
+def check_depth(depth: int, path: str) -> None:
+    """Of lists in an argument that nobody described."""
     if depth > _DEPTH_MAX:
         raise fail("type_mismatch", f"lists are nested deeper than {_DEPTH_MAX}", path)
+
+
+def _untyped(value: Any, path: str, depth: int = 0) -> Any:
+    """A value for an argument that nobody described."""
+    check_depth(depth, path)
     if value is None:
         return None
     if isinstance(value, str):
-        return value.encode()
+        return utf8(value, path)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, (list, tuple)):
@@ -228,7 +253,11 @@ def _flatten(node: Type, value: Any, path: str, leaves: list[Any]) -> None:
 def typed(node: Type, value: Any) -> Any:
     """A leaf, or a value in a list, as a caller gets it."""
     if node.kind == "bytes" and node.text and isinstance(value, bytes):
-        return value.decode(errors="surrogateescape")
+        try:
+            return value.decode()
+        except UnicodeDecodeError as error:
+            raise Error(f"a result is text, and not UTF-8 from byte {error.start} on",
+                        "bad_result") from None
     if not isinstance(value, list):
         return value
     if node.kind == "list":

@@ -13,8 +13,8 @@ import numpy
 
 from . import _arrays
 from ._error import Error
-from ._structure import (Signature, Type, bytes_of, check_shape, escape, fail, items, null_of,
-                         parts, scalar_of, typed, values)
+from ._structure import (Signature, Type, bytes_of, check_depth, check_shape, escape, fail,
+                         items, null_of, parts, scalar_of, typed, utf8, values)
 
 TYPE = "application/octet-stream"
 LENGTH = "Inference-Header-Content-Length"
@@ -39,14 +39,15 @@ class _Writer:
         head = {"dtype": text} if text else {}
         return {**head, "shape": array.shape, "binary_data_size": len(data)}
 
-    def untyped(self, value: Any, path: str) -> Any:
+    def untyped(self, value: Any, path: str, depth: int = 0) -> Any:
+        check_depth(depth, path)
         if value is None:
             return None
         if isinstance(value, (str, bytes, bytearray, memoryview)):
-            data = value.encode() if isinstance(value, str) else bytes(value)
+            data = utf8(value, path) if isinstance(value, str) else bytes(value)
             return {"bytes": {"b64": base64.b64encode(data).decode()}}
         if isinstance(value, (list, tuple)):
-            return {"list": [self.untyped(each, f"{path}/{index}")
+            return {"list": [self.untyped(each, f"{path}/{index}", depth + 1)
                              for index, each in enumerate(value)]}
         array, text = _arrays.array_of(value, None, path)
         return self.tensor(array, text)
@@ -61,7 +62,7 @@ class _Writer:
         if node.kind == "bytes":
             data = bytes_of(node, value, path)
             if node.text:
-                return data.decode(errors="surrogateescape")
+                return data.decode()
             self.tensors.append(data)
             return {"binary_data_size": len(data)}
         if node.kind == "list":
@@ -131,7 +132,7 @@ class _Reader:
 
     def bytes(self, value: Any) -> bytes:
         if isinstance(value, str):
-            return value.encode(errors="surrogateescape")
+            return value.encode()
         if "b64" in value:
             return base64.b64decode(value["b64"])
         return bytes(self.take(value["binary_data_size"]))

@@ -55,6 +55,12 @@ func.func @anything(%l: !util.list<?>) -> !util.list<?> {
 func.func @nothing() {
   return
 }
+func.func @same(%t: !util.buffer) -> !util.buffer {
+  return %t : !util.buffer
+}
+func.func @read(%b: !util.buffer) -> !util.buffer {
+  return %b : !util.buffer
+}
 '''
 
 

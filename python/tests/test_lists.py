@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists of any length, here and over HTTP, and functions without results."""
+import json
+
 import farcall
 import numpy
 import pytest
@@ -76,9 +78,58 @@ def test_refusals(module, name, value, code, pointer):
     assert pointer in (None, caught.value.pointer)
 
 
-def test_depth(module):
+@pytest.mark.parametrize("depth", [100, 100_000])
+def test_depth(module, depth):
     value = None
-    for _ in range(100):
+    for _ in range(depth):
         value = [value]
-    with pytest.raises(farcall.Error):
+    with pytest.raises(farcall.Error, match="deeper than 32") as caught:
         module.anything(value)
+    assert caught.value.code == "type_mismatch"
+
+
+def test_strings_without_a_type(module):
+    assert module.anything(["é", ["ü"]]) == ["é".encode(), ["ü".encode()]]
+    with pytest.raises(farcall.Error, match="surrogate") as caught:
+        module.anything([None, ["half of one: \ud83d"]])
+    assert caught.value.code == "type_mismatch"
+    assert caught.value.pointer.endswith("/1/0")
+
+
+@pytest.fixture(scope="module", params=["here", "there"])
+def texts(request, lists):
+    """A module that says of bytes that they are text."""
+    path = lists.with_name("texts.vmfb")
+    path.write_bytes(lists.read_bytes())
+    text, raw = ({"kind": "bytes", "encoding": each} for each in ("utf8", "raw"))
+    path.with_suffix(".farcall.json").write_text(json.dumps({
+        "farcall": 1, "abi": "module", "functions": [
+            {"name": "same", "arguments": [{"name": "t", "type": text}],
+             "results": [{"type": text}]},
+            {"name": "read", "arguments": [{"name": "b", "type": raw}],
+             "results": [{"type": text}]}]}))
+    if request.param == "here":
+        yield farcall.load(path)
+        return
+    with farcall.serve(path) as server, server.client() as client:
+        yield client["texts"]
+
+
+def test_text(texts):
+    for each in ("", "plain", "é ü 日本 \U0001f600", "a\0b", '"\\/\n'):
+        assert texts.same(each) == each == texts.same(each.encode())
+        assert texts.read(each.encode()) == each
+
+
+@pytest.mark.parametrize("value", ["\udcff", "half \ud83d", b"\xff", b"ok \xc3"])
+def test_what_is_no_text(texts, value):
+    with pytest.raises(farcall.Error) as caught:
+        texts.same(value)
+    assert caught.value.code == "type_mismatch", caught.value
+    assert caught.value.pointer == "/t"
+
+
+def test_a_result_that_is_no_text(texts):
+    with pytest.raises(farcall.Error) as caught:
+        texts.read(b"ok \xff")
+    assert caught.value.code == "bad_result", caught.value

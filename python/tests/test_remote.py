@@ -178,6 +178,29 @@ def test_stop_is_orderly():
     assert server.process.returncode != -signal.SIGKILL
 
 
+def test_stop_waits_for_no_other_process(monkeypatch, tmp_path):
+    """One that has the log open, as what a module starts may."""
+    program, other = tmp_path / "farcalld", tmp_path / "pid"
+    program.write_text(f"#!/bin/sh\nsleep 600 & echo $! >{other}\n"
+                       f'exec {farcall.program("farcalld")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr("farcall._serve.program", lambda name: str(program))
+    server = farcall.serve(SCALARS)
+    stopped = threading.Thread(target=server.stop, daemon=True)
+    stopped.start()
+    stopped.join(timeout=60)
+    hangs = stopped.is_alive()
+    os.kill(int(other.read_text()), signal.SIGKILL)
+    assert not hangs and server.process.returncode == 0
+
+
+def test_stop_ends_what_does_not_listen(monkeypatch):
+    monkeypatch.setattr("farcall._serve._END_SECONDS", 0.1)
+    server = farcall.serve(SCALARS)
+    os.kill(server.process.pid, signal.SIGSTOP)
+    assert server.stop() == -signal.SIGKILL
+
+
 @pytest.mark.parametrize("name", ["farcalld", "farcall"])
 def test_commands(name):
     command = pathlib.Path(sys.executable).with_name(name)
