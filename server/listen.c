@@ -63,6 +63,7 @@ static void on_socket(void *context, int socket,
   const fc_endpoint_t *endpoint = context;
   fc_loop_t *loop = endpoint->loop;
   const bool tls = endpoint->tls_keys != NULL;
+  if (tls) fc_tls_keys_renew(endpoint->tls_keys, uv_now(&loop->uv));
   const fc_tls_source_t source = {
       .socket = {.uv = &loop->uv, .socket = socket},
       .below = endpoint->listener.streams,

@@ -132,15 +132,17 @@ static fc_status_t put_request(fc_sink_t *sink, const fc_span_record_t *record,
                   record->began_unix_ns, record->took_ns, err));
   FC_TRY(put(sink, ",\"kind\":", err));
   FC_TRY(fc_json_write_u64(sink, KIND_SERVER, err));
-  // Routes and methods have no character that must be escaped.
+  // Routes, methods and schemes have no character that must be escaped.
   FC_TRY(put(sink, ",\"name\":\"", err));
   FC_TRY(put(sink, record->method, err));
   FC_TRY(put(sink, " ", err));
   FC_TRY(fc_sink_put(sink, record->route, err));
   FC_TRY(put(sink,
              "\",\"attributes\":[{\"key\":\"url.scheme\",\"value\":"
-             "{\"stringValue\":\"http\"}}",
+             "{\"stringValue\":\"",
              err));
+  FC_TRY(put(sink, record->scheme, err));
+  FC_TRY(put(sink, "\"}}", err));
   FC_TRY(put_text(sink, "http.request.method", fc_str(record->method), err));
   FC_TRY(put_text(sink, "http.route", record->route, err));
   FC_TRY(put_number(sink, "http.response.status_code", (uint64_t)record->status,

@@ -36,6 +36,7 @@ typedef struct fc_span_record_t {
   uint64_t received;
   uint64_t sent;
   int status;
+  const char *scheme;
   const char *method;
   fc_str_t route;
   const char *code;  // of an error, NULL: none

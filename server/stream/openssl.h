@@ -55,6 +55,8 @@ fc_status_t fc_openssl_load(fc_error_t *err) FC_MUST_CHECK;
 #define SSL_CTX_check_private_key fc_openssl.SSL_CTX_check_private_key
 #define SSL_CTX_ctrl fc_openssl.SSL_CTX_ctrl
 #define SSL_CTX_free fc_openssl.SSL_CTX_free
+#define SSL_CTX_get0_certificate fc_openssl.SSL_CTX_get0_certificate
+#define SSL_CTX_get0_privatekey fc_openssl.SSL_CTX_get0_privatekey
 #define SSL_CTX_get_cert_store fc_openssl.SSL_CTX_get_cert_store
 #define SSL_CTX_new fc_openssl.SSL_CTX_new
 #define SSL_CTX_set_alpn_select_cb fc_openssl.SSL_CTX_set_alpn_select_cb
@@ -67,6 +69,7 @@ fc_status_t fc_openssl_load(fc_error_t *err) FC_MUST_CHECK;
 #define SSL_CTX_set_verify_depth fc_openssl.SSL_CTX_set_verify_depth
 #define SSL_CTX_up_ref fc_openssl.SSL_CTX_up_ref
 #define SSL_CTX_use_PrivateKey fc_openssl.SSL_CTX_use_PrivateKey
+#define SSL_CTX_use_cert_and_key fc_openssl.SSL_CTX_use_cert_and_key
 #define SSL_CTX_use_certificate fc_openssl.SSL_CTX_use_certificate
 #define SSL_do_handshake fc_openssl.SSL_do_handshake
 #define SSL_free fc_openssl.SSL_free

@@ -32,6 +32,10 @@ fc_status_t fc_tls_keys_open(const fc_tls_files_t *files,
                              fc_error_t *err) FC_MUST_CHECK;
 // Streams that were opened with the keys go on with them. NULL is allowed.
 void fc_tls_keys_close(fc_tls_keys_t *keys);
+// Tickets are encrypted by a key that is in memory alone. Call it before a stream is
+// opened: it takes another for new streams when that one has been used for an hour, so
+// that whoever reads it from memory reads the sessions of an hour at most.
+void fc_tls_keys_renew(fc_tls_keys_t *keys, uint64_t now_ms);
 // The last day of the certificate, as "2027-01-31".
 const char *fc_tls_keys_expire(const fc_tls_keys_t *keys);
 

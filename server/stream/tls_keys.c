@@ -15,6 +15,7 @@
 #define FLIGHT_MIN (16u << 10)        // of the messages around the certificates
 #define CERTIFICATES_MAX (64u << 10)  // bytes of those that a client sends
 #define DEPTH_MAX 8  // certificates between client and authority
+#define TICKETS_MS (60u * 60 * 1000)  // that one key encrypts tickets
 
 typedef struct file_t {
   const char *option;
@@ -226,7 +227,8 @@ static fc_status_t take_files(fc_tls_keys_t *keys, const fc_tls_files_t *files,
   FC_TRY(
       take_file(keys, "tls-cert", files->certificate, take_certificates, err));
   FC_TRY(take_file(keys, "tls-key", files->key, take_key, err));
-  if (!*files->client_ca) return FC_OK;
+  keys->has_tickets = !*files->client_ca;
+  if (keys->has_tickets) return FC_OK;
   return take_file(keys, "client-ca", files->client_ca, take_authorities, err);
 }
 
@@ -247,6 +249,33 @@ void fc_tls_keys_close(fc_tls_keys_t *keys) {
   if (!keys) return;
   SSL_CTX_free(keys->context);
   fc_free(keys->allocator, keys);
+}
+
+// OpenSSL draws a key of tickets for each context, and has no lock for changing it
+// while threads make handshakes. So there is a new context, of the same certificates
+// and key, and streams hold the one that they began with.
+static SSL_CTX *make_again(SSL_CTX *old) {
+  STACK_OF(X509) *chain = NULL;
+  SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+  if (context && set_rules(context) &&
+      SSL_CTX_get0_chain_certs(old, &chain) == 1 &&
+      SSL_CTX_use_cert_and_key(context, SSL_CTX_get0_certificate(old),
+                               SSL_CTX_get0_privatekey(old), chain, 1) == 1) {
+    return context;
+  }
+  ERR_clear_error();
+  SSL_CTX_free(context);
+  return NULL;
+}
+
+void fc_tls_keys_renew(fc_tls_keys_t *keys, uint64_t now_ms) {
+  if (!keys->renewed_ms) keys->renewed_ms = now_ms;
+  if (!keys->has_tickets || now_ms - keys->renewed_ms < TICKETS_MS) return;
+  SSL_CTX *context = make_again(keys->context);
+  if (!context) return;  // no memory: the next stream asks again
+  SSL_CTX_free(keys->context);
+  keys->context = context;
+  keys->renewed_ms = now_ms;
 }
 
 const char *fc_tls_keys_expire(const fc_tls_keys_t *keys) {

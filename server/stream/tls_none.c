@@ -16,6 +16,11 @@ fc_status_t fc_tls_keys_open(const fc_tls_files_t *files,
 
 void fc_tls_keys_close(fc_tls_keys_t *keys) { (void)keys; }
 
+void fc_tls_keys_renew(fc_tls_keys_t *keys, uint64_t now_ms) {
+  (void)keys;
+  (void)now_ms;
+}
+
 const char *fc_tls_keys_expire(const fc_tls_keys_t *keys) {
   (void)keys;
   return "";

@@ -27,6 +27,8 @@ struct fc_tls_keys_t {
   // Bytes that one answer of a handshake may have: certificates, and the names of
   // authorities.
   size_t flight_max;
+  bool has_tickets;
+  uint64_t renewed_ms;  // 0: not yet
   char expires[16];
 };
 

@@ -17,12 +17,14 @@ import struct
 import subprocess
 import threading
 import time
+import urllib.request
 
 import pytest
 
 from certificates import Authority, openssl
 from conftest import BIN, RELEASES, Peer, Reply, Server, end_servers
 from console import user_environment
+from otlp import Collector, attributes
 from reloading import FUNCTION, wait_until
 
 MODULE = RELEASES / "scalars-3.13.0.vmfb"
@@ -166,6 +168,23 @@ def test_tickets_resume_sessions(start, files, authority, tmp_path, version):
     assert status == 0 and "200 OK" in said and "Reused, TLSv1" in said
     secure = Secure(server.port, authority)
     assert metric(secure, 'farcall_tls_handshakes_total{kind="resumed"}') == 1
+
+
+def test_spans_say_the_scheme(start, files, authority):
+    collector = Collector()
+    try:
+        server = start(files, f"--otlp={collector.url}", "--trace-sample=1",
+                       "--listen=http://127.0.0.1:0")
+        secure, plain = ports_of(server, 2)
+        assert Secure(secure, authority).get("/livez").status == 200
+        with urllib.request.urlopen(f"http://127.0.0.1:{plain}/livez") as answer:
+            assert answer.status == 200
+        wait_until(lambda: sum(each["kind"] == 2 for each in collector.spans) == 2)
+        assert {attributes(each)["url.scheme"] for each in collector.spans
+                if each["kind"] == 2} == {"http", "https"}
+    finally:
+        collector.close()
+        collector.check()
 
 
 def test_renegotiation_is_refused(start, files):

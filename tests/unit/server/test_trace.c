@@ -199,7 +199,8 @@ static fc_span_record_t *add(fc_spans_t *spans) {
   static const uint64_t kSpent[FC_SPANS_STAGES] = {0, 5, 0, 7};
   fc_span_record_t *record = fc_spans_add(spans, kSpent);
   if (!record) return NULL;
-  *record = (fc_span_record_t){.method = "GET",
+  *record = (fc_span_record_t){.scheme = "https",
+                               .method = "GET",
                                .route = FC_STR("/x"),
                                .status = 503,
                                .began_unix_ns = 1000,
@@ -234,6 +235,7 @@ static void spans_are_written_as_the_protocol_says(void **state) {
       "\"spans\":[{\"traceId\":\"ab000000000000000000000000000000\","
       "\"spanId\":\"00000000000000ab\",\"startTimeUnixNano\":\"1000\","
       "\"endTimeUnixNano\":\"1020\",\"kind\":2,\"name\":\"GET /x\",",
+      "{\"key\":\"url.scheme\",\"value\":{\"stringValue\":\"https\"}}",
       "{\"key\":\"farcall.module\",\"value\":{\"stringValue\":\"m\\\"\"}}",
       "{\"key\":\"http.response.status_code\",\"value\":{\"intValue\":\"503\"}}",
       "\"status\":{\"code\":2}}",
