@@ -175,7 +175,7 @@ def test_what_is_no_file_is_bounded_or_refused(invoke, tmp_path):
     for option in ["--input=@", "--json=@"]:
         for path, message in [(tmp_path / "fifo", "nobody writes to"),
                               ("/dev/zero", "is a device"), (tmp_path, "irectory")]:
-            done = invoke("tensor/mlp", f"{option}{path}", timeout=30)
+            done = invoke("tensor/mlp", f"{option}{path}", timeout=60)
             assert done.returncode == 65, (path, done.stderr)
             assert message in done.stderr and str(path) in done.stderr, done.stderr
     endless = subprocess.Popen(["sh", "-c", "echo '[['; yes '1,'"], stderr=subprocess.DEVNULL,
@@ -196,7 +196,7 @@ def test_a_pipe_is_read_to_its_end(invoke, tmp_path):
     # What is written stays in the pipe while somebody has it open.
     holder = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     (tmp_path / "fifo").write_text(MATMUL)
-    done = invoke("tensor/matmul", f"--json=@{tmp_path}/fifo", timeout=30)
+    done = invoke("tensor/matmul", f"--json=@{tmp_path}/fifo", timeout=60)
     os.close(holder)
     assert done.stdout == wanted, done.stderr
 

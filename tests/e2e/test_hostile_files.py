@@ -221,14 +221,14 @@ def hook(name):
 def test_a_grid_without_workgroups_is_done(farcall, tmp_path):
     path = tmp_path / "grid.vmfb"
     path.write_bytes(empty_grid())
-    done = farcall("run", path, "--function=f", timeout=60)
+    done = farcall("run", path, "--function=f", timeout=300)
     assert done.stdout == '{"results":[]}\n', done.stderr
 
 
 def test_executables_count_as_memory_of_their_module(farcall, tmp_path):
     path = tmp_path / "executables.vmfb"
     path.write_bytes(many_executables())
-    done = farcall("run", path, "--function=f", timeout=60)
+    done = farcall("run", path, "--function=f", timeout=300)
     assert done.returncode == 1
     assert "over the module's limit of 1073741824 bytes" in done.stderr
 
@@ -236,7 +236,7 @@ def test_executables_count_as_memory_of_their_module(farcall, tmp_path):
 def test_deinit_comes_to_an_end(farcall, tmp_path):
     path = tmp_path / "deinit.vmfb"
     path.write_bytes(hook("__deinit"))
-    done = farcall("run", path, "--function=f", timeout=60)
+    done = farcall("run", path, "--function=f", timeout=300)
     assert done.stdout == '{"results":[]}\n', done.stderr
 
 
@@ -339,7 +339,7 @@ def test_a_deadline_ends_work_on_large_buffers(make, serve, host, tmp_path):
 def test_what_is_recorded_counts_as_memory_of_the_module(farcall, tmp_path):
     path = tmp_path / "recorded.vmfb"
     path.write_bytes(recorded_data())
-    done = farcall("run", path, "--function=f", timeout=60)
+    done = farcall("run", path, "--function=f", timeout=300)
     assert done.returncode == 1
     assert "over the module's limit of 1073741824 bytes" in done.stderr
 

@@ -46,7 +46,7 @@ def running(log, *words):
             yield wait_for_url(run, log)
         finally:
             run.send_signal(signal.SIGINT)
-            status = run.wait(timeout=20)
+            status = run.wait(timeout=60)
     assert status == 0, f"scripts/run exits {status}:\n{log.read_text()}"
 
 
