@@ -131,10 +131,16 @@ static void close_slice(load_t *load) {
 // ---------------------------------------------------------------------------
 // Lines
 
-static void watch_line(load_t *load, fc_line_t *line, int action,
-                       uint32_t events) {
+// False when the kernel has no room to watch one more descriptor: a line that is
+// watched already has its room.
+static bool add_line(load_t *load, fc_line_t *line, uint32_t events) {
   struct epoll_event event = {.events = events, .data.ptr = line};
-  epoll_ctl(load->poll, action, line->wire.file, &event);
+  return epoll_ctl(load->poll, EPOLL_CTL_ADD, line->wire.file, &event) == 0;
+}
+
+static void watch_line(load_t *load, fc_line_t *line, uint32_t events) {
+  struct epoll_event event = {.events = events, .data.ptr = line};
+  (void)epoll_ctl(load->poll, EPOLL_CTL_MOD, line->wire.file, &event);
 }
 
 static void become_idle(load_t *load, fc_line_t *line, uint64_t now_ns) {
@@ -187,9 +193,9 @@ static void send_rest(load_t *load, fc_line_t *line) {
   if (sent > 0) line->sent += (size_t)sent;
   const bool whole = line->sent == request.size;
   if (!whole && line->state != LINE_SENDING) {
-    watch_line(load, line, EPOLL_CTL_MOD, EPOLLIN | EPOLLOUT);
+    watch_line(load, line, EPOLLIN | EPOLLOUT);
   } else if (whole && line->state == LINE_SENDING) {
-    watch_line(load, line, EPOLL_CTL_MOD, EPOLLIN);
+    watch_line(load, line, EPOLLIN);
   }
   line->state = whole ? LINE_WAITING : LINE_SENDING;
 }
@@ -252,7 +258,7 @@ static void connect_line(load_t *load, fc_line_t *line) {
     }
     return;
   }
-  watch_line(load, line, EPOLL_CTL_ADD, EPOLLIN | EPOLLOUT);
+  if (!add_line(load, line, EPOLLIN | EPOLLOUT)) break_line(load, line);
 }
 
 // Is the line connected, so that TLS may be spoken over it? It is prepared then.
@@ -279,11 +285,10 @@ static void finish_connect(load_t *load, fc_line_t *line) {
     return;
   }
   if (wanted > 0) {
-    watch_line(load, line, EPOLL_CTL_MOD,
-               wanted == POLLIN ? EPOLLIN : EPOLLOUT);
+    watch_line(load, line, wanted == POLLIN ? EPOLLIN : EPOLLOUT);
     return;
   }
-  watch_line(load, line, EPOLL_CTL_MOD, EPOLLIN);
+  watch_line(load, line, EPOLLIN);
   release(load, line, fc_clock_ns());
 }
 
@@ -518,7 +523,10 @@ static fc_status_t open_lines(load_t *load, fc_error_t *err) {
     line->load = load;
     llhttp_init(&line->parser, HTTP_RESPONSE, &kSettings);
     FC_TRY(fc_server_connect(load->plan->server, &line->wire, err));
-    watch_line(load, line, EPOLL_CTL_ADD, EPOLLIN);
+    if (!add_line(load, line, EPOLLIN)) {
+      return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "epoll_ctl: %s",
+                     strerror(errno));
+    }
     line->state = LINE_IDLE;
   }
   load->address_size = sizeof load->address;

@@ -19,6 +19,8 @@ typedef enum fault_t {
 } fault_t;
 
 #define FOREVER UINT64_MAX
+#define SITES_MAX (1 << 17)
+#define SITE_DEPTH 6  // callers that make a site
 
 typedef struct control_t {
   _Atomic uint64_t fault;  // fault_t
@@ -33,17 +35,31 @@ typedef struct control_t {
   _Atomic int64_t calendar_ns;
   _Atomic int64_t monotonic_ns;
   char where[1024];  // addresses of the last injected one
+  // Of calls that are counted alone: a hash of who makes each, by its number.
+  _Atomic uint32_t sites[SITES_MAX];
 } control_t;
 
-// Whether this call, one that `fault` could meet, is to fail.
-static inline bool control_hit(control_t *control) {
+// One more caller of a site.
+static inline uint32_t control_site(uint32_t site, uint64_t address) {
+  return (site ^ (uint32_t)address) * 16777619u;
+}
+
+// Whether this call, one that `fault` could meet, is to fail. `*out_number` is its number
+// if it is only counted, else 0.
+static inline bool control_hit(control_t *control, uint64_t *out_number) {
   const uint64_t number = atomic_fetch_add(&control->seen, 1) + 1;
   const uint64_t from = atomic_load(&control->from);
+  *out_number = from ? 0 : number;
   if (!from || number < from || number - from >= atomic_load(&control->times)) {
     return false;
   }
   atomic_fetch_add(&control->injected, 1);
   return true;
+}
+
+static inline void control_note(control_t *control, uint64_t number,
+                                uint32_t site) {
+  if (number < SITES_MAX) atomic_store(&control->sites[number], site);
 }
 
 // By prctl with this a process says that the dynamic loader is done with it: what the

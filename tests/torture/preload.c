@@ -70,11 +70,25 @@ __attribute__((no_sanitize_address)) static void note_where(void) {
   }
 }
 
+__attribute__((no_sanitize_address)) static void note_site(uint64_t number) {
+  const uintptr_t *at = __builtin_frame_address(0);
+  uint32_t site = 0;
+  for (int i = 0, depth = 0; i < 300 && depth < SITE_DEPTH; i++) {
+    if (at[i] < begin || at[i] >= end) continue;
+    site = control_site(site, at[i] - base);
+    depth++;
+  }
+  control_note(control, number, site);
+}
+
 static bool is_refused(void) {
+  uint64_t number;
   if (!control) return false;
   const uint64_t fault = atomic_load(&control->fault);
   if (fault != FAULT_heap && fault != FAULT_heap_on) return false;
-  if (!control_hit(control)) return false;
+  const bool hit = control_hit(control, &number);
+  if (number) note_site(number);
+  if (!hit) return false;
   if (atomic_load(&control->injected) == 1) note_where();
   errno = ENOMEM;
   return true;
@@ -120,9 +134,12 @@ void free(void *memory) {
 #define HOUR_NS 3600000000000ll
 
 static void jump(void) {
+  uint64_t number;
   const uint64_t fault = atomic_load(&control->fault);
   if (fault != FAULT_clock_back && fault != FAULT_clock_on) return;
-  if (!control_hit(control)) return;
+  const bool hit = control_hit(control, &number);
+  if (number) note_site(number);
+  if (!hit) return;
   if (fault == FAULT_clock_back) {
     atomic_fetch_sub(&control->calendar_ns, HOUR_NS);
   } else {

@@ -5,6 +5,7 @@ answer is wrong."""
 import gzip
 import hashlib
 import json
+import os
 import shutil
 import signal
 import socket
@@ -79,6 +80,21 @@ def prepare(bench):
     bench.config.write_text(json.dumps(
         {"paths": [str(bench.tensor)], "timeout": "20s", "modules": {"tensor": {
             "isolation": "process"}}}))
+    bench.client = bench.authority.sign("client")
+    bench.hostile = top / "hostile"
+    bench.hostile.mkdir()
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", bench.hostile / "peek.so",
+                    HERE / "peek.c"], check=True)
+    (bench.hostile / "peek.farcall.json").write_text(sidecar("peek"))
+    shutil.copy(bench.tools / "modules/hostile/others.so", bench.hostile)
+    (bench.hostile / "others.farcall.json").write_text(sidecar("parent_priority", "fine"))
+    bench.trusted = top / "trusted"
+    bench.trusted.write_text("".join(
+        f"{hashlib.sha256(each.read_bytes()).hexdigest()}  {each.name}\n"
+        for each in bench.modules.iterdir()))
+    bench.ranged = top / "ranged"
+    bench.ranged.write_text(bench.tokens.read_text().strip() + " priority=-2..3\n")
+    bench.ranged.chmod(0o600)
     bench.collector = Collector()
     bench.asked = subprocess.Popen(
         [bench.bin / "farcalld", "--listen=127.0.0.1:0", "--access-log=off",
@@ -98,6 +114,12 @@ def finish(bench):
             each.wait(PATIENCE)
     if hasattr(bench, "collector"):
         bench.collector.close()
+
+
+def sidecar(*kinds):
+    return json.dumps({"farcall": 1, "abi": "mlir-memref", "functions": [
+        {"name": name, "symbol": "_mlir_ciface_" + name, "cc": "ciface",
+         "args": [{"type": "i32"}], "results": [{"type": "i32"}]} for name in kinds]})
 
 
 def npy(rows, columns, numbers):
@@ -443,6 +465,11 @@ def on_demand(client):
         client.call(f"{name}/fact", [5], [120])
 
 
+def with_share(client):
+    client.call("tensor/matmul", MATMUL, PRODUCT,
+                fields={"Authorization": f"Bearer {SECRET}", "Farcall-Priority": "1"})
+
+
 def with_token(client):
     bearer = {"Authorization": f"Bearer {SECRET}", "Content-Type": "application/json"}
     client.ask("POST", "/api/v1/functions/s/fact", "[5]", status=401)
@@ -502,11 +529,80 @@ def many(client):
                 raise each
 
 
+# What must hold whatever fails: a process that answers is in its jail.
+
+def jailed(client):
+    """The module opens a file: EPERM or EACCES, in the strict jail."""
+    for _ in range(2):
+        client.ask("POST", "/api/v1/functions/peek/peek", "[0]",
+                   {"Content-Type": "application/json"},
+                   want=lambda got: got.json["results"][0] in (1, 13))
+
+
+def confined(client):
+    """The module reaches for the server: EPERM, also in the basic jail."""
+    client.call("others/parent_priority", [0], [1])
+    client.call("others/fine", [41], [42])
+
+
+def distrusted(client):
+    """What --trust does not list is never served; the list is read again."""
+    client.server.signal(signal.SIGHUP)
+    refused(client, "s/fact", "[5]")
+    matmul(client)
+
+
+def refused(client, function, body):
+    try:
+        got = client.ask("POST", f"/api/v1/functions/{function}", body,
+                         {"Content-Type": "application/json"}, want=lambda got: True)
+    except Torn:
+        return
+    raise Defect(f"{function} is served: {got.body[:100]}")
+
+
+def shared(client, fields=()):
+    """Four calls of a client that may have one: each is answered, or 429 says when to come
+    again, and nothing of the share is lost."""
+    ends = []
+
+    def one():
+        try:
+            ends.append(client.ask(
+                "POST", "/api/v1/functions/tensor/matmul", json.dumps(MATMUL),
+                {"Content-Type": "application/json", "Farcall-Priority": "1", **dict(fields)},
+                want=lambda got: got.json == {"results": PRODUCT}))
+        except Torn as torn:
+            if not (client.calm and ": 429 " in str(torn)):
+                ends.append(torn)
+        except Defect as defect:
+            ends.append(defect)
+    threads = [threading.Thread(target=one) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    for kind in Defect, Torn:
+        for each in ends:
+            if isinstance(each, kind):
+                raise each
+    client.call("tensor/matmul", MATMUL, PRODUCT, fields=dict(fields))
+
+
+def shared_by_token(client):
+    shared(client, {"Authorization": f"Bearer {SECRET}"})
+
+
 # ---------------------------------------------------------------------------
 # Words of servers
 
 def words(*options, of=("tensor",)):
-    return lambda bench: [*options, *(getattr(bench, each) for each in of)]
+    return lambda bench: [*(each.format(**vars(bench)) for each in options),
+                          *(getattr(bench, each) for each in of)]
+
+
+def hostile(name, *options):
+    return lambda bench: [*options, bench.hostile / f"{name}.so"]
 
 
 def versions(bench):
@@ -528,6 +624,15 @@ def tls(bench):
 
 def by_tls(server, bench):
     server.tls = ssl.create_default_context(cafile=str(bench.authority.file))
+
+
+def mutual(bench):
+    return [*tls(bench), f"--client-ca={bench.authority.file}"]
+
+
+def by_certificate(server, bench):
+    by_tls(server, bench)
+    server.tls.load_cert_chain(*bench.client)
 
 
 def by_token(server, bench):
@@ -552,6 +657,12 @@ def of_files(*line):
     return lambda bench: [each.format(**vars(bench)) for each in line]
 
 
+JAILS = [("strict", ["--sandbox=strict"], "peek", jailed),
+         ("basic", ["--sandbox=basic"], "others", confined)]
+if os.geteuid() == 0:
+    JAILS += [("user", ["--worker-user=65534:65534"], "others", confined)]
+SHARE = ("--client-calls=1", "--client-connections=16", "--client-memory=1M",
+         "--priority=-2..3")
 BOTH = [("process", PROCESS), ("thread", THREAD)]
 
 SCENARIOS = [
@@ -602,6 +713,21 @@ SCENARIOS = [
             with_token),
     Running("tokens_again", lambda bench: [f"--token-file={bench.tokens}", bench.scalars],
             tokens_again),
+    Running("mutual", mutual, fact, prepare=by_certificate),
+    *(Running(f"{step.__name__}@{name}", hostile(file, PROCESS, "--workers=1", "--crash-limit=0",
+                                              *options), step)
+      for name, options, file, step in JAILS),
+    *(Running(f"late@{name}", words(PROCESS, "--workers=1", "--crash-limit=0", *options,
+                                    of=("faults",)), late)
+      for name, options, _, _ in JAILS),
+    Running("fresh", words("--fresh=call"), matmul),
+    Running("jailed@fresh", hostile("peek", "--fresh=call", "--sandbox=strict",
+                                    "--workers=1", "--crash-limit=0"), jailed),
+    Running("distrusted", words("--trust={trusted}", PROCESS, of=("tensor", "scalars")),
+            distrusted),
+    Running("shared", words(PROCESS, *SHARE), shared),
+    Running("shared_by_token", words("--token-file={ranged}", THREAD, *SHARE),
+            shared_by_token),
     Running("traced", traces, traced),
     Running("preflight", words("--allow-origin=https://a.example", of=("scalars",)),
             preflight),
@@ -623,6 +749,14 @@ SCENARIOS = [
              with_token, prepare=by_token),
     Starting("start_unix", unix, fact),
     Starting("start_traces", traces, fact),
+    Starting("start_mutual", mutual, fact, prepare=by_certificate),
+    *(Starting(f"start@{name}", hostile(file, PROCESS, "--workers=1", "--crash-limit=0",
+                                              *options), step)
+      for name, options, file, step in JAILS),
+    Starting("start_fresh", words("--fresh=call"), matmul),
+    Starting("start_trusted", words("--trust={trusted}", PROCESS), matmul),
+    Starting("start_shares", words("--token-file={ranged}", THREAD, *SHARE), with_share,
+             prepare=by_token),
 
     Command("check", of_files("-t", "--config={config}"), program="farcalld"),
     Command("print", of_files("-T", "--config={config}"), program="farcalld"),
@@ -669,8 +803,19 @@ SCENARIOS = [
         "bench", "s/fact", f"--server={bench.url}", "--json=[5]", "--duration=50ms",
         "--warmup=10ms", "--concurrency=2", "--save=saved"], made=("saved",),
         alike=lambda printed: printed),
+    Command("doctor_onnx", of_files("doctor", f"{CORPUS}/doctor/relu.onnx")),
+    Command("doctor_unfit", of_files("doctor", "--json", f"{CORPUS}/doctor/unknown.onnx"),
+            status=1),
+    Command("doctor_mlir", of_files("doctor", f"{CORPUS}/doctor/gpu.mlir"), status=1),
+    Command("doctor_module", of_files("doctor", "{scalars}")),
+    Command("compile_unfit", of_files("compile", f"{CORPUS}/doctor/unknown.onnx", "-o",
+                                      "unfit.vmfb"), status=65),
     Command("embed_native", of_files("{tensor}", "matmul", "f32"),
             program="farcall_embed"),
     Command("embed_bytecode", of_files("{scalars}", "fact", "i64"),
             program="farcall_embed"),
+    *(Command(f"embed_again_{name}", of_files(*line, "again"), program="farcall_embed",
+              alike=lambda printed, want=want: printed.endswith(want))
+      for name, line, want in (("native", ("{tensor}", "matmul", "f32"), "22\n"),
+                               ("bytecode", ("{scalars}", "fact", "i64"), "120\n"))),
 ]

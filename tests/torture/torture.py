@@ -2,11 +2,14 @@
 """Makes the n-th system call, or the n-th allocation, of a scenario fail, for n = 1, 2, …
 until the scenario runs without meeting the fault, and says what came of it.
 
-    torture.py BIN TOOLS [--short] [--only SCENARIO] [--fault FAULT] [--list]
+    torture.py BIN TOOLS [--short] [--jobs N] [--only SCENARIO] [--fault FAULT] [--list]
 
 BIN has farcalld and farcall, TOOLS torture_tracer, libtorture_preload.so and
 farcall_embed. scenarios.py is the table of scenarios, faults.def that of faults. Of one
-scenario and one fault at most --most values of n are tried, drawn with a fixed seed.
+scenario and one fault every n is counted, and those are tried that are the first and the
+last of their site, which is the call and the callers on the stack, until the site has
+failed --everywhere times in all scenarios of one process; with --most at most so many of
+them, drawn with a fixed seed.
 
 Each run must end in time and by no signal; what it answers is right, or an error that
 says what is wrong; after it the same works without the fault, and no descriptor, process
@@ -18,6 +21,7 @@ import ctypes
 import http.client
 import json
 import mmap
+import multiprocessing
 import os
 import pathlib
 import random
@@ -36,6 +40,8 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 
 SKIPPED = 77
 FOREVER = 2**64 - 1
+SITES_MAX = 1 << 17  # of control.h
+LEAK = 70  # status of farcall_embed that found one
 PATIENCE = 15  # seconds that one step may take
 FATAL = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE,
          signal.SIGSYS, signal.SIGTRAP, signal.SIGPIPE, signal.SIGXFSZ}
@@ -46,7 +52,7 @@ class Page(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in (
         "fault", "start", "times", "seen", "injected", "pid")] + [
         (name, ctypes.c_int64) for name in ("blocks", "calendar_ns", "monotonic_ns")] + [
-        ("where", ctypes.c_char * 1024)]
+        ("where", ctypes.c_char * 1024), ("sites", ctypes.c_uint32 * SITES_MAX)]
 
 
 Fault = collections.namedtuple("Fault", "name number times place")
@@ -91,6 +97,11 @@ class Tracer:
         self.page.start, self.page.times = start, fault.times
         self.page.seen = self.page.injected = 0
         self.page.fault = fault.number
+
+    @property
+    def sites(self):
+        """Of the calls that were only counted, who made each; the first is number 1."""
+        return self.page.sites[1:min(self.page.seen + 1, SITES_MAX)]
 
     def arm_shortage(self, fault, start):
         """The same, but what lasts ends after half a second: a server may wait for it."""
@@ -416,6 +427,7 @@ class Running:
             self.steps(self.client)
         finally:
             seen, _ = self.server.tracer.disarm()
+        self.sites = self.server.tracer.sites
         self.rest()
         return seen
 
@@ -496,6 +508,7 @@ class Starting(Running):
         self.rest()
         self.server.signal(signal.SIGTERM)
         self.server.process.wait(PATIENCE)
+        self.sites = self.server.tracer.sites
         return self.server.tracer.disarm()[0]
 
     def run(self, fault, start):
@@ -660,6 +673,7 @@ class Command:
 
     def count(self, fault):
         self.execute(fault, 0)
+        self.sites = self.tracer.sites
         return self.tracer.disarm()[0]
 
     def run(self, fault, start):
@@ -672,6 +686,8 @@ class Command:
         extra = set(files) - set(self.made)
         if extra and fault.times != FOREVER:  # or else removing them may be refused too
             raise Defect(f"leaves {sorted(extra)}; it said {errors[-300:]!r}")
+        if status == LEAK:
+            raise Defect(f"a leak: {errors[-300:]!r}")
         if status == self.status:
             alike = (self.alike(printed.decode(errors="replace")) if self.alike else
                      (printed, files) == (self.right[1], self.right[3]))
@@ -715,20 +731,37 @@ class Bench:
         return made
 
 
-def choose(count, most, random_one):
-    """The values of n that are tried."""
-    if count <= most:
-        return list(range(1, count + 1))
-    first = list(range(1, most // 3 + 1))
-    return first + sorted(random_one.sample(range(most // 3 + 1, count + 1),
-                                            most - len(first)))
+class Choice:
+    """Which values of n are tried."""
+
+    def __init__(self, most, everywhere, seed):
+        self.most, self.everywhere, self.seed = most, everywhere, seed
+        self.tried = collections.Counter()
+
+    def make(self, scenario, fault, count, sites):
+        ends = {}  # the first and the last call of each site
+        for number, site in enumerate(sites, 1):
+            ends[site] = (ends.get(site, (number,))[0], number)
+        chosen = set(range(len(sites) + 1, count + 1))  # more than sites are kept of
+        for site, numbers in ends.items():
+            tried = self.tried[fault.name, site]
+            if tried < self.everywhere:
+                chosen.update(numbers)
+                self.tried[fault.name, site] += len(set(numbers))
+        chosen = sorted(chosen)
+        if not self.most or len(chosen) <= self.most:
+            return chosen
+        drawn = random.Random(f"{scenario.name} {fault.name} {self.seed}")
+        first = chosen[:self.most // 3]
+        return first + sorted(drawn.sample(chosen[len(first):], self.most - len(first)))
 
 
 class Torture:
     def __init__(self, bench, arguments):
         self.bench, self.arguments = bench, arguments
+        self.choice = Choice(arguments.most, arguments.everywhere, arguments.seed)
         self.outcomes = collections.Counter()
-        self.runs = self.injected = self.pairs = self.all = 0
+        self.runs = self.injected = self.pairs = self.all = self.sites = 0
         self.defects = []
         self.faults = []
         listed = subprocess.run([str(bench.tools / "torture_tracer"), "--faults"],
@@ -769,17 +802,15 @@ class Torture:
 
     def pair(self, scenario, fault):
         """Returns whether the scenario's server is as before."""
-        drawn = random.Random(f"{scenario.name} {fault.name} {self.arguments.seed}")
         start = 0
         try:
             count = scenario.count(fault)
             self.pairs += 1
             self.all += count
-            most = self.arguments.most
-            if fault.times == FOREVER:
-                most = max(2, most // 3)
+            sites = scenario.sites
+            self.sites += len(set(sites))
             chosen = ([int(each) for each in self.arguments.n] if self.arguments.n
-                      else choose(count, most, drawn))
+                      else self.choice.make(scenario, fault, count, sites))
             before = scenario.blocks()
             for start in chosen:
                 began = time.monotonic()
@@ -843,48 +874,102 @@ SANITIZED = {"emfile", "enfile", "enospc", "enospc_watch", "eagain", "less", "le
              "reset", "aborted", "eintr"}
 
 
-def main():
+def torture_some(arguments, names, next_one, ends):
+    """One process of --jobs: takes scenarios until there are no more."""
+    import scenarios
+    table = {each.name: each for each in scenarios.SCENARIOS}
+    with tempfile.TemporaryDirectory(prefix="torture") as folder:
+        os.chmod(folder, 0o711)  # workers of another user find what is theirs
+        bench = Bench(arguments, pathlib.Path(folder))
+        try:
+            scenarios.prepare(bench)
+            torture = Torture(bench, arguments)
+            while True:
+                with next_one.get_lock():
+                    at = next_one.value
+                    next_one.value += 1
+                if at >= len(names):
+                    break
+                torture.scenario(table[names[at]], at)
+            ends.put({name: getattr(torture, name) for name in SUMS})
+        except SystemExit as end:
+            ends.put(end.code)
+        except BaseException:
+            ends.put(1)
+            raise
+        finally:
+            scenarios.finish(bench)
+
+
+SUMS = ("pairs", "all", "sites", "runs", "injected", "outcomes", "defects")
+
+
+def all_of(arguments, names):
+    """Torture of all scenarios. What each process found is put together, or a number: the
+    status of one that could not go on."""
+    next_one, ends = multiprocessing.Value("q", 0), multiprocessing.Queue()
+    processes = [multiprocessing.Process(target=torture_some,
+                                         args=(arguments, names, next_one, ends))
+                 for _ in range(arguments.jobs)]
+    for each in processes:
+        each.start()
+    found = [ends.get() for _ in processes]
+    for each in processes:
+        each.join()
+    for each in found:
+        if not isinstance(each, dict):
+            return each
+    sums = found[0]
+    for more in found[1:]:
+        for name in SUMS:
+            sums[name] += more[name]
+    return sums
+
+
+def parse():
     parser = argparse.ArgumentParser()
     parser.add_argument("bin", type=pathlib.Path)
     parser.add_argument("tools", type=pathlib.Path)
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", action="append")
     parser.add_argument("--fault", action="append")
     parser.add_argument("--n", action="append")
     parser.add_argument("--most", type=int)
+    parser.add_argument("--everywhere", type=int, default=6)
     parser.add_argument("--seed", default=1)
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
-    arguments.most = arguments.most or (2 if arguments.short else 24)
+    if arguments.short and not arguments.most:
+        arguments.most = 2
+    return arguments
+
+
+def main():
+    arguments = parse()
     import scenarios
     slow = ("watched", "compile.*", "large_json.*", "late") if arguments.short else ()
-    chosen = [each for each in scenarios.SCENARIOS
-              if not arguments.only or any(re.fullmatch(one, each.name)
+    names = [each.name for each in scenarios.SCENARIOS]
+    chosen = [each for each in names
+              if not arguments.only or any(re.fullmatch(one, each)
                                            for one in arguments.only)]
-    chosen = [each for each in chosen
-              if not any(re.fullmatch(one, each.name) for one in slow)]
+    chosen = [each for each in chosen if not any(re.fullmatch(one, each) for one in slow)]
     if arguments.list:
-        print("\n".join(each.name for each in chosen))
+        print("\n".join(chosen))
         return 0
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="torture") as folder:
-        bench = Bench(arguments, pathlib.Path(folder))
-        scenarios.prepare(bench)
-        torture = Torture(bench, arguments)
-        try:
-            for at, each in enumerate(chosen):
-                torture.scenario(each, at)
-        finally:
-            scenarios.finish(bench)
-    print(f"{len(chosen)} scenarios x {len(torture.faults)} faults: {torture.pairs} pairs, "
-          f"{torture.all} calls that could fail, {torture.runs} runs, {torture.injected} "
-          f"faults put in, {time.monotonic() - began:.0f} s")
+    sums = all_of(arguments, chosen)
+    if not isinstance(sums, dict):
+        return sums
+    print(f"{len(chosen)} scenarios: {sums['pairs']} pairs with a fault, {sums['all']} calls "
+          f"that could fail at {sums['sites']} sites, {sums['runs']} runs, "
+          f"{sums['injected']} faults put in, {time.monotonic() - began:.0f} s")
     print("outcomes: " + ", ".join(f"{count} {name}" for name, count
-                                   in torture.outcomes.most_common()))
-    print(f"{len(torture.defects)} defects")
-    for each in torture.defects:
+                                   in sums["outcomes"].most_common()))
+    print(f"{len(sums['defects'])} defects")
+    for each in sums["defects"]:
         print("- " + each)
-    return 1 if torture.defects or not torture.runs else 0
+    return 1 if sums["defects"] or not sums["runs"] else 0
 
 
 if __name__ == "__main__":

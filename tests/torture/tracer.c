@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -34,6 +35,9 @@
 
 #include "control.h"
 
+#ifndef PR_SET_MDWE
+#define PR_SET_MDWE 65
+#endif
 #define SKIPPED 77
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -131,6 +135,29 @@ static const int kOptional[] = {SYS_memfd_create,
                                 SYS_epoll_pwait2,
                                 SYS_faccessat2,
                                 END};
+
+// What joins descriptors to a loop.
+static const int kJoining[] = {SYS_epoll_ctl, END};
+// By what a process gives up rights.
+static const int kConfining[] = {SYS_prctl,
+                                 SYS_seccomp,
+                                 SYS_landlock_create_ruleset,
+                                 SYS_landlock_add_rule,
+                                 SYS_landlock_restrict_self,
+                                 SYS_unshare,
+                                 SYS_prlimit64,
+                                 SYS_setrlimit,
+                                 SYS_setresuid,
+                                 SYS_setresgid,
+                                 SYS_setuid,
+                                 SYS_setgid,
+                                 SYS_setgroups,
+                                 SYS_capset,
+                                 SYS_setsid,
+                                 SYS_setpriority,
+                                 SYS_personality,
+                                 SYS_close_range,
+                                 END};
 
 typedef struct row_t {
   const char *name;
@@ -250,16 +277,14 @@ static void learn_program(process_t *process) {
 }
 
 // The addresses on the stack that point into the program: those of its callers, among
-// others.
-static void note_stack(const process_t *process, pid_t thread, char *out,
-                       size_t size) {
+// others. Returns how many there are.
+static size_t find_callers(const process_t *process, pid_t thread, size_t max,
+                           uintptr_t *out) {
   struct user_regs_struct registers;
   uintptr_t words[500] = {0};
-  if (ptrace(PTRACE_GETREGS, thread, NULL, &registers)) return;
+  if (ptrace(PTRACE_GETREGS, thread, NULL, &registers)) return 0;
   struct iovec here = {words, sizeof words},
                there = {(void *)(uintptr_t)registers.rsp, sizeof words};
-  size_t used = 0;
-  out[0] = 0;
   ssize_t got = process_vm_readv(thread, &here, 1, &there, 1, 0);
   for (size_t i = 0; got < 0 && i < COUNT(words);
        i++) {  // the stack ends sooner
@@ -269,11 +294,23 @@ static void note_stack(const process_t *process, pid_t thread, char *out,
                           (void *)((uintptr_t)registers.rsp + 8 * i), NULL);
     if (errno) break;
   }
-  for (size_t i = 0; i <= COUNT(words) && used + 24 < size; i++) {
+  size_t count = 0;
+  for (size_t i = 0; i <= COUNT(words) && count < max; i++) {
     const uintptr_t word = i ? words[i - 1] : (uintptr_t)registers.rip;
     if (word < process->begin || word >= process->end) continue;
-    used += (size_t)snprintf(out + used, size - used, "%#zx ",
-                             (size_t)(word - process->base));
+    out[count++] = word - process->base;
+  }
+  return count;
+}
+
+static void note_stack(const process_t *process, pid_t thread, char *out,
+                       size_t size) {
+  uintptr_t callers[64];
+  const size_t count = find_callers(process, thread, COUNT(callers), callers);
+  size_t used = 0;
+  out[0] = 0;
+  for (size_t i = 0; i < count && used + 24 < size; i++) {
+    used += (size_t)snprintf(out + used, size - used, "%#zx ", callers[i]);
   }
 }
 
@@ -317,6 +354,9 @@ static bool is_meant(const call_t *call, const row_t *row) {
   if (number == SYS_fcntl) {
     const int what = (int)call->registers.rsi;
     return what == F_DUPFD || what == F_DUPFD_CLOEXEC;
+  }
+  if (number == SYS_epoll_ctl) {
+    return (int)call->registers.rsi == EPOLL_CTL_ADD;  // takes memory
   }
   if (number == SYS_futex) {  // waking is never interrupted
     const int what = (int)call->registers.rsi & FUTEX_CMD_MASK;
@@ -411,13 +451,26 @@ static void on_return(pid_t thread) {
   ptrace(PTRACE_SETREGS, thread, NULL, &registers);
 }
 
+static void note_site(const call_t *call, uint64_t number) {
+  uintptr_t callers[SITE_DEPTH];
+  const size_t count =
+      find_callers(call->process, call->thread, SITE_DEPTH, callers);
+  uint32_t site = control_site(0, (uint64_t)number_of(call));
+  for (size_t i = 0; i < count; i++) site = control_site(site, callers[i]);
+  control_note(control, number, site);
+}
+
 static void inject(call_t *call) {
   const uint64_t fault = atomic_load(&control->fault);
   if (fault == FAULT_NONE || fault >= FAULT_COUNT) return;
   const row_t *row = &kRows[fault];
   const process_t *process = call->process;
   if (!process->ours || (process->id == leader && !process->begun)) return;
-  if (!is_meant(call, row) || !control_hit(control)) return;
+  if (!is_meant(call, row)) return;
+  uint64_t number;
+  const bool hit = control_hit(control, &number);
+  if (number) note_site(call, number);
+  if (!hit) return;
   if (atomic_load(&control->injected) == 1) {
     const size_t used = (size_t)snprintf(
         control->where, sizeof control->where,
@@ -429,6 +482,13 @@ static void inject(call_t *call) {
   if (row->effect == LESS) shorten(call);
   else if (row->effect == RESET) shut(call, row->error);
   else skip(call, -row->error);
+}
+
+static bool is_of_jail(int option) {
+  return option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS ||
+         option == PR_CAPBSET_DROP || option == PR_SET_MDWE ||
+         option == PR_CAP_AMBIENT || option == PR_SET_PDEATHSIG ||
+         option == PR_SET_SECUREBITS;
 }
 
 static void on_call(pid_t thread) {
@@ -444,7 +504,7 @@ static void on_call(pid_t thread) {
   if (number_of(&call) == SYS_prctl) {
     if (call.registers.rdi == CONTROL_BEGIN) call.process->begun = true;
     if (call.registers.rdi == PR_SET_DUMPABLE) skip(&call, 0);
-    return;
+    if (!is_of_jail((int)call.registers.rdi)) return;
   }
   inject(&call);
 }
