@@ -948,7 +948,7 @@ def parse():
 def main():
     arguments = parse()
     import scenarios
-    slow = ("watched", "compile.*", "large_json.*", "late") if arguments.short else ()
+    slow = ("watched", "compile.*", "large_json.*", "late.*", ".*fresh") if arguments.short else ()
     names = [each.name for each in scenarios.SCENARIOS]
     chosen = [each for each in names
               if not arguments.only or any(re.fullmatch(one, each)
