@@ -3,8 +3,9 @@
 // The road by MLIR's tools: MLIR in, a shared object and its ABI description out. It
 // drives MLIR's and LLVM's own tools, and reads and annotates what they print:
 //
-//   source -> parsed -> [buffers] -> annotated -> lowered -> ir
-//   ir -> object -> so, for each processor of --cpu
+//   source -> parsed -> [buffers] -> annotated
+//   annotated -> [checked -> contracted] -> lowered -> ir -> object -> so,
+//                                           for each processor of --cpu
 //
 // All of it happens in the work directory under relative names, so that no path of
 // this machine gets into the module.
@@ -12,6 +13,7 @@
 
 #include "abi/sidecar.h"
 #include "base/sha256.h"
+#include "compile/contract.h"
 #include "compile/derive.h"
 #include "compile/guard.h"
 #include "compile/sidecar.h"
@@ -23,7 +25,7 @@
 #include "tool.h"
 
 #define TEXT_LIMIT ((size_t)1 << 30)
-#define TOOL_ARGUMENTS_MAX 48
+#define TOOL_ARGUMENTS_MAX 64
 
 #if defined(__x86_64__)
 #define TRIPLE "x86_64-unknown-linux-gnu"
@@ -52,6 +54,10 @@ static const fc_tool_info_t kTools[TOOL_COUNT] = {
 #define PARSED OURS "1-parsed.mlir"
 #define BUFFERS OURS "2-buffers.mlir"
 #define ANNOTATED OURS "3-annotated.mlir"
+#define CHECKED OURS "3-checked.mlir"
+#define CONTRACTED OURS "3-contracted.mlir"
+#define PROBE_IR OURS "4-probe.ll"
+#define PROBE OURS "4-probe.s"
 #define LOWERED OURS "4-lowered.mlir"
 #define IR OURS "5-module.ll"
 #define OPTIMIZED OURS "6-module.bc"
@@ -117,9 +123,15 @@ static const char *const kLower[] = {
 // memref that they become do.
 static const char *const kVerify[] = {"--lower-affine",
                                       "--generate-runtime-verification", NULL};
+// With -O2 and -O3 the checks come first, and linalg then has only operations that
+// contract.h reads.
+static const char *const kGeneralize[] = {
+    "--linalg-generalize-named-ops", "--mlir-print-ir-after-failure",
+    "--mlir-print-op-generic", "--mlir-print-debuginfo", NULL};
 static const char *const kNothing[] = {NULL};
 static const char *const kTranslate[] = {"--mlir-to-llvmir", NULL};
 static const char *const kOptimize[] = {"--mtriple=" TRIPLE, NULL};
+static const char *const kProbe[] = {"--mtriple=" TRIPLE, NULL};
 static const char *const kAssemble[] = {"--mtriple=" TRIPLE, "-filetype=obj",
                                         "--relocation-model=pic",
                                         "--stack-size-section", NULL};
@@ -136,12 +148,17 @@ static const char *const kLink[] = {ABI_OBJECT,
                                     "-lm",
                                     NULL};
 
+enum { LOWERED_NOT, LOWERED_PLAINLY };
+
 typedef struct road_t {
   fc_compile_t *compile;
   const char *paths[TOOL_COUNT];
   const char *compiler;  // "mlir 22.1.8"
   // Flags of opt and llc: the level and the processor.
   const char *target[3];
+  // For which vector registers, in bytes, the file IR is; LOWERED_PLAINLY: for any,
+  // LOWERED_NOT: it is not there yet.
+  size_t lowered;
   fc_mlir_module_t module;  // bufferized; names and roles resolved
   fc_sidecar_draft_t draft;
 } road_t;
@@ -346,14 +363,73 @@ static fc_status_t refuse_names(fc_compile_t *compile,
   return FC_OK;
 }
 
-// Makes IR of the annotated module.
-static fc_status_t lower(road_t *road) {
-  const bool checked = road->compile->checked;
-  FC_TRY(run(road, MLIR_OPT, ANNOTATED, LOWERED, checked ? kVerify : kNothing,
-             kLower));
+static fc_status_t finish_lowering(road_t *road) {
   FC_TRY(refuse_leftovers(road->compile));
-  if (checked) FC_TRY(guard_divisions(road->compile));
+  if (road->compile->checked) FC_TRY(guard_divisions(road->compile));
   return run(road, MLIR_TRANSLATE, LOWERED, IR, kTranslate, kNothing);
+}
+
+// Makes IR of the annotated module by MLIR's passes alone.
+static fc_status_t lower_plainly(road_t *road) {
+  if (road->lowered == LOWERED_PLAINLY) return FC_OK;
+  road->lowered = LOWERED_NOT;
+  FC_TRY(run(road, MLIR_OPT, ANNOTATED, LOWERED,
+             road->compile->checked ? kVerify : kNothing, kLower));
+  FC_TRY(finish_lowering(road));
+  road->lowered = LOWERED_PLAINLY;
+  return FC_OK;
+}
+
+// Finds the bytes of the processor's vector registers: those that llc uses to add
+// integers of 16 bits.
+static fc_status_t probe_vectors(road_t *road, size_t *out_size) {
+  static const char kAdd[] =
+      "define <32 x i16> @f(<32 x i16> %x) {\n"
+      "  %y = add <32 x i16> %x, %x\n  ret <32 x i16> %y\n}\n";
+  fc_str_t text;
+  FC_TRY(fc_step_write(road->compile, PROBE_IR, fc_str(kAdd)));
+  FC_TRY(run(road, LLC, PROBE_IR, PROBE, kProbe, road->target));
+  FC_TRY(fc_step_read(road->compile, PROBE, &text));
+  *out_size = fc_step_find(text, "%zmm")   ? 64
+              : fc_step_find(text, "%ymm") ? 32
+                                           : 16;
+  return FC_OK;
+}
+
+// Writes CONTRACTED, the checked module with contractions made calls. *out_count: how
+// many there are.
+static fc_status_t contract(road_t *road, size_t vector_size,
+                            size_t *out_count) {
+  fc_compile_t *compile = road->compile;
+  fc_str_t text;
+  fc_text_t contracted;
+  FC_TRY(run(road, MLIR_OPT, ANNOTATED, CHECKED,
+             compile->checked ? kVerify : kNothing, kGeneralize));
+  FC_TRY(fc_step_read(compile, CHECKED, &text));
+  fc_text_init(&contracted, fc_allocator_system(), TEXT_LIMIT);
+  fc_status_t status = fc_mlir_contract(compile->arena, text, vector_size,
+                                        &contracted, out_count, compile->err);
+  if (status == FC_OK) {
+    status = fc_step_write(compile, CONTRACTED, fc_text_str(&contracted));
+  }
+  fc_text_deinit(&contracted);
+  return status;
+}
+
+// Makes IR of the annotated module for the processor of `target`.
+static fc_status_t lower_for_target(road_t *road) {
+  size_t vector_size, count;
+  FC_TRY(probe_vectors(road, &vector_size));
+  if (road->lowered == vector_size) return FC_OK;
+  road->lowered = LOWERED_NOT;
+  FC_TRY(contract(road, vector_size, &count));
+  if (road->compile->verbose) {
+    fc_complain(0, "note: %zu contractions are computed in tiles", count);
+  }
+  FC_TRY(run(road, MLIR_OPT, CONTRACTED, LOWERED, kNothing, kLower));
+  FC_TRY(finish_lowering(road));
+  road->lowered = vector_size;
+  return FC_OK;
 }
 
 // Reads the description as a server will: the attributes of the source may ask for what
@@ -402,7 +478,32 @@ static fc_status_t publish(road_t *road, const char *output) {
   return fc_file_write(compile->arena, path, json, compile->err);
 }
 
-// Makes the module for `cpus[index]` from the file IR.
+static fc_status_t assemble(road_t *road) {
+  FC_TRY(run(road, OPT, IR, OPTIMIZED, kOptimize, road->target));
+  return run(road, LLC, OPTIMIZED, OBJECT, kAssemble, road->target);
+}
+
+// Writes OBJECT. What goes wrong on the quick road is no reason to refuse a module that
+// the plain one takes.
+static fc_status_t make_object(road_t *road) {
+  fc_compile_t *compile = road->compile;
+  if (compile->level >= '2') {
+    fc_status_t status = lower_for_target(road);
+    if (status == FC_OK) status = assemble(road);
+    if (status == FC_OK) return FC_OK;
+    if (compile->verbose) {
+      fc_complain(0, "note: compiled without tiles and vectors: %s",
+                  compile->err->message);
+    }
+    fc_error_reset(compile->err);
+    compile->context = (fc_str_t){0};
+    road->lowered = LOWERED_NOT;
+  }
+  FC_TRY(lower_plainly(road));
+  return assemble(road);
+}
+
+// Makes the module for `cpus[index]`.
 static fc_status_t build(road_t *road, size_t index) {
   fc_compile_t *compile = road->compile;
   const char *output = fc_compile_output(compile, index);
@@ -414,9 +515,10 @@ static fc_status_t build(road_t *road, size_t index) {
   road->target[0] = level;
   road->target[1] = processor;
   road->draft.variant_count = index ? 0 : compile->cpu_count - 1;
-  FC_TRY(run(road, OPT, IR, OPTIMIZED, kOptimize, road->target));
-  FC_TRY(run(road, LLC, OPTIMIZED, OBJECT, kAssemble, road->target));
-  fc_str_t object;
+  FC_TRY(make_object(road));
+  fc_str_t object, ir;
+  FC_TRY(fc_step_read(compile, IR, &ir));
+  road->draft.plainly_aligned = fc_ir_is_plainly_aligned(ir);
   FC_TRY(fc_step_read(compile, OBJECT, &object));
   road->draft.max_frame = fc_object_max_frame(object);
   FC_TRY(link_module(road, output));
@@ -475,9 +577,6 @@ static fc_status_t make_module(road_t *road) {
   FC_TRY(fc_sidecar_draft_resolve(compile->arena, compile->text, &source,
                                   module, compile->err));
   FC_TRY(annotate(compile, module->text));
-  FC_TRY(lower(road));
-  fc_str_t ir;
-  FC_TRY(fc_step_read(compile, IR, &ir));
   bool foreign = needs_others(&source);
   fc_str_t operation, location;
   bool unverified = compile->checked &&
@@ -486,8 +585,7 @@ static fc_status_t make_module(road_t *road) {
       .module = module,
       .compiler = road->compiler,
       .pure = !foreign && !module->has_state,
-      .checked = compile->checked && !unverified && !foreign,
-      .plainly_aligned = fc_ir_is_plainly_aligned(ir)};
+      .checked = compile->checked && !unverified && !foreign};
   FC_TRY(build_all(road));
   tell_roles(module);
   return unverified ? tell_unverified(compile, operation, location) : FC_OK;
@@ -506,7 +604,7 @@ static fc_status_t make(fc_compile_t *compile) {
         "; 'gpu' is for GPUs: farcall runs modules on the processor only";
   }
   FC_TRY(find_tools(&road));
-  if (!compile->level) compile->level = '3';
+  if (!compile->level) compile->level = '2';
   if (compile->size_count) {
     return fc_fail(compile->err, FC_CODE_MODULE_LOAD,
                    "%s is %s: --batch is for ONNX and jax.export, whose dims "

@@ -52,6 +52,14 @@ const char *fc_script_python(fc_compile_t *compile, const char *tool) {
   return found ? found : fc_tool_find(compile->arena, "python3", NULL);
 }
 
+fc_str_t fc_script_text(const char *name) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kScripts); i++) {
+    if (strcmp(kScripts[i].name, name)) continue;
+    return (fc_str_t){(const char *)kScripts[i].bytes, kScripts[i].size};
+  }
+  return (fc_str_t){0};
+}
+
 fc_status_t fc_script_run(fc_compile_t *compile, const char *python,
                           const char *name, const char *const *arguments) {
   const char *argv[ARGUMENTS_MAX] = {python, name};

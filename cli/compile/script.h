@@ -12,6 +12,9 @@
 // none. `tool` may be NULL.
 const char *fc_script_python(fc_compile_t *compile, const char *tool);
 
+// The text of one of them; tools/ also has what is no script.
+fc_str_t fc_script_text(const char *name);
+
 // Writes all scripts into the work directory and runs `name` there with `arguments`,
 // which end in NULL. If the script fails, the TEXT of its line "farcall-error: TEXT" is
 // the message, that of "farcall-hint: TEXT" says what to try. FC_CODE_NOT_FOUND if it

@@ -4,7 +4,7 @@
 # compile/script.c includes them, a row each: FC_COMPILE_SCRIPT("NAME", its bytes)
 get_filename_component(folder ${TO} DIRECTORY)
 file(MAKE_DIRECTORY ${folder})
-file(GLOB scripts ${FROM}/*.py)
+file(GLOB scripts ${FROM}/*.py ${FROM}/*.mlir)
 set(rows "")
 foreach(script IN LISTS scripts)
   get_filename_component(name ${script} NAME)
