@@ -32,6 +32,7 @@ typedef struct fc_compile_t {
   size_t cpu_count;
   const char *sizes[FC_COMPILE_SIZES_MAX];  // of --batch, as they were given
   size_t size_count;
+  const char *pad;   // of --pad; NULL: none
   fc_str_t text;     // of the source
   fc_str_t context;  // source lines to show above the message
   const char *hint;  // what to try, for the end of the message; NULL: nothing

@@ -605,9 +605,9 @@ static fc_status_t make(fc_compile_t *compile) {
   }
   FC_TRY(find_tools(&road));
   if (!compile->level) compile->level = '2';
-  if (compile->size_count) {
+  if (compile->size_count || compile->pad) {
     return fc_fail(compile->err, FC_CODE_MODULE_LOAD,
-                   "%s is %s: --batch is for ONNX and jax.export, whose dims "
+                   "%s is %s: --batch and --pad are for ONNX and jax.export, whose dims "
                    "have names",
                    compile->input, compile->format->name);
   }

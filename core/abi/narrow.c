@@ -155,6 +155,7 @@ static bool has_row(const fc_signature_t *before, uint32_t row,
                     const fc_signature_t *after, const counterparts_t *found) {
   const int64_t *sizes = before->sizes;
   if (before->size_count) sizes += row * (size_t)before->dim_name_count;
+  const bool pads = fc_signature_pad(after).size > 0;
   for (uint32_t i = 0; i < after->size_count; i++) {
     const int64_t *takes = after->sizes + i * (size_t)after->dim_name_count;
     bool fits = true;
@@ -162,7 +163,8 @@ static bool has_row(const fc_signature_t *before, uint32_t row,
       int64_t dim = found->dims[k];
       if (takes[k] < 0 || dim == NOWHERE) continue;
       if (fc_dim_is_sized(before, dim)) dim = sizes[fc_dim_name(dim)];
-      fits = dim == takes[k];
+      const bool padded = pads && dim > 0 && dim <= takes[k];
+      fits = padded || dim == takes[k];
     }
     if (fits) return true;
   }
@@ -174,6 +176,10 @@ static bool keeps_sizes(const fc_signature_t *before,
                         const fc_signature_t *after,
                         const counterparts_t *found) {
   if (!after->size_count) return true;
+  // What padding made up for is a size that is refused now.
+  if (fc_signature_pad(before).size && !fc_signature_pad(after).size) {
+    return false;
+  }
   const uint32_t count = before->size_count ? before->size_count : 1;
   for (uint32_t i = 0; i < count; i++) {
     if (!has_row(before, i, after, found)) return false;

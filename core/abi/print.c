@@ -301,8 +301,34 @@ fc_status_t fc_signature_print_sizes(const fc_signature_t *signature,
   return FC_OK;
 }
 
+int64_t fc_signature_largest(const fc_signature_t *signature, int64_t dim) {
+  int64_t largest = 0;
+  for (uint32_t i = 0; i < signature->size_count; i++) {
+    const int64_t size =
+        signature->sizes[i * (size_t)signature->dim_name_count +
+                         fc_dim_name(dim)];
+    if (size > largest) largest = size;
+  }
+  return largest;
+}
+
+// The sizes of a function that is padded: one dim has some.
+static fc_status_t print_range(const fc_signature_t *signature, fc_sink_t *sink,
+                               fc_error_t *err) {
+  for (uint32_t i = 0; i < signature->dim_name_count; i++) {
+    const int64_t dim = -2 - (int64_t)i;
+    if (!fc_dim_is_sized(signature, dim)) continue;
+    FC_TRY(put(sink, "1 to ", err));
+    FC_TRY(put_number(sink, fc_signature_largest(signature, dim), err));
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_signature_print_rows(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err) {
+  if (fc_signature_pad(signature).size) {
+    return print_range(signature, sink, err);
+  }
   for (uint32_t i = 0; i < signature->size_count; i++) {
     const bool last = i + 1 == signature->size_count;
     if (i) FC_TRY(put(sink, last ? " or " : ", ", err));

@@ -44,12 +44,22 @@ static inline bool fc_dim_is_sized(const fc_signature_t *signature,
   return signature->size_count && fc_dim_is_named(dim) &&
          signature->sizes[fc_dim_name(dim)] >= 0;
 }
+// The attribute that says what fills a call up to the next row of sizes.
+#define FC_PAD_ATTR "pad"
+// "zero" or "repeat"; empty: a call must have the sizes of a row.
+static inline fc_str_t fc_signature_pad(const fc_signature_t *signature) {
+  return signature->size_count
+             ? fc_signature_attr(signature, FC_STR(FC_PAD_ATTR))
+             : (fc_str_t){0};
+}
+// The largest size that a sized dim has in a row.
+int64_t fc_signature_largest(const fc_signature_t *signature, int64_t dim);
 // Prints the sizes of a row, "8" or "1x16"; with NULL the names they belong to,
 // "[batch]" or "[m]x[n]".
 fc_status_t fc_signature_print_sizes(const fc_signature_t *signature,
                                      const int64_t *row, fc_sink_t *sink,
                                      fc_error_t *err);
-// Prints those of all rows: "1, 8 or 32".
+// Prints those of all rows: "1, 8 or 32"; "1 to 32" of a function that is padded.
 fc_status_t fc_signature_print_rows(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
 

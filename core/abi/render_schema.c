@@ -121,6 +121,11 @@ static bool find_bounds(const writer_t *w, int64_t dim, int64_t *out_least,
   *out_least = *out_most = dim;
   if (dim >= 0) return true;
   if (!fc_dim_is_sized(w->signature, dim)) return false;
+  if (fc_signature_pad(w->signature).size) {
+    *out_least = 1;
+    *out_most = fc_signature_largest(w->signature, dim);
+    return true;
+  }
   *out_least = *out_most = size_in(w, dim, 0);
   for (uint32_t i = 1; i < w->signature->size_count; i++) {
     const int64_t size = size_in(w, dim, i);
@@ -219,6 +224,14 @@ static fc_status_t put_sizes(const writer_t *w, int64_t dim) {
 }
 
 static fc_status_t put_dim(const writer_t *w, int64_t dim) {
+  int64_t least, most;
+  if (fc_signature_pad(w->signature).size && dim < 0 &&
+      find_bounds(w, dim, &least, &most)) {
+    FC_TRY(put_count(w, "{\"type\":\"integer\",\"minimum\":",
+                     (uint64_t)least));
+    FC_TRY(put_count(w, ",\"maximum\":", (uint64_t)most));
+    return put(w, "}");
+  }
   if (fc_dim_is_sized(w->signature, dim)) return put_sizes(w, dim);
   if (dim < 0) return put(w, "{\"type\":\"integer\",\"minimum\":0}");
   FC_TRY(put_count(w, "{\"const\":", (uint64_t)dim));

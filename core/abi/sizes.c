@@ -71,13 +71,22 @@ static fc_status_t read_group(reader_t *reader, const fc_name_entry_t *entry,
                         "%zu functions, at least 2 are needed",
                         yyjson_arr_size(list));
   }
+  fc_str_t pad = {0};
+  FC_TRY(fc_doc_text(&reader->doc, entry->value, "pad", &pad));
+  if (pad.size && !fc_str_equal(pad, FC_STR("zero")) &&
+      !fc_str_equal(pad, FC_STR("repeat"))) {
+    return fc_doc_fault(&reader->doc, "pad",
+                        "'%s' is neither 'zero' nor 'repeat'",
+                        fc_doc_show(pad).text);
+  }
   group->entry = entry;
   group->members = &reader->sizes->entries[reader->used];
   yyjson_arr_foreach(list, index, count, value) {
     FC_TRY(take_function(reader, value, group));
   }
   reader->used += group->count;
-  const fc_group_t made = {entry->function, group->members, group->count};
+  const fc_group_t made = {entry->function, group->members, group->count,
+                           pad};
   return fc_group_widen(&made, reader->names, reader->builder,
                         reader->sizes->allocator, &reader->doc,
                         &group->signature);

@@ -5,7 +5,7 @@
 // module's sidecar says which:
 //
 //   "sizes": [ { "name": "main", "functions": ["main_1", "main_8"],
-//                "args": [ { "dims": ["batch", null] } ] } ]
+//                "args": [ { "dims": ["batch", null] } ], "pad": "zero" } ]
 //
 // Read when a module is loaded, after its own signatures; immutable afterwards. Which
 // function a call is made of is decided in marshal/sized.c. Any thread; docs/abi.md.

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "abi/print.h"
 #include "abi/walk.h"
 
 #define NAMES_MAX 16  // of dims that differ, in one group
@@ -25,6 +26,7 @@ typedef struct place_t {
   int32_t dim;  // strides and offset follow the dims
   kind_t kind;
   bool result;
+  bool inside;     // a value of the flat call
   uint32_t param;  // of the arguments or results
 } place_t;
 
@@ -110,15 +112,18 @@ static bool same_dim(const fc_signature_t *a, int64_t x,
                    b->dim_names[fc_dim_name(y)]);
 }
 
+// True for a part of a value of the flat call, such as an element of a list.
+static bool is_inside(const fc_param_t *param, const fc_walk_t *at) {
+  return param->raw_index < 0 ? at->type->raw_index < 0 : at->depth > 0;
+}
+
 // What the dims of a tensor are. One inside a value of the flat call, or inside a list,
 // may come more than once in a call, or never.
 static kind_t kind_of(const fc_param_t *param, const fc_walk_t *at,
                       bool result) {
   if (at->type->kind != FC_TYPE_TENSOR) return FIXED;
   if (result) return RETURNED;
-  if (param->raw_index < 0 ? at->type->raw_index < 0 : at->depth > 0) {
-    return FIXED;
-  }
+  if (is_inside(param, at)) return FIXED;
   switch (param->role) {
     case FC_ROLE_IN:
     case FC_ROLE_INOUT:
@@ -191,6 +196,7 @@ static fc_status_t take_param(maker_t *maker, uint32_t member, bool result,
     const place_t place = {.node = (uint32_t)(theirs.type - first->nodes),
                            .kind = kind_of(a, &theirs, result),
                            .result = result,
+                           .inside = is_inside(a, &theirs),
                            .param = number};
     FC_TRY(take_dims(maker, member, place, theirs.type, mine.type, count));
   }
@@ -392,8 +398,41 @@ static void begin(const maker_t *maker) {
   for (uint32_t i = 0; i < first->attr_count; i++) {
     const fc_str_t key = fc_signature_text(first, first->attrs[i].key);
     const fc_str_t value = fc_signature_text(first, first->attrs[i].value);
-    if (all_have(group, key, value)) fc_builder_attr(builder, key, value);
+    const bool ours = fc_str_equal(key, FC_STR(FC_PAD_ATTR));
+    if (!ours && all_have(group, key, value)) {
+      fc_builder_attr(builder, key, value);
+    }
   }
+  if (group->pad.size) {
+    fc_builder_attr(builder, FC_STR(FC_PAD_ATTR), group->pad);
+  }
+}
+
+// Padding adds rows to arguments and takes them off results (marshal/pad.c). So one dim
+// alone may differ, the first of its tensors, which are values of the flat call, and none
+// of memory that the function writes to.
+static fc_status_t check_pad(const maker_t *maker) {
+  int64_t name = FC_DIM_DYNAMIC;
+  for (uint32_t i = 0; i < maker->place_count; i++) {
+    const place_t *place = &maker->places[i];
+    if (!differs(maker, i)) continue;
+    const int64_t dim = get_dim(maker, place);
+    const bool sent =
+        place->kind == SENT &&
+        maker->first->arguments[place->param].role == FC_ROLE_IN;
+    if (name == FC_DIM_DYNAMIC && sent) name = dim;
+    if (place->dim == 0 && dim == name && fc_dim_is_named(dim) &&
+        (sent || (place->kind == RETURNED && !place->inside))) {
+      continue;
+    }
+    return fc_doc_fault(
+        maker->doc, "pad",
+        "dim %" PRId32 " of %s %" PRIu32
+        " differs too: only one dim can be padded, the first of tensors "
+        "that are no part of a list and not written to",
+        place->dim, noun_of(place->result), place->param);
+  }
+  return FC_OK;
 }
 
 static fc_status_t build(maker_t *maker, fc_signature_t **out_signature) {
@@ -422,6 +461,7 @@ static fc_status_t make(maker_t *maker, fc_signature_t **out_signature) {
   const bool failed = maker->place_count &&
                       !fc_builder_at(maker->builder, maker->places[0].node);
   if (!failed) FC_TRY(fill_rows(maker));
+  if (!failed && maker->group->pad.size) FC_TRY(check_pad(maker));
   return build(maker, out_signature);
 }
 

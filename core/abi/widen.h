@@ -12,11 +12,13 @@ typedef struct fc_group_t {
   fc_str_t name;  // callers'
   const fc_entry_t *members;
   uint32_t count;  // 2 to FC_SIZES_MAX
+  fc_str_t pad;    // what fills a call up to the next size; empty: nothing does
 } fc_group_t;
 
 // Row i of the signature's sizes is that of member i. `names` has dims and arguments of
 // the group; `doc` stands at the group, and has the error. The builder is reset.
-// FC_CODE_ABI_METADATA when the members differ in more than sizes, or not in these.
+// FC_CODE_ABI_METADATA when the members differ in more than sizes, or not in these, or in
+// more than padding can make up for.
 fc_status_t fc_group_widen(const fc_group_t *group, fc_names_t *names,
                            fc_builder_t *builder, fc_allocator_t allocator,
                            const fc_doc_t *doc,

@@ -561,8 +561,10 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   }
   FC_TRY(find_function(frame, backend, instance, &index, err));
   frame->fill_given = false;
+  fc_value_t *arguments = frame->arguments;
+  if (frame->padded) FC_TRY(fc_frame_pad(frame, &arguments, err));
   if (frame->guard) {
-    FC_TRY(visit_values(frame, frame->arguments,
+    FC_TRY(visit_values(frame, arguments,
                         plan->signature->raw_argument_count, guard_value, err));
   }
   size_t count = (size_t)plan->signature->raw_result_count + plan->final_count;
@@ -570,7 +572,7 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
       fc_arena_alloc_array(&frame->arena, count + 1, sizeof(fc_value_t));
   if (!results) return fc_fail_memory(err);
   frame->call = (fc_backend_call_t){
-      .arguments = frame->arguments,
+      .arguments = arguments,
       .argument_count = plan->signature->raw_argument_count,
       .results = results,
       .result_count = count,
@@ -588,6 +590,7 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   if (frame->guard && plan->signature->alignment > 1) {
     FC_TRY(visit_values(frame, results, count, check_fill, err));
   }
+  if (frame->padded) FC_TRY(fc_frame_unpad(frame, results, err));
   frame->results = results;
   frame->result_count = count;
   return FC_OK;
@@ -618,6 +621,7 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->result_count = 0;
   frame->options = (fc_options_t){0};
   frame->decoded = false;
+  frame->padded = false;
   frame->oip = NULL;
   frame->framed = frame->raw_results = frame->by_rows = false;
   frame->raw = (fc_str_t){0};

@@ -109,6 +109,7 @@ struct fc_frame_t {
   size_t result_count;
   fc_options_t options;
   uint32_t row;   // of the signature's sizes; known when the plan has entries
+  bool padded;    // the row is larger than the call
   size_t copied;  // bytes of raw tensors that could not stay in the body
   bool decoded;   // every argument fits its type, and its memory is the call's
   bool guard;
@@ -157,9 +158,15 @@ void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
 // Ends the arguments, of which all dims are known: chooses the row of sizes, and places
 // zeroed storage for each OUT argument that has none yet.
 fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err);
-// Chooses the row of sizes that the call has (sized.c). FC_CODE_SHAPE_MISMATCH when
-// there is none.
+// Chooses the row of sizes that the call has, or the next larger one where the function
+// is padded (sized.c). FC_CODE_SHAPE_MISMATCH when there is none.
 fc_status_t fc_frame_choose_row(fc_frame_t *frame, fc_error_t *err);
+// Of a call that is padded (pad.c): gives the backend copies of the arguments that are as
+// large as the row; and takes what was added off the results.
+fc_status_t fc_frame_pad(fc_frame_t *frame, fc_value_t **out_arguments,
+                         fc_error_t *err);
+fc_status_t fc_frame_unpad(fc_frame_t *frame, fc_value_t *results,
+                           fc_error_t *err);
 // How many empty arrays a shape with a dim of 0 is written as: the product of
 // the dims before the first 0. They take no memory but are printed. Of a shape
 // without a 0, the number of elements. SIZE_MAX on overflow.

@@ -87,14 +87,35 @@ static fc_status_t fail(const fc_frame_t *frame, fc_error_t *err) {
   return status;
 }
 
+// The row with the least size that the call can be padded to; size_count: none.
+static uint32_t find_larger(const fc_frame_t *frame) {
+  const fc_signature_t *signature = frame->plan->signature;
+  const uint32_t only = find_only(signature), none = signature->size_count;
+  uint32_t best = none;
+  int64_t least = INT64_MAX;
+  if (!fc_signature_pad(signature).size || only == UINT32_MAX) return none;
+  const int64_t have = size_of(frame, only);
+  for (uint32_t i = 0; have > 0 && i < none; i++) {
+    const int64_t size =
+        signature->sizes[i * (size_t)signature->dim_name_count + only];
+    if (size < have || size > least) continue;
+    least = size;
+    best = i;
+  }
+  return best;
+}
+
 fc_status_t fc_frame_choose_row(fc_frame_t *frame, fc_error_t *err) {
   const fc_signature_t *signature = frame->plan->signature;
   const uint32_t width = signature->dim_name_count;
   frame->row = 0;
+  frame->padded = false;
   if (!signature->size_count) return FC_OK;
   for (; frame->row < signature->size_count; frame->row++) {
     const int64_t *row = signature->sizes + frame->row * (size_t)width;
     if (fits(frame, row, width)) return FC_OK;
   }
-  return fail(frame, err);
+  frame->row = find_larger(frame);
+  frame->padded = frame->row < signature->size_count;
+  return frame->padded ? FC_OK : fail(frame, err);
 }

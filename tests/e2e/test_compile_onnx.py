@@ -105,6 +105,13 @@ def test_sizes_of_a_batch_are_one_function(make, farcall, models, tmp_path):
     assert "[images] is 3, it may be 1, 2 or 4" in done.stderr
 
 
+def test_a_batch_is_padded_to_the_next_size(make, farcall, models, tmp_path):
+    done = make("edges", "--batch=1,4", "--pad=zero")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0].endswith("where [images] is 1 to 4")
+    assert_answers(farcall, tmp_path / "m.vmfb", calls(models, "edges"))
+
+
 def test_one_size_is_in_the_type(make, farcall, models, tmp_path):
     done = make("edges", "--batch=images=2", "--cpu=vmvx")
     assert done.returncode == 0, done.stderr
@@ -132,6 +139,9 @@ REFUSED = [
     ("sum", ["--road=mlir"], 65,
      "is an ONNX model, which MLIR's tools do not lower: --road=iree does"),
     ("sum", ["--batch=many"], 64, "--batch=many: sizes are numbers"),
+    ("sum", ["--batch=1,2", "--pad=mean"], 64, "--pad=mean: it is zero or repeat"),
+    ("sum", ["--batch=2", "--pad=zero"], 65, "--pad=zero: there is no next size"),
+    ("sum", ["--pad=zero"], 65, "--pad=zero: there is no next size"),
     ("sum", ["--cpu=host,generic"], 64, "of 'host' there is no variant"),
 ]
 

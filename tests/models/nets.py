@@ -9,7 +9,7 @@ import zipfile
 
 import numpy
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples/embedding"))
@@ -17,6 +17,7 @@ import build  # noqa: E402
 
 RANDOM = numpy.random.default_rng(0)
 LIGHT = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"
+LARGE = 1 << 24  # numbers of a weight beyond which it stays one number
 F, I = TensorProto.FLOAT, TensorProto.INT64
 
 
@@ -159,8 +160,39 @@ def minilm(wheel, tokens=32):
     return build.model(build.read_safetensors(data), tokens), [ids, mask]
 
 
+def drawn(operator, place, dims):
+    """A weight at random, such that numbers neither grow nor vanish from layer to layer."""
+    fan = int(numpy.prod(dims[1:]))
+    if fan * dims[0] > LARGE:
+        return numpy.broadcast_to(numpy.float32(1 / fan), dims)
+    if len(dims) > 1:
+        return floats(*dims, scale=(2 / fan) ** 0.5)
+    factor = operator == "Mul" or operator == "BatchNormalization" and place in (1, 4)
+    return numpy.float32(factor) + floats(*dims, scale=0.1)
+
+
+def draw_weights(graph):
+    """The light models make each weight of one number, so that a layout in disorder would
+    answer as well: here they get numbers at random."""
+    shapes = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    uses = {name: (node, place) for node in graph.node
+            for place, name in enumerate(node.input)}
+    for node in [each for each in graph.node if each.op_type == "ConstantOfShape"]:
+        user, place = uses[node.output[0]]
+        while user.op_type == "Unsqueeze":
+            user, place = uses[user.output[0]]
+        dims = shapes[node.input[0]].tolist()
+        weight = drawn(user.op_type, place, dims)
+        if weight.size > LARGE:  # one number after all: the file stays small
+            node.attribute[0].t.CopyFrom(numpy_helper.from_array(weight.flat[:1].copy()))
+            continue
+        graph.initializer.append(numpy_helper.from_array(weight, node.output[0]))
+        graph.node.remove(node)
+
+
 def light(name):
     model = onnx.load(LIGHT / f"{name}.onnx")
+    draw_weights(model.graph)
     weights = {each.name for each in model.graph.initializer}
     (image,) = [each for each in model.graph.input if each.name not in weights]
     dims = [each.dim_value for each in image.type.tensor_type.shape.dim]

@@ -26,7 +26,8 @@ import numpy
 import onnxruntime
 
 HERE = pathlib.Path(sys.executable).parent
-CALLS, SECONDS = 10, 3.0  # of one timing: whichever ends first
+CALLS, SECONDS = 20, 3.0  # of one timing: whichever ends first
+PAUSE = 0.02
 ESTIMATORS = [
     "logistic", "logistic_binary", "linear_svc", "svc_linear", "svc_rbf",
     "tree_classifier", "forest_classifier", "boosting_classifier", "neighbors",
@@ -76,8 +77,23 @@ class Model:
         inputs = self.session(1).get_inputs()
         return {each.name: value for each, value in zip(inputs, self.arguments)}
 
-    def argument_names(self):
-        return [each.name for each in self.session(1).get_inputs()]
+    def names(self):
+        """Of arguments, results, and dims of arguments."""
+        session = self.session(1)
+        inputs = session.get_inputs()
+        return ([each.name for each in inputs],
+                [each.name for each in session.get_outputs()],
+                [[dim if isinstance(dim, str) else None for dim in each.shape]
+                 for each in inputs])
+
+
+def names_in(signature):
+    """The same of what was compiled."""
+    arguments = signature["arguments"]
+    return ([each.get("name") for each in arguments],
+            [each.get("name") for each in signature["results"]],
+            [each["type"].get("dims") or [None] * len(each["type"]["shape"])
+             for each in arguments])
 
 
 class Server:
@@ -112,13 +128,18 @@ class Server:
             return json.load(answer)["results"], took
 
 
-def least(call):
-    """The shortest of several, after one that warms up."""
-    call()
-    best, until = float("inf"), time.monotonic() + SECONDS
-    for _ in range(CALLS):
-        best = min(best, call())
-        if time.monotonic() > until:
+def race(calls):
+    """The shortest of each one's calls, which take turns, after one that warms up. The
+    threads of onnxruntime go on looking for work when a call has ended: the pause is for
+    them to stop."""
+    best = {name: float("inf") for name in calls}
+    until = time.monotonic() + SECONDS * len(calls)
+    for turn in range(CALLS + 1):
+        for name, call in calls.items():
+            took = call()
+            best[name] = min(best[name], took) if turn else best[name]
+            time.sleep(PAUSE)
+        if turn and time.monotonic() > until:
             break
     return best
 
@@ -151,24 +172,39 @@ def difference(got, wanted):
     return next(filter(None, (difference(*pair) for pair in pairs)), None)
 
 
-def serve(programs, model, threads, row):
-    """Calls the module; the answers of the first call are compared."""
-    server = Server(programs, model.module, threads)
+def ask(server, model, row):
+    """Calls the module and compares. What makes the same call again, and is its time."""
+    (module,) = server.get("/api/v1/modules")["modules"]
+    function = f"{module['name']}/{module['functions'][0]}"
+    signature = server.get(f"/api/v1/functions/{function}")
+    if model.peer:
+        row["names"] = "yes" if names_in(signature) == model.names() else "no"
+    body = json.dumps(plain(model.arguments)).encode()
+    got, _ = server.call(function, body)
+    row["wrong"] = row.get("wrong") or difference(got, model.results)
+    return lambda: server.call(function, body)[1]
+
+
+def serve(programs, model, row):
+    """Compares what servers of one thread and of two answer, and times both and
+    onnxruntime in one race."""
+    servers, calls = [], {}
     try:
-        (module,) = server.get("/api/v1/modules")["modules"]
-        function = f"{module['name']}/{module['functions'][0]}"
-        signature = server.get(f"/api/v1/functions/{function}")
-        if model.peer:
-            said = [each.get("name") for each in signature["arguments"]]
-            row["names"] = "yes" if said == model.argument_names() else "no"
-        body = json.dumps(plain(model.arguments)).encode()
-        got, _ = server.call(function, body)
-        row["wrong"] = row.get("wrong") or difference(got, model.results)
-        row[f"ms{threads}"] = least(lambda: server.call(function, body)[1])
+        for threads in (1, 2):
+            servers.append(Server(programs, model.module, threads))
+            calls[f"ms{threads}"] = ask(servers[-1], model, row)
+        feeds = model.feeds() if model.peer else {}
+        for threads in (1, 2) if model.peer else ():
+            session = model.session(threads)
+            calls[f"peer{threads}"] = lambda session=session: timed(
+                lambda: session.run(None, feeds))
+        if not row["wrong"]:
+            row.update(race(calls))
     except urllib.error.HTTPError as refusal:
         row["wrong"] = json.load(refusal)["detail"]
     finally:
-        server.stop()
+        for server in servers:
+            server.stop()
 
 
 def examine(programs, model):
@@ -190,15 +226,7 @@ def examine(programs, model):
     if done.returncode:
         row["wrong"] = "compile: " + done.stderr.strip().splitlines()[-1][-200:]
         return row
-    for threads in (1, 2):
-        if "wrong" not in row or row["wrong"] is None:
-            serve(programs, model, threads, row)
-    if model.peer:
-        feeds = model.feeds()
-        for threads in (1, 2):
-            session = model.session(threads)
-            row[f"peer{threads}"] = least(
-                lambda: timed(lambda: session.run(None, feeds)))
+    serve(programs, model, row)
     return row
 
 
@@ -206,11 +234,16 @@ def number(row, key):
     return f"{row[key]:.3g}" if key in row else "-"
 
 
+def times(row, threads):
+    mine, peer = row.get(f"ms{threads}"), row.get(f"peer{threads}")
+    ratio = f"{mine / peer:.2f}" if mine and peer else "-"
+    return f"{number(row, f'ms{threads}')} | {number(row, f'peer{threads}')} | {ratio}"
+
+
 def show(row):
     verdict = "answers" if row.get("wrong") is None else row["wrong"]
     print(f"| {row['name']} | {verdict} | {row['names']} | "
-          f"{number(row, 'compiled')} | {number(row, 'ms1')} | {number(row, 'peer1')} | "
-          f"{number(row, 'ms2')} | {number(row, 'peer2')} |", flush=True)
+          f"{number(row, 'compiled')} | {times(row, 1)} | {times(row, 2)} |", flush=True)
 
 
 def main():
@@ -221,12 +254,12 @@ def main():
     parser.add_argument("names", nargs="*")
     given = parser.parse_intermixed_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    print("| model | | names | compile s | 1 thread ms | onnxruntime | 2 threads ms | "
-          "onnxruntime |\n|---|---|---|---|---|---|---|---|")
+    print("| model | | names | compile s | 1 thread ms | onnxruntime | times | "
+          "2 threads ms | onnxruntime | times |\n|---|---|---|---|---|---|---|---|---|---|")
     rows = []
     for name in given.names or names():
         if name == "minilm" and not given.wheel:
-            print("| minilm | not tried: no --wheel | - | - | - | - | - | - |")
+            print("| minilm | not tried: no --wheel | - | - | - | - | - | - | - | - |")
             continue
         try:
             rows.append(examine(given.programs, Model(name, given.folder, given.wheel)))

@@ -163,6 +163,13 @@ static void callers_see_one_function(void **state) {
        "[\"a\",\"b\"]}]",
        "f(tensor<[size]xf32>) -> () where [size] is 1 or 8 #0 #2\n"
        "g(i8, tensor<[size]xi8>) -> () where [size] is 1 or 2 #1 #3\n"},
+      {"it is padded",
+       {"a tensor<1x4xf32>, i8 -> tensor<1xf32>",
+        "b tensor<32x4xf32>, i8 -> tensor<32xf32>",
+        "c tensor<8x4xf32>, i8 -> tensor<8xf32>"},
+       "[{\"name\":\"f\"," F "[\"a\",\"b\",\"c\"],\"pad\":\"zero\"}]",
+       "f(tensor<[size]x4xf32>, i8) -> tensor<[size]xf32> where [size] is 1 to "
+       "32 #0 #1 #2\n"},
       {"leaves of a tree",
        {"a root {x: tensor<1xf32>@0} ->", "b root {x: tensor<8xf32>@0} ->"},
        AB,
@@ -208,6 +215,12 @@ static void most_modules_have_none(void **state) {
 #define SAYS(place, text) "its sidecar, /sizes/" place ": " text
 #define ONE "a tensor<1xf32> ->"
 #define EIGHT "b tensor<8xf32> ->"
+
+#define PADDED \
+  "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"pad\":\"zero\"}]"
+#define CANNOT                                                          \
+  " differs too: only one dim can be padded, the first of tensors that " \
+  "are no part of a list and not written to"
 
 static void what_does_not_fit_is_refused(void **state) {
   (void)state;
@@ -345,6 +358,42 @@ static void what_does_not_fit_is_refused(void **state) {
        {ONE, EIGHT},
        "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"args\":[{},{}]}]",
        SAYS("0/args", "2 entries, the function has 1")},
+      {"padded by nothing known",
+       {ONE, EIGHT},
+       "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"pad\":\"mean\"}]",
+       SAYS("0/pad", "'mean' is neither 'zero' nor 'repeat'")},
+      {"padded by a number",
+       {ONE, EIGHT},
+       "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"pad\":0}]",
+       SAYS("0/pad", "must be a string")},
+      {"padding another dim than the first",
+       {"a tensor<4x1xf32> ->", "b tensor<4x8xf32> ->"},
+       PADDED,
+       SAYS("0/pad", "dim 1 of argument 0" CANNOT)},
+      {"padding two dims",
+       {"a tensor<1xf32>, tensor<2xf32> ->", "b tensor<8xf32>, tensor<4xf32> ->"},
+       PADDED,
+       SAYS("0/pad", "dim 0 of argument 1" CANNOT)},
+      {"padding what is written to",
+       {"a inout x: tensor<1xf32> ->", "b inout x: tensor<8xf32> ->"},
+       PADDED,
+       SAYS("0/pad", "dim 0 of argument 0" CANNOT)},
+      {"padding storage",
+       {"a tensor<1xf32>, out y: tensor<1xf32> ->", "b tensor<8xf32>, out y: tensor<8xf32> ->"},
+       PADDED,
+       SAYS("0/pad", "dim 0 of argument 1" CANNOT)},
+      {"padding a result that is larger",
+       {"a tensor<1xf32> -> tensor<2xf32>", "b tensor<8xf32> -> tensor<16xf32>"},
+       PADDED,
+       SAYS("0/pad", "dim 0 of result 0" CANNOT)},
+      {"padding in another dim of a result",
+       {"a tensor<1xf32> -> tensor<4x1xf32>", "b tensor<8xf32> -> tensor<4x8xf32>"},
+       PADDED,
+       SAYS("0/pad", "dim 1 of result 0" CANNOT)},
+      {"padding a list of results",
+       {"a tensor<1xf32> -> [tensor<1xf32>]", "b tensor<8xf32> -> [tensor<8xf32>]"},
+       PADDED,
+       SAYS("0/pad", "dim 0 of result 0" CANNOT)},
       {"two arguments of one name",
        {"a x: tensor<1xf32>, y: i8 ->", "b x: tensor<8xf32>, y: i8 ->"},
        "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"args\":[{\"name\":\"y\"},{}]}]",
