@@ -19,7 +19,7 @@ _farcall() {
       options=(--help --version)
       ;;
     compile)
-      options=(--output= --road= --optimize= --cpu= --batch= --unchecked --verbose --keep --tools= --help)
+      options=(--output= --road= --optimize= --cpu= --batch= --pad= --unchecked --verbose --keep --tools= --help)
       ;;
     doctor)
       options=(--json --help)

@@ -257,14 +257,15 @@ def test_fewer_sizes_are_refused(serve, folder, tmp_path):
         assert (reply.status, reply.json["code"]) == (409, "signature_narrowed")
         assert "takes fewer sizes" in reply.json["detail"]
         assert server.results(f"{name}/rows", [rows(3)]) == answer(3)
-        declare(path, [{**NAMED, "functions": ["rows_1", "rows_8"], "pad": "zero"}])
+        declare(path, [{**NAMED, "pad": "zero"}])
         reply = server.request("POST", f"/api/v1/modules/{name}/reload")
         assert reply.status == 200, reply.body
-        assert server.results(f"{name}/rows", [rows(3)]) == [answer(3)[0], [8] * 3]
-        declare(path, [{**NAMED, "functions": ["rows_8", "rows_3", "rows_1"]}])
+        assert server.results(f"{name}/rows", [rows(2)]) == [answer(2)[0], [3] * 2]
+        declare(path, [NAMED])
         reply = server.request("POST", f"/api/v1/modules/{name}/reload")
         assert (reply.status, reply.json["code"]) == (409, "signature_narrowed")
-        declare(path, [{**NAMED, "functions": ["rows_8", "rows_3", "rows_1"], "pad": "zero"}])
+        declare(path, [{**NAMED, "functions": ["rows_8", "rows_3", "rows_1"],
+                        "pad": "repeat"}])
         reply = server.request("POST", f"/api/v1/modules/{name}/reload")
         assert reply.status == 200, reply.body
         assert server.results(f"{name}/rows", [rows(3)]) == answer(3)

@@ -193,6 +193,7 @@ def draw_weights(graph):
 def light(name):
     model = onnx.load(LIGHT / f"{name}.onnx")
     draw_weights(model.graph)
+    model.ir_version = 4  # since then weights need not be arguments as well
     weights = {each.name for each in model.graph.initializer}
     (image,) = [each for each in model.graph.input if each.name not in weights]
     dims = [each.dim_value for each in image.type.tensor_type.shape.dim]
