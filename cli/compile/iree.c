@@ -125,7 +125,8 @@ static fc_status_t compile_for(road_t *road, const char *cpu) {
       compile->arena, "--iree-input-type=%s",
       compile->format->importer ? compile->format->input_type : "auto");
   // Levels 1 and 2 have the compiler's default level; 2 and 3 also lay out data for the
-  // processor's vector units. Its own O3 refuses some models.
+  // processor's vector units, and make products of matrices of convolutions, which are laid
+  // out then too. Its own O3 refuses some models.
   const bool tiled = compile->level >= '2';
   const char *level = compile->level == '3'   ? "--iree-opt-level=O3"
                       : compile->level == '0' ? "--iree-opt-level=O0"
@@ -141,8 +142,10 @@ static fc_status_t compile_for(road_t *road, const char *cpu) {
       target, input,
       // Functions keep their types.
       "--iree-input-demote-f64-to-f32=false",
-      tiled ? "--iree-opt-data-tiling" : "--iree-opt-data-tiling=false", level,
-      NULL};
+      tiled ? "--iree-opt-data-tiling" : "--iree-opt-data-tiling=false",
+      tiled ? "--iree-global-opt-use-im2col-for-convs"
+            : "--iree-global-opt-use-im2col-for-convs=false",
+      level, NULL};
   const fc_status_t status =
       fc_step_run(compile, FC_STEP_COMPILER, "iree-compile", argv);
   fc_str_t log;
@@ -401,10 +404,11 @@ static fc_status_t make(fc_compile_t *compile) {
   road.any_level = !compile->level;
   if (!compile->level) compile->level = '2';
   if ((compile->size_count || compile->pad) && !compile->format->importer) {
-    return fc_fail(compile->err, FC_CODE_MODULE_LOAD,
-                   "%s is %s: --batch and --pad are for ONNX and jax.export, whose dims "
-                   "have names",
-                   compile->input, compile->format->name);
+    return fc_fail(
+        compile->err, FC_CODE_MODULE_LOAD,
+        "%s is %s: --batch and --pad are for ONNX and jax.export, whose dims "
+        "have names",
+        compile->input, compile->format->name);
   }
   fc_status_t status = compile->format->importer ? import(&road) : FC_OK;
   for (size_t i = compile->cpu_count; i-- > 0 && status == FC_OK;) {

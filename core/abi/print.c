@@ -305,8 +305,8 @@ int64_t fc_signature_largest(const fc_signature_t *signature, int64_t dim) {
   int64_t largest = 0;
   for (uint32_t i = 0; i < signature->size_count; i++) {
     const int64_t size =
-        signature->sizes[i * (size_t)signature->dim_name_count +
-                         fc_dim_name(dim)];
+        signature
+            ->sizes[i * (size_t)signature->dim_name_count + fc_dim_name(dim)];
     if (size > largest) largest = size;
   }
   return largest;

@@ -227,8 +227,7 @@ static fc_status_t put_dim(const writer_t *w, int64_t dim) {
   int64_t least, most;
   if (fc_signature_pad(w->signature).size && dim < 0 &&
       find_bounds(w, dim, &least, &most)) {
-    FC_TRY(put_count(w, "{\"type\":\"integer\",\"minimum\":",
-                     (uint64_t)least));
+    FC_TRY(put_count(w, "{\"type\":\"integer\",\"minimum\":", (uint64_t)least));
     FC_TRY(put_count(w, ",\"maximum\":", (uint64_t)most));
     return put(w, "}");
   }

@@ -85,8 +85,7 @@ static fc_status_t read_group(reader_t *reader, const fc_name_entry_t *entry,
     FC_TRY(take_function(reader, value, group));
   }
   reader->used += group->count;
-  const fc_group_t made = {entry->function, group->members, group->count,
-                           pad};
+  const fc_group_t made = {entry->function, group->members, group->count, pad};
   return fc_group_widen(&made, reader->names, reader->builder,
                         reader->sizes->allocator, &reader->doc,
                         &group->signature);

@@ -417,9 +417,8 @@ static fc_status_t check_pad(const maker_t *maker) {
     const place_t *place = &maker->places[i];
     if (!differs(maker, i)) continue;
     const int64_t dim = get_dim(maker, place);
-    const bool sent =
-        place->kind == SENT &&
-        maker->first->arguments[place->param].role == FC_ROLE_IN;
+    const bool sent = place->kind == SENT &&
+                      maker->first->arguments[place->param].role == FC_ROLE_IN;
     if (name == FC_DIM_DYNAMIC && sent) name = dim;
     if (place->dim == 0 && dim == name && fc_dim_is_named(dim) &&
         (sent || (place->kind == RETURNED && !place->inside))) {

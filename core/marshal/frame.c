@@ -564,8 +564,8 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   fc_value_t *arguments = frame->arguments;
   if (frame->padded) FC_TRY(fc_frame_pad(frame, &arguments, err));
   if (frame->guard) {
-    FC_TRY(visit_values(frame, arguments,
-                        plan->signature->raw_argument_count, guard_value, err));
+    FC_TRY(visit_values(frame, arguments, plan->signature->raw_argument_count,
+                        guard_value, err));
   }
   size_t count = (size_t)plan->signature->raw_result_count + plan->final_count;
   fc_value_t *results =

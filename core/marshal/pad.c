@@ -35,8 +35,8 @@ static bool has_rows(const fc_op_t *op, const rows_t *rows) {
 // A copy of the tensor's shape with another number of rows.
 static fc_status_t set_rows(fc_frame_t *frame, fc_tensor_t *tensor,
                             int64_t count, fc_error_t *err) {
-  int64_t *shape = fc_arena_alloc_array(&frame->arena, (size_t)tensor->rank,
-                                        sizeof *shape);
+  int64_t *shape =
+      fc_arena_alloc_array(&frame->arena, (size_t)tensor->rank, sizeof *shape);
   if (!shape) return fc_fail_memory(err);
   memcpy(shape, tensor->shape, (size_t)tensor->rank * sizeof *shape);
   shape[0] = count;
@@ -107,8 +107,8 @@ fc_status_t fc_frame_unpad(fc_frame_t *frame, fc_value_t *results,
       if (!has_rows(op, &rows)) continue;
       fc_tensor_t *tensor = &results[op->raw].tensor;
       // Another value, or another size, is refused when it is encoded.
-      if (results[op->raw].kind != FC_VALUE_TENSOR || tensor->rank != op->rank ||
-          tensor->shape[0] != rows.want) {
+      if (results[op->raw].kind != FC_VALUE_TENSOR ||
+          tensor->rank != op->rank || tensor->shape[0] != rows.want) {
         continue;
       }
       FC_TRY(set_rows(frame, tensor, rows.have, err));

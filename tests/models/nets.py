@@ -9,6 +9,7 @@ import zipfile
 
 import numpy
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -190,14 +191,37 @@ def draw_weights(graph):
         graph.node.remove(node)
 
 
+def calm(model, feeds):
+    """Divides what goes into the last softmax by its spread: of scores that are far apart
+    every answer is a one among zeros, and no mistake would be seen."""
+    last = model.graph.node[-1]
+    if last.op_type != "Softmax":
+        return
+    (scores,) = last.input
+    seen = onnx.ModelProto()
+    seen.CopyFrom(model)
+    seen.graph.output.append(onnx.ValueInfoProto(name=scores))
+    *_, found = onnxruntime.InferenceSession(
+        seen.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, feeds)
+    model.graph.initializer.append(
+        numpy_helper.from_array(numpy.float32(found.std() + 1e-6), "spread"))
+    last.input[0] = "calmed"
+    model.graph.node.insert(len(model.graph.node) - 1, helper.make_node(
+        "Div", [scores, "spread"], ["calmed"]))
+
+
 def light(name):
     model = onnx.load(LIGHT / f"{name}.onnx")
     draw_weights(model.graph)
     model.ir_version = 4  # since then weights need not be arguments as well
     weights = {each.name for each in model.graph.initializer}
     (image,) = [each for each in model.graph.input if each.name not in weights]
+    del model.graph.input[:]
+    model.graph.input.append(image)
     dims = [each.dim_value for each in image.type.tensor_type.shape.dim]
-    return model, [RANDOM.random(dims).astype("f4")]
+    argument = RANDOM.random(dims).astype("f4")
+    calm(model, {image.name: argument})
+    return model, [argument]
 
 
 MAKERS = {

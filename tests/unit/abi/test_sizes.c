@@ -216,9 +216,8 @@ static void most_modules_have_none(void **state) {
 #define ONE "a tensor<1xf32> ->"
 #define EIGHT "b tensor<8xf32> ->"
 
-#define PADDED \
-  "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"pad\":\"zero\"}]"
-#define CANNOT                                                          \
+#define PADDED "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"pad\":\"zero\"}]"
+#define CANNOT                                                           \
   " differs too: only one dim can be padded, the first of tensors that " \
   "are no part of a list and not written to"
 
@@ -371,7 +370,8 @@ static void what_does_not_fit_is_refused(void **state) {
        PADDED,
        SAYS("0/pad", "dim 1 of argument 0" CANNOT)},
       {"padding two dims",
-       {"a tensor<1xf32>, tensor<2xf32> ->", "b tensor<8xf32>, tensor<4xf32> ->"},
+       {"a tensor<1xf32>, tensor<2xf32> ->",
+        "b tensor<8xf32>, tensor<4xf32> ->"},
        PADDED,
        SAYS("0/pad", "dim 0 of argument 1" CANNOT)},
       {"padding what is written to",
@@ -379,19 +379,23 @@ static void what_does_not_fit_is_refused(void **state) {
        PADDED,
        SAYS("0/pad", "dim 0 of argument 0" CANNOT)},
       {"padding storage",
-       {"a tensor<1xf32>, out y: tensor<1xf32> ->", "b tensor<8xf32>, out y: tensor<8xf32> ->"},
+       {"a tensor<1xf32>, out y: tensor<1xf32> ->",
+        "b tensor<8xf32>, out y: tensor<8xf32> ->"},
        PADDED,
        SAYS("0/pad", "dim 0 of argument 1" CANNOT)},
       {"padding a result that is larger",
-       {"a tensor<1xf32> -> tensor<2xf32>", "b tensor<8xf32> -> tensor<16xf32>"},
+       {"a tensor<1xf32> -> tensor<2xf32>",
+        "b tensor<8xf32> -> tensor<16xf32>"},
        PADDED,
        SAYS("0/pad", "dim 0 of result 0" CANNOT)},
       {"padding in another dim of a result",
-       {"a tensor<1xf32> -> tensor<4x1xf32>", "b tensor<8xf32> -> tensor<4x8xf32>"},
+       {"a tensor<1xf32> -> tensor<4x1xf32>",
+        "b tensor<8xf32> -> tensor<4x8xf32>"},
        PADDED,
        SAYS("0/pad", "dim 1 of result 0" CANNOT)},
       {"padding a list of results",
-       {"a tensor<1xf32> -> [tensor<1xf32>]", "b tensor<8xf32> -> [tensor<8xf32>]"},
+       {"a tensor<1xf32> -> [tensor<1xf32>]",
+        "b tensor<8xf32> -> [tensor<8xf32>]"},
        PADDED,
        SAYS("0/pad", "dim 0 of result 0" CANNOT)},
       {"two arguments of one name",
