@@ -57,6 +57,12 @@ save("mlp",
      [weight("w", 4, 8), weight("b", 8), weight("v", 8, 3)], doc="which of three")
 answer("mlp", {"x": floats(1, 4)}, {"x": floats(5, 4)})
 
+save("pool",
+     [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2],
+                       pads=[0, 0, 1, 1])],
+     [value("x", T.FLOAT, [1, 2, 6, 8])], [value("y", T.FLOAT, [1, 2, 3, 4])])
+answer("pool", {"x": -1 - abs(floats(1, 2, 6, 8))})
+
 save("sum", [helper.make_node("Add", ["left", "right"], ["total"])],
      [value("left", T.FLOAT, ["n", 3]), value("right", T.FLOAT, ["n", 3])],
      [value("total", T.FLOAT, ["n", 3])])

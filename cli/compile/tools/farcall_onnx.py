@@ -158,6 +158,52 @@ def inferred(model, source):
         raise Refused(f"its shapes contradict each other: {one_line(failure)}")
 
 
+def uneven(node, known):
+    """The pads of a MaxPool of floats that are not the same on both sides, else None."""
+    from onnx import helper
+    if node.op_type != "MaxPool" or len(node.output) > 1:
+        return None
+    if known.get(node.input[0]) not in ("FLOAT", "FLOAT16", "DOUBLE"):
+        return None
+    pads = [helper.get_attribute_value(each) for each in node.attribute
+            if each.name == "pads"]
+    half = len(pads[0]) // 2 if pads else 0
+    return pads[0] if half and pads[0][:half] != pads[0][half:] else None
+
+
+def spell_pads(model, source):
+    """The model with such pads written as a Pad before the MaxPool: IREE 3.13 makes a
+    double of what it pads with, and then does not lower it."""
+    import numpy
+    from onnx import TensorProto, helper, numpy_helper
+    graph, nodes = model.graph, []
+    known = {each.name: TensorProto.DataType.Name(each.type.tensor_type.elem_type)
+             for each in [*graph.input, *graph.value_info]}
+    for node in graph.node:
+        pads = uneven(node, known)
+        nodes.append(node)
+        if pads is None:
+            continue
+        half, name = len(pads) // 2, f"{node.output[0]}/padded"
+        dtype = helper.tensor_dtype_to_np_dtype(
+            getattr(TensorProto, known[node.input[0]]))
+        graph.initializer.extend([
+            numpy_helper.from_array(numpy.array(
+                [0, 0, *pads[:half], 0, 0, *pads[half:]], "i8"), f"{name}/pads"),
+            numpy_helper.from_array(numpy.array(-numpy.inf, dtype), f"{name}/with")])
+        nodes.insert(-1, helper.make_node(
+            "Pad", [node.input[0], f"{name}/pads", f"{name}/with"], [name]))
+        node.input[0] = name
+        kept = [each for each in node.attribute if each.name != "pads"]
+        del node.attribute[:]
+        node.attribute.extend(kept)
+    if len(nodes) == len(graph.node):
+        return model
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return inferred(model, source)
+
+
 def import_all(models, mlir):
     """One module of MLIR, with a function for each model."""
     from iree.compiler.extras import onnx_importer
@@ -194,6 +240,7 @@ def main(source, original, mlir, report, sizes):
     models, functions = [], []
     for row in rows:
         sized = inferred(with_sizes(model, row) if row else model, source)
+        sized = spell_pads(sized, source)
         sized.graph.name = sized_name(name, row) if len(rows) > 1 else name
         models.append(sized)
         functions.append(function_of(sized, sized.graph.name))
