@@ -27,6 +27,8 @@ static fc_status_t check_ranges(const fc_server_options_t *options,
       {FC_OPTION_crash_limit, 0, FC_LIMIT_CRASHES},
       {FC_OPTION_connections, 1, UINT64_MAX},
       {FC_OPTION_max_body, 1, UINT64_MAX},
+      {FC_OPTION_group_tasks, 0, FC_LIMIT_GROUP_TASKS},
+      {FC_OPTION_group_cpu, 0, FC_LIMIT_GROUP_CPU},
   };
   for (size_t i = 0; i < FC_ARRAY_COUNT(kRanges); i++) {
     const fc_option_t *option = &fc_options[kRanges[i].option];

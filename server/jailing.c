@@ -128,3 +128,32 @@ fc_status_t fc_jailing_settle(const fc_module_policies_t *policies,
   tell_missing(policies, facts, log);
   return FC_OK;
 }
+
+static void note_wanted(const fc_module_policy_t *policy,
+                        fc_group_limits_t *wanted) {
+  wanted->values[FC_GROUP_MEMORY] |= policy->group_memory;
+  wanted->values[FC_GROUP_TASKS] |= policy->group_tasks;
+  wanted->values[FC_GROUP_CPU] |= policy->group_cpu;
+}
+
+void fc_jailing_open_groups(const fc_module_policies_t *policies, fc_log_t *log,
+                            fc_groups_t *out_groups) {
+  fc_group_limits_t wanted = {0};
+  note_wanted(&policies->others, &wanted);
+  for (uint32_t i = 0; i < policies->count; i++) {
+    note_wanted(&policies->items[i], &wanted);
+  }
+  if (!fc_group_limits_any(&wanted)) return;
+  fc_groups_open(out_groups, "");
+  for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
+    if (!wanted.values[i] || !out_groups->reasons[i][0]) continue;
+    const fc_log_field_t fields[] = {
+        FC_LOG_TEXT("controller",
+                    fc_str(fc_group_limit_name((fc_group_limit_t)i))),
+        FC_LOG_TEXT("reason", fc_str(out_groups->reasons[i]))};
+    fc_log_fields(log, FC_LOG_WARN,
+                  FC_STR("worker processes go without a limit of control "
+                         "groups"),
+                  fields, FC_ARRAY_COUNT(fields));
+  }
+}

@@ -31,4 +31,9 @@ fc_status_t fc_jailing_settle(const fc_module_policies_t *policies,
                               fc_process_options_t *processes,
                               fc_error_t *err) FC_MUST_CHECK;
 
+// Makes the server's control groups if any module has limits of its own, and logs which
+// cannot be kept. Before the first worker process is started.
+void fc_jailing_open_groups(const fc_module_policies_t *policies, fc_log_t *log,
+                            fc_groups_t *out_groups);
+
 #endif  // FARCALL_SERVER_JAILING_H_

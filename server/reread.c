@@ -19,7 +19,8 @@ static const unsigned kChange[] = {
     FC_OPTION_parameters,  FC_OPTION_versions,      FC_OPTION_aliases,
     FC_OPTION_pin_modules, FC_OPTION_timeout,       FC_OPTION_queue,
     FC_OPTION_ready,       FC_OPTION_module_memory, FC_OPTION_drain,
-    FC_OPTION_pre_drain,   FC_OPTION_idle_unload,
+    FC_OPTION_pre_drain,   FC_OPTION_idle_unload,   FC_OPTION_group_memory,
+    FC_OPTION_group_tasks, FC_OPTION_group_cpu,
 };
 
 static bool can_change(unsigned option) {
@@ -107,8 +108,9 @@ static bool is_hosted_alike(const fc_module_policy_t *a,
                             const fc_module_policy_t *b) {
   return a->isolation == b->isolation && a->fresh == b->fresh &&
          a->workers == b->workers && a->tiles == b->tiles &&
-         a->sandbox == b->sandbox && !strcmp(a->parameters, b->parameters) &&
-         !strcmp(a->dims, b->dims);
+         a->sandbox == b->sandbox && a->group_memory == b->group_memory &&
+         a->group_tasks == b->group_tasks && a->group_cpu == b->group_cpu &&
+         !strcmp(a->parameters, b->parameters) && !strcmp(a->dims, b->dims);
 }
 
 // A module that is to be hosted in another way is loaded anew, though its file is the

@@ -382,9 +382,11 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       .uv = &loop->uv,
       .log = &loop->log,
       .program = options->worker_program,
+      .groups = &loop->groups,
       .setup = {.body_size = options->max_body,
                 .result_size = fc_limits_default().result_size,
                 .memory_limit = options->worker_memory,
+                .cpu_limit_s = (options->worker_cpu_time + 999) / 1000,
                 .spin_ns = cpus > 1 ? FC_LIMIT_SPIN_NS : 0,
                 .forbid_native = options->no_native_kernels,
                 .guard = (uint8_t)options->guard,
@@ -447,6 +449,7 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                     .blocks = loop->blocks,
                     .log = &loop->log,
                     .jail = &loop->jail,
+                    .groups = &loop->groups,
                     .tls = &loop->tls.counts,
                     .client_calls = {.allocator = loop->allocator},
                     .client_connections = {.allocator = loop->allocator},
@@ -563,6 +566,8 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
   fc_status_t status = init_memory(loop, log_descriptor, err);
   if (status == FC_OK) status = init_modules(loop, err);
   if (status == FC_OK) status = init_requests(loop, routes, err);
+  if (status == FC_OK)
+    fc_jailing_open_groups(&loop->policies, &loop->log, &loop->groups);
   if (status == FC_OK)
     status = fc_jailing_settle(&loop->policies, &loop->log, &loop->jail,
                                &loop->processes, err);

@@ -68,6 +68,7 @@ typedef struct fc_loop_t {
   fc_setting_t settings[2];  // options for modules that are loaded
   fc_blocks_t *blocks;
   fc_jail_facts_t jail;
+  fc_groups_t groups;
   fc_pool_t pool;
   fc_process_options_t processes;
   int exit_code;

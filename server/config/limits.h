@@ -129,7 +129,10 @@
 // Crashes of worker processes
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
 #define FC_LIMIT_WORKERS 1024      // the most that --workers may ask for
-#define FC_LIMIT_CRASHES 64        // the most that --crash-limit may allow
+// Tasks of a control group, as many as a kernel may have; and percent of one processor.
+#define FC_LIMIT_GROUP_TASKS (1u << 22)
+#define FC_LIMIT_GROUP_CPU 100000u
+#define FC_LIMIT_CRASHES 64  // the most that --crash-limit may allow
 // % of a module's calls that may crash without a quarantine, and of how many calls at
 // least the share is taken.
 #define FC_LIMIT_SHARE 20

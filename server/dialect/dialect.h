@@ -31,6 +31,7 @@ typedef struct fc_server_t {
   fc_pool_t *pool;
   fc_blocks_t *blocks;
   fc_log_t *log;
+  const fc_groups_t *groups;    // which limits of modules hold
   const fc_jail_facts_t *jail;  // which parts of the jail the kernel has
   const fc_tls_counts_t *tls;   // NULL: nothing is counted
   fc_spans_t *spans;  // of requests, to be exported; NULL: none are exported

@@ -132,6 +132,24 @@ static bool is_ready(const fc_server_t *server) {
 // By fc_sandbox_t.
 static const char *const kSandboxes[] = {"auto", "strict", "basic", "off"};
 
+// Which limits of control groups hold: null, or why one does not.
+static fc_status_t write_groups(const fc_groups_t *groups, fc_sink_t *sink,
+                                fc_error_t *err) {
+  FC_TRY(put(sink, ",\"groups\":{", err));
+  for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
+    const fc_str_t name = fc_str(fc_group_limit_name((fc_group_limit_t)i));
+    FC_TRY(put(sink, i ? "," : "", err));
+    FC_TRY(fc_json_write_string(sink, name, err));
+    FC_TRY(put(sink, ":", err));
+    if (groups->reasons[i][0]) {
+      FC_TRY(fc_json_write_string(sink, fc_str(groups->reasons[i]), err));
+    } else {
+      FC_TRY(put(sink, "null", err));
+    }
+  }
+  return put(sink, "}", err);
+}
+
 static fc_status_t write_sandbox(const fc_server_t *server, fc_sink_t *sink,
                                  fc_error_t *err) {
   const fc_jail_facts_t *facts = server->jail;
@@ -152,7 +170,9 @@ static fc_status_t write_sandbox(const fc_server_t *server, fc_sink_t *sink,
     FC_TRY(put_text(sink, ",\"reason\":", reason, err));
     FC_TRY(put(sink, "}", err));
   }
-  return put(sink, "]}", err);
+  FC_TRY(put(sink, "]", err));
+  if (server->groups->asked) FC_TRY(write_groups(server->groups, sink, err));
+  return put(sink, "}", err);
 }
 
 static fc_status_t write_info(const fc_server_t *server, fc_sink_t *sink,

@@ -141,6 +141,20 @@ static fc_status_t enter_network(const fc_jail_t *jail, fc_error_t *err) {
   return FC_OK;
 }
 
+// Before anything of the module is in memory, so that all of it is counted there.
+static fc_status_t enter_group(const fc_jail_t *jail, fc_error_t *err) {
+  if (!jail->procs) return FC_OK;
+  if (write(jail->procs, "0", 1) != 1) return fail("its control group", err);
+  close(jail->procs);
+  return FC_OK;
+}
+
+// The kernel sends SIGXCPU, and SIGKILL a second later to a process that ignores it.
+static void limit_time(uint64_t seconds) {
+  const struct rlimit most = {.rlim_cur = seconds, .rlim_max = seconds + 1};
+  if (seconds) (void)setrlimit(RLIMIT_CPU, &most);
+}
+
 // The system calls change one thread; the process has no other.
 static fc_status_t change_user(const fc_jail_t *jail, fc_error_t *err) {
   if (!jail->user) return FC_OK;
@@ -164,6 +178,7 @@ static fc_status_t enter_strict(const fc_jail_t *jail, fc_error_t *err) {
 
 fc_status_t fc_jail_enter(const fc_jail_t *jail, fc_error_t *err) {
   volunteer();
+  FC_TRY(enter_group(jail, err));
   FC_TRY(enter_network(jail, err));
   // A change of user resets capabilities, PDEATHSIG and DUMPABLE: it comes before them.
   FC_TRY(change_user(jail, err));
@@ -173,6 +188,7 @@ fc_status_t fc_jail_enter(const fc_jail_t *jail, fc_error_t *err) {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_STACK, STACK_SIZE);
   if (jail->memory) limit(RLIMIT_AS, jail->memory);
+  limit_time(jail->cpu_s);
   if (jail->sandbox == FC_SANDBOX_OFF) return FC_OK;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) {
     return fail("no_new_privs", err);

@@ -62,12 +62,14 @@ typedef struct fc_jail_t {
   uint32_t parts;  // with AUTO and STRICT, those that must hold
   // Limits the bytes of the address space, 0: no limit.
   uint64_t memory;
+  uint64_t cpu_s;  // limits processor time, 0: no limit
   // The server's process id: if that process has gone, fc_jail_enter does not return.
   int parent;
   const char *module;      // its path; NULL: nothing may be read
   int file;                // its file, borrowed
   const char *parameters;  // archives, as --parameters names them
   int network;  // the namespace to enter, closed then; used if `parts` has NETWORK
+  int procs;  // file of the control group to enter, closed then; 0: none
   uint32_t user, group;    // to run as; 0: as it runs already
   fc_jail_stops_t *stops;  // borrowed; NULL: nothing is noted
 } fc_jail_t;

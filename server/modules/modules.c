@@ -306,6 +306,9 @@ fc_hosting_t fc_modules_hosting(const fc_generation_t *generation) {
                         .workers = (uint32_t)policy->workers,
                         .tiles = (uint32_t)policy->tiles,
                         .sandbox = (uint8_t)policy->sandbox,
+                        .group = {{[FC_GROUP_MEMORY] = policy->group_memory,
+                                   [FC_GROUP_TASKS] = policy->group_tasks,
+                                   [FC_GROUP_CPU] = policy->group_cpu}},
                         .parameters = policy->parameters};
 }
 

@@ -69,6 +69,10 @@ fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
   FC_TRY(check_range(policy->workers, 0, FC_LIMIT_WORKERS, err));
   *out_key = FC_MODULE_KEY_tiles;
   FC_TRY(check_range(policy->tiles, 1, FC_TILES_MAX, err));
+  *out_key = FC_MODULE_KEY_group_tasks;
+  FC_TRY(check_range(policy->group_tasks, 0, FC_LIMIT_GROUP_TASKS, err));
+  *out_key = FC_MODULE_KEY_group_cpu;
+  FC_TRY(check_range(policy->group_cpu, 0, FC_LIMIT_GROUP_CPU, err));
   *out_key = FC_MODULE_KEY_warm_up;
   FC_TRY(check_range(policy->warm_up, 0, WARM_UP_MAX, err));
   *out_key = FC_MODULE_KEY_dims;

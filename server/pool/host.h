@@ -26,6 +26,7 @@
 #define FARCALL_SERVER_POOL_HOST_H_
 
 #include "farcall/farcall.h"
+#include "pool/groups.h"
 #include "pool/job.h"
 
 typedef struct fc_pool_t fc_pool_t;
@@ -68,7 +69,8 @@ typedef struct fc_hosting_t {
   uint32_t workers;  // calls that run at once; 0: as many as pool workers
   uint32_t tiles;    // threads for one call; 0 and 1: only its own
   uint8_t sandbox;   // fc_sandbox_t, of its processes
-  const char *parameters;  // archives, as --parameters names them; NULL: none
+  fc_group_limits_t group;  // of its processes together
+  const char *parameters;   // archives, as --parameters names them; NULL: none
 } fc_hosting_t;
 
 typedef struct fc_host_class_t {

@@ -120,7 +120,8 @@ fc_status_t fc_process_spawn(const fc_process_start_t *start,
   }
   files_t files = {.sources = {null, ends[1], ends[1], start->ring,
                                process.bell, handoff[1], start->files.module,
-                               start->files.sidecar, start->network}};
+                               start->files.sidecar, start->network,
+                               start->group}};
   if (!error && !raise_files(&files)) error = errno;
   else if (!error) {
     error = spawn(start, &files, &process.pid);

@@ -20,6 +20,7 @@ enum {
   FC_PROCESS_MODULE,    // the module's file
   FC_PROCESS_SIDECAR,   // the sidecar, which may be absent
   FC_PROCESS_NETWORK,  // a network namespace, closed once it is entered; or absent
+  FC_PROCESS_GROUP,  // cgroup.procs of its control group, closed too; or absent
   FC_PROCESS_FILES
 };
 
@@ -39,6 +40,7 @@ typedef struct fc_process_start_t {
   int ring;                 // borrowed, as are the files
   fc_module_files_t files;  // of the module
   int network;              // -1: none
+  int group;                // -1: none
 } fc_process_start_t;
 
 fc_status_t fc_process_spawn(const fc_process_start_t *start,

@@ -71,7 +71,8 @@ static fc_status_t spawn(fc_process_host_t *host, fc_child_t *child,
       .parameters = host->parameters,
       .ring = child->ring.fd,
       .files = files,
-      .network = wants_network(host) ? options->network : -1};
+      .network = wants_network(host) ? options->network : -1,
+      .group = host->group};
   return fc_process_spawn(&start, &child->process, err);
 }
 

@@ -67,11 +67,26 @@ static void note_crash(fc_process_host_t *host, bool served) {
                      host->calls, quarantined);
 }
 
+// Was it ended by --worker-cpu-time?
+static bool is_used_up(const fc_child_t *child, const fc_process_end_t *end) {
+  const uint64_t limit_s = child->ring.setup.cpu_limit_s;
+  if (!limit_s || child->cause != FC_CAUSE_NONE) return false;
+  return end->signal == SIGXCPU ||
+         (end->signal == SIGKILL && end->cpu_ns >= limit_s * 1000000000u);
+}
+
 static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
                          char *out, size_t capacity) {
   const char *known = fc_causes[child->cause].how;
   if (known) {
     snprintf(out, capacity, "%s", known);
+    return;
+  }
+  if (is_used_up(child, end)) {
+    snprintf(out, capacity,
+             "was ended: its process has taken %llu s of processor time, the "
+             "limit (--worker-cpu-time)",
+             (unsigned long long)child->ring.setup.cpu_limit_s);
     return;
   }
   if (!end->signal) {
@@ -103,7 +118,8 @@ static fc_status_t describe_crash(const fc_child_t *child,
                                   const fc_process_end_t *end,
                                   fc_str_t function, fc_error_t *err) {
   // The server did not send the signal, so most likely the kernel did.
-  if (end->signal == SIGKILL && child->cause == FC_CAUSE_NONE) {
+  if (end->signal == SIGKILL && child->cause == FC_CAUSE_NONE &&
+      !is_used_up(child, end)) {
     return fc_fail(err, FC_CODE_WORKER_OUT_OF_MEMORY,
                    "function '%.*s' was killed from outside (SIGKILL), most "
                    "likely because memory ran out",
@@ -138,13 +154,15 @@ static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
 }
 
 // Records that a call ended its process. If SIGKILL ended the process, that says nothing
-// about the call: the host sent the signal, or somebody outside did. If the client has
+// about the call: the host sent the signal, or somebody outside did; nor does processor
+// time that earlier calls took, too. If the client has
 // gone, the body is read where the process was given it.
 static void blame(fc_child_t *child, uint32_t index,
                   const fc_process_end_t *end) {
   fc_process_host_t *host = child->host;
   fc_str_t body;
   if (!host->health.limit || end->signal == SIGKILL) return;
+  if (is_used_up(child, end)) return;
   if (!fc_child_body(child, index, &body)) return;
   fc_blame_note(&host->blame, child->held[index].function, body, fc_clock_ns());
 }

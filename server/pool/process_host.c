@@ -5,8 +5,10 @@
 #include "pool/process_host.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "config/limits.h"
+#include "jail/jail.h"
 
 #define LOOK_AGAIN_NS 1000000000u
 
@@ -202,6 +204,7 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
   host->workers = hosting->workers ? hosting->workers : options->workers;
   host->tiles = hosting->tiles;
   host->sandbox = hosting->sandbox;
+  host->group = -1;
   host->most = fc_module_get_info(module)->serial ? 1 : host->workers;
   host->fresh = hosting->fresh;
   // `workers` that run calls, as many that wait for calls, and as many that end.
@@ -218,6 +221,31 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
   return host;
 }
 
+// Without --sandbox=strict, a module goes without the limits that cannot be kept.
+static fc_status_t join_group(fc_process_host_t *host,
+                              const fc_group_limits_t *limits,
+                              fc_error_t *err) {
+  const fc_groups_t *groups = host->options->groups;
+  if (!groups || !fc_group_limits_any(limits)) return FC_OK;
+  if (fc_groups_add(groups, host->name, host->base.generation, limits,
+                    &host->group, err) == FC_OK) {
+    return FC_OK;
+  }
+  if (host->sandbox == FC_SANDBOX_STRICT) return err->status;
+  const fc_log_field_t fields[] = {FC_LOG_TEXT("module", host->name),
+                                   FC_LOG_TEXT("reason", fc_str(err->message))};
+  fc_log_fields(host->options->log, FC_LOG_WARN,
+                FC_STR("the module goes without a control group"), fields,
+                FC_ARRAY_COUNT(fields));
+  return FC_OK;
+}
+
+static void leave_group(fc_process_host_t *host) {
+  if (host->group < 0) return;
+  close(host->group);
+  fc_groups_remove(host->options->groups, host->name, host->base.generation);
+}
+
 static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
                           fc_module_t *module, const fc_hosting_t *hosting,
                           fc_host_t **out_host, fc_error_t *err) {
@@ -230,7 +258,8 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
       host->fresh ? FC_AUDIENCE_NONE : fc_blocks_audience(hosts->pool->blocks);
   *out_host = &host->base;
   fc_error_t error;
-  if (fc_child_start(host, &error) != FC_OK) {
+  if (join_group(host, &hosting->group, &error) != FC_OK ||
+      fc_child_start(host, &error) != FC_OK) {
     fc_process_host_fail(host, &error);
   }
   return FC_OK;
@@ -238,6 +267,7 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
 
 static void free_host(fc_process_host_t *host) {
   fc_hosts_unlink(&host->base);
+  leave_group(host);
   fc_blocks_disband(host->base.pool->blocks, host->base.audience);
   fc_module_release(host->module);
   fc_free(host->base.pool->allocator, host);

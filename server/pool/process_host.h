@@ -31,7 +31,8 @@ typedef struct fc_process_options_t {
   uv_loop_t *uv;
   fc_log_t *log;
   const char *program;
-  int network;  // fc_jail_facts_t
+  int network;                // fc_jail_facts_t
+  const fc_groups_t *groups;  // NULL: none
   fc_ring_setup_t setup;
   uint32_t workers;      // most processes of one module
   uint32_t crash_limit;  // crashes in a minute before quarantine; 0: none
@@ -165,6 +166,7 @@ struct fc_process_host_t {
   uint32_t tiles;        // threads for one call
   bool fresh;            // a process makes one call and ends
   uint8_t sandbox;       // fc_sandbox_t
+  int group;             // cgroup.procs of its control group; -1: it has none
   uint64_t load_ns;      // most time from start to serving (fc_child_load_ns)
   fc_child_t *children;  // oldest first
   uint32_t living;

@@ -91,17 +91,20 @@ static fc_status_t enter_jail(self_t *self, fc_error_t *err) {
       !FC_SANITIZED && setup->memory_limit
           ? setup->memory_limit + self->ring.size + fc_inbox_size(setup)
           : 0;
-  self->jail = (fc_jail_t){.sandbox = (fc_sandbox_t)setup->sandbox,
-                           .parts = setup->jail_parts,
-                           .memory = memory,
-                           .parent = self->parent,
-                           .module = self->path,
-                           .file = FC_PROCESS_MODULE,
-                           .parameters = self->parameters,
-                           .network = FC_PROCESS_NETWORK,
-                           .user = setup->user,
-                           .group = setup->group,
-                           .stops = &self->ring.head->stops};
+  self->jail = (fc_jail_t){
+      .sandbox = (fc_sandbox_t)setup->sandbox,
+      .parts = setup->jail_parts,
+      .memory = memory,
+      .parent = self->parent,
+      .module = self->path,
+      .file = FC_PROCESS_MODULE,
+      .parameters = self->parameters,
+      .network = FC_PROCESS_NETWORK,
+      .procs = fcntl(FC_PROCESS_GROUP, F_GETFD) < 0 ? 0 : FC_PROCESS_GROUP,
+      .cpu_s = setup->cpu_limit_s,
+      .user = setup->user,
+      .group = setup->group,
+      .stops = &self->ring.head->stops};
   return fc_jail_enter(&self->jail, err);
 }
 

@@ -45,7 +45,8 @@ typedef struct fc_ring_setup_t {
   uint64_t result_size;  // most bytes of an answer
   // Bytes of addresses, besides the ring and the inbox (handoff.h); 0: not limited.
   uint64_t memory_limit;
-  uint32_t spin_ns;  // time to look for a call before sleeping
+  uint64_t cpu_limit_s;  // of processor time; 0: not limited
+  uint32_t spin_ns;      // time to look for a call before sleeping
   uint8_t forbid_native;
   uint8_t guard;            // fc_guard_policy_t
   uint8_t tiles;            // threads for one call

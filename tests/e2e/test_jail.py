@@ -193,3 +193,54 @@ def test_workers_of_another_user_can_be_ended(lacks):
                           capture_output=True, env=user_environment())
     assert done.returncode == 64
     assert "CAP_KILL" in done.stderr
+
+
+def test_processor_time_is_bounded(serve, tmp_path):
+    """Of a process, in all its calls; the next process begins anew."""
+    (tmp_path / "spin.c").write_text(
+        "#include <time.h>\n"
+        "long long _mlir_ciface_spin(long long s) {"
+        " while (clock() < s * CLOCKS_PER_SEC) continue; return s; }\n")
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", folder / "spin.so",
+                    tmp_path / "spin.c"], check=True)
+    (folder / "spin.farcall.json").write_text(json.dumps(
+        {"farcall": 1, "abi": "mlir-memref", "functions": [
+            {"name": "spin", "symbol": "_mlir_ciface_spin", "cc": "ciface",
+             "args": [{"type": "i64"}], "results": [{"type": "i64"}]}]}))
+    server = serve("--isolation=process", "--worker-cpu-time=1s", "--timeout=300s", folder)
+    for _ in range(2):
+        answer = server.call("spin/spin", [1000])
+        assert (answer.status, answer.json["code"]) == (502, "worker_crashed")
+        assert "has taken 1 s of processor time, the limit (--worker-cpu-time)" in \
+            answer.json["detail"]
+        # The call itself is not blamed: others may have taken the time.
+        assert server.results("spin/spin", [0]) == [0]
+
+
+@pytest.mark.parametrize("mode", ["auto", "strict"])
+def test_control_groups_hold_or_their_lack_is_said(serve, folder, mode):
+    config = folder / "farcalld.conf"
+    config.write_text(json.dumps({
+        "isolation": "process", "sandbox": mode,
+        "modules": {"jailed": {"group-tasks": 64, "group-cpu": 100}}}))
+    server = serve("--isolation=process", "-c", config, folder / "jailed.so",
+                   folder / "other.so")
+    groups = sandbox(server)["groups"]
+    assert set(groups) == {"memory", "pids", "cpu"}
+    lacks = [each for each in ("pids", "cpu") if groups[each]]
+    said = [json.loads(line) for line in server.lines if "limit of control groups" in line]
+    assert [(each["controller"], each["reason"]) for each in said] == \
+        [(each, groups[each]) for each in lacks]
+    assert server.results("other/fine", [41]) == [42]
+    if lacks and mode == "strict":
+        document = server.get("/api/v1/modules/jailed").json
+        assert document["state"] == "failed" and groups[lacks[0]] in document["reason"]
+    else:
+        assert server.results("jailed/fine", [41]) == [42]
+    if not lacks:
+        (worker, *_) = [each["pid"] for each in
+                        server.get("/api/v1/modules/jailed").json["host"]["workers"]]
+        assert "/module-jailed." in pathlib.Path(f"/proc/{worker}/cgroup").read_text()
+    assert not sandbox(serve("--isolation=process", folder / "other.so")).get("groups")

@@ -87,6 +87,7 @@ static void enter(house_t *house, const char *what) {
                                .path = "/the/path.so",
                                .parameters = what,
                                .network = -1,
+                               .group = -1,
                                .ring = make_file('r'),
                                .files = {.module = make_file('m'),
                                          .sidecar = make_file('s')}}};
@@ -96,6 +97,7 @@ static void leave(house_t *house) {
   close(house->start.ring);
   close(house->start.files.module);
   if (house->start.network >= 0) close(house->start.network);
+  if (house->start.group >= 0) close(house->start.group);
   if (house->start.files.sidecar >= 0) close(house->start.files.sidecar);
   fc_process_close(&house->process);
 }
@@ -127,17 +129,21 @@ static void a_worker_has_what_it_is_given_and_nothing_else(void **state) {
     const char *name;
     bool sidecar;
     bool network;
+    bool group;
     const char *files;
   } rows[] = {
-      {"with a sidecar", true, false,
+      {"with a sidecar", true, false, false,
        "files: 8\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: s\n"
-       "file 8: -\n"},
-      {"without", false, false,
+       "file 8: -\nfile 9: -\n"},
+      {"without", false, false, false,
        "files: 7\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: -\n"
-       "file 8: -\n"},
-      {"with a network alone", false, true,
+       "file 8: -\nfile 9: -\n"},
+      {"with a network alone", false, true, false,
        "files: 8\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: -\n"
-       "file 8: n\n"},
+       "file 8: n\nfile 9: -\n"},
+      {"with a control group alone", false, false, true,
+       "files: 8\ninput: 0\nfile 3: r\nfile 4: -\nfile 5: -\nfile 6: m\nfile 7: -\n"
+       "file 8: -\nfile 9: g\n"},
   };
   // Nothing of this may reach the worker: a descriptor that children would
   // inherit, a variable, ignored and blocked signals.
@@ -158,6 +164,7 @@ static void a_worker_has_what_it_is_given_and_nothing_else(void **state) {
       assert_int_equal(dup2(other, FC_PROCESS_SIDECAR), FC_PROCESS_SIDECAR);
     }
     if (row->network) house.start.network = make_file('n');
+    if (row->group) house.start.group = make_file('g');
     spawn(&house);
     char said[4096], wanted[4096];
     read_output(&house.process, said, sizeof said);

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pool/groups.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PERIOD_US 100000u
+
+typedef struct row_t {
+  const char *controller;
+  const char *file;
+} row_t;
+
+static const row_t kRows[FC_GROUP_LIMITS] = {
+    [FC_GROUP_MEMORY] = {"memory", "memory.max"},
+    [FC_GROUP_TASKS] = {"pids", "pids.max"},
+    [FC_GROUP_CPU] = {"cpu", "cpu.max"}};
+
+typedef char path_t[FC_CGROUP_PATH + 256];
+
+const char *fc_group_limit_name(fc_group_limit_t limit) {
+  return kRows[limit].controller;
+}
+
+bool fc_group_limits_any(const fc_group_limits_t *limits) {
+  for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
+    if (limits->values[i]) return true;
+  }
+  return false;
+}
+
+static int open_file(const char *folder, const char *name) {
+  path_t path;
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return open(path, O_WRONLY | O_CLOEXEC);
+}
+
+// False with errno: the file cannot be opened or does not take the text.
+static bool write_file(const char *folder, const char *name, const char *text) {
+  const int file = open_file(folder, name);
+  if (file < 0) return false;
+  const ssize_t written = write(file, text, strlen(text));
+  const int error = errno;
+  close(file);
+  errno = error;
+  return written >= 0;
+}
+
+// ---------------------------------------------------------------------------
+// The server's group
+
+static void refuse(fc_groups_t *groups, const char *what, int error) {
+  for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
+    snprintf(groups->reasons[i], sizeof groups->reasons[i], "%s%s%s", what,
+             error ? ": " : "", error ? strerror(error) : "");
+  }
+  groups->folder[0] = '\0';
+}
+
+static bool move(const char *folder) {
+  char pid[16];
+  snprintf(pid, sizeof pid, "%d", (int)getpid());
+  return write_file(folder, "cgroup.procs", pid);
+}
+
+// Gives the groups below each controller that this one has. False: none.
+static bool give(fc_groups_t *groups, const char *controllers) {
+  bool any = false;
+  for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
+    const char *controller = kRows[i].controller;
+    char text[16], *reason = groups->reasons[i];
+    snprintf(text, sizeof text, "+%s", controller);
+    if (!fc_cgroup_has_word(controllers, " \n", controller)) {
+      snprintf(reason, sizeof groups->reasons[i],
+               "the server's control group has no controller '%s' (systemd: "
+               "Delegate=)",
+               controller);
+    } else if (!write_file(groups->folder, "cgroup.subtree_control", text)) {
+      snprintf(reason, sizeof groups->reasons[i], "cgroup.subtree_control: %s",
+               errno == EBUSY ? "other processes are in the server's group"
+                              : strerror(errno));
+    } else {
+      any = true;
+    }
+  }
+  return any;
+}
+
+void fc_groups_open(fc_groups_t *groups, const char *root) {
+  fc_cgroup_t own;
+  char controllers[256];
+  path_t server;
+  *groups = (fc_groups_t){.asked = true};
+  if (!fc_cgroup_find(root, NULL, &own)) {
+    refuse(groups, "there are no control groups of version 2", 0);
+    return;
+  }
+  const int size =
+      snprintf(groups->folder, sizeof groups->folder, "%s%s", root, own.folder);
+  if (size < 0 || (size_t)size >= sizeof groups->folder ||
+      !fc_cgroup_read(root, own.folder, "cgroup.controllers", controllers,
+                      sizeof controllers)) {
+    // That of the root group, or of a machine whose controllers are of version 1, is
+    // empty or absent.
+    controllers[0] = '\0';
+  }
+  snprintf(server, sizeof server, "%s/server", groups->folder);
+  if (mkdir(server, 0755) && errno != EEXIST) {
+    refuse(groups, "a group below the server's cannot be made", errno);
+    return;
+  }
+  if (!move(server)) {
+    const int error = errno;
+    (void)rmdir(server);
+    refuse(groups, "the server cannot enter a group below its own", error);
+    return;
+  }
+  if (give(groups, controllers)) return;
+  (void)move(groups->folder);
+  (void)rmdir(server);
+  groups->folder[0] = '\0';
+}
+
+// ---------------------------------------------------------------------------
+// The group of a module
+
+static void print_folder(const fc_groups_t *groups, fc_str_t module,
+                         uint32_t generation, path_t out) {
+  snprintf(out, sizeof(path_t), "%s/module-%.*s.%u", groups->folder,
+           FC_STR_ARG(module), generation);
+}
+
+static bool set_limit(const char *folder, fc_group_limit_t limit,
+                      uint64_t value) {
+  char text[48];
+  if (limit == FC_GROUP_CPU) {
+    snprintf(text, sizeof text, "%llu %u",
+             (unsigned long long)(value * (PERIOD_US / 100)), PERIOD_US);
+  } else {
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+  }
+  if (!write_file(folder, kRows[limit].file, text)) return false;
+  // What is swapped out would count nowhere. Kernels without swap have no such file.
+  if (limit == FC_GROUP_MEMORY)
+    (void)write_file(folder, "memory.swap.max", "0");
+  return true;
+}
+
+static fc_status_t check(const fc_groups_t *groups,
+                         const fc_group_limits_t *limits, fc_error_t *err) {
+  if (!groups->asked) {
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                   "its control group: groups are made when the server starts, "
+                   "and no module had such limits then");
+  }
+  for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
+    if (!limits->values[i] || !groups->reasons[i][0]) continue;
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                   "its control group cannot limit %s: %s", kRows[i].controller,
+                   groups->reasons[i]);
+  }
+  return FC_OK;
+}
+
+static fc_status_t fill(const char *folder, const fc_group_limits_t *limits,
+                        int *out_procs, fc_error_t *err) {
+  for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
+    const uint64_t value = limits->values[i];
+    if (!value || set_limit(folder, (fc_group_limit_t)i, value)) continue;
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE, "its control group: %s: %s",
+                   kRows[i].file, strerror(errno));
+  }
+  *out_procs = open_file(folder, "cgroup.procs");
+  if (*out_procs >= 0) return FC_OK;
+  return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                 "its control group: cgroup.procs: %s", strerror(errno));
+}
+
+fc_status_t fc_groups_add(const fc_groups_t *groups, fc_str_t module,
+                          uint32_t generation, const fc_group_limits_t *limits,
+                          int *out_procs, fc_error_t *err) {
+  path_t folder;
+  FC_TRY(check(groups, limits, err));
+  print_folder(groups, module, generation, folder);
+  if (mkdir(folder, 0755) && errno != EEXIST) {
+    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                   "its control group cannot be made: %s", strerror(errno));
+  }
+  const fc_status_t status = fill(folder, limits, out_procs, err);
+  if (status != FC_OK) (void)rmdir(folder);
+  return status;
+}
+
+void fc_groups_remove(const fc_groups_t *groups, fc_str_t module,
+                      uint32_t generation) {
+  path_t folder;
+  print_folder(groups, module, generation, folder);
+  (void)rmdir(folder);
+}

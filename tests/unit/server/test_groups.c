@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Control groups on trees of files, laid out as the kernel and systemd lay them out: what
+// is written where, and what is said of what cannot be had.
+#include "pool/groups.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "helpers/test.h"
+#include "jail/jail.h"
+
+#define OWN "/cg/system.slice/farcalld.service"
+#define MODULE OWN "/module-digits.3"
+
+static char tree[] = "/tmp/farcall-groups-XXXXXX";
+
+static void print_path(const char *path, char out[256]) {
+  snprintf(out, 256, "%s%s", tree, path);
+}
+
+static void put(const char *path, const char *text) {
+  char name[256];
+  print_path(path, name);
+  for (char *at = name + strlen(tree) + 1; *at; at++) {
+    if (*at != '/') continue;
+    *at = '\0';
+    (void)mkdir(name, 0700);
+    *at = '/';
+  }
+  FILE *file = fopen(name, "we");
+  assert_non_null(file);
+  assert_true(fputs(text, file) >= 0);
+  assert_int_equal(fclose(file), 0);
+}
+
+static void expect(const char *path, const char *wanted) {
+  char name[256], text[64];
+  print_path(path, name);
+  FILE *file = fopen(name, "re");
+  assert_non_null(file);
+  const size_t size = fread(text, 1, sizeof text - 1, file);
+  assert_int_equal(fclose(file), 0);
+  text[size] = '\0';
+  assert_string_equal(text, wanted);
+}
+
+static void expect_part(const char *text, const char *part) {
+  if (!strstr(text, part)) fail_msg("'%s' is not in '%s'", part, text);
+}
+
+static bool is_there(const char *path) {
+  char name[256];
+  print_path(path, name);
+  return access(name, F_OK) == 0;
+}
+
+// A service that systemd has delegated these controllers to. The kernel makes the files
+// of a group with its folder; here those of the groups to come are made beforehand.
+static void make_tree(const char *controllers) {
+  memcpy(tree + sizeof tree - 7, "XXXXXX", 6);
+  assert_non_null(mkdtemp(tree));
+  put("/proc/self/cgroup", "0::/system.slice/farcalld.service\n");
+  put("/proc/self/mountinfo",
+      "30 23 0:26 / /cg rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
+  put(OWN "/cgroup.controllers", controllers);
+  put(OWN "/cgroup.subtree_control", "");
+  put(OWN "/cgroup.procs", "");
+  put(OWN "/server/cgroup.procs", "");
+  static const char *const kFiles[] = {
+      MODULE "/memory.max", MODULE "/memory.swap.max", MODULE "/pids.max",
+      MODULE "/cpu.max", MODULE "/cgroup.procs"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kFiles); i++) put(kFiles[i], "");
+}
+
+static void remove_tree(void) {
+  char command[64];
+  snprintf(command, sizeof command, "rm -r %s", tree);
+  assert_int_equal(system(command), 0);
+}
+
+static const fc_group_limits_t kAll = {
+    {[FC_GROUP_MEMORY] = 1u << 20, [FC_GROUP_TASKS] = 7, [FC_GROUP_CPU] = 250}};
+
+static void a_module_gets_a_group_with_its_limits(void **state) {
+  (void)state;
+  make_tree("cpuset cpu io memory hugetlb pids\n");
+  fc_groups_t groups;
+  fc_error_t error;
+  int procs = -1;
+  char pid[16];
+  fc_groups_open(&groups, tree);
+  for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
+    assert_string_equal(groups.reasons[i], "");
+  }
+  snprintf(pid, sizeof pid, "%d", (int)getpid());
+  expect(OWN "/server/cgroup.procs", pid);
+  // +memory, +pids and +cpu, each written over the one before.
+  expect(OWN "/cgroup.subtree_control", "+cpusry");
+  assert_int_equal(
+      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &procs, &error),
+      FC_OK);
+  expect(MODULE "/memory.max", "1048576");
+  expect(MODULE "/memory.swap.max", "0");
+  expect(MODULE "/pids.max", "7");
+  expect(MODULE "/cpu.max", "250000 100000");
+  close(procs);
+  char command[128];
+  snprintf(command, sizeof command, "rm %s" MODULE "/*", tree);
+  assert_int_equal(system(command), 0);  // the kernel does that itself
+  fc_groups_remove(&groups, FC_STR("digits"), 3);
+  assert_false(is_there(MODULE));
+  assert_true(is_there(OWN "/server"));
+  remove_tree();
+}
+
+static void what_is_not_limited_is_not_written(void **state) {
+  (void)state;
+  static const fc_group_limits_t tasks = {{[FC_GROUP_TASKS] = 7}};
+  make_tree("pids\n");
+  fc_groups_t groups;
+  fc_error_t error;
+  int procs = -1;
+  fc_groups_open(&groups, tree);
+  assert_int_equal(
+      fc_groups_add(&groups, FC_STR("digits"), 3, &tasks, &procs, &error),
+      FC_OK);
+  close(procs);
+  expect(MODULE "/memory.max", "");
+  expect(MODULE "/pids.max", "7");
+  expect(MODULE "/cpu.max", "");
+  // What was not delegated.
+  assert_int_equal(
+      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &procs, &error),
+      FC_UNAVAILABLE);
+  expect_part(error.message,
+              "cannot limit memory: the server's control group has no "
+              "controller 'memory'");
+  remove_tree();
+}
+
+static void a_worker_enters_the_group(void **state) {
+  (void)state;
+  make_tree("memory pids cpu\n");
+  fc_groups_t groups;
+  fc_error_t error;
+  int procs = -1;
+  fc_groups_open(&groups, tree);
+  assert_int_equal(
+      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &procs, &error),
+      FC_OK);
+  const fc_jail_t jail = {
+      .sandbox = FC_SANDBOX_OFF, .parent = getpid(), .procs = procs};
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool in = fc_jail_enter(&jail, &error) == FC_OK;
+    _exit(in && fcntl(procs, F_GETFD) < 0 ? 0 : 1);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  expect(MODULE "/cgroup.procs", "0");
+  close(procs);
+  remove_tree();
+}
+
+// Nothing is left behind where there are no groups to be had.
+static void what_cannot_be_had_is_said(void **state) {
+  (void)state;
+  fc_groups_t groups = {0};
+  fc_error_t error;
+  int procs = -1;
+  assert_int_equal(
+      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &procs, &error),
+      FC_UNAVAILABLE);
+  expect_part(error.message, "when the server starts");
+
+  make_tree("");
+  fc_groups_open(&groups, tree);
+  expect_part(groups.reasons[FC_GROUP_CPU], "no controller 'cpu'");
+  char pid[16];
+  snprintf(pid, sizeof pid, "%d", (int)getpid());
+  expect(OWN "/cgroup.procs", pid);  // it has gone back
+  assert_int_equal(
+      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &procs, &error),
+      FC_UNAVAILABLE);
+  expect_part(error.message, "no controller 'memory'");
+  remove_tree();
+
+  make_tree("memory pids cpu\n");
+  put("/proc/self/mountinfo", "");
+  fc_groups_open(&groups, tree);
+  assert_string_equal(groups.reasons[FC_GROUP_MEMORY],
+                      "there are no control groups of version 2");
+  remove_tree();
+
+  make_tree("memory pids cpu\n");
+  put("/proc/self/cgroup", "0::/elsewhere\n");
+  fc_groups_open(&groups, tree);
+  assert_string_equal(groups.reasons[FC_GROUP_TASKS],
+                      "a group below the server's cannot be made: No such "
+                      "file or directory");
+  remove_tree();
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(a_module_gets_a_group_with_its_limits),
+      FC_TEST(what_is_not_limited_is_not_written),
+      FC_TEST(a_worker_enters_the_group),
+      FC_TEST(what_cannot_be_had_is_said),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
