@@ -30,7 +30,7 @@ void *fc_guard_alloc(size_t size, size_t alignment) {
   uint8_t *base = mmap(NULL, layout.body + layout.page, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) return NULL;
-  if (mprotect(base, layout.body, PROT_READ | PROT_WRITE)) {
+  if (layout.body && mprotect(base, layout.body, PROT_READ | PROT_WRITE)) {
     munmap(base, layout.body + layout.page);
     return NULL;
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processor features by CPUID (and XGETBV for the state the system saves), and
-// the denormal switch. On other architectures than x86-64 every feature is
-// unknown, so nothing is refused and executables see a plain processor.
+// Processor features by CPUID (and XGETBV for the state the system saves) or, on
+// AArch64, by what the system says of them (HWCAP), and the denormal switch. On other
+// architectures every feature is unknown, so nothing is refused and executables see a
+// plain processor.
 #include "hal/cpu.h"
 
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 enum { REGISTER_A, REGISTER_B, REGISTER_C, REGISTER_D };
@@ -25,7 +28,7 @@ enum {
 typedef struct feature_t {
   const char *name;
   int bit;
-  uint32_t leaf;
+  uint32_t leaf;  // of CPUID; on AArch64, which word of getauxval
   uint32_t subleaf;
   int reg;
   int reg_bit;
@@ -38,8 +41,42 @@ static const feature_t kFeatures[] = {
   {name, bit, leaf, subleaf, REGISTER_##reg, reg_bit, STATE_##state},
 #include "hal/cpu_x86_64.def"
 #undef FC_CPU
+#elif defined(__aarch64__)
+#define FC_CPU(name, bit, word, word_bit) \
+  {name, bit, AT_##word, 0, 0, word_bit, 0},
+#include "hal/cpu_aarch64.def"
+#undef FC_CPU
 #endif
     {.name = NULL},  // the end
+};
+
+typedef struct level_t {
+  const char *name;
+  const char *features;
+} level_t;
+
+static const level_t kLevels[] = {
+#if defined(__x86_64__)
+#define FC_CPU_LEVEL(name, features) {name, features},
+#include "hal/cpu_level.def"
+#undef FC_CPU_LEVEL
+#endif
+    {.name = NULL},
+};
+
+// Names that mean something on another architecture.
+static const char *const kForeign[] = {
+#define FC_CPU(name, ...) name,
+#if !defined(__x86_64__)
+#include "hal/cpu_x86_64.def"
+#define FC_CPU_LEVEL(name, features) name,
+#include "hal/cpu_level.def"
+#undef FC_CPU_LEVEL
+#endif
+#if !defined(__aarch64__)
+#include "hal/cpu_aarch64.def"
+#endif
+#undef FC_CPU
 };
 
 // In word 7, which executables do not look at, every row of the table has a bit
@@ -87,17 +124,15 @@ uint64_t fc_cpu_denormals_flush(void) {
 
 void fc_cpu_denormals_restore(uint64_t state) { _mm_setcsr((unsigned)state); }
 
-#else
+#elif defined(__aarch64__)
 
 static uint64_t saved_state(void) { return 0; }
 
+// The system lists a feature only if it saves the registers that this needs.
 static bool is_there(const feature_t *feature, uint64_t state) {
-  (void)feature;
   (void)state;
-  return false;
+  return getauxval(feature->leaf) >> feature->reg_bit & 1;
 }
-
-#if defined(__aarch64__)
 
 #define FLUSH_TO_ZERO (UINT64_C(1) << 24)
 
@@ -114,10 +149,17 @@ void fc_cpu_denormals_restore(uint64_t state) {
 
 #else
 
+static uint64_t saved_state(void) { return 0; }
+
+static bool is_there(const feature_t *feature, uint64_t state) {
+  (void)feature;
+  (void)state;
+  return false;
+}
+
 uint64_t fc_cpu_denormals_flush(void) { return 0; }
 void fc_cpu_denormals_restore(uint64_t state) { (void)state; }
 
-#endif
 #endif
 
 // ---------------------------------------------------------------------------
@@ -162,25 +204,25 @@ fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name) {
 
 const bool fc_cpu_has_names = FEATURE_COUNT > 0;
 
+static bool is_foreign(fc_str_t name) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kForeign); i++) {
+    if (fc_str_equal(fc_str(kForeign[i]), name)) return true;
+  }
+  return false;
+}
+
 fc_cpu_answer_t fc_cpu_runs(const fc_cpu_t *cpu, fc_str_t name) {
-  static const struct {
-    const char *name;
-    const char *features;
-  } kLevels[] = {
-#define FC_CPU_LEVEL(name, features) {name, features},
-#include "hal/cpu_level.def"
-#undef FC_CPU_LEVEL
-  };
   bool runs = true;
-  for (size_t i = 0; fc_cpu_has_names && i < FC_ARRAY_COUNT(kLevels); i++) {
-    for (fc_str_t rest = fc_str(kLevels[i].features); rest.size;) {
+  for (const level_t *level = kLevels; level->name; level++) {
+    for (fc_str_t rest = fc_str(level->features); rest.size;) {
       runs &= fc_cpu_has(cpu, fc_str_take(&rest, ',')) == FC_CPU_YES;
     }
-    if (fc_str_equal(fc_str(kLevels[i].name), name)) {
+    if (fc_str_equal(fc_str(level->name), name)) {
       return runs ? FC_CPU_YES : FC_CPU_NO;
     }
   }
-  return fc_cpu_has(cpu, name);
+  const fc_cpu_answer_t answer = fc_cpu_has(cpu, name);
+  return answer == FC_CPU_UNKNOWN && is_foreign(name) ? FC_CPU_NO : answer;
 }
 
 // The features a list asks for. The last mention of a name decides, as for LLVM:

@@ -29,9 +29,11 @@ typedef enum fc_cpu_answer_t {
 // `name` is LLVM's: "avx512f", "fma".
 fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name);
 
-// Do features have names here? Those of other architectures than x86-64 have none.
+// Do features have names here? Those of other architectures than x86-64 and AArch64
+// have none.
 extern const bool fc_cpu_has_names;
-// The same for a feature or a level of processors ("x86-64-v3", cpu_level.def).
+// The same for a feature or a level of processors ("x86-64-v3", cpu_level.def). NO for
+// the names of other architectures.
 fc_cpu_answer_t fc_cpu_runs(const fc_cpu_t *cpu, fc_str_t name);
 
 // Checks a target feature list ("+avx2,-sse4a,+fma"). A feature is wanted if

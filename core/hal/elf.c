@@ -443,6 +443,18 @@ static fc_status_t relocate(fc_elf_t *elf, const table_t *table,
   return FC_OK;
 }
 
+// AArch64 fetches instructions through a cache that does not see what was written.
+// Flushing reads the memory: so it is done while code can be read, whatever its
+// segment says, and leaves out the gaps between segments, which cannot.
+static void flush_instructions(const fc_elf_t *elf) {
+  for (size_t i = 0; i < elf->segment_count; i++) {
+    const segment_t *segment = &elf->segments[i];
+    char *begin = (char *)elf->base + segment->address;
+    if (!(segment->protection & PROT_EXEC)) continue;
+    __builtin___clear_cache(begin, begin + segment->size);
+  }
+}
+
 static fc_status_t load(fc_elf_t *elf, fc_str_t file, fc_error_t *err) {
   table_t dynamic = {0};
   FC_TRY(read_segments(elf, file, &dynamic, err));
@@ -451,9 +463,8 @@ static fc_status_t load(fc_elf_t *elf, fc_str_t file, fc_error_t *err) {
   FC_TRY(check_symbols(elf, err));
   FC_TRY(relocate(elf, &elf->relocations[0], err));
   FC_TRY(relocate(elf, &elf->relocations[1], err));
-  FC_TRY(protect_segments(elf, err));
-  __builtin___clear_cache((char *)elf->base, (char *)elf->base + elf->span);
-  return FC_OK;
+  flush_instructions(elf);
+  return protect_segments(elf, err);
 }
 
 fc_status_t fc_elf_load(fc_str_t file, fc_allocator_t allocator,

@@ -307,9 +307,9 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
 // Runs
 
 // Each reader takes one plain literal that ends before `end` and returns where
-// it ends, NULL if the literal is not plain. With SSE2 the quick readers below
+// it ends, NULL if the literal is not plain. With vectors the quick readers below
 // do most of the work, and these are kept out of the loop.
-#ifdef __SSE2__
+#if FC_VECTORS
 #define RARE static __attribute__((noinline))
 #else
 #define RARE FC_INLINE
@@ -419,7 +419,7 @@ FC_INLINE const char *quick_integer(const char *p, bool is_signed,
     *out = fc_eight_digits(values << (64 - 8 * size));
     return p + size;
   }
-#ifdef __SSE2__
+#if FC_VECTORS
   fc_numeral_t token;
   p = fc_token_scan(p + minus, false, &token);
   if (!p || token.negative) return NULL;
@@ -460,7 +460,7 @@ DEFINE_QUICK_INTEGER(quick_u8, uint8_t, uint64_t, quick_u64)
 DEFINE_QUICK_INTEGER(quick_u16, uint16_t, uint64_t, quick_u64)
 DEFINE_QUICK_INTEGER(quick_u32, uint32_t, uint64_t, quick_u64)
 
-#ifdef __SSE2__
+#if FC_VECTORS
 // Bits of the f64 nearest to a token, without its sign. Up to 15 digits it is one
 // division of exact numbers.
 FC_INLINE uint64_t token_f64(const fc_numeral_t *token) {
@@ -519,7 +519,7 @@ FC_INLINE const char *skip_comma(const char *p, const char *end) {
 }
 
 // f32 are read two at a time, which share the arithmetic, and by their first 15 digits.
-#ifdef __SSE2__
+#if FC_VECTORS
 // Leaves digits behind the point out of a token that has more than 15. False: too few
 // are behind the point, or what is left would be below 10^12.
 FC_INLINE bool shorten(fc_numeral_t *token) {
@@ -653,7 +653,7 @@ DEFINE_RUN(uint16_t, bf16)
 DEFINE_RUN(float, f32)
 DEFINE_RUN(double, f64)
 
-#ifdef __SSE2__
+#if FC_VECTORS
 // Reads pairs of short literals and, where there is anything else, the next few
 // elements in the usual way.
 static size_t run_pairs(const char *begin, const char **cursor, const char *end,

@@ -464,7 +464,7 @@ DEFINE_RUN(run_c64, c64_t, print_c64)
 DEFINE_RUN(run_c128, c128_t, print_c128)
 DEFINE_RUN(run_each_f32, float, print_f32)
 
-#ifdef __SSE2__
+#if FC_VECTORS
 // Out of line, where most are printed in another way.
 static __attribute__((noinline)) char *print_alone(float number, char *out) {
   return print_f32(number, out);

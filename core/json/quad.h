@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Private to core/json: the shortest digits of four f32 at a time, of those from
-// 2^-16 up to 2^23 that are not whole. Needs SSE2, which every x86-64 has; elsewhere
-// shortest.h finds all digits. Any thread.
+// 2^-16 up to 2^23 that are not whole. Needs vectors.h; elsewhere shortest.h finds all
+// digits. Any thread.
 //
 // The way is that of shortest.h: v = m * 2^e, 10^k <= 2^e < 10^(k+1), and the digits
 // are the multiple of ten nearest to x = v / 10^k, if it is less than half a step
@@ -15,9 +15,9 @@
 #define FARCALL_JSON_QUAD_H_
 
 #include "json/decimal.h"
+#include "json/vectors.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
+#if FC_VECTORS
 
 typedef struct fc_quad_t {
   uint32_t bits[4];    // of the values
@@ -122,6 +122,6 @@ FC_INLINE unsigned fc_quad_digits(const char *elements, ptrdiff_t stride,
                    fc_quad_eights(_mm_unpackhi_epi32(digits, zero)));
   return ~(unsigned)_mm_movemask_ps(_mm_castsi128_ps(unusual)) & 0xF;
 }
-#endif  // __SSE2__
+#endif  // FC_VECTORS
 
 #endif  // FARCALL_JSON_QUAD_H_

@@ -11,7 +11,7 @@
 // ---------------------------------------------------------------------------
 // Four at a time
 
-#ifdef __SSE2__
+#if FC_VECTORS
 // The exponent field of 2^-n * m is 150 - n.
 #define SCALE(n, down) \
   [150 - (n)] = {1e##down / (double)(1ull << (n)), 8 - (down)}
@@ -23,7 +23,7 @@ const fc_quad_scale_t fc_quad_scales[256] = {
     SCALE(23, 7),  SCALES(24, 8),  SCALES(27, 9),  SCALES(30, 10),
     SCALE(33, 10), SCALES(34, 11), SCALES(37, 12),
 };
-#endif  // __SSE2__
+#endif  // FC_VECTORS
 
 // ---------------------------------------------------------------------------
 // Schubfach

@@ -2,8 +2,8 @@
 //
 // Private to core/json: reads numbers of up to 31 characters without an
 // exponent by looking at all characters at once, so that numbers of mixed
-// lengths cause no mispredicted jumps. It needs SSE2, which every x86-64 has;
-// elsewhere decimal.h reads everything. Any thread.
+// lengths cause no mispredicted jumps. It needs vectors.h; elsewhere decimal.h reads
+// everything. Any thread.
 //
 // The digits are loaded so that the last one is in the last byte, whatever the
 // length. They are loaded twice: as they are, for the digits behind the point,
@@ -15,12 +15,12 @@
 #define FARCALL_JSON_TOKEN_H_
 
 #include "json/decimal.h"
+#include "json/vectors.h"
 
 #define FC_TOKEN_BEFORE 17
 #define FC_TOKEN_AFTER 33
 
-#ifdef __SSE2__
-#include <emmintrin.h>
+#if FC_VECTORS
 
 // A literal that was found, and where its digits are.
 typedef struct fc_numeral_t {
@@ -197,6 +197,6 @@ FC_INLINE const char *fc_token_scan_two(const char *p, fc_numeral_t *out_first,
   return FC_LIKELY((out_first->count | out_second->count) <= 15) ? p + stop
                                                                  : NULL;
 }
-#endif  // __SSE2__
+#endif  // FC_VECTORS
 
 #endif  // FARCALL_JSON_TOKEN_H_

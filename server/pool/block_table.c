@@ -5,6 +5,8 @@
 
 #include <sys/mman.h>
 
+#include "pool/shared.h"
+
 fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
                              uint64_t budget, fc_blocks_t **out_blocks,
                              fc_error_t *err) {
@@ -89,9 +91,9 @@ void fc_block_index_free(fc_blocks_t *blocks, uint32_t index) {
 }
 
 void fc_block_advise(uint8_t *begin, uint64_t size, int advice) {
-  uint8_t *first = begin + (FC_BLOCK_PAGE - (uintptr_t)begin % FC_BLOCK_PAGE) %
-                               FC_BLOCK_PAGE;
-  uint8_t *end = begin + size - (uintptr_t)(begin + size) % FC_BLOCK_PAGE;
+  const uintptr_t page = fc_shared_pages(1);
+  uint8_t *first = begin + (page - (uintptr_t)begin % page) % page;
+  uint8_t *end = begin + size - (uintptr_t)(begin + size) % page;
   if (end > first) (void)madvise(first, (size_t)(end - first), advice);
 }
 

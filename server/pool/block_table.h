@@ -16,7 +16,6 @@
 #define FC_BLOCK_CLASSES 23   // up to 16 GiB
 #define FC_BLOCK_CHUNK 256u   // entries of one piece of the table
 #define FC_BLOCK_CHUNKS 256u  // pieces: at most 65,536 blocks
-#define FC_BLOCK_PAGE 4096u
 // Blocks of at least this size are memory mapped of their own: their pages are
 // taken as they are touched, and are given back bit by bit.
 #define FC_BLOCK_LARGE (1u << 20)

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PAGE 4096u
+#include "pool/shared.h"
 
 typedef struct message_t {
   uint32_t number;
@@ -54,9 +54,7 @@ bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
 // ---------------------------------------------------------------------------
 // The worker
 
-static size_t pages(uint64_t size) {
-  return (size_t)((size + PAGE - 1) & ~(uint64_t)(PAGE - 1));
-}
+static size_t pages(uint64_t size) { return (size_t)fc_shared_pages(size); }
 
 // A body begins within the first FC_BLOCK_ALIGN bytes of its file.
 static size_t body_room(const fc_ring_setup_t *setup) {

@@ -18,7 +18,6 @@
 #include "obs/spans.h"
 #include "pool/shared.h"
 
-#define PAGE 4096u
 // An area that a call fills no further than this keeps its memory from call to
 // call, because touching fresh pages costs more than the copy. The memory of an area
 // that is filled further is given back after the call.
@@ -26,20 +25,16 @@
 _Static_assert(2 * FC_RING_SLOTS * (KEPT_AREA + (16u << 10)) < FC_RING_SPARE,
                "what is kept is spare");
 
-static uint64_t pages(uint64_t size) {
-  return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-}
-
 static uint64_t body_area(const fc_ring_setup_t *setup) {
-  return pages(setup->body_size + FC_BLOCK_TAIL);
+  return fc_shared_pages(setup->body_size + FC_BLOCK_TAIL);
 }
 
 static uint64_t answer_area(const fc_ring_setup_t *setup) {
-  return pages(FC_LIMIT_HEAD + setup->result_size + FC_BLOCK_TAIL);
+  return fc_shared_pages(FC_LIMIT_HEAD + setup->result_size + FC_BLOCK_TAIL);
 }
 
 uint64_t fc_ring_size(const fc_ring_setup_t *setup) {
-  return pages(sizeof(fc_ring_head_t)) +
+  return fc_shared_pages(sizeof(fc_ring_head_t)) +
          FC_RING_SLOTS * (body_area(setup) + answer_area(setup));
 }
 
@@ -103,13 +98,13 @@ void fc_ring_close(fc_ring_t *ring) {
 
 fc_span_t fc_ring_body(const fc_ring_t *ring, uint32_t slot) {
   uint64_t area = body_area(&ring->setup);
-  uint64_t begin = pages(sizeof(fc_ring_head_t)) + slot * area;
+  uint64_t begin = fc_shared_pages(sizeof(fc_ring_head_t)) + slot * area;
   return (fc_span_t){ring->base + begin, (size_t)area};
 }
 
 fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot) {
   uint64_t area = answer_area(&ring->setup);
-  uint64_t begin = pages(sizeof(fc_ring_head_t)) +
+  uint64_t begin = fc_shared_pages(sizeof(fc_ring_head_t)) +
                    FC_RING_SLOTS * body_area(&ring->setup) + slot * area;
   return (fc_span_t){
       ring->base + begin,
@@ -449,7 +444,7 @@ bool fc_ring_empty(const fc_ring_t *ring, uint64_t most) {
   const off_t data = lseek(ring->fd, 0, SEEK_DATA);
   if (data < 0) return false;
   return fallocate(ring->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, data,
-                   (off_t)pages(most)) == 0;
+                   (off_t)fc_shared_pages(most)) == 0;
 }
 
 void fc_ring_free(fc_ring_t *ring, uint32_t slot) {

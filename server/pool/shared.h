@@ -9,6 +9,8 @@
 
 #include "farcall/base.h"
 
+// Rounded up to whole pages of this machine: 4 KiB, on AArch64 also 16 or 64.
+uint64_t fc_shared_pages(uint64_t size);
 // Makes a file of `size` bytes of zeros, which take no memory yet. -1: see
 // errno.
 int fc_shared_create(const char *name, uint64_t size);

@@ -22,6 +22,7 @@ KIND(traps) {
   feclearexcept(FE_ALL_EXCEPT);
   return feenableexcept(FE_ALL_EXCEPT);
 }
+#if defined(__x86_64__)
 KIND(denormals) {
   __builtin_ia32_ldmxcsr(0xffff);
   return 1;
@@ -35,6 +36,15 @@ KIND(direction_flag) {
   __asm__ volatile("std");
   return 1;
 }
+#elif defined(__aarch64__)
+KIND(denormals) {
+  __asm__ volatile("msr fpcr, %0" : : "r"(UINT64_C(0x07f79f00)));
+  return 1;
+}
+// AArch64 has neither.
+KIND(x87_control) { return 1; }
+KIND(direction_flag) { return 1; }
+#endif
 
 static void ignore(int number) { (void)number; }
 KIND(signals_ignored) {

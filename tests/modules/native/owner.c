@@ -17,7 +17,12 @@ static r1_t filled(int64_t n, float value) {
 
 CI(void, alias_arg)(r1_t *out, const r1_t *a) { *out = *a; }
 CI(void, alias_ro)(r1_t *out) {
-  *out = (r1_t){GLOBAL, (float *)(uintptr_t)constants, 0, 4, 1};
+  // GCC for AArch64 would make writable data of the whole structure.
+  out->allocated = GLOBAL;
+  out->aligned = (float *)(uintptr_t)constants;
+  out->offset = 0;
+  out->size = 4;
+  out->stride = 1;
 }
 CI(void, fresh)(r1_t *out, int64_t n) { *out = filled(n, 5); }
 CI(void, fresh_aligned)(r1_t *out, int64_t n) {

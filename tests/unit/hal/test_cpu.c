@@ -12,6 +12,7 @@
 // Features that this build hides, though /proc/cpuinfo may list them.
 #define HIDDEN "," FARCALL_HIDE_CPU_FEATURES ","
 
+#if defined(__x86_64__)
 typedef struct name_row_t {
   const char *name;  // LLVM's
   const char *proc;  // /proc/cpuinfo's
@@ -29,7 +30,6 @@ static const name_row_t names[] = {
 
 static void features_agree_with_the_system(void **state) {
   (void)state;
-#if defined(__x86_64__)
   static char flags[1 << 14] = " ";
   FILE *file = fopen("/proc/cpuinfo", "r");
   assert_non_null(file);
@@ -51,10 +51,76 @@ static void features_agree_with_the_system(void **state) {
     const fc_cpu_answer_t wanted = has ? FC_CPU_YES : FC_CPU_NO;
     assert_int_equal(fc_cpu_has(&cpu, fc_str(row->name)), wanted);
   }
-#else
-  print_message("SKIPPED: feature names are x86-64's\n");
-#endif
 }
+#elif defined(__aarch64__)
+// The processor's own registers, of which the system shows what it supports.
+typedef struct field_row_t {
+  const char *name;  // LLVM's
+  int id;            // of registers()
+  int shift;
+  unsigned least;
+} field_row_t;
+
+enum { ISAR0, ISAR1, PFR0, ZFR0, REGISTER_COUNT };
+
+static void read_registers(uint64_t out[REGISTER_COUNT]) {
+  __asm__("mrs %0, ID_AA64ISAR0_EL1" : "=r"(out[ISAR0]));
+  __asm__("mrs %0, ID_AA64ISAR1_EL1" : "=r"(out[ISAR1]));
+  __asm__("mrs %0, ID_AA64PFR0_EL1" : "=r"(out[PFR0]));
+  __asm__("mrs %0, S3_0_C0_C4_4" : "=r"(out[ZFR0]));
+}
+
+static const field_row_t names[] = {
+    {"aes", ISAR0, 4, 1},      {"sha2", ISAR0, 12, 1},
+    {"crc", ISAR0, 16, 1},     {"lse", ISAR0, 20, 2},
+    {"rdm", ISAR0, 28, 1},     {"sha3", ISAR0, 32, 1},
+    {"dotprod", ISAR0, 44, 1}, {"fp16fml", ISAR0, 48, 1},
+    {"flagm", ISAR0, 52, 1},   {"altnzcv", ISAR0, 52, 2},
+    {"rand", ISAR0, 60, 1},    {"ccpp", ISAR1, 0, 1},
+    {"jsconv", ISAR1, 12, 1},  {"complxnum", ISAR1, 16, 1},
+    {"rcpc", ISAR1, 20, 1},    {"fptoint", ISAR1, 32, 1},
+    {"sb", ISAR1, 36, 1},      {"bf16", ISAR1, 44, 1},
+    {"i8mm", ISAR1, 52, 1},    {"sve", PFR0, 32, 1},
+    {"sve2", ZFR0, 0, 1},      {"f32mm", ZFR0, 52, 1},
+    {"f64mm", ZFR0, 56, 1},
+};
+
+static void features_agree_with_the_system(void **state) {
+  (void)state;
+  uint64_t registers[REGISTER_COUNT];
+  fc_cpu_t cpu;
+  fc_cpu_read(&cpu);
+  read_registers(registers);
+  // Every processor of AArch64 that Debian runs on has these.
+  assert_int_equal(fc_cpu_has(&cpu, FC_STR("fp-armv8")), FC_CPU_YES);
+  assert_int_equal(fc_cpu_has(&cpu, FC_STR("neon")), FC_CPU_YES);
+  FC_TEST_EACH_ROW(const field_row_t, row, names) {
+    char hidden[32];
+    snprintf(hidden, sizeof hidden, ",%s,", row->name);
+    const bool has = (registers[row->id] >> row->shift & 15) >= row->least &&
+                     !strstr(HIDDEN, hidden);
+    const fc_cpu_answer_t wanted = has ? FC_CPU_YES : FC_CPU_NO;
+    assert_int_equal(fc_cpu_has(&cpu, fc_str(row->name)), wanted);
+  }
+}
+#endif
+
+// Four features: B comes before A in the table, and C2 begins as C.
+#if defined(__x86_64__)
+#define A "avx2"
+#define B "fma"
+#define C "avx512vbmi"
+#define C2 "avx512vbmi2"
+#define TABLE "hal/cpu_x86_64.def"
+#define TABLE_BEGINS ": sse3, ssse3, "
+#else
+#define A "dotprod"
+#define B "fullfp16"
+#define C "sve2"
+#define C2 "sve2p1"
+#define TABLE "hal/cpu_aarch64.def"
+#define TABLE_BEGINS ": fp-armv8, lse, "
+#endif
 
 typedef struct list_row_t {
   const char *name;
@@ -65,25 +131,24 @@ typedef struct list_row_t {
 // What a processor without any feature lacks of each list.
 static const list_row_t lists[] = {
     {"empty", "", NULL},
-    {"not wanted", "-avx2,-sse4a", NULL},
+    {"not wanted", "-" A ",-" C, NULL},
     {"unknown", "+prefer-256-bit,+zu", NULL},
-    {"one", "+avx2", ": avx2"},
-    {"two", "+avx2,+fma", ": fma, avx2"},  // in the order of the table
-    {"among others", "-avx512f,+unheard-of,+avx2,-fma", ": avx2"},
-    {"odd commas", ",,+avx2,", ": avx2"},
+    {"one", "+" A, ": " A},
+    {"two", "+" A ",+" B, ": " B ", " A},  // in the order of the table
+    {"among others", "-" C ",+unheard-of,+" A ",-" B, ": " A},
+    {"odd commas", ",,+" A ",", ": " A},
     {"only a sign", "+", NULL},
-    {"the last mention takes it away", "+avx2,-avx2", NULL},
-    {"the last mention asks for it", "-avx2,+avx2", ": avx2"},
-    {"a third mention", "+avx2,-avx2,+avx2", ": avx2"},
-    {"asked for twice", "+avx2,+avx2", ": avx2"},
-    {"of the same beginning", "+avx512vbmi,-avx512vbmi2", ": avx512vbmi"},
+    {"the last mention takes it away", "+" A ",-" A, NULL},
+    {"the last mention asks for it", "-" A ",+" A, ": " A},
+    {"a third mention", "+" A ",-" A ",+" A, ": " A},
+    {"asked for twice", "+" A ",+" A, ": " A},
+    {"of the same beginning", "+" C ",-" C2, ": " C},
     {"a model's features, then what its machine has",
-     "+amx-tile,+avx2,+fma,-amx-int8,-amx-tile,+avx2,-fma", ": avx2"},
+     "+" C ",+" A ",+" B ",-" C2 ",-" C ",+" A ",-" B, ": " A},
 };
 
 static void missing_features_are_listed(void **state) {
   (void)state;
-#if defined(__x86_64__)
   const fc_cpu_t bare = {{0}};
   FC_TEST_EACH_ROW(const list_row_t, row, lists) {
     fc_error_t err;
@@ -97,9 +162,6 @@ static void missing_features_are_listed(void **state) {
     assert_non_null(strstr(err.message, wanted));
     assert_non_null(strstr(err.message, "--iree-llvmcpu-target-cpu=host"));
   }
-#else
-  print_message("SKIPPED: feature names are x86-64's\n");
-#endif
 }
 
 static float half_of_the_smallest(void) {
@@ -111,22 +173,17 @@ static float half_of_the_smallest(void) {
 // However many features are missing, the message says what to do.
 static void the_remedy_is_never_cut(void **state) {
   (void)state;
-#if defined(__x86_64__)
   static const fc_cpu_t bare = {{0}};
   char text[1024] = "", *end = text;
-#define FC_CPU(name, bit, leaf, subleaf, reg, reg_bit, state) \
-  end = stpcpy(end, "+" name ",");
-#include "hal/cpu_x86_64.def"
+#define FC_CPU(name, ...) end = stpcpy(end, "+" name ",");
+#include TABLE
 #undef FC_CPU
   assert_true(end < text + sizeof text);
   fc_error_t err;
   fc_error_reset(&err);
   assert_int_not_equal(fc_cpu_check(&bare, fc_str(text), &err), FC_OK);
-  assert_non_null(strstr(err.message, ": sse3, ssse3, "));
+  assert_non_null(strstr(err.message, TABLE_BEGINS));
   assert_true(fc_str_ends(fc_str(err.message), FC_STR("=generic for any")));
-#else
-  print_message("SKIPPED: feature names are x86-64's\n");
-#endif
 }
 
 static void denormals_flush_and_come_back(void **state) {

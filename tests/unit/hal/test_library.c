@@ -32,9 +32,6 @@ static fc_status_t open_and_close(const char *path, fc_error_t *err) {
 // its own.
 static void imports_must_be_optional(void **state) {
   (void)state;
-#if !defined(__x86_64__)
-  fc_test_skip("kernels are loaded on x86-64 only");
-#endif
   static const struct {
     const char *name;
     const char *message;

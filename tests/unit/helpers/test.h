@@ -12,10 +12,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
 #include "farcall/base.h"
+
+// The folder of IREE's modules that have machine code for this processor.
+#if defined(__aarch64__)
+#define FC_TEST_NATIVE FARCALL_SOURCE_DIR "/tests/corpus/iree/arm64"
+#else
+#define FC_TEST_NATIVE FARCALL_SOURCE_DIR "/tests/corpus/iree"
+#endif
 
 // An entry of the CMUnitTest table. When `function` fails inside
 // FC_TEST_EACH_ROW, the row's name is printed below cmocka's message.
@@ -42,6 +50,13 @@ int fc_test_report_row(void **state);
   (fc_test_note_skip(reason), _skip(__FILE__, __LINE__))
 #undef skip
 void fc_test_note_skip(const char *reason);
+
+// The same where programs run in an emulator of another processor, which does not do
+// all that a kernel does: scripts/arm64 sets this variable.
+#define fc_test_skip_emulated(reason)                     \
+  do {                                                    \
+    if (getenv("FARCALL_EMULATED")) fc_test_skip(reason); \
+  } while (0)
 
 // The exit status of a test program: 0 when all tests passed, FC_TEST_SKIPPED
 // when none failed but some were skipped, else 1.

@@ -16,7 +16,7 @@
 
 #define NATIVE FARCALL_BUILD_DIR "/tests/modules/native/"
 #define VM FARCALL_SOURCE_DIR "/tests/corpus/iree/"
-#define LLVM_CPU VM "async/async-llvm-cpu.vmfb"
+#define LLVM_CPU FC_TEST_NATIVE "/async/async-llvm-cpu.vmfb"
 #define VMVX VM "async/async-vmvx.vmfb"
 
 static const fc_backend_t *const backends[] = {&fc_backend_native,

@@ -27,7 +27,6 @@ static fc_cpu_t processor(const char *features) {
 
 static void the_first_that_the_processor_runs_is_chosen(void **state) {
   (void)state;
-#if defined(__x86_64__)
 #define V2 "cx16,sahf,popcnt,sse3,ssse3,sse4.1,sse4.2"
 #define V3 V2 ",avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe"
 #define LEVELS                                            \
@@ -40,21 +39,36 @@ static void the_first_that_the_processor_runs_is_chosen(void **state) {
     const char *variants;
     const char *chosen;  // "": the file itself
   } rows[] = {
-      {"none is listed", V3, "", ""},
-      {"the best", V3 ",aes", LEVELS, "v3.so"},
-      {"a feature is missing of the level",
-       V2 ",avx,avx2,bmi,bmi2,f16c,fma,lzcnt", LEVELS, "v1.so"},
-      {"a feature beside the level", V2 ",aes", LEVELS, "v2.so"},
-      {"one feature", "sse3", LEVELS, "v1.so"},
-      {"no feature", "", LEVELS, ""},
-      {"no condition", "", "{\"file\":\"any.so\"}", "any.so"},
-      {"the lowest level", "", "{\"file\":\"a.so\",\"cpu\":[\"x86-64\"]}",
-       "a.so"},
-      {"an empty condition", "", "{\"file\":\"a.so\",\"cpu\":[]}", "a.so"},
-      {"the file itself", V3,
-       "{\"file\":\"m.so\",\"cpu\":[\"avx2\"]},{\"file\":\"a.so\"}", ""},
-      {"another than the file itself", V2,
-       "{\"file\":\"m.so\",\"cpu\":[\"avx2\"]},{\"file\":\"a.so\"}", "a.so"},
+#if defined(__x86_64__)
+    {"none is listed", V3, "", ""},
+    {"the best", V3 ",aes", LEVELS, "v3.so"},
+    {"a feature is missing of the level",
+     V2 ",avx,avx2,bmi,bmi2,f16c,fma,lzcnt", LEVELS, "v1.so"},
+    {"a feature beside the level", V2 ",aes", LEVELS, "v2.so"},
+    {"one feature", "sse3", LEVELS, "v1.so"},
+    {"no feature", "", LEVELS, ""},
+    {"no condition", "", "{\"file\":\"any.so\"}", "any.so"},
+    {"the lowest level", "", "{\"file\":\"a.so\",\"cpu\":[\"x86-64\"]}",
+     "a.so"},
+    {"an empty condition", "", "{\"file\":\"a.so\",\"cpu\":[]}", "a.so"},
+    {"the file itself", V3,
+     "{\"file\":\"m.so\",\"cpu\":[\"avx2\"]},{\"file\":\"a.so\"}", ""},
+    {"another than the file itself", V2,
+     "{\"file\":\"m.so\",\"cpu\":[\"avx2\"]},{\"file\":\"a.so\"}", "a.so"},
+    {"one for another architecture", "sse3",
+     "{\"file\":\"s.so\",\"cpu\":[\"sve2\"]}," LEVELS, "v1.so"},
+#else
+#define DOT "{\"file\":\"d.so\",\"cpu\":[\"dotprod\"]}"
+    {"none is listed", "dotprod", "", ""},
+    {"one feature", "dotprod", DOT, "d.so"},
+    {"no feature", "", DOT, ""},
+    {"the best", "dotprod,i8mm",
+     "{\"file\":\"i.so\",\"cpu\":[\"i8mm\",\"dotprod\"]}," DOT, "i.so"},
+    {"for another architecture", "dotprod",
+     "{\"file\":\"v3.so\",\"cpu\":[\"x86-64-v3\"]}," DOT, "d.so"},
+    {"any of another architecture", "dotprod",
+     "{\"file\":\"v1.so\",\"cpu\":[\"x86-64\"]}," DOT, "d.so"},
+#endif
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     char json[512];
@@ -72,9 +86,6 @@ static void the_first_that_the_processor_runs_is_chosen(void **state) {
                             : variants.files[variants.chosen],
                         row->chosen);
   }
-#else
-  print_message("SKIPPED: feature names are x86-64's\n");
-#endif
 }
 
 static void a_wrong_list_is_refused_with_its_place(void **state) {
@@ -84,37 +95,36 @@ static void a_wrong_list_is_refused_with_its_place(void **state) {
     const char *variants;
     const char *says;
   } rows[] = {
-    {"no list", "{}", "its sidecar, /variants: must be an array"},
-    {"a name", "[\"a.so\"]", "its sidecar, /variants/0: must be an object"},
-    {"no file", "[{\"file\":\"a\"},{\"cpu\":[]}]",
-     "its sidecar, /variants/1/file: is missing"},
-    {"a slip before the last file", "[{\"file\":\"a\",\"cpu\":1},{\"file\":1}]",
-     "its sidecar, /variants/1/file: must be a string"},
-    {"a number", "[{\"file\":1}]",
-     "its sidecar, /variants/0/file: must be a string"},
-    {"elsewhere", "[{\"file\":\"../a.so\"}]",
-     "its sidecar, /variants/0/file: must be the name of a file"},
-    {"in a folder", "[{\"file\":\"a/b.so\"}]",
-     "its sidecar, /variants/0/file: must be the name of a file"},
-    {"hidden", "[{\"file\":\".\"}]",
-     "its sidecar, /variants/0/file: must be the name of a file"},
-    {"nothing", "[{\"file\":\"\"}]",
-     "its sidecar, /variants/0/file: must be the name of a file"},
-    {"a zero", "[{\"file\":\"a\\u0000\"}]",
-     "its sidecar, /variants/0/file: must be the name of a file"},
-    {"one word", "[{\"file\":\"a\",\"cpu\":\"avx2\"}]",
-     "its sidecar, /variants/0/cpu: must be an array"},
-    {"numbers", "[{\"file\":\"a\",\"cpu\":[2]}]",
-     "its sidecar, /variants/0/cpu: must be a list of names"},
-    {"too many", "[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]",
-     "its sidecar, /variants: 17 elements, at most 16 are allowed"},
-#if defined(__x86_64__)
-    {"a slip", "[{\"file\":\"a\",\"cpu\":[\"avx22\"]}]",
-     "its sidecar, /variants/0/cpu: 'avx22' is no feature that is known"},
-    {"a slip of one that is not chosen",
-     "[{\"file\":\"a\"},{\"file\":\"b\",\"cpu\":[\"x86-64-v5\"]}]",
-     "its sidecar, /variants/1/cpu: 'x86-64-v5' is no feature that is known"},
-#endif
+      {"no list", "{}", "its sidecar, /variants: must be an array"},
+      {"a name", "[\"a.so\"]", "its sidecar, /variants/0: must be an object"},
+      {"no file", "[{\"file\":\"a\"},{\"cpu\":[]}]",
+       "its sidecar, /variants/1/file: is missing"},
+      {"a slip before the last file",
+       "[{\"file\":\"a\",\"cpu\":1},{\"file\":1}]",
+       "its sidecar, /variants/1/file: must be a string"},
+      {"a number", "[{\"file\":1}]",
+       "its sidecar, /variants/0/file: must be a string"},
+      {"elsewhere", "[{\"file\":\"../a.so\"}]",
+       "its sidecar, /variants/0/file: must be the name of a file"},
+      {"in a folder", "[{\"file\":\"a/b.so\"}]",
+       "its sidecar, /variants/0/file: must be the name of a file"},
+      {"hidden", "[{\"file\":\".\"}]",
+       "its sidecar, /variants/0/file: must be the name of a file"},
+      {"nothing", "[{\"file\":\"\"}]",
+       "its sidecar, /variants/0/file: must be the name of a file"},
+      {"a zero", "[{\"file\":\"a\\u0000\"}]",
+       "its sidecar, /variants/0/file: must be the name of a file"},
+      {"one word", "[{\"file\":\"a\",\"cpu\":\"avx2\"}]",
+       "its sidecar, /variants/0/cpu: must be an array"},
+      {"numbers", "[{\"file\":\"a\",\"cpu\":[2]}]",
+       "its sidecar, /variants/0/cpu: must be a list of names"},
+      {"too many", "[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]",
+       "its sidecar, /variants: 17 elements, at most 16 are allowed"},
+      {"a slip", "[{\"file\":\"a\",\"cpu\":[\"avx22\"]}]",
+       "its sidecar, /variants/0/cpu: 'avx22' is no feature that is known"},
+      {"a slip of one that is not chosen",
+       "[{\"file\":\"a\"},{\"file\":\"b\",\"cpu\":[\"x86-64-v5\"]}]",
+       "its sidecar, /variants/1/cpu: 'x86-64-v5' is no feature that is known"},
   };
   const fc_cpu_t cpu = {{0}};
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {

@@ -40,7 +40,7 @@ static const struct {
     {CORPUS "vm/endless.vmfb", ENDLESS_MS},
     {CORPUS "iree/releases/scalars-3.13.0.vmfb", 60000},
     {CORPUS "iree/releases/versions-3.13.0-vmvx.vmfb", 60000},
-    {CORPUS "iree/releases/versions-3.13.0-llvm-cpu.vmfb", 60000},
+    {FC_TEST_NATIVE "/releases/versions-3.13.0-llvm-cpu.vmfb", 60000},
 };
 
 static fc_backend_t late;  // of bytecode, see below

@@ -477,6 +477,10 @@ static void without_landlock_its_memory_and_files_are_not(void **state) {
 }
 
 int main(void) {
+  if (getenv("FARCALL_EMULATED")) {
+    print_message("skipped: the emulator has no seccomp and no Landlock\n");
+    return FC_TEST_SKIPPED;
+  }
   const struct CMUnitTest tests[] = {
       FC_TEST(each_refused_call_is_refused),
       FC_TEST(what_a_module_needs_is_not),

@@ -125,9 +125,6 @@ static const grid_row_t grids[] = {
 };
 
 static fc_library_t *open_kernels(void) {
-#if !defined(__x86_64__)
-  fc_test_skip("kernels are loaded on x86-64 only");
-#endif
   FILE *file = fopen(KERNELS, "rb");
   assert_non_null(file);
   static _Alignas(16) char bytes[1 << 16];

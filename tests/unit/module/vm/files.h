@@ -14,6 +14,14 @@
 
 #define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/iree"
 
+// The path of a module by its name there; one of machine code is for this processor.
+static inline const char *corpus_path(const char *name, char out[512]) {
+  const char *folder = FC_TEST_NATIVE;
+  if (!strstr(name, "llvm-cpu")) folder = CORPUS;
+  snprintf(out, 512, "%s/%s", folder, name);
+  return out;
+}
+
 // The path of a folder in the corpus that is no part of the project. Skips the test
 // when FARCALL_IREE_CORPUS is not set.
 static inline const char *outside(const char *folder, char out[512]) {

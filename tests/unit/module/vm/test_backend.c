@@ -157,12 +157,6 @@ static void calls_answer_in_every_release(void **state) {
 // ---------------------------------------------------------------------------
 // Execution models other than the default
 
-#if defined(__x86_64__)
-#define BACKENDS "llvm-cpu", "vmvx"
-#else
-#define BACKENDS "vmvx"
-#endif
-
 static const call_row_t inline_rows[] = {
     {"static", "mul4", "[[1,2,3,4],[2,2,2,2]]",
      "{\"results\":[[2.0,4.0,6.0,8.0]]}"},
@@ -188,11 +182,11 @@ static const call_row_t async_rows[] = {
 
 static void call_rows(const char *model, const call_row_t *rows, size_t count,
                       bool serial) {
-  static const char *const backends[] = {BACKENDS};
+  static const char *const backends[] = {"llvm-cpu", "vmvx"};
   for (size_t i = 0; i < FC_ARRAY_COUNT(backends); i++) {
-    char path[512];
-    snprintf(path, sizeof path, CORPUS "/%s/%s-%s.vmfb", model, model,
-             backends[i]);
+    char name[64], path[512];
+    snprintf(name, sizeof name, "%s/%s-%s.vmfb", model, model, backends[i]);
+    corpus_path(name, path);
     opened_t opened = open_module(path, true);
     assert_int_equal(opened.info->serial, serial);
     for (size_t row = 0; row < count; row++) {
@@ -419,7 +413,7 @@ static void a_missing_import_is_the_reason(void **state) {
 // ---------------------------------------------------------------------------
 // Machine code
 
-#define LLVM_CPU CORPUS "/releases/versions-3.13.0-llvm-cpu.vmfb"
+#define LLVM_CPU FC_TEST_NATIVE "/releases/versions-3.13.0-llvm-cpu.vmfb"
 #define VMVX CORPUS "/releases/versions-3.13.0-vmvx.vmfb"
 
 typedef struct safe_row_t {
@@ -513,7 +507,7 @@ static void modules_without_kernels_answer(void **state) {
   (void)state;
   static const call_row_t row = {"flat", "flat", "[[[1,2,3],[4,5,6]]]",
                                  "{\"results\":[[1.0,2.0,3.0,4.0,5.0,6.0]]}"};
-  const char *path = CORPUS "/kernelless/kernelless-llvm-cpu.vmfb";
+  const char *path = FC_TEST_NATIVE "/kernelless/kernelless-llvm-cpu.vmfb";
   fc_error_t err = {0};
   fc_module_t *module = load(path, false, &err);
   assert_non_null(module);
@@ -578,7 +572,8 @@ static void functions_for_other_devices_say_so(void **state) {
 // A feature that this processor lacks, as no processor has all of these; NULL
 // if that is not known.
 static const char *missing_feature(void) {
-  static const char *const names[] = {"fma4", "avx512f", "amx-tile"};
+  static const char *const names[] = {"fma4", "avx512f", "amx-tile",
+                                      "sme2", "sve2p1",  "bf16"};
   fc_cpu_t cpu;
   fc_cpu_read(&cpu);
   for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
@@ -587,7 +582,11 @@ static const char *missing_feature(void) {
   return NULL;
 }
 
+#if defined(__aarch64__)
+#define NO_FEATURES "cpu_features = \"+reserve-x18\", data_layout"
+#else
 #define NO_FEATURES "cpu_features = \"\", data_layout"
+#endif
 
 static void missing_processor_features_are_a_load_error(void **state) {
   (void)state;

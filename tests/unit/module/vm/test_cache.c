@@ -115,7 +115,6 @@ static const call_row_t warm[] = {
     {"inline/inline-vmvx", "mul4", PAIR},
     {"inline/inline-vmvx", "next", "[[1,5]]"},
     {"async/async-vmvx", "mul4", PAIR},
-#if defined(__x86_64__)
     {"releases/versions-2.9.0-llvm-cpu", "mul4", PAIR},
     {"releases/versions-2.9.0-llvm-cpu", "matmul", PRODUCT},
     {"releases/versions-3.5.0-llvm-cpu", "matmul", PRODUCT},
@@ -124,17 +123,16 @@ static const call_row_t warm[] = {
     {"releases/versions-3.13.0-llvm-cpu", "next", "[]"},
     {"inline/inline-llvm-cpu", "next", "[[1,5]]"},
     {"async/async-llvm-cpu", "mul4", PAIR},
-#endif
 };
 
 static void warm_calls_allocate_nothing(void **state) {
   (void)state;
   skip_if_nothing_is_kept();
   FC_TEST_EACH_ROW(const call_row_t, row, warm) {
-    char path[512];
+    char name[64], path[512];
     caller_t caller;
-    snprintf(path, sizeof path, CORPUS "/%s.vmfb", row->name);
-    open_caller(&caller, path, row->function);
+    snprintf(name, sizeof name, "%s.vmfb", row->name);
+    open_caller(&caller, corpus_path(name, path), row->function);
     for (int i = 0; i < 3; i++) call(&caller, row->body);
     const size_t before = allocations;
     assert_true(before > 0);

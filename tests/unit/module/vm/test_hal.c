@@ -207,15 +207,16 @@ static void run_half(vm_t *vm) {
 // ---------------------------------------------------------------------------
 // Every release
 
+#define NATIVE FC_STR(FC_TEST_NATIVE "/releases")
+
 static void run_release(const char *path, const uint8_t *data, size_t size,
                         void *context) {
   size_t *count = context;
   const bool versions = strstr(path, "versions-") != NULL;
   const bool half = strstr(path, "half-") != NULL;
   if (!versions && !half) return;
-#if !defined(__x86_64__)
-  if (strstr(path, "llvm-cpu")) return;
-#endif
+  // Of machine code, the corpus has other files for other processors.
+  if (strstr(path, "llvm-cpu") && !fc_str_starts(fc_str(path), NATIVE)) return;
   fc_test_row(path);
   // With pooled memory, then with guarded memory.
   for (int guard = 0; guard < 2; guard++) {
@@ -238,11 +239,12 @@ static void every_release_gives_the_same_values(void **state) {
   (void)state;
   size_t count = 0;
   each_module(CORPUS "/releases", run_release, &count);
-#if defined(__x86_64__)
-  assert_int_equal(count, 45);
-#else
-  print_message("SKIPPED: machine code modules are for x86-64\n");
+#if defined(__aarch64__)
   assert_int_equal(count, 15);
+  each_module(FC_TEST_NATIVE "/releases", run_release, &count);
+  assert_int_equal(count, 15 + 6);
+#else
+  assert_int_equal(count, 45);
 #endif
 }
 
@@ -250,9 +252,9 @@ static void every_release_gives_the_same_values(void **state) {
 // One module, in more depth
 
 static uint8_t *read_release(const char *name, size_t *out_size) {
-  char path[512];
-  snprintf(path, sizeof path, CORPUS "/releases/%s", name);
-  uint8_t *data = read_file(path, out_size);
+  char release[64], path[512];
+  snprintf(release, sizeof release, "releases/%s", name);
+  uint8_t *data = read_file(corpus_path(release, path), out_size);
   assert_non_null(data);
   return data;
 }
@@ -301,9 +303,6 @@ static void loading_and_calling_survive_failing_allocations(void **state) {
   static const char *const names[] = {"versions-3.13.0-vmvx.vmfb",
                                       "versions-3.13.0-llvm-cpu.vmfb"};
   for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
-#if !defined(__x86_64__)
-    if (strstr(names[i], "llvm-cpu")) continue;
-#endif
     attempt_t file;
     uint8_t *data = read_release(names[i], &file.size);
     file.data = data;
@@ -379,7 +378,6 @@ static void work_takes_fuel(void **state) {
 // that it may read count as work, after which the clock is looked at.
 static void small_grids_end_at_the_deadline(void **state) {
   (void)state;
-#if defined(__x86_64__)
   static uint8_t bytes[8 << 20];
   fc_error_t err;
   fc_vm_heap_t heap;
@@ -410,9 +408,6 @@ static void small_grids_end_at_the_deadline(void **state) {
   fc_vm_release((fc_vm_object_t *)kernels);
   fc_vm_heap_deinit(&heap);
   free(file);
-#else
-  print_message("SKIPPED: kernels are loaded on x86-64 only\n");
-#endif
 }
 
 int main(void) {

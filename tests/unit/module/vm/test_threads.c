@@ -11,8 +11,6 @@
 
 #define THREADS 8
 #define CALLS 200
-#define RELEASE CORPUS "/releases/versions-3.13.0-"
-
 typedef struct shared_t {
   fc_module_t *loaded;
   void *module;  // its handle
@@ -145,19 +143,18 @@ static void run_threads(shared_t *shared, void *(*body)(void *context)) {
   }
 }
 
-#if defined(__x86_64__)
-#define BACKENDS "llvm-cpu", "vmvx"
-#else
-#define BACKENDS "vmvx"
-#endif
-static const char *const backends[] = {BACKENDS};
+static const char *const backends[] = {"llvm-cpu", "vmvx"};
+
+static shared_t open_named(const char *before, const char *backend) {
+  char name[64], path[512];
+  snprintf(name, sizeof name, "%s-%s.vmfb", before, backend);
+  return open_file(corpus_path(name, path));
+}
 
 static void a_stateless_module_is_shared(void **state) {
   (void)state;
   for (size_t i = 0; i < FC_ARRAY_COUNT(backends); i++) {
-    char path[512];
-    snprintf(path, sizeof path, CORPUS "/async/async-%s.vmfb", backends[i]);
-    shared_t shared = open_file(path);
+    shared_t shared = open_named("async/async", backends[i]);
     assert_false(fc_backend_vm.describe(shared.module)->serial);
     shared.index = find(shared.module, "mul4");
     run_threads(&shared, multiply_often);
@@ -170,9 +167,7 @@ static void a_stateful_module_counts_every_call(void **state) {
   (void)state;
   const uint64_t calls = (uint64_t)THREADS * CALLS;
   for (size_t i = 0; i < FC_ARRAY_COUNT(backends); i++) {
-    char path[512];
-    snprintf(path, sizeof path, RELEASE "%s.vmfb", backends[i]);
-    shared_t shared = open_file(path);
+    shared_t shared = open_named("releases/versions-3.13.0", backends[i]);
     assert_true(fc_backend_vm.describe(shared.module)->serial);
     shared.index = find(shared.module, "next");
     run_threads(&shared, count_often);
