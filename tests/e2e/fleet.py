@@ -216,7 +216,7 @@ http {{
         (work / "nginx.conf").write_text(self.top.format(
             work=work, shipped=ROOT / "config/nginx/farcall.conf"))
         self.log = work / "access"
-        super().__init__(network, [program("nginx", "bench"), "-e", f"{work}/errors",
+        super().__init__(network, [program("nginx", "peers"), "-e", f"{work}/errors",
                                    "-c", f"{work}/nginx.conf"])
         until((work / "pid").exists)
 

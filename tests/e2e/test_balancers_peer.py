@@ -220,6 +220,19 @@ def test_who_is_asked_twice(network, kind, tmp_path):
             again = (method, path) in CALLED_AGAIN
             assert (len(asked) > 1) == again, (path, asked)
             assert done.stdout in ("502", "503"), (path, done)
+        # With no server at all a call is told to come again, as by a server.
+        for each in started:
+            each.kill()
+            each.wait(timeout=60)
+        for name in NAMES:
+            balancer.away(name)
+        done = subprocess.run(
+            [*network.within(network.middle), "curl", "-si", "-m", "60", "-d", "[]",
+             "http://127.0.0.1:8000/api/v1/functions/matmul/matmul"],
+            capture_output=True, text=True)
+        head, _, body = done.stdout.partition("\n\n")
+        assert " 503 " in head and "retry-after: 1" in head.lower(), done
+        assert json.loads(body)["code"] == "overloaded"
     finally:
         if balancer:
             balancer.stop()

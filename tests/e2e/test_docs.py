@@ -56,10 +56,10 @@ def follow(shell, tmp_path):
 
 # How many commands each page has, so that the pattern of console.py still matches them.
 COUNTS = {"cli": 34, "clients": 12, "http": 5, "operate": 32, "quickstart": 26,
-          "secure": 13, "tune": 7}
+          "scale": 4, "secure": 13, "tune": 7}
 
 
-@pytest.mark.parametrize("page", ["clients", "operate", "secure", "tune"])
+@pytest.mark.parametrize("page", ["clients", "operate", "scale", "secure", "tune"])
 def test_page(follow, page):
     assert follow(DOCS / f"{page}.md") == COUNTS[page]
 

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A module behind Ray Serve: README.md shows how it is used. Each replica has loaded the
+module into its process; callers have its functions with their signatures."""
+import asyncio
+import concurrent.futures
+import json
+import os
+
+import farcall
+import numpy
+import ray.exceptions
+from ray import serve
+from starlette.responses import JSONResponse
+
+THREADS = 2  # calls of a replica that run at once: num_cpus of an application
+
+
+@serve.deployment(
+    name="module", max_ongoing_requests=16, max_queued_requests=256,
+    ray_actor_options={"num_cpus": THREADS},
+    autoscaling_config={"min_replicas": 2, "max_replicas": 8,
+                        "target_ongoing_requests": 4})
+class Served:
+    """A replica. A call that crashes takes its replica with it, and Ray starts another."""
+
+    def __init__(self, path, parameters=None):
+        self.module = farcall.load(path, parameters=parameters)
+        self.threads = concurrent.futures.ThreadPoolExecutor(THREADS)
+
+    async def call(self, function, args, kwargs):
+        """Python's global lock is released meanwhile, so calls run side by side."""
+        return await asyncio.get_running_loop().run_in_executor(
+            self.threads, lambda: self.module[function](*args, **kwargs))
+
+    def signatures(self):
+        return {name: (each.__signature__, each.__doc__)
+                for name, each in self.module.functions.items()}
+
+    def where(self):
+        """The node and the process of this replica."""
+        return ray.get_runtime_context().get_node_id(), os.getpid()
+
+    async def __call__(self, request):
+        """HTTP: POST PREFIX/FUNCTION with a list of arguments, or a dict by name."""
+        try:
+            given = json.loads(await request.body())
+            args, kwargs = ((), given) if isinstance(given, dict) else (given, {})
+            got = await self.call(request.url.path.rsplit("/", 1)[1], args, kwargs)
+        except json.JSONDecodeError as error:
+            return JSONResponse({"code": "json_syntax", "error": str(error)}, 400)
+        except farcall.Error as error:
+            return JSONResponse({"code": error.code, "error": str(error),
+                                 "pointer": error.pointer}, 422)
+        results = got if isinstance(got, tuple) else () if got is None else (got,)
+        return JSONResponse({"results": [plain(each) for each in results]})
+
+
+def plain(value):
+    """A result as JSON has it."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        return value.tolist()
+    return value
+
+
+class Function:
+    """A function of the module, called as in one's own process. `remote` gives Ray's
+    response, to be awaited or kept."""
+
+    def __init__(self, handle, name, signature, text, attempts):
+        self.handle, self.attempts = handle, attempts
+        self.__name__ = self.__qualname__ = name
+        self.__signature__, self.__doc__ = signature, text
+
+    def remote(self, *args, **kwargs):
+        self.__signature__.bind(*args, **kwargs)  # what does not fit is not sent
+        return self.handle.call.remote(self.__name__, args, kwargs)
+
+    def __call__(self, *args, **kwargs):
+        """Once more where a replica has died: the module keeps nothing from call to
+        call, so it may. `attempts=1` of a module that does."""
+        for left in reversed(range(self.attempts)):
+            try:
+                return self.remote(*args, **kwargs).result()
+            except ray.exceptions.RayActorError:
+                if not left:
+                    raise
+
+
+class Functions:
+    """The functions behind a handle of an application, as attributes and items."""
+
+    def __init__(self, handle, attempts=4):
+        self.handle = handle
+        for name, (signature, text) in handle.signatures.remote().result().items():
+            setattr(self, name, Function(handle, name, signature, text, attempts))
+
+    def __getitem__(self, name):
+        return getattr(self, name)
+
+
+def run(path, name=None, **options):
+    """Serves the module of a file under /NAME, on Ray as it is; its functions. `options`
+    are those of a deployment, such as autoscaling_config and num_replicas."""
+    name = name or os.path.basename(path).rsplit(".", 1)[0]
+    application = Served.options(**options).bind(os.path.abspath(path))
+    return Functions(serve.run(application, name=name, route_prefix=f"/{name}"))
