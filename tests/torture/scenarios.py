@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import pathlib
 import shutil
 import signal
 import socket
@@ -17,8 +18,10 @@ import threading
 from certificates import Authority
 from otlp import Collector
 from reloading import FUNCTION, MARK, SIDECAR, Numbered
-from torture import HERE, PATIENCE, Command, Defect, Running, Starting, Torn
+from kinds import Command, Running, Starting
+from traced import PATIENCE, Defect, Torn
 
+HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 CORPUS = ROOT / "tests/corpus"
 SCALARS = CORPUS / "vmfb/scalars-3.13.0.vmfb"
