@@ -9,10 +9,13 @@
 #include "file.h"
 #include "hal/cpu.h"
 
+// Names are the module's, and findings are printed when it is released.
 static void add(fc_checkup_t *checkup, fc_severity_t level,
                 fc_subject_t subject, fc_str_t thing, const char *message,
                 const char *way_out) {
-  fc_checkup_add(checkup, level, subject, thing, "", message, way_out);
+  const fc_str_t kept = fc_arena_copy(checkup->arena, thing);
+  if (thing.size && !kept.data) checkup->out_of_memory = true;
+  fc_checkup_add(checkup, level, subject, kept, "", message, way_out);
 }
 
 static const char *way_out_of(const fc_error_t *err) {

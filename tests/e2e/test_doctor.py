@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import RELEASES, ROOT
 
 # Each: the thing that is named, the place, what the message says, the way out.
 UNFIT = [
@@ -117,6 +117,16 @@ def test_memory_is_counted(farcall, files):
     done = farcall("doctor", "--json", files / "relu.onnx")
     assert json.loads(done.stdout)["memory"] == {
         "unit": "bytes", "weights": 0, "arguments": 32, "largest": None}
+
+
+def test_a_module_that_loads(farcall):
+    """It is named when it is no longer loaded."""
+    done = farcall("doctor", "--json", RELEASES / "scalars-3.13.0.vmfb")
+    assert done.returncode == 0 and done.stderr == ""
+    assert [each["thing"] for each in json.loads(done.stdout)["findings"]
+            if each["subject"] == "speed"] == ["scalars-3.13.0"]
+    done = farcall("doctor", RELEASES / "scalars-3.13.0.vmfb")
+    assert done.returncode == 0 and "note   scalars-3.13.0: it keeps state" in done.stdout
 
 
 def test_every_cut_of_a_model_is_looked_at(farcall, files, tmp_path):

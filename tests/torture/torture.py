@@ -5,12 +5,11 @@ until the scenario runs without meeting the fault, and says what came of it.
     torture.py BIN TOOLS [--short] [--jobs N] [--only SCENARIO] [--fault FAULT] [--list]
 
 BIN has farcalld and farcall, TOOLS torture_tracer, libtorture_preload.so and
-farcall_embed. scenarios.py is the table of scenarios, kinds.py says how each kind is run, faults.def is the
-table of faults. Of one
-scenario and one fault every n is counted, and those are tried that are the first and the
-last of their site, which is the call and the callers on the stack, until the site has
-failed --everywhere times in all scenarios of one process; with --most at most so many of
-them, drawn with a fixed seed.
+farcall_embed. scenarios.py is the table of scenarios, kinds.py says how they are run,
+faults.def is the table of faults. Of one scenario and one fault every n is counted, and
+those are tried that are the first and the last of their site, which is the call and the
+callers on the stack, until the site has failed --everywhere times in all scenarios of one
+process; with --most at most so many of them, drawn with a fixed seed.
 
 Each run must end in time and by no signal; what it answers is right, or an error that
 says what is wrong; after it the same works without the fault, and no descriptor, process
