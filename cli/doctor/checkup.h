@@ -92,6 +92,7 @@ void fc_doctor_onnx(fc_checkup_t *checkup, fc_str_t bytes);
 void fc_doctor_mlir(fc_checkup_t *checkup, fc_str_t text);
 void fc_doctor_bytecode(fc_checkup_t *checkup, fc_str_t bytes);
 void fc_doctor_jax(fc_checkup_t *checkup, fc_str_t bytes);
-void fc_doctor_module(fc_checkup_t *checkup);
+// Loads the file at the checkup's path, whose bytes these are.
+void fc_doctor_module(fc_checkup_t *checkup, fc_str_t bytes);
 
 #endif  // FARCALL_CLI_DOCTOR_CHECKUP_H_

@@ -65,7 +65,7 @@ static void check(fc_checkup_t *checkup, fc_str_t bytes) {
     fc_checkup_add(checkup, FC_LEVEL_UNFIT, FC_SUBJECT_FILE, FC_STR("format"),
                    "the whole file", "it is empty", "write or copy it again");
   } else if (is_module(bytes) && *checkup->path) {
-    fc_doctor_module(checkup);
+    fc_doctor_module(checkup, bytes);
   } else {
     check_source(checkup, bytes);
   }

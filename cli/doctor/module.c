@@ -6,7 +6,6 @@
 #include "abi/print.h"
 #include "doctor/checkup.h"
 #include "farcall/farcall.h"
-#include "file.h"
 #include "hal/cpu.h"
 
 // Names are the module's, and findings are printed when it is released.
@@ -113,11 +112,10 @@ static void check_speed(fc_checkup_t *checkup, fc_str_t bytes,
   }
 }
 
-void fc_doctor_module(fc_checkup_t *checkup) {
+void fc_doctor_module(fc_checkup_t *checkup, fc_str_t bytes) {
   const fc_module_options_t options = {.describe_native = true};
   fc_module_t *module;
   fc_error_t err;
-  fc_str_t bytes;
   fc_error_reset(&err);
   checkup->format = "a compiled module";
   if (fc_module_load(NULL, fc_str(checkup->path), &options,
@@ -141,9 +139,7 @@ void fc_doctor_module(fc_checkup_t *checkup) {
     add(checkup, FC_LEVEL_NOTE, FC_SUBJECT_SPEED, fc_module_get_name(module),
         "it keeps state between calls, so they run one after another", "");
   }
-  if (fc_file_read(checkup->arena, checkup->path, &bytes, &err) == FC_OK) {
-    checkup->footprint.weights = (int64_t)bytes.size;
-    check_speed(checkup, bytes, info);
-  }
+  checkup->footprint.weights = (int64_t)bytes.size;
+  check_speed(checkup, bytes, info);
   fc_module_release(module);
 }
