@@ -36,11 +36,12 @@ def hang_up(server):
 
 
 def reason(server, name):
-    found = [each for each in server.get("/api/v1/modules").json["modules"]
-             if each["name"] == name]
-    if not found:
-        return ""
-    return found[0]["reason"] or found[0].get("refused", {}).get("detail", "")
+    """Why a module is not served, or its newest file is not. What served before is listed
+    beside it until its processes have ended."""
+    said = [each["reason"] or each.get("refused", {}).get("detail", "")
+            for each in server.get("/api/v1/modules").json["modules"]
+            if each["name"] == name]
+    return next(filter(None, said), "")
 
 
 @pytest.fixture
