@@ -83,6 +83,16 @@ static const char *const kBufferize[] = {
     "--buffer-deallocation-pipeline", "--convert-bufferization-to-memref",
     NULL};
 
+// Before kBufferize, with -O2 and -O3: a chain of element-wise operations becomes one.
+// The first fusion gives each a result of its own, whose size then keeps the operation
+// before it; the sizes are those of arguments after canonicalize, and the second fuses.
+static const char *const kFuse[] = {"--convert-elementwise-to-linalg",
+                                    "--linalg-fuse-elementwise-ops",
+                                    "--canonicalize",
+                                    "--linalg-fuse-elementwise-ops",
+                                    "--canonicalize",
+                                    NULL};
+
 // Before kBufferize, where there is tosa.
 static const char *const kTosa[] = {
     "--pass-pipeline=builtin.module(func.func(tosa-optional-decompositions,"
@@ -128,6 +138,10 @@ static const char *const kVerify[] = {"--lower-affine",
 static const char *const kGeneralize[] = {
     "--linalg-generalize-named-ops", "--mlir-print-ir-after-failure",
     "--mlir-print-op-generic", "--mlir-print-debuginfo", NULL};
+// exp, log, tanh and erf of f32 as polynomials, of which opt can make vectors. They use
+// math.fma, which is a call where the processor has no such instruction.
+static const char *const kApproximate[] = {
+    "--test-math-polynomial-approximation", NULL};
 static const char *const kNothing[] = {NULL};
 static const char *const kTranslate[] = {"--mlir-to-llvmir", NULL};
 static const char *const kOptimize[] = {"--mtriple=" TRIPLE, NULL};
@@ -396,6 +410,18 @@ static fc_status_t probe_vectors(road_t *road, size_t *out_size) {
   return FC_OK;
 }
 
+// Whether kApproximate keeps the functions of the module exact to 4 units in the last
+// place. Those of the list it would make worse.
+static bool approximates_well(fc_str_t text) {
+  static const char *const kBadly[] = {
+      "\"math.sin\"",  "\"math.cos\"",  "\"math.atan\"", "\"math.atan2\"",
+      "\"math.asin\"", "\"math.acos\"", "\"math.cbrt\"", "\"math.erfc\""};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kBadly); i++) {
+    if (fc_step_find(text, kBadly[i])) return false;
+  }
+  return true;
+}
+
 // Writes CONTRACTED, the checked module with contractions made calls. *out_count: how
 // many there are.
 static fc_status_t contract(road_t *road, size_t vector_size,
@@ -419,14 +445,18 @@ static fc_status_t contract(road_t *road, size_t vector_size,
 // Makes IR of the annotated module for the processor of `target`.
 static fc_status_t lower_for_target(road_t *road) {
   size_t vector_size, count;
+  fc_str_t text;
   FC_TRY(probe_vectors(road, &vector_size));
   if (road->lowered == vector_size) return FC_OK;
   road->lowered = LOWERED_NOT;
   FC_TRY(contract(road, vector_size, &count));
+  FC_TRY(fc_step_read(road->compile, CONTRACTED, &text));
+  const bool approximate = vector_size > 16 && approximates_well(text);
   if (road->compile->verbose) {
     fc_complain(0, "note: %zu contractions are computed in tiles", count);
   }
-  FC_TRY(run(road, MLIR_OPT, CONTRACTED, LOWERED, kNothing, kLower));
+  FC_TRY(run(road, MLIR_OPT, CONTRACTED, LOWERED,
+             approximate ? kApproximate : kNothing, kLower));
   FC_TRY(finish_lowering(road));
   road->lowered = vector_size;
   return FC_OK;
@@ -545,6 +575,26 @@ static fc_status_t build_all(road_t *road) {
   return status;
 }
 
+// Whether element-wise operations are fused. One that a generic operation with a sum
+// takes in is computed anew for each term, so where there is such, none is.
+static bool fuses(const fc_compile_t *compile, fc_str_t text) {
+  return compile->level >= '2' &&
+         !fc_step_find(text, "#linalg.iterator_type<reduction>");
+}
+
+// Writes BUFFERS. As on the rest of the quick road, what cannot be fused is not.
+static fc_status_t bufferize(road_t *road, fc_str_t text) {
+  fc_compile_t *compile = road->compile;
+  if (fuses(compile, text)) {
+    if (run(road, MLIR_OPT, PARSED, BUFFERS, kFuse, kBufferize) == FC_OK) {
+      return FC_OK;
+    }
+    fc_error_reset(compile->err);
+    compile->context = (fc_str_t){0};
+  }
+  return run(road, MLIR_OPT, PARSED, BUFFERS, kBufferize, kNothing);
+}
+
 // Reads the source, with buffers in the place of tensors.
 static fc_status_t read_source(road_t *road, fc_mlir_module_t *out_source) {
   fc_compile_t *compile = road->compile;
@@ -557,7 +607,7 @@ static fc_status_t read_source(road_t *road, fc_mlir_module_t *out_source) {
   FC_TRY(read_module(compile, PARSED, out_source));
   road->module = *out_source;
   if (!out_source->has_tensors) return FC_OK;
-  FC_TRY(run(road, MLIR_OPT, PARSED, BUFFERS, kBufferize, kNothing));
+  FC_TRY(bufferize(road, out_source->text));
   return read_module(compile, BUFFERS, &road->module);
 }
 

@@ -2,7 +2,9 @@
 """farcall compile by MLIR's tools: contractions computed in tiles of vectors give what
 numpy gives, at every end of a tile, for each type, layout and processor."""
 import functools
+import math
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -223,3 +225,58 @@ def test_what_cannot_be_done_in_tiles_is_done_plainly(farcall, tmp_path):
         assert notes in done.stderr if more else done.stderr == ""
         done = farcall("run", tmp_path / "m.so", "--json=[[[1,2]],[[3],[4]],[[5]]]")
         assert done.stdout == '{"results":[[[16.0]]]}\n', done.stderr
+
+
+FUNCTIONS = {"exp": np.exp, "expm1": np.expm1, "log": np.log, "log2": np.log2,
+             "log1p": np.log1p, "tanh": np.tanh, "erf": np.vectorize(math.erf)}
+# Polynomials would be worse than this for them, so there are none in their module.
+EXACT = {"sin": np.sin, "cos": np.cos, "atan": np.arctan, "cbrt": np.cbrt, "exp": np.exp}
+
+
+@pytest.mark.parametrize("functions", [FUNCTIONS, EXACT], ids=["polynomials", "library"])
+def test_functions_are_exact_to_four_units(farcall, serve, tmp_path, functions):
+    vector = "tensor<?xf32>"
+    (tmp_path / "m.mlir").write_text("".join(
+        f"func.func @f_{name}(%x: {vector}) -> {vector} {{\n"
+        f"  %0 = math.{name} %x : {vector}\n  return %0 : {vector}\n}}\n"
+        for name in functions))
+    done = farcall("compile", "m.mlir", "--road=mlir", "--cpu=host", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    server = serve(tmp_path / "m.so", "--isolation=process")
+    for name, reference in functions.items():
+        x = np.random.default_rng(1).uniform(-80, 80, 4001).astype("f4")
+        x[:2000] /= 80
+        x = np.abs(x) if name.startswith("log") else x
+        expected = reference(x.astype("f8"))
+        got = np.array(server.results(f"m/f_{name}", [x.tolist()])[0], "f4").astype("f8")
+        unit = np.spacing(np.abs(expected).astype("f4")).astype("f8")
+        assert np.max(np.abs(got - expected) / unit) <= 5, name
+
+
+CHAIN = """func.func @chain(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %0 = arith.mulf %a, %b : tensor<?x?xf32>
+  %1 = arith.addf %0, %a : tensor<?x?xf32>
+  %2 = arith.mulf %1, %1 : tensor<?x?xf32>
+  %3 = arith.subf %2, %b : tensor<?x?xf32>
+  %4 = arith.maximumf %3, %b : tensor<?x?xf32>
+  return %4 : tensor<?x?xf32>
+}
+"""
+
+
+def test_a_chain_is_one_operation(farcall, serve, tmp_path):
+    (tmp_path / "m.mlir").write_text(CHAIN)
+    done = farcall("compile", "m.mlir", "--road=mlir", "--keep", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    kept = pathlib.Path(re.search(r"files are in (.+)", done.stderr)[1])
+    lowered = (kept / "farcall-2-buffers.mlir").read_text()
+    shutil.rmtree(kept)
+    assert lowered.count('"linalg.generic"') == 1
+    call = functools.partial(answer, serve(tmp_path / "m.so", "--isolation=process"))
+    random = np.random.default_rng(1)
+    for shape in [(0, 3), (1, 1), (3, 5), (2, 31), (17, 64), (5, 70)]:
+        check(call, "chain",
+              lambda a, b: np.maximum((a * b + a) ** 2 - b, b),
+              draw(random, shape, "f"), draw(random, shape, "f"))
+    done = farcall("run", tmp_path / "m.so", "--json=[[[1,2,3]],[[1,2]]]")
+    assert "incompatible with inferred dimension size" in done.stderr
