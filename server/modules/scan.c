@@ -114,7 +114,10 @@ static fc_status_t fail_empty(const fc_backend_t *const *backends,
 // within opendir, and takes the new descriptor for the one that had this number
 // before.
 static DIR *open_directory(const char *path) {
-  const int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+  int fd;
+  do {
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
   DIR *directory = fd < 0 ? NULL : fdopendir(fd);
   if (fd >= 0 && !directory) close(fd);
   return directory;
@@ -131,6 +134,11 @@ static bool is_still_at(DIR *directory, const char *path) {
 // Does the errno say that nothing more can be opened for now?
 static bool is_short(int reason) {
   return reason == EMFILE || reason == ENFILE || reason == ENOMEM;
+}
+
+static bool is_directory(const char *path) {
+  struct stat info;
+  return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
 // Does the errno say that there is no such file or directory? With any other it may
@@ -403,7 +411,11 @@ static fc_status_t scan_once(const char *text, fc_str_t path,
                              const fc_backend_t *const *backends, int watch,
                              fc_listing_t *listing, fc_error_t *err) {
   DIR *directory = open_directory(text);
-  if (!directory && is_short(errno)) return fail_unread(path, errno, err);
+  const int reason = directory ? 0 : errno;
+  // A directory is no module file, whatever keeps it from being opened.
+  if (is_short(reason) || (reason && is_directory(text))) {
+    return fail_unread(path, reason, err);
+  }
   listing->is_directory = directory != NULL;
   if (!directory) return add_path(listing, FC_STR(""), path, backends, err);
   fc_status_t status =

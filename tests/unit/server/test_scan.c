@@ -168,6 +168,40 @@ static fc_status_t scan_folder(fc_listing_t *out_listing, fc_error_t *err) {
                  fc_allocator_system(), out_listing, err);
 }
 
+// Calls of open that fail with `open_error`.
+static unsigned open_failures;
+static int open_error;
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...) {
+  if (!open_failures) return __real_open(path, flags);
+  open_failures--;
+  errno = open_error;
+  return -1;
+}
+
+static void a_folder_that_is_not_opened_is_no_file(void **state) {
+  (void)state;
+  static const int kErrors[] = {EIO, EACCES, EPERM, EMFILE};
+  fc_listing_t listing;
+  fc_error_t error;
+  fc_test_put("a.so", "");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kErrors); i++) {
+    open_failures = 1;
+    open_error = kErrors[i];
+    assert_int_not_equal(scan_folder(&listing, &error), FC_OK);
+    assert_non_null(strstr(error.message, strerror(kErrors[i])));
+    fc_listing_deinit(&listing);
+  }
+  open_failures = 3;
+  open_error = EINTR;
+  assert_int_equal(scan_folder(&listing, &error), FC_OK);
+  assert_int_equal(listing.count, 1);
+  assert_true(listing.is_directory);
+  fc_listing_deinit(&listing);
+}
+
 // A disk that fails tells nothing of the rest of a folder.
 static void what_cannot_be_read_is_noted(void **state) {
   (void)state;
@@ -448,6 +482,7 @@ int main(void) {
       FC_TEST_IN_FOLDER(variants_are_no_modules_of_their_own),
       FC_TEST_IN_FOLDER(a_folder_without_modules_is_an_error),
       FC_TEST_IN_FOLDER(a_folder_that_cannot_be_opened_now_is_an_error),
+      FC_TEST_IN_FOLDER(a_folder_that_is_not_opened_is_no_file),
       FC_TEST_IN_FOLDER(what_cannot_be_read_is_noted),
       FC_TEST_IN_FOLDER(what_is_not_gone_is_noted),
       FC_TEST_IN_FOLDER(what_is_moved_meanwhile_is_listed_anew),
