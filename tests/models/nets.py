@@ -189,6 +189,9 @@ def draw_weights(graph):
             continue
         graph.initializer.append(numpy_helper.from_array(weight, node.output[0]))
         graph.node.remove(node)
+    used = {name for node in graph.node for name in node.input}
+    for weight in [each for each in graph.initializer if each.name not in used]:
+        graph.initializer.remove(weight)
 
 
 def calm(model, feeds):
@@ -212,10 +215,11 @@ def calm(model, feeds):
 
 def light(name):
     model = onnx.load(LIGHT / f"{name}.onnx")
+    weights = {each.name for each in model.graph.initializer}
+    images = [each for each in model.graph.input if each.name not in weights]
     draw_weights(model.graph)
     model.ir_version = 4  # since then weights need not be arguments as well
-    weights = {each.name for each in model.graph.initializer}
-    (image,) = [each for each in model.graph.input if each.name not in weights]
+    (image,) = images
     del model.graph.input[:]
     model.graph.input.append(image)
     dims = [each.dim_value for each in image.type.tensor_type.shape.dim]

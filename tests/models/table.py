@@ -102,12 +102,14 @@ class Server:
             [programs / "farcalld", "--listen=127.0.0.1:0", "--access-log=off",
              "--isolation=thread", f"--workers={threads}", f"--tiles={threads}",
              "--max-body=256M", module], stderr=subprocess.PIPE, text=True)
-        self.url = None
+        self.url, line = None, "it said nothing"
         for line in self.process.stderr:
             found = re.search(r"listening on (http://[0-9.:]+)", line)
             if found:
                 self.url = found[1].rstrip("/")
                 break
+        if not self.url:
+            raise RuntimeError(f"farcalld ended: {line.strip()}")
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
 
     def stop(self):
