@@ -47,16 +47,26 @@ static bool is_sealed(int fd) {
   return seals >= 0 && (seals & SEALS) == SEALS;
 }
 
+// The kernel refuses to seal memory while somebody else holds a page of it, be it to move
+// the page elsewhere, as it does itself where memory is short. Each call waits for them
+// for some 150 ms, and then says EBUSY.
+#define SEAL_TRIES 100
+
+static bool add_seals(int fd) {
+  for (int i = 0; i < SEAL_TRIES; i++) {
+    if (fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) == 0) return true;
+    if (errno != EBUSY) return false;
+  }
+  return false;
+}
+
 // Returns a descriptor of sealed memory with the file's contents; -1 with errno
 // when that fails.
 static int seal(int file, size_t size) {
   if (is_sealed(file)) return fcntl(file, F_DUPFD_CLOEXEC, 0);
   const int fd = create_memory();
   if (fd < 0) return -1;
-  if (copy_all(file, fd, size) &&
-      fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) == 0) {
-    return fd;
-  }
+  if (copy_all(file, fd, size) && add_seals(fd)) return fd;
   const int error = errno;
   close(fd);
   errno = error;

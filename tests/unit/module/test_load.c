@@ -4,7 +4,10 @@
 // files of a described one, and what their snapshots do not notice.
 #include "helpers/folder.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +175,40 @@ static void what_shrinks_while_it_is_copied_is_refused(void **state) {
   assert_int_not_equal(status, FC_OK);
   assert_string_equal(err.message,
                       "cannot take it into memory: No data available");
+}
+
+// How often sealing memory is still refused.
+static unsigned busy;
+
+int __real_fcntl(int file, int command, ...);
+int __wrap_fcntl(int file, int command, ...);
+int __wrap_fcntl(int file, int command, ...) {
+  va_list arguments;
+  va_start(arguments, command);
+  const long value = va_arg(arguments, long);
+  va_end(arguments);
+  if (command != F_ADD_SEALS || !busy) {
+    return __real_fcntl(file, command, value);
+  }
+  busy--;
+  errno = EBUSY;
+  return -1;
+}
+
+static void what_is_busy_is_sealed_later(void **state) {
+  (void)state;
+  fc_snapshot_t snapshot = FC_SNAPSHOT_NONE;
+  fc_error_t err = {0};
+  busy = 5;
+  assert_int_equal(fc_snapshot_open(NATIVE "owner.so", &snapshot, &err), FC_OK);
+  assert_int_equal(busy, 0);
+  fc_snapshot_close(&snapshot);
+  busy = UINT_MAX;
+  const fc_status_t status =
+      fc_snapshot_open(NATIVE "owner.so", &snapshot, &err);
+  busy = 0;
+  assert_int_not_equal(status, FC_OK);
+  assert_non_null(strstr(err.message, "Device or resource busy"));
 }
 
 static void a_module_outlives_its_files(void **state) {
@@ -589,6 +626,7 @@ int main(void) {
       FC_TEST(the_described_and_the_loaded_are_one_module),
       FC_TEST(a_module_that_is_released_leaves_no_descriptor),
       FC_TEST(what_shrinks_while_it_is_copied_is_refused),
+      FC_TEST(what_is_busy_is_sealed_later),
       FC_TEST_IN_FOLDER(a_module_outlives_its_files),
       FC_TEST_IN_FOLDER(what_uses_origin_must_stay_as_it_was),
       FC_TEST_IN_FOLDER(sidecars_that_are_none_are_refused),
