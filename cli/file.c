@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli.h"
+
 char *fc_print(fc_arena_t *arena, const char *format, ...) {
   va_list args, again;
   va_start(args, format);
@@ -171,5 +173,14 @@ static int remove_entry(const char *path, const struct stat *info, int kind,
 }
 
 void fc_workdir_remove(const char *path) {
-  if (path) nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+  int reason = 0;
+  if (!path) return;
+  // A shortage of descriptors, which listing takes, may have passed by the second time.
+  for (int i = 0; i < 2; i++) {
+    errno = 0;
+    (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    reason = errno;
+    if (access(path, F_OK)) return;
+  }
+  (void)fc_complain(0, "cannot remove '%s': %s", path, strerror(reason));
 }

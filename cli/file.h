@@ -37,8 +37,8 @@ const char *fc_file_base(const char *path);
 // under /tmp. Its path is absolute.
 fc_status_t fc_workdir_create(fc_arena_t *arena, const char **out_path,
                               fc_error_t *err);
-// Removes the directory with all that is in it; links in it are not followed. NULL is
-// allowed.
+// Removes the directory with all that is in it; links in it are not followed. Complains
+// if it is still there. NULL is allowed.
 void fc_workdir_remove(const char *path);
 
 #endif  // FARCALL_CLI_FILE_H_
