@@ -25,9 +25,12 @@ endif()
 
 # What is shipped does not depend on where it was built.
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  target_compile_options(farcall_flags INTERFACE
-    -ffile-prefix-map=${PROJECT_BINARY_DIR}=build
+  set(map -ffile-prefix-map=${PROJECT_BINARY_DIR}=build
     -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+  target_compile_options(farcall_flags INTERFACE ${map})
+  # With FARCALL_LTO the linker compiles, in the folder of the build; the build id, which
+  # is left when debug information is stripped, comes of its name.
+  target_link_options(farcall_flags INTERFACE ${map})
 endif()
 
 if(FARCALL_HARDEN)

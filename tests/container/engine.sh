@@ -22,7 +22,7 @@ end_containers() {
 # A debootstrap of Debian 12 under the name that the Dockerfile asks for.
 base_image() {
   local tar
-  tar=$(base_tar)
+  tar=$(base_tar) || return
   echo "== base image from $tar"
   podman import -q "$tar" "$base" >/dev/null
 }
