@@ -216,7 +216,11 @@ fc_status_t fc_tool_run(const char *const *argv, const char *directory,
   before = hold_signals();
   running = 0;
   sigprocmask(SIG_SETMASK, &before, NULL);
-  bool reaped = child && waitpid(child, out_wait, 0) == child;
+  pid_t ended = 0;
+  do {
+    if (child) ended = waitpid(child, out_wait, 0);
+  } while (ended < 0 && errno == EINTR);
+  bool reaped = child && ended == child;
   if (interrupted) return fc_fail(err, FC_CODE_MODULE_LOAD, "interrupted");
   return reaped ? FC_OK
                 : fc_fail(err, FC_CODE_INTERNAL, "cannot wait for %s: %s",
