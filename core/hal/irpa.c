@@ -40,8 +40,8 @@ typedef struct range_t {
   uint64_t size;
 } range_t;
 
-// Reads the range {offset, size} at `at`, which counts from the beginning of `outer`.
-// False when it does not lie inside of that.
+// Reads {offset, size} at `at`. This offset counts from the beginning of `outer`, that of
+// *out from the beginning of the file. False when the range does not lie inside `outer`.
 static bool read_range(const uint8_t *at, range_t outer, range_t *out) {
   const uint64_t offset = fc_load_u64(at), size = fc_load_u64(at + 8);
   if (offset > outer.size || size > outer.size - offset) return false;

@@ -457,7 +457,8 @@ static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
 
 // Fails when a float result has the bits of the fill. Up to 63 readable bytes lie
 // between a guarded tensor and the unmapped page. They are filled, so such a result was
-// read there, unless the caller sent such a float.
+// most likely made of them. If the caller sent such a float, nothing is said. (A function
+// that makes the same bits of integers or constants fails too.)
 static fc_status_t check_fill(fc_frame_t *frame, fc_value_t *value,
                               fc_error_t *err) {
   if (frame->fill_given || !value_holds_fill(value)) return FC_OK;

@@ -193,8 +193,10 @@ fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
 // Reads {"dtype","shape","data"|"b64"}, whose first key was just read.
 fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
                                  fc_value_t *dest, fc_error_t *err);
-// The same in steps: fc_typed_begin, then fc_typed_read for each member.
-// fc_typed_member finds the member whose key was just read; -1: none of them.
+// Read the members of such a value one by one: fc_typed_begin, then fc_typed_read for
+// each. fc_typed_member finds the member whose key was just read; -1: it is none of them.
+// At the end the caller checks that no member is missing (`seen`) and that the data was
+// read (`read`), and binds the names of the dims.
 void fc_typed_begin(fc_typed_t *typed, const fc_op_t *op,
                     const fc_str_t *members);
 int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed);

@@ -17,7 +17,8 @@ typedef enum fc_generation_state_t {
   FC_GENERATION_READY,    // its calls are answered
   FC_GENERATION_FAILED,   // it could not be loaded; requests for its name are
                           // told the reason
-  // no name leads to it any more; calls that hold it go on
+
+  // No name leads to it any more; calls that hold it go on.
   FC_GENERATION_DRAINING,
   FC_GENERATION_DESCRIBED,  // it is loaded when it is asked for
 } fc_generation_state_t;

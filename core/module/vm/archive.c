@@ -23,8 +23,9 @@ static fc_status_t refuse(fc_error_t *err, size_t offset, const char *text,
   return FC_INVALID_ARGUMENT;
 }
 
-// How many bytes come before the size prefix of the flatbuffer: those of a ZIP header, 0
-// if there is none or only part of one.
+// How many bytes come before the size prefix of the flatbuffer: those of a ZIP header
+// with its name and its extra field, even if these pass `size`. 0 if there is no ZIP
+// header, or less than its 30 fixed bytes.
 static size_t prefix_of(const uint8_t *data, size_t size) {
   if (size < ZIP_HEADER || fc_load_u32(data) != ZIP_MAGIC) return 0;
   return (size_t)ZIP_HEADER + fc_load_u16(data + ZIP_NAME_SIZE) +

@@ -576,8 +576,8 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
                                   fc_error_t *err) {
   FC_TRY(check_dispatch(executable, dispatch, err));
   const uint32_t *count = dispatch->count;
-  // With one count of zero there is nothing to run. The other two are not bounded
-  // then, and a loop over them might never end.
+  // With one count of zero there is nothing to run. run_workgroups would still loop over
+  // the other two, up to 2^48 times, and only its inner loop looks at the deadline.
   if (!count[0] || !count[1] || !count[2]) return FC_OK;
   fc_profile_t *profile = invocation->profile;
   if (FC_UNLIKELY(profile)) enter_dispatch(executable, profile, dispatch);
