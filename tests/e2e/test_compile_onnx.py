@@ -61,7 +61,7 @@ SIGNATURES = [
     ("sum", "sum(left: tensor<[n]x3xf32>, right: tensor<[n]x3xf32>) -> tensor<[n]x3xf32>"),
     ("bytes", "bytes(pixels: tensor<2x3xui8>) -> tensor<2x3xui8>"),
     ("double", "double(x: tensor<2xf64>) -> tensor<2xf64>"),
-    ("pool", "pool(x: tensor<1x2x6x8xf32>) -> tensor<1x2x3x4xf32>"),
+    ("pool", "pool(x: tensor<1x1x4x6xf32>) -> tensor<1x1x2x3xf32>"),
     ("old", "old(image: tensor<1x1x2x3xf32>) -> tensor<1x1x4x6xf32>"),
 ]
 
