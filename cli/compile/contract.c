@@ -86,7 +86,7 @@ static fc_status_t put_term(contracting_t *all, const char *to, size_t *length,
 static fc_status_t put_stride(contracting_t *all, const fc_contraction_t *found,
                               int i, size_t loop) {
   const fc_operand_t *operand = &found->operands[i];
-  char name[32];
+  char name[40];
   size_t length = 0;
   snprintf(name, sizeof name, "w%d.%zu", i, loop);
   FC_TRY(print(all, "%%contract%zu.%s.0 = arith.constant 0 : index\n",
