@@ -79,6 +79,7 @@ static void who_waits_may_leave(void **state) {
 static void who_leaves_may_have_waited_for_a_function_that_is_gone(
     void **state) {
   (void)state;
+  fc_test_skip_emulated("the emulator has no seccomp");
   enter("--load=demand --isolation=process");
   expect_request("GET", MODULES "t", 200, "\"block\"");
   put("t.fixture", "fixture few");
