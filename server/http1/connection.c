@@ -3,17 +3,17 @@
 // The journey of bytes: on_read -> feed -> receive.c -> exchange -> write.c ->
 // pump. The connection is read also while a call runs, so that a client that
 // goes away is noticed at once; requests that it pipelines meanwhile are
-// stashed, up to a limit. One request is in flight at a time, so answers cannot
-// overtake each other.
+// stashed. While the stash holds FC_LIMIT_PIPELINED bytes or more, nothing is read. One
+// request is in flight at a time, so answers cannot overtake each other.
 #include "http1/connection.h"
 
 // ---------------------------------------------------------------------------
 // The stash
 
 // Keeps bytes for later. False when there is no memory: then a connection in
-// HEAD or WAIT has been answered with that error, and any other is closed. No
-// head of these bytes was read yet, so they count to the address of the socket,
-// even if that is a proxy's.
+// HEAD or WAIT has been answered with that error, and any other is closed. The
+// bytes count to the address of the socket, even if that is a proxy's: the head that
+// would name the proxy's client may not be read yet.
 static bool stash(fc_connection_t *c, fc_str_t bytes) {
   const fc_owner_t owner = fc_exchange_owner(&c->exchange.address);
   fc_blocks_t *blocks = c->http1->server->blocks;
@@ -116,9 +116,9 @@ static void on_end(void *context, bool orderly) {
   fc_connection_t *c = context;
   c->input = FC_INPUT_ENDED;
   const bool calls = fc_connection_is_waiting(c);
-  // A running call goes on, unless --cancel=kill, because the client may have
-  // closed only its sending side. A waiting call is dropped, and so is an
-  // answer that cannot be delivered.
+  // After an orderly end the client may have closed only its sending side: a call that
+  // runs goes on, unless --cancel=kill, and an answer is written to its end. What still
+  // waits is dropped, and so is everything when the stream is broken.
   const bool running = calls && fc_exchange_is_running(&c->exchange) &&
                        c->http1->server->options->cancel == FC_CANCEL_DISCARD;
   if (orderly && (running || fc_connection_is_writing(c))) return;
@@ -144,10 +144,9 @@ static void on_closed(void *context) {
   fc_free(http1->allocator, c);
 }
 
-// A sized body is read straight into its block, and no further, so that what is
-// pipelined behind it stays out of the block. While a call runs or an answer is
-// written, bytes can only be stashed: then no more are read than the stash may
-// hold.
+// A sized body that is wanted is read straight into its block, and no further, so that
+// what is pipelined behind it stays out of the block. While the client waits or an answer
+// is written, bytes can only be stashed: then no more are read than the stash may hold.
 static fc_span_t room(void *context) {
   fc_connection_t *c = context;
   const uint32_t kept = fc_stash_size(&c->stash);
@@ -156,8 +155,8 @@ static fc_span_t room(void *context) {
   }
   size_t size = FC_LIMIT_READ;
   if (fc_connection_is_waiting(c) || c->state == FC_CONNECTION_WRITE) {
-    // The stash may be fuller than that, with the head of a request that waits;
-    // then one byte is read, because the room may not be empty.
+    // The stash may hold more than FC_LIMIT_PIPELINED, with the head of a request that
+    // waits; then one byte is read, because the room may not be empty.
     size = kept < FC_LIMIT_PIPELINED ? FC_LIMIT_PIPELINED - kept : 1;
   }
   return (fc_span_t){(uint8_t *)c->http1->read_buffer, size};
@@ -317,8 +316,8 @@ void fc_connection_on_timeout(fc_connection_t *c) {
 
 void fc_connection_drain(fc_connection_t *c) {
   if (c->state != FC_CONNECTION_HEAD || fc_stash_size(&c->stash)) return;
-  // A client that has just connected is about to send. If the connection closed, the
-  // client could not know that its request was never read, and might not repeat it.
+  // On a new connection the first request may be on its way. If the connection closed,
+  // the client could not know that its request was never read, and might not repeat it.
   if (c->is_new) fc_http1_wait(c, FC_WAIT_LINGER);
   else fc_connection_linger(c);
 }

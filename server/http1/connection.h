@@ -11,33 +11,34 @@
 #include "http1/pace.h"
 #include "http1/stash.h"
 
-//          head read, a call         body complete        answered
+//        head read, body wanted      body complete        answered
 //   HEAD ------------------> BODY -----------------> CALL --------> WRITE
-//    | \  answered early, its body comes  ^                         |  |
-//    |  `--> DISCARD ---------------------'--> HEAD (or WRITE)      |  |
+//    | \  answered early, its body comes     body complete          |  |
+//    |  `--> DISCARD ------------------------> HEAD (or WRITE)      |  |
 //    |  `--> WRITE: answered early, no body to come                 |  |
 //    '<------------------------------------- written --------------'  |
 //                         LINGER <----- written, and it was the last --'
-// A request whose module must be loaded first goes from HEAD to WAIT and back: its
-// head is kept, and read again. One for a long document goes from HEAD to CALL. Any
-// state may become CLOSED.
+// A request that must wait for its module goes from HEAD to WAIT and back: its head is
+// kept, and read again. One for a long document goes from HEAD to CALL. An error leads
+// from HEAD, WAIT and BODY to WRITE, a slow body from DISCARD to LINGER, and a drain from
+// an idle HEAD to LINGER. Any state may become CLOSED.
 typedef enum fc_connection_state_t {
   FC_CONNECTION_HEAD,  // waits for a request, or reads its head
   FC_CONNECTION_WAIT,  // waits for a module; the head is kept, to be read again
-  FC_CONNECTION_BODY,  // reads the body of a call
+  FC_CONNECTION_BODY,  // reads a body that is wanted: of a call, an act or a question
   // The answer is on its way or sent; what is left of the body is thrown away.
   FC_CONNECTION_DISCARD,
   // A call is queued or runs, an act is in progress, or a document is being written.
   FC_CONNECTION_CALL,
   FC_CONNECTION_WRITE,  // the answer is being made, or does not fit the stream yet
-  FC_CONNECTION_LINGER,  // everything is sent; waits for the client to close
+  FC_CONNECTION_LINGER,  // nothing more is sent; waits for the client to close
   FC_CONNECTION_CLOSED,
 } fc_connection_state_t;
 
 typedef enum fc_input_t {
-  FC_INPUT_HELD,   // not read: enough is kept for later
+  FC_INPUT_HELD,   // not read yet, or not now: enough is kept for later
   FC_INPUT_READ,   // read as it comes
-  FC_INPUT_ENDED,  // the client will send no more
+  FC_INPUT_ENDED,  // the client will send no more, or the stream is broken
 } fc_input_t;
 
 struct fc_connection_t {
@@ -47,12 +48,12 @@ struct fc_connection_t {
   fc_connection_t *next_wait;  // of those that wait for the same event
   fc_connection_t *previous_wait;
   uint64_t due_ms;
-  uint8_t wait;   // fc_wait_t
-  uint8_t state;  // fc_connection_state_t
-  uint8_t input;  // fc_input_t
-  bool is_last;   // the answer is the last one: nothing after it is read
-  bool turned_away;
-  bool is_new;  // no request on it was answered yet
+  uint8_t wait;      // fc_wait_t
+  uint8_t state;     // fc_connection_state_t
+  uint8_t input;     // fc_input_t
+  bool is_last;      // the answer is the last one: no request after it is read
+  bool turned_away;  // over a limit: one of http1->turned_away
+  bool is_new;       // no request on it was answered yet
   fc_stash_t stash;
   // Of the request
   bool is_http10;
@@ -73,10 +74,9 @@ struct fc_connection_t {
 
 // Called when its time has run out.
 void fc_connection_on_timeout(fc_connection_t *connection);
-// Closes a connection on which no request has begun; a new connection, which has had
-// no request yet, gets FC_LIMIT_LINGER_MS to send one. Where a request is in progress,
-// nothing is done here: its answer will be the last one, because the server is
-// draining.
+// The server drains: ends a connection on which no request has begun. A new connection,
+// on which no request was answered yet, gets FC_LIMIT_LINGER_MS to send one. Where a
+// request is in progress, nothing is done here: the connection ends after it.
 void fc_connection_drain(fc_connection_t *connection);
 // Answers a client that waits (fc_connection_is_waiting) with FC_CODE_SHUTTING_DOWN,
 // and closes the connection in any case.
@@ -85,15 +85,16 @@ void fc_connection_abandon(fc_connection_t *connection);
 // ---------------------------------------------------------------------------
 // Between the files of a connection
 
-// connection.c. Goes on after an answer, or when a module is there: with what is in
-// the stash, or waiting for more.
+// connection.c. Goes on after an answer, or when the wait for a module is over: uses what
+// is in the stash, then waits for more.
 void fc_connection_pump(fc_connection_t *connection);
+// Begins or stops to read, as the state and the stash want it.
 void fc_connection_follow_reading(fc_connection_t *connection);
 
 // receive.c. Uses as many bytes as the state allows; returns how many.
 size_t fc_connection_receive(fc_connection_t *connection, fc_str_t bytes);
-// Answers with an error after which nobody can tell where the next request
-// begins, so the answer is the connection's last one.
+// Answers with an error, which failed in `stage`, as the connection's last answer: what
+// the client sends after it is not read as requests.
 void fc_connection_refuse(fc_connection_t *connection, const fc_error_t *error,
                           fc_stage_t stage);
 
@@ -105,10 +106,10 @@ void fc_connection_end_exchange(fc_connection_t *connection);
 void fc_connection_on_written(fc_connection_t *connection, bool sent);
 // Sends 100 Continue. False: it does not fit the stream, so the connection is closed.
 bool fc_connection_say_continue(fc_connection_t *connection);
-// True while the client takes its answer fast enough (pace.h).
+// Notes how much of its answer the client has taken. True: that is fast enough (pace.h).
 bool fc_connection_is_taken(fc_connection_t *connection);
 // Says that no more will be sent; reads and drops what comes until the client closes,
-// for FC_LIMIT_LINGER_MS at most.
+// for FC_LIMIT_LINGER_MS at most. Closes at once if the client has closed already.
 void fc_connection_linger(fc_connection_t *connection);
 void fc_connection_close(fc_connection_t *connection, bool reset);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One state machine for heads and one for chunked bodies, a byte at a time,
-// with a fast run through the insides of targets, names, values and chunk data.
-// Each state names the grammar of RFC 9110 and 9112 it stands for; anything
-// else is an error, there are no lenient modes.
+// with a fast run through the insides of a head's targets, names and values, and of
+// chunk data. A state lets pass what RFC 9110 and 9112 have at that place, within the
+// limits; anything else is an error, there are no lenient modes.
 #include "http1/framing.h"
 
 #include "base/hex.h"
@@ -40,12 +40,12 @@ enum {
 
 static bool is_upper(uint8_t c) { return c >= 'A' && c <= 'Z'; }
 
-// In which parts of a head a byte may stand. Every byte of a head is looked up,
+// In which parts of a head a byte may stand. Nearly every byte of a head is looked up,
 // so this is a table.
 enum {
   IN_TOKEN = 1 << 0,   // RFC 9110 5.6.2
   IN_TARGET = 1 << 1,  // visible ASCII
-  IN_VALUE = 1 << 2,   // RFC 9110 5.5: field-vchar, space and tab, and obs-text
+  IN_VALUE = 1 << 2,   // RFC 9110 5.5: VCHAR, obs-text, space and tab
 };
 #define IS_VISIBLE(c) ((c) > ' ' && (c) < 0x7F)
 #define IS_DELIMITER(c)                                                      \
@@ -230,7 +230,7 @@ static fc_status_t scan_head_byte(fc_framing_t *framing, uint8_t c,
 }
 
 // How many of the bytes, from the first on, are in the class. Four a round,
-// because every byte of every head passes here.
+// because most bytes of every head pass here.
 static size_t count_class(const uint8_t *bytes, size_t size, uint8_t class_) {
   size_t count = 0;
   for (; size - count >= 4; count += 4) {
@@ -244,17 +244,17 @@ static size_t count_class(const uint8_t *bytes, size_t size, uint8_t class_) {
   return count;
 }
 
-// The class of the bytes that go on with the part of the head that a state is in; 0:
-// every byte may change the state.
+// By state: the class of the bytes that do not end the part of the head which the state
+// is for; 0: every byte may change the state.
 static const uint8_t kInside[FRAMING_HEAD_DONE] = {
     [FRAMING_TARGET] = IN_TARGET,
     [FRAMING_NAME] = IN_TOKEN,
     [FRAMING_VALUE] = IN_VALUE,
 };
 
-// Skips bytes that continue the target, name or value that the scan is in the
-// middle of, and returns how many. They change no state. The byte that ends it,
-// or exceeds a limit, is left to scan_head_byte.
+// Skips bytes that continue the target, name or value that the scan is in, and returns
+// how many. They are counted, but `state` stays. The byte that ends the part, or exceeds
+// a limit, is left to scan_head_byte.
 static size_t scan_inside(fc_framing_t *framing, const char *bytes,
                           size_t size) {
   const bool in_target = framing->state == FRAMING_TARGET;

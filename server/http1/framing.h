@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The framing validator, before llhttp: a byte scanner that finds where a head and a
-// chunked body end and refuses, at the first offending byte, every shape on which two
-// HTTP parsers might disagree (RFC 9112 sections 2-7; llhttp alone lets extra
-// spaces, other protocols, unbounded chunk lines and trailers pass). llhttp
-// only ever sees bytes that went through here, and whole heads at once, so the
-// verdict does not depend on how the bytes were split. Used by receive.c on the loop
-// thread. It keeps no text but the name of a trailer, and never allocates.
+// chunked body end and refuses, at the first offending byte, lines that two HTTP parsers
+// might take apart differently (RFC 9112 sections 2-7; llhttp alone lets extra spaces,
+// other protocols, unbounded chunk lines and trailers pass). What fields mean together is
+// checked after llhttp (parser.c), which only ever sees bytes that went through here, and
+// whole heads at once: so the verdict does not depend on how the bytes were split. Used
+// by receive.c on the loop thread. It keeps no text but the name of a trailer, and never
+// allocates.
 #ifndef FARCALL_SERVER_HTTP1_FRAMING_H_
 #define FARCALL_SERVER_HTTP1_FRAMING_H_
 
@@ -16,9 +17,9 @@
 typedef struct fc_framing_t {
   uint8_t state;
   uint8_t name_size;    // bytes of `name`, the trailer's name gathered so far
-  char name[18];        // in lower case, and cut: no forbidden name is longer
+  char name[18];        // in lower case, cut at one more than forbidden ones
   uint32_t line_size;   // bytes of the part being scanned
-  uint32_t size;        // bytes of the field lines, or of the trailers
+  uint32_t size;        // bytes of the field lines or trailers, without LFs
   uint32_t fields;      // field lines; before the method: empty lines
   uint32_t extensions;  // bytes of all chunk extensions
   uint64_t offset;      // bytes of the message scanned so far
@@ -27,8 +28,8 @@ typedef struct fc_framing_t {
   uint64_t chunks;
 } fc_framing_t;
 
-// Scans a head. *out_used bytes were good; *out_done: the head's blank line was among
-// them. Fails with FC_CODE_HTTP_SYNTAX, FC_CODE_URI_TOO_LONG or
+// Goes on scanning a head. *out_used bytes were good; *out_done: the head's blank line
+// was among them. Fails with FC_CODE_HTTP_SYNTAX, FC_CODE_URI_TOO_LONG or
 // FC_CODE_HEADERS_TOO_LARGE.
 fc_status_t fc_framing_head(fc_framing_t *framing, fc_str_t bytes,
                             size_t *out_used, bool *out_done, fc_error_t *err);

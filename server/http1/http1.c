@@ -88,8 +88,8 @@ uint64_t fc_http1_due_ms(const fc_http1_t *http1) {
 // ---------------------------------------------------------------------------
 // The end
 
-// Draining and abandoning may close the connection, which stays in the list
-// until the loop's turn ends.
+// Draining and abandoning may close the connection, which stays in the list until its
+// stream tells that it is closed (on_closed): that comes later.
 void fc_http1_drain(fc_http1_t *http1) {
   for (fc_connection_t *c = http1->connections; c; c = c->next) {
     fc_connection_drain(c);

@@ -16,7 +16,7 @@ typedef struct fc_connection_t fc_connection_t;  // http1/connection.h
 
 // What a connection waits for.
 typedef enum fc_wait_t {
-  FC_WAIT_NONE,  // no time-out: a call is queued or runs, or the connection is closed
+  FC_WAIT_NONE,  // no time-out: as while a call runs, or after the close
   FC_WAIT_IDLE,
   FC_WAIT_HEAD,
   FC_WAIT_BODY,
@@ -45,8 +45,9 @@ typedef struct fc_http1_t {
   fc_span_t spans[FC_PIECES_MAX];
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
-  uint32_t turned_away;  // connections over the limit that are being told so
-  char *read_buffer;     // FC_LIMIT_READ bytes, lent to each read
+  uint32_t turned_away;  // connections over a limit, until they are closed
+  char *
+      read_buffer;  // FC_LIMIT_READ bytes, for reads that go to no body's block
   char date[FC_RESPONSE_DATE_SIZE];
   int64_t date_s;
   // Bytes read from clients and handled. Added with release; tests load it in another
@@ -77,8 +78,8 @@ typedef struct fc_client_t {
 // is then still the caller's.
 bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client);
 
-// Writes a whole answer for a client that gets no connection. Needs no memory
-// but `text`.
+// Writes a whole answer for a client that gets no connection, and returns where in `text`
+// it is. Needs no other memory.
 #define FC_HTTP1_REFUSAL_MAX (FC_LIMIT_HEAD + FC_EXCHANGE_REFUSAL_MAX)
 fc_str_t fc_http1_refusal(fc_http1_t *http1, const fc_error_t *error,
                           char text[FC_HTTP1_REFUSAL_MAX]);
@@ -86,7 +87,7 @@ fc_str_t fc_http1_refusal(fc_http1_t *http1, const fc_error_t *error,
 // The time (now_ms) at which fc_http1_expire has something to do; UINT64_MAX: no
 // connection has a time-out.
 uint64_t fc_http1_due_ms(const fc_http1_t *http1);
-// Ends the connections whose time has run out, or checks their pace.
+// Calls fc_connection_on_timeout of each connection whose time has run out.
 void fc_http1_expire(fc_http1_t *http1);
 // The server drains: calls fc_connection_drain for each connection.
 void fc_http1_drain(fc_http1_t *http1);

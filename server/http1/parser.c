@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// llhttp splits the head, this file decides what it means. Everything that two
-// readers could understand differently is refused (RFC 9112 sections 3, 6).
+// llhttp splits the head, this file decides what it means. A target, a host, a length or
+// a coding that two readers could understand differently is refused (RFC 9112 sections
+// 3, 6).
 #include "http1/parser.h"
 
 #include "config/address.h"
@@ -111,7 +112,8 @@ static fc_status_t fail_llhttp(const llhttp_t *llhttp, fc_error_t *err) {
   return fc_fail(err, FC_CODE_HTTP_SYNTAX, "%s", reason);
 }
 
-// RFC 9112 3.2: origin form, absolute form, or "*".
+// RFC 9112 3.2: origin form, absolute form of http, or "*". The form for CONNECT does not
+// come here.
 static fc_status_t split_target(fc_head_t *head, fc_error_t *err) {
   fc_request_t *request = &head->request;
   fc_str_t rest = head->target;
@@ -146,7 +148,8 @@ static fc_status_t split_target(fc_head_t *head, fc_error_t *err) {
   return FC_OK;
 }
 
-// RFC 9110 7.2: reg-name or IP literal and an optional port, no user.
+// RFC 9110 7.2: is this a name or an IP literal with an optional port, and no user? Only
+// the characters are looked at; the sub-delims of a reg-name are refused.
 static bool is_host(fc_str_t host) {
   fc_str_t name = fc_address_host_name(host);
   if (name.size == 0) return false;
@@ -221,7 +224,7 @@ static fc_method_t method_of(uint8_t method) {
   }
 }
 
-// The field lines: what follows the line that has the target.
+// The field lines and the blank line: what follows the line that has the target.
 static fc_str_t lines_of(fc_str_t bytes, fc_str_t target) {
   const char *end = bytes.data + bytes.size;
   const char *at = target.data + target.size;
@@ -260,7 +263,7 @@ fc_status_t fc_parser_read_head(fc_parser_t *parser, llhttp_t *llhttp,
   FC_TRY(check_framing(head, err));
   request->has_body = head->has_length || head->chunked;
   FC_TRY(check_host(head, err));
-  // llhttp takes an upgrade for the end of the message, so it would not read a
+  // llhttp takes an upgrade for the end of the message, so it would not read a chunked
   // body that still comes.
   if (code == HPE_PAUSED_UPGRADE && head->chunked) {
     return fc_fail(err, FC_CODE_HTTP_SYNTAX, "an upgrade with a chunked body");

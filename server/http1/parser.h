@@ -2,7 +2,8 @@
 //
 // The head of one request, parsed by llhttp from bytes that the framing validator
 // let through, and the rules of HTTP that neither of them keeps: hosts, codings,
-// lengths, expectations. Used by receive.c on the loop thread.
+// lengths, expectations. Also chunked bodies, which llhttp takes apart. Used by receive.c
+// on the loop thread.
 #ifndef FARCALL_SERVER_HTTP1_PARSER_H_
 #define FARCALL_SERVER_HTTP1_PARSER_H_
 
@@ -10,8 +11,8 @@
 
 #include "dialect/request.h"
 
-// A head and what HTTP/1 says with it. Texts point into the bytes that were parsed, or
-// are static.
+// A head, and what it says of the connection and the body. Texts point into the bytes
+// that were parsed, or are static.
 typedef struct fc_head_t {
   fc_request_t request;
   fc_str_t target;  // as received
@@ -22,7 +23,8 @@ typedef struct fc_head_t {
   bool expects_continue;
 } fc_head_t;
 
-// What parsing needs besides llhttp_t. All connections of a loop may share one.
+// What parsing needs besides llhttp_t. All connections of a loop may share one, because
+// no member but `settings` is needed from call to call.
 typedef struct fc_parser_t {
   llhttp_settings_t settings;
   // Of the head being parsed; `complete` and `err` also of a chunked body.
@@ -31,7 +33,7 @@ typedef struct fc_parser_t {
   fc_str_t value;
   bool complete;
   fc_error_t *err;  // where the reason of a failure goes
-  bool failed;
+  bool failed;      // the head has a field twice that may come once
   // While a chunked body is parsed, this is called with each piece. It returns
   // false to stop the parser; before that it writes the reason to `err` above.
   bool (*on_body)(void *context, fc_str_t piece);
@@ -46,7 +48,7 @@ void fc_parser_init(fc_parser_t *parser);
 fc_status_t fc_parser_read_head(fc_parser_t *parser, llhttp_t *llhttp,
                                 fc_str_t bytes, fc_head_t *out_head,
                                 fc_error_t *err);
-// Feeds bytes of a chunked body. *out_complete is set when llhttp saw its end.
+// Feeds bytes of a chunked body. *out_complete: llhttp saw the body's end.
 // FC_CODE_HTTP_SYNTAX, or what on_body stopped it with.
 fc_status_t fc_parser_read_body(fc_parser_t *parser, llhttp_t *llhttp,
                                 fc_str_t bytes, bool *out_complete,

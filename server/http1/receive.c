@@ -89,9 +89,10 @@ static size_t receive_sized(fc_connection_t *c, fc_str_t bytes) {
 // ---------------------------------------------------------------------------
 // Heads
 
-// Answers without needing the body: sends the answer now and throws the body away.
-// The connection ends after the answer if the body is chunked, has more than
-// FC_LIMIT_DISCARD bytes or is only sent after 100 Continue.
+// Answers without needing the body: sends the answer now, or begins to write a long
+// document, and throws the body away. The connection ends after the answer if the body
+// is chunked, has more than FC_LIMIT_DISCARD bytes, is only sent after 100 Continue, or
+// comes with a request for a long document.
 static void answer_early(fc_connection_t *c, const fc_head_t *head,
                          const fc_error_t *error) {
   fc_exchange_t *x = &c->exchange;
@@ -124,15 +125,15 @@ static void receive_body(fc_connection_t *c, const fc_head_t *head) {
   else if (head->expects_continue) (void)fc_connection_say_continue(c);
 }
 
-// True for errors after which nobody can tell where the next request begins, or the
-// body before it would take long.
+// True for errors after which nobody can tell where the next request begins, or would
+// have to read a long body to find it.
 static bool breaks_framing(fc_code_t code) {
   return code == FC_CODE_HTTP_SYNTAX || code == FC_CODE_URI_TOO_LONG ||
          code == FC_CODE_HEADERS_TOO_LARGE || code == FC_CODE_BODY_TOO_LARGE ||
          code == FC_CODE_REQUEST_TIMEOUT;
 }
 
-// `bytes` are a complete head: admits, answers or refuses its request.
+// `bytes` are a complete head: admits, answers or refuses its request, or has it wait.
 static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   fc_exchange_t *x = &c->exchange;
   fc_head_t head;
@@ -161,8 +162,8 @@ static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   }
 }
 
-// Returns bytes used. 0: the head goes on past `bytes`, or its request waits
-// for a module, and the head is kept to be read again.
+// Returns bytes used. 0: the head goes on past `bytes`, or its request waits for a
+// module; the caller keeps the bytes, and the head is read again.
 static size_t receive_head(fc_connection_t *c, fc_str_t bytes) {
   fc_exchange_start(&c->exchange);
   size_t scanned = (size_t)c->framing.offset, used;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The head is written forwards from the beginning of its room and then moved up
-// to the body, because its size is not known before. Moving 300 bytes costs
+// to the body, because its size is not known before. Moving some 300 bytes costs
 // little, and code that formats backwards would be hard to read.
 #include "http1/response.h"
 
@@ -91,8 +91,8 @@ static char *put_trace(char *out, const fc_trace_t *trace) {
   return put(out + FC_TRACE_TEXT, FC_STR("\r\n"));
 }
 
-// The explorer's page may load what this server has, and nothing else; no other page
-// may show it in a frame.
+// The explorer's page may load scripts, styles and pictures of this server and send it
+// requests, and nothing else; no page may show it in a frame.
 static const char kPage[] =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; "
     "style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -126,9 +126,9 @@ static char *put_origin(char *out, const fc_response_head_t *head) {
 }
 
 char *fc_response_head(const fc_response_head_t *head, char *end) {
-  // Every field is bounded: 128 bytes of request id, 55 of a trace, eight times of at most 20
-  // digits, a digest, a list of methods, a code, an origin, what a page may do; together below
-  // FC_LIMIT_HEAD.
+  // Every field is bounded: 128 bytes of request id, 55 of a trace, eight times of at
+  // most 18 characters each, a digest, a list of methods, a code, an origin, what a page
+  // may do. Together they are below FC_LIMIT_HEAD.
   char *begin = end - FC_LIMIT_HEAD;
   char *out = put(begin, FC_STR("HTTP/1.1 "));
   out = put_digits(out, (unsigned)head->status, 3);

@@ -21,7 +21,7 @@ static inline uint32_t fc_stash_size(const fc_stash_t *stash) {
   return stash->end - stash->begin;
 }
 
-// Valid until the stash is changed.
+// The bytes that are kept; valid until the stash is changed.
 fc_str_t fc_stash_bytes(const fc_stash_t *stash, const fc_blocks_t *blocks);
 // Copies `bytes` behind those that are kept. Fails as fc_block_take_for does,
 // and then changes nothing.

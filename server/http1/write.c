@@ -21,8 +21,8 @@ void fc_connection_close(fc_connection_t *c, bool reset) {
   c->stream->class->close(c->stream, reset);
 }
 
-// Closing a stream with unread bytes would reset the connection, and the client
-// could then lose the answer.
+// Does not close at once: closing a stream with unread bytes would reset the connection,
+// and the client could then lose the answer.
 void fc_connection_linger(fc_connection_t *c) {
   fc_stash_clear(&c->stash, c->http1->server->blocks);
   if (c->input == FC_INPUT_ENDED) {
@@ -41,7 +41,7 @@ void fc_connection_linger(fc_connection_t *c) {
 // ---------------------------------------------------------------------------
 // The bytes of an answer
 
-// Gives the bytes that come next, FC_LIMIT_WRITE at most, so that a large
+// Sets `spans` to the bytes that come next, FC_LIMIT_WRITE at most, so that a large
 // answer does not keep the loop from others. Returns how many spans they are.
 static uint32_t next_spans(const fc_connection_t *c,
                            fc_span_t spans[FC_PIECES_MAX]) {
@@ -148,7 +148,8 @@ bool fc_connection_is_taken(fc_connection_t *c) {
 // ---------------------------------------------------------------------------
 // Answers
 
-// Sends the pieces, of which the first has the head in front of it.
+// Sends the pieces, of which the first has the head in front of it; without `with_body`
+// the head alone.
 static void send_pieces(fc_connection_t *c, size_t head_size, bool with_body) {
   const fc_exchange_t *x = &c->exchange;
   fc_span_t *spans = c->http1->spans;
