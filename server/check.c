@@ -19,7 +19,7 @@
 static fc_status_t check_ranges(const fc_server_options_t *options,
                                 unsigned *out_option, fc_error_t *err) {
   static const struct {
-    unsigned option;  // a COUNT or a SIZE
+    unsigned option;  // a COUNT or a SIZE: its value is a uint64_t
     uint64_t least, most;
   } kRanges[] = {
       {FC_OPTION_tiles, 1, FC_TILES_MAX},
@@ -45,8 +45,8 @@ static fc_status_t check_ranges(const fc_server_options_t *options,
   return FC_OK;
 }
 
-// Refuses options of single modules (`modules` in the configuration file) that
-// fc_module_policy_check refuses.
+// Refuses what options and "modules" of the configuration file say of single modules, if
+// fc_module_policy_check refuses it.
 static fc_status_t check_modules(const fc_server_options_t *options,
                                  fc_error_t *err) {
   fc_module_policies_t policies;
@@ -68,7 +68,8 @@ static fc_status_t check_modules(const fc_server_options_t *options,
   return status;
 }
 
-// What the files have is looked at when they are read.
+// --tls-cert and --tls-key need each other, and --client-ca needs both. What is in these
+// files is checked when they are read (fc_tls_keys_open).
 static fc_status_t check_tls(const fc_listener_policy_t *listener,
                              unsigned *out_key, fc_error_t *err) {
   *out_key = FC_LISTENER_KEY_tls_cert;
@@ -84,7 +85,8 @@ static fc_status_t check_tls(const fc_listener_policy_t *listener,
                  fc_listener_keys[*out_key].flag);
 }
 
-// Checks what a listener is told. *out_key: the key whose value is wrong.
+// Checks what a listener is told. After a failure *out_key is the key whose value is
+// wrong.
 static fc_status_t check_listener(const fc_listener_policy_t *listener,
                                   unsigned *out_key, fc_error_t *err) {
   const fc_str_t none = FC_STR("");
@@ -107,8 +109,9 @@ static fc_status_t check_listener(const fc_listener_policy_t *listener,
   return fc_socket_file_parse(none, fc_str(listener->socket_owner), &file, err);
 }
 
-// A socket of TCP has no file, and that of a service manager is there already. A Unix
-// socket has no TLS: its file says who may connect.
+// Refuses keys that cannot hold for a listener: a socket of TCP has no file, that of a
+// service manager is there already, and a Unix socket (`local`) has no TLS, because its
+// file says who may connect.
 static fc_status_t check_keys(const fc_listener_policy_t *said, bool local,
                               unsigned *out_key, fc_error_t *err) {
   for (unsigned key = 0; key < FC_LISTENER_KEYS; key++) {

@@ -7,7 +7,8 @@
 
 #include "config/options.h"
 
-// The error says where a wrong value was given, if that was in the file.
+// FC_OK if all values are right. The error says where in the configuration file the wrong
+// value was given, if that file gave it.
 fc_status_t fc_options_check(const fc_server_options_t *options,
                              fc_error_t *err) FC_MUST_CHECK;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Running -> leaving (/readyz is 503, the listeners open) -> draining (no listener)
-// -> finish, when the last connection is gone or --drain is over.
+// -> finish, when the last connection is gone and no span is waited for, or --drain is
+// over. SIGINT, and SIGTERM without --pre-drain, lead from running to draining at once.
 #include "end.h"
 
 #include "listen.h"
@@ -22,8 +23,8 @@ void fc_loop_close_handles(fc_loop_t *loop) {
   uv_walk(&loop->uv, close_handle, NULL);
 }
 
-// Ends uv_run. Clients that still wait are answered 503, and all connections are
-// closed.
+// Ends uv_run. Clients that wait for a module, a call, an act or a long document are
+// answered 503, and all connections are closed.
 static void finish(fc_loop_t *loop) {
   fc_http1_abandon(&loop->http1);
   fc_loop_close_handles(loop);
@@ -59,7 +60,8 @@ void fc_loop_drain(fc_loop_t *loop) {
 static void on_pre_drained(uv_timer_t *timer) { fc_loop_drain(timer->data); }
 
 // /readyz is 503 from here on. A load balancer has the time of --pre-drain to notice;
-// then the server drains.
+// then the server drains. Without --pre-drain, and before the start is over, it drains at
+// once.
 static void leave(fc_loop_t *loop) {
   const uint64_t wait_ms = loop->options->pre_drain;
   if (loop->server.leaving) return;
@@ -91,7 +93,7 @@ static void on_signal(uv_signal_t *handle, int number) {
   else drain_at_once(loop);
 }
 
-// If the file is wrong, which is logged, the sums that were read before hold on.
+// If the file is wrong, which is logged, the sums that were read before stay in force.
 static void reread_trust(fc_loop_t *loop) {
   fc_error_t error;
   if (!loop->trust.file) return;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In place of the C library's epoll_ctl, also for libuv: libuv ends the process when the
+// Replaces the C library's epoll_ctl, also for libuv: libuv ends the process when the
 // kernel has no room to watch one more descriptor, be it for a moment
-// (fs.epoll.max_user_watches, which all processes of the user share, or memory). Here the
-// loop waits for room. Nothing else is done meanwhile, but nothing is lost either.
+// (fs.epoll.max_user_watches, which all processes of the user share, or memory). This
+// one waits for room, 10 s at most. The loop does nothing else meanwhile, but nothing is
+// lost either.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -41,8 +41,8 @@ fc_status_t fc_jailing_check(const fc_server_options_t *options,
   return status;
 }
 
-// Root of a container may lack any of these. Without KILL a worker of another user could
-// not be ended.
+// Has this process the capabilities that --worker-user needs? Root of a container may
+// lack them. Without CAP_KILL a worker of another user could not be ended.
 static bool may_change_users(void) {
   static const uint32_t kNeeded =
       1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL;
@@ -104,7 +104,7 @@ static void tell_missing(const fc_module_policies_t *policies,
   for (unsigned i = 0; i < FC_JAIL_PARTS && any_wants(policies); i++) {
     const fc_jail_part_row_t *part = &fc_jail_parts[i];
     const int error = facts->errors[i];
-    // The kernel is not to blame if the server is not root.
+    // EPERM: the kernel has this part, but only for root.
     const bool ours = i == FC_JAIL_NETWORK && error == EPERM && geteuid() != 0;
     if (!error || ours) continue;
     const fc_log_field_t fields[] = {

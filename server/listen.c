@@ -9,7 +9,8 @@
 #include "config/limits.h"
 #include "config/listener.h"
 
-#define TELL_MS 1000u  // least time between two log lines about a shortage
+// Least time between two log lines about shortages, and about failed handshakes.
+#define TELL_MS 1000u
 
 // ---------------------------------------------------------------------------
 // Clients that connect
@@ -22,8 +23,8 @@ static void tell_shortage(fc_loop_t *loop, const char *what) {
          loop->server.connections);
 }
 
-// Answers and closes the socket; needs no memory. A client that speaks TLS would not
-// understand the answer.
+// Answers and closes the socket; needs no memory. A client that speaks TLS gets no
+// answer, because it would not understand one without TLS.
 static void refuse(const fc_endpoint_t *endpoint, int socket,
                    const fc_error_t *error) {
   char text[FC_HTTP1_REFUSAL_MAX];
@@ -157,7 +158,7 @@ static fc_tls_files_t files_of(const fc_listener_policy_t *said) {
                           .client_ca = said->client_ca};
 }
 
-// Called when set_policy has said whether TLS is spoken.
+// Called after set_policy, which says in policy.tls whether TLS is spoken.
 static fc_status_t open_keys(fc_endpoint_t *endpoint,
                              const fc_listener_policy_t *said,
                              fc_error_t *err) {
@@ -307,7 +308,8 @@ static fc_endpoint_t *next_endpoint(fc_loop_t *loop) {
   return endpoint;
 }
 
-// Handshakes get no more than half of the connections there may be.
+// Handshakes get half of --connections and one, and FC_LIMIT_HANDSHAKES at most, so that
+// they do not keep other clients out.
 static fc_status_t init_tls(fc_loop_t *loop, fc_error_t *err) {
   const uint64_t half = loop->options->connections / 2;
   bool any = false;

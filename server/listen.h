@@ -2,7 +2,7 @@
 //
 // Where the server listens: the endpoints of --listen, of the configuration file and
 // of the service manager, each with its socket and what it allows, and the acceptance
-// of clients. For server.c and end.c; loop thread.
+// of clients. For server.c, end.c and main.c; loop thread.
 #ifndef FARCALL_SERVER_LISTEN_H_
 #define FARCALL_SERVER_LISTEN_H_
 
@@ -14,7 +14,7 @@ typedef struct fc_endpoint_t {
   fc_loop_t *loop;
   fc_listener_t listener;
   const char *token_file;  // NULL: it needs no tokens
-  fc_tokens_t tokens;      // of it; policy.tokens points here
+  fc_tokens_t tokens;      // of that file; policy.tokens points here
   fc_tls_files_t tls_files;
   fc_tls_keys_t *tls_keys;  // NULL: no TLS is spoken there
   fc_policy_t policy;
@@ -25,17 +25,16 @@ typedef struct fc_endpoint_t {
 } fc_endpoint_t;
 
 // Listens everywhere: on the sockets that a service manager has passed, if there are
-// any, and on the addresses of --listen or of the configuration file.
-// FC_CODE_FORBIDDEN for an address that needs --allow-insecure-bind,
-// FC_CODE_NOT_ACCEPTABLE for one that can't be read, FC_CODE_MODULE_UNAVAILABLE
-// for one that can't be had.
+// any, and on the addresses of --listen or of the configuration file; on the default
+// address only if no socket was passed. Among the errors: FC_CODE_FORBIDDEN for an
+// address that needs --allow-insecure-bind, FC_CODE_NOT_ACCEPTABLE for one that can't be
+// read, FC_CODE_MODULE_UNAVAILABLE for one that can't be had.
 fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
 // Are the certificates and keys right? For -t, which listens nowhere.
 fc_status_t fc_listen_check_keys(const fc_server_options_t *options,
                                  fc_error_t *err) FC_MUST_CHECK;
-// Call it when the modules are served: from now on clients of passed sockets,
-// who had to wait for that, are accepted. Each endpoint gets one line of the
-// log.
+// Call it when the modules are served: from now on clients of passed sockets, who had to
+// wait for the modules, are accepted. Logs each endpoint, and how many tokens it has.
 void fc_loop_open(fc_loop_t *loop);
 // Are the files of tokens right? For -t, which listens nowhere.
 fc_status_t fc_listen_check_tokens(const fc_server_options_t *options,
@@ -46,10 +45,11 @@ void fc_loop_reload_tokens(fc_loop_t *loop);
 // Reads certificates and keys again. Where they are wrong, which is logged, those read
 // before are kept. Connections that are open go on as they are.
 void fc_loop_reload_keys(fc_loop_t *loop);
-// Nobody can connect any more. More than once is allowed. The memory is freed by
-// fc_loop_deinit, when the loop has closed the handles.
+// Closes the listening sockets. A passed one stays open in the service manager, and its
+// clients wait there. More than once is allowed. The endpoints' memory is freed by
+// fc_loop_free_endpoints, when the loop has closed the handles.
 void fc_loop_stop_listening(fc_loop_t *loop);
-// Frees the endpoints, which the loop has closed.
+// Frees the endpoints, whose handles the loop has closed, and what TLS needs.
 void fc_loop_free_endpoints(fc_loop_t *loop);
 
 #endif  // FARCALL_SERVER_LISTEN_H_

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-// Its memory is from the system's allocator, because a thread that is left behind
+// A look-up's memory is from the system's allocator, because a thread that is left behind
 // frees it when the server's allocator may be gone. While that thread runs, the lock
 // guards every member but `collector`, which does not change.
 struct fc_lookup_t {
@@ -58,7 +58,7 @@ fc_lookup_t *fc_lookup_begin(const fc_collector_t *collector,
 }
 
 int fc_lookup_end(fc_lookup_t *lookup, struct addrinfo **out_found) {
-  // The other thread rings the bell under the lock: waits until it has unlocked.
+  // The other thread rings the bell under the lock: this waits until it has unlocked.
   pthread_mutex_lock(&lookup->lock);
   const int failed = lookup->failed;
   pthread_mutex_unlock(&lookup->lock);

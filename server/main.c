@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // farcalld: reads the options, loads modules, serves them until told to stop.
-// Exit codes are those of sysexits.h.
+// Exit codes are those of sysexits.h, and 128 plus the number of a signal that came again
+// while the server ended.
 #include <llhttp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -50,7 +51,8 @@ static int print_text(const fc_server_options_t *options) {
   return status == FC_OK ? EX_OK : complain(EX_OSERR, "out of memory");
 }
 
-// Returns `code` if all that was printed could be written, else complains.
+// Returns `code` if all that was printed could be written, else complains and returns
+// EX_IOERR.
 static int flush(int code) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return code;
   return complain(EX_IOERR, "cannot write to standard output");
@@ -80,9 +82,9 @@ static int exit_code(fc_code_t code) {
 }
 
 static int serve(const fc_server_options_t *options) {
-  // Worker processes have the same user and run other people's code: this keeps
-  // them from opening the server's memory and files. It also prevents core
-  // files.
+  // Worker processes run other people's code and, without --worker-user, have the
+  // server's user: a process that is not dumpable keeps them from opening its memory and
+  // files. It leaves no core file either.
   (void)prctl(PR_SET_DUMPABLE, 0);
   fc_allocator_t allocator = fc_allocator_system();
   fc_loop_t *loop = fc_alloc(allocator, sizeof *loop);
@@ -112,8 +114,8 @@ int main(int argc, char **argv) {
     fc_process_main(argc, argv, fc_backends, dialects);
   }
   signal(SIGPIPE, SIG_IGN);
-  // By default these signals would end the server in the middle of calls. The
-  // loop makes SIGHUP a reload later.
+  // By default each of these three signals would end the server in the middle of calls.
+  // The loop makes SIGHUP a reload later.
   signal(SIGHUP, SIG_IGN);
   signal(SIGUSR1, SIG_IGN);
   signal(SIGUSR2, SIG_IGN);

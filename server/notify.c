@@ -32,8 +32,8 @@ static bool read_address(fc_notify_t *notify) {
   return true;
 }
 
-// Half of the time after which the manager gives up, as sd_watchdog_enabled(3)
-// advises.
+// Half of the time after which the manager gives up, as sd_watchdog_enabled(3) advises;
+// 0: the manager wants no watchdog of this process.
 static uint64_t watchdog_ms(void) {
   const char *pid = getenv("WATCHDOG_PID");
   const char *us = getenv("WATCHDOG_USEC");

@@ -21,11 +21,11 @@ typedef struct fc_notify_t {
   bool reloading;
 } fc_notify_t;
 
-// Reads NOTIFY_SOCKET (a path, or '@' and an abstract name), WATCHDOG_USEC and
-// WATCHDOG_PID. A value that cannot be used counts as none.
+// Reads NOTIFY_SOCKET (a path from '/', or '@' and an abstract name) and, if that can be
+// used, WATCHDOG_USEC and WATCHDOG_PID. A value that cannot be used counts as none.
 void fc_notify_init(fc_notify_t *notify, uv_loop_t *loop);
-// These tell the manager. A datagram does not wait: one that the manager has no
-// room for is lost.
+// These tell the manager that the server is ready (again), reloads or stops. A datagram
+// does not wait: one that the manager has no room for is lost.
 void fc_notify_ready(fc_notify_t *notify);
 void fc_notify_reloading(fc_notify_t *notify);
 void fc_notify_stopping(fc_notify_t *notify);

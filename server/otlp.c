@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A status of 2xx takes a document. After 429, 502, 503 or 504, as the protocol wants it,
-// and where no answer comes, the document is sent again: after a second, then after twice
-// the time before. It is dropped after five attempts, and at once after any other status.
+// A status of 2xx says that the collector has taken the document. After 429, 502, 503 or
+// 504, as the protocol wants it, and where no connection or no answer in HTTP comes, the
+// document is sent again: after a second, then after twice the time before. It is dropped
+// after five attempts, and at once after any other status. on_gone has an exception.
 #include "otlp.h"
 
 #include <stdio.h>
 
-#define BATCH 64         // requests of a document, at most
-#define TICK_MS 1000     // a document of fewer waits for so long, at most
-#define ANSWER_MS 10000  // to accept a connection, and again to answer
-#define RETRY_MS 1000    // after the first failure; doubled at each further one
+#define BATCH 64      // requests of a document, at most
+#define TICK_MS 1000  // how often fewer are sent, and time-outs are looked at
+#define ANSWER_MS 10000  // for one address to accept, and then to answer
+#define RETRY_MS 1000    // after a document's first failure; then doubled
 #define ATTEMPTS 5
 #define END_MS 1000  // that the end of the server may wait for spans
 #define DOCUMENT_MAX (1u << 20)
@@ -111,9 +112,9 @@ static void give_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out) {
   *out = uv_buf_init(otlp->answer, sizeof otlp->answer);
 }
 
-// The connection is gone. A collector may close one that it has kept for a while just
-// when the next document comes. That counts as no failure: the document is sent again
-// at once.
+// The connection is gone. A collector may close a connection that it has kept for a while
+// just when the next document comes: on such a connection that counts as no failure, and
+// the document is sent again at once.
 static void on_gone(fc_otlp_t *otlp, const char *why) {
   const bool was_sending = otlp->state == FC_OTLP_SENDING;
   if (was_sending && otlp->reused) otlp->retry_ms = 0;
@@ -186,8 +187,8 @@ static void send_document(fc_otlp_t *otlp) {
   else otlp->writing = true;
 }
 
-// Tries the next address. After the last one the document was not taken, and before
-// it is sent again the name is looked up again.
+// Goes on to the next address. After the last one the attempt has failed, and the next
+// attempt looks the name up again.
 static void give_up_address(fc_otlp_t *otlp, const char *why) {
   if (!otlp->address) retry(otlp, why);
   disconnect(otlp);
@@ -264,7 +265,8 @@ static void make_document(fc_otlp_t *otlp) {
 }
 
 // Sends the document, or first connects or looks up the name. Does nothing while that
-// is in progress, before retry_ms, and without a document or requests enough for one.
+// is in progress, before retry_ms, and without a document or requests enough for one
+// (while the server drains, one request is enough).
 static void work(fc_otlp_t *otlp) {
   const bool full = otlp->spans.count >= BATCH || otlp->ending;
   if (now_ms(otlp) < otlp->retry_ms) return;

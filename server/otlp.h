@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Exports spans to a collector: OTLP/HTTP in JSON, by a connection of the loop's own.
-// One document is on its way at a time. Requests wait for the next one in a ring that
-// never grows (obs/spans.h); while it is full, further requests are not exported. All
-// functions are called on the loop's thread, and none waits: the collector's name is
-// looked up in another thread (lookup.h).
+// One document is on its way at a time. The spans of requests wait for the next document
+// in a ring that never grows (obs/spans.h); while the ring is full, those of further
+// requests are dropped. All functions are called on the loop's thread, and none waits:
+// the collector's name is looked up in another thread (lookup.h).
 #ifndef FARCALL_SERVER_OTLP_H_
 #define FARCALL_SERVER_OTLP_H_
 
@@ -32,14 +32,14 @@ typedef struct fc_otlp_t {
   fc_collector_t collector;
   fc_spans_t spans;
   fc_otlp_state_t state;
-  fc_text_t document;   // that is to be sent, empty: there is none
+  fc_text_t document;   // to be sent, or on its way; empty: there is none
   uint64_t span_count;  // of the document
   uint32_t attempts;    // that failed with this document
   uint64_t due_ms;      // until then the collector must accept, or answer
   uint64_t retry_ms;    // nothing is sent before this time
-  bool failing;         // the last attempt has failed; that was logged
+  bool failing;         // attempts fail, which was logged; a drain clears it
   bool writing;         // libuv has the document and `write`
-  bool reused;          // the connection has sent a document before
+  bool reused;          // a document was answered on this connection
   bool ending;      // the server drains: all spans are sent as soon as possible
   uint64_t end_ms;  // the server's end waits until then at most
   char head[768];
@@ -63,12 +63,13 @@ fc_status_t fc_otlp_init(fc_otlp_t *otlp, uv_loop_t *uv,
                          const fc_collector_t *collector,
                          const char *const *stages, fc_log_t *log,
                          fc_error_t *err) FC_MUST_CHECK;
-// Sends a document if there are requests enough for a whole one. Called once a turn.
+// Sends a document, or connects for it first, if there are requests enough for a whole
+// one or the server drains. Called once a turn.
 void fc_otlp_turn(fc_otlp_t *otlp);
 // The server drains: from now on spans are sent at once, however few there are.
 void fc_otlp_end(fc_otlp_t *otlp);
-// Are there spans that the server's end should wait for? For a second at most, and
-// only while the collector takes them.
+// Are there spans that the server's end should wait for? Only after fc_otlp_end, for a
+// second at most, and until an attempt to send fails.
 bool fc_otlp_is_busy(const fc_otlp_t *otlp);
 // Gives up a look-up that runs. Called before the loop's handles are closed.
 void fc_otlp_leave(fc_otlp_t *otlp);

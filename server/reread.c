@@ -69,8 +69,8 @@ static bool policies_differ(const fc_listener_policy_t *a,
   return !same;
 }
 
-// Compares what holds for each listener. Where a key is not given, `a` says what holds
-// for both: options that have changed are told of by themselves.
+// Compares what holds for each listener. Where a listener does not give a key, the option
+// of `a` holds for both: merge names options that have changed by themselves.
 static bool listeners_differ(const fc_server_options_t *a,
                              const fc_server_options_t *b) {
   fc_server_options_t next = *a;
@@ -85,7 +85,7 @@ static bool listeners_differ(const fc_server_options_t *a,
   }
 }
 
-// Takes over what can change, and tells what else has.
+// Takes over what can change, and logs what else has changed.
 static void merge(fc_loop_t *loop, const fc_server_options_t *next) {
   fc_server_options_t *live = &loop->live;
   for (unsigned i = 0; i < FC_OPTIONS; i++) {
@@ -103,7 +103,7 @@ static void merge(fc_loop_t *loop, const fc_server_options_t *next) {
   live->file.module_count = next->file.module_count;
 }
 
-// Is a module opened and hosted in the same way by both?
+// Do both policies have a module opened and hosted in the same way?
 static bool is_hosted_alike(const fc_module_policy_t *a,
                             const fc_module_policy_t *b) {
   return a->isolation == b->isolation && a->fresh == b->fresh &&
@@ -113,8 +113,8 @@ static bool is_hosted_alike(const fc_module_policy_t *a,
          !strcmp(a->parameters, b->parameters) && !strcmp(a->dims, b->dims);
 }
 
-// A module that is to be hosted in another way is loaded anew, though its file is the
-// same.
+// Has the policies hold from now on. A module that is to be opened or hosted in another
+// way is marked (`anew`): the next act loads it again, though its file is the same.
 static void apply_policies(fc_loop_t *loop, fc_module_policies_t *take) {
   fc_generations_t *all = &loop->modules.generations;
   fc_module_policies_t before = loop->policies;
@@ -124,7 +124,8 @@ static void apply_policies(fc_loop_t *loop, fc_module_policies_t *take) {
     if (!generation) continue;
     const fc_module_policy_t *policy = fc_module_policies_find_version(
         &loop->policies, generation->name, generation->version);
-    // What holds for all others was overwritten where it lies.
+    // `policy` may point to loop->policies.others, which was overwritten just now:
+    // `before` has the old one.
     const fc_module_policy_t *old = generation->policy == &loop->policies.others
                                         ? &before.others
                                         : generation->policy;

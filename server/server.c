@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop: listening, one timer for every kind of waiting, the batched
-// hand-over to the pool once a turn.
+// The loop: how it is made, one timer for the time-outs of connections, calls and
+// modules, and the batched hand-over of calls to the pool in each turn.
 #include "server.h"
 
 #include <errno.h>
@@ -48,23 +48,23 @@ static void on_timer(uv_timer_t *timer) {
   fc_demand_expire(&loop->modules, fc_clock_ns());
 }
 
-// The millisecond of libuv's time at which a time of our clock has passed: the next at
-// the earliest, so that the loop does not spin while something stays late.
+// The millisecond of libuv's time at which `due_ns`, a time of our clock, has passed: the
+// next one at the earliest, so that the loop does not spin while `due_ns` stays past.
 static uint64_t passed_ms(const fc_loop_t *loop, uint64_t due_ns) {
   const uint64_t now_ns = fc_clock_ns();
   const uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
   return uv_now(&loop->uv) + left_ns / NS_PER_MS + 1;
 }
 
-// Sets the timer to the next time a wait runs out, if that is earlier than the
-// time it is set to. So most requests touch neither the timer nor the clock.
+// Sets the timer to the next time-out, if that is earlier than the time that the timer is
+// set to. So most requests touch neither the timer nor the clock.
 static void arm_timer(fc_loop_t *loop) {
   uint64_t now = uv_now(&loop->uv);
   uint64_t due = fc_http1_due_ms(&loop->http1);
   const uint64_t demand_ns = fc_demand_due_ns(&loop->modules);
-  // libuv's time is of the same clock (CLOCK_MONOTONIC), in milliseconds. It is of the
-  // start of this turn, so the timer itself is set by the clock: otherwise it would
-  // end up to a millisecond later.
+  // libuv's time is of our clock too (CLOCK_MONOTONIC), but in milliseconds, and stands
+  // still in a turn. So passed_ms reads the clock: a timer counted from the start of the
+  // turn would end too late by the time that the turn has taken.
   uint64_t due_ns = fc_pool_due_ns(&loop->pool, now * NS_PER_MS);
   if (demand_ns && (!due_ns || demand_ns < due_ns)) due_ns = demand_ns;
   if (due_ns && due_ns / NS_PER_MS + 1 < loop->timer_due_ms) {
@@ -117,9 +117,9 @@ static void on_turn(uv_prepare_t *turn) {
     fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
   }
   if (fc_blocks_release(loop->blocks, FC_LIMIT_RELEASE)) quiet = false;
-  // If calls end faster than they are collected, or documents or memory are left to
-  // write or give back, the loop polls for events without waiting, so that sockets
-  // get their turn in between.
+  // While calls end faster than they are collected, documents have further parts or
+  // memory is left to give back, the loop only polls for events and does not wait: that
+  // work goes on in the next turn, and sockets get their turn in between.
   if (quiet) uv_idle_stop(&loop->busy);
   else uv_idle_start(&loop->busy, on_busy);
   arm_timer(loop);
@@ -216,8 +216,8 @@ static void on_lost(void *context, uint32_t index, uint32_t function) {
                 fields, FC_ARRAY_COUNT(fields));
 }
 
-// Raises the soft limit of descriptors as far as needed and allowed, and returns it;
-// 0: it is not known.
+// Raises the soft limit of descriptors as far as needed and allowed, and returns the
+// limit; 0: it is not known.
 static uint64_t raise_files(uint64_t need) {
   struct rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files)) return 0;
@@ -230,7 +230,7 @@ static uint64_t raise_files(uint64_t need) {
 }
 
 // How many connections may be open. Each takes a descriptor, and `reserved_files` are
-// kept for other things.
+// kept for other things. 64 if the limit of descriptors is not known.
 static uint32_t connection_max(const fc_loop_t *loop) {
   const uint64_t wanted = loop->options->connections;
   const uint64_t reserved = loop->reserved_files;
@@ -341,7 +341,7 @@ static fc_status_t start_handles(fc_loop_t *loop, fc_error_t *err) {
 
 static uint64_t default_memory(void) {
   uint64_t total = uv_get_total_memory();
-  // The control group's, 0: none.
+  // The limit of the control group; 0: none.
   uint64_t constrained = uv_get_constrained_memory();
   if (constrained && constrained < total) total = constrained;
   return total / 4 < 1u << 30 ? total / 4 : 1u << 30;
@@ -362,7 +362,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   FC_TRY(fc_log_init(&loop->log, loop->allocator, log_descriptor, json, err));
   FC_TRY(
       fc_module_policies_init(&loop->policies, loop->allocator, options, err));
-  fc_jail_probe_begin(&loop->jail);  // fc_jailing_settle waits
+  fc_jail_probe_begin(&loop->jail);  // fc_jailing_settle waits for its end
   uint32_t user, group;
   FC_TRY(fc_jailing_user(options, &user, &group, err));
   FC_TRY(fc_isolation_check(fc_str(options->isolation), err));
@@ -436,7 +436,8 @@ static fc_status_t init_traces(fc_loop_t *loop, fc_error_t *err) {
                         &loop->server.trace_ratio, err);
 }
 
-// Called once everything that requests need exists.
+// Called when endpoints, pool and modules exist: it reads the endpoints, and keeps the
+// addresses of the others.
 static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                                  fc_error_t *err) {
   struct timespec now;
@@ -474,8 +475,8 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
   return FC_OK;
 }
 
-// libuv ends the process when it lacks a descriptor for a pipe of its own. So
-// as many descriptors as libuv takes are opened here first, as a trial.
+// uv_loop_init ends the process if it lacks descriptors for its first pipe, before which
+// it opens one other. So two pipes are opened here first and closed: they take more.
 static int try_descriptors(void) {
   int pipes[2][2] = {{-1, -1}, {-1, -1}};
   int failed = uv_pipe(pipes[0], 0, 0);
@@ -493,8 +494,9 @@ static void on_room(uv_poll_t *poll, int status, int events) {
 }
 
 // libuv has a table of what it watches, by descriptor, and ends the process if there is
-// no memory to enlarge the table. So the table is made large enough at the start, by
-// watching for a moment the highest descriptor that connections may have.
+// no memory to enlarge the table. So the table is made large at the start, by watching
+// for a moment the highest descriptor that --connections and FC_LIMIT_RESERVED_FILES lead
+// to. The files of modules may lead to higher ones.
 static int make_room(fc_loop_t *loop) {
   const uint64_t need = loop->options->connections + FC_LIMIT_RESERVED_FILES;
   const uint64_t files = raise_files(need);
@@ -536,8 +538,9 @@ static fc_status_t init_uv(fc_loop_t *loop, fc_error_t *err) {
                  uv_strerror(failed));
 }
 
-// libuv calls abort() where it lacks something else: a handler of SIGABRT says so before
-// the process ends. No module is loaded yet, so no module can raise the signal.
+// libuv calls abort() where it lacks memory, a descriptor or a thread. While it is set
+// up, a handler of SIGABRT says so before the process ends. No module is loaded yet, so
+// no module can raise the signal.
 static fc_status_t init_watched(fc_loop_t *loop, fc_error_t *err) {
   const struct sigaction told = {.sa_handler = on_abort};
   struct sigaction before;
@@ -583,7 +586,7 @@ int fc_loop_run(fc_loop_t *loop) {
 
 void fc_loop_deinit(fc_loop_t *loop) {
   fc_loop_stop_listening(loop);
-  // Stopped first, because the loader wakes the loop by a handle.
+  // The modules stop before the handles are closed: the loader wakes the loop by one.
   fc_modules_stop(&loop->modules);
   fc_loop_close_handles(loop);
   uv_run(&loop->uv, UV_RUN_DEFAULT);

@@ -2,7 +2,7 @@
 //
 // One event loop of farcalld and everything it owns: listeners, connections, the
 // pool, the modules, the log, timers. All state is in fc_loop_t; nothing in server/
-// is static and mutable. Used on the loop's thread only, except where said.
+// is static and mutable. For the loop's thread only, except where said.
 #ifndef FARCALL_SERVER_SERVER_H_
 #define FARCALL_SERVER_SERVER_H_
 
@@ -17,7 +17,8 @@
 #include "pool/process_host.h"
 #include "stream/tls.h"
 
-// The configuration as it was read again last (reread.h).
+// The options as they were last read again (reread.h). Those that fc_loop_t.live took
+// over have their texts here.
 typedef struct fc_reread_t {
   fc_server_options_t options;
   const char *paths[];
@@ -28,7 +29,7 @@ typedef struct fc_loop_t {
   fc_allocator_t allocator;
   const fc_server_options_t *options;  // points to `live`
   fc_server_options_t live;            // the options in force
-  fc_reread_t *reread;  // owns texts of options read again; NULL: none were
+  fc_reread_t *reread;                 // NULL: the options were not read again
   const fc_backend_t *const *backends;
   fc_log_t log;
   fc_otlp_t otlp;
@@ -38,24 +39,24 @@ typedef struct fc_loop_t {
   uint64_t shortage_told_ms;
   fc_tls_t tls;            // of all endpoints that have keys
   uint64_t tls_told_ms;    // when a failed handshake was logged last
-  uint64_t tls_untold;     // failed handshakes since
-  uv_async_t bell;         // rung when calls are finished, by any thread
-  uv_async_t loader_bell;  // rung when the loader has finished something
-  uv_async_t stop_bell;    // rung by fc_loop_stop, by any thread
+  uint64_t tls_untold;     // failed since then, and not logged
+  uv_async_t bell;         // rung when calls are finished, on workers' threads
+  uv_async_t loader_bell;  // for fc_modules_collect (fc_modules_events_t.wake)
+  uv_async_t stop_bell;    // rung by fc_loop_stop, on any thread
   uv_prepare_t turn;
   uv_check_t awake;
   uv_idle_t busy;  // active: the loop polls for events without waiting
   uv_timer_t timer;
   uv_timer_t drain_timer;
-  uv_poll_t room;          // of make_room, which closes it
-  uv_signal_t signals[2];  // that end the server
-  uv_signal_t hangup;
+  uv_poll_t room;          // for make_room (server.c), which closes it
+  uv_signal_t signals[2];  // SIGTERM and SIGINT
+  uv_signal_t hangup;      // SIGHUP
   fc_notify_t notify;
-  uint64_t timer_due_ms;  // when the timer is due; UINT64_MAX: it is not set
+  uint64_t timer_due_ms;  // when `timer` is due; UINT64_MAX: it is not set
 
   fc_server_t server;  // what code that answers requests sees of the loop
   fc_http1_t http1;
-  // The worker halves of its routes' dialects.
+  // The worker halves of the dialects of fc_loop_init's `routes`.
   const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
 
   fc_module_policies_t policies;  // in force
@@ -63,34 +64,37 @@ typedef struct fc_loop_t {
   fc_modules_t modules;
   fc_watch_t watch;
   uv_poll_t watch_poll;
-  uv_timer_t watch_settle;  // active: files have changed; then PATHs are listed
-  uv_timer_t watch_timer;   // --watch-interval
-  fc_setting_t settings[2];  // options for modules that are loaded
+  uv_timer_t watch_settle;   // from a change of files until PATHs are listed
+  uv_timer_t watch_timer;    // --watch-interval
+  fc_setting_t settings[2];  // that modules are loaded with, as vm.state
   fc_blocks_t *blocks;
   fc_jail_facts_t jail;
   fc_groups_t groups;
   fc_pool_t pool;
   fc_process_options_t processes;
   int exit_code;
-  uint64_t reserved_files;  // descriptors that connections must leave
+  uint64_t reserved_files;  // descriptors that connections must leave free
 } fc_loop_t;
 
 // Makes everything a loop owns, listens, and begins to load modules. The texts of
-// `options`, `backends` (NULL-terminated) and `routes` are borrowed.
+// `options`, `backends` (NULL-terminated) and `routes` are borrowed. Among the errors:
 // FC_CODE_FORBIDDEN for an address that needs --allow-insecure-bind,
 // FC_CODE_NOT_ACCEPTABLE for an address or option that can't be read,
-// FC_CODE_MODULE_UNAVAILABLE when an address can't be had.
+// FC_CODE_MODULE_UNAVAILABLE when an address or what --sandbox asks for can't be had,
+// FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                          const fc_server_options_t *options,
                          const fc_backend_t *const *backends,
                          const fc_routes_t *routes, int log_descriptor,
                          fc_error_t *err) FC_MUST_CHECK;
-// Serves until a signal or fc_loop_stop; returns the exit code.
+// Serves until SIGTERM, SIGINT or fc_loop_stop, or until a module fails at the start with
+// --strict-load; returns the exit code.
 int fc_loop_run(fc_loop_t *loop);
-// How many calls of a module may wait: --queue, or 8 for each worker and 128 at least.
+// The fc_pool_options_t.queue_limit: --queue or, if that is 0, 8 for each of `workers`
+// and at least 128.
 uint32_t fc_loop_queue_limit(const fc_server_options_t *options,
                              uint32_t workers);
-// Drains as SIGTERM does. Any thread.
+// Has the loop end as after one SIGTERM: --pre-drain passes, then it drains. Any thread.
 void fc_loop_stop(fc_loop_t *loop);
 // Call it after fc_loop_run; a failed fc_loop_init leaves nothing to deinit.
 void fc_loop_deinit(fc_loop_t *loop);

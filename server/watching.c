@@ -5,7 +5,7 @@
 
 #include "modules/act.h"
 
-// Time from the first event until the PATHs are listed: files that change
+// Milliseconds from the first event until the PATHs are listed: files that change
 // together are then looked at together.
 #define SETTLE_MS 100u
 
@@ -58,6 +58,6 @@ fc_status_t fc_loop_watch_files(fc_loop_t *loop, fc_error_t *err) {
   }
   loop->watch_poll.data = loop;
   uv_poll_start(&loop->watch_poll, UV_READABLE, on_change);
-  look(loop);  // begins to watch; the start lists the PATHs anyway
+  look(loop);  // begins to watch; the PATHs are listed again after the start
   return FC_OK;
 }

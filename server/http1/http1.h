@@ -46,8 +46,7 @@ typedef struct fc_http1_t {
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t turned_away;  // connections over a limit, until they are closed
-  char *
-      read_buffer;  // FC_LIMIT_READ bytes, for reads that go to no body's block
+  char *read_buffer;     // FC_LIMIT_READ bytes, for what is not read to a block
   char date[FC_RESPONSE_DATE_SIZE];
   int64_t date_s;
   // Bytes read from clients and handled. Added with release; tests load it in another
