@@ -275,6 +275,7 @@ static fc_status_t read_function(fc_reading_t *reading, size_t at) {
                    "mlir-opt printed a function in a form not known here");
   }
   properties = fc_lex_part(properties, 2, properties.size - 2);
+  function.properties_at = at + 2;
   function.name = fc_mlir_unquote(reading->arena,
                                   fc_mlir_attr(properties, FC_STR("sym_name")));
   fc_str_t visibility = fc_mlir_attr(properties, FC_STR("sym_visibility"));
@@ -605,61 +606,6 @@ static bool is_unverified(fc_str_t operation) {
 bool fc_mlir_unverified(fc_str_t text, fc_str_t *out_operation,
                         fc_str_t *out_location) {
   return find_operation(text, is_unverified, true, out_operation, out_location);
-}
-
-// ---------------------------------------------------------------------------
-// Annotation
-
-static fc_status_t put(fc_text_t *out, const char *text, fc_error_t *err) {
-  return fc_sink_put(&out->sink, fc_str(text), err);
-}
-
-static const char kProbe[] = "[\"probe-stack\", \"inline-asm\"]";
-
-// Writes the attribute dictionary of `function`. *at becomes the index behind
-// it, where the text goes on.
-static fc_status_t annotate_one(fc_str_t text,
-                                const fc_mlir_function_t *function,
-                                fc_text_t *out, size_t *at, fc_error_t *err) {
-  static const fc_str_t kInterface = FC_STR("llvm.emit_c_interface");
-  bool interface = fc_mlir_attr(function->attrs, kInterface).data != NULL;
-  fc_str_t linkage = fc_mlir_attr(function->attrs, FC_STR("llvm.linkage"));
-  fc_str_t through = fc_mlir_attr(function->attrs, FC_STR("passthrough"));
-  FC_TRY(put(out, function->has_attrs ? "" : " {", err));
-  if (function->is_public && !interface) {
-    FC_TRY(put(out, "llvm.emit_c_interface, ", err));
-  }
-  if (!function->is_public && !interface && !linkage.data) {
-    FC_TRY(put(out, "llvm.linkage = #llvm.linkage<internal>, ", err));
-  }
-  if (!through.data) {
-    FC_TRY(put(out, "passthrough = [", err));
-    FC_TRY(put(out, kProbe, err));
-    FC_TRY(put(out, function->attrs.size ? "], " : "]", err));
-  } else if (!count_text(through, FC_STR("\"probe-stack\""))) {
-    // Copy up to and with the '[' and go on inside of it.
-    size_t inside = (size_t)(through.data - text.data) + 1;
-    FC_TRY(fc_sink_put(&out->sink, fc_lex_part(text, *at, inside), err));
-    FC_TRY(put(out, kProbe, err));
-    FC_TRY(put(out, fc_lex_unwrap(through).size ? ", " : "", err));
-    *at = inside;
-  }
-  return put(out, function->has_attrs ? "" : "}", err);
-}
-
-fc_status_t fc_mlir_annotate(const fc_mlir_module_t *module, fc_text_t *out,
-                             fc_error_t *err) {
-  size_t at = 0;
-  for (size_t i = 0; i < module->function_count; i++) {
-    const fc_mlir_function_t *function = &module->functions[i];
-    if (!function->has_body) continue;
-    FC_TRY(fc_sink_put(&out->sink,
-                       fc_lex_part(module->text, at, function->attrs_at), err));
-    at = function->attrs_at;
-    FC_TRY(annotate_one(module->text, function, out, &at, err));
-  }
-  return fc_sink_put(&out->sink,
-                     fc_lex_part(module->text, at, module->text.size), err);
 }
 
 // ---------------------------------------------------------------------------

@@ -32,6 +32,7 @@ typedef struct fc_mlir_function_t {
   size_t argument_count;
   fc_mlir_value_t *results;
   size_t result_count;
+  size_t properties_at;  // behind their "<{"
   // Where its discardable attributes begin, or would: behind the '{', or behind
   // the region when it has none.
   size_t attrs_at;
@@ -88,12 +89,5 @@ bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
 // name and location as fc_mlir_leftover does; false when there is none.
 bool fc_mlir_unverified(fc_str_t text, fc_str_t *out_operation,
                         fc_str_t *out_location);
-
-// Writes the module's text with the attributes that make its functions callable: the C
-// interface for each public one, stack probes for all, internal linkage for each that
-// is not public, unless the source asks for its C interface or names a linkage.
-// Functions without a body stay as they are.
-fc_status_t fc_mlir_annotate(const fc_mlir_module_t *module, fc_text_t *out,
-                             fc_error_t *err);
 
 #endif  // FARCALL_CLI_COMPILE_DERIVE_H_

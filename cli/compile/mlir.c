@@ -13,6 +13,7 @@
 
 #include "abi/sidecar.h"
 #include "base/sha256.h"
+#include "compile/annotate.h"
 #include "compile/contract.h"
 #include "compile/derive.h"
 #include "compile/guard.h"
@@ -582,10 +583,24 @@ static bool fuses(const fc_compile_t *compile, fc_str_t text) {
          !fc_step_find(text, "#linalg.iterator_type<reduction>");
 }
 
+// Writes PARSED anew: the functions that clients call do not write into tensors.
+static fc_status_t keep_arguments(fc_compile_t *compile,
+                                  const fc_mlir_module_t *source) {
+  fc_text_t kept;
+  fc_text_init(&kept, fc_allocator_system(), TEXT_LIMIT);
+  fc_status_t status = fc_mlir_keep_arguments(source, &kept, compile->err);
+  if (status == FC_OK) {
+    status = fc_step_write(compile, PARSED, fc_text_str(&kept));
+  }
+  fc_text_deinit(&kept);
+  return status;
+}
+
 // Writes BUFFERS. As on the rest of the quick road, what cannot be fused is not.
-static fc_status_t bufferize(road_t *road, fc_str_t text) {
+static fc_status_t bufferize(road_t *road, const fc_mlir_module_t *source) {
   fc_compile_t *compile = road->compile;
-  if (fuses(compile, text)) {
+  FC_TRY(keep_arguments(compile, source));
+  if (fuses(compile, source->text)) {
     if (run(road, MLIR_OPT, PARSED, BUFFERS, kFuse, kBufferize) == FC_OK) {
       return FC_OK;
     }
@@ -607,7 +622,7 @@ static fc_status_t read_source(road_t *road, fc_mlir_module_t *out_source) {
   FC_TRY(read_module(compile, PARSED, out_source));
   road->module = *out_source;
   if (!out_source->has_tensors) return FC_OK;
-  FC_TRY(bufferize(road, out_source->text));
+  FC_TRY(bufferize(road, out_source));
   return read_module(compile, BUFFERS, &road->module);
 }
 

@@ -203,6 +203,69 @@ def test_arguments_are_never_written_to(tensor_so):
     assert result.tolist() == final.tolist() == [2, 4, 6, 8]
 
 
+# Each would be done in place if its argument were the function's own.
+TENSORS = """
+func.func @neg(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = arith.negf %x : tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+func.func @product(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>,
+                   %c: tensor<?x?xf32> {farcall.name = "into"}) -> tensor<?x?xf32> {
+  %0 = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>)
+      outs(%c : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
+func.func private @first(%x: tensor<?xf32>, %v: f32) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %0 = tensor.insert %v into %x[%c0] : tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+func.func @calls(%v: f32, %x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = call @first(%x, %v) : (tensor<?xf32>, f32) -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+func.func @branches(%p: i1, %x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = scf.if %p -> tensor<?xf32> {
+    scf.yield %x : tensor<?xf32>
+  } else {
+    scf.yield %y : tensor<?xf32>
+  }
+  %1 = arith.mulf %0, %0 : tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+func.func @loops(%n: index, %x: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%t = %x) -> tensor<?xf32> {
+    %u = arith.addf %t, %t : tensor<?xf32>
+    scf.yield %u : tensor<?xf32>
+  }
+  return %0 : tensor<?xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["0", "2"])
+def test_tensors_are_never_written_to(tmp_path, level):
+    (tmp_path / "m.mlir").write_text(TENSORS)
+    subprocess.run([farcall.program("farcall"), "compile", "m.mlir", "--road=mlir",
+                    f"-O{level}"], cwd=tmp_path, check=True, timeout=120)
+    m = farcall.load(tmp_path / "m.so")
+    x, y, c = farcall.empty(4), farcall.empty(4), farcall.empty((2, 2))
+    x[:], y[:], c[:] = [1, 2, 3, 4], [5, 6, 7, 8], [[1, 2], [3, 4]]
+    for got, wanted in [
+            (m.neg(x), [-1, -2, -3, -4]),
+            (m.product(c, c, c), [[8, 12], [18, 26]]),  # one array in three places
+            (m.calls(9, x), [9, 2, 3, 4]),
+            (m.branches(True, x, y), [1, 4, 9, 16]),
+            (m.branches(False, x, y), [25, 36, 49, 64]),
+            (m.loops(3, x), [8, 16, 24, 32]),
+            (m.loops(0, x), [1, 2, 3, 4])]:
+        assert got.tolist() == wanted
+        assert x.tolist() == [1, 2, 3, 4] and y.tolist() == [5, 6, 7, 8]
+        assert c.tolist() == [[1, 2], [3, 4]]
+
+
 def test_a_result_that_is_an_argument_is_a_copy(tensor_so):
     x = farcall.empty(8192)
     x[...] = 1

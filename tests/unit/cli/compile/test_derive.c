@@ -259,66 +259,6 @@ static void names_come_from_the_source(void **state) {
   }
 }
 
-typedef struct annotation_row_t {
-  const char *name;
-  const char *visibility;
-  const char *region;
-  const char *before;  // its dictionary as printed
-  const char *after;
-} annotation_row_t;
-
-#define PROBE "[\"probe-stack\", \"inline-asm\"]"
-static const annotation_row_t annotations[] = {
-    {"public", "", "x", "",
-     " {llvm.emit_c_interface, passthrough = [" PROBE "]}"},
-    {"has the interface", "", "x", " {llvm.emit_c_interface}",
-     " {passthrough = [" PROBE "], llvm.emit_c_interface}"},
-    {"has other attributes", "", "x", " {a = 1}",
-     " {llvm.emit_c_interface, passthrough = [" PROBE "], a = 1}"},
-    {"has a passthrough", "", "x", " {passthrough = [[\"k\", \"v\"]]}",
-     " {llvm.emit_c_interface, passthrough = [" PROBE ", [\"k\", \"v\"]]}"},
-    {"has an empty passthrough", "", "x", " {a, passthrough = []}",
-     " {llvm.emit_c_interface, a, passthrough = [" PROBE "]}"},
-    {"has the probe", "", "x", " {passthrough = [" PROBE "]}",
-     " {llvm.emit_c_interface, passthrough = [" PROBE "]}"},
-    {"declaration", ", sym_visibility = \"private\"", "", "", ""},
-    {"private", ", sym_visibility = \"private\"", "x", "",
-     " {llvm.linkage = #llvm.linkage<internal>, passthrough = [" PROBE "]}"},
-    {"private with the interface", ", sym_visibility = \"private\"", "x",
-     " {llvm.emit_c_interface}",
-     " {passthrough = [" PROBE "], llvm.emit_c_interface}"},
-    {"private with a linkage", ", sym_visibility = \"private\"", "x",
-     " {llvm.linkage = #llvm.linkage<weak>}",
-     " {passthrough = [" PROBE "], llvm.linkage = #llvm.linkage<weak>}"},
-};
-
-static void bodies_are_annotated(void **state) {
-  (void)state;
-  static const char kForm[] =
-      "\"builtin.module\"() ({\n  \"func.func\"() <{function_type = () -> (), "
-      "sym_name = \"f\"%s}> ({\n%s  })%s : () -> ()\n}) : () -> ()\n";
-  FC_TEST_EACH_ROW(const annotation_row_t, row, annotations) {
-    char before[1024], after[1024];
-    const char *region =
-        row->region[0] ? "    \"func.return\"() : () -> ()\n" : "";
-    snprintf(before, sizeof before, kForm, row->visibility, region,
-             row->before);
-    snprintf(after, sizeof after, kForm, row->visibility, region, row->after);
-    fc_mlir_module_t module;
-    fc_error_t err;
-    assert_int_equal(
-        fc_mlir_read(&fc_test_arena, fc_str(before), &module, &err), 0);
-    fc_text_t out;
-    fc_text_init(&out, fc_allocator_system(), 4096);
-    assert_int_equal(fc_mlir_annotate(&module, &out, &err), 0);
-    fc_str_t got = fc_text_str(&out);
-    char copy[1024];
-    snprintf(copy, sizeof copy, "%.*s", FC_STR_ARG(got));
-    fc_text_deinit(&out);
-    assert_string_equal(copy, after);
-  }
-}
-
 static void segments_are_counted(void **state) {
   (void)state;
   static const struct {
@@ -478,7 +418,6 @@ int main(void) {
       FC_TEST_WITH_ARENA(aliases_are_expanded),
       FC_TEST_WITH_ARENA(tensors_and_state_are_noticed),
       FC_TEST_WITH_ARENA(names_come_from_the_source),
-      FC_TEST_WITH_ARENA(bodies_are_annotated),
       FC_TEST_WITH_ARENA(segments_are_counted),
       FC_TEST_WITH_ARENA(leftovers_are_found),
       FC_TEST(unverified_accesses_are_found),
