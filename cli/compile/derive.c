@@ -54,7 +54,7 @@ bool fc_mlir_segment(fc_str_t properties, size_t segment, size_t *out_begin,
                      size_t *out_end) {
   fc_str_t sizes = fc_mlir_attr(properties, FC_STR("operandSegmentSizes"));
   fc_str_t prefix = FC_STR("array<i32:"), size;
-  if (!fc_str_starts(sizes, prefix)) return false;
+  if (!fc_str_starts(sizes, prefix) || sizes.size == prefix.size) return false;
   sizes = fc_lex_part(sizes, prefix.size, sizes.size - 1);
   size_t begin = 0, count = 0;
   for (size_t i = 0; i <= segment; i++) {

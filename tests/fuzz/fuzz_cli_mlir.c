@@ -4,7 +4,7 @@
 // them. What reads as a module can be annotated and guarded.
 #include <stdlib.h>
 
-#include "compile/derive.h"
+#include "compile/annotate.h"
 #include "compile/guard.h"
 #include "compile/stores.h"
 
@@ -22,6 +22,15 @@ static void annotate(fc_arena_t *arena, const fc_mlir_module_t *module) {
   (void)fc_mlir_read(arena, fc_text_str(&guarded), &again, NULL);
   fc_text_deinit(&annotated);
   fc_text_deinit(&guarded);
+}
+
+static void keep_arguments(fc_arena_t *arena, const fc_mlir_module_t *module) {
+  fc_text_t kept;
+  fc_mlir_module_t again;
+  fc_text_init(&kept, fc_allocator_system(), (size_t)1 << 24);
+  if (fc_mlir_keep_arguments(module, &kept, NULL) != FC_OK) abort();
+  (void)fc_mlir_read(arena, fc_text_str(&kept), &again, NULL);
+  fc_text_deinit(&kept);
 }
 
 static void guard_divisions(fc_arena_t *arena, fc_str_t text) {
@@ -43,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fc_str_t text = fc_str_make((const char *)data, size);
   if (fc_mlir_read(&arena, text, &module, NULL) == FC_OK) {
     annotate(&arena, &module);
+    keep_arguments(&arena, &module);
     (void)fc_mlir_find_stores(&arena, &module, NULL);
   }
   guard_divisions(&arena, text);

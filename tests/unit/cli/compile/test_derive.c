@@ -271,6 +271,7 @@ static void segments_are_counted(void **state) {
       {"a = 1, operandSegmentSizes = array<i32: 2, 1>", 1, 2, 3},
       {"operandSegmentSizes = array<i32: 2, 1>", 2, 0, 0},
       {"operandSegmentSizes = array<i32>", 0, 0, 0},
+      {"operandSegmentSizes = array<i32:", 0, 0, 0},
       {"operandSegmentSizes = [2, 1]", 0, 0, 0},
       {"", 0, 0, 0},
   };
