@@ -177,9 +177,9 @@ void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
 // ---------------------------------------------------------------------------
 // What is to be done
 
-// fc_scan lists a directory that cannot be opened as if it were a file, so a
-// PATH that was a directory and is none now counts as a failure: otherwise its
-// modules would be unloaded.
+// fc_scan lists what is not found to be a directory as a file, even if nothing is there.
+// So a PATH that was a directory and is listed as a file now counts as a failure:
+// otherwise its modules would be unloaded.
 static fc_status_t check_listing(const fc_start_path_t *path,
                                  const fc_load_t *load, fc_error_t *err) {
   if (load->status != FC_OK) {
@@ -193,7 +193,8 @@ static fc_status_t check_listing(const fc_start_path_t *path,
       FC_STR_ARG(path->path));
 }
 
-// Logs `text` if there is a `reason` (an errno) and the last call had none.
+// Logs `text` if there is a `reason` (an errno) and the last call with this `told` had
+// none.
 static void tell_once(fc_modules_t *modules, fc_str_t path, int reason,
                       const char *text, bool *told) {
   if (reason && !*told) {
@@ -218,7 +219,8 @@ static void tell_listing(fc_modules_t *modules, fc_start_path_t *path,
             &path->unread);
 }
 
-// Has the file a module that is to be unloaded now, or does the configuration name one?
+// Has the file a module that is to be unloaded now? Or does the configuration name its
+// module? An act that follows files does not ask the latter: each would warn again.
 static bool is_missed(const fc_modules_t *modules, const fc_act_t *act,
                       fc_str_t path) {
   const fc_module_policies_t *policies = modules->options.policies;
@@ -231,7 +233,8 @@ static bool is_missed(const fc_modules_t *modules, const fc_act_t *act,
                                policies, name, version) != &policies->others);
 }
 
-// Warns of modules whose files became variants of others: they are not served any more.
+// Warns of files that others declare as variants, if somebody may miss their modules
+// (is_missed): these are not served. Only acts on all modules warn.
 static void tell_declared(fc_modules_t *modules, const fc_act_t *act,
                           const fc_listing_t *listing) {
   const fc_declared_t *one = act->name.size ? NULL : listing->declared;
@@ -444,7 +447,8 @@ static fc_status_t start(fc_modules_t *modules, fc_act_t *act,
   return FC_OK;
 }
 
-// Begins the acts that had to wait, in the order they were asked for.
+// Begins the acts that had to wait, in the order they were asked for, until one of them
+// is in progress.
 static void start_waiting(fc_modules_t *modules) {
   while (!modules->acts && modules->waiting) {
     fc_act_t *act = modules->waiting;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Acts: what changes the modules a server has while it runs. A client, a signal or
-// the start asks for one, files have changed, or a new file crashes. An act that
-// loads lists the PATHs again, loads modules beside those that serve, and ends when
-// each file it began is served or has failed; a file that fails leaves the module that
-// serves as it is. UNLOAD needs no files and ends at once. PROMOTE and ROLLBACK of a
-// client need none either, and end at once or when their decision is saved. An act
-// logs one line when it ends: who asked, the outcome, and for one module its
-// digests before and after. The start logs none; an act that follows files logs
-// one only if it loaded, unloaded or failed something. The loop's thread.
+// Acts change the modules a server has while it runs. A client, a signal or the start
+// asks for one, files have changed, or a new file crashes. (Loading on demand, unloading
+// for room and the sums of --trust change modules without an act.) An act that loads
+// lists the PATHs again, loads modules beside those that serve, and ends when each file
+// it began is served or has failed; a file that fails leaves the module that serves as it
+// is. UNLOAD needs no files and ends at once. PROMOTE and ROLLBACK of a client need none
+// either, and end at once or when their decision is saved. An act logs one line when it
+// ends: who asked, the outcome, and for one module its digests before and after. The
+// start logs none; an act that follows files logs one only if it loaded or unloaded a
+// module, or something failed. The loop's thread.
 //
 // To add a kind: a row of kKinds, a branch in act.c or decide.c (without one it
 // loads as RELOAD does), a case in kind_of of dialect/admin.c, and a row of
@@ -22,28 +23,31 @@ typedef enum fc_act_kind_t {
   FC_ACT_START,       // loads what the PATHs name, for the first time
   FC_ACT_RELOAD_ALL,  // loads what is new or was written to, unloads what is gone
   FC_ACT_LOAD,        // serves a module as its file is now
-  FC_ACT_RELOAD,      // the same, even if the file has not changed
+  FC_ACT_RELOAD,      // does what LOAD does, even if the file has not changed
   FC_ACT_UNLOAD,
-  FC_ACT_PROMOTE,   // makes a name, or an alias of it, lead to a version
-  FC_ACT_ROLLBACK,  // makes it lead to where it led before
+  FC_ACT_PROMOTE,  // makes a name, or an alias of it, lead to a version
+  // Makes a name or alias lead to where it led before, or goes back after crashes
+  // (rollback.h).
+  FC_ACT_ROLLBACK,
 } fc_act_kind_t;
 
 struct fc_act_t {
   // The next act in progress, or the next that waits.
   struct fc_act_t *next;
-  uint64_t serial;  // counts acts, from 1; 0: it was not begun
+  uint64_t serial;  // counts acts, from 1; 0: it neither was begun nor waits
   uint8_t kind;     // fc_act_kind_t
   bool ended;
   // Nobody asked for this act: it was begun because files may have changed
-  // (--watch, --watch-interval). It leaves alone files that are still being written.
-  // Files that were refused, and PATHs that could not be listed before, are not tried
-  // or counted as failures again until they change.
+  // (--watch, --watch-interval). It leaves alone files that are still being written, and
+  // those that were refused until they change (must_wait in decide.c). A PATH that could
+  // not be listed before is no failure of this act if it cannot be listed again.
   bool follows;
   // Also loads a file that changes signatures so that callers of the module it replaces
   // may fail (fc_module_check_replaces).
   bool forced;
   uint32_t scans;  // PATHs whose listings it waits for
-  // Files that it waits for, and 1 while its decision is being saved.
+  // Files that it waits for, 1 more while its decision is being saved, and 1 more while
+  // rollback.c prepares it.
   uint32_t pending;
   fc_load_t *listings;  // of the PATHs that could be listed, in their order
   fc_load_t **last_listing;
@@ -58,7 +62,7 @@ struct fc_act_t {
   uint32_t failed;
   // Of PROMOTE and ROLLBACK:
   char alias[FC_ALIAS_MAX + 1];  // "": the name alone
-  // The version that the name or alias is to lead to; "": the highest.
+  // The version that the name or alias is to lead to; "" of a PROMOTE: the highest.
   char version[24];
   char previous[24];  // the version that it led to before
   bool persistent;    // the decision was saved, so a restart keeps it
@@ -67,9 +71,9 @@ struct fc_act_t {
   // the act nevertheless.
   bool holds;
   // Of LOAD and RELOAD: the mark of the refused file that it has loaded, whose version
-  // is in `version`; 0: there is none, or that file is refused no more.
+  // is in `version`; 0: there is none, or the decision to refuse it no more has begun.
   uint64_t lifted;
-  // All decisions, as they will be from fc_acts_apply on.
+  // All decisions, as they will be from fc_acts_apply on; NULL: the act has made none.
   fc_decision_t *decisions;
   char before[65];  // digest of the module, "" if none or not known
   char after[65];   // the same, when the act has ended
@@ -77,7 +81,7 @@ struct fc_act_t {
   // nobody waits, and the act is freed when it ends.
   void (*on_ended)(void *context, fc_act_t *act);
   void *context;
-  fc_str_t name;  // of the module; "": all
+  fc_str_t name;  // of the module, or NAME@VERSION; "": all modules
   fc_str_t by;    // who asks, for the log
   char text[];
 };
@@ -104,17 +108,18 @@ static inline bool fc_modules_is_acting(const fc_modules_t *modules) {
   return modules->acts || modules->waiting || modules->again;
 }
 
-// Begins RELOAD_ALL as soon as no other act is in progress. `by` says who asks
-// and is kept: it must be static.
+// Begins RELOAD_ALL as soon as no other act is in progress; of several that wait for
+// that, only one is begun. `by` says who asks and is kept: it must be static.
 void fc_modules_reload(fc_modules_t *modules, const char *by);
-// Begins a reload because files may have changed: its act has `follows` set.
+// Does the same because files may have changed: the act has `follows` set. Does nothing
+// if a reload waits already.
 void fc_modules_follow(fc_modules_t *modules);
 
 // ---------------------------------------------------------------------------
 // Between the files of modules
 
-// A PATH was listed, or cannot be; takes the load over. NULL: nothing is to be listed,
-// which ends a start without PATHs.
+// A PATH was listed, or cannot be; takes the load over. NULL: there is none; ends the
+// start if it waits for nothing, as it does without PATHs.
 void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *take_load);
 // The loader has saved what an act decided, or could not (load->status). This may
 // end the act.
@@ -125,7 +130,8 @@ void fc_acts_on_saved(fc_modules_t *modules, const fc_load_t *load);
 void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
                        const fc_generation_t *generation,
                        const fc_error_t *error);
-// Ends all acts with FC_CODE_SHUTTING_DOWN, because nothing more is loaded.
+// Ends all acts, as failures with FC_CODE_SHUTTING_DOWN if nothing failed before, because
+// nothing more is loaded. Also forgets which files were put away.
 void fc_acts_stop(fc_modules_t *modules);
 
 // The act has met a failure; the first one is its outcome.
@@ -139,15 +145,15 @@ fc_status_t fc_acts_promote(fc_modules_t *modules, fc_act_t *act,
 // NULL: none.
 fc_generation_t *fc_acts_find_lower(fc_generation_t *head);
 // Decides that a file is refused, or is refused no more. With --state-dir the decision
-// is saved; it counts even if saving fails.
+// is saved, and counts when that has succeeded or failed; else it counts now.
 fc_status_t fc_acts_refuse(fc_modules_t *modules, fc_act_t *act,
                            const fc_decision_t *refusal, fc_error_t *err);
-// The act's decision counts from now on.
+// The act's decision counts from now on. Unloads the version that it has refused.
 void fc_acts_apply(fc_modules_t *modules, fc_act_t *act);
 // Begins an act that nobody asked for. The caller counts what the act waits for in
 // `pending`, and adds 1 for itself while it prepares the act.
 void fc_acts_enter(fc_modules_t *modules, fc_act_t *act);
-// Counts `pending` down, and ends the act if it waits for nothing more.
+// Counts `pending` down by 1, and ends the act if it waits for nothing more.
 void fc_acts_settle(fc_modules_t *modules, fc_act_t *act);
 // decide.c: begins what the act has to do, once all its listings are there.
 void fc_acts_decide(fc_modules_t *modules, fc_act_t *act);
@@ -156,7 +162,8 @@ void fc_acts_decide(fc_modules_t *modules, fc_act_t *act);
 // and does nothing if *at is NULL.
 void fc_acts_put_away(fc_modules_t *modules, const fc_generation_t *generation);
 void fc_acts_bring_back(fc_modules_t *modules, fc_put_away_t **at);
-// modules.c: begins to load a file, beside the generation that has its name.
+// modules.c: begins to load a file, beside the generation of its version, if there is
+// one.
 fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_act_t *act, fc_error_t *err);
 // Enters a file as DESCRIBED, to be loaded when it is asked for.
@@ -174,8 +181,9 @@ fc_status_t fc_modules_enter_refused(fc_modules_t *modules,
                                      const fc_listed_t *file, uint32_t origin,
                                      const fc_act_t *act, const fc_error_t *why,
                                      fc_error_t *err);
-// Counts a PATH that cannot be listed, and logs the error unless the PATH could
-// not be listed before either.
+// Counts a PATH as failed and logs the error, because the PATH cannot be listed or, at
+// the start, one of its files could not be entered. Does neither if the PATH is counted
+// already.
 void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,
                           const fc_error_t *error);
 

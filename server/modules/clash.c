@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each module is compared, when it is loaded, with those that are open already, so each
-// pair is found once.
+// Each module is compared, when it is loaded, with those that are open already: a pair is
+// found when the second of the two is loaded.
 #include "modules/clash.h"
 
-// Bytes of a model's name; longer names are not compared.
+// Bytes of MODULE.FUNCTION; longer names are not compared.
 #define NAME_MAX_SIZE 512
 
 typedef struct clash_t {

@@ -12,8 +12,9 @@
 #include "modules/generation.h"
 #include "obs/log.h"
 
-// Logs each name (MODULE, or MODULE.FUNCTION) of `generation` that another module or
-// one of its functions has too. Hidden functions and names over 512 bytes are left out.
+// Logs each name (MODULE, or MODULE.FUNCTION) of `generation` that another open module
+// or one of its functions has too. Hidden functions, and names MODULE.FUNCTION of over
+// 512 bytes, are left out.
 // The module of `generation` is open. Loop thread.
 void fc_clash_tell(const fc_generations_t *generations,
                    const fc_generation_t *generation, fc_log_t *log);

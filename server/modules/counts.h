@@ -3,7 +3,8 @@
 // What is counted of each function's calls, for /v2 and /metrics. The functions of a
 // generation have their counts in one array. A series takes much memory, and many lines
 // of /metrics, so only the first functions that are called have one of their own
-// (fc_all_series_t.most); all others share one. The loop's thread.
+// (fc_all_series_t.most, and fc_series_take for long names); all others share one. The
+// loop's thread.
 #ifndef FARCALL_SERVER_MODULES_COUNTS_H_
 #define FARCALL_SERVER_MODULES_COUNTS_H_
 
@@ -28,8 +29,8 @@ typedef struct fc_series_t {
 } fc_series_t;
 
 // How many calls of one function succeeded or failed, and their times. A call counts
-// from its admission to the queue, even if its deadline passes there or no worker can run
-// it. Calls that only check their arguments do not count.
+// once it was admitted, even if its deadline passes in the queue or no worker can run it.
+// Calls that only check their arguments do not count.
 typedef struct fc_function_counts_t {
   uint64_t succeeded;
   uint64_t failed;

@@ -37,8 +37,8 @@ void fc_acts_put_away(fc_modules_t *modules,
 
 // A DESCRIBED generation reads its file only when it is loaded, so a file that
 // was written to, or is to be opened otherwise, needs no new generation: the mark is
-// noted, and signatures that were read before are dropped. False if the generation is
-// not DESCRIBED or there is no file.
+// noted, and signatures that were read before are dropped. False: nothing was done,
+// because the generation is not DESCRIBED or there is no file.
 static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
   if (generation->state != FC_GENERATION_DESCRIBED || !file->mark) return false;
   if (generation->mark == file->mark && !generation->anew) return true;
@@ -51,8 +51,8 @@ static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
   return true;
 }
 
-// The file has no generation that could show the error. The act has it; at the start the
-// file's PATH counts as failed too, and the log says why.
+// The file has no generation of its own that could show the error. The act has it; at the
+// start the file's PATH counts as failed too, and the log says why.
 static void note_failure(fc_modules_t *modules, fc_act_t *act,
                          const fc_load_t *load, const fc_error_t *error) {
   fc_act_note_failure(act, error);
@@ -158,9 +158,9 @@ static bool is_written(const fc_modules_t *modules, const fc_listed_t *file,
 }
 
 // Does an act that follows files leave this file alone? It does if the file is empty or
-// being written, if it was refused as it is now, if it is gone while its module is
-// served (both marks are 0), or if its module was unloaded by request. The next change
-// of the file begins another such act.
+// being written, if it was refused as it is now, if it is gone while `other` has no
+// refused file (both marks are 0), or if its module was unloaded by request and the file
+// has not changed since. The next change of the file begins another such act.
 static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
                       const fc_generation_t *other, const fc_listed_t *file) {
   if (!act->follows) return false;

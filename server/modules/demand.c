@@ -128,9 +128,9 @@ static void forget(fc_modules_t *modules, fc_described_t *oldest) {
   generation->module = NULL;
 }
 
-// Notes a description, and drops others: the oldest of FC_LIMIT_DESCRIBED, and
-// older ones while their files, which are in memory with them, take more than
-// FC_LIMIT_DESCRIBED_BYTES.
+// Notes a description, and drops others: the oldest of FC_LIMIT_DESCRIBED, and those with
+// which the files of this and all newer ones take more than FC_LIMIT_DESCRIBED_BYTES. The
+// file of a description is in memory with it.
 static void keep_description(fc_modules_t *modules,
                              const fc_generation_t *generation) {
   const uint32_t next = modules->described_next++;
@@ -190,7 +190,7 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
 
 // May this generation be unloaded to make room for `beside` (NULL: for nothing
 // in particular)? Not while a request holds it, not if it is pinned or could not be
-// loaded again, and not if it has the key of `beside`: it serves until that is ready.
+// loaded again, and not if it has the key of `beside`: it serves until `beside` is ready.
 static bool may_go(const fc_generation_t *generation,
                    const fc_generation_t *beside) {
   return generation->holds == 0 && !generation->policy->pin &&
@@ -274,8 +274,9 @@ static fc_status_t check_room(const fc_modules_t *modules,
       (unsigned long long)limit, (unsigned long long)(left - need));
 }
 
-// Unloads modules until `need` bytes are free. One call unloads at most
-// FC_LIMIT_UNLOADS; then look_ns is set to 0, so that the next look goes on.
+// Makes `need` bytes free as far as it can: first gives up what modules keep to go back
+// to, then unloads modules. One call unloads at most FC_LIMIT_UNLOADS; then look_ns is
+// set to 0, so that the next look goes on.
 static void make_room(fc_modules_t *modules, const fc_generation_t *wanted,
                       uint64_t need, const char *why) {
   fc_generation_t *next;

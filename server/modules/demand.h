@@ -29,8 +29,8 @@ typedef struct fc_waiter_t {
   // Waits until the generation can be called; false: only for its signatures.
   bool calls;
   bool late;  // set when `due_ns` has passed
-  // Set when loading failed for want of memory (generation->error); the generation may
-  // be asked for again.
+  // Set when loading or describing failed for want of memory (generation->error); the
+  // generation may be asked for again.
   bool failed;
   uint64_t due_ns;  // when the waiting ends at the latest; 0: never
   // Called by fc_demand_go_on, so never before fc_demand_wait has returned.
@@ -55,8 +55,8 @@ void fc_demand_leave(fc_modules_t *modules, fc_waiter_t *waiter);
 // When fc_demand_expire must be called; 0: there is nothing to do as time
 // passes.
 uint64_t fc_demand_due_ns(const fc_modules_t *modules);
-// Wakes the waiters whose time has run out, measures what modules take, and
-// unloads those that are idle.
+// Wakes the waiters whose time has run out. Unloads modules that are idle and, with
+// --module-memory, measures what modules take and unloads some if that is too much.
 void fc_demand_expire(fc_modules_t *modules, uint64_t now_ns);
 
 // ---------------------------------------------------------------------------
@@ -74,11 +74,11 @@ bool fc_demand_go_on(fc_modules_t *modules);
 // The generation's signatures are known now, or it can be called, has failed or
 // drains: wakes the waiters that waited for that.
 void fc_demand_wake(fc_modules_t *modules, fc_generation_t *generation);
-// The generation can be called from now on: measures what it takes, and unloads
-// others if that is too much.
+// The generation can be called from now on: measures what it takes, and unloads modules,
+// those not asked for for the longest time first, if all take too much.
 void fc_demand_on_ready(fc_modules_t *modules, fc_generation_t *generation);
-// The loader has read a generation's signatures, or failed; takes load->module
-// over.
+// The loader has read a generation's signatures, or failed. Takes load->module over, and
+// sets it to NULL, if the signatures are still wanted.
 void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load);
 // Unloads a generation until it is asked for again: enters its file as a new,
 // DESCRIBED generation that takes the name, and the old one drains.
@@ -105,8 +105,9 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
 fc_status_t fc_modules_enter(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_generation_t **out_generation,
                              fc_error_t *err) FC_MUST_CHECK;
-// The loader is done with a generation that is not served after all: ends what
-// waits for it, and removes it if it drains and nobody holds it.
+// The loader, or the pool, is done with a generation that is not served after all: ends
+// what waits for it. If it drains and nobody holds it, it is removed, at once or when the
+// pool has given up what it has of it.
 void fc_modules_settle(fc_modules_t *modules, fc_generation_t *generation);
 
 #endif  // FARCALL_SERVER_MODULES_DEMAND_H_

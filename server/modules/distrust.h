@@ -13,7 +13,8 @@ fc_status_t fc_modules_admit(const fc_modules_t *modules,
                              const fc_module_t *module,
                              fc_error_t *err) FC_MUST_CHECK;
 // Unloads the modules that may not be loaded any more; calls that were accepted go on to
-// their end. A module that is still being loaded is refused by fc_modules_on_added.
+// their end. A module that is still being loaded or described is refused when that is
+// done (fc_modules_on_added, fc_demand_on_described).
 void fc_modules_distrust(fc_modules_t *modules);
 
 #endif  // FARCALL_SERVER_MODULES_DISTRUST_H_

@@ -346,8 +346,8 @@ const fc_function_t *fc_generation_nearest_function(
   return nearest;
 }
 
-// Makes the counts and the series of a function that is called for the first time.
-// NULL: there is no memory.
+// Makes the counts and the series of a function that has no series: no call of it was
+// counted, or its series was given up. NULL: there is no memory.
 static fc_function_counts_t *begin_count(fc_generations_t *generations,
                                          fc_generation_t *generation,
                                          uint32_t function) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The modules a server has, in time. A module name has generations: each is one
-// load of a file and never changes once it is ready. A call holds the
+// load of a file, and its module never changes once it is ready. A call holds the
 // generation it was routed to, so a newer one may take over the name at any
 // moment without the call noticing. The loop's thread.
 #ifndef FARCALL_SERVER_MODULES_GENERATION_H_
@@ -50,12 +50,12 @@ typedef struct fc_generation_t {
   // again.
   bool stale;
   bool goes_back;  // to `before`, or to a lower version, if it crashes
-  // When it came, its name led to a lower version (rollback.h).
+  // When it was entered, a lower version of its name served (rollback.h).
   bool succeeds;
   // It was brought back: in the place of its file is one that is refused.
   bool fileless;
-  // Its file is being opened or waits for room; it is not removed before that
-  // ended.
+  // Its loading has begun and is not over: its file waits for room or is being opened, or
+  // the pool is adding it. It is not removed before that has ended.
   bool opening;
   uint32_t holds;
   // Position of the PATH that names its file; FC_PATH_NONE: none does.
@@ -68,7 +68,8 @@ typedef struct fc_generation_t {
   // The neighbours among those that are READY, by used_ns.
   struct fc_generation_t *older;
   struct fc_generation_t *newer;
-  // Mark of the newest file of its key that could not be loaded; 0: none.
+  // Mark of the newest file of its key that could not be loaded or was rolled back; 0:
+  // none.
   uint64_t refused;
   uint64_t listed;       // serial of the last act whose listings have its file
   uint64_t settled;      // serial of the last act that has decided about it
@@ -76,7 +77,7 @@ typedef struct fc_generation_t {
   fc_module_t *before;   // served its key before, may serve again (rollback.h)
   uint64_t before_mark;  // of the file of `before`
   uint64_t before_size;
-  uint64_t before_ns;  // when this generation began to serve
+  uint64_t before_ns;  // when this generation's file began to serve
   bool before_in_process;
   // Crashes for which it is to go back, in how many calls; 0: it is not.
   uint64_t crashes;
@@ -92,7 +93,7 @@ typedef struct fc_generation_t {
   // or waited for, whatever higher versions there are.
   bool preferred;
 
-  const struct fc_module_policy_t *policy;  // what holds for its name; borrowed
+  const struct fc_module_policy_t *policy;  // of its version; borrowed
 
   fc_str_t path;
   const char *kind;  // "native", "vm", or "" when unknown
@@ -100,8 +101,9 @@ typedef struct fc_generation_t {
   // LOADING or DESCRIBED only its signatures may be used; while it is
   // DESCRIBED, a later turn of the loop may release it.
   fc_module_t *module;
-  // Why it failed; if it serves, why the newest file of its key could not be
-  // loaded. The code is FC_CODE_NONE if there is no reason.
+  // Why it failed. If it serves: why the newest file of its key, or a higher version,
+  // does not. If it is DESCRIBED: what it lacked the last time. The code is FC_CODE_NONE
+  // if there is no reason.
   fc_error_t error;
   // By the function's index; NULL before the first call was counted. A generation that
   // takes the place of an unloaded one goes on counting.
@@ -111,8 +113,7 @@ typedef struct fc_generation_t {
   char text[];           // the path, and the key
 } fc_generation_t;
 
-// A table without generations is all zero but for the allocator, series.most,
-// on_idle and context.
+// A new table is all zero but for the allocator, series.most, on_idle and context.
 typedef struct fc_generations_t {
   fc_allocator_t allocator;
   fc_generation_t **places;  // by index; NULL: free
@@ -132,8 +133,8 @@ typedef struct fc_generations_t {
   fc_decision_t *decisions;  // about names, aliases and refused files; owned
   fc_all_series_t series;    // of the functions of all generations
   // Called when a draining generation is not held any more: it can be removed,
-  // because no name leads to it. Any function below that gets the table may
-  // call this before it returns.
+  // because no name leads to it. Any function below that may change the table may call
+  // this before it returns.
   void (*on_idle)(void *context, fc_generation_t *generation);
   void *context;
 } fc_generations_t;
@@ -143,7 +144,7 @@ void fc_generations_deinit(fc_generations_t *generations);
 
 // Enters a generation of the module at `path`, in state LOADING. If no other
 // generation has its key, the key leads to it at once; otherwise only after
-// fc_generations_publish. `kind` is static. FC_CODE_OUT_OF_MEMORY.
+// fc_generations_publish or _describe. `kind` is static. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
                                  const char *kind,
                                  fc_generation_t **out_generation,
@@ -191,7 +192,7 @@ fc_generation_t *fc_generations_find_version(
 // Sets the generation's `preferred` as `decisions` have it.
 void fc_generations_prefer(const fc_generations_t *generations,
                            fc_generation_t *generation);
-// Finds anew which version a name leads to, after `preferred` of one of them
+// Finds anew which version a name leads to, after the state or `preferred` of one of them
 // has changed. `generation` is any current one of the name.
 void fc_generations_settle_name(fc_generations_t *generations,
                                 const fc_generation_t *generation);
@@ -206,7 +207,8 @@ fc_function_counts_t *fc_generations_count(fc_generations_t *generations,
                                            fc_generation_t *generation,
                                            uint32_t function);
 
-// The same without making any; NULL if no call of the generation was counted.
+// The same without making any, and perhaps without a series; NULL if no call of the
+// generation was counted.
 static inline const fc_function_counts_t *fc_generation_counts(
     const fc_generation_t *generation, size_t function) {
   return function < generation->count_size ? &generation->counts[function]
@@ -222,7 +224,7 @@ void fc_generations_set_module(fc_generations_t *generations,
 void fc_generations_pass_counts(fc_generations_t *generations,
                                 fc_generation_t *from, fc_generation_t *to);
 
-// Does a request for the generation wait until it is loaded?
+// Does a request for the generation wait until it is loaded or described?
 static inline bool fc_generation_is_coming(const fc_generation_t *generation) {
   return generation->state == FC_GENERATION_DESCRIBED ||
          (generation->state == FC_GENERATION_LOADING && generation->demanded);
@@ -230,8 +232,8 @@ static inline bool fc_generation_is_coming(const fc_generation_t *generation) {
 // Sets how many bytes the generation takes of --module-memory.
 void fc_generations_weigh(fc_generations_t *generations,
                           fc_generation_t *generation, uint64_t bytes);
-// The generation was asked for at `now_ns`, so it is the newest of those that are READY.
-// If it has proved itself, what it keeps to go back to is given up (rollback.h).
+// The generation was asked for at `now_ns`: if it is READY, it is the newest of those
+// now. If it has proved itself, what it keeps to go back to is given up (rollback.h).
 void fc_generations_touch(fc_generations_t *generations,
                           fc_generation_t *generation, uint64_t now_ns);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One thread for slow work, so that the loop need not wait for it: the loader lists
-// directories, opens, describes and hashes module files, compares the answers of trials
-// and writes decisions. It takes one request at a time; the loop takes the finished
-// ones, also one at a time. The two share three lists and one lock.
+// directories, opens, describes and hashes module files, compares the answers of trials,
+// makes their examples and writes decisions. It takes one request at a time; the loop
+// takes the finished ones, also one at a time. The two share three lists and one lock.
 #ifndef FARCALL_SERVER_MODULES_LOADER_H_
 #define FARCALL_SERVER_MODULES_LOADER_H_
 
@@ -20,7 +20,7 @@ typedef enum fc_load_kind_t {
   FC_LOAD_DESCRIBE,  // reads the signatures of a module file
   FC_LOAD_HASH,      // hashes the file of a module that is open
   FC_LOAD_SAVE,      // writes the file of decisions (state.h)
-  FC_LOAD_CHECK,     // compares an answer with the one that is expected
+  FC_LOAD_CHECK,     // compares the answer of a trial, or makes its examples
 } fc_load_kind_t;
 
 // What the loader is asked to do, and the outcome.
@@ -44,7 +44,8 @@ typedef struct fc_load_t {
   fc_str_t self_test;   // of FC_LOAD_OPEN, in `text`, as fc_proof_read takes it
   fc_str_t dims;        // of FC_LOAD_OPEN and FC_LOAD_DESCRIBE, in `text`
   fc_str_t path;        // in `text`; of FC_LOAD_SAVE: the directory
-  // In `text`. Of FC_LOAD_SAVE: what to write; of FC_LOAD_SCAN: the files of tests.
+  // In `text`. Of FC_LOAD_SAVE: what to write; of FC_LOAD_SCAN: the files of tests; of
+  // FC_LOAD_OPEN: the parameters.
   fc_str_t bytes;
   fc_proof_t proof;  // of FC_LOAD_OPEN; who takes it over leaves it zeroed
   char text[];
@@ -63,7 +64,7 @@ typedef struct fc_loader_options_t {
 
 typedef struct fc_loader_t fc_loader_t;
 
-// Starts the thread.
+// Starts the thread. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_loader_create(const fc_loader_options_t *options,
                              fc_loader_t **out_loader,
                              fc_error_t *err) FC_MUST_CHECK;
@@ -77,19 +78,20 @@ bool fc_loader_is_busy(fc_loader_t *loader);
 // were not taken. NULL is allowed.
 void fc_loader_destroy(fc_loader_t *loader);
 
-// The functions below make requests. They are carried out in the order they were made,
-// but those of fc_loader_check come before all others. FC_CODE_OUT_OF_MEMORY: nothing
-// was asked for.
+// The functions from here to fc_loader_check make requests. These are carried out in the
+// order they were made, but those of fc_loader_check come before all others.
+// FC_CODE_OUT_OF_MEMORY: nothing was asked for.
 
 // Lists a PATH. `tests` as fc_scan_mark_tests takes it.
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
                            uint32_t position, int watch, fc_str_t tests,
                            void *context, fc_error_t *err) FC_MUST_CHECK;
-// `isolation` (fc_isolation_mode_t) says whether the module is to run in threads
-// of this process. If so and `open` had it only described, it is opened once more
-// to be run. If not, it is hashed before it can be taken, whatever `open`.hash_max
-// says, because its processes are told the hash. `parameters` as --parameters,
-// `self_test` as fc_proof_read takes it, `dims` as fc_module_load_configured takes them.
+// Opens a file and reads its proof. If its module is to run in threads of this process
+// (fc_isolation_process with `isolation`) and `open` had it only described, it is opened
+// once more to be run. If it is to run in processes, or has test calls, which run in one,
+// it is hashed before it can be taken, whatever `open`.hash_max says: processes are told
+// the hash. `parameters` as --parameters, `self_test` as fc_proof_read takes it, `dims`
+// as fc_module_load_configured takes them.
 fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
                            uint32_t generation, unsigned isolation,
                            fc_str_t parameters, fc_str_t self_test,
@@ -104,7 +106,7 @@ fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
 // Hashes the module's file, and holds the module meanwhile.
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
                            fc_error_t *err) FC_MUST_CHECK;
-// fc_trial_check; until it is finished the trial is the loader's.
+// Calls fc_trial_check. Until the request is finished the trial is the loader's.
 fc_status_t fc_loader_check(fc_loader_t *loader, fc_trial_t *trial,
                             uint32_t generation, fc_error_t *err) FC_MUST_CHECK;
 // The oldest finished request, NULL when there is none. The caller owns it

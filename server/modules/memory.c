@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// Bytes of a process in memory, and of these what others may share. Zero when the
-// process is gone, and its memory with it.
+// Bytes of a process in memory, and of these what others may share. Zero when the file
+// cannot be read, as when the process is gone, and its memory with it.
 static void read_memory(const char *path, uint64_t *out_resident,
                         uint64_t *out_shared) {
   char text[128];

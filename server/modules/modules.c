@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is to be loaded is decided in decide.c. LOADING ends in
-// fc_modules_on_added, or earlier in a failure. DRAINING ends in
-// fc_modules_on_retired, or in on_idle if the pool has nothing of the generation;
-// in both cases only when nobody holds the generation any more.
+// fc_modules_on_added, or earlier in a failure. A DRAINING generation is removed in
+// fc_modules_on_retired, or in on_idle if the pool has nothing of it; in both cases only
+// when nobody holds it any more.
 #include "modules/modules.h"
 
 #include "module/backends.h"
@@ -146,9 +146,9 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   if (act) fc_acts_on_loaded(modules, act, NULL, error);
 }
 
-// Has the loader hash the next file that was not hashed when it was loaded.
-// Hashing a large file takes seconds, so this comes last, when nothing else is to be
-// loaded.
+// Has the loader hash the file of the next module that is served and was not hashed when
+// it was loaded. Hashing a large file takes seconds, so this comes last, when nothing
+// else is to be loaded.
 static void hash_next(fc_modules_t *modules) {
   fc_generations_t *generations = &modules->generations;
   fc_error_t error;
@@ -285,8 +285,8 @@ fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
   return fc_modules_enter_twin(modules, &file, FC_PATH_NONE, other, &why, err);
 }
 
-// A file replaces the generation in service only if callers can go on calling
-// it as before, unless the act is forced.
+// A file replaces the generation in service only if callers can go on making the same
+// calls, or if the act is forced.
 static fc_status_t check_replaces(const fc_modules_t *modules,
                                   const fc_generation_t *generation,
                                   fc_error_t *err) {
@@ -337,7 +337,7 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   fc_generation_t *generation =
       fc_generations_at(&modules->generations, load->generation);
   fc_error_t error;
-  if (generation->state != FC_GENERATION_LOADING) {  // another one has its name
+  if (generation->state != FC_GENERATION_LOADING) {  // it drains
     fc_modules_settle(modules, generation);
     return;
   }

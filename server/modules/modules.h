@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A module's way from a file to being served. A PATH is listed (act.h); the
-// loader opens each file; the pool makes the module's first worker; then the
-// module is published under its name. A generation that was replaced is taken
-// down after its last call. Steps that an operator should know of are logged. The
-// loop's thread.
+// loader opens each file; the pool makes the module's first worker; its trial is made, if
+// it has one; then the module is published under its name. A generation that was replaced
+// is taken down after its last call. Steps that an operator should know of are logged.
+// The loop's thread.
 #ifndef FARCALL_SERVER_MODULES_MODULES_H_
 #define FARCALL_SERVER_MODULES_MODULES_H_
 
@@ -35,11 +35,12 @@ typedef struct fc_modules_options_t {
   fc_module_options_t open;             // how files are opened
   fc_pool_t *pool;
   uint8_t dialect;    // of calls that generations are tried with
-  uint64_t body_max;  // bytes of their bodies
+  uint64_t body_max;  // bytes that the body of such a call may have
   fc_log_t *log;
   bool demand;  // modules are loaded when they are asked for, not at the start
   uint64_t memory;  // bytes that modules may take; 0: as many as they need
-  // A module that nobody asks for during this time is unloaded; 0: never.
+  // A module that nobody asks for during this time is unloaded, unless it is pinned; 0:
+  // never.
   uint64_t idle_ms;
   uint32_t series;     // functions with series of their own (counts.h)
   fc_str_t state_dir;  // where decisions are remembered; "": nowhere
@@ -52,7 +53,9 @@ typedef struct fc_act_t fc_act_t;  // modules/act.h
 typedef struct fc_start_path_t {
   fc_str_t path;
   bool is_directory;  // it was a directory when it was last listed
-  bool failed;        // it could not be listed the last time, which was logged
+  // It could not be listed the last time or, at the start, one of its files could not be
+  // entered; that was logged.
+  bool failed;
   bool unwatched;  // a directory in it could not be watched, which was logged
   bool unread;     // a directory in it could not be read, which was logged
 } fc_start_path_t;
@@ -66,8 +69,8 @@ typedef struct fc_put_away_t {
   char text[];
 } fc_put_away_t;
 
-// A DESCRIBED generation whose signatures are in memory. `serial` tells whether
-// the index still means that generation.
+// A DESCRIBED generation whose signatures were read. `serial` tells whether the index
+// still means that generation.
 typedef struct fc_described_t {
   uint32_t index;
   uint64_t serial;
@@ -79,14 +82,14 @@ typedef struct fc_modules_t {
   fc_modules_events_t events;
   fc_generations_t generations;
   fc_loader_t *loader;
-  // PATHs to list, files to open or describe, workers to make, answers to compare,
-  // decisions to save.
+  // How many PATHs are to be listed, files opened or described, workers made, answers
+  // compared, examples made and decisions saved.
   uint32_t pending;
   bool hashing;  // the loader hashes a file, or was asked to
   bool started;
   bool stopped;
   bool any_failed;
-  // PATHs that could not be listed: no list of modules shows them.
+  // PATHs with `failed` set: no list of modules shows them.
   uint32_t failed_paths;
   fc_start_path_t *paths;
   uint32_t path_count;
@@ -99,10 +102,10 @@ typedef struct fc_modules_t {
   bool again_follows;  // that reload only follows files
   // Knows which files are being written; NULL: that is not known.
   const fc_watch_t *watch;
-  uint64_t loads;  // files loaded, ever
+  uint64_t loads;  // times that a module was loaded and could be called, ever
   uint64_t load_failures;
   uint32_t crashed;    // generations that are to go back (rollback.h)
-  uint64_t rollbacks;  // generations that went back, ever
+  uint64_t rollbacks;  // times that going back was begun, ever
   // Those that wait for a generation (demand.h), and those whose on_woken is to be
   // called.
   struct fc_waiter_t *waiters;
@@ -142,12 +145,12 @@ bool fc_modules_is_busy(const fc_modules_t *modules);
 fc_status_t fc_modules_start(fc_modules_t *modules, const char *const *paths,
                              size_t count, fc_error_t *err) FC_MUST_CHECK;
 // Begins to load a file. With `replace`, a generation of this module may exist;
-// it serves until the new one is ready. Without, a second module of one name is
-// a mistake, and is entered as failed. FC_CODE_OUT_OF_MEMORY.
+// it serves until the new one is ready. Without, a second module of one name and version
+// is a mistake, and is entered as failed. FC_CODE_OUT_OF_MEMORY, FC_CODE_MEMORY_BUDGET.
 fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
                             fc_error_t *err) FC_MUST_CHECK;
-// Takes one finished request from the loader and goes on with it; calls waiters
-// that are woken. Calls events.wake if there is more of either.
+// Takes one finished request from the loader and goes on with it; calls on_woken of up to
+// FC_LIMIT_WAKES waiters. Calls events.wake if there is more of either.
 void fc_modules_collect(fc_modules_t *modules);
 
 // The loop passes on_added and on_retired of fc_pool_events_t on to these functions. A

@@ -3,7 +3,7 @@
 // What the policy of a module (config/module.h) means where modules are listed, loaded
 // and called. Any thread. What its members say:
 //
-//   isolation, fresh, sandbox, tiles, parameters, workers
+//   isolation, fresh, sandbox, group_*, tiles, parameters, workers
 //               how it is opened and hosted, from its next load on (isolation:
 //               0 auto, 1 process, 2 thread, as fc_isolation_mode_t). One server has
 //               modules of both hosts.
@@ -26,8 +26,8 @@
 //               before it, or a lower version, is still there, that one serves again,
 //               and the file is refused (rollback.h)
 //
-// Where the policy has a default (self_test "auto", warm_up, rollback_on_crash), the
-// member of the sidecar with the same meaning holds.
+// Where the configuration does not give warm_up or rollback_on_crash, the member
+// "warm_up" or "rollback" of the sidecar holds.
 #ifndef FARCALL_SERVER_MODULES_POLICY_H_
 #define FARCALL_SERVER_MODULES_POLICY_H_
 
@@ -42,7 +42,7 @@ fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
 // Checks the text of --aliases.
 fc_status_t fc_module_aliases_check(fc_str_t text,
                                     fc_error_t *err) FC_MUST_CHECK;
-// `dims` as fc_module_load_configured takes them.
+// `dims` as fc_module_load_configured takes them: "" for none.
 fc_str_t fc_module_policy_dims(const fc_module_policy_t *policy);
 // May clients see and call this function?
 bool fc_module_policy_exposes(const fc_module_policy_t *policy,

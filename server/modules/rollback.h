@@ -13,13 +13,15 @@
 
 #include "modules/modules.h"
 
-// `generation` was entered: notes whether its name leads to a lower version that serves.
+// `generation` was entered: notes whether a lower version of its name serves, to which it
+// may go back. While the server starts, none is noted.
 void fc_rollback_note(const fc_modules_t *modules, fc_generation_t *generation);
 // `generation` is about to take the place of what serves its key, and keeps the module
-// there if it may go back. That counts as memory of `generation` (--module-memory).
+// there if it may go back. That counts as memory of `generation` (--module-memory). If
+// what serves is to go back for its crashes, the calls that wait for it fail.
 void fc_rollback_keep(fc_modules_t *modules, fc_generation_t *generation);
 // Has the generation shown that it works, by more than FC_LIMIT_PROVING_CALLS calls and
-// FC_LIMIT_PROVING_MS of service? Then it need not keep anything.
+// by more than FC_LIMIT_PROVING_MS of service? Then it need not keep anything.
 bool fc_rollback_is_proved(const fc_generation_t *generation, uint64_t calls,
                            uint64_t now_ns);
 // Gives up what the generation keeps; it no longer goes back.

@@ -17,7 +17,7 @@
 #include "module/variant.h"
 #include "modules/watch.h"
 
-// How often a PATH is listed in which directories are moved or replaced meanwhile.
+// How often a PATH is listed at most while directories in it are moved or replaced.
 #define TRIES_MAX 8
 
 // Mixes facts that show whether a file is still the same into `mark`, 0 at
@@ -123,8 +123,8 @@ static DIR *open_directory(const char *path) {
   return directory;
 }
 
-// Is the directory still the one that its path leads to? If not, names that were read of
-// it were looked for elsewhere, and seemed to be gone.
+// Is the directory still the one that its path leads to? If not, files whose names were
+// read in it were looked for in another directory, and seemed to be gone.
 static bool is_still_at(DIR *directory, const char *path) {
   struct stat opened, named;
   return !fstat(dirfd(directory), &opened) && !stat(path, &named) &&
@@ -425,7 +425,7 @@ static fc_status_t scan_once(const char *text, fc_str_t path,
   return status;
 }
 
-// Forgets all but the directories that are watched by now.
+// Forgets what was listed, but not the directories that are watched by now.
 static void begin_anew(fc_listing_t *listing) {
   listing->moved = false;
   listing->count = 0;

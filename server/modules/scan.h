@@ -8,8 +8,9 @@
 
 typedef struct fc_listed_t {
   fc_str_t path;
-  // A hash of size, times and inode of the file, its sidecar and its files of test
-  // calls: it changes when one of them is written or replaced. 0: there is no such file.
+  // A hash of device, inode, size and times of the file, its sidecar and its files of
+  // test calls: it changes when one of them is written or replaced. 0: there is no such
+  // file.
   uint64_t mark;
   uint64_t size;  // bytes
   int folder;     // inotify's number for its directory NAME/VERSION; -1: none
@@ -23,7 +24,7 @@ typedef struct fc_listed_t {
 typedef struct fc_unread_t {
   struct fc_unread_t *next;
   fc_str_t folder;
-  fc_str_t name;  // of the module; in `folder`
+  fc_str_t name;  // of the module
   int reason;     // errno
 } fc_unread_t;
 
@@ -38,7 +39,7 @@ typedef struct fc_declared_t {
 typedef struct fc_listing_t {
   fc_arena_t arena;  // the paths lie in it
   bool is_directory;
-  bool moved;  // for fc_scan alone: a directory was another when it was read
+  bool moved;  // for fc_scan alone: a directory was replaced while it was read
   fc_listed_t *files;
   size_t count;
   size_t capacity;
@@ -52,10 +53,11 @@ typedef struct fc_listing_t {
 
 // Lists the files of a directory that have the suffix of one of the `backends`
 // (NULL-terminated), and its files NAME/VERSION/model.SUFFIX, in bytewise order
-// of their paths. Variants of a listed file (module/variant.h) are not listed
-// themselves, but noted in `declared`. A path that is no directory, or a directory that cannot be
-// opened, is listed itself, whether it exists or not. A directory NAME or NAME/VERSION
-// that cannot be read is noted in `unread`: nothing is known of its files.
+// of their paths; names that begin with a dot are left out. Variants of a listed file
+// (module/variant.h) are not listed themselves, but noted in `declared`. A PATH that is
+// not found to be a directory is listed itself, whether it exists or not. A directory
+// NAME or NAME/VERSION that cannot be read is noted in `unread`: nothing is known of its
+// files.
 // What is moved away or replaced meanwhile is listed anew, so that a listing is never a
 // part of one directory or parts of two.
 // FC_CODE_MODULE_PATH when reading the PATH fails or it has no such file;

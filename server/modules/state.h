@@ -16,8 +16,9 @@ typedef struct fc_decision_t {
   fc_str_t name;  // of the module
   // An alias of that name; "": the decision is about the name alone.
   fc_str_t alias;
-  fc_str_t version;  // the version to which the name leads, or which is refused
-  fc_str_t before;   // the version to which it led before; "": not known
+  // The version to which the name or alias leads, or which is refused.
+  fc_str_t version;
+  fc_str_t before;  // the version to which it led before; "": not known
   // Mark of the file that is refused; 0: the decision says where a name leads.
   uint64_t mark;
   bool lifted;  // only for fc_state_change: the file is refused no more
@@ -30,9 +31,9 @@ const fc_decision_t *fc_state_find(const fc_decision_t *list, fc_str_t name,
                                    fc_str_t alias);
 bool fc_state_refuses(const fc_decision_t *list, fc_str_t name,
                       fc_str_t version, uint64_t mark);
-// Copies a list without the decisions that `changed` takes the place of (about its name
-// and alias, and refusals of its version), and adds `changed` unless its version is ""
-// or it is `lifted`.
+// Copies a list without the decisions that `changed` takes the place of: refusals of its
+// version and, if it says where a name or alias leads, the one that said so before. Adds
+// `changed` unless its version is "" or it is `lifted`.
 fc_status_t fc_state_change(const fc_decision_t *list, fc_allocator_t allocator,
                             const fc_decision_t *changed,
                             fc_decision_t **out_list,
@@ -43,7 +44,7 @@ bool fc_is_alias(fc_str_t text);
 
 // A list as text: a line for each decision, between a first line with the
 // version of the form and a last line "end". FC_CODE_NOT_ACCEPTABLE of parsing
-// says which line is wrong.
+// says which line is wrong, or that the last one is missing.
 fc_status_t fc_state_print(const fc_decision_t *list, fc_sink_t *sink,
                            fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_state_parse(fc_str_t text, fc_allocator_t allocator,

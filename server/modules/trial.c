@@ -128,8 +128,8 @@ static fc_status_t submit_test(fc_trial_t *trial, fc_error_t *err) {
   return status;
 }
 
-// Makes a call of the warm-up. False: it cannot be made, or it is expected to fail, which
-// warms nothing up.
+// Makes a call of the warm-up. False: it cannot be made, it is expected to fail, which
+// warms nothing up, or it is the example of a function that clients may not see.
 static bool submit_warm(fc_trial_t *trial) {
   const fc_expected_call_t *call = call_of(trial);
   const fc_function_t *function;
@@ -288,9 +288,10 @@ static bool ended_its_process(fc_code_t code) {
          code == FC_CODE_MODULE_QUARANTINED;
 }
 
-// A call of the warm-up has ended. If it crashed, took too long or too much memory, and
-// somebody wrote it, the module fails. If it is an example, or the trial's time is over,
-// the log is told and the warm-up ends: nobody sends the zeros of an example.
+// A call of the warm-up has ended. If it crashed, took too long or too much memory, or
+// was refused because others crashed, and somebody wrote it, the module fails. But if it
+// is an example, which nobody would send, or the trial's time is over, the log is told
+// and the warm-up ends.
 static void go_on_warm(fc_trial_t *trial) {
   trial->next++;
   if (!trial->failed || !ended_its_process(trial->error.code)) {
@@ -356,7 +357,8 @@ static bool is_said(const fc_module_policy_t *policy, unsigned key) {
   return policy->origins[key].from != FC_ORIGIN_DEFAULT;
 }
 
-// What the configuration says of a module comes before its sidecar.
+// What the configuration says of a module comes before its sidecar. An empty list of
+// tests counts as none.
 static void follow(const fc_module_policy_t *policy, fc_proof_t *proof) {
   if (is_said(policy, FC_MODULE_KEY_warm_up)) {
     proof->warm_up = (uint32_t)policy->warm_up;

@@ -4,9 +4,10 @@
 // calls whose answers are known, in a process that ends with the test and that no other
 // call ever uses, whichever host the module belongs in. So a crash costs that process
 // alone, and no client meets what the tests leave behind. Then its warm-up: calls in
-// the host that will serve, whose results do not matter. Calls are made one after the
-// other, through the pool, in the native dialect. Answers are compared on the loader's
-// thread; all else is done on the loop's.
+// the host that will serve, whose results do not matter; but a call that somebody wrote
+// may not crash. Calls are made one after the other, through the pool, in the native
+// dialect. Answers are compared, and examples made, on the loader's thread; all else is
+// done on the loop's.
 #ifndef FARCALL_SERVER_MODULES_TRIAL_H_
 #define FARCALL_SERVER_MODULES_TRIAL_H_
 
@@ -17,8 +18,8 @@
 // FC_CODE_OUT_OF_MEMORY: nothing was added.
 fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
                          fc_proof_t *take_proof, fc_error_t *err) FC_MUST_CHECK;
-// The pool has added the generation. True: it has a trial, and fc_modules_on_added is
-// called again when that is over, perhaps from here.
+// The pool has added the generation. True: it has a trial, and when that is over
+// fc_modules_on_added is called again, perhaps from here, or its loading has failed.
 bool fc_trial_on_added(fc_generation_t *generation);
 // The pool has nothing of the generation any more. True: it has a trial, whose test is
 // over; it was added again for its own host, or its loading has ended.

@@ -23,7 +23,8 @@
 #define WRITING_MAX 1024
 
 // The beginning of a file's name, up to and with its last dot: the names of the
-// file and its sidecar begin with it. Without a dot, the whole name.
+// file and its sidecar begin with it. The whole name if no dot comes after its first
+// byte.
 static fc_str_t stem_of(fc_str_t file) {
   const char *dot = file.size ? memrchr(file.data, '.', file.size) : NULL;
   if (!dot || dot == file.data) return file;

@@ -50,12 +50,13 @@ fc_status_t fc_watch_open(fc_watch_t *watch, fc_allocator_t allocator,
 // A zeroed fc_watch_t is allowed.
 void fc_watch_close(fc_watch_t *watch);
 // Begins to watch, also directories that were replaced or have come back since
-// the last call. Returns the path of a directory that cannot be watched, and
-// the errno that says why, each path once; call it until it returns NULL.
+// the last call. Returns the path of a directory that cannot be watched, and the errno
+// that says why, each path once until it can be watched; call it until it returns NULL.
+// A path at which there is no directory is not returned.
 const char *fc_watch_arm(fc_watch_t *watch, int *out_errno);
-// Watches a directory that lies in a PATH, by inotify's descriptor `file`, until it
-// is gone. Any thread. Returns inotify's number for it, -1 and errno: it cannot be
-// watched.
+// Watches a directory that lies in a PATH, by inotify's descriptor `file`, until it is
+// gone or fc_folders_replace ends that. Any thread. Returns inotify's number for it, -1
+// and errno: it cannot be watched.
 int fc_watch_folder(int file, const char *path);
 // The PATH at `position` of `all`, of which there are `count`, was listed, and `found`
 // (allocated by `allocator`, taken over) are the marks that fc_watch_folder gave. Ends
