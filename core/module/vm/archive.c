@@ -65,7 +65,7 @@ fc_status_t fc_vm_archive_parse(const uint8_t *data, size_t size,
   size_t rodata;
   if (!fc_size_align(begin + length, RODATA_ALIGNMENT, &rodata) ||
       rodata > size) {
-    rodata = size;  // nothing follows; a constant said to lie there is refused
+    rodata = size;  // nothing follows: a constant with bytes there is refused
   }
   *out_archive = (fc_vm_archive_t){.data = data,
                                    .size = size,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Arithmetic that C leaves undefined and the instruction set defines (IREE
-// runtime/src/iree/vm/ops.h). Integers wrap. Conversions of numbers that do not
-// fit saturate, and NaN becomes 0.
+// runtime/src/iree/vm/ops.h). Integers wrap. A float that does not fit into a 64-bit
+// integer becomes the nearest one that there is, and NaN becomes 0. Conversions to 32
+// bits keep the low half of the 64-bit result.
 #ifndef FARCALL_CORE_MODULE_VM_ARITHMETIC_H_
 #define FARCALL_CORE_MODULE_VM_ARITHMETIC_H_
 

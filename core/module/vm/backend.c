@@ -300,9 +300,9 @@ static bool maps_files(const module_t *m, const fc_module_source_t *source) {
          (archives && fc_source_setting(source, PARAMETERS).size > 0);
 }
 
-// The sidecar may give names to what the module describes. A sidecar that
-// describes a native module belongs to a .so file of the same name, and is not
-// used here.
+// The sidecar may give names to what the module describes. A sidecar that describes a
+// native module belongs to a .so file of the same name. Of such a one only the list
+// FC_NAMES_CONFIGURED is used here: the server's configuration put it there.
 static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
                               bool *out_foreign, fc_error_t *err) {
   *out_foreign = false;
@@ -625,7 +625,8 @@ static __attribute__((noinline)) fc_status_t vm_call(void *handle, size_t index,
   return status;
 }
 
-// vm_call is compiled once, so that the compiler can inline what it calls.
+// Calls vm_call, which is not inlined: so it exists once, and the compiler can inline
+// `run` into it.
 static fc_status_t vm_call_profiled(void *handle, size_t index,
                                     fc_backend_call_t *call,
                                     fc_profile_t *profile, fc_error_t *err) {

@@ -18,10 +18,10 @@ typedef struct fc_vm_test_t {
   const fc_error_t *err;  // why the call failed, NULL: it did not
 } fc_vm_test_t;
 
-// `farcall test`: calls every exported function without arguments and results, but
-// none named "__x", and tells `each` how each call went. A function named "fail_x" is
-// ok when the module itself fails, others when they succeed. The natives are the
-// server's and `check`, which IREE's tests import. Fails only when the file cannot be
+// `farcall test`: calls every exported function without arguments and results, but none
+// whose name begins with "__", and tells `each` how each call went. A function named
+// "fail_x" is ok when the module itself fails, others when they succeed. The natives are
+// the server's and `check`, which IREE's tests import. Fails only when the file cannot be
 // opened, verified or initialized. *out_count is how many were called, *out_wrong how
 // many of these were not ok.
 fc_status_t fc_vm_test_file(const char *path, fc_allocator_t allocator,

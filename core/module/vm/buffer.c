@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// !vm.buffer (IREE runtime/src/iree/vm/buffer.c). Called by the interpreter, by
-// native modules and where calls begin and end. One call at a time.
+// !vm.buffer (IREE runtime/src/iree/vm/buffer.c). Called by the interpreter, by native
+// modules and where calls begin and end. Several calls may read a buffer at once, if none
+// of them changes it (analysis.h).
 #include "module/vm/buffer.h"
 
 #include <inttypes.h>
@@ -43,7 +44,7 @@ void fc_vm_buffer_init_constant(fc_vm_buffer_t *buffer, const uint8_t *data,
                                 size_t size) {
   *buffer = (fc_vm_buffer_t){
       .object = {.type = FC_VM_TYPE_BUFFER, .immortal = true},
-      .data = (uint8_t *)(uintptr_t)data,  // not written to: read_only is set
+      .data = (uint8_t *)(uintptr_t)data,  // bytecode cannot write: read_only
       .size = size,
       .read_only = true};
 }

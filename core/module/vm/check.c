@@ -165,8 +165,8 @@ static bool almost_equal(double left, double right, double absolute,
                          double relative) {
   if (isnan(left) || isnan(right)) return isnan(left) && isnan(right);
   if (left == right) return true;  // equal infinities too
-  // Nothing else is near an infinity. The line below would say that everything is, as
-  // it computes inf <= inf.
+  // Nothing else is near an infinity. If `right` is one, the line below would say that
+  // everything is: it computes inf <= inf.
   if (isinf(left) || isinf(right)) return false;
   return fabs(left - right) <= absolute + relative * fabs(right);
 }

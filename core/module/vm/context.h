@@ -51,8 +51,8 @@ fc_status_t fc_vm_context_create(const fc_vm_module_t *module,
                                  fc_vm_invocation_t *invocation,
                                  fc_vm_context_t **out_context,
                                  fc_error_t *err) FC_MUST_CHECK;
-// The same for a module inside another one. What its calls allocate is counted in
-// `parent`, too, which must outlive the context.
+// The same for a module inside another one, with the allocator and the limit of `parent`,
+// which must outlive the context. What the module allocates is counted in `parent`, too.
 fc_status_t fc_vm_context_create_inner(
     const fc_vm_module_t *module, const fc_vm_native_module_t *const *natives,
     fc_vm_heap_t *parent, fc_vm_invocation_t *invocation,

@@ -13,7 +13,8 @@
 fc_status_t fc_vm_disassemble(const fc_vm_module_t *module, uint32_t function,
                               fc_sink_t *sink, fc_error_t *err) FC_MUST_CHECK;
 
-// Writes the types, imports, exports, constants and every function.
+// Writes the module's name, dependencies, types, imports and constants, then every
+// function with its exports.
 fc_status_t fc_vm_dump(const fc_vm_module_t *module, fc_sink_t *sink,
                        fc_error_t *err) FC_MUST_CHECK;
 

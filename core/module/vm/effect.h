@@ -6,8 +6,8 @@
 #ifndef FARCALL_CORE_MODULE_VM_EFFECT_H_
 #define FARCALL_CORE_MODULE_VM_EFFECT_H_
 
-// Each is a bit, NONE too: a row that states NONE differs from one that says
-// nothing, 0.
+// Each but the combinations is a bit, NONE too: a row that states NONE differs from one
+// that says nothing, 0.
 typedef enum fc_vm_effect_t {
   FC_VM_EFFECT_NONE = 1 << 0,
   FC_VM_EFFECT_GLOBAL = 1 << 1,     // stores a global

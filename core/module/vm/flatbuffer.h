@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A reader of flatbuffers that checks every access against the buffer, so hostile
-// bytes need not be verified before. Used at load time only. Positions are
-// offsets from the start of the buffer; every failure is FC_CODE_VMFB_INVALID
-// with the byte offset in the buffer and `what`, the path of the field.
+// A reader of flatbuffers that checks every access against the buffer, so hostile bytes
+// need not be verified before. Used where a module is read: at load, and when a VMVX
+// executable is made. Positions are offsets from the start of the buffer; every failure
+// is FC_CODE_VMFB_INVALID with the byte offset in the buffer and `what`, the path of the
+// field.
 #ifndef FARCALL_CORE_MODULE_VM_FLATBUFFER_H_
 #define FARCALL_CORE_MODULE_VM_FLATBUFFER_H_
 
@@ -28,7 +29,8 @@ typedef struct fc_fb_table_t {
   uint32_t field_count;
 } fc_fb_table_t;
 
-// `count` elements of `stride` bytes at `position`, inside the buffer.
+// `count` elements at `position`, each of the `stride` that fc_fb_vector was given; all
+// of them lie in the buffer.
 typedef struct fc_fb_vector_t {
   fc_fb_t buffer;
   uint32_t position;

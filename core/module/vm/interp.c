@@ -9,8 +9,8 @@
 // when the instruction is done. So after a failure `ip` tells which instruction
 // failed.
 //
-// It is compiled twice: interp_profiled.c has the one for calls that are profiled, so
-// that other calls do not even ask.
+// This file is compiled twice. interp_profiled.c makes of it the function for calls that
+// are profiled, so that other calls need not ask whether they are.
 #include "module/vm/interp.h"
 
 #include <inttypes.h>
@@ -22,9 +22,10 @@
 #include "module/vm/arithmetic.h"
 #include "module/vm/ops.h"
 
-// Back-edges and calls between two looks at the clock and the cancel word.
+// Steps between two looks at the clock and the cancel word: back-edges, calls, and bulk
+// work.
 #define TICKS_PER_POLL 1024
-// Bytes of a bulk operation that count as one back-edge or call.
+// Bytes of bulk work that count as one step.
 #define BYTES_PER_TICK 4096
 
 typedef struct machine_t {
@@ -171,7 +172,7 @@ static fc_status_t module_error(int32_t code, const uint8_t *text, size_t size,
                     shown[0] ? shown : "the module failed");
 }
 
-// Adds to the message of a failed call at which instruction it failed.
+// Adds to the message of a failed call, if there is room, at which instruction it failed.
 static void add_place(const fc_vm_frame_t *frame, const uint8_t *ip,
                       fc_error_t *err) {
   if (!err || err->code != FC_CODE_CALL_FAILED) return;
@@ -509,7 +510,7 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
 }
 
 // The macros from UNARY to DIVIDE_UNSIGNED make the code of an opcode that computes its
-// result with one expression, in which `a`, `b` and `c` are the operands.
+// result from the operands `a`, `b` and `c` with one expression or operator.
 #define UNARY(name, in, type, out, expression) \
   op_##name : {                                \
     type a = (type)in(0);                      \
@@ -1159,7 +1160,7 @@ op_BufferHash : {
   FLOATS(F32, float, f)
   FLOATS(F64, double, )
 
-  // Between integers and floats. To an integer, halves round away from zero
+  // Between integers and floats. To an integer, halves round away from zero.
   UNARY(CastSI32F32, I32, int32_t, F32, (float)a)
   UNARY(CastUI32F32, I32, uint32_t, F32, (float)a)
   UNARY(CastSI64F32, I64, int64_t, F32, (float)a)

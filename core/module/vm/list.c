@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// !vm.list (IREE runtime/src/iree/vm/list.c). Called by the interpreter, by
-// native modules and where calls begin and end. One call at a time.
+// !vm.list (IREE runtime/src/iree/vm/list.c). Called by the interpreter, by native
+// modules and where calls begin and end. Several calls may read a list at once, if none
+// of them changes it (analysis.h).
 #include "module/vm/list.h"
 
 #include <inttypes.h>

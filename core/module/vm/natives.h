@@ -31,16 +31,16 @@ typedef struct fc_vm_invocation_t {
   // or, with `guard`, from blocks that end at an unmapped page.
   struct fc_hal_pool_t *pool;
   bool guard;
-  // Steps since the interpreter last looked at the clock and the cancel word: back-edges,
-  // calls, and 4096 bytes each of bulk work. The count is kept between runs: otherwise a
+  // Steps since the last look at the clock and the cancel word: back-edges, calls, and
+  // bulk work, 4096 bytes a step. The count is kept between runs of bytecode: otherwise a
   // native that runs bytecode often, for a short time each, would never be stopped.
   uint64_t steps_since_poll;
   struct fc_profile_t *profile;  // base/profile.h; NULL: nobody wants to know
 } fc_vm_invocation_t;
 
 // To be called by natives before they work on `bytes` bytes, as nothing can stop them
-// while they do. Takes fuel for it, and fails when the call is out of fuel, late or
-// cancelled.
+// while they do. Takes fuel for that. After enough steps (steps_since_poll), or without
+// fuel, looks whether the call is cancelled, late or out of fuel, and fails if it is.
 fc_status_t fc_vm_work(fc_vm_invocation_t *invocation, uint64_t bytes,
                        fc_error_t *err) FC_MUST_CHECK;
 

@@ -57,9 +57,9 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap) {
   pthread_mutex_destroy(&heap->lock);
 }
 
-// Counts `size` bytes in this heap alone. More than the limit is never counted,
-// so no sum wraps. After a trim other workers may give blocks to their pools,
-// which count again; so there is more than one attempt.
+// Counts `size` bytes in this heap alone, or takes them back if the sum is over the
+// limit. No sum wraps, because `size` is not over the limit. After a trim other workers
+// may give blocks to their pools, which count again; so there is more than one attempt.
 static bool count_in(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   for (int i = 0; size <= heap->limit && i < TRIMS; i++) {
     size_t before =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a ref register holds: a counted object of one of the types in types.def,
-// and the heap that counts and caps them. NULL is the null ref. Counting is
-// atomic, everything else belongs to one call at a time.
+// What a ref register holds: a counted object of one of the types in types.def, and the
+// heap that counts and caps them. NULL is the null ref. Counting is atomic. Several calls
+// may read an object at once, if none of them changes it (analysis.h).
 #ifndef FARCALL_CORE_MODULE_VM_OBJECT_H_
 #define FARCALL_CORE_MODULE_VM_OBJECT_H_
 

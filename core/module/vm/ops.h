@@ -88,8 +88,8 @@ static inline bool fc_vm_op_is_call(const fc_vm_op_t *op) {
 static inline uint32_t fc_vm_align2(uint32_t pc) { return (pc + 1) & ~1u; }
 
 #define FC_VM_FIELD_MAX 6
-// One operand. `value`: register, ordinal, immediate or count. Lists, strings
-// and tables: `count` entries whose first byte is at `pc`.
+// One operand. `value`: register, ordinal, immediate, branch target or count. Lists,
+// strings and tables: `count` entries whose first byte is at `pc`.
 typedef struct fc_vm_field_t {
   char kind;     // as in ops.def; '*' for every register list that is read
   char element;  // of '*': i l f d r ?
@@ -129,8 +129,8 @@ typedef struct fc_vm_edge_t {
 } fc_vm_edge_t;
 void fc_vm_next_case(const uint8_t *code, uint32_t *pc, fc_vm_edge_t *out);
 
-// Walks every edge of an instruction: those of br, cond_br, br_table, yield,
-// break and the resume block of a yieldable call.
+// Walks every edge of an instruction: those of br, cond_br, br_table, yield, break and
+// cond_break, and the one to the resume block of a yieldable call.
 typedef struct fc_vm_edges_t {
   const uint8_t *code;
   const fc_vm_instruction_t *instruction;

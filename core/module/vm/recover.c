@@ -71,7 +71,7 @@ struct fc_vm_facts_t {
   fact_t *spare;       // takes the place of `now` for a while
   size_t width;        // facts of one block
   size_t *budget;      // see spend()
-  bool *returns_seen;  // true for results that a return gave a shape
+  bool *returns_seen;  // true for results that a return was seen of
   fc_vm_each_call_t each;
   void *context;  // of `each`
 };
@@ -278,7 +278,7 @@ static bool same(fact_t x, fact_t y) {
 }
 
 // Passes the facts on to the block at `pc`, where only those stay that all paths agree
-// on. If that changes the block's facts, it waits to be walked again.
+// on. If that changes the facts, the block waits to be walked again.
 static void flow(analysis_t *a, uint32_t pc) {
   uint32_t index = block_index(a, pc);
   fact_t *entry = &a->entries[index * a->width];

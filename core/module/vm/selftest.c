@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `farcall test` calls the functions of a file that take and return nothing,
-// one by one; `farcall dump` prints its disassembly. One thread.
+// `farcall test` calls the functions of a file that take and return nothing, one by one;
+// `farcall dump` prints the disassembly of a file. One thread.
 #include "module/vm/backend.h"
 
 #include "module/snapshot.h"

@@ -362,8 +362,8 @@ static int64_t fresh_name(subject_t *s, const fc_signature_t *signature) {
   }
 }
 
-// Dims that the bytecode wants equal get one name, so that a call where they
-// differ is refused before it runs.
+// Gives dims that the bytecode wants equal, and that are dynamic in the signature, one
+// name. So a call where they differ is refused before it runs.
 static void name_dims(subject_t *s, const fc_signature_t *signature) {
   for (uint32_t i = 0; i < s->recovered.equal_count; i++) {
     const fc_vm_equal_t *equal = &s->recovered.equal[i];
@@ -446,8 +446,8 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
   return FC_NOT_FOUND;
 }
 
-// Sets the convention as callers see it: of an async function's arguments without the
-// two fences that they end in.
+// Sets the convention as callers see it: without the two fences that the arguments of an
+// async function end with.
 static void cut_fences(subject_t *s, fc_str_t name) {
   s->cconv = s->whole;
   fc_str_t letters = s->function->cconv.arguments;

@@ -11,10 +11,11 @@
 // The signature of an export of a verified module. If the sidecar has types, they must
 // fit the calling convention. Else the first source that fits it is taken: iree.abi, sip
 // with f, f, iree.abi.declaration, what the bytecode asserts, the convention alone. The
-// warning names the first source that was passed over, and why. With a `reason` the
-// function is listed, but not callable. With `machine_code` it is not memory safe,
-// because kernels check nothing. `names`, if not NULL, are given to what the source says,
-// and must fit it. `budget` is what fc_vm_recover may spend; the caller resets `scratch`.
+// warning says what came first: a source that was passed over, and why, or a type that
+// the module has otherwise than its source says. With a `reason` the function is listed,
+// but not callable. With `machine_code` it is not memory safe, because kernels check
+// nothing. `names`, if not NULL, are given to what the source says, and must fit it.
+// `budget` is what fc_vm_recover may spend; the caller resets `scratch`.
 fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
                                    const fc_vm_export_t *export,
                                    fc_str_t reason, bool machine_code,

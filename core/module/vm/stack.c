@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The stack: a chain of chunks. Blocks are taken from the last chunk and given
-// back in reverse order. Called by the interpreter and by natives. One call at a time.
+// The stack: a chain of chunks. Blocks are taken from the current chunk and given back in
+// reverse order. Called by the interpreter and by natives. One call at a time.
 #include "module/vm/stack.h"
 
 #include <inttypes.h>

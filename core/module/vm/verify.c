@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verifier: one linear walk over each function's code, operands checked by
-// their letter in ops.def, branch targets against the block markers met. Called
-// when a module is opened, before anything of it runs.
+// The verifier. Walks over each function's code twice: first checks each operand by its
+// letter in ops.def and marks where blocks begin, then checks that every branch goes to a
+// mark. Called when a module is opened, before anything of it runs.
 //
 // What the interpreter trusts because of it:
 //  - instructions, lists and strings lie in the code; blocks begin with a marker

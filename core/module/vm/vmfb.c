@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the flatbuffer of a .vmfb into fc_vm_module_t (IREE
-// runtime/src/iree/schemas/bytecode_module_def.fbs). Called when a module is
-// opened. Strings and code stay in the file; tables are ours.
+// runtime/src/iree/schemas/bytecode_module_def.fbs). Called when a module is opened.
+// Strings and code stay where they were read: in the file, or in our copy of it (`head`).
+// The tables are ours.
 #include "module/vm/vmfb.h"
 
 #include <inttypes.h>
@@ -325,8 +326,8 @@ static fc_status_t read_rodata(fc_vm_module_t *module, const fc_fb_table_t *def,
     if (fc_fb_has(&table, 2)) {
       FC_TRY(fc_fb_vector(&table, 2, "rodata_segments.embedded_data", 1,
                           &embedded, err));
-      // Kernels may write into constants, and beside these lies what was
-      // verified. So they are copied.
+      // Kernels may write into constants, and past their ends. Beside these ones lie
+      // tables that were verified, so these ones are copied.
       uint8_t *data = fc_arena_alloc(&module->arena, embedded.count + 1u, 64);
       if (!data) return fc_fail_memory(err);
       if (embedded.count) {
@@ -437,7 +438,8 @@ static fc_status_t make_room(uint32_t index, fc_vm_function_t *function,
   return FC_OK;
 }
 
-// The bytes an export of the function counts for, see EXPORTED_SIZE_MIN.
+// The bytes that an export of the function counts for beside its name, see
+// EXPORTED_SIZE_MIN.
 static uint64_t described_size(const fc_vm_function_t *function) {
   uint64_t size =
       EXPORT_SIZE + VALUE_SIZE * (uint64_t)function->cconv_text.size;

@@ -86,8 +86,9 @@ static void *take(fc_hal_command_buffer_t *commands, size_t count, size_t size,
                   fc_error_t *err) {
   void *memory = fc_arena_alloc_array(&commands->arena, count, size);
   fc_vm_heap_t *heap = commands->object.heap;
-  // The arena does not say why it failed. If the heap would count this size, the
-  // system was out of memory; if it would not, it has written its own error.
+  // The arena does not say why it failed, so the heap is asked to count this size. If the
+  // heap refuses, it writes its own error; if not, the system is taken to be out of
+  // memory.
   if (!memory && fc_vm_heap_count(heap, count * size, err)) {
     fc_vm_heap_uncount(heap, count * size);
     (void)fc_fail_memory(err);
@@ -410,8 +411,8 @@ fc_status_t fc_hal_command_buffer_run(const fc_hal_command_buffer_t *commands,
     return fc_hal_fail(err, FC_FAILED_PRECONDITION,
                        "the command buffer is still being recorded");
   }
-  // Flushes denormals, as IREE's runtime does around dispatches, so that the
-  // results are the same as there, bit for bit.
+  // Flushes denormals, because IREE's runtime does so around dispatches: otherwise
+  // kernels would compute other results here than there.
   const uint64_t state = fc_cpu_denormals_flush();
   fc_status_t status = FC_OK;
   for (const command_t *command = commands->first; command && status == FC_OK;

@@ -17,7 +17,7 @@ typedef struct fc_hal_binding_t {
 } fc_hal_binding_t;
 
 typedef struct fc_hal_table_t {
-  const fc_hal_binding_t *entries;  // each has a buffer; slots are unused
+  const fc_hal_binding_t *entries;  // slots are unused
   uint32_t count;
 } fc_hal_table_t;
 
@@ -60,8 +60,8 @@ fc_status_t fc_hal_record_dispatch(fc_hal_command_buffer_t *commands,
 fc_status_t fc_hal_command_buffer_finalize(fc_hal_command_buffer_t *commands,
                                            fc_error_t *err) FC_MUST_CHECK;
 
-// Runs all commands in order, with denormals flushed. Every range is checked right
-// before it is used. FAILED_PRECONDITION before finalize.
+// Runs the commands in order until one fails, with denormals flushed. Every range is
+// checked right before it is used. FAILED_PRECONDITION before finalize.
 fc_status_t fc_hal_command_buffer_run(const fc_hal_command_buffer_t *commands,
                                       fc_vm_invocation_t *invocation,
                                       const fc_hal_table_t *table,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes executables and runs dispatches. Workgroups of machine code may run on
-// several threads at once (tiles), those of VMVX run one after the other. The buffers
-// and counts that a kernel gets were checked here or by the command that carries
-// them. A kernel of machine code is trusted not to leave them; a VMVX kernel is
+// Makes executables and runs dispatches. Workgroups of machine code may run on several
+// threads at once (tiles), those of VMVX run one after the other. The counts that a
+// kernel gets were checked here, the ranges of buffers by the caller (command.c,
+// loader.c). A kernel of machine code is trusted not to leave them; a VMVX kernel is
 // bytecode, and every access of it is checked.
 #include "module/vm/hal/executable.h"
 
@@ -98,8 +98,8 @@ static fc_status_t open_library(const fc_hal_state_t *state,
                          &executable->library, err);
 }
 
-// Memory that all parts of a dispatch need, from the worker's pool if there is
-// one: a warm worker allocates nothing.
+// The local memory of all parts of a dispatch. If the worker has a pool, the memory comes
+// from that, so that a warm worker need not allocate it.
 typedef struct scratch_t {
   void *memory;
   size_t size;
@@ -121,8 +121,9 @@ static void give_scratch(fc_vm_heap_t *heap, fc_hal_pool_t *pool,
   else fc_vm_heap_free(heap, scratch->memory, scratch->size);
 }
 
-// How long a kernel will take is not known. Its work is counted as the bytes it
-// may read and write. Small grids do not look at the clock themselves.
+// Counts the work of a kernel as the bytes of its bindings, because how long it will take
+// is not known. Without this count, a call of many small grids would never look at the
+// clock: such a grid does not do so itself.
 static fc_status_t count_work(fc_vm_invocation_t *invocation,
                               const fc_hal_dispatch_t *dispatch,
                               fc_error_t *err) {
@@ -203,8 +204,8 @@ static fc_status_t read_kernel(const fc_vm_module_t *module,
                    &out->local_memory_size, err);
 }
 
-// Hooks of the module itself are no kernels. They are known by their whole names,
-// because kernel names may begin with "_", too.
+// The hooks of the module are no kernels. They are told by their whole names, because
+// names of kernels may begin with "_", too.
 static bool is_hook(fc_str_t name) {
   return fc_str_equal(name, FC_STR("__init")) ||
          fc_str_equal(name, FC_STR("__deinit")) ||
@@ -253,8 +254,8 @@ static fc_status_t set_constants(fc_hal_executable_t *executable,
   return status;
 }
 
-// Counts the tables of the executable's module in the heap, as the calling module can
-// make any number of executables of one constant.
+// Counts the tables of the executable's module, and of its kernels, in the heap, because
+// the calling module can make any number of executables of one constant.
 static fc_status_t count_tables(fc_hal_executable_t *executable,
                                 fc_error_t *err) {
   const fc_vm_module_t *module = executable->module;
@@ -414,8 +415,9 @@ static fc_status_t run_vmvx(fc_hal_executable_t *executable,
 // ---------------------------------------------------------------------------
 // Machine code and VMVX
 
-// Copies the executable before it is verified. A constant of a large module lies in a
-// mapping of its file: whoever writes to the file would change verified bytes.
+// Copies the bytes of the executable before they are verified. The constants of a large
+// module lie in a mapping of its file: whoever writes to the file would change bytes that
+// were verified.
 static fc_status_t copy_file(fc_hal_executable_t *executable, fc_str_t data,
                              fc_str_t *out, fc_error_t *err) {
   executable->file_size = data.size + 1;
@@ -576,8 +578,9 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
                                   fc_error_t *err) {
   FC_TRY(check_dispatch(executable, dispatch, err));
   const uint32_t *count = dispatch->count;
-  // With one count of zero there is nothing to run. run_workgroups would still loop over
-  // the other two, up to 2^48 times, and only its inner loop looks at the deadline.
+  // With a count of zero there is nothing to run. If that count is count[0],
+  // run_workgroups would still loop over the other two, up to 2^48 times, and would never
+  // look at the deadline: only its inner loop does.
   if (!count[0] || !count[1] || !count[2]) return FC_OK;
   fc_profile_t *profile = invocation->profile;
   if (FC_UNLIKELY(profile)) enter_dispatch(executable, profile, dispatch);

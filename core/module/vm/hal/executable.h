@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// !hal.executable: kernels, either machine code (an embedded ELF) or VMVX, a
-// bytecode module that runs in the interpreter. Immutable once made; a VMVX
-// executable with globals takes a lock for each dispatch.
+// !hal.executable: kernels, either machine code (an embedded ELF) or VMVX, a bytecode
+// module that runs in the interpreter. Immutable once made, but for the globals of a VMVX
+// module. If it has globals, a dispatch holds a lock.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_H_
 #define FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_H_
 
@@ -19,13 +19,15 @@
 
 typedef struct fc_hal_executable_t fc_hal_executable_t;
 
-// True when this processor runs executables of that format, even where native
-// code is off: modules ask although they may have no executable at all.
+// True when this processor runs executables of that format. This is also the answer where
+// native code is off: a module without any executable asks, too, and would fail if it
+// were told no.
 bool fc_hal_format_is_supported(fc_str_t format);
 
-// Makes an executable. `data` (the file) and `constants` (32-bit words) are copied.
-// Takes fuel as fc_vm_work does, and runs the __init of a VMVX executable.
-// UNIMPLEMENTED when the format does not run here.
+// Makes an executable. `data` (the file) and `constants` (32-bit words) are copied. Takes
+// fuel as fc_vm_work does, and runs __init and __set_constants of a VMVX executable.
+// UNIMPLEMENTED when the format does not run here, or is machine code and native code is
+// off.
 fc_status_t fc_hal_executable_create(const fc_hal_state_t *state,
                                      fc_vm_heap_t *heap,
                                      fc_vm_invocation_t *invocation,
@@ -41,7 +43,7 @@ fc_status_t fc_hal_executable_from_call(fc_vm_native_call_t *call,
                                         uint32_t first,
                                         fc_error_t *err) FC_MUST_CHECK;
 
-// The number by which dispatches name the function, its place in the export table.
+// The number by which dispatches name the function: its place among the kernels.
 // NOT_FOUND when no function has that name.
 fc_status_t fc_hal_executable_lookup(const fc_hal_executable_t *executable,
                                      fc_str_t name, int64_t *out_id,
@@ -57,7 +59,9 @@ typedef struct fc_hal_dispatch_t {
   uint32_t binding_count;
 } fc_hal_dispatch_t;
 
-// Checks id, counts and grid against the export, then runs every workgroup.
+// Checks the function's number, that it takes this many constants and bindings, and that
+// the grid has at most UINT16_MAX workgroups in z. Then runs every workgroup, until one
+// fails.
 fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
                                   fc_vm_invocation_t *invocation,
                                   const fc_hal_dispatch_t *dispatch,

@@ -12,8 +12,8 @@ extern const fc_vm_native_module_t fc_vm_hal;
 // Runs VMVX only: whatever the module does is checked as bytecode.
 extern const fc_vm_native_module_t fc_vm_hal_sandboxed;
 
-// `hal_inline` and `hal_loader`: modules of the execution model inline-dynamic use them
-// in place of `hal`.
+// Modules of the execution model inline-dynamic use `hal_inline` and `hal_loader` in
+// place of `hal`, those of inline-static use `hal_inline` alone.
 extern const fc_vm_native_module_t fc_vm_hal_inline;
 extern const fc_vm_native_module_t fc_vm_hal_loader;
 extern const fc_vm_native_module_t fc_vm_hal_loader_sandboxed;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// hal.device*, hal.command_buffer.*, hal.executable.*, hal.fence.*. A queue
-// operation looks at its wait fence, does its work, and says on its signal fence
-// how it went; a null fence is one that already signalled. Lists in parentheses name
-// the operands of the function below. On workers.
+// hal.device*, hal.command_buffer.*, hal.executable.*, hal.fence.*. A queue operation
+// looks at its wait fence, does its work, and says on its signal fence how it went. Two
+// do not: `write` is not supported and fails, `flush` has nothing to do. A null fence
+// counts as signalled. Lists in parentheses name the operands of the function below. On
+// workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"
@@ -66,7 +67,8 @@ FC_HAL_CALL(fence_fail) {
   return FC_OK;
 }
 
-// Gives the status: OK when signalled, DEFERRED when not, or why the fence failed.
+// Gives a status: of a signalled fence OK or why it failed, of another fence DEFERRED, of
+// null OK.
 FC_HAL_CALL(fence_query) {
   fc_hal_fence_t *fence;
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_FENCE, true, &fence, err));
@@ -76,8 +78,9 @@ FC_HAL_CALL(fence_query) {
   return FC_OK;
 }
 
-// Joins the fences from operand `first` on: the result is signalled if all of them are
-// by now. If all are null, the result is null, which counts as signalled.
+// Joins the fences from operand `first` on. The result is signalled if all of them are by
+// now, and has the first failure among them. If all are null, the result is null, which
+// counts as signalled.
 static fc_status_t join(fc_vm_native_call_t *call, uint32_t first,
                         fc_error_t *err) {
   fc_hal_fence_t *joined = NULL;
@@ -104,9 +107,10 @@ static fc_status_t join(fc_vm_native_call_t *call, uint32_t first,
 FC_HAL_CALL(fence_join_5) { return join(call, 0, err); }
 FC_HAL_CALL(fence_join) { return join(call, 1, err); }
 
-// A fence that failed makes the call fail here, where the reason is known. A fence that
-// is not signalled will never be: if the timeout is not negative, the result is
-// DEADLINE_EXCEEDED at once, otherwise the call fails.
+// Looks at the fences in order. A signalled fence that has failed makes the call fail
+// here, where the reason is known. A fence that is not signalled will not be while the
+// call waits: if the timeout is not negative, the result is DEADLINE_EXCEEDED at once,
+// otherwise the call fails.
 static fc_status_t await_all(fc_vm_native_call_t *call, uint32_t first,
                              fc_error_t *err) {
   call->results[0].i32 = 0;
@@ -418,7 +422,7 @@ FC_HAL_CALL(queue_barrier) {
   return end(&queue, FC_OK);
 }
 
-// (…, pool, memory types, usage, size, flags)
+// (…, pool, memory types, usage, size, [flags])
 FC_HAL_CALL(queue_alloca) {
   queue_t queue;
   FC_TRY(begin(call, &queue, err));

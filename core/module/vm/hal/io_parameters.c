@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `load` makes a buffer of each parameter: over the mapped file if the bytes are
+// `load` makes a buffer of each parameter: over the mapped file if the bytes lie there,
 // aligned as kernels need them, otherwise a copy. `gather` always copies, into a buffer
 // that the module gives. `scatter` is refused: archives are never written to. Keys and
-// ranges come from the module and are checked here. Archives are opened with the
-// module; everything else runs on workers. Lists in parentheses name the operands of
-// the function below.
+// ranges come from the module and are checked here. Archives are opened with the module;
+// everything else runs on workers. Lists in parentheses name the operands of the function
+// below.
 #include "module/vm/hal/io_parameters.h"
 
 #include <inttypes.h>

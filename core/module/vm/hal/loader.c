@@ -12,8 +12,8 @@
 
 #define LOADER_VERSION 1
 
-// (format) -> 1 if the format is known; loading still fails where machine code is not
-// allowed
+// (format) -> 1 if this processor runs the format; for machine code also where it is not
+// allowed and `load` fails
 static fc_status_t query_support(fc_vm_native_call_t *call, fc_error_t *err) {
   fc_str_t format;
   FC_TRY(fc_hal_text(call, 0, &format, err));

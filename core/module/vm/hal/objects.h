@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The objects of the `hal` module: a synchronous device whose memory is the
-// host's. All are counted objects of the context's heap; a constructor retains the
-// objects it is given. One call at a time, except that finalised command buffers
-// and executables may be used by several calls at once.
+// The objects of the `hal` module: a synchronous device whose memory is the host's. All
+// are counted objects of the context's heap; a constructor retains the objects it is
+// given. Several calls may use an object at once if none of them changes it, as
+// fc_vm_module_is_stateful ensures (analysis.h).
 #ifndef FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 #define FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 
@@ -17,8 +17,9 @@
 // ---------------------------------------------------------------------------
 // Buffers
 
-// A root, which has bytes, or a range of a root. A range asks its root for the bytes
-// at every use, because the bytes of a root may move (fc_hal_buffer_keep).
+// A root, which has bytes, or a range of a root. A range asks its root for the bytes at
+// every use, because borrowed bytes of a root may move (fc_hal_buffer_keep,
+// fc_hal_buffer_storage).
 typedef struct fc_hal_buffer_t {
   fc_vm_object_t object;
   struct fc_hal_buffer_t *root;  // of a range, retained; NULL: this is a root
@@ -37,9 +38,10 @@ typedef struct fc_hal_buffer_t {
 fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
                                  fc_hal_buffer_t **out,
                                  fc_error_t *err) FC_MUST_CHECK;
-// A root whose bytes come from the invocation's pool, or are guarded if it says so.
-// They are not zeroed: blocks of a pool hold what earlier calls of this context left.
-// Takes fuel for them, and fails, as fc_vm_work does.
+// A root whose bytes come from the invocation's pool (NULL: from the heap) or, with the
+// invocation's `guard`, from a guarded block. The bytes need not be zero: blocks of a
+// pool hold what earlier calls of this context left. Takes fuel for the bytes, and fails,
+// as fc_vm_work does.
 fc_status_t fc_hal_buffer_create_in(fc_vm_invocation_t *invocation,
                                     fc_vm_heap_t *heap, int64_t size,
                                     fc_hal_buffer_t **out,
@@ -50,18 +52,19 @@ fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,
                                fc_vm_object_t *owner, fc_hal_buffer_t **out,
                                fc_error_t *err) FC_MUST_CHECK;
 // The range [offset, offset + size) of `buffer`; size -1 means to the end. The range of
-// all bytes is the buffer itself, retained. OUT_OF_RANGE when it does not lie inside.
+// all bytes is the buffer itself, retained. OUT_OF_RANGE when the range does not lie
+// inside the buffer.
 fc_status_t fc_hal_buffer_subspan(fc_hal_buffer_t *buffer, int64_t offset,
                                   int64_t size, fc_hal_buffer_t **out,
                                   fc_error_t *err) FC_MUST_CHECK;
-// To be called before borrowed bytes go. If the module still holds the buffer, the
-// buffer gets a copy of the bytes. False when there is no memory for that; the buffer
-// is empty then, and each access of it fails.
+// To be called before borrowed bytes go, by the holder of one reference. If the module
+// still holds another one, the buffer gets a copy of the bytes. False when there is no
+// memory for that; the buffer is empty then, and each access of it fails.
 bool fc_hal_buffer_keep(fc_hal_buffer_t *buffer);
 
-// Makes a !vm.buffer over the bytes of `buffer`; the !vm.buffer keeps `buffer` alive.
-// If `buffer` borrows its bytes, it gets its own copy of them first, because the bytes
-// must not move from then on.
+// Makes a !vm.buffer over the bytes of `buffer`, which it keeps alive; read-only if the
+// bytes are those of a read-only !vm.buffer. If the bytes are borrowed, the root of
+// `buffer` gets its own copy of them first, because the bytes must not move from then on.
 fc_status_t fc_hal_buffer_storage(fc_hal_buffer_t *buffer, fc_vm_buffer_t **out,
                                   fc_error_t *err) FC_MUST_CHECK;
 
@@ -107,11 +110,11 @@ typedef struct fc_hal_fence_t {
 fc_status_t fc_hal_fence_create(fc_vm_heap_t *heap, fc_hal_fence_t **out,
                                 fc_error_t *err) FC_MUST_CHECK;
 
-// A queue operation first looks at its wait fence and last signals its signal fence.
-// NULL is a fence that is signalled. Waiting for a fence that has failed fails with the
-// failure of the fence. Waiting for a fence that is not signalled fails with
-// FAILED_PRECONDITION: no operation is left that could signal it. A fence keeps the first
-// failure that it is signalled with.
+// Queue operations call fc_hal_await with their wait fence first, and fc_hal_signal with
+// their signal fence last. NULL is a fence that is signalled. fc_hal_await fails with the
+// failure of a fence that has one, and with FAILED_PRECONDITION if the fence is not
+// signalled: no operation is left that could signal it. A fence keeps the first failure
+// that it is signalled with.
 fc_status_t fc_hal_await(const fc_hal_fence_t *fence,
                          fc_error_t *err) FC_MUST_CHECK;
 void fc_hal_signal(fc_hal_fence_t *fence, fc_status_t status);

@@ -119,8 +119,9 @@ static block_t *take_kept(fc_hal_pool_t *pool, uint32_t index, size_t size,
   return block;
 }
 
-// False when the heap's limit has no room for the size of the class. The block then
-// gets the size that was asked for, since rounding up must not make a call fail.
+// False when the heap's limit has no room for the size of the class beside what is in use
+// and what pools keep. The block then gets the size that was asked for, since rounding up
+// must not make a call fail.
 static bool fits(const fc_vm_heap_t *heap, size_t size) {
   const size_t bytes = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
   return size <= heap->limit && bytes <= heap->limit - size;

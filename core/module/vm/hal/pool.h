@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The memory of the HAL buffers and dispatches of calls: blocks of size classes, which
-// one worker keeps between its calls, so that a warm worker allocates nothing. Blocks are
-// not zeroed again (transients begin undefined, as in IREE). They never leave their
-// context, so a module finds in them zeroes, or what it or its arguments left there. A
-// buffer may live longer than the worker's instance, and another worker may release it.
+// one worker keeps between its calls, so that a warm worker need not allocate them.
+// Blocks are not zeroed again (transients begin undefined, as in IREE). They never leave
+// their context, so a module finds in them zeroes, or what it or its arguments left
+// there. A buffer may live longer than the worker's instance, and another worker may
+// release it.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_POOL_H_
 #define FARCALL_CORE_MODULE_VM_HAL_POOL_H_
 

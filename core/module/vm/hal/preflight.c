@@ -87,7 +87,8 @@ static bool next_text(texts_t *texts, fc_str_t *out) {
 
 // ---------------------------------------------------------------------------
 
-// Checks the targets of one device: one target of our format must do.
+// Checks the targets of one device: if some are of our format and have features, one of
+// them must do.
 static fc_status_t check_features(fc_str_t text, const fc_cpu_t *cpu,
                                   bool *out_stated, fc_error_t *err) {
   fc_status_t status = FC_OK;

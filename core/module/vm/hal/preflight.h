@@ -10,19 +10,20 @@
 
 // Checks that this processor has the instructions that the module's machine code uses.
 // Compiled modules themselves check the executable format only. Which instructions the
-// code uses is said in the text that a module fails with when no device fits. A
-// device lists one target or several, one of which must do.
-// FC_CODE_CPU_FEATURES names what is missing for the first. *out_stated is
-// false when no text says anything, so nothing was checked. The module must be
-// verified.
+// code uses is said in the text that a module fails with when a device of it is not
+// found. The text lists the targets of that device. If some are of this processor's
+// format and say which features they use, one of those must do. FC_CODE_CPU_FEATURES
+// names what is missing for the first of them. *out_stated is false when no target says
+// so, and nothing was checked. The module must be verified.
 fc_status_t fc_hal_check_features(const fc_vm_module_t *module,
                                   const fc_cpu_t *cpu, bool *out_stated,
                                   fc_error_t *err) FC_MUST_CHECK;
 
 // Whether every device that the module names in such a text has a target whose
-// executables run here; a module that names none passes. The message says what it
-// was compiled for, and is the reason why none of its functions can be called:
-// __init would fail. The module must be verified.
+// executables run here; a module that names none passes. FC_CODE_UNSUPPORTED_TYPE names
+// the format of the first target of a device that has no such target. The message is the
+// reason why no function of the module can be called: __init would fail. The module must
+// be verified.
 fc_status_t fc_hal_check_formats(const fc_vm_module_t *module,
                                  fc_error_t *err) FC_MUST_CHECK;
 

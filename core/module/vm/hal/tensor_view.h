@@ -9,8 +9,8 @@
 #include "farcall/value.h"
 #include "module/vm/hal/objects.h"
 
-// The buffers whose memory one call borrows. Before it makes arguments the caller zeroes
-// this struct, then sets `invocation` and `arena`; the list is kept in the arena.
+// The buffers whose memory one call borrows. Before the caller makes arguments, it zeroes
+// this struct and sets `invocation` and `arena`. The list lies in the arena.
 typedef struct fc_hal_loan_t fc_hal_loan_t;
 typedef struct fc_hal_loans_t {
   fc_arena_t *arena;
@@ -18,13 +18,14 @@ typedef struct fc_hal_loans_t {
   fc_hal_loan_t *first;
 } fc_hal_loans_t;
 
-// A view of the tensor's own bytes (or of a packed copy, for elements below a
-// byte); one reference, the caller's. Strided tensors are refused.
+// A view of the tensor's own bytes (or of a packed copy, for elements below a byte); one
+// reference, the caller's. FC_CODE_UNSUPPORTED_TYPE for a strided tensor and for element
+// types that IREE lacks.
 fc_status_t fc_hal_tensor_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
                              fc_hal_loans_t *loans, fc_vm_object_t **out,
                              fc_error_t *err) FC_MUST_CHECK;
 // To be called when the call has released its own references: buffers that the module
-// still holds get a copy of their bytes.
+// still holds get a copy of their bytes, or become empty if there is no memory for that.
 void fc_hal_loans_end(fc_hal_loans_t *loans);
 
 // The view as a tensor, which lives as long as the view and the arena. Its elements get
