@@ -324,6 +324,7 @@ static void unverified_accesses_are_found(void **state) {
   } rows[] = {
       {"memref.load", false},
       {"memref.subview", false},
+      {"memref.extract_aligned_pointer_as_index", false},
       {"memref.reshape", true},
       {"builtin.unrealized_conversion_cast", true},
       {"memref.view", true},
