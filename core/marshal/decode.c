@@ -38,8 +38,7 @@ static void set_list(fc_value_t *dest, fc_value_t *items, size_t count) {
 
 static fc_level_t *push(fc_frame_t *frame, const fc_op_t *op,
                         fc_value_t *dest) {
-  // Each level is a container that the reader has open, and the reader limits
-  // how many are open.
+  // The reader has a container open for each level, and limits how many are open.
   FC_ASSERT(frame->depth < FC_JSON_DEPTH_MAX);
   fc_level_t *level = &frame->levels[frame->depth++];
   *level = (fc_level_t){.op = op, .child = fc_op_child(op), .dest = dest};
@@ -249,8 +248,8 @@ static fc_status_t step_list(fc_frame_t *frame, fc_level_t *level,
 
 #define NAMES_SHOWN 8
 
-// Writes "; there are 'a', 'b'" with as many names as can be listed. Returns
-// the end.
+// Writes "; there are 'a', 'b'" with up to NAMES_SHOWN names, and how many more there
+// are. Returns the end.
 static char *list_names(const fc_plan_key_t *keys, uint32_t count, char *out,
                         const char *end) {
   const char *before = count == 1 ? "; there is '" : "; there are '";
@@ -267,8 +266,8 @@ static char *list_names(const fc_plan_key_t *keys, uint32_t count, char *out,
   return out;
 }
 
-// Suggests the nearest of the names there are, or lists them; without any names
-// the message says `none`.
+// The message suggests the nearest of the names there are, or lists them when none is
+// near; without any names it says `none`.
 static fc_status_t unknown_key(fc_frame_t *frame, fc_code_t code,
                                const char *what, fc_str_t name,
                                const fc_plan_key_t *keys, uint32_t count,
@@ -425,7 +424,7 @@ enum { ARGS, KWARGS, OPTIONS, SECTION_COUNT };
 
 // What was found in the call document so far.
 typedef struct document_t {
-  uint8_t *given;    // by input: 1 given, 2 given in kwargs
+  uint8_t *given;    // by input: 1 given, 2 given in kwargs and read
   uint32_t missing;  // inputs not given
   bool root_given;   // args[0] was the whole root dict
   bool bare;         // the document is the args array
@@ -462,7 +461,8 @@ static fc_status_t read_argument(fc_frame_t *frame, document_t *document,
 #define LIST_HINT \
   "; the call is a list of arguments, so one tensor stands in [ ] too"
 
-// True for a function of one tensor, whose rows are easily taken for arguments.
+// True when the one argument that may be given by position is a tensor, whose rows are
+// easily taken for arguments.
 static bool takes_one_tensor(const fc_plan_t *plan) {
   return plan->positional_count == 1 &&
          plan->inputs[0].op->kind == FC_TYPE_TENSOR;
@@ -470,8 +470,8 @@ static bool takes_one_tensor(const fc_plan_t *plan) {
 
 // The only argument is a tensor, and its value was refused because it is not nested
 // deep enough. If more values follow, the client probably sent the tensor's rows as
-// arguments; then the message says so. Reads on to see that, so `err` must have its
-// position already.
+// arguments; then the message says so. Reads on from the refused value, to where the
+// reader had `depth` containers open, so `err` must have its position already.
 static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
                                 fc_status_t status, fc_error_t *err) {
   fc_json_reader_t *reader = &frame->reader;
@@ -614,7 +614,7 @@ enum { OPTION_INT64, OPTION_RESULTS, OPTION_COUNT };
 static const fc_plan_key_t kOptions[OPTION_COUNT] = {
     {{"int64", 5}, NULL, OPTION_INT64}, {{"results", 7}, NULL, OPTION_RESULTS}};
 static const struct {
-  const char *texts[3];  // in the order of fc_results_t from 1 on
+  const char *texts[3];  // "results": in the order of fc_results_t from 1 on
   const char *expected;
 } kValues[OPTION_COUNT] = {
     {{"string"}, "\"string\""},
@@ -721,8 +721,8 @@ static fc_status_t read_section(fc_frame_t *frame, document_t *document,
   return FC_OK;
 }
 
-// Fails because an argument was not given. The error points at the end of the container
-// that could have held it.
+// Fails because an argument was not given. The error points at the end of "kwargs" or
+// "args", which could have held it, or of the document that has neither.
 static fc_status_t missing_argument(fc_frame_t *frame,
                                     const document_t *document,
                                     fc_error_t *err) {

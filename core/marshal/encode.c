@@ -84,8 +84,8 @@ static fc_status_t check_kind(const fc_encoder_t *encoder, fc_value_kind_t kind,
 }
 
 // True when a result may have the type `actual` where `declared` is declared. Integers
-// of one width are interchangeable, since modules say i8 where they mean ui8 or a
-// boolean. The declared type decides how the bits are written.
+// of one width are interchangeable, and booleans with those of 8 bits, since modules say
+// i8 where they mean ui8 or a boolean. The declared type decides how bits are written.
 static bool dtype_agrees(fc_dtype_t declared, fc_dtype_t actual) {
   if (declared == actual) return true;
   const fc_dtype_info_t *a = fc_dtype_info(declared);
@@ -105,8 +105,8 @@ static fc_status_t check_dtype(const fc_encoder_t *encoder, fc_dtype_t declared,
                  fc_dtype_info(actual)->text);
 }
 
-// A named dim must have the size that it has in the arguments, or in an earlier
-// result.
+// Checks that a dim has the declared size, or the size that its name has in the arguments
+// or in an earlier result.
 static fc_status_t check_dim(const fc_encoder_t *encoder, const fc_op_t *op,
                              int32_t dim, int64_t size, fc_error_t *err) {
   int64_t wanted = fc_frame_dim(encoder->frame, op->dims[dim]);
@@ -146,7 +146,7 @@ static fc_status_t check_count(const fc_encoder_t *encoder, size_t count,
   return count > left / 2 + 1 ? over_limit(&encoder->limited, err) : FC_OK;
 }
 
-// Checks the shape and the address of a tensor. Nothing of its memory is read before.
+// Checks the shape and the address of a tensor. None of its elements is read before.
 static fc_status_t check_extent(const fc_encoder_t *encoder,
                                 const fc_tensor_t *tensor, fc_error_t *err) {
   size_t count, size;
@@ -215,7 +215,8 @@ static fc_status_t write_head(fc_encoder_t *encoder, fc_dtype_t dtype,
 }
 
 // Sets the unused bits of elements narrower than a byte, in which a module may leave
-// anything: i1 becomes 0 or 1, signed i2 and i4 get their sign in all bits.
+// anything: i1 becomes 0 or 1, i2, i4, si2 and si4 get their sign in all unused bits, ui2
+// and ui4 zeros.
 static void fill_bytes(fc_dtype_t dtype, uint8_t *data, size_t count) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   const unsigned mask = (1u << info->bits) - 1;
@@ -660,7 +661,7 @@ static fc_status_t write_result(fc_encoder_t *encoder,
   return FC_OK;
 }
 
-// The object is left open.
+// Leaves the list and the object around it open.
 static fc_status_t write_list(fc_encoder_t *encoder, fc_error_t *err) {
   const fc_plan_t *plan = encoder->frame->plan;
   FC_TRY(put(encoder, FC_STR("{\"results\":["), err));

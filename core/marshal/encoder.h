@@ -41,8 +41,8 @@ size_t fc_encoder_written(const fc_encoder_t *encoder);  // bytes so far
 fc_status_t fc_encoder_find(fc_encoder_t *encoder, const fc_leaf_way_t *way,
                             const fc_value_t **out_value, fc_error_t *err);
 // Checks a SCALAR, TENSOR or VECTOR and gives it as a dense tensor of its declared
-// type: in the result's own memory, or a copy if that is strided or its elements are
-// narrower than a byte. `value` must stay.
+// type: in the result's own memory, or a copy if the result is strided or its elements
+// are narrower than a byte. `value` must stay as long as the tensor is used.
 fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_tensor_t *out_tensor,
                               size_t *out_count, size_t *out_size,

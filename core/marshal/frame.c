@@ -9,8 +9,8 @@
 #include "base/guard.h"
 #include "marshal/profiled.h"
 
-// A reset keeps the first block of each arena, so small requests allocate
-// nothing.
+// A reset keeps the first block of each arena, so a small request allocates nothing
+// once the frame has served one.
 #define VALUE_BLOCK_SIZE ((size_t)16 << 10)
 #define TENSOR_BLOCK_SIZE ((size_t)64 << 10)
 
@@ -171,8 +171,8 @@ static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
   for (int32_t i = 0; i < op->rank; i++) {
     shape[i] = fc_frame_dim(frame, op->dims[i]);
     if (shape[i] >= 0) continue;
-    // Only elements of a list have a dim of that name, and the client sent an
-    // empty list.
+    // Only elements of a list have a dim of that name, and none of them was read: the
+    // list is empty, or was set and not decoded.
     return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
                    "argument %u ('%.*s'): nothing says how large its dim %d is",
                    store->number, FC_STR_ARG(store->name), (int)i);
@@ -370,8 +370,8 @@ static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
   return false;
 }
 
-// The same for elements of any type. Only floats count, of which a complex number is
-// two.
+// The same for elements of any type. Only floats of at least two bytes count; a complex
+// number is two floats.
 static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   size_t size = info->size;
@@ -437,8 +437,7 @@ static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
   if (value_holds_fill(value)) frame->fill_given = true;
   const fc_tensor_t *tensor = &value->tensor;
   size_t count, size;
-  // Only its owner knows which memory a strided view may reach, so it is not
-  // copied.
+  // A strided view is not copied: only its owner knows which memory it may reach.
   if (value->kind != FC_VALUE_TENSOR || tensor->strides ||
       !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
                       &size)) {
@@ -518,7 +517,8 @@ static void end_call(fc_frame_t *frame) {
 }
 
 // The caller chose plan, instance and index separately: checks that they belong
-// together. A plan that has entries has the index, too.
+// together. A plan that has entries sets *index: its entries say which function has the
+// sizes of the call.
 static fc_status_t find_function(const fc_frame_t *frame,
                                  const fc_backend_t *backend,
                                  const void *instance, size_t *index,

@@ -8,7 +8,7 @@
 #include "json/reader.h"
 #include "marshal/plan.h"
 
-// Dims and elements of an array of references while it is read.
+// Dims and elements of an array of references while it is read; a dim is -1 until known.
 typedef struct fc_refarray_t {
   int64_t dims[FC_RANK_MAX];
   fc_value_t *items;
@@ -19,11 +19,12 @@ typedef struct fc_refarray_t {
 // A container being read.
 typedef struct fc_level_t {
   const fc_op_t *op;
-  const fc_op_t *child;  // of the next element
-  fc_value_t *dest;      // NULL: its leaves are raw values
+  const fc_op_t *child;  // of the next element, not in a DICT
+  fc_value_t *dest;      // NULL: its leaves are raw values or go nowhere, or it
+                         // is an inner array of a REFARRAY
   fc_value_t *items;     // of dest
   size_t count;          // elements begun
-  size_t capacity;       // of items, where they grow
+  size_t capacity;       // of items in a list, where they grow
   uint8_t *seen;         // DICT: by ordinal, whether the key came
   fc_refarray_t *array;  // REFARRAY
   int32_t dim;           // REFARRAY: which dim this nesting is
@@ -37,18 +38,19 @@ typedef struct fc_fill_t {
   fc_dtype_t other;   // tried for a number that `dtype` cannot hold: ui8 for i8
                       // where no source said the sign, else NONE. If the number
                       // fits, the two change places
-  const fc_op_t *op;  // what declares the dims; NULL: a stated shape does
+  const fc_op_t *op;  // declares the dims; NULL: no type declares any
   size_t size;        // bytes of one element
   fc_code_t code;     // of the error about a wrong number of elements
   int32_t rank;
-  bool too_flat;              // refused: a number stood where an array should
+  bool too_flat;  // refused: an element stood where an array should, and `op`
+                  // declares the dims
   int64_t dims[FC_RANK_MAX];  // -1 while not known
   int64_t have[FC_RANK_MAX];  // elements begun of each open array
   uint8_t *data;
   size_t count;
   size_t capacity;
   size_t limit;    // elements one tensor may have
-  fc_error_t why;  // the first sign's error, if the other does not fit either
+  fc_error_t why;  // of a number refused as `dtype`, before `other` is tried
 } fc_fill_t;
 
 // A tensor that says its type: {"dtype","shape","data"|"b64"}. A protocol may have
@@ -77,7 +79,7 @@ typedef struct fc_typed_t {
 typedef struct fc_print_t {
   const fc_op_t *op;        // NULL: a list of no declared type
   const fc_op_t *child;     // of the next element
-  const fc_value_t *items;  // NULL: the children are raw values
+  const fc_value_t *items;  // NULL: children are raw values, or there are none
   size_t count;
   size_t next;
   const char *close;
@@ -93,37 +95,37 @@ typedef struct fc_named_dim_t {
   int32_t dim;
 } fc_named_dim_t;
 
-#define FC_PRINT_DEPTH_MAX 64  // containers below one result
+#define FC_PRINT_DEPTH_MAX 64  // containers in each other, the result included
 
 struct fc_frame_t {
   fc_allocator_t allocator;
   fc_limits_t limits;
   fc_arena_t arena;    // values, shapes, names
-  fc_arena_t tensors;  // what the frame's own placer hands out
+  fc_arena_t tensors;  // what the frame's own placer hands out, and copies
   const fc_plan_t *plan;
   fc_placer_t placer;
-  uint32_t leaf;  // tensors placed
+  uint32_t leaf;  // tensors and byte strings placed, empty ones included
   fc_value_t *arguments;
   fc_named_dim_t *named_dims;  // by name
   const fc_value_t *results;
   size_t result_count;
   fc_options_t options;
-  uint32_t row;   // of the signature's sizes; known when the plan has entries
+  uint32_t row;   // of the signature's sizes, chosen if the plan has entries
   bool padded;    // the row is larger than the call
   size_t copied;  // bytes of raw tensors that could not stay in the body
   bool decoded;   // every argument fits its type, and its memory is the call's
   bool guard;
-  bool fill_given;  // an argument of this call holds FC_GUARD_FILL as a float
+  bool fill_given;  // with `guard`: an argument holds FC_GUARD_FILL as a float
   const fc_tiles_t *tiles;
   struct fc_oip_t *oip;  // of a call that oip_read.c decoded
   bool by_rows;          // a request of tf_read.c came in rows
-  bool framed;           // raw bytes may follow the document
+  bool framed;           // in a call document, raw bytes may follow it
   fc_str_t raw;          // raw bytes that no value has taken
-  bool raw_results;      // tensors, and bytes that are no text, are written
-                         // behind the document
-  struct fc_raw_t *raw_first;  // what stands there, in the order of the answer
+  bool raw_results;      // tensors, and values declared as bytes, not text, are
+                         // written behind the document
+  struct fc_raw_t *raw_first;  // what will stand there, in the document's order
   struct fc_raw_t *raw_last;
-  struct fc_guarded_t *guarded;  // arguments of this call
+  struct fc_guarded_t *guarded;  // copies of this call's arguments
   fc_profile_t *profile;         // of the last call that was profiled
   bool profiles;                 // that call runs
 
@@ -155,14 +157,16 @@ fc_status_t fc_frame_place(fc_frame_t *frame, fc_dtype_t dtype, size_t size,
                            void **out_memory, fc_error_t *err);
 void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
                      size_t size);
-// Ends the arguments, of which all dims are known: chooses the row of sizes, and places
-// zeroed storage for each OUT argument that has none yet.
+// Called when all other arguments are there: chooses the row of sizes if the plan has
+// entries, and places zeroed storage for each OUT argument that has none yet. Fails with
+// FC_CODE_SHAPE_MISMATCH when no argument said how large a dim of the storage is.
 fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err);
-// Chooses the row of sizes that the call has, or the next larger one where the function
-// is padded (sized.c). FC_CODE_SHAPE_MISMATCH when there is none.
+// Chooses the row of sizes that the call has, or the next larger row where the function
+// is padded (sized.c). FC_CODE_SHAPE_MISMATCH when there is no such row.
 fc_status_t fc_frame_choose_row(fc_frame_t *frame, fc_error_t *err);
-// Of a call that is padded (pad.c): gives the backend copies of the arguments that are as
-// large as the row; and takes what was added off the results.
+// For a call that is padded (pad.c). fc_frame_pad makes the arguments for the backend:
+// tensors that lack rows are copied, with rows added. fc_frame_unpad takes the added rows
+// off the results.
 fc_status_t fc_frame_pad(fc_frame_t *frame, fc_value_t **out_arguments,
                          fc_error_t *err);
 fc_status_t fc_frame_unpad(fc_frame_t *frame, fc_value_t *results,
@@ -175,12 +179,13 @@ size_t fc_frame_empty_rows(const int64_t *shape, int32_t rank);
 size_t fc_frame_element_limit(const fc_frame_t *frame, fc_dtype_t dtype);
 // The size that a dim must have, its own or its name's; -1 while not known.
 int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim);
-// Notes that dim `dim` of `op` has `size`. If the dim has a name of no known
-// size, that is the name's size from now on.
+// Notes that dim `dim` of `op` has `size`: if the dim has a name, and the name no known
+// size yet, `size` is the name's size from now on.
 void fc_frame_bind_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
                        int64_t size);
 // Fails because dim `dim` of `op` is `size` where its name has another size;
-// `size` -1: it is larger than the name's. The message names both values.
+// `size` negative: it is larger than the name's. The message names the value that had the
+// name's size first.
 fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
                               const fc_op_t *op, int32_t dim, int64_t size,
                               fc_error_t *err);
@@ -190,7 +195,8 @@ fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
 fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
                            fc_json_token_t token, fc_value_t *dest,
                            fc_error_t *err);
-// Reads {"dtype","shape","data"|"b64"}, whose first key was just read.
+// Reads {"dtype","shape","data"|"b64"}, whose first key was just read, to its end. Where
+// raw bytes may follow the document, "binary_data_size" may stand for "data".
 fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
                                  fc_value_t *dest, fc_error_t *err);
 // Read the members of such a value one by one: fc_typed_begin, then fc_typed_read for
@@ -200,13 +206,13 @@ fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
 void fc_typed_begin(fc_typed_t *typed, const fc_op_t *op,
                     const fc_str_t *members);
 int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed);
-// Reads the value of a member whose key was just read. If data stands before dtype
-// and shape, it looks ahead for these first, since they say how to read it.
+// Reads the value of a member whose key was just read. If data stands before the shape or
+// before a dtype that matters, looks ahead for both first: they say how to read the data.
 fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
                           fc_value_t *dest, fc_error_t *err);
 // Sets dtype and dims that stand in no document but, for example, in the head of a
 // file, and checks them: FC_CODE_DTYPE_MISMATCH, _SHAPE_MISMATCH, _TENSOR_TOO_LARGE.
-// No dim is negative.
+// The caller sees to it that no dim is negative.
 fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
                            fc_dtype_t dtype, int32_t rank, const int64_t *dims,
                            fc_error_t *err);
@@ -215,16 +221,17 @@ fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
 // function needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
 fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
                           fc_value_t *dest, fc_error_t *err);
-// Reads bytes: a string or {"b64":…}; the token was just read.
+// Reads bytes: a string, {"b64":…} or, where raw bytes may follow the document,
+// {"binary_data_size":…}; the token was just read.
 fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err);
 // Makes `bytes` the value, without a copy: they belong to the call. Fails when they are
-// too many, or not UTF-8 where the type is text.
+// more than the limit of a tensor, or not UTF-8 where the type is text.
 fc_status_t fc_leaf_take_bytes(fc_frame_t *frame, const fc_op_t *op,
                                fc_str_t bytes, fc_value_t *dest,
                                fc_error_t *err);
-// The content of the string or key just read, unescaped.
+// The content of the string or key just read, unescaped. It lasts as long as the call.
 fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
                          fc_error_t *err);
 // Fails with "expected X, found Y" at the token just read.

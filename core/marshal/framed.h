@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A call document with raw bytes behind it, in and out: the elements of a tensor
-// {"dtype","shape","binary_data_size":n} and of a BYTES {"binary_data_size":n} follow
-// in the order of the document. Called by a worker, on a frame that was
+// {"dtype","shape","binary_data_size":n} and the bytes of a BYTES {"binary_data_size":n}
+// follow in the order of the document. Called by a worker, on a frame that was
 // begun, in place of fc_frame_decode and fc_frame_encode. docs/http.md has the rules.
 #ifndef FARCALL_MARSHAL_FRAMED_H_
 #define FARCALL_MARSHAL_FRAMED_H_
@@ -15,7 +15,8 @@
 // body do not add up.
 fc_status_t fc_framed_decode(fc_frame_t *frame, fc_str_t body,
                              uint64_t document, fc_error_t *err);
-// Writes the elements of tensors, and bytes that are no text, behind the document.
+// Writes the elements of tensors, and values declared as bytes, not text, behind the
+// document.
 // *out_document becomes the size of the document in bytes.
 fc_status_t fc_framed_encode(fc_frame_t *frame, fc_sink_t *sink,
                              uint64_t *out_document, fc_error_t *err);

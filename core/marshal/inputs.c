@@ -77,8 +77,8 @@ void fc_inputs_open(const fc_model_tensor_t *tensor, const fc_str_t *members,
   fc_typed_begin(typed, op, members);
 }
 
-// Checks that the shape is [1] or [], as that of a single value must be. A BYTES is
-// one value, too.
+// Checks that the shape is [1] or [], as that of a single value must be. In the Open
+// Inference Protocol a BYTES is one value, too.
 fc_status_t fc_inputs_check_one(const fc_inputs_t *inputs,
                                 const fc_typed_t *typed, fc_error_t *err) {
   if (typed->rank == 0 || (typed->rank == 1 && typed->dims[0] == 1)) {

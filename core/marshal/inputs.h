@@ -23,18 +23,20 @@ fc_status_t fc_inputs_begin(fc_inputs_t *inputs, fc_frame_t *frame,
 
 // Is the input one value, whose shape may be [] or [1]?
 bool fc_inputs_is_one(const fc_model_tensor_t *tensor);
-// Begins to read an input as a tensor. For an input of one value `op` says any dims,
-// so that [] and [1] are both read; call fc_inputs_check_one when the dims are known.
-// `op` is filled in and must stay as long as `typed`.
+// Begins to read an input as a tensor. For an input of one value `op` says any dims, so
+// that [] and [1] are both read; fc_inputs_check_one checks them when they are known, but
+// not for bytes that came as a row of ui8. `op` is filled in and must stay as long as
+// `typed`.
 void fc_inputs_open(const fc_model_tensor_t *tensor, const fc_str_t *members,
                     fc_op_t *op, fc_typed_t *typed);
 fc_status_t fc_inputs_check_one(const fc_inputs_t *inputs,
                                 const fc_typed_t *typed, fc_error_t *err);
-// Makes `value` the input: puts it where the function gets it.
+// Makes `value` the input: puts it where the function gets it, and counts the input as
+// given.
 fc_status_t fc_inputs_store(fc_inputs_t *inputs, uint32_t number,
                             fc_value_t value, fc_error_t *err);
 // Makes `bytes`, which belong to the call, a whole input: elements of `dtype`, dense
-// and row-major; for a BYTES one row of ui8. The error names the input.
+// and row-major; for a BYTES, ui8. The error names the input.
 fc_status_t fc_inputs_take(fc_inputs_t *inputs, uint32_t number,
                            fc_dtype_t dtype, int32_t rank, const int64_t *dims,
                            fc_str_t bytes, fc_error_t *err);
@@ -50,7 +52,7 @@ fc_status_t fc_inputs_unknown(const fc_inputs_t *inputs, const char *what,
                               fc_str_t name, const fc_model_tensor_t *tensors,
                               uint32_t count, fc_error_t *err);
 // Puts "input 'x': " before the message of an error that is about the input's value or
-// raw bytes.
+// raw bytes, and locates the error. `tensor` NULL: does nothing.
 fc_status_t fc_inputs_name(const fc_inputs_t *inputs,
                            const fc_model_tensor_t *tensor, fc_status_t status,
                            fc_error_t *err);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON text -> one scalar, tensor or byte buffer, straight into its final
-// memory. Called by the reader of each protocol for every leaf; the rules are in
-// docs/abi.md, "Values". Memory for a tensor is never larger than what the bytes of the
-// document could fill, whatever shape the document states.
+// JSON text or raw bytes -> one scalar, tensor or byte buffer. JSON is read straight into
+// its final memory. Called by the readers of all protocols; the rules are in docs/abi.md,
+// "Values". A tensor gets memory for no more elements than the rest of the document could
+// hold, whatever shape the document states.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -67,7 +67,7 @@ static void copy_reader(fc_json_reader_t *dest,
   memcpy(dest, source, offsetof(fc_json_reader_t, levels) + levels);
 }
 
-// True when an earlier argument said how large the dim is.
+// True when an earlier value has said how large the dim is, which has a name.
 static bool is_agreed(const fc_frame_t *frame, const fc_fill_t *fill,
                       int32_t dim) {
   return fill->op && fc_dim_is_named(fill->op->dims[dim]) &&
@@ -75,7 +75,7 @@ static bool is_agreed(const fc_frame_t *frame, const fc_fill_t *fill,
 }
 
 // Counts the elements left in an array, with the one whose token was just read.
-// Negative when what follows is not JSON.
+// Negative when the reader fails before the array ends.
 static int64_t count_rest(fc_frame_t *frame, fc_json_token_t token) {
   fc_json_reader_t *reader = &frame->reader;
   int64_t count = 0;
@@ -187,9 +187,10 @@ static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   }
 }
 
-// Reads a number that did not fit fill->dtype as fill->other, the type of the other
-// sign. If it fits that, the two types change places, so that fill->other is tried
-// first from then on. `err` holds the error of the first attempt.
+// Reads an element that was refused as fill->dtype again, as fill->other, the type of the
+// other sign, if there is one and the element was a number out of range. If the number
+// fits, the two types change places, so that the type that fitted is tried first from
+// then on. `err` has the error of the first attempt, and of both when both fail.
 static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
                                fc_json_token_t token, void *out,
                                fc_error_t *err) {
@@ -289,7 +290,7 @@ static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
   return too_few(frame, fill, fill->rank - 1, (long long)count, err);
 }
 
-// Fails because something else stands where an array should, and says what.
+// Fails because no array stands where one should.
 static fc_status_t not_an_array(fc_frame_t *frame, fc_fill_t *fill,
                                 int32_t depth, fc_json_token_t token,
                                 fc_error_t *err) {
@@ -311,7 +312,7 @@ static fc_status_t not_an_array(fc_frame_t *frame, fc_fill_t *fill,
   return here(frame, status, err);
 }
 
-// Reads nested arrays exactly `rank` deep; `token` was just read.
+// Reads nested arrays exactly fill->rank deep; `token` was just read.
 static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
                                fc_json_token_t token, fc_error_t *err) {
   int64_t *have = fill->have;
@@ -342,7 +343,7 @@ static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
     }
     if (depth > 0) FC_TRY(fc_json_next(&frame->reader, &token, err));
   } while (depth > 0);
-  // A dynamic dim below an empty array is 0: nothing says its size.
+  // A dim that is still not known lies below an empty array: it becomes 0.
   for (int32_t i = 0; i < fill->rank; i++) {
     if (fill->dims[i] < 0) fill->dims[i] = 0;
   }
@@ -352,8 +353,8 @@ static fc_status_t read_nested(fc_frame_t *frame, fc_fill_t *fill,
 // ---------------------------------------------------------------------------
 // Tensors
 
-// The unsigned type that an integer may have instead: types read off the bytecode leave
-// the sign open. NONE where the sign is known.
+// The unsigned type that a signless integer may have instead: types read off the bytecode
+// leave the sign open. NONE for other types, and where somebody declared the type.
 static fc_dtype_t other_sign(const fc_frame_t *frame, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   if (frame->plan->signature->source != FC_SOURCE_INFERRED ||
@@ -389,8 +390,9 @@ static size_t rest_of_document(const fc_frame_t *frame, const fc_fill_t *fill) {
   return fill->part == fill->dtype ? rest / 2 + 1 : rest / 6 + 1;
 }
 
-// Places memory for what the dims say, but no more than the document can fill:
-// a short body cannot ask for a large tensor.
+// Places memory for as many elements as the dims say, or as one tensor may have when a
+// dim is not known, but for no more than the rest of the document can hold: a short body
+// cannot ask for a large tensor.
 static fc_status_t fill_place(fc_frame_t *frame, fc_fill_t *fill,
                               fc_error_t *err) {
   size_t count = 1;
@@ -442,7 +444,8 @@ static fc_status_t fill_finish(fc_frame_t *frame, fc_fill_t *fill,
 }
 
 // How many '[' stand before the next element, blanks skipped. *out_next becomes the
-// character behind them, '\0' when there is none.
+// character behind them, '\0' when there is none, or when there are more brackets than
+// FC_JSON_DEPTH_MAX, behind which it does not look.
 static int32_t count_brackets(const fc_frame_t *frame, char *out_next) {
   int32_t count = 0;
   const char *at = frame->reader.cursor, *end = frame->reader.end;
@@ -457,8 +460,7 @@ static int32_t count_brackets(const fc_frame_t *frame, char *out_next) {
   return count;
 }
 
-// The rank of a value whose type declares none, found by its brackets; its token was
-// just read.
+// The rank that the brackets of a value show; its first token was just read.
 static int32_t infer_rank(const fc_frame_t *frame, fc_json_token_t token,
                           fc_dtype_t dtype) {
   if (token != FC_JSON_ARRAY_BEGIN) return 0;
@@ -476,8 +478,9 @@ static void bind_names(fc_frame_t *frame, const fc_op_t *op,
   }
 }
 
-// In tensor<NxN> both dims have one name, and the first is known last, when its
-// array ends. So a name that occurs twice is checked after the tensor was read.
+// Checks that dims of one tensor that have one name are equal. Called when all dims are
+// known: of nested arrays for tensor<NxN> the first dim is known last, when the outer
+// array ends.
 static fc_status_t check_names(fc_frame_t *frame, const fc_op_t *op,
                                const int64_t *dims, fc_error_t *err) {
   for (int32_t i = 0; i < op->rank; i++) {
@@ -564,8 +567,9 @@ int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed) {
   return -1;
 }
 
-// True when a stated type may stand for the declared one. A signless type also takes
-// its width's signed and unsigned types, index takes i64 and si64.
+// True when a stated type may stand for the declared one; any may where none is declared.
+// A signless integer also takes its width's signed and unsigned types, index takes i64
+// and si64.
 static bool dtype_fits(fc_dtype_t declared, fc_dtype_t stated) {
   if (declared == FC_DTYPE_NONE || declared == stated) return true;
   const fc_dtype_info_t *a = fc_dtype_info(declared);
@@ -578,8 +582,8 @@ static bool dtype_fits(fc_dtype_t declared, fc_dtype_t stated) {
          (stated == FC_DTYPE_I64 || stated == FC_DTYPE_SI64);
 }
 
-// Fails, saying which element types could stand there: those that fit the
-// declared one, or all.
+// Fails because `name` is no element type, or none that may stand for the declared one.
+// The message names the declared type, or where none is declared all types.
 static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t declared,
                                 fc_str_t name, fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(declared);
@@ -649,9 +653,9 @@ static fc_status_t wrong_rank(fc_frame_t *frame, const fc_op_t *op,
   return here(frame, status, err);
 }
 
-// Fails because a dim is not the declared one. But if the whole shape has another
-// rank, the message is about that: dims of other ranks cannot be compared one by one,
-// as in [224, 224, 3] for 1x3x224x224.
+// Fails because a dim is not the declared one. If the whole shape has another rank than
+// the declared one, the message is about the rank: dims of other ranks cannot be compared
+// one by one, as in [224, 224, 3] for 1x3x224x224.
 static fc_status_t wrong_shape(fc_frame_t *frame, const fc_typed_t *typed,
                                int64_t found, int64_t wanted, fc_error_t *err) {
   const fc_op_t *op = typed->op;
@@ -701,12 +705,12 @@ static fc_status_t read_dim(fc_frame_t *frame, fc_typed_t *typed,
   return FC_OK;
 }
 
-// A shape [n, 0] is short to send, and costs three bytes for each row to
-// answer.
+// The most rows of an empty tensor. A shape [n, 0] is short to send, but an answer has
+// three bytes for each of its n rows: "[],".
 #define EMPTY_ROWS_MAX ((size_t)1 << 20)
 
 // Checks a shape of which all dims are known: their number, equal dims where names
-// demand them, and the size of the tensor.
+// demand them, the size of the tensor, and the rows of an empty one.
 static fc_status_t check_shape(fc_frame_t *frame, const fc_typed_t *typed,
                                fc_error_t *err) {
   const fc_op_t *op = typed->op;
@@ -730,7 +734,7 @@ static fc_status_t check_shape(fc_frame_t *frame, const fc_typed_t *typed,
               err);
 }
 
-// `checked` false: the dims are only read, for a look ahead.
+// `checked` false, for a look ahead: the dims are not compared with the declared ones.
 static fc_status_t read_shape(fc_frame_t *frame, fc_typed_t *typed,
                               fc_json_token_t token, bool checked,
                               fc_error_t *err) {
@@ -778,7 +782,8 @@ static void look_ahead(fc_frame_t *frame, fc_typed_t *typed,
 static bool needs_look_ahead(const fc_typed_t *typed) {
   if (!typed->seen[FC_MEMBER_SHAPE]) return true;
   if (typed->seen[FC_MEMBER_DTYPE]) return false;
-  // A stated dtype matters only where another than the declared one may stand.
+  // A stated dtype changes how data is read only where none is declared, or a signless
+  // integer. (i64 and si64, which index takes, are read as index is.)
   const fc_dtype_info_t *info = fc_dtype_info(typed->op->dtype);
   return typed->op->dtype == FC_DTYPE_NONE ||
          info->class_ == FC_DTYPE_CLASS_INT;
@@ -788,7 +793,7 @@ static fc_dtype_t value_dtype(const fc_typed_t *typed) {
   return typed->op->dtype ? (fc_dtype_t)typed->op->dtype : typed->dtype;
 }
 
-// Reads a value that states its dtype and has no shape at all.
+// Reads the data of a value that states its dtype and has no shape: a single element.
 static fc_status_t read_scalar_data(fc_frame_t *frame, fc_typed_t *typed,
                                     fc_json_token_t token, fc_value_t *dest,
                                     fc_error_t *err) {
@@ -806,7 +811,8 @@ static fc_status_t read_data(fc_frame_t *frame, fc_typed_t *typed,
   size_t count, size;
   if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size) ||
       count > fill->limit) {
-    // The shape stands further on and will be refused there.
+    // A shape behind the data is refused where it stands. One before the data was checked
+    // by another dtype: the value fails at its end, since its data was not read.
     return fc_json_skip(&frame->reader, token, err);
   }
   bool flat = infer_rank(frame, token, fill->dtype) == 1;
@@ -869,7 +875,7 @@ static fc_status_t read_b64(fc_frame_t *frame, fc_typed_t *typed,
   size_t count, size;
   if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size) ||
       count > fill->limit) {
-    return FC_OK;  // refused where the shape stands
+    return FC_OK;  // refused later, as in read_data
   }
   fc_str_t text;  // it may have escapes, since "\/" is legal
   FC_TRY(fc_leaf_text(frame, &text, err));

@@ -12,8 +12,8 @@ typedef struct level_t {
   uint32_t ordinal;     // the number of that child
   uint32_t left;        // children still to come, `next` included
   size_t path_size;     // size of the path to the level itself
-  int32_t raw_index;  // of the list with the children that have none themselves
-  uint32_t step_count;  // steps to that list
+  int32_t raw_index;  // of the value in which children lie that have no own one
+  uint32_t step_count;  // steps from that value to the list of the children
 } level_t;
 
 typedef struct walk_t {
@@ -202,8 +202,7 @@ static void finish(walk_t *walk, fc_leaves_t *out_leaves) {
                               walk->paths, walk->path_count};
 }
 
-// The role of the argument with this number. A signature that is one tree has
-// only inputs.
+// The role of this input's argument. A root_tree signature has only inputs.
 static fc_role_t role_of(const fc_plan_t *plan, const fc_plan_param_t *input) {
   if (plan->signature->root_tree) return FC_ROLE_IN;
   return (fc_role_t)plan->signature->arguments[input->number].role;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds a function's values by path (fc_leaf_t, farcall/call.h). The leaves of
-// a call are made once, from its plan, and are immutable from then on.
+// Finds a function's values by path (fc_leaf_t, farcall/call.h). Leaves are made from a
+// plan, once for its model and once for each fc_call_t, and are immutable from then on.
 #ifndef FARCALL_MARSHAL_LEAVES_H_
 #define FARCALL_MARSHAL_LEAVES_H_
 
@@ -42,11 +42,12 @@ fc_status_t fc_leaves_of_results(const fc_plan_t *plan, fc_arena_t *arena,
 #define FC_LEAF_NONE UINT32_MAX
 // The leaf at `path`. When `path` goes on past a leaf, finds that leaf and
 // writes the rest of `path` to `out_rest`, which is empty for a whole path.
-// With `out_rest` NULL only whole paths are found. FC_LEAF_NONE when there is
-// no such leaf.
+// With `out_rest` NULL only whole paths are found. FC_LEAF_NONE when there is no such
+// leaf, or `path` ends in a slash.
 uint32_t fc_leaves_find(const fc_leaves_t *leaves, fc_str_t path,
                         fc_str_t *out_rest);
-// The path by name that is nearest to `path`; empty if none is near.
+// The path by name that is nearest to `path`; empty if none is near. Names that begin
+// with a digit are left out.
 fc_str_t fc_leaves_nearest(const fc_leaves_t *leaves, fc_str_t path);
 
 #endif  // FARCALL_MARSHAL_LEAVES_H_

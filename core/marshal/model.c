@@ -49,7 +49,7 @@ static int by_raw_index(const void *a, const void *b) {
   return left < right ? -1 : left > right;
 }
 
-// True when two leaves have the same name: a result may have the name of an argument
+// True when two leaves have the same path: a result may have the name of an argument
 // whose final contents are returned as well.
 static bool has_twins(const fc_leaves_t *leaves) {
   for (uint32_t i = 1; i < leaves->path_count; i++) {
@@ -71,7 +71,8 @@ static fc_str_t position_of(const fc_leaves_t *leaves, uint32_t leaf) {
   return fc_str(leaves->leaves[leaf].path);
 }
 
-// Lists the leaves that are sent: arguments unless they are OUT, and all results.
+// Lists the leaves that are sent: of arguments those that are not OUT, of results all,
+// but constants of neither.
 static fc_status_t list(fc_model_t *model, const fc_leaves_t *leaves,
                         const char *what, const fc_model_tensor_t **out_list,
                         uint32_t *out_count, const uint32_t **out_of,
@@ -128,7 +129,7 @@ static fc_status_t create(const fc_plan_t *plan, fc_model_t **out_model,
 
 fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
                           fc_error_t *err) {
-  // The model is the only part of a plan that is made later.
+  // A plan is const to the threads that share it; they only ever change its model.
   fc_plan_t *own = (fc_plan_t *)(uintptr_t)plan;
   fc_model_t *model = atomic_load_explicit(&own->model, memory_order_acquire);
   if (!model) {

@@ -11,8 +11,8 @@
 // A leaf is sent as a tensor. A SCALAR has no dims. The shape of BYTES depends on the
 // protocol: [1] in the Open Inference Protocol, a row of ui8 in npy and safetensors.
 typedef struct fc_model_tensor_t {
-  // Its path (farcall/call.h). If any two of the inputs, or of the outputs, had one
-  // path, all of that list have their paths by position.
+  // Its path (farcall/call.h). If two leaves of the arguments have one path, all inputs
+  // have their paths by position; with leaves of the results, all outputs.
   fc_str_t name;
   const fc_op_t *op;
   const fc_leaf_way_t *way;
@@ -44,7 +44,7 @@ void fc_model_destroy(fc_model_t *model);  // NULL is allowed
 // The name of an input's or output's type in the Open Inference Protocol, never "".
 const char *fc_model_datatype(const fc_op_t *op);
 // The number of the input (with `arguments` and `input_of`) or output (with `results`
-// and `output_of`) of that name, UINT32_MAX if there is none.
+// and `output_of`) of which `name` is a path, UINT32_MAX if there is none.
 uint32_t fc_model_find(const fc_leaves_t *leaves, const uint32_t *of,
                        fc_str_t name);
 // The name that somebody may have meant; "" if none is near.

@@ -16,16 +16,17 @@
 // 0: there is no document, and the body is the elements of the only input. Raw tensors
 // that are aligned as the function needs stay in the body, which must live as long as
 // the call, and which the function may write to. FC_CODE_BINARY_FRAMING when lengths
-// and body do not add up, or the function's inputs cannot be read from a body without
-// a document; FC_CODE_UNSUPPORTED_TYPE when the function is no model (model.h).
+// and body do not add up, an input has both data and raw bytes, or the function's inputs
+// cannot be read from a body without a document; FC_CODE_UNSUPPORTED_TYPE when the
+// function is no model (model.h).
 fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
                           fc_error_t *err);
-// *out_document becomes the size of the document in bytes if raw bytes follow it, and
-// stays as it is otherwise.
+// Only after fc_oip_decode. *out_document becomes the size of the document in bytes if an
+// output is sent raw, and stays as it is otherwise.
 fc_status_t fc_oip_encode(fc_frame_t *frame, fc_str_t model, fc_str_t version,
                           fc_sink_t *sink, uint64_t *out_document,
                           fc_error_t *err);
-// Whether the answer will have raw bytes. Call it after fc_oip_decode.
+// Whether an output will be sent raw. Call it after fc_oip_decode.
 bool fc_oip_is_raw(const fc_frame_t *frame);
 // How many bytes of the call's raw tensors were copied, because they could not stay
 // in the body.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request's document -> flat values, in one pass over its bytes. If "data" stands
-// before "name", "datatype" or "shape", which say how to read it, these are looked
-// for first. Unknown members are skipped, as the protocol wants.
+// A request's document -> flat values, in one pass over its bytes. But "name", "datatype"
+// and "shape" say how to read an input: a member before "name", and "data" before one of
+// the others, has to wait until they were looked for. Unknown members are skipped, as the
+// protocol wants.
 #include "marshal/inputs.h"
 #include "marshal/oip_read.h"
 
@@ -49,8 +50,8 @@ static fc_status_t expect(request_t *request, fc_json_token_t wanted,
                           fc_json_token_name(wanted), err);
 }
 
-// Reads null as a member that was left out: Python's clients write null for members
-// that nobody has set.
+// Reads the token `wanted`, or null as a member that was left out: Python's clients write
+// null for members that nobody has set.
 static fc_status_t expect_or_null(request_t *request, fc_json_token_t wanted,
                                   bool *out_absent, fc_error_t *err) {
   fc_json_token_t token;
@@ -101,7 +102,7 @@ typedef struct input_t {
   bool has_name;
   bool is_bytes_type;  // "datatype" was "BYTES"
   bool has_raw;
-  bool looked;  // look_for_name was called
+  bool looked;  // look_for_name was called, or the name had come already
   uint64_t raw_size;
 } input_t;
 
@@ -136,8 +137,8 @@ static void copy_reader(fc_json_reader_t *dest,
   memcpy(dest, source, offsetof(fc_json_reader_t, levels) + levels);
 }
 
-// A member stands before the name: reads on to find it, and comes back. Errors
-// on the way are reported by the real pass.
+// A member stands before the name: reads on to find the name, and comes back. Errors on
+// the way are reported by the real pass.
 static void look_for_name(request_t *request, input_t *input) {
   fc_frame_t *frame = request->frame;
   fc_json_reader_t *reader = &frame->reader;
@@ -305,7 +306,7 @@ static fc_status_t take_bytes(request_t *request, input_t *input,
 
 static fc_status_t take_raw(request_t *request, input_t *input,
                             fc_error_t *err) {
-  // An empty tensor has no bytes to find.
+  // An empty tensor has no bytes, so nothing needs to say where they begin.
   if (!request->has_raw && input->raw_size) {
     return fail_framing(request, err,
                         "raw bytes need Inference-Header-Content-Length");
@@ -559,8 +560,8 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // No document: the body is the one input
 
-// Works out the dims of an input that has `size` bytes. At most one of them may be
-// dynamic; the size says how large it is.
+// Works out the dims of an input that has `size` bytes. At most one dim may be open
+// (dynamic or named): the size says how large it is. fc_typed_take checks the rest.
 static fc_status_t find_dims(fc_typed_t *typed, const fc_op_t *op, bool one,
                              size_t size, fc_error_t *err) {
   int32_t open = -1;

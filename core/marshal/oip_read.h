@@ -8,7 +8,7 @@
 #include "marshal/model.h"
 #include "marshal/oip.h"
 
-// How one output is sent.
+// How one output is sent, where the request has chosen outputs (fc_oip_t.chosen).
 enum {
   FC_OIP_ABSENT,  // not at all
   FC_OIP_UNSAID,  // as fc_oip_t.raw says
@@ -24,7 +24,7 @@ typedef struct fc_oip_t {
   bool chosen;  // `order` has the outputs to send, else all are sent
   uint32_t order_count;
   uint32_t *order;  // numbers of outputs, in the order of the request
-  uint8_t *forms;   // FC_OIP_*, by output
+  uint8_t *forms;   // FC_OIP_*, by output; ABSENT until the request names it
 } fc_oip_t;
 
 #endif  // FARCALL_MARSHAL_OIP_READ_H_

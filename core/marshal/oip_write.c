@@ -7,12 +7,12 @@
 #include "marshal/encoder.h"
 #include "marshal/oip_read.h"
 
-// One output that is sent. BYTES have no tensor.
+// One output that is sent. A BYTES has `bytes` and no tensor.
 typedef struct sent_t {
   fc_tensor_t tensor;
   fc_str_t bytes;
   size_t count;
-  size_t size;  // raw, in bytes
+  size_t size;  // in bytes, if it is sent raw
   bool raw;
 } sent_t;
 
@@ -35,7 +35,7 @@ static fc_status_t write_shape(fc_sink_t *sink, const int64_t *dims,
   FC_TRY(put(sink, "[", err));
   for (int32_t i = 0; i < rank; i++) {
     if (i) FC_TRY(put(sink, ",", err));
-    // A dim that any size fits is -1, whether it has a name or none.
+    // A dim that the signature leaves open is -1, whether it has a name or none.
     FC_TRY(fc_json_write_i64(sink, dims[i] < 0 ? -1 : dims[i], err));
   }
   return put(sink, "]", err);
@@ -186,7 +186,7 @@ static fc_status_t write_tensors(const fc_model_tensor_t *tensors,
     if (i) FC_TRY(put(sink, ",", err));
     FC_TRY(write_head(sink, &tensors[i], err));
     if (bytes) FC_TRY(write_shape(sink, &kOne, 1, err));
-    // The protocol cannot say that any number of dims will do.
+    // The protocol cannot say that any number of dims will do: [-1] stands for it.
     else if (op->rank < 0) FC_TRY(write_shape(sink, &kAny, 1, err));
     else FC_TRY(write_shape(sink, op->dims, op->rank, err));
     FC_TRY(put(sink, "}", err));

@@ -37,8 +37,8 @@ static fc_status_t read_npy(fc_inputs_t *inputs, fc_str_t body,
   return take_array(inputs, 0, body, err);
 }
 
-// numpy.savez calls arrays without a name arr_0, arr_1, …: they are inputs by
-// position, unless there is one of that name.
+// numpy.savez calls arrays without a name arr_0, arr_1, …: they are inputs by position,
+// unless an input has that name.
 static bool find_numbered(const fc_inputs_t *inputs, fc_str_t name,
                           uint32_t *out_number) {
   const fc_model_t *model = inputs->model;
@@ -78,7 +78,8 @@ static fc_status_t read_entry(fc_inputs_t *inputs, const fc_zip_entry_t *entry,
                    entry->size, inputs->allowance);
   }
   inputs->allowance -= entry->size;
-  // Inflated bytes move to memory of the call, where they are aligned.
+  // Inflated bytes move to memory of the call that is aligned: elements are then aligned
+  // as far as they are within their file.
   fc_text_t text;
   fc_text_init(&text, frame->allocator, SIZE_MAX);
   fc_status_t status = fc_zip_read(entry, entry->size, &text, &file, err);
@@ -116,7 +117,8 @@ fc_status_t fc_packed_decode(fc_frame_t *frame, fc_packed_t form, fc_str_t body,
   const size_t bound = fc_inflate_bound(body.size);
   FC_TRY(fc_inputs_begin(&inputs, frame, err));
   inputs.allowance = most < bound ? most : bound;
-  // An empty document, so that errors about the file get offset 0 and pointer "".
+  // An empty document, so that errors about .npy and .npz files get offset 0 and
+  // pointer "".
   fc_json_reader_init(&frame->reader, frame->limits.json_depth,
                       frame->limits.json_keys);
   fc_json_reader_feed(&frame->reader, body.data, 0, true);

@@ -19,7 +19,8 @@ typedef enum fc_packed_t {
 // Tensors whose elements stand in the body as the function needs them (not compressed,
 // in order, aligned) stay there: the body must live as long as the call, and the
 // function may write to it. FC_CODE_BINARY_FRAMING when the body is no such file (for
-// a header of safetensors that is no JSON, the codes of json/reader.h);
+// a header of safetensors that is no JSON, the codes of json/reader.h), or a .npy file
+// meets a function that has not exactly one input; further codes for wrong values;
 // FC_CODE_UNSUPPORTED_TYPE when the function is no model; FC_CODE_BODY_TOO_LARGE when
 // compressed entries would become more than `most` bytes together, or more than
 // fc_inflate_bound says of the body.

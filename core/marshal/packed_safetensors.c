@@ -29,8 +29,8 @@ static const struct {
     {"F8_E4M3", FC_DTYPE_F8E4M3FN},
 };
 
-// The type under whose name safetensors has `dtype`: it knows one kind of integer with
-// a sign.
+// The type under whose name safetensors has `dtype`: safetensors has one name for the
+// integers with a sign of a width, iN, siN and index.
 static fc_dtype_t plain(fc_dtype_t dtype) {
   switch (dtype) {
     case FC_DTYPE_SI8:
@@ -255,7 +255,7 @@ fc_status_t fc_packed_read_safetensors(fc_inputs_t *inputs, fc_str_t body,
                       inputs->frame->limits.json_keys);
   fc_json_reader_feed(reader_of(&file), head, (size_t)size, true);
   const fc_status_t status = read_tensors(&file, err);
-  // The reader counts from the JSON object on, which the file's size field precedes.
+  // The reader counts from the JSON object on; in the file, its size stands before it.
   if (status != FC_OK && err && err->byte_offset != FC_NO_OFFSET) {
     err->byte_offset += sizeof size;
   }
@@ -299,7 +299,7 @@ static fc_status_t write_head(fc_sink_t *sink, const fc_packed_item_t *items,
   return put(sink, "}", err);
 }
 
-// Spaces end the header, so that the data begins aligned.
+// Spaces end the header, so that the data begins at a multiple of 64 bytes.
 static fc_status_t write_file(fc_encoder_t *encoder, fc_text_t *head,
                               const fc_packed_item_t *items, uint32_t count,
                               fc_error_t *err) {

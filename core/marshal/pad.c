@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of a function that is padded: it is made of the next larger size, with rows that
-// the client did not send, and of the results the client gets the rows it asked for. One
-// dim has the sizes, the first of its tensors (abi/widen.c checks that), so the rows that
-// are added lie behind those of the call. The arguments stay as they are.
+// Pads a call whose size is in no row of sizes: the function for the next larger size
+// runs, on arguments with rows that the client did not send, and the client gets only its
+// own rows of the results. Tensors have the dim with the sizes as their first one
+// (abi/widen.c checks that), so added rows lie behind the client's. The frame's arguments
+// stay as they are: the backend gets copies.
 #include "abi/print.h"
 #include "marshal/frame.h"
 
@@ -11,7 +12,7 @@ typedef struct rows_t {
   int64_t dim;   // the code that the dim has in ops
   int64_t have;  // rows of the call
   int64_t want;  // rows of the function, more than `have`, which is not 0
-  bool repeat;   // the last row, instead of zeros
+  bool repeat;   // added rows are the last row again, else zeros
 } rows_t;
 
 static rows_t rows_of(const fc_frame_t *frame) {
@@ -32,7 +33,7 @@ static bool has_rows(const fc_op_t *op, const rows_t *rows) {
          op->dims[0] == rows->dim;
 }
 
-// A copy of the tensor's shape with another number of rows.
+// Gives the tensor a copy of its shape that has `count` rows.
 static fc_status_t set_rows(fc_frame_t *frame, fc_tensor_t *tensor,
                             int64_t count, fc_error_t *err) {
   int64_t *shape =
@@ -44,7 +45,7 @@ static fc_status_t set_rows(fc_frame_t *frame, fc_tensor_t *tensor,
   return FC_OK;
 }
 
-// Gives the tensor memory of its own with the rows that are missing.
+// Copies the tensor to memory of its own, with the missing rows behind its rows.
 static fc_status_t add_rows(fc_frame_t *frame, const rows_t *rows,
                             fc_tensor_t *tensor, fc_error_t *err) {
   const fc_tensor_t before = *tensor;
@@ -106,7 +107,7 @@ fc_status_t fc_frame_unpad(fc_frame_t *frame, fc_value_t *results,
     for (const fc_op_t *op = plan->outputs[i].op; op < end; op++) {
       if (!has_rows(op, &rows)) continue;
       fc_tensor_t *tensor = &results[op->raw].tensor;
-      // Another value, or another size, is refused when it is encoded.
+      // A result of another kind or size is refused when it is encoded.
       if (results[op->raw].kind != FC_VALUE_TENSOR ||
           tensor->rank != op->rank || tensor->shape[0] != rows.want) {
         continue;

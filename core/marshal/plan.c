@@ -178,8 +178,8 @@ static void add_param(compiler_t *compiler, fc_plan_param_t *list,
   list[at] = (fc_plan_param_t){name, &compiler->ops[op], number};
 }
 
-// Adds the arguments of a function with a root_tree signature: the children of the
-// root are what a client sends.
+// Adds the arguments of a function with a root_tree signature: the children of the root
+// are what a client sends, or the root itself when it is no tuple or dict.
 static fc_status_t add_root(compiler_t *compiler, fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
   const fc_param_t *root = &signature->arguments[0];
@@ -284,7 +284,7 @@ static fc_status_t compile(compiler_t *compiler, uint32_t *out_finals,
   return add_results(compiler, out_finals, err);
 }
 
-// Plan, ops, keys and params lie in one block. Each is aligned as a pointer is.
+// Plan, ops, keys and params lie in one block: all are aligned as a pointer is.
 static fc_plan_t *allocate(fc_allocator_t allocator, const compiler_t *need,
                            compiler_t *out) {
   uint32_t params = need->input_count + need->output_count + need->store_count;
@@ -326,8 +326,8 @@ static void mark_sent_names(const fc_plan_t *plan, bool *sent) {
   }
 }
 
-// Checks that the size of the storage for an OUT argument follows from what is
-// sent.
+// Checks that each OUT argument is a tensor of a known type, and that the size of its
+// storage follows from what is sent.
 static fc_status_t check_stores(const fc_plan_t *plan, fc_error_t *err) {
   bool sent[FC_DIM_NAMES_MAX] = {false};
   mark_sent_names(plan, sent);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plan: a signature compiled into a linear array of ops, one for each node
-// in preorder, that decode and encode interpret without recursion. Not public.
-// Immutable after fc_plan_create, but for its model (model.h); any thread.
+// The plan: a signature compiled into a linear array of ops that decode and encode
+// interpret without recursion. Each argument and result has one op for each node of its
+// type, in preorder; OUT and INOUT arguments have ops as results, too. Not public.
+// Immutable once its entries are set, but for its model (model.h); any thread.
 #ifndef FARCALL_MARSHAL_PLAN_H_
 #define FARCALL_MARSHAL_PLAN_H_
 
@@ -31,18 +32,18 @@ static inline const fc_op_t *fc_op_next(const fc_op_t *op) {
   return op + op->span;
 }
 
-// Names in bytewise order, for binary search.
+// A name; lists of names are in bytewise order, for binary search.
 typedef struct fc_plan_key_t {
   fc_str_t name;
   const fc_op_t *op;
-  uint32_t ordinal;  // among its siblings
+  uint32_t ordinal;  // of the op among its siblings, or as the list says
 } fc_plan_key_t;
 
-// One thing the client sends or gets.
+// An argument or a result.
 typedef struct fc_plan_param_t {
   fc_str_t name;
   const fc_op_t *op;
-  uint32_t number;  // of the argument or result, for messages
+  uint32_t number;  // of the argument or result, counted from 0
 } fc_plan_param_t;
 
 struct fc_plan_t {
@@ -62,13 +63,13 @@ struct fc_plan_t {
   // What the client gets: results, then final contents of OUT and INOUT.
   const fc_plan_param_t *outputs;
   uint32_t output_count;
-  uint32_t final_count;
+  uint32_t final_count;  // of those, final contents
   // OUT arguments: storage the decoder places.
   const fc_plan_param_t *stores;
   uint32_t store_count;
   _Atomic(struct fc_model_t *) model;  // NULL until it is asked for
-  // The functions that calls are made of, by row of the signature's sizes. NULL: the
-  // one that has this signature. Borrowed; set by whoever made the plan.
+  // The functions that run calls, one for each row of the signature's sizes. NULL: the
+  // function that has this signature runs all. Borrowed; set right after fc_plan_create.
   const fc_entry_t *entries;
 };
 
@@ -82,7 +83,7 @@ fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
 // Puts "argument 0 ('x'): " before the message. `err` is not NULL.
 void fc_plan_name_argument(const fc_plan_param_t *input, fc_error_t *err);
 // Prints "argument 0 ('x')" or "result 1": what `op` is, or is a part of; "a value"
-// for an OUT argument.
+// for the storage of an OUT argument.
 void fc_plan_print_owner(const fc_plan_t *plan, const fc_op_t *op, char *out,
                          size_t capacity);
 

@@ -8,13 +8,13 @@
 #include "base/profile.h"
 #include "farcall/codec.h"
 
-// The profile, which is begun and ended here and has the time of a call that fails,
-// too, is borrowed until the frame's next profiled call.
+// Begins the profile, calls as fc_frame_invoke does, and ends the profile, also when the
+// call fails. The profile is borrowed until the frame's next profiled call.
 fc_status_t fc_frame_invoke_profiled(
     fc_frame_t *frame, const fc_backend_t *backend, void *instance,
     size_t index, fc_str_t name, const fc_atomic_word_t *cancel,
     uint64_t deadline_ns, fc_profile_t *profile, fc_error_t *err);
-// Only after fc_frame_invoke_profiled.
+// Called only after fc_frame_invoke_profiled, whose profile they write.
 fc_status_t fc_frame_encode_profiled(fc_frame_t *frame, fc_sink_t *sink,
                                      fc_error_t *err);
 fc_status_t fc_framed_encode_profiled(fc_frame_t *frame, fc_sink_t *sink,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of a function that is one to callers and several in the module: which of them a call is
-// made of. Every size is known by then, since all dims that differ belong to arguments
-// that each call has. There are few rows, so they are looked through.
+// Callers see one function where the module has several, one for each row of sizes:
+// chooses the row of a call. All sizes are known by then, since each dim that has sizes
+// stands in an argument that every call has. Rows are few, so all are looked through.
 #include <stdio.h>
 
 #include "abi/print.h"
@@ -20,7 +20,7 @@ static bool fits(const fc_frame_t *frame, const int64_t *row, uint32_t count) {
   return true;
 }
 
-// The only name that has sizes; UINT32_MAX if there are several.
+// The only name that has sizes; UINT32_MAX unless there is exactly one.
 static uint32_t find_only(const fc_signature_t *signature) {
   uint32_t only = UINT32_MAX, count = 0;
   for (uint32_t i = 0; i < signature->dim_name_count; i++) {
@@ -31,7 +31,7 @@ static uint32_t find_only(const fc_signature_t *signature) {
   return count == 1 ? only : UINT32_MAX;
 }
 
-// A text in fixed memory is cut: failing takes no other.
+// Ends a text of an error message where its fixed memory ends: the text is cut.
 static fc_status_t stop(fc_sink_t *sink, size_t need, fc_error_t *err) {
   (void)sink;
   (void)need;
@@ -87,7 +87,8 @@ static fc_status_t fail(const fc_frame_t *frame, fc_error_t *err) {
   return status;
 }
 
-// The row with the least size that the call can be padded to; size_count: none.
+// The row with the least size that the call can be padded to; the signature's size_count
+// when there is none.
 static uint32_t find_larger(const fc_frame_t *frame) {
   const fc_signature_t *signature = frame->plan->signature;
   const uint32_t only = find_only(signature), none = signature->size_count;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pass over the document. A row is a tensor without its first dim. Rows that are
-// objects of inputs are kept until all have come, and then put one after the other.
+// A request's document -> flat values, in one pass. A row is a tensor without its first
+// dim. Rows that are objects of inputs are kept until all have come; then those of each
+// input are put one after the other into one tensor.
 #include "marshal/inputs.h"
 #include "marshal/tf.h"
 
@@ -207,7 +208,7 @@ static fc_status_t read_row(request_t *request, fc_error_t *err) {
     inputs->missing--;
   }
   FC_TRY(fc_inputs_check(inputs, err));
-  // The next row gives all of them again.
+  // The next row gives all inputs again.
   inputs->missing = inputs->model->input_count;
   memset(inputs->given, 0, inputs->missing);
   request->count++;
@@ -401,7 +402,7 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
   return next(request, &token, err);
 }
 
-// Refuses a request in rows, before the function runs, when a result cannot be cut
+// Refuses a request in rows, before the function runs, when a result has no dim to cut
 // into rows.
 static fc_status_t check_results(const request_t *request, fc_error_t *err) {
   const fc_model_t *model = request->inputs.model;
