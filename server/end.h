@@ -15,7 +15,7 @@ fc_status_t fc_loop_watch_signals(fc_loop_t *loop, fc_error_t *err);
 // Listens no more, has each connection end after the request that it has begun, and ends
 // the loop as fc_loop_check_drained does, or when --drain is over.
 void fc_loop_drain(fc_loop_t *loop);
-// Ends a loop that drains if no connection is left, and no spans that are waited for
+// Ends a loop that drains, if no connection is left and no span is waited for
 // (fc_otlp_is_busy). Called once a turn.
 void fc_loop_check_drained(fc_loop_t *loop);
 // Gives up a look-up of the collector, and closes every handle of the loop, so that

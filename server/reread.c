@@ -12,8 +12,8 @@
 #include "config/module.h"
 #include "jailing.h"
 
-// Options that are read each time they are needed, when a module is loaded, or by
-// apply_numbers.
+// Options that hold for modules (apply_policies), that are read each time they are
+// needed, or that apply_numbers passes on.
 static const unsigned kChange[] = {
     FC_OPTION_isolation,   FC_OPTION_sandbox,       FC_OPTION_fresh,
     FC_OPTION_parameters,  FC_OPTION_versions,      FC_OPTION_aliases,

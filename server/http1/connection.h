@@ -25,7 +25,7 @@
 typedef enum fc_connection_state_t {
   FC_CONNECTION_HEAD,  // waits for a request, or reads its head
   FC_CONNECTION_WAIT,  // waits for a module; the head is kept, to be read again
-  FC_CONNECTION_BODY,  // reads a body that is wanted: of a call, an act or a question
+  FC_CONNECTION_BODY,  // reads a body that is wanted (fc_exchange_t.is_call)
   // The answer is on its way or sent; what is left of the body is thrown away.
   FC_CONNECTION_DISCARD,
   // A call is queued or runs, an act is in progress, or a document is being written.
@@ -52,7 +52,7 @@ struct fc_connection_t {
   uint8_t state;     // fc_connection_state_t
   uint8_t input;     // fc_input_t
   bool is_last;      // the answer is the last one: no request after it is read
-  bool turned_away;  // over a limit: one of http1->turned_away
+  bool turned_away;  // not served: counted in http1->turned_away
   bool is_new;       // no request on it was answered yet
   fc_stash_t stash;
   // Of the request

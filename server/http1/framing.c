@@ -2,8 +2,8 @@
 //
 // One state machine for heads and one for chunked bodies, a byte at a time,
 // with a fast run through the insides of a head's targets, names and values, and of
-// chunk data. A state lets pass what RFC 9110 and 9112 have at that place, within the
-// limits; anything else is an error, there are no lenient modes.
+// chunk data. A state lets pass at most what RFC 9110 and 9112 allow at that place,
+// within limits; anything else is an error, there are no lenient modes.
 #include "http1/framing.h"
 
 #include "base/hex.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // HTTP/1 on one loop: what its connections share, the lists in which they wait,
-// accepting and refusing clients. The server makes one fc_http1_t, tells it the
-// time and hands it clients, and asks it when it has something to do again.
+// accepting and refusing clients. The server makes one fc_http1_t with a clock,
+// hands it clients, and asks it when it has something to do again.
 // Loop thread.
 #ifndef FARCALL_SERVER_HTTP1_HTTP1_H_
 #define FARCALL_SERVER_HTTP1_HTTP1_H_
@@ -45,7 +45,7 @@ typedef struct fc_http1_t {
   fc_span_t spans[FC_PIECES_MAX];
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
-  uint32_t turned_away;  // connections over a limit, until they are closed
+  uint32_t turned_away;  // connections that are not served, until closed
   char *read_buffer;     // FC_LIMIT_READ bytes, for what is not read to a block
   char date[FC_RESPONSE_DATE_SIZE];
   int64_t date_s;
@@ -71,10 +71,10 @@ typedef struct fc_client_t {
   fc_known_user_t user;       // of a Unix socket
 } fc_client_t;
 
-// Serves a client. Above server->connection_max the client is answered 503, above
-// policy->client_connections 429; if FC_LIMIT_TURNED_AWAY clients are being told so, the
-// connection is only closed. False when there is no memory for a connection: the source
-// is then still the caller's.
+// Serves a client. Above server->connection_max, or if there is no memory to count the
+// connection, the client is answered 503, above policy->client_connections 429; if
+// FC_LIMIT_TURNED_AWAY clients are being told so, the connection is only closed. False
+// when there is no memory for a connection: the source is then still the caller's.
 bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client);
 
 // Writes a whole answer for a client that gets no connection, and returns where in `text`

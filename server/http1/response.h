@@ -38,7 +38,7 @@ typedef struct fc_response_head_t {
 // Writes the head so that it ends at `end`, which has FC_LIMIT_HEAD bytes
 // before it. Returns its first byte.
 char *fc_response_head(const fc_response_head_t *head, char *end);
-// The reason phrase of a status, such as "Bad Request"; "Unknown" if we never send it.
+// The reason phrase of a status, such as "Bad Request"; "Unknown" if kReasons lacks it.
 fc_str_t fc_response_reason(int status);
 // Writes a time as "Sun, 06 Nov 1994 08:49:37 GMT", NUL-terminated.
 #define FC_RESPONSE_DATE_SIZE 30

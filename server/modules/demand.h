@@ -85,8 +85,8 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load);
 fc_status_t fc_demand_put_back(fc_modules_t *modules,
                                fc_generation_t *generation,
                                fc_error_t *err) FC_MUST_CHECK;
-// Takes the name from a generation that is not served any more. If its file is being
-// opened or waits for room, its waiters are woken now; if the loader reads its
+// Takes the name from a generation that is not served any more. If the generation is
+// being loaded (`opening`), its waiters are woken now; if the loader reads its
 // signatures, when that is done.
 void fc_demand_drain(fc_modules_t *modules, fc_generation_t *generation);
 // Wakes all waiters, because the server stops.

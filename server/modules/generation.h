@@ -15,8 +15,8 @@
 typedef enum fc_generation_state_t {
   FC_GENERATION_LOADING,  // it cannot be called yet
   FC_GENERATION_READY,    // its calls are answered
-  FC_GENERATION_FAILED,   // it could not be loaded; requests for its name are
-                          // told the reason
+  FC_GENERATION_FAILED,   // it could not be loaded; if a name leads to it,
+                          // requests for the name are told the reason
 
   // No name leads to it any more; calls that hold it go on.
   FC_GENERATION_DRAINING,

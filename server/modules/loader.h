@@ -106,7 +106,8 @@ fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
 // Hashes the module's file, and holds the module meanwhile.
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
                            fc_error_t *err) FC_MUST_CHECK;
-// Calls fc_trial_check. Until the request is finished the trial is the loader's.
+// Has the loader call fc_trial_check. Until the request is finished the trial is the
+// loader's.
 fc_status_t fc_loader_check(fc_loader_t *loader, fc_trial_t *trial,
                             uint32_t generation, fc_error_t *err) FC_MUST_CHECK;
 // The oldest finished request, NULL when there is none. The caller owns it

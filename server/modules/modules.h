@@ -100,7 +100,8 @@ typedef struct fc_modules_t {
   // Who asks for a reload that begins when no act is in progress; NULL: nobody.
   const char *again;
   bool again_follows;  // that reload only follows files
-  // Knows which files are being written; NULL: that is not known.
+  // Knows which files are being written, and has the descriptor by which listings watch
+  // directories. NULL: no files are watched.
   const fc_watch_t *watch;
   uint64_t loads;  // times that a module was loaded and could be called, ever
   uint64_t load_failures;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Going back without a request: a generation whose policy or sidecar says
-// "rollback":"on-crash" keeps the module that served its version before. If the
-// generation crashes in its first calls, that module serves again, and the generation's
-// file is refused from then on, with --state-dir also after a restart. This happens
+// "rollback":"on-crash" keeps the module that served its version before, until it has
+// proved itself or the room is needed. If it keeps crashing before that (the figures are
+// FC_LIMIT_PROVING_*), the module that it keeps serves again, and the generation's file
+// is refused from then on, with --state-dir also after a restart. This happens
 // once: the module that serves again keeps nothing. A new, higher version keeps nothing
 // either, because the lower version, to which the name led before, still serves. If the
 // higher one crashes, it is refused and unloaded, and the name leads to the lower one
