@@ -4,13 +4,14 @@
 #include "pool/module_queue.h"
 
 // Is there room in the queue? When it is full, a caller whose calls are fewer than its
-// share of the queue is still let in, so that nobody is kept out by those of others.
+// share of the queue is still let in, up to twice the limit, so that nobody is kept out
+// by the calls of others.
 static fc_status_t check_room(const fc_pool_t *pool,
                               const fc_module_queue_t *queue,
                               const fc_job_t *job, uint32_t staged,
                               fc_error_t *err) {
   const uint32_t limit = pool->options.queue_limit;
-  // Workers have room for as many calls as are `staged`: these do not really wait.
+  // Workers have room for `staged` more calls, so that many do not really wait.
   if (queue->waiting < limit + staged) return FC_OK;
   const fc_flow_share_t has = fc_flows_share(&queue->flows, job);
   if (!has.others || queue->waiting >= 2 * limit + staged) {
@@ -27,8 +28,8 @@ static fc_status_t check_room(const fc_pool_t *pool,
 }
 
 // Would the call end in time, by what calls have cost so far? A quarter of the time is
-// kept for calls that cost more now. Without it the queue grows as long as the deadline:
-// then most calls miss it, and take workers from calls that would not.
+// kept for calls that cost more now. Otherwise the queue would grow as long as the
+// deadline: most calls would miss theirs, and take workers from calls that would not.
 static bool is_in_time(uint64_t deadline_ns, uint64_t now_ns, uint64_t wait_ns,
                        uint64_t cost_ns) {
   if (!deadline_ns) return true;

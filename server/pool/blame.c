@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table has its entries in the order of their calls and is searched from
-// end to end: it is short, and reading the body takes most of the time.
+// The entries of the table are overwritten in turn, and it is searched from end to end:
+// it is short, and reading the body takes most of the time.
 #include "pool/blame.h"
 
 #define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)

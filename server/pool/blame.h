@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls that ended a process of a module. Each is refused for a minute, so that
-// sending it again costs nobody a process, and a module that only one client's
-// data crashes stays in service for others. A call is recognised by its
-// function and the bytes of its body; bodies are read only while there is a
-// call to recognise. Works on the times it is given. Belongs to the process
-// host; the loop's thread.
+// Calls that ended a process of a module, the last FC_LIMIT_BLAMED. Each is refused for a
+// minute, so that sending the call again costs nobody a process, and a module that only
+// one client's data crashes stays in service for others. A call is recognised by its
+// function and the bytes of its body; bodies of other calls are read only while there is
+// a call to recognise. Works on the times it is given. Belongs to the process host; the
+// loop's thread.
 #ifndef FARCALL_SERVER_POOL_BLAME_H_
 #define FARCALL_SERVER_POOL_BLAME_H_
 
@@ -36,8 +36,8 @@ void fc_blame_init(fc_blame_t *blame, const uint64_t key[2]);
 // Records a call that ended a process. In a full table the oldest is forgotten.
 void fc_blame_note(fc_blame_t *blame, uint32_t function, fc_str_t body,
                    uint64_t now_ns);
-// True when this call ended a process within the last minute; *out_at_ns is
-// when.
+// True when such a call is known to have ended a process within the last minute;
+// *out_at_ns is when.
 bool fc_blame_find(fc_blame_t *blame, uint32_t function, fc_str_t body,
                    uint64_t now_ns, uint64_t *out_at_ns);
 

@@ -27,8 +27,8 @@ static uint32_t new_block(fc_blocks_t *blocks, unsigned class_) {
   return FC_BLOCK_NONE;
 }
 
-// Takes a large block for bytes that may never come. FC_BLOCK_NONE: blocks of
-// this class are not large, or there is no memory.
+// Makes a large block for bytes that may never come. FC_BLOCK_NONE: blocks of this class
+// are not large, or none can be made.
 static uint32_t reserve(fc_blocks_t *blocks, unsigned class_) {
   if (class_ >= FC_BLOCK_CLASSES ||
       fc_block_class_bytes(class_) < FC_BLOCK_LARGE) {
@@ -109,7 +109,7 @@ static verdict_t judge(const fc_blocks_t *blocks, const request_t *request) {
   if (request->owner) {
     uint64_t held = fc_owners_held(&blocks->owners, request->owner);
     if (request->old_owner != FC_OWNER_NONE) held -= request->old_counted;
-    // An owner that holds nothing may have one request of any size.
+    // An owner that holds nothing may have one request that is above the share.
     if (held && held + bytes > blocks->share) return VERDICT_SHARE;
   }
   uint64_t others = blocks->taken - request->old_counted;

@@ -4,8 +4,8 @@
 // aligned, of a size class (each twice the one before) unless it is fixed or lent, has
 // one holder at a time, and is named by index, because slots may only hold what another
 // process could resolve too. The store keeps blocks it gets back within a budget, so a
-// warm server allocates nothing. Any thread may call each function but
-// fc_blocks_release.
+// warm server allocates none. Any thread may call each function but fc_blocks_release,
+// and those that make, set up and destroy a store.
 #ifndef FARCALL_SERVER_POOL_BLOCK_H_
 #define FARCALL_SERVER_POOL_BLOCK_H_
 
@@ -13,16 +13,17 @@
 
 #define FC_BLOCK_NONE UINT32_MAX
 #define FC_BLOCK_ALIGN 64u
-// Bytes behind every block, to read and write, for readers that look ahead.
+// Bytes behind every block but a lent one (fc_block_lend), to read and write, for readers
+// that look ahead.
 #define FC_BLOCK_TAIL 64
-// Blocks of this size are given whatever the limits say, so that a refusal can always
-// be written.
+// Blocks of this size are given whatever the limits say, while there is memory, so that a
+// refusal can be written.
 #define FC_BLOCK_SMALLEST 4096u
 
 typedef struct fc_blocks_t fc_blocks_t;
 
 typedef struct fc_blocks_usage_t {
-  uint64_t taken;  // bytes of blocks in use
+  uint64_t taken;  // bytes that blocks in use count
   // Bytes kept for reuse: what kept blocks were ever filled with, and what blocks in use
   // were filled with by earlier calls and do not count now.
   uint64_t kept;
@@ -38,9 +39,9 @@ typedef struct fc_blocks_usage_t {
 fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
                              uint64_t budget, fc_blocks_t **out_blocks,
                              fc_error_t *err) FC_MUST_CHECK;
-// Blocks that lie in `spans` (borrowed), named by their place in it, the last
-// FC_BLOCK_TAIL bytes of each being its tail. None can be taken, and giving one
-// back does nothing: who owns a block is agreed elsewhere.
+// Blocks that lie where `spans` says (that memory is borrowed, `spans` itself is not),
+// named by their place in it, the last FC_BLOCK_TAIL bytes of each being its tail. None
+// can be taken, and giving one back does nothing: who owns a block is agreed elsewhere.
 fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator,
                                    const fc_span_t *spans, uint32_t count,
                                    fc_blocks_t **out_blocks,
@@ -56,36 +57,38 @@ void fc_blocks_destroy(fc_blocks_t *blocks);
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
 // For bytes that arrive piece by piece, `size` in the end: takes a block of at
-// least `now` bytes, and counts `now` bytes, rounded up to a size class, as the
-// owner's until the block is given back. The block has `size` bytes at once if one of
-// that size is kept, which costs no more memory, or if a new one would be large: of a
-// large block only addresses are taken at first. The block may be filled as far as
-// fc_block_size says, and fc_block_grow must then count what was filled.
-// FC_CODE_TOO_MANY_REQUESTS when the owner holds some bytes and would hold more
-// than its share.
+// least `now` bytes, and counts `now` bytes, rounded up to a size class, as the owner's
+// until the block is given back (as nobody's in the smallest class). The block has `size`
+// bytes at once if one of that size is kept, which costs no more memory, or if a new one
+// would be large: of a large block only addresses are taken at first. The block may be
+// filled as far as fc_block_size says, and fc_block_grow must then count what was filled.
+// Fails as fc_block_take does, and with FC_CODE_TOO_MANY_REQUESTS when the owner holds
+// some bytes and would hold more than its share.
 fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
                               uint64_t now, uint64_t size, uint32_t *out_block,
                               fc_error_t *err) FC_MUST_CHECK;
 // Does the same for bytes that worker processes of `audience` may be given: if `size`,
 // or the size that the block grows to, is above FC_LIMIT_SHARED, all of the block lies
-// in a file (fc_block_file), unless FC_LIMIT_SHARED_FILES are mapped already, or the
-// system has none. FC_AUDIENCE_NONE: no process is given the bytes.
+// in a file (fc_block_file), unless FC_LIMIT_SHARED_FILES are mapped already, or none can
+// be made and mapped. FC_AUDIENCE_NONE: no process is given the bytes.
 fc_status_t fc_block_take_shared(fc_blocks_t *blocks, const fc_owner_t *owner,
                                  uint64_t audience, uint64_t now, uint64_t size,
                                  uint32_t *out_block,
                                  fc_error_t *err) FC_MUST_CHECK;
-// Counts `now` bytes of *block. If it is too small for them, a larger block takes its
-// place, and its first `used` bytes are copied there. On failure *block stays as it is.
+// Counts `now` bytes of *block, of which there will be `size` in the end. If *block is
+// too small for `now`, a larger block takes its place, to which its first `used` bytes
+// are copied. On failure *block stays as it is.
 fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
                           uint32_t *block, uint64_t used, uint64_t now,
                           uint64_t size, fc_error_t *err) FC_MUST_CHECK;
-// Tells whether `size` bytes could be taken now. Takes nothing.
+// Tells whether the limits let the owner take `size` bytes now. Takes nothing.
 fc_status_t fc_blocks_check(fc_blocks_t *blocks, const fc_owner_t *owner,
                             uint64_t size, fc_error_t *err) FC_MUST_CHECK;
 // Gives a block back. FC_BLOCK_NONE is allowed.
 void fc_block_give(fc_blocks_t *blocks, uint32_t block);
 uint8_t *fc_block_data(const fc_blocks_t *blocks, uint32_t block);
-// Bytes of the block. FC_BLOCK_TAIL bytes more may be read and written.
+// Bytes of the block. FC_BLOCK_TAIL bytes more may be read and written, but not of a lent
+// one.
 size_t fc_block_size(const fc_blocks_t *blocks, uint32_t block);
 // Bytes of the block that count as in use.
 uint64_t fc_block_counted(const fc_blocks_t *blocks, uint32_t block);
@@ -112,29 +115,29 @@ uint64_t fc_block_serial(const fc_blocks_t *blocks, uint32_t block);
 // Bytes of memory that the file is known to take: as last measured, or as counted since.
 uint64_t fc_block_filled(const fc_blocks_t *blocks, uint32_t block);
 // Takes a block for worker processes of `audience` to fill: a file of `size` bytes, of
-// which none count and which is not mapped for the loop. When it is known how many bytes
-// were filled, fc_block_adopt counts these and makes them readable; if it fails, they do
-// not count.
+// which none count and which the loop need not have mapped. When it is known how many
+// bytes were filled, fc_block_adopt makes these readable and counts them, rounded up to a
+// size class; if it fails, they do not count.
 fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t audience, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
                            fc_error_t *err) FC_MUST_CHECK;
-// Lets kept files go that were given back before `before_ns` (fc_clock_ns), and those
-// that a process has made too large meanwhile.
+// Lets kept files go that were given back before `before_ns` (fc_clock_ns), those that a
+// process has made too large meanwhile, and, while more is kept than the budget, others.
 void fc_blocks_age(fc_blocks_t *blocks, uint64_t before_ns);
 
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);
 // Releases kept blocks larger than `size`, but not files: called when the server has no
 // connections.
 void fc_blocks_trim(fc_blocks_t *blocks, size_t size);
-// Large blocks that are not kept, also those in files, are released bit by bit,
-// because the kernel takes milliseconds for a whole one: gives at most `most` bytes back
-// to it. True: there is more. The loop's thread alone.
+// Large blocks that are not kept, also those in files, are released bit by bit, because
+// the kernel takes milliseconds for a whole one: gives some `most` bytes back to the
+// kernel. True: there is more. The loop's thread alone.
 bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most);
 // Bytes of a body or an answer were copied.
 void fc_blocks_note_copied(fc_blocks_t *blocks, uint64_t size);
 
-// A piece of a block. In a slot this is the only way to name bytes.
+// A piece of a block. In a slot this is the only way to name bytes outside of the slot.
 typedef struct fc_piece_t {
   uint32_t block;
   uint32_t offset;
@@ -142,8 +145,8 @@ typedef struct fc_piece_t {
 } fc_piece_t;
 
 // ---------------------------------------------------------------------------
-// A sink that fills blocks, each four times the one before, so that nothing
-// written is ever copied and the largest answer is a dozen pieces.
+// A sink that fills blocks, each at least four times as large as the one before, so that
+// nothing written is ever copied and the largest answer is a dozen pieces.
 
 #define FC_PIECES_MAX 12
 
@@ -159,7 +162,7 @@ typedef struct fc_block_sink_t {
 } fc_block_sink_t;
 
 // Starts with `block`, which the sink owns from now on, and leaves the first `reserve`
-// bytes of it unwritten.
+// bytes of it unwritten. All pieces together have at most `limit` bytes.
 void fc_block_sink_init(fc_block_sink_t *out, fc_blocks_t *blocks,
                         uint32_t block, uint32_t reserve, uint64_t limit);
 // Where an answer goes on that outgrows the first `first` bytes of its block: in the

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Blocks that lie in files. Those that are kept are in one list, the last given back
-// first. There are at most FC_LIMIT_KEPT_FILES, so the list is searched from end to end.
+// first. The list has at most FC_LIMIT_KEPT_FILES, so it is searched from end to end.
 #include <sys/mman.h>
 
 #include "base/sanitize.h"
 #include "pool/block_table.h"
 #include "pool/shared.h"
 
-// Makes a block in a file, which is not mapped yet. FC_BLOCK_NONE:
-// FC_LIMIT_SHARED_FILES are mapped, or the system has no file.
+// Makes a block in a file, which is not mapped yet. FC_BLOCK_NONE: FC_LIMIT_SHARED_FILES
+// are mapped, or none can be made.
 static uint32_t make(fc_blocks_t *blocks, uint64_t audience, uint64_t size) {
   if (blocks->files >= FC_LIMIT_SHARED_FILES) return FC_BLOCK_NONE;
   const uint32_t index = fc_block_index_new(blocks);
@@ -117,7 +117,7 @@ static bool is_dropped(fc_blocks_t *blocks, fc_block_entry_t *entry,
          !measure(blocks, entry) || blocks->kept > blocks->budget;
 }
 
-// Under the lock.
+// Lets the kept files go that is_dropped names. Under the lock.
 static void drop_kept(fc_blocks_t *blocks, uint64_t audience,
                       uint64_t before_ns) {
   uint32_t *at = &blocks->kept_files;
@@ -194,7 +194,8 @@ fc_status_t fc_block_lend(fc_blocks_t *blocks, uint64_t audience, uint64_t size,
 }
 
 // Makes the first `size` bytes of the block's file readable. The whole size class is
-// mapped, so that a somewhat larger answer needs no new mapping.
+// mapped, as far as the block goes, so that a somewhat larger answer needs no new
+// mapping.
 static bool map_to_read(fc_blocks_t *blocks, fc_block_entry_t *entry,
                         uint64_t size) {
   if (size <= entry->mapped) return true;

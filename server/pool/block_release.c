@@ -46,7 +46,8 @@ void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
   pthread_mutex_unlock(&blocks->lock);
 }
 
-// Gives up to `most` bytes of a dying block back. True: there is more.
+// Gives up to `most` bytes of a dying block back. False: what is left can go at once,
+// with the block.
 static bool release_some(fc_block_entry_t *entry, uint64_t most) {
   // All of a file is scrubbed, since a worker may have written more than was counted.
   // A page of a file takes four times as long, so only a quarter goes at a time.
@@ -61,7 +62,8 @@ static bool release_some(fc_block_entry_t *entry, uint64_t most) {
   return true;
 }
 
-// While its pages go, the block is in no list, so the lock need not be held.
+// Releases a part of the first dying block. True: there is more. While pages of the block
+// go, it is in no list, so the lock need not be held.
 static bool release_first(fc_blocks_t *blocks, uint64_t most) {
   pthread_mutex_lock(&blocks->lock);
   const uint32_t block = blocks->dying;

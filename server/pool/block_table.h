@@ -3,7 +3,8 @@
 // What is behind block.h, for the files that do its work: block_table.c has the
 // store and its indices, block.c takes blocks and gives them back, block_file.c has
 // those that lie in files, block_release.c gives memory back to the system.
-// Functions that say nothing else are called under the store's lock.
+// The inline functions need no lock; the others are called under the store's lock, unless
+// they say something else.
 #ifndef FARCALL_SERVER_POOL_BLOCK_TABLE_H_
 #define FARCALL_SERVER_POOL_BLOCK_TABLE_H_
 
@@ -16,21 +17,21 @@
 #define FC_BLOCK_CLASSES 23   // up to 16 GiB
 #define FC_BLOCK_CHUNK 256u   // entries of one piece of the table
 #define FC_BLOCK_CHUNKS 256u  // pieces: at most 65,536 blocks
-// Blocks of at least this size are memory mapped of their own: their pages are
-// taken as they are touched, and are given back bit by bit.
+// Of blocks of at least this size the system takes pages as they are touched. Those of
+// which more than this was filled are given back bit by bit.
 #define FC_BLOCK_LARGE (1u << 20)
-// So many bytes at the beginning of such a block get small pages, so that a
-// client which announces much and sends little takes little memory.
+// So many bytes at the beginning of a large block, or of one in a file, get small pages,
+// so that a client which announces much and sends little takes little memory.
 #define FC_BLOCK_SMALL_PAGES (4u << 20)
 _Static_assert(FC_LIMIT_SHARED * 2 == FC_BLOCK_LARGE,
                "shared blocks are large ones");
 
 typedef struct fc_block_entry_t {
-  uint8_t *data;      // NULL: the index is free
-  uint64_t size;      // usable bytes
-  uint32_t next;      // in a list of kept or dying blocks, or of free indices
-  uint64_t counted;   // bytes that count as in use
-  uint64_t filled;    // bytes ever counted; those not in use count as kept
+  uint8_t *data;     // NULL: the index is free, or its file was never mapped
+  uint64_t size;     // usable bytes
+  uint32_t next;     // in a list of kept or dying blocks, or of free indices
+  uint64_t counted;  // bytes that count as in use
+  uint64_t filled;  // most ever counted or measured; what is not in use is kept
   uint64_t released;  // bytes given back to the system, of a dying block
   uint64_t mapped;    // bytes of `file` that are mapped at `data`
   uint32_t owner;     // of the counted bytes; FC_OWNER_NONE: nobody
@@ -56,7 +57,7 @@ struct fc_blocks_t {
   _Atomic uint32_t files;  // blocks whose file is mapped
   uint32_t kept_files;     // kept blocks in files, last in first out
   uint64_t serials;        // files ever made
-  uint64_t audiences;      // and audiences
+  uint64_t audiences;      // audiences ever made
   _Atomic uint64_t copied;
   uint32_t free_index;
   uint32_t count;  // indices ever handed out
@@ -92,14 +93,15 @@ void fc_block_advise(uint8_t *begin, uint64_t size, int advice);
 
 // block.c
 
-// Counts `size` bytes of a block in a file, for nobody. Takes the lock itself.
+// Counts `size` bytes of a block in a file, rounded up to a size class, for nobody. Takes
+// the lock itself.
 fc_status_t fc_block_count_file(fc_blocks_t *blocks, fc_block_entry_t *entry,
                                 uint64_t size, fc_error_t *err) FC_MUST_CHECK;
 
 // block_file.c
 
-// Takes a block in a file, with room for `size` bytes, and maps it.
-// FC_BLOCK_NONE: FC_LIMIT_SHARED_FILES are mapped, or the system has no file.
+// Takes a block in a file, with room for `size` bytes, and maps it. FC_BLOCK_NONE:
+// FC_LIMIT_SHARED_FILES are mapped, or no file can be made and mapped.
 uint32_t fc_block_file_take(fc_blocks_t *blocks, uint64_t audience,
                             uint64_t size);
 void fc_block_file_unmap(fc_blocks_t *blocks, fc_block_entry_t *entry);
@@ -110,8 +112,8 @@ void fc_block_file_give(fc_blocks_t *blocks, uint32_t block);
 
 // Frees a block that does not count as kept any more.
 void fc_block_free(fc_blocks_t *blocks, uint32_t block);
-// Frees a block that is in no list; a large one, or one in a file that has memory, is
-// left to fc_blocks_release.
+// Frees a block that is in no list. One of which more than FC_BLOCK_LARGE was filled, or
+// whose file has memory, is left to fc_blocks_release.
 void fc_block_let_go(fc_blocks_t *blocks, uint32_t block);
 
 #endif  // FARCALL_SERVER_POOL_BLOCK_TABLE_H_

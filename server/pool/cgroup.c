@@ -70,8 +70,8 @@ static bool find_mount(const char *root, const char *controller,
   return found;
 }
 
-// The folder of a group. In a container the mount shows the group of the
-// container as its top, whatever that is called outside.
+// The folder of a group. In a container the mount's top is the group of the container,
+// whatever that is called outside; a group that is not below it counts as the top.
 static bool find_folder(const mount_t *mount, const char *group,
                         char out_folder[FC_CGROUP_PATH]) {
   const size_t top = strcmp(mount->root, "/") ? strlen(mount->root) : 0;

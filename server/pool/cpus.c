@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A quota of a group holds for those below it, so all on the way up are read.
+// A quota of a group holds for the groups below it too, so all groups from that of this
+// process up to the mount's top are read.
 #include "pool/cpus.h"
 
 #include <stdbool.h>
@@ -10,7 +11,7 @@
 
 #include "pool/cgroup.h"
 
-// Processors that the quota of one group pays for, 0: it has none.
+// Processors that the quota of one group pays for, rounded up; 0: it has none.
 static uint32_t quota_of(const char *root, const char *folder, bool version2) {
   char text[64];
   long long quota = 0, period = 0;

@@ -9,9 +9,9 @@
 
 #include <stdint.h>
 
-// Returns that number, at least 1. `runnable` is how many processors the
-// process may run on. `root` is put before every path that is read: "" but in
-// tests. Any thread; reads a few small files. A file that cannot be read sets
+// Returns that number, at least 1; a part of a processor counts as one. `runnable` is how
+// many processors the process may run on. `root` is put before every path that is read:
+// "" but in tests. Any thread; reads a few small files. A file that cannot be read sets
 // no quota.
 uint32_t fc_cpus(const char *root, uint32_t runnable);
 

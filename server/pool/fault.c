@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker process reports when a signal ends it: which signal, what kind
-// of address, where in the module. The handler runs on a stack of its own,
-// calls only what is safe in handlers, and then lets the signal end the
-// process, so that the kernel tells the parent of the signal too.
+// What a worker process reports when a signal ends it: which signal, what kind of
+// address, where in the module. The handler runs on a stack of its own (in helper
+// threads, on theirs), calls only what is safe in handlers, and then lets the signal end
+// the process, so that the kernel tells the parent of the signal too.
 #include "pool/fault.h"
 
 #include <link.h>
@@ -14,8 +14,8 @@
 #define STACK_REACH (1u << 20)
 #define HANDLER_STACK (64u << 10)
 
-// Everything the signal handler needs. A handler gets no argument of ours, so
-// this is static; only worker processes use it.
+// What the signal handler needs, and what leads to it. A handler gets no argument of
+// ours, so this is static; only worker processes use it.
 static struct {
   fc_fault_t *fault;
   uintptr_t base;   // where the module's object is loaded
@@ -65,8 +65,8 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     fault->offset = fault->in_module ? pc - watch.base : 0;
     fault->signal = (uint32_t)number;
   }
-  // SA_RESETHAND and SA_NODEFER: the signal is raised again and ends the
-  // process.
+  // By SA_RESETHAND the handler is gone, and by SA_NODEFER the signal is not blocked: so
+  // it ends the process when it is raised again.
   raise(number);
 }
 

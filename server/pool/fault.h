@@ -6,10 +6,10 @@
 
 #include "pool/ring.h"
 
-// From now on a signal that is about to end the process is described in `fault`
-// first.
+// From now on a fault or an abort (kFaults) is described in `fault` before it ends the
+// process.
 void fc_fault_watch(fc_fault_t *fault);
-// Objects loaded between the two are the module's.
+// The first object that is loaded between these two calls is the module's.
 void fc_fault_before_load(void);
 void fc_fault_after_load(void);
 

@@ -160,8 +160,8 @@ static void pass_debtors(fc_flows_t *flows, unsigned level, uint64_t mean) {
 }
 
 // A flow is served while it has credit, and one call at least. At the end of its turn it
-// is given what a call costs. A flow whose call was dearer waits until its debt is paid; no
-// debt is above DEBT_MAX calls, so every turn comes.
+// is given the mean cost of a call. A flow whose call was dearer waits until its debt is
+// paid. A call adds at most DEBT_MAX mean costs to the debt, so every turn comes.
 void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
                    uint64_t mean) {
   const unsigned level = level_of(job);
@@ -182,8 +182,8 @@ fc_flow_place_t fc_flows_place(const fc_flows_t *flows, const fc_job_t *job) {
   const fc_job_t *first = find(flows, job);
   const uint32_t own = first ? first->flow.count : 0;
   fc_flow_place_t place = {.own = own};
-  // Callers of one priority take turns: by the time this call is made, each of them has
-  // made as many calls as its own caller.
+  // Callers of one priority take turns: by the time this call is made, each other caller
+  // has made as many calls as this call's caller, this one included.
   const uint64_t alike = flows->counts[level] + (first == NULL);
   const uint64_t turns = alike * (own + 1) - 1;
   const uint64_t waiting = flows->waiting[level];

@@ -2,12 +2,12 @@
 //
 // The order in which the calls that wait for a module are made: calls of a higher
 // priority first; of one priority, callers in turn, so that a caller with many calls
-// keeps nobody waiting but itself; of one caller, in the order they came. The calls of
-// one caller and one priority that wait for one module are a flow. What a call costs is
-// charged to its flow, so turns are fair in time, as far as that is known (after surplus
-// round robin). Everything is linked through the jobs: nothing is allocated, and the time
-// of a function does not grow with the calls that wait, only with the flows above
-// FC_FLOW_CHAINS. Loop thread.
+// keeps nobody waiting but itself; of one caller, in the order they came, behind those
+// that a host put back. The calls of one caller and one priority that wait for one module
+// are a flow. What a call is likely to cost is charged to its flow, so turns are fair in
+// time (after surplus round robin). Everything is linked through the jobs: nothing is
+// allocated, and the time of a function does not grow with the calls that wait, but with
+// the flows in one chain: few, until there are more than FC_FLOW_CHAINS. Loop thread.
 #ifndef FARCALL_SERVER_POOL_FLOW_H_
 #define FARCALL_SERVER_POOL_FLOW_H_
 
@@ -20,7 +20,8 @@
 // that nobody can choose addresses whose flows are in one chain.
 typedef struct fc_flow_table_t {
   uint64_t key;
-  fc_job_t *chains[FC_FLOW_CHAINS];  // the first job of each flow
+  // The first jobs of flows, linked by flow.next_alike.
+  fc_job_t *chains[FC_FLOW_CHAINS];
 } fc_flow_table_t;
 
 // The flows of one module. Without flows, all but `table` is zero.
@@ -38,20 +39,20 @@ typedef struct fc_flows_t {
 fc_job_t *fc_flows_first(const fc_flows_t *flows);
 // Puts a call at the end of its flow.
 void fc_flows_put(fc_flows_t *flows, fc_job_t *job);
-// Puts a call that was taken before all others of its priority again.
+// Puts a call back that was taken, before all others of its priority.
 void fc_flows_put_back(fc_flows_t *flows, fc_job_t *job);
 // Takes a call out that will not be made.
 void fc_flows_remove(fc_flows_t *flows, fc_job_t *job);
 // Takes out fc_flows_first, which is made now. `cost` is what this call is likely to
-// take, `mean` what a call of the module takes on average; ns, both above 0. A turn is one
-// call, or several that are cheaper than most. Who made a dear call is passed over until
-// others had as much time.
+// take, `mean` what a call of the module takes on average; ns, both above 0. A turn is
+// one call, or more while they have cost less than `mean` together. A flow that has
+// further calls after a dearer one is passed over for some turns.
 void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
                    uint64_t mean);
 
 typedef struct fc_flow_place_t {
   uint32_t own;    // calls of its flow that wait
-  uint32_t ahead;  // calls that are likely to be made before
+  uint32_t ahead;  // calls that are likely to be made before it
 } fc_flow_place_t;
 
 // Where a call of this caller and priority would stand if it were put now.

@@ -66,7 +66,8 @@ static bool move(const char *folder) {
   return write_file(folder, "cgroup.procs", pid);
 }
 
-// Gives the groups below each controller that this one has. False: none.
+// Gives the groups below the server's each controller of a limit that the server's has,
+// and notes why it does not give the others. False: none was given.
 static bool give(fc_groups_t *groups, const char *controllers) {
   bool any = false;
   for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
@@ -103,8 +104,7 @@ void fc_groups_open(fc_groups_t *groups, const char *root) {
   if (size < 0 || (size_t)size >= sizeof groups->folder ||
       !fc_cgroup_read(root, own.folder, "cgroup.controllers", controllers,
                       sizeof controllers)) {
-    // That of the root group, or of a machine whose controllers are of version 1, is
-    // empty or absent.
+    // The file is empty where all controllers are of version 1.
     controllers[0] = '\0';
   }
   snprintf(server, sizeof server, "%s/server", groups->folder);
@@ -143,7 +143,8 @@ static bool set_limit(const char *folder, fc_group_limit_t limit,
     snprintf(text, sizeof text, "%llu", (unsigned long long)value);
   }
   if (!write_file(folder, kRows[limit].file, text)) return false;
-  // What is swapped out would count nowhere. Kernels without swap have no such file.
+  // What is swapped out does not count to memory.max, so nothing may be. Kernels without
+  // swap have no such file.
   if (limit == FC_GROUP_MEMORY)
     (void)write_file(folder, "memory.swap.max", "0");
   return true;

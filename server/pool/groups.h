@@ -4,7 +4,7 @@
 // group was delegated to it: --group-memory, --group-tasks, --group-cpu.
 //
 //   GROUP/server           the server, which leaves GROUP: a group that gives controllers
-//                          to others may have no processes
+//                          to those below it may have no processes of its own
 //   GROUP/module-NAME.N    the processes of generation N of module NAME
 //
 // The loop's thread.
@@ -21,7 +21,7 @@ typedef enum fc_group_limit_t {
   FC_GROUP_LIMITS
 } fc_group_limit_t;
 
-// What the processes of one module may take together; 0: not limited.
+// What the processes of one generation may take together; 0: not limited.
 typedef struct fc_group_limits_t {
   uint64_t values[FC_GROUP_LIMITS];
 } fc_group_limits_t;
@@ -38,16 +38,18 @@ typedef struct fc_groups_t {
 const char *fc_group_limit_name(fc_group_limit_t limit);
 bool fc_group_limits_any(const fc_group_limits_t *limits);
 
-// Moves this process and gives its group's controllers to the groups below. What cannot
-// be had is in `reasons`. `root` is put before every path: "" but in tests.
+// Moves this process to GROUP/server, and gives GROUP's controllers to the groups below.
+// `reasons` says which limits cannot be set; if none can, this process stays in GROUP.
+// `root` is put before every path: "" but in tests.
 void fc_groups_open(fc_groups_t *groups, const char *root);
-// Makes a group with these limits, at least one of which is not 0. *out_procs: the file
-// that a process writes "0" to so as to enter it. FC_CODE_MODULE_UNAVAILABLE if one of
-// the limits cannot be set; then there is no group.
+// Makes a group with these limits, at least one of which is not 0. *out_procs, which the
+// caller closes, is the file that a process writes "0" to so as to enter the group.
+// FC_CODE_MODULE_UNAVAILABLE if the group cannot be made or one of the limits cannot be
+// set; then there is no group.
 fc_status_t fc_groups_add(const fc_groups_t *groups, fc_str_t module,
                           uint32_t generation, const fc_group_limits_t *limits,
                           int *out_procs, fc_error_t *err) FC_MUST_CHECK;
-// Removes it, once its processes have ended and were waited for.
+// Removes the group. Its processes must have ended and been waited for.
 void fc_groups_remove(const fc_groups_t *groups, fc_str_t module,
                       uint32_t generation);
 

@@ -132,8 +132,8 @@ static void leave_tray(fc_inbox_t *inbox, uint32_t tray) {
   inbox->mapped[tray] = false;
 }
 
-// Maps a file for the part of an answer that does not fit the ring's first bytes. If the
-// file cannot be mapped, that part stays in the ring.
+// Maps a file at a tray, for the part of an answer behind FC_RING_FIRST. If the file
+// cannot be mapped, that part stays in the ring.
 static void set_tray(fc_inbox_t *inbox, uint32_t tray, int file) {
   if (tray >= FC_RING_TRAYS) return;
   leave_tray(inbox, tray);

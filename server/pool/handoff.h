@@ -5,10 +5,10 @@
 // was started, one message each, numbered; a slot of the ring says how many had been
 // sent when its call was given. The loop only sends and never waits: if a file cannot be
 // sent, the bytes go through the ring. The worker maps a body for the time of one call. A
-// file for answers has a tray, where it stays mapped until the loop sends another
-// for that tray; a slot names the tray its answer may go on in. All addresses are
-// set aside before the module is loaded, so that a module which has used up its
-// address space can still be called.
+// file for answers has a tray, where it stays mapped until the loop sends another for
+// that tray, or messages are missing; a slot names the tray its answer may go on in. All
+// addresses are set aside before the module is loaded, so that a module which has used up
+// its address space can still be called.
 #ifndef FARCALL_SERVER_POOL_HANDOFF_H_
 #define FARCALL_SERVER_POOL_HANDOFF_H_
 
@@ -26,8 +26,8 @@ typedef enum fc_handoff_kind_t {
 bool fc_handoff_open(int out_ends[2]) FC_MUST_CHECK;
 // Sends message `number` with `file`, which stays the caller's. `tray` is where the
 // worker maps a file for answers. False: the message was not sent, because the worker
-// has closed its end (EPIPE, ECONNRESET), or the system or the user has too many files
-// on their way; see errno.
+// has closed its end (EPIPE, ECONNRESET), or because there is no room for it now: too
+// many messages wait in the socket, or too many files are on their way; see errno.
 bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
                      uint32_t tray, int file) FC_MUST_CHECK;
 
@@ -36,9 +36,9 @@ bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
 
 typedef struct fc_inbox_t {
   int end;
-  uint32_t received;  // the last message's number
-  fc_span_t body;     // addresses set aside for a body
-  size_t body_mapped;
+  uint32_t received;   // number of the last message that came, or was given up
+  fc_span_t body;      // addresses set aside for a body
+  size_t body_mapped;  // bytes of `body` that a file is mapped at
   fc_span_t answers[FC_RING_TRAYS];  // addresses set aside for files of answers
   bool mapped[FC_RING_TRAYS];        // is a file mapped there?
   uint32_t tray;  // for the answer of the call that runs; FC_RING_TRAYS: none
@@ -60,8 +60,8 @@ fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
 // The block where the answer of the call that runs may go on, or FC_BLOCK_NONE.
 // `context` is the inbox.
 uint32_t fc_inbox_more(void *context);
-// After the call: unmaps the body. Unless the call was `answered`, the memory that it
-// took in its tray is given back to the system.
+// After the call: unmaps the body. Unless a part of the answer lies in the call's tray
+// (`answered`), the memory that the call took there is given back to the system.
 void fc_inbox_end(fc_inbox_t *inbox, bool answered);
 
 #endif  // FARCALL_SERVER_POOL_HANDOFF_H_

@@ -26,7 +26,8 @@ static uint64_t backoff_ns(uint32_t failures, uint64_t now_ns) {
   }
   if (ms > FC_LIMIT_BACKOFF_MAX_MS) ms = FC_LIMIT_BACKOFF_MAX_MS;
   uint64_t fifth_ns = ms * 1000000u / 5;
-  // The upper bits of a product depend on all lower ones of the time.
+  // For want of a random number: the upper bits of a product depend on all lower bits of
+  // the time.
   uint64_t mixed = now_ns * 0x9E3779B97F4A7C15u >> 32;
   return 4 * fifth_ns + mixed % (2 * fifth_ns + 1);
 }
@@ -108,11 +109,12 @@ bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
   if (health->limit) {
     health->restart_ns = now_ns + backoff_ns(health->failures, now_ns);
   } else if (!served) {
-    // If crashes are not limited, a process is restarted at once. But if it ended
-    // before it served, the next one waits, so that the loop is not kept busy.
+    // If crashes are not limited, a process is restarted at once. But if it ended before
+    // it served, the next one waits until FC_LIMIT_BACKOFF_MS after the failure before
+    // this one, so that the loop is not kept busy.
     health->restart_ns = last_ns + FC_LIMIT_BACKOFF_MS * 1000000ull;
   }
-  // Processes that still run may crash during a quarantine.
+  // Processes that still run may crash during a quarantine: that begins no second one.
   if (health->limit == 0 || health->quarantined_ns) return false;
   bool probation = now_ns <= health->probation_ns;
   if (!probation) health->quarantines = 0;

@@ -15,7 +15,8 @@
 typedef struct fc_health_t {
   // So many crashes within FC_LIMIT_HEALTHY_MS quarantine the module, if more
   // than FC_LIMIT_SHARE % of its calls in that time crashed, or of its last
-  // FC_LIMIT_SHARE_CALLS calls if there were fewer. 0: it is never quarantined.
+  // FC_LIMIT_SHARE_CALLS calls if there were fewer. On probation one crash is enough,
+  // with the same share. 0: the module is never quarantined.
   uint32_t limit;
   uint64_t quarantine_ms;  // how long the first quarantine lasts
   uint64_t restart_ns;     // no process is started before this time
@@ -40,8 +41,8 @@ typedef struct fc_health_t {
 // A `crash_limit` above FC_LIMIT_CRASHES counts as FC_LIMIT_CRASHES.
 void fc_health_init(fc_health_t *health, uint32_t crash_limit,
                     uint64_t quarantine_ms);
-// Notes that `calls` calls have ended in all. Must be called at least every
-// five seconds while calls end.
+// Notes that `calls` calls have ended in all. Must be called at least once a step (5 s)
+// while calls end.
 void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns);
 // Notes that a process crashed; `served`: after it had come to serve. The
 // crashed call is one of the `calls` that have ended. True: the module is
@@ -50,7 +51,8 @@ bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
                      uint64_t now_ns);
 // Notes that a process could not even be started: the next start is delayed.
 void fc_health_delay(fc_health_t *health, uint64_t now_ns);
-// True when the quarantine ended by now; the module is then on probation.
+// Ends a quarantine whose time is over. True: it did so, and the module is on probation
+// now.
 bool fc_health_recover(fc_health_t *health, uint64_t now_ns);
 // Seconds until a quarantine ends, at least 1; 0: there is none.
 uint32_t fc_health_retry_s(const fc_health_t *health, uint64_t now_ns);

@@ -2,26 +2,30 @@
 //
 // A host is where the calls of one generation run. There are two kinds: threads,
 // which all generations share (threads_host.c), and processes, which each
-// generation has of its own (process_host.c). The pool knows a host by this
-// interface alone; everything here is the loop's and runs on its thread.
+// generation has of its own (process_host.c). The pool gives calls to both by this
+// interface. Everything here is the loop's and runs on its thread.
 //
-// The life of a call. The pool offers the first of a queue; the host takes it or
-// has no room. From then on the host has it, until exactly one of these:
-//   - it has ended: the host says so with fc_pool_note_end, and if somebody waits
-//     for it, delivers the outcome with fc_pool_deliver or fc_pool_fail. The
-//     outcome stays as it is until `finish`.
-//   - nobody waits for it: the pool drops it. It may go on, and counts as running
-//     until it has ended, but nothing is delivered.
-//   - it was not begun, and its worker is gone, busy or stuck: fc_pool_requeue.
-// A call that has begun is never begun a second time.
+// The life of a call. The pool offers the next one of a queue; the host takes it, refuses
+// it, or has no room. (A call in the lane is not offered, and is over when `run`
+// returns.) A call that the host has taken leaves its job by one of these, whichever
+// comes first:
+//   - it has ended: fc_pool_deliver, or fc_pool_fail if its process crashed. The outcome
+//     stays as it is until `finish`.
+//   - its deadline has passed: fc_pool_fail.
+//   - it was not begun, and its worker is gone, busy or stuck: fc_pool_requeue, and the
+//     pool offers it again.
+//   - nobody waits for it: the pool calls `drop`, and nothing is delivered.
+// It may go on without its job, and counts as running until the host says that it has
+// left its worker (fc_pool_note_end). A call that has begun is never begun a second time.
 //
-// A turn of the loop calls, in this order: collect, then offer for what waits,
-// notify, sleep, (events), wake. `expire` comes when a time that was said with
-// fc_pool_note_due has passed, `look` now and then.
+// A turn of the loop calls, in this order: collect, offer for what waits, notify, sleep;
+// the same once more if `sleep` says that there is something to do; then, after waiting
+// for events, wake. `expire` comes when a time that was said with fc_pool_note_due has
+// passed, `look` now and then.
 //
-// A waiter that is told of an outcome may ask for the next call, or drop
-// another one, before it returns. So a host must be consistent before it
-// delivers anything, and must expect other calls afterwards.
+// A waiter that is told of an outcome may ask for the next call, or drop another one,
+// before it returns. So a host must be consistent before it delivers anything, and must
+// not rely afterwards on what it knew of its calls before.
 #ifndef FARCALL_SERVER_POOL_HOST_H_
 #define FARCALL_SERVER_POOL_HOST_H_
 
@@ -33,24 +37,24 @@ typedef struct fc_pool_t fc_pool_t;
 typedef struct fc_host_t fc_host_t;
 typedef struct fc_hosts_t fc_hosts_t;
 
-// Calls that one worker is given at a time when they are not known to be quick:
-// one to run, and one to go on with.
+// Most calls that one worker is given at a time when they are not known to be quick: one
+// to run, and one to go on with.
 #define FC_HOST_SLOW_AHEAD 2
 
 typedef enum fc_offer_t {
-  FC_OFFER_FULL,     // no worker has room now
+  FC_OFFER_FULL,     // there is no room for the call now
   FC_OFFER_TAKEN,    // the host has the call
   FC_OFFER_REFUSED,  // the call must not be made: the error says why
 } fc_offer_t;
 
-// What happened in one host since it was made.
+// What a host is, and what has happened in it since it was made.
 typedef struct fc_host_facts_t {
   bool in_process;
   bool fresh;       // each process makes one call
   uint8_t sandbox;  // fc_sandbox_t, of its processes
   uint64_t lost_threads;
   uint64_t crashes;
-  uint64_t restarts;  // processes started in the place of one that had ended
+  uint64_t restarts;  // processes that serve in the place of one that had ended
   uint64_t quarantines;
   uint64_t quarantined_ns;  // when a quarantine ends, 0: there is none
 } fc_host_facts_t;
@@ -61,13 +65,14 @@ typedef struct fc_host_worker_t {
   uint64_t calls;
 } fc_host_worker_t;
 
-// How a generation is hosted, as the policy of its module says.
+// How a generation is hosted: by the policy of its module, and for its self-test by
+// modules/trial.c.
 typedef struct fc_hosting_t {
   bool process;      // in processes of its own
-  bool trial;        // its calls may crash: none is blamed, nor the module
+  bool trial;        // for a self-test: crashes neither blame nor quarantine
   bool fresh;        // each process makes one call and ends
-  uint32_t workers;  // calls that run at once; 0: as many as pool workers
-  uint32_t tiles;    // threads for one call; 0 and 1: only its own
+  uint32_t workers;  // most calls at once; 0: as many as the pool's workers
+  uint32_t tiles;    // most threads for one call; 1: only its own
   uint8_t sandbox;   // fc_sandbox_t, of its processes
   fc_group_limits_t group;  // of its processes together
   const char *parameters;   // archives, as --parameters names them; NULL: none
@@ -82,16 +87,15 @@ typedef struct fc_host_class_t {
   fc_status_t (*create)(fc_hosts_t *hosts, uint32_t generation,
                         fc_module_t *module, const fc_hosting_t *hosting,
                         fc_host_t **out_host, fc_error_t *err);
-  // May a call be made? *out_room is how many more calls would begin soon. If
-  // it may not be, *out_retry_s says after how many seconds the client may come
-  // back.
+  // May a call be made? *out_room is for how many more calls workers have room. If it may
+  // not be made, *out_retry_s says after how many seconds the client may come back.
   fc_status_t (*admit)(const fc_host_t *host, uint32_t *out_room,
                        uint32_t *out_retry_s, fc_error_t *err);
-  // Runs a call that has not waited on the loop's thread, and sets its outcome. False:
-  // it cannot run there now. NULL: calls of this kind never do.
+  // Runs a call on the loop's thread, and sets its outcome. The call has not waited.
+  // False: it cannot run there now. NULL: calls of this kind never run there.
   bool (*run)(fc_host_t *host, fc_job_t *job);
-  // Gives a call to a worker; `quick`: its function is known to take little
-  // time.
+  // Gives a call to a worker; `quick`: its function is known to take little time. If the
+  // call is refused, `err` says why.
   fc_offer_t (*offer)(fc_host_t *host, fc_job_t *job, bool quick,
                       fc_error_t *err);
   // The outcome has been read: the host may reuse the memory it is in.
@@ -100,13 +104,13 @@ typedef struct fc_host_class_t {
   // over until the call has ended.
   void (*drop)(fc_host_t *host, fc_job_t *job);
   // The generation has no calls and gets no more: takes everything down without
-  // waiting, and at last calls fc_pool_on_retired.
+  // waiting, and at last calls fc_pool_on_retired, maybe before this returns.
   void (*retire)(fc_host_t *host);
   void (*describe)(const fc_host_t *host, fc_host_facts_t *out_facts);
   // Processor time that the processes of the generation have taken, with those that
   // have ended. NULL: this kind has no processes.
   uint64_t (*cpu_ns)(const fc_host_t *host);
-  // The worker at `position` that is the generation's own; false past the last.
+  // Describes the worker at `position` of the generation's own; false past the last.
   bool (*worker)(const fc_host_t *host, uint32_t position,
                  fc_host_worker_t *out_worker);
 
@@ -114,17 +118,17 @@ typedef struct fc_host_class_t {
 
   // Tells workers of what they were given since the last time.
   void (*notify)(fc_hosts_t *hosts);
-  // Takes the calls that have ended, oldest first of each worker. `awake`: it
-  // is called because a worker woke the loop.
+  // Takes calls that have ended, in the order in which each worker ended them, as far as
+  // one turn allows. `awake`: called because a worker woke the loop.
   void (*collect)(fc_hosts_t *hosts, bool awake);
-  // The loop is about to wait for events: a worker that ends a call from now on
-  // wakes it. False: there is something to collect already.
+  // The loop is about to wait for events: a worker that ends a call from now on wakes
+  // the loop. False: there is something to do already, so the loop must not wait.
   bool (*sleep)(fc_hosts_t *hosts);
   void (*wake)(fc_hosts_t *hosts);
-  // Ends the calls whose time is over, and says by fc_pool_note_due when it
-  // must be called again.
+  // Ends the calls whose time is over, and says by fc_pool_note_due when `expire` must be
+  // called again.
   void (*expire)(fc_hosts_t *hosts, uint64_t now_ns);
-  // Checks on workers that report nothing by themselves.
+  // Checks on processes, for what no event tells.
   void (*look)(fc_hosts_t *hosts, uint64_t now_ns);
   // Ends every worker and waits for it. Nothing is delivered. The loop must have
   // stopped.
@@ -136,7 +140,7 @@ struct fc_hosts_t {
   const fc_host_class_t *class_;
   fc_pool_t *pool;
   fc_host_t *first;
-  uint32_t running;  // calls that they have
+  uint32_t running;  // calls that they have, dropped ones included
   uint32_t watched;  // workers that `look` checks
 };
 
@@ -146,7 +150,7 @@ struct fc_host_t {
   fc_pool_t *pool;
   fc_host_t *next;
   uint32_t generation;
-  uint32_t running;   // calls that it has
+  uint32_t running;   // calls that it has, dropped ones included
   uint64_t audience;  // of its bodies (block.h)
 };
 
@@ -174,34 +178,35 @@ void fc_hosts_unlink(fc_host_t *host);
 // ---------------------------------------------------------------------------
 // What a host tells the pool (pool.c)
 
-// The generation can be called now; else `error` says why it could not be
-// loaded.
+// The generation can be called now; with an `error`, it could not be loaded, and the
+// error says why.
 void fc_pool_on_host(fc_host_t *host, const fc_error_t *error);
 // The host is gone.
 void fc_pool_on_retired(fc_pool_t *pool, uint32_t generation);
-// One of the host's calls has ended.
+// One of the calls that the host has taken has left its worker.
 void fc_pool_note_end(fc_host_t *host);
-// Counts a call no more that has ended after its job, if the job was counted.
+// A call that went on without its job has ended: it counts no more among its caller's,
+// if it did (fc_job_t.count).
 void fc_pool_uncount(fc_host_t *host, fc_owner_count_t *count);
 // Counts a running call that was ended for its deadline, or because nobody
 // waits for it (`dropped`).
 void fc_pool_note_stopped(fc_host_t *host, bool dropped);
-// Counts a call that has ended by itself, if its outcome says that it stopped
-// for one of these two reasons.
+// Counts a call that has ended by itself, if its outcome says that CALL stopped for its
+// deadline, or was cancelled because nobody waits for it (`dropped`).
 void fc_pool_note_outcome(fc_host_t *host, const fc_outcome_t *outcome,
                           bool dropped);
 // Hands a call's outcome to its waiter. `outcome` is the host's until `finish`. The
-// waiter may take its blocks over; those it leaves, the pool gives back.
+// waiter may take the outcome's blocks over; those it leaves, the pool gives back.
 void fc_pool_deliver(fc_host_t *host, fc_job_t *job, fc_outcome_t *outcome);
 // Delivers an outcome which says that the call failed in `stage` with `error`.
 void fc_pool_fail(fc_host_t *host, fc_job_t *job, fc_stage_t stage,
                   const fc_error_t *error);
-// Puts a call that was not begun back to the head of its queue.
+// Puts a call that was not begun back into its queue, before all others of its priority.
 void fc_pool_requeue(fc_host_t *host, fc_job_t *job);
 // `expire` must be called at `due_ns`; 0 changes nothing.
 void fc_pool_note_due(fc_pool_t *pool, uint64_t due_ns);
-// Fails every call that waits in the queue of the host's generation; `retry_s`
-// is after how many seconds their clients may come back.
+// Fails every call that waits now in the queue of the host's generation; `retry_s` is
+// after how many seconds their clients may come back.
 void fc_pool_fail_waiting(fc_host_t *host, uint32_t retry_s,
                           const fc_error_t *error);
 

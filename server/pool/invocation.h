@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The input of a call, from ADMIT to ENCODE. It is written into the job of the call
-// (job.h) and copied once, into the slot that a worker reads. It holds no pointer, so it
-// means the same in another process.
+// (job.h) and copied from there into the slot that a worker reads. It holds no pointer,
+// so a worker may be another process.
 #ifndef FARCALL_SERVER_POOL_INVOCATION_H_
 #define FARCALL_SERVER_POOL_INVOCATION_H_
 
@@ -11,9 +11,9 @@
 enum {
   FC_CALL_VALIDATE = 1 << 0,  // DECODE only: the function is not called
   FC_CALL_PREPARE = 1 << 1,   // runs fc_worker_prepare and no function
-  FC_CALL_OWN = 1 << 2,       // made by the server (modules/trial.h)
+  FC_CALL_OWN = 1 << 2,       // made by a trial (modules/trial.h)
   FC_CALL_PROFILE = 1 << 3,   // the answer says where the time went
-  FC_CALL_TRACED = 1 << 4,    // and spans of its dispatches follow it
+  FC_CALL_TRACED = 1 << 4,    // and spans of its dispatches follow the answer
 };
 
 #define FC_CALL_PARAMETERS 32
@@ -27,11 +27,10 @@ typedef struct fc_invocation_t {
   uint8_t answer_coding;  // fc_coding_t that the answer may have
   uint64_t body_max;  // most bytes that the body may become when decompressed
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0: none
-  // Where the body is for the loop and its threads. A process is told where the body
-  // is in its ring, or that it is in a file.
+  // Where the body is for the loop and its threads. The slot of a process says instead
+  // where the body is in its ring, or that the body is in a file.
   fc_piece_t body;
-  // The dialect's own: written when the head is admitted, read by its decode and
-  // encode.
+  // The dialect's own: its admit writes them, its other functions read them.
   uint8_t parameters[FC_CALL_PARAMETERS];
 } fc_invocation_t;
 

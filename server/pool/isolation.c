@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Only checks the option: config/module.c reads what it says of single modules.
+// Only checks the option: config/module.c reads what the option says of single modules.
 #include "pool/isolation.h"
 
 static bool is_mode(fc_str_t word) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A call as the loop sees it, from when it is asked for until its outcome has been
-// taken. Lies in the struct of the exchange or trial that asks. The loop's thread.
+// taken. Lies in the struct of whoever asks: an exchange, a trial, or a thread host that
+// loads its module. The loop's thread.
 #ifndef FARCALL_SERVER_POOL_JOB_H_
 #define FARCALL_SERVER_POOL_JOB_H_
 
@@ -12,30 +13,31 @@
 typedef enum fc_job_state_t {
   FC_JOB_NEW,
   FC_JOB_QUEUED,   // waits in its module's queue
-  FC_JOB_RUNNING,  // a host has it
+  FC_JOB_RUNNING,  // a host has it, or its outcome is being read
 } fc_job_state_t;
 
 // What the first job of a flow knows of it (flow.h).
 typedef struct fc_flow_head_t {
   struct fc_job_t *last;
-  // First jobs of the flows whose turns come before and after, in a ring.
+  // The first jobs of the flows whose turns come next and came before, in a ring.
   struct fc_job_t *next_turn;
   struct fc_job_t *previous_turn;
-  struct fc_job_t *next_alike;  // first job of the next flow in its chain
+  struct fc_job_t *next_alike;  // first job of the next flow in the chain
   int64_t credit;               // ns: the turn goes on while it is above 0
   uint32_t count;               // jobs
 } fc_flow_head_t;
 
 // Zeroed is new.
 typedef struct fc_job_t {
-  fc_invocation_t call;  // the job owns its body, except while a thread has it
+  fc_invocation_t call;  // the job owns its body, until a host takes it over
   fc_owner_t caller;     // who makes it: callers take turns
   // Counts the call among its caller's, if these are limited. A call that runs on though
   // nobody waits for it takes the count along, until it ends.
   fc_owner_count_t count;
-  int8_t priority;        // FC_PRIORITY_MIN to _MAX
-  fc_outcome_t *outcome;  // borrowed, from on_done until fc_pool_finish
-  // Of an error: seconds until the client may come back; 0: as its code says.
+  int8_t priority;  // FC_PRIORITY_MIN to _MAX
+  // Borrowed, from on_done or fc_pool_try_inline until fc_pool_finish.
+  fc_outcome_t *outcome;
+  // Of a call that failed: seconds until the client may come back; 0: not known.
   uint32_t retry_s;
   // The pool's
   uint8_t state;

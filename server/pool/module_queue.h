@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of one module, for the files of the pool alone. Loop thread.
+// The queue of one generation, for pool.c and admit.c alone. Loop thread.
 #ifndef FARCALL_SERVER_POOL_MODULE_QUEUE_H_
 #define FARCALL_SERVER_POOL_MODULE_QUEUE_H_
 
@@ -8,12 +8,12 @@
 #include "pool/pool.h"
 
 typedef struct fc_module_queue_t {
-  fc_job_t *first;  // of the calls that wait, as they came
+  fc_job_t *first;  // of the calls that wait: those put back, then as they came
   fc_job_t *last;
   fc_flows_t flows;  // the same calls, in the order in which they are made
-  fc_cost_t mean;    // of its latest calls, of all functions
+  fc_cost_t mean;    // of its calls, of all functions
   uint32_t waiting;
-  uint32_t workers;   // calls that run at once
+  uint32_t workers;   // most calls that run at once
   uint64_t timeouts;  // running calls ended for their deadline
   uint64_t cancels;   // running calls ended because nobody waited for them
   uint64_t spent_ns;  // time that workers have spent on calls with results

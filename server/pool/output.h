@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a worker process prints, as log lines: each is cut at FC_OUTPUT_LINE bytes, and
-// lines above FC_OUTPUT_LINES a second are only counted. The last line is kept for the
-// log line of a crash. The loop's thread.
+// What a worker process prints, as log lines: each is cut at FC_OUTPUT_LINE bytes, empty
+// lines are left out, and lines above FC_OUTPUT_LINES a second are only counted. The last
+// line is kept for the log line about the end of the process. The loop's thread.
 #ifndef FARCALL_SERVER_POOL_OUTPUT_H_
 #define FARCALL_SERVER_POOL_OUTPUT_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A hash table with chains, in arrays that double. The hash needs no secret: a
-// chain cannot be longer than the number of connections.
+// A hash table with chains, in arrays that double. The hash needs no secret: a chain has
+// at most one entry for each connection and for each call that outlives its connection.
 #include "pool/owner.h"
 
 #define FIRST_CAPACITY 16u

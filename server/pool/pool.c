@@ -164,8 +164,8 @@ static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
 bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
   if (!belongs_inline(pool, job)) return false;
   module_queue_t *queue = pool->queues[job->call.generation];
-  // Most clients say that an answer may be compressed; that alone is no reason to
-  // go to a worker, and no answer has to be.
+  // Most clients say that an answer may be compressed. That alone is no reason to go to a
+  // worker, and no answer has to be compressed.
   const uint8_t coding = job->call.answer_coding;
   job->call.answer_coding = FC_CODING_NONE;
   if (!class_of(queue->host)->run(queue->host, job)) {
@@ -232,8 +232,8 @@ void fc_pool_on_retired(fc_pool_t *pool, uint32_t index) {
   pool->events.on_retired(pool->events.context, index);
 }
 
-// Retires the queues whose last call has ended, also a call that was dropped: a worker
-// may have it still. Only then may the queue be freed.
+// Retires the queues that are to be taken down and of which no call is left: workers may
+// still have calls that were dropped, and a queue may be freed only after these.
 static void retire_idle(fc_pool_t *pool) {
   for (uint32_t i = 0; i < pool->queue_count && pool->retiring; i++) {
     module_queue_t *queue = pool->queues[i];
@@ -322,8 +322,8 @@ static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
 void fc_pool_flush(fc_pool_t *pool) {
   pool->inline_spent_ns = 0;
   if (pool->retiring) retire_idle(pool);
-  // The first queue whose host had no room, since the last call was given. When it is at
-  // the head again, no host has room, and the queues are in their order again.
+  // The first queue whose host had no room since the last call was given. When this queue
+  // is at the head again, no host has room, and the queues are in their order again.
   const module_queue_t *stuck = NULL;
   while (pool->active_first && pool->active_first != stuck) {
     module_queue_t *queue = pop_active(pool);
@@ -541,9 +541,9 @@ static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
   }
 }
 
-// Has the hosts look at their processes every FC_LIMIT_LOOK_MS, for what no event
-// tells: too much of the shared memory is taken, a call is not begun, a process is no
-// longer needed.
+// Has the hosts look at their processes, every FC_LIMIT_LOOK_MS at most, for what no
+// event tells: too much of the shared memory is taken, a call is not begun, a process is
+// no longer needed.
 static void look(fc_pool_t *pool, uint64_t now_ns) {
   if (now_ns < pool->look_ns) return;
   pool->look_ns = now_ns + FC_LIMIT_LOOK_MS * 1000000u;
@@ -568,7 +568,7 @@ uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns) {
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns) {
   look(pool, now_ns);
   if (!pool->earliest_due_ns || now_ns < pool->earliest_due_ns) return;
-  // Reset first: a waiter may queue its next call at once, and its deadline
+  // Reset first: a waiter may queue its next call at once, and that call's deadline
   // counts.
   pool->earliest_due_ns = 0;
   for (uint32_t i = 0; i < pool->queue_count; i++) {

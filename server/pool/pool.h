@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loop's side of the workers: admission, the queues that calls wait in, the
-// lane, and the batched hand-over both ways, through hosts (host.h). Everything
-// here is one loop's and is used on its thread only.
+// lane (calls on the loop's own thread), and the batched hand-over both ways, through
+// hosts (host.h). Everything here but `wake` is used on the loop's thread only.
 #ifndef FARCALL_SERVER_POOL_POOL_H_
 #define FARCALL_SERVER_POOL_POOL_H_
 
@@ -21,7 +21,8 @@ typedef enum fc_lane_t {
 typedef struct fc_pool_events_t {
   // Called on a worker's thread: the loop must call fc_pool_collect.
   void (*wake)(void *context);
-  // A call has ended: the loop reads job->outcome and calls fc_pool_finish.
+  // A call has ended, or was failed: the loop reads job->outcome and calls
+  // fc_pool_finish.
   void (*on_done)(void *context, fc_job_t *job);
   // The deadline of a waiting call has passed: the call is in no queue any more.
   void (*on_expired)(void *context, fc_job_t *job);
@@ -36,7 +37,8 @@ typedef struct fc_pool_events_t {
   // on. May be NULL.
   void (*on_crashed)(void *context, uint32_t module, uint64_t crashes,
                      uint64_t calls, bool quarantined);
-  // A thread is lost: its call of a native function goes on past the deadline.
+  // A thread is lost: its call of a native function, or its loading of the module, goes
+  // on past the deadline.
   void (*on_lost)(void *context, uint32_t module, uint32_t function);
   void *context;
 } fc_pool_events_t;
@@ -68,15 +70,16 @@ struct fc_pool_t {
   fc_hosts_t *hosts[FC_HOSTS_COUNT];
   struct fc_module_queue_t **queues;  // by generation, NULL: there is none
   uint32_t queue_count;
-  struct fc_module_queue_t *active_first;  // queues with waiting calls, in turn
+  // Queues that may have waiting calls, in turn.
+  struct fc_module_queue_t *active_first;
   struct fc_module_queue_t *active_last;
   fc_flow_table_t flows;
-  // Queues that are taken down once none of their calls runs.
+  // How many queues are to be taken down once none of their calls runs.
   uint32_t retiring;
   uint32_t waiting;
-  uint64_t look_ns;          // workers are not looked at before this time
+  uint64_t look_ns;          // processes are not looked at before this time
   uint64_t inline_spent_ns;  // what calls on the loop have taken in this turn
-  // When fc_pool_expire has something to do, or earlier; 0: never.
+  // When a deadline or a host's time is over, or earlier; 0: never.
   uint64_t earliest_due_ns;
   fc_outcome_t failure;  // outcome of a call that failed and is being delivered
   fc_pool_events_t events;
@@ -89,8 +92,8 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
                          const fc_dialect_worker_t *const *dialects,
                          const fc_pool_events_t *events,
                          fc_error_t *err) FC_MUST_CHECK;
-// Kills the processes, and waits for the calls that run in threads. A zeroed
-// pool is allowed.
+// Kills the processes, and waits for the calls that threads have. A zeroed pool is
+// allowed.
 void fc_pool_deinit(fc_pool_t *pool);
 // Adds generation `index` of a module that is open, or described: starts its first
 // process if `hosting` wants one, else has a thread make its first instance. When
@@ -111,7 +114,7 @@ void fc_pool_retire(fc_pool_t *pool, uint32_t index);
 
 // May a call be accepted and wait? Reads generation, function, deadline, caller and
 // priority of `job`. If not: FC_CODE_OVERLOADED; FC_CODE_TOO_MANY_REQUESTS if the queue
-// is full and its caller has its share of it; or the host's error. *out_retry_s says
+// is full and the caller has its share of it; or the host's error. Then *out_retry_s says
 // after how many seconds the client may come back.
 fc_status_t fc_pool_admit(const fc_pool_t *pool, const fc_job_t *job,
                           uint64_t now_ns, uint32_t *out_retry_s,
@@ -120,29 +123,30 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, const fc_job_t *job,
 // The audience of the bodies of the generation's calls (fc_block_take_shared).
 uint64_t fc_pool_audience(const fc_pool_t *pool, uint32_t module);
 
-// Runs the call on the loop, at once, if its function is in the lane. True:
-// job->outcome is set, and the caller must fc_pool_finish it.
+// Runs the call on the loop, at once, if the lane takes the call (belongs_inline in
+// pool.c) and its host can run it there. True: job->outcome is set, and the caller must
+// fc_pool_finish the job.
 bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job);
-// Puts the job at the end of its module's queue.
+// Puts the job into its module's queue, behind its caller's others of its priority.
 void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job);
-// Hands waiting calls to free workers, in one batch. Called once a loop turn.
+// Hands waiting calls to free workers, in one batch. Called in each turn of the loop.
 void fc_pool_flush(fc_pool_t *pool);
 // Nobody waits for the job's call any more. A queued call is forgotten. The worker of
 // a running one is told, and the answer will be thrown away. The job's body is given
 // back, unless a worker has it.
 void fc_pool_drop(fc_pool_t *pool, fc_job_t *job);
 
-// Calls on_done for each finished call, oldest first of each worker. `awake`:
-// this is called because a worker woke the loop.
+// Calls on_done for finished calls that somebody waits for, oldest first of each worker,
+// as far as one turn allows. `awake`: called because a worker woke the loop.
 void fc_pool_collect(fc_pool_t *pool, bool awake);
-// fc_pool_sleep is called before the loop waits for events, after
-// fc_pool_flush; false: there is something to collect already. fc_pool_wake is
-// called after waiting.
+// fc_pool_sleep is called before the loop waits for events, after fc_pool_flush; false:
+// there is something to do already, so the loop must not wait. fc_pool_wake is called
+// after waiting.
 bool fc_pool_sleep(fc_pool_t *pool);
 void fc_pool_wake(fc_pool_t *pool);
-// The caller has read the outcome: gives back every block that the outcome
-// still owns (a caller that takes the answer over sets piece_count to 0), and
-// learns what the function costs.
+// The caller has read the outcome: gives back the call's body and every block that the
+// outcome still owns (a caller that takes the answer over sets piece_count to 0), and
+// learns from a call with results what its function costs.
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job);
 
 // Ends the calls whose deadline has passed: those that wait, those of
@@ -159,7 +163,7 @@ uint32_t fc_pool_lost_threads(const fc_pool_t *pool);
 uint32_t fc_pool_running(const fc_pool_t *pool);
 // How many calls threads have. A native call in a thread cannot be stopped.
 uint32_t fc_pool_in_threads(const fc_pool_t *pool);
-// The numbers of a module, all 0 before fc_pool_add.
+// The numbers of a module, all 0 while the pool does not have it.
 void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
                      fc_module_metrics_t *out);
 // Processor time that the processes of a module have taken; for a module in threads,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A worker process, as the loop sees it. It is killed and waited for by a descriptor
-// (pidfd), so that another process which gets its number later is never meant. It
-// inherits standard input, output and error and the descriptors below, and nothing else;
-// its environment is empty. Also the main function of `farcalld --worker`.
+// (pidfd), so that another process which gets its number later is never meant. Its
+// standard input is /dev/null, its output and error are a pipe to the loop; besides these
+// it has the descriptors below and no others. Its environment is empty. Also the main
+// function of `farcalld --worker`.
 #ifndef FARCALL_SERVER_POOL_PROCESS_H_
 #define FARCALL_SERVER_POOL_PROCESS_H_
 
@@ -34,10 +35,10 @@ typedef struct fc_process_t {
 } fc_process_t;
 
 typedef struct fc_process_start_t {
-  const char *program;  // farcalld
+  const char *program;  // path of farcalld
   const char *path;     // of the module: its name and kind follow from it
   const char *parameters;
-  int ring;                 // borrowed, as are the files
+  int ring;                 // borrowed, as are all descriptors here
   fc_module_files_t files;  // of the module
   int network;              // -1: none
   int group;                // -1: none
@@ -58,7 +59,7 @@ typedef struct fc_process_end_t {
 // Reaps the process if it has ended; `wait` blocks until it has. False: it runs.
 bool fc_process_reap(fc_process_t *process, bool wait,
                      fc_process_end_t *out_end);
-// Processor time that a process has taken until now.
+// Processor time that a process has taken until now; 0 if the system does not say.
 uint64_t fc_process_cpu_ns(const fc_process_t *process);
 // Closes the descriptors that are open.
 void fc_process_close(fc_process_t *process);

@@ -91,9 +91,9 @@ static uint64_t copy_now(fc_process_hosts_t *all, uint64_t size) {
 
 static bool is_small(uint64_t size) { return size <= FC_LIMIT_COPY_SMALL; }
 
-// Copies more of the body. A call that nobody waits for any more, or that was
-// taken back, goes without its body and with a deadline that has passed, so it
-// is not begun.
+// Copies more of the body. A call that nobody waits for any more, or that was taken back,
+// goes without its body and with a deadline that has passed, so the worker does not even
+// decode it.
 static void give_on(fc_child_t *child) {
   const uint32_t index = (child->first + child->count - 1) % FC_RING_SLOTS;
   fc_held_t *held = &child->held[index];
@@ -277,8 +277,8 @@ fc_held_t fc_child_pop(fc_child_t *child) {
 }
 
 // Kills the process if the file of its answer takes over FC_LIMIT_FILE_SPARE more memory
-// than this answer and earlier ones account for: that memory would be in no budget until
-// the client has read the answer.
+// than this answer, or what was known of the file before, accounts for: that memory would
+// be in no budget until the client has read the answer.
 static void check_file(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_outcome_t *outcome = &taking->outcome;
@@ -478,8 +478,8 @@ bool fc_process_hosts_sleep(fc_hosts_t *hosts) {
       }
       if (child->giving.active || child->taking.active) quiet = false;
       child->asleep = true;
-      // Calls are collected in order, so only the oldest matters: those that
-      // end before it wait.
+      // The calls of a process are collected in the order they were given, so only the
+      // oldest can be collected next.
       if (!fc_ring_sleep(&child->ring, child->first, 1)) quiet = false;
     }
   }

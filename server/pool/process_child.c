@@ -51,7 +51,7 @@ static bool watch_all(fc_child_t *child) {
          watch(child, &child->output_poll, process->output, on_output);
 }
 
-// Does the process enter the network namespace (jail/jail.c)?
+// Is the process to enter the network namespace, if there is one (jail/jail.c)?
 static bool wants_network(const fc_process_host_t *host) {
   return host->sandbox == FC_SANDBOX_AUTO || host->sandbox == FC_SANDBOX_STRICT;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The end of a process: the log and the client of the call that ran are told how it
-// ended, calls that it had not begun wait again, and its module may be quarantined.
+// ended, calls that it had not begun wait again (FC_LIMIT_ATTEMPTS times at most), and
+// its module may be quarantined.
 #include <signal.h>
 #include <stdio.h>
 
@@ -67,7 +68,7 @@ static void note_crash(fc_process_host_t *host, bool served) {
                      host->calls, quarantined);
 }
 
-// Was it ended by --worker-cpu-time?
+// Was the process ended by --worker-cpu-time?
 static bool is_used_up(const fc_child_t *child, const fc_process_end_t *end) {
   const uint64_t limit_s = child->ring.setup.cpu_limit_s;
   if (!limit_s || child->cause != FC_CAUSE_NONE) return false;
@@ -117,7 +118,8 @@ static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
 static fc_status_t describe_crash(const fc_child_t *child,
                                   const fc_process_end_t *end,
                                   fc_str_t function, fc_error_t *err) {
-  // The server did not send the signal, so most likely the kernel did.
+  // The server did not send the signal, so most likely the kernel did, for want of
+  // memory.
   if (end->signal == SIGKILL && child->cause == FC_CAUSE_NONE &&
       !is_used_up(child, end)) {
     return fc_fail(err, FC_CODE_WORKER_OUT_OF_MEMORY,
@@ -153,10 +155,10 @@ static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
                 FC_ARRAY_COUNT(fields));
 }
 
-// Records that a call ended its process. If SIGKILL ended the process, that says nothing
-// about the call: the host sent the signal, or somebody outside did; nor does processor
-// time that earlier calls took, too. If the client has
-// gone, the body is read where the process was given it.
+// Records that a call ended its process, if crashes are limited. Two ends say nothing
+// about the call: SIGKILL, which the host sent, or somebody outside; and the limit of
+// processor time, of which earlier calls took a part. If the client has gone, the body is
+// read where the process was given it.
 static void blame(fc_child_t *child, uint32_t index,
                   const fc_process_end_t *end) {
   fc_process_host_t *host = child->host;
@@ -167,9 +169,9 @@ static void blame(fc_child_t *child, uint32_t index,
   fc_blame_note(&host->blame, child->held[index].function, body, fc_clock_ns());
 }
 
-// Settles the calls that a process had when it ended, oldest first. Those that
-// had not begun wait again, in the old order: each goes to the head of the
-// queue, so the newest is put back first.
+// Settles the calls that a process had when it ended. Those that had not begun wait
+// again, unless that has happened to them too often, and in the old order: each goes to
+// the head of the queue, so the newest is put back first. The others fail, oldest first.
 static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
   fc_process_host_t *host = child->host;
   fc_held_t held[FC_RING_SLOTS];
@@ -194,8 +196,8 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
   for (uint32_t i = 0; i < count; i++) {
     fc_error_t error;
     if (!held[i].job) continue;
-    // Set before the outcome is told: the waiter may drop the next call in
-    // turn.
+    // Set before the outcome is told, because the waiter may use the job for its next
+    // call then.
     held[i].job->child = NULL;
     if (begun[i]) {
       (void)describe_crash(

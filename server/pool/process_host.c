@@ -221,7 +221,8 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
   return host;
 }
 
-// Without --sandbox=strict, a module goes without the limits that cannot be kept.
+// Without --sandbox=strict, a module goes without a group if that cannot be made, or one
+// of its limits cannot be set.
 static fc_status_t join_group(fc_process_host_t *host,
                               const fc_group_limits_t *limits,
                               fc_error_t *err) {

@@ -2,10 +2,11 @@
 //
 // The process host: worker processes of one generation, which calls they have,
 // and what is done when one ends. A crash costs the call that ran; calls that had not
-// begun go back to the head of the queue. A module that keeps crashing is quarantined,
-// and no other. The host notices what a process does by its eventfd (it has finished
-// calls), the pipe of its output, its pidfd (it has ended), and, if it does nothing, by
-// time (the host's timer and the pool's looks). The loop's thread.
+// begun go back to the head of the queue, FC_LIMIT_ATTEMPTS times at most. A module that
+// keeps crashing is quarantined, and no other. The host notices what a process does by
+// its eventfd (it has finished calls), the pipe of its output, its pidfd (it has ended),
+// and, if it does nothing, by time (the host's timer and the pool's looks). The loop's
+// thread.
 //
 // The parts: process_host.c (the host and its timer), process_child.c (one
 // process, from its start until it is closed), process_call.c (calls on their
@@ -34,7 +35,7 @@ typedef struct fc_process_options_t {
   int network;                // fc_jail_facts_t
   const fc_groups_t *groups;  // NULL: none
   fc_ring_setup_t setup;
-  uint32_t workers;      // most processes of one module
+  uint32_t workers;  // calls of a module at once, if its policy does not say
   uint32_t crash_limit;  // crashes in a minute before quarantine; 0: none
   uint64_t quarantine_ms;
   bool kill_dropped;  // ends the process of a running call nobody waits for
@@ -81,10 +82,10 @@ typedef struct fc_held_t {
   fc_owner_count_t count;  // of a job that was dropped
   fc_ring_call_t sent;
   uint32_t function;
-  uint64_t dropped_ns;  // when its client went away; 0: it is still there
+  uint64_t dropped_ns;  // when it was dropped; 0: it was not
   bool in_file;         // the body was sent to the process in a file
-  uint32_t tray;        // for its answer; FC_RING_TRAYS: it has none
-  // The block of that body, if the call has outlived its job; else FC_BLOCK_NONE.
+  uint32_t tray;  // for its answer; FC_RING_TRAYS: it has none, or has left it
+  // The block of a body in a file, if the call has outlived its job; else FC_BLOCK_NONE.
   uint32_t body;
   uint32_t body_offset;
 } fc_held_t;
@@ -95,16 +96,16 @@ typedef struct fc_giving_t {
   uint64_t copied;
 } fc_giving_t;
 
-// The oldest call of a child, when it is DONE and its answer is being copied out of the
-// ring.
+// The oldest call of a child, when it is DONE: its answer is being copied out of the
+// ring, and the memory that it took there given back.
 typedef struct fc_taking_t {
   bool active;
   bool good;         // it is an answer, and there are blocks for it
   uint64_t size;     // bytes of the part in the ring
-  uint64_t in_file;  // bytes behind it, in `lent`
-  uint32_t lent;
+  uint64_t in_file;  // bytes of the part behind that, in `lent`
+  uint32_t lent;     // block of the file that was lent for it
   uint64_t copied;
-  // Bytes of the slot's area that the worker may have written.
+  // Bytes of the answer's area that the worker may have written.
   uint64_t answer_used;
   uint64_t answer_scrubbed;
   uint64_t body_scrubbed;
@@ -141,8 +142,8 @@ struct fc_child_t {
   uint32_t next_tray;
   fc_cause_t cause;
   uint64_t started_ns;
-  uint64_t calls;
-  uint64_t quiet_ns;     // time of the last look before which it had calls
+  uint64_t calls;     // that it has finished
+  uint64_t quiet_ns;  // time of the last look that found calls, had or finished
   uint64_t quiet_calls;  // its `calls` at that look
   uint64_t bells;        // wake-ups it has caused
   uint32_t first;        // the oldest slot in use
@@ -161,13 +162,13 @@ struct fc_process_host_t {
   // Held, because a generation that fails releases its own.
   fc_module_t *module;
   fc_str_t name;
-  uint32_t workers;      // calls that run at once
-  uint32_t most;         // processes that it may have
-  uint32_t tiles;        // threads for one call
-  bool fresh;            // a process makes one call and ends
-  uint8_t sandbox;       // fc_sandbox_t
-  int group;             // cgroup.procs of its control group; -1: it has none
-  uint64_t load_ns;      // most time from start to serving (fc_child_load_ns)
+  uint32_t workers;  // calls that run at once
+  uint32_t most;     // processes that it may have
+  uint32_t tiles;    // threads for one call
+  bool fresh;        // a process makes one call and ends
+  uint8_t sandbox;   // fc_sandbox_t
+  int group;         // cgroup.procs of its control group; -1: it has none
+  uint64_t load_ns;  // from start to serving, if few load (fc_child_load_ns)
   fc_child_t *children;  // oldest first
   uint32_t living;
   uint32_t starting;
@@ -178,7 +179,7 @@ struct fc_process_host_t {
   bool retired;   // it is freed once `open` is 0
   uint32_t open;  // children and the timer, until libuv has let go of them
   uv_timer_t timer;
-  uint64_t calls;  // calls that its processes have finished or crashed in
+  uint64_t calls;  // finished ones that came to CALL, and crashes
   fc_health_t health;
   fc_blame_t blame;
   uint64_t crashes;
@@ -195,8 +196,9 @@ typedef struct fc_process_hosts_t {
   // Hosts whose processes may have calls. Modules that nobody calls cost a loop
   // turn nothing.
   fc_process_host_t *busy;
-  // Bytes that all hosts together may still copy or give back in this turn;
-  // fc_process_hosts_collect sets it to FC_LIMIT_COPY.
+  // Bytes that all hosts together may still copy or give back in this turn; small bodies
+  // and answers are copied all the same. fc_process_hosts_collect sets the number to
+  // FC_LIMIT_COPY.
   uint64_t copy_left;
   uint32_t starting;  // processes of all hosts that do not serve yet
   // Children that have ended and are closed, but for their rings: the memory of a
@@ -213,14 +215,16 @@ static inline fc_process_hosts_t *fc_process_hosts_of(
 
 // Starts one more process, if the host may have one more now.
 void fc_process_host_start(fc_process_host_t *host);
-// Starts one process if the host has none; with `fresh`, also if fewer than `workers` are
-// unused, so that calls find one ready.
+// Starts one process if the host has none and may have one now; with `fresh`, once the
+// module could be loaded, also if fewer than `workers` are unused, so that calls find one
+// ready.
 void fc_process_host_fill(fc_process_host_t *host);
 // Counts one process more (1) or less (-1) that does not serve yet.
 void fc_process_host_count_starting(fc_process_host_t *host, int change);
 // Sets the host's timer to the next time at which it has something to do.
 void fc_process_host_arm(fc_process_host_t *host);
-// The first process did not come to serve: the module cannot be loaded.
+// The first process did not come to serve: the module cannot be loaded. Does nothing if a
+// process has served, or this was said before.
 void fc_process_host_fail(fc_process_host_t *host, const fc_error_t *error);
 fc_str_t fc_process_host_function(const fc_process_host_t *host,
                                   uint32_t function);
@@ -234,8 +238,8 @@ void fc_process_host_let_go(fc_process_host_t *host);
 
 fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err);
 void fc_child_kill(fc_child_t *child, fc_cause_t cause);
-// The process has ended: it leaves the list. It is freed once libuv has closed
-// its handles and the memory of its ring is given back.
+// The process has ended: its child leaves the list, and is freed once libuv has closed
+// the child's handles and the memory of the ring is given back.
 void fc_child_close(fc_child_t *child);
 // Frees the child at once. No handle of it may be open in libuv, or the loop
 // must have stopped.
@@ -243,8 +247,9 @@ void fc_child_free(fc_child_t *child);
 // Goes on with giving back the rings of processes that have ended. False: there
 // are none.
 bool fc_children_empty(fc_process_hosts_t *all);
-// How long the process may load its module (process_host.c). The time grows with the
-// number of processes that load at this moment, because they share the processors.
+// How long the process may load its module (process_host.c). Above
+// FC_LIMIT_LOAD_TOGETHER the time grows with the number of processes that load at this
+// moment, because they share the processors.
 uint64_t fc_child_load_ns(const fc_child_t *child);
 // Reads whether the process has loaded its module, and begins to serve or kills it.
 void fc_child_read_phase(fc_child_t *child);
@@ -256,9 +261,9 @@ fc_offer_t fc_process_host_offer(fc_host_t *host, fc_job_t *job, bool quick,
 void fc_process_host_drop(fc_host_t *host, fc_job_t *job);
 fc_str_t fc_process_host_body(const fc_process_host_t *host,
                               const fc_job_t *job);
-// Takes the oldest call away from a child, ended or not.
+// Takes the oldest call away from a child, whether the call has ended or not.
 fc_held_t fc_child_pop(fc_child_t *child);
-// Delivers the calls that the child has finished.
+// Delivers the calls that the child has finished, as far as one turn allows.
 void fc_child_collect(fc_child_t *child);
 // The state of a call that the child has. While the body is still being copied the
 // state is READY: the child has not begun the call.
@@ -275,21 +280,21 @@ void fc_process_hosts_wake(fc_hosts_t *hosts);
 // Gives the process a file for the answer of a call, in case that is large. Returns
 // its tray. FC_RING_TRAYS: there is no file, and the answer will be copied.
 uint32_t fc_child_lend(fc_child_t *child);
-// The call that had the tray, if any, has ended.
+// The call that had the tray, if any, has ended. FC_RING_TRAYS is allowed.
 void fc_child_leave_tray(fc_child_t *child, uint32_t tray);
 // Takes back the files that were given to no call.
 void fc_child_reclaim(fc_child_t *child);
 // Takes all files back, because the process has ended.
 void fc_child_drop_files(fc_child_t *child);
-// Sends the process the body of a call that is about to be published. False:
-// the body is in no file, or cannot be sent.
+// Sends the process the body of a call that is about to be published. False: the body is
+// not above FC_LIMIT_SHARED, is in no file, or cannot be sent.
 bool fc_child_send_body(fc_child_t *child, fc_held_t *held);
-// Notes that nobody waits for the call any more. The process may still read its
-// body, which is kept until the call leaves its slot. Returns the job, NULL if
-// there was none.
+// Notes that nobody waits for the call any more. The process may still read a body in a
+// file, which is kept until the call leaves its slot. Returns the job, NULL if there was
+// none.
 fc_job_t *fc_child_forget(fc_held_t *held);
-// The body of a call that the child has. False: the call was taken back, and its body
-// went with it.
+// The body of a call that the child has. False: the call was taken back, and its body,
+// which was in a file, went with it.
 bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);
 // Bytes of shared memory that the process has taken and nothing else counts: in
 // its ring, and in files that it may write answers to.

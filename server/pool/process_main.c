@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker process: enters its jail, loads one module from the descriptors it was given,
-// locks the jail, reports that it serves, and runs the slots of its ring until it is
-// killed. It has no configuration and no secrets. It talks to the loop alone, through the
-// ring, the eventfd and the pipe of its output, and is handed files through a socket.
+// A worker process: enters its jail, loads one module from the descriptors it was given
+// (its archives of parameters by their paths), locks the jail, reports that it serves,
+// and runs the slots of its ring until it is killed. It reads no configuration and has no
+// secrets. It talks to the loop alone, through the ring, the eventfd and the pipe of its
+// output, and is handed files through a socket.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -169,8 +170,8 @@ void fc_process_main(int argc, char **argv, const fc_backend_t *const *backends,
   static self_t self;
   fc_error_t error;
   static char printed[BUFSIZ];
-  // By lines, so that what a module has printed is not lost if it crashes then. Given a
-  // buffer, the C library makes no system call to choose one.
+  // Output is written by lines, so that what a module has printed is not lost if it
+  // crashes then. Given a buffer, the C library makes no system call to choose one.
   setvbuf(stdout, printed, _IOLBF, sizeof printed);
   signal(SIGPIPE, SIG_IGN);
   if (argc < 4 || fc_ring_open(FC_PROCESS_RING, &self.ring, &error)) {

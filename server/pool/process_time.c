@@ -32,15 +32,15 @@ static uint64_t end_of(const fc_child_t *child, const fc_held_t *held,
   return end_ns;
 }
 
-// Does the process leave a call, its only work, unbegun FC_LIMIT_LOOK_MS after the call's
-// end? Then it never will begin it.
+// Has the process had its oldest call for FC_LIMIT_LOOK_MS, and is the call's end as long
+// ago? If the call is not begun by then, it never will be.
 static bool ignores(const fc_held_t *held, uint64_t end_ns, uint64_t now_ns) {
   return now_ns >= end_ns + LOOK_NS && now_ns >= held->sent.sent_ns + LOOK_NS;
 }
 
-// If the end of a call has passed: a call that runs is ended with its process, one that
-// waits is only answered. Returns when to check again; 0: not before something else
-// happens.
+// If the end of a call has passed: a call that runs is ended with its process after
+// GRACE_NS; one that waits is only answered, unless the process ignores it.
+// Returns when to check again; 0: not before something else happens.
 static uint64_t expire_call(fc_child_t *child, uint32_t position,
                             uint64_t now_ns) {
   uint32_t index = (child->first + position) % FC_RING_SLOTS;
@@ -96,9 +96,9 @@ static uint64_t share(fc_child_t *child, uint64_t now_ns) {
   return 0;
 }
 
-// Has the process left a call unbegun for FC_LIMIT_DEAF_MS, because something has
-// stopped it? The time is long, because on a busy machine the process may only be
-// waiting for a processor.
+// Has the process left its oldest call unbegun for FC_LIMIT_DEAF_MS, because something
+// has stopped it, and may another take its calls? The time is long, because on a busy
+// machine the process may only be waiting for a processor.
 static bool is_deaf(const fc_child_t *child, uint64_t now_ns) {
   const uint64_t patience_ns = FC_LIMIT_DEAF_MS * 1000000ull;
   if (child->count == 0 || !has_others(child)) return false;

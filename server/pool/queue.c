@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The costly part of a hand-over is the wake-up, not the lock
-// (docs/architecture.md), so both directions wake once for many slots.
+// The costly part of a hand-over is the wake-up, not the lock (docs/architecture.md). So
+// a batch wakes no more workers than it has slots for, and the loop is woken once for all
+// slots that it has not taken yet.
 #include "pool/queue.h"
 
 static const char *const kStageNames[FC_STAGE_COUNT] = {
@@ -39,7 +40,7 @@ void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
   else slots[ready->tail].next = first;
   ready->tail = last;
   ready->waiting += count;
-  // Each looking worker takes one slot, and may already have one to take.
+  // Each looking worker takes one slot, maybe one that was waiting before.
   uint32_t left =
       ready->waiting > ready->looking ? ready->waiting - ready->looking : 0;
   if (left > count) left = count;
@@ -48,9 +49,9 @@ void fc_ready_submit(fc_ready_t *ready, fc_slot_t *slots, uint32_t first,
   while (wake-- > 0) pthread_cond_signal(&ready->bell);
 }
 
-// Looks for a slot without the lock. fc_ready_submit wakes nobody for a slot that a
-// looking worker may take; so such a worker looks once more, under the lock, before it
-// waits.
+// Looks for a slot without the lock, which the caller holds before and after.
+// fc_ready_submit wakes nobody for a slot that a looking worker may take; so such a
+// worker looks once more, under the lock, before it waits.
 static void look_for(fc_ready_t *ready, fc_spin_t *spin) {
   ready->looking++;
   pthread_mutex_unlock(&ready->lock);
@@ -98,8 +99,8 @@ bool fc_done_push(fc_done_t *done, fc_slot_t *slots, uint32_t slot) {
     slots[slot].next = head;
   } while (!atomic_compare_exchange_weak_explicit(
       &done->head, &head, slot, memory_order_release, memory_order_relaxed));
-  // Ordered after the push: a taker that clears `notified` sees the slot or this
-  // push sees it cleared.
+  // Ordered after the push: either a taker that clears `notified` sees the slot, or this
+  // push sees `notified` cleared.
   return !atomic_exchange_explicit(&done->notified, true, memory_order_acq_rel);
 }
 

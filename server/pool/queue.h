@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The two ways a slot changes hands: the ready queue (loop to workers, a lock
-// and a condition, submitted to in batches) and the completion list (workers to
-// one loop, lock-free, many pushers and one taker). Both link slots by index
-// through `next`.
+// The two ways in which a slot changes hands between the loop and threads: the ready
+// queue (loop to workers, a lock and a condition, submitted to in batches) and the
+// completion list (workers to one loop, lock-free, many pushers and one taker). Both link
+// slots by index through `next`.
 #ifndef FARCALL_SERVER_POOL_QUEUE_H_
 #define FARCALL_SERVER_POOL_QUEUE_H_
 
@@ -15,13 +15,13 @@
 typedef struct fc_ready_t {
   pthread_mutex_t lock;
   pthread_cond_t bell;
-  // Changed under the lock. Workers that look for calls read it without the
-  // lock, and take the lock before they use what they saw; so relaxed order is
-  // enough.
+  // The slot that is taken next. Changed under the lock. Workers that look for calls
+  // read the head without the lock, and read it again under the lock before they use it;
+  // so relaxed order is enough.
   _Atomic uint32_t head;
   uint32_t tail;
   uint32_t waiting;  // slots that wait
-  uint32_t idle;     // workers waiting
+  uint32_t idle;     // workers that wait for the bell
   uint32_t looking;  // workers that look for calls before they wait
   bool stopped;
 } fc_ready_t;
@@ -48,7 +48,7 @@ typedef struct fc_done_t {
 } fc_done_t;
 
 void fc_done_init(fc_done_t *done);
-// True: the caller must wake the loop.
+// Adds a slot. True: the caller must wake the loop.
 bool fc_done_push(fc_done_t *done, fc_slot_t *slots, uint32_t slot);
 // Takes all finished slots; returns the oldest, from which they are linked by
 // `next`, or FC_SLOT_NONE. With `awake`, pushers may wake the loop again from

@@ -121,7 +121,7 @@ fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
   return find_instance(worker, generation, &instance, err);
 }
 
-// The threads that may share the call; NULL: the call keeps to its worker's.
+// The threads that may share the call; NULL: the call keeps to its worker's thread.
 static const fc_tiles_t *find_tiles(fc_worker_t *worker, uint32_t generation) {
   const uint32_t most = find_served(worker->region, generation)->tiles;
   if (!worker->region->tiles || most == 1) return NULL;
@@ -130,7 +130,8 @@ static const fc_tiles_t *find_tiles(fc_worker_t *worker, uint32_t generation) {
   return &worker->tiles;
 }
 
-// Begins the call, if the loop has not taken it back and somebody still waits for it.
+// Begins the call. Fails if the loop has taken the call back, nobody waits for it any
+// more, or its deadline has passed.
 static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
   if (!fc_slot_begin(&slot->begun, FC_BEGUN_YES) ||
       atomic_load_explicit(&slot->cancel, memory_order_relaxed)) {
@@ -267,7 +268,8 @@ static fc_status_t run_call(fc_worker_t *worker, fc_slot_t *slot,
   return status;
 }
 
-// The same for a call that is profiled. A worker that has made one keeps the memory.
+// Does what run_call does, for a call that is profiled. The worker keeps the memory of
+// the profile for the next one.
 static fc_status_t run_profiled(fc_worker_t *worker, fc_slot_t *slot,
                                 const fc_function_t *function,
                                 uint64_t *last_ns, fc_error_t *err) {
@@ -315,8 +317,8 @@ static fc_status_t run_encode(fc_worker_t *worker, fc_slot_t *slot,
   return status;
 }
 
-// Adds the dispatches of a profile to an answer that is complete. Where they have no
-// place, the answer is as it was.
+// Adds the dispatches of the worker's profile behind an answer that is complete. If they
+// have no room there, the answer stays as it was.
 static void add_spans(fc_worker_t *worker, fc_slot_t *slot) {
   const fc_profile_t *profile = worker->profile;
   fc_block_sink_t *out = &worker->answer;

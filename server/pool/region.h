@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A region: what the loop and its workers share. Slots, blocks, the two queues,
-// and what the indices in a slot stand for. Threads share one fc_region_t with
-// the loop; a worker process has one of its own whose slots and blocks lie in
-// shared memory (ring.h). Also what a worker does with a slot: DECODE, CALL and
-// ENCODE and nothing else.
+// A region: what the loop and its workers share. Slots, blocks, the two queues, and what
+// the indices in a slot stand for. Threads share one fc_region_t with the loop. A worker
+// process has one of its own, without slots and queues (its slots are in its ring,
+// ring.h), whose blocks lie in shared memory. Also what a worker does with a slot
+// (fc_worker_run).
 #ifndef FARCALL_SERVER_POOL_REGION_H_
 #define FARCALL_SERVER_POOL_REGION_H_
 
@@ -39,7 +39,7 @@ typedef enum fc_guard_policy_t {
 } fc_guard_policy_t;
 
 // A generation of a module, as workers see it: each worker has an instance of its own,
-// made when the worker first calls a function. While calls run, each worker uses its own
+// made when the worker first needs one. While calls run, each worker uses its own
 // place in `instances` only; fc_region_remove uses all, when no call can run any more.
 typedef struct fc_served_t {
   fc_module_t *module;  // held
@@ -77,7 +77,8 @@ typedef struct fc_region_t {
   uint32_t spin_ns;         // time a thread looks for calls before it sleeps
 } fc_region_t;
 
-// `blocks` and `dialects` are borrowed.
+// The caller then sets `blocks` and `dialects`, which are borrowed, and what else differs
+// from zero.
 fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
                            uint32_t slot_count, fc_error_t *err) FC_MUST_CHECK;
 // No worker may be left. A zeroed region is allowed.
@@ -124,7 +125,7 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
 // Ends the call of a slot that cannot be run, with the error that its outcome has
 // already.
 void fc_worker_refuse(fc_slot_t *slot);
-// Runs slots until the region's ready queue is stopped.
+// Runs slots until the region's ready queue is stopped and empty.
 void fc_worker_main(fc_worker_t *worker);
 
 // ---------------------------------------------------------------------------
@@ -136,8 +137,8 @@ typedef struct fc_threads_t {
   uint32_t wanted;    // how many threads should take calls
   uint32_t count;     // threads started
   uint32_t capacity;  // most threads there may ever be
-  // Threads in a native call whose deadline has passed: the call cannot be stopped, and
-  // nobody waits for it.
+  // Threads in a native call whose deadline has passed, or in loading a module for too
+  // long: they cannot be stopped, and nobody waits for them.
   uint32_t lost;
 } fc_threads_t;
 
@@ -145,7 +146,8 @@ typedef struct fc_threads_t {
 fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
                              uint32_t count, uint32_t spare,
                              fc_error_t *err) FC_MUST_CHECK;
-// A thread is lost: another takes its place, if there may be one more.
+// A thread is lost: another is started in its place, if fewer than `wanted` are left and
+// there may be one more.
 void fc_threads_lose(fc_threads_t *threads);
 // A lost thread has come back.
 void fc_threads_find(fc_threads_t *threads);

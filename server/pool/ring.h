@@ -3,9 +3,9 @@
 // The ring that a worker process shares with the loop: a sealed memfd that both
 // map. It holds slots that are used in turn, each with one area for the body
 // and one for the answer, and the words by which either side wakes the other.
-// The loop trusts nothing in it: what a worker wrote is copied out once,
-// checked, and never used as an address. Where bodies and answers lie, the loop
-// computes without the ring.
+// The loop trusts nothing in it: what a worker wrote is copied out before it is checked
+// and used, and is never used as an address. Where bodies and answers lie, the loop
+// computes without reading the ring.
 //
 // A slot goes FREE -> READY (loop) -> BUSY -> DONE (worker) -> FREE (loop). In both
 // wake-ups each side writes one word and then reads the other side's (as in Dekker's
@@ -39,7 +39,7 @@ typedef enum fc_ring_phase_t {
   FC_RING_FAILED,   // `error` is set: the module cannot be loaded
 } fc_ring_phase_t;
 
-// What a worker must know, written by the loop before it starts it.
+// What a worker must know, written by the loop before it starts the worker.
 typedef struct fc_ring_setup_t {
   uint64_t body_size;    // most bytes of a body
   uint64_t result_size;  // most bytes of an answer
@@ -95,14 +95,15 @@ typedef struct fc_ring_head_t {
   fc_ring_slot_t slots[FC_RING_SLOTS];
 } fc_ring_head_t;
 
-// One side's view of a ring: these copies do not change when the other side writes over
-// the head.
+// One side's view of a ring: but for `head`, its members are this side's own, and do not
+// change when the other side writes over the ring.
 typedef struct fc_ring_t {
   int fd;
   uint8_t *base;
   size_t size;
   fc_ring_setup_t setup;
   fc_ring_head_t *head;
+  // The loop's own
   uint32_t files;  // how many files the loop has sent
   uint32_t tray;   // fc_ring_slot_t.tray of the call that is given next
   // The worker's own
@@ -134,8 +135,8 @@ uint64_t fc_ring_size(const fc_ring_setup_t *setup);
 // begins FC_LIMIT_HEAD bytes into its area.
 fc_span_t fc_ring_body(const fc_ring_t *ring, uint32_t slot);
 fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot);
-// The blocks a slot of the ring names: areas of bodies, those of answers, and the
-// files of the call that runs (handoff.h).
+// The blocks that a slot of the ring names: areas of bodies, areas of answers, the file
+// of the body of the call that runs, and files of answers by their trays (handoff.h).
 #define FC_RING_BODY_BLOCK(slot) (slot)
 #define FC_RING_ANSWER_BLOCK(slot) (FC_RING_SLOTS + (slot))
 #define FC_RING_BODY_FILE (2 * FC_RING_SLOTS)
@@ -144,7 +145,7 @@ fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot);
 // How many files for answers a process has mapped at most.
 #define FC_RING_TRAYS 4u
 // An answer that outgrows so many bytes of its area goes on in the file of its tray, if
-// there is one: filled so far, the area keeps its memory.
+// there is one: an area that is filled no further keeps its memory.
 #define FC_RING_FIRST FC_RING_KEPT
 
 static inline uint32_t fc_ring_state(const fc_ring_t *ring, uint32_t slot) {
@@ -189,7 +190,7 @@ typedef struct fc_ring_call_t {
   uint64_t body_size;
   uint64_t deadline_ns;  // 0: none
   uint8_t flags;
-  bool awaited;  // the loop has not cancelled it
+  bool awaited;  // somebody waits for it, and it was not taken back
   bool lent;     // the worker has a file to write an answer to, in `tray`
   uint32_t tray;
 } fc_ring_call_t;
@@ -198,12 +199,12 @@ typedef struct fc_ring_call_t {
 // FC_LIMIT_HEAD on, and behind them bytes in the file.
 typedef struct fc_ring_sizes_t {
   uint64_t in_area;
-  uint64_t in_file;  // 0: the worker still has the file
+  uint64_t in_file;  // 0: none, and a file that was lent stays lent
 } fc_ring_sizes_t;
 
-// Copies the outcome of a DONE slot into `out` and checks it: status, stage,
-// times, error and name, but no piece; `out_sizes` says where the answer lies. False
-// and `err` when it is no outcome that an honest worker writes.
+// Copies the outcome of a DONE slot into `out` and checks it, but without pieces:
+// `out_sizes` says where the answer lies. Times that cannot be are corrected. False and
+// `err` when it is no outcome that an honest worker writes.
 bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,
                   const fc_ring_call_t *call, fc_outcome_t *out,
                   fc_ring_sizes_t *out_sizes, fc_error_t *err);
@@ -215,15 +216,15 @@ bool fc_ring_scrub(const fc_ring_t *ring, fc_span_t area, uint64_t used,
 // Gives up to `most` bytes of a ring whose worker has ended back to the system, head
 // included. False: no more can be given.
 bool fc_ring_empty(const fc_ring_t *ring, uint64_t most);
-// The slot is FREE again. Its areas must have been scrubbed.
+// The slot is FREE again. Its areas must have been scrubbed (fc_ring_scrub).
 void fc_ring_free(fc_ring_t *ring, uint32_t slot);
 
 // How far a worker says it has come, always a value of the enumeration. Sets
 // `out_digest` or `err` accordingly. The error is fit to be shown.
 fc_ring_phase_t fc_ring_phase(const fc_ring_t *ring,
                               char out_digest[FC_DIGEST_SIZE], fc_error_t *err);
-// What the worker's signal handler has reported; members out of range read as
-// zero.
+// What the worker's signal handler has reported. If signal or class is out of range, all
+// of it reads as zero; if `in_module` or `offset` is, these two do.
 fc_fault_t fc_ring_fault(const fc_ring_t *ring);
 
 #endif  // FARCALL_SERVER_POOL_RING_H_

@@ -9,15 +9,19 @@
 
 #include "farcall/base.h"
 
-// Rounded up to whole pages of this machine: 4 KiB, on AArch64 also 16 or 64.
+// `size`, rounded up to whole pages of this machine: 4 KiB, on AArch64 also 16 or 64.
+// The last page below 2^64 bounds the result.
 uint64_t fc_shared_pages(uint64_t size);
-// Makes a file of `size` bytes of zeros, which take no memory yet. -1: see
-// errno.
+// Makes a file of `size` bytes, rounded up to whole pages. They are zeros, and take no
+// memory yet. -1: see errno.
 int fc_shared_create(const char *name, uint64_t size);
-// Bytes of memory that the file takes up, whoever touched them.
+// Bytes of memory that the file takes up, whoever touched them; 0 if the system does not
+// say.
 uint64_t fc_shared_taken(int fd);
-// Gives memory back to the system: up to `most` bytes from `begin` + *at on, of
-// those below `begin` + `used`. Moves *at behind them. False: there is no more.
+// Gives memory of the file back to the system: from the first page that takes any, at
+// `begin` + *at or later, up to `most` bytes, but none behind `begin` + `used`. Both
+// sizes are rounded up to whole pages. Moves *at behind what was given. False: no more is
+// left.
 bool fc_shared_scrub(int fd, uint64_t begin, uint64_t used, uint64_t most,
                      uint64_t *at);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A slot: one call on its way through a worker, and the only thing loop and
-// worker exchange. It holds no pointer: modules, functions, dialects and blocks
-// are named by index, so the same slot works between processes. Exactly one
-// thread owns a slot at a time. While a worker has it, the loop may change
-// `cancel` and `begun` alone, which are atomic.
+// A slot: one call on its way through a worker and back. It holds no pointer: modules,
+// functions, dialects and blocks are named by index, so the same slot works between
+// processes. Exactly one thread owns a slot at a time. While a worker has it, the loop
+// may change `cancel` and `begun` alone, which are atomic, and the deadline of a call
+// with FC_CALL_PREPARE, which no worker reads.
 #ifndef FARCALL_SERVER_POOL_SLOT_H_
 #define FARCALL_SERVER_POOL_SLOT_H_
 
@@ -26,28 +26,29 @@ const char *fc_stage_name(fc_stage_t stage);
 
 #define FC_OUTCOME_NAME 64
 
-// A value of fc_outcome_t.document: the whole answer was compressed as the call
-// asks. No document is one byte long, so it is no size.
+// A value of fc_outcome_t.document: the whole answer was compressed as the call asks. No
+// document before raw bytes is one byte long, so 1 is no size.
 #define FC_OUTCOME_CODED 1
 
 // How a call ended.
 typedef struct fc_outcome_t {
   fc_status_t status;
-  uint8_t stage;  // fc_stage_t in which it failed
+  // fc_stage_t: the last that was begun, in which a failed call has failed.
+  uint8_t stage;
   // Of the answer; the first piece has FC_LIMIT_HEAD bytes free in front.
   uint32_t piece_count;
   fc_piece_t pieces[FC_PIECES_MAX];
   // Bytes of the answer before its raw bytes; 0: it has no raw bytes; or
   // FC_OUTCOME_CODED.
   uint64_t document;
-  // Bytes at the end of the answer that are the loop's: fc_dispatch_span_t, at most
-  // FC_SPANS_DISPATCHES. Of a call with FC_CALL_TRACED; else not looked at.
+  // Bytes at the end of the answer that are for the loop and not for the client: at most
+  // FC_SPANS_DISPATCHES of fc_dispatch_span_t. Read only of a call with FC_CALL_TRACED.
   uint32_t spans_size;
   uint64_t began_ns;  // when the worker took it
   uint64_t spent_ns[FC_STAGE_COUNT];
   fc_error_t error;  // if the status is not FC_OK
-  // Of a failed call: the name that the client gave its request in the body; size 0:
-  // there is none.
+  // Of a failed call: the name that the client gave its request in the body; size 0: none
+  // is known.
   uint8_t name_size;
   char name[FC_OUTCOME_NAME];
 } fc_outcome_t;
@@ -70,7 +71,7 @@ static inline void fc_outcome_drop(fc_outcome_t *outcome, fc_blocks_t *blocks) {
 
 typedef enum fc_begun_t {
   FC_BEGUN_NOT,
-  FC_BEGUN_YES,    // a worker has it
+  FC_BEGUN_YES,    // a worker has begun it
   FC_BEGUN_NEVER,  // the loop has taken it back: no worker may begin it
 } fc_begun_t;
 
@@ -84,8 +85,8 @@ typedef struct fc_slot_t {
   uint32_t loop;  // to whose completion list it goes back: 0, there is one loop
   fc_invocation_t call;
   uint32_t answer_block;  // where the answer goes; FC_BLOCK_NONE: take one
-  // Non-zero: nobody waits for the answer any more. A worker that has not begun
-  // drops the call; one that runs passes it to the module.
+  // Non-zero: nobody waits for the answer any more. A worker that has not begun the call
+  // drops it; while the call runs, its module looks at the word.
   _Atomic uint32_t cancel;
   _Atomic uint32_t begun;  // fc_begun_t; the first change of NOT decides
 

@@ -14,7 +14,7 @@
 
 typedef struct fc_spin_t {
   uint32_t ns;      // longest time to look; 0: not at all
-  uint32_t misses;  // looks in a row that found no call
+  uint32_t misses;  // waits in a row that looking did not end
   uint32_t looks;
   uint64_t until_ns;
 } fc_spin_t;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The threads of the thread host: pthreads with stacks large enough for compiled code,
-// and a guard area of 1 MiB, so that a large frame does not step over it.
+// and a guard area of 1 MiB below each stack, so that a large frame does not step over
+// it.
 #include <pthread.h>
 #include <signal.h>
 

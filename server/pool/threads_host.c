@@ -47,7 +47,7 @@ typedef struct held_t {
   fc_thread_host_t *host;
   fc_job_t *job;           // NULL when nobody waits for it
   bool lost;               // the thread that has it is counted as lost
-  fc_owner_count_t count;  // of a job that did not wait until it ended
+  fc_owner_count_t count;  // of a job that was over before the call
 } held_t;
 
 static fc_thread_hosts_t *all_of(const fc_host_t *host) {
@@ -113,16 +113,16 @@ static fc_status_t admit(const fc_host_t *host, uint32_t *out_room,
   return FC_OK;
 }
 
-// Do threads have as many calls of the module as may run at once? Each may begin at
-// once, so all count but those of lost threads, which were replaced.
+// Do threads have as many calls of the module as may run at once? Each may begin at once,
+// so all count but those that lost threads have.
 static bool is_full(const fc_thread_host_t *self) {
   return self->most && self->base.running - self->missing >= self->most;
 }
 
 // Has a thread room for a call, and may the module have one more? A serial module
 // may have SERIAL_QUICK quick calls, which wait for each other in the threads. While a
-// call that is not quick waits for room, quick ones get no more than that one may have:
-// a steady stream of them would keep it waiting for ever.
+// call that is not quick waits for room, there is no more room for quick ones than for
+// others: a steady stream of quick ones would keep that call waiting for ever.
 static bool has_room(const fc_host_t *host, bool quick) {
   fc_thread_hosts_t *all = all_of(host);
   const fc_thread_host_t *self = (const fc_thread_host_t *)host;
@@ -163,7 +163,7 @@ static bool run(fc_host_t *host, fc_job_t *job) {
   fc_thread_hosts_t *all = all_of(host);
   fc_thread_host_t *self = (fc_thread_host_t *)host;
   // A thread that runs a serial module holds the module's lock, and the loop would wait
-  // for it.
+  // for the lock.
   if (self->serial && host->running) return false;
   if (is_full(self)) return false;
   if (self->slow_instance && host->pool->options.lane != FC_LANE_ALWAYS) {
@@ -277,9 +277,9 @@ static void expire_loading(fc_thread_host_t *self, uint32_t index) {
   fc_pool_on_host(&self->base, &error);
 }
 
-// The deadline of a call in a thread has passed. A call that waits is answered. So is
-// one in native code: its thread keeps the slot until the code returns, if it ever does.
-// Bytecode ends its own call.
+// The deadline of a call that threads were given has passed. If no thread has begun the
+// call, it is answered. So is a call in native code: its thread keeps the slot until the
+// code returns, if it ever does. Bytecode ends its own call.
 static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_slot_t *slot = &all->region.slots[index];
   fc_thread_host_t *self = all->held[index].host;

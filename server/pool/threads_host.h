@@ -12,7 +12,8 @@ fc_status_t fc_thread_hosts_create(fc_pool_t *pool, fc_hosts_t **out_hosts,
                                    fc_error_t *err) FC_MUST_CHECK;
 // How many threads take calls.
 uint32_t fc_thread_hosts_count(const fc_hosts_t *hosts);
-// How many threads are in a native call that goes on past its deadline.
+// How many threads are in a native call, or in loading a module, that goes on past its
+// deadline.
 uint32_t fc_thread_hosts_lost(const fc_hosts_t *hosts);
 
 #endif  // FARCALL_SERVER_POOL_THREADS_HOST_H_
