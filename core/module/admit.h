@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose sums `admit` of fc_module_options_t vouches for, once the module is open.
+// Asks `admit` of fc_module_options_t again about the files of a module that is open.
 #ifndef FARCALL_MODULE_ADMIT_H_
 #define FARCALL_MODULE_ADMIT_H_
 
@@ -11,8 +11,8 @@
 fc_status_t fc_module_admit(const fc_module_t *module,
                             const fc_module_options_t *options,
                             fc_error_t *err) FC_MUST_CHECK;
-// The module was loaded of the files of `from` (fc_module_get_files), which alone knows
-// the sums that its sidecars had.
+// Copies the sums of the sidecars from `from`, of whose files (fc_module_get_files) the
+// module was loaded: only when `from` was loaded was `admit` asked about sidecars.
 void fc_module_take_sums(fc_module_t *module, const fc_module_t *from);
 
 #endif  // FARCALL_MODULE_ADMIT_H_

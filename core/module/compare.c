@@ -17,8 +17,8 @@
 // What a value is declared to be.
 typedef struct place_t {
   uint32_t node;     // FC_NODE_NONE: nothing is declared
-  fc_dtype_t dtype;  // of all numbers below; NONE: each is compared as written
-  bool exact;        // they are no data
+  fc_dtype_t dtype;  // of all numbers below; NONE: not declared
+  bool exact;        // numbers are no data (a shape): no tolerance
 } place_t;
 
 static const place_t kNowhere = {.node = FC_NODE_NONE};
@@ -48,7 +48,8 @@ typedef struct compare_t {
 // ---------------------------------------------------------------------------
 // What differs
 
-// `at` bytes are there; keys are escaped as RFC 6901 wants it.
+// Appends a '/' and `text`, escaped as RFC 6901 wants it, to the `at` bytes of `out`.
+// Returns how many there are then.
 static size_t put_token(char out[256], size_t at, fc_str_t text) {
   out[at++] = '/';
   for (size_t i = 0; i < text.size && at < 250; i++) {
@@ -130,7 +131,7 @@ static double float_value(const fc_float_format_t *format, uint64_t bits) {
   return bits & format->sign ? -value : value;
 }
 
-// Text that no float is written as is no number.
+// False for text that no float of the type is written as.
 static bool read_float(yyjson_val *value, fc_dtype_t dtype, number_t *out) {
   const fc_float_format_t *format = &fc_float_formats[dtype];
   const size_t size = yyjson_get_len(value);
@@ -179,7 +180,7 @@ static bool read_numbers(fc_dtype_t dtype, yyjson_val *expected,
     return read_pair(read_float, dtype, expected, got, out);
   }
   if (info->class_ == FC_DTYPE_CLASS_BOOL) return false;
-  // What is not declared is a whole number if both are.
+  // Numbers that are not declared are whole numbers if both are written as such.
   if (read_pair(read_integer, FC_DTYPE_I64, expected, got, out)) return true;
   if (read_pair(read_integer, FC_DTYPE_UI64, expected, got, out)) return true;
   return dtype == FC_DTYPE_NONE &&
@@ -195,13 +196,13 @@ static bool is_tolerated(compare_t *compare, bool exact,
   }
   const uint64_t a = (uint64_t)both[0].step, b = (uint64_t)both[1].step;
   const uint64_t ulp = both[0].step < both[1].step ? b - a : a - b;
-  if (ulp == 0 || exact) return ulp == 0;  // it is 0 of the two zeros
-  // Doubles of whole numbers may be the same where these differ.
+  if (ulp == 0 || exact) return ulp == 0;  // 0 and -0 have one step
+  // Whole numbers that differ may be the same as doubles, so their steps are taken.
   const double absolute =
       both[0].is_whole ? (double)ulp : fabs(both[0].value - both[1].value);
   if (absolute > out->max_absolute) out->max_absolute = absolute;
   if (ulp > out->max_ulp) out->max_ulp = ulp;
-  if (!isfinite(absolute)) return false;  // no step leads to an infinity
+  if (!isfinite(absolute)) return false;  // nothing else is near an infinity
   return ulp <= may->ulp || absolute <= may->absolute ||
          absolute <= may->relative * fabs(both[0].value);
 }

@@ -19,11 +19,14 @@ typedef struct fc_tolerance_t {
 } fc_tolerance_t;
 
 typedef struct fc_comparison_t {
-  uint64_t values;      // that were compared
-  uint64_t different;   // of them, or of containers: beyond the tolerance
-  double max_absolute;  // between two numbers, tolerated or not
+  uint64_t values;  // that were compared
+  // Values beyond the tolerance, and containers that differ in kind or size.
+  uint64_t different;
+  // The greatest differences between two numbers of data, tolerated or not.
+  double max_absolute;
   uint64_t max_ulp;
-  // The first that is different: where in the answer (RFC 6901), and both.
+  // The first that is different: where in the answer (RFC 6901), what was expected there
+  // and what there is. Long texts are cut.
   char pointer[256];
   char expected[80];
   char got[80];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text is put before the end of the sidecar's object, so that places in errors
-// about the rest stay what they are in the file.
+// The list is put before the end of the sidecar's object, so that places in errors about
+// the rest stay what they are in the file.
 #include "module/configured.h"
 
 #include <errno.h>

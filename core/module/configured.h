@@ -9,18 +9,19 @@
 
 #include "farcall/module.h"
 
-// Does what fc_module_load does, with `dims`, a list as JSON, that hold besides what
-// the sidecar says; "": none. Fails also as fc_configured_add does.
+// Does what fc_module_load does. Besides what the sidecar says, the module has `dims`, a
+// list as JSON; "": none. Fails also as fc_configured_add does.
 fc_status_t fc_module_load_configured(const fc_backend_t *const *backends,
                                       fc_str_t path, fc_str_t dims,
                                       const fc_module_options_t *options,
                                       fc_allocator_t allocator,
                                       fc_module_t **out_module,
                                       fc_error_t *err) FC_MUST_CHECK;
-// Replaces *sidecar, a descriptor or -1, by a descriptor of memory that holds the text
-// of the sidecar and `dims`, the list as JSON, unless that is ""; closes the old one.
-// FC_CODE_ABI_METADATA, also if the sidecar has a member "configured" already,
-// FC_CODE_RESULT_TOO_LARGE, FC_CODE_OUT_OF_MEMORY.
+// Replaces *sidecar, a descriptor or -1, by a descriptor of memory that holds the text of
+// the sidecar and `dims`, the list as JSON, and closes the old one. If `dims` is "",
+// *sidecar stays and is only checked. FC_CODE_ABI_METADATA if the sidecar cannot be read
+// or has a member "configured" already, FC_CODE_OUT_OF_MEMORY. A sidecar that is too
+// large or no JSON object is let through: opening the module refuses it.
 fc_status_t fc_configured_add(int *sidecar, fc_str_t dims,
                               fc_allocator_t allocator,
                               fc_error_t *err) FC_MUST_CHECK;

@@ -104,7 +104,7 @@ static fc_status_t keep_json(const reader_t *reader, yyjson_val *root,
   return status;
 }
 
-// {"args":…,"kwargs":…}, of what the line has of them.
+// Makes {"args":…}, or {"args":…,"kwargs":…} if the line has "kwargs".
 static fc_status_t keep_body(const reader_t *reader, yyjson_val *root,
                              fc_expected_call_t *call) {
   fc_str_t parts[2] = {FC_STR("[]"), FC_STR("{}")};
@@ -116,7 +116,7 @@ static fc_status_t keep_body(const reader_t *reader, yyjson_val *root,
   const size_t room = parts[0].size + parts[1].size + 32;
   char *text = fc_arena_alloc(&reader->made->arena, room, 1);
   if (!text) return fc_fail_memory(reader->err);
-  // Arguments that go by position alone are read in every signature.
+  // Every function takes arguments by position, not every one takes "kwargs".
   const int size =
       values[1] ? snprintf(text, room, "{\"args\":%.*s,\"kwargs\":%.*s}",
                            FC_STR_ARG(parts[0]), FC_STR_ARG(parts[1]))

@@ -29,8 +29,9 @@ typedef struct fc_expectations_t {
   size_t count;
 } fc_expectations_t;
 
-// Empty lines are left out. Nothing points into `lines` afterwards.
-// FC_CODE_JSON_SYNTAX, _JSON_SCHEMA, _UNKNOWN_FIELD name the line.
+// Blank lines are left out. Nothing points into `lines` afterwards. FC_CODE_JSON_SYNTAX,
+// _JSON_SCHEMA, _UNKNOWN_FIELD name the line. FC_CODE_JSON_SCHEMA without a line: there
+// are too many calls or bytes in all.
 fc_status_t fc_expectations_parse(fc_str_t lines, fc_allocator_t allocator,
                                   fc_expectations_t **out_expectations,
                                   fc_error_t *err) FC_MUST_CHECK;
@@ -43,14 +44,15 @@ fc_status_t fc_expected_function(const fc_expected_call_t *call,
                                  const fc_function_t **out_function,
                                  fc_error_t *err) FC_MUST_CHECK;
 // Checks that the call was answered as expected: with `error` or, if that is NULL, with
-// the document `answer`. FC_CODE_SELF_TEST_FAILED names the line, the place in the
-// answer, what was expected and what stands there. When the two cannot be compared, the
-// error of fc_compare_results.
+// the document `answer`. FC_CODE_SELF_TEST_FAILED names the line and, if results differ,
+// the place in the answer, what was expected and what stands there; or why the results
+// cannot be compared. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_expected_check(const fc_expected_call_t *call,
                               const fc_signature_t *signature, fc_str_t answer,
                               const fc_error_t *error, fc_allocator_t allocator,
                               fc_error_t *err) FC_MUST_CHECK;
-// FC_CODE_SELF_TEST_FAILED: the call could not be made, as `error` says.
+// Fails with FC_CODE_SELF_TEST_FAILED: `error` says why the call could not be made, or
+// how it failed otherwise than expected.
 fc_status_t fc_expected_fail(const fc_expected_call_t *call,
                              const fc_error_t *error, fc_error_t *err);
 

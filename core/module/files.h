@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files a module is made of: finds them, takes snapshots of them, hashes
-// them. Everything later reads the snapshots only. Runs on the thread that
-// loads.
+// The files a module is made of: finds them, takes snapshots of them, hashes them.
+// Everything later reads the snapshots of these files only. Runs on the thread that
+// loads; fc_files_hash may run later on another one.
 #ifndef FARCALL_MODULE_FILES_H_
 #define FARCALL_MODULE_FILES_H_
 
@@ -19,12 +19,12 @@ fc_str_t fc_path_file(fc_str_t path);
 fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
                                   int *out_fd, fc_error_t *err);
 
-// Takes snapshots of both files and hashes the module's file. Does not hash it
-// when `files` has its digest and the file has not changed since; nor when the
-// file is larger than `hash_max` (fc_module_options_t) and has no sidecar:
-// out_digest->sha256 is "" then. `sealed_max` as in fc_backend_t. The caller
-// sets both snapshots to FC_SNAPSHOT_NONE before (that of an absent sidecar stays
-// so) and closes both after, also after a failure.
+// Takes snapshots of both files and hashes the module's file. Does not hash it when
+// `files` has its digest and the file has not changed since; nor when `hash_max`
+// (fc_module_options_t) is not 0, the file is larger than that and has no sidecar:
+// out_digest->sha256 is "" then. `sealed_max` as in fc_backend_t. The caller sets both
+// snapshots to FC_SNAPSHOT_NONE before (that of an absent sidecar stays so) and closes
+// both after, also after a failure.
 fc_status_t fc_files_read(const fc_module_files_t *files, size_t sealed_max,
                           uint64_t hash_max, fc_snapshot_t *out_file,
                           fc_snapshot_t *out_sidecar,

@@ -105,7 +105,8 @@ static fc_status_t read_members(yyjson_val *root, bool tests,
   return tests && list ? read_list(list, alc, allocator, proof, err) : FC_OK;
 }
 
-// The sidecar was read before, when the module was opened, so it is JSON.
+// The sidecar was read before, when the module was opened, so it is JSON. If it cannot be
+// parsed now, memory is short.
 static fc_status_t read_sidecar(const fc_module_t *module, bool tests,
                                 fc_allocator_t allocator, fc_proof_t *proof,
                                 fc_error_t *err) {
@@ -211,7 +212,7 @@ fc_status_t fc_proof_examples(const fc_module_t *module,
   fc_text_init(&text, allocator, FC_PROOF_EXAMPLE_MAX);
   for (size_t i = 0; i < count; i++) {
     const fc_function_t *function = fc_module_function(module, i);
-    // What has none that is small is left out.
+    // A function is left out if its example is too large, or memory is short.
     if (function->plan) (void)keep_example(function, made, &text);
   }
   fc_text_deinit(&text);

@@ -47,9 +47,9 @@ static bool is_sealed(int fd) {
   return seals >= 0 && (seals & SEALS) == SEALS;
 }
 
-// The kernel refuses to seal memory while somebody else holds a page of it, be it to move
-// the page elsewhere, as it does itself where memory is short. Each call waits for them
-// for some 150 ms, and then says EBUSY.
+// The kernel refuses to seal memory while anybody else holds a page of it; where memory
+// is short, the kernel itself does so for a while, to move pages. Each call waits for
+// such pages for some 150 ms and then fails with EBUSY.
 #define SEAL_TRIES 100
 
 static bool add_seals(int fd) {

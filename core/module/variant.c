@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A name that is misspelt is refused where features have names, so that nobody serves
-// the slow file without knowing. Elsewhere a variant with features is for another
-// architecture.
+// On an architecture whose features have names here (fc_cpu_has_names), an unknown name
+// is refused: it may be misspelt, and nobody should serve the slow file without knowing.
+// On others, a variant that names features is for another architecture and is not chosen.
 #include "module/variant.h"
 
 #include <errno.h>
@@ -85,7 +85,8 @@ static fc_status_t read_list(fc_doc_t *doc, fc_str_t own, const fc_cpu_t *cpu,
   return FC_OK;
 }
 
-// Most sidecars have none, and are read once more by those who open the module.
+// Spares parsing here of a sidecar that has no variants, as most have none: whoever opens
+// the module parses it anyway.
 static bool may_have_variants(fc_str_t json) {
   static const char kWord[] = "variants";
   return json.size && memmem(json.data, json.size, kWord, sizeof kWord - 1);

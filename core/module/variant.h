@@ -18,7 +18,7 @@
 
 typedef struct fc_variants_t {
   uint32_t count;
-  // Beside the module's file.
+  // Names of files beside the module's file.
   char files[FC_VARIANTS_MAX][FC_VARIANT_NAME_MAX + 1];
   uint32_t chosen;  // index in `files`; FC_VARIANTS_MAX: the module's own file
 } fc_variants_t;
@@ -29,9 +29,9 @@ typedef struct fc_variants_t {
 fc_status_t fc_variants_parse(fc_str_t json, fc_str_t path, const fc_cpu_t *cpu,
                               fc_allocator_t allocator, fc_variants_t *out,
                               fc_error_t *err) FC_MUST_CHECK;
-// Reads `sidecar`, a descriptor, from its beginning, and chooses for this processor, which
-// is read into *cpu when it is needed for the first time; all zero before. (Where a
-// hypervisor answers CPUID, that takes a millisecond.)
+// Reads `sidecar`, a descriptor, from its beginning, and chooses for this processor. *cpu
+// is all zero before the first call; the first one that needs the features reads them
+// into it. (Where a hypervisor answers CPUID, that takes a millisecond.)
 fc_status_t fc_variants_read(int sidecar, fc_str_t path, fc_cpu_t *cpu,
                              fc_allocator_t allocator, fc_variants_t *out,
                              fc_error_t *err) FC_MUST_CHECK;

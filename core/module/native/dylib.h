@@ -44,9 +44,10 @@ fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
 // that is zeroed, or was checked only.
 void fc_dylib_close(fc_dylib_t *dylib);
 
-// The address of an exported symbol, NULL if there is none.
+// The address of a symbol that the object, or a library it needs, exports; NULL if there
+// is none.
 void *fc_dylib_find(const fc_dylib_t *dylib, const char *name);
-// True when the bytes lie inside one mapped segment.
+// True when the bytes lie inside one mapped segment that can be read.
 bool fc_dylib_contains(const fc_dylib_t *dylib, fc_span_t bytes);
 
 #endif  // FARCALL_MODULE_NATIVE_DYLIB_H_

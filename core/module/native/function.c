@@ -116,7 +116,8 @@ fc_status_t fc_native_prepare(fc_native_function_t *function,
   const bool direct = !function->by_pointer && signature->result_count > 0;
   function->value_count = function->type_count;
   if (function->cc == FC_CC_PACKED) {
-    // void f(void **): one entry per argument, the direct result last.
+    // void f(void **): first the structure of results, if there is one, then one entry
+    // per argument, last the direct result.
     function->value_count =
         function->by_pointer + signature->argument_count + direct;
     function->types[0] = &ffi_type_pointer;
@@ -301,7 +302,7 @@ static fc_status_t run(native_call_t *running, fc_error_t *err) {
 // Results
 
 // For the first thread. Its stack may grow to its limit, so memory that is nearer to this
-// frame than the limit counts as stack.
+// frame than the limit (or STACK_MAX) counts as stack.
 static bool is_near_frame(const uint8_t *data) {
   struct rlimit limit = {0};
   const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
@@ -327,7 +328,8 @@ static bool is_on_stack(fc_span_t bytes) {
   return bytes.data >= (uint8_t *)low && bytes.data < (uint8_t *)low + size;
 }
 
-// Checks that `bytes`, said to belong to `allocated`, may be read.
+// Checks that `bytes`, said to belong to `allocated`, may be read. Memory of which
+// nothing is known is refused if the function is exact, or if it is this thread's stack.
 static fc_status_t check_memory(const native_call_t *running,
                                 const void *allocated, fc_span_t bytes,
                                 uint32_t result, fc_error_t *err) {

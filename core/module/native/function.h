@@ -17,8 +17,8 @@
 typedef struct fc_native_function_t {
   const fc_signature_t *signature;
   fc_cc_t cc;
-  // Its sidecar says it is pure and that it borrows no result, and the module imports
-  // only what is harmless (libc.h).
+  // The description of the module says that the module is pure and that this function
+  // borrows no result, and the module imports only what is harmless (libc.h).
   bool exact;
   const uint8_t *ownership;  // the sidecar's: fc_ownership_t of each result
   fc_fpenv_t fpenv;          // the state to run in

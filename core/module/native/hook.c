@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The replacements for a module's allocation functions, puts and abort. They
-// run on the worker's thread inside the module's call. On a thread that the
-// module made itself they behave as the originals would.
+// The replacements for a module's allocation functions, puts and abort. They run on the
+// worker's thread inside the module's call. On a thread that the module made itself they
+// do what the process's functions do.
 #include "module/native/hook.h"
 
 #include <errno.h>
@@ -87,10 +87,10 @@ static int hook_posix_memalign(void **out_memory, size_t alignment,
   return 0;
 }
 
-// Freeing an argument would corrupt the process. Such a free is not done but
-// recorded, and the call fails; so is every free of a block that a pure function did
-// not allocate in this call, or has freed. What another function frees may be from an
-// earlier call of it: that is freed unseen.
+// Freeing an argument would corrupt the process. Such a free is not done but recorded,
+// and the call fails. So it is when an exact function frees a block that it did not
+// allocate in this call, or has freed already. Another function may free what an earlier
+// call allocated: such a block is freed without a check.
 static bool may_free(fc_hook_t *hook, void *memory) {
   if (fc_own_remove(&hook->own, memory)) {
     hook->freed++;

@@ -8,7 +8,7 @@
 
 #include "farcall/base.h"
 
-// True for the name of a function of libm.
+// True for a name that libm exports.
 bool fc_libc_is_math(fc_str_t name);
 
 // True when importing that name leaves a call free of locks, threads, files and

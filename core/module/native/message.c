@@ -31,9 +31,9 @@ static bool is_path_byte(char c) {
          (c >= '0' && c <= '9') || (c != '\0' && strchr("/._-+~@%", c));
 }
 
-// Copies text as one line: without the directories of absolute paths, and with spaces
-// for newlines and other control bytes. Returns the size written, at most
-// capacity - 1; NUL-terminated.
+// Copies text as one line: without the directories of absolute paths (one that ends with
+// '/' stays), and with spaces for newlines and other control bytes. Returns the size
+// written, at most capacity - 1; NUL-terminated.
 static size_t copy_clean(char *out, size_t capacity, fc_str_t text) {
   size_t size = 0;
   for (size_t i = 0; i < text.size && size + 1 < capacity; i++) {
@@ -61,7 +61,7 @@ static bool take(fc_str_t *text, const char *prefix) {
   return true;
 }
 
-// loc("model.mlir":3:95) -> model.mlir:3:95; other locations as they are.
+// loc("model.mlir":3:95) -> model.mlir:3:95: leaves out loc(…) and all quotes.
 static void copy_location(char *out, size_t capacity, fc_str_t text) {
   char clean[160];
   fc_str_t rest = fc_str_make(clean, copy_clean(clean, sizeof clean, text));

@@ -306,9 +306,9 @@ typedef struct sweep_t {
   uint64_t leaked;
 } sweep_t;
 
-// The results are encoded by now, so their memory is freed, each block once.
-// Any other block is a leak, unless the call failed. Such a block is freed only if the
-// function is `exact` (function.h), so that no later call can use the block.
+// The results are encoded by now, so their memory is freed, each block once. Any other
+// block is a leak, unless the call failed. Such a block is freed only if the function is
+// `exact` (function.h), because then no later call can use the block.
 static void sweep(void *context, const fc_own_block_t *block) {
   sweep_t *work = context;
   if (!block->returned && !work->failed) work->leaked++;

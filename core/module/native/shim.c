@@ -82,7 +82,7 @@ __attribute__((visibility("default"))) void _mlir_memref_to_llvm_free(
   free(memory);
 }
 
-// Compilers turn vector.print into calls of these. They write what LLVM's own runtime
+// Compilers turn vector.print into calls of these. They write what MLIR's own runtime
 // library writes, but to stderr, because results may go to stdout.
 #define PRINT __attribute__((visibility("default"))) void
 

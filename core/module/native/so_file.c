@@ -101,8 +101,8 @@ static bool names_of(const fc_so_t *elf, const Elf64_Shdr *symbols,
   return true;
 }
 
-// Symbols that are not exported. Programs run without them, so a table that is
-// damaged counts as none.
+// Finds the table of all symbols, also of those that are not exported. Programs run
+// without it, so a damaged one counts as none.
 static void find_all_symbols(fc_so_t *elf) {
   const Elf64_Shdr *symbols = find_section(elf, SHT_SYMTAB);
   if (!symbols || !names_of(elf, symbols, &elf->all_names)) return;
@@ -408,7 +408,7 @@ static bool is_symbol_of_crt(const fc_so_t *elf, const Elf64_Sym *symbol) {
          fc_str_starts(rest, fc_str_make("__dso_handle", 13));
 }
 
-// Bytes of variables in sections that otherwise could be those of crtbeginS.o.
+// Bytes of named variables in sections so small that they could be those of crtbeginS.o.
 static size_t named_state(const fc_so_t *elf, uint64_t got_plt) {
   size_t total = 0;
   for (size_t i = 0; elf->all_symbols && i < elf->all_count; i++) {

@@ -31,8 +31,8 @@ typedef struct fc_so_t {
 bool fc_so_is(fc_str_t head);
 
 // Finds the tables of the file. FC_CODE_MODULE_LOAD when the file is not a 64-bit
-// little-endian shared object for this machine with section headers and a dynamic
-// symbol table, or when its code is not position-independent.
+// little-endian shared object for this machine with section headers, a dynamic symbol
+// table and at most 128 program headers, or when its code has relocations.
 fc_status_t fc_so_parse(fc_str_t bytes, fc_so_t *out_elf, fc_error_t *err);
 
 typedef struct fc_so_symbol_t {
@@ -54,10 +54,11 @@ bool fc_so_exports(const fc_so_t *elf, fc_str_t name);
 // there is no such symbol or it has no terminated text.
 bool fc_so_text(const fc_so_t *elf, fc_str_t name, fc_str_t *out_text);
 
-// True when the object needs `$ORIGIN` to find its own libraries.
+// True when a folder in which the object looks for its libraries is named by `$ORIGIN`.
 bool fc_so_uses_origin(const fc_so_t *elf);
-// Does loading the object also load files that are not in the system's folders (below
-// /usr or /lib), or that only the dynamic linker could name (audit, filter)?
+// May loading the object also load files that are not in the system's folders (/usr/…,
+// /lib…)? True also if the object has an auditor or a filter, or a name that cannot be
+// read.
 bool fc_so_loads_others(const fc_so_t *elf);
 
 // Calls `visit` with each name that the object has under `tag`: DT_NEEDED, its libraries;
@@ -66,9 +67,9 @@ void fc_so_each_named(const fc_so_t *elf, int64_t tag,
                       void (*visit)(void *context, fc_str_t name),
                       void *context);
 
-// Calls `visit` for each place that the loader fills with the address of a
-// named symbol: the global offset table and pointers in data. `address` is
-// relative to where the object is loaded, 8-byte aligned and inside its image.
+// Calls `visit` for each place that the loader fills with just the address of a named
+// symbol: the global offset table and pointers in data. `address` is relative to where
+// the object is loaded, 8-byte aligned and inside its image.
 void fc_so_each_reference(const fc_so_t *elf,
                           void (*visit)(void *context, fc_str_t symbol,
                                         uint64_t address),

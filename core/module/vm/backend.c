@@ -301,8 +301,8 @@ static bool maps_files(const module_t *m, const fc_module_source_t *source) {
 }
 
 // The sidecar may give names to what the module describes. A sidecar that describes a
-// native module belongs to a .so file of the same name. Of such a one only the list
-// FC_NAMES_CONFIGURED is used here: the server's configuration put it there.
+// native module belongs to a .so file of the same name. Of such a sidecar only the list
+// FC_NAMES_CONFIGURED is used: whoever loads the module put it there (configured.h).
 static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
                               bool *out_foreign, fc_error_t *err) {
   *out_foreign = false;

@@ -326,8 +326,8 @@ static fc_status_t read_rodata(fc_vm_module_t *module, const fc_fb_table_t *def,
     if (fc_fb_has(&table, 2)) {
       FC_TRY(fc_fb_vector(&table, 2, "rodata_segments.embedded_data", 1,
                           &embedded, err));
-      // Kernels may write into constants, and past their ends. Beside these ones lie
-      // tables that were verified, so these ones are copied.
+      // Kernels may write into constants. The bytes of this one lie among tables and code
+      // that were verified, in a hostile file even over them, so the constant is a copy.
       uint8_t *data = fc_arena_alloc(&module->arena, embedded.count + 1u, 64);
       if (!data) return fc_fail_memory(err);
       if (embedded.count) {

@@ -411,8 +411,8 @@ fc_status_t fc_hal_command_buffer_run(const fc_hal_command_buffer_t *commands,
     return fc_hal_fail(err, FC_FAILED_PRECONDITION,
                        "the command buffer is still being recorded");
   }
-  // Flushes denormals, because IREE's runtime does so around dispatches: otherwise
-  // kernels would compute other results here than there.
+  // Flushes denormals, because IREE's runtime does so around dispatches: otherwise a
+  // kernel that meets denormals would have other results here than there.
   const uint64_t state = fc_cpu_denormals_flush();
   fc_status_t status = FC_OK;
   for (const command_t *command = commands->first; command && status == FC_OK;

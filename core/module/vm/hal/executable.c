@@ -122,8 +122,8 @@ static void give_scratch(fc_vm_heap_t *heap, fc_hal_pool_t *pool,
 }
 
 // Counts the work of a kernel as the bytes of its bindings, because how long it will take
-// is not known. Without this count, a call of many small grids would never look at the
-// clock: such a grid does not do so itself.
+// is not known. Without this, a command buffer of many small grids would never look at
+// the clock: such a grid does not do so itself.
 static fc_status_t count_work(fc_vm_invocation_t *invocation,
                               const fc_hal_dispatch_t *dispatch,
                               fc_error_t *err) {
