@@ -3,11 +3,11 @@
 // The framing validator, before llhttp: a byte scanner that finds where a head and a
 // chunked body end and refuses, at the first offending byte, lines that two HTTP parsers
 // might take apart differently (RFC 9112 sections 2-7; llhttp alone lets extra spaces,
-// other protocols, unbounded chunk lines and trailers pass). What fields mean together is
-// checked after llhttp (parser.c), which only ever sees bytes that went through here, and
-// whole heads at once: so the verdict does not depend on how the bytes were split. Used
-// by receive.c on the loop thread. It keeps no text but the name of a trailer, and never
-// allocates.
+// other protocols, unbounded chunk lines and trailers pass). llhttp only ever sees bytes
+// that went through here, and whole heads at once, so the verdict does not depend on how
+// the bytes were split. What the fields of a head mean together is checked in parser.c.
+// Used by receive.c on the loop thread. The scanner keeps no text but the name of a
+// trailer, and never allocates.
 #ifndef FARCALL_SERVER_HTTP1_FRAMING_H_
 #define FARCALL_SERVER_HTTP1_FRAMING_H_
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An act waits for listings, decides, waits for files, ends. All PATHs are listed
-// before anything is decided: a file counts as a second one of its name only if
-// the file that now serves the name is still there.
+// before anything is decided: a file counts as a second one of its name only if the file
+// that serves the name is still there, or another one was begun for it before.
 #include "modules/act.h"
 
 #include <stdio.h>

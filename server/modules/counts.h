@@ -24,7 +24,8 @@ typedef struct fc_series_t {
   // the time in each stage.
   fc_histogram_t duration;
   fc_histogram_t stages[FC_STAGE_COUNT];
-  // For each bucket of `duration`; NULL: no call belonged to a sampled trace.
+  // For each bucket of `duration`; NULL: no call belonged to a sampled trace, or there
+  // was no memory.
   fc_exemplar_t *exemplars;
 } fc_series_t;
 

@@ -98,7 +98,7 @@ typedef struct fc_generation_t {
   fc_str_t path;
   const char *kind;  // "native", "vm", or "" when unknown
   // NULL before the file was opened, and after a failure. While the state is
-  // LOADING or DESCRIBED only its signatures may be used; while it is
+  // LOADING or DESCRIBED requests may only use its signatures; while it is
   // DESCRIBED, a later turn of the loop may release it.
   fc_module_t *module;
   // Why it failed. If it serves: why the newest file of its key, or a higher version,

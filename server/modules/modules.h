@@ -107,8 +107,8 @@ typedef struct fc_modules_t {
   uint64_t load_failures;
   uint32_t crashed;    // generations that are to go back (rollback.h)
   uint64_t rollbacks;  // times that going back was begun, ever
-  // Those that wait for a generation (demand.h), and those whose on_woken is to be
-  // called.
+  // Waiters (demand.h): those that wait for a generation, and those whose on_woken is to
+  // be called.
   struct fc_waiter_t *waiters;
   struct fc_waiter_t *woken;
   // The earliest due_ns of a waiter, or a time before that; 0: no waiter has

@@ -58,8 +58,9 @@ typedef struct fc_listing_t {
 // not found to be a directory is listed itself, whether it exists or not. A directory
 // NAME or NAME/VERSION that cannot be read is noted in `unread`: nothing is known of its
 // files.
-// What is moved away or replaced meanwhile is listed anew, so that a listing is never a
-// part of one directory or parts of two.
+// If the PATH or a directory NAME is moved away or replaced meanwhile, all is listed
+// anew, a few times at most, so that a listing is no part of one directory, nor parts of
+// two.
 // FC_CODE_MODULE_PATH when reading the PATH fails or it has no such file;
 // FC_CODE_OUT_OF_MEMORY, also when too many files are open.
 // `watch` is inotify's descriptor: directories NAME and NAME/VERSION are watched from

@@ -14,8 +14,9 @@ typedef struct fc_watched_t {
   int mark;   // inotify's number for the directory, -1: it is not watched
   bool told;  // fc_watch_arm has returned that it cannot be watched
   const char *path;
-  fc_str_t prefix;  // names that begin with this matter; "": all names
-  bool exactly;     // only a name that equals the prefix matters
+  // Names that begin with this matter; "": all that do not begin with a dot.
+  fc_str_t prefix;
+  bool exactly;  // only a name that equals the prefix matters
 } fc_watched_t;
 
 // A file that somebody has written to and not closed yet.
