@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A page of another site can make its visitor's browser send requests to this
-// server. The browser then names that site in Origin. The site can also make
-// its own host name resolve to our address (DNS rebinding): then Origin and
-// Host agree, and only the name in them shows that they are not ours. The page
-// can forge neither field, and a literal address cannot be its site's name.
+// A page of another site can make its visitor's browser send requests to this server. The
+// browser names that site in Origin with a POST, and with any request whose answer the
+// page is to read. The site can also make its own host name resolve to our address (DNS
+// rebinding): then Origin and Host agree, and only the name in them shows that they are
+// not ours. The page can forge neither field, and a literal address cannot be its site's
+// name.
 #include "exchange/access.h"
 
 #include <stdio.h>
@@ -20,7 +21,7 @@
 static size_t find_last(fc_str_t text, char c) {
   size_t at = text.size;
   while (at && text.data[at - 1] != c) at--;
-  return at;  // the index behind `c`, 0 when there is no `c`
+  return at;  // the index behind the last `c`, 0 when there is no `c`
 }
 
 // Cuts the last item off `text`, whose items `c` separates, and returns it.
@@ -33,7 +34,7 @@ static fc_str_t take_last(fc_str_t *text, char c) {
 
 typedef struct forwarded_t {
   fc_str_t lines;   // field lines that were not read yet
-  fc_str_t values;  // items of the last read line that were not read yet
+  fc_str_t values;  // items, of the line read last, that were not read yet
 } forwarded_t;
 
 // Finds the next item of the fields called `name`, going from the last to the
@@ -68,8 +69,8 @@ static bool parse_client(fc_str_t text, fc_peer_t *out_peer) {
   return fc_peer_parse(name, out_peer);
 }
 
-// The client is the first address, counted from the end, that is no trusted proxy.
-// If an item is no address, nothing before it is read.
+// The client is the first address, counted from the end, that is no trusted proxy; if
+// there is none, the last one read. If an item is no address, nothing before it is read.
 static void find_client(const fc_policy_t *policy, const fc_request_t *request,
                         fc_peer_t *peer) {
   forwarded_t at = read_fields(request);
@@ -127,7 +128,7 @@ static address_t asked_for(const fc_policy_t *policy,
   return address;
 }
 
-// True for names that no other site can make resolve to this server.
+// Is this "localhost" or a name of --allow-host? No other site can make these its own.
 static bool is_ours(const fc_policy_t *policy, fc_str_t name) {
   return fc_request_same_text(name, FC_STR("localhost")) ||
          is_in_list(policy->hosts, name);
@@ -138,8 +139,7 @@ static fc_status_t check_host(const fc_policy_t *policy,
   fc_str_t name = address->name;
   if (policy->any_host) return FC_OK;
   if (!policy->loopback && policy->hosts.size == 0) return FC_OK;
-  // Only a request of HTTP/1.0 may lack Host, and no browser speaks that
-  // version.
+  // No browser sends a request without Host (only HTTP/1.0 allows that), or an empty one.
   if (address->host.size == 0 && !address->forwarded) return FC_OK;
   if (is_ours(policy, name)) return FC_OK;
   // A browser that DNS has misled asks for a name, never for an address. A

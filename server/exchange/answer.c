@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers: results of calls, documents, errors. Each is counted and logged here,
-// once, and then given to the carrier. A client without an exchange gets a refusal,
-// which is counted alone.
+// Answers: results of calls, documents, errors. Each is counted and logged here, once,
+// and then given to the carrier. A client without an exchange gets a refusal, which is
+// counted but not logged here.
 #include "base/utf8.h"
 #include "dialect/parts.h"
 #include "exchange/exchange.h"
@@ -200,8 +200,8 @@ static void send_document(fc_exchange_t *x, const fc_document_t *document,
 // ---------------------------------------------------------------------------
 // Documents in parts
 
-// A document that is being written. All of a loop are in a ring, and each turn
-// writes a part of the next one.
+// A document that is being written. All documents of a loop that are being written are in
+// a ring, and each turn writes a part of the next one.
 typedef struct fc_draft_t {
   fc_exchange_t *x;
   fc_document_t document;

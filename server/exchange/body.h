@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The body of a call while it arrives: one block, because decoders want all of
-// it in one place. Memory is allocated and counted for what has arrived, not
-// for what was announced. A body of known length is read to where it stays in
-// three cases: it has at most FC_LIMIT_READ bytes; a free block of its size is
-// kept; or it is large enough that addresses for all of it are reserved
-// (block.c). Any other body, and one in chunks, is copied whenever its block
-// doubles: less than twice its length in all. Loop thread.
+// The body of a POST while it arrives: one block, because its readers want all of it in
+// one place. Memory is counted in step with what arrives, not for what was announced. A
+// body of known length is read to where it stays in three cases: it has at most
+// FC_LIMIT_READ bytes; a free block of its size is kept; or it is large enough that
+// addresses for all of it are reserved (block.c). Any other body, and one in chunks, is
+// copied whenever its block doubles: less than twice its length in all. Loop thread.
 #ifndef FARCALL_SERVER_EXCHANGE_BODY_H_
 #define FARCALL_SERVER_EXCHANGE_BODY_H_
 

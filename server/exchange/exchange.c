@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop's part of a request's journey: notes READ, does ROUTE and ADMIT.
-// QUEUE and the worker's stages are the pool's; answer.c does WRITE.
+// The loop's part of a request's journey: notes READ, does ROUTE and ADMIT. QUEUE and the
+// worker's stages are the pool's; answer.c makes the answers.
 #include "exchange/exchange.h"
 
 #include <stdio.h>
@@ -102,8 +102,8 @@ void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]) {
   fc_hex_put_u32(out + 8, (uint32_t)z);
 }
 
-// Takes the client's own id if it can be logged and sent back: visible ASCII, of
-// FC_LIMIT_REQUEST_ID bytes at most. Else makes one.
+// Takes the client's own id if it can be logged and sent back: visible ASCII, of 1 to
+// FC_LIMIT_REQUEST_ID bytes. Else makes one.
 static void take_id(fc_exchange_t *x, fc_str_t given) {
   bool good = given.size > 0 && given.size <= sizeof x->id;
   for (size_t i = 0; i < given.size && good; i++) {
@@ -169,8 +169,9 @@ fc_owner_t fc_exchange_owner(const fc_peer_t *peer) {
   return owner;
 }
 
-// The bytes for a user must be those of no address (fc_peer_share). An IPv4 address
-// begins with zeros, and the second half of an IPv6 address is zero.
+// The bytes for a user must be those of no address (fc_peer_share), so both halves begin
+// with a letter. The bytes for an IPv4 address begin with zeros, and the second half of
+// those for an IPv6 address is zero.
 fc_owner_t fc_exchange_client(const fc_peer_t *peer,
                               const fc_known_user_t *user) {
   fc_owner_t owner = {0};
@@ -226,8 +227,8 @@ static void on_woken(fc_waiter_t *waiter) {
 }
 
 // Lets the request wait for its module. The body is not read meanwhile: until the module
-// is known, the request may still be refused. The function's index is forgotten: the
-// file may have changed by the time it is loaded.
+// is known, the request may still be refused. The function's index is forgotten, because
+// the module's file may have changed by the time it is loaded.
 static fc_status_t wait_for_module(fc_exchange_t *x,
                                    const fc_request_t *request, bool calls,
                                    fc_error_t *err) {

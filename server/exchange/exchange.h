@@ -98,7 +98,7 @@ struct fc_exchange_t {
   fc_str_t origin;  // of the page that may have the answer; "": of none
   char who[FC_TOKEN_NAME_MAX];  // the name of the token it came with
   uint8_t who_size;             // 0: without one
-  fc_trace_t trace;             // known: the request belongs to it
+  fc_trace_t trace;             // if it is `known`, the request belongs to it
   // Of the call, until it is exported; NULL: none are known.
   const fc_dispatch_span_t *dispatches;
   uint32_t dispatch_count;
@@ -110,21 +110,21 @@ struct fc_exchange_t {
 void fc_exchange_init(fc_exchange_t *exchange, fc_server_t *server,
                       const fc_carrier_t *carrier, const fc_policy_t *policy,
                       const fc_peer_t *address);
-// Gives everything back. Its call must have ended or been dropped.
+// Gives everything back. The exchange's call must have ended or been dropped.
 void fc_exchange_deinit(fc_exchange_t *exchange);
 
 void fc_exchange_start(fc_exchange_t *exchange);
-// A head was read. A head that could not be understood is passed too, as far as
-// it was understood. `request` is not kept.
+// A head was read. A head that could not be understood is passed too, as far as it was
+// understood. `request` is not kept. Does nothing if the request has waited.
 void fc_exchange_take(fc_exchange_t *exchange, const fc_request_t *request);
 // Fails if the request may not be made; exchange->stage says where it failed.
 // Sets is_call and waits.
 fc_status_t fc_exchange_admit(fc_exchange_t *exchange,
                               const fc_request_t *request,
                               fc_error_t *err) FC_MUST_CHECK;
-// Answers a request that was admitted and asks for a document. If the document is
-// long, the answer is given in a later turn of the loop: exchange->draft is set until
-// then.
+// Answers a request that was admitted and asks for a document, or is a preflight. A
+// document about all modules may be long: then the answer is given in a later turn of the
+// loop, and exchange->draft is set until then.
 void fc_exchange_document(fc_exchange_t *exchange, const fc_request_t *request);
 // Writes a part of one of the documents that are being written (server->drafts).
 // Called once a turn of the loop.
@@ -141,10 +141,10 @@ fc_span_t fc_exchange_room(const fc_exchange_t *exchange, uint64_t left);
 fc_status_t fc_exchange_append(fc_exchange_t *exchange, fc_str_t bytes,
                                uint64_t left, fc_error_t *err) FC_MUST_CHECK;
 // The body is complete: runs or queues the call, begins the act, or answers with the
-// document that the body asks for.
+// document that the body asks for; with an error if that is not possible.
 void fc_exchange_submit(fc_exchange_t *exchange);
 
-// Is the call with a worker, an act in progress, or a document being written?
+// Has a worker the call, or has the exchange an act or a document that is being written?
 bool fc_exchange_is_running(const fc_exchange_t *exchange);
 // The client has gone while it waited for its answer: log, metrics and spans say so.
 void fc_exchange_abandoned(fc_exchange_t *exchange);
@@ -172,9 +172,11 @@ static inline fc_str_t fc_exchange_id(const fc_exchange_t *exchange) {
   return fc_str_make(exchange->id, exchange->id_size);
 }
 
-// The owner to whom memory of this client's bytes is counted (fc_peer_share).
+// The owner that stands for all clients of an address, as far as they are told apart
+// (fc_peer_share).
 fc_owner_t fc_exchange_owner(const fc_peer_t *peer);
-// Who a client is without a token: the user of a Unix socket, or fc_exchange_owner.
+// Who a client is without a token: the user of a Unix socket if known, else
+// fc_exchange_owner.
 fc_owner_t fc_exchange_client(const fc_peer_t *peer,
                               const fc_known_user_t *user);
 
@@ -195,15 +197,15 @@ fc_status_t fc_exchange_guard(fc_exchange_t *exchange,
 // FC_CODE_TOO_MANY_REQUESTS if the client has as many as it may have.
 fc_status_t fc_exchange_count_call(fc_exchange_t *exchange,
                                    fc_error_t *err) FC_MUST_CHECK;
-// Counts the call no more, if it was counted: it was answered, or never will be. One that
-// runs on is not the exchange's to count.
+// Counts the call no more, if the exchange still counts it: it was answered, or never
+// will be. The count of a call that runs on was taken over by its host (fc_job_t.count).
 void fc_exchange_uncount_call(fc_exchange_t *exchange);
 // Makes an id of hex digits. It is not secret, but no two of a process are
 // equal.
 void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]);
 // Answers a call that has ended: job.outcome says how.
 void fc_exchange_answer_call(fc_exchange_t *exchange);
-// Answers a call whose deadline has passed before a host took it.
+// Answers a call whose deadline has passed in the pool's queue.
 void fc_exchange_answer_expired(fc_exchange_t *exchange);
 // Answers an act that has ended: exchange->act says how.
 void fc_exchange_answer_act(fc_exchange_t *exchange);
@@ -217,16 +219,17 @@ void fc_exchange_names(const fc_exchange_t *exchange, fc_str_t *out_module,
 // Finds out which trace the request belongs to: that of `traceparent`, a new one if
 // the request is sampled without, or none.
 void fc_exchange_trace(fc_exchange_t *exchange, fc_str_t traceparent);
-// Notes a request that is answered for export, if it is sampled. `code` is an
-// fc_code_t, or FC_SERIES_LEFT.
+// Notes, for export, a request that is answered or whose client has left, if the request
+// is sampled. `code` is an fc_code_t, or FC_SERIES_LEFT.
 void fc_exchange_export(const fc_exchange_t *exchange, int status, int code,
                         uint64_t bytes_out);
-// Counts an answer. `code` is an fc_code_t, or FC_SERIES_LEFT. `has_results`: the
-// answer has a call's results, and the times of its stages were marked before.
+// Counts an answer, or that the client has left without one. `code` is an fc_code_t, or
+// FC_SERIES_LEFT. `has_results`: the answer has a call's results, and the times of its
+// stages were marked before.
 void fc_exchange_count(fc_exchange_t *exchange, int status, int code,
                        uint64_t bytes_out, bool has_results);
-// Counts a call that has failed in a worker, or whose deadline passed before. Its
-// times were marked before.
+// Counts a call that the pool was given and that has failed: in a worker, in its queue,
+// or by its deadline. Its times were marked before.
 void fc_exchange_count_failed(fc_exchange_t *exchange);
 void fc_exchange_log(const fc_exchange_t *exchange, int status, fc_code_t code,
                      uint64_t bytes_out, bool is_call);

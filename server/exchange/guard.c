@@ -5,8 +5,9 @@
 #include "exchange/access.h"
 #include "exchange/exchange.h"
 
-// The name of the module that the request is about; "" if it is about no single one, or
-// one that does not exist: both are refused alike where a token is for some modules.
+// The name of the module that the request is about, for an act as the path has it. "" if
+// the request is about no single module, or, without an act, about one that does not
+// exist: both are refused alike where a token is for some modules.
 static fc_str_t module_of(const fc_exchange_t *x, const fc_request_t *request,
                           char text[FC_MODULE_NAME_MAX]) {
   const fc_server_t *server = x->server;
@@ -24,8 +25,8 @@ static fc_str_t module_of(const fc_exchange_t *x, const fc_request_t *request,
   return server->routes->dialects[row->dialect]->act_module(server, name);
 }
 
-// The client is the token, from whatever address it comes. Its owner is 16 hex digits of
-// the token's hash, which are the owner of no address or user (fc_exchange_client).
+// The client is the token, from whatever address it comes. Its owner has, as its bytes,
+// 16 hex digits of the token's hash, which no address or user has (fc_exchange_client).
 static void note_token(fc_exchange_t *x, const fc_grant_t *grant) {
   memcpy(x->who, grant->name.data, grant->name.size);
   x->who_size = (uint8_t)grant->name.size;

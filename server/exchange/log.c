@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The access log: one line for each request, when it is answered or its client has
-// gone.
+// The access log: one line for each request, when it is answered or its client has gone,
+// but none for a health check that succeeds.
 #include "exchange/exchange.h"
 
 void fc_exchange_names(const fc_exchange_t *x, fc_str_t *out_module,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ADMIT: how many calls one client may have that wait or run (--client-calls).
+// ADMIT: how many calls one client may have, from their heads until they have ended
+// (--client-calls).
 #include "exchange/exchange.h"
 
 fc_status_t fc_exchange_count_call(fc_exchange_t *x, fc_error_t *err) {

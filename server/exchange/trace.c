@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The trace that a request belongs to: its caller's, else a new one if the request is
-// among those that are sampled. What is exported is noted when it is answered.
+// among those that are sampled. What is exported is noted when the request is answered or
+// its client has left.
 #include <time.h>
 
 #include "base/utf8.h"
