@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A listening socket. It accepts until fc_listener_close. When there is no
-// descriptor left for a connection, a spare one is given up to tell the client
-// so; when even that fails, connections wait in the kernel's queue, and after
-// 100 ms accepting is tried again. Loop thread.
+// A listening socket. When there is no descriptor left for a connection, a spare one is
+// given up to tell the client so; when even that fails, or memory is short, connections
+// wait in the kernel's queue, and after 100 ms accepting is tried again. Loop thread.
 #ifndef FARCALL_SERVER_STREAM_LISTENER_H_
 #define FARCALL_SERVER_STREAM_LISTENER_H_
 
@@ -32,8 +31,9 @@ typedef struct fc_listener_t {
   uv_poll_t poll;
   uv_timer_t retry;
   int socket;
-  int spare;
-  // The file of a Unix socket, with the device and inode of the file we made.
+  int spare;  // a descriptor to give up; -1: none
+  // The file of a Unix socket that fc_listener_open made, with its device and inode; "":
+  // there is none to remove.
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
   uint64_t device;
   uint64_t inode;
@@ -48,13 +48,13 @@ int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
                      const struct sockaddr *address,
                      const fc_socket_file_t *file,
                      const fc_listener_events_t *events) FC_MUST_CHECK;
-// Takes over a socket of this address that listens already. The service manager has
-// it too, so fc_listener_close leaves its file. Clients wait in the kernel's queue
-// until fc_listener_start. The socket is the listener's when 0 is returned.
+// Takes over a socket of this address that listens already. A service manager, who gave
+// it, has it too, so fc_listener_close leaves its file. Clients wait in the kernel's
+// queue until fc_listener_start. The socket is the listener's when 0 is returned.
 int fc_listener_adopt(fc_listener_t *listener, uv_loop_t *loop, int socket,
                       const struct sockaddr *address,
                       const fc_listener_events_t *events) FC_MUST_CHECK;
-// Accepts from now on. More than once is allowed.
+// Accepts from now on, until fc_listener_close. More than once is allowed.
 void fc_listener_start(fc_listener_t *listener);
 // Also removes the file of a Unix socket that fc_listener_open made, unless
 // another one is there by now. The listener's memory must stay until the loop

@@ -34,7 +34,7 @@ typedef struct fc_socket_stream_t {
   } uv;
   uv_write_t write;
   uv_shutdown_t shutdown;
-  uint64_t in_a_row;  // bytes read since the client had no more
+  uint64_t in_a_row;  // bytes of the last reads, while each filled its room
 } fc_socket_stream_t;
 
 static inline fc_socket_stream_t *fc_socket_stream(fc_stream_t *stream) {

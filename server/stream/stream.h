@@ -48,8 +48,8 @@ typedef struct fc_stream_class_t {
   // Bytes given to try_write and write that are in buffers of this machine, or that
   // the client's machine has not confirmed. Confirmed bytes may still be unread.
   uint64_t (*unsent)(fc_stream_t *stream);
-  // With `reset`, what is not sent yet is thrown away and the client sees a
-  // reset. A Unix socket has no reset: it is just closed.
+  // With `reset`, what is not sent yet is thrown away and the client sees a reset. A Unix
+  // socket, which has no reset, and a stream that is being shut down are just closed.
   void (*close)(fc_stream_t *stream, bool reset);
 } fc_stream_class_t;
 

@@ -3,12 +3,12 @@
 // Bytes through OpenSSL once a handshake is over, and the class of streams.
 //
 // Reading: what comes below is decrypted at once into the room the user gives. If the
-// user stops before all is used, the rest is kept and nothing is read below, so a
-// client is held back as by TCP.
+// user stops before all is used, or all is too much for a turn, the rest is kept and
+// nothing is read below meanwhile, so a client is held back as by TCP.
 //
 // Writing: a piece of the user's bytes is encrypted and sent below. What the socket does
-// not take is copied, and its bytes count as sent when that copy was: what the user is
-// told of the client's pace is as true as without TLS.
+// not take is copied, and the piece counts as sent when the copy has been: what the user
+// is told of the client's pace is as true as without TLS.
 #include "stream/tls.h"
 
 #include "stream/tls_stream.h"
@@ -67,7 +67,8 @@ void fc_tls_break(fc_tls_stream_t *self) {
   self->state = FC_TLS_BROKEN;
   (void)fc_tls_follow(self);
   if (self->writing) tell_written(self, false);
-  // A user that was told of the end learns of this one when it writes.
+  // A user that was told before that no more comes is not told again: it learns that the
+  // stream is broken when it writes.
   end(self, false);
 }
 
@@ -166,8 +167,8 @@ static void take_spans(fc_tls_stream_t *self, const fc_span_t *spans,
   }
 }
 
-// Goes on with the user's write. Never tells that it is over: the turn does. False:
-// broken.
+// Goes on with the user's write. Never tells the user that the write is over: go_on does,
+// in a later turn. False: broken.
 static bool push(fc_tls_stream_t *self) {
   for (int i = 0; i < FC_TLS_PIECES && self->left; i++) {
     if (seal(self) < 0 || !fc_tls_send(self, self->tls->sealed)) return false;
@@ -207,7 +208,7 @@ static int write_all(fc_stream_t *stream, const fc_span_t *spans,
   return 0;
 }
 
-// `out` was sent.
+// `out` was sent, or never will be.
 static void on_below_written(void *context, bool sent) {
   fc_tls_stream_t *self = context;
   fc_free(self->tls->allocator, self->out.data);
@@ -244,7 +245,7 @@ void fc_tls_let_go(fc_tls_stream_t *self) {
   self->held = NULL;
 }
 
-// Are there bytes that need no more of the client?
+// Are there bytes to decrypt, or decrypted already?
 static bool has_bytes(const fc_tls_stream_t *self) {
   return self->from.size || SSL_pending(self->ssl) > 0;
 }
@@ -269,7 +270,7 @@ static bool open_some(fc_tls_stream_t *self) {
   const int read = SSL_read_ex(self->ssl, room.data, room.size, &size);
   const int why = read == 1 ? SSL_ERROR_NONE : SSL_get_error(self->ssl, read);
   if (why != SSL_ERROR_NONE) ERR_clear_error();
-  // Tickets, keys, alerts
+  // What OpenSSL wrote while it read: tickets, keys, alerts.
   if (!fc_tls_send(self, self->tls->sealed)) {
     fc_tls_break(self);
   } else if (why == SSL_ERROR_NONE) {
@@ -286,7 +287,7 @@ static bool open_some(fc_tls_stream_t *self) {
   return false;
 }
 
-// Gives the user what there is, for a while, and keeps the rest.
+// Gives the user what there is, in FC_TLS_READS reads at most, and keeps the rest.
 static void deliver(fc_tls_stream_t *self) {
   for (int i = 0; i < FC_TLS_READS; i++) {
     if (self->state != FC_TLS_OPEN || !self->reading || self->ended) break;
@@ -317,7 +318,7 @@ static void on_below_read(void *context, fc_str_t bytes) {
   }
 }
 
-// The client has gone without close_notify, so nobody knows that its bytes are all.
+// The client has gone without close_notify, so nobody knows whether its bytes are all.
 static void on_below_ended(void *context, bool orderly) {
   fc_tls_stream_t *self = context;
   (void)orderly;
@@ -347,7 +348,8 @@ static void go_on(fc_tls_stream_t *self) {
   if (self->state == FC_TLS_OPEN) deliver(self);
 }
 
-// What is listed meanwhile has the next turn.
+// Has each stream go on that was listed before. What is listed meanwhile has the next
+// turn.
 void fc_tls_on_turn(uv_idle_t *turn) {
   fc_tls_t *tls = turn->data;
   for (uint32_t left = tls->ready_count; left && tls->ready; left--) {
@@ -401,7 +403,7 @@ static void read_stop(fc_stream_t *stream) {
   (void)fc_tls_follow(self);
 }
 
-// Says that no more comes, once. False: broken.
+// Tells the client, once, that no more comes (close_notify). False: broken.
 static bool say_end(fc_tls_stream_t *self) {
   if (self->state != FC_TLS_OPEN || self->said_end) return true;
   self->said_end = true;
@@ -471,7 +473,8 @@ fc_status_t fc_tls_init(fc_tls_t *tls, uv_loop_t *uv, fc_allocator_t allocator,
   uv_idle_init(uv, &tls->turn);
   uv_timer_init(uv, &tls->timer);
   tls->turn.data = tls->timer.data = tls;
-  // Makes libuv start its threads now, because libuv ends the process if it cannot.
+  // Makes libuv start its threads now and not under load, because libuv ends the process
+  // if it cannot start them.
   (void)uv_queue_work(uv, &tls->first, do_nothing, on_nothing);
   return FC_OK;
 }

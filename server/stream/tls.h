@@ -2,10 +2,10 @@
 //
 // Streams of TLS over streams of TCP. Handshakes are made in threads, because the
 // signature of a large key costs milliseconds; bytes of requests and answers are
-// decrypted and encrypted on the loop, in pieces. Loop thread, but for that.
+// decrypted and encrypted on the loop, in pieces. Loop thread, but for handshakes.
 //
-// A build without TLS (-DFARCALL_TLS=OFF) has tls_none.c instead of the other files:
-// then fc_tls_keys_open always fails, so nothing else is called.
+// A build without TLS (-DFARCALL_TLS=OFF) has tls_none.c instead of the other files: then
+// fc_tls_keys_open always fails, so no stream is ever opened.
 #ifndef FARCALL_SERVER_STREAM_TLS_H_
 #define FARCALL_SERVER_STREAM_TLS_H_
 
@@ -26,17 +26,18 @@ typedef struct fc_tls_files_t {
 
 typedef struct fc_tls_keys_t fc_tls_keys_t;
 
-// Reads the files. FC_CODE_NOT_ACCEPTABLE says which file is wrong and why.
+// Reads the files. FC_CODE_NOT_ACCEPTABLE says which file is wrong and why, or why there
+// is no OpenSSL.
 fc_status_t fc_tls_keys_open(const fc_tls_files_t *files,
                              fc_allocator_t allocator, fc_tls_keys_t **out_keys,
                              fc_error_t *err) FC_MUST_CHECK;
 // Streams that were opened with the keys go on with them. NULL is allowed.
 void fc_tls_keys_close(fc_tls_keys_t *keys);
-// Tickets are encrypted by a key that is in memory alone. Call it before a stream is
-// opened: it takes another for new streams when that one has been used for an hour, so
-// that whoever reads it from memory reads the sessions of an hour at most.
+// Tickets, by which clients resume sessions, are encrypted by a key that is in memory
+// alone. Call this before each stream is opened: when the key is an hour old, new streams
+// get another, so that whoever reads one from memory has the tickets of one key only.
 void fc_tls_keys_renew(fc_tls_keys_t *keys, uint64_t now_ms);
-// The last day of the certificate, as "2027-01-31".
+// The last day of the certificate, as "2027-01-31"; "": not known.
 const char *fc_tls_keys_expire(const fc_tls_keys_t *keys);
 
 // ---------------------------------------------------------------------------
@@ -53,8 +54,8 @@ typedef struct fc_tls_t {
                     fc_tls_failure_t why, const char *text);
   void *context;
   uint64_t handshake_ms;  // that a handshake may take, from the connection on
-  uint32_t
-      handshake_max;  // that may be unfinished; then the oldest is given up
+  // Handshakes that may be unfinished: one more, and an old one is given up.
+  uint32_t handshake_max;
   // For the files of TLS
   void *method;   // of OpenSSL's BIOs
   uint8_t *read;  // FC_LIMIT_READ bytes, lent to each read
@@ -66,22 +67,22 @@ typedef struct fc_tls_t {
   fc_tls_stream_t *ready;  // streams that go on in the next turn, in this order
   fc_tls_stream_t *ready_last;
   uint32_t ready_count;
-  uv_idle_t turn;    // active while there are any
+  uv_idle_t turn;    // active while any are ready
   uv_timer_t timer;  // active while there are unfinished handshakes
   uv_work_t first;   // starts libuv's threads (fc_tls_init)
 } fc_tls_t;
 
-// Sets all but the four fields from on_failed on, which the caller does. The handles are
-// closed with the loop's others.
+// `tls` is zero but for the four members from on_failed on, which the caller sets before
+// or after. The handles are closed with the loop's others.
 fc_status_t fc_tls_init(fc_tls_t *tls, uv_loop_t *uv, fc_allocator_t allocator,
                         fc_error_t *err) FC_MUST_CHECK;
-// No stream may be left. A zeroed one is allowed.
+// No stream may be left. A zeroed `tls` is allowed.
 void fc_tls_deinit(fc_tls_t *tls);
 
 // What `source` of fc_stream_open points to.
 typedef struct fc_tls_source_t {
   fc_socket_source_t socket;
-  const fc_stream_class_t *below;  // of the socket
+  const fc_stream_class_t *below;  // the class of a stream of the socket
   fc_tls_t *tls;
   const fc_tls_keys_t *keys;
   fc_peer_t address;

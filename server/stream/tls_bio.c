@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How OpenSSL reads and writes: from the bytes that came and to memory, so that it never
-// sees a socket. What a read does not find must come first; what a write finds no room
-// for is an error, because callers give it room for all they ask.
+// sees a socket. A read that finds no bytes is to be tried again when more have come. A
+// write that finds too little room fails for good: callers have given room for all that
+// OpenSSL may write.
 #include <string.h>
 
 #include "stream/tls_stream.h"

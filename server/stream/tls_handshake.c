@@ -2,9 +2,9 @@
 //
 // Handshakes. Streams with an unfinished one are in one list, the oldest first: it is
 // the one whose time runs out next, and the one that is given up when there are too
-// many. A client that goes on needs a few round trips, so clients that only begin
-// handshakes cannot keep it out. Nothing but an entry of the list, with its connection,
-// is taken for a client that has sent nothing.
+// many. A client that goes on is done after a few round trips, so clients that only begin
+// handshakes cannot easily keep it out. A client that has sent nothing takes nothing but
+// its place in the list and its connection.
 //
 // Bytes that come are given to OpenSSL in a thread, the answer is sent by the loop, and
 // so on until the handshake is over; meanwhile nothing is read.
@@ -49,7 +49,8 @@ void fc_tls_handshake_leave(fc_tls_stream_t *self) {
   if (!tls->oldest) uv_timer_stop(&tls->timer);
 }
 
-// Of the oldest that wait for their clients: a thread may be about to finish the others.
+// Gives up the oldest handshake that waits for its client: a thread may be about to
+// finish any other. If threads have all of them, gives up the oldest.
 static void make_room(fc_tls_t *tls) {
   fc_tls_stream_t *each = tls->oldest;
   while (each && each->working) each = each->newer;
@@ -145,7 +146,8 @@ static void count(fc_tls_stream_t *self) {
 }
 
 static void go_on(fc_tls_stream_t *self) {
-  // An alert is sent too. If it cannot be, the client has gone.
+  // An alert of a handshake that failed is sent too. If bytes cannot be sent, the client
+  // has gone.
   if (!fc_tls_send(self, &self->flight)) {
     fc_tls_handshake_fail(self, FC_TLS_FAILURE_CLOSED, "the client has gone");
     return;
@@ -176,7 +178,7 @@ static void on_shaken(uv_work_t *work, int status) {
   }
 }
 
-// Answers in the words the client understands, as far as it takes them at once.
+// Answers with HTTP, which the client speaks, as far as its socket takes that at once.
 static void answer_plainly(fc_tls_stream_t *self) {
   static const char kAnswer[] =
       "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\n"
@@ -211,6 +213,6 @@ void fc_tls_handshake_read(fc_tls_stream_t *self, fc_str_t bytes) {
   self->work.data = self;
   self->working = true;
   (void)fc_tls_follow(self);
-  // Fails only without a function.
+  // uv_queue_work fails only if it is given no function.
   (void)uv_queue_work(self->tls->uv, &self->work, shake, on_shaken);
 }

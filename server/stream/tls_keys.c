@@ -132,7 +132,7 @@ static fc_status_t take_key(fc_tls_keys_t *keys, file_t *file,
   return fail_ssl(file, "the key is not that of the certificate", err);
 }
 
-// A client needs a certificate that one of these has signed.
+// A client needs a certificate that leads to one of these.
 static fc_status_t take_authorities(fc_tls_keys_t *keys, file_t *file,
                                     fc_error_t *err) {
   X509_STORE *store = SSL_CTX_get_cert_store(keys->context);
@@ -153,8 +153,8 @@ static fc_status_t take_authorities(fc_tls_keys_t *keys, file_t *file,
   SSL_CTX_set_verify(keys->context,
                      SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
   SSL_CTX_set_verify_depth(keys->context, DEPTH_MAX);
-  // A session that is resumed asks for no certificate, so one that has expired since
-  // would do.
+  // There are no tickets: a session that is resumed asks for no certificate, so one that
+  // has expired since would do.
   SSL_CTX_set_options(keys->context, SSL_OP_NO_TICKET);
   return SSL_CTX_set_num_tickets(keys->context, 0) == 1 ? FC_OK
                                                         : fc_fail_memory(err);
@@ -191,15 +191,17 @@ static int choose_protocol(SSL *ssl, const unsigned char **out,
              : SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-// Versions and ciphers are ours, whatever the system's configuration of OpenSSL says:
-// each session has keys of its own, and whoever gets the key later reads nothing.
+// Versions, and ciphers of TLS 1.2, are ours, whatever the system's configuration of
+// OpenSSL says: each session has keys of its own, and whoever gets the server's key later
+// cannot read what was sent.
 static bool set_rules(SSL_CTX *context) {
   static const unsigned char kName[] = "farcalld";
   SSL_CTX_set_security_level(context, 2);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                    SSL_OP_PRIORITIZE_CHACHA |
                                    SSL_OP_CIPHER_SERVER_PREFERENCE);
-  // What clients are sent is in --tls-cert; none of --client-ca is.
+  // The certificates that clients are sent are those of --tls-cert, and none of
+  // --client-ca.
   SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS |
                                 SSL_MODE_ENABLE_PARTIAL_WRITE |

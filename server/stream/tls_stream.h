@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Between the files of TLS: the stream, and who may touch what of it. While a thread
-// has the stream (`working`), `ssl`, `from`, `to` and `outcome` are the thread's.
+// Between the files of TLS: the stream, and who may touch what of it. While a thread has
+// the stream (`working`), `ssl`, `from`, `to`, `flight` and what comes of the handshake
+// (`outcome`, `failure`, `why`) are the thread's.
 #ifndef FARCALL_SERVER_STREAM_TLS_STREAM_H_
 #define FARCALL_SERVER_STREAM_TLS_STREAM_H_
 
@@ -16,8 +17,8 @@
 #define FC_TLS_SEALED_MAX (FC_TLS_PIECE + (16u << 10))
 // Encrypted bytes that wait behind those being sent: what the protocol itself answers.
 #define FC_TLS_BEHIND_MAX (64u << 10)
-// Pieces of an answer that are looked at in a turn, and records of the client: a new key
-// costs some 10 us.
+// Pieces of an answer that are encrypted in a turn, and reads that decrypt records of the
+// client: few, because a record may ask for a new key, which costs some 10 us.
 #define FC_TLS_PIECES 4
 #define FC_TLS_READS 64
 
@@ -54,7 +55,7 @@ typedef enum fc_tls_outcome_t {
 struct fc_tls_stream_t {
   fc_stream_t base;  // the first member
   fc_tls_t *tls;
-  SSL_CTX *context;  // held until `ssl` is made
+  SSL_CTX *context;  // held
   SSL *ssl;          // NULL until the client has sent bytes
   size_t flight_max;
   fc_peer_t address;
@@ -87,7 +88,7 @@ struct fc_tls_stream_t {
   size_t owed;  // of the next write: bytes that are encrypted already
   uint32_t span_count;
   uint32_t span;  // being encrypted
-  uint64_t left;  // bytes that are not
+  uint64_t left;  // bytes that are not encrypted yet
   fc_span_t spans[FC_PIECES_MAX];
   fc_tls_stream_t *next_ready;
   fc_socket_stream_t below;
@@ -104,9 +105,9 @@ void fc_tls_free_method(void *method);
 
 // tls_handshake.c
 void fc_tls_handshake_begin(fc_tls_stream_t *self);
-// Bytes of the client have come. They are not kept.
+// Bytes of the client have come. They are copied if they are needed later.
 void fc_tls_handshake_read(fc_tls_stream_t *self, fc_str_t bytes);
-// The stream is not among unfinished ones any more.
+// The stream's handshake does not count as unfinished any more, if it did.
 void fc_tls_handshake_leave(fc_tls_stream_t *self);
 void fc_tls_handshake_fail(fc_tls_stream_t *self, fc_tls_failure_t failure,
                            const char *why);
@@ -117,15 +118,16 @@ void fc_tls_on_timer(uv_timer_t *timer);
 void fc_tls_opened(fc_tls_stream_t *self);
 // Nothing can be done with the stream any more: the user is told.
 void fc_tls_break(fc_tls_stream_t *self);
-// Sends what OpenSSL has written, and empties it. False: the stream is broken.
+// Sends what OpenSSL has written to `sealed`, and empties that. False: the stream is
+// broken.
 bool fc_tls_send(fc_tls_stream_t *self, fc_tls_bytes_t *sealed);
 // Keeps what is left of `from` when the reader takes its memory back. False: no memory.
 bool fc_tls_hold(fc_tls_stream_t *self);
-// Frees that memory when all of it was used.
+// Frees that memory if all of it was used.
 void fc_tls_let_go(fc_tls_stream_t *self);
 // Starts or stops reading below, as the state wants.
 int fc_tls_follow(fc_tls_stream_t *self);
-// The stream is closed below and in threads: frees all, and tells the user.
+// The stream is closed below, and no thread has it: frees all, and tells the user.
 void fc_tls_finish(fc_tls_stream_t *self);
 void fc_tls_on_turn(uv_idle_t *turn);
 
