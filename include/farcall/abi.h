@@ -89,7 +89,8 @@ void fc_sip_mangler_destroy(fc_sip_mangler_t *mangler);
 // Puts raw value `raw_index` at `path` (index and name keys only; empty = the
 // root), and copies the names. Fails, and changes nothing, when raw_index or an
 // index is negative, when the path has more than FC_TYPE_DEPTH_MAX keys, when a level
-// would hold both kinds of key, or when the place is taken by a leaf or a structure.
+// would hold both kinds of key, when the place is taken by a leaf or a structure, or
+// when the text would be too long or memory runs out.
 fc_status_t fc_sip_mangler_set(fc_sip_mangler_t *mangler, int32_t raw_index,
                                const fc_sip_key_t *path, size_t path_count,
                                fc_error_t *err) FC_MUST_CHECK;

@@ -2,7 +2,7 @@
 //
 // The interface of a module kind. Two are built in (native, vm); tests bring
 // their own (echo). A backend knows module files, calling conventions and
-// memory of its kind; it never sees JSON, HTTP or another backend.
+// memory of its kind; it never sees the JSON of a call, HTTP or another backend.
 #ifndef FARCALL_BACKEND_H_
 #define FARCALL_BACKEND_H_
 
@@ -120,8 +120,9 @@ typedef struct fc_backend_t {
   const char *sidecar_suffix;
   // The names of its options, NULL-terminated; NULL: it has none.
   const char *const *settings;
-  // A file larger than this is not copied, and its snapshot is sealed only if the
-  // file is sealed memory itself. 0: every file is copied.
+  // A file larger than this is mapped as it is, and its snapshot is sealed only if the
+  // file is sealed memory itself. Other files are copied to sealed memory: all of them
+  // if this is 0, or if fc_module_options_t.admit is asked.
   size_t sealed_max;
   // Tells whether a file is of this kind by its first FC_PROBE_SIZE bytes (all,
   // if it has fewer; at least one). If not, `err` says what is missing. A file
@@ -134,7 +135,7 @@ typedef struct fc_backend_t {
                       fc_allocator_t allocator, void **out_module,
                       fc_error_t *err);
   const fc_module_info_t *(*describe)(const void *module);
-  // One per worker; an instance is used by one thread at a time.
+  // An instance is used by one thread at a time, so each worker makes its own.
   fc_status_t (*instance_create)(void *module, fc_allocator_t allocator,
                                  void **out_instance, fc_error_t *err);
   // The fc_module_info_t of the module that `instance` was made of.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The vocabulary every layer shares: status, error, string, allocator, arena,
-// sink, checked arithmetic. Nothing here knows about modules, JSON or sockets.
+// sink, checked arithmetic, small floats, time. It needs no other layer.
 // One object, one thread at a time, unless a comment says otherwise.
 #ifndef FARCALL_BASE_H_
 #define FARCALL_BASE_H_
@@ -135,7 +135,8 @@ static inline fc_str_t fc_str_take(fc_str_t *text, char mark) {
   return part;
 }
 
-// Bytewise order, a proper prefix first.
+// Compares bytewise; a proper prefix comes first. The result is below 0, 0 or above 0
+// when `a` comes before `b`, is equal to it or comes behind it.
 int fc_str_compare(fc_str_t a, fc_str_t b);
 
 typedef struct fc_span_t {
@@ -144,7 +145,7 @@ typedef struct fc_span_t {
 } fc_span_t;
 
 // ---------------------------------------------------------------------------
-// Errors: returned once, described once.
+// Errors: a function returns the status, and describes the error in an fc_error_t.
 
 // The stable error codes that clients see (docs/errors.md).
 typedef enum fc_code_t {
@@ -177,19 +178,19 @@ static inline bool fc_code_is_argument(fc_code_t code) {
 typedef struct fc_error_t {
   fc_status_t status;
   fc_code_t code;
-  uint64_t byte_offset;  // into the document, FC_NO_OFFSET if none
+  uint64_t byte_offset;  // into the document or file, FC_NO_OFFSET if none
   bool has_pointer;      // an empty pointer names the whole document
   char message[360];     // names the thing, the value and the limit
   char pointer[256];     // RFC 6901, into the document as received
   char expected[160];
-  char got[80];  // at most 64 characters of client text, escaped
+  char got[80];  // what came instead: at most 64 characters, escaped
 } fc_error_t;
 
 // Clears `err` to FC_OK. NULL is allowed.
 void fc_error_reset(fc_error_t *err);
 
 // Writes code, its status and the message; clears everything else. Returns the
-// code's status. `code` must not be FC_CODE_NONE, so that is never FC_OK. `err`
+// code's status, which is never FC_OK, since `code` must not be FC_CODE_NONE. `err`
 // may be NULL.
 fc_status_t fc_fail(fc_error_t *err, fc_code_t code, const char *format, ...)
     FC_PRINTF(3, 4);
@@ -211,7 +212,8 @@ void fc_error_got(fc_error_t *err, fc_str_t client_text);
 // Writes `text` into `out` (NUL-terminated, at most `capacity` bytes with the
 // terminator) with control characters, double quotes, backslashes and bytes outside
 // UTF-8 escaped. At most `limit` characters of the text are taken, an escaped byte
-// counting as one. An ellipsis after them marks a cut, if `capacity` is 4 or more.
+// counting as one. An ellipsis after them marks a cut, if `capacity` is 4 or more. Its
+// room is kept free, so what is written of the text has at most `capacity` - 4 bytes.
 // Returns the length of what was written.
 size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text);
 
@@ -233,7 +235,7 @@ FC_NORETURN void fc_assert_fail(const char *text, const char *file, int line);
 // ---------------------------------------------------------------------------
 // Memory
 
-// Where modules, servers and tests get memory from. `allocate` returns NULL
+// A source of memory, chosen by whoever creates an object. `allocate` returns NULL
 // only when out of memory, so not for size 0; memory is not zeroed; `alignment`
 // is a power of two. `release` accepts NULL. Both must be callable from any
 // thread.
@@ -251,26 +253,27 @@ void *fc_alloc(fc_allocator_t allocator, size_t size) FC_MUST_CHECK;
 // Zeroed array; NULL also when count * size overflows.
 void *fc_alloc_array(fc_allocator_t allocator, size_t count,
                      size_t size) FC_MUST_CHECK;
-// Not zeroed. `alignment` is a power of two.
+// Not zeroed; NULL when out of memory. `alignment` is a power of two.
 void *fc_alloc_aligned(fc_allocator_t allocator, size_t size,
                        size_t alignment) FC_MUST_CHECK;
-// Moves to a new block, 16-byte aligned, and releases the old one; `memory`
-// NULL: there is no old one. NULL when out of memory: the old block is as it
-// was. Afterwards the first bytes are defined: as many as the smaller of the two
-// sizes.
+// Moves `memory` to a new block, 16-byte aligned, and releases the old one. The new
+// block begins with the bytes of the old one, as many as the smaller of the two sizes;
+// the others are not zeroed. `memory` NULL: there is no old block. Returns NULL when
+// out of memory, and then the old block is as it was.
 void *fc_realloc(fc_allocator_t allocator, void *memory, size_t old_size,
                  size_t new_size) FC_MUST_CHECK;
 void fc_free(fc_allocator_t allocator, void *memory);
 
-// Request memory: bump allocation from a chain of blocks, never freed
-// piecewise, capped. A zeroed arena is empty and may be deinitialised.
+// An arena: bump allocation from a chain of blocks, with a cap. Allocations are freed
+// all together; fc_arena_trim can shorten the newest. A zeroed arena is empty and may
+// be deinitialised.
 typedef struct fc_arena_block_t fc_arena_block_t;
 typedef struct fc_arena_t {
   fc_allocator_t allocator;
   fc_arena_block_t *first;    // fc_arena_reset keeps it, if it is not too large
   fc_arena_block_t *current;  // where the next allocation is tried
   size_t block_size;
-  size_t used;   // bytes handed out since the last reset, for the cap
+  size_t used;   // bytes handed out since the last reset and not trimmed
   size_t limit;  // cap on `used`
 } fc_arena_t;
 
@@ -305,8 +308,8 @@ struct fc_sink_t {
   char *cursor;
   char *end;
   // Moves `cursor` and `end` so that at least `need` bytes may be written at
-  // `cursor`. What was written before stays written. Fails with
-  // FC_CODE_RESULT_TOO_LARGE or FC_CODE_OUT_OF_MEMORY.
+  // `cursor`. What was written before stays written. Fails when its limit or memory
+  // runs out, as a rule with FC_CODE_RESULT_TOO_LARGE or FC_CODE_OUT_OF_MEMORY.
   fc_status_t (*grow)(fc_sink_t *sink, size_t need, fc_error_t *err);
 };
 
@@ -378,8 +381,8 @@ uint16_t fc_bfloat_from_double(double value);
 uint64_t fc_clock_ns(void);
 
 // Edit distance in bytes, counted up to `limit`; limit + 1 means "more". Two
-// neighbouring bytes that changed places are one edit. The distance is for hints of
-// the nearest name: when a name has more than 128 bytes it is limit + 1.
+// neighbouring bytes that changed places are one edit. When one of the two has more
+// than 128 bytes, the result is limit + 1: it is for hints of names, which are short.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit);
 
 // Finds the name that somebody may have meant. Names are offered one by one.
@@ -394,10 +397,10 @@ static inline fc_nearest_t fc_nearest_begin(fc_str_t wanted) {
   const size_t third = (wanted.size + 2) / 3;
   return FC_MAKE(fc_nearest_t){wanted, third > 3 ? 3 : (unsigned)third, false};
 }
-// True when `name` is the best so far. It is if it is near, has at least one byte
-// right and is nearer than every near name offered before (or equal to what is
-// wanted), or if it begins with what is wanted and no name was the best before. The
-// answer of the search is the last name for which this was true.
+// True when `name` is the best so far; the answer of the search is the last name for
+// which the result was true. A name is the best in one of two ways. It is near, with
+// at least one byte right, and nearer than every near name before it, or equal to
+// `wanted`. Or it begins with `wanted`, and no name before it was the best.
 bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name);
 
 FC_PUBLIC_END

@@ -103,7 +103,7 @@ void fc_frame_set_guard(fc_frame_t *frame, bool guard);
 // `tiles`, which are borrowed. NULL, the initial value: all run on the calling
 // thread.
 void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles);
-// ENCODE: writes {"results":[…]} into the sink.
+// ENCODE: writes the answer to a call document, {"results":[…]}, into the sink.
 fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
                             fc_error_t *err);
 // Releases results and memory; the frame is ready for the next call. Idempotent.
@@ -111,7 +111,7 @@ void fc_frame_end(fc_frame_t *frame);
 
 // The arguments of the flat call, for callers that have no call document to decode
 // (fc_call_run, tests). To be called before fc_frame_invoke; values set here replace
-// decoded ones. NULL and 0 when no call has begun, or memory ran out then.
+// decoded ones. NULL and 0 when no call has begun, or there was no memory for them.
 fc_value_t *fc_frame_arguments(fc_frame_t *frame, size_t *out_count);
 const fc_value_t *fc_frame_results(const fc_frame_t *frame, size_t *out_count);
 fc_arena_t *fc_frame_arena(fc_frame_t *frame);

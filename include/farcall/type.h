@@ -252,10 +252,10 @@ void fc_signature_destroy(fc_signature_t *signature);
 // ---------------------------------------------------------------------------
 // Building
 
-// Grows the pools of one signature. The first failure sticks: later calls do
+// Grows the pools of one signature. The first failure sticks: later calls add
 // nothing and return FC_NODE_NONE, FC_DIM_DYNAMIC, NULL or an empty ref, and
 // fc_signature_build returns that failure. So a parser need not test every step.
-// fc_builder_reset ends that.
+// fc_builder_reset and fc_builder_copy forget the failure.
 typedef struct fc_builder_t fc_builder_t;
 
 // NULL when out of memory.
@@ -347,7 +347,7 @@ void fc_builder_reset(fc_builder_t *builder);
 // Forgets everything built and has what `signature` has, but its attributes. Nodes keep
 // their numbers, and can get no more children.
 void fc_builder_copy(fc_builder_t *builder, const fc_signature_t *signature);
-// The finished signature, or the first failure. The builder stays usable.
+// The finished signature, or the first failure. The builder keeps what it has.
 fc_status_t fc_signature_build(fc_builder_t *builder,
                                fc_signature_t **out_signature,
                                fc_error_t *err) FC_MUST_CHECK;
