@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system allocator and the helpers above any allocator. farcall's own
-// memory comes from the C library only here. Any thread.
+// The system allocator and the helpers above any allocator. Code of farcall calls
+// malloc for memory of its own only here. Any thread.
 #include "farcall/base.h"
 
 #include <stdlib.h>

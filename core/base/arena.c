@@ -6,7 +6,8 @@
 #include "base/sanitize.h"
 #include "farcall/base.h"
 
-// Bytes that nobody may touch behind each allocation, where there is room.
+// Bytes behind each allocation that the address sanitizer lets nobody touch, where
+// there is room.
 #define GAP ((size_t)(FC_ASAN ? 16 : 0))
 
 struct fc_arena_block_t {

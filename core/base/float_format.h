@@ -42,8 +42,8 @@ static inline bool fc_float_is_positive(const fc_float_format_t *format) {
   return format->bias != 0 && format->sign == 0;
 }
 
-// Takes the bits of an element. Where the type has several NaNs, they are above its
-// greatest finite number; where it has none, its `nan` is 0.
+// True when `bits`, those of an element, are a NaN. Where the type has several NaNs,
+// they are above its greatest finite number; where it has none, `nan` is 0.
 static inline bool fc_float_is_nan(const fc_float_format_t *format,
                                    uint64_t bits) {
   const uint64_t size = bits & ~format->sign;

@@ -16,8 +16,8 @@ typedef enum fc_coding_t {
 } fc_coding_t;
 
 // The most bytes that `packed` compressed bytes may become: FC_INFLATE_FREE, and
-// FC_INFLATE_RATIO for each. Usual data grows far less; deflate can grow a thousand
-// times, by which a small body could take all memory.
+// FC_INFLATE_RATIO for each of them. Usual data grows far less; deflate can grow a
+// thousand times, by which a small body could take all memory.
 #define FC_INFLATE_FREE ((size_t)4 << 20)
 #define FC_INFLATE_RATIO 200
 size_t fc_inflate_bound(size_t packed);
@@ -25,8 +25,8 @@ size_t fc_inflate_bound(size_t packed);
 // Decompresses `packed` and appends the result to `text`: at most `limit` bytes and
 // at most fc_inflate_bound, else FC_CODE_BODY_TOO_LARGE. FC_CODE_CONTENT_CODING when
 // `packed` is damaged, or bytes follow its end; FC_CODE_RESULT_TOO_LARGE when the
-// text reaches its own limit. What was appended before a failure stays. `coding` is
-// not NONE.
+// text is full and its own limit allows less than 4096 bytes more. What was appended
+// before a failure stays. `coding` is not NONE.
 fc_status_t fc_inflate(fc_coding_t coding, fc_str_t packed, size_t limit,
                        fc_text_t *text, fc_error_t *err);
 

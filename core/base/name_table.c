@@ -7,8 +7,8 @@
 
 #define CAPACITY_MIN 16
 
-// FNV-1a. The operator chooses the names put here, not a client, so collisions
-// made on purpose are no danger.
+// FNV-1a. The names come from files that the operator chose, not from a client, so
+// collisions made on purpose are no danger.
 static uint32_t hash_of(fc_str_t name) {
   uint32_t hash = 2166136261u;
   for (size_t i = 0; i < name.size; i++) {

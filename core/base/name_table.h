@@ -16,7 +16,7 @@ typedef struct fc_name_cell_t {
 } fc_name_cell_t;
 
 // An empty table is all zeroes except for its allocator. The bytes of a name are
-// borrowed: they must stay where they are until the name is removed.
+// borrowed: they must stay where they are until the name is removed or put again.
 typedef struct fc_name_table_t {
   fc_allocator_t allocator;
   fc_name_cell_t *cells;
@@ -27,7 +27,7 @@ typedef struct fc_name_table_t {
 void fc_name_table_deinit(fc_name_table_t *names);
 // Gives `name` a value, in place of the one it may have. From now on the table
 // borrows these bytes of the name. `name.data` is not NULL, `value` is not
-// FC_NAME_NONE. FC_CODE_OUT_OF_MEMORY: nothing has changed. To replace a value cannot
+// FC_NAME_NONE. FC_CODE_OUT_OF_MEMORY: nothing has changed. Replacing a value cannot
 // fail.
 fc_status_t fc_name_table_put(fc_name_table_t *names, fc_str_t name,
                               uint32_t value, fc_error_t *err) FC_MUST_CHECK;

@@ -52,7 +52,7 @@ typedef struct fc_profile_row_t {
 // One dispatch. Its time is not in any other span.
 typedef struct fc_profile_span_t {
   uint32_t row;
-  uint64_t began_ns;  // after the call
+  uint64_t began_ns;  // since the call began
   uint64_t took_ns;
 } fc_profile_span_t;
 
@@ -64,15 +64,15 @@ typedef struct fc_profile_t {
   uint32_t current;   // the row whose time it is
   uint32_t row_count;
   uint32_t span_count;
-  fc_profile_span_t *open;  // of the dispatch that runs; NULL: it has none
+  fc_profile_span_t *open;  // of the dispatch that runs; NULL: there is none
   uint32_t depth;
-  uint32_t beyond;  // entered below FC_PROFILE_DEPTH
+  uint32_t beyond;  // places open beyond FC_PROFILE_DEPTH
   fc_profile_row_t rows[FC_PROFILE_ROWS];
   fc_profile_span_t spans[FC_PROFILE_SPANS];
   uint16_t stack[FC_PROFILE_DEPTH];  // rows to go back to
 } fc_profile_t;
 
-// Some 64 KiB. NULL: there is no memory.
+// Takes some 60 KiB. NULL when out of memory.
 fc_profile_t *fc_profile_create(fc_allocator_t allocator);
 void fc_profile_destroy(fc_profile_t *profile);  // NULL is allowed
 

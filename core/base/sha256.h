@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SHA-256 (FIPS 180-4) by libnettle, for the identity of module files: clients
-// are shown it, and a sidecar may name it; and for secrets of which 256 bits are
-// random (docs/decisions/tokens.md). One object, one thread at a time.
+// SHA-256 (FIPS 180-4) by libnettle, for the identity of modules and their functions:
+// clients are shown it, and a sidecar may name that of its file; and for secrets of
+// which 256 bits are random (docs/decisions/tokens.md). One object, one thread at a time.
 #ifndef FARCALL_BASE_SHA256_H_
 #define FARCALL_BASE_SHA256_H_
 

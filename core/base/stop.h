@@ -23,7 +23,8 @@ static inline fc_status_t fc_stop_check(const _Atomic(uint32_t) *cancel,
 }
 
 // Writes the error for `why`, which is what fc_stop_check returned and not
-// FC_OK. The server writes the same error for code that never checks.
+// FC_OK. For code that never checks, the server writes the same error once the
+// deadline has passed.
 static inline fc_status_t fc_stop_fail(fc_status_t why, fc_error_t *err) {
   return why == FC_DEADLINE_EXCEEDED
              ? fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
