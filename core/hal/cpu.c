@@ -2,8 +2,8 @@
 //
 // Processor features by CPUID (and XGETBV for the state the system saves) or, on
 // AArch64, by what the system says of them (HWCAP), and the denormal switch. On other
-// architectures every feature is unknown, so nothing is refused and executables see a
-// plain processor.
+// architectures every feature is unknown, so fc_cpu_check refuses nothing and
+// executables see a plain processor.
 #include "hal/cpu.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static const level_t kLevels[] = {
     {.name = NULL},
 };
 
-// Names that mean something on another architecture.
+// Names that mean something on another architecture; some do on this one, too.
 static const char *const kForeign[] = {
 #define FC_CPU(name, ...) name,
 #if !defined(__x86_64__)

@@ -11,8 +11,8 @@
 
 typedef struct fc_cpu_t {
   // Word 0 is what executables get: a bit for each feature, by the numbers of
-  // IREE's schemas/cpu_feature_bits.inl. The last word is for fc_cpu_has and
-  // fc_cpu_check alone; the others are 0.
+  // IREE's schemas/cpu_feature_bits.inl. The last word is for the functions below
+  // alone; the others are 0.
   uint64_t words[FC_CPU_WORDS];
 } fc_cpu_t;
 
@@ -32,13 +32,14 @@ fc_cpu_answer_t fc_cpu_has(const fc_cpu_t *cpu, fc_str_t name);
 // Do features have names here? Those of other architectures than x86-64 and AArch64
 // have none.
 extern const bool fc_cpu_has_names;
-// The same for a feature or a level of processors ("x86-64-v3", cpu_level.def). NO for
-// the names of other architectures.
+// As fc_cpu_has, but `name` may also be a level of processors ("x86-64-v3",
+// cpu_level.def). NO for a name that only another architecture has.
 fc_cpu_answer_t fc_cpu_runs(const fc_cpu_t *cpu, fc_str_t name);
 
 // Checks a target feature list ("+avx2,-sse4a,+fma"). A feature is wanted if
 // its last mention has a '+'. Unknown names pass. FC_CODE_CPU_FEATURES lists
-// what is wanted and missing, and says how to compile instead.
+// what is wanted and missing, as far as there is room in the message, and says how to
+// compile instead.
 fc_status_t fc_cpu_check(const fc_cpu_t *cpu, fc_str_t features,
                          fc_error_t *err);
 

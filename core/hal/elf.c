@@ -220,7 +220,7 @@ static fc_status_t protect_segments(fc_elf_t *elf, fc_error_t *err) {
                          segment->address + segment->size, segment->protection,
                          err));
   }
-  // What relocations wrote becomes read-only, as far as it fills whole pages.
+  // The range that only relocations write becomes read-only, up to its last whole page.
   const size_t begin = page_floor(elf->relro.address, page);
   const size_t end = page_floor(elf->relro.address + elf->relro.size, page);
   return protect_range(elf, begin, end, PROT_READ, err);
@@ -254,7 +254,7 @@ static fc_status_t check_table(const fc_elf_t *elf, const table_t *table,
   return refuse(err, table->address, what);
 }
 
-// A table that is read after relocations were applied must lie where
+// A table that is read while relocations are applied, or afterwards, must lie where
 // relocations cannot write. Otherwise they could change what was checked.
 static fc_status_t check_constant(const fc_elf_t *elf, const table_t *table,
                                   const char *what, fc_error_t *err) {
@@ -444,8 +444,8 @@ static fc_status_t relocate(fc_elf_t *elf, const table_t *table,
 }
 
 // AArch64 fetches instructions through a cache that does not see what was written.
-// Flushing reads the memory: so it is done while code can be read, whatever its
-// segment says, and leaves out the gaps between segments, which cannot.
+// Flushing reads the memory. So it is done while all segments can be read, and leaves
+// out the gaps between them, which cannot be read.
 static void flush_instructions(const fc_elf_t *elf) {
   for (size_t i = 0; i < elf->segment_count; i++) {
     const segment_t *segment = &elf->segments[i];

@@ -15,7 +15,8 @@ typedef struct fc_elf_t fc_elf_t;
 
 // Copies the file into a mapping of its own, so that nothing points into `file`
 // afterwards, and applies relocations; runs nothing. FC_CODE_MODULE_LOAD names the
-// rule broken and the byte offset.
+// rule that is broken and where: the offset of a header in the file, or of anything
+// else in the mapping.
 fc_status_t fc_elf_load(fc_str_t file, fc_allocator_t allocator,
                         fc_elf_t **out_elf, fc_error_t *err) FC_MUST_CHECK;
 void fc_elf_unload(fc_elf_t *elf);

@@ -2,8 +2,8 @@
 //
 // The structures of the executable library ABI, written down from IREE's header
 // (facts: hal/local/executable_library.h), and the loop over a grid. The library
-// is machine code the operator chose to trust; its tables are read with care
-// all the same, so that a damaged file is an error and not a wild jump.
+// is machine code the operator chose to trust. Counts and null pointers in its tables
+// are checked all the same, so that most damage is an error and not a wild jump.
 #include "hal/library.h"
 
 #include <stdatomic.h>
@@ -395,7 +395,8 @@ static void run_part(void *argument, uint32_t part) {
       .processor_id = part,
       .local_memory = local ? local_memory + (size_t)part * local : NULL,
       .local_memory_size = local};
-  // Each thread has a denormal switch of its own: helpers do not inherit the caller's.
+  // Each thread has a denormal switch of its own: those of `tiles` do not inherit the
+  // caller's.
   const uint64_t state = fc_cpu_denormals_flush();
   // The first claim is made without a look at the clock: a grid of few workgroups
   // would only look once, and the code that starts grids looks between them.

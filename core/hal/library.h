@@ -45,8 +45,8 @@ typedef struct fc_grid_t {
 
 // Takes over `take_elf`, also on failure. `constants` are the specialisation
 // constants of the executable, copied. FC_CODE_MODULE_LOAD when the library has no
-// query function, another version, imports that it needs, or was built for a
-// sanitizer, or when it takes another number of constants.
+// query function, another version, a damaged export table, or imports or features that
+// it needs, when it was built for a sanitizer, or takes another number of constants.
 fc_status_t fc_library_open(fc_elf_t *take_elf, const fc_cpu_t *cpu,
                             const uint32_t *constants, size_t constant_count,
                             fc_allocator_t allocator,
@@ -59,17 +59,17 @@ const fc_entry_point_t *fc_library_at(const fc_library_t *library,
                                       size_t index);
 
 // How many parts a grid is worth splitting into: at most one for each workgroup and
-// for each part that `tiles` runs at once. 1 when `tiles` is NULL or the entry point
-// is sequential.
+// for each part that `tiles` runs at once, and at most FC_TILES_MAX. 1 when `tiles` is
+// NULL or the entry point is sequential.
 uint32_t fc_library_parts(const fc_library_t *library, size_t index,
                           const uint32_t *count, const fc_tiles_t *tiles);
 
 // Runs all workgroups, z outermost, in order when there is one part. The caller
 // has checked the counts and sizes against the entry point. FC_CODE_CALL_FAILED
 // when a workgroup returns an error, when `cancel` was set (FC_CANCELLED), or when
-// the grid has too many workgroups (FC_OUT_OF_RANGE); FC_CODE_DEADLINE_EXCEEDED.
-// When it returns, nothing of the grid is running any more. Denormals are flushed
-// while a kernel runs.
+// the grid has too many workgroups (FC_OUT_OF_RANGE); FC_CODE_DEADLINE_EXCEEDED when
+// the deadline passed. Afterwards nothing of the grid is running any more. Denormals
+// are flushed while a kernel runs.
 fc_status_t fc_library_run(const fc_library_t *library, size_t index,
                            const fc_grid_t *grid, fc_error_t *err);
 

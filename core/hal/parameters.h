@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Archives of named parameters (weights) that modules load by name: IREE's
-// .irpa and .safetensors, mapped. Read once at load; immutable afterwards, any
-// thread may look.
+// .irpa and .safetensors, mapped. The index is read once, at load, and immutable
+// afterwards: any thread may look.
 #ifndef FARCALL_CORE_HAL_PARAMETERS_H_
 #define FARCALL_CORE_HAL_PARAMETERS_H_
 
@@ -39,7 +39,7 @@ fc_status_t fc_parameters_open(fc_parameters_t *archive, const char *path,
 void fc_parameters_close(fc_parameters_t *archive);  // a zeroed archive is
                                                      // allowed
 
-// The same for an archive in memory, which is borrowed.
+// As fc_parameters_open, for an archive in memory, which is borrowed.
 fc_status_t fc_parameters_parse(fc_parameters_t *archive, uint8_t *data,
                                 size_t size, fc_allocator_t allocator,
                                 fc_error_t *err) FC_MUST_CHECK;

@@ -51,7 +51,7 @@ static fc_status_t read_offsets(header_t *h, fc_parameter_t *item,
   return FC_OK;
 }
 
-// The name just read, decoded.
+// Decodes the key that was just read, the name of a tensor.
 static fc_status_t read_name(header_t *h, fc_str_t *out, fc_error_t *err) {
   const fc_str_t raw = h->json.text;
   *out = raw;
