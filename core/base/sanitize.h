@@ -3,7 +3,7 @@
 // FC_ASAN and FC_TSAN: 1 when the code is built with that sanitizer, else 0.
 // (gcc defines a macro, clang has a feature.) FC_POISON and FC_UNPOISON mark bytes for
 // the address sanitizer, and FC_IS_POISONED asks for the mark of one. Without the
-// sanitizer they do nothing.
+// sanitizer nothing is marked.
 #ifndef FARCALL_CORE_BASE_SANITIZE_H_
 #define FARCALL_CORE_BASE_SANITIZE_H_
 
