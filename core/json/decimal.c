@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rarer half of decimal.h: Eisel-Lemire, literals of more than 19 digits,
-// and exact comparison by big integers of bounded size. Any thread.
+// The rarer half of decimal.h: Eisel-Lemire out of line, literals of more than 19
+// digits, and exact comparison by big integers of bounded size. Any thread.
 #include "json/decimal.h"
 
 #include "json/token.h"
@@ -81,8 +81,8 @@ float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent) {
 // ---------------------------------------------------------------------------
 // More than 19 digits
 
-// The significant digits of a literal: the first 19, and whether any after them
-// isn't 0.
+// The first 19 significant digits of a literal, times 10^exponent, and whether any
+// digit after them isn't 0.
 typedef struct cut_t {
   uint64_t digits;
   int64_t exponent;

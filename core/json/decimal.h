@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Private to core/json: a decimal literal taken apart, and its correctly
-// rounded value in any binary format. The scanning and the two usual
-// conversions are inline because the loops over arrays are made of them. Any
+// rounded value as f64 or f32; number.c makes narrower formats. The scanning and the
+// two usual conversions are inline because the loops over arrays are made of them. Any
 // thread.
 //
 // f64: Clinger's exact case, else Eisel-Lemire, which is proved to need no fallback
@@ -71,7 +71,7 @@ FC_INLINE uint64_t fc_eight_digits(uint64_t values) {
          32;
 }
 
-// Appends the digits at `p` to *value, mod 2^64.
+// Appends the digits at `p` to *value, mod 2^64, and returns their end.
 FC_INLINE const char *fc_scan_digits(const char *p, const char *end,
                                      uint64_t *value) {
   while (FC_LIKELY(end - p >= 8)) {
@@ -95,8 +95,9 @@ FC_INLINE const char *fc_scan_digits(const char *p, const char *end,
   return p;
 }
 
-// Reads the JSON number at `p`. NULL when there is none by RFC 8259; what
-// follows the number is not looked at.
+// Reads the JSON number at `p` and returns its end. NULL when the text there breaks the
+// grammar of RFC 8259, as "01", "1." and "1e" do; what follows a number is not looked
+// at.
 FC_INLINE const char *fc_decimal_scan(const char *p, const char *end,
                                       fc_decimal_t *out) {
   out->begin = p;
@@ -150,7 +151,7 @@ typedef struct fc_binary_t {
 static const fc_binary_t fc_binary_f64 = {52, 1023, 2047, -342, 308, -4, 23};
 static const fc_binary_t fc_binary_f32 = {23, 127, 255, -64, 38, -17, 10};
 
-// The bits of the nearest value. Inlined for each format.
+// The bits of the value nearest to digits * 10^exponent. Inlined for each format.
 FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
                                    fc_binary_t format) {
   const int width = format.mantissa_bits;
@@ -197,11 +198,11 @@ FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
   return bits < infinity ? bits : infinity;
 }
 
-// The nearest f64 or f32, ties to even, of up to 19 digits; infinite beyond the
+// The f64 or f32 nearest to digits * 10^exponent, ties to even; infinite beyond the
 // range.
 double fc_eisel_lemire_f64(uint64_t digits, int64_t exponent);
 float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent);
-// The nearest value of a literal of any length.
+// The value nearest to a literal of any length, without its sign.
 double fc_decimal_long_f64(const fc_decimal_t *decimal);
 float fc_decimal_long_f32(const fc_decimal_t *decimal);
 
@@ -245,8 +246,8 @@ FC_INLINE float fc_decimal_f32(const fc_decimal_t *decimal) {
   return decimal->negative ? -value : value;
 }
 
-// Sign of |literal| - mantissa * 2^exponent, exactly. The literal has a value
-// within f64's range (an order of magnitude to spare) and mantissa < 2^55.
+// The sign of |literal| - mantissa * 2^exponent, exactly. The literal is at most an
+// order of magnitude out of f64's range, and mantissa < 2^55.
 int fc_decimal_compare(const fc_decimal_t *decimal, uint64_t mantissa,
                        int exponent);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Number text to elements: the rules of each dtype on top of decimal.h. The
-// loops over arrays are instances of one macro, so that no element costs a call
+// Number text to elements: the rules of each dtype on top of decimal.h. Each type has
+// a loop over arrays of its own, made by a macro, so that no element costs a call
 // through a pointer. Any thread.
 #include "json/number.h"
 
@@ -72,7 +72,7 @@ static bool round_narrow(const fc_decimal_t *decimal,
 }
 
 // Rounds to f8E8M0FNU, which has the powers of two from 2^-127 to 2^127: its bits
-// are the exponent. False when the value is out of range.
+// are the exponent plus 127. False when the value is out of range.
 static bool round_e8m0(const fc_decimal_t *decimal, uint8_t *out) {
   double value = fc_decimal_f64(decimal);
   if (!(value > 0) && (decimal->negative || decimal->digits == 0)) return false;
@@ -509,8 +509,8 @@ FC_INLINE const char *skip_space(const char *p, const char *end) {
   return p;
 }
 
-// Moves past a comma and what white space follows it; most often that is none or
-// one blank. Two bytes behind the comma may be read.
+// Moves past a comma and the white space behind it, which most often is none or one
+// blank. Two bytes behind the comma must be readable.
 FC_INLINE const char *skip_comma(const char *p, const char *end) {
   p++;
   if ((unsigned char)*p > ' ') return p;
@@ -594,7 +594,7 @@ FC_INLINE const char *quick_pair(const char *p, const char *high,
   *out_count = two ? 2 : 1;
   return two ? more : next;
 }
-// In DEFINE_RUN.
+// Only for DEFINE_RUN, whose variables it uses.
 #define quick_f32(p, out) \
   quick_pair(p, capacity - count > 1 ? high : begin, end, out, &taken)
 #else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prints elements as number text: eight digits at a time in one word. The words
-// are stored overlapping, so all the room of an element may be written, also
-// beyond its end. Any thread.
+// are stored overlapping, so bytes behind the end of an element's text are written,
+// too, within its room. Any thread.
 #include "base/float_format.h"
 #include "json/decimal.h"
 #include "json/number.h"
@@ -187,8 +187,8 @@ FC_INLINE char *print_eight(uint64_t values, unsigned nine, int point,
   return out + layout.extra + nine + significant(values);
 }
 
-// The usual case of print_decimal: digits below 2 * 10^8 of a number that isn't
-// whole.
+// The usual case of print_decimal, quicker: digits below 2 * 10^8. Numbers that are
+// whole, 10^8 or more, or need an exponent are left to print_decimal.
 FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   const uint64_t e8 = 100000000;
   unsigned nine = value.digits >= e8;  // nine digits, the first is 1
@@ -197,8 +197,7 @@ FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   int point = (int)(8 + nine - zeros) + value.exponent;
   values >>= 8 * zeros;
   int size = (int)(nine + significant(values));
-  // The quick way is for values below 10^8: eight digits are enough for what
-  // follows the point.
+  // Below 10^8, eight digits are enough for what follows the point.
   if (FC_UNLIKELY((unsigned)(point - POINT_LOW) > 8 - POINT_LOW ||
                   size <= point)) {
     return print_decimal(value, out);
@@ -206,7 +205,8 @@ FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   return print_eight(values, nine, point, out);
 }
 
-// The same as print_narrow for 16 or 17 digits.
+// The same for 16 or 17 digits. Fewer digits, and numbers that are whole or need an
+// exponent, are left to print_decimal.
 FC_INLINE char *print_wide(fc_shortest_t value, char *out) {
   const uint64_t e8 = 100000000;
   uint64_t high = value.digits / e8, low = value.digits % e8;
@@ -255,7 +255,7 @@ FC_INLINE bool is_whole(uint64_t mantissa, int exponent) {
   return (unsigned)-exponent <= (unsigned)__builtin_ctzll(mantissa);
 }
 
-// Prints a positive finite value that isn't whole.
+// Prints a positive finite value for which is_whole is false.
 static char *print_rare_f64(uint64_t bits, char *out) {
   uint64_t hidden = UINT64_C(1) << 52;
   uint64_t fraction = bits & (hidden - 1);
@@ -465,7 +465,7 @@ DEFINE_RUN(run_c128, c128_t, print_c128)
 DEFINE_RUN(run_each_f32, float, print_f32)
 
 #if FC_VECTORS
-// Out of line, where most are printed in another way.
+// Out of line: most elements are printed by print_eight.
 static __attribute__((noinline)) char *print_alone(float number, char *out) {
   return print_f32(number, out);
 }
@@ -492,7 +492,7 @@ static char *run_f32(const char *elements, ptrdiff_t stride, size_t count,
   fc_quad_t quad;
   for (; count > 4; count -= 4, elements += 4 * stride) {
     const unsigned usual = fc_quad_digits(elements, stride, &quad);
-    if (!usual) {  // whole numbers
+    if (!usual) {  // most often whole numbers
       out = run_each_f32(elements, stride, 4, out);
       *out++ = ',';
       continue;

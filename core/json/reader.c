@@ -18,7 +18,7 @@ enum {
   AT_FIRST_KEY,    // a key or }
   AT_KEY,          // a key
   AT_COLON,
-  AT_COMMA,  // a comma or the container's end; the end of the document
+  AT_COMMA,  // a comma or the container's end; outside, the document's end
 };
 
 static const char *const kNames[] = {
@@ -57,7 +57,7 @@ void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
   reader->end = data + size;
   reader->last = last;
   reader->text = (fc_str_t){0};
-  // The keys of open objects lie in the span that the caller may now free.
+  // The keys of open objects lie in earlier spans, which the caller may now free.
   for (uint32_t i = 0; i < reader->depth; i++) {
     reader->levels[i].key = FC_STR("\xE2\x80\xA6");
   }
@@ -77,7 +77,7 @@ static fc_status_t fail_at(const fc_json_reader_t *reader, const char *at,
   return fc_json_locate(reader, status, err);
 }
 
-// The text at `at` as a message shows it: a word, or one character.
+// The text at `at` as a message shows it: up to 12 letters, or one character.
 static const char *show(const fc_json_reader_t *reader, const char *at,
                         char out[48]) {
   const char *end = at;
@@ -151,7 +151,7 @@ static uint32_t unit_at(const char *p) {
   return unit;
 }
 
-// Reads \uXXXX at `p`. *at becomes the first byte that is no hex digit.
+// Reads \uXXXX at `p`. If it is bad, *at becomes the first byte that is no hex digit.
 static scan_t scan_unit(const char *p, const char *end, const char **at,
                         uint32_t *out) {
   for (int i = 2; i < 6; i++) {
@@ -165,8 +165,9 @@ static scan_t scan_unit(const char *p, const char *end, const char **at,
   return SCAN_DONE;
 }
 
-// Checks the escape whose backslash is at *p, and moves *p behind it. If it is wrong,
-// *at is the place and *complaint what a message says of it.
+// Checks the escape (or the two of a surrogate pair) whose backslash is at *p, and
+// moves *p behind it. If it is bad, *at is the place, and *complaint what a message says
+// of that.
 static scan_t scan_escape(const char **p, const char *end, const char **at,
                           const char **complaint) {
   const char *here = *p;
@@ -268,8 +269,9 @@ static fc_status_t read_string(fc_json_reader_t *reader, const char *p,
   return FC_OK;
 }
 
-// Decodes the next escape of checked text into UTF-8 in `out`, or copies the
-// next byte. Returns how many bytes were written and moves *p.
+// Decodes the escape at *p of checked text (or the two of a surrogate pair) into UTF-8
+// in `out`, or copies the byte there, and moves *p behind it. Returns how many bytes
+// were written.
 static size_t decode_character(const char **p, char out[4]) {
   const char *here = *p;
   if (*here != '\\') {

@@ -96,15 +96,16 @@ fc_status_t fc_json_read_scalar(fc_json_reader_t *reader, fc_json_token_t token,
 // the result. `out` has room for raw.size bytes. Never fails, since the reader
 // checked the escapes.
 size_t fc_json_unescape(fc_str_t raw, char *out);
-// True when the (escaped) text of the last STRING or KEY reads as `plain`.
+// True when the text of the last STRING or KEY, its escapes decoded, is `plain`.
 bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain);
 
-// Writes the RFC 6901 pointer of the value last begun or of the key last read,
-// NUL-terminated, cut at `capacity` bytes. Returns its length.
+// Writes the RFC 6901 pointer of where the reader stands: the value or the key that was
+// just read, or the container that just began or ended. NUL-terminated, cut at
+// `capacity` bytes. Returns its length.
 size_t fc_json_pointer(const fc_json_reader_t *reader, char *out,
                        size_t capacity);
-// Adds pointer and offset of the token just read to an error that has none.
-// Returns `status`, so that an error can be made, located and returned in one
+// Adds fc_json_pointer and the offset of the token just read to an error, each if it
+// has none. Returns `status`, so that an error can be made, located and returned in one
 // statement: `return fc_json_locate(reader, fc_fail(…), err)`.
 fc_status_t fc_json_locate(const fc_json_reader_t *reader, fc_status_t status,
                            fc_error_t *err);

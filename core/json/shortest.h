@@ -27,9 +27,10 @@ typedef struct fc_shortest_t {
   int exponent;
 } fc_shortest_t;
 
-// The shortest decimal of any mantissa * 2^exponent, not 0. `step_below`: the mantissa
-// is a power of two above the smallest normal, so that the next value below is half as
-// far. `ties`: a decimal halfway to a neighbour reads back as this value.
+// The shortest decimal of any mantissa * 2^exponent, not 0. `step_below`: the value is
+// a power of two above the smallest normal, so that the next value below is half as far
+// away as the one above. `ties`: a decimal halfway to a neighbour reads back as this
+// value.
 fc_shortest_t fc_shortest_wide(uint64_t mantissa, int exponent, bool step_below,
                                bool ties);
 // The same for mantissas of up to 24 bits and exponents of f32.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private to core/json: reads numbers of up to 31 characters without an
-// exponent by looking at all characters at once, so that numbers of mixed
-// lengths cause no mispredicted jumps. It needs vectors.h; elsewhere decimal.h reads
-// everything. Any thread.
+// Private to core/json: reads numbers of up to 19 digits without an exponent by
+// looking at 16 characters at once, so that numbers of mixed lengths cause no
+// mispredicted jumps. It needs vectors.h; elsewhere decimal.h reads everything. Any
+// thread.
 //
 // The digits are loaded so that the last one is in the last byte, whatever the
 // length. They are loaded twice: as they are, for the digits behind the point,
 // and moved by a byte, which skips the point, for the digits before it. So
 // bytes before and behind the literal are read as well (and masked away):
 // FC_TOKEN_BEFORE bytes before its first character must be readable, and
-// FC_TOKEN_AFTER bytes from its first character on, for two behind a comma too.
+// FC_TOKEN_AFTER bytes from its first character on. These are 32, and one more because
+// two bytes behind a comma are looked at.
 #ifndef FARCALL_JSON_TOKEN_H_
 #define FARCALL_JSON_TOKEN_H_
 
@@ -28,7 +29,7 @@ typedef struct fc_numeral_t {
   unsigned count;     // of digits; no size_t, which GCC 12 would keep in memory
   unsigned fraction;  // of digits behind the point
   unsigned negative;  // 1 or 0
-  bool long_;  // it has more than 15 characters, and up to 19 digits, else 15
+  bool long_;  // 16 characters or more, and up to 19 digits; else up to 15
 } fc_numeral_t;
 
 extern const uint8_t fc_token_masks[64];      // the upper half is 0xFF
@@ -74,7 +75,7 @@ FC_INLINE __m128i fc_token_values(const fc_numeral_t *token) {
                          (ptrdiff_t)token->count);
 }
 
-// Four numbers below 10^4 of 16 values.
+// Makes four numbers below 10^4 of the values of 16 digits.
 FC_INLINE __m128i fc_token_fours(__m128i values) {
   __m128i evens = _mm_and_si128(values, _mm_set1_epi16(0xFF));
   __m128i odds = _mm_srli_epi16(values, 8);
@@ -82,7 +83,7 @@ FC_INLINE __m128i fc_token_fours(__m128i values) {
                        _mm_madd_epi16(odds, _mm_set1_epi32(1 << 16 | 100)));
 }
 
-// Those of two tokens as four numbers below 10^8.
+// Makes four numbers below 10^8 of the fours of two tokens.
 FC_INLINE __m128i fc_token_eights(__m128i fours, __m128i more) {
   return _mm_madd_epi16(_mm_packs_epi32(fours, more),
                         _mm_set1_epi32(1 << 16 | 10000));
@@ -126,8 +127,8 @@ FC_INLINE const char *fc_token_scan(const char *p, bool point,
   unsigned stop = ~(digits | dots | minus);
   if (is_long && (stop == 0 || (stop & 0xFFFF))) return NULL;
   dots &= stop ^ (stop - 1);  // none, if the first stands behind the end
-  // There must be a digit first and a digit behind the point, and a leading 0
-  // must be the only digit before it.
+  // There must be a digit first and a digit behind the point, and no digit behind a
+  // leading 0.
   unsigned first = 1 + minus;
   unsigned bad =
       ((dots << 1 | first) & ~digits) | (zeros & digits >> 1 & first);

@@ -169,8 +169,8 @@ FC_INLINE __m128 _mm_cmpeq_ps(__m128 a, __m128 b) {
   return vreinterpretq_f32_u32(vceqq_f32(a, b));
 }
 FC_INLINE __m128 _mm_cvtepi32_ps(__m128i v) { return vcvtq_f32_s32(S32(v)); }
-// What fits no int32_t becomes the one that is nearest, and NaN 0; SSE2 has one word for
-// both.
+// What fits no int32_t becomes the nearest that does, and NaN becomes 0; SSE2 makes
+// INT32_MIN of both.
 FC_INLINE __m128i _mm_cvttps_epi32(__m128 v) {
   return OF_S32(vcvtq_s32_f32(v));
 }

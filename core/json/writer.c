@@ -263,8 +263,8 @@ fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
     return fc_json_write_element(sink, dtype, data, int_strings, err);
   }
   // How many bytes the next element of each dim is away. Unsigned, because in
-  // an array without elements the product of the other dims may overflow; in
-  // such an array no step is taken.
+  // an array without elements the product of the other dims may overflow; the
+  // steps of such an array are set to 0 below.
   const size_t element_size = fc_dtype_size(dtype);
   ptrdiff_t steps[FC_RANK_MAX];
   size_t dense = element_size;

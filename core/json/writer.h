@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes JSON into a sink: strings escaped, elements of any dtype, whole strided
-// arrays as nested lists. Punctuation between values is the caller's, by
+// Writes JSON into a sink: strings escaped, base64, elements of any dtype, whole
+// strided arrays as nested lists. Punctuation between values is the caller's, by
 // fc_sink_put, except in fc_json_write_array. One thread at a time.
 #ifndef FARCALL_JSON_WRITER_H_
 #define FARCALL_JSON_WRITER_H_
