@@ -2,8 +2,8 @@
 //
 // How arguments and results lie in memory for a memref-shaped function: the
 // layout of result structures, scalars in and out of their cells, argument
-// descriptors. Everything for one call goes into its arena. Used by the native
-// backend; does not call anything.
+// descriptors. Memory for one call comes from its arena. Used by the native
+// backend; runs no code of the module.
 #ifndef FARCALL_MEMREF_CELL_H_
 #define FARCALL_MEMREF_CELL_H_
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds and checks memref descriptors. All arithmetic on sizes and strides is
-// checked: a module may return anything.
+// Builds and checks memref descriptors. Arithmetic on sizes and strides is checked for
+// overflow until they are known to be sound: a module may return anything.
 #include "memref/descriptor.h"
 
 #include <inttypes.h>
 
-// Stands in for the memory of empty tensors, so that no argument is null.
+// Stands in for the memory of an empty tensor that has none, so that no argument is
+// null.
 static _Alignas(FC_MEMREF_ALIGNMENT) uint8_t nothing[FC_MEMREF_ALIGNMENT];
 
 // How far below and above its first element a view reaches, in elements.

@@ -16,8 +16,9 @@ typedef struct fc_npy_t {
 } fc_npy_t;
 
 // `file` is the content of a .npy file; `data` points into it, or into the
-// arena when elements had to be moved. FC_CODE_BINARY_FRAMING, FC_CODE_DATA_LENGTH,
-// FC_CODE_DTYPE_MISMATCH or FC_CODE_TENSOR_TOO_LARGE say what is wrong.
+// arena when elements had to be moved or their bytes reversed. FC_CODE_BINARY_FRAMING,
+// FC_CODE_DATA_LENGTH, FC_CODE_DTYPE_MISMATCH or FC_CODE_TENSOR_TOO_LARGE say what is
+// wrong with the file.
 fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file, fc_npy_t *out_array,
                          fc_error_t *err);
 

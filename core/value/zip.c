@@ -69,8 +69,8 @@ fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err) {
   return FC_OK;
 }
 
-// Finds the bytes of the entry whose head is at `offset`. Of the head only its own
-// size is looked at. Entries must come in the order of the file, as every writer has
+// Finds the bytes of the entry whose head is at `offset`. Of the head only its mark and
+// its own size are looked at. Entries must come in the order of the file, as writers put
 // them. So no two share bytes, and a small file cannot have one piece decompressed
 // many times.
 static fc_status_t find_bytes(fc_zip_t *zip, size_t offset, size_t size,

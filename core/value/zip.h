@@ -32,10 +32,10 @@ fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err);
 // then *out_entry is not set.
 fc_status_t fc_zip_next(fc_zip_t *zip, fc_zip_entry_t *out_entry,
                         bool *out_more, fc_error_t *err);
-// *out_bytes becomes the content of an entry: in the file where it is stored, whatever
-// its size, else decompressed to the end of `text`, at most `limit` bytes (fc_inflate
-// has the errors); then it stays until the text is written to again. Checks its size
-// and checksum. `text` may be NULL for a stored entry.
+// Reads the content of an entry and checks its size and checksum. A stored entry stays
+// in the file: *out_bytes points there, `limit` does not count, and `text` may be NULL.
+// A deflated one is decompressed to the end of `text`, at most `limit` bytes (fc_inflate
+// has the errors), and *out_bytes points there until the text is written to again.
 fc_status_t fc_zip_read(const fc_zip_entry_t *entry, size_t limit,
                         fc_text_t *text, fc_str_t *out_bytes, fc_error_t *err);
 
@@ -48,7 +48,7 @@ typedef struct fc_zip_part_t {
   uint32_t offset;  // set by fc_zip_print
 } fc_zip_part_t;
 // Writes a zip file of these entries. FC_CODE_RESULT_TOO_LARGE from 4 GiB or 65536
-// entries on, or when a name is that long.
+// entries on, or when a name has 65536 bytes or more.
 fc_status_t fc_zip_print(fc_zip_part_t *parts, uint32_t count, fc_sink_t *sink,
                          fc_error_t *err);
 
