@@ -49,7 +49,7 @@ static void on_timer(uv_timer_t *timer) {
 }
 
 // The millisecond of libuv's time at which `due_ns`, a time of our clock, has passed: the
-// next one at the earliest, so that the loop does not spin while `due_ns` stays past.
+// next one at the earliest, so that the loop does not spin while `due_ns` is past.
 static uint64_t passed_ms(const fc_loop_t *loop, uint64_t due_ns) {
   const uint64_t now_ns = fc_clock_ns();
   const uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;

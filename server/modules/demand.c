@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// To make room for a file, what is kept for going back is dropped first. Then another
-// module is put back: it gets a new generation, which is only DESCRIBED, and its loaded
-// generation drains. The memory of the drained one counts until its processes have
-// ended; only then is the file that needs the room opened.
+// To make room for a file, what is kept for going back is dropped first. Then other
+// modules are put back: each gets a new generation, which is only DESCRIBED, and its
+// loaded generation drains. The memory of that one counts until its processes have ended;
+// only then is the file that needs the room opened.
 #include "modules/demand.h"
 
 #include "config/limits.h"

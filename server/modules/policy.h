@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the policy of a module (config/module.h) means where modules are listed, loaded
-// and called. Any thread. What its members say:
+// and called. Any thread. What the members of fc_module_policy_t say:
 //
 //   isolation, fresh, sandbox, group_*, tiles, parameters, workers
 //               how it is opened and hosted, from its next load on (isolation:

@@ -20,8 +20,9 @@
 // How often a PATH is listed at most while directories in it are moved or replaced.
 #define TRIES_MAX 8
 
-// Mixes facts that show whether a file is still the same into `mark`, 0 at
-// first. FNV-1a is good enough: nobody gains by making two marks equal.
+// Mixes facts that show whether a file is still the same into `mark`, which is 0 at
+// first, and stays as it is if there is no such file. FNV-1a is good enough: nobody gains
+// by making two marks equal.
 static uint64_t mark_file(const char *path, uint64_t mark, uint64_t *out_size) {
   struct stat info;
   if (stat(path, &info)) return mark;
