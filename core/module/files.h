@@ -2,7 +2,8 @@
 //
 // The files a module is made of: finds them, takes snapshots of them, hashes them.
 // Everything later reads the snapshots of these files only. Runs on the thread that
-// loads; fc_files_hash may run later on another one.
+// loads; fc_files_hash may run later on another one. What only looks at paths may be
+// called on any thread.
 #ifndef FARCALL_MODULE_FILES_H_
 #define FARCALL_MODULE_FILES_H_
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading: the checks before dlopen, dlopen, and redirecting the module's
-// references to malloc and its kin by rewriting the addresses the loader put
-// into its offset table. The snapshot is immutable, so what the file says about
-// those places holds for the loaded image.
+// Loading: the checks before dlopen, dlopen, and redirecting the module's references to
+// malloc and its kin by rewriting the addresses that the loader put into its offset table
+// and its data. The snapshot is immutable, so what the file says about those places holds
+// for the loaded image.
 #include "module/native/dylib.h"
 
 #include <dlfcn.h>

@@ -88,9 +88,9 @@ static int hook_posix_memalign(void **out_memory, size_t alignment,
 }
 
 // Freeing an argument would corrupt the process. Such a free is not done but recorded,
-// and the call fails. So it is when an exact function frees a block that it did not
-// allocate in this call, or has freed already. Another function may free what an earlier
-// call allocated: such a block is freed without a check.
+// and the call fails. The same happens when an exact function frees a block that it did
+// not allocate in this call, or has freed already. Another function may free what an
+// earlier call allocated: such a block is freed without a check.
 static bool may_free(fc_hook_t *hook, void *memory) {
   if (fc_own_remove(&hook->own, memory)) {
     hook->freed++;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The container of a .vmfb: an optional ZIP local header, a size-prefixed
-// flatbuffer, then external read-only data. Finds the parts, reads none of them.
+// The container of a .vmfb: an optional ZIP local header, a size-prefixed flatbuffer,
+// then external read-only data. Finds the parts; reads nothing of them but the
+// flatbuffer's identifier.
 #ifndef FARCALL_CORE_MODULE_VM_ARCHIVE_H_
 #define FARCALL_CORE_MODULE_VM_ARCHIVE_H_
 

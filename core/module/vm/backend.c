@@ -28,7 +28,7 @@
 
 // Seconds for __init. Once __init took longer, every new instance is refused.
 #define INIT_SECONDS 9  // less than a server gives a worker process to start
-// Larger files (bytes) are mapped, not copied, because they are mostly weights.
+// Files of more bytes are mapped, not copied, because they are mostly weights.
 #define SEALED_MAX ((size_t)16 << 20)
 // Names of options.
 #define STATE "vm.state"
@@ -204,7 +204,8 @@ static void choose_natives(module_t *m, bool allow_native) {
 }
 
 // Machine code is refused where it is forbidden or could not run. *out_stated is false
-// when the machine code does not say for which processor it was compiled.
+// when there is machine code and nothing in the module says which processor it was
+// compiled for.
 static fc_status_t check_machine_code(module_t *m, bool allowed,
                                       bool *out_stated, fc_error_t *err) {
   *out_stated = true;

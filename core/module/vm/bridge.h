@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Converts between the flat values of a call (farcall/value.h) and what the VM passes:
-// numbers of the width that the calling convention says, buffers and lists.
+// numbers of the width that the calling convention says, buffers, buffer views and lists.
 #ifndef FARCALL_CORE_MODULE_VM_BRIDGE_H_
 #define FARCALL_CORE_MODULE_VM_BRIDGE_H_
 

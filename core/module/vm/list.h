@@ -21,7 +21,8 @@ typedef struct fc_vm_value_t {
   };
 } fc_vm_value_t;
 
-// One element as lists of refs and variants keep it. type NONE: nothing was set.
+// One element as lists of refs and variants keep it. type NONE: nothing was set, or the
+// object was moved out.
 typedef struct fc_vm_variant_t {
   fc_vm_type_t type;  // a VALUE type; ANY_REF for an object or null; NONE
   union {

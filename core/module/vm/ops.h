@@ -45,8 +45,8 @@ typedef enum fc_vm_opcode_t {
 #undef FC_VM_OP
 } fc_vm_opcode_t;
 
-// What control does after an instruction. From BRANCH on it never goes on to
-// the next instruction, except after FAIL with status 0.
+// What control does after an instruction. From BRANCH on it does not fall through to the
+// next instruction, except after FAIL with status 0.
 typedef enum fc_vm_flow_t {
   FC_VM_FLOW_NEXT,
   FC_VM_FLOW_BLOCK,  // not an instruction: marks where a block begins

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Type inference for functions without a declaration: compiled code asserts the element
-// type and shape of every tensor it takes, and states those of every tensor it makes, as
-// constants. Used at load, any thread.
+// type and shape of every tensor it takes, and states those of every tensor it makes; all
+// but dynamic dims are constants there. Used at load, any thread.
 #ifndef FARCALL_CORE_MODULE_VM_RECOVER_H_
 #define FARCALL_CORE_MODULE_VM_RECOVER_H_
 
@@ -44,7 +44,7 @@ typedef struct fc_vm_recovered_t {
 
 // Infers the types of a function of a verified module. Memory comes from the arena.
 // Nothing is known of a function that is too large, or that comes when the budget is
-// spent. Fails only without memory.
+// spent. If the budget ends on the way, no result is known. Fails only without memory.
 fc_status_t fc_vm_recover(const fc_vm_module_t *module, uint32_t function,
                           size_t *budget, fc_arena_t *arena,
                           fc_vm_recovered_t *out,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The bytecode verifier: the interpreter may run what it lets pass without
-// looking again. IREE's own verifier leaves holes (scalar register and type
-// ranges, f64 globals, a wrapping sum); this one takes nothing on trust.
+// The bytecode verifier: the interpreter may run what it lets pass without looking again.
+// IREE's own verifier leaves holes (scalar register and type ranges, f64 globals, a
+// wrapping sum); this one has none of these.
 #ifndef FARCALL_CORE_MODULE_VM_VERIFY_H_
 #define FARCALL_CORE_MODULE_VM_VERIFY_H_
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pool: a stack of free blocks for each class. Its lock is taken by its
-// worker, and by another one that releases a buffer of this pool or for which the
-// heap has no room; so it is hardly ever waited for.
+// The pool: a stack of free blocks for each class. Its worker takes the lock. Another
+// worker does so only to release a buffer of this pool, or when the heap has no room for
+// it. So hardly anybody ever waits for the lock.
 #include "module/vm/hal/pool.h"
 
 #include "base/sanitize.h"
