@@ -35,8 +35,8 @@ bool fc_address_is_loopback(const fc_address_t *address);
 // Writes the literal address, in brackets if it is IPv6, or the path of a Unix
 // socket; returns the port, 0 if it has none.
 int fc_address_print(const fc_address_t *address, char *out, size_t capacity);
-// The host name of "name" or "[v6]", brackets included, with or without ":port"
-// behind it; "" when `host` is neither.
+// The host name in "name", "name:port", "[v6]" or "[v6]:port", with its brackets; ""
+// if `host` has none of these forms.
 fc_str_t fc_address_host_name(fc_str_t host);
 
 #endif  // FARCALL_SERVER_CONFIG_ADDRESS_H_

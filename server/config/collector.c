@@ -37,8 +37,8 @@ static bool is_port(fc_str_t port) {
   return value > 0 && value <= 65535;
 }
 
-// The path is written into the head of each export as it is, so bytes that would end
-// or change the head are refused.
+// The path is written into the head of each export as it is, so it must not have a byte
+// that ends the target or the head, or that makes the path a query or a fragment.
 static bool is_path(fc_str_t path) {
   for (size_t i = 0; i < path.size; i++) {
     const char c = path.data[i];

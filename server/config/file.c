@@ -44,8 +44,8 @@ static fc_status_t open_and_read(fc_config_file_t *file, fc_error_t *err) {
   return status;
 }
 
-// Returns where the piece of text that begins at `at` ends: a string, a
-// comment, or one other character.
+// Returns where the piece of text that begins at `at` ends: a string, a comment
+// (*out_comment), or one other character.
 static size_t skip_piece(const fc_config_file_t *file, size_t at,
                          bool *out_comment) {
   const char *text = file->text;

@@ -120,7 +120,7 @@ fc_status_t fc_file_take_modules(fc_file_parser_t *p) {
   }
 }
 
-// `listener` is the last one.
+// Checks a listener of the file, which is the last one so far.
 static fc_status_t check_listener(fc_file_parser_t *p,
                                   const fc_listener_policy_t *listener) {
   const fc_listener_policy_t *first = p->file->listeners;

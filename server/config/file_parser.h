@@ -2,7 +2,8 @@
 //
 // What is behind file.h, for the files that read the configuration file: file.c has the
 // file and its object, file_value.c reads values, file_members.c "modules" and
-// "listeners". A function that fails has put the place in front of the error's message.
+// "listeners". A function that fails has put the place in front of the error's message,
+// unless there was no memory.
 #ifndef FARCALL_SERVER_CONFIG_FILE_PARSER_H_
 #define FARCALL_SERVER_CONFIG_FILE_PARSER_H_
 
@@ -37,7 +38,7 @@ fc_status_t fc_file_fail_at(fc_file_parser_t *p, uint64_t offset,
 fc_status_t fc_file_fail(fc_file_parser_t *p, fc_status_t status);
 // Reads the next token.
 fc_status_t fc_file_next(fc_file_parser_t *p, fc_json_token_t *out_token);
-// Reads the beginning of an object; `what` is the beginning of the error if there is none.
+// Reads the '{' of an object. If there is none, the error's message begins with `what`.
 fc_status_t fc_file_expect_object(fc_file_parser_t *p, const char *what);
 // Gives the string that was just read. It is unescaped where it lies; a zero ends it,
 // at the latest where its closing quote was.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A file that gives authority, such as those of --token-file and --trust: whoever may
-// write it decides, so it is refused if others than its owner may. Read whole, at the
-// start and at SIGHUP.
+// write it decides, so it is refused if its mode lets others than its owner write it.
+// Read whole, at the start and at SIGHUP.
 #ifndef FARCALL_SERVER_CONFIG_GUARDED_FILE_H_
 #define FARCALL_SERVER_CONFIG_GUARDED_FILE_H_
 
@@ -15,7 +15,7 @@ typedef struct fc_guarded_file_t {
   bool others_read;  // others than its owner may read it
 } fc_guarded_file_t;
 
-// Reads the file. FC_CODE_NOT_ACCEPTABLE says why it is refused.
+// Reads the file. FC_CODE_NOT_ACCEPTABLE says why it is refused; FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_guarded_file_open(fc_guarded_file_t *out_file, const char *path,
                                  fc_error_t *err) FC_MUST_CHECK;
 // A zeroed one is allowed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every bound the server keeps that is not an option (options.def has those).
-// Sizes are in bytes, times in milliseconds. docs/http.md has those that
+// Bounds of the server that are not options (options.def has those). Sizes are in
+// bytes, times in milliseconds, unless a name or comment says another unit. docs/http.md has those that
 // clients notice. "414 above" means that anything larger is answered with
 // status 414.
 #ifndef FARCALL_SERVER_CONFIG_LIMITS_H_
@@ -63,7 +63,8 @@
 // a function may have that has such lines: the numbers of all others are summed.
 #define FC_LIMIT_METRIC_MODULES 1000
 #define FC_LIMIT_LABEL 400
-#define FC_LIMIT_DRAFTS 32  // of these documents at one time; 503 beyond
+#define FC_LIMIT_DRAFTS \
+  32  // documents written in parts at one time; 503 beyond
 
 // A response: room kept in front of the body, so that one write sends both.
 #define FC_LIMIT_HEAD 1536
@@ -82,7 +83,8 @@
 #define FC_LIMIT_INLINE_WORST_NS (1000000u * FC_LIMIT_INLINE_SLOWNESS)
 // What all calls on the loop may take in one turn.
 #define FC_LIMIT_INLINE_TURN_NS 200000u
-#define FC_LIMIT_INLINE_BODY (16u << 10)  // its body has fewer bytes
+#define FC_LIMIT_INLINE_BODY \
+  (16u << 10)  // the body of such a call has fewer bytes
 // Calls measured on workers before one runs on the loop.
 #define FC_LIMIT_INLINE_SAMPLES 16
 
@@ -129,7 +131,8 @@
 // Crashes of worker processes
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
 #define FC_LIMIT_WORKERS 1024      // the most that --workers may ask for
-// Tasks of a control group, as many as a kernel may have; and percent of one processor.
+// The most that --group-tasks (as many as a kernel may have) and --group-cpu (percent
+// of one processor) may ask for.
 #define FC_LIMIT_GROUP_TASKS (1u << 22)
 #define FC_LIMIT_GROUP_CPU 100000u
 #define FC_LIMIT_CRASHES 64  // the most that --crash-limit may allow
@@ -159,8 +162,8 @@
 #define FC_LIMIT_LOOK_MS 100
 // How often processes are looked at while none has calls.
 #define FC_LIMIT_IDLE_LOOK_MS 1000
-// A process that has woken the loop over so many times more often than it has finished
-// calls is killed.
+// A process is killed once it has woken the loop more often than it has finished calls,
+// by more than so many times and FC_RING_SLOTS.
 #define FC_LIMIT_BELLS 1000
 // Bytes of bodies and answers that the loop copies to and from all processes in one
 // turn; larger ones take several turns. Each page of fresh memory costs the loop 1 to

@@ -36,18 +36,18 @@ extern const fc_option_t fc_listener_keys[FC_LISTENER_KEYS];
 // Sets every key to its default.
 void fc_listener_policy_init(fc_listener_policy_t *policy);
 
-// May others reach the address: because that is allowed, or since they need to be
-// known?
+// May programs of other machines reach the address? They may if that is allowed
+// (--allow-insecure-bind), or if clients need a token or, with TLS, a certificate.
 bool fc_listener_is_guarded(fc_str_t address,
                             const fc_listener_policy_t *policy);
 
 // Is the key about the file of a Unix socket? About TLS, which only TCP has?
 bool fc_listener_key_is_of_file(size_t key);
 bool fc_listener_key_is_of_tls(size_t key);
-// Is TLS spoken at this address (not a Unix socket), by what is said of it?
+// Does the policy have TLS spoken at the address, which is no Unix socket?
 bool fc_listener_has_tls(fc_str_t address, const fc_listener_policy_t *policy);
 
-// The range of --priority. FC_CODE_NOT_ACCEPTABLE.
+// Reads the range of --priority. FC_CODE_NOT_ACCEPTABLE: it is no such range.
 fc_status_t fc_listener_priorities(const fc_listener_policy_t *policy,
                                    fc_priorities_t *out_range,
                                    fc_error_t *err) FC_MUST_CHECK;

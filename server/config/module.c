@@ -143,7 +143,7 @@ static bool may_name(const fc_option_t *option) {
   return false;
 }
 
-// Gives every key its value. `base` is the module's policy if `policy` is one version's,
+// Gives every key of the policy the value in force. `base` is the module's policy if `policy` is one version's,
 // else NULL.
 static fc_status_t resolve(const resolver_t *r, fc_module_policy_t *policy,
                            const fc_module_policy_t *base) {
@@ -181,7 +181,7 @@ static fc_status_t check_name(const resolver_t *r, unsigned option,
                               fc_str_t name) {
   fc_str_t version = name;
   const fc_str_t module = fc_str_take(&version, '@');
-  const bool of_all = option == FC_OPTION_versions;  // never of one of them
+  const bool of_all = option == FC_OPTION_versions;  // never of one version
   char shown[80];
   if (fc_is_module_name(module) &&
       (module.size == name.size || (!of_all && fc_is_version(version)))) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Flags, FARCALL_* variables and the file (file.c) are three ways to give the options
-// of one table. A flag, variable or key that is not in the table is an error that names
-// the nearest one, if one is near. Variables that Kubernetes sets are ignored.
+// of one table. An unknown flag, key or FARCALL_* variable is an error that names the
+// nearest known one, if one is near; but variables that Kubernetes sets, and those of
+// the program `farcall`, are ignored.
 #include <stdio.h>
 
 #include "config/file.h"
@@ -255,8 +256,8 @@ static fc_status_t parse_arguments(fc_server_options_t *options, int argc,
   return FC_OK;
 }
 
-// Parses once more, with the values of the file as the beginning: the first
-// pass only found the file's name.
+// Parses once more, now with the values of the file below those of variables and
+// flags. Of the first pass only the file's name is kept.
 static fc_status_t parse_again(fc_server_options_t *options, int argc,
                                const char *const *argv, const char **paths,
                                const char *const *variables, fc_error_t *err) {

@@ -36,7 +36,8 @@ fc_status_t fc_policy_init(fc_policy_t *policy, fc_str_t hosts,
                  own.message);
 }
 
-// RFC 6454 7: a scheme, a host in lower case, and a port unless the scheme implies it.
+// RFC 6454 7, of http and https: the scheme, a host in lower case, and the port if it
+// is not the one that the scheme implies.
 static bool is_origin(fc_str_t origin) {
   const fc_str_t kSchemes[] = {FC_STR("http://"), FC_STR("https://")};
   const fc_str_t kPorts[] = {FC_STR(":80"), FC_STR(":443")};

@@ -15,7 +15,7 @@
 
 typedef struct fc_policy_t {
   bool loopback;   // the listener has a loopback address
-  bool any_host;   // the listener has no host name: Host may be any
+  bool any_host;   // the listener is a Unix socket: Host may be any
   bool local;      // the listener is a Unix socket
   bool tls;        // the listener speaks TLS: its scheme is https
   uint8_t admin;   // FC_ADMIN_*

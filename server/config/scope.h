@@ -32,7 +32,7 @@ typedef struct fc_grant_t {
   bool is_user;      // `name` is the number of a user of a Unix socket
   bool is_ranged;    // `priorities` holds, in place of the listener's
   fc_priorities_t priorities;
-  const char *hash;  // of the token; NULL: of a user
+  const char *hash;  // of the token; NULL: it is a user's
 } fc_grant_t;
 
 // The name of the lowest scope of a set that is not empty.

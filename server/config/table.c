@@ -67,8 +67,8 @@ typedef struct unit_t {
   uint64_t factor;
 } unit_t;
 
-// The largest values of options: more than anybody needs, and so few that products of
-// options do not overflow.
+// The largest values of options: more than anybody needs, and small enough that what
+// the server computes of them fits 64 bits.
 #define COUNT_MAX 1000000u
 #define BYTES_MAX ((uint64_t)1 << 50)
 #define TIME_MAX_MS ((uint64_t)366 * 24 * 3600 * 1000)

@@ -61,7 +61,7 @@ const fc_option_t *fc_option_inherited(const fc_option_t *key);
 void fc_option_set_defaults(void *values, const fc_option_t *table,
                             size_t count);
 // Reads `value` into the option's field of the struct `values` (fc_server_options_t, for
-// one). An option whose kind is a text keeps the pointer `value`. The error,
+// one). An option of kind TEXT, LIST or JSON keeps the pointer `value`. The error,
 // FC_CODE_TYPE_MISMATCH, shows `named`: what the user wrote for the option.
 fc_status_t fc_option_set(void *values, const fc_option_t *option,
                           const char *value, const char *named,

@@ -104,7 +104,7 @@ static fc_status_t take_hash(parser_t *p, fc_token_t *token) {
 
 #define PRIORITY FC_STR("priority=")
 
-// The words behind the hash. No pattern has a '='.
+// Takes the words behind the hash. The one with a '=' is the range: no pattern has a '='.
 static fc_status_t take_more(parser_t *p, fc_token_t *token) {
   fc_grant_t *grant = &token->grant;
   fc_str_t word = take_word(p);
@@ -185,7 +185,7 @@ fc_status_t fc_tokens_parse(fc_tokens_t *out_tokens, const char *file,
   if (lines > FC_TOKENS_MAX) lines = FC_TOKENS_MAX;
   fc_tokens_t tokens = {
       .text = fc_alloc(allocator, text.size + 1),
-      // One more, for the line that is being read.
+      // One more than the tokens, for the line that is being read.
       .items = fc_alloc_array(allocator, lines + 1, sizeof *tokens.items)};
   fc_status_t status = FC_OK;
   if (!tokens.text || !tokens.items) status = fc_fail_memory(err);

@@ -3,7 +3,7 @@
 // The file of --token-file: who may ask a listener for what. One token a line:
 //   NAME SCOPE[,SCOPE…] HASH [PATTERN,…] [priority=LOW..HIGH]
 // HASH is the SHA-256 of the secret, in hex, so the file has no secret. PATTERNs say
-// which modules the token is for; the last word says from which priorities its calls may
+// which modules the token is for; `priority=` says from which priorities its calls may
 // choose. '#' begins a comment. Read on the loop's thread, at the start and at SIGHUP;
 // nothing is allocated afterwards.
 #ifndef FARCALL_SERVER_CONFIG_TOKENS_H_
@@ -32,10 +32,10 @@ typedef struct fc_tokens_t {
 } fc_tokens_t;
 
 // Reads the file. FC_CODE_NOT_ACCEPTABLE says FILE:LINE:COLUMN and what is wrong
-// there, or that others than the owner may write the file.
+// there, or why the file is refused as a whole (guarded_file.h).
 fc_status_t fc_tokens_open(fc_tokens_t *out_tokens, const char *file,
                            fc_error_t *err) FC_MUST_CHECK;
-// The same of a text, which stays the caller's. `file` is for errors.
+// Reads such a file's text, which stays the caller's. `file` is for errors.
 fc_status_t fc_tokens_parse(fc_tokens_t *out_tokens, const char *file,
                             fc_str_t text, fc_error_t *err) FC_MUST_CHECK;
 // Zeroed ones are allowed.

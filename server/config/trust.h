@@ -33,8 +33,8 @@ typedef struct fc_trust_t {
 
 void fc_trust_init(fc_trust_t *trust, const char *file);
 void fc_trust_deinit(fc_trust_t *trust);  // a zeroed one is allowed
-// Reads the file. If it is wrong, the sums stay what they were. FC_CODE_NOT_ACCEPTABLE,
-// also if others than the owner may write the file.
+// Reads the file. After a failure the sums are what they were. FC_CODE_NOT_ACCEPTABLE
+// says what is wrong in the file, or why it is refused as a whole (guarded_file.h).
 fc_status_t fc_trust_read(fc_trust_t *trust, fc_error_t *err) FC_MUST_CHECK;
 // How many sums there are. Any thread, as fc_trust_has and fc_trust_admit.
 uint32_t fc_trust_count(fc_trust_t *trust);
