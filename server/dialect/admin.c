@@ -152,8 +152,8 @@ static fc_status_t tell_decision(const fc_act_t *act, fc_sink_t *sink,
                      err);
 }
 
-// Of an act about all modules, tells how many it loaded and unloaded; of PROMOTE and
-// ROLLBACK, what was decided. Otherwise describes the module as GET does, or says
+// Of an act about all modules, tells how many it loaded, left and unloaded; of PROMOTE
+// and ROLLBACK, what was decided. Otherwise describes the module as GET does, or says
 // that it is unloaded if no module has the name any more.
 static fc_status_t tell_act(const fc_server_t *server, const fc_act_t *act,
                             fc_sink_t *sink, fc_error_t *err) {

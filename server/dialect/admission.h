@@ -8,7 +8,7 @@
 #include "dialect/dialect.h"
 
 // Reads how the body is compressed, and how the answer may be.
-// FC_CODE_UNSUPPORTED_MEDIA_TYPE unless Content-Encoding is gzip, deflate or
+// FC_CODE_UNSUPPORTED_MEDIA_TYPE unless Content-Encoding is gzip, x-gzip, deflate or
 // identity, or absent.
 fc_status_t fc_admission_coding(const fc_request_t *request,
                                 fc_admission_t *out_admission, fc_error_t *err);
@@ -27,8 +27,8 @@ fc_status_t fc_admission_timeout(const fc_request_t *request, uint64_t *out_ms,
 fc_status_t fc_admission_priority(const fc_request_t *request,
                                   const fc_priorities_t *range,
                                   int8_t *out_priority, fc_error_t *err);
-// Checks that a body is announced, of --max-body bytes at most, and reads the time
-// as above. FC_CODE_LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (time).
+// Checks that a body is announced, and that its length, if the head says it, is at most
+// --max-body; then reads the time as fc_admission_timeout does. FC_CODE_LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (time).
 fc_status_t fc_admission_body(const fc_server_t *server,
                               const fc_request_t *request,
                               fc_admission_t *out_admission, fc_error_t *err);

@@ -51,8 +51,8 @@ typedef struct fc_server_t {
   struct fc_draft_t *drafts;  // documents that are being written in parts
   bool leaving;   // /readyz is 503; the server listens until it is draining
   bool draining;  // nobody can connect; each answer is its connection's last
-  // Modules may be added while it runs (--watch, --watch-interval, --load=demand,
-  // admin routes), so it is ready without any.
+  // Modules may be added while the server runs (--watch, --watch-interval,
+  // --load=demand, admin routes), so it may be ready without any (fc_reflect_ready).
   bool may_grow;
 } fc_server_t;
 

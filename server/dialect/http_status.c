@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of http_status.def. A code without a row does not compile.
+// The table of http_status.def. It does not compile unless it has as many rows as there
+// are codes.
 #include "dialect/http_status.h"
 
 static const int kStatuses[FC_CODE_COUNT] = {

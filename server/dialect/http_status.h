@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The HTTP status of an error. The library knows only a code, a status of its
-// own and a message. Any thread.
+// The HTTP status of an error, which the library does not know: its errors have a code
+// and, if a function failed, the status that this gave. Any thread.
 #ifndef FARCALL_SERVER_DIALECT_HTTP_STATUS_H_
 #define FARCALL_SERVER_DIALECT_HTTP_STATUS_H_
 

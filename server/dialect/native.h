@@ -8,7 +8,8 @@
 #include "dialect/dialect.h"
 
 // Reads the head of a call. FC_CODE_UNSUPPORTED_MEDIA_TYPE, _NOT_ACCEPTABLE,
-// _BINARY_FRAMING, _LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (time).
+// _BINARY_FRAMING, _LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (time),
+// _UNKNOWN_FIELD (?profile= of a call that is only checked).
 fc_status_t fc_native_admit(const fc_server_t *server,
                             const fc_request_t *request,
                             const fc_place_t *place,

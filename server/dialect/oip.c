@@ -39,7 +39,7 @@ static bool names_module(const fc_server_t *server, fc_str_t path,
 }
 
 // The document says what a body is. Content-Type and Accept are not looked at,
-// because clients send none, or any.
+// because clients leave them out, or send wrong ones.
 static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
                          const fc_place_t *place, fc_admission_t *out_admission,
                          fc_error_t *err) {

@@ -100,8 +100,8 @@ fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err) {
                  FC_STR_ARG(function->name), FC_STR_ARG(reason));
 }
 
-// Writes all versions of the model's module, the one that was asked for first. Of a
-// generation that drains, only its own version.
+// Writes all versions of the model's module, beginning with the one that was asked for;
+// of a generation that drains, only its own version.
 static fc_status_t write_versions(const fc_generation_t *generation,
                                   fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(fc_json_write_string(sink, generation->version, err));
@@ -167,7 +167,8 @@ static fc_status_t put_ready(fc_parts_t *parts,
   return FC_OK;
 }
 
-// Lists a module that is not loaded by its own name: its functions may not be known.
+// Lists a module that is not loaded. The entry has the module's name, because its
+// functions may not be known.
 static fc_status_t put_unknown(fc_parts_t *parts,
                                const fc_generation_t *generation,
                                fc_sink_t *sink, fc_error_t *err) {

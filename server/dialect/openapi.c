@@ -38,13 +38,13 @@ static const row_t kRows[] = {
 #undef FC_HTTP_STATUS
 };
 
-// Codes of documents, arguments and calls stand together in error.def. Such codes
-// that were added at its end have no other statuses.
+// Codes of documents, arguments and calls stand together in error.def. The codes of this
+// kind that were added at its end have only statuses that these have, too.
 static bool is_of_calls(const row_t *row) {
   return row->code >= FC_CODE_JSON_SYNTAX && row->code <= FC_CODE_INTERNAL;
 }
 
-// True for the first row of a status whose code is of calls.
+// Is the row's code one of calls, and the first of these with its status?
 static bool begins_status(const row_t *row) {
   if (!is_of_calls(row)) return false;
   for (const row_t *before = kRows; before < row; before++) {
@@ -138,7 +138,7 @@ static fc_status_t put_problem_schema(fc_sink_t *sink, fc_error_t *err) {
 // Names
 
 // Writes the bytes that `is_plain` allows, the others as `escape` and two digits.
-// Returns the size; 0: the name has more than NAME_SIZE bytes.
+// Returns the size; 0: the name is empty or has more than NAME_SIZE bytes.
 static size_t put_escaped(fc_str_t name, bool (*is_plain)(char c), char escape,
                           char out[ESCAPED_MAX]) {
   size_t size = 0;
@@ -177,7 +177,7 @@ static fc_str_t name_of(const fc_parts_t *parts,
 
 // Writes what the names of a function's components begin with, "MODULE.FUNCTION.". No
 // two functions have the same, because a dot in a module's name is escaped. "": a name
-// is too long.
+// is empty or too long.
 static fc_str_t component_prefix(fc_str_t module, const fc_function_t *function,
                                  char out[PREFIX_MAX]) {
   size_t size = put_escaped(module, is_word, '-', out);

@@ -20,8 +20,8 @@ static bool is_listed(const fc_generation_t *generation, bool with_draining) {
   return generation && (generation->current || with_draining);
 }
 
-// Lists the generations, and returns how many there are. *out_size: bytes of their
-// keys. `keys` NULL: only counts.
+// Lists generations, and returns how many. *out_size: bytes of their keys. `keys` NULL:
+// only counts.
 static uint32_t list(const fc_generations_t *generations, bool with_draining,
                      fc_parts_key_t *keys, char *texts, size_t *out_size) {
   uint32_t count = 0;

@@ -59,7 +59,7 @@ struct fc_parts_t {
   uint32_t at;     // the key whose entry is next
   uint32_t pass;   // passes through the modules that have ended
   uint32_t shown;  // the form's own: modules that have lines in this pass
-  uint64_t rest;   // the form's own: the sum of the numbers of those without
+  uint64_t rest;   // the form's own: the sum of the numbers of modules without
   uint32_t count;
   fc_generation_t *held;  // its functions are being written; NULL: none
   fc_module_t *module;    // retained: `held` may get another one, or lose it
@@ -83,7 +83,8 @@ fc_status_t fc_parts_create(const fc_server_t *server,
 void fc_parts_destroy(fc_parts_t *parts);
 
 // Writes a part. A part ends with the entry that brings it to FC_LIMIT_PART bytes,
-// after FC_LIMIT_PART_LOOKS looks at modules and functions, or with the document.
+// after FC_LIMIT_PART_LOOKS looks at modules and functions, or with the document. The
+// first part is empty if more modules than that are listed.
 // *out_more: the document has further parts.
 fc_status_t fc_parts_write(fc_parts_t *parts, fc_block_sink_t *out,
                            bool *out_more, fc_error_t *err) FC_MUST_CHECK;

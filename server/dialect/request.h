@@ -43,10 +43,10 @@ typedef struct fc_request_t {
 fc_str_t fc_request_trim(fc_str_t text);
 // Are both equal but for the case of ASCII letters?
 bool fc_request_same_text(fc_str_t a, fc_str_t b);
-// How much an Accept field wants a media type, in thousandths; 0: it is refused. An
-// empty field wants every one.
+// How much an Accept field wants a media type, in thousandths; 0: not at all. An empty
+// field wants every type.
 uint32_t fc_request_weight(fc_str_t accept, fc_str_t type, fc_str_t subtype);
-// The content coding of this name; FC_CODING_NONE: neither gzip nor deflate.
+// The content coding of this name; FC_CODING_NONE: it is not gzip, x-gzip or deflate.
 fc_coding_t fc_request_coding(fc_str_t text);
 // How an Accept-Encoding field wants the answer compressed; FC_CODING_NONE: not at
 // all.

@@ -53,7 +53,7 @@ fc_str_t fc_route_path(const fc_routes_t *routes, fc_route_t route);
 // For an Allow field: "GET, HEAD".
 const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route);
 
-// The scopes that a request needs, all of them; with FC_SCOPE_ANY: any token.
+// The scopes that a request needs, all of them; or FC_SCOPE_OPEN or FC_SCOPE_ANY.
 uint8_t fc_route_scopes(const fc_routes_t *routes, fc_route_t route,
                         const fc_request_t *request);
 
@@ -82,8 +82,8 @@ fc_status_t fc_route_find(const fc_routes_t *routes,
 bool fc_route_only_function(const fc_generation_t *generation,
                             const fc_module_t *module, uint32_t *out_function);
 // Gives the module's name in the path of a request: the segment where the path
-// of the route has {module}; "" if it has none. FC_CODE_MODULE_NOT_FOUND when the
-// segment is empty or longer than names are. `out` holds the bytes.
+// of the route has {module}; "" if it has none. FC_CODE_MODULE_NOT_FOUND if the
+// segment is empty, malformed, or longer than names are. `out` holds the bytes.
 fc_status_t fc_route_module(const fc_routes_t *routes, fc_route_t route,
                             fc_str_t path, char out[FC_MODULE_NAME_MAX],
                             fc_str_t *out_name, fc_error_t *err) FC_MUST_CHECK;
