@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The filter of --sandbox=basic: a module must not make processes, nor reach others by
-// number. They can be reached by path as well, /proc/PID/mem for one; that is
-// prevented by jail.c and landlock.c. Neither the rest of the files nor the network are
-// hidden.
+// number. Others could also be reached by path, such as /proc/PID/mem: jail.c and
+// landlock.c prevent that. The rest of the files and the network are not hidden.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -109,7 +108,7 @@ void fc_filter_make_basic(fc_filter_t *out_filter) {
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETSIG, 1, 0),
     ALLOW,
     REFUSE(EPERM),
-    // Nor may it type into a terminal.
+    // ioctl can do the same to files. It can also type into a terminal.
     UNLESS_CALL(ioctl, 9),
     LOAD(args[1]),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, FIONBIO, 6, 0),

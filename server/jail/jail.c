@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The order in which a worker process gives up what it does not need. First what holds
-// with every --sandbox: the worker ends with the server, and before the server when
-// memory runs out. Then, unless --sandbox=off, what keeps the worker from other
+// with every --sandbox: for one, the worker ends with the server, and before the server
+// when memory runs out. Then, unless --sandbox=off, what keeps the worker from other
 // processes: by number (the filter), and by path. Against paths there are three things
 // (no capabilities, no dumping, Landlock), because none of them is there on every
 // machine or works for every user.
@@ -141,7 +141,7 @@ static fc_status_t enter_network(const fc_jail_t *jail, fc_error_t *err) {
   return FC_OK;
 }
 
-// Before anything of the module is in memory, so that all of it is counted there.
+// Called before anything of the module is in memory, so that the group counts all of it.
 static fc_status_t enter_group(const fc_jail_t *jail, fc_error_t *err) {
   if (!jail->procs) return FC_OK;
   if (write(jail->procs, "0", 1) != 1) return fail("its control group", err);
@@ -163,7 +163,8 @@ static fc_status_t change_user(const fc_jail_t *jail, fc_error_t *err) {
       syscall(SYS_setresuid, jail->user, jail->user, jail->user)) {
     return fail("its user (--worker-user)", err);
   }
-  // Where the server was started with no-setuid-fixup, they would stay.
+  // If the server was started with no-setuid-fixup, the change of user has left
+  // capabilities.
   return keep_capabilities(0, err);
 }
 

@@ -70,7 +70,7 @@ typedef struct fc_jail_t {
   const char *parameters;  // archives, as --parameters names them
   int network;  // the namespace to enter, closed then; used if `parts` has NETWORK
   int procs;  // file of the control group to enter, closed then; 0: none
-  uint32_t user, group;    // to run as; 0: as it runs already
+  uint32_t user, group;    // to run as; user 0: as it runs already
   fc_jail_stops_t *stops;  // borrowed; NULL: nothing is noted
 } fc_jail_t;
 

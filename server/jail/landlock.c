@@ -9,7 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Each with the version of Landlock that has it, whatever the headers know.
+// Rights, each with the version of Landlock that brought it. They are defined here
+// because the headers may be older than the kernel.
 #define ACCESS_FIRST ((1ull << 13) - 1)
 #define ACCESS_REFER (1ull << 13)      // 2
 #define ACCESS_TRUNCATE (1ull << 14)   // 3

@@ -18,7 +18,7 @@
 
 #include "module/native/so_file.h"
 
-#define LIBRARIES_MAX 64  // that are not in the system's folders
+#define LIBRARIES_MAX 64  // named by path, or in a folder that an object names
 #define FOLDERS_MAX 32
 
 static void visit_path(const char *path, fc_readable_visit_t visit,
@@ -91,7 +91,7 @@ typedef struct search_t {
   path_t objects[LIBRARIES_MAX];
   size_t folder_count, object_count;
   const char *origin;  // the folder of the object that is looked at
-  bool missing;        // some library is not in the process yet
+  bool missing;        // a library may not be in the process yet
   fc_readable_visit_t visit;
   void *context;
 } search_t;
