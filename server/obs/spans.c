@@ -83,7 +83,7 @@ static fc_status_t put_id(fc_sink_t *sink, const char *lead,
   return put(sink, "\"", err);
 }
 
-// 64-bit integers are strings.
+// Writes a 64-bit integer, which OTLP's JSON has as a string.
 static fc_status_t put_u64(fc_sink_t *sink, const char *lead, uint64_t value,
                            fc_error_t *err) {
   FC_TRY(put(sink, lead, err));
@@ -247,7 +247,7 @@ fc_status_t fc_spans_write(fc_spans_t *spans, uint32_t most,
     FC_TRY(put_request(sink, record, err));
     FC_TRY(put_stages(spans, sink, record, err));
     *out_spans += count_spans(record->spent_ns);
-    // A worker that says that the call took no time has no dispatches either.
+    // put_stages leaves out a stage that took no time, and so its dispatches.
     if (record->spent_ns[record->call_stage]) {
       *out_spans += record->dispatch_count;
     }

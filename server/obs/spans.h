@@ -3,7 +3,7 @@
 // Requests that were sampled, until they are exported: a ring that never grows. What
 // does not fit is dropped and counted; no request waits. Also their text, as
 // OTLP/HTTP has it in JSON (opentelemetry-proto 1, "JSON Protobuf Encoding"): a span
-// for each request and one for each of its stages. Loop thread.
+// for each request, for each of its stages and for each dispatch. Loop thread.
 #ifndef FARCALL_SERVER_OBS_SPANS_H_
 #define FARCALL_SERVER_OBS_SPANS_H_
 
@@ -19,7 +19,7 @@
 
 // One dispatch of a call that was profiled. It comes with the answer, from a worker.
 typedef struct fc_dispatch_span_t {
-  uint64_t began_ns;  // after its stage
+  uint64_t began_ns;  // since its stage began
   uint64_t took_ns;
   uint32_t grid[3];
   uint32_t name_size;
@@ -57,8 +57,8 @@ typedef struct fc_spans_t {
   uint32_t dispatch_count;  // in the ring
   uint64_t id_state;
   const char *const *stages;  // their names
-  uint64_t exported;          // spans, of stages too
-  uint64_t dropped;           // spans, of stages too
+  uint64_t exported;          // spans of any kind
+  uint64_t dropped;           // spans of any kind
   uint64_t failures;          // times that a document was not taken
 } fc_spans_t;
 
