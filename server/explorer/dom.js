@@ -25,7 +25,8 @@ function make(tag, facts = {}, ...children) {
 const button = (text, onclick, facts = {}) =>
   make("button", { type: "button", onclick, ...facts }, text);
 
-// Buttons of which one is pressed: [[text, what to do]]. Returns them and how to press.
+// Makes buttons of which one is pressed; `entries` are [text, what a press does].
+// Returns their row, and a function that presses the one with a text.
 function choice(label, entries) {
   const buttons = entries.map(([text, act]) => button(text, () => press(text)));
   const press = (text) => {

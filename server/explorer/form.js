@@ -3,7 +3,7 @@
 // Fields made from types. A field is {node, read, fail, children}: read gives the value or
 // throws; fail shows what the server said about it.
 
-// What is wrong stands below the field it is about, and is what the field is described by.
+// A line below a field that says what is wrong with it, to screen readers too.
 function faultLine(controls) {
   const id = makeId();
   const line = make("p", { className: "wrong", id, role: "alert" });
@@ -17,7 +17,7 @@ function faultLine(controls) {
   return { line, show };
 }
 
-// A field of one control, checked while it is typed.
+// A field of one control, whose value is checked at each change.
 function controlField(label, control, readValue) {
   control.id = makeId();
   const fault = faultLine(() => [control]);

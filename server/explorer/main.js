@@ -9,7 +9,7 @@ const pathOf = (module, name) =>
   `/api/v1/functions/${encodeURIComponent(module)}/${encodeURIComponent(name)}`;
 const hashOf = (each) => `#/${encodeURIComponent(each.module)}/${encodeURIComponent(each.name)}`;
 
-// The token of this tab. A server without tokens never asks for one.
+// The token that was given in this tab; "": none was.
 let token = sessionStorage.getItem("token") ?? "";
 const withToken = (fields) => (token ? { ...fields, Authorization: `Bearer ${token}` } : fields);
 
@@ -97,7 +97,7 @@ function callForm(signature) {
   const named = sent.length > 0 && sent.every((each) => each.keyword && each.name);
   const fields = sent.map((each, i) => ({ key: named ? each.name : String(i),
     field: makeField(each.name ?? `argument ${i}`, each.type) }));
-  const options = { options: { int64: "string" } };  // a number here has 53 bits
+  const options = { options: { int64: "string" } };  // a number here is exact to 53 bits
   const body = () => {
     const values = readAll(fields);
     const given = named

@@ -60,7 +60,8 @@ function partOf(each, [low, high]) {
   return high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0;
 }
 
-// Three or four channels, 0 to 255 or 0 to 1.
+// A picture of three or four channels, of which the first three are shown. Values are 0
+// to 1 or, if one is above 1, 0 to 255.
 function colourCanvas(value, label) {
   const [, high] = rangeOf(flatten(value));
   const scale = high > 1 ? 1 : 255;
@@ -68,7 +69,7 @@ function colourCanvas(value, label) {
     ({ pixel }) => pixel.slice(0, 3).map((each) => each * scale));
 }
 
-// One plane of a tensor with more than two dims.
+// The planes of a tensor: its last two dims, once for each index of the others.
 function planes(value, shape) {
   if (shape.length <= 2) return [value];
   const all = flatten(value.map((each) => planes(each, shape.slice(1)).map((plane) => ({ plane }))));

@@ -92,7 +92,7 @@ function jsonEditor(name, value) {
   } };
 }
 
-// A line for each row.
+// The JSON of a value; of a matrix, with a line for each row.
 function printRows(value) {
   const rows = Array.isArray(value) && Array.isArray(value[0]) && !Array.isArray(value[0][0]);
   return rows ? `[${value.map((row) => JSON.stringify(row)).join(",\n ")}]` : JSON.stringify(value);
@@ -152,7 +152,8 @@ function gridEditor(name, type, dtype, start) {
 // ---------------------------------------------------------------------------
 // Pictures
 
-// Grey values, 0 (white) to 1 (black), as nested arrays of the picture's dims.
+// Nested arrays of the picture's dims: `at` gives the grey of a cell, 0 (white) to 1
+// (black), and `ink` is the value of black.
 function inked(picture, height, width, ink, whole, at) {
   return nest([...picture.leading, height, width], (index) => {
     const value = at(index.at(-2), index.at(-1)) * ink;
@@ -241,7 +242,7 @@ function padEditor(name, picture, get, set, ink, whole, scaleRow) {
   return { node, controls: [canvas], read: get };
 }
 
-// The pixels of a picture, as grey values or, where the last dim is 3 or 4, as they are.
+// The pixels of a picture as greys or, if the type is height x width x 3 or 4, as colours.
 async function readPicture(file, type, picture, ink, whole) {
   const colours = type.shape?.length === 3 && [3, 4].includes(type.shape[2]) ? type.shape[2] : 0;
   if (!picture && !colours) throw new Error(`a picture does not fit ${typeText(type)}`);

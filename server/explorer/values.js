@@ -81,7 +81,8 @@ function checkShape(shape, wanted) {
   });
 }
 
-// Checks nested arrays against a tensor's type: shape first, then each element.
+// Checks nested arrays against a tensor's type: shape first, then each element. The
+// server alone checks elements of complex and unknown types.
 function checkTensor(value, type) {
   const dtype = dtypeOf(type.dtype);
   if (dtype.kind === "complex" || dtype.kind === "other") return;
@@ -119,7 +120,7 @@ const plain = (value) => {
   return Number.isFinite(value) ? value : String(value);
 };
 
-// Nested arrays of a .npy file; throws.
+// Nested arrays of a .npy file; throws if the page cannot read it.
 function readNpy(buffer) {
   const view = new DataView(buffer);
   if (buffer.byteLength < 12 || view.getUint32(0) !== 0x934e554d) throw new Error("this is no .npy file");
