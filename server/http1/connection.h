@@ -93,8 +93,8 @@ void fc_connection_follow_reading(fc_connection_t *connection);
 
 // receive.c. Uses as many bytes as the state allows; returns how many.
 size_t fc_connection_receive(fc_connection_t *connection, fc_str_t bytes);
-// Answers with an error, which failed in `stage`, as the connection's last answer: what
-// the client sends after it is not read as requests.
+// Answers with an error that came in `stage`. This is the connection's last answer: what
+// the client sends next is not read as requests.
 void fc_connection_refuse(fc_connection_t *connection, const fc_error_t *error,
                           fc_stage_t stage);
 

@@ -118,8 +118,8 @@ void fc_modules_follow(fc_modules_t *modules);
 // ---------------------------------------------------------------------------
 // Between the files of modules
 
-// A PATH was listed, or cannot be; takes the load over. NULL: there is none; ends the
-// start if it waits for nothing, as it does without PATHs.
+// A PATH was listed, or cannot be; takes the load over. NULL: no PATH was; ends the start
+// if it waits for nothing, as it does without PATHs.
 void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *take_load);
 // The loader has saved what an act decided, or could not (load->status). This may
 // end the act.

@@ -445,8 +445,9 @@ static void remove_generation(fc_modules_t *modules,
 
 // Nobody holds a draining generation any more: removes it, or has the pool give
 // up what it has of the generation, after which fc_modules_on_retired removes it. If its
-// module is NULL, the generation failed and the pool was told already. While the loader
-// works on the generation, nothing is done: fc_modules_settle calls this again.
+// module is NULL, the generation failed and the pool was told already. While the
+// generation is being loaded or described, nothing is done: fc_modules_settle calls this
+// again.
 static void on_idle(void *context, fc_generation_t *generation) {
   fc_modules_t *modules = context;
   if (generation->opening || generation->describing) return;

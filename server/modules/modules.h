@@ -39,8 +39,8 @@ typedef struct fc_modules_options_t {
   fc_log_t *log;
   bool demand;  // modules are loaded when they are asked for, not at the start
   uint64_t memory;  // bytes that modules may take; 0: as many as they need
-  // A module that nobody asks for during this time is unloaded, unless it is pinned; 0:
-  // never.
+  // A module that nobody asks for during this time is unloaded, unless it is in use or
+  // pinned, or its file is gone (may_go in demand.c); 0: never.
   uint64_t idle_ms;
   uint32_t series;     // functions with series of their own (counts.h)
   fc_str_t state_dir;  // where decisions are remembered; "": nowhere

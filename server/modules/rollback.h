@@ -32,8 +32,8 @@ void fc_rollback_forget(fc_generations_t *generations,
 // has `crashes` crashes in `calls` calls now. `quarantined`: its calls are refused.
 void fc_rollback_on_crash(fc_modules_t *modules, uint32_t generation,
                           uint64_t crashes, uint64_t calls, bool quarantined);
-// Goes back with the generations that have crashed, one at a time, while no act is in
-// progress.
+// Goes back with the generations that are to go back for their crashes, one at a time,
+// while no act is in progress.
 void fc_rollback_go_on(fc_modules_t *modules);
 
 #endif  // FARCALL_SERVER_MODULES_ROLLBACK_H_

@@ -19,7 +19,7 @@ typedef struct fc_decision_t {
   // The version to which the name or alias leads, or which is refused.
   fc_str_t version;
   fc_str_t before;  // the version to which it led before; "": not known
-  // Mark of the file that is refused; 0: the decision says where a name leads.
+  // Mark of the file that is refused; 0: the decision says where a name or alias leads.
   uint64_t mark;
   bool lifted;  // only for fc_state_change: the file is refused no more
   char text[];
