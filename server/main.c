@@ -58,7 +58,7 @@ static int flush(int code) {
   return complain(EX_IOERR, "cannot write to standard output");
 }
 
-// Can the file of --trust be read? For -t, which loads nothing.
+// Checks the file of --trust, for -t, which loads nothing.
 static fc_status_t check_trust(const fc_server_options_t *options,
                                fc_error_t *err) {
   fc_trust_t trust;

@@ -251,7 +251,8 @@ static bool has_document(const fc_otlp_t *otlp) {
   return fc_text_str(&otlp->document).size > 0;
 }
 
-// Writes the next document, unless there is one already or nothing to export.
+// Writes the next document, unless there is one already or nothing to export. If it
+// cannot be written, its spans are dropped.
 static void make_document(fc_otlp_t *otlp) {
   if (has_document(otlp) || !otlp->spans.count) return;
   uint64_t count;

@@ -16,7 +16,8 @@
 #define FC_SERIES_LEFT FC_CODE_COUNT
 
 typedef struct fc_series_t {
-  // Requests by the code of their answer; FC_CODE_NONE: with results.
+  // POSTs to the function by the code of their answer, but for those that only check
+  // their arguments; FC_CODE_NONE: with results.
   uint64_t answers[FC_CODE_COUNT + 1];
   uint64_t received;  // bytes of the bodies of all these requests that arrived
   uint64_t sent;      // and of their answers
@@ -54,8 +55,9 @@ typedef struct fc_all_series_t {
   fc_series_t *others;  // of all other functions; NULL: none was called
 } fc_all_series_t;
 
-// The series of a function that has none yet. `name_size` is the size of its names in
-// /metrics: above FC_LIMIT_LABEL it has no series of its own. NULL: no memory.
+// The series of a function that has none yet: one of its own while fewer than `most` have
+// one, and if `name_size`, the size of its names in /metrics, is at most FC_LIMIT_LABEL;
+// else the shared one. NULL: no memory.
 fc_series_t *fc_series_take(fc_all_series_t *all, fc_allocator_t allocator,
                             size_t name_size);
 // A call took so long, and belongs to a trace that is sampled.

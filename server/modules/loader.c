@@ -281,7 +281,7 @@ void fc_loader_destroy(fc_loader_t *loader) {
   fc_free(loader->options.allocator, loader);
 }
 
-// Copies the text to *at, and moves *at behind it.
+// Copies the text to *at, moves *at behind the copy, and returns the copy.
 static fc_str_t keep(char **at, fc_str_t text) {
   const fc_str_t kept = fc_str_make(*at, text.size);
   if (text.size) memcpy(*at, text.data, text.size);
