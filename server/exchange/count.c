@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is counted of an exchange: its answer by status, and of a call what its
-// function's counts and series have (modules/counts.h).
+// What is counted of an exchange: its answer by status, and of a call, unless the call
+// only validates, what its function's counts and series have (modules/counts.h).
 #include "exchange/exchange.h"
 
 static inline fc_function_counts_t *counts_of(fc_exchange_t *x) {

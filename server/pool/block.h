@@ -173,7 +173,8 @@ typedef struct fc_block_more_t {
   uint32_t (*take)(void *context);
   void *context;
 } fc_block_more_t;
-// For a sink that has just been initialised. `more` is borrowed.
+// For a sink that has just been initialised. `more` is borrowed. Does nothing if the sink
+// ends before `more->first`.
 void fc_block_sink_ask(fc_block_sink_t *out, const fc_block_more_t *more);
 // Further blocks count as this owner's, and may be refused as by fc_block_take_for.
 // `owner` is borrowed.

@@ -6,8 +6,8 @@
 
 #include "pool/ring.h"
 
-// From now on a fault or an abort (kFaults) is described in `fault` before it ends the
-// process.
+// From now on a fault or an abort (kFaults in fault.c) is described in `fault` before it
+// ends the process.
 void fc_fault_watch(fc_fault_t *fault);
 // The first object that is loaded between these two calls is the module's.
 void fc_fault_before_load(void);

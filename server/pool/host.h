@@ -9,13 +9,13 @@
 // it, or has no room. (A call in the lane is not offered, and is over when `run`
 // returns.) A call that the host has taken leaves its job by one of these, whichever
 // comes first:
-//   - it has ended: fc_pool_deliver, or fc_pool_fail if its process crashed. The outcome
-//     stays as it is until `finish`.
+//   - it has ended: fc_pool_deliver, or fc_pool_fail if its process ended first. The
+//     outcome stays as it is until `finish`.
 //   - its deadline has passed: fc_pool_fail.
 //   - it was not begun, and its worker is gone, busy or stuck: fc_pool_requeue, and the
 //     pool offers it again.
 //   - nobody waits for it: the pool calls `drop`, and nothing is delivered.
-// It may go on without its job, and counts as running until the host says that it has
+// A call may go on without its job, and counts as running until the host says that it has
 // left its worker (fc_pool_note_end). A call that has begun is never begun a second time.
 //
 // A turn of the loop calls, in this order: collect, offer for what waits, notify, sleep;

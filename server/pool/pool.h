@@ -2,7 +2,7 @@
 //
 // The loop's side of the workers: admission, the queues that calls wait in, the
 // lane (calls on the loop's own thread), and the batched hand-over both ways, through
-// hosts (host.h). Everything here but `wake` is used on the loop's thread only.
+// hosts (host.h). All of this but the event `wake` is for the loop's thread only.
 #ifndef FARCALL_SERVER_POOL_POOL_H_
 #define FARCALL_SERVER_POOL_POOL_H_
 

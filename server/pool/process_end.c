@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The end of a process: the log and the client of the call that ran are told how it
-// ended, calls that it had not begun wait again (FC_LIMIT_ATTEMPTS times at most), and
-// its module may be quarantined.
+// ended, calls that it had not begun wait again (unless FC_LIMIT_ATTEMPTS crashes have
+// done that to them before), and its module may be quarantined.
 #include <signal.h>
 #include <stdio.h>
 
@@ -170,8 +170,9 @@ static void blame(fc_child_t *child, uint32_t index,
 }
 
 // Settles the calls that a process had when it ended. Those that had not begun wait
-// again, unless that has happened to them too often, and in the old order: each goes to
-// the head of the queue, so the newest is put back first. The others fail, oldest first.
+// again, in the old order: each goes to the head of the queue, so the newest is put back
+// first. The others fail, oldest first, and so does a call that FC_LIMIT_ATTEMPTS crashes
+// have put back before.
 static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
   fc_process_host_t *host = child->host;
   fc_held_t held[FC_RING_SLOTS];

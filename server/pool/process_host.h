@@ -2,11 +2,11 @@
 //
 // The process host: worker processes of one generation, which calls they have,
 // and what is done when one ends. A crash costs the call that ran; calls that had not
-// begun go back to the head of the queue, FC_LIMIT_ATTEMPTS times at most. A module that
-// keeps crashing is quarantined, and no other. The host notices what a process does by
-// its eventfd (it has finished calls), the pipe of its output, its pidfd (it has ended),
-// and, if it does nothing, by time (the host's timer and the pool's looks). The loop's
-// thread.
+// begun go back to the head of the queue, after FC_LIMIT_ATTEMPTS crashes at most. A
+// module that keeps crashing is quarantined, and no other. The host notices what a
+// process does by its eventfd (it has finished calls), the pipe of its output, its pidfd
+// (it has ended), and, if it does nothing, by time (the host's timer and the pool's
+// looks). The loop's thread.
 //
 // The parts: process_host.c (the host and its timer), process_child.c (one
 // process, from its start until it is closed), process_call.c (calls on their
@@ -142,8 +142,9 @@ struct fc_child_t {
   uint32_t next_tray;
   fc_cause_t cause;
   uint64_t started_ns;
-  uint64_t calls;     // that it has finished
-  uint64_t quiet_ns;  // time of the last look that found calls, had or finished
+  uint64_t calls;  // that it has finished
+  // Time of the last look that found calls which it had, or had finished meanwhile.
+  uint64_t quiet_ns;
   uint64_t quiet_calls;  // its `calls` at that look
   uint64_t bells;        // wake-ups it has caused
   uint32_t first;        // the oldest slot in use

@@ -95,8 +95,8 @@ typedef struct fc_ring_head_t {
   fc_ring_slot_t slots[FC_RING_SLOTS];
 } fc_ring_head_t;
 
-// One side's view of a ring: but for `head`, its members are this side's own, and do not
-// change when the other side writes over the ring.
+// One side's view of a ring: the members are this side's own, so they do not change when
+// the other side writes over what `base` and `head` point to.
 typedef struct fc_ring_t {
   int fd;
   uint8_t *base;
