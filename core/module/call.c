@@ -590,7 +590,8 @@ static fc_status_t keep_tensor(fc_call_t *call, size_t index,
   return FC_OK;
 }
 
-// Copies the results, so that the module need not stay locked for them.
+// Copies the results, with the elements and shapes of tensors, and ends the frame's call.
+// So the module does not stay locked until they are released.
 static fc_status_t keep_results(fc_call_t *call, fc_error_t *err) {
   size_t count;
   const fc_value_t *results = fc_frame_results(call->instance->frame, &count);

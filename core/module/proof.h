@@ -12,7 +12,7 @@
 
 typedef struct fc_proof_t {
   fc_expectations_t *tests;  // owned; NULL: there are none
-  uint32_t warm_up;          // times that the calls are made
+  uint32_t warm_up;          // times that the tests, or else the examples, run
   bool rollback_on_crash;
 } fc_proof_t;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loaded shared object. Loading resolves all its symbols, its own definitions
-// first, redirects its references to malloc and the like to the hooks (hook.h), and
-// notes where it is mapped. Opened on the thread that loads modules, read from any.
+// A loaded shared object. Loading resolves all its symbols, its own definitions first
+// (not so under sanitizers), redirects its references to malloc and the like to the hooks
+// (hook.h), and notes where it is mapped. Opened on the thread that loads modules, read
+// from any.
 #ifndef FARCALL_MODULE_NATIVE_DYLIB_H_
 #define FARCALL_MODULE_NATIVE_DYLIB_H_
 

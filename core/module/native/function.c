@@ -144,7 +144,7 @@ void fc_native_unprepare(fc_native_function_t *function,
 // ---------------------------------------------------------------------------
 // One call
 
-// What a call needs while it runs. All of it lies in the call's arena.
+// What a call needs while it runs. The struct and its arrays lie in the call's arena.
 typedef struct native_call_t {
   const fc_native_function_t *function;
   const fc_dylib_t *dylib;
@@ -302,7 +302,7 @@ static fc_status_t run(native_call_t *running, fc_error_t *err) {
 // Results
 
 // For the first thread. Its stack may grow to its limit, so memory that is nearer to this
-// frame than the limit (or STACK_MAX) counts as stack.
+// frame than the limit (but at most STACK_MAX) counts as stack.
 static bool is_near_frame(const uint8_t *data) {
   struct rlimit limit = {0};
   const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);

@@ -76,8 +76,9 @@ void fc_so_each_reference(const fc_so_t *elf,
                           void *context);
 // True when the file asks that this address be read-only after relocation.
 bool fc_so_is_relro(const fc_so_t *elf, uint64_t address);
-// True when the loader does make it read-only. The loader protects whole pages: the
-// whole first page, but not the last page if only a part of that should be read-only.
+// True when the loader does make this address read-only after relocation. The loader
+// protects whole pages: the whole first page, but not the last page if only a part of
+// that should be read-only.
 bool fc_so_is_protected(const fc_so_t *elf, uint64_t address,
                         uint64_t page_size);
 

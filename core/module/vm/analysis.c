@@ -183,7 +183,7 @@ static fc_status_t look(call_graph_t *walk, bool *out_stateful,
   if (*out_stateful || !shared) return FC_OK;
   // Calls write into !hal.buffers. As no call stores a global, the buffers that calls
   // reach from globals are those that __init made. So the module is stateful only if
-  // __init makes a buffer that is not immutable.
+  // __init makes a buffer that may be written later.
   walk_from(walk, true);
   if (!(walk->effects.changes & FC_VM_EFFECT_MAKE_VARIABLE)) {
     FC_TRY(look_again(walk, FC_VM_EFFECT_MAKE_DEVICE, look_at_usage,

@@ -348,8 +348,8 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
       fc_vm_module_is_stateful(m->module, fc_vm_natives, &m->info.serial, err));
   FC_TRY(choose_state(m, fc_source_setting(source, STATE), err));
   FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
-  // A module without machine code gets natives that refuse to run any. Otherwise
-  // its bytecode could put an ELF file together, which the check above cannot see.
+  // A module without machine code gets natives that refuse to run any. Otherwise machine
+  // code that somebody writes into a mapped file after the check above would run.
   choose_natives(m, m->info.runs_native);
   m->info.described =
       source->describe_native && (m->info.runs_native || maps_files(m, source));

@@ -405,7 +405,7 @@ static fc_status_t walk_code(const verifier_t *v, uint32_t *out_pc,
   return FC_OK;
 }
 
-// Second walk: every edge lands on a marker.
+// Second walk: checks that every edge lands on a marker.
 static fc_status_t walk_edges(const verifier_t *v, uint32_t *out_pc,
                               const char **out_mnemonic, fc_error_t *err) {
   const fc_vm_function_t *function = v->function;

@@ -9,7 +9,7 @@
 #include "module/snapshot.h"
 #include "module/vm/buffer.h"
 
-// Bits of fc_vm_module_t and fc_vm_function_t.requirements.
+// Bits of `requirements` in fc_vm_module_t and fc_vm_function_t.
 enum {
   FC_VM_REQUIRES_F32 = 1 << 0,
   FC_VM_REQUIRES_F64 = 1 << 1,
