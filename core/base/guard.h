@@ -2,8 +2,8 @@
 //
 // Blocks that end at a page nobody may touch: machine code that reads on past the
 // end of one is stopped by SIGSEGV. Each is a fresh mapping, so zeroed, and costs
-// three system calls and whole pages. The fault ends the process, so use blocks like
-// these only where no other call would end with it. Any thread.
+// whole pages and three system calls (one of them to free it). The fault ends the
+// process, so use such blocks only where no other call would end with it. Any thread.
 #ifndef FARCALL_CORE_BASE_GUARD_H_
 #define FARCALL_CORE_BASE_GUARD_H_
 

@@ -35,8 +35,8 @@ float fc_bfloat_to_float(uint16_t bits) {
   return bits_float((uint32_t)bits << 16);
 }
 
-// Rounds a finite or infinite f64 to a format of `exponent_bits` and
-// `mantissa_bits`; a NaN becomes quiet and keeps its sign and top payload bits.
+// Rounds an f64 to a format of `exponent_bits` and `mantissa_bits`. An infinity stays
+// one; a NaN becomes quiet and keeps its sign and top payload bits.
 static uint16_t round_to(double value, unsigned exponent_bits,
                          unsigned mantissa_bits) {
   uint64_t bits;
@@ -53,7 +53,7 @@ static uint16_t round_to(double value, unsigned exponent_bits,
     uint16_t quiet = (uint16_t)(1u << (mantissa_bits - 1));
     return (uint16_t)(sign | infinity | payload | quiet);
   }
-  if (exponent == -1023) return sign;  // far below the smallest subnormal
+  if (exponent == -1023) return sign;  // 0, or far below any subnormal
   mantissa |= 1ull << 52;
   // How many low bits of the 53 are dropped: more when the result is subnormal.
   int drop = 52 - (int)mantissa_bits;

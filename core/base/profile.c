@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One look at the clock for each place that is entered or left: all time since the
-// last look is the current row's own. So the rows' own times add up to the call's,
+// Each time a place is entered or left, the clock is read once: all time since it was
+// last read is the current row's own. So the rows' own times add up to the call's,
 // whatever recursion there is.
 #include "base/profile.h"
 

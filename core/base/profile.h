@@ -78,8 +78,8 @@ void fc_profile_destroy(fc_profile_t *profile);  // NULL is allowed
 
 // Forgets what was there. `name` is the call's.
 void fc_profile_begin(fc_profile_t *profile, fc_str_t name);
-// A place within itself, at whatever distance, is one row: what it calls there is
-// added to what it calls elsewhere.
+// A place that is entered while it is open, directly or by way of others, has one row:
+// what it calls then is added to what it called before.
 void fc_profile_enter(fc_profile_t *profile, const fc_profile_place_t *place);
 // Leaves the place that was entered last.
 void fc_profile_leave(fc_profile_t *profile);

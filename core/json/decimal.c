@@ -169,7 +169,8 @@ static void big_multiply_add(big_t *big, uint64_t factor, uint64_t addend) {
   big->words[big->size++] = carry;
 }
 
-// 10^power = 5^power * 2^power; the caller multiplies by the second.
+// 10^power is 5^power, by which this multiplies, times 2^power, by which the caller
+// shifts.
 static void big_times_power_of_5(big_t *big, unsigned power) {
   static const uint64_t kFiveTo27 = 7450580596923828125u;
   for (; power >= 27; power -= 27) big_multiply_add(big, kFiveTo27, 0);
@@ -235,8 +236,8 @@ int fc_decimal_compare(const fc_decimal_t *decimal, uint64_t mantissa,
   big_read(&left, decimal, &power, &more);
   right.size = mantissa != 0;
   right.words[0] = mantissa;
-  // Compares left * 10^power with right * 2^exponent. A negative power
-  // multiplies the other side instead.
+  // Compares left * 10^power with right * 2^exponent. A factor with a negative exponent
+  // multiplies the other side instead, with the positive one.
   int64_t twos = exponent - power;
   if (power < 0) big_times_power_of_5(&right, (unsigned)-power);
   else big_times_power_of_5(&left, (unsigned)power);

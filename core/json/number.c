@@ -401,9 +401,9 @@ FC_INLINE const char *read_bool(const char *p, const char *end, uint8_t *out) {
 // than FC_TOKEN_AFTER from its first character on. The caller looks at what
 // follows the literal: it may be a point or an exponent.
 
-// Reads a magnitude. Up to seven characters fit into one word, in which a minus
-// is replaced by a leading 0. So the place of the next literal does not depend
-// on a branch over the sign.
+// Reads an integer's magnitude and whether it has a minus. Up to seven characters are
+// read as one word, in which a leading 0 replaces a minus. So the place of the next
+// literal does not depend on a branch over the sign.
 FC_INLINE const char *quick_integer(const char *p, bool is_signed,
                                     uint64_t *out, unsigned *out_negative) {
   uint64_t word = fc_load8(p);

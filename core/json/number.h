@@ -48,10 +48,10 @@ char *fc_number_print_u64(uint64_t value, char *out);
 // also true and false) with commas and white space between, and returns how many. It
 // stops before an element with anything unusual (syntax, range, the end of the text,
 // another kind of value), which the caller reads. Then *out_at_element tells where
-// *cursor stands. True: at an element that was not read. False: behind the last element
-// read, and no comma follows it in the text. No element is read of a type narrower than
-// a byte (but i1), of a complex type, or of a float type other than f16, bf16, f32 and
-// f64.
+// *cursor stands. True: where the next element begins, or must begin. False: behind the
+// last element read, and no comma follows it in the text. No element is read of a type
+// narrower than a byte (but i1), of a complex type, or of a float type other than f16,
+// bf16, f32 and f64.
 size_t fc_number_parse_run(fc_dtype_t dtype, const char *begin,
                            const char **cursor, const char *end, void *out,
                            size_t capacity, bool *out_at_element);

@@ -28,7 +28,7 @@ const fc_quad_scale_t fc_quad_scales[256] = {
 // ---------------------------------------------------------------------------
 // Schubfach
 
-// Up to 10^55 the table's 128 bits are the exact power, since 5^55 < 2^128 < 5^56.
+// From 10^0 to 10^55 the table's 128 bits are the exact power: 5^55 < 2^128 < 5^56.
 #define POWER_EXACT_HIGH 55
 
 // floor(log10(3/4 2^e))

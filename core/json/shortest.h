@@ -2,8 +2,8 @@
 //
 // Private to core/json: the shortest decimal that reads back as a given binary
 // float, and the nearest to it among those. The usual case is inline, because
-// the loops over arrays are made of it; what is close to a tie, and powers of
-// two, are left to Schubfach (Raffaello Giulietti, "The Schubfach way to render
+// the loops over arrays are made of it; what is close to a tie, powers of two and
+// subnormals are left to Schubfach (Raffaello Giulietti, "The Schubfach way to render
 // doubles", 2020). Any thread.
 //
 // The usual case is one product (the idea is Schubfach's k with the borders not

@@ -52,7 +52,7 @@ FC_PUBLIC_BEGIN
 
 // The kind of an outcome: what a caller can do about it. The numbers are those
 // of gRPC and, from 17 on, of IREE, so the status of a VM `fail` instruction
-// passes through unchanged if it is one of these.
+// passes through unchanged if it is one of these and not FC_OK.
 typedef enum fc_status_t {
   FC_OK = 0,
   FC_CANCELLED = 1,

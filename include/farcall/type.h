@@ -356,7 +356,8 @@ fc_status_t fc_signature_build(fc_builder_t *builder,
 // Rendering (core/abi/print.c)
 
 // Writes what a list of functions says about each one, enough to choose:
-// "module", "version", "name", "text", "callable", "reason".
+// "module", "version", "name", "text", "callable", "reason". `module` empty: the first
+// two are left out.
 fc_status_t fc_signature_print_short(const fc_signature_t *signature,
                                      fc_str_t module, fc_str_t version,
                                      fc_sink_t *sink,
