@@ -23,7 +23,7 @@
 typedef struct fc_blocks_t fc_blocks_t;
 
 typedef struct fc_blocks_usage_t {
-  uint64_t taken;  // bytes that blocks in use count
+  uint64_t taken;  // bytes that count as in use
   // Bytes kept for reuse: what kept blocks were ever filled with, and what blocks in use
   // were filled with by earlier calls and do not count now.
   uint64_t kept;
@@ -34,8 +34,8 @@ typedef struct fc_blocks_usage_t {
   uint64_t files;   // files made so far
 } fc_blocks_usage_t;
 
-// `limit` bounds the bytes in use, `budget` those kept for reuse. One owner may hold
-// `limit` bytes, until fc_blocks_set_share.
+// `limit` bounds the bytes in use (blocks of FC_BLOCK_SMALLEST may exceed it), `budget`
+// those kept for reuse. One owner may hold `limit` bytes, until fc_blocks_set_share.
 fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
                              uint64_t budget, fc_blocks_t **out_blocks,
                              fc_error_t *err) FC_MUST_CHECK;
@@ -52,8 +52,8 @@ void fc_blocks_set_share(fc_blocks_t *blocks, uint64_t share);
 // Every block must have been given back. NULL is allowed.
 void fc_blocks_destroy(fc_blocks_t *blocks);
 
-// Takes a block of at least `size` bytes. FC_CODE_OVERLOADED when the limit is
-// reached, FC_CODE_OUT_OF_MEMORY.
+// Takes a block of at least `size` bytes. FC_CODE_OVERLOADED when the limit would be
+// exceeded, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_block_take(fc_blocks_t *blocks, uint64_t size,
                           uint32_t *out_block, fc_error_t *err) FC_MUST_CHECK;
 // For bytes that arrive piece by piece, `size` in the end: takes a block of at

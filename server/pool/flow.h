@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The order in which the calls that wait for a module are made: calls of a higher
-// priority first; of one priority, callers in turn, so that a caller with many calls
-// keeps nobody waiting but itself; of one caller, in the order they came, behind those
-// that a host put back. The calls of one caller and one priority that wait for one module
-// are a flow. What a call is likely to cost is charged to its flow, so turns are fair in
-// time (after surplus round robin). Everything is linked through the jobs: nothing is
+// priority first; of one priority, callers in turn, so that many calls of one caller do
+// not hold up those of others; of one caller, in the order they came, behind those that a
+// host put back. The calls of one caller and one priority that wait for one module are a
+// flow. What a call is likely to cost is charged to its flow, so turns are fair in time
+// (after surplus round robin). Everything is linked through the jobs: nothing is
 // allocated, and the time of a function does not grow with the calls that wait, but with
 // the flows in one chain: few, until there are more than FC_FLOW_CHAINS. Loop thread.
 #ifndef FARCALL_SERVER_POOL_FLOW_H_

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files that the loop hands to a worker process: the bodies of large calls, and files
-// to write large answers to. They go through a socket that the process got when it
-// was started, one message each, numbered; a slot of the ring says how many had been
-// sent when its call was given. The loop only sends and never waits: if a file cannot be
-// sent, the bytes go through the ring. The worker maps a body for the time of one call. A
-// file for answers has a tray, where it stays mapped until the loop sends another for
-// that tray, or messages are missing; a slot names the tray its answer may go on in. All
+// Files that the loop hands to a worker process: large bodies of calls, and files to
+// write large answers to. They go through a socket that the process got when it was
+// started, one message each, numbered; a slot of the ring says how many had been sent
+// when its call was given. The loop only sends and never waits: if a file cannot be sent,
+// the bytes go through the ring. The worker maps a body for the time of one call. A file
+// for answers has a tray, where it stays mapped until the loop sends another for that
+// tray, or messages are missing; a slot names the tray its answer may go on in. All
 // addresses are set aside before the module is loaded, so that a module which has used up
 // its address space can still be called.
 #ifndef FARCALL_SERVER_POOL_HANDOFF_H_

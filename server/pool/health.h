@@ -15,8 +15,9 @@
 typedef struct fc_health_t {
   // So many crashes within FC_LIMIT_HEALTHY_MS quarantine the module, if more
   // than FC_LIMIT_SHARE % of its calls in that time crashed, or of its last
-  // FC_LIMIT_SHARE_CALLS calls if there were fewer. On probation one crash is enough,
-  // with the same share. 0: the module is never quarantined.
+  // FC_LIMIT_SHARE_CALLS calls if there were fewer; a module that never had so many calls
+  // is not quarantined. On probation one crash is enough, with the same share. 0: the
+  // module is never quarantined.
   uint32_t limit;
   uint64_t quarantine_ms;  // how long the first quarantine lasts
   uint64_t restart_ns;     // no process is started before this time

@@ -2,8 +2,8 @@
 //
 // Who holds how much: bytes of blocks, calls or connections, by the table. An owner is in
 // the table while the owner holds anything; so the table has, rounded up to a power of
-// two, as many entries as owners have held something at one time. Not locked: the store
-// of blocks has a lock around its own.
+// two and at least 16, as many entries as owners have held something at one time. Not
+// locked: the store of blocks has a lock around its own.
 #ifndef FARCALL_SERVER_POOL_OWNER_H_
 #define FARCALL_SERVER_POOL_OWNER_H_
 

@@ -42,7 +42,7 @@ typedef struct fc_done_t {
   // Released by pushers, acquired by the taker: what the worker wrote into the
   // slot is visible to the loop.
   _Atomic uint32_t head;
-  // True from the push that wakes the taker until it has been woken, so that at
+  // True from the push that wakes the taker until the taker has been woken, so that at
   // most one wake-up is outstanding (libuv 1.44 spins while two are).
   _Atomic bool notified;
 } fc_done_t;
