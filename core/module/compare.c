@@ -302,7 +302,7 @@ static place_t place_of_member(const compare_t *compare, const level_t *level) {
   return kNowhere;
 }
 
-// A value of no declared element type may state one.
+// An object whose element type is not declared may state it, as "dtype".
 static place_t stated_place(place_t place, yyjson_val *object) {
   yyjson_val *dtype = yyjson_obj_get(object, "dtype");
   if (place.dtype != FC_DTYPE_NONE || !yyjson_is_str(dtype)) return place;

@@ -31,7 +31,7 @@ static fc_status_t read_all(int file, fc_text_t *text, fc_error_t *err) {
   }
 }
 
-// Such a sidecar is refused when the module is opened.
+// A sidecar that is too large is refused when the module is opened.
 static bool is_too_large(int sidecar) {
   struct stat info;
   return sidecar >= 0 && !fstat(sidecar, &info) &&

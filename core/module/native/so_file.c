@@ -387,7 +387,8 @@ static bool may_be_of_crt(const Elf64_Shdr *section) {
   return section->sh_size <= 8 && !(bss && section->sh_addralign > 1);
 }
 
-// Writable data of its own? What is read-only after relocation is none.
+// True for a section of writable data that may keep state from call to call. What is
+// read-only after relocation cannot.
 static bool may_have_state(const fc_so_t *elf, const Elf64_Shdr *section,
                            uint64_t got_plt) {
   const uint64_t writable = SHF_WRITE | SHF_ALLOC;

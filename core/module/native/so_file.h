@@ -56,9 +56,9 @@ bool fc_so_text(const fc_so_t *elf, fc_str_t name, fc_str_t *out_text);
 
 // True when a folder in which the object looks for its libraries is named by `$ORIGIN`.
 bool fc_so_uses_origin(const fc_so_t *elf);
-// May loading the object also load files that are not in the system's folders (/usr/…,
-// /lib…)? True also if the object has an auditor or a filter, or a name that cannot be
-// read.
+// True when loading the object may also load files outside the system's folders, which
+// are those below /usr and those whose path begins with /lib. True also if the object has
+// an auditor or a filter, or a name that cannot be read.
 bool fc_so_loads_others(const fc_so_t *elf);
 
 // Calls `visit` with each name that the object has under `tag`: DT_NEEDED, its libraries;

@@ -244,7 +244,7 @@ static size_t count_tensors(const fc_signature_t *signature, uint32_t node,
   return count;
 }
 
-// True when nobody checks that the dims of two arguments agree.
+// True when the dims of two arguments may disagree without anybody's checking that.
 static bool may_disagree(const fc_signature_t *signature) {
   size_t tensors = 0;
   bool unnamed = false;

@@ -38,7 +38,8 @@ const fc_vm_native_function_t *fc_vm_native_find(
     const fc_vm_import_t *import, const fc_vm_native_module_t *const *natives);
 
 // Checks that every import can be bound. FC_CODE_VMFB_IMPORT names the import that is
-// missing or has another calling convention, or the module that is too old.
+// missing or has another calling convention, or the native module that is missing or too
+// old.
 fc_status_t fc_vm_bind(const fc_vm_module_t *module,
                        const fc_vm_native_module_t *const *natives,
                        fc_error_t *err) FC_MUST_CHECK;
