@@ -68,7 +68,8 @@ static inline fc_dtype_t fc_cconv_dtype(char kind) {
 
 // Adds source, cconv, raw counts, arguments and results: scalars by their kind,
 // references UNKNOWN (the value says what it is), each with its raw_index. A
-// variadic function is not callable. The caller adds the name.
+// variadic function is not callable; elements of a span have no raw_index. The caller
+// adds the name.
 void fc_cconv_build(fc_builder_t *builder, const fc_cconv_t *cconv);
 
 #endif  // FARCALL_ABI_CCONV_H_

@@ -250,7 +250,8 @@ static void refuse(reader_t *reader, const item_t *item, const char *why) {
   fc_builder_refuse(reader->builder, fc_str(reason));
 }
 
-// Refuses the function when a client can neither send nor get such a value.
+// Refuses the function when a client cannot send such an argument or get such a result. A
+// result of a dialect's type is let through: only if it is not null does the call fail.
 static void check_callable(reader_t *reader, const item_t *item,
                            uint32_t node) {
   const fc_type_t *type = fc_builder_at(reader->builder, node);

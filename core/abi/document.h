@@ -33,8 +33,9 @@ typedef struct fc_doc_t {
 
 // How yyjson gets memory. The document it makes keeps the pointer.
 yyjson_alc fc_doc_alc(fc_allocator_t *allocator);
-// Reads the text and its head. `allocator` must stay as long as doc->json does,
-// nothing points into `text` afterwards. On failure there is nothing to free.
+// Reads the text and its head into `doc`, of which only `whose` must be set before.
+// `allocator` must stay as long as doc->json does, nothing points into `text` afterwards.
+// On failure there is nothing to free.
 fc_status_t fc_doc_open(fc_doc_t *doc, fc_str_t text, fc_allocator_t *allocator,
                         fc_error_t *err) FC_MUST_CHECK;
 
@@ -52,7 +53,8 @@ fc_shown_t fc_doc_show(fc_str_t name);
 static inline fc_str_t fc_doc_text_of(yyjson_val *value) {
   return fc_str_make(yyjson_get_str(value), yyjson_get_len(value));
 }
-// Each reads one member. An absent one leaves *out as it is.
+// Each of these three and fc_doc_choice reads one member. An absent one leaves *out as it
+// is.
 fc_status_t fc_doc_text(const fc_doc_t *doc, yyjson_val *object,
                         const char *key, fc_str_t *out) FC_MUST_CHECK;
 fc_status_t fc_doc_bool(const fc_doc_t *doc, yyjson_val *object,

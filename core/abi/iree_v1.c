@@ -108,7 +108,7 @@ static bool is_unknown(fc_str_t text) {
 }
 
 // Makes the function not callable, because of a type that is in the grammar but that
-// farcall does not have. It is listed all the same.
+// farcall does not have. The function is listed all the same.
 static void refuse_type(v1_t *v1, fc_str_t text) {
   char shown[48], reason[96];
   fc_escape(shown, sizeof shown, 32, text);
@@ -256,8 +256,9 @@ static fc_status_t find_tag(v1_t *v1, const tag_row_t **out_row) {
 
 // Begins the record whose '[' was just read. *out_open true: a level was
 // pushed, and the children follow. *out_open false: the record was read to its end
-// and became *out_node. To tell a tensor from an array of records the first child's
-// token has to be read: then *out_has_token is true, and the token is in *out_token.
+// and became *out_node. The token behind "ndarray" tells a tensor from an array of
+// records. For the latter *out_has_token is true, and that token, the first child's, is
+// in *out_token.
 static fc_status_t begin_compound(v1_t *v1, bool *out_open, bool *out_has_token,
                                   fc_json_token_t *out_token,
                                   uint32_t *out_node) {

@@ -24,7 +24,7 @@ static fc_status_t put_text(const writer_t *writer, fc_text_ref_t text) {
 
 static fc_status_t put_dtype(const writer_t *writer, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  // V1 has signless integers only, and floats by width.
+  // V1 has no integers that say their sign, and of floats only these four.
   const bool spelled = info->class_ == FC_DTYPE_CLASS_BOOL ||
                        info->class_ == FC_DTYPE_CLASS_INT ||
                        info->class_ == FC_DTYPE_CLASS_COMPLEX ||

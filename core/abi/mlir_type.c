@@ -80,7 +80,7 @@ static bool accept_word(reader_t *reader, const char *word) {
   return false;
 }
 
-// Reads decimal digits, a '-' before them if `negative`. INT64_MIN, which
+// Reads decimal digits; with `negative` a '-' may stand before them. INT64_MIN, which
 // stands for a dynamic stride, is out of range.
 static fc_status_t read_integer(reader_t *reader, bool negative, int64_t *out) {
   skip_space(reader);
@@ -103,8 +103,8 @@ static fc_status_t read_integer(reader_t *reader, bool negative, int64_t *out) {
 // ---------------------------------------------------------------------------
 // What is skipped
 
-// Moves *at from the opening quote of a string to behind the closing one; false
-// when there is none.
+// Moves *at from the opening quote of a string to the closing one; false when there is
+// none.
 static bool skip_string(fc_str_t text, size_t *at) {
   for (size_t i = *at + 1; i < text.size; i++) {
     if (text.data[i] == '\\') {
@@ -180,7 +180,8 @@ static const char *const other_floats[] = {
     "f8E4M3B11FNUZ", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN",
 };
 
-// The width of `iN`, `siN` or `uiN`; 0 when the word is none of them.
+// The width of `iN`, `siN` or `uiN`; 0 when the word is none of them, or MLIR has no such
+// width.
 static uint32_t integer_bits(fc_str_t word) {
   size_t at = word.size && (word.data[0] == 's' || word.data[0] == 'u');
   if (at >= word.size || word.data[at] != 'i') return 0;
@@ -210,7 +211,7 @@ static bool scalar_from(fc_str_t word, fc_mlir_type_t *type) {
   return false;
 }
 
-// Reads what stands between the angle brackets of complex<…>.
+// Reads the angle brackets of complex<…> and what stands between them.
 static fc_status_t read_complex(reader_t *reader, size_t start,
                                 fc_mlir_type_t *type) {
   FC_TRY(expect(reader, '<'));
@@ -232,7 +233,7 @@ static fc_status_t read_complex(reader_t *reader, size_t start,
   return FC_OK;
 }
 
-// Reads an element type: a scalar, a complex, or anything else as text.
+// Reads an element type: a scalar or a complex; any other type is skipped and refused.
 static fc_status_t read_element(reader_t *reader, fc_mlir_type_t *type) {
   skip_space(reader);
   size_t start = reader->at;
@@ -577,7 +578,7 @@ static void attach(fc_builder_t *builder, open_t *open, uint32_t node) {
   }
 }
 
-// Reads one member, or opens a tuple that has members.
+// Reads one member, which may be an empty tuple, or opens a tuple that has members.
 static fc_status_t build_member(reader_t *reader, fc_builder_t *builder,
                                 open_t *open, bool *out_opened) {
   *out_opened = false;

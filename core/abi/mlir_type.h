@@ -25,7 +25,7 @@ typedef struct fc_mlir_type_t {
   fc_mlir_form_t form;
   // Of the scalar or the elements; NONE when farcall has no such type.
   fc_dtype_t dtype;
-  uint32_t bits;  // width of an integer scalar, also where dtype is NONE
+  uint32_t bits;  // width of an integer (or element), also where dtype is NONE
   bool encoded;   // a TENSOR with an encoding
   bool odd;       // scalable or too many dims: the tree cannot hold it
   bool strided;
@@ -46,8 +46,8 @@ fc_status_t fc_mlir_type_parse(fc_str_t text, fc_mlir_type_t *out_type,
 uint32_t fc_mlir_type_node(fc_builder_t *builder, const fc_mlir_type_t *type);
 
 // Adds the tree of one type: memref and tensor become TENSOR (a memref and an
-// encoded tensor keep their spelling as text), tuple a TUPLE of its members,
-// none NULL, everything without a place in the tree OPAQUE.
+// encoded tensor keep their spelling as text), vector VECTOR, tuple a TUPLE of its
+// members, scalars SCALAR, none NULL, everything without a place in the tree OPAQUE.
 fc_status_t fc_mlir_type_build(fc_builder_t *builder, fc_str_t text,
                                uint32_t *out_node, fc_error_t *err);
 

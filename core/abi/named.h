@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names of one scope: the keys of a dict, the keywords of a function, the
-// functions of a module. Sorting them takes n log n comparisons, not n * n, so
-// a file with thousands of names is loaded quickly. Any thread.
+// functions of a module. Twins are found by sorting, with n log n comparisons and not
+// n * n, so that a file with thousands of names is loaded quickly. Any thread.
 #ifndef FARCALL_CORE_ABI_NAMED_H_
 #define FARCALL_CORE_ABI_NAMED_H_
 

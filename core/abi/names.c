@@ -81,7 +81,7 @@ static fc_status_t read_list(fc_doc_t *doc, yyjson_val *list,
   return FC_OK;
 }
 
-// `list`, which is list `which`, and `configured`, which may be NULL.
+// Reads `list`, which is the list that `which` says, and `configured` if it is not NULL.
 static fc_status_t read_lists(fc_doc_t *doc, yyjson_val *list,
                               fc_names_list_t which, yyjson_val *configured,
                               fc_names_t *names) {

@@ -60,10 +60,10 @@ fc_status_t fc_names_describe(const fc_names_t *names, fc_str_t function,
                               fc_builder_t *builder,
                               fc_error_t *err) FC_MUST_CHECK;
 
-// Applies what the document says about `function` to the builder, which has just built
-// `signature` and is to build it again. *out_named tells whether the document
-// says anything, also on failure. FC_CODE_ABI_METADATA when it does not fit the
-// signature.
+// Applies what the document says about `function` to the builder, which still has the
+// nodes, arguments and results of `signature` and is to build it again. *out_named tells
+// whether the document says anything, also on failure. FC_CODE_ABI_METADATA when what it
+// says does not fit the signature.
 fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
                            const fc_signature_t *signature,
                            fc_builder_t *builder, bool *out_named,

@@ -15,7 +15,8 @@ static bool same_text(const fc_signature_t *a, fc_text_ref_t x,
   return fc_str_equal(fc_signature_text(a, x), fc_signature_text(b, y));
 }
 
-// What the sized dims of a signature are in another one, by their names.
+// By the index of its name, what a sized dim of a signature is in another one, where it
+// stands first; NOWHERE: it was not met.
 #define NOWHERE INT64_MIN
 typedef struct counterparts_t {
   int64_t dims[FC_DIM_NAMES_MAX];
@@ -150,7 +151,8 @@ static bool same_use(const fc_signature_t *before, const fc_param_t *a,
          (!named || (b->keyword && same_text(before, a->name, after, b->name)));
 }
 
-// True when the sizes of row `row` of `before` are a row of `after`.
+// True when a call of the sizes of row `row` of `before`, or of its fixed sizes if it has
+// no rows, has a row of `after`, or can be padded to one.
 static bool has_row(const fc_signature_t *before, uint32_t row,
                     const fc_signature_t *after, const counterparts_t *found) {
   const int64_t *sizes = before->sizes;
@@ -176,7 +178,7 @@ static bool keeps_sizes(const fc_signature_t *before,
                         const fc_signature_t *after,
                         const counterparts_t *found) {
   if (!after->size_count) return true;
-  // What padding made up for is a size that is refused now.
+  // Sizes between the rows, for which padding made up, would be refused now.
   if (fc_signature_pad(before).size && !fc_signature_pad(after).size) {
     return false;
   }

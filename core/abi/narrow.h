@@ -8,12 +8,12 @@
 
 #include "farcall/type.h"
 
-// FC_CODE_SIGNATURE_NARROWED, when a call of `before` may fail with `after` or get an
-// answer that looks otherwise. When types differ, the message has the number of the
-// argument or result and both types. A dynamic dim takes any size, but those that a
-// signature's sizes are about; whether dims that had to agree still do, or now must, is
-// not compared. If `before` could not be called,
-// any `after` may replace it.
+// FC_CODE_SIGNATURE_NARROWED when, by their types, a call of `before` may fail with
+// `after` or get an answer that looks otherwise. When types differ, the message has the
+// number of the argument or result and both types. A dynamic dim counts as one that takes
+// any size, unless the signature has sizes for it. Whether dims that had to agree still
+// do, or now must, is not compared. If `before` could not be called, any `after` may
+// replace it.
 fc_status_t fc_signature_check_replaces(const fc_signature_t *before,
                                         const fc_signature_t *after,
                                         fc_error_t *err) FC_MUST_CHECK;

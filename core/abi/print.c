@@ -77,8 +77,8 @@ static fc_status_t text_name(fc_sink_t *sink, fc_str_t name, fc_error_t *err) {
                                 : fc_json_write_string(sink, name, err);
 }
 
-// Writes the name of an opaque type as it is, but quoted where it could break
-// the line or hide something.
+// Writes the name of an opaque type as it is, but quoted where a character that is not
+// printable ASCII could break the line or hide something.
 static fc_status_t text_opaque(fc_sink_t *sink, fc_str_t text,
                                fc_error_t *err) {
   for (size_t i = 0; i < text.size; i++) {
@@ -439,8 +439,8 @@ static fc_status_t json_dtype(const fc_signature_t *signature,
   return json_text(sink, ",\"dtype\":", fc_str(dtype_name(type)), err);
 }
 
-// Writes all of a node up to its children, or all of a leaf but the closing
-// brace.
+// Writes all of a node up to its children, or all of a leaf but its raw index and the
+// closing brace.
 static fc_status_t json_open(const fc_signature_t *signature,
                              const fc_type_t *type, fc_sink_t *sink,
                              fc_error_t *err) {
@@ -473,7 +473,7 @@ static fc_status_t json_open(const fc_signature_t *signature,
   }
 }
 
-// Writes what follows the children of a node.
+// Writes what stands between the children of a node and its raw index or closing brace.
 static fc_status_t json_close(const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {
   switch (type->kind) {

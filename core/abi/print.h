@@ -38,7 +38,8 @@ fc_status_t fc_tensor_print_mlir(const fc_signature_t *signature,
 fc_status_t fc_type_print_json(const fc_signature_t *signature, uint32_t node,
                                fc_sink_t *sink, fc_error_t *err);
 
-// True for a dim whose size must be that of a row of the signature's sizes.
+// True for a dim whose sizes are in the rows of the signature's sizes. A call must have
+// one of them, or a lower one that is padded.
 static inline bool fc_dim_is_sized(const fc_signature_t *signature,
                                    int64_t dim) {
   return signature->size_count && fc_dim_is_named(dim) &&
@@ -59,7 +60,7 @@ int64_t fc_signature_largest(const fc_signature_t *signature, int64_t dim);
 fc_status_t fc_signature_print_sizes(const fc_signature_t *signature,
                                      const int64_t *row, fc_sink_t *sink,
                                      fc_error_t *err);
-// Prints those of all rows: "1, 8 or 32"; "1 to 32" of a function that is padded.
+// Prints the sizes of all rows: "1, 8 or 32"; "1 to 32" of a function that is padded.
 fc_status_t fc_signature_print_rows(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
 

@@ -21,17 +21,19 @@ fc_status_t fc_signature_print_mlir(const fc_signature_t *signature,
 fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
                                       fc_sink_t *sink, fc_error_t *err);
 
-// The same schemas as members of an OpenAPI document's "components/schemas":
-// PREFIXcall, PREFIXargument0 and so on, PREFIXanswer and some more, with commas
-// between them. They refer to a member "Options", which has the call's options. The call has the
-// forms in which all arguments stand in places or all by name, no mix of both.
+// Writes schemas of the call, its arguments and its answer as members of an OpenAPI
+// document's "components/schemas": PREFIXcall, PREFIXargument0 and so on, PREFIXanswer
+// and some more, with commas between them. They refer to a member "Options", which has
+// the call's options. The call has the forms in which all arguments stand in places or
+// all by name, no mix of both.
 fc_status_t fc_signature_print_components(const fc_signature_t *signature,
                                           fc_str_t prefix, fc_sink_t *sink,
                                           fc_error_t *err);
 
 // Writes a call document that the decoder accepts: elements are 0 (1 where the type
-// has no 0), dynamic dims 1 (0 where they must be), lists have one element.
-// FC_CODE_RESULT_TOO_LARGE above FC_EXAMPLE_SIZE_MAX bytes.
+// has no 0), dims that have sizes are as in the first row, other dynamic dims 1 (0 where
+// they must be), lists have one element. FC_CODE_RESULT_TOO_LARGE above
+// FC_EXAMPLE_SIZE_MAX bytes.
 fc_status_t fc_signature_print_example(const fc_signature_t *signature,
                                        fc_sink_t *sink, fc_error_t *err);
 // The same with the bound `most`. Refusing takes no longer than making `most` bytes,

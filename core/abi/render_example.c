@@ -67,8 +67,8 @@ static fc_status_t put_zeros(const fc_signature_t *signature,
                              err);
 }
 
-// Writes a tensor whose element type is not known, so that the value must say
-// it.
+// Writes a tensor of f32 that says its type and shape, where the element type, or the
+// whole type, is not known.
 static fc_status_t put_typed(const fc_signature_t *signature,
                              const fc_type_t *type, fc_text_t *text,
                              fc_error_t *err) {
@@ -195,7 +195,8 @@ static fc_status_t put_value(const fc_signature_t *signature, uint32_t node,
   return FC_OK;
 }
 
-// True when the arguments can be sent by name: there are some, and each has a name.
+// True when the arguments can be sent by name: there are some, and each may be given by
+// its name.
 static bool is_by_name(const fc_signature_t *signature) {
   bool any = false;
   fc_argument_t at = {0};

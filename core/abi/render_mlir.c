@@ -52,7 +52,7 @@ static fc_status_t put_dims(const fc_signature_t *signature,
   return FC_OK;
 }
 
-// Writes a tensor whose element type has no name in MLIR.
+// Writes a tensor whose element type is not known.
 static fc_status_t put_untyped(const fc_signature_t *signature,
                                const fc_type_t *type, fc_sink_t *sink,
                                fc_error_t *err) {

@@ -32,8 +32,9 @@ static fc_status_t put_count(const writer_t *w, const char *before,
   return fc_json_write_u64(w->sink, count, w->err);
 }
 
-// How many elements an array has. Behind prefixItems this says that there are no
-// others, which "items":false says too, but not all generators of clients read that.
+// Writes how many elements an array has at least and at most. Behind prefixItems this
+// says that there are no others; so does "items":false, but not all generators of clients
+// read that.
 static fc_status_t put_length(const writer_t *w, uint64_t least,
                               uint64_t most) {
   FC_TRY(put_count(w, ",\"minItems\":", least));
@@ -67,8 +68,8 @@ static fc_status_t put_float(const writer_t *w, fc_dtype_t dtype) {
 }
 
 // Writes the range of an integer type. With `either` it is that of signed and unsigned
-// together, for a signature that leaves the sign open. Integers of 64 bits may come as
-// a string.
+// together, for a signature that leaves the sign open, or a value that may state another
+// sign. Integers of 64 bits may come as a string.
 static fc_status_t put_integer(const writer_t *w, const fc_dtype_info_t *info,
                                bool either) {
   bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
@@ -167,7 +168,7 @@ static fc_status_t put_nested(const writer_t *w, const fc_type_t *type,
   return put_braces(w, type->rank);
 }
 
-// Writes the names an element type is read by.
+// Writes the names an element type is read by; in an answer, the one it is written by.
 static fc_status_t put_names(const writer_t *w, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   FC_TRY(put_text(w, fc_str(info->text)));
@@ -186,7 +187,8 @@ static fc_status_t put_names(const writer_t *w, fc_dtype_t dtype) {
 }
 
 // Writes the names of all element types that `dtype` takes: signless integers take the
-// signed and unsigned ones of their width, index takes i64.
+// signed and unsigned ones of their width, index takes i64 and si64. An answer has the
+// name of `dtype` alone.
 static fc_status_t put_dtype(const writer_t *w, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   if (dtype == FC_DTYPE_NONE) return put(w, "{\"type\":\"string\"}");
@@ -499,8 +501,8 @@ static fc_status_t put_has_places(const writer_t *w, uint32_t count) {
   return put(w, "}}}");
 }
 
-// Writes the rule that each argument stands in "args" or in "kwargs"; without a
-// name, in "args".
+// Writes the rule that each argument stands either in "args" or in "kwargs"; one that has
+// no name, in "args".
 static fc_status_t put_each_once(const writer_t *w) {
   fc_argument_t at = {0};
   uint32_t number = 0;
@@ -549,14 +551,15 @@ static fc_status_t put_object(const writer_t *w, uint32_t count) {
 // ---------------------------------------------------------------------------
 // The document
 
-// Begins the name of a definition; `rest` ends it, or more is put.
+// Writes the quote that begins the name of a definition, the prefix, and `rest`: the rest
+// of the name, or as much of it as the caller does not write.
 static fc_status_t put_name(const writer_t *w, const char *rest) {
   FC_TRY(put(w, "\""));
   FC_TRY(fc_sink_put(w->sink, w->prefix, w->err));
   return put(w, rest);
 }
 
-// Writes "argument0" and so on, with a comma behind each.
+// Writes the definitions "argument0" and so on, with a comma behind each.
 static fc_status_t put_each(const writer_t *w) {
   fc_argument_t at = {0};
   uint32_t number = 0;
@@ -632,8 +635,8 @@ fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
 
 // ---------------------------------------------------------------------------
 // Components: each form of the call has a name, because generators of clients make a
-// type of it, and no rule needs more than one of them. Some arguments in places and
-// the others by name is a form that the decoder accepts and this leaves out.
+// type of it. One form that the decoder accepts is left out, since it would need rules
+// about two members: some arguments in places, and the others by name.
 
 static bool is_all_keyword(const writer_t *w) {
   fc_argument_t at = {0};

@@ -283,7 +283,7 @@ static void check_out(reader_t *reader, size_t index) {
   }
 }
 
-// True when no argument has a dim that the caller chooses.
+// True when every memref among the arguments has a rank and only dims of fixed sizes.
 static bool is_static(const reader_t *reader) {
   for (size_t i = 0; i < reader->argument_count; i++) {
     const argument_t *argument = &reader->arguments[i];
@@ -339,8 +339,8 @@ static fc_status_t read_results(reader_t *reader, yyjson_val *object,
   return FC_OK;
 }
 
-// Refuses what a calling convention cannot pass. LLVM returns structures in
-// other registers than C, so the expanded convention returns one scalar at
+// Refuses what a calling convention cannot pass. LLVM returns structures in other
+// registers than C, so the expanded and the bare pointer convention return one scalar at
 // most.
 static void check_convention(reader_t *reader, fc_cc_t cc, bool simple) {
   if (cc != FC_CC_EXPANDED && cc != FC_CC_BAREPTR) return;

@@ -2,7 +2,7 @@
 //
 // The ABI description of a native module: `<module>.farcall.json` beside it, or
 // the same JSON embedded as `__farcall_abi`. Read once at load, any thread; the
-// format is in docs/abi.md. It looks neither at the module nor at files: the
+// format is in docs/abi.md. The reader looks neither at the module nor at files: the
 // native backend brings the text and compares so_sha256 itself. names.h reads
 // the other form of the file.
 #ifndef FARCALL_ABI_SIDECAR_H_
@@ -45,7 +45,7 @@ typedef struct fc_sidecar_t {
   bool pure;           // the module keeps nothing from call to call
   bool checked;        // compiled with run-time verification
   bool ftz;            // wants denormals flushed to zero
-  uint8_t alignment;   // bytes, of tensors' memory, beyond what elements need
+  uint8_t alignment;   // of tensors' memory in bytes; elements may need more
   fc_str_t so_sha256;  // 64 hex digits, or empty
   fc_str_t compiler;
   fc_sidecar_function_t *functions;

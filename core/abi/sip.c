@@ -6,7 +6,7 @@
 //   value := '_'n | 'S'( ('k'i value)* ) | 'D'( ('K'(bytes) value)* )
 // IREE's parser accepts a good deal that its writer never makes (keys of the
 // wrong kind, several roots, dangling keys) and can loop for ever; here one
-// walk checks everything before any visitor is called:
+// walk of each side checks everything before any visitor is called:
 //   one root; S has only indices, ascending; D only names, unique; every raw
 //   input used exactly once; depth and size bounded.
 // Any thread.
@@ -55,8 +55,9 @@ static level_t *top(walk_t *walk) {
 // ---------------------------------------------------------------------------
 // Unique keys of one dict
 
-// Collects the names in the window, one level deep; other fields are passed
-// over. Syntax errors are left to the walk, which meets them in order.
+// Counts the names in the window, one level deep, and collects the first `capacity` of
+// them; other fields are passed over. Syntax errors are left to the walk, which meets
+// them in order.
 static size_t collect_keys(fc_span_reader_t window, fc_named_t *keys,
                            size_t capacity) {
   size_t count = 0;
@@ -378,7 +379,8 @@ static fc_status_t attach(tree_builder_t *tree, fc_sip_key_t key,
   return FC_OK;
 }
 
-// A raw value that shows up again in the results needs a node of its own.
+// A raw value that shows up again in the results needs another node, since a node has one
+// parent.
 static uint32_t copy_node(fc_builder_t *builder, uint32_t original) {
   const fc_type_t *from = fc_builder_at(builder, original);
   if (!from) return FC_NODE_NONE;

@@ -91,7 +91,8 @@ static fc_status_t read_group(reader_t *reader, const fc_name_entry_t *entry,
                         &group->signature);
 }
 
-// The name of a group may be that of one of its functions, but of no other one.
+// The name of a group may be that of a function in a group, which is not listed under its
+// own name any more, but of no other function.
 static fc_status_t check_name(reader_t *reader, const group_t *group) {
   const fc_str_t name = group->entry->function;
   const uint32_t index = fc_name_table_find(&reader->functions, name);
@@ -198,7 +199,7 @@ fc_status_t fc_sizes_create(fc_str_t json, fc_signature_t *const *signatures,
                      .signatures = signatures,
                      .count = count};
   *out_sizes = NULL;
-  // Most sidecars have none, and were read once already.
+  // Most sidecars do not have the word: they are not parsed once more to find that out.
   if (!json.size || !memmem(json.data, json.size, kWord, sizeof kWord - 1)) {
     return FC_OK;
   }

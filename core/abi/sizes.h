@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions of a module that are one function to its callers: each is compiled for a
-// size of its arguments, and a call is made of the one that has the size of the call. A
-// module's sidecar says which:
+// size of its arguments, and a call runs the one that has the size of the call, or, if
+// calls are padded, the next larger one. A module's sidecar says which:
 //
 //   "sizes": [ { "name": "main", "functions": ["main_1", "main_8"],
 //                "args": [ { "dims": ["batch", null] } ], "pad": "zero" } ]
 //
-// Read when a module is loaded, after its own signatures; immutable afterwards. Which
-// function a call is made of is decided in marshal/sized.c. Any thread; docs/abi.md.
+// Read when a module is loaded, after its own signatures; immutable afterwards.
+// marshal/sized.c decides which function a call runs. Any thread; docs/abi.md.
 #ifndef FARCALL_CORE_ABI_SIZES_H_
 #define FARCALL_CORE_ABI_SIZES_H_
 

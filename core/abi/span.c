@@ -2,8 +2,8 @@
 //
 // Reads and writes the fields of SIP and raw signatures. The text is a module's
 // and not trusted: every count is checked against the window it claims a part
-// of, and every step moves forward, so that no text takes more than linear
-// time.
+// of, and every step moves forward, so that reading all fields of a text once takes
+// linear time.
 #include "abi/span.h"
 
 #include <stdarg.h>

@@ -700,7 +700,7 @@ static fc_status_t keys_verify(const fc_signature_t *signature,
   return fc_fail(err, FC_CODE_ABI_METADATA, "key '%s' comes twice", shown);
 }
 
-// Every node is below one parent or parameter (node_take saw to it), so that
+// Every node is below one parent or parameter at most (node_take saw to it), so that
 // walking from a parameter ends.
 static fc_status_t tree_verify(const fc_signature_t *signature, uint32_t root,
                                taken_t *taken, fc_named_t *scratch,
@@ -787,7 +787,7 @@ static fc_status_t flat_call_verify(const fc_signature_t *signature,
   return FC_OK;
 }
 
-// `count` sizes were given.
+// Checks the rows of sizes, for which `count` sizes were given.
 static fc_status_t sizes_verify(const fc_signature_t *signature, uint32_t count,
                                 fc_error_t *err) {
   const uint32_t rows = signature->size_count;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the canonical signature JSON (what print.c writes) back into a builder,
-// so that `farcall abi mangle` and sidecar writers can start from it. A small
-// document, so yyjson's tree is walked; nesting is capped. Any thread.
+// so that `farcall abi mangle` and the indented form of a signature can start from it;
+// and the types in a document that somebody wrote about a module, which are in the same
+// form. A small document, so yyjson's tree is walked; nesting is capped. Any thread.
 #include <stdio.h>
 #include <yyjson.h>
 
@@ -16,7 +17,8 @@ typedef struct unprint_t {
   fc_builder_t *builder;
   fc_error_t *err;
   bool rooted;     // a sip signature: only the leaves have a raw_index
-  bool flat;       // each leaf is a value of the flat call, in order
+  bool flat;       // each leaf is a value of the flat call, the next one unless
+                   // it has a raw_index
   int32_t next;    // raw index of the next leaf, if flat
   char path[160];  // where the reader stands, for messages
 } unprint_t;
@@ -318,7 +320,7 @@ static fc_status_t read_type(unprint_t *reader, yyjson_val *value,
   FC_TRY(read_kind(reader, value, depth, out_node));
   yyjson_val *raw_index = yyjson_obj_get(value, "raw_index");
   if (!raw_index) return reader->flat ? number_leaf(reader, *out_node) : FC_OK;
-  // A leaf each has one, so there are no more than nodes.
+  // There are no more raw values than leaves, so no more than nodes.
   if (!yyjson_is_uint(raw_index) || yyjson_get_uint(raw_index) >= FC_NODE_MAX) {
     return bad(reader, "raw_index must be an integer from 0 to 16383");
   }
@@ -344,7 +346,7 @@ static int32_t take_raw_index(const unprint_t *reader, uint32_t node) {
 }
 
 // The raw index of a parameter: FC_RAW_NONE for a tree whose leaves have raw indices
-// themselves, else FC_RAW_NEXT.
+// themselves; in a flat description, for a leaf, its own; else FC_RAW_NEXT.
 static int32_t raw_index_of(const unprint_t *reader, uint32_t node,
                             size_t count) {
   if (reader->rooted) return FC_RAW_NONE;

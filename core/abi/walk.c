@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The visitor behind every rendering of a type tree.
+// The visitor of type trees, which renderings, checks and comparisons use.
 #include "abi/walk.h"
 
 bool fc_type_kind_nests(uint8_t kind) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Visits a type tree without recursion, parents first. A node that has
-// children (LIST, TUPLE, DICT, REFARRAY) comes twice: before them and, with
+// Visits a type tree without recursion, parents first. A LIST, TUPLE, DICT or
+// REFARRAY comes twice, also if it is empty: before its children and, with
 // `leave` set, after them. For trees no deeper than FC_TYPE_DEPTH_MAX, as those of
 // finished signatures are: fc_signature_build checks the depth by such a walk, and stops
 // at the node that lies too deep. One walk, one thread.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The functions of a group are read side by side, node by node. All that may differ are
-// dims; where a dim stands is a place. Places among the arguments that differ in the
-// same way have one size in every call, so they get one name.
+// The types of a group's functions are read side by side, node by node. All that may
+// differ in them are dims and strides; where one stands is a place. Places of dims among
+// the arguments that differ in the same way have one size in every call, so they get one
+// name.
 #include "abi/widen.h"
 
 #include <inttypes.h>
@@ -14,11 +15,11 @@
 #define NAMES_MAX 16  // of dims that differ, in one group
 
 typedef enum kind_t {
-  SENT,      // a dim of an argument that is a tensor
+  SENT,      // a dim of a tensor that callers send
   STORED,    // of an OUT argument
   RETURNED,  // of a result
   FIXED,     // of anything else: it may not differ
-  STRIDE,    // or an offset; of a tensor
+  STRIDE,    // no dim but a stride or the offset of a tensor
 } kind_t;
 
 typedef struct place_t {
@@ -26,8 +27,8 @@ typedef struct place_t {
   int32_t dim;  // strides and offset follow the dims
   kind_t kind;
   bool result;
-  bool inside;     // a value of the flat call
-  uint32_t param;  // of the arguments or results
+  bool inside;     // in a part of a value of the flat call
+  uint32_t param;  // number of the argument or result
 } place_t;
 
 typedef struct maker_t {
@@ -117,8 +118,8 @@ static bool is_inside(const fc_param_t *param, const fc_walk_t *at) {
   return param->raw_index < 0 ? at->type->raw_index < 0 : at->depth > 0;
 }
 
-// What the dims of a tensor are. One inside a value of the flat call, or inside a list,
-// may come more than once in a call, or never.
+// What the dims of a node are. Those of an argument that are inside a value of the flat
+// call, such as a list, may not differ: they may come more than once in a call, or never.
 static kind_t kind_of(const fc_param_t *param, const fc_walk_t *at,
                       bool result) {
   if (at->type->kind != FC_TYPE_TENSOR) return FIXED;
@@ -141,7 +142,8 @@ static bool has_dims(const fc_type_t *type) {
           type->kind == FC_TYPE_REFARRAY);
 }
 
-// Notes a member's dims and strides of one node, whose places begin at *count.
+// Notes a member's dims and strides of one node, whose places begin at *count; moves
+// *count behind them.
 static fc_status_t take_dims(maker_t *maker, uint32_t member, place_t place,
                              const fc_type_t *type, const fc_type_t *mine,
                              uint32_t *count) {
@@ -317,7 +319,8 @@ static fc_status_t widen(maker_t *maker) {
 // ---------------------------------------------------------------------------
 // The rows of sizes
 
-// Notes what a name is in each member, or checks that it is that here, too.
+// Notes which size the name of a dim has in each member, or, where that is known from
+// another place, checks that the dim has that size.
 static fc_status_t note_place(maker_t *maker, uint32_t number) {
   const place_t *place = &maker->places[number];
   const int64_t dim = get_dim(maker, place);
@@ -408,9 +411,9 @@ static void begin(const maker_t *maker) {
   }
 }
 
-// Padding adds rows to arguments and takes them off results (marshal/pad.c). So one dim
-// alone may differ, the first of its tensors, which are values of the flat call, and none
-// of memory that the function writes to.
+// Padding adds rows to arguments and takes them off results (marshal/pad.c). So only one
+// dim may differ: the first one of tensors that are values of the flat call and whose
+// memory the function does not write to.
 static fc_status_t check_pad(const maker_t *maker) {
   int64_t name = FC_DIM_DYNAMIC;
   for (uint32_t i = 0; i < maker->place_count; i++) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The signature of functions that are one to callers: what all of them have, where the
-// dims that differ have names, and rows of sizes. Used while sizes.c reads a sidecar.
+// The signature of functions that are one to callers: what all of them have, with names
+// or no size for the dims that differ, and rows of sizes. Used while sizes.c reads a
+// sidecar.
 #ifndef FARCALL_CORE_ABI_WIDEN_H_
 #define FARCALL_CORE_ABI_WIDEN_H_
 
@@ -9,7 +10,7 @@
 #include "abi/sizes.h"
 
 typedef struct fc_group_t {
-  fc_str_t name;  // callers'
+  fc_str_t name;  // by which callers call it
   const fc_entry_t *members;
   uint32_t count;  // 2 to FC_SIZES_MAX
   fc_str_t pad;    // what fills a call up to the next size; empty: nothing does
@@ -17,8 +18,9 @@ typedef struct fc_group_t {
 
 // Row i of the signature's sizes is that of member i. `names` has dims and arguments of
 // the group; `doc` stands at the group, and has the error. The builder is reset.
-// FC_CODE_ABI_METADATA when the members differ in more than sizes, or not in these, or in
-// more than padding can make up for.
+// FC_CODE_ABI_METADATA when types of the members differ in more than sizes, when two
+// members take the same sizes, or when calls are to be padded and sizes differ for which
+// padding cannot make up.
 fc_status_t fc_group_widen(const fc_group_t *group, fc_names_t *names,
                            fc_builder_t *builder, fc_allocator_t allocator,
                            const fc_doc_t *doc,
