@@ -63,8 +63,8 @@
 // a function may have that has such lines: the numbers of all others are summed.
 #define FC_LIMIT_METRIC_MODULES 1000
 #define FC_LIMIT_LABEL 400
-#define FC_LIMIT_DRAFTS \
-  32  // documents written in parts at one time; 503 beyond
+// Such documents that are written at one time; 503 beyond.
+#define FC_LIMIT_DRAFTS 32
 
 // A response: room kept in front of the body, so that one write sends both.
 #define FC_LIMIT_HEAD 1536
@@ -83,8 +83,8 @@
 #define FC_LIMIT_INLINE_WORST_NS (1000000u * FC_LIMIT_INLINE_SLOWNESS)
 // What all calls on the loop may take in one turn.
 #define FC_LIMIT_INLINE_TURN_NS 200000u
-#define FC_LIMIT_INLINE_BODY \
-  (16u << 10)  // the body of such a call has fewer bytes
+// The body of a call on the loop has fewer bytes.
+#define FC_LIMIT_INLINE_BODY (16u << 10)
 // Calls measured on workers before one runs on the loop.
 #define FC_LIMIT_INLINE_SAMPLES 16
 
