@@ -9,8 +9,9 @@
 
 #include "farcall/base.h"
 
-// Of every verb but diff (docs/cli.md). FC_EXIT_FAILED is also for a test that fails,
-// and for memory or standard output that gives out.
+// The exit codes of every verb but diff, whose codes are those of diff(1) (docs/cli.md).
+// FC_EXIT_FAILED is also for a test that fails, and for memory or standard output that
+// gives out.
 enum {
   FC_EXIT_OK = 0,
   FC_EXIT_FAILED = 1,        // the module or the server answered an error

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One HTTP request to a farcalld and its answer, within one deadline. No redirects, no connection reuse (cli/bench/load.c has that). The system's
-// resolver looks up the host name: the time of the look-up counts, but only the
-// resolver's own time-out ends it, not the deadline.
+// One HTTP request to a farcalld and its answer, within one deadline. Redirects are not
+// followed, and each request has a connection of its own (cli/bench/load.c keeps its
+// connections). The system's resolver looks up the host name: the time of the look-up
+// counts, but only the resolver's own time-out ends it, not the deadline.
 #ifndef FARCALL_CLI_CLIENT_H_
 #define FARCALL_CLI_CLIENT_H_
 
@@ -40,8 +41,8 @@ fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_remote_t *out_server, fc_error_t *err);
 
 // `target` is an absolute path. `body` with data NULL: a GET, else a POST of
-// JSON. FC_UNAVAILABLE when no whole answer came in time, or when the size of the
-// answer shows that no farcalld sent it; the message has the beginning of what came.
+// JSON. FC_UNAVAILABLE when no whole answer came in time, or when what came is no
+// HTTP or too large for a farcalld's; the message has the beginning of what came.
 fc_status_t fc_server_ask(fc_arena_t *arena, const fc_remote_t *server,
                           const char *target, fc_str_t body,
                           fc_reply_t *out_answer, fc_error_t *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The handler runs on a stack of its own, since the module may have used up the
-// thread's, and calls only write and raise. It never returns into the module.
+// thread's, and calls only what a handler may call. The module's code does not go on.
 #include "crash.h"
 
 #include <signal.h>

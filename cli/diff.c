@@ -178,7 +178,8 @@ static int compare_calls(diff_t *diff, const fc_expectations_t *calls) {
   return SAME;
 }
 
-// Each function that both files have is called as its example says.
+// Calls each function that both files have, and that can be called in both, with the
+// example that the old file's signature gives.
 static int compare_examples(diff_t *diff) {
   fc_text_t body;
   int trouble = SAME;

@@ -57,8 +57,8 @@ static bool read_row(fc_arena_t *arena, yyjson_val *value, size_t index,
   return row->kind && row->name;
 }
 
-// The row that comes after `last`: the longest one below it, else beside it, else
-// beside one of its callers.
+// Puts the rows in order. Behind a row comes the longest of the rows below it that have
+// no place yet; if it has none, the longest such row beside it, else beside a caller.
 static void order_rows(fc_flame_t *flame, bool *placed) {
   size_t at = 0;
   flame->order[0] = 0;

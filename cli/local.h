@@ -35,8 +35,8 @@ const fc_function_t *fc_local_find(const fc_module_t *module, const char *name);
 const fc_function_t *fc_local_choose(const fc_args_t *args,
                                      const fc_module_t *module,
                                      const char *name);
-// Complains if the function cannot be called; else a crash is its own from now on.
-// Returns an exit code.
+// Complains if the function cannot be called; else what tells of a crash names this
+// function from now on. Returns an exit code.
 int fc_local_check(const fc_args_t *args, const fc_function_t *function);
 
 #endif  // FARCALL_CLI_LOCAL_H_

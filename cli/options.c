@@ -92,7 +92,8 @@ int fc_complain_call(int http_status, const char *code, const char *detail,
   }
   const int exit_code = fc_complain(FC_EXIT_FAILED, "%s%s: %s%s%s%s", status,
                                     code, detail, hint, where, pointer);
-  // For people: a program that reads the last line gets the error itself.
+  // Only for people, whose terminal has colours: a program that reads the last line is to
+  // get the error itself.
   const char *dim = fc_style(stderr, FC_STYLE_DIM);
   if (*dim && is_code(code)) {
     fprintf(stderr, "%sfarcall explain %s says more%s\n", dim, code,

@@ -15,7 +15,7 @@ fc_status_t fc_page_text(fc_sink_t *sink, fc_str_t text, fc_error_t *err);
 fc_status_t fc_page_put(fc_sink_t *sink, fc_error_t *err, const char *format,
                         ...) FC_PRINTF(3, 4);
 
-// "1.23 ms", in the unit that leaves one to three digits before the point.
+// "1.23 ms": a time with up to three digits, in us, ms or s.
 typedef struct fc_page_time_t {
   char text[24];
 } fc_page_time_t;

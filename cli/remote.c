@@ -29,8 +29,8 @@ static bool read_seconds(const char *text, uint64_t *out_ms) {
   return i > 0 && !text[i];
 }
 
-// Says the name that a variable with a slip in it may have been meant for: a call of
-// another server than the one that was meant would not show it.
+// Suggests FARCALL_SERVER for a variable whose name may be a slip of it: the default
+// server is asked then, and its answer may not show that another one was meant.
 static void note_misspelt(void) {
   static const char kPrefix[] = "FARCALL_";
   static bool said;

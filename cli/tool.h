@@ -23,7 +23,8 @@ int fc_tool_interrupted(void);
 void fc_tool_show_progress(void);
 
 // Runs argv[0] in `directory` with no input; what it prints goes to the file `log` there.
-// It gets our variables without FARCALL_TOKEN, and `directory` as TMPDIR. *out_wait is as
+// It gets our variables without FARCALL_TOKEN, `directory` as TMPDIR, and
+// PYTHONDONTWRITEBYTECODE. *out_wait is as
 // waitpid gives it, also of a tool that failed. Fails when the tool cannot be started or
 // waited for, or when a signal asked us to stop.
 fc_status_t fc_tool_run(const char *const *argv, const char *directory,

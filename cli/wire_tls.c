@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TLS by OpenSSL, over a BIO of our own: OpenSSL's writes to a socket so that a server
-// that has gone ends this program by SIGPIPE.
+// TLS by OpenSSL, over a BIO of our own. With OpenSSL's BIO for sockets, a write to a
+// server that has gone would end this program by SIGPIPE.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <openssl/err.h>
@@ -144,7 +144,8 @@ fc_status_t fc_wire_secure(fc_wire_t *wire, const fc_wire_rules_t *rules,
 // ---------------------------------------------------------------------------
 // Bytes
 
-// The wire may have moved since.
+// The SSL of the wire. Its BIO is told where the wire is, which may have moved since the
+// last call.
 static SSL *ssl_of(fc_wire_t *wire) {
   SSL *ssl = wire->tls;
   BIO_set_data(SSL_get_rbio(ssl), wire);
@@ -171,7 +172,7 @@ int fc_wire_tls_shake(fc_wire_t *wire, const char **out_why) {
   return -1;
 }
 
-// The result of a call of OpenSSL as one of send(2) or recv(2) is.
+// Turns the result of a call of OpenSSL into one of send(2) or recv(2), with errno.
 static ssize_t result(const SSL *ssl, int done, size_t size) {
   if (done == 1) return (ssize_t)size;
   switch (SSL_get_error(ssl, done)) {

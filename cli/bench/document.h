@@ -32,10 +32,10 @@ void fc_bench_document_deinit(fc_bench_document_t *document);
 double fc_bench_number(yyjson_val *object, const char *key);
 const char *fc_bench_text(yyjson_val *object, const char *key);
 
-// A quantile of "latency" in ns, and the ranks around it.
+// A quantile of "latency" in ns, and the values of the ranks between which it lies.
 fc_bench_figure_t fc_bench_quantile(const fc_bench_document_t *document,
                                     double share);
-// Answers a second, and their mean over the slices.
+// Answers a second. The interval is as wide as that of their mean over the slices.
 fc_bench_figure_t fc_bench_answers(const fc_bench_document_t *document);
 
 #endif  // FARCALL_CLI_BENCH_DOCUMENT_H_

@@ -20,7 +20,9 @@ typedef struct fc_bench_goal_t {
 // that is none, or negative.
 bool fc_bench_read_time(fc_str_t text, double *out_ns);
 
-// Reads goals that commas separate. FC_INVALID_ARGUMENT names the one that is none.
+// Reads goals that commas separate, and puts them behind the *inout_count that `goals`
+// has, which has room for FC_BENCH_GOALS_MAX. The error names the one that is no goal,
+// or says that there are too many.
 fc_status_t fc_bench_goals_parse(fc_str_t text, fc_bench_goal_t *goals,
                                  size_t *inout_count, fc_error_t *err);
 

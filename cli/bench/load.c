@@ -171,8 +171,8 @@ static void go_down(load_t *load, fc_line_t *line, uint64_t retry_ns) {
   load->down++;
 }
 
-// The request on the line gets no answer: a failure, which comes again at once only
-// after RETRY_NS.
+// Counts the request on the line as broken, and has the line connected again after
+// RETRY_NS: the next attempt may fail at once, too.
 static void break_line(load_t *load, fc_line_t *line) {
   const uint64_t now_ns = fc_clock_ns();
   if (now_ns >= load->begin_ns) {
@@ -261,7 +261,8 @@ static void connect_line(load_t *load, fc_line_t *line) {
   if (!add_line(load, line, EPOLLIN | EPOLLOUT)) break_line(load, line);
 }
 
-// Is the line connected, so that TLS may be spoken over it? It is prepared then.
+// Is the line connected? If so, and the server speaks TLS, prepares TLS over it; false
+// if that fails, too.
 static bool is_connected(load_t *load, fc_line_t *line) {
   const fc_remote_t *server = load->plan->server;
   int reason = 0;
@@ -398,7 +399,8 @@ static void receive_block(load_t *load, fc_line_t *line) {
   }
 }
 
-// Of what TLS has decrypted already epoll knows nothing: the rest of one record.
+// Takes a block, and then what TLS has decrypted already, the rest of one record: epoll
+// does not tell of that.
 static void receive(load_t *load, fc_line_t *line) {
   do {
     receive_block(load, line);

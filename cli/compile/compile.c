@@ -16,7 +16,8 @@
 
 #define CURL_SIZE_MAX 300  // of a document in a command line that people read
 
-// The first road that takes the source and is installed is chosen (choose_road).
+// Unless the user names a road, the first one that takes the source and is installed is
+// chosen (choose_road).
 static const fc_road_t *const kRoads[] = {&fc_road_iree, &fc_road_mlir};
 
 // ---------------------------------------------------------------------------
@@ -86,8 +87,8 @@ static int level_of(const char *cpu) {
   return cpu[size] >= '2' && cpu[size] <= '4' ? cpu[size] - '0' : 0;
 }
 
-// Several processors: the first becomes generic, for the module itself; the variants
-// follow, the highest level first.
+// Orders several processors: generic comes first, for the module itself, also if the user
+// does not name it; the variants follow, the highest level first.
 static int order_cpus(fc_compile_t *compile) {
   const char *sorted[FC_COMPILE_CPUS_MAX] = {"generic"};
   size_t count = 1;

@@ -23,7 +23,7 @@ typedef struct fc_compile_t {
   const char *work;    // the work directory
   const char *tools;   // where the tools are, NULL: on PATH
   const fc_format_t *format;
-  char level;  // of -O, '0' to '3'; 0: not given (until make of the road)
+  char level;  // of -O, '0' to '3'; 0: not given, `make` sets it
   bool checked;
   bool verbose;
   // Of --cpu, one or more: the first is that of the module itself, the others are those

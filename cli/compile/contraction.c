@@ -296,7 +296,7 @@ static void swap_operands(fc_contraction_t *found) {
   kernel->widen[FC_B] = widen;
 }
 
-// The dim of C in which a loop is; NONE is before all.
+// The place of a loop's dim in C, counted from 1; 0 for no loop.
 static size_t place_of(const fc_contraction_t *found, size_t loop) {
   return loop == FC_LOOP_NONE ? 0 : 1 + find_dim(&found->operands[FC_C], loop);
 }

@@ -153,8 +153,8 @@ static fc_status_t expand(const fc_reading_t *reading, fc_str_t text,
   return status;
 }
 
-// Reads a line `#name = …` or `!name = …`. False for the alias of a location: most
-// aliases are, and they are of no use here.
+// Reads a line `#name = …` or `!name = …`. False for any other line, and for the alias
+// of a location: most aliases are of locations, which are of no use here.
 static bool alias_line(fc_str_t line, fc_alias_t *out_alias) {
   if (!line.size || (line.data[0] != '#' && line.data[0] != '!')) return false;
   size_t at = 1;

@@ -19,7 +19,7 @@ typedef enum fc_format_id_t {
   FC_FORMAT_TENSOR,  // linalg, tensor, arith and other text
 } fc_format_id_t;
 
-// Which of tools/ reads it first.
+// Which script of tools/ reads a source before the compiler.
 typedef enum fc_importer_t {
   FC_IMPORTER_NONE,
   FC_IMPORTER_ONNX,

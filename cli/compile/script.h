@@ -12,7 +12,7 @@
 // none. `tool` may be NULL.
 const char *fc_script_python(fc_compile_t *compile, const char *tool);
 
-// The text of one of them; tools/ also has what is no script.
+// The text of a file of tools/, which may also be no script.
 fc_str_t fc_script_text(const char *name);
 
 // Writes all scripts into the work directory and runs `name` there with `arguments`,

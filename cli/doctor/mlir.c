@@ -357,7 +357,7 @@ static void check_string(fc_checkup_t *checkup, fc_str_t string) {
     const struct word_t *row = &kWords[i];
     const bool portable =
         row->portable && fc_str_equal(string, fc_str(row->portable));
-    // A dialect stands there without the dot.
+    // Among the strings, a dialect stands without its dot.
     const bool dialect =
         row->form == PREFIX &&
         fc_str_equal(string, fc_str_make(row->name.data, row->name.size - 1));

@@ -8,7 +8,8 @@
 #include "farcall/farcall.h"
 #include "hal/cpu.h"
 
-// Names are the module's, and findings are printed when it is released.
+// Copies `thing`, which is a text of the module: findings are printed after the module is
+// released.
 static void add(fc_checkup_t *checkup, fc_severity_t level,
                 fc_subject_t subject, fc_str_t thing, const char *message,
                 const char *way_out) {
