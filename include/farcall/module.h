@@ -38,9 +38,10 @@ typedef struct fc_module_options_t {
   // Asked before a file is used, with the SHA-256 of its bytes (64 hex digits): the
   // module's file (of variants, the chosen one) and its sidecars. Fails to refuse the
   // file. With it, files of any size are copied to sealed memory and hashed at once, so
-  // that the bytes that run are those it was asked about; and a module that finds
-  // libraries by $ORIGIN is refused, because it is not asked about these. NULL: every
-  // file may be used. Called on the thread that loads.
+  // that the bytes that run are those it was asked about; and a module that names
+  // libraries outside the system's folders, such as by $ORIGIN, is refused, because it
+  // is not asked about these. fc_module_load_files does not ask about the sidecar. NULL:
+  // every file may be used. Called on the thread that loads.
   fc_status_t (*admit)(void *context, const char *sha256, fc_error_t *err);
   void *admit_context;
 } fc_module_options_t;
@@ -86,9 +87,9 @@ fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
                            fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) FC_MUST_CHECK;
 // Loads files that are open, without looking for variants. `path` gives the name and
-// is for messages; it is not opened. (One exception: the dynamic loader takes machine
-// code that finds its libraries by $ORIGIN from its path, so that file must still be
-// there.) The descriptors are the caller's and may be closed afterwards.
+// is for messages. It is opened in one case only: machine code that finds its libraries
+// by $ORIGIN is loaded from `path`, so the file must still be there. The descriptors
+// are the caller's and may be closed afterwards.
 // `files->digest` is believed if the file has the size that it names and, unless it is
 // sealed memory, the time.
 fc_status_t fc_module_load_files(const fc_backend_t *const *backends,
