@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The blocks a module allocated during one call and has not freed: what makes
-// result ownership exact. A result is freed only if its `allocated` pointer is in
-// here; one that the sidecar declares as borrowed is not freed. One call, one thread.
+// The blocks a module allocated during one call and has not freed. They tell which
+// results farcall must free: those whose `allocated` pointer is in here, unless the
+// sidecar declares the result as borrowed. One call, one thread.
 #ifndef FARCALL_MEMREF_OWN_H_
 #define FARCALL_MEMREF_OWN_H_
 
@@ -11,7 +11,7 @@
 typedef struct fc_own_block_t {
   void *data;  // NULL: the place is free
   size_t size;
-  bool returned;  // a result of the call lies in it
+  bool returned;  // memory of a result: freed once the result is encoded
 } fc_own_block_t;
 
 // True when all of `bytes` lies in `block`.
