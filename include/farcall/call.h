@@ -51,8 +51,8 @@ typedef struct fc_instance_options_t {
   const fc_tiles_t *tiles;
 } fc_instance_options_t;
 
-// Retains the module. The first instance of a .vmfb runs the module's __init;
-// with vm.state=private each instance runs it.
+// Retains the module. The first instance of a .vmfb runs the module's __init, if there
+// is one; with vm.state=private each instance runs it.
 fc_status_t fc_instance_create(fc_module_t *module,
                                const fc_instance_options_t *options,
                                fc_instance_t **out_instance,
