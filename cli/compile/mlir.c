@@ -17,11 +17,11 @@
 #include "compile/contract.h"
 #include "compile/derive.h"
 #include "compile/guard.h"
+#include "compile/mlir_tell.h"
 #include "compile/sidecar.h"
 #include "compile/step.h"
 #include "compile/stores.h"
 #include "file.h"
-#include "module/native/libc.h"
 #include "object.h"
 #include "tool.h"
 
@@ -242,49 +242,6 @@ static fc_status_t read_module(fc_compile_t *compile, const char *name,
   return fc_mlir_read(compile->arena, text, out_module, compile->err);
 }
 
-static size_t count_public(const fc_mlir_module_t *module) {
-  size_t count = 0;
-  for (size_t i = 0; i < module->function_count; i++) {
-    if (module->functions[i].is_public && module->functions[i].has_body) {
-      count++;
-    }
-  }
-  return count;
-}
-
-// Names the functions declared without a body: the module loads only where
-// another library provides them. True when there is any.
-static bool needs_others(const fc_mlir_module_t *module) {
-  bool needs = false;
-  for (size_t i = 0; i < module->function_count; i++) {
-    const fc_mlir_function_t *function = &module->functions[i];
-    if (function->has_body) continue;
-    fc_complain(0,
-                "note: '%.*s' is declared without a body; the module loads "
-                "only where another library provides it",
-                FC_STR_ARG(function->name));
-    needs = true;
-  }
-  return needs;
-}
-
-// Tells which arguments are also results, though the source does not say so.
-static void tell_roles(const fc_mlir_module_t *module) {
-  for (size_t i = 0; i < module->function_count; i++) {
-    const fc_mlir_function_t *function = &module->functions[i];
-    for (size_t k = 0; k < function->argument_count; k++) {
-      const fc_mlir_value_t *argument = &function->arguments[k];
-      if (!argument->noticed) continue;
-      const char *quote = argument->name.size ? "'" : "";
-      fc_complain(0,
-                  "note: '%.*s' writes into argument %zu%s%s%.*s%s%s: its role "
-                  "is inout, and what it holds then is a result",
-                  FC_STR_ARG(function->name), k, *quote ? " (" : "", quote,
-                  FC_STR_ARG(argument->name), quote, *quote ? ")" : "");
-    }
-  }
-}
-
 // Writes the annotated module. `steps` keep the texts that are made on the way.
 static fc_status_t guard(fc_compile_t *compile, fc_str_t text,
                          fc_text_t steps[3]) {
@@ -325,61 +282,10 @@ static fc_status_t guard_divisions(fc_compile_t *compile) {
   return status;
 }
 
-// Prints a location as messages have it: "m.mlir":2:3 becomes m.mlir:2:3:
-static const char *print_place(const fc_compile_t *compile, fc_str_t location) {
-  fc_str_t name = location, position = {0};
-  if (location.size) {
-    const char *end = memchr(location.data + 1, '"', location.size - 1);
-    size_t size = end ? (size_t)(end - location.data) : location.size - 1;
-    name = fc_str_make(location.data + 1, size - 1);
-    position = fc_str_make(location.data + size + 1, location.size - size - 1);
-  }
-  return fc_print(compile->arena, "%.*s%.*s:", FC_STR_ARG(name),
-                  FC_STR_ARG(position));
-}
-
-static fc_status_t tell_unverified(fc_compile_t *compile, fc_str_t operation,
-                                   fc_str_t location) {
-  const char *place = print_place(compile, location);
-  if (!place) return fc_fail_memory(compile->err);
-  fc_complain(
-      0,
-      "note: %s nothing checks the indices of '%.*s': the module is not "
-      "memory safe, and its calls are guarded",
-      place, FC_STR_ARG(operation));
-  return FC_OK;
-}
-
-// Refuses an operation that no pass lowered. mlir-opt accepts it, and the error of
-// mlir-translate about it would not say where it is.
-static fc_status_t refuse_leftovers(fc_compile_t *compile) {
-  fc_str_t text, operation, location;
-  FC_TRY(fc_step_read(compile, LOWERED, &text));
-  if (!fc_mlir_leftover(text, &operation, &location)) return FC_OK;
-  const char *place = print_place(compile, location);
-  const char *message =
-      fc_print(compile->arena, "no lowering for '%.*s'", FC_STR_ARG(operation));
-  if (!place || !message) return fc_fail_memory(compile->err);
-  return fc_step_blame(compile, fc_str(place), FC_STR("to LLVM"),
-                       fc_str(message));
-}
-
-static fc_status_t refuse_names(fc_compile_t *compile,
-                                const fc_mlir_module_t *module) {
-  for (size_t i = 0; i < module->function_count; i++) {
-    const fc_mlir_function_t *function = &module->functions[i];
-    if (!function->has_body || !fc_libc_is_reserved(function->name)) continue;
-    return fc_fail(
-        compile->err, FC_CODE_SYMBOL_CLASH,
-        "%s: '%.*s' is a name of the C library: LLVM takes the function "
-        "for that one; rename it",
-        compile->input, FC_STR_ARG(function->name));
-  }
-  return FC_OK;
-}
-
 static fc_status_t finish_lowering(road_t *road) {
-  FC_TRY(refuse_leftovers(road->compile));
+  fc_str_t text;
+  FC_TRY(fc_step_read(road->compile, LOWERED, &text));
+  FC_TRY(fc_mlir_refuse_leftovers(road->compile, text));
   if (road->compile->checked) FC_TRY(guard_divisions(road->compile));
   return run(road, MLIR_TRANSLATE, LOWERED, IR, kTranslate, kNothing);
 }
@@ -632,17 +538,13 @@ static fc_status_t make_module(road_t *road) {
   FC_TRY(find_version(road));
   FC_TRY(read_source(road, &source));
   fc_mlir_module_t *module = &road->module;
-  if (!count_public(module)) {
-    return fc_fail(compile->err, FC_CODE_ABI_METADATA,
-                   "%s: no public func.func with a body: nothing to call",
-                   compile->input);
-  }
-  FC_TRY(refuse_names(compile, &source));
+  FC_TRY(fc_mlir_refuse_uncallable(compile, module));
+  FC_TRY(fc_mlir_refuse_names(compile, &source));
   FC_TRY(fc_mlir_find_stores(compile->arena, module, compile->err));
   FC_TRY(fc_sidecar_draft_resolve(compile->arena, compile->text, &source,
                                   module, compile->err));
   FC_TRY(annotate(compile, module->text));
-  bool foreign = needs_others(&source);
+  bool foreign = fc_mlir_tell_others(&source);
   fc_str_t operation, location;
   bool unverified = compile->checked &&
                     fc_mlir_unverified(module->text, &operation, &location);
@@ -652,8 +554,9 @@ static fc_status_t make_module(road_t *road) {
       .pure = !foreign && !module->has_state,
       .checked = compile->checked && !unverified && !foreign};
   FC_TRY(build_all(road));
-  tell_roles(module);
-  return unverified ? tell_unverified(compile, operation, location) : FC_OK;
+  fc_mlir_tell_roles(module);
+  return unverified ? fc_mlir_tell_unverified(compile, operation, location)
+                    : FC_OK;
 }
 
 static bool takes(const fc_format_t *format) { return format->by_mlir; }
