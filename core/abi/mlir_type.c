@@ -342,7 +342,7 @@ static bool read_words(reader_t *reader, fc_str_t *words, int32_t *out_count) {
   return true;
 }
 
-// True for affine_map<(d0, d1) -> (d0, d1)>.
+// True for an identity map of `rank` dims, such as affine_map<(d0, d1) -> (d0, d1)>.
 static bool is_identity_map(fc_str_t text, int32_t rank) {
   reader_t reader = {.text = text};
   fc_str_t from[FC_RANK_MAX], to[FC_RANK_MAX];
@@ -360,7 +360,7 @@ static bool is_identity_map(fc_str_t text, int32_t rank) {
   return true;
 }
 
-// True for `0` and `0 : i64`.
+// True for `0`, alone or with an integer type: `0 : i64`.
 static bool is_default_space(fc_str_t text) {
   reader_t reader = {.text = text};
   if (!accept(&reader, '0')) return false;

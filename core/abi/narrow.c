@@ -15,8 +15,8 @@ static bool same_text(const fc_signature_t *a, fc_text_ref_t x,
   return fc_str_equal(fc_signature_text(a, x), fc_signature_text(b, y));
 }
 
-// By the index of its name, what a sized dim of a signature is in another one, where it
-// stands first; NOWHERE: it was not met.
+// For each name of a sized dim of one signature, by index: the dim that another signature
+// has in the first place where the sized dim stands; NOWHERE: no place was met.
 #define NOWHERE INT64_MIN
 typedef struct counterparts_t {
   int64_t dims[FC_DIM_NAMES_MAX];

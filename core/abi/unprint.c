@@ -28,7 +28,7 @@ static fc_status_t bad(unprint_t *reader, const char *reason) {
                  reader->path[0] ? reader->path : "/", reason);
 }
 
-// Appends to the path and returns its old size, which leave() takes back.
+// Appends to the path and returns its old size, to which leave() cuts it back.
 static size_t enter(unprint_t *reader, const char *name, size_t index) {
   const size_t size = strlen(reader->path);
   const size_t room = sizeof reader->path - size;
@@ -320,7 +320,7 @@ static fc_status_t read_type(unprint_t *reader, yyjson_val *value,
   FC_TRY(read_kind(reader, value, depth, out_node));
   yyjson_val *raw_index = yyjson_obj_get(value, "raw_index");
   if (!raw_index) return reader->flat ? number_leaf(reader, *out_node) : FC_OK;
-  // There are no more raw values than leaves, so no more than nodes.
+  // A signature has at most FC_NODE_MAX nodes, so no leaf needs a higher index.
   if (!yyjson_is_uint(raw_index) || yyjson_get_uint(raw_index) >= FC_NODE_MAX) {
     return bad(reader, "raw_index must be an integer from 0 to 16383");
   }

@@ -237,7 +237,7 @@ static int64_t value_at(const maker_t *maker, uint32_t member, uint32_t place) {
   return maker->values[member * (size_t)maker->first->dim_count + place];
 }
 
-// True when each member has one size at both places.
+// True when each member has the same size at both places.
 static bool agree(const maker_t *maker, uint32_t a, uint32_t b) {
   for (uint32_t i = 0; i < maker->group->count; i++) {
     if (value_at(maker, i, a) != value_at(maker, i, b)) return false;
@@ -381,7 +381,8 @@ static bool all_have(const fc_group_t *group, fc_str_t key, fc_str_t value) {
   return true;
 }
 
-// Begins with all that the first function has, and what the others change of it.
+// Begins with all that the first function has. Alignment, memory safety and attributes
+// become those that hold for every member.
 static void begin(const maker_t *maker) {
   const fc_group_t *group = maker->group;
   const fc_signature_t *first = maker->first;
