@@ -67,7 +67,7 @@ static void copy_reader(fc_json_reader_t *dest,
   memcpy(dest, source, offsetof(fc_json_reader_t, levels) + levels);
 }
 
-// True when an earlier value has said how large the dim is, which has a name.
+// True for a dim whose name has got its size from an earlier value.
 static bool is_agreed(const fc_frame_t *frame, const fc_fill_t *fill,
                       int32_t dim) {
   return fill->op && fc_dim_is_named(fill->op->dims[dim]) &&
@@ -190,7 +190,8 @@ static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
 // Reads an element that was refused as fill->dtype again, as fill->other, the type of the
 // other sign, if there is one and the element was a number out of range. If the number
 // fits, the two types change places, so that the type that fitted is tried first from
-// then on. `err` has the error of the first attempt, and of both when both fail.
+// then on. `err` has the error of the first attempt; if the second fails, too, it becomes
+// the error to report.
 static fc_status_t change_sign(fc_frame_t *frame, fc_fill_t *fill,
                                fc_json_token_t token, void *out,
                                fc_error_t *err) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A request's document -> flat values, in one pass over its bytes. But "name", "datatype"
-// and "shape" say how to read an input: a member before "name", and "data" before one of
-// the others, has to wait until they were looked for. Unknown members are skipped, as the
-// protocol wants.
+// A request's document -> flat values, in one pass over its bytes but for looks ahead:
+// "name", "datatype" and "shape" say how to read an input, and may stand behind the
+// members for which they are needed. Unknown members are skipped, as the protocol wants.
 #include "marshal/inputs.h"
 #include "marshal/oip_read.h"
 

@@ -29,8 +29,8 @@ static const struct {
     {"F8_E4M3", FC_DTYPE_F8E4M3FN},
 };
 
-// The type under whose name safetensors has `dtype`: safetensors has one name for the
-// integers with a sign of a width, iN, siN and index.
+// The type under whose name safetensors has `dtype`: it has one name for iN and siN, and
+// that of i64 for index, too.
 static fc_dtype_t plain(fc_dtype_t dtype) {
   switch (dtype) {
     case FC_DTYPE_SI8:

@@ -123,8 +123,8 @@ static void close_node(compiler_t *compiler, const open_node_t *done) {
   if (done->is_dict) sort_keys(&compiler->keys[op->keys], op->child_count);
 }
 
-// Adds the subtree of `node` in preorder. `raw` is its raw index; without one
-// the nodes below have raw indices of their own.
+// Adds the subtree of `node` in preorder. `raw` is its raw index; FC_RAW_NONE: the nodes
+// have their own in the signature.
 static fc_status_t add_tree(compiler_t *compiler, uint32_t node, int32_t raw,
                             fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text of a profile. The name of a row is UTF-8: base/profile.c cuts a name before
-// its first byte that is not.
+// The text of a profile. The name of a row is UTF-8: base/profile.c cuts a name where it
+// stops being that.
 #include "marshal/profiled.h"
 
 #include "json/writer.h"
