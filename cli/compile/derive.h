@@ -75,7 +75,8 @@ fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
 
 // True when memory from outside need not be aligned to more than 8 bytes: no line of
 // `ir`, a module of LLVM IR, names a larger alignment or assumes any ("align"), except
-// lines of the module's own globals. It may be false because of memory that the code makes itself.
+// lines of the module's own globals. It may be false because of memory that the code
+// makes itself.
 bool fc_ir_is_plainly_aligned(fc_str_t ir);
 
 // Finds the first operation of `text`, a lowered module in generic form, that is

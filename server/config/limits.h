@@ -25,13 +25,16 @@
 
 // A connection
 #define FC_LIMIT_READ (64u << 10)  // bytes of one read, but for large bodies
-// Bytes of further requests kept while a call runs.
+// While a call runs and so many bytes of further requests are kept, no more are read.
 #define FC_LIMIT_PIPELINED (16u << 10)
-// A refused body that is announced with at most so many bytes is read and
-// dropped, and the connection goes on; any other ends the connection.
+// A body that the answer does not need is read and dropped, and the connection goes on,
+// if it is announced with at most so many bytes and the client does not wait for
+// 100 Continue. Any other such body ends the connection.
 #define FC_LIMIT_DISCARD (64u << 10)
 #define FC_LIMIT_LINGER_MS 1000
-#define FC_LIMIT_RATE 1024  // least bytes a second of a body or an answer
+// Least bytes a second of a body after --body-timeout, and of an answer after
+// --write-timeout.
+#define FC_LIMIT_RATE 1024
 #define FC_LIMIT_REQUEST_ID 128
 // Descriptors that connections do not get, and how many of these are for files of
 // large bodies and answers that the loop has mapped.
@@ -41,7 +44,8 @@
 #define FC_LIMIT_WORKER_FILES 7  // and for each process that a module may have
 #define FC_LIMIT_PASSED 64       // sockets taken from a service manager
 #define FC_LIMIT_TURNED_AWAY 32  // connections being told 503 at one time
-// TLS handshakes that are not over; one more takes the place of the oldest.
+// The most TLS handshakes that are not over: fewer if half of --connections are fewer.
+// One more takes the place of the oldest.
 #define FC_LIMIT_HANDSHAKES 1000
 
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
@@ -69,7 +73,7 @@
 // A response: room kept in front of the body, so that one write sends both.
 #define FC_LIMIT_HEAD 1536
 
-// The lane: which calls run on the loop itself. Code takes many times as long
+// The lane: which calls run on the loop itself with --lane=auto. Code takes many times as long
 // under the thread sanitizer, so a call may take longer there.
 #ifdef __SANITIZE_THREAD__
 #define FC_LIMIT_INLINE_SLOWNESS 20u
@@ -100,8 +104,8 @@
 // they share the processors.
 #define FC_LIMIT_LOAD_TOGETHER 16
 
-// A larger file that has no sidecar and runs in threads is served before it is
-// hashed. Hashing this many bytes takes some 15 ms.
+// A larger file that has no sidecar and runs in threads is served before it is hashed,
+// unless --trust needs its hash. Hashing this many bytes takes some 15 ms.
 #define FC_LIMIT_HASH_AT_ONCE (16u << 20)
 
 // How long all calls together may take that a generation answers before it serves
@@ -182,8 +186,8 @@
 // A body or answer of at most so many bytes is copied at once, whatever is left
 // of FC_LIMIT_COPY.
 #define FC_LIMIT_COPY_SMALL (16u << 10)
-// After this time without calls a process ends, unless it is its module's
-// oldest.
+// After this time without calls a process ends, unless it is its module's oldest, or
+// processes have one call each (--fresh=call).
 #define FC_LIMIT_SPARE_MS 10000
 // If a process does not begin its oldest call for so long, its calls go back to the
 // queue.
