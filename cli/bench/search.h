@@ -9,12 +9,13 @@
 
 typedef struct fc_bench_search_t {
   double best;   // the highest rate that was kept; 0: none
-  double worst;  // no rate from here on is tried
+  double worst;  // no rate from here on is tried, but 1
 } fc_bench_search_t;
 
 // `most` is the rate at which a closed loop was answered. Rates from a tenth above it
 // on are not tried.
 fc_bench_search_t fc_bench_search_begin(double most);
+// The rate to try next: the middle between `best` and `worst`, but at least 1.
 double fc_bench_search_next(const fc_bench_search_t *search);
 void fc_bench_search_tell(fc_bench_search_t *search, double rate, bool kept);
 

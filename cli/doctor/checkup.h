@@ -63,8 +63,9 @@ void fc_checkup_init(fc_checkup_t *checkup, fc_arena_t *arena, const char *path,
 
 // Adds a finding, or counts one more place of a finding with the same level, subject,
 // thing and message. All texts must live as long as the arena. Of new findings from
-// the 1001st on, only the counts of levels grow. Behind FC_CHECKUP_PLACES_MAX places the checkup is
-// full: a last finding says so, and no more are taken, or a hostile file would take hours.
+// the 1001st on, only the counts of levels grow. Behind FC_CHECKUP_PLACES_MAX places the
+// checkup is full: a last finding says so, and no more are taken, or a hostile file would
+// take hours.
 void fc_checkup_add(fc_checkup_t *checkup, fc_severity_t level,
                     fc_subject_t subject, fc_str_t thing, const char *place,
                     const char *message, const char *way_out);

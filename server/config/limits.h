@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bounds of the server that are not options (options.def has those). Sizes are in
-// bytes, times in milliseconds, unless a name or comment says another unit. docs/http.md has those that
-// clients notice. "414 above" means that anything larger is answered with
-// status 414.
+// bytes, times in milliseconds, unless a name or comment says another unit.
+// docs/http.md has those that clients notice. "414 above" means that anything larger is
+// answered with status 414.
 #ifndef FARCALL_SERVER_CONFIG_LIMITS_H_
 #define FARCALL_SERVER_CONFIG_LIMITS_H_
 
@@ -73,8 +73,8 @@
 // A response: room kept in front of the body, so that one write sends both.
 #define FC_LIMIT_HEAD 1536
 
-// The lane: which calls run on the loop itself with --lane=auto. Code takes many times as long
-// under the thread sanitizer, so a call may take longer there.
+// The lane: which calls run on the loop itself with --lane=auto. Code takes many times
+// as long under the thread sanitizer, so a call may take longer there.
 #ifdef __SANITIZE_THREAD__
 #define FC_LIMIT_INLINE_SLOWNESS 20u
 #else

@@ -143,8 +143,8 @@ static bool may_name(const fc_option_t *option) {
   return false;
 }
 
-// Gives every key of the policy the value in force. `base` is the module's policy if `policy` is one version's,
-// else NULL.
+// Gives every key of the policy the value in force. `base` is the module's policy if
+// `policy` is one version's, else NULL.
 static fc_status_t resolve(const resolver_t *r, fc_module_policy_t *policy,
                            const fc_module_policy_t *base) {
   for (size_t key = 0; key < FC_MODULE_KEYS; key++) {

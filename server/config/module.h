@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What holds for single modules: a member of "modules" of the configuration file
-// for each, with the keys of module.def. Where a key is left out, the option of its row
-// holds, or the row's default if it has no option. Four options may name modules themselves: --isolation, --versions, --aliases
-// and --pin-modules. What a flag or variable says of a module by its name comes before
-// the file; what is said of all modules comes last. "m@3" is version 3 of m; what is not
-// said of "m@3" is as for m.
+// What holds for single modules: a member of "modules" of the configuration file for
+// each, with the keys of module.def. Where a key is left out, the option of its row
+// holds, or the row's default if it has no option. Four options may name modules
+// themselves: --isolation, --versions, --aliases and --pin-modules. What a flag or
+// variable says of a module by its name comes before the file; what is said of all
+// modules comes last. "m@3" is version 3 of m; what is not said of "m@3" is as for m.
 //
 // What the keys mean: modules/policy.h.
 #ifndef FARCALL_SERVER_CONFIG_MODULE_H_

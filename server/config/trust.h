@@ -3,7 +3,7 @@
 // The file of --trust: the SHA-256 sums of the files that may be loaded, a line each, as
 // sha256sum writes them. Only the sum counts; the name behind it is for readers. Empty
 // lines and lines that begin with '#' are left out. The loop reads the file, at the start
-// and at SIGHUP; the loop and the loader's thread ask.
+// and at SIGHUP, and farcalld -t does; the loop and the loader's thread ask.
 #ifndef FARCALL_SERVER_CONFIG_TRUST_H_
 #define FARCALL_SERVER_CONFIG_TRUST_H_
 

@@ -28,7 +28,8 @@ fc_status_t fc_admission_priority(const fc_request_t *request,
                                   const fc_priorities_t *range,
                                   int8_t *out_priority, fc_error_t *err);
 // Checks that a body is announced, and that its length, if the head says it, is at most
-// --max-body; then reads the time as fc_admission_timeout does. FC_CODE_LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (time).
+// --max-body; then reads the time as fc_admission_timeout does.
+// FC_CODE_LENGTH_REQUIRED, _BODY_TOO_LARGE, _HTTP_SYNTAX (time).
 fc_status_t fc_admission_body(const fc_server_t *server,
                               const fc_request_t *request,
                               fc_admission_t *out_admission, fc_error_t *err);

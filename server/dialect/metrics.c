@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prometheus' text and OpenMetrics want the samples of one name together, so the modules are gone through
-// once for each name: those of metrics.def, then those of functions, then Triton's.
-// FC_LIMIT_METRIC_MODULES modules and --metrics-functions functions at most have
-// lines of their own. The numbers of the others are summed under the name "(other)",
-// which no module can have.
+// Prometheus' text and OpenMetrics want the samples of one name together, so the
+// modules are gone through once for each name: those of metrics.def, then those of
+// functions, then Triton's. FC_LIMIT_METRIC_MODULES modules and --metrics-functions
+// functions at most have lines of their own. The numbers of the others are summed under
+// the name "(other)", which no module can have.
 #include "dialect/metrics.h"
 
 #include <stdio.h>

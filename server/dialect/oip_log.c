@@ -65,8 +65,8 @@ static fc_status_t read_other(fc_json_reader_t *reader, fc_error_t *err) {
   return fc_json_locate(reader, status, err);
 }
 
-// Reads into `silent` which levels a body silences, and which no longer. The log is changed only after
-// the whole body was good.
+// Reads into `silent` which levels a body silences, and which no longer. The log is
+// changed only after the whole body was good.
 static fc_status_t read_settings(fc_str_t body, bool *silent, fc_error_t *err) {
   fc_json_reader_t reader;
   fc_json_token_t token;

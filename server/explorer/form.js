@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fields made from types. A field is {node, read, fail, children}: read gives the value or
-// throws; fail shows what the server said about it.
+// Fields made from types. A field is {node, read, fail, children}: read gives the value
+// or throws; fail shows what the server said about it.
 
 // A line below a field that says what is wrong with it, to screen readers too.
 function faultLine(controls) {

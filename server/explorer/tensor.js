@@ -242,7 +242,8 @@ function padEditor(name, picture, get, set, ink, whole, scaleRow) {
   return { node, controls: [canvas], read: get };
 }
 
-// The pixels of a picture as greys or, if the type is height x width x 3 or 4, as colours.
+// The pixels of a picture as greys or, if the type is height x width x 3 or 4, as
+// colours.
 async function readPicture(file, type, picture, ink, whole) {
   const colours = type.shape?.length === 3 && [3, 4].includes(type.shape[2]) ? type.shape[2] : 0;
   if (!picture && !colours) throw new Error(`a picture does not fit ${typeText(type)}`);

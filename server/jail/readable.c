@@ -96,8 +96,8 @@ typedef struct search_t {
   void *context;
 } search_t;
 
-// Opens a regular file to be read; -1: there is none. To open a device may do something, so
-// what is at the path is looked at first, and then just that is opened.
+// Opens a regular file to be read; -1: there is none. To open a device may do
+// something, so what is at the path is looked at first, and then just that is opened.
 static int open_file(const char *path) {
   char again[32];
   struct stat info;
@@ -171,7 +171,8 @@ static void note_library(void *context, fc_str_t text) {
   search_t *search = context;
   char name[PATH_MAX], path[PATH_MAX];
   if (!expand(search, text, name)) return;
-  // dlopen opens what a path leads to, whatever that is, even to say that it is not loaded.
+  // dlopen opens what a path leads to, whatever that is, even to say that it is not
+  // loaded.
   const bool is_path = strchr(name, '/') != NULL;
   if (!is_path && is_loaded(name)) return;
   search->missing = true;

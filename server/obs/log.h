@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Log lines on a descriptor: text for people, JSON lines for machines. A record
-// is always one line; what came from a client is escaped and cut. Lines are
-// gathered and written once a loop turn, or when the buffer is full. When the reader of a pipe does not
-// keep up, lines are dropped and counted; the loop does not wait. One thread.
+// Log lines on a descriptor: text for people, JSON lines for machines. A record is
+// always one line; what came from a client is escaped and cut. Lines are gathered and
+// written once a loop turn, or when the buffer is full. When the reader of a pipe does
+// not keep up, lines are dropped and counted; the loop does not wait. One thread.
 #ifndef FARCALL_SERVER_OBS_LOG_H_
 #define FARCALL_SERVER_OBS_LOG_H_
 
