@@ -2,7 +2,7 @@
 //
 // A load on a server: one request, sent again and again over connections that stay
 // open, and what became of it. One thread, one epoll; after the connections are open
-// nothing is allocated.
+// only TLS allocates.
 //
 // In a closed loop each connection sends when its answer is there. A server that
 // stalls is then asked less, and few requests see the stall. In an open loop requests

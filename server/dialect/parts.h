@@ -12,7 +12,7 @@
 
 // What a document consists of: `begin`, entries of modules and of functions, `middle`
 // and what the entries put aside, `end`. The modules may be gone through more than
-// once: /metrics has a line of each module under every name.
+// once: /metrics has lines of modules under each of many names.
 typedef struct fc_parts_form_t {
   bool with_draining;  // generations that drain have entries, too
   fc_status_t (*begin)(const fc_server_t *server, fc_sink_t *sink,
