@@ -4,12 +4,8 @@
 // modules, and the batched hand-over of calls to the pool in each turn.
 #include "server.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +22,7 @@
 #include "pool/cpus.h"
 #include "pool/isolation.h"
 #include "reread.h"
+#include "room.h"
 #include "watching.h"
 
 #define NS_PER_MS 1000000u
@@ -216,25 +213,12 @@ static void on_lost(void *context, uint32_t index, uint32_t function) {
                 fields, FC_ARRAY_COUNT(fields));
 }
 
-// Raises the soft limit of descriptors as far as needed and allowed, and returns the
-// limit; 0: it is not known.
-static uint64_t raise_files(uint64_t need) {
-  struct rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files)) return 0;
-  if (files.rlim_cur < need) {
-    files.rlim_cur = files.rlim_max < need ? files.rlim_max : need;
-    (void)setrlimit(RLIMIT_NOFILE, &files);
-    (void)getrlimit(RLIMIT_NOFILE, &files);
-  }
-  return files.rlim_cur;
-}
-
 // How many connections may be open. Each takes a descriptor, and `reserved_files` are
 // kept for other things. 64 if the limit of descriptors is not known.
 static uint32_t connection_max(const fc_loop_t *loop) {
   const uint64_t wanted = loop->options->connections;
   const uint64_t reserved = loop->reserved_files;
-  const uint64_t files = raise_files(wanted + reserved);
+  const uint64_t files = fc_room_for_files(wanted + reserved);
   if (!files) return 64;
   const uint64_t room = files > reserved ? files - reserved : 1;
   return (uint32_t)(wanted < room ? wanted : room);
@@ -475,45 +459,6 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
   return FC_OK;
 }
 
-// uv_loop_init ends the process if it lacks descriptors for its first pipe, before which
-// it opens one other. So two pipes are opened here first and closed: they take more.
-static int try_descriptors(void) {
-  int pipes[2][2] = {{-1, -1}, {-1, -1}};
-  int failed = uv_pipe(pipes[0], 0, 0);
-  if (!failed) failed = uv_pipe(pipes[1], 0, 0);
-  for (int i = 0; i < 4; i++) {
-    if (pipes[i / 2][i % 2] >= 0) close(pipes[i / 2][i % 2]);
-  }
-  return failed;
-}
-
-static void on_room(uv_poll_t *poll, int status, int events) {
-  (void)poll;
-  (void)status;
-  (void)events;
-}
-
-// libuv has a table of what it watches, by descriptor, and ends the process if there is
-// no memory to enlarge the table. So the table is made large at the start, by watching
-// for a moment the highest descriptor that --connections and FC_LIMIT_RESERVED_FILES lead
-// to. The files of modules may lead to higher ones.
-static int make_room(fc_loop_t *loop) {
-  const uint64_t need = loop->options->connections + FC_LIMIT_RESERVED_FILES;
-  const uint64_t files = raise_files(need);
-  const uint64_t highest = (files && files < need ? files : need) - 1;
-  const int low = eventfd(0, EFD_CLOEXEC);
-  if (low < 0) return -errno;
-  const int high = fcntl(low, F_DUPFD_CLOEXEC, (int)highest);
-  int failed = high < 0 ? -errno : uv_poll_init(&loop->uv, &loop->room, high);
-  if (!failed) {
-    failed = uv_poll_start(&loop->room, UV_READABLE, on_room);
-    uv_close((uv_handle_t *)&loop->room, NULL);
-  }
-  if (high >= 0) close(high);
-  close(low);
-  return failed;
-}
-
 static void on_abort(int number) {
   static const char kText[] =
       "farcalld: cannot start: no memory, descriptor or thread is left\n";
@@ -523,21 +468,6 @@ static void on_abort(int number) {
   _exit(EX_OSERR);
 }
 
-static fc_status_t init_uv(fc_loop_t *loop, fc_error_t *err) {
-  int failed = try_descriptors();
-  if (!failed) failed = uv_loop_init(&loop->uv);
-  if (!failed) {
-    failed = make_room(loop);
-    if (failed) {
-      uv_run(&loop->uv, UV_RUN_DEFAULT);
-      (void)uv_loop_close(&loop->uv);
-    }
-  }
-  if (!failed) return FC_OK;
-  return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot start an event loop: %s",
-                 uv_strerror(failed));
-}
-
 // libuv calls abort() where it lacks memory, a descriptor or a thread. While it is set
 // up, a handler of SIGABRT says so before the process ends. No module is loaded yet, so
 // no module can raise the signal.
@@ -545,7 +475,7 @@ static fc_status_t init_watched(fc_loop_t *loop, fc_error_t *err) {
   const struct sigaction told = {.sa_handler = on_abort};
   struct sigaction before;
   sigaction(SIGABRT, &told, &before);
-  fc_status_t status = init_uv(loop, err);
+  fc_status_t status = fc_room_for_loop(loop, err);
   const bool begun = status == FC_OK;
   if (begun) status = init_handles(loop, err);
   if (status == FC_OK) status = fc_loop_listen(loop, err);

@@ -48,7 +48,7 @@ typedef struct fc_loop_t {
   uv_idle_t busy;  // active: the loop polls for events without waiting
   uv_timer_t timer;
   uv_timer_t drain_timer;
-  uv_poll_t room;          // for make_room (server.c), which closes it
+  uv_poll_t room;          // for make_room (room.c), which closes it
   uv_signal_t signals[2];  // SIGTERM and SIGINT
   uv_signal_t hangup;      // SIGHUP
   fc_notify_t notify;

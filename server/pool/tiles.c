@@ -83,11 +83,11 @@ fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
   pthread_cond_init(&helpers->work, NULL);
   pthread_cond_init(&helpers->done, NULL);
   // The helpers block all signals but faults: other threads handle those that
-  // are sent to the process.
+  // are sent to the process. SIGSYS is what the jail answers a system call with.
   sigset_t all, before;
   sigfillset(&all);
-  static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE,
-                                SIGILL,  SIGABRT, SIGTRAP};
+  static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                                SIGABRT, SIGTRAP, SIGSYS};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFaults); i++) {
     sigdelset(&all, kFaults[i]);
   }

@@ -5,6 +5,7 @@
 #include "pool/tiles.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -51,6 +52,41 @@ static void every_part_runs_once(void **state) {
     }
     fc_helpers_destroy(helpers);
   }
+}
+
+typedef struct masks_t {
+  pthread_barrier_t both;  // so that each of two threads runs a part
+  sigset_t blocked[2];
+} masks_t;
+
+static void note_mask(void *argument, uint32_t index) {
+  masks_t *masks = argument;
+  pthread_barrier_wait(&masks->both);
+  pthread_sigmask(SIG_SETMASK, NULL, &masks->blocked[index]);
+}
+
+// A signal that is blocked when the kernel sends it for what the thread did ends the
+// process, whoever handles it.
+static void helpers_take_the_signals_of_faults(void **state) {
+  (void)state;
+  static const int kTaken[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
+                               SIGABRT, SIGTRAP, SIGSYS};
+  fc_helpers_t *helpers;
+  masks_t masks;
+  pthread_barrier_init(&masks.both, NULL, 2);
+  assert_int_equal(fc_helpers_create(fc_allocator_system(), 2, &helpers, NULL),
+                   FC_OK);
+  const fc_tiles_t *tiles = fc_helpers_tiles(helpers);
+  tiles->run(tiles->context, 2, note_mask, &masks);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kTaken); i++) {
+    assert_false(sigismember(&masks.blocked[0], kTaken[i]));
+    assert_false(sigismember(&masks.blocked[1], kTaken[i]));
+  }
+  // One of the two is the helper.
+  assert_true(sigismember(&masks.blocked[0], SIGTERM) ||
+              sigismember(&masks.blocked[1], SIGTERM));
+  fc_helpers_destroy(helpers);
+  pthread_barrier_destroy(&masks.both);
 }
 
 static void *call_often(void *context) {
@@ -301,6 +337,7 @@ static void a_grid_too_large_to_count_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_part_runs_once),
+      FC_TEST(helpers_take_the_signals_of_faults),
       FC_TEST(calls_that_find_them_taken_go_on_alone),
       FC_TEST(they_survive_failing_allocations),
       FC_TEST(every_workgroup_runs_once),

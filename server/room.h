@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Room for descriptors: how many the process may have, and libuv's memory for them. Loop
+// thread.
+#ifndef FARCALL_SERVER_ROOM_H_
+#define FARCALL_SERVER_ROOM_H_
+
+#include "server.h"
+
+// Raises the soft limit of descriptors as far as needed and allowed, and returns the
+// limit; 0: it is not known.
+uint64_t fc_room_for_files(uint64_t need);
+// Makes fc_loop_t.uv, with room for the descriptors that the options lead to, because
+// libuv ends the process where it finds none later. FC_CODE_OUT_OF_MEMORY.
+fc_status_t fc_room_for_loop(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_SERVER_ROOM_H_
