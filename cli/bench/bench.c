@@ -162,7 +162,8 @@ static fc_status_t run_load(fc_bench_t *bench, fc_error_t *err) {
   return status;
 }
 
-// What people read leaves standard output to the JSON of --save=-.
+// Where the text for people goes: to standard error if --save=- writes the JSON to
+// standard output.
 static FILE *stream_of(const fc_args_t *args) {
   const char *path = fc_args_get(args, FC_OPTION_SAVE, "");
   return strcmp(path, "-") == 0 ? stderr : stdout;

@@ -16,8 +16,8 @@ typedef struct fc_bench_goal_t {
   double limit;      // ns, requests, or requests a second
 } fc_bench_goal_t;
 
-// Reads a number with a unit: ns, us, ms, s, m; without one, seconds. False when
-// that is none, or negative.
+// Reads a time: a number and ns, us, ms, s or m; without a unit, seconds. False if the
+// text is no such time; no sign is allowed.
 bool fc_bench_read_time(fc_str_t text, double *out_ns);
 
 // Reads goals that commas separate, and puts them behind the *inout_count that `goals`

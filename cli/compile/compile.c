@@ -16,8 +16,8 @@
 
 #define CURL_SIZE_MAX 300  // of a document in a command line that people read
 
-// Unless the user names a road, the first one that takes the source and is installed is
-// chosen (choose_road).
+// Unless --road or the output's suffix names a road, the first one that takes the source
+// and is installed is chosen (choose_road).
 static const fc_road_t *const kRoads[] = {&fc_road_iree, &fc_road_mlir};
 
 // ---------------------------------------------------------------------------

@@ -40,7 +40,8 @@ static inline bool fc_format_is(const fc_format_t *format, fc_format_id_t id) {
 }
 
 // The format of a source. Text that is nothing else is FC_FORMAT_TENSOR. NULL: no
-// compiler takes it, and *out_reason says what it is and what to do instead.
+// compiler takes it, and *out_reason says why: what it is, if that is known, and for most
+// of these what to do instead.
 const fc_format_t *fc_format_find(fc_str_t bytes, const char **out_reason);
 
 #endif  // FARCALL_CLI_COMPILE_FORMAT_H_

@@ -124,9 +124,9 @@ static fc_status_t compile_for(road_t *road, const char *cpu) {
   const char *input = fc_print(
       compile->arena, "--iree-input-type=%s",
       compile->format->importer ? compile->format->input_type : "auto");
-  // Levels 1 and 2 have the compiler's default level; 2 and 3 also lay out data for the
-  // processor's vector units, and make products of matrices of convolutions, which are
-  // laid out then too. Its own O3 refuses some models.
+  // Levels 1 and 2 have the compiler's default level. 2 and 3 also lay out data for the
+  // processor's vector units, and turn convolutions into products of matrices, whose data
+  // is then laid out too. The compiler's own O3, for level 3, refuses some models.
   const bool tiled = compile->level >= '2';
   const char *level = compile->level == '3'   ? "--iree-opt-level=O3"
                       : compile->level == '0' ? "--iree-opt-level=O0"

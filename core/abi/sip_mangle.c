@@ -66,7 +66,7 @@ static uint32_t find_child(const fc_sip_mangler_t *mangler, uint32_t parent,
   const place_t *places = mangler->places;
   const uint32_t last = places[parent].last;
   *out_after = FC_NODE_NONE;
-  // Most callers come in order.
+  // Most callers add children in the order of their keys.
   if (last != FC_NODE_NONE && compare_key(mangler, &places[last], key) < 0) {
     *out_after = last;
     return FC_NODE_NONE;

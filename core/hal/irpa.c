@@ -10,7 +10,9 @@
 #define MAGIC 0x41505249u  // "IRPA"
 #define HEADERS_MAX 4096
 
-// Byte offsets in the packed structs.
+// Of the packed structs: byte offsets of their fields (SPLAT_PATTERN_SIZE, too); the sizes
+// of the structs (HEADER_SIZE, SPLAT_SIZE, DATA_SIZE); the alignment of entries; and the
+// values of an entry's type.
 enum {
   HEADER_VERSION_MAJOR = 4,
   HEADER_NEXT = 16,

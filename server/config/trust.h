@@ -18,8 +18,8 @@ typedef struct fc_sums_t {
   uint32_t count;
 } fc_sums_t;
 
-// Reads such a text. FC_CODE_NOT_ACCEPTABLE says FILE:LINE:COLUMN and what is wrong
-// there. `file` is for errors.
+// Reads the text of a file of --trust. FC_CODE_NOT_ACCEPTABLE says FILE:LINE:COLUMN and
+// what is wrong there. `file` is its name, for errors.
 fc_status_t fc_sums_parse(fc_sums_t *out_sums, const char *file, fc_str_t text,
                           fc_error_t *err) FC_MUST_CHECK;
 void fc_sums_close(fc_sums_t *sums);  // zeroed ones are allowed

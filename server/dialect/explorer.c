@@ -6,7 +6,7 @@
 
 #include "dialect/query.h"
 
-// explorer/pack.cmake makes the rows.
+// server/explorer/pack.cmake writes explorer_files.inc: an FC_EXPLORER_FILE for each file.
 #define FC_EXPLORER_FILE(name, digest, size, ...) \
   static const uint8_t k##name[] = {__VA_ARGS__};
 #include "explorer_files.inc"

@@ -59,9 +59,9 @@ const char *fc_watch_arm(fc_watch_t *watch, int *out_errno);
 // gone or fc_folders_replace ends that. Any thread. Returns inotify's number for it, -1
 // and errno: it cannot be watched.
 int fc_watch_folder(int file, const char *path);
-// The PATH at `position` of `all`, of which there are `count`, was listed, and `found`
-// (allocated by `allocator`, taken over) are the marks that fc_watch_folder gave. Ends
-// the watches of directories that no PATH has any more: they may have been moved
+// The PATH at `position` of `all`, of which there are `count`, was listed. `take_found`
+// (allocated by `allocator`, taken over) has the marks that fc_watch_folder gave for it.
+// Ends the watches of directories that no PATH has any more: they may have been moved
 // elsewhere, and would tell of changes there. One thread for all calls with `all`.
 void fc_folders_replace(fc_folders_t *all, size_t count, size_t position,
                         fc_folders_t take_found, int file,

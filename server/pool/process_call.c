@@ -276,9 +276,10 @@ fc_held_t fc_child_pop(fc_child_t *child) {
   return held;
 }
 
-// Kills the process if the file of its answer takes over FC_LIMIT_FILE_SPARE more memory
-// than this answer, or what was known of the file before, accounts for: that memory would
-// be in no budget until the client has read the answer.
+// Kills the process if the file of its answer takes up too much memory: more than
+// FC_LIMIT_FILE_SPARE beyond the size of this answer, or beyond what was known of the
+// file before if that is more. The excess would be in no budget until the client has read
+// the answer.
 static void check_file(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_outcome_t *outcome = &taking->outcome;

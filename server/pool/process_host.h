@@ -27,7 +27,8 @@
 #include "pool/process.h"
 #include "pool/ring.h"
 
-// How processes are made, the same for every module. Borrowed.
+// How processes are made, and what is done after crashes: one struct for all modules. The
+// pool and its hosts keep a pointer to it, so it must outlive them.
 typedef struct fc_process_options_t {
   uv_loop_t *uv;
   fc_log_t *log;

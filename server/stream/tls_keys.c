@@ -83,7 +83,7 @@ static void close_file(file_t *file) {
   fc_free(file->allocator, file->data);
 }
 
-// A key that is encrypted is refused: nobody could be asked for the word.
+// A key that is encrypted is refused: there is nobody to ask for its password.
 static int no_password(char *out, int capacity, int writing, void *context) {
   (void)out;
   (void)capacity;

@@ -123,7 +123,7 @@ void fc_tls_break(fc_tls_stream_t *self);
 bool fc_tls_send(fc_tls_stream_t *self, fc_tls_bytes_t *sealed);
 // Keeps what is left of `from` when the reader takes its memory back. False: no memory.
 bool fc_tls_hold(fc_tls_stream_t *self);
-// Frees that memory if all of it was used.
+// Frees `held` once all of `from` was used.
 void fc_tls_let_go(fc_tls_stream_t *self);
 // Starts or stops reading below, as the state wants.
 int fc_tls_follow(fc_tls_stream_t *self);

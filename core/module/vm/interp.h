@@ -6,7 +6,8 @@
 
 #include "module/vm/context.h"
 
-// As fc_vm_call, but `context` need not be initialised: this runs __init, too.
+// As fc_vm_call, but __init need not have run: context.c calls __init itself by this
+// function. The globals and bindings of `context` must be there.
 fc_status_t fc_vm_interpret(fc_vm_context_t *context,
                             fc_vm_invocation_t *invocation, uint32_t function,
                             const fc_vm_raw_t *arguments, fc_vm_raw_t *results,
