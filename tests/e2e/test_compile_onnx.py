@@ -106,6 +106,31 @@ def test_sizes_of_a_batch_are_one_function(make, farcall, models, tmp_path):
     assert "[images] is 3, it may be 1, 2 or 4" in done.stderr
 
 
+POOLS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import farcall_onnx
+from onnx import TensorProto, helper
+x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 6, 6])
+y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+for more in {}, {"auto_pad": "NOTSET", "ceil_mode": 0}, {"ceil_mode": 1}, \\
+        {"auto_pad": "VALID"}, {"auto_pad": "SAME_UPPER"}, {"pads": [1, 1, 1, 1]}:
+    pool = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2],
+                            **{"pads": [0, 0, 2, 2], **more})
+    graph = helper.make_graph([pool], "pool", [x], [y])
+    model = farcall_onnx.spell_pads(helper.make_model(graph), "pool")
+    print(*[node.op_type for node in model.graph.node])
+"""
+
+
+def test_pads_are_spelled_where_shapes_stay(onnx_tools):
+    """A Pad would give a pool that rounds up or pads by itself more windows."""
+    done = subprocess.run([onnx_tools / "python3", "-c", POOLS, ROOT / "cli/compile/tools"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["Pad MaxPool"] * 2 + ["MaxPool"] * 4
+
+
 def test_a_batch_is_padded_to_the_next_size(make, farcall, models, tmp_path):
     done = make("edges", "--batch=1,4", "--pad=zero")
     assert done.returncode == 0, done.stderr

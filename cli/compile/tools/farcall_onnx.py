@@ -159,16 +159,20 @@ def inferred(model, source):
 
 
 def uneven(node, known):
-    """The pads of a MaxPool of floats that are not the same on both sides, else None."""
+    """The pads of a MaxPool of floats that are not the same on both sides, else None.
+    With ceil_mode no window begins in the pads at the end, but behind a Pad one would;
+    with auto_pad the node computes its pads itself."""
     from onnx import helper
     if node.op_type != "MaxPool" or len(node.output) > 1:
         return None
     if known.get(node.input[0]) not in ("FLOAT", "FLOAT16", "DOUBLE"):
         return None
-    pads = [helper.get_attribute_value(each) for each in node.attribute
-            if each.name == "pads"]
-    half = len(pads[0]) // 2 if pads else 0
-    return pads[0] if half and pads[0][:half] != pads[0][half:] else None
+    given = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    if given.get("ceil_mode") or given.get("auto_pad", b"NOTSET") != b"NOTSET":
+        return None
+    pads = given.get("pads", [])
+    half = len(pads) // 2
+    return pads if pads[:half] != pads[half:] else None
 
 
 def spell_pads(model, source):
