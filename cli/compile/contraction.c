@@ -96,6 +96,38 @@ static bool read_map(fc_str_t map, size_t *out_loop_count,
   return true;
 }
 
+// Whether a map, "(d0, d1) -> (d1, d0)", takes each of its loops once.
+static bool permutes(fc_str_t map) {
+  const size_t close = fc_lex_balanced(map, 0, false);
+  const fc_str_t rest = fc_lex_part(map, close, map.size);
+  if (!fc_str_starts(rest, FC_STR(" -> ("))) return false;  // symbols, too
+  fc_str_t loops = fc_lex_unwrap(fc_lex_part(map, 0, close)), loop;
+  const fc_str_t results =
+      fc_lex_unwrap(fc_lex_part(rest, 4, fc_lex_balanced(rest, 4, false)));
+  if (fc_lex_count(loops) != fc_lex_count(results)) return false;
+  while (fc_lex_element(&loops, &loop)) {
+    fc_str_t others = results, result;
+    bool found = false;
+    while (!found && fc_lex_element(&others, &result)) {
+      found = fc_str_equal(loop, result);
+    }
+    if (!found) return false;
+  }
+  return true;
+}
+
+bool fc_mlir_permutes(fc_str_t text) {
+  static const char kMap[] = "affine_map<(";
+  const char *at;
+  while (text.size &&
+         (at = memmem(text.data, text.size, kMap, sizeof kMap - 1))) {
+    const size_t open = (size_t)(at - text.data) + sizeof kMap - 2;
+    text = fc_lex_part(text, open, text.size);
+    if (!permutes(text)) return false;
+  }
+  return true;
+}
+
 static bool read_maps(fc_str_t text, fc_str_t properties,
                       fc_contraction_t *found) {
   fc_str_t maps =

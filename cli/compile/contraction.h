@@ -36,6 +36,10 @@ typedef struct fc_contraction_t {
 bool fc_contraction_read(fc_str_t text, size_t at, fc_contraction_t *out,
                          size_t *out_end);
 
+// Whether each affine map of the text takes each of its loops once, in any order: no
+// operand is broadcast.
+bool fc_mlir_permutes(fc_str_t text);
+
 // The operand and its dim that tell how often a loop runs: there are some for each loop.
 bool fc_contraction_size(const fc_contraction_t *contraction, size_t loop,
                          int *out_operand, size_t *out_dim);

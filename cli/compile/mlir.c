@@ -15,6 +15,7 @@
 #include "base/sha256.h"
 #include "compile/annotate.h"
 #include "compile/contract.h"
+#include "compile/contraction.h"
 #include "compile/derive.h"
 #include "compile/guard.h"
 #include "compile/mlir_tell.h"
@@ -482,11 +483,13 @@ static fc_status_t build_all(road_t *road) {
   return status;
 }
 
-// Whether element-wise operations are fused. One that a generic operation with a sum
-// takes in is computed anew for each term, so where there is such, none is.
+// Whether element-wise operations are fused. One whose result a generic operation sums
+// or broadcasts is computed anew each time that the result is taken, so where there is
+// such an operation, none is.
 static bool fuses(const fc_compile_t *compile, fc_str_t text) {
   return compile->level >= '2' &&
-         !fc_step_find(text, "#linalg.iterator_type<reduction>");
+         !fc_step_find(text, "#linalg.iterator_type<reduction>") &&
+         fc_mlir_permutes(text);
 }
 
 // Writes PARSED anew: the functions that clients call do not write into tensors.

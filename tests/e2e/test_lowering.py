@@ -264,14 +264,19 @@ CHAIN = """func.func @chain(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<
 """
 
 
-def test_a_chain_is_one_operation(farcall, serve, tmp_path):
-    (tmp_path / "m.mlir").write_text(CHAIN)
-    done = farcall("compile", "m.mlir", "--road=mlir", "--keep", cwd=tmp_path)
+def operations(farcall, folder):
+    """Compiles m.mlir, and counts the generic operations that its tensors become."""
+    done = farcall("compile", "m.mlir", "--road=mlir", "--keep", cwd=folder)
     assert done.returncode == 0, done.stderr
     kept = pathlib.Path(re.search(r"files are in (.+)", done.stderr)[1])
     lowered = (kept / "farcall-2-buffers.mlir").read_text()
     shutil.rmtree(kept)
-    assert lowered.count('"linalg.generic"') == 1
+    return lowered.count('"linalg.generic"')
+
+
+def test_a_chain_is_one_operation(farcall, serve, tmp_path):
+    (tmp_path / "m.mlir").write_text(CHAIN)
+    assert operations(farcall, tmp_path) == 1
     call = functools.partial(answer, serve(tmp_path / "m.so", "--isolation=process"))
     random = np.random.default_rng(1)
     for shape in [(0, 3), (1, 1), (3, 5), (2, 31), (17, 64), (5, 70)]:
@@ -280,3 +285,29 @@ def test_a_chain_is_one_operation(farcall, serve, tmp_path):
               draw(random, shape, "f"), draw(random, shape, "f"))
     done = farcall("run", tmp_path / "m.so", "--json=[[[1,2,3]],[[1,2]]]")
     assert "incompatible with inferred dimension size" in done.stderr
+
+
+def operand_by(operand, taken):
+    """A function that adds the exp of a tensor of another layout to %b."""
+    return f"""func.func @f(%a: {operand}, %b: tensor<4x4xf32>) -> tensor<4x4xf32> {{
+  %0 = math.exp %a : {operand}
+  %1 = tensor.empty() : tensor<4x4xf32>
+  %2 = linalg.generic {{indexing_maps = [affine_map<(i, j) -> {taken}>,
+      affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}}
+      ins(%0, %b : {operand}, tensor<4x4xf32>) outs(%1 : tensor<4x4xf32>) {{
+  ^bb0(%x: f32, %y: f32, %z: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  }} -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("operand, taken, count", [
+    ("tensor<4x4xf32>", "(i, j)", 1), ("tensor<4x4xf32>", "(j, i)", 1),
+    ("tensor<4xf32>", "(i)", 2), ("tensor<4x1xf32>", "(i, 0)", 2)])
+def test_what_is_broadcast_is_computed_once(farcall, tmp_path, operand, taken, count):
+    (tmp_path / "m.mlir").write_text(operand_by(operand, taken))
+    assert operations(farcall, tmp_path) == count

@@ -255,6 +255,30 @@ static void loops_have_sizes(void **state) {
   }
 }
 
+static void maps_that_broadcast_are_told_apart(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *text;
+    bool permutes;
+  } rows[] = {
+      {"no map", "", true},
+      {"no loops", "affine_map<() -> ()>", true},
+      {"the same", "affine_map<(d0, d1) -> (d0, d1)>", true},
+      {"another order", "affine_map<(d0, d1, d2) -> (d2, d0, d1)>", true},
+      {"fewer", "affine_map<(d0, d1) -> (d0)>", false},
+      {"a scalar", "affine_map<(d0) -> ()>", false},
+      {"a constant", "affine_map<(d0, d1) -> (d0, 0)>", false},
+      {"one twice", "affine_map<(d0, d1) -> (d0, d0)>", false},
+      {"a sum", "affine_map<(d0, d1) -> (d0 + d1, d1)>", false},
+      {"symbols", "affine_map<(d0)[s0] -> (d0)>", false},
+      {"the second", "affine_map<(d0) -> (d0)> affine_map<(d0) -> ()>", false},
+      {"cut", "affine_map<(d0, d1", false},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    assert_int_equal(fc_mlir_permutes(fc_str(row->text)), row->permutes);
+  }
+}
+
 static void every_prefix_is_survived(void **state) {
   (void)state;
   char text[2048];
@@ -276,6 +300,7 @@ int main(void) {
       FC_TEST(operations_are_told_apart),
       FC_TEST(operands_are_memory),
       FC_TEST(loops_have_sizes),
+      FC_TEST(maps_that_broadcast_are_told_apart),
       FC_TEST(every_prefix_is_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
