@@ -428,11 +428,9 @@ static fc_status_t make_object(road_t *road) {
   if (compile->level >= '2') {
     fc_status_t status = lower_for_target(road);
     if (status == FC_OK) status = assemble(road);
-    if (status == FC_OK) return FC_OK;
-    if (compile->verbose) {
-      fc_complain(0, "note: compiled without tiles and vectors: %s",
-                  compile->err->message);
-    }
+    if (status == FC_OK || fc_tool_interrupted()) return status;
+    fc_complain(0, "note: compiled without tiles and vectors: %s",
+                compile->err->message);
     fc_error_reset(compile->err);
     compile->context = (fc_str_t){0};
     road->lowered = LOWERED_NOT;
