@@ -318,8 +318,8 @@ static fc_status_t probe_vectors(road_t *road, size_t *out_size) {
   return FC_OK;
 }
 
-// Whether kApproximate keeps the functions of the module exact to 4 units in the last
-// place. Those of the list it would make worse.
+// Whether kApproximate keeps the functions of the module exact to 5 units in the last
+// place on normal numbers. Those of the list it would make worse.
 static bool approximates_well(fc_str_t text) {
   static const char *const kBadly[] = {
       "\"math.sin\"",  "\"math.cos\"",  "\"math.atan\"", "\"math.atan2\"",

@@ -4,7 +4,7 @@
 complete -c farcall -f -n __fish_use_subcommand -a compile -d 'compile ONNX, what jax.export writes, or MLIR into a module farcalld can load'
 complete -c farcall -n '__fish_seen_subcommand_from compile' -s o -l output -r -F -d 'the module to write, .vmfb by IREE or .so by MLIR\'s tools; default: the input\'s name in this directory'
 complete -c farcall -n '__fish_seen_subcommand_from compile' -l road -r -F -d 'whose compiler; default: what --output says, then IREE\'s if it is installed and takes the source'
-complete -c farcall -n '__fish_seen_subcommand_from compile' -s O -l optimize -r -F -d 'how much the compiler optimizes; default 2 by IREE, 3 by MLIR\'s tools'
+complete -c farcall -n '__fish_seen_subcommand_from compile' -s O -l optimize -r -F -d 'how much the compiler optimizes; default 2'
 complete -c farcall -n '__fish_seen_subcommand_from compile' -l cpu -r -F -d 'for which processors: generic, host, x86-64-v3 and the like, vmvx (bytecode for any); default generic. Several make variants, and the best that a machine has is loaded'
 complete -c farcall -n '__fish_seen_subcommand_from compile' -l batch -r -F -d 'make a function for each size of a dim that has no size in the model, by default that of the batch; callers see one function. May repeat for other dims'
 complete -c farcall -n '__fish_seen_subcommand_from compile' -l pad -r -F -d 'with several sizes of --batch: a call of any size up to the largest is made of the next one, filled up with zeros or with its last row; callers get their own rows'
