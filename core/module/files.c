@@ -31,7 +31,8 @@ static fc_status_t fail_sidecar(fc_error_t *err) {
 fc_status_t fc_files_open_sidecar(fc_str_t path, const char *suffix,
                                   int *out_fd, fc_error_t *err) {
   char text[FC_PATH_SIZE_MAX + 32];
-  const char *dot = memrchr(path.data, '.', path.size);
+  const fc_str_t file = fc_path_file(path);
+  const char *dot = file.size ? memrchr(file.data, '.', file.size) : NULL;
   const int stem = (int)(dot ? (size_t)(dot - path.data) : path.size);
   *out_fd = -1;
   if (!suffix) return FC_OK;

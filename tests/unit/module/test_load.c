@@ -287,6 +287,28 @@ static void sidecars_that_are_none_are_refused(void **state) {
   }
 }
 
+// The sidecar of a file without a suffix is not that of its folder.
+static void a_suffix_is_of_the_file_alone(void **state) {
+  (void)state;
+  fc_module_t *module;
+  fc_error_t err = {0};
+  assert_int_equal(mkdir(fc_test_in_folder("my.models"), 0700), 0);
+  fc_test_copy(NATIVE "embedded.so", "my.models/add");
+  fc_test_put("my.farcall.json", "");
+  const char *path = fc_test_in_folder("my.models/add");
+  assert_int_equal(fc_module_load(backends, fc_str(path), NULL,
+                                  fc_allocator_system(), &module, &err),
+                   FC_OK);
+  fc_module_release(module);
+  fc_test_put("my.models/add.farcall.json", "");
+  path = fc_test_in_folder("my.models/add");
+  assert_int_not_equal(fc_module_load(backends, fc_str(path), NULL,
+                                      fc_allocator_system(), &module, &err),
+                       FC_OK);
+  assert_string_equal(err.message,
+                      "add: cannot read its sidecar: an empty file");
+}
+
 // ---------------------------------------------------------------------------
 // Names beside what modules say themselves
 
@@ -630,6 +652,7 @@ int main(void) {
       FC_TEST_IN_FOLDER(a_module_outlives_its_files),
       FC_TEST_IN_FOLDER(what_uses_origin_must_stay_as_it_was),
       FC_TEST_IN_FOLDER(sidecars_that_are_none_are_refused),
+      FC_TEST_IN_FOLDER(a_suffix_is_of_the_file_alone),
       FC_TEST_IN_FOLDER(names_go_with_what_modules_say),
       FC_TEST_IN_FOLDER(names_that_do_not_fit_fail_the_load),
       FC_TEST_IN_FOLDER(a_large_file_is_mapped),
