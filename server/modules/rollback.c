@@ -10,6 +10,7 @@
 #include "module/files.h"
 #include "modules/act.h"
 #include "modules/demand.h"
+#include "pool/isolation.h"
 
 // Fails the calls that wait for a generation which keeps crashing: they would crash, or
 // wait for a process that is not started any more.
@@ -48,12 +49,29 @@ static bool may_go_back(const fc_generation_t *generation) {
   return generation->before || (generation->succeeds && generation->goes_back);
 }
 
+// Does its present policy ask for processes for this module?
+static bool asks_for_processes(const fc_generation_t *generation,
+                               const fc_module_t *module) {
+  const fc_module_policy_t *policy = generation->policy;
+  return policy->fresh == FC_FRESH_CALL ||
+         fc_isolation_process(policy->isolation,
+                              fc_module_get_info(module)->runs_native);
+}
+
+// A process is told the hash of its module's file, which a large file that was loaded for
+// threads may not have yet.
+static bool can_be_hosted(const fc_generation_t *generation,
+                          const fc_module_t *module) {
+  return !asks_for_processes(generation, module) ||
+         fc_module_get_digest(module).size;
+}
+
 // `old` is of the same file: what it would have gone back to is now for `generation`.
 static void inherit(fc_generations_t *all, fc_generation_t *generation,
                     fc_generation_t *old) {
   generation->succeeds |= old->succeeds;
   generation->before_ns = old->before_ns;
-  if (!old->before) return;
+  if (!old->before || !can_be_hosted(generation, old->before)) return;
   generation->before = fc_module_retain(old->before);
   generation->before_mark = old->before_mark;
   generation->before_size = old->before_size;
@@ -61,16 +79,8 @@ static void inherit(fc_generations_t *all, fc_generation_t *generation,
   fc_rollback_forget(all, old);
 }
 
-// A process is told the hash of its module's file, which a large file that was loaded for
-// threads may not have yet.
-static bool can_be_hosted(const fc_generation_t *generation,
-                          const fc_generation_t *old) {
-  return generation->policy->fresh != FC_FRESH_CALL ||
-         fc_module_get_digest(old->module).size;
-}
-
 static void keep(fc_generation_t *generation, const fc_generation_t *old) {
-  if (!can_be_hosted(generation, old)) return;
+  if (!can_be_hosted(generation, old->module)) return;
   generation->before = fc_module_retain(old->module);
   generation->before_mark = old->mark;
   generation->before_size = old->size;
@@ -150,7 +160,7 @@ static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
   generation->before = NULL;
   made->kind = fc_module_get_kind(made->module);
   made->in_process =
-      generation->before_in_process || made->policy->fresh == FC_FRESH_CALL;
+      generation->before_in_process || asks_for_processes(made, made->module);
   made->opening = made->fileless = true;
   made->act = act;
   made->listed = generation->listed;

@@ -267,6 +267,29 @@ def test_who_goes_back_gets_a_process_for_each_call(numbered, tmp_path):
     end_servers([server])
 
 
+def test_who_goes_back_leaves_the_threads(numbered, tmp_path):
+    """What served before ran in a thread, which nobody allows any more."""
+    config = tmp_path / "farcalld.conf"
+
+    def configure(**more):
+        config.write_text(json.dumps({"modules": {"numbered": {
+            "rollback": "on-crash", **more}}}))
+
+    configure()
+    server = Server("--isolation=thread", "--admin=loopback", "-c", config,
+                    numbered.path.parent)
+    assert server.get("/api/v1/modules/numbered").json["host"]["isolation"] == "thread"
+    build(numbered, tmp_path, CRASHES)
+    configure(isolation="process")
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.call("numbered/number", [1]).json == {"results": [1000001]})
+    crash(server)
+    wait_until(lambda: any('"act":"rollback"' in line for line in server.lines))
+    assert server.results("numbered/number", [-1]) == [-1000000]
+    assert server.get("/api/v1/modules/numbered").json["host"]["isolation"] == "process"
+    end_servers([server])
+
+
 def test_what_has_proved_itself_does_not_go_back(numbered, tmp_path, process_server):
     sidecar = numbered.path.with_name("numbered.farcall.json")
     sidecar.write_text(json.dumps({**SIDECAR, "rollback": "on-crash"}))
