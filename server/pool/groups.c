@@ -150,47 +150,78 @@ static bool set_limit(const char *folder, fc_group_limit_t limit,
   return true;
 }
 
+// Notes that a limit cannot be set. False: it must be.
+static bool do_without(fc_group_lacks_t *lacks, unsigned limit,
+                       const char *reason, fc_error_t *err) {
+  (void)fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                "its control group cannot limit %s: %s",
+                kRows[limit].controller, reason);
+  if (!lacks) return false;
+  snprintf(lacks->reasons[limit], sizeof lacks->reasons[limit], "%s", reason);
+  return true;
+}
+
 static fc_status_t check(const fc_groups_t *groups,
-                         const fc_group_limits_t *limits, fc_error_t *err) {
+                         const fc_group_limits_t *limits,
+                         fc_group_lacks_t *lacks, fc_error_t *err) {
+  bool any = false;
   if (!groups->asked) {
     return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
                    "its control group: groups are made when the server starts, "
                    "and no module had such limits then");
   }
   for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
-    if (!limits->values[i] || !groups->reasons[i][0]) continue;
-    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
-                   "its control group cannot limit %s: %s", kRows[i].controller,
-                   groups->reasons[i]);
+    if (!limits->values[i]) continue;
+    if (!groups->reasons[i][0]) any = true;
+    else if (!do_without(lacks, i, groups->reasons[i], err)) return err->status;
   }
-  return FC_OK;
+  return any ? FC_OK : err->status;
 }
 
-static fc_status_t fill(const char *folder, const fc_group_limits_t *limits,
-                        int *out_procs, fc_error_t *err) {
+static fc_status_t fill(const fc_groups_t *groups, const char *folder,
+                        const fc_group_limits_t *limits,
+                        fc_group_lacks_t *lacks, int *out_procs,
+                        fc_error_t *err) {
+  bool any = false;
   for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
+    char reason[160];
     const uint64_t value = limits->values[i];
-    if (!value || set_limit(folder, (fc_group_limit_t)i, value)) continue;
-    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE, "its control group: %s: %s",
-                   kRows[i].file, strerror(errno));
+    if (!value || groups->reasons[i][0]) continue;
+    if (set_limit(folder, (fc_group_limit_t)i, value)) {
+      any = true;
+      continue;
+    }
+    snprintf(reason, sizeof reason, "%s: %s", kRows[i].file, strerror(errno));
+    if (!do_without(lacks, i, reason, err)) return err->status;
   }
+  if (!any) return err->status;
   *out_procs = open_file(folder, "cgroup.procs");
   if (*out_procs >= 0) return FC_OK;
   return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
                  "its control group: cgroup.procs: %s", strerror(errno));
 }
 
+// A group that a killed server has left behind has the limits of then, so it is made
+// anew; unless a process is still in it.
+static bool make_folder(const char *folder) {
+  if (!mkdir(folder, 0755)) return true;
+  if (errno != EEXIST) return false;
+  return rmdir(folder) || !mkdir(folder, 0755);
+}
+
 fc_status_t fc_groups_add(const fc_groups_t *groups, fc_str_t module,
                           uint32_t generation, const fc_group_limits_t *limits,
-                          int *out_procs, fc_error_t *err) {
+                          fc_group_lacks_t *lacks, int *out_procs,
+                          fc_error_t *err) {
   path_t folder;
-  FC_TRY(check(groups, limits, err));
+  FC_TRY(check(groups, limits, lacks, err));
   print_folder(groups, module, generation, folder);
-  if (mkdir(folder, 0755) && errno != EEXIST) {
+  if (!make_folder(folder)) {
     return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
                    "its control group cannot be made: %s", strerror(errno));
   }
-  const fc_status_t status = fill(folder, limits, out_procs, err);
+  const fc_status_t status =
+      fill(groups, folder, limits, lacks, out_procs, err);
   if (status != FC_OK) (void)rmdir(folder);
   return status;
 }

@@ -34,6 +34,11 @@ typedef struct fc_groups_t {
   bool asked;
 } fc_groups_t;
 
+// Why a group does not have a limit that was asked for; "": it has, or none was.
+typedef struct fc_group_lacks_t {
+  char reasons[FC_GROUP_LIMITS][160];
+} fc_group_lacks_t;
+
 // "memory", "pids", "cpu": the controller of a limit.
 const char *fc_group_limit_name(fc_group_limit_t limit);
 bool fc_group_limits_any(const fc_group_limits_t *limits);
@@ -44,11 +49,13 @@ bool fc_group_limits_any(const fc_group_limits_t *limits);
 void fc_groups_open(fc_groups_t *groups, const char *root);
 // Makes a group with these limits, at least one of which is not 0. *out_procs, which the
 // caller closes, is the file that a process writes "0" to so as to enter the group.
-// FC_CODE_MODULE_UNAVAILABLE if the group cannot be made or one of the limits cannot be
-// set; then there is no group.
+// `lacks` (zeroed) is told of the limits that cannot be set, and the group has the others;
+// NULL: all must be set. FC_CODE_MODULE_UNAVAILABLE if the group cannot be made, or not
+// with those limits, or with none; then there is no group.
 fc_status_t fc_groups_add(const fc_groups_t *groups, fc_str_t module,
                           uint32_t generation, const fc_group_limits_t *limits,
-                          int *out_procs, fc_error_t *err) FC_MUST_CHECK;
+                          fc_group_lacks_t *lacks, int *out_procs,
+                          fc_error_t *err) FC_MUST_CHECK;
 // Removes the group. Its processes must have ended and been waited for.
 void fc_groups_remove(const fc_groups_t *groups, fc_str_t module,
                       uint32_t generation);

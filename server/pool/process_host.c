@@ -221,18 +221,36 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
   return host;
 }
 
-// Without --sandbox=strict, a module goes without a group if that cannot be made, or one
-// of its limits cannot be set.
+static void tell_lacks(const fc_process_host_t *host,
+                       const fc_group_lacks_t *lacks) {
+  for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
+    if (!lacks->reasons[i][0]) continue;
+    const fc_log_field_t fields[] = {
+        FC_LOG_TEXT("module", host->name),
+        FC_LOG_TEXT("controller",
+                    fc_str(fc_group_limit_name((fc_group_limit_t)i))),
+        FC_LOG_TEXT("reason", fc_str(lacks->reasons[i]))};
+    fc_log_fields(host->options->log, FC_LOG_WARN,
+                  FC_STR("the module's control group lacks a limit"), fields,
+                  FC_ARRAY_COUNT(fields));
+  }
+}
+
+// Without --sandbox=strict, a module goes without the limits that cannot be set, and
+// without a group if none can or that cannot be made.
 static fc_status_t join_group(fc_process_host_t *host,
                               const fc_group_limits_t *limits,
                               fc_error_t *err) {
   const fc_groups_t *groups = host->options->groups;
+  fc_group_lacks_t lacks = {0};
+  const bool strict = host->sandbox == FC_SANDBOX_STRICT;
   if (!groups || !fc_group_limits_any(limits)) return FC_OK;
   if (fc_groups_add(groups, host->name, host->base.generation, limits,
-                    &host->group, err) == FC_OK) {
+                    strict ? NULL : &lacks, &host->group, err) == FC_OK) {
+    tell_lacks(host, &lacks);
     return FC_OK;
   }
-  if (host->sandbox == FC_SANDBOX_STRICT) return err->status;
+  if (strict) return err->status;
   const fc_log_field_t fields[] = {FC_LOG_TEXT("module", host->name),
                                    FC_LOG_TEXT("reason", fc_str(err->message))};
   fc_log_fields(host->options->log, FC_LOG_WARN,

@@ -59,6 +59,52 @@ static bool is_there(const char *path) {
   return access(name, F_OK) == 0;
 }
 
+static const char *const kModuleFiles[] = {
+    MODULE "/memory.max", MODULE "/memory.swap.max", MODULE "/pids.max",
+    MODULE "/cpu.max", MODULE "/cgroup.procs"};
+
+static void put_module_files(void) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kModuleFiles); i++) {
+    put(kModuleFiles[i], "");
+  }
+}
+
+static void drop_module_files(void) {
+  char name[256];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kModuleFiles); i++) {
+    print_path(kModuleFiles[i], name);
+    assert_int_equal(unlink(name), 0);
+  }
+}
+
+// As the kernel does, the folder of a module's group is made and removed with its files.
+// (The program is linked with --wrap.)
+static bool as_kernel;
+
+static bool is_module(const char *path) {
+  char name[256];
+  print_path(MODULE, name);
+  return as_kernel && strcmp(path, name) == 0;
+}
+
+int __real_mkdir(const char *path, mode_t mode);
+int __wrap_mkdir(const char *path, mode_t mode);
+int __wrap_mkdir(const char *path, mode_t mode) {
+  const int result = __real_mkdir(path, mode);
+  if (result || !is_module(path)) return result;
+  as_kernel = false;  // put() makes folders
+  put_module_files();
+  as_kernel = true;
+  return 0;
+}
+
+int __real_rmdir(const char *path);
+int __wrap_rmdir(const char *path);
+int __wrap_rmdir(const char *path) {
+  if (is_module(path) && access(path, F_OK) == 0) drop_module_files();
+  return __real_rmdir(path);
+}
+
 // A service that systemd has delegated these controllers to. The kernel makes the files
 // of a group with its folder; here those of the groups to come are made beforehand.
 static void make_tree(const char *controllers) {
@@ -71,10 +117,7 @@ static void make_tree(const char *controllers) {
   put(OWN "/cgroup.subtree_control", "");
   put(OWN "/cgroup.procs", "");
   put(OWN "/server/cgroup.procs", "");
-  static const char *const kFiles[] = {
-      MODULE "/memory.max", MODULE "/memory.swap.max", MODULE "/pids.max",
-      MODULE "/cpu.max", MODULE "/cgroup.procs"};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kFiles); i++) put(kFiles[i], "");
+  put_module_files();
 }
 
 static void remove_tree(void) {
@@ -102,7 +145,7 @@ static void a_module_gets_a_group_with_its_limits(void **state) {
   // +memory, +pids and +cpu, each written over the one before.
   expect(OWN "/cgroup.subtree_control", "+cpusry");
   assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &procs, &error),
+      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, NULL, &procs, &error),
       FC_OK);
   expect(MODULE "/memory.max", "1048576");
   expect(MODULE "/memory.swap.max", "0");
@@ -127,7 +170,7 @@ static void what_is_not_limited_is_not_written(void **state) {
   int procs = -1;
   fc_groups_open(&groups, tree);
   assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &tasks, &procs, &error),
+      fc_groups_add(&groups, FC_STR("digits"), 3, &tasks, NULL, &procs, &error),
       FC_OK);
   close(procs);
   expect(MODULE "/memory.max", "");
@@ -135,11 +178,64 @@ static void what_is_not_limited_is_not_written(void **state) {
   expect(MODULE "/cpu.max", "");
   // What was not delegated.
   assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &procs, &error),
+      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, NULL, &procs, &error),
       FC_UNAVAILABLE);
   expect_part(error.message,
               "cannot limit memory: the server's control group has no "
               "controller 'memory'");
+  remove_tree();
+}
+
+static void the_limits_that_can_be_set_are(void **state) {
+  (void)state;
+  make_tree("pids cpu\n");
+  fc_groups_t groups;
+  fc_group_lacks_t lacks = {0};
+  fc_error_t error;
+  int procs = -1;
+  fc_groups_open(&groups, tree);
+  // The kernel does not take the share of a processor.
+  char name[256];
+  print_path(MODULE "/cpu.max", name);
+  assert_int_equal(unlink(name), 0);
+  assert_int_equal(fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &lacks,
+                                 &procs, &error),
+                   FC_OK);
+  close(procs);
+  expect(MODULE "/memory.max", "");
+  expect(MODULE "/pids.max", "7");
+  expect_part(lacks.reasons[FC_GROUP_MEMORY], "no controller 'memory'");
+  assert_string_equal(lacks.reasons[FC_GROUP_TASKS], "");
+  assert_string_equal(lacks.reasons[FC_GROUP_CPU],
+                      "cpu.max: No such file or directory");
+  // None is left.
+  static const fc_group_limits_t others = {
+      {[FC_GROUP_MEMORY] = 1u << 20, [FC_GROUP_CPU] = 250}};
+  assert_int_equal(fc_groups_add(&groups, FC_STR("digits"), 3, &others, &lacks,
+                                 &procs, &error),
+                   FC_UNAVAILABLE);
+  expect_part(error.message, "cannot limit cpu: cpu.max: No such file");
+  remove_tree();
+}
+
+// A server that was killed has left it.
+static void an_old_group_does_not_keep_its_limits(void **state) {
+  (void)state;
+  static const fc_group_limits_t tasks = {{[FC_GROUP_TASKS] = 7}};
+  make_tree("memory pids cpu\n");
+  fc_groups_t groups;
+  fc_error_t error;
+  int procs = -1;
+  fc_groups_open(&groups, tree);
+  put(MODULE "/memory.max", "4096");
+  as_kernel = true;
+  assert_int_equal(
+      fc_groups_add(&groups, FC_STR("digits"), 3, &tasks, NULL, &procs, &error),
+      FC_OK);
+  as_kernel = false;
+  close(procs);
+  expect(MODULE "/pids.max", "7");
+  expect(MODULE "/memory.max", "");
   remove_tree();
 }
 
@@ -151,7 +247,7 @@ static void a_worker_enters_the_group(void **state) {
   int procs = -1;
   fc_groups_open(&groups, tree);
   assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &procs, &error),
+      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, NULL, &procs, &error),
       FC_OK);
   const fc_jail_t jail = {
       .sandbox = FC_SANDBOX_OFF, .parent = getpid(), .procs = procs};
@@ -175,7 +271,7 @@ static void what_cannot_be_had_is_said(void **state) {
   fc_error_t error;
   int procs = -1;
   assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &procs, &error),
+      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, NULL, &procs, &error),
       FC_UNAVAILABLE);
   expect_part(error.message, "when the server starts");
 
@@ -186,7 +282,7 @@ static void what_cannot_be_had_is_said(void **state) {
   snprintf(pid, sizeof pid, "%d", (int)getpid());
   expect(OWN "/cgroup.procs", pid);  // it has gone back
   assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &procs, &error),
+      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, NULL, &procs, &error),
       FC_UNAVAILABLE);
   expect_part(error.message, "no controller 'memory'");
   remove_tree();
@@ -211,6 +307,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_module_gets_a_group_with_its_limits),
       FC_TEST(what_is_not_limited_is_not_written),
+      FC_TEST(the_limits_that_can_be_set_are),
+      FC_TEST(an_old_group_does_not_keep_its_limits),
       FC_TEST(a_worker_enters_the_group),
       FC_TEST(what_cannot_be_had_is_said),
   };
