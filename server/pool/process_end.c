@@ -28,7 +28,11 @@ const fc_cause_row_t fc_causes[FC_CAUSE_COUNT] = {
                         "worker retired: it had no calls for long", NULL},
     [FC_CAUSE_USED] = {false, FC_LOG_INFO, "worker retired: it had its call",
                        NULL},
+    [FC_CAUSE_TIME] = {false, FC_LOG_WARN,
+                       "worker ended: it has taken its processor time", NULL},
 };
+
+#define SECOND_NS 1000000000u
 
 // Fails the calls that wait: nobody can run them before the quarantine ends.
 static void refuse_waiting(fc_process_host_t *host) {
@@ -68,12 +72,18 @@ static void note_crash(fc_process_host_t *host, bool served) {
                      host->calls, quarantined);
 }
 
-// Was the process ended by --worker-cpu-time?
+// Was the process ended by --worker-cpu-time? A module can send itself SIGXCPU, so the
+// signal alone does not say so. The kernel counts the limit in ticks, and may send the
+// signal a little before the sum at the end has reached it.
 static bool is_used_up(const fc_child_t *child, const fc_process_end_t *end) {
-  const uint64_t limit_s = child->ring.setup.cpu_limit_s;
-  if (!limit_s || child->cause != FC_CAUSE_NONE) return false;
-  return end->signal == SIGXCPU ||
-         (end->signal == SIGKILL && end->cpu_ns >= limit_s * 1000000000u);
+  const uint64_t limit_ns = child->ring.setup.cpu_limit_s * SECOND_NS;
+  if (!limit_ns) return false;
+  if (child->cause != FC_CAUSE_NONE && child->cause != FC_CAUSE_TIME) {
+    return false;
+  }
+  const uint64_t less_ns = limit_ns < 2 * SECOND_NS ? limit_ns / 2 : SECOND_NS;
+  return (end->signal == SIGXCPU && end->cpu_ns >= limit_ns - less_ns) ||
+         (end->signal == SIGKILL && end->cpu_ns >= limit_ns);
 }
 
 static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
@@ -233,6 +243,9 @@ static void settle(fc_child_t *child) {
   const fc_process_end_t *end = &child->end;
   (void)fc_output_read(&child->output, child->process.output);
   fc_output_finish(&child->output);
+  // A process that takes all its time to load is a failure: others would follow it
+  // without a pause.
+  if (child->serving && is_used_up(child, end)) child->cause = FC_CAUSE_TIME;
   host->living--;
   host->base.hosts->watched--;
   const bool used = child->cause == FC_CAUSE_USED;

@@ -52,7 +52,7 @@ fc_status_t fc_process_hosts_create(fc_pool_t *pool, fc_hosts_t **out_hosts,
 typedef struct fc_process_host_t fc_process_host_t;
 typedef struct fc_child_t fc_child_t;
 
-// Why the host killed a process.
+// Why a process was ended.
 typedef enum fc_cause_t {
   FC_CAUSE_NONE,
   FC_CAUSE_DEADLINE,
@@ -65,6 +65,7 @@ typedef enum fc_cause_t {
   FC_CAUSE_RETIRED,  // its generation is retired, or quarantined while it had no calls
   FC_CAUSE_SPARE,  // it had no call for long, and another of its module stays
   FC_CAUSE_USED,   // it has made its one call (--fresh=call)
+  FC_CAUSE_TIME,   // by the kernel: it served for --worker-cpu-time
   FC_CAUSE_COUNT
 } fc_cause_t;
 

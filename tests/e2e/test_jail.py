@@ -209,14 +209,17 @@ def test_processor_time_is_bounded(serve, tmp_path):
         {"farcall": 1, "abi": "mlir-memref", "functions": [
             {"name": "spin", "symbol": "_mlir_ciface_spin", "cc": "ciface",
              "args": [{"type": "i64"}], "results": [{"type": "i64"}]}]}))
-    server = serve("--isolation=process", "--worker-cpu-time=1s", "--timeout=300s", folder)
-    for _ in range(2):
+    server = serve("--isolation=process", "--worker-cpu-time=1s", "--crash-limit=2",
+                   "--timeout=300s", folder)
+    for _ in range(3):
         answer = server.call("spin/spin", [1000])
         assert (answer.status, answer.json["code"]) == (502, "worker_crashed")
         assert "has taken 1 s of processor time, the limit (--worker-cpu-time)" in \
             answer.json["detail"]
         # The call itself is not blamed: others may have taken the time.
         assert server.results("spin/spin", [0]) == [0]
+    # Nor is the module.
+    assert server.get("/api/v1/modules/spin").json["host"]["crashes"] == 0
 
 
 @pytest.mark.parametrize("mode", ["auto", "strict"])

@@ -554,6 +554,27 @@ static fc_child_t *first_child(const house_t *house, uint32_t module) {
   return ((const fc_process_host_t *)host)->children;
 }
 
+// A module sends itself the signal of --worker-cpu-time to hide its crashes.
+static void a_signal_alone_is_not_the_limit_of_time(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint64_t limit_s;
+  } rows[] = {{"no limit", 0}, {"1 s", 1}, {"2 s", 2}, {"an hour", 3600}};
+  static house_t house;
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  uint64_t crashes = 0;
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    wait_until_idle(&house, 0, 0);
+    fc_child_t *child = first_child(&house, SCALARS);
+    child->ring.setup.cpu_limit_s = row->limit_s;
+    assert_int_equal(kill(child->process.pid, SIGXCPU), 0);
+    while (facts(&house, SCALARS).crashes == crashes) turn(&house);
+    crashes++;
+  }
+  leave(&house);
+}
+
 // A process has taken memory that it shares and that no call of it needs.
 static void a_process_that_takes_too_much_is_ended(void **state) {
   (void)state;
@@ -1026,6 +1047,7 @@ int main(int argc, char **argv) {
       FC_TEST(every_function_answers_the_same),
       FC_TEST(a_quarantined_module_wakes_nobody),
       FC_TEST(a_process_more_than_calls_need_ends),
+      FC_TEST(a_signal_alone_is_not_the_limit_of_time),
       FC_TEST(a_process_that_takes_too_much_is_ended),
       FC_TEST(what_was_finished_before_the_end_is_answered),
       FC_TEST(what_is_late_is_not_begun),
