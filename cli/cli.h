@@ -70,7 +70,7 @@ typedef struct fc_option_info_t {
 
 // The rows of options.def.
 extern const fc_verb_info_t fc_verbs[FC_VERB_COUNT];
-extern const fc_option_info_t fc_options[FC_OPTION_COUNT];
+extern const fc_option_info_t fc_cli_options[FC_OPTION_COUNT];
 bool fc_option_belongs(fc_cli_option_t option, fc_verb_t verb);
 
 typedef struct fc_flag_t {

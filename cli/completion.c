@@ -60,7 +60,7 @@ static void print_bash_verb(FILE *stream, fc_verb_t verb) {
   };
   fprintf(stream, "    %s)\n      options=(", fc_verbs[verb].name);
   for (size_t i = 0, seen = 0; i < FC_OPTION_COUNT; i++) {
-    const fc_option_info_t *option = &fc_options[i];
+    const fc_option_info_t *option = &fc_cli_options[i];
     if (!fc_option_belongs((fc_cli_option_t)i, verb)) continue;
     fprintf(stream, "%s--%s%s", seen++ ? " " : "", option->name,
             option->value ? "=" : "");
@@ -146,7 +146,7 @@ static void print_zsh_verb(FILE *stream, fc_verb_t verb) {
   };
   fprintf(stream, "    %s)\n      _arguments \\\n", fc_verbs[verb].name);
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
-    const fc_option_info_t *option = &fc_options[i];
+    const fc_option_info_t *option = &fc_cli_options[i];
     if (!fc_option_belongs((fc_cli_option_t)i, verb)) continue;
     if (option->letter) print_zsh_option(stream, option, true);
     print_zsh_option(stream, option, false);
@@ -205,7 +205,7 @@ static void print_fish_verb(FILE *stream, fc_verb_t verb) {
   print_quoted(stream, fc_verbs[verb].summary, "\\", "\\'");
   fputs("'\n", stream);
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
-    const fc_option_info_t *option = &fc_options[i];
+    const fc_option_info_t *option = &fc_cli_options[i];
     if (!fc_option_belongs((fc_cli_option_t)i, verb)) continue;
     fprintf(stream, "complete -c farcall -n '__fish_seen_subcommand_from %s'",
             name);

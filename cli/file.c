@@ -27,6 +27,17 @@ char *fc_print(fc_arena_t *arena, const char *format, ...) {
   return text;
 }
 
+fc_status_t fc_print_to(fc_sink_t *sink, fc_error_t *err, const char *format,
+                        ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  const int size = vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  FC_ASSERT(size >= 0 && (size_t)size < sizeof text);
+  return fc_sink_put(sink, fc_str_make(text, (size_t)size), err);
+}
+
 size_t fc_hex_escape(char out[3], char mark, unsigned char byte) {
   static const char kDigits[] = "0123456789ABCDEF";
   out[0] = mark;

@@ -9,6 +9,9 @@
 // Prints by `format` into the arena, with a NUL at the end; NULL when out of
 // memory.
 char *fc_print(fc_arena_t *arena, const char *format, ...) FC_PRINTF(2, 3);
+// Prints at most 511 bytes by `format` into the sink.
+fc_status_t fc_print_to(fc_sink_t *sink, fc_error_t *err, const char *format,
+                        ...) FC_PRINTF(3, 4);
 
 // At most so many bytes are read of a file, and of a pipe, whose end is
 // unknown.

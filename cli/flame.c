@@ -57,8 +57,9 @@ static bool read_row(fc_arena_t *arena, yyjson_val *value, size_t index,
   return row->kind && row->name;
 }
 
-// Puts the rows in order. Behind a row comes the longest of the rows below it that have
-// no place yet; if it has none, the longest such row beside it, else beside a caller.
+// Puts the rows in order. Each row is followed by the longest of the rows below it that
+// have no place yet; if there is none, by the longest such row beside it, else beside a
+// caller.
 static void order_rows(fc_flame_t *flame, bool *placed) {
   size_t at = 0;
   flame->order[0] = 0;

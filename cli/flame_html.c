@@ -2,6 +2,7 @@
 //
 // The flame graph: a bar for each row below the bar of its caller, as wide as the time
 // is long. Whatever is right of the bars below is the caller's own time.
+#include "file.h"
 #include "flame.h"
 #include "page.h"
 
@@ -42,21 +43,21 @@ static fc_status_t put_name(const fc_flame_row_t *row, fc_sink_t *sink,
 // What shows when the pointer is on a bar.
 static fc_status_t put_title(const fc_flame_row_t *row, double share,
                              fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(fc_page_put(sink, err, "<title>%s ", class_of(row)));
+  FC_TRY(fc_print_to(sink, err, "<title>%s ", class_of(row)));
   FC_TRY(put_name(row, sink, err));
-  FC_TRY(fc_page_put(sink, err, ": %s, %.1f %%, itself %s, %.0f times",
+  FC_TRY(fc_print_to(sink, err, ": %s, %.1f %%, itself %s, %.0f times",
                      fc_page_time(row->ns).text, 100 * share,
                      fc_page_time(row->self_ns).text, row->count));
-  if (*row->grid) FC_TRY(fc_page_put(sink, err, ", %.0f bytes", row->bytes));
+  if (*row->grid) FC_TRY(fc_print_to(sink, err, ", %.0f bytes", row->bytes));
   return put(sink, "</title>", err);
 }
 
 static fc_status_t put_bar(const fc_flame_row_t *row, double x, double share,
                            fc_sink_t *sink, fc_error_t *err) {
   const double width = WIDTH * share, y = BAR * (double)row->depth;
-  FC_TRY(fc_page_put(sink, err, "<g class=%s>", class_of(row)));
+  FC_TRY(fc_print_to(sink, err, "<g class=%s>", class_of(row)));
   FC_TRY(put_title(row, share, sink, err));
-  FC_TRY(fc_page_put(
+  FC_TRY(fc_print_to(
       sink, err,
       "<rect x='%.2f' y='%.1f' width='%.2f' height='%.1f' rx=2></rect>", x, y,
       width, BAR - 1));
@@ -65,7 +66,7 @@ static fc_status_t put_bar(const fc_flame_row_t *row, double x, double share,
     char name[512];
     fc_escape(name, sizeof name, letters < 100 ? (size_t)letters : 100,
               fc_str(row->name));
-    FC_TRY(fc_page_put(sink, err, "<text x='%.2f' y='%.1f'>", x + 3, y + 14));
+    FC_TRY(fc_print_to(sink, err, "<text x='%.2f' y='%.1f'>", x + 3, y + 14));
     FC_TRY(fc_page_text(sink, fc_str(name), err));
     FC_TRY(put(sink, "</text>", err));
   }
@@ -97,11 +98,11 @@ static fc_status_t put_table(const fc_flame_t *flame, fc_sink_t *sink,
              err));
   for (size_t i = 0; i < flame->count; i++) {
     const fc_flame_row_t *row = &flame->rows[flame->order[i]];
-    FC_TRY(fc_page_put(sink, err, "<tr><td>%s<td>%s<td>%.0f<td>",
+    FC_TRY(fc_print_to(sink, err, "<tr><td>%s<td>%s<td>%.0f<td>",
                        fc_page_time(row->ns).text,
                        fc_page_time(row->self_ns).text, row->count));
-    if (*row->grid) FC_TRY(fc_page_put(sink, err, "%.0f", row->bytes));
-    FC_TRY(fc_page_put(sink, err, "<td>%*s%s ", (int)(2 * row->depth % 200), "",
+    if (*row->grid) FC_TRY(fc_print_to(sink, err, "%.0f", row->bytes));
+    FC_TRY(fc_print_to(sink, err, "<td>%*s%s ", (int)(2 * row->depth % 200), "",
                        class_of(row)));
     FC_TRY(put_name(row, sink, err));
     FC_TRY(put(sink, "</tr>\n", err));
@@ -119,15 +120,15 @@ fc_status_t fc_flame_print_html(const fc_flame_t *flame, fc_sink_t *sink,
   FC_TRY(put(sink, kStyle, err));
   FC_TRY(put(sink, "<h1>", err));
   FC_TRY(fc_page_text(sink, fc_str(flame->rows[0].name), err));
-  FC_TRY(fc_page_put(sink, err, "</h1>\n<p>One call: %s",
+  FC_TRY(fc_print_to(sink, err, "</h1>\n<p>One call: %s",
                      fc_page_time(flame->rows[0].ns).text));
   if (flame->dropped > 0) {
-    FC_TRY(fc_page_put(sink, err,
+    FC_TRY(fc_print_to(sink, err,
                        "; %.0f calls in it found no row, their time is their "
                        "callers'",
                        flame->dropped));
   }
-  FC_TRY(fc_page_put(sink, err,
+  FC_TRY(fc_print_to(sink, err,
                      "</p>\n<svg viewBox='0 0 %.0f %.0f' role=img "
                      "aria-label='flame graph; the table below says the same'>"
                      "\n",

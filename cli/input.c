@@ -259,8 +259,9 @@ static fc_status_t print_json(fc_str_t text, fc_sink_t *sink, fc_error_t *err) {
   return fc_sink_put(sink, text, err);
 }
 
-fc_status_t fc_input_print(fc_arena_t *arena, const char *input,
-                           fc_sink_t *sink, fc_error_t *err) {
+fc_status_t fc_input_print(fc_arena_t *arena, const char *option,
+                           const char *input, fc_sink_t *sink,
+                           fc_error_t *err) {
   typed_t typed;
   fc_status_t status;
   if (input[0] == '@') {
@@ -275,7 +276,8 @@ fc_status_t fc_input_print(fc_arena_t *arena, const char *input,
   char name[80], reason[sizeof err->message];
   fc_escape(name, sizeof name, 40, fc_str(input));
   snprintf(reason, sizeof reason, "%s", err->message);
-  return fc_fail_as(err, err->code, status, "--input=%s: %.250s", name, reason);
+  return fc_fail_as(err, err->code, status, "--%s=%s: %.250s", option, name,
+                    reason);
 }
 
 // ---------------------------------------------------------------------------
@@ -319,7 +321,8 @@ static fc_status_t print_inputs(const fc_args_t *args, fc_sink_t *sink,
   for (size_t i = 0; i < args->flag_count; i++) {
     if (args->flags[i].option != FC_OPTION_INPUT) continue;
     if (seen++) FC_TRY(put(sink, ",", err));
-    FC_TRY(fc_input_print(args->arena, args->flags[i].value, sink, err));
+    FC_TRY(fc_input_print(args->arena, fc_cli_options[FC_OPTION_INPUT].name,
+                          args->flags[i].value, sink, err));
   }
   if (!form) return put(sink, "]", err);
   FC_TRY(put(sink, "],\"options\":{\"results\":\"", err));
@@ -337,6 +340,11 @@ static fc_status_t given_document(const fc_args_t *args, const char *json,
     return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
                       "--output goes with --input; with --json the document "
                       "says how results come");
+  }
+  if (fc_output_form(args)) {
+    return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
+                      "--print=elided goes with --input; with --json the "
+                      "document says how results come");
   }
   if (json[0] == '@') {
     return fc_file_read(args->arena, json + 1, out_document, err);
@@ -384,7 +392,8 @@ int fc_input_document(const fc_args_t *args, fc_str_t *out_document) {
   fc_error_t err;
   fc_error_reset(&err);
   const char *json = fc_args_get(args, FC_OPTION_JSON, NULL);
-  fc_status_t status = check_outputs(args, &err);
+  fc_status_t status = fc_output_check(args, &err);
+  if (status == FC_OK) status = check_outputs(args, &err);
   if (status == FC_OK) {
     status = json ? given_document(args, json, out_document, &err)
                   : made_document(args, out_document, &err);

@@ -7,14 +7,14 @@
 
 #include "cli.h"
 
-// Writes one --input as JSON:
+// Writes the value of --input, or of another option that takes the same, as JSON:
 //   @FILE.npy         its array, bit for bit; one without dims as a bare value
 //   4xf32=1 2 3 4     a tensor; one value fills it, brackets and commas are space
 //   f32=1.5           a scalar
 //   anything else     JSON; nan, inf and -inf are those numbers
-// Fails with a message that names the input; `err` is not NULL.
-fc_status_t fc_input_print(fc_arena_t *arena, const char *input,
-                           fc_sink_t *sink, fc_error_t *err);
+// Fails with a message that names the option and the value; `err` is not NULL.
+fc_status_t fc_input_print(fc_arena_t *arena, const char *option,
+                           const char *input, fc_sink_t *sink, fc_error_t *err);
 
 // The hint for a complaint about too many words: perhaps they were meant as
 // inputs.
@@ -40,8 +40,10 @@ bool fc_output_is_answer(fc_str_t answer);
 // no memory.
 bool fc_output_take_profile(fc_arena_t *arena, fc_str_t *answer,
                             fc_str_t *out_profile);
-// Prints an answer {"results":[…]} to stdout, or does with each result what the
-// --output in its place says. Complains and returns an exit code.
+// Fails when --print says no way in which results are printed.
+fc_status_t fc_output_check(const fc_args_t *args, fc_error_t *err);
+// Prints an answer {"results":[…]} to stdout as --print says, or does with each result
+// what the --output in its place says. Complains and returns an exit code.
 int fc_output_print(const fc_args_t *args, fc_str_t answer);
 
 #endif  // FARCALL_CLI_INPUT_H_

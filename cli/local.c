@@ -84,9 +84,9 @@ static void complain_of_many(const fc_args_t *args, const fc_module_t *module) {
               FC_STR_ARG(own), count, names ? names : "");
 }
 
-const fc_function_t *fc_local_choose(const fc_args_t *args,
-                                     const fc_module_t *module,
-                                     const char *name) {
+static const fc_function_t *choose(const fc_args_t *args,
+                                   const fc_module_t *module,
+                                   const char *name) {
   name = fc_args_get(args, FC_OPTION_FUNCTION, name);
   if (name) return fc_local_find(module, name);
   if (fc_module_function_count(module) == 1) {
@@ -96,7 +96,9 @@ const fc_function_t *fc_local_choose(const fc_args_t *args,
   return NULL;
 }
 
-int fc_local_check(const fc_args_t *args, const fc_function_t *function) {
+// Complains if the function cannot be called; else what tells of a crash names this
+// function from now on. Returns an exit code.
+static int check(const fc_args_t *args, const fc_function_t *function) {
   if (!function->plan) {
     const fc_signature_t *signature = function->signature;
     fc_str_t reason = fc_signature_text(signature, signature->reason);
@@ -111,6 +113,24 @@ int fc_local_check(const fc_args_t *args, const fc_function_t *function) {
   return FC_EXIT_OK;
 }
 
+int fc_local_open(const fc_args_t *args, const char *name,
+                  fc_module_t **out_module,
+                  const fc_function_t **out_function) {
+  fc_module_t *module;
+  fc_crash_watch(fc_file_base(args->words[0]));
+  int exit_code = fc_local_load(args, args->words[0], false, &module);
+  if (exit_code) return exit_code;
+  const fc_function_t *function = choose(args, module, name);
+  exit_code = function ? check(args, function) : FC_EXIT_USAGE;
+  if (exit_code) {
+    fc_module_release(module);
+    return exit_code;
+  }
+  *out_module = module;
+  *out_function = function;
+  return FC_EXIT_OK;
+}
+
 int fc_local_complain(const fc_args_t *args, const fc_error_t *err) {
   const char *code = fc_code_info(err->code)->text;
   const char *pointer = err->has_pointer ? err->pointer : "";
@@ -119,41 +139,66 @@ int fc_local_complain(const fc_args_t *args, const fc_error_t *err) {
                           err->byte_offset);
 }
 
-static fc_status_t take_steps(const fc_function_t *function, void *instance,
-                              fc_frame_t *frame, fc_str_t document,
-                              fc_profile_t *profile, fc_text_t *answer,
-                              fc_error_t *err) {
+fc_status_t fc_local_bind(const fc_function_t *function,
+                          fc_local_bound_t *out_bound, fc_error_t *err) {
   const fc_backend_t *backend = fc_module_get_backend(function->module);
-  fc_frame_begin(frame, function->plan, NULL);
-  FC_TRY(fc_frame_decode(frame, document, err));
-  FC_TRY(profile ? fc_frame_invoke_profiled(frame, backend, instance,
-                                            function->index, function->name,
-                                            NULL, 0, profile, err)
-                 : fc_frame_invoke(frame, backend, instance, function->index,
-                                   NULL, 0, err));
-  return fc_frame_encode(frame, &answer->sink, err);
+  const fc_allocator_t allocator = fc_allocator_system();
+  const fc_limits_t limits = fc_limits_default();
+  fc_local_bound_t bound = {.function = function};
+  FC_TRY(backend->instance_create(fc_module_get_handle(function->module),
+                                  allocator, &bound.instance, err));
+  const fc_status_t status =
+      fc_frame_create(allocator, &limits, &bound.frame, err);
+  if (status) backend->instance_destroy(bound.instance);
+  else *out_bound = bound;
+  return status;
+}
+
+void fc_local_unbind(fc_local_bound_t *bound) {
+  if (!bound->function) return;
+  fc_frame_destroy(bound->frame);
+  fc_module_get_backend(bound->function->module)
+      ->instance_destroy(bound->instance);
+}
+
+static fc_status_t invoke(const fc_local_bound_t *bound, fc_profile_t *profile,
+                          fc_error_t *err) {
+  const fc_function_t *function = bound->function;
+  const fc_backend_t *backend = fc_module_get_backend(function->module);
+  return profile ? fc_frame_invoke_profiled(
+                       bound->frame, backend, bound->instance, function->index,
+                       function->name, NULL, 0, profile, err)
+                 : fc_frame_invoke(bound->frame, backend, bound->instance,
+                                   function->index, NULL, 0, err);
+}
+
+fc_status_t fc_local_call(fc_local_bound_t *bound, fc_str_t document,
+                          fc_profile_t *profile, fc_text_t *answer,
+                          uint64_t *out_ns, fc_error_t *err) {
+  fc_frame_begin(bound->frame, bound->function->plan, NULL);
+  fc_status_t status = fc_frame_decode(bound->frame, document, err);
+  if (status == FC_OK) {
+    const uint64_t began_ns = fc_clock_ns();
+    status = invoke(bound, profile, err);
+    *out_ns = fc_clock_ns() - began_ns;
+  }
+  if (status == FC_OK && answer) {
+    status = fc_frame_encode(bound->frame, &answer->sink, err);
+  }
+  fc_frame_end(bound->frame);
+  return status;
 }
 
 fc_status_t fc_local_answer(const fc_function_t *function, fc_str_t document,
                             fc_profile_t *profile, fc_text_t *answer,
                             uint64_t *out_ns, fc_error_t *err) {
-  fc_allocator_t allocator = fc_allocator_system();
-  const fc_backend_t *backend = fc_module_get_backend(function->module);
-  fc_limits_t limits = fc_limits_default();
-  fc_frame_t *frame = NULL;
-  void *instance = NULL;
-  fc_status_t status = backend->instance_create(
-      fc_module_get_handle(function->module), allocator, &instance, err);
-  if (status) return status;
-  status = fc_frame_create(allocator, &limits, &frame, err);
-  if (status == FC_OK) {
-    const uint64_t began_ns = fc_clock_ns();
-    status =
-        take_steps(function, instance, frame, document, profile, answer, err);
-    *out_ns = fc_clock_ns() - began_ns;
-    fc_frame_end(frame);
-  }
-  fc_frame_destroy(frame);
-  backend->instance_destroy(instance);
+  fc_local_bound_t bound;
+  uint64_t call_ns;
+  FC_TRY(fc_local_bind(function, &bound, err));
+  const uint64_t began_ns = fc_clock_ns();
+  const fc_status_t status =
+      fc_local_call(&bound, document, profile, answer, &call_ns, err);
+  *out_ns = fc_clock_ns() - began_ns;
+  fc_local_unbind(&bound);
   return status;
 }

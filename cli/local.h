@@ -13,15 +13,37 @@
 // it isn't 0. The caller releases the module.
 int fc_local_load(const fc_args_t *args, const char *path, bool describe,
                   fc_module_t **out_module);
+// Loads the FILE that is the first word, and finds a function there that can be called:
+// that of --function, else `name`, else the only one. What tells of a crash names the
+// function from now on. Returns an exit code, and has complained if it isn't 0. The caller releases the
+// module.
+int fc_local_open(const fc_args_t *args, const char *name,
+                  fc_module_t **out_module, const fc_function_t **out_function);
 // Reads a file of calls (module/expect.h). Returns an exit code, and has complained if
 // it isn't 0. The caller destroys *out_calls.
 int fc_local_calls(const fc_args_t *args, const char *path,
                    fc_expectations_t **out_calls);
-// Answers a call document in this process, with an instance of its own, by the same
-// three steps that a server's worker takes, and appends the answer to `answer`.
-// *out_ns is how long the steps took, without making the instance; it is not set when
-// no instance could be made. The function must be callable. `profile`, which may be
-// NULL, is begun if the function was called.
+// An instance that makes calls of one function, one after the other, and their memory.
+typedef struct fc_local_bound_t {
+  const fc_function_t *function;
+  void *instance;
+  fc_frame_t *frame;
+} fc_local_bound_t;
+
+// The function must be callable.
+fc_status_t fc_local_bind(const fc_function_t *function,
+                          fc_local_bound_t *out_bound,
+                          fc_error_t *err) FC_MUST_CHECK;
+void fc_local_unbind(fc_local_bound_t *bound);  // a zeroed one is allowed
+// Makes a call by the three steps of a server's worker, and appends the answer to
+// `answer`, unless that is NULL. *out_ns is how long the function took, without reading
+// the document and writing the answer; it is not set when the function was not called.
+// `profile`, which may be NULL, is begun if it was.
+fc_status_t fc_local_call(fc_local_bound_t *bound, fc_str_t document,
+                          fc_profile_t *profile, fc_text_t *answer,
+                          uint64_t *out_ns, fc_error_t *err) FC_MUST_CHECK;
+// Makes one call with an instance of its own. *out_ns is how long the three steps took;
+// it is not set when no instance could be made.
 fc_status_t fc_local_answer(const fc_function_t *function, fc_str_t document,
                             fc_profile_t *profile, fc_text_t *answer,
                             uint64_t *out_ns, fc_error_t *err) FC_MUST_CHECK;
@@ -30,13 +52,5 @@ int fc_local_complain(const fc_args_t *args, const fc_error_t *err);
 // The function of that name; NULL after a complaint, which names the nearest function
 // if one is near.
 const fc_function_t *fc_local_find(const fc_module_t *module, const char *name);
-// The function `name`, else that of --function, else the only one; NULL after a
-// complaint.
-const fc_function_t *fc_local_choose(const fc_args_t *args,
-                                     const fc_module_t *module,
-                                     const char *name);
-// Complains if the function cannot be called; else what tells of a crash names this
-// function from now on. Returns an exit code.
-int fc_local_check(const fc_args_t *args, const fc_function_t *function);
 
 #endif  // FARCALL_CLI_LOCAL_H_

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "others.h"
 #include "style.h"
 
 const fc_verb_info_t fc_verbs[FC_VERB_COUNT] = {
@@ -15,7 +16,7 @@ const fc_verb_info_t fc_verbs[FC_VERB_COUNT] = {
 #include "options.def"
 };
 
-const fc_option_info_t fc_options[FC_OPTION_COUNT] = {
+const fc_option_info_t fc_cli_options[FC_OPTION_COUNT] = {
 #define FC_OPTION(id, verbs, letter, name, value, help) \
   {verbs, letter, name, value, help},
 #include "options.def"
@@ -130,15 +131,15 @@ fc_verb_t fc_verb_find(const char *name) {
 const char *fc_verb_name(fc_verb_t verb) { return fc_verbs[verb].name; }
 
 bool fc_option_belongs(fc_cli_option_t option, fc_verb_t verb) {
-  return fc_options[option].verbs & 1u << verb;
+  return fc_cli_options[option].verbs & 1u << verb;
 }
 
 // The option of `verb` that the part of a word before `=` names; FC_OPTION_COUNT
 // when there is none.
 static size_t find_long(fc_verb_t verb, fc_str_t text) {
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
-    if (fc_option_belongs(i, verb) &&
-        fc_str_equal(text, fc_str(fc_options[i].name))) {
+    if (fc_option_belongs((fc_cli_option_t)i, verb) &&
+        fc_str_equal(text, fc_str(fc_cli_options[i].name))) {
       return i;
     }
   }
@@ -147,7 +148,8 @@ static size_t find_long(fc_verb_t verb, fc_str_t text) {
 
 static size_t find_letter(fc_verb_t verb, char letter) {
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
-    if (fc_option_belongs(i, verb) && letter && fc_options[i].letter == letter)
+    if (fc_option_belongs((fc_cli_option_t)i, verb) && letter &&
+        fc_cli_options[i].letter == letter)
       return i;
   }
   return FC_OPTION_COUNT;
@@ -157,7 +159,8 @@ static bool refuse_option(fc_arena_t *arena, fc_verb_t verb, fc_str_t text) {
   const char *names[FC_OPTION_COUNT];
   size_t count = 0;
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
-    if (fc_option_belongs(i, verb)) names[count++] = fc_options[i].name;
+    if (fc_option_belongs((fc_cli_option_t)i, verb))
+      names[count++] = fc_cli_options[i].name;
   }
   fc_str_t copy = fc_arena_copy(arena, text);
   const char *near = copy.data ? fc_nearest(copy.data, names, count) : NULL;
@@ -194,7 +197,7 @@ static bool take_option(fc_arena_t *arena, fc_verb_t verb, int argc,
     }
     if (text[2]) value = text + 2;
   }
-  const fc_option_info_t *info = &fc_options[option];
+  const fc_option_info_t *info = &fc_cli_options[option];
   if (value && !info->value) {
     fc_complain(0, "--%s takes no value", info->name);
     return false;
@@ -212,6 +215,39 @@ static bool take_option(fc_arena_t *arena, fc_verb_t verb, int argc,
   return true;
 }
 
+// The value of the flag argv[*at] of another program, and moves *at past what it takes.
+// NULL, after a complaint, when there is none.
+static const char *take_value(const fc_other_t *other, int argc, char **argv,
+                              int *at) {
+  const char *equals = strchr(argv[*at], '=');
+  if (!equals && *at + 1 == argc) {
+    fc_complain(0, "--%s needs a value: --%s=VALUE", other->flag, other->flag);
+    return NULL;
+  }
+  const char *value = equals ? equals + 1 : argv[*at + 1];
+  *at += equals ? 1 : 2;
+  return value;
+}
+
+// Takes the flag argv[*at] of another program. What is a flag or a word here is added to
+// those of `args`, whose arrays these are.
+static bool take_other(const fc_other_t *other, int argc, char **argv, int *at,
+                       fc_flag_t *flags, const char **words, fc_args_t *args) {
+  const char *value = NULL;
+  if (other->kind == FC_OTHER_REFUSED) {
+    fc_complain(0, "%.*s is a flag of %s: %s", (int)strcspn(argv[*at], "="),
+                argv[*at], other->program, other->text);
+    return false;
+  }
+  if (!(value = take_value(other, argc, argv, at))) return false;
+  if (other->kind == FC_OTHER_DEVICE) return fc_other_check_device(value);
+  if (other->kind == FC_OTHER_WORD) words[args->word_count++] = value;
+  if (other->kind == FC_OTHER_OPTION) {
+    flags[args->flag_count++] = (fc_flag_t){other->option, value};
+  }
+  return true;
+}
+
 bool fc_args_parse(fc_arena_t *arena, fc_verb_t verb, int argc, char **argv,
                    fc_args_t *out_args) {
   size_t room = (size_t)argc + 1;
@@ -226,12 +262,17 @@ bool fc_args_parse(fc_arena_t *arena, fc_verb_t verb, int argc, char **argv,
   bool options = true;
   for (int at = 0; at < argc;) {
     const char *text = argv[at];
+    const fc_other_t *other = NULL;
     if (!options || text[0] != '-' || !text[1]) {
       words[args.word_count++] = text;
       at++;
     } else if (!strcmp(text, "--")) {
       options = false;
       at++;
+    } else if ((other = fc_other_find(verb, text))) {
+      if (!take_other(other, argc, argv, &at, flags, words, &args)) {
+        return false;
+      }
     } else if (!take_option(arena, verb, argc, argv, &at,
                             &flags[args.flag_count++])) {
       return false;
@@ -281,7 +322,8 @@ void fc_print_help(fc_verb_t verb) {
     printf("usage: farcall %s [options] %s\n\n%s\n\noptions:\n", info->name,
            info->words, info->summary);
     for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
-      if (fc_option_belongs(i, verb)) print_option(&fc_options[i]);
+      if (fc_option_belongs((fc_cli_option_t)i, verb))
+        print_option(&fc_cli_options[i]);
     }
     return;
   }

@@ -6,121 +6,22 @@
 
 #include "file.h"
 #include "input.h"
-#include "json/reader.h"
-#include "json/writer.h"
-#include "value/npy.h"
+#include "result.h"
 
-#define KEYS_MAX (1u << 20)
 #define FILE_LIMIT ((size_t)1 << 32)
+#define SHOWN_LIMIT ((size_t)1 << 31)
 
-static fc_status_t unexpected(fc_error_t *err) {
-  return fc_fail(err, FC_CODE_BAD_RESULT,
-                 "the answer is not {\"results\":[…]} with typed results");
+static bool prints(const fc_args_t *args, const char *how) {
+  return !strcmp(fc_args_get(args, FC_OPTION_PRINT, "full"), how);
 }
 
-// Reads the next value, whose elements may be nested or flat, into `out`: `count`
-// numbers of type `part`. A complex element is two numbers.
-static fc_status_t read_elements(fc_json_reader_t *reader, fc_dtype_t part,
-                                 char *out, size_t count, fc_error_t *err) {
-  uint32_t depth = 0;
-  size_t size = fc_dtype_size(part), got = 0;
-  do {
-    fc_json_token_t token;
-    FC_TRY(fc_json_next(reader, &token, err));
-    if (token == FC_JSON_ARRAY_BEGIN) {
-      depth++;
-    } else if (token == FC_JSON_ARRAY_END) {
-      depth--;
-    } else {
-      if (got == count) return unexpected(err);
-      FC_TRY(fc_json_read_scalar(reader, token, part, out + got * size, err));
-      got++;
-    }
-  } while (depth);
-  return got == count ? FC_OK : unexpected(err);
-}
-
-static fc_status_t read_shape(fc_json_reader_t *reader, fc_npy_t *array,
-                              fc_error_t *err) {
-  fc_json_token_t token;
-  FC_TRY(fc_json_next(reader, &token, err));
-  if (token != FC_JSON_ARRAY_BEGIN) return unexpected(err);
-  for (;;) {
-    FC_TRY(fc_json_next(reader, &token, err));
-    if (token == FC_JSON_ARRAY_END) return FC_OK;
-    if (array->rank == FC_RANK_MAX) return unexpected(err);
-    FC_TRY(fc_json_read_scalar(reader, token, FC_DTYPE_I64,
-                               &array->shape[array->rank++], err));
+fc_status_t fc_output_check(const fc_args_t *args, fc_error_t *err) {
+  if (prints(args, "full") || prints(args, "elided") || prints(args, "none")) {
+    return FC_OK;
   }
-}
-
-// The size of `array` by its shape. False when that overflows or a dim is negative.
-static bool count_bytes(const fc_npy_t *array, size_t *out_count,
-                        size_t *out_size) {
-  size_t count = 1;
-  for (int32_t i = 0; i < array->rank; i++) {
-    if (array->shape[i] < 0 ||
-        !fc_size_mul(count, (size_t)array->shape[i], &count)) {
-      return false;
-    }
-  }
-  *out_count = count;
-  return fc_size_mul(count, fc_dtype_size(array->dtype), out_size);
-}
-
-static fc_status_t read_base64(fc_json_reader_t *reader, char *out, size_t size,
-                               fc_error_t *err) {
-  fc_json_token_t token;
-  size_t got = 0;
-  FC_TRY(fc_json_next(reader, &token, err));
-  // Checked by its length before it is decoded, so that the bytes fit.
-  if (token != FC_JSON_STRING || reader->text.size != (size + 2) / 3 * 4) {
-    return unexpected(err);
-  }
-  FC_TRY(fc_base64_decode(reader->text, (uint8_t *)out, &got, err));
-  return got == size ? FC_OK : unexpected(err);
-}
-
-// Reads the value of "data" or of "b64".
-static fc_status_t read_data(fc_arena_t *arena, fc_json_reader_t *reader,
-                             bool base64, fc_npy_t *array, fc_error_t *err) {
-  size_t count, size;
-  if (!count_bytes(array, &count, &size)) return unexpected(err);
-  char *data = fc_arena_alloc(arena, size + 3, 64);
-  if (!data) return fc_fail_memory(err);
-  array->data = (fc_str_t){data, size};
-  if (base64) return read_base64(reader, data, size, err);
-  const fc_dtype_t part = fc_dtype_info(array->dtype)->part;
-  if (part != array->dtype) count *= 2;
-  return read_elements(reader, part, data, count, err);
-}
-
-// Reads {"dtype":…,"shape":…,"data":…} or with "b64", in this order, its first
-// key next.
-static fc_status_t read_typed(fc_arena_t *arena, fc_json_reader_t *reader,
-                              fc_npy_t *array, fc_error_t *err) {
-  fc_json_token_t token;
-  FC_TRY(fc_json_next(reader, &token, err));
-  if (token != FC_JSON_KEY || !fc_json_text_is(reader, FC_STR("dtype"))) {
-    return unexpected(err);
-  }
-  FC_TRY(fc_json_next(reader, &token, err));
-  if (token == FC_JSON_STRING) array->dtype = fc_dtype_find(reader->text);
-  if (array->dtype == FC_DTYPE_NONE) return unexpected(err);
-  FC_TRY(fc_json_next(reader, &token, err));
-  if (token != FC_JSON_KEY || !fc_json_text_is(reader, FC_STR("shape"))) {
-    return unexpected(err);
-  }
-  FC_TRY(read_shape(reader, array, err));
-  FC_TRY(fc_json_next(reader, &token, err));
-  bool base64 = fc_json_text_is(reader, FC_STR("b64"));
-  if (token != FC_JSON_KEY ||
-      (!base64 && !fc_json_text_is(reader, FC_STR("data")))) {
-    return unexpected(err);
-  }
-  FC_TRY(read_data(arena, reader, base64, array, err));
-  FC_TRY(fc_json_next(reader, &token, err));
-  return token == FC_JSON_OBJECT_END ? FC_OK : unexpected(err);
+  return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
+                    "--print=%.200s: it is full, elided or none",
+                    fc_args_get(args, FC_OPTION_PRINT, ""));
 }
 
 static fc_status_t save(const fc_args_t *args, const char *path,
@@ -135,6 +36,20 @@ static fc_status_t save(const fc_args_t *args, const char *path,
   return status;
 }
 
+static fc_status_t show_elided(const fc_args_t *args, fc_json_reader_t *reader,
+                               fc_json_token_t token, fc_error_t *err) {
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), SHOWN_LIMIT);
+  const fc_status_t status = fc_result_write(args->arena, reader, token,
+                                             FC_RESULT_ELIDED, &text.sink, err);
+  if (status == FC_OK) {
+    fc_show(stdout, fc_text_str(&text));
+    putchar('\n');
+  }
+  fc_text_deinit(&text);
+  return status;
+}
+
 // Prints, saves or drops one result, whose first token was read. `where` is the value
 // of its --output.
 static fc_status_t serve(const fc_args_t *args, fc_json_reader_t *reader,
@@ -146,8 +61,11 @@ static fc_status_t serve(const fc_args_t *args, fc_json_reader_t *reader,
       return fc_fail(err, FC_CODE_TYPE_MISMATCH,
                      "result %zu is no tensor: --output=- prints it", index);
     }
-    FC_TRY(read_typed(args->arena, reader, &array, err));
+    FC_TRY(fc_result_read_tensor(args->arena, reader, &array, err));
     return save(args, where + 1, &array, err);
+  }
+  if (where[0] == '-' && prints(args, "elided")) {
+    return show_elided(args, reader, token, err);
   }
   bool number = token == FC_JSON_NUMBER;
   const char *from = number ? reader->text.data : NULL;
@@ -155,27 +73,11 @@ static fc_status_t serve(const fc_args_t *args, fc_json_reader_t *reader,
   FC_TRY(fc_json_skip(reader, token, err));
   if (!from) from = reader->begin + begin;
   const char *to = number ? from + reader->text.size : reader->cursor;
-  if (where[0] == '-') {
+  if (where[0] == '-' && prints(args, "full")) {
     fc_show(stdout, fc_str_make(from, (size_t)(to - from)));
     putchar('\n');
   }
   return FC_OK;
-}
-
-// Reads up to the first result.
-static fc_status_t open_answer(fc_json_reader_t *reader, fc_str_t answer,
-                               fc_error_t *err) {
-  fc_json_token_t token;
-  fc_json_reader_init(reader, FC_JSON_DEPTH_MAX, KEYS_MAX);
-  fc_json_reader_feed(reader, answer.data, answer.size, true);
-  FC_TRY(fc_json_next(reader, &token, err));
-  if (token != FC_JSON_OBJECT_BEGIN) return unexpected(err);
-  FC_TRY(fc_json_next(reader, &token, err));
-  if (token != FC_JSON_KEY || !fc_json_text_is(reader, FC_STR("results"))) {
-    return unexpected(err);
-  }
-  FC_TRY(fc_json_next(reader, &token, err));
-  return token == FC_JSON_ARRAY_BEGIN ? FC_OK : unexpected(err);
 }
 
 bool fc_output_is_answer(fc_str_t answer) {
@@ -183,7 +85,7 @@ bool fc_output_is_answer(fc_str_t answer) {
   fc_json_reader_t reader;
   fc_json_token_t token = FC_JSON_ARRAY_BEGIN;
   fc_error_reset(&err);
-  if (open_answer(&reader, answer, &err)) return false;
+  if (fc_result_open(&reader, answer, &err)) return false;
   while (token != FC_JSON_END) {
     if (fc_json_next(&reader, &token, &err)) return false;
   }
@@ -196,7 +98,7 @@ bool fc_output_take_profile(fc_arena_t *arena, fc_str_t *answer,
   fc_json_reader_t reader;
   fc_json_token_t token;
   fc_error_reset(&err);
-  if (open_answer(&reader, *answer, &err) ||
+  if (fc_result_open(&reader, *answer, &err) ||
       fc_json_skip(&reader, FC_JSON_ARRAY_BEGIN, &err)) {
     return false;
   }
@@ -221,7 +123,7 @@ static fc_status_t serve_all(const fc_args_t *args, fc_str_t answer,
                              fc_error_t *err) {
   fc_json_reader_t reader;
   fc_json_token_t token;
-  FC_TRY(open_answer(&reader, answer, err));
+  FC_TRY(fc_result_open(&reader, answer, err));
   size_t index = 0;
   for (size_t i = 0; i < args->flag_count; i++) {
     if (args->flags[i].option != FC_OPTION_OUTPUT) continue;
@@ -236,8 +138,22 @@ static fc_status_t serve_all(const fc_args_t *args, fc_str_t answer,
   return FC_OK;
 }
 
+static fc_status_t show_all_elided(const fc_args_t *args, fc_str_t answer,
+                                   fc_error_t *err) {
+  fc_json_reader_t reader;
+  fc_json_token_t token;
+  FC_TRY(fc_result_open(&reader, answer, err));
+  for (size_t index = 0;; index++) {
+    FC_TRY(fc_json_next(&reader, &token, err));
+    if (token == FC_JSON_ARRAY_END) return FC_OK;
+    printf("result %zu: ", index);
+    FC_TRY(show_elided(args, &reader, token, err));
+  }
+}
+
 const char *fc_output_form(const fc_args_t *args) {
   const char *form = NULL;
+  if (prints(args, "elided")) return "typed";
   for (size_t i = 0; i < args->flag_count; i++) {
     if (args->flags[i].option != FC_OPTION_OUTPUT) continue;
     if (args->flags[i].value[0] == '-') return "typed";
@@ -247,13 +163,18 @@ const char *fc_output_form(const fc_args_t *args) {
 }
 
 int fc_output_print(const fc_args_t *args, fc_str_t answer) {
-  if (!fc_args_has(args, FC_OPTION_OUTPUT)) {
-    fc_show(stdout, answer);
-    if (!answer.size || answer.data[answer.size - 1] != '\n') putchar('\n');
-    return FC_EXIT_OK;
-  }
+  const bool has_outputs = fc_args_has(args, FC_OPTION_OUTPUT);
   fc_error_t err;
   fc_error_reset(&err);
-  if (serve_all(args, answer, &err) == FC_OK) return FC_EXIT_OK;
-  return fc_complain(FC_EXIT_DATA, "%s", err.message);
+  fc_status_t status = FC_OK;
+  if (has_outputs) {
+    status = serve_all(args, answer, &err);
+  } else if (prints(args, "elided")) {
+    status = show_all_elided(args, answer, &err);
+  } else if (prints(args, "full")) {
+    fc_show(stdout, answer);
+    if (!answer.size || answer.data[answer.size - 1] != '\n') putchar('\n');
+  }
+  return status == FC_OK ? FC_EXIT_OK
+                         : fc_complain(FC_EXIT_DATA, "%s", err.message);
 }

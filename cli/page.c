@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "page.h"
 
-#include <stdarg.h>
+#include "file.h"
 
 static const char kHead[] =
     "<!doctype html>\n<html lang=en><meta charset=utf-8>\n"
@@ -24,7 +24,7 @@ static const char kStyle[] =
 
 fc_status_t fc_page_begin(fc_sink_t *sink, const char *title, fc_error_t *err) {
   FC_TRY(fc_sink_put(sink, fc_str(kHead), err));
-  FC_TRY(fc_page_put(sink, err, "<title>%s</title>\n", title));
+  FC_TRY(fc_print_to(sink, err, "<title>%s</title>\n", title));
   return fc_sink_put(sink, fc_str(kStyle), err);
 }
 
@@ -40,22 +40,13 @@ fc_status_t fc_page_text(fc_sink_t *sink, fc_str_t text, fc_error_t *err) {
   return FC_OK;
 }
 
-fc_status_t fc_page_put(fc_sink_t *sink, fc_error_t *err, const char *format,
-                        ...) {
-  char text[512];
-  va_list args;
-  va_start(args, format);
-  const int size = vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  FC_ASSERT(size >= 0 && (size_t)size < sizeof text);
-  return fc_sink_put(sink, fc_str_make(text, (size_t)size), err);
-}
-
 fc_page_time_t fc_page_time(double ns) {
   fc_page_time_t time;
   const double us = ns / 1e3, ms = ns / 1e6, s = ns / 1e9;
-  if (us < 1000) snprintf(time.text, sizeof time.text, "%.3g us", us);
-  else if (ms < 1000) snprintf(time.text, sizeof time.text, "%.3g ms", ms);
-  else snprintf(time.text, sizeof time.text, "%.3g s", s);
+  // From 999.5 on %.3g rounds to "1e+03".
+  if (us < 999.5) snprintf(time.text, sizeof time.text, "%.3g us", us);
+  else if (ms < 999.5) snprintf(time.text, sizeof time.text, "%.3g ms", ms);
+  else if (s < 999.5) snprintf(time.text, sizeof time.text, "%.3g s", s);
+  else snprintf(time.text, sizeof time.text, "%.0f s", s);
   return time;
 }

@@ -11,9 +11,6 @@
 fc_status_t fc_page_begin(fc_sink_t *sink, const char *title, fc_error_t *err);
 // Text of a file or a server: what could be markup is escaped.
 fc_status_t fc_page_text(fc_sink_t *sink, fc_str_t text, fc_error_t *err);
-// Writes at most 511 bytes by `format`.
-fc_status_t fc_page_put(fc_sink_t *sink, fc_error_t *err, const char *format,
-                        ...) FC_PRINTF(3, 4);
 
 // "1.23 ms": a time with up to three digits, in us, ms or s.
 typedef struct fc_page_time_t {

@@ -5,8 +5,6 @@
 #include "base/profile.h"
 
 #include "cli.h"
-#include "crash.h"
-#include "file.h"
 #include "flame.h"
 #include "input.h"
 #include "local.h"
@@ -44,20 +42,15 @@ static int profile_one(const fc_args_t *args, const fc_function_t *function,
 static int profile_file(const fc_args_t *args) {
   fc_str_t document;
   fc_module_t *module;
+  const fc_function_t *function;
+  const char *name = args->word_count > 1 ? args->words[1] : NULL;
   int exit_code = fc_input_document(args, &document);
+  if (!exit_code) exit_code = fc_local_open(args, name, &module, &function);
   if (exit_code) return exit_code;
-  fc_crash_watch(fc_file_base(args->words[0]));
-  exit_code = fc_local_load(args, args->words[0], false, &module);
-  if (exit_code) return exit_code;
-  const fc_function_t *function = fc_local_choose(
-      args, module, args->word_count > 1 ? args->words[1] : NULL);
-  exit_code = function ? fc_local_check(args, function) : FC_EXIT_USAGE;
-  if (!exit_code) {
-    fc_profile_t *profile = fc_profile_create(fc_allocator_system());
-    exit_code = profile ? profile_one(args, function, document, profile)
-                        : fc_complain(FC_EXIT_FAILED, "out of memory");
-    fc_profile_destroy(profile);
-  }
+  fc_profile_t *profile = fc_profile_create(fc_allocator_system());
+  exit_code = profile ? profile_one(args, function, document, profile)
+                      : fc_complain(FC_EXIT_FAILED, "out of memory");
+  fc_profile_destroy(profile);
   fc_module_release(module);
   return exit_code;
 }

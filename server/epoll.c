@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replaces the C library's epoll_ctl, also for libuv: libuv ends the process when the
-// kernel has no room to watch one more descriptor, be it for a moment
-// (fs.epoll.max_user_watches, which all processes of the user share, or memory). This
-// one waits for room, 10 s at most. The loop does nothing else meanwhile, but nothing is
-// lost either.
+// Replaces the C library's epoll_ctl, also for libuv. Clients are refused before libuv
+// sees their sockets (fc_epoll_join). For what the loop itself needs, as the pipe of a
+// worker process, libuv is told that the kernel watches it, and the kernel is asked again
+// in a later turn: nothing is lost, since the kernel reports what was ready before.
+#include "epoll.h"
+
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,6 +18,35 @@
 
 #define PAUSE_NS 2000000
 #define PAUSES_MAX 5000  // 10 s
+#define ASIDE_MAX 1024   // descriptors; for more, the loop waits after all
+#define JOINED_BITS 4096u
+
+typedef struct aside_t {
+  int descriptor;
+  struct epoll_event event;
+} aside_t;
+
+static struct {
+  bool begun;
+  int poll;
+  bool serves;
+  void (*lacks)(void *context);
+  void *context;
+  uint32_t aside_count;
+  aside_t aside[ASIDE_MAX];
+  // Of descriptors that have joined, by number modulo JOINED_BITS. A bit may also be
+  // there without reason: that costs a system call.
+  uint64_t joined[JOINED_BITS / 64];
+} self;
+
+static int control(int poll, int action, int descriptor,
+                   struct epoll_event *event) {
+  return (int)syscall(SYS_epoll_ctl, poll, action, descriptor, event);
+}
+
+static bool is_shortage(int error) {
+  return error == ENOMEM || error == ENOSPC;
+}
 
 static void tell(int error) {
   fprintf(stderr,
@@ -23,18 +55,126 @@ static void tell(int error) {
           strerror(error));
 }
 
+static int wait_for_room(int poll, int action, int descriptor,
+                         struct epoll_event *event) {
+  const struct timespec pause = {0, PAUSE_NS};
+  int error = 0;
+  for (int i = 0; i < PAUSES_MAX; i++) {
+    (void)nanosleep(&pause, NULL);
+    if (!control(poll, action, descriptor, event)) return 0;
+    error = errno;
+    if (!is_shortage(error)) return -1;
+  }
+  tell(error);
+  errno = error;
+  return -1;
+}
+
+// ---------------------------------------------------------------------------
+// Put aside
+
+static aside_t *find_aside(int descriptor) {
+  for (uint32_t i = 0; i < self.aside_count; i++) {
+    if (self.aside[i].descriptor == descriptor) return &self.aside[i];
+  }
+  return NULL;
+}
+
+static void drop_aside(aside_t *one) {
+  if (one) *one = self.aside[--self.aside_count];
+}
+
+// False: there is no place.
+static bool put_aside(int descriptor, const struct epoll_event *event) {
+  aside_t *one = find_aside(descriptor);
+  if (!one && self.aside_count == ASIDE_MAX) return false;
+  if (!one) one = &self.aside[self.aside_count++];
+  *one = (aside_t){.descriptor = descriptor, .event = *event};
+  self.lacks(self.context);
+  return true;
+}
+
+// What libuv does with a descriptor that was put aside. True: libuv need not know more.
+static bool change_aside(int action, int descriptor,
+                         const struct epoll_event *event) {
+  aside_t *one = self.aside_count ? find_aside(descriptor) : NULL;
+  if (!one) return false;
+  if (action == EPOLL_CTL_MOD) one->event = *event;
+  else drop_aside(one);
+  return action == EPOLL_CTL_MOD;
+}
+
+bool fc_epoll_retry(void) {
+  for (uint32_t i = self.aside_count; i-- > 0;) {
+    aside_t *one = &self.aside[i];
+    if (control(self.poll, EPOLL_CTL_ADD, one->descriptor, &one->event) &&
+        is_shortage(errno)) {
+      return false;
+    }
+    drop_aside(one);
+  }
+  return true;
+}
+
+// ---------------------------------------------------------------------------
+// Joined
+
+static uint64_t *joined_word(int descriptor) {
+  return &self.joined[(unsigned)descriptor % JOINED_BITS / 64];
+}
+
+static uint64_t joined_bit(int descriptor) {
+  return 1ull << ((unsigned)descriptor % 64);
+}
+
+bool fc_epoll_join(int descriptor) {
+  struct epoll_event event = {.events = EPOLLIN, .data.fd = descriptor};
+  if (!self.begun) return true;
+  if (control(self.poll, EPOLL_CTL_ADD, descriptor, &event)) return false;
+  *joined_word(descriptor) |= joined_bit(descriptor);
+  return true;
+}
+
+static bool change_joined(int descriptor, struct epoll_event *event) {
+  uint64_t *word = joined_word(descriptor);
+  const uint64_t bit = joined_bit(descriptor);
+  if (!(*word & bit)) return false;
+  *word &= ~bit;
+  return control(self.poll, EPOLL_CTL_MOD, descriptor, event) == 0;
+}
+
+// ---------------------------------------------------------------------------
+
+static int control_own(int action, int descriptor, struct epoll_event *event) {
+  if (action == EPOLL_CTL_ADD && change_joined(descriptor, event)) return 0;
+  if (change_aside(action, descriptor, event)) return 0;
+  if (!control(self.poll, action, descriptor, event)) return 0;
+  if (!is_shortage(errno)) return -1;
+  if (self.serves && put_aside(descriptor, event)) return 0;
+  return wait_for_room(self.poll, action, descriptor, event);
+}
+
+// A module may call this too, in a thread of its own, with a poll of its own.
 __attribute__((visibility("default"))) int epoll_ctl(
     int poll, int action, int descriptor, struct epoll_event *event) {
-  const struct timespec pause = {0, PAUSE_NS};
-  for (int i = 0;; i++) {
-    if (!syscall(SYS_epoll_ctl, poll, action, descriptor, event)) return 0;
-    const int error = errno;
-    if (error != ENOMEM && error != ENOSPC) return -1;
-    if (i == PAUSES_MAX) {
-      tell(error);
-      errno = error;
-      return -1;
-    }
-    (void)nanosleep(&pause, NULL);
+  if (self.begun && poll == self.poll) {
+    return control_own(action, descriptor, event);
   }
+  return control(poll, action, descriptor, event);
 }
+
+void fc_epoll_begin(int poll) {
+  self.poll = poll;
+  self.serves = false;
+  self.aside_count = 0;
+  memset(self.joined, 0, sizeof self.joined);
+  self.begun = true;
+}
+
+void fc_epoll_serve(void (*lacks)(void *context), void *context) {
+  self.lacks = lacks;
+  self.context = context;
+  self.serves = true;
+}
+
+void fc_epoll_end(void) { self.begun = false; }

@@ -9,15 +9,16 @@
 #include <unistd.h>
 
 #include "config/account.h"
+#include "pool/isolation.h"
 
 static fc_status_t check_one(const fc_module_policy_t *policy,
-                             const fc_jail_facts_t *facts, fc_error_t *err) {
-  return fc_jail_check((fc_sandbox_t)policy->sandbox, facts, err);
+                             fc_jail_facts_t *facts, fc_error_t *err) {
+  if (policy->sandbox != FC_SANDBOX_STRICT) return FC_OK;
+  return fc_jail_check(FC_SANDBOX_STRICT, fc_jail_know(facts), err);
 }
 
 fc_status_t fc_jailing_check_policies(const fc_module_policies_t *policies,
-                                      const fc_jail_facts_t *facts,
-                                      fc_error_t *err) {
+                                      fc_jail_facts_t *facts, fc_error_t *err) {
   FC_TRY(check_one(&policies->others, facts, err));
   for (uint32_t i = 0; i < policies->count; i++) {
     FC_TRY(check_one(&policies->items[i], facts, err));
@@ -28,13 +29,11 @@ fc_status_t fc_jailing_check_policies(const fc_module_policies_t *policies,
 fc_status_t fc_jailing_check(const fc_server_options_t *options,
                              fc_error_t *err) {
   fc_module_policies_t policies;
-  fc_jail_facts_t facts;
+  fc_jail_facts_t facts = {0};
   uint32_t user, group;
   FC_TRY(fc_jailing_user(options, &user, &group, err));
   FC_TRY(
       fc_module_policies_init(&policies, fc_allocator_system(), options, err));
-  fc_jail_probe_begin(&facts);
-  fc_jail_probe_end(&facts);
   const fc_status_t status = fc_jailing_check_policies(&policies, &facts, err);
   fc_jail_forget(&facts);
   fc_module_policies_deinit(&policies);
@@ -86,22 +85,33 @@ fc_status_t fc_jailing_user(const fc_server_options_t *options,
   return FC_OK;
 }
 
-static bool wants(const fc_module_policy_t *policy) {
+// ---------------------------------------------------------------------------
+// The parts in a server
+
+static bool wants_jail(const fc_module_policy_t *policy) {
   return policy->sandbox == FC_SANDBOX_AUTO ||
          policy->sandbox == FC_SANDBOX_STRICT;
 }
 
-static bool any_wants(const fc_module_policies_t *policies) {
-  bool any = wants(&policies->others);
+// Any module may have a process for its test calls too, but few have test calls.
+static bool may_have_process(const fc_module_policy_t *policy) {
+  return policy->isolation != FC_ISOLATION_THREAD ||
+         policy->fresh == FC_FRESH_CALL;
+}
+
+static bool any_is(bool (*is)(const fc_module_policy_t *policy),
+                   const fc_module_policies_t *policies) {
+  bool any = is(&policies->others);
   for (uint32_t i = 0; i < policies->count; i++) {
-    any = any || wants(&policies->items[i]);
+    any = any || is(&policies->items[i]);
   }
   return any;
 }
 
 static void tell_missing(const fc_module_policies_t *policies,
                          const fc_jail_facts_t *facts, fc_log_t *log) {
-  for (unsigned i = 0; i < FC_JAIL_PARTS && any_wants(policies); i++) {
+  if (!any_is(wants_jail, policies)) return;
+  for (unsigned i = 0; i < FC_JAIL_PARTS; i++) {
     const fc_jail_part_row_t *part = &fc_jail_parts[i];
     const int error = facts->errors[i];
     // EPERM: the kernel has this part, but only for root.
@@ -117,17 +127,28 @@ static void tell_missing(const fc_module_policies_t *policies,
   }
 }
 
-fc_status_t fc_jailing_settle(const fc_module_policies_t *policies,
-                              fc_log_t *log, fc_jail_facts_t *facts,
-                              fc_process_options_t *processes,
-                              fc_error_t *err) {
-  fc_jail_probe_end(facts);
-  FC_TRY(fc_jailing_check_policies(policies, facts, err));
-  processes->network = facts->network;
-  processes->setup.jail_parts = facts->parts;
-  tell_missing(policies, facts, log);
-  return FC_OK;
+void fc_jailing_begin(fc_jailing_t *jailing,
+                      const fc_module_policies_t *policies, fc_log_t *log) {
+  jailing->policies = policies;
+  jailing->log = log;
+  if (any_is(may_have_process, policies)) fc_jail_probe_begin(&jailing->facts);
 }
+
+const fc_jail_facts_t *fc_jailing_know(void *jailing) {
+  fc_jailing_t *self = jailing;
+  const fc_jail_facts_t *facts = fc_jail_know(&self->facts);
+  if (!self->told) tell_missing(self->policies, facts, self->log);
+  self->told = true;
+  return facts;
+}
+
+void fc_jailing_settle(fc_jailing_t *jailing) {
+  const fc_jail_facts_t *facts = &jailing->facts;
+  if (facts->probing || facts->known) (void)fc_jailing_know(jailing);
+}
+
+// ---------------------------------------------------------------------------
+// Control groups
 
 static void note_wanted(const fc_module_policy_t *policy,
                         fc_group_limits_t *wanted) {

@@ -11,9 +11,29 @@
 #include "obs/log.h"
 #include "pool/process_host.h"
 
-// Can --sandbox be kept for each module? FC_CODE_MODULE_UNAVAILABLE if not.
+// The parts of the jail, and who is told which are missing. Zeroed: nothing is known.
+typedef struct fc_jailing_t {
+  fc_jail_facts_t facts;
+  const fc_module_policies_t *policies;  // in force
+  fc_log_t *log;
+  bool told;
+} fc_jailing_t;
+
+// Begins to probe the kernel beside the start, if any module may have processes. A server
+// that never starts one does not pay for the probe.
+void fc_jailing_begin(fc_jailing_t *jailing,
+                      const fc_module_policies_t *policies, fc_log_t *log);
+// Waits for the end of the probe, if one was begun, and tells what is missing.
+void fc_jailing_settle(fc_jailing_t *jailing);
+// Returns the parts, probed for now if they are not known. The first call logs each part
+// that the kernel lacks, if any module has --sandbox=auto or strict. That a server which
+// is not root may not have the part of the network is not logged. `jailing` is an
+// fc_jailing_t: for fc_process_options_t.jail.
+const fc_jail_facts_t *fc_jailing_know(void *jailing);
+// Can --sandbox be kept for each module? FC_CODE_MODULE_UNAVAILABLE if not. Probes only
+// if a module has --sandbox=strict.
 fc_status_t fc_jailing_check_policies(const fc_module_policies_t *policies,
-                                      const fc_jail_facts_t *facts,
+                                      fc_jail_facts_t *facts,
                                       fc_error_t *err) FC_MUST_CHECK;
 // For -t: probes the kernel, and checks --sandbox and --worker-user of these options.
 // FC_CODE_MODULE_UNAVAILABLE, FC_CODE_NOT_ACCEPTABLE, or an error of
@@ -25,14 +45,6 @@ fc_status_t fc_jailing_check(const fc_server_options_t *options,
 fc_status_t fc_jailing_user(const fc_server_options_t *options,
                             uint32_t *out_user, uint32_t *out_group,
                             fc_error_t *err) FC_MUST_CHECK;
-// Ends the probe that was begun in `facts`, before the first process is started: checks
-// the policies, gives `processes` the parts that there are, and logs each part that the
-// kernel lacks, if any module has --sandbox=auto or strict. That a server which is not
-// root may not have the part of the network is not logged. FC_CODE_MODULE_UNAVAILABLE.
-fc_status_t fc_jailing_settle(const fc_module_policies_t *policies,
-                              fc_log_t *log, fc_jail_facts_t *facts,
-                              fc_process_options_t *processes,
-                              fc_error_t *err) FC_MUST_CHECK;
 
 // Makes the server's control groups if any module has a limit of --group-memory,
 // --group-tasks or --group-cpu, and logs which of these cannot be kept. Called before the

@@ -8,6 +8,7 @@
 
 #include "config/limits.h"
 #include "config/listener.h"
+#include "epoll.h"
 
 // Least time between two log lines about shortages, and about failed handshakes.
 #define TELL_MS 1000u
@@ -15,7 +16,7 @@
 // ---------------------------------------------------------------------------
 // Clients that connect
 
-static void tell_shortage(fc_loop_t *loop, const char *what) {
+void fc_loop_tell_shortage(fc_loop_t *loop, const char *what) {
   uint64_t now = uv_now(&loop->uv);
   if (now < loop->shortage_told_ms + TELL_MS) return;
   loop->shortage_told_ms = now;
@@ -28,6 +29,7 @@ static void tell_shortage(fc_loop_t *loop, const char *what) {
 static void refuse(const fc_endpoint_t *endpoint, int socket,
                    const fc_error_t *error) {
   char text[FC_HTTP1_REFUSAL_MAX];
+  endpoint->loop->server.connections_refused++;
   const fc_str_t answer = fc_http1_refusal(&endpoint->loop->http1, error, text);
   fc_socket_tell(socket, endpoint->tls_keys ? FC_STR("") : answer);
 }
@@ -59,11 +61,24 @@ static void on_tls_failed(void *context, const fc_peer_t *address,
   loop->tls_untold = 0;
 }
 
+static void refuse_unwatched(const fc_endpoint_t *endpoint, int socket) {
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_OVERLOADED,
+                "the kernel has no room to watch a connection: %s",
+                strerror(errno));
+  fc_loop_tell_shortage(endpoint->loop, error.message);
+  refuse(endpoint, socket, &error);
+}
+
 static void on_socket(void *context, int socket,
                       const struct sockaddr *address) {
   const fc_endpoint_t *endpoint = context;
   fc_loop_t *loop = endpoint->loop;
   const bool tls = endpoint->tls_keys != NULL;
+  if (!fc_epoll_join(socket)) {
+    refuse_unwatched(endpoint, socket);
+    return;
+  }
   if (tls) fc_tls_keys_renew(endpoint->tls_keys, uv_now(&loop->uv));
   const fc_tls_source_t source = {
       .socket = {.uv = &loop->uv, .socket = socket},
@@ -90,13 +105,13 @@ static void on_last_socket(void *context, int socket) {
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_OVERLOADED,
                 "no file descriptor is left for a connection");
-  tell_shortage(endpoint->loop, error.message);
+  fc_loop_tell_shortage(endpoint->loop, error.message);
   refuse(endpoint, socket, &error);
 }
 
 static void on_wait(void *context, int error) {
   const fc_endpoint_t *endpoint = context;
-  tell_shortage(endpoint->loop, uv_strerror(-error));
+  fc_loop_tell_shortage(endpoint->loop, uv_strerror(-error));
 }
 
 // ---------------------------------------------------------------------------

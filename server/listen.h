@@ -49,6 +49,8 @@ void fc_loop_reload_keys(fc_loop_t *loop);
 // clients wait there. More than once is allowed. The endpoints' memory is freed by
 // fc_loop_free_endpoints, when the loop has closed the handles.
 void fc_loop_stop_listening(fc_loop_t *loop);
+// Warns that something is short, once a second at most.
+void fc_loop_tell_shortage(fc_loop_t *loop, const char *what);
 // Frees the endpoints, whose handles the loop has closed, and what TLS needs.
 void fc_loop_free_endpoints(fc_loop_t *loop);
 

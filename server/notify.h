@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the service manager is told (sd_notify(3)): datagrams to the Unix socket
-// that NOTIFY_SOCKET names. Without one nothing is told. Also its watchdog: a loop
-// that hangs no longer says WATCHDOG=1, and the manager ends the program. For
+// that NOTIFY_SOCKET names. Without that variable nothing is told. Also its watchdog:
+// a loop that hangs no longer says WATCHDOG=1, and the manager ends the program. For
 // server.c and end.c; loop thread.
 #ifndef FARCALL_SERVER_NOTIFY_H_
 #define FARCALL_SERVER_NOTIFY_H_

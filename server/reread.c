@@ -70,7 +70,7 @@ static bool policies_differ(const fc_listener_policy_t *a,
 }
 
 // Compares what holds for each listener. Where a listener does not give a key, the option
-// of `a` holds for both: merge names options that have changed by themselves.
+// of `a` holds for both: tell_rest names options that have changed by themselves.
 static bool listeners_differ(const fc_server_options_t *a,
                              const fc_server_options_t *b) {
   fc_server_options_t next = *a;
@@ -85,25 +85,32 @@ static bool listeners_differ(const fc_server_options_t *a,
   }
 }
 
-// Takes over what can change, and logs what else has changed.
-static void merge(fc_loop_t *loop, const fc_server_options_t *next) {
-  fc_server_options_t *live = &loop->live;
+// Takes over what can change.
+static void merge(fc_server_options_t *live, const fc_server_options_t *next) {
+  for (unsigned i = 0; i < FC_OPTIONS; i++) {
+    if (!can_change(i)) continue;
+    fc_option_copy(live, &fc_options[i], next, &fc_options[i]);
+    live->origins[i] = next->origins[i];
+  }
+  live->file.modules = next->file.modules;
+  live->file.module_count = next->file.module_count;
+}
+
+// Logs what has changed but stays as it was. Called when nothing can fail any more: a
+// reading that changes nothing says nothing of single keys.
+static void tell_rest(fc_loop_t *loop, const fc_server_options_t *next) {
+  const fc_server_options_t *live = &loop->live;
   for (unsigned i = 0; i < FC_OPTIONS; i++) {
     const fc_option_t *option = &fc_options[i];
-    if (can_change(i)) {
-      fc_option_copy(live, option, next, option);
-      live->origins[i] = next->origins[i];
-    } else if (differ(live, next, option)) {
+    if (!can_change(i) && differ(live, next, option)) {
       tell_kept(loop, option->flag);
     }
   }
   if (paths_differ(live, next)) tell_kept(loop, "paths");
   if (listeners_differ(live, next)) tell_kept(loop, "listeners");
-  live->file.modules = next->file.modules;
-  live->file.module_count = next->file.module_count;
 }
 
-// Do both policies have a module opened and hosted in the same way?
+// Is a module opened and hosted in the same way under both policies?
 static bool is_hosted_alike(const fc_module_policy_t *a,
                             const fc_module_policy_t *b) {
   return a->isolation == b->isolation && a->fresh == b->fresh &&
@@ -113,7 +120,7 @@ static bool is_hosted_alike(const fc_module_policy_t *a,
          !strcmp(a->parameters, b->parameters) && !strcmp(a->dims, b->dims);
 }
 
-// Has the policies hold from now on. A module that is to be opened or hosted in another
+// Makes the policies hold from now on. A module that is to be opened or hosted in another
 // way is marked (`anew`): the next act loads it again, though its file is the same.
 static void apply_policies(fc_loop_t *loop, fc_module_policies_t *take) {
   fc_generations_t *all = &loop->modules.generations;
@@ -155,11 +162,11 @@ static fc_status_t change(fc_loop_t *loop, fc_reread_t *made, fc_error_t *err) {
   fc_module_policies_t policies;
   FC_TRY(parse(&loop->live, &made->options, made->paths, err));
   const fc_server_options_t before = loop->live;
-  merge(loop, &made->options);
+  merge(&loop->live, &made->options);
   fc_status_t status =
       fc_module_policies_init(&policies, loop->allocator, &loop->live, err);
   if (status == FC_OK) {
-    status = fc_jailing_check_policies(&policies, &loop->jail, err);
+    status = fc_jailing_check_policies(&policies, &loop->jail.facts, err);
     if (status != FC_OK) fc_module_policies_deinit(&policies);
   }
   if (status != FC_OK) {
@@ -168,6 +175,7 @@ static fc_status_t change(fc_loop_t *loop, fc_reread_t *made, fc_error_t *err) {
   }
   apply_policies(loop, &policies);
   apply_numbers(loop);
+  tell_rest(loop, &made->options);
   return FC_OK;
 }
 

@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "config/limits.h"
+#include "epoll.h"
 
 uint64_t fc_room_for_files(uint64_t need) {
   struct rlimit files;
@@ -32,44 +36,77 @@ static int try_descriptors(void) {
   return failed;
 }
 
-static void on_room(uv_poll_t *poll, int status, int events) {
-  (void)poll;
-  (void)status;
-  (void)events;
+// libuv has a table of what it watches, by descriptor, and ends the process if there is
+// no memory to enlarge the table. So `spare`, which is as large as the table can become by
+// --connections and FC_LIMIT_RESERVED_FILES, is kept for that moment. Nobody writes to it
+// before, so that it takes addresses but no memory. (The files of modules may make the
+// table larger still.)
+static struct {
+  void *spare;
+  size_t size;
+  _Atomic(void *) table;  // the spare, once it is in use; any thread frees
+} room;
+
+static void *reallocate(void *old, size_t size) {
+  const fc_allocator_t allocator = fc_allocator_system();
+  if (old && old == atomic_load(&room.table) && size <= room.size) return old;
+  const size_t usable = malloc_usable_size(old);
+  void *made = fc_realloc(allocator, old, usable, size);
+  if (made || !room.spare || size > room.size) return made;
+  made = room.spare;
+  room.spare = NULL;
+  if (usable) memcpy(made, old, usable < size ? usable : size);
+  fc_free(allocator, old);
+  atomic_store(&room.table, made);
+  return made;
 }
 
-// libuv has a table of what it watches, by descriptor, and ends the process if there is
-// no memory to enlarge the table. So the table is made large at the start, by watching
-// for a moment the highest descriptor that --connections and FC_LIMIT_RESERVED_FILES lead
-// to. The files of modules may lead to higher ones.
-static int make_room(fc_loop_t *loop) {
+static void release(void *block) {
+  void *table = block;
+  if (block) atomic_compare_exchange_strong(&room.table, &table, NULL);
+  fc_free(fc_allocator_system(), block);
+}
+
+// libuv's table has two entries more than it is said to have.
+static size_t table_size(uint64_t descriptors) {
+  uint64_t entries = 1;
+  while (entries < descriptors + 2) entries *= 2;
+  return (size_t)entries * sizeof(void *);
+}
+
+// The kernel has a table too. To enlarge it takes milliseconds once there are threads, so
+// it is enlarged at the start, by the highest descriptor.
+static int make_room(const fc_loop_t *loop) {
   const uint64_t need = loop->options->connections + FC_LIMIT_RESERVED_FILES;
   const uint64_t files = fc_room_for_files(need);
-  const uint64_t highest = (files && files < need ? files : need) - 1;
+  const uint64_t most = files && files < need ? files : need;
   const int low = eventfd(0, EFD_CLOEXEC);
   if (low < 0) return -errno;
-  const int high = fcntl(low, F_DUPFD_CLOEXEC, (int)highest);
-  int failed = high < 0 ? -errno : uv_poll_init(&loop->uv, &loop->room, high);
-  if (!failed) {
-    failed = uv_poll_start(&loop->room, UV_READABLE, on_room);
-    uv_close((uv_handle_t *)&loop->room, NULL);
-  }
+  const int high = fcntl(low, F_DUPFD_CLOEXEC, (int)most - 1);
+  const int failed = high < 0 ? -errno : 0;
   if (high >= 0) close(high);
   close(low);
-  return failed;
+  if (failed) return failed;
+  room.size = table_size(most);
+  room.spare = fc_alloc_aligned(fc_allocator_system(), room.size, 16);
+  return room.spare ? 0 : UV_ENOMEM;
 }
 
 fc_status_t fc_room_for_loop(fc_loop_t *loop, fc_error_t *err) {
+  (void)uv_replace_allocator(malloc, reallocate, calloc, release);
   int failed = try_descriptors();
+  if (!failed) failed = make_room(loop);
   if (!failed) failed = uv_loop_init(&loop->uv);
   if (!failed) {
-    failed = make_room(loop);
-    if (failed) {
-      uv_run(&loop->uv, UV_RUN_DEFAULT);
-      (void)uv_loop_close(&loop->uv);
-    }
+    fc_epoll_begin(uv_backend_fd(&loop->uv));
+    return FC_OK;
   }
-  if (!failed) return FC_OK;
+  fc_room_end();
   return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot start an event loop: %s",
                  uv_strerror(failed));
+}
+
+void fc_room_end(void) {
+  fc_free(fc_allocator_system(), room.spare);
+  room.spare = NULL;
 }

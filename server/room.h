@@ -13,5 +13,7 @@ uint64_t fc_room_for_files(uint64_t need);
 // Makes fc_loop_t.uv, with room for the descriptors that the options lead to, because
 // libuv ends the process where it finds none later. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_room_for_loop(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
+// When the loop is closed.
+void fc_room_end(void);
 
 #endif  // FARCALL_SERVER_ROOM_H_

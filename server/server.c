@@ -6,13 +6,14 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/sysinfo.h>
 #include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/hex.h"
 #include "end.h"
-#include "jailing.h"
+#include "epoll.h"
 #include "listen.h"
 #include "config/limits.h"
 #include "modules/act.h"
@@ -26,6 +27,8 @@
 #include "watching.h"
 
 #define NS_PER_MS 1000000u
+#define ROOM_MS \
+  2u  // until the kernel is asked again for room to watch something
 #define KEPT_BLOCKS (128u << 20)    // bytes of blocks kept for reuse
 #define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when idle
 
@@ -68,6 +71,7 @@ static void arm_timer(fc_loop_t *loop) {
     const uint64_t at = passed_ms(loop, due_ns);
     if (at < due) due = at;
   }
+  if (loop->lacks_room && now + ROOM_MS < due) due = now + ROOM_MS;
   if (due >= loop->timer_due_ms) return;
   loop->timer_due_ms = due;
   uv_timer_start(&loop->timer, on_timer, due > now ? due - now : 0, 0);
@@ -102,7 +106,9 @@ static void on_busy(uv_idle_t *busy) { (void)busy; }
 // turn, and does what else is done once a turn.
 static void on_turn(uv_prepare_t *turn) {
   fc_loop_t *loop = turn->data;
+  loop->lacks_room = !fc_epoll_retry();
   fc_exchange_write_part(&loop->server);
+  const bool more = fc_http1_go_on(&loop->http1);
   hand_over(loop);
   bool quiet = fc_pool_sleep(&loop->pool);
   if (!quiet) {
@@ -110,13 +116,15 @@ static void on_turn(uv_prepare_t *turn) {
     quiet = fc_pool_sleep(&loop->pool);
   }
   if (loop->server.drafts) quiet = false;  // documents have further parts
+  if (more) quiet = false;                 // requests that were sent ahead
   if (loop->server.connections == 0 && loop->modules.started) {
     fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
   }
   if (fc_blocks_release(loop->blocks, FC_LIMIT_RELEASE)) quiet = false;
-  // While calls end faster than they are collected, documents have further parts or
-  // memory is left to give back, the loop only polls for events and does not wait: that
-  // work goes on in the next turn, and sockets get their turn in between.
+  // While calls end faster than they are collected, documents have further parts, requests
+  // were sent ahead, or memory is left to give back, the loop only polls for events and
+  // does not wait: that work goes on in the next turn, and sockets get their turn in
+  // between.
   if (quiet) uv_idle_stop(&loop->busy);
   else uv_idle_start(&loop->busy, on_busy);
   arm_timer(loop);
@@ -148,6 +156,12 @@ static fc_module_options_t module_options(fc_loop_t *loop) {
                                .admit_context = &loop->trust};
 }
 
+static void on_lack(void *context) {
+  fc_loop_t *loop = context;
+  fc_loop_tell_shortage(loop, "the kernel has no room to watch a descriptor");
+  uv_async_send(&loop->bell);  // another turn, which sets the timer
+}
+
 // The start is over: every module can be called, will be loaded when it is asked for,
 // or has failed.
 static void on_started(void *context) {
@@ -160,8 +174,11 @@ static void on_started(void *context) {
     fc_loop_drain(loop);
     return;
   }
+  fc_epoll_serve(on_lack, loop);
   fc_loop_open(loop);
   fc_notify_ready(&loop->notify);
+  fc_log_flush(&loop->log);  // the probe may not have ended yet
+  fc_jailing_settle(&loop->jail);
 }
 
 static bool is_own(const fc_job_t *job) {
@@ -323,8 +340,15 @@ static fc_status_t start_handles(fc_loop_t *loop, fc_error_t *err) {
   return fc_loop_watch_files(loop, err);
 }
 
+// What uv_get_total_memory reads from /proc/meminfo, for which the kernel counts all of
+// its memory: that takes longer.
+static uint64_t total_memory(void) {
+  struct sysinfo info;
+  return sysinfo(&info) ? 0 : (uint64_t)info.totalram * info.mem_unit;
+}
+
 static uint64_t default_memory(void) {
-  uint64_t total = uv_get_total_memory();
+  uint64_t total = total_memory();
   // The limit of the control group; 0: none.
   uint64_t constrained = uv_get_constrained_memory();
   if (constrained && constrained < total) total = constrained;
@@ -346,7 +370,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   FC_TRY(fc_log_init(&loop->log, loop->allocator, log_descriptor, json, err));
   FC_TRY(
       fc_module_policies_init(&loop->policies, loop->allocator, options, err));
-  fc_jail_probe_begin(&loop->jail);  // fc_jailing_settle waits for its end
+  fc_jailing_begin(&loop->jail, &loop->policies, &loop->log);
   uint32_t user, group;
   FC_TRY(fc_jailing_user(options, &user, &group, err));
   FC_TRY(fc_isolation_check(fc_str(options->isolation), err));
@@ -367,6 +391,8 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       .log = &loop->log,
       .program = options->worker_program,
       .groups = &loop->groups,
+      .jail = fc_jailing_know,
+      .jail_context = &loop->jail,
       .setup = {.body_size = options->max_body,
                 .result_size = fc_limits_default().result_size,
                 .memory_limit = options->worker_memory,
@@ -433,7 +459,7 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                     .pool = &loop->pool,
                     .blocks = loop->blocks,
                     .log = &loop->log,
-                    .jail = &loop->jail,
+                    .jail = &loop->jail.facts,
                     .groups = &loop->groups,
                     .tls = &loop->tls.counts,
                     .client_calls = {.allocator = loop->allocator},
@@ -502,8 +528,7 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
   if (status == FC_OK)
     fc_jailing_open_groups(&loop->policies, &loop->log, &loop->groups);
   if (status == FC_OK)
-    status = fc_jailing_settle(&loop->policies, &loop->log, &loop->jail,
-                               &loop->processes, err);
+    status = fc_jailing_check_policies(&loop->policies, &loop->jail.facts, err);
   if (status == FC_OK) status = start_handles(loop, err);
   if (status != FC_OK) fc_loop_deinit(loop);
   return status;
@@ -523,11 +548,13 @@ void fc_loop_deinit(fc_loop_t *loop) {
   fc_loop_free_endpoints(loop);
   fc_pool_deinit(&loop->pool);
   uv_loop_close(&loop->uv);
+  fc_epoll_end();
+  fc_room_end();
   fc_modules_deinit(&loop->modules);
   fc_trust_deinit(&loop->trust);
   fc_blocks_destroy(loop->blocks);
   fc_module_policies_deinit(&loop->policies);
-  fc_jail_forget(&loop->jail);
+  fc_jail_forget(&loop->jail.facts);
   fc_reread_free(loop);
   fc_watch_close(&loop->watch);
   fc_http1_deinit(&loop->http1);

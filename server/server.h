@@ -10,6 +10,7 @@
 
 #include "config/trust.h"
 #include "http1/http1.h"
+#include "jailing.h"
 #include "modules/modules.h"
 #include "notify.h"
 #include "obs/log.h"
@@ -48,10 +49,10 @@ typedef struct fc_loop_t {
   uv_idle_t busy;  // active: the loop polls for events without waiting
   uv_timer_t timer;
   uv_timer_t drain_timer;
-  uv_poll_t room;          // for make_room (room.c), which closes it
   uv_signal_t signals[2];  // SIGTERM and SIGINT
   uv_signal_t hangup;      // SIGHUP
   fc_notify_t notify;
+  bool lacks_room;        // to watch something (epoll.h)
   uint64_t timer_due_ms;  // when `timer` is due; UINT64_MAX: it is not set
 
   fc_server_t server;  // what code that answers requests sees of the loop
@@ -68,7 +69,7 @@ typedef struct fc_loop_t {
   uv_timer_t watch_timer;    // --watch-interval
   fc_setting_t settings[2];  // that modules are loaded with, as vm.state
   fc_blocks_t *blocks;
-  fc_jail_facts_t jail;
+  fc_jailing_t jail;
   fc_groups_t groups;
   fc_pool_t pool;
   fc_process_options_t processes;

@@ -109,7 +109,7 @@ static int take_steps(fc_bench_t *bench) {
                        "--steps searches the highest rate that keeps a goal: "
                        "say which, as --slo='p99<5ms'");
   }
-  if (!bench->plan.rate) return FC_EXIT_OK;
+  if (bench->plan.rate <= 0) return FC_EXIT_OK;
   return fc_complain(FC_EXIT_USAGE,
                      "--steps chooses the rates: leave out --rate");
 }

@@ -9,6 +9,7 @@
 #include "bench/load.h"
 #include "bench/plot.h"
 #include "bench/report.h"
+#include "file.h"
 
 #define POINTS_MAX 256
 #define NINES_STEP 0.05
@@ -28,10 +29,10 @@ static fc_status_t put_text(fc_sink_t *sink, const char *text,
 static fc_status_t put_row(const fc_bench_document_t *documents, size_t count,
                            const char *name, double share, fc_sink_t *sink,
                            fc_error_t *err) {
-  FC_TRY(fc_page_put(sink, err, "<tr><th scope=row>%s", name));
+  FC_TRY(fc_print_to(sink, err, "<tr><th scope=row>%s", name));
   for (size_t i = 0; i < count; i++) {
     const double ns = fc_bench_quantile(&documents[i], share).value;
-    FC_TRY(fc_page_put(sink, err, "<td>%s", fc_page_time(ns).text));
+    FC_TRY(fc_print_to(sink, err, "<td>%s", fc_page_time(ns).text));
   }
   return put(sink, "</tr>\n", err);
 }
@@ -39,14 +40,14 @@ static fc_status_t put_row(const fc_bench_document_t *documents, size_t count,
 static fc_status_t put_number(const fc_bench_document_t *documents,
                               size_t count, const char *name, const char *key,
                               fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(fc_page_put(sink, err, "<tr><th scope=row>%s", name));
+  FC_TRY(fc_print_to(sink, err, "<tr><th scope=row>%s", name));
   for (size_t i = 0; i < count; i++) {
     yyjson_val *root = documents[i].root,
                *errors = yyjson_obj_get(root, "errors");
     const double value = yyjson_obj_get(root, key)
                              ? fc_bench_number(root, key)
                              : fc_bench_number(errors, key);
-    FC_TRY(fc_page_put(sink, err, "<td>%.8g", value));
+    FC_TRY(fc_print_to(sink, err, "<td>%.8g", value));
   }
   return put(sink, "</tr>\n", err);
 }
@@ -71,7 +72,7 @@ static fc_status_t put_table(const fc_bench_document_t *documents, size_t count,
                  {"p99.9", 0.999}, {"p99.99", 0.9999}, {"longest", 1}};
   FC_TRY(put(sink, "<table><tr><th>", err));
   for (size_t i = 0; i < count; i++) {
-    FC_TRY(fc_page_put(sink, err, "<th scope=col class=k%zu>", i));
+    FC_TRY(fc_print_to(sink, err, "<th scope=col class=k%zu>", i));
     FC_TRY(put_text(sink, documents[i].name, err));
   }
   FC_TRY(put(sink, "</tr>\n", err));

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "bench/report.h"
+#include "file.h"
 
 #define WIDTH 720.0
 #define HEIGHT 260.0
@@ -63,7 +64,7 @@ static fc_status_t put_mark_y(const fc_plot_t *plot, double y,
   } else {
     snprintf(label, sizeof label, "%.6g", y);
   }
-  return fc_page_put(plot->sink, err,
+  return fc_print_to(plot->sink, err,
                      "<path class=grid d='M%.1f %.1fH%.1f'/>"
                      "<text x=%.1f y=%.1f text-anchor=end>%s</text>\n",
                      LEFT, at, WIDTH - RIGHT, LEFT - 6, at + 4, label);
@@ -88,7 +89,7 @@ fc_status_t fc_plot_begin(fc_plot_t *plot, fc_error_t *err) {
   if (!(plot->most.y > plot->least.y)) plot->most.y = plot->least.y + 1;
   const double step = round_step(plot->most.y - plot->least.y);
   if (!plot->log_y) plot->most.y = ceil(plot->most.y / step) * step;
-  FC_TRY(fc_page_put(plot->sink, err,
+  FC_TRY(fc_print_to(plot->sink, err,
                      "<svg viewBox='0 0 %.0f %.0f' role=img aria-label='%s'>\n"
                      "<text class=title x=%.0f y=16>%s</text>"
                      "<text x=%.1f y=%.1f text-anchor=end>%s</text>\n",
@@ -107,7 +108,7 @@ fc_status_t fc_plot_mark(const fc_plot_t *plot, double x, const char *label,
                          fc_error_t *err) {
   if (x < plot->least.x || x > plot->most.x) return FC_OK;
   const double at = place_x(plot, x);
-  return fc_page_put(plot->sink, err,
+  return fc_print_to(plot->sink, err,
                      "<path class=grid d='M%.1f %.1fV%.1f'/>"
                      "<text x=%.1f y=%.1f text-anchor=middle>%s</text>\n",
                      at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 16, label);
@@ -127,22 +128,22 @@ fc_status_t fc_plot_marks(const fc_plot_t *plot, fc_error_t *err) {
 fc_status_t fc_plot_line(const fc_plot_t *plot, size_t index,
                          const fc_plot_point_t *points, size_t count,
                          fc_error_t *err) {
-  FC_TRY(fc_page_put(plot->sink, err, "<polyline class=s%zu points='", index));
+  FC_TRY(fc_print_to(plot->sink, err, "<polyline class=s%zu points='", index));
   for (size_t i = 0; i < count; i++) {
-    FC_TRY(fc_page_put(plot->sink, err, "%.1f,%.1f ",
+    FC_TRY(fc_print_to(plot->sink, err, "%.1f,%.1f ",
                        place_x(plot, points[i].x), place_y(plot, points[i].y)));
   }
-  return fc_page_put(plot->sink, err, "'/>\n");
+  return fc_print_to(plot->sink, err, "'/>\n");
 }
 
 fc_status_t fc_plot_dot(const fc_plot_t *plot, bool filled,
                         fc_plot_point_t point, fc_error_t *err) {
-  return fc_page_put(plot->sink, err,
+  return fc_print_to(plot->sink, err,
                      "<circle class=%s cx=%.1f cy=%.1f r=5 />\n",
                      filled ? "met" : "missed", place_x(plot, point.x),
                      place_y(plot, point.y));
 }
 
 fc_status_t fc_plot_end(const fc_plot_t *plot, fc_error_t *err) {
-  return fc_page_put(plot->sink, err, "</svg>\n");
+  return fc_print_to(plot->sink, err, "</svg>\n");
 }

@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "farcall/version.h"
+#include "file.h"
 #include "json/writer.h"
 #include "style.h"
 
@@ -106,7 +107,7 @@ void fc_bench_print_step(const fc_bench_step_t *step, FILE *stream) {
 
 static fc_status_t put_text(fc_sink_t *sink, fc_error_t *err, const char *key,
                             const char *text) {
-  FC_TRY(fc_page_put(sink, err, ",\"%s\":", key));
+  FC_TRY(fc_print_to(sink, err, ",\"%s\":", key));
   return fc_json_write_string(sink, fc_str(text), err);
 }
 
@@ -114,33 +115,33 @@ static fc_status_t put_latency(const char *key,
                                const fc_bench_histogram_t *latency,
                                fc_sink_t *sink, fc_error_t *err) {
   const uint64_t count = latency->count;
-  FC_TRY(fc_page_put(sink, err,
+  FC_TRY(fc_print_to(sink, err,
                      ",\"%s\":{\"count\":%" PRIu64 ",\"mean_ns\":%" PRIu64
                      ",\"min_ns\":%" PRIu64,
                      key, count, count ? latency->sum_ns / count : 0,
                      latency->min_ns));
   for (size_t i = 0; i < FC_ARRAY_COUNT(kShares); i++) {
-    FC_TRY(fc_page_put(sink, err, ",\"%s_ns\":%" PRIu64, kShares[i].name,
+    FC_TRY(fc_print_to(sink, err, ",\"%s_ns\":%" PRIu64, kShares[i].name,
                        fc_bench_histogram_quantile(latency, kShares[i].share)));
   }
-  FC_TRY(fc_page_put(sink, err, ",\"max_ns\":%" PRIu64 ",\"buckets\":[",
+  FC_TRY(fc_print_to(sink, err, ",\"max_ns\":%" PRIu64 ",\"buckets\":[",
                      latency->max_ns));
   bool any = false;
   for (size_t i = 0; i < FC_BENCH_HISTOGRAM_BUCKETS; i++) {
     if (!latency->buckets[i]) continue;
-    FC_TRY(fc_page_put(sink, err, "%s[%" PRIu64 ",%" PRIu64 "]", any ? "," : "",
+    FC_TRY(fc_print_to(sink, err, "%s[%" PRIu64 ",%" PRIu64 "]", any ? "," : "",
                        fc_bench_histogram_upper(i), latency->buckets[i]));
     any = true;
   }
-  return fc_page_put(sink, err, "]}");
+  return fc_print_to(sink, err, "]}");
 }
 
 static fc_status_t put_slices(const fc_load_result_t *result, fc_sink_t *sink,
                               fc_error_t *err) {
-  FC_TRY(fc_page_put(sink, err, ",\"slices\":["));
+  FC_TRY(fc_print_to(sink, err, ",\"slices\":["));
   for (size_t i = 0; i < result->slice_count; i++) {
     const fc_load_slice_t *slice = &result->slices[i];
-    FC_TRY(fc_page_put(
+    FC_TRY(fc_print_to(
         sink, err,
         "%s{\"end_s\":%.3f,\"answers_per_s\":%.3f,\"errors\":%" PRIu64
         ",\"p50_ns\":%" PRIu64 ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64
@@ -149,50 +150,50 @@ static fc_status_t put_slices(const fc_load_result_t *result, fc_sink_t *sink,
         (double)slice->answers * 1e9 / (double)slice->span_ns, slice->errors,
         slice->p50_ns, slice->p99_ns, slice->max_ns));
   }
-  return fc_page_put(sink, err, "]");
+  return fc_print_to(sink, err, "]");
 }
 
 static fc_status_t put_goals(const fc_bench_report_t *report, fc_sink_t *sink,
                              fc_error_t *err) {
-  FC_TRY(fc_page_put(sink, err, ",\"goals\":["));
+  FC_TRY(fc_print_to(sink, err, ",\"goals\":["));
   for (size_t i = 0; i < report->goal_count; i++) {
     const fc_bench_goal_t *goal = &report->goals[i];
-    FC_TRY(fc_page_put(sink, err, "%s{\"goal\":", i ? "," : ""));
+    FC_TRY(fc_print_to(sink, err, "%s{\"goal\":", i ? "," : ""));
     FC_TRY(fc_json_write_string(sink, goal->text, err));
-    FC_TRY(fc_page_put(
+    FC_TRY(fc_print_to(
         sink, err, ",\"figure\":%.3f,\"met\":%s}",
         fc_bench_goal_figure(goal, report->result),
         fc_bench_goal_is_met(goal, report->result) ? "true" : "false"));
   }
-  return fc_page_put(sink, err, "]");
+  return fc_print_to(sink, err, "]");
 }
 
 static fc_status_t put_steps(const fc_bench_report_t *report, fc_sink_t *sink,
                              fc_error_t *err) {
-  FC_TRY(fc_page_put(sink, err, ",\"steps\":["));
+  FC_TRY(fc_print_to(sink, err, ",\"steps\":["));
   for (size_t i = 0; i < report->step_count; i++) {
     const fc_bench_step_t *step = &report->steps[i];
-    FC_TRY(fc_page_put(
+    FC_TRY(fc_print_to(
         sink, err,
         "%s{\"rate\":%.3f,\"answers_per_s\":%.3f,\"p50_ns\":%" PRIu64
         ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"met\":%s}",
         i ? "," : "", step->rate, step->answered, step->p50_ns, step->p99_ns,
         step->max_ns, step->met ? "true" : "false"));
   }
-  return fc_page_put(sink, err, "]");
+  return fc_print_to(sink, err, "]");
 }
 
 fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_load_plan_t *plan = report->plan;
   const fc_load_result_t *result = report->result;
-  FC_TRY(fc_page_put(sink, err, "{\"farcall_bench\":1,\"version\":\"%s\"",
+  FC_TRY(fc_print_to(sink, err, "{\"farcall_bench\":1,\"version\":\"%s\"",
                      fc_version()));
   FC_TRY(put_text(sink, err, "server", report->server));
   FC_TRY(put_text(sink, err, "target", report->target));
   FC_TRY(put_text(sink, err, "protocol", report->protocol));
   FC_TRY(put_text(sink, err, "verify", report->verify));
-  FC_TRY(fc_page_put(
+  FC_TRY(fc_print_to(
       sink, err,
       ",\"loop\":\"%s\",\"rate\":%.3f,\"connections\":%u"
       ",\"duration_s\":%.6f,\"interrupted\":%s,\"answers\":%" PRIu64
@@ -200,7 +201,7 @@ fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
       plan->rate > 0 ? "open" : "closed", plan->rate, plan->connections,
       (double)result->duration_ns / 1e9, result->interrupted ? "true" : "false",
       result->answers, fc_bench_rate(result), result->compared, result->late));
-  FC_TRY(fc_page_put(sink, err,
+  FC_TRY(fc_print_to(sink, err,
                      ",\"errors\":{\"refused\":%" PRIu64 ",\"broken\":%" PRIu64
                      ",\"unanswered\":%" PRIu64 ",\"different\":%" PRIu64 "}",
                      result->refused, result->broken, result->unanswered,
@@ -210,5 +211,5 @@ fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
   FC_TRY(put_slices(result, sink, err));
   FC_TRY(put_goals(report, sink, err));
   FC_TRY(put_steps(report, sink, err));
-  return fc_page_put(sink, err, "}\n");
+  return fc_print_to(sink, err, "}\n");
 }

@@ -14,7 +14,8 @@
 #include "file.h"
 #include "tool.h"
 
-#define CURL_SIZE_MAX 300  // of a document in a command line that people read
+// Bytes. A longer document is not put into the command line that is shown.
+#define CURL_SIZE_MAX 300
 
 // Unless --road or the output's suffix names a road, the first one that takes the source
 // and is installed is chosen (choose_road).
@@ -392,6 +393,7 @@ int fc_verb_compile(const fc_args_t *args) {
                           .source = copy_name(piped ? "stdin" : word),
                           .tools = fc_args_get(args, FC_OPTION_TOOLS, NULL),
                           .checked = !fc_args_has(args, FC_OPTION_UNCHECKED),
+                          .lines = fc_args_has(args, FC_OPTION_DEBUG),
                           .verbose = fc_args_has(args, FC_OPTION_VERBOSE),
                           .err = &err};
   return run(args, &compile);

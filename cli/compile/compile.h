@@ -25,6 +25,7 @@ typedef struct fc_compile_t {
   const fc_format_t *format;
   char level;  // of -O, '0' to '3'; 0: not given, `make` sets it
   bool checked;
+  bool lines;  // of the source go into a .so
   bool verbose;
   // Of --cpu, one or more: the first is that of the module itself, the others are those
   // of its variants, the best first.

@@ -5,17 +5,17 @@
 // convolutions need no code of their own.
 #include "compile/contract.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "compile/contraction.h"
 #include "compile/mlir_lex.h"
+#include "file.h"
 
 #define KERNELS_MAX 32
 
 typedef struct contracting_t {
   fc_str_t text;
-  fc_text_t *out;
+  fc_sink_t *sink;
   fc_kernel_t kernels[KERNELS_MAX];
   size_t kernel_count;
   size_t count;
@@ -25,22 +25,11 @@ typedef struct contracting_t {
 // ---------------------------------------------------------------------------
 // Calls
 
-// Values of operation N are named %contractN.…; these print their lines.
-static fc_status_t print(contracting_t *all, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static fc_status_t print(contracting_t *all, const char *format, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, format);
-  const int size = vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  FC_ASSERT(size >= 0 && (size_t)size < sizeof text);
-  return fc_sink_put(&all->out->sink, fc_str(text), all->err);
-}
+// Values of operation N are named %contractN.…; this prints their lines.
+#define PRINT(all, ...) fc_print_to((all)->sink, (all)->err, __VA_ARGS__)
 
 static fc_status_t put(contracting_t *all, fc_str_t text) {
-  return fc_sink_put(&all->out->sink, text, all->err);
+  return fc_sink_put(all->sink, text, all->err);
 }
 
 // Where an operand lies, as %contractN.mX: base, offset, sizes, strides.
@@ -48,13 +37,13 @@ static fc_status_t put_metadata(contracting_t *all,
                                 const fc_contraction_t *found, int i) {
   const fc_operand_t *operand = &found->operands[i];
   const size_t n = all->count;
-  FC_TRY(print(all,
+  FC_TRY(PRINT(all,
                "%%contract%zu.m%d:%zu = \"memref.extract_strided_metadata\"(",
                n, i, 2 + 2 * operand->rank));
   FC_TRY(put(all, operand->name));
   FC_TRY(put(all, FC_STR(") : (")));
   FC_TRY(put(all, operand->type));
-  FC_TRY(print(all, ") -> (memref<%.*s>, index",
+  FC_TRY(PRINT(all, ") -> (memref<%.*s>, index",
                FC_STR_ARG(found->kernel.types[i])));
   for (size_t j = 0; j < 2 * operand->rank; j++) {
     FC_TRY(put(all, FC_STR(", index")));
@@ -68,13 +57,13 @@ static fc_status_t put_term(contracting_t *all, const char *to, size_t *length,
                             const fc_operand_t *operand, int i, size_t j,
                             int factor) {
   const size_t n = all->count;
-  FC_TRY(print(all, "%%contract%zu.%s.f%zu = arith.constant %d : index\n", n,
+  FC_TRY(PRINT(all, "%%contract%zu.%s.f%zu = arith.constant %d : index\n", n,
                to, *length, factor));
-  FC_TRY(print(all,
+  FC_TRY(PRINT(all,
                "%%contract%zu.%s.t%zu = arith.muli %%contract%zu.%s.f%zu, "
                "%%contract%zu.m%d#%zu : index\n",
                n, to, *length, n, to, *length, n, i, 2 + operand->rank + j));
-  FC_TRY(print(all,
+  FC_TRY(PRINT(all,
                "%%contract%zu.%s.%zu = arith.addi %%contract%zu.%s.%zu, "
                "%%contract%zu.%s.t%zu : index\n",
                n, to, *length + 1, n, to, *length, n, to, *length));
@@ -89,14 +78,14 @@ static fc_status_t put_stride(contracting_t *all, const fc_contraction_t *found,
   char name[40];
   size_t length = 0;
   snprintf(name, sizeof name, "w%d.%zu", i, loop);
-  FC_TRY(print(all, "%%contract%zu.%s.0 = arith.constant 0 : index\n",
+  FC_TRY(PRINT(all, "%%contract%zu.%s.0 = arith.constant 0 : index\n",
                all->count, name));
   for (size_t j = 0; j < operand->rank; j++) {
     const int factor = operand->coefficients[j][loop];
     if (!factor) continue;
     FC_TRY(put_term(all, name, &length, operand, i, j, factor));
   }
-  return print(all,
+  return PRINT(all,
                "%%contract%zu.s%d.%zu = arith.addi %%contract%zu.%s.0, "
                "%%contract%zu.%s.%zu : index\n",
                all->count, i, loop, all->count, name, all->count, name, length);
@@ -108,7 +97,7 @@ static fc_status_t put_begin(contracting_t *all, const fc_contraction_t *found,
   const fc_operand_t *operand = &found->operands[i];
   char name[32];
   snprintf(name, sizeof name, "o%d", i);
-  FC_TRY(print(all,
+  FC_TRY(PRINT(all,
                "%%contract%zu.%s.z = arith.constant 0 : index\n"
                "%%contract%zu.%s.0 = arith.addi %%contract%zu.%s.z, "
                "%%contract%zu.m%d#1 : index\n",
@@ -138,13 +127,13 @@ static fc_status_t put_loops(contracting_t *all, const fc_contraction_t *found,
     size_t dim = 0;
     if (!is_outer(found, loop)) continue;
     fc_contraction_size(found, loop, &operand, &dim);
-    FC_TRY(print(all,
+    FC_TRY(PRINT(all,
                  "scf.for %%contract%zu.i%zu = %%contract%zu.zero to "
                  "%%contract%zu.m%d#%zu step %%contract%zu.one {\n",
                  n, loop, n, n, operand, 2 + dim, n));
     ++*out_depth;
     for (int i = 0; i < FC_OPERANDS; i++) {
-      FC_TRY(print(all,
+      FC_TRY(PRINT(all,
                    "%%contract%zu.o%d.l%zu = arith.muli %%contract%zu.i%zu, "
                    "%%contract%zu.s%d.%zu : index\n"
                    "%%contract%zu.o%d.%zu = arith.addi %%contract%zu.o%d.%zu, "
@@ -162,7 +151,7 @@ static fc_status_t put_memory(contracting_t *all, const fc_contraction_t *found,
                               int i, size_t length) {
   const fc_str_t type = found->kernel.types[i];
   const size_t n = all->count;
-  return print(
+  return PRINT(
       all,
       "%%contract%zu.x%d = memref.reinterpret_cast %%contract%zu.m%d#0 "
       "to offset: [%%contract%zu.o%d.%zu], sizes: [%%contract%zu.one], "
@@ -176,9 +165,9 @@ static fc_status_t put_size(contracting_t *all, const fc_contraction_t *found,
   int operand = 0;
   size_t dim = 0;
   if (loop == FC_LOOP_NONE)
-    return print(all, ", %%contract%zu.one", all->count);
+    return PRINT(all, ", %%contract%zu.one", all->count);
   fc_contraction_size(found, loop, &operand, &dim);
-  return print(all, ", %%contract%zu.m%d#%zu", all->count, operand, 2 + dim);
+  return PRINT(all, ", %%contract%zu.m%d#%zu", all->count, operand, 2 + dim);
 }
 
 static fc_status_t put_call(contracting_t *all, const fc_contraction_t *found,
@@ -187,14 +176,14 @@ static fc_status_t put_call(contracting_t *all, const fc_contraction_t *found,
   // Of A, B and C: how far two loops of the kernel move them.
   const size_t loops[FC_OPERANDS][2] = {
       {found->m, found->k}, {found->k, found->n}, {found->m, found->n}};
-  FC_TRY(print(all, "func.call @" FC_KERNEL_NAME "%zu(", kernel));
+  FC_TRY(PRINT(all, "func.call @" FC_KERNEL_NAME "%zu(", kernel));
   for (int i = 0; i < FC_OPERANDS; i++) {
-    FC_TRY(print(all, "%s%%contract%zu.x%d", i ? ", " : "", n, i));
+    FC_TRY(PRINT(all, "%s%%contract%zu.x%d", i ? ", " : "", n, i));
     for (int k = 0; k < 2; k++) {
       if (loops[i][k] == FC_LOOP_NONE) {
-        FC_TRY(print(all, ", %%contract%zu.zero", n));
+        FC_TRY(PRINT(all, ", %%contract%zu.zero", n));
       } else {
-        FC_TRY(print(all, ", %%contract%zu.s%d.%zu", n, i, loops[i][k]));
+        FC_TRY(PRINT(all, ", %%contract%zu.s%d.%zu", n, i, loops[i][k]));
       }
     }
   }
@@ -203,7 +192,7 @@ static fc_status_t put_call(contracting_t *all, const fc_contraction_t *found,
   FC_TRY(put_size(all, found, found->k));
   FC_TRY(put(all, FC_STR(") : (")));
   for (int i = 0; i < FC_OPERANDS; i++) {
-    FC_TRY(print(all, "memref<?x%.*s, strided<[1], offset: ?>>, index, index, ",
+    FC_TRY(PRINT(all, "memref<?x%.*s, strided<[1], offset: ?>>, index, index, ",
                  FC_STR_ARG(found->kernel.types[i])));
   }
   return put(all, FC_STR("index, index, index) -> ()\n"));
@@ -213,7 +202,7 @@ static fc_status_t put_contraction(contracting_t *all,
                                    const fc_contraction_t *found,
                                    size_t kernel) {
   size_t lengths[FC_OPERANDS], depth;
-  FC_TRY(print(all,
+  FC_TRY(PRINT(all,
                "%%contract%zu.zero = arith.constant 0 : index\n"
                "%%contract%zu.one = arith.constant 1 : index\n",
                all->count, all->count));
@@ -246,13 +235,6 @@ static bool number_kernel(contracting_t *all, const fc_kernel_t *kernel,
   return true;
 }
 
-static bool opens_module(fc_str_t line) {
-  fc_str_t name;
-  size_t open;
-  return fc_lex_operation(line, &name, &open) &&
-         fc_str_equal(name, FC_STR("builtin.module"));
-}
-
 // Finds the kernels that the module needs, since they stand in front.
 static void survey(contracting_t *all, fc_contraction_t *found) {
   for (size_t at = 0; at < all->text.size;) {
@@ -272,7 +254,7 @@ fc_status_t fc_mlir_contract(fc_arena_t *arena, fc_str_t text,
   fc_contraction_t *found = fc_arena_alloc_array(arena, 1, sizeof *found);
   contracting_t *all = fc_arena_alloc_array(arena, 1, sizeof *all);
   if (!found || !all) return fc_fail_memory(err);
-  *all = (contracting_t){.text = text, .out = out, .err = err};
+  *all = (contracting_t){.text = text, .sink = &out->sink, .err = err};
   survey(all, found);
   bool inside = false;
   for (size_t at = 0; at < text.size;) {
@@ -287,7 +269,7 @@ fc_status_t fc_mlir_contract(fc_arena_t *arena, fc_str_t text,
     }
     const fc_str_t line = fc_lex_line(text, &at);
     FC_TRY(put(all, fc_lex_part(text, begin, at)));
-    if (inside || !opens_module(line)) continue;
+    if (inside || !fc_lex_opens_module(line)) continue;
     inside = true;
     for (size_t i = 0; i < all->kernel_count; i++) {
       FC_TRY(fc_kernel_put(&all->kernels[i], i, vector_size, out, err));

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads MLIR text: the functions of a module in the generic form that mlir-opt
-// prints, and the argument names of a source file, which that form drops. From
-// LLVM IR it reads how aligned the code expects memory to be. It lexes strings,
-// brackets and comments and is no MLIR parser: mlir-opt has accepted the text
-// before. Does not recurse.
+// prints. It lexes strings and brackets and is no MLIR parser: mlir-opt has accepted
+// the text before. Does not recurse.
 #ifndef FARCALL_CLI_COMPILE_DERIVE_H_
 #define FARCALL_CLI_COMPILE_DERIVE_H_
 
@@ -66,29 +64,5 @@ bool fc_mlir_segment(fc_str_t properties, size_t segment, size_t *out_begin,
 // The content of a quoted MLIR string, escapes decoded; data is NULL when `text` is
 // no string, or when out of memory.
 fc_str_t fc_mlir_unquote(fc_arena_t *arena, fc_str_t text);
-
-// The argument names a function has in `source`, `count` of them; an argument
-// without one (a number, or a function not found as written there) gets an
-// empty string.
-fc_status_t fc_mlir_names(fc_arena_t *arena, fc_str_t source, fc_str_t function,
-                          size_t count, fc_str_t *out_names, fc_error_t *err);
-
-// True when memory from outside need not be aligned to more than 8 bytes: no line of
-// `ir`, a module of LLVM IR, names a larger alignment or assumes any ("align"), except
-// lines of the module's own globals. It may be false because of memory that the code
-// makes itself.
-bool fc_ir_is_plainly_aligned(fc_str_t ir);
-
-// Finds the first operation of `text`, a lowered module in generic form, that is
-// neither of the llvm dialect nor of builtin, so no pass lowered it: its name, and its
-// location as "file":line:column or empty. False when there is none.
-bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
-                      fc_str_t *out_location);
-
-// Finds the first operation of `text`, a bufferized module in generic form, that
-// may reach memory outside of a memref though run-time verification is on. Gives its
-// name and location as fc_mlir_leftover does; false when there is none.
-bool fc_mlir_unverified(fc_str_t text, fc_str_t *out_operation,
-                        fc_str_t *out_location);
 
 #endif  // FARCALL_CLI_COMPILE_DERIVE_H_

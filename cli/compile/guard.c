@@ -385,13 +385,6 @@ static size_t find_kind(const fc_checks_t *checks,
   return i;
 }
 
-static bool opens_module(fc_str_t line) {
-  fc_str_t name;
-  size_t open;
-  return fc_lex_operation(line, &name, &open) &&
-         fc_str_equal(name, FC_STR("builtin.module"));
-}
-
 static bool declares(fc_str_t line, const char *symbol) {
   fc_str_t name;
   size_t open;
@@ -424,7 +417,7 @@ static fc_status_t survey(fc_arena_t *arena, fc_str_t text, fc_checks_t *checks,
     fc_str_t line = fc_lex_line(text, &at);
     fc_division_t division;
     fc_lanes_t lanes;
-    checks->has_module = checks->has_module || opens_module(line);
+    checks->has_module = checks->has_module || fc_lex_opens_module(line);
     checks->has_puts = checks->has_puts || declares(line, "puts");
     checks->has_abort = checks->has_abort || declares(line, "abort");
     if (!read_division(line, &division)) continue;
@@ -510,7 +503,7 @@ fc_status_t fc_mlir_guard_divisions(fc_arena_t *arena, fc_str_t text,
       FC_TRY(put_check(out, &checks, &division, number++, err));
     }
     FC_TRY(fc_sink_put(&out->sink, fc_lex_part(text, begin, at), err));
-    if (inside || !opens_module(line)) continue;
+    if (inside || !fc_lex_opens_module(line)) continue;
     inside = true;
     FC_TRY(put_checks(out, &checks, err));
     FC_TRY(put_places(out, text, &checks, err));

@@ -327,6 +327,13 @@ static fc_status_t put_template(fc_text_t *out, fc_str_t form,
   return FC_OK;
 }
 
+// The comment at the beginning is about the template.
+static fc_str_t below_comment(fc_str_t form) {
+  const char *begin = memmem(form.data, form.size, "\n\n", 2);
+  FC_ASSERT(begin);
+  return fc_str_make(begin, form.size - (size_t)(begin - form.data));
+}
+
 fc_status_t fc_kernel_put(const fc_kernel_t *kernel, size_t number,
                           size_t vector_size, fc_text_t *out, fc_error_t *err) {
   const element_t *result = find_element(kernel->types[2]);
@@ -336,11 +343,11 @@ fc_status_t fc_kernel_put(const fc_kernel_t *kernel, size_t number,
                          .rows = rows_of(vector_size),
                          .pairs = makes_pairs(kernel),
                          .is_float = result->is_float};
-  fc_str_t form = fc_script_text("contract.mlir");
-  // The comment at the beginning is about the template.
-  const char *begin = memmem(form.data, form.size, "\n\n", 2);
-  FC_ASSERT(begin);
-  form.size -= (size_t)(begin - form.data);
-  form.data = begin;
-  return put_template(out, form, &words, err);
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), FC_SCRIPT_LIMIT);
+  fc_status_t status = fc_script_text("contract.mlir", &text, err);
+  if (status == FC_OK)
+    status = put_template(out, below_comment(fc_text_str(&text)), &words, err);
+  fc_text_deinit(&text);
+  return status;
 }

@@ -13,12 +13,14 @@
 
 #include "abi/sidecar.h"
 #include "base/sha256.h"
+#include "compile/alignment.h"
 #include "compile/annotate.h"
 #include "compile/contract.h"
 #include "compile/contraction.h"
 #include "compile/derive.h"
 #include "compile/guard.h"
 #include "compile/mlir_tell.h"
+#include "compile/operations.h"
 #include "compile/sidecar.h"
 #include "compile/step.h"
 #include "compile/stores.h"
@@ -61,6 +63,7 @@ static const fc_tool_info_t kTools[TOOL_COUNT] = {
 #define PROBE_IR OURS "4-probe.ll"
 #define PROBE OURS "4-probe.s"
 #define LOWERED OURS "4-lowered.mlir"
+#define SCOPED OURS "4-scoped.mlir"
 #define IR OURS "5-module.ll"
 #define OPTIMIZED OURS "6-module.bc"
 #define OBJECT OURS "7-module.o"
@@ -145,6 +148,10 @@ static const char *const kGeneralize[] = {
 static const char *const kApproximate[] = {
     "--test-math-polynomial-approximation", NULL};
 static const char *const kNothing[] = {NULL};
+// Gives functions what locations need to become lines of debug information.
+static const char *const kScope[] = {
+    "--ensure-debug-info-scope-on-llvm-func=emission-kind=LineTablesOnly",
+    "--mlir-print-debuginfo", NULL};
 static const char *const kTranslate[] = {"--mlir-to-llvmir", NULL};
 static const char *const kOptimize[] = {"--mtriple=" TRIPLE, NULL};
 static const char *const kProbe[] = {"--mtriple=" TRIPLE, NULL};
@@ -288,7 +295,10 @@ static fc_status_t finish_lowering(road_t *road) {
   FC_TRY(fc_step_read(road->compile, LOWERED, &text));
   FC_TRY(fc_mlir_refuse_leftovers(road->compile, text));
   if (road->compile->checked) FC_TRY(guard_divisions(road->compile));
-  return run(road, MLIR_TRANSLATE, LOWERED, IR, kTranslate, kNothing);
+  const bool lines = road->compile->lines;
+  if (lines) FC_TRY(run(road, MLIR_OPT, LOWERED, SCOPED, kScope, kNothing));
+  return run(road, MLIR_TRANSLATE, lines ? SCOPED : LOWERED, IR, kTranslate,
+             kNothing);
 }
 
 // Makes IR of the annotated module by MLIR's passes alone.
@@ -316,18 +326,6 @@ static fc_status_t probe_vectors(road_t *road, size_t *out_size) {
               : fc_step_find(text, "%ymm") ? 32
                                            : 16;
   return FC_OK;
-}
-
-// Whether kApproximate keeps the functions of the module exact to 5 units in the last
-// place on normal numbers. Those of the list it would make worse.
-static bool approximates_well(fc_str_t text) {
-  static const char *const kBadly[] = {
-      "\"math.sin\"",  "\"math.cos\"",  "\"math.atan\"", "\"math.atan2\"",
-      "\"math.asin\"", "\"math.acos\"", "\"math.cbrt\"", "\"math.erfc\""};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kBadly); i++) {
-    if (fc_step_find(text, kBadly[i])) return false;
-  }
-  return true;
 }
 
 // Writes CONTRACTED, the checked module with contractions made calls. *out_count: how
@@ -359,7 +357,7 @@ static fc_status_t lower_for_target(road_t *road) {
   road->lowered = LOWERED_NOT;
   FC_TRY(contract(road, vector_size, &count));
   FC_TRY(fc_step_read(road->compile, CONTRACTED, &text));
-  const bool approximate = vector_size > 16 && approximates_well(text);
+  const bool approximate = vector_size > 16 && fc_mlir_approximates_well(text);
   if (road->compile->verbose) {
     fc_complain(0, "note: %zu contractions are computed in tiles", count);
   }
@@ -481,9 +479,9 @@ static fc_status_t build_all(road_t *road) {
   return status;
 }
 
-// Whether element-wise operations are fused. One whose result a generic operation sums
-// or broadcasts is computed anew each time that the result is taken, so where there is
-// such an operation, none is.
+// Whether element-wise operations are fused. None are if a generic operation sums or
+// broadcasts the result of one: fused, that result would be computed anew each time that
+// it is taken.
 static bool fuses(const fc_compile_t *compile, fc_str_t text) {
   return compile->level >= '2' &&
          !fc_step_find(text, "#linalg.iterator_type<reduction>") &&

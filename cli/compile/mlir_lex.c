@@ -134,6 +134,13 @@ bool fc_lex_operation(fc_str_t line, fc_str_t *out_name, size_t *out_operands) {
   return true;
 }
 
+bool fc_lex_opens_module(fc_str_t line) {
+  fc_str_t name;
+  size_t open;
+  return fc_lex_operation(line, &name, &open) &&
+         fc_str_equal(name, FC_STR("builtin.module"));
+}
+
 fc_str_t fc_lex_properties(fc_str_t line, size_t at) {
   at = fc_lex_space(line, at);
   if (fc_lex_char(line, at) == '[') {  // where a branch goes

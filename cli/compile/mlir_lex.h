@@ -45,6 +45,8 @@ fc_str_t fc_lex_location(fc_str_t line);
 // `%0:2 = "name"(…` or `"name"(…`: its name, and the index of its '('. False when
 // the line begins with anything else.
 bool fc_lex_operation(fc_str_t line, fc_str_t *out_name, size_t *out_operands);
+// True for the line with which a module begins; what is inside of it follows.
+bool fc_lex_opens_module(fc_str_t line);
 // The inside of the properties, <{…}>, of an operation whose operands end at
 // `at`, or empty.
 fc_str_t fc_lex_properties(fc_str_t line, size_t at);

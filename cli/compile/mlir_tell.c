@@ -3,6 +3,7 @@
 // A note is a line on standard error; what is refused ends the compilation.
 #include "compile/mlir_tell.h"
 
+#include "compile/operations.h"
 #include "compile/step.h"
 #include "file.h"
 #include "module/native/libc.h"

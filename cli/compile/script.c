@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/inflate.h"
 #include "compile/step.h"
 #include "file.h"
 #include "tool.h"
@@ -15,12 +16,13 @@
 
 typedef struct script_t {
   const char *name;
-  const unsigned char *bytes;
-  size_t size;
+  size_t size;                 // when unpacked
+  const unsigned char *bytes;  // gzip
+  size_t packed;
 } script_t;
 
-#define FC_COMPILE_SCRIPT(name, ...)           \
-  {name, (const unsigned char[]){__VA_ARGS__}, \
+#define FC_COMPILE_SCRIPT(name, size, ...)           \
+  {name, size, (const unsigned char[]){__VA_ARGS__}, \
    sizeof((const unsigned char[]){__VA_ARGS__})},
 
 static const script_t kScripts[] = {
@@ -52,12 +54,27 @@ const char *fc_script_python(fc_compile_t *compile, const char *tool) {
   return found ? found : fc_tool_find(compile->arena, "python3", NULL);
 }
 
-fc_str_t fc_script_text(const char *name) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kScripts); i++) {
-    if (strcmp(kScripts[i].name, name)) continue;
-    return (fc_str_t){(const char *)kScripts[i].bytes, kScripts[i].size};
-  }
-  return (fc_str_t){0};
+static fc_status_t unpack(const script_t *script, fc_text_t *text,
+                          fc_error_t *err) {
+  const fc_str_t packed =
+      fc_str_make((const char *)script->bytes, script->packed);
+  return fc_inflate(FC_CODING_GZIP, packed, script->size, text, err);
+}
+
+fc_status_t fc_script_text(const char *name, fc_text_t *text, fc_error_t *err) {
+  size_t i = 0;
+  while (strcmp(kScripts[i].name, name) != 0) i++;
+  return unpack(&kScripts[i], text, err);
+}
+
+static fc_status_t write_script(fc_compile_t *compile, const script_t *script) {
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), FC_SCRIPT_LIMIT);
+  fc_status_t status = unpack(script, &text, compile->err);
+  if (status == FC_OK)
+    status = fc_step_write(compile, script->name, fc_text_str(&text));
+  fc_text_deinit(&text);
+  return status;
 }
 
 fc_status_t fc_script_run(fc_compile_t *compile, const char *python,
@@ -67,8 +84,7 @@ fc_status_t fc_script_run(fc_compile_t *compile, const char *python,
   while (*arguments) argv[count++] = *arguments++;
   FC_ASSERT(count < ARGUMENTS_MAX);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kScripts); i++) {
-    const fc_str_t text = {(const char *)kScripts[i].bytes, kScripts[i].size};
-    FC_TRY(fc_step_write(compile, kScripts[i].name, text));
+    FC_TRY(write_script(compile, &kScripts[i]));
   }
   return fc_step_run(compile, FC_STEP_SCRIPT, name, argv);
 }

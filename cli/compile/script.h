@@ -12,8 +12,10 @@
 // none. `tool` may be NULL.
 const char *fc_script_python(fc_compile_t *compile, const char *tool);
 
-// The text of a file of tools/, which may also be no script.
-fc_str_t fc_script_text(const char *name);
+// Appends the text of a file of tools/, which may also be no script. None is longer than
+// half of FC_SCRIPT_LIMIT.
+#define FC_SCRIPT_LIMIT ((size_t)1 << 20)
+fc_status_t fc_script_text(const char *name, fc_text_t *text, fc_error_t *err);
 
 // Writes all scripts into the work directory and runs `name` there with `arguments`,
 // which end in NULL. If the script fails, the TEXT of its line "farcall-error: TEXT" is

@@ -6,8 +6,9 @@
 
 #include <yyjson.h>
 
-#include "file.h"
 #include "compile/mlir_lex.h"
+#include "compile/source_names.h"
+#include "file.h"
 
 #define IR_LIMIT ((size_t)1 << 30)
 
@@ -64,6 +65,14 @@ static fc_status_t resolve_role(const fc_mlir_function_t *function,
                    index, FC_STR_ARG(function->name), FC_STR_ARG(value->role));
   }
   bool in = fc_str_equal(value->role, FC_STR("in"));
+  if (in && (value->writable || value->result_buffer)) {
+    return fc_fail(
+        err, FC_CODE_ABI_METADATA,
+        "argument %zu of '%.*s' has farcall.role \"in\" beside %s, "
+        "by which the function writes into it: use \"inout\"",
+        index, FC_STR_ARG(function->name),
+        value->writable ? "bufferization.writable = true" : "bufferize.result");
+  }
   if (!in && !is_memref(value->type)) {
     return fc_fail(err, FC_CODE_ABI_METADATA,
                    "argument %zu of '%.*s' has farcall.role \"%.*s\", but a "

@@ -77,8 +77,8 @@ bool fc_doctor_refuses(fc_arena_t *arena, const char *path, const char *input,
   const char *reason;
   const fc_format_t *format = fc_format_find(bytes, &reason);
   fc_checkup_init(&checkup, arena, path ? path : "", input);
-  // What is wrong with MLIR as text, the compiler says with its line. Formats of text
-  // come after FC_FORMAT_BYTECODE.
+  // The compiler itself says what is wrong with MLIR as text, and in which line. Formats
+  // of text come after FC_FORMAT_BYTECODE.
   if (!format || format->id > FC_FORMAT_BYTECODE) return false;
   check_source(&checkup, bytes);
   if (fc_checkup_is_fit(&checkup)) return false;

@@ -19,16 +19,16 @@ _farcall() {
       options=(--help --version)
       ;;
     compile)
-      options=(--output= --road= --optimize= --cpu= --batch= --pad= --unchecked --verbose --keep --tools= --help)
+      options=(--output= --road= --optimize= --cpu= --batch= --pad= --unchecked --debug --verbose --keep --tools= --help)
       ;;
     doctor)
       options=(--json --help)
       ;;
     run)
-      options=(--function= --no-native-kernels --parameters= --input= --output= --json= --help)
+      options=(--tolerance= --function= --no-native-kernels --parameters= --input= --output= --expected= --print= --repeat= --time --json= --save= --help)
       ;;
     call)
-      options=(--server= --ca= --cert= --key= --token= --timeout= --input= --output= --json= --profile --curl --html= --help)
+      options=(--server= --ca= --cert= --key= --token= --timeout= --input= --output= --print= --json= --profile --curl --html= --help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')
       ;;
     profile)
@@ -69,7 +69,7 @@ _farcall() {
       options=(--server= --ca= --cert= --key= --token= --timeout= --help)
       ;;
     dump)
-      options=(--help)
+      options=(--tools= --function= --kernels --help)
       ;;
     test)
       options=(--tools= --reference= --tolerance= --function= --no-native-kernels --parameters= --input= --json= --help)

@@ -126,8 +126,8 @@ static fc_status_t read_item(reader_t *reader, item_t *item) {
 // ---------------------------------------------------------------------------
 // Registers
 
-// The registers a type may be passed in: the first one, or the second if the
-// compiler was told to narrow. NULL when no register holds the type.
+// The registers a type may be passed in: the first one, or the second if the compiler
+// made the type narrower (i32 for index, f32 for f64). NULL: no register holds it.
 static const char *registers_of(const fc_mlir_type_t *type) {
   switch (type->form) {
     case FC_MLIR_TENSOR:

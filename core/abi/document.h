@@ -53,8 +53,8 @@ fc_shown_t fc_doc_show(fc_str_t name);
 static inline fc_str_t fc_doc_text_of(yyjson_val *value) {
   return fc_str_make(yyjson_get_str(value), yyjson_get_len(value));
 }
-// Each of these three and fc_doc_choice reads one member. An absent one leaves *out as it
-// is.
+// Each of these three and fc_doc_choice reads one member. If the member is absent, *out
+// stays as it is.
 fc_status_t fc_doc_text(const fc_doc_t *doc, yyjson_val *object,
                         const char *key, fc_str_t *out) FC_MUST_CHECK;
 fc_status_t fc_doc_bool(const fc_doc_t *doc, yyjson_val *object,

@@ -3,7 +3,7 @@
 // Names for what a module says about itself: `model.farcall.json` whose "abi" is
 // "module" names arguments, and dims that must agree in every call. Read when a
 // module is opened, then applied to each signature as it is built, whatever its
-// types came from. A list "configured", which whoever loads the module has put into its
+// types came from. A list "configured", which the loader of the module has put into its
 // sidecar (module/configured.h), is applied after that. A list "sizes" names what
 // sizes.h publishes. Any thread; the format is in docs/abi.md.
 #ifndef FARCALL_CORE_ABI_NAMES_H_

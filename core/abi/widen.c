@@ -460,7 +460,7 @@ static fc_status_t make(maker_t *maker, fc_signature_t **out_signature) {
   FC_TRY(widen(maker));
   FC_TRY(fc_names_apply(maker->names, maker->group->name, maker->first,
                         maker->builder, &named, maker->doc->err));
-  // After a failure of the builder no dim is what it was set to; build says why.
+  // If the builder has failed, its dims cannot be used. build() returns the error.
   const bool failed = maker->place_count &&
                       !fc_builder_at(maker->builder, maker->places[0].node);
   if (!failed) FC_TRY(fill_rows(maker));

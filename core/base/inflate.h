@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compressed bytes, by zlib. Whoever sends them may be hostile: a size that they
-// state is not believed, and nothing grows beyond what is allowed. Any thread;
+// Compressed bytes, by zlib. Their sender may be hostile: a size stated in them
+// is not believed, and nothing grows beyond what is allowed. Any thread;
 // memory comes from the allocator of the text or of the compressor.
 #ifndef FARCALL_BASE_INFLATE_H_
 #define FARCALL_BASE_INFLATE_H_

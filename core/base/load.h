@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unaligned little-endian loads. Whatever alignment a file promises need not
+// Unaligned little-endian loads. The alignment that a file promises need not
 // hold in memory, so nothing here casts a pointer. The host is little-endian.
 #ifndef FARCALL_BASE_LOAD_H_
 #define FARCALL_BASE_LOAD_H_

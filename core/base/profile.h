@@ -22,7 +22,7 @@ typedef enum fc_profile_kind_t {
   FC_PROFILE_KIND_COUNT
 } fc_profile_kind_t;
 
-// What is entered. Kind, key, index and grid tell one place from another.
+// A place that is entered. Kind, key, index and grid tell one place from another.
 typedef struct fc_profile_place_t {
   fc_profile_kind_t kind;
   const void *key;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ends a call from outside: its deadline, or its cancel word, which
-// whoever waits for the answer sets. Code that runs long on a worker checks
+// What ends a call from outside: its deadline, or its cancel word, which is set
+// by the side that waits for the answer. Code that runs long on a worker checks
 // both; the check reads the clock only when there is a deadline.
 #ifndef FARCALL_CORE_BASE_STOP_H_
 #define FARCALL_CORE_BASE_STOP_H_

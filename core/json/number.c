@@ -71,11 +71,20 @@ static bool round_narrow(const fc_decimal_t *decimal,
   return finish_narrow(kept + (order > 0), decimal->negative, format, out);
 }
 
+// Of a literal of more than 19 digits, `digits` may be 0 though the value is not.
+static bool is_zero(const fc_decimal_t *decimal) {
+  if (decimal->digits) return false;
+  for (const char *p = decimal->begin; p < decimal->end; p++) {
+    if (*p >= '1' && *p <= '9') return false;
+  }
+  return true;
+}
+
 // Rounds to f8E8M0FNU, which has the powers of two from 2^-127 to 2^127: its bits
 // are the exponent plus 127. False when the value is out of range.
 static bool round_e8m0(const fc_decimal_t *decimal, uint8_t *out) {
   double value = fc_decimal_f64(decimal);
-  if (!(value > 0) && (decimal->negative || decimal->digits == 0)) return false;
+  if (!(value > 0) && (decimal->negative || is_zero(decimal))) return false;
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
   int field = (int)(bits >> 52) - 1023 + 127;

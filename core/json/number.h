@@ -37,7 +37,7 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
 // decimal that reads back to it in its own type (f8E8M0FNU, which is a scale: in
 // f32). If that decimal x is 0 or 1e-5 <= |x| < 1e16, it is in fixed notation, whole
 // numbers with ".0" ("-0.0" too), otherwise it has an exponent: 1e+20, 1.5e-7. NaN and
-// infinities are the strings above, in quotes.
+// infinities are the strings that fc_number_parse_special reads, in quotes.
 char *fc_number_print(fc_dtype_t dtype, const void *element, char *out);
 
 char *fc_number_print_i64(int64_t value, char *out);

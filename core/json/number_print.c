@@ -116,7 +116,8 @@ static const layout_t kLayouts[] = {
 _Static_assert(FC_ARRAY_COUNT(kLayouts) == POINT_HIGH - POINT_LOW + 1,
                "one for each place of the point");
 
-// Prints digits (up to 17 of them, not 0) * 10^exponent, in all cases.
+// Prints digits * 10^exponent, whatever the exponent is. `digits` is not 0 and has
+// 17 digits at most.
 static char *print_decimal(fc_shortest_t value, char *out) {
   uint64_t digits = value.digits;
   int count = count_digits(digits);
@@ -197,7 +198,7 @@ FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   int point = (int)(8 + nine - zeros) + value.exponent;
   values >>= 8 * zeros;
   int size = (int)(nine + significant(values));
-  // Below 10^8, eight digits are enough for what follows the point.
+  // Beyond this check the point has digits behind it, and at most eight before it.
   if (FC_UNLIKELY((unsigned)(point - POINT_LOW) > 8 - POINT_LOW ||
                   size <= point)) {
     return print_decimal(value, out);

@@ -30,7 +30,8 @@ typedef struct fc_quad_scale_t {
   int64_t point;  // how many of the eight digits stand before the point: 8 + k
 } fc_quad_scale_t;
 
-// By exponent field; the rows of values outside the range above are 0.
+// By the exponent field of an f32. Rows for values below 2^-16, or of 2^23 or more,
+// are 0.
 extern const fc_quad_scale_t fc_quad_scales[256];
 
 FC_INLINE const fc_quad_scale_t *fc_quad_scale(uint32_t bits) {

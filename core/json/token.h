@@ -158,9 +158,9 @@ FC_INLINE unsigned fc_token_ends(__m128i text) {
 
 // Finds two literals of up to 15 digits, with a comma and maybe a blank between them
 // and a comma or bracket behind, all in the 32 characters at `p`. NULL: something is
-// different. That their digits are digits is left to who reads them. Returns the end of
-// the second, which depends on commas and brackets alone; so the processor goes on
-// there before it understands the literals.
+// different. The caller checks that their digits are digits. Returns the end of the
+// second, which depends on commas and brackets alone; so the processor goes on there
+// before it understands the literals.
 FC_INLINE const char *fc_token_scan_two(const char *p, fc_numeral_t *out_first,
                                         fc_numeral_t *out_second) {
   const __m128i text = fc_token_load(p), more = fc_token_load(p + 16);

@@ -716,6 +716,23 @@ size_t fc_encoder_written(const fc_encoder_t *encoder) {
   return bytes_written(&encoder->limited);
 }
 
+fc_status_t fc_encoder_put_last(fc_encoder_t *encoder, fc_str_t bytes,
+                                fc_error_t *err) {
+  const fc_keeper_t *keeper = encoder->frame->keeper;
+  fc_limited_t *limited = &encoder->limited;
+  if (!keeper) return put(encoder, bytes, err);
+  FC_TRY(close_span(limited, err));
+  if (bytes.size > limited->limit - limited->written) {
+    return over_limit(limited, err);
+  }
+  if (keeper->keep(keeper->context, limited->inner, bytes)) {
+    limited->written += bytes.size;
+    return FC_OK;
+  }
+  open_span(limited);
+  return put(encoder, bytes, err);
+}
+
 fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
                             fc_error_t *err) {
   fc_encoder_t encoder;
@@ -735,8 +752,10 @@ static fc_status_t write_raw_bytes(fc_encoder_t *encoder,
                                    uint64_t *out_document, fc_error_t *err) {
   *out_document = fc_encoder_written(encoder);
   const struct fc_raw_t *raw = encoder->frame->raw_first;
-  for (; raw; raw = raw->next) FC_TRY(put(encoder, raw->bytes, err));
-  return FC_OK;
+  for (; raw && raw->next; raw = raw->next) {
+    FC_TRY(put(encoder, raw->bytes, err));
+  }
+  return raw ? fc_encoder_put_last(encoder, raw->bytes, err) : FC_OK;
 }
 
 static fc_status_t encode_framed(fc_frame_t *frame,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What every form of an answer shares: the limit of its size, and the checks that
-// a result is what its function declares. Private to the marshaller; one call.
+// a result is what its function declares. Private to the marshaller; belongs to one call.
 #ifndef FARCALL_MARSHAL_ENCODER_H_
 #define FARCALL_MARSHAL_ENCODER_H_
 
@@ -35,6 +35,10 @@ fc_status_t fc_encoder_begin(fc_encoder_t *encoder, fc_frame_t *frame,
 fc_status_t fc_encoder_end(fc_encoder_t *encoder, fc_status_t status,
                            fc_error_t *err);
 size_t fc_encoder_written(const fc_encoder_t *encoder);  // bytes so far
+// Writes the last bytes of the answer, unless the frame's keeper sends them from where
+// they lie.
+fc_status_t fc_encoder_put_last(fc_encoder_t *encoder, fc_str_t bytes,
+                                fc_error_t *err);
 
 // Finds the value of a leaf of the results. Messages name its result from now on.
 // FC_CODE_BAD_RESULT when the function returned other lists than it declares.

@@ -359,6 +359,10 @@ void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles) {
   frame->tiles = tiles;
 }
 
+void fc_frame_set_keeper(fc_frame_t *frame, const fc_keeper_t *keeper) {
+  frame->keeper = keeper;
+}
+
 // True when all bytes of some element are FC_GUARD_FILL. `size` is a constant in each
 // call, so that memcmp becomes one comparison.
 static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {

@@ -6,6 +6,7 @@
 #define FARCALL_MARSHAL_FRAME_H_
 
 #include "json/reader.h"
+#include "marshal/keeper.h"
 #include "marshal/plan.h"
 
 // Dims and elements of an array of references while it is read; a dim is -1 until known.
@@ -117,6 +118,7 @@ struct fc_frame_t {
   bool guard;
   bool fill_given;  // with `guard`: an argument holds FC_GUARD_FILL as a float
   const fc_tiles_t *tiles;
+  const fc_keeper_t *keeper;
   struct fc_oip_t *oip;  // of a call that oip_read.c decoded
   bool by_rows;          // a request of tf_read.c came in rows
   bool framed;           // in a call document, raw bytes may follow it
@@ -216,6 +218,11 @@ fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
 fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
                            fc_dtype_t dtype, int32_t rank, const int64_t *dims,
                            fc_error_t *err);
+// Checks that `bytes` are as many as the shape says. *out_count: elements.
+// FC_CODE_DATA_LENGTH, _TENSOR_TOO_LARGE.
+fc_status_t fc_typed_measure(fc_frame_t *frame, const fc_typed_t *typed,
+                             fc_str_t bytes, size_t *out_count,
+                             fc_error_t *err);
 // Makes `bytes` the elements. They belong to the call, so the function may get them
 // where they lie and write to them; they are copied if they are not aligned as the
 // function needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.

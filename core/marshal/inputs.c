@@ -123,7 +123,9 @@ static fc_status_t take(fc_inputs_t *inputs, uint32_t number, fc_dtype_t dtype,
   fc_inputs_open(tensor, kNone, &op, &typed);
   if (tensor->op->kind == FC_TYPE_BYTES) {
     op.dtype = FC_DTYPE_UI8;
+    size_t count;
     FC_TRY(fc_typed_state(inputs->frame, &typed, dtype, rank, dims, err));
+    FC_TRY(fc_typed_measure(inputs->frame, &typed, bytes, &count, err));
     FC_TRY(fc_leaf_take_bytes(inputs->frame, tensor->op, bytes, &value, err));
   } else {
     FC_TRY(fc_typed_state(inputs->frame, &typed, dtype, rank, dims, err));

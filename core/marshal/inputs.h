@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inputs of a call by name (model.h), as every protocol of tensors fills them.
-// Private to the marshaller; one call.
+// The inputs of one call. Each input is found by its name (model.h). Every protocol of
+// tensors fills in its inputs with these functions. Private to the marshaller.
 #ifndef FARCALL_MARSHAL_INPUTS_H_
 #define FARCALL_MARSHAL_INPUTS_H_
 

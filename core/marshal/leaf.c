@@ -711,7 +711,8 @@ static fc_status_t read_dim(fc_frame_t *frame, fc_typed_t *typed,
 #define EMPTY_ROWS_MAX ((size_t)1 << 20)
 
 // Checks a shape of which all dims are known: their number, equal dims where names
-// demand them, the size of the tensor, and the rows of an empty one.
+// demand them, the size of the tensor, and the rows of an empty one. While the type of the
+// elements is not known the size is not either: whoever reads the elements checks that.
 static fc_status_t check_shape(fc_frame_t *frame, const fc_typed_t *typed,
                                fc_error_t *err) {
   const fc_op_t *op = typed->op;
@@ -720,10 +721,12 @@ static fc_status_t check_shape(fc_frame_t *frame, const fc_typed_t *typed,
   }
   FC_TRY(op->rank > 0 ? check_names(frame, op, typed->dims, err) : FC_OK);
   size_t count, size;
-  fc_dtype_t dtype = typed->dtype ? typed->dtype : FC_DTYPE_I8;
+  const bool known = typed->dtype != FC_DTYPE_NONE;
+  const fc_dtype_t dtype = known ? typed->dtype : FC_DTYPE_I8;
   if (!fc_shape_count(typed->dims, typed->rank, dtype, &count, &size) ||
       count > fc_frame_element_limit(frame, dtype)) {
-    return too_large(frame, fc_frame_element_limit(frame, dtype), err);
+    return known ? too_large(frame, fc_frame_element_limit(frame, dtype), err)
+                 : FC_OK;
   }
   if (count ||
       fc_frame_empty_rows(typed->dims, typed->rank) <= EMPTY_ROWS_MAX) {
@@ -805,6 +808,16 @@ static fc_status_t read_scalar_data(fc_frame_t *frame, fc_typed_t *typed,
   return FC_OK;
 }
 
+// Passes over elements that are more than a tensor may have. A shape behind them is
+// refused where it stands. One before them was checked before the dtype was known.
+static fc_status_t skip_excess(fc_frame_t *frame, const fc_typed_t *typed,
+                               fc_json_token_t token, fc_error_t *err) {
+  if (!typed->seen[FC_MEMBER_SHAPE]) {
+    return fc_json_skip(&frame->reader, token, err);
+  }
+  return too_large(frame, fc_frame_element_limit(frame, typed->dtype), err);
+}
+
 static fc_status_t read_data(fc_frame_t *frame, fc_typed_t *typed,
                              fc_json_token_t token, fc_value_t *dest,
                              fc_error_t *err) {
@@ -812,9 +825,7 @@ static fc_status_t read_data(fc_frame_t *frame, fc_typed_t *typed,
   size_t count, size;
   if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size) ||
       count > fill->limit) {
-    // A shape behind the data is refused where it stands. One before the data was checked
-    // by another dtype: the value fails at its end, since its data was not read.
-    return fc_json_skip(&frame->reader, token, err);
+    return skip_excess(frame, typed, token, err);
   }
   bool flat = infer_rank(frame, token, fill->dtype) == 1;
   if (flat) {
@@ -876,7 +887,7 @@ static fc_status_t read_b64(fc_frame_t *frame, fc_typed_t *typed,
   size_t count, size;
   if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size) ||
       count > fill->limit) {
-    return FC_OK;  // refused later, as in read_data
+    return skip_excess(frame, typed, token, err);
   }
   fc_str_t text;  // it may have escapes, since "\/" is legal
   FC_TRY(fc_leaf_text(frame, &text, err));
@@ -1077,15 +1088,26 @@ fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
   return check_shape(frame, typed, err);
 }
 
+fc_status_t fc_typed_measure(fc_frame_t *frame, const fc_typed_t *typed,
+                             fc_str_t bytes, size_t *out_count,
+                             fc_error_t *err) {
+  const size_t limit = fc_frame_element_limit(frame, typed->dtype);
+  size_t size;
+  if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, out_count,
+                      &size) ||
+      *out_count > limit) {
+    return too_large(frame, limit, err);
+  }
+  if (bytes.size == size) return FC_OK;
+  return wrong_bytes(frame, bytes.size, size, err);
+}
+
 fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
                           fc_value_t *dest, fc_error_t *err) {
   fc_fill_t *fill = fill_begin(frame, typed->dtype, FC_CODE_DATA_LENGTH);
-  size_t count, size;
-  if (!fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size) ||
-      count > fill->limit) {
-    return too_large(frame, fill->limit, err);
-  }
-  if (bytes.size != size) return wrong_bytes(frame, bytes.size, size, err);
+  size_t count = 0;
+  FC_TRY(fc_typed_measure(frame, typed, bytes, &count, err));
+  const size_t size = bytes.size;
   const uint8_t *data = (const uint8_t *)bytes.data;
   FC_TRY(check_bytes(frame, typed->dtype, data, count, err));
   const size_t alignment = frame->plan->signature->alignment;

@@ -65,7 +65,8 @@ static bool is_position(fc_str_t text) {
 }
 
 // Records that `head` and the walk's path lead to the leaf that is added next.
-static fc_status_t add_path(walk_t *walk, fc_str_t head, fc_error_t *err) {
+static fc_status_t add_path(walk_t *walk, fc_str_t head, bool by_position,
+                            fc_error_t *err) {
   const fc_str_t tail = fc_text_str(&walk->path);
   char *text = fc_arena_alloc(walk->arena, head.size + tail.size + 1, 1);
   if (!text) return fc_fail_memory(err);
@@ -73,7 +74,9 @@ static fc_status_t add_path(walk_t *walk, fc_str_t head, fc_error_t *err) {
   if (tail.size) memcpy(text + head.size, tail.data, tail.size);
   text[head.size + tail.size] = '\0';
   walk->paths[walk->path_count++] =
-      (fc_leaf_path_t){fc_str_make(text, head.size + tail.size), walk->count};
+      (fc_leaf_path_t){.path = fc_str_make(text, head.size + tail.size),
+                       .leaf = walk->count,
+                       .by_position = by_position};
   return FC_OK;
 }
 
@@ -81,12 +84,14 @@ static fc_status_t add_paths(walk_t *walk, const fc_plan_param_t *param,
                              fc_error_t *err) {
   char position[16];
   snprintf(position, sizeof position, "%u", param->number);
-  FC_TRY(add_path(walk, fc_str(position), err));
+  FC_TRY(add_path(walk, fc_str(position), true, err));
   if (is_position(param->name)) return FC_OK;
   fc_text_t name;
   fc_text_init(&name, walk->arena->allocator, SIZE_MAX);
   fc_status_t status = put_key(&name.sink, param->name, err);
-  if (status == FC_OK) status = add_path(walk, fc_text_str(&name), err);
+  if (status == FC_OK) {
+    status = add_path(walk, fc_text_str(&name), false, err);
+  }
   fc_text_deinit(&name);
   return status;
 }
@@ -278,8 +283,7 @@ fc_str_t fc_leaves_nearest(const fc_leaves_t *leaves, fc_str_t path) {
   fc_str_t nearest = {0};
   for (uint32_t i = 0; i < leaves->path_count; i++) {
     const fc_str_t offered = leaves->paths[i].path;
-    const char first = offered.size ? offered.data[0] : '0';
-    if (first >= '0' && first <= '9') continue;  // by position
+    if (leaves->paths[i].by_position) continue;
     if (fc_nearest_offer(&search, offered)) nearest = offered;
   }
   return nearest;

@@ -23,6 +23,7 @@ typedef struct fc_leaf_way_t {
 typedef struct fc_leaf_path_t {
   fc_str_t path;
   uint32_t leaf;
+  bool by_position;
 } fc_leaf_path_t;
 
 typedef struct fc_leaves_t {
@@ -46,8 +47,7 @@ fc_status_t fc_leaves_of_results(const fc_plan_t *plan, fc_arena_t *arena,
 // leaf, or `path` ends in a slash.
 uint32_t fc_leaves_find(const fc_leaves_t *leaves, fc_str_t path,
                         fc_str_t *out_rest);
-// The path by name that is nearest to `path`; empty if none is near. Names that begin
-// with a digit are left out.
+// The path by name that is nearest to `path`; empty if none is near.
 fc_str_t fc_leaves_nearest(const fc_leaves_t *leaves, fc_str_t path);
 
 #endif  // FARCALL_MARSHAL_LEAVES_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plan is shared by threads, so its model is published with one exchange:
-// whoever comes second throws its own away.
+// A plan is shared by threads, so its model is published with one exchange: the
+// thread that comes second throws its own model away.
 #include "marshal/model.h"
 
 #include <stdlib.h>
@@ -63,10 +63,7 @@ static bool has_twins(const fc_leaves_t *leaves) {
 static fc_str_t position_of(const fc_leaves_t *leaves, uint32_t leaf) {
   for (uint32_t i = 0; i < leaves->path_count; i++) {
     const fc_leaf_path_t *path = &leaves->paths[i];
-    if (path->leaf == leaf && path->path.data[0] >= '0' &&
-        path->path.data[0] <= '9') {
-      return path->path;
-    }
+    if (path->leaf == leaf && path->by_position) return path->path;
   }
   return fc_str(leaves->leaves[leaf].path);
 }

@@ -101,11 +101,18 @@ static fc_status_t write_output(answer_t *answer, uint32_t number, sent_t *sent,
   return put(encoder->sink, "}", err);
 }
 
-static fc_status_t write_raw(answer_t *answer, const sent_t *sent,
+// `last`: nothing follows.
+static fc_status_t write_bytes(answer_t *answer, fc_str_t bytes, bool last,
+                               fc_error_t *err) {
+  return last ? fc_encoder_put_last(&answer->encoder, bytes, err)
+              : fc_sink_put(answer->encoder.sink, bytes, err);
+}
+
+static fc_status_t write_raw(answer_t *answer, const sent_t *sent, bool last,
                              fc_error_t *err) {
-  fc_sink_t *sink = answer->encoder.sink;
   if (sent->tensor.dtype) {
-    return fc_sink_put(sink, fc_str_make(sent->tensor.data, sent->size), err);
+    const fc_str_t bytes = fc_str_make(sent->tensor.data, sent->size);
+    return write_bytes(answer, bytes, last, err);
   }
   const size_t size = sent->bytes.size;
   if (size > UINT32_MAX) {
@@ -114,8 +121,9 @@ static fc_status_t write_raw(answer_t *answer, const sent_t *sent,
   }
   const char head[4] = {(char)size, (char)(size >> 8), (char)(size >> 16),
                         (char)(size >> 24)};
-  FC_TRY(fc_sink_put(sink, fc_str_make(head, sizeof head), err));
-  return fc_sink_put(sink, sent->bytes, err);
+  FC_TRY(
+      fc_sink_put(answer->encoder.sink, fc_str_make(head, sizeof head), err));
+  return write_bytes(answer, sent->bytes, last, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -148,10 +156,12 @@ static fc_status_t write_answer(answer_t *answer, fc_str_t model,
                                 fc_error_t *err) {
   FC_TRY(write_document(answer, model, version, err));
   const uint64_t document = fc_encoder_written(&answer->encoder);
-  for (uint32_t i = 0; i < answer->count; i++) {
+  uint32_t end = answer->count;  // behind the last that is raw
+  while (end && !answer->sent[end - 1].raw) end--;
+  if (end) *out_document = document;
+  for (uint32_t i = 0; i < end; i++) {
     if (!answer->sent[i].raw) continue;
-    *out_document = document;
-    FC_TRY(write_raw(answer, &answer->sent[i], err));
+    FC_TRY(write_raw(answer, &answer->sent[i], i + 1 == end, err));
   }
   return FC_OK;
 }

@@ -220,7 +220,12 @@ static fc_status_t write_npy(fc_encoder_t *encoder,
                              const fc_packed_item_t *items, uint32_t count,
                              fc_error_t *err) {
   (void)count;
-  return fc_npy_print(&items[0].array, encoder->sink, err);
+  char head[FC_NPY_HEAD_MAX];
+  size_t size = 0;
+  const fc_npy_t *array = &items[0].array;
+  FC_TRY(fc_npy_print_head(array, head, &size, err));
+  FC_TRY(fc_sink_put(encoder->sink, fc_str_make(head, size), err));
+  return fc_encoder_put_last(encoder, array->data, err);
 }
 
 static fc_status_t write_all(fc_encoder_t *encoder, fc_packed_t form,

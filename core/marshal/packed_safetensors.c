@@ -313,10 +313,11 @@ static fc_status_t write_file(fc_encoder_t *encoder, fc_text_t *head,
   memcpy(bytes, &size, sizeof size);
   FC_TRY(fc_sink_put(encoder->sink, fc_str_make(bytes, sizeof bytes), err));
   FC_TRY(fc_sink_put(encoder->sink, text, err));
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i + 1 < count; i++) {
     FC_TRY(fc_sink_put(encoder->sink, items[i].array.data, err));
   }
-  return FC_OK;
+  return count ? fc_encoder_put_last(encoder, items[count - 1].array.data, err)
+               : FC_OK;
 }
 
 fc_status_t fc_packed_write_safetensors(fc_encoder_t *encoder,

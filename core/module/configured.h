@@ -2,8 +2,8 @@
 //
 // Dims that the loader of a module declares are put into the module's sidecar, as the
 // member "configured": a list like "functions" in a sidecar whose "abi" is "module"
-// (docs/abi.md). So whoever is given the module's files (fc_module_get_files) has the
-// list, too. On the thread that loads.
+// (docs/abi.md). So a process that is given the module's files (fc_module_get_files) has
+// the list, too. On the thread that loads.
 #ifndef FARCALL_CORE_MODULE_CONFIGURED_H_
 #define FARCALL_CORE_MODULE_CONFIGURED_H_
 

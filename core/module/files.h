@@ -53,7 +53,7 @@ bool fc_path_is_version(fc_str_t path, fc_str_t *out_name,
                         fc_str_t *out_version);
 // Name and version of any path. The name is what fc_module_name makes of the path,
 // or the whole path where fc_module_name fails. The version is "1" unless the path
-// has the form above and fc_module_name succeeds.
+// has the form that fc_path_is_version reads, and fc_module_name succeeds.
 void fc_path_identify(fc_str_t path, fc_str_t *out_name, fc_str_t *out_version);
 bool fc_is_version(fc_str_t text);
 bool fc_is_module_name(fc_str_t text);

@@ -49,6 +49,8 @@ struct fc_module_t {
   char sha256[65];
   char digest[FC_DIGEST_SIZE];
   char (*digests)[FC_DIGEST_SIZE];  // of functions
+  // By function: the signature of one that no plan can be made of; else NULL.
+  fc_signature_t **refused;
   char path_bytes[];
 };
 
@@ -135,15 +137,45 @@ static fc_status_t note_name(fc_module_t *module, uint32_t index,
   return fc_name_table_put(&module->names, name, index, err);
 }
 
+// Makes the signature of the next function one that cannot be called, for the reason in
+// `why`: the module's others can be.
+static fc_status_t refuse_function(fc_module_t *module,
+                                   const fc_signature_t *signature,
+                                   const fc_error_t *why, fc_error_t *err) {
+  fc_builder_t *builder = fc_builder_create(module->allocator);
+  if (!builder) return fc_fail_memory(err);
+  fc_builder_copy(builder, signature);
+  fc_builder_refuse(builder, fc_str(why->message));
+  const fc_status_t status = fc_signature_build(
+      builder, &module->refused[module->function_count], err);
+  fc_builder_destroy(builder);
+  return status;
+}
+
+// *out_plan is NULL when there can be none, and then `refused` has the reason.
+static fc_status_t make_plan(fc_module_t *module, const fc_sized_t *listed,
+                             fc_plan_t **out_plan, fc_error_t *err) {
+  fc_error_t why;
+  const fc_status_t status =
+      fc_plan_create(listed->signature, module->allocator, out_plan, &why);
+  if (status == FC_OK) {
+    (*out_plan)->entries = listed->entries;
+    return FC_OK;
+  }
+  if (why.code == FC_CODE_UNSUPPORTED_TYPE) {
+    return refuse_function(module, listed->signature, &why, err);
+  }
+  if (err) *err = why;
+  return status;
+}
+
 static fc_status_t list_function(fc_module_t *module, const fc_sized_t *listed,
                                  fc_error_t *err) {
   const fc_signature_t *signature = listed->signature;
   const size_t index = module->function_count;
   fc_plan_t *plan = NULL;
-  if (signature->callable) {
-    FC_TRY(fc_plan_create(signature, module->allocator, &plan, err));
-    plan->entries = listed->entries;
-  }
+  if (signature->callable) FC_TRY(make_plan(module, listed, &plan, err));
+  if (module->refused[index]) signature = module->refused[index];
   module->functions[module->function_count++] =
       (fc_function_t){.module = module,
                       .index = index,
@@ -163,7 +195,11 @@ static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
       fc_alloc_array(module->allocator, count, sizeof *module->functions);
   module->digests =
       fc_alloc_array(module->allocator, count, sizeof *module->digests);
-  if (!module->functions || !module->digests) return fc_fail_memory(err);
+  module->refused =
+      fc_alloc_array(module->allocator, count, sizeof *module->refused);
+  if (!module->functions || !module->digests || !module->refused) {
+    return fc_fail_memory(err);
+  }
   for (size_t i = 0; i < count; i++) {
     const fc_sized_t own = {.signature = sizes ? NULL : info->signatures[i]};
     FC_TRY(list_function(module, sizes ? &sizes->listed[i] : &own, err));
@@ -221,7 +257,9 @@ static fc_status_t read_module(fc_module_t *module,
 static void destroy(fc_module_t *module) {
   for (size_t i = 0; i < module->function_count; i++) {
     fc_plan_destroy((fc_plan_t *)(uintptr_t)module->functions[i].plan);
+    fc_signature_destroy(module->refused[i]);
   }
+  fc_free(module->allocator, (void *)module->refused);
   fc_free(module->allocator, module->functions);
   fc_free(module->allocator, module->digests);
   fc_name_table_deinit(&module->names);

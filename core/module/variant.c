@@ -85,8 +85,8 @@ static fc_status_t read_list(fc_doc_t *doc, fc_str_t own, const fc_cpu_t *cpu,
   return FC_OK;
 }
 
-// Spares parsing here of a sidecar that has no variants, as most have none: whoever opens
-// the module parses it anyway.
+// Most sidecars have no variants. They are not parsed for that here: opening the module
+// parses them anyway.
 static bool may_have_variants(fc_str_t json) {
   static const char kWord[] = "variants";
   return json.size && memmem(json.data, json.size, kWord, sizeof kWord - 1);

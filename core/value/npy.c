@@ -156,9 +156,9 @@ static void copy_element(char *to, const char *from, size_t size, size_t swap) {
   }
 }
 
-// Copies the elements to row-major order, which they have already unless `fortran`:
-// then the first index moves fastest in the file, so its stride is 1 there. `swap`
-// is the size of the numbers whose bytes are reversed, 0 for none.
+// Copies the elements to row-major order. If `fortran`, the first index moves fastest
+// in the file, so its stride is 1 there; else the file has row-major order already.
+// `swap` is the size of the numbers whose bytes are reversed, 0 for none.
 static void rearrange(const fc_npy_t *array, size_t count, size_t size,
                       bool fortran, size_t swap, const char *from, char *to) {
   size_t strides[FC_RANK_MAX], index[FC_RANK_MAX] = {0}, stride = 1;

@@ -69,9 +69,9 @@ fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err) {
   return FC_OK;
 }
 
-// Finds the bytes of the entry whose head is at `offset`. Of the head only its mark and
-// its own size are looked at. Entries must come in the order of the file, as writers put
-// them. So no two share bytes, and a small file cannot have one piece decompressed
+// Finds the bytes of the entry whose head is at `offset`. Only the mark and the size of
+// the head itself are looked at. Entries must come in the order of the file, as writers
+// put them. So no two share bytes, and a small file cannot have one piece decompressed
 // many times.
 static fc_status_t find_bytes(fc_zip_t *zip, size_t offset, size_t size,
                               fc_str_t *out_bytes, fc_error_t *err) {
@@ -219,7 +219,8 @@ fc_status_t fc_zip_print(fc_zip_part_t *parts, uint32_t count, fc_sink_t *sink,
           parts[i].data.size;
     directory += ENTRY_SIZE + (uint64_t)parts[i].name.size;
     if (at + directory > UINT32_MAX || parts[i].name.size > UINT16_MAX ||
-        count > UINT16_MAX) {
+        count >=
+            UINT16_MAX) {  // 65,535 says that the number is elsewhere, as in zip64
       return fc_fail(err, FC_CODE_RESULT_TOO_LARGE,
                      "the results are too large for a zip file");
     }

@@ -26,7 +26,7 @@ typedef struct fc_zip_entry_t {
 } fc_zip_entry_t;
 
 // Finds the directory. Here and in the two functions below, a file that is no such
-// zip file is FC_CODE_BINARY_FRAMING, with what is wrong.
+// zip file gives FC_CODE_BINARY_FRAMING, whose message says what is wrong.
 fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err);
 // Reads the next entry of the directory. *out_more is false when none was left, and
 // then *out_entry is not set.

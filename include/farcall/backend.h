@@ -28,8 +28,8 @@ typedef struct fc_setting_t {
 
 // A file as it was when its module was loaded, mapped for reading, from a page
 // boundary on. Sealed bytes cannot change. Bytes that are not sealed are the
-// file's own: whoever writes to the file changes them at any time, and reading
-// a part that was cut off ends the process. So what is to be checked and then
+// file's own: a write to the file changes them at any time, and reading a part
+// that was cut off ends the process. So what is to be checked and then
 // trusted is copied before the check.
 typedef struct fc_snapshot_t {
   int fd;          // -1: there is no such file
@@ -47,7 +47,7 @@ typedef struct fc_module_source_t {
   const char *sha256;    // of the file, 64 hex digits; "": it is hashed later
   bool allow_native;     // false: refuse machine code inside a vm module
   bool describe_native;  // see fc_module_options_t
-  const fc_setting_t *settings;  // of this kind and of others
+  const fc_setting_t *settings;  // for this kind of module and for others
   size_t setting_count;
   bool alone;  // no other file may be run with it (fc_module_options_t.admit)
 } fc_module_source_t;
@@ -79,8 +79,9 @@ typedef struct fc_module_info_t {
 typedef struct fc_tiles_t {
   void *context;
   uint32_t count;  // parts that may run at once, the caller's own included
-  // Calls part(argument, i) once for every i below its own `count`, which is at most
-  // the one above; maybe several at the same time. Returns when all have returned.
+  // Calls part(argument, i) once for every i below the argument `count`, which is at
+  // most the member `count`; maybe several at the same time. Returns when all have
+  // returned.
   void (*run)(void *context, uint32_t count,
               void (*part)(void *argument, uint32_t index), void *argument);
 } fc_tiles_t;
@@ -149,8 +150,8 @@ typedef struct fc_backend_t {
   void (*instance_destroy)(void *instance);
   // No instance may be left.
   void (*close)(void *module);
-  // `call`, which also notes where its time goes. NULL: a call of this kind has no
-  // parts.
+  // Does what `call` does, and measures how long each part of the call takes. NULL:
+  // this backend does not measure parts.
   fc_status_t (*call_profiled)(void *instance, size_t index,
                                fc_backend_call_t *call, fc_profile_t *profile,
                                fc_error_t *err);

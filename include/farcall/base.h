@@ -235,7 +235,7 @@ FC_NORETURN void fc_assert_fail(const char *text, const char *file, int line);
 // ---------------------------------------------------------------------------
 // Memory
 
-// A source of memory, chosen by whoever creates an object. `allocate` returns NULL
+// A source of memory, chosen by the code that creates an object. `allocate` returns NULL
 // only when out of memory, so not for size 0; memory is not zeroed; `alignment`
 // is a power of two. `release` accepts NULL. Both must be callable from any
 // thread.

@@ -120,7 +120,7 @@ fc_status_t fc_call_set_leaf(fc_call_t *call, size_t leaf,
 // of its dtype, FC_VALUE_BYTES for a BYTES or UNKNOWN, FC_VALUE_LIST for a LIST,
 // REFARRAY or UNKNOWN, FC_VALUE_NULL for an UNKNOWN. Tensors in a list must be dense,
 // without strides, and aligned as the function needs. The value is copied, but what it
-// points to is borrowed as above.
+// points to is borrowed, as the elements are by fc_call_set.
 fc_status_t fc_call_set_value(fc_call_t *call, const char *path,
                               const fc_value_t *value, fc_error_t *err);
 // Forgets every argument, and the results.

@@ -43,7 +43,9 @@ def _check(answer: httpx.Response) -> httpx.Response:
 
 
 def _path(*names: str) -> str:
-    return "/api/v1/functions/" + "/".join(quote(name, safe="@") for name in names)
+    # Half a character, which Python's text may have, becomes bytes that the server refuses.
+    return "/api/v1/functions/" + "/".join(
+        quote(name, safe="@", errors="surrogatepass") for name in names)
 
 
 class _Function:

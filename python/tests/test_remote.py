@@ -2,6 +2,7 @@
 """The same calls over HTTP, and the server that the package starts."""
 import asyncio
 import inspect
+import json
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ import sys
 import threading
 
 import farcall
+import httpx
 import numpy
 import pytest
 
@@ -227,3 +229,22 @@ def test_answers_that_are_none(client):
         with pytest.raises(farcall.Error) as caught:
             _wire.read(signature, str(len(head)), head + rest)
         assert caught.value.code == "bad_result"
+
+
+def test_half_a_character(client):
+    """Python's text and JSON may have one, for which UTF-8 has no bytes: an Error, too."""
+    half = "\ud83d"
+    with pytest.raises(farcall.Error) as caught:
+        client.module(half)
+    assert caught.value.http_status in (400, 404), caught.value
+    function = {"name": half, "text": half, "callable": True, "arguments": [],
+                "results": [{"type": {"kind": "bytes", "encoding": "utf8"}}]}
+
+    def answer(request):
+        body = {"functions": [function]} if request.method == "GET" else \
+            {"results": [half]}
+        return httpx.Response(200, content=json.dumps(body))
+    with farcall.Client("http://other", transport=httpx.MockTransport(answer)) as other:
+        with pytest.raises(farcall.Error) as caught:
+            other.module(half)[half]()
+    assert caught.value.code == "bad_result"

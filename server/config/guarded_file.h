@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that gives authority, such as those of --token-file and --trust: whoever may
-// write it decides, so it is refused if its mode lets others than its owner write it.
-// Read whole, at the start and at SIGHUP.
+// A file that gives authority, such as those of --token-file and --trust. Who can
+// write the file has the authority, so the file is refused if its mode lets others than
+// its owner write it. Read whole, at the start and at SIGHUP.
 #ifndef FARCALL_SERVER_CONFIG_GUARDED_FILE_H_
 #define FARCALL_SERVER_CONFIG_GUARDED_FILE_H_
 

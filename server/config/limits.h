@@ -44,8 +44,8 @@
 #define FC_LIMIT_WORKER_FILES 7  // and for each process that a module may have
 #define FC_LIMIT_PASSED 64       // sockets taken from a service manager
 #define FC_LIMIT_TURNED_AWAY 32  // connections being told 503 at one time
-// The most TLS handshakes that are not over: fewer if half of --connections are fewer.
-// One more takes the place of the oldest.
+// The most TLS handshakes that are not over, or half of --connections and one if that is
+// less. One more takes the place of an old one.
 #define FC_LIMIT_HANDSHAKES 1000
 
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
@@ -59,6 +59,9 @@
 #define FC_LIMIT_READ_TURN (512u << 10)
 #define FC_LIMIT_WRITE (256u << 10)
 #define FC_LIMIT_RELEASE (1u << 20)
+// Time that a turn spends on requests which clients have sent ahead of their turn
+// (pipelined): after it, one request of each client is served, and the rest wait.
+#define FC_LIMIT_AHEAD_TURN_NS 500000u
 // Bytes of a document about all modules that are written in a turn, and how many
 // modules and functions are looked at for it in a turn.
 #define FC_LIMIT_PART (64u << 10)
@@ -177,6 +180,9 @@
 // smaller one is copied through the ring, which costs less than the fresh pages
 // of a file (bench/handoff, docs/decisions/worker-processes.md).
 #define FC_LIMIT_SHARED (512u << 10)
+// A result of at least so many bytes that lies in the body of its call is sent from
+// there. A smaller one is copied, so that one write sends all of the answer's memory.
+#define FC_LIMIT_KEPT_RESULT (64u << 10)
 // How many files of bodies and answers are kept to be used again, and for how long.
 #define FC_LIMIT_KEPT_FILES 32
 #define FC_LIMIT_KEPT_MS 10000

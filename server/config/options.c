@@ -257,7 +257,7 @@ static fc_status_t parse_arguments(fc_server_options_t *options, int argc,
 }
 
 // Parses once more, now with the values of the file below those of variables and
-// flags. Of the first pass only the file's name is kept.
+// flags. Only the file's name is kept of the first pass.
 static fc_status_t parse_again(fc_server_options_t *options, int argc,
                                const char *const *argv, const char **paths,
                                const char *const *variables, fc_error_t *err) {

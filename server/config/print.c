@@ -25,11 +25,27 @@ static fc_status_t put_comment(const fc_server_options_t *options,
   return fc_sink_put(sink, FC_STR("\n"), err);
 }
 
+// Texts with commas between them.
+static fc_status_t put_list(const void *values, const fc_option_t *option,
+                            fc_sink_t *sink, fc_error_t *err) {
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+  fc_status_t status = fc_option_print(values, option, &text.sink, err);
+  if (status == FC_OK) {
+    status = fc_json_write_string(sink, fc_text_str(&text), err);
+  }
+  fc_text_deinit(&text);
+  return status;
+}
+
 static fc_status_t put_value(const void *values, const fc_option_t *option,
                              fc_sink_t *sink, fc_error_t *err) {
   if (option->kind == FC_OPTION_KIND_TEXT) {
     const void *field = (const char *)values + option->offset;
     return fc_json_write_string(sink, fc_str(*(const char *const *)field), err);
+  }
+  if (option->kind == FC_OPTION_KIND_LIST) {
+    return put_list(values, option, sink, err);
   }
   const bool bare = option->kind == FC_OPTION_KIND_COUNT ||
                     option->kind == FC_OPTION_KIND_JSON;

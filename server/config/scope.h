@@ -19,12 +19,12 @@ enum {
 #include "config/scope.def"
 #undef FC_SCOPE
   FC_SCOPE_ALL = (1 << FC_SCOPE_COUNT) - 1,
-  // What a request may need besides: nothing at all, or to be anybody who is known.
+  // Instead of scopes, a request may need nothing, or only that its client is known.
   FC_SCOPE_OPEN = 0,
   FC_SCOPE_ANY = 0x80,
 };
 
-// What whoever makes a request is allowed. The texts are borrowed.
+// What the client that makes a request is allowed. The texts are borrowed.
 typedef struct fc_grant_t {
   uint8_t scopes;
   fc_str_t name;     // of the token

@@ -10,7 +10,7 @@
 
 typedef struct fc_socket_file_t {
   uint32_t mode;  // permissions; FC_SOCKET_FILE_KEEP: what the umask leaves
-  // Who owns the file. FC_SOCKET_FILE_KEEP: the user or the group of the process.
+  // Who owns the file. FC_SOCKET_FILE_KEEP: the user or group that the system gives it.
   uint32_t user;
   uint32_t group;
 } fc_socket_file_t;

@@ -27,7 +27,7 @@ typedef struct fc_option_t {
   const char *value;     // the default, as text
   const char *argument;  // the form of a value; the words of a CHOICE
   const char *help;
-  // Of its value in the struct, which is fc_server_options_t for fc_options.
+  // Where the value is in the struct; that of fc_options is fc_server_options_t.
   size_t offset;
   // Of a key of modules or listeners: the option whose value holds where the key is not
   // given.

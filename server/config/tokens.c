@@ -208,8 +208,8 @@ fc_status_t fc_tokens_open(fc_tokens_t *out_tokens, const char *file,
   *out_tokens = (fc_tokens_t){0};
   FC_TRY(fc_guarded_file_open(&read, file, err));
   const fc_status_t status = fc_tokens_parse(out_tokens, file, read.text, err);
-  // Who may only read the file learns names, scopes and hashes, from which no secret of
-  // 256 random bits can be found.
+  // Somebody who reads the file learns names, scopes and hashes, but no secret: 256
+  // random bits cannot be found from their hash.
   out_tokens->others_read = read.others_read;
   fc_guarded_file_close(&read);
   return status;

@@ -31,9 +31,9 @@ typedef struct fc_server_t {
   fc_pool_t *pool;
   fc_blocks_t *blocks;
   fc_log_t *log;
-  const fc_groups_t *groups;    // which limits of modules hold
-  const fc_jail_facts_t *jail;  // which parts of the jail the kernel has
-  const fc_tls_counts_t *tls;   // NULL: nothing is counted
+  const fc_groups_t *groups;   // which limits of modules hold
+  fc_jail_facts_t *jail;       // which parts of the jail the kernel has
+  const fc_tls_counts_t *tls;  // NULL: nothing is counted
   fc_spans_t *spans;  // of requests, to be exported; NULL: none are exported
   // How many of FC_RATIO_ALL requests without a good traceparent begin a trace
   // (--trace-sample).
@@ -46,6 +46,7 @@ typedef struct fc_server_t {
   fc_owners_t client_calls;  // by client, where they are limited
   fc_owners_t client_connections;  // by address or user, where they are limited
   uint32_t connections;            // that are open
+  uint64_t connections_refused;    // something that each needs was short
   uint32_t connection_max;         // that may be open
   uint32_t draft_count;
   struct fc_draft_t *drafts;  // documents that are being written in parts

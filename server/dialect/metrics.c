@@ -55,6 +55,7 @@ static fc_server_metrics_t server_numbers(const fc_server_t *server) {
       .uptime_seconds = (fc_clock_ns() - server->started_ns) / 1000000000u,
       .connections = server->connections,
       .connections_limit = server->connection_max,
+      .connections_refused = server->connections_refused,
       .queue_limit = server->pool->options.queue_limit,
       .memory_calls = usage.taken,
       .memory_kept = usage.kept,

@@ -2,7 +2,7 @@
 //
 // /v2/logging: which lines the log has. Each level can be silenced. Where lines go
 // and how they look cannot be changed here; clients are told fixed values for that.
-// exchange/access.h decides before who may change the levels.
+// Who may change the levels has been decided by exchange/access.h then.
 #include "dialect/oip.h"
 
 static const char *const kLevels[] = {

@@ -11,7 +11,7 @@
 #include "farcall/version.h"
 #include "json/writer.h"
 
-// In place of an example with more bytes stands the path that answers with it.
+// A larger example is not in the document: the path that answers with it stands there.
 #define EXAMPLE_MAX 4096
 #define SUMMARY_MAX (4u << 10)
 #define NODES_MAX 1000  // types of a function; each takes up to a KiB

@@ -115,6 +115,17 @@ void fc_parts_hold(fc_parts_t *parts, const fc_generation_t *generation) {
   if (parts->form->module_end) parts->any = false;
 }
 
+fc_status_t fc_parts_create_of(const fc_server_t *server,
+                               const fc_parts_form_t *form, uint32_t flags,
+                               const fc_generation_t *generation,
+                               fc_parts_t **out_parts, fc_error_t *err) {
+  FC_TRY(fc_parts_create(server, form, flags, out_parts, err));
+  (*out_parts)->alone = true;
+  (*out_parts)->step = STEP_ENTRIES;
+  fc_parts_hold(*out_parts, generation);
+  return FC_OK;
+}
+
 // The generation to write for a listed one: itself, or the current one of its key if
 // it was current and no longer is. NULL: it is gone.
 static fc_generation_t *find(const fc_parts_t *parts,
@@ -159,6 +170,12 @@ static fc_status_t next_entry(fc_parts_t *parts, fc_sink_t *sink,
     const fc_function_t *function = fc_module_function(parts->module, at);
     if (!fc_generation_exposes(parts->held, function)) return FC_OK;
     return parts->form->function(parts, parts->held, at, sink, err);
+  }
+  if (parts->alone) {
+    parts->step = STEP_MIDDLE;
+    return parts->form->last
+               ? parts->form->last(parts->server, parts->held, sink, err)
+               : FC_OK;
   }
   if (parts->held) return end_module(parts, sink, err);
   if (parts->at < parts->count) return next_module(parts, sink, err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A document about every module, written in parts, each in a turn of the loop, so
-// that ten thousand modules keep nobody waiting. The modules are listed with the first
+// A document about every module, or about all functions of one, written in parts, each in
+// a turn of the loop, so that ten thousand of them keep nobody waiting. The modules are listed with the first
 // part. A module that is replaced later is written as it is when its turn comes, and
 // one that is gone by then is left out. All of an entry comes from one generation and
 // one module, also if it takes several parts. Loop thread.
@@ -34,6 +34,10 @@ typedef struct fc_parts_form_t {
   // Ends the entry of a module that was held. NULL: entries of functions stand beside
   // those of modules, not within.
   const char *module_end;
+  // Writes what follows the functions of a document about one module. NULL: nothing.
+  fc_status_t (*last)(const fc_server_t *server,
+                      const fc_generation_t *generation, fc_sink_t *sink,
+                      fc_error_t *err);
   // Writes what stands between the entries and what they put aside. NULL: they put
   // nothing aside.
   fc_status_t (*middle)(const fc_server_t *server, fc_sink_t *sink,
@@ -54,7 +58,8 @@ struct fc_parts_t {
   const fc_parts_form_t *form;
   uint32_t flags;    // what the request asks for; the form's own
   fc_owner_t owner;  // whose memory the document takes
-  bool any;  // an entry was written; of a held module: one of a function
+  bool any;    // an entry was written; of a held module: one of a function
+  bool alone;  // of one module, which is held to the end
   uint8_t step;
   uint32_t at;     // the key whose entry is next
   uint32_t pass;   // passes through the modules that have ended
@@ -80,6 +85,14 @@ fc_status_t fc_parts_create(const fc_server_t *server,
                             const fc_parts_form_t *form, uint32_t flags,
                             fc_parts_t **out_parts,
                             fc_error_t *err) FC_MUST_CHECK;
+// Makes a document about one module: the entries of its functions, `last` and `end`. The
+// generation has a module, and the caller holds it; what stands before the functions was
+// written. The module is retained until the parts are destroyed.
+fc_status_t fc_parts_create_of(const fc_server_t *server,
+                               const fc_parts_form_t *form, uint32_t flags,
+                               const fc_generation_t *generation,
+                               fc_parts_t **out_parts,
+                               fc_error_t *err) FC_MUST_CHECK;
 void fc_parts_destroy(fc_parts_t *parts);
 
 // Writes a part. A part ends with the entry that brings it to FC_LIMIT_PART bytes,

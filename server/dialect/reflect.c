@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The documents of /api/v1 and of the server's state. Lists of all modules or all
-// functions are written in parts (fc_parts_form_t), other documents at once.
+// functions, also of one module that has many, are written in parts (fc_parts_form_t),
+// other documents at once.
 #include "dialect/reflect.h"
 
 #include <time.h>
@@ -132,7 +133,7 @@ static bool is_ready(const fc_server_t *server) {
 // By fc_sandbox_t.
 static const char *const kSandboxes[] = {"auto", "strict", "basic", "off"};
 
-// Which limits of control groups hold: null, or why one does not.
+// Writes for each limit of control groups: null if it can be set, else why it cannot.
 static fc_status_t write_groups(const fc_groups_t *groups, fc_sink_t *sink,
                                 fc_error_t *err) {
   FC_TRY(put(sink, ",\"groups\":{", err));
@@ -152,7 +153,7 @@ static fc_status_t write_groups(const fc_groups_t *groups, fc_sink_t *sink,
 
 static fc_status_t write_sandbox(const fc_server_t *server, fc_sink_t *sink,
                                  fc_error_t *err) {
-  const fc_jail_facts_t *facts = server->jail;
+  const fc_jail_facts_t *facts = fc_jail_know(server->jail);
   const char *mode = kSandboxes[server->options->sandbox];
   FC_TRY(put_text(sink, ",\"sandbox\":{\"mode\":", fc_str(mode), err));
   FC_TRY(put(sink, ",\"parts\":[", err));
@@ -389,15 +390,20 @@ static fc_status_t write_module(const fc_server_t *server,
   return put(sink, "]", err);
 }
 
+static fc_status_t put_host(const fc_server_t *server,
+                            const fc_generation_t *generation, fc_sink_t *sink,
+                            fc_error_t *err) {
+  if (!generation->in_pool || !generation->module) return FC_OK;
+  return write_host(server, generation->index, sink, err);
+}
+
 static fc_status_t write_one_module(const fc_server_t *server, uint32_t index,
                                     extras_t extras, fc_sink_t *sink,
                                     fc_error_t *err) {
   const fc_generation_t *generation =
       fc_generations_at(&server->modules->generations, index);
   FC_TRY(write_module(server, generation, extras, sink, err));
-  if (generation->in_pool && generation->module) {
-    FC_TRY(write_host(server, index, sink, err));
-  }
+  FC_TRY(put_host(server, generation, sink, err));
   return put(sink, "}", err);
 }
 
@@ -455,6 +461,57 @@ static const fc_parts_form_t kModules = {.with_draining = true,
                                          .end = "]}"};
 static const fc_parts_form_t kFunctions = {
     .begin = begin_functions, .function = put_function, .end = "]}"};
+
+// A function of a document about one module.
+static fc_status_t put_member(fc_parts_t *parts,
+                              const fc_generation_t *generation, size_t index,
+                              fc_sink_t *sink, fc_error_t *err) {
+  (void)generation;
+  const bool signatures = parts->flags & ASKS_SIGNATURES;
+  FC_TRY(fc_parts_comma(parts, sink, err));
+  return (signatures ? write_function : write_name)(parts->module, index, sink,
+                                                    err);
+}
+
+static fc_status_t end_members(const fc_server_t *server,
+                               const fc_generation_t *generation,
+                               fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put(sink, "]", err));
+  return put_host(server, generation, sink, err);
+}
+
+static const fc_parts_form_t kModule = {
+    .function = put_member, .last = end_members, .end = "}"};
+static const fc_parts_form_t kFunctionsOf = {.function = put_function,
+                                             .end = "]}"};
+
+// The generation of a document about one module that has many functions; NULL: the
+// document is written at once.
+static const fc_generation_t *find_large(const fc_server_t *server,
+                                         const fc_place_t *place) {
+  if (place->route != FC_ROUTE_MODULE && place->route != FC_ROUTE_FUNCTIONS_OF)
+    return NULL;
+  const fc_generation_t *generation =
+      fc_generations_at(&server->modules->generations, place->module);
+  const fc_module_t *module = generation ? generation->module : NULL;
+  return module && fc_module_function_count(module) > FC_LIMIT_PART_LOOKS
+             ? generation
+             : NULL;
+}
+
+static fc_status_t begin_large(const fc_server_t *server,
+                               const fc_place_t *place,
+                               const fc_generation_t *generation,
+                               uint32_t flags, fc_document_t *out_document,
+                               fc_sink_t *sink, fc_error_t *err) {
+  const bool all = place->route == FC_ROUTE_MODULE;
+  bool is_open;
+  FC_TRY(all ? begin_module(server, generation, flags & ASKS_MEMORY, &is_open,
+                            sink, err)
+             : begin_functions(server, sink, err));
+  return fc_parts_create_of(server, all ? &kModule : &kFunctionsOf, flags,
+                            generation, &out_document->parts, err);
+}
 
 static const fc_parts_form_t *form_of(fc_route_t route) {
   switch ((int)route) {
@@ -525,11 +582,15 @@ fc_status_t fc_reflect_document(const fc_server_t *server,
                            out_document, err));
   if (out_document->not_modified) return FC_OK;
   const fc_parts_form_t *form = form_of(place->route);
+  const fc_generation_t *large = find_large(server, place);
+  const extras_t extras = read_extras(request->query);
+  const uint32_t flags = (extras.signatures ? ASKS_SIGNATURES : 0u) |
+                         (extras.memory ? ASKS_MEMORY : 0u);
   if (form) {
-    const extras_t extras = read_extras(request->query);
-    const uint32_t flags = (extras.signatures ? ASKS_SIGNATURES : 0u) |
-                           (extras.memory ? ASKS_MEMORY : 0u);
     return fc_parts_create(server, form, flags, &out_document->parts, err);
+  }
+  if (large) {
+    return begin_large(server, place, large, flags, out_document, sink, err);
   }
   return fc_reflect_write(server, place, request->query, sink, err);
 }

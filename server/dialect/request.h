@@ -34,8 +34,8 @@ typedef struct fc_request_t {
   fc_str_t path;       // of the target, still percent-encoded; "*" is possible
   fc_str_t query;      // without the '?', "" if none
   fc_str_t fields[FC_FIELD_COUNT];  // trimmed; data is NULL when absent
-  // The body of a POST that asks for a document. Of the other members only
-  // `method` and `method_name` are set then.
+  // The body of a POST that asks for a document. Then only `method` and
+  // `method_name` are set besides.
   fc_str_t body;
 } fc_request_t;
 

@@ -12,7 +12,7 @@
 #include "dialect/dialect.h"
 
 static const fc_route_row_t kRows[FC_ROUTE_COUNT] = {
-    [FC_ROUTE_NONE] = {FC_STR(""), 0, 0},
+    [FC_ROUTE_NONE] = {.path = FC_STR("")},
 #define FC_ROUTE(name, path, methods, scope, dialect) \
   [FC_ROUTE_##                                        \
       name] = {FC_STR(path), methods, FC_DIALECT_##dialect, FC_SCOPE_##scope},
@@ -140,18 +140,30 @@ static bool matches(fc_str_t pattern, const fc_str_t *segments, size_t count,
 static fc_route_t find_route(const fc_routes_t *routes,
                              const fc_str_t *segments, size_t count,
                              names_t *out_names) {
-  // The two usual calls are tried first, because most requests are these.
-  static const fc_route_t kCalls[] = {FC_ROUTE_FUNCTION, FC_ROUTE_OIP_INFER};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kCalls); i++) {
-    const fc_str_t path = routes->rows[kCalls[i]].path;
-    if (matches(path, segments, count, out_names)) return kCalls[i];
-  }
+  const fc_str_t infer = routes->rows[FC_ROUTE_OIP_INFER].path;
+  if (matches(infer, segments, count, out_names)) return FC_ROUTE_OIP_INFER;
   for (uint32_t i = FC_ROUTE_NONE + 1; i < routes->count; i++) {
     if (matches(routes->rows[i].path, segments, count, out_names)) {
       return (fc_route_t)i;
     }
   }
   return FC_ROUTE_NONE;
+}
+
+// Is it the path of FC_ROUTE_FUNCTION? Most requests have such a path, so that it is not
+// compared with rows. `path` has no escapes.
+static bool is_function(const fc_routes_t *routes, fc_str_t path,
+                        names_t *out_names) {
+  const fc_str_t lead = routes->rows[FC_ROUTE_FUNCTIONS].path;
+  if (path.size <= lead.size || path.data[lead.size] != '/' ||
+      !fc_str_starts(path, lead)) {
+    return false;
+  }
+  fc_str_t rest = fc_str_make(path.data + lead.size, path.size - lead.size);
+  out_names->module = next_segment(&rest);
+  if (!rest.size) return false;
+  out_names->function = next_segment(&rest);
+  return !rest.size;
 }
 
 // `buffer` has room for the decoded path; NULL when the path has no escapes.
@@ -161,6 +173,10 @@ static fc_status_t find_path(const fc_routes_t *routes, fc_str_t path,
   fc_str_t segments[SEGMENTS_MAX];
   size_t count = 0;
   fc_str_t rest = path;
+  if (!buffer && is_function(routes, path, out_names)) {
+    *out_route = FC_ROUTE_FUNCTION;
+    return FC_OK;
+  }
   while (rest.size && rest.data[0] == '/' && count < SEGMENTS_MAX) {
     fc_str_t segment = next_segment(&rest);
     if (buffer) {

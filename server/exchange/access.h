@@ -39,7 +39,7 @@ fc_status_t fc_access_check_admin(const fc_policy_t *policy, fc_access_t what,
                                   const fc_peer_t *address,
                                   fc_error_t *err) FC_MUST_CHECK;
 
-// What whoever makes the request is allowed, by its Authorization and the tokens of the
+// What the client is allowed, by the request's Authorization and the tokens of the
 // listener. FC_CODE_UNAUTHORIZED unless that Authorization has one of the tokens; the
 // error never shows what was sent.
 fc_status_t fc_access_identify(const fc_policy_t *policy,

@@ -252,8 +252,10 @@ static bool write_part(fc_draft_t *w) {
   if (more) return true;
   const fc_document_t document = w->document;
   fc_block_sink_t out = w->out;
+  w->document.parts = NULL;  // the digest is in a module that they retain
   leave_draft(w);
   send_document(x, &document, &out);
+  fc_parts_destroy(document.parts);
   return false;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An exchange: one request and its answer, whoever carries them. It owns the call
+// An exchange: one request and its answer, over any carrier. It owns the call
 // and its body, the answer's bytes, the request id, the times of the stages, and
 // what is logged and counted. The carrier (http1/connection.c) knows how bytes
 // come and go: it calls the functions below as the request arrives, and is called

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ROUTE on a listener with tokens, or with rules for users: may whoever makes the request
-// make it? Decided once for each request, before anything is told of modules.
+// ROUTE on a listener with tokens, or with rules for users: may this client make this
+// request? That is decided once for each request, before anything is told of modules.
 #include "exchange/access.h"
 #include "exchange/exchange.h"
 

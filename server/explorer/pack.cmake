@@ -6,6 +6,7 @@
 # The scripts become one file, those first whose names others use at once.
 set(scripts dom values form tensor result snippets main)
 
+include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/Gzip.cmake)
 get_filename_component(folder ${TO} DIRECTORY)
 file(MAKE_DIRECTORY ${folder})
 file(WRITE ${folder}/explorer.js "")
@@ -19,13 +20,7 @@ macro(pack name file)
   file(SHA256 ${file} digest)
   string(SUBSTRING ${digest} 0 32 digest)
   file(SIZE ${file} size)
-  file(ARCHIVE_CREATE OUTPUT ${folder}/explorer.gz PATHS ${file} FORMAT raw
-    COMPRESSION GZip COMPRESSION_LEVEL 9)
-  file(READ ${folder}/explorer.gz bytes HEX)
-  # gzip's time of day (bytes 4 to 7) would differ from build to build.
-  string(SUBSTRING "${bytes}" 16 -1 bytes)
-  string(PREPEND bytes 1f8b080000000000)
-  string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+  gzip(bytes ${file} ${folder}/explorer.gz)
   string(APPEND rows
     "FC_EXPLORER_FILE(${name}, \"${digest}\", ${size}, ${bytes})\n")
 endmacro()

@@ -36,8 +36,15 @@ static bool stash(fc_connection_t *c, fc_str_t bytes) {
 // True when the state uses bytes now; false when they are kept for later, or dropped
 // because the connection ends.
 static bool uses_bytes(const fc_connection_t *c) {
+  if (c->is_paused) return false;
   return c->state == FC_CONNECTION_HEAD || c->state == FC_CONNECTION_BODY ||
          c->state == FC_CONNECTION_DISCARD;
+}
+
+// Tells the stream how much of a body is still to come.
+static void expect(fc_connection_t *c) {
+  const bool sized = c->state == FC_CONNECTION_BODY && !c->is_chunked;
+  c->stream->class->expect(c->stream, sized ? c->left : 0);
 }
 
 static bool is_over(const fc_connection_t *c) {
@@ -48,7 +55,7 @@ static bool is_over(const fc_connection_t *c) {
 // Going on
 
 static void wait_for_more(fc_connection_t *c) {
-  if (fc_connection_is_writing(c)) return;
+  if (fc_connection_is_writing(c) || c->is_paused) return;
   if (c->state == FC_CONNECTION_HEAD) {
     bool begun = fc_stash_size(&c->stash) > 0;
     if (!begun || c->wait != FC_WAIT_HEAD) {
@@ -73,6 +80,7 @@ void fc_connection_pump(fc_connection_t *c) {
   }
   fc_connection_follow_reading(c);
   wait_for_more(c);
+  expect(c);
 }
 
 static void feed(fc_connection_t *c, fc_str_t bytes) {
@@ -87,6 +95,7 @@ static void feed(fc_connection_t *c, fc_str_t bytes) {
     fc_connection_follow_reading(c);
   }
   wait_for_more(c);
+  expect(c);
 }
 
 // ---------------------------------------------------------------------------
@@ -177,8 +186,9 @@ static void start_reading(fc_connection_t *c) {
 // on reading however full the stash is: a head may be larger than
 // FC_LIMIT_PIPELINED.
 void fc_connection_follow_reading(fc_connection_t *c) {
-  bool wanted = uses_bytes(c) || c->state == FC_CONNECTION_LINGER ||
-                fc_stash_size(&c->stash) < FC_LIMIT_PIPELINED;
+  bool wanted =
+      uses_bytes(c) || c->state == FC_CONNECTION_LINGER ||
+      (fc_stash_size(&c->stash) < FC_LIMIT_PIPELINED && !c->is_paused);
   if (wanted && c->input == FC_INPUT_HELD) {
     start_reading(c);
   } else if (!wanted && c->input == FC_INPUT_READ) {
@@ -266,7 +276,8 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
 static bool body_is_slow(fc_connection_t *c) {
   const fc_http1_t *http1 = c->http1;
   uint64_t now_ms = http1->now_ms(http1->context);
-  fc_pace_note(&c->body_pace, c->exchange.body_seen, now_ms);
+  const uint64_t unread = c->stream->class->unread(c->stream);
+  fc_pace_note(&c->body_pace, c->exchange.body_seen + unread, now_ms);
   return fc_pace_is_slow(&c->body_pace, now_ms,
                          http1->server->options->body_timeout);
 }

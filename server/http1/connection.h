@@ -47,6 +47,8 @@ struct fc_connection_t {
   fc_connection_t *previous;
   fc_connection_t *next_wait;  // of those that wait for the same event
   fc_connection_t *previous_wait;
+  fc_connection_t *next_paused;  // of those that are paused
+  fc_connection_t *previous_paused;
   uint64_t due_ms;
   uint8_t wait;      // fc_wait_t
   uint8_t state;     // fc_connection_state_t
@@ -54,6 +56,7 @@ struct fc_connection_t {
   bool is_last;      // the answer is the last one: no request after it is read
   bool turned_away;  // not served: counted in http1->turned_away
   bool is_new;       // no request on it was answered yet
+  bool is_paused;    // in HEAD: what is in the stash waits for the next turn
   fc_stash_t stash;
   // Of the request
   bool is_http10;

@@ -86,6 +86,51 @@ uint64_t fc_http1_due_ms(const fc_http1_t *http1) {
 }
 
 // ---------------------------------------------------------------------------
+// Requests that are sent ahead. Each costs a system call for its answer, and a client can
+// send ten thousand at once: others would wait until all are answered.
+
+static bool has_had_its_time(fc_http1_t *http1) {
+  const uint64_t now_ns = fc_clock_ns();
+  if (!http1->ahead_ns) http1->ahead_ns = now_ns;
+  return now_ns - http1->ahead_ns > FC_LIMIT_AHEAD_TURN_NS;
+}
+
+bool fc_http1_pause(fc_connection_t *c) {
+  fc_http1_t *http1 = c->http1;
+  if (!has_had_its_time(http1)) return false;
+  c->is_paused = true;
+  c->next_paused = NULL;
+  c->previous_paused = http1->paused_last;
+  if (http1->paused_last) http1->paused_last->next_paused = c;
+  else http1->paused_first = c;
+  http1->paused_last = c;
+  return true;
+}
+
+void fc_http1_resume(fc_connection_t *c) {
+  fc_http1_t *http1 = c->http1;
+  if (!c->is_paused) return;
+  c->is_paused = false;
+  if (c->previous_paused) c->previous_paused->next_paused = c->next_paused;
+  else http1->paused_first = c->next_paused;
+  if (c->next_paused) c->next_paused->previous_paused = c->previous_paused;
+  else http1->paused_last = c->previous_paused;
+}
+
+bool fc_http1_go_on(fc_http1_t *http1) {
+  const fc_connection_t *last = http1->paused_last;
+  http1->ahead_ns = 0;
+  while (http1->paused_first && !has_had_its_time(http1)) {
+    fc_connection_t *c = http1->paused_first;
+    fc_http1_resume(c);
+    fc_connection_pump(c);
+    if (c == last) break;  // those behind it were paused in this turn
+  }
+  if (!http1->paused_first) http1->ahead_ns = 0;
+  return http1->paused_first;
+}
+
+// ---------------------------------------------------------------------------
 // The end
 
 // Draining and abandoning may close the connection, which stays in the list until its

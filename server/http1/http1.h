@@ -46,7 +46,12 @@ typedef struct fc_http1_t {
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t turned_away;  // connections that are not served, until closed
-  char *read_buffer;     // FC_LIMIT_READ bytes, for what is not read to a block
+  // Connections whose requests wait for the next turn, in their order.
+  fc_connection_t *paused_first;
+  fc_connection_t *paused_last;
+  // When the first request of this turn that was sent ahead was begun; 0: none was.
+  uint64_t ahead_ns;
+  char *read_buffer;  // FC_LIMIT_READ bytes, for what is not read to a block
   char date[FC_RESPONSE_DATE_SIZE];
   int64_t date_s;
   // Bytes read from clients and handled. Added with release; tests load it in another
@@ -88,6 +93,10 @@ fc_str_t fc_http1_refusal(fc_http1_t *http1, const fc_error_t *error,
 uint64_t fc_http1_due_ms(const fc_http1_t *http1);
 // Calls fc_connection_on_timeout of each connection whose time has run out.
 void fc_http1_expire(fc_http1_t *http1);
+// Called in each turn of the loop: goes on with connections whose requests had to wait
+// (fc_http1_pause), as far as one turn allows. True: some wait on, so the loop must not
+// wait for events.
+bool fc_http1_go_on(fc_http1_t *http1);
 // The server drains: calls fc_connection_drain for each connection.
 void fc_http1_drain(fc_http1_t *http1);
 // Answers clients that wait with FC_CODE_SHUTTING_DOWN and closes every connection.
@@ -97,6 +106,11 @@ void fc_http1_abandon(fc_http1_t *http1);
 // For connections
 
 void fc_http1_wait(fc_connection_t *connection, fc_wait_t kind);
+// A connection has served a request, and has the bytes of another. True: this turn has
+// spent its time on such requests, and the connection is paused.
+bool fc_http1_pause(fc_connection_t *connection);
+// It is no longer paused.
+void fc_http1_resume(fc_connection_t *connection);
 fc_str_t fc_http1_date(fc_http1_t *http1);
 
 #endif  // FARCALL_SERVER_HTTP1_HTTP1_H_

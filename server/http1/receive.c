@@ -195,6 +195,7 @@ static size_t receive_some(fc_connection_t *c, fc_str_t bytes) {
 size_t fc_connection_receive(fc_connection_t *c, fc_str_t bytes) {
   size_t used = 0;
   while (used < bytes.size) {
+    if (used && c->state == FC_CONNECTION_HEAD && fc_http1_pause(c)) break;
     size_t step =
         receive_some(c, fc_str_make(bytes.data + used, bytes.size - used));
     if (step == 0) break;

@@ -17,6 +17,7 @@ void fc_connection_close(fc_connection_t *c, bool reset) {
   if (c->state == FC_CONNECTION_CLOSED) return;
   if (fc_connection_is_waiting(c)) fc_exchange_drop(&c->exchange);
   fc_http1_wait(c, FC_WAIT_NONE);
+  fc_http1_resume(c);
   c->state = FC_CONNECTION_CLOSED;
   c->stream->class->close(c->stream, reset);
 }

@@ -52,7 +52,7 @@ static void limit(__rlimit_resource_t resource, uint64_t value) {
     value = now.rlim_max;
   }
   now.rlim_cur = value;
-  // Of the stack only the soft limit is set; the hard one stays.
+  // Only the soft limit of the stack is set; its hard limit stays.
   if (resource != RLIMIT_STACK) now.rlim_max = value;
   (void)setrlimit(resource, &now);
 }

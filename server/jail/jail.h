@@ -47,7 +47,8 @@ typedef struct fc_jail_facts_t {
   int errors[FC_JAIL_PARTS];  // why a part is missing: errno; 0: it is there
   int network;  // a network namespace without devices, for all workers; -1: none
   pthread_t thread;  // that finds this out, if `probing`
-  bool probing;      // between fc_jail_probe_begin and _end
+  bool probing;      // between fc_jail_probe_begin and fc_jail_know
+  bool known;        // the fields above hold
 } fc_jail_facts_t;
 
 // What was stopped: a bit for each number of a system call, set by the worker and read
@@ -81,10 +82,10 @@ fc_status_t fc_jail_lock(const fc_jail_t *jail, fc_error_t *err) FC_MUST_CHECK;
 
 // Finds out what the kernel has, by trying, in a thread that ends then. That takes half a
 // millisecond, nearly all of it for the namespace, so that the caller can do something
-// else between the two functions. The facts hold after the second, and may not be moved
-// before.
+// else until it needs the facts, which may not be moved before.
 void fc_jail_probe_begin(fc_jail_facts_t *out_facts);
-void fc_jail_probe_end(fc_jail_facts_t *facts);
+// Waits for the end of the probe. Zeroed facts are probed now. Returns `facts`.
+const fc_jail_facts_t *fc_jail_know(fc_jail_facts_t *facts);
 // Closes the namespace, also of facts that are still being found out. Zeroed facts are
 // allowed.
 void fc_jail_forget(fc_jail_facts_t *facts);

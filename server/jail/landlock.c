@@ -80,7 +80,7 @@ fc_status_t fc_landlock_enter(int take_ruleset, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Basic
 
-// Allows to write below an entry of the root folder as before.
+// Allows `access` to an entry of the root folder, and to what lies below it.
 static void allow_entry(int ruleset, int root, const char *name,
                         uint64_t access) {
   struct stat info;
@@ -93,10 +93,11 @@ static void allow_entry(int ruleset, int root, const char *name,
   close(fd);
 }
 
-// A file in /proc can make the kernel end the server first when memory runs out. Rules
-// can only allow, so each entry of the root folder but /proc is allowed.
+// A file in /proc can make the kernel end the server first when memory runs out, one in
+// /sys/fs/cgroup can take the worker out of the group that limits it. Rules can only
+// allow, so each entry of the root folder but these two is allowed.
 fc_status_t fc_landlock_enter_basic(fc_error_t *err) {
-  static const char *const kLeftOut[] = {".", "..", "proc"};
+  static const char *const kLeftOut[] = {".", "..", "proc", "sys"};
   const int version = fc_landlock_version();
   ruleset_t handled = {.files = LANDLOCK_ACCESS_FS_WRITE_FILE};
   if (version < 1) return FC_OK;

@@ -79,19 +79,23 @@ void fc_jail_probe_begin(fc_jail_facts_t *out_facts) {
 #ifdef __SANITIZE_THREAD__
   // libuv closes descriptors by a system call that the sanitizer does not see. A number
   // that the caller's thread and this one use in turn would look like a race.
-  fc_jail_probe_end(out_facts);
+  (void)fc_jail_know(out_facts);
 #endif
   if (!failed) return;
   for (unsigned i = 0; i < FC_JAIL_PARTS; i++) out_facts->errors[i] = failed;
 }
 
-void fc_jail_probe_end(fc_jail_facts_t *facts) {
+const fc_jail_facts_t *fc_jail_know(fc_jail_facts_t *facts) {
+  if (facts->known) return facts;
+  if (!facts->probing) fc_jail_probe_begin(facts);
   if (facts->probing) pthread_join(facts->thread, NULL);
   facts->probing = false;
+  facts->known = true;
+  return facts;
 }
 
 void fc_jail_forget(fc_jail_facts_t *facts) {
-  fc_jail_probe_end(facts);
+  if (facts->probing) (void)fc_jail_know(facts);
   if (facts->network > 0) close(facts->network);
   *facts = (fc_jail_facts_t){0};
 }

@@ -96,8 +96,8 @@ typedef struct search_t {
   void *context;
 } search_t;
 
-// Opens a regular file to be read; -1: there is none. To open a device may do
-// something, so what is at the path is looked at first, and then just that is opened.
+// Opens a regular file to be read; -1: there is none. Opening a device may do something,
+// so what is at the path is looked at first, and then just that is opened.
 static int open_file(const char *path) {
   char again[32];
   struct stat info;

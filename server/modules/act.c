@@ -249,6 +249,21 @@ static void tell_declared(fc_modules_t *modules, const fc_act_t *act,
   }
 }
 
+// Notes which of the folders NAME/VERSION that cannot be read are versions that are
+// served.
+static void note_served(const fc_modules_t *modules, fc_listing_t *listing) {
+  for (fc_unread_t *at = listing->unread; at; at = at->next) {
+    const fc_str_t version = fc_path_file(at->folder);
+    char name[FC_MODULE_NAME_MAX + 32];
+    if (!fc_is_version(version)) continue;
+    const int size = snprintf(name, sizeof name, "%.*s@%.*s",
+                              FC_STR_ARG(at->name), FC_STR_ARG(version));
+    at->served = (size_t)size < sizeof name &&
+                 fc_generations_find(&modules->generations,
+                                     fc_str_make(name, (size_t)size));
+  }
+}
+
 static void take_listing(fc_modules_t *modules, fc_act_t *act,
                          fc_load_t *load) {
   fc_start_path_t *path = &modules->paths[load->generation];
@@ -261,6 +276,7 @@ static void take_listing(fc_modules_t *modules, fc_act_t *act,
   }
   tell_listing(modules, path, &load->listing);
   tell_declared(modules, act, &load->listing);
+  note_served(modules, &load->listing);
   fc_versions_filter(modules->options.policies, &load->listing);
   if (path->failed) modules->failed_paths--;
   path->failed = false;

@@ -34,7 +34,7 @@ typedef enum fc_act_kind_t {
 struct fc_act_t {
   // The next act in progress, or the next that waits.
   struct fc_act_t *next;
-  uint64_t serial;  // counts acts, from 1; 0: it neither was begun nor waits
+  uint64_t serial;  // counts acts, from 1; 0: not begun, and not waiting
   uint8_t kind;     // fc_act_kind_t
   bool ended;
   // Nobody asked for this act: it was begun because files may have changed

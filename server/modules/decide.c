@@ -180,8 +180,8 @@ static bool is_refused(const fc_modules_t *modules, const fc_listed_t *file) {
                           file->mark);
 }
 
-// Is the file refused, has no current generation its path, and may the act look at the
-// file now (must_wait)?
+// Is the file refused, has its module no current generation of its version, and may the
+// act look at the file now (must_wait)?
 static bool is_left_out(fc_modules_t *modules, const fc_act_t *act,
                         const fc_listed_t *file) {
   return !fc_generations_find_path(&modules->generations, file->path) &&

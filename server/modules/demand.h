@@ -44,7 +44,7 @@ typedef enum fc_waiter_state_t {
 } fc_waiter_state_t;
 
 // Begins to wait for a generation that is coming (fc_generation_is_coming). With
-// `calls` the generation is loaded, without only its signatures are read.
+// `calls` the generation is loaded; without it, only its signatures are read.
 // FC_CODE_MEMORY_BUDGET, FC_CODE_SHUTTING_DOWN, FC_CODE_OUT_OF_MEMORY: nothing waits.
 fc_status_t fc_demand_wait(fc_modules_t *modules, fc_generation_t *generation,
                            bool calls, fc_waiter_t *waiter,
@@ -65,7 +65,7 @@ void fc_demand_expire(fc_modules_t *modules, uint64_t now_ns);
 // Opens the file of a generation that is LOADING or DESCRIBED, as soon as there
 // is room for it; other modules are unloaded for that. `act`, which may be
 // NULL, waits for it. FC_CODE_MEMORY_BUDGET, FC_CODE_OUT_OF_MEMORY: the file is not
-// opened, and the generation's state is as before.
+// opened, and the generation keeps its state.
 fc_status_t fc_demand_open(fc_modules_t *modules, fc_generation_t *generation,
                            struct fc_act_t *act, fc_error_t *err) FC_MUST_CHECK;
 // Opens the files that there is room for now, and calls on_woken of up to

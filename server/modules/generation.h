@@ -43,7 +43,7 @@ typedef struct fc_generation_t {
   bool hash_asked;
   // Descriptors for its open files are reserved (fc_modules_events_t.on_opened).
   bool counted;
-  // It was DESCRIBED when its loading began: requests wait for it.
+  // It was DESCRIBED before its loading began, so requests for it wait.
   bool demanded;
   bool describing;  // the loader reads its signatures
   // Its file or policy changed while the loader read its signatures, so they are read
@@ -87,7 +87,7 @@ typedef struct fc_generation_t {
   fc_str_t version;  // of the module
   fc_str_t key;      // name@version
   fc_str_t label;    // the key, or the name where a file has no version
-  // The next current generation of its name (another version), in a ring.
+  // Links a ring: the current generations of one name, one for each version.
   struct fc_generation_t *sibling;
   // A request promoted it, or went back to it: its name leads to it if it can be called
   // or waited for, whatever higher versions there are.

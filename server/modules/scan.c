@@ -22,10 +22,11 @@
 
 // Mixes facts that show whether a file is still the same into `mark`, which is 0 at
 // first, and stays as it is if there is no such file. FNV-1a is good enough: nobody gains
-// by making two marks equal.
-static uint64_t mark_file(const char *path, uint64_t mark, uint64_t *out_size) {
+// by making two marks equal. `path` is taken from the directory `at`, as by openat.
+static uint64_t mark_file(int at, const char *path, uint64_t mark,
+                          uint64_t *out_size) {
   struct stat info;
-  if (stat(path, &info)) return mark;
+  if (fstatat(at, path, &info, 0)) return mark;
   *out_size = (uint64_t)info.st_size;
   const uint64_t facts[] = {
       (uint64_t)info.st_dev,          (uint64_t)info.st_ino,
@@ -41,30 +42,33 @@ static uint64_t mark_file(const char *path, uint64_t mark, uint64_t *out_size) {
   return mark;
 }
 
-static uint64_t mix_beside(fc_str_t stem, const char *suffix, uint64_t mark) {
+static uint64_t mix_beside(int at, fc_str_t stem, const char *suffix,
+                           uint64_t mark) {
   char path[FC_PATH_SIZE_MAX + 32];
   uint64_t ignored;
   snprintf(path, sizeof path, "%.*s%s", FC_STR_ARG(stem), suffix);
-  return mark_file(path, mark, &ignored);
+  return mark_file(at, path, mark, &ignored);
 }
 
 // `path` ends with a zero. The file of test calls counts, so that a module which failed
 // one of them is tried again when they are mended.
-static uint64_t make_mark(const char *path, size_t size,
+static uint64_t make_mark(int at, fc_str_t path,
                           const fc_backend_t *const *backends,
                           uint64_t *out_size) {
-  const fc_backend_t *backend =
-      fc_backends_by_suffix(backends, fc_str_make(path, size));
-  uint64_t mark = mark_file(path, 0, out_size);
+  const fc_backend_t *backend = fc_backends_by_suffix(backends, path);
+  uint64_t mark = mark_file(at, path.data, 0, out_size);
   if (!mark || !backend) return mark;
-  const fc_str_t stem = fc_str_make(path, size - strlen(backend->suffix));
+  const fc_str_t stem =
+      fc_str_make(path.data, path.size - strlen(backend->suffix));
   if (backend->sidecar_suffix) {
-    mark = mix_beside(stem, backend->sidecar_suffix, mark);
+    mark = mix_beside(at, stem, backend->sidecar_suffix, mark);
   }
-  return mix_beside(stem, ".tests.jsonl", mark);
+  return mix_beside(at, stem, ".tests.jsonl", mark);
 }
 
-static fc_status_t add_path(fc_listing_t *listing, fc_str_t folder,
+// Lists `file` of the `folder` that is open as `at`. Its facts are read in `at`: by path,
+// a folder that is moved away for a moment has no such file, or another folder's.
+static fc_status_t add_path(fc_listing_t *listing, int at, fc_str_t folder,
                             fc_str_t file, const fc_backend_t *const *backends,
                             fc_error_t *err) {
   if (listing->count == listing->capacity) {
@@ -90,7 +94,8 @@ static fc_status_t add_path(fc_listing_t *listing, fc_str_t folder,
   fc_listed_t *listed = &listing->files[listing->count++];
   *listed =
       (fc_listed_t){.path = fc_str_make(text, lead + file.size), .folder = -1};
-  listed->mark = make_mark(text, lead + file.size, backends, &listed->size);
+  listed->mark = make_mark(at, fc_str_make(text + lead, file.size), backends,
+                           &listed->size);
   return FC_OK;
 }
 
@@ -111,14 +116,19 @@ static fc_status_t fail_empty(const fc_backend_t *const *backends,
                  FC_STR_ARG(folder));
 }
 
+static int open_folder(const char *path, int flags) {
+  int fd;
+  do {
+    fd = open(path, flags | O_DIRECTORY | O_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
 // Does what opendir does. A thread sanitizer does not see the call of open
 // within opendir, and takes the new descriptor for the one that had this number
 // before.
 static DIR *open_directory(const char *path) {
-  int fd;
-  do {
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
-  } while (fd < 0 && errno == EINTR);
+  const int fd = open_folder(path, O_RDONLY | O_NONBLOCK);
   DIR *directory = fd < 0 ? NULL : fdopendir(fd);
   if (fd >= 0 && !directory) close(fd);
   return directory;
@@ -211,28 +221,55 @@ static fc_status_t watch_folder(int watch, const char *path,
   return FC_OK;
 }
 
-// Lists the regular files model.SUFFIX of a folder NAME/VERSION, and no others.
-static fc_status_t list_version(fc_str_t folder, fc_str_t name,
-                                const fc_backend_t *const *backends, int watch,
-                                fc_listing_t *listing, fc_error_t *err) {
+// Lists the regular files model.SUFFIX of a folder NAME/VERSION that is open as `at`, and
+// no others. `mark` is inotify's number for the folder.
+static fc_status_t list_models(int at, fc_str_t folder, fc_str_t name, int mark,
+                               const fc_backend_t *const *backends,
+                               fc_listing_t *listing, fc_error_t *err) {
   struct stat info;
-  char path[FC_PATH_SIZE_MAX + 64], file[64];
-  int mark;
-  FC_TRY(watch_folder(watch, folder.data, listing, &mark, err));
+  char file[64];
   for (size_t i = 0; backends[i]; i++) {
-    snprintf(file, sizeof file, "model%s", backends[i]->suffix);
     const int size =
-        snprintf(path, sizeof path, "%.*s/%s", FC_STR_ARG(folder), file);
-    if ((size_t)size >= FC_PATH_SIZE_MAX) continue;
-    const bool is_there = stat(path, &info) == 0;
+        snprintf(file, sizeof file, "model%s", backends[i]->suffix);
+    if (folder.size + 1 + (size_t)size >= FC_PATH_SIZE_MAX) continue;
+    const bool is_there = fstatat(at, file, &info, 0) == 0;
     if (!is_there && !is_gone(errno)) {
       FC_TRY(note_unread(listing, folder.data, name, errno, err));
     }
     if (!is_there || !S_ISREG(info.st_mode)) continue;
-    FC_TRY(add_path(listing, folder, fc_str(file), backends, err));
+    FC_TRY(add_path(listing, at, folder, fc_str(file), backends, err));
     listing->files[listing->count - 1].folder = mark;
   }
   return FC_OK;
+}
+
+// Does the path lead to nothing, though it is a link? Then it is no folder that was moved
+// away.
+static bool is_dangling(const char *path) {
+  struct stat info;
+  return !lstat(path, &info) && S_ISLNK(info.st_mode) && stat(path, &info);
+}
+
+// Lists a folder NAME/VERSION, whose name was read just now. If it is not there any more,
+// somebody may be about to put it back, or another in its place: all is listed anew.
+static fc_status_t list_version(fc_str_t folder, fc_str_t name,
+                                const fc_backend_t *const *backends, int watch,
+                                fc_listing_t *listing, fc_error_t *err) {
+  int mark;
+  FC_TRY(watch_folder(watch, folder.data, listing, &mark, err));
+  const int at = open_folder(folder.data, O_PATH);
+  if (at < 0 && is_short(errno)) return fail_unread(folder, errno, err);
+  if (at < 0 && !is_gone(errno)) {
+    return note_unread(listing, folder.data, name, errno, err);
+  }
+  if (at < 0) {
+    if (errno == ENOENT && !is_dangling(folder.data)) listing->moved = true;
+    return FC_OK;
+  }
+  const fc_status_t status =
+      list_models(at, folder, name, mark, backends, listing, err);
+  close(at);
+  return status;
 }
 
 // Lists the model files of a directory NAME in its subdirectories that are named by
@@ -287,7 +324,7 @@ static fc_status_t list_directory(DIR *directory, fc_str_t folder,
     const fc_str_t name = fc_str(file->d_name);
     if (name.data[0] == '.') continue;
     if (fc_backends_by_suffix(backends, name)) {
-      FC_TRY(add_path(listing, folder, name, backends, err));
+      FC_TRY(add_path(listing, dirfd(directory), folder, name, backends, err));
     } else if (may_have_versions(file)) {
       FC_TRY(list_versions(folder, name, backends, watch, listing, err));
     }
@@ -330,15 +367,28 @@ static void mark_variant(fc_listed_t *file, fc_str_t variant,
                          const fc_backend_t *const *backends) {
   const fc_backend_t *backend = fc_backends_by_suffix(backends, variant);
   file->variant = variant;
-  file->mark = mark_file(variant.data, file->mark, &file->size);
+  file->mark = mark_file(AT_FDCWD, variant.data, file->mark, &file->size);
   if (!backend || !backend->sidecar_suffix) return;
   const fc_str_t stem =
       fc_str_make(variant.data, variant.size - strlen(backend->suffix));
-  file->mark = mix_beside(stem, backend->sidecar_suffix, file->mark);
+  file->mark = mix_beside(AT_FDCWD, stem, backend->sidecar_suffix, file->mark);
+}
+
+// Does `other` declare the file at `path`, or one that declares that, and so on?
+static bool comes_from(const fc_listing_t *listing,
+                       const fc_name_table_t *declared, fc_str_t path,
+                       fc_str_t other) {
+  uint32_t by;
+  while ((by = fc_name_table_find(declared, path)) != FC_NAME_NONE) {
+    path = listing->files[by].path;
+    if (fc_str_equal(path, other)) return true;
+  }
+  return false;
 }
 
 // Puts the file's variants into `declared`, from paths to the file's position, and mixes
-// the chosen one into its mark.
+// the chosen one into its mark. Of files that name each other the first in the listing
+// stays: a file that this one comes from is no variant of it.
 static fc_status_t note_variants(fc_listing_t *listing, fc_listed_t *file,
                                  const fc_backend_t *const *backends,
                                  fc_cpu_t *cpu, fc_name_table_t *declared,
@@ -352,7 +402,8 @@ static fc_status_t note_variants(fc_listing_t *listing, fc_listed_t *file,
                        declared->allocator, &variants, err));
   for (uint32_t i = 0; i < variants.count; i++) {
     if (!fc_variant_path(file->path, variants.files[i], path, sizeof path) ||
-        fc_str_equal(fc_str(path), file->path)) {
+        fc_str_equal(fc_str(path), file->path) ||
+        comes_from(listing, declared, file->path, fc_str(path))) {
       continue;
     }
     const size_t size = strlen(path);
@@ -376,9 +427,8 @@ static fc_status_t note_declared(fc_listing_t *listing, fc_str_t path,
   return FC_OK;
 }
 
-// Takes the files that others declare as variants out of the listing. A file that was
-// declared as a variant declares none itself: of two that name each other, the first in
-// the listing stays.
+// Takes the files that others declare as variants out of the listing: also those that a
+// variant declares, whichever of the two is listed first.
 static fc_status_t take_variants(fc_listing_t *listing,
                                  const fc_backend_t *const *backends,
                                  fc_allocator_t allocator, fc_error_t *err) {
@@ -387,9 +437,8 @@ static fc_status_t take_variants(fc_listing_t *listing,
   fc_status_t status = FC_OK;
   size_t kept = 0;
   for (size_t i = 0; i < listing->count && status == FC_OK; i++) {
-    fc_listed_t *file = &listing->files[i];
-    if (fc_name_table_find(&declared, file->path) != FC_NAME_NONE) continue;
-    status = note_variants(listing, file, backends, &cpu, &declared, err);
+    status = note_variants(listing, &listing->files[i], backends, &cpu,
+                           &declared, err);
   }
   for (size_t i = 0; i < listing->count && status == FC_OK; i++) {
     const fc_str_t path = listing->files[i].path;
@@ -407,7 +456,7 @@ static fc_status_t take_variants(fc_listing_t *listing,
   return status;
 }
 
-// Lists the PATH, `text`, once. Whoever moves directories may do so meanwhile.
+// Lists the PATH, `text`, once. Directories may be moved meanwhile.
 static fc_status_t scan_once(const char *text, fc_str_t path,
                              const fc_backend_t *const *backends, int watch,
                              fc_listing_t *listing, fc_error_t *err) {
@@ -418,7 +467,9 @@ static fc_status_t scan_once(const char *text, fc_str_t path,
     return fail_unread(path, reason, err);
   }
   listing->is_directory = directory != NULL;
-  if (!directory) return add_path(listing, FC_STR(""), path, backends, err);
+  if (!directory) {
+    return add_path(listing, AT_FDCWD, FC_STR(""), path, backends, err);
+  }
   fc_status_t status =
       list_directory(directory, path, backends, watch, listing, err);
   if (!is_still_at(directory, text)) listing->moved = true;
@@ -495,7 +546,7 @@ fc_status_t fc_scan_mark_tests(fc_listing_t *listing, fc_str_t tests,
     const fc_str_t path = fc_str(tests.data + at);
     if (fc_str_equal(path, FC_STR("auto")) || fc_str_equal(path, FC_STR("off")))
       continue;
-    file->mark = mark_file(path.data, file->mark, &ignored);
+    file->mark = mark_file(AT_FDCWD, path.data, file->mark, &ignored);
   }
   fc_name_table_deinit(&names);
   return status;

@@ -26,6 +26,7 @@ typedef struct fc_unread_t {
   fc_str_t folder;
   fc_str_t name;  // of the module
   int reason;     // errno
+  bool served;    // for fc_versions_filter: it is a version that is served
 } fc_unread_t;
 
 // A file of the directory that is not listed, because another one declares it as a
@@ -58,9 +59,9 @@ typedef struct fc_listing_t {
 // not found to be a directory is listed itself, whether it exists or not. A directory
 // NAME or NAME/VERSION that cannot be read is noted in `unread`: nothing is known of its
 // files.
-// If the PATH or a directory NAME is moved away or replaced meanwhile, all is listed
-// anew, a few times at most, so that a listing is no part of one directory, nor parts of
-// two.
+// If the PATH or a directory NAME is moved away or replaced meanwhile, or a directory
+// NAME/VERSION moved away, all is listed anew, a few times at most, so that a listing is
+// no part of one directory, nor parts of two.
 // FC_CODE_MODULE_PATH when reading the PATH fails or it has no such file;
 // FC_CODE_OUT_OF_MEMORY, also when too many files are open.
 // `watch` is inotify's descriptor: directories NAME and NAME/VERSION are watched from

@@ -131,8 +131,11 @@ fc_status_t fc_state_print(const fc_decision_t *list, fc_sink_t *sink,
   return fc_sink_put(sink, FC_STR("end\n"), err);
 }
 
-static fc_str_t un_dash(fc_str_t text) {
-  return fc_str_equal(text, FC_STR("-")) ? FC_STR("") : text;
+// Undoes or_dash. False: or_dash writes no such text.
+static bool un_dash(fc_str_t *text) {
+  if (!text->size) return false;
+  if (fc_str_equal(*text, FC_STR("-"))) *text = FC_STR("");
+  return true;
 }
 
 static bool read_mark(fc_str_t text, uint64_t *out_mark) {
@@ -167,10 +170,11 @@ static bool read_line(fc_str_t line, fc_decision_t *out) {
     return fc_is_version(out->version) && read_mark(line, &out->mark);
   }
   if (!fc_str_equal(kind, FC_STR("lead"))) return false;
-  out->alias = un_dash(fc_str_take(&line, ' '));
+  out->alias = fc_str_take(&line, ' ');
   out->version = fc_str_take(&line, ' ');
-  out->before = un_dash(line);
-  return (!out->alias.size || fc_is_alias(out->alias)) &&
+  out->before = line;
+  return un_dash(&out->alias) && un_dash(&out->before) &&
+         (!out->alias.size || fc_is_alias(out->alias)) &&
          fc_is_version(out->version) &&
          (!out->before.size || fc_is_version(out->before));
 }

@@ -94,6 +94,31 @@ static bool is_of(const fc_listed_t *file, fc_str_t name,
          fc_str_equal(other, name);
 }
 
+static bool is_listed(const fc_listing_t *listing, const fc_unread_t *unread) {
+  const fc_str_t version = fc_path_file(unread->folder);
+  fc_str_t theirs;
+  for (size_t i = 0; i < listing->count; i++) {
+    if (is_of(&listing->files[i], unread->name, &theirs) &&
+        fc_str_equal(theirs, version)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Counts the versions of `name` above `version` that are served but cannot be read now:
+// without them a lower version would be loaded as one of the latest.
+static uint32_t count_unread(const fc_listing_t *listing, fc_str_t name,
+                             fc_str_t version) {
+  uint32_t count = 0;
+  for (const fc_unread_t *at = listing->unread; at; at = at->next) {
+    count += at->served && fc_str_equal(at->name, name) &&
+             fc_version_compare(fc_path_file(at->folder), version) > 0 &&
+             !is_listed(listing, at);
+  }
+  return count;
+}
+
 // Counts the versions of `name` above `version` in the listing. Listings are in
 // order, so the files of one name are neighbours, and so are several files of
 // one version, which count once.
@@ -122,7 +147,8 @@ void fc_versions_filter(const fc_module_policies_t *policies,
     fc_listed_t *file = &listing->files[i];
     file->served = !fc_path_is_version(file->path, &name, &version) ||
                    is_served(policy_of(policies, name), version,
-                             count_higher(listing, i, name, version));
+                             count_higher(listing, i, name, version) +
+                                 count_unread(listing, name, version));
   }
   for (size_t i = 0; i < listing->count; i++) {
     if (listing->files[i].served) listing->files[kept++] = listing->files[i];

@@ -12,7 +12,8 @@
 // versions with '+' between. FC_CODE_NOT_ACCEPTABLE if it is none.
 fc_status_t fc_versions_check(fc_str_t policies, fc_error_t *err) FC_MUST_CHECK;
 // Takes the files of versions that are not served out of a listing. Files that
-// are no version of a module stay.
+// are no version of a module stay. A version that cannot be read counts among the latest
+// if it is served (fc_unread_t.served), since it stays.
 void fc_versions_filter(const fc_module_policies_t *policies,
                         fc_listing_t *listing);
 

@@ -210,7 +210,8 @@ static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
     return true;
   }
   // A watch has ended. fc_folders_replace may end one that fc_watch_arm has begun too,
-  // because it does not know of these; after `true`, fc_watch_arm begins it again.
+  // because it does not know what fc_watch_arm watches; after `true`, fc_watch_arm begins
+  // that watch again.
   if (event->mask & IN_IGNORED) return is_own(watch, event->wd);
   if (!matters(watch, event->wd, name)) return false;
   if (event->mask & IN_MODIFY) {

@@ -29,8 +29,8 @@ typedef struct fc_log_t {
   fc_allocator_t allocator;
 } fc_log_t;
 
-// A member of a line: the number if has_number, else the text. An empty text is
-// left out.
+// A member of a line: the number if has_number, else the text. A member whose text is
+// empty is left out.
 typedef struct fc_log_field_t {
   const char *key;
   fc_str_t text;

@@ -79,7 +79,8 @@ typedef struct fc_exemplar_t {
   uint64_t unix_ns;  // when it was noted; 0: there is none
 } fc_exemplar_t;
 
-// Writes the samples of one histogram, with `every` buckets joined into one.
+// Writes the samples of one histogram. The first bucket stands alone, and of the others
+// each `every` are joined into one.
 // `exemplars`: one for each bucket, not joined; NULL: none are written, as Prometheus'
 // text has none.
 fc_status_t fc_metrics_put_histogram(const char *name,

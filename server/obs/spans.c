@@ -165,7 +165,8 @@ static fc_status_t put_request(fc_sink_t *sink, const fc_span_record_t *record,
   return put(sink, "}", err);
 }
 
-// `began_ns` is when their stage began, whose span is `parent`.
+// Writes the spans of the record's dispatches. Their stage began at `began_ns`, and
+// `parent` is the span of that stage.
 static fc_status_t put_dispatches(fc_spans_t *spans, fc_sink_t *sink,
                                   const fc_span_record_t *record,
                                   const uint8_t *parent, uint64_t began_ns,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The entries of the table are overwritten in turn, and it is searched from end to end:
-// it is short, and reading the body takes most of the time.
+// it is short. Reading a large body would take milliseconds, so its head is compared first.
 #include "pool/blame.h"
 
 #define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)
@@ -26,19 +26,28 @@ static uint64_t digest_of(const fc_blame_t *blame, uint32_t function,
   }
   words[0] = words[1] = 0;
   if (at < body.size) memcpy(words, body.data + at, body.size - at);
-  // Zeros at the end of a body need not change the digest: is_same compares the sizes.
+  // Zeros at the end of a body need not change the digest: is_near compares the sizes.
   return mix(words[0] ^ blame->key[1], words[1] ^ state);
 }
 
-static bool is_same(const fc_blamed_t *one, const fc_blamed_t *other) {
-  return one->digest == other->digest && one->size == other->size &&
-         one->function == other->function;
+static uint64_t digest_of_head(const fc_blame_t *blame, uint32_t function,
+                               fc_str_t body) {
+  if (body.size > FC_BLAME_HEAD) body.size = FC_BLAME_HEAD;
+  return digest_of(blame, function, body);
+}
+
+// Is the entry about a call of the function with a body of this size, and not forgotten?
+static bool is_near(const fc_blamed_t *entry, uint32_t function, size_t size,
+                    uint64_t now_ns) {
+  return entry->function == function && entry->size == size &&
+         now_ns < entry->at_ns + MINUTE_NS;
 }
 
 void fc_blame_note(fc_blame_t *blame, uint32_t function, fc_str_t body,
                    uint64_t now_ns) {
   blame->entries[blame->next] =
       (fc_blamed_t){.digest = digest_of(blame, function, body),
+                    .head = digest_of_head(blame, function, body),
                     .size = body.size,
                     .at_ns = now_ns,
                     .function = function};
@@ -55,13 +64,17 @@ bool fc_blame_find(fc_blame_t *blame, uint32_t function, fc_str_t body,
     blame->count = blame->next = 0;
     return false;
   }
-  const fc_blamed_t wanted = {.digest = digest_of(blame, function, body),
-                              .size = body.size,
-                              .function = function};
+  uint64_t head = 0, digest = 0;
+  bool has_head = false, has_digest = false;
   for (uint32_t i = 0; i < blame->count; i++) {
     const fc_blamed_t *entry = &blame->entries[i];
-    if (!is_same(entry, &wanted) || now_ns >= entry->at_ns + MINUTE_NS)
-      continue;
+    if (!is_near(entry, function, body.size, now_ns)) continue;
+    if (!has_head) head = digest_of_head(blame, function, body);
+    has_head = true;
+    if (entry->head != head) continue;
+    if (!has_digest) digest = digest_of(blame, function, body);
+    has_digest = true;
+    if (entry->digest != digest) continue;
     *out_at_ns = entry->at_ns;
     return true;
   }

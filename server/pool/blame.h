@@ -3,8 +3,8 @@
 // Calls that ended a process of a module, the last FC_LIMIT_BLAMED. Each is refused for a
 // minute, so that sending the call again costs nobody a process, and a module that only
 // one client's data crashes stays in service for others. A call is recognised by its
-// function and the bytes of its body; bodies of other calls are read only while there is
-// a call to recognise. Works on the times it is given. Belongs to the process host; the
+// function and the bytes of its body; of bodies of other calls the first FC_BLAME_HEAD bytes
+// are read, while there is a call of this function and size to recognise. Works on the times it is given. Belongs to the process host; the
 // loop's thread.
 #ifndef FARCALL_SERVER_POOL_BLAME_H_
 #define FARCALL_SERVER_POOL_BLAME_H_
@@ -12,8 +12,11 @@
 #include "farcall/base.h"
 #include "config/limits.h"
 
+#define FC_BLAME_HEAD 4096u
+
 typedef struct fc_blamed_t {
   uint64_t digest;
+  uint64_t head;  // digest of the first FC_BLAME_HEAD bytes of the body
   uint64_t size;
   uint64_t at_ns;
   uint32_t function;

@@ -69,7 +69,7 @@ fc_status_t fc_block_take_for(fc_blocks_t *blocks, const fc_owner_t *owner,
                               fc_error_t *err) FC_MUST_CHECK;
 // Does the same for bytes that worker processes of `audience` may be given: if `size`,
 // or the size that the block grows to, is above FC_LIMIT_SHARED, all of the block lies
-// in a file (fc_block_file), unless FC_LIMIT_SHARED_FILES are mapped already, or none can
+// in a file (fc_block_file), unless FC_LIMIT_SHARED_FILES are in use already, or none can
 // be made and mapped. FC_AUDIENCE_NONE: no process is given the bytes.
 fc_status_t fc_block_take_shared(fc_blocks_t *blocks, const fc_owner_t *owner,
                                  uint64_t audience, uint64_t now, uint64_t size,
@@ -127,8 +127,7 @@ fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
 void fc_blocks_age(fc_blocks_t *blocks, uint64_t before_ns);
 
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);
-// Releases kept blocks larger than `size`, but not files: called when the server has no
-// connections.
+// Releases kept blocks larger than `size`. Blocks in files stay.
 void fc_blocks_trim(fc_blocks_t *blocks, size_t size);
 // Large blocks that are not kept, also those in files, are released bit by bit, because
 // the kernel takes milliseconds for a whole one: gives some `most` bytes back to the

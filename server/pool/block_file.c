@@ -3,30 +3,34 @@
 // Blocks that lie in files. Those that are kept are in one list, the last given back
 // first. The list has at most FC_LIMIT_KEPT_FILES, so it is searched from end to end.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/sanitize.h"
 #include "pool/block_table.h"
 #include "pool/shared.h"
 
-// Makes a block in a file, which is not mapped yet. FC_BLOCK_NONE: FC_LIMIT_SHARED_FILES
-// are mapped, or none can be made.
-static uint32_t make(fc_blocks_t *blocks, uint64_t audience, uint64_t size) {
-  if (blocks->files >= FC_LIMIT_SHARED_FILES) return FC_BLOCK_NONE;
-  const uint32_t index = fc_block_index_new(blocks);
-  if (index == FC_BLOCK_NONE) return index;
-  const int file = fc_shared_create("farcall-block", size + FC_BLOCK_TAIL);
-  if (file < 0) {
-    fc_block_index_free(blocks, index);
-    return FC_BLOCK_NONE;
+// ---------------------------------------------------------------------------
+// All files
+
+static void list(fc_blocks_t *blocks, uint32_t block) {
+  fc_block_entry_t *entry = fc_block_entry(blocks, block);
+  entry->file_next = blocks->all_files;
+  entry->file_before = FC_BLOCK_NONE;
+  if (entry->file_next != FC_BLOCK_NONE) {
+    fc_block_entry(blocks, entry->file_next)->file_before = block;
   }
-  *fc_block_entry(blocks, index) =
-      (fc_block_entry_t){.size = size,
-                         .class_ = (uint8_t)fc_block_class_of(size),
-                         .owner = FC_OWNER_NONE,
-                         .audience = audience,
-                         .serial = ++blocks->serials,
-                         .file = file};
-  return index;
+  blocks->all_files = block;
+}
+
+void fc_block_file_close(fc_blocks_t *blocks, fc_block_entry_t *entry) {
+  const uint32_t next = entry->file_next, before = entry->file_before;
+  if (before == FC_BLOCK_NONE) blocks->all_files = next;
+  else fc_block_entry(blocks, before)->file_next = next;
+  if (next != FC_BLOCK_NONE) {
+    fc_block_entry(blocks, next)->file_before = before;
+  }
+  fc_block_file_unmap(blocks, entry);
+  close(entry->file);
 }
 
 static bool map(fc_blocks_t *blocks, fc_block_entry_t *entry, uint64_t size,
@@ -73,6 +77,20 @@ static uint32_t pop_kept(fc_blocks_t *blocks, uint64_t audience,
     at = &entry->next;
   }
   return FC_BLOCK_NONE;
+}
+
+// Has one file less mapped: lets the mapped file go that was kept longest. False: none
+// that is kept is mapped. What it takes is bounded, as the bytes of all kept files are.
+static bool drop_mapped(fc_blocks_t *blocks) {
+  uint32_t *last = NULL, *at = &blocks->kept_files;
+  for (; *at != FC_BLOCK_NONE; at = &fc_block_entry(blocks, *at)->next) {
+    if (fc_block_entry(blocks, *at)->mapped) last = at;
+  }
+  if (!last) return false;
+  const uint32_t block = unlist(blocks, last);
+  fc_block_file_unmap(blocks, fc_block_entry(blocks, block));
+  fc_block_let_go(blocks, block);
+  return true;
 }
 
 // Lets those go that come after the first FC_LIMIT_KEPT_FILES.
@@ -146,15 +164,40 @@ void fc_blocks_disband(fc_blocks_t *blocks, uint64_t audience) {
   pthread_mutex_lock(&blocks->lock);
   drop_kept(blocks, audience, 0);
   // Those in use are let go when they are given back.
-  for (uint32_t i = 0; i < blocks->count; i++) {
+  for (uint32_t i = blocks->all_files; i != FC_BLOCK_NONE;) {
     fc_block_entry_t *entry = fc_block_entry(blocks, i);
     if (entry->audience == audience) entry->audience = FC_AUDIENCE_NONE;
+    i = entry->file_next;
   }
   pthread_mutex_unlock(&blocks->lock);
 }
 
 // ---------------------------------------------------------------------------
 // Taking
+
+// Makes a block in a file, which is not mapped yet. FC_BLOCK_NONE: FC_LIMIT_SHARED_FILES
+// are mapped and in use, or none can be made.
+static uint32_t make(fc_blocks_t *blocks, uint64_t audience, uint64_t size) {
+  if (blocks->files >= FC_LIMIT_SHARED_FILES && !drop_mapped(blocks)) {
+    return FC_BLOCK_NONE;
+  }
+  const uint32_t index = fc_block_index_new(blocks);
+  if (index == FC_BLOCK_NONE) return index;
+  const int file = fc_shared_create("farcall-block", size + FC_BLOCK_TAIL);
+  if (file < 0) {
+    fc_block_index_free(blocks, index);
+    return FC_BLOCK_NONE;
+  }
+  *fc_block_entry(blocks, index) =
+      (fc_block_entry_t){.size = size,
+                         .class_ = (uint8_t)fc_block_class_of(size),
+                         .owner = FC_OWNER_NONE,
+                         .audience = audience,
+                         .serial = ++blocks->serials,
+                         .file = file};
+  list(blocks, index);
+  return index;
+}
 
 uint32_t fc_block_file_take(fc_blocks_t *blocks, uint64_t audience,
                             uint64_t size) {

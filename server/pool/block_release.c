@@ -2,7 +2,6 @@
 //
 // How memory of blocks goes back to the system.
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/sanitize.h"
 #include "pool/block_table.h"
@@ -15,8 +14,7 @@ void fc_block_free(fc_blocks_t *blocks, uint32_t block) {
                 (size_t)fc_block_class_bytes(entry->class_) + FC_BLOCK_TAIL);
     fc_free(blocks->allocator, entry->data);
   } else {
-    fc_block_file_unmap(blocks, entry);
-    close(entry->file);
+    fc_block_file_close(blocks, entry);
   }
   fc_block_index_free(blocks, block);
 }

@@ -17,7 +17,8 @@ fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
   blocks->share = limit;
   blocks->owners.allocator = allocator;
   blocks->budget = budget;
-  blocks->dying = blocks->free_index = blocks->kept_files = FC_BLOCK_NONE;
+  blocks->dying = blocks->free_index = FC_BLOCK_NONE;
+  blocks->kept_files = blocks->all_files = FC_BLOCK_NONE;
   for (unsigned i = 0; i < FC_BLOCK_CLASSES; i++)
     blocks->heads[i] = FC_BLOCK_NONE;
   pthread_mutex_init(&blocks->lock, NULL);

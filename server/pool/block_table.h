@@ -17,8 +17,8 @@
 #define FC_BLOCK_CLASSES 23   // up to 16 GiB
 #define FC_BLOCK_CHUNK 256u   // entries of one piece of the table
 #define FC_BLOCK_CHUNKS 256u  // pieces: at most 65,536 blocks
-// Of blocks of at least this size the system takes pages as they are touched. Those of
-// which more than this was filled are given back bit by bit.
+// The system gives a block of at least this size its pages as they are touched. The pages
+// of a block of which more than this was filled are given back bit by bit.
 #define FC_BLOCK_LARGE (1u << 20)
 // So many bytes at the beginning of a large block, or of one in a file, get small pages,
 // so that a client which announces much and sends little takes little memory.
@@ -36,6 +36,7 @@ typedef struct fc_block_entry_t {
   uint64_t mapped;    // bytes of `file` that are mapped at `data`
   uint32_t owner;     // of the counted bytes; FC_OWNER_NONE: nobody
   int file;           // that it lies in; -1: in memory of the allocator
+  uint32_t file_next, file_before;  // in the list of all that lie in files
   uint64_t audience;  // who may see it; FC_AUDIENCE_NONE: no worker process
   uint64_t serial;    // of `file`
   uint64_t kept_ns;   // when the file was last given back
@@ -56,6 +57,7 @@ struct fc_blocks_t {
   _Atomic uint32_t dying;  // blocks that are left to fc_blocks_release
   _Atomic uint32_t files;  // blocks whose file is mapped
   uint32_t kept_files;     // kept blocks in files, last in first out
+  uint32_t all_files;      // blocks in files, used or not
   uint64_t serials;        // files ever made
   uint64_t audiences;      // audiences ever made
   _Atomic uint64_t copied;
@@ -101,10 +103,13 @@ fc_status_t fc_block_count_file(fc_blocks_t *blocks, fc_block_entry_t *entry,
 // block_file.c
 
 // Takes a block in a file, with room for `size` bytes, and maps it. FC_BLOCK_NONE:
-// FC_LIMIT_SHARED_FILES are mapped, or no file can be made and mapped.
+// FC_LIMIT_SHARED_FILES are mapped and none of them is only kept, or no file can be made
+// and mapped.
 uint32_t fc_block_file_take(fc_blocks_t *blocks, uint64_t audience,
                             uint64_t size);
 void fc_block_file_unmap(fc_blocks_t *blocks, fc_block_entry_t *entry);
+// Unmaps and closes the file of a block.
+void fc_block_file_close(fc_blocks_t *blocks, fc_block_entry_t *entry);
 // Takes a block in a file back that nobody uses any more: keeps it or lets it go.
 void fc_block_file_give(fc_blocks_t *blocks, uint32_t block);
 

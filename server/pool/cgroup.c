@@ -21,80 +21,118 @@ static FILE *open_file(const char *root, const char *path) {
   return size > 0 && (size_t)size < sizeof name ? fopen(name, "re") : NULL;
 }
 
-// Finds the group's path in lines like "4:cpu,cpuacct:/path" of version 1,
-// "0::/path" of version 2.
-static bool find_group(const char *root, const char *controller,
-                       char out_group[FC_CGROUP_PATH]) {
+// Finds the groups' paths in lines like "4:cpu,cpuacct:/path" of version 1, "0::/path" of
+// version 2. False: there is none.
+static bool find_paths(const char *root, const char *const *controllers,
+                       size_t count, fc_cgroup_t *out_groups) {
   FILE *file = open_file(root, "/proc/self/cgroup");
   if (!file) return false;
-  bool found = false;
+  bool any = false;
   char line[FC_CGROUP_PATH];
-  while (!found && fgets(line, sizeof line, file)) {
-    char *controllers = strchr(line, ':');
-    char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+  while (fgets(line, sizeof line, file)) {
+    char *listed = strchr(line, ':');
+    char *path = listed ? strchr(listed + 1, ':') : NULL;
     if (!path) continue;
-    *controllers++ = *path++ = '\0';
-    found = controller ? fc_cgroup_has_word(controllers, ",", controller)
-                       : *controllers == '\0';
+    *listed++ = *path++ = '\0';
     path[strcspn(path, "\n")] = '\0';
-    if (found) memcpy(out_group, path, strlen(path) + 1);
+    for (size_t i = 0; i < count; i++) {
+      const bool found = controllers[i]
+                             ? fc_cgroup_has_word(listed, ",", controllers[i])
+                             : *listed == '\0';
+      if (!found || out_groups[i].folder[0]) continue;
+      memcpy(out_groups[i].folder, path, strlen(path) + 1);
+      any = true;
+    }
   }
   fclose(file);
-  return found;
+  return any;
 }
 
 typedef struct mount_t {
-  char root[FC_CGROUP_PATH];   // the group that is mounted
-  char point[FC_CGROUP_PATH];  // the folder where it is mounted
+  char *root;   // the group that is mounted
+  char *point;  // the folder where it is mounted
+  char *options;
+  bool version2;
 } mount_t;
 
-// Lines are "36 35 98:0 ROOT POINT options fields - TYPE SOURCE SUPER-OPTIONS".
-static bool find_mount(const char *root, const char *controller,
-                       mount_t *out_mount) {
-  FILE *file = open_file(root, "/proc/self/mountinfo");
-  if (!file) return false;
-  bool found = false;
-  char line[2 * FC_CGROUP_PATH], type[32], options[FC_CGROUP_PATH];
-  while (!found && fgets(line, sizeof line, file)) {
-    const char *rest = strstr(line, " - ");
-    if (!rest ||
-        sscanf(line, "%*s %*s %*s %4095s %4095s", out_mount->root,
-               out_mount->point) != 2 ||
-        sscanf(rest, " - %31s %*s %4095s", type, options) != 2) {
-      continue;
-    }
-    found = !strcmp(type, controller ? "cgroup" : "cgroup2") &&
-            (!controller || fc_cgroup_has_word(options, ",", controller));
-  }
-  fclose(file);
-  return found;
+// Cuts the next word off `*rest`. "": there is none.
+static char *take_word(char **rest) {
+  char *word = *rest;
+  *rest += strcspn(word, " \n");
+  if (**rest) *(*rest)++ = '\0';
+  return word;
 }
 
-// The folder of a group. In a container the mount's top is the group of the container,
-// whatever that is called outside; a group that is not below it counts as the top.
-static bool find_folder(const mount_t *mount, const char *group,
-                        char out_folder[FC_CGROUP_PATH]) {
+// Lines are "36 35 98:0 ROOT POINT options fields - TYPE SOURCE SUPER-OPTIONS".
+static bool read_mount(char *line, mount_t *out_mount) {
+  char *rest = strstr(line, " - cgroup");
+  if (!rest) return false;
+  *rest = '\0';
+  rest += strlen(" - ");
+  const char *type = take_word(&rest);
+  out_mount->version2 = !strcmp(type, "cgroup2");
+  if (!out_mount->version2 && strcmp(type, "cgroup")) return false;
+  (void)take_word(&rest);
+  out_mount->options = take_word(&rest);
+  for (int i = 0; i < 3; i++) (void)take_word(&line);
+  out_mount->root = take_word(&line);
+  out_mount->point = take_word(&line);
+  return *out_mount->point;
+}
+
+static bool is_mount_of(const mount_t *mount, const char *controller) {
+  if (!controller) return mount->version2;
+  return !mount->version2 &&
+         fc_cgroup_has_word(mount->options, ",", controller);
+}
+
+// Makes the group's path its folder. In a container the mount's top is the group of the
+// container, whatever that is called outside; a group that is not below it counts as the
+// top.
+static void place(const mount_t *mount, fc_cgroup_t *group) {
+  char path[FC_CGROUP_PATH];
   const size_t top = strcmp(mount->root, "/") ? strlen(mount->root) : 0;
-  const char *below = group;
-  if (top && !strncmp(group, mount->root, top)) below = group + top;
+  const char *below = group->folder;
+  if (top && !strncmp(below, mount->root, top)) below += top;
   else if (top) below = "";
   if (strstr(below, "/..") || !strcmp(below, "/")) below = "";
-  const int size =
-      snprintf(out_folder, FC_CGROUP_PATH, "%s%s", mount->point, below);
-  return size > 0 && size < FC_CGROUP_PATH;
+  const int size = snprintf(path, sizeof path, "%s%s", mount->point, below);
+  const bool fits = size > 0 && size < FC_CGROUP_PATH;
+  group->top = strlen(mount->point);
+  memcpy(group->folder, path, fits ? (size_t)size + 1 : 0);
+  if (!fits) group->folder[0] = '\0';
+}
+
+void fc_cgroup_find_each(const char *root, const char *const *controllers,
+                         size_t count, fc_cgroup_t *out_groups) {
+  char line[2 * FC_CGROUP_PATH];
+  mount_t mount;
+  for (size_t i = 0; i < count; i++) {
+    out_groups[i].folder[0] = '\0';
+    out_groups[i].top = 0;
+  }
+  if (!find_paths(root, controllers, count, out_groups)) return;
+  FILE *file = open_file(root, "/proc/self/mountinfo");
+  while (file && fgets(line, sizeof line, file)) {
+    if (!read_mount(line, &mount)) continue;
+    for (size_t i = 0; i < count; i++) {
+      fc_cgroup_t *group = &out_groups[i];
+      if (group->folder[0] && !group->top &&
+          is_mount_of(&mount, controllers[i])) {
+        place(&mount, group);
+      }
+    }
+  }
+  if (file) fclose(file);
+  for (size_t i = 0; i < count; i++) {
+    if (!out_groups[i].top) out_groups[i].folder[0] = '\0';
+  }
 }
 
 bool fc_cgroup_find(const char *root, const char *controller,
                     fc_cgroup_t *out_group) {
-  char group[FC_CGROUP_PATH];
-  mount_t mount;
-  if (!find_group(root, controller, group) ||
-      !find_mount(root, controller, &mount) ||
-      !find_folder(&mount, group, out_group->folder)) {
-    return false;
-  }
-  out_group->top = strlen(mount.point);
-  return true;
+  fc_cgroup_find_each(root, &controller, 1, out_group);
+  return out_group->folder[0];
 }
 
 bool fc_cgroup_read(const char *root, const char *folder, const char *name,

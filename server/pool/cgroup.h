@@ -20,6 +20,10 @@ typedef struct fc_cgroup_t {
 // none.
 bool fc_cgroup_find(const char *root, const char *controller,
                     fc_cgroup_t *out_group);
+// The same of `count` controllers: each file of /proc is read once. The folder is "" where
+// there is no group.
+void fc_cgroup_find_each(const char *root, const char *const *controllers,
+                         size_t count, fc_cgroup_t *out_groups);
 // Reads the first line of a file of a group, with its newline, as far as `size` bytes
 // hold it and a zero. False: the file cannot be read, or is empty.
 bool fc_cgroup_read(const char *root, const char *folder, const char *name,

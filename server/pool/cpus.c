@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "farcall/base.h"
 #include "pool/cgroup.h"
 
 // Processors that the quota of one group pays for, rounded up; 0: it has none.
@@ -31,19 +32,25 @@ static uint32_t quota_of(const char *root, const char *folder, bool version2) {
   return whole < UINT32_MAX ? (uint32_t)whole : UINT32_MAX;
 }
 
-static uint32_t least_quota(const char *root, const char *controller,
-                            uint32_t most) {
-  fc_cgroup_t group;
-  if (!fc_cgroup_find(root, controller, &group)) return most;
-  for (;;) {
-    const uint32_t quota = quota_of(root, group.folder, !controller);
+static uint32_t least_quota(const char *root, bool version2,
+                            fc_cgroup_t *take_group, uint32_t most) {
+  char *folder = take_group->folder;
+  while (folder[0]) {
+    const uint32_t quota = quota_of(root, folder, version2);
     if (quota && quota < most) most = quota;
-    if (strlen(group.folder) <= group.top) return most;
-    *strrchr(group.folder, '/') = '\0';
+    if (strlen(folder) <= take_group->top) break;
+    *strrchr(folder, '/') = '\0';
   }
+  return most;
 }
 
 uint32_t fc_cpus(const char *root, uint32_t runnable) {
-  const uint32_t count = runnable ? runnable : 1;
-  return least_quota(root, "cpu", least_quota(root, NULL, count));
+  static const char *const kControllers[] = {NULL, "cpu"};
+  fc_cgroup_t groups[FC_ARRAY_COUNT(kControllers)];
+  uint32_t count = runnable ? runnable : 1;
+  fc_cgroup_find_each(root, kControllers, FC_ARRAY_COUNT(kControllers), groups);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kControllers); i++) {
+    count = least_quota(root, !kControllers[i], &groups[i], count);
+  }
+  return count;
 }

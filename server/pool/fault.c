@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a worker process reports when a signal ends it: which signal, what kind of
-// address, where in the module. The handler runs on a stack of its own (in helper
-// threads, on theirs), calls only what is safe in handlers, and then lets the signal end
-// the process, so that the kernel tells the parent of the signal too.
+// address, where in the module. The handler runs on a stack of its own (in threads that a
+// module has made, on theirs: it reports nothing if that is full), calls only what is safe
+// in handlers, and then lets the signal end the process, so that the kernel tells the
+// parent of the signal too.
 #include "pool/fault.h"
 
 #include <link.h>
@@ -12,7 +13,6 @@
 
 #define NULL_SIZE 65536u
 #define STACK_REACH (1u << 20)
-#define HANDLER_STACK (64u << 10)
 
 // What the signal handler needs, and what leads to it. A handler gets no argument of
 // ours, so this is static; only worker processes use it.
@@ -22,7 +22,7 @@ static struct {
   uintptr_t begin;  // the module's mapped addresses, from `begin` to `end`
   uintptr_t end;
   unsigned objects;  // how many objects there were before the module was loaded
-  _Alignas(16) uint8_t stack[HANDLER_STACK];
+  _Alignas(16) uint8_t stack[FC_FAULT_STACK_SIZE];
 } watch;
 
 static uintptr_t program_counter(const ucontext_t *context) {
@@ -44,8 +44,8 @@ static uintptr_t stack_pointer(const ucontext_t *context) {
 static fc_fault_class_t classify(const siginfo_t *info,
                                  const ucontext_t *context) {
   bool of_memory = info->si_signo == SIGSEGV || info->si_signo == SIGBUS;
-  // A signal that a process has sent has no address. Nor has that of an access to a
-  // non-canonical address, for which the processor tells the kernel none (SI_KERNEL).
+  // Two signals have no address: one that a process has sent, and that of an access to a
+  // non-canonical address, which the processor does not tell the kernel (SI_KERNEL).
   if (!of_memory || info->si_code <= 0 || info->si_code == SI_KERNEL) {
     return FC_FAULT_NONE;
   }
@@ -70,12 +70,22 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   raise(number);
 }
 
+void fc_fault_cover(void *memory, stack_t *before) {
+  const stack_t stack = {.ss_sp = memory, .ss_size = FC_FAULT_STACK_SIZE};
+  *before = (stack_t){.ss_flags = SS_DISABLE};
+  (void)sigaltstack(&stack, before);
+}
+
+void fc_fault_uncover(const stack_t *before) {
+  (void)sigaltstack(before, NULL);
+}
+
 void fc_fault_watch(fc_fault_t *fault) {
   static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
                                 SIGABRT, SIGTRAP, SIGSYS};
+  stack_t before;
   watch.fault = fault;
-  stack_t stack = {.ss_sp = watch.stack, .ss_size = sizeof watch.stack};
-  (void)sigaltstack(&stack, NULL);
+  fc_fault_cover(watch.stack, &before);
   struct sigaction action = {
       .sa_sigaction = on_fault,
       .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_RESETHAND | SA_NODEFER)};

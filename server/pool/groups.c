@@ -66,8 +66,8 @@ static bool move(const char *folder) {
   return write_file(folder, "cgroup.procs", pid);
 }
 
-// Gives the groups below the server's each controller of a limit that the server's has,
-// and notes why it does not give the others. False: none was given.
+// Gives the groups below the server's group each controller of a limit that the server's
+// group has, and notes for each other controller why it is not given. False: none was.
 static bool give(fc_groups_t *groups, const char *controllers) {
   bool any = false;
   for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
@@ -150,6 +150,13 @@ static bool set_limit(const char *folder, fc_group_limit_t limit,
   return true;
 }
 
+// Takes the limit off a group that was left behind. A file that is not there sets none.
+static void lift_limit(const char *folder, fc_group_limit_t limit) {
+  (void)write_file(folder, kRows[limit].file, "max");
+  if (limit == FC_GROUP_MEMORY)
+    (void)write_file(folder, "memory.swap.max", "max");
+}
+
 // Notes that a limit cannot be set. False: it must be.
 static bool do_without(fc_group_lacks_t *lacks, unsigned limit,
                        const char *reason, fc_error_t *err) {
@@ -179,14 +186,16 @@ static fc_status_t check(const fc_groups_t *groups,
 }
 
 static fc_status_t fill(const fc_groups_t *groups, const char *folder,
-                        const fc_group_limits_t *limits,
+                        const fc_group_limits_t *limits, bool left,
                         fc_group_lacks_t *lacks, int *out_procs,
                         fc_error_t *err) {
   bool any = false;
   for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
     char reason[160];
     const uint64_t value = limits->values[i];
-    if (!value || groups->reasons[i][0]) continue;
+    if (groups->reasons[i][0]) continue;
+    if (!value && left) lift_limit(folder, (fc_group_limit_t)i);
+    if (!value) continue;
     if (set_limit(folder, (fc_group_limit_t)i, value)) {
       any = true;
       continue;
@@ -202,11 +211,13 @@ static fc_status_t fill(const fc_groups_t *groups, const char *folder,
 }
 
 // A group that a killed server has left behind has the limits of then, so it is made
-// anew; unless a process is still in it.
-static bool make_folder(const char *folder) {
+// anew. *out_left: it could not be, because a process is still in it.
+static bool make_folder(const char *folder, bool *out_left) {
+  *out_left = false;
   if (!mkdir(folder, 0755)) return true;
   if (errno != EEXIST) return false;
-  return rmdir(folder) || !mkdir(folder, 0755);
+  *out_left = rmdir(folder) != 0;
+  return *out_left || !mkdir(folder, 0755);
 }
 
 fc_status_t fc_groups_add(const fc_groups_t *groups, fc_str_t module,
@@ -214,14 +225,15 @@ fc_status_t fc_groups_add(const fc_groups_t *groups, fc_str_t module,
                           fc_group_lacks_t *lacks, int *out_procs,
                           fc_error_t *err) {
   path_t folder;
+  bool left;
   FC_TRY(check(groups, limits, lacks, err));
   print_folder(groups, module, generation, folder);
-  if (!make_folder(folder)) {
+  if (!make_folder(folder, &left)) {
     return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
                    "its control group cannot be made: %s", strerror(errno));
   }
   const fc_status_t status =
-      fill(groups, folder, limits, lacks, out_procs, err);
+      fill(groups, folder, limits, left, lacks, out_procs, err);
   if (status != FC_OK) (void)rmdir(folder);
   return status;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@
 typedef struct message_t {
   uint32_t number;
   uint32_t kind;
-  uint32_t tray;
+  uint32_t place;
 } message_t;
 
 typedef union control_t {
@@ -35,8 +36,8 @@ bool fc_handoff_open(int out_ends[2]) {
 }
 
 bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
-                     uint32_t tray, int file) {
-  message_t said = {number, (uint32_t)kind, tray};
+                     uint32_t place, int file) {
+  message_t said = {number, (uint32_t)kind, place};
   struct iovec part = {&said, sizeof said};
   control_t control = {0};
   struct msghdr message = {.msg_iov = &part,
@@ -62,7 +63,7 @@ static size_t body_room(const fc_ring_setup_t *setup) {
 }
 
 uint64_t fc_inbox_size(const fc_ring_setup_t *setup) {
-  return body_room(setup) +
+  return FC_RING_SHELVES * (uint64_t)body_room(setup) +
          FC_RING_TRAYS * (uint64_t)pages(setup->result_size + FC_BLOCK_TAIL);
 }
 
@@ -85,17 +86,21 @@ fc_status_t fc_inbox_open(int end, const fc_ring_setup_t *setup,
                    strerror(errno));
   }
   *out_inbox =
-      (fc_inbox_t){.end = end, .body = {base, body}, .tray = FC_RING_TRAYS};
-  for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
-    out_inbox->answers[i] = (fc_span_t){base + body + i * answer, answer};
+      (fc_inbox_t){.end = end, .shelf = FC_RING_SHELVES, .tray = FC_RING_TRAYS};
+  for (uint32_t i = 0; i < FC_RING_SHELVES; i++, base += body) {
+    out_inbox->shelves[i].room = (fc_span_t){base, body};
+  }
+  for (uint32_t i = 0; i < FC_RING_TRAYS; i++, base += answer) {
+    out_inbox->answers[i] = (fc_span_t){base, answer};
   }
   return FC_OK;
 }
 
 void fc_inbox_close(fc_inbox_t *inbox) {
-  if (!inbox->body.data) return;
-  munmap(inbox->body.data,
-         inbox->body.size + FC_RING_TRAYS * inbox->answers[0].size);
+  const fc_span_t *first = &inbox->shelves[0].room;
+  if (!first->data) return;
+  munmap(first->data, FC_RING_SHELVES * first->size +
+                          FC_RING_TRAYS * inbox->answers[0].size);
   close(inbox->end);
   *inbox = (fc_inbox_t){0};
 }
@@ -120,11 +125,79 @@ static bool receive(const fc_inbox_t *inbox, message_t *out_message,
   return size == (ssize_t)sizeof *out_message;
 }
 
-static bool map(fc_span_t room, size_t size, int kind, int file) {
-  return size <= room.size &&
-         mmap(room.data, size, PROT_READ | PROT_WRITE,
+static bool map(fc_span_t room, int protection, int kind, int file) {
+  return file >= 0 &&
+         mmap(room.data, room.size, protection,
               kind | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED;
 }
+
+// ---------------------------------------------------------------------------
+// Shelves
+
+static void leave_shelf(fc_inbox_t *inbox, uint32_t at) {
+  fc_shelf_t *shelf = &inbox->shelves[at];
+  if (shelf->mapped) (void)set_aside(shelf->room.data, shelf->room.size);
+  *shelf = (fc_shelf_t){.room = shelf->room};
+}
+
+// Maps a file at a shelf. None of it may be used yet, so that a function which reads on
+// behind its body is stopped there.
+static void set_shelf(fc_inbox_t *inbox, uint32_t at, int file) {
+  if (at >= FC_RING_SHELVES) return;
+  leave_shelf(inbox, at);
+  fc_shelf_t *shelf = &inbox->shelves[at];
+  shelf->mapped = map(shelf->room, PROT_NONE, MAP_PRIVATE, file);
+}
+
+// Has the first `size` bytes of a shelf be there. A kernel without MADV_POPULATE_READ
+// leaves their pages to faults, which cost time and say nothing wrong.
+static bool open_shelf(fc_shelf_t *shelf, size_t size) {
+  if (!shelf->mapped || size > shelf->room.size) return false;
+  uint8_t *data = shelf->room.data;
+  if (size > shelf->open) {
+    if (mprotect(data + shelf->open, size - shelf->open,
+                 PROT_READ | PROT_WRITE) != 0) {
+      return false;
+    }
+    shelf->open = size;
+  }
+  if (size > shelf->present) {
+    (void)madvise(data + shelf->present, size - shelf->present,
+                  MADV_POPULATE_READ);
+    shelf->present = size;
+  }
+  return true;
+}
+
+static uint64_t count_faults(void) {
+  struct rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return UINT64_MAX;
+  return (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt;
+}
+
+bool fc_inbox_is_as_sent(void *context) {
+  const fc_inbox_t *inbox = context;
+  return inbox->shelf < FC_RING_SHELVES && inbox->faults != UINT64_MAX &&
+         count_faults() == inbox->faults;
+}
+
+// Lets pages go that the call may have written to. If that fails, so does the file: the
+// next call must not find them.
+static void end_body(fc_inbox_t *inbox) {
+  const uint32_t at = inbox->shelf;
+  if (at >= FC_RING_SHELVES) return;
+  fc_shelf_t *shelf = &inbox->shelves[at];
+  if (!fc_inbox_is_as_sent(inbox)) {
+    shelf->present = 0;
+    if (madvise(shelf->room.data, shelf->open, MADV_DONTNEED) != 0) {
+      leave_shelf(inbox, at);
+    }
+  }
+  inbox->shelf = FC_RING_SHELVES;
+}
+
+// ---------------------------------------------------------------------------
+// Trays
 
 static void leave_tray(fc_inbox_t *inbox, uint32_t tray) {
   if (!inbox->mapped[tray]) return;
@@ -137,20 +210,22 @@ static void leave_tray(fc_inbox_t *inbox, uint32_t tray) {
 static void set_tray(fc_inbox_t *inbox, uint32_t tray, int file) {
   if (tray >= FC_RING_TRAYS) return;
   leave_tray(inbox, tray);
-  const fc_span_t room = inbox->answers[tray];
-  inbox->mapped[tray] = file >= 0 && map(room, room.size, MAP_SHARED, file);
+  inbox->mapped[tray] =
+      map(inbox->answers[tray], PROT_READ | PROT_WRITE, MAP_SHARED, file);
 }
 
-// Leaves all trays because messages are missing: any tray may be meant for another file
+// ---------------------------------------------------------------------------
+// Calls
+
+// Leaves all places because messages are missing: any place may be meant for another file
 // by now.
 static void leave_all(fc_inbox_t *inbox) {
+  for (uint32_t i = 0; i < FC_RING_SHELVES; i++) leave_shelf(inbox, i);
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) leave_tray(inbox, i);
 }
 
-// Takes the messages up to `number`. Returns the file of that one if it is a body,
-// else -1.
-static int take_up_to(fc_inbox_t *inbox, uint32_t number) {
-  int body = -1;
+// Takes the messages up to `number`.
+static void take_up_to(fc_inbox_t *inbox, uint32_t number) {
   while (inbox->received != number) {
     message_t message;
     int file;
@@ -160,36 +235,28 @@ static int take_up_to(fc_inbox_t *inbox, uint32_t number) {
     }
     if (message.number != inbox->received + 1) leave_all(inbox);
     inbox->received = message.number;
-    const bool wanted =
-        message.kind == FC_HANDOFF_BODY && message.number == number;
-    if (message.kind == FC_HANDOFF_ANSWER) set_tray(inbox, message.tray, file);
-    if (wanted) body = file;
-    else if (file >= 0) close(file);
+    if (message.kind == FC_HANDOFF_ANSWER) set_tray(inbox, message.place, file);
+    else set_shelf(inbox, message.place, file);
+    if (file >= 0) close(file);
     if ((int32_t)(message.number - number) > 0) break;
   }
   inbox->received = number;
-  return body;
 }
 
 fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
                           fc_error_t *err) {
-  const fc_piece_t *body = &slot->slot.call.body;
+  const fc_piece_t body = slot->slot.call.body;
+  const uint32_t shelf = body.block - FC_RING_BODY_FILE(0);
   inbox->tray = slot->tray;
-  if (inbox->received == slot->files && body->block != FC_RING_BODY_FILE) {
+  take_up_to(inbox, slot->files);
+  // A block before those of shelves wraps around to a large number.
+  if (shelf >= FC_RING_SHELVES) return FC_OK;
+  if (open_shelf(&inbox->shelves[shelf],
+                 pages(body.offset + body.size + FC_BLOCK_TAIL))) {
+    inbox->shelf = shelf;
+    inbox->faults = count_faults();
     return FC_OK;
   }
-  const int file = take_up_to(inbox, slot->files);
-  if (body->block != FC_RING_BODY_FILE) {
-    if (file >= 0) close(file);
-    return FC_OK;
-  }
-  const size_t size = pages(body->offset + body->size + FC_BLOCK_TAIL);
-  // A function may write to a tensor that lies in the body. The mapping is private, so
-  // that the loop finds the body as it came, and can recognise it (blame.h).
-  const bool mapped = file >= 0 && map(inbox->body, size, MAP_PRIVATE, file);
-  if (mapped) inbox->body_mapped = size;
-  if (file >= 0) close(file);
-  if (mapped) return FC_OK;
   return fc_fail(err, FC_CODE_OUT_OF_MEMORY,
                  "the worker cannot have the body: its module has taken the "
                  "files or the memory");
@@ -204,10 +271,7 @@ uint32_t fc_inbox_more(void *context) {
 }
 
 void fc_inbox_end(fc_inbox_t *inbox, bool answered) {
-  if (inbox->body_mapped) {
-    (void)set_aside(inbox->body.data, inbox->body_mapped);
-    inbox->body_mapped = 0;
-  }
+  end_body(inbox);
   if (inbox->written && !answered) {
     const fc_span_t answer = inbox->answers[inbox->tray];
     (void)madvise(answer.data, answer.size, MADV_REMOVE);

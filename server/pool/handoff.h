@@ -4,11 +4,16 @@
 // write large answers to. They go through a socket that the process got when it was
 // started, one message each, numbered; a slot of the ring says how many had been sent
 // when its call was given. The loop only sends and never waits: if a file cannot be sent,
-// the bytes go through the ring. The worker maps a body for the time of one call. A file
-// for answers has a tray, where it stays mapped until the loop sends another for that
-// tray, or messages are missing; a slot names the tray its answer may go on in. All
+// the bytes go through the ring. A file of a body has a shelf, one for answers a tray,
+// where it stays mapped until the loop sends another for that place, or messages are
+// missing; a slot names the shelf of its body and the tray its answer may go on in. All
 // addresses are set aside before the module is loaded, so that a module which has used up
 // its address space can still be called.
+//
+// A shelf is mapped privately, because a function may write to arguments that lie in the
+// body: the loop must find the body as it came. Each page that is written to so costs the
+// process a fault, and all pages are there before the call. So if the process has had no
+// fault since, the body is as the loop has it; if it has, the pages are let go.
 #ifndef FARCALL_SERVER_POOL_HANDOFF_H_
 #define FARCALL_SERVER_POOL_HANDOFF_H_
 
@@ -24,21 +29,30 @@ typedef enum fc_handoff_kind_t {
 
 // Makes the two ends, the loop's and the worker's. False: see errno.
 bool fc_handoff_open(int out_ends[2]) FC_MUST_CHECK;
-// Sends message `number` with `file`, which stays the caller's. `tray` is where the
-// worker maps a file for answers. False: the message was not sent, because the worker
+// Sends message `number` with `file`, which stays the caller's. `place` is where the
+// worker maps it: a shelf or a tray. False: the message was not sent, because the worker
 // has closed its end (EPIPE, ECONNRESET), or because there is no room for it now: too
 // many messages wait in the socket, or too many files are on their way; see errno.
 bool fc_handoff_send(int end, uint32_t number, fc_handoff_kind_t kind,
-                     uint32_t tray, int file) FC_MUST_CHECK;
+                     uint32_t place, int file) FC_MUST_CHECK;
 
 // ---------------------------------------------------------------------------
 // The worker
 
+// Where a file of bodies is mapped.
+typedef struct fc_shelf_t {
+  fc_span_t room;  // addresses set aside
+  bool mapped;  // a file is there, of which the first `open` bytes may be used
+  size_t open;
+  size_t present;  // bytes from the beginning whose pages are mapped
+} fc_shelf_t;
+
 typedef struct fc_inbox_t {
   int end;
-  uint32_t received;   // number of the last message that came, or was given up
-  fc_span_t body;      // addresses set aside for a body
-  size_t body_mapped;  // bytes of `body` that a file is mapped at
+  uint32_t received;  // number of the last message that came, or was given up
+  fc_shelf_t shelves[FC_RING_SHELVES];
+  uint32_t shelf;   // of the body of the call that runs; FC_RING_SHELVES: none
+  uint64_t faults;  // that the process had had when the call began
   fc_span_t answers[FC_RING_TRAYS];  // addresses set aside for files of answers
   bool mapped[FC_RING_TRAYS];        // is a file mapped there?
   uint32_t tray;  // for the answer of the call that runs; FC_RING_TRAYS: none
@@ -53,15 +67,19 @@ fc_status_t fc_inbox_open(int end, const fc_ring_setup_t *setup,
 // A zeroed inbox is allowed.
 void fc_inbox_close(fc_inbox_t *inbox);
 // Before a call is run: takes the files that were sent before the call was
-// given, and maps its body if that lies in a file. FC_CODE_OUT_OF_MEMORY: the
+// given, and has its body mapped if that lies in a file. FC_CODE_OUT_OF_MEMORY: the
 // body cannot be had.
 fc_status_t fc_inbox_take(fc_inbox_t *inbox, const fc_ring_slot_t *slot,
                           fc_error_t *err) FC_MUST_CHECK;
 // The block where the answer of the call that runs may go on, or FC_BLOCK_NONE.
 // `context` is the inbox.
 uint32_t fc_inbox_more(void *context);
-// After the call: unmaps the body. Unless a part of the answer lies in the call's tray
-// (`answered`), the memory that the call took there is given back to the system.
+// Of the call that runs: does its body lie in a file, as the loop has it? `context` is the
+// inbox.
+bool fc_inbox_is_as_sent(void *context);
+// After the call: lets go what it may have written to the body. Unless a part of the
+// answer lies in the call's tray (`answered`), the memory that the call took there is
+// given back to the system.
 void fc_inbox_end(fc_inbox_t *inbox, bool answered);
 
 #endif  // FARCALL_SERVER_POOL_HANDOFF_H_

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Three records. The times of the last crashes, and the number of calls at the last
-// time steps, decide about a quarantine by what happened in a minute. How many failures
-// came in a row without a healthy minute between decides when the next process starts.
+// time steps, decide about a quarantine by what happened in a minute. The number of
+// failures in a row, without a healthy minute between, decides when the next process
+// starts.
 #include "pool/health.h"
 
 #define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)

@@ -92,7 +92,7 @@ typedef struct fc_host_class_t {
   fc_status_t (*admit)(const fc_host_t *host, uint32_t *out_room,
                        uint32_t *out_retry_s, fc_error_t *err);
   // Runs a call on the loop's thread, and sets its outcome. The call has not waited.
-  // False: it cannot run there now. NULL: calls of this kind never run there.
+  // False: it cannot run there now. NULL: no call to such a host ever runs there.
   bool (*run)(fc_host_t *host, fc_job_t *job);
   // Gives a call to a worker; `quick`: its function is known to take little time. If the
   // call is refused, `err` says why.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A call as the loop sees it, from when it is asked for until its outcome has been
-// taken. Lies in the struct of whoever asks: an exchange, a trial, or a thread host that
-// loads its module. The loop's thread.
+// taken. Lies in the struct of what asks for it: an exchange, a trial, or a thread host
+// that loads its module. The loop's thread.
 #ifndef FARCALL_SERVER_POOL_JOB_H_
 #define FARCALL_SERVER_POOL_JOB_H_
 
@@ -19,7 +19,7 @@ typedef enum fc_job_state_t {
 // What the first job of a flow knows of it (flow.h).
 typedef struct fc_flow_head_t {
   struct fc_job_t *last;
-  // The first jobs of the flows whose turns come next and came before, in a ring.
+  // Link a ring of first jobs: of the flow whose turn is next, and of the one before.
   struct fc_job_t *next_turn;
   struct fc_job_t *previous_turn;
   struct fc_job_t *next_alike;  // first job of the next flow in the chain

@@ -10,6 +10,9 @@
 typedef struct fc_module_queue_t {
   fc_job_t *first;  // of the calls that wait: those put back, then as they came
   fc_job_t *last;
+  // The call that is looked at next for its deadline. A waiter that is told of one call
+  // may drop any other: what leaves the queue is left out.
+  fc_job_t *expiring;
   fc_flows_t flows;  // the same calls, in the order in which they are made
   fc_cost_t mean;    // of its calls, of all functions
   uint32_t waiting;

@@ -273,6 +273,7 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
 // Takes the job out of the list of all that wait. It must be in no flow any more.
 static void unlink_waiting(fc_pool_t *pool, module_queue_t *queue,
                            fc_job_t *job) {
+  if (queue->expiring == job) queue->expiring = job->next;
   if (job->previous) job->previous->next = job->next;
   else queue->first = job->next;
   if (job->next) job->next->previous = job->previous;
@@ -528,9 +529,10 @@ void fc_pool_fail_waiting(fc_host_t *host, uint32_t retry_s,
 
 static void expire_queue(fc_pool_t *pool, module_queue_t *queue,
                          uint64_t now_ns) {
-  fc_job_t *next;
-  for (fc_job_t *job = queue->first; job; job = next) {
-    next = job->next;
+  queue->expiring = queue->first;
+  while (queue->expiring) {
+    fc_job_t *job = queue->expiring;
+    queue->expiring = job->next;
     if (!job->call.deadline_ns) continue;
     if (job->call.deadline_ns <= now_ns) {
       unlink_job(pool, job);

@@ -134,7 +134,7 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   list_as_busy(host);
   job->child = child;
   if (fc_child_send_body(child, held)) {
-    fc_ring_publish_file(&child->ring, index, &job->call);
+    fc_ring_publish_file(&child->ring, index, &job->call, held->sent.shelf);
     child->notified = false;
     return;
   }
@@ -293,7 +293,7 @@ static void check_file(fc_child_t *child) {
       fc_fail(&outcome->error, FC_CODE_WORKER_CRASHED,
               "the worker took more memory for its answer than that has");
   outcome->stage = FC_STAGE_CALL;
-  taking->size = taking->in_file = 0;
+  taking->size = taking->in_file = taking->in_body = 0;
   drop_answer(child);
 }
 
@@ -304,7 +304,7 @@ static void begin_taking(fc_child_t *child) {
   fc_outcome_t *outcome = &taking->outcome;
   taking->active = true;
   taking->good = false;
-  taking->size = taking->copied = taking->in_file = 0;
+  taking->size = taking->copied = taking->in_file = taking->in_body = 0;
   taking->answer_scrubbed = taking->body_scrubbed = 0;
   outcome->status = FC_OK;
   outcome->piece_count = 0;
@@ -316,6 +316,8 @@ static void begin_taking(fc_child_t *child) {
                    &outcome->error)) {
     taking->size = sizes.in_area;
     taking->in_file = sizes.in_file;
+    taking->in_body = sizes.in_body;
+    taking->body_at = sizes.body_at;
   } else {
     fc_child_kill(child, FC_CAUSE_LIE);
     outcome->status = outcome->error.status;
@@ -377,24 +379,36 @@ static bool take_on(fc_child_t *child) {
                   held->sent.body_size, &taking->body_scrubbed);
 }
 
+// Puts the answer into the outcome. If the answer ends in the body, the body's block is
+// the answer's from now on.
+static void close_answer(fc_child_t *child, fc_job_t *job) {
+  fc_taking_t *taking = &child->taking;
+  fc_outcome_t *outcome = &taking->outcome;
+  fc_blocks_note_copied(child->host->base.pool->blocks, taking->copied);
+  fc_block_sink_finish(&taking->sink);
+  outcome->piece_count = taking->sink.count;
+  memcpy(outcome->pieces, taking->sink.pieces,
+         taking->sink.count * sizeof *outcome->pieces);
+  if (taking->in_file) {
+    outcome->pieces[outcome->piece_count++] =
+        (fc_piece_t){taking->lent, 0, taking->in_file};
+    taking->lent = FC_BLOCK_NONE;
+  }
+  if (taking->in_body) {
+    outcome->pieces[outcome->piece_count++] =
+        (fc_piece_t){job->call.body.block, taking->body_at, taking->in_body};
+    job->call.body.block = FC_BLOCK_NONE;
+  }
+}
+
 static void finish_call(fc_child_t *child) {
   fc_host_t *host = &child->host->base;
   fc_taking_t *taking = &child->taking;
   fc_outcome_t *outcome = &taking->outcome;
   const uint32_t index = child->first;
   const fc_held_t held = fc_child_pop(child);
-  if (taking->good) {
-    fc_blocks_note_copied(host->pool->blocks, taking->copied);
-    fc_block_sink_finish(&taking->sink);
-    outcome->piece_count = taking->sink.count;
-    memcpy(outcome->pieces, taking->sink.pieces,
-           taking->sink.count * sizeof *outcome->pieces);
-    if (taking->in_file) {
-      outcome->pieces[outcome->piece_count++] =
-          (fc_piece_t){taking->lent, 0, taking->in_file};
-      taking->lent = FC_BLOCK_NONE;
-    }
-  }
+  fc_child_leave_shelf(child, &held, outcome->status != FC_OK);
+  if (taking->good) close_answer(child, held.job);
   taking->active = taking->good = false;
   if (child->cause == FC_CAUSE_NONE) {
     fc_pool_note_outcome(host, outcome, held.dropped_ns != 0);

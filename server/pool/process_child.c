@@ -51,9 +51,18 @@ static bool watch_all(fc_child_t *child) {
          watch(child, &child->output_poll, process->output, on_output);
 }
 
-// Is the process to enter the network namespace, if there is one (jail/jail.c)?
-static bool wants_network(const fc_process_host_t *host) {
-  return host->sandbox == FC_SANDBOX_AUTO || host->sandbox == FC_SANDBOX_STRICT;
+// Notes in `setup` which parts of the jail must hold. Returns the network namespace that
+// the process is to enter (jail/jail.c), -1: none.
+static int choose_jail(const fc_process_host_t *host, fc_ring_setup_t *setup) {
+  const fc_process_options_t *options = host->options;
+  setup->sandbox = host->sandbox;
+  if (!options->jail || (host->sandbox != FC_SANDBOX_AUTO &&
+                         host->sandbox != FC_SANDBOX_STRICT)) {
+    return -1;
+  }
+  const fc_jail_facts_t *facts = options->jail(options->jail_context);
+  setup->jail_parts = facts->parts;
+  return facts->network;
 }
 
 static fc_status_t spawn(fc_process_host_t *host, fc_child_t *child,
@@ -63,7 +72,7 @@ static fc_status_t spawn(fc_process_host_t *host, fc_child_t *child,
   fc_ring_setup_t setup = options->setup;
   setup.digest = files.digest;
   setup.tiles = (uint8_t)host->tiles;
-  setup.sandbox = host->sandbox;
+  const int network = choose_jail(host, &setup);
   FC_TRY(fc_ring_create(&setup, &child->ring, err));
   const fc_process_start_t start = {
       .program = options->program,
@@ -71,7 +80,7 @@ static fc_status_t spawn(fc_process_host_t *host, fc_child_t *child,
       .parameters = host->parameters,
       .ring = child->ring.fd,
       .files = files,
-      .network = wants_network(host) ? options->network : -1,
+      .network = network,
       .group = host->group};
   return fc_process_spawn(&start, &child->process, err);
 }

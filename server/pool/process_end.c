@@ -179,47 +179,55 @@ static void blame(fc_child_t *child, uint32_t index,
   fc_blame_note(&host->blame, child->held[index].function, body, fc_clock_ns());
 }
 
-// Settles the calls that a process had when it ended. Those that had not begun wait
-// again, in the old order: each goes to the head of the queue, so the newest is put back
-// first. The others fail, oldest first, and so does a call that FC_LIMIT_ATTEMPTS crashes
-// have put back before.
-static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
-  fc_process_host_t *host = child->host;
-  fc_held_t held[FC_RING_SLOTS];
-  bool begun[FC_RING_SLOTS];
-  uint32_t count = 0;
-  while (child->count) {
-    const uint32_t index = child->first;
-    uint32_t state = fc_child_state(child, index);
-    begun[count] = state != FC_RING_READY;
-    if (begun[count]) blame(child, index, end);
-    held[count++] = fc_child_pop(child);
-  }
-  for (uint32_t i = count; i-- > 0;) {
-    fc_job_t *job = held[i].job;
-    if (!job || begun[i] || job->attempts >= FC_LIMIT_ATTEMPTS) continue;
+// Puts the calls that the process had not begun back into the queue, in the old order:
+// each goes to the head, so the newest is put back first. A call that FC_LIMIT_ATTEMPTS
+// crashes have put back before stays. `begun` gets an entry for each slot in use.
+static void put_back(fc_child_t *child, const fc_process_end_t *end,
+                     bool *begun) {
+  for (uint32_t i = child->count; i-- > 0;) {
+    const uint32_t index = (child->first + i) % FC_RING_SLOTS;
+    fc_held_t *held = &child->held[index];
+    fc_job_t *job = held->job;
+    begun[index] = fc_child_state(child, index) != FC_RING_READY;
+    if (begun[index]) blame(child, index, end);
+    if (!job || begun[index] || job->attempts >= FC_LIMIT_ATTEMPTS) continue;
     // Another call that ran too long says nothing against this one.
     if (fc_causes[child->cause].crash) job->attempts++;
     job->child = NULL;
-    fc_pool_requeue(&host->base, job);
-    held[i].job = NULL;
+    fc_pool_requeue(&child->host->base, job);
+    held->job = NULL;
   }
-  for (uint32_t i = 0; i < count; i++) {
-    fc_error_t error;
-    if (!held[i].job) continue;
-    // Set before the outcome is told, because the waiter may use the job for its next
-    // call then.
-    held[i].job->child = NULL;
-    if (begun[i]) {
-      (void)describe_crash(
-          child, end, fc_process_host_function(host, held[i].function), &error);
-    } else {
-      (void)fc_fail(&error, FC_CODE_WORKER_CRASHED,
-                    "not begun: its process ended before its turn, %u times",
-                    held[i].job->attempts + 1u);
-    }
-    fc_pool_fail(&host->base, held[i].job,
-                 begun[i] ? FC_STAGE_CALL : FC_STAGE_QUEUE, &error);
+}
+
+static void fail_call(fc_child_t *child, const fc_process_end_t *end,
+                      const fc_held_t *held, bool begun) {
+  fc_process_host_t *host = child->host;
+  fc_error_t error;
+  // Set before the outcome is told, because the waiter may use the job for its next
+  // call then.
+  held->job->child = NULL;
+  if (begun) {
+    (void)describe_crash(
+        child, end, fc_process_host_function(host, held->function), &error);
+  } else {
+    (void)fc_fail(&error, FC_CODE_WORKER_CRASHED,
+                  "not begun: its process ended before its turn, %u times",
+                  held->job->attempts + 1u);
+  }
+  fc_pool_fail(&host->base, held->job, begun ? FC_STAGE_CALL : FC_STAGE_QUEUE,
+               &error);
+}
+
+// Settles the calls that a process had when it ended: those that are not put back fail,
+// oldest first. A waiter that is told may drop any other call, so each stays with the
+// child, where a drop finds it, until its own turn has come.
+static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
+  bool begun[FC_RING_SLOTS];
+  put_back(child, end, begun);
+  while (child->count) {
+    const uint32_t index = child->first;
+    const fc_held_t held = fc_child_pop(child);
+    if (held.job) fail_call(child, end, &held, begun[index]);
   }
 }
 

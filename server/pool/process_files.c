@@ -14,12 +14,12 @@ static fc_blocks_t *blocks_of(const fc_child_t *child) {
   return child->host->base.pool->blocks;
 }
 
-static bool send_file(fc_child_t *child, fc_handoff_kind_t kind, uint32_t tray,
+static bool send_file(fc_child_t *child, fc_handoff_kind_t kind, uint32_t place,
                       uint32_t block) {
   const int file = fc_block_file(blocks_of(child), block);
   if (child->unreachable || file < 0) return false;
   if (!fc_handoff_send(child->process.handoff, child->ring.files + 1, kind,
-                       tray, file)) {
+                       place, file)) {
     // Any other reason may pass, so the next file is tried again.
     child->unreachable = errno == EPIPE || errno == ECONNRESET;
     return false;
@@ -90,11 +90,46 @@ void fc_child_reclaim(fc_child_t *child) {
   }
 }
 
+// The shelf for the file with this number: the one where the process has the file mapped,
+// else the next free one in turn. There are as many as slots, and each call has one.
+static uint32_t find_shelf(fc_child_t *child, uint64_t serial) {
+  const fc_shelved_t *shelves = child->shelves;
+  for (uint32_t i = 0; i < FC_RING_SHELVES; i++) {
+    if (shelves[i].serial == serial) return i;
+  }
+  for (;;) {
+    const uint32_t i = child->next_shelf++ % FC_RING_SHELVES;
+    if (!shelves[i].calls) return i;
+  }
+}
+
 bool fc_child_send_body(fc_child_t *child, fc_held_t *held) {
   const fc_piece_t *body = &held->job->call.body;
-  if (body->size <= FC_LIMIT_SHARED) return false;
-  held->in_file = send_file(child, FC_HANDOFF_BODY, 0, body->block);
-  return held->in_file;
+  if (body->size <= FC_LIMIT_SHARED || child->unreachable ||
+      fc_block_file(blocks_of(child), body->block) < 0) {
+    return false;
+  }
+  const uint64_t serial = fc_block_serial(blocks_of(child), body->block);
+  const uint32_t at = find_shelf(child, serial);
+  fc_shelved_t *shelf = &child->shelves[at];
+  if (shelf->serial != serial) {
+    shelf->serial = 0;
+    if (!send_file(child, FC_HANDOFF_BODY, at, body->block)) return false;
+    shelf->serial = serial;
+  }
+  shelf->calls++;
+  held->sent.in_file = true;
+  held->sent.shelf = at;
+  held->sent.body_offset = body->offset;
+  return true;
+}
+
+void fc_child_leave_shelf(fc_child_t *child, const fc_held_t *held,
+                          bool failed) {
+  if (!held->sent.in_file) return;
+  fc_shelved_t *shelf = &child->shelves[held->sent.shelf];
+  shelf->calls--;
+  if (failed) shelf->serial = 0;
 }
 
 fc_job_t *fc_child_forget(fc_held_t *held) {
@@ -102,7 +137,7 @@ fc_job_t *fc_child_forget(fc_held_t *held) {
   held->job = NULL;
   if (!job) return NULL;
   job->child = NULL;
-  if (held->in_file) {
+  if (held->sent.in_file) {
     held->body = job->call.body.block;
     held->body_offset = job->call.body.offset;
     job->call.body.block = FC_BLOCK_NONE;
@@ -119,7 +154,7 @@ bool fc_child_body(const fc_child_t *child, uint32_t index,
     *out_body = fc_process_host_body(child->host, held->job);
     return true;
   }
-  if (held->in_file) {
+  if (held->sent.in_file) {
     if (held->body == FC_BLOCK_NONE) return false;
     data = fc_block_data(blocks_of(child), held->body) + held->body_offset;
   }

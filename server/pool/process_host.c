@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "config/limits.h"
-#include "jail/jail.h"
 
 #define LOOK_AGAIN_NS 1000000000u
 
@@ -237,7 +236,7 @@ static void tell_lacks(const fc_process_host_t *host,
 }
 
 // Without --sandbox=strict, a module goes without the limits that cannot be set, and
-// without a group if none can or that cannot be made.
+// without a group if no limit can be set or the group cannot be made.
 static fc_status_t join_group(fc_process_host_t *host,
                               const fc_group_limits_t *limits,
                               fc_error_t *err) {
@@ -245,12 +244,11 @@ static fc_status_t join_group(fc_process_host_t *host,
   fc_group_lacks_t lacks = {0};
   const bool strict = host->sandbox == FC_SANDBOX_STRICT;
   if (!groups || !fc_group_limits_any(limits)) return FC_OK;
-  if (fc_groups_add(groups, host->name, host->base.generation, limits,
-                    strict ? NULL : &lacks, &host->group, err) == FC_OK) {
-    tell_lacks(host, &lacks);
-    return FC_OK;
-  }
-  if (strict) return err->status;
+  const fc_status_t status =
+      fc_groups_add(groups, host->name, host->base.generation, limits,
+                    strict ? NULL : &lacks, &host->group, err);
+  tell_lacks(host, &lacks);
+  if (status == FC_OK || strict) return status;
   const fc_log_field_t fields[] = {FC_LOG_TEXT("module", host->name),
                                    FC_LOG_TEXT("reason", fc_str(err->message))};
   fc_log_fields(host->options->log, FC_LOG_WARN,

@@ -19,6 +19,7 @@
 
 #include <uv.h>
 
+#include "jail/jail.h"
 #include "obs/log.h"
 #include "pool/blame.h"
 #include "pool/health.h"
@@ -33,7 +34,9 @@ typedef struct fc_process_options_t {
   uv_loop_t *uv;
   fc_log_t *log;
   const char *program;
-  int network;                // fc_jail_facts_t
+  // Which parts of the jail there are, asked before each process. NULL: none.
+  const fc_jail_facts_t *(*jail)(void *context);
+  void *jail_context;
   const fc_groups_t *groups;  // NULL: none
   fc_ring_setup_t setup;
   uint32_t workers;  // calls of a module at once, if its policy does not say
@@ -65,7 +68,7 @@ typedef enum fc_cause_t {
   FC_CAUSE_RETIRED,  // its generation is retired, or quarantined while it had no calls
   FC_CAUSE_SPARE,  // it had no call for long, and another of its module stays
   FC_CAUSE_USED,   // it has made its one call (--fresh=call)
-  FC_CAUSE_TIME,   // by the kernel: it served for --worker-cpu-time
+  FC_CAUSE_TIME,   // by the kernel: it served, and took --worker-cpu-time
   FC_CAUSE_COUNT
 } fc_cause_t;
 
@@ -85,7 +88,6 @@ typedef struct fc_held_t {
   fc_ring_call_t sent;
   uint32_t function;
   uint64_t dropped_ns;  // when it was dropped; 0: it was not
-  bool in_file;         // the body was sent to the process in a file
   uint32_t tray;  // for its answer; FC_RING_TRAYS: it has none, or has left it
   // The block of a body in a file, if the call has outlived its job; else FC_BLOCK_NONE.
   uint32_t body;
@@ -106,6 +108,8 @@ typedef struct fc_taking_t {
   uint64_t size;     // bytes of the part in the ring
   uint64_t in_file;  // bytes of the part behind that, in `lent`
   uint32_t lent;     // block of the file that was lent for it
+  uint64_t in_body;  // bytes of the part behind that, in the body's file
+  uint32_t body_at;
   uint64_t copied;
   // Bytes of the answer's area that the worker may have written.
   uint64_t answer_used;
@@ -123,6 +127,13 @@ typedef struct fc_tray_t {
   uint32_t block;   // of the file while it is lent; else FC_BLOCK_NONE
   bool given;       // to a call that the process has
 } fc_tray_t;
+
+// A shelf: where the process has a file of bodies mapped, also when the call has ended,
+// so that the next body in it need not be sent.
+typedef struct fc_shelved_t {
+  uint64_t serial;  // of the file; 0: none, or the process may have lost it
+  uint32_t calls;   // that the process has with their body there
+} fc_shelved_t;
 
 struct fc_child_t {
   fc_process_host_t *host;
@@ -142,6 +153,8 @@ struct fc_child_t {
   uint64_t audience;  // of the files that it alone is given (block.h)
   fc_tray_t trays[FC_RING_TRAYS];
   uint32_t next_tray;
+  fc_shelved_t shelves[FC_RING_SHELVES];
+  uint32_t next_shelf;
   fc_cause_t cause;
   uint64_t started_ns;
   uint64_t calls;  // that it has finished
@@ -292,6 +305,10 @@ void fc_child_drop_files(fc_child_t *child);
 // Sends the process the body of a call that is about to be published. False: the body is
 // not above FC_LIMIT_SHARED, is in no file, or cannot be sent.
 bool fc_child_send_body(fc_child_t *child, fc_held_t *held);
+// The call leaves its slot. If it failed, the process may have lost the file of its body,
+// which is sent again with the next body there.
+void fc_child_leave_shelf(fc_child_t *child, const fc_held_t *held,
+                          bool failed);
 // Notes that nobody waits for the call any more. The process may still read a body in a
 // file, which is kept until the call leaves its slot. Returns the job, NULL if there was
 // none.

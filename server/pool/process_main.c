@@ -53,12 +53,16 @@ static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
     spans[FC_RING_BODY_BLOCK(i)] = fc_ring_body(&self->ring, i);
     spans[FC_RING_ANSWER_BLOCK(i)] = fc_ring_answer(&self->ring, i);
   }
-  spans[FC_RING_BODY_FILE] = self->inbox.body;
+  for (uint32_t i = 0; i < FC_RING_SHELVES; i++) {
+    spans[FC_RING_BODY_FILE(i)] = self->inbox.shelves[i].room;
+  }
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
     spans[FC_RING_ANSWER_FILE(i)] = self->inbox.answers[i];
   }
   self->more = (fc_block_more_t){FC_RING_FIRST, fc_inbox_more, &self->inbox};
   self->region.more = &self->more;
+  self->region.is_body_as_sent = fc_inbox_is_as_sent;
+  self->region.body_context = &self->inbox;
   return fc_blocks_create_fixed(self->region.allocator, spans, FC_RING_BLOCKS,
                                 &self->region.blocks, err);
 }
@@ -146,6 +150,12 @@ static void report(self_t *self, fc_status_t status, const fc_error_t *err) {
   wake_loop();
 }
 
+// Does the answer have bytes in the file that was lent for it?
+static bool is_in_tray(const self_t *self, const fc_outcome_t *outcome) {
+  return outcome->status == FC_OK && outcome->piece_count > 1 &&
+         outcome->pieces[1].block == FC_RING_ANSWER_FILE(self->inbox.tray);
+}
+
 static _Noreturn void serve(self_t *self) {
   for (;;) {
     const uint32_t index = fc_ring_take(&self->ring);
@@ -156,7 +166,7 @@ static _Noreturn void serve(self_t *self) {
     } else {
       fc_worker_refuse(&shared->slot);
     }
-    const bool answered = outcome->status == FC_OK && outcome->piece_count == 2;
+    const bool answered = is_in_tray(self, outcome);
     // What a call wrote to the file for answers in vain is given back before
     // the call is DONE: the loop would count it against the process.
     if (!answered) fc_inbox_end(&self->inbox, false);

@@ -128,7 +128,8 @@ static bool is_greedy(const fc_child_t *child) {
   uint64_t most = FC_RING_SPARE;
   for (uint32_t i = 0; i < child->count; i++) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
-    if (!child->held[index].in_file) most += child->held[index].sent.body_size;
+    if (!child->held[index].sent.in_file)
+      most += child->held[index].sent.body_size;
     if (fc_child_state(child, index) != FC_RING_READY) {
       most += child->ring.setup.result_size;
     }

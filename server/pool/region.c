@@ -77,11 +77,47 @@ const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index) {
 }
 
 // ---------------------------------------------------------------------------
+// Workers
+
+static fc_str_t body_of(const fc_slot_t *slot, const fc_region_t *region) {
+  const fc_piece_t *body = &slot->call.body;
+  return fc_str_make(
+      (const char *)fc_block_data(region->blocks, body->block) + body->offset,
+      body->size);
+}
+
+// Of fc_keeper_t. A result that lies in the body is sent from there.
+static bool keep_in_body(void *context, const fc_sink_t *sink, fc_str_t bytes) {
+  fc_worker_t *worker = context;
+  const fc_region_t *region = worker->region;
+  const fc_piece_t *body = &worker->slot->call.body;
+  const uintptr_t begin = (uintptr_t)body_of(worker->slot, region).data;
+  const uintptr_t at = (uintptr_t)bytes.data;
+  if (sink != &worker->answer.sink || bytes.size < FC_LIMIT_KEPT_RESULT) {
+    return false;
+  }
+  if (at < begin || at - begin > body->size ||
+      bytes.size > body->size - (at - begin) ||
+      at - begin > UINT32_MAX - body->offset ||
+      worker->answer.count == FC_PIECES_MAX) {
+    return false;
+  }
+  if (region->is_body_as_sent &&
+      !region->is_body_as_sent(region->body_context)) {
+    return false;
+  }
+  worker->kept = (fc_piece_t){.block = body->block,
+                              .offset = body->offset + (uint32_t)(at - begin),
+                              .size = bytes.size};
+  return true;
+}
 
 fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
                            uint32_t index, fc_error_t *err) {
-  *worker = (fc_worker_t){
-      .region = region, .index = index, .spin = {.ns = region->spin_ns}};
+  *worker = (fc_worker_t){.region = region,
+                          .index = index,
+                          .spin = {.ns = region->spin_ns},
+                          .keeper = {keep_in_body, worker}};
   fc_text_init(&worker->inflated, region->allocator, SIZE_MAX);
   return fc_frame_create(region->allocator, &region->limits, &worker->frame,
                          err);
@@ -157,13 +193,6 @@ bool fc_region_wants_guard(const fc_region_t *region,
   if (region->guard != FC_GUARD_AUTO) return region->guard == FC_GUARD_ON;
   // A fault in a thread would end every call of the server.
   return region->is_process && function->signature->trusts_dims;
-}
-
-static fc_str_t body_of(const fc_slot_t *slot, const fc_region_t *region) {
-  const fc_piece_t *body = &slot->call.body;
-  return fc_str_make(
-      (const char *)fc_block_data(region->blocks, body->block) + body->offset,
-      body->size);
 }
 
 // Sets worker->body, which the decoder reads: the call's body, decompressed if
@@ -288,6 +317,19 @@ static fc_status_t run_profiled(fc_worker_t *worker, fc_slot_t *slot,
   return status;
 }
 
+// Puts the answer into the outcome. If the answer ends in the body, the body's block is
+// the answer's from now on.
+static void close_answer(fc_worker_t *worker, fc_slot_t *slot) {
+  fc_block_sink_t *out = &worker->answer;
+  fc_outcome_t *outcome = &slot->outcome;
+  fc_block_sink_finish(out);
+  memcpy(outcome->pieces, out->pieces, out->count * sizeof *out->pieces);
+  outcome->piece_count = out->count;
+  if (!worker->kept.size) return;
+  outcome->pieces[outcome->piece_count++] = worker->kept;
+  slot->call.body.block = FC_BLOCK_NONE;
+}
+
 static fc_status_t run_encode(fc_worker_t *worker, fc_slot_t *slot,
                               const fc_function_t *function, uint64_t *last_ns,
                               fc_error_t *err) {
@@ -301,18 +343,18 @@ static fc_status_t run_encode(fc_worker_t *worker, fc_slot_t *slot,
   fc_block_sink_init(out, region->blocks, block, FC_LIMIT_HEAD,
                      region->limits.result_size);
   if (region->more) fc_block_sink_ask(out, region->more);
+  worker->slot = slot;
+  worker->kept.size = 0;
+  // Spans go behind the answer, in its own blocks.
+  const bool traced = slot->call.flags & FC_CALL_TRACED;
+  fc_frame_set_keeper(worker->frame, traced ? NULL : &worker->keeper);
   slot->outcome.document = 0;
   fc_status_t status =
       is_coded(worker, slot)
           ? encode_coded(worker, function, slot, &out->sink, err)
           : encode_plain(worker, function, slot, &out->sink, err);
-  if (status == FC_OK) {
-    fc_block_sink_finish(out);
-    memcpy(slot->outcome.pieces, out->pieces, out->count * sizeof *out->pieces);
-    slot->outcome.piece_count = out->count;
-  } else {
-    fc_block_sink_drop(out);
-  }
+  if (status == FC_OK) close_answer(worker, slot);
+  else fc_block_sink_drop(out);
   mark(slot, FC_STAGE_ENCODE, last_ns);
   return status;
 }
@@ -339,9 +381,7 @@ static void add_spans(fc_worker_t *worker, fc_slot_t *slot) {
   const fc_str_t bytes = fc_str_make((const char *)spans, size);
   const bool fits = size && fc_sink_put(&out->sink, bytes, NULL) == FC_OK;
   slot->outcome.spans_size = fits ? (uint32_t)size : 0;
-  fc_block_sink_finish(out);
-  memcpy(slot->outcome.pieces, out->pieces, out->count * sizeof *out->pieces);
-  slot->outcome.piece_count = out->count;
+  close_answer(worker, slot);
 }
 
 static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,

@@ -9,6 +9,7 @@
 #define FARCALL_SERVER_POOL_REGION_H_
 
 #include "farcall/farcall.h"
+#include "marshal/keeper.h"
 #include "pool/queue.h"
 
 // The worker's half of a dialect: bytes and the call's parameters in, bytes
@@ -73,6 +74,10 @@ typedef struct fc_region_t {
   fc_guard_policy_t guard;
   // Where a large answer goes on; NULL: in further blocks.
   const fc_block_more_t *more;
+  // Is the body of the call that runs still as the loop has it? NULL: the loop has the
+  // same memory.
+  bool (*is_body_as_sent)(void *context);
+  void *body_context;
   const fc_tiles_t *tiles;  // NULL: calls keep to their worker's thread
   uint32_t spin_ns;         // time a thread looks for calls before it sleeps
 } fc_region_t;
@@ -106,6 +111,10 @@ typedef struct fc_worker_t {
   fc_text_t inflated;      // the body of this call, if it came compressed
   fc_str_t body;           // of this call, as the dialect reads it
   fc_block_sink_t answer;  // of this call: clearing one on the stack costs time
+  const fc_slot_t *slot;   // of this call, while the answer is written
+  // The end of this call's answer, in the body, where a result lies; size 0: none.
+  fc_piece_t kept;
+  fc_keeper_t keeper;
   fc_spin_t spin;
   fc_tiles_t tiles;       // of this call
   fc_profile_t *profile;  // of the last call that had one; NULL: none had

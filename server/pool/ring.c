@@ -185,8 +185,8 @@ void fc_ring_publish(fc_ring_t *ring, uint32_t index,
 }
 
 void fc_ring_publish_file(fc_ring_t *ring, uint32_t index,
-                          const fc_invocation_t *call) {
-  const fc_piece_t body = {FC_RING_BODY_FILE, call->body.offset,
+                          const fc_invocation_t *call, uint32_t shelf) {
+  const fc_piece_t body = {FC_RING_BODY_FILE(shelf), call->body.offset,
                            call->body.size};
   publish(ring, index, call, body);
 }
@@ -333,26 +333,69 @@ static void bound_times(fc_outcome_t *outcome, uint64_t sent_ns) {
   }
 }
 
-// Checks the pieces of an answer: the first in the area of its slot, the second, if there
-// is one, in the file that the loop has lent.
-static bool check_pieces(const fc_ring_t *ring, uint32_t index, uint32_t tray,
-                         const fc_piece_t pieces[2], uint32_t count,
+// What an answer may have at most: a piece in its area, one in the file that was lent,
+// and one in the body.
+#define PIECES_MAX 3
+
+static bool check_area(const fc_piece_t *piece, uint32_t index,
+                       fc_ring_sizes_t *out_sizes, fc_error_t *err) {
+  if (piece->block != FC_RING_ANSWER_BLOCK(index)) {
+    return lie(err, "block", piece->block);
+  }
+  if (piece->offset != FC_LIMIT_HEAD) return lie(err, "offset", piece->offset);
+  out_sizes->in_area = piece->size;
+  return true;
+}
+
+static bool check_file(const fc_piece_t *piece, fc_ring_sizes_t *out_sizes,
+                       fc_error_t *err) {
+  if (piece->offset != 0) return lie(err, "offset", piece->offset);
+  if (piece->size == 0) return lie(err, "length", 0);
+  if (out_sizes->in_area > FC_RING_FIRST - FC_LIMIT_HEAD) {
+    return lie(err, "length", out_sizes->in_area);
+  }
+  out_sizes->in_file = piece->size;
+  return true;
+}
+
+static bool check_body(const fc_piece_t *piece, const fc_ring_call_t *call,
+                       fc_ring_sizes_t *out_sizes, fc_error_t *err) {
+  const uint64_t end = call->body_offset + call->body_size;
+  if (piece->offset < call->body_offset || piece->offset > end) {
+    return lie(err, "offset", piece->offset);
+  }
+  if (piece->size == 0 || piece->size > end - piece->offset) {
+    return lie(err, "length", piece->size);
+  }
+  out_sizes->in_body = piece->size;
+  out_sizes->body_at = piece->offset;
+  return true;
+}
+
+// Checks the pieces of an answer: the first lies in the area of its slot. The file that
+// the loop has lent may have the next, and the file of the body the last.
+static bool check_pieces(const fc_ring_t *ring, uint32_t index,
+                         const fc_ring_call_t *call, const fc_piece_t *pieces,
+                         uint32_t count, fc_ring_sizes_t *out_sizes,
                          fc_error_t *err) {
-  static const uint32_t kOffsets[] = {FC_LIMIT_HEAD, 0};
-  const uint32_t blocks[] = {FC_RING_ANSWER_BLOCK(index),
-                             FC_RING_ANSWER_FILE(tray)};
   uint64_t left = ring->setup.result_size;
   for (uint32_t i = 0; i < count; i++) {
     const fc_piece_t *piece = &pieces[i];
-    if (piece->block != blocks[i]) return lie(err, "block", piece->block);
-    if (piece->offset != kOffsets[i]) return lie(err, "offset", piece->offset);
+    const bool further = i == 1 && call->lent;
+    const bool last = i > 0 && i + 1 == count && call->in_file;
     if (piece->size > left) return lie(err, "length", piece->size);
     left -= piece->size;
+    if (i == 0) {
+      if (!check_area(piece, index, out_sizes, err)) return false;
+    } else if (further && piece->block == FC_RING_ANSWER_FILE(call->tray)) {
+      if (!check_file(piece, out_sizes, err)) return false;
+    } else if (last && piece->block == FC_RING_BODY_FILE(call->shelf)) {
+      if (!check_body(piece, call, out_sizes, err)) return false;
+    } else {
+      return lie(err, "block", piece->block);
+    }
   }
-  if (count == 1) return true;
-  if (pieces[1].size == 0) return lie(err, "length", 0);
-  return pieces[0].size <= FC_RING_FIRST - FC_LIMIT_HEAD ||
-         lie(err, "length", pieces[0].size);
+  return true;
 }
 
 bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
@@ -365,7 +408,7 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     uint32_t piece_count;
     uint8_t stage;
     uint8_t name_size;
-    fc_piece_t pieces[2];
+    fc_piece_t pieces[PIECES_MAX];
     uint64_t document;
     uint32_t spans_size;
   } said;
@@ -398,6 +441,9 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
       return lie(err, "name", said.name_size);
     }
     copy_once(out->name, shared->name, sizeof out->name);
+    if (!fc_utf8_is_valid(fc_str_make(out->name, said.name_size))) {
+      return lie(err, "name", said.name_size);
+    }
     out->name_size = said.name_size;
     if (out->error.byte_offset > call->body_size) {
       out->error.byte_offset = FC_NO_OFFSET;
@@ -406,25 +452,25 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     return check_error(&out->error, out->status, err) &&
            check_end(&out->error, call, cancel, err);
   }
-  uint32_t wanted = call->flags & FC_CALL_VALIDATE ? 0 : 1;
-  const bool further = said.piece_count == 2 && wanted == 1 && call->lent;
-  if (said.piece_count != wanted && !further) {
+  const bool validated = call->flags & FC_CALL_VALIDATE;
+  const uint32_t most =
+      validated ? 0 : 1 + (uint32_t)call->lent + (uint32_t)call->in_file;
+  if (said.piece_count > most || (said.piece_count == 0) != validated) {
     return lie(err, "pieces", said.piece_count);
   }
-  if (wanted == 0) return true;
-  if (!check_pieces(ring, index, call->tray, said.pieces, said.piece_count,
+  if (validated) return true;
+  fc_ring_sizes_t sizes = {0};
+  if (!check_pieces(ring, index, call, said.pieces, said.piece_count, &sizes,
                     err)) {
     return false;
   }
-  const fc_ring_sizes_t sizes = {said.pieces[0].size,
-                                 further ? said.pieces[1].size : 0};
+  const uint64_t whole = sizes.in_area + sizes.in_file + sizes.in_body;
   if (!(call->flags & FC_CALL_TRACED)) said.spans_size = 0;
   if (said.spans_size > FC_SPANS_DISPATCHES * sizeof(fc_dispatch_span_t) ||
-      said.spans_size % sizeof(fc_dispatch_span_t) ||
-      said.spans_size > sizes.in_area + sizes.in_file) {
+      said.spans_size % sizeof(fc_dispatch_span_t) || said.spans_size > whole) {
     return lie(err, "spans", said.spans_size);
   }
-  if (said.document > sizes.in_area + sizes.in_file - said.spans_size) {
+  if (said.document > whole - said.spans_size) {
     return lie(err, "document", said.document);
   }
   out->document = said.document;

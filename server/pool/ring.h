@@ -135,13 +135,15 @@ uint64_t fc_ring_size(const fc_ring_setup_t *setup);
 // begins FC_LIMIT_HEAD bytes into its area.
 fc_span_t fc_ring_body(const fc_ring_t *ring, uint32_t slot);
 fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot);
-// The blocks that a slot of the ring names: areas of bodies, areas of answers, the file
-// of the body of the call that runs, and files of answers by their trays (handoff.h).
+// The blocks that a slot of the ring names: areas of bodies, areas of answers, files of
+// bodies by their shelves and files of answers by their trays (handoff.h).
 #define FC_RING_BODY_BLOCK(slot) (slot)
 #define FC_RING_ANSWER_BLOCK(slot) (FC_RING_SLOTS + (slot))
-#define FC_RING_BODY_FILE (2 * FC_RING_SLOTS)
-#define FC_RING_ANSWER_FILE(tray) (2 * FC_RING_SLOTS + 1 + (tray))
+#define FC_RING_BODY_FILE(shelf) (2 * FC_RING_SLOTS + (shelf))
+#define FC_RING_ANSWER_FILE(tray) (FC_RING_BODY_FILE(FC_RING_SHELVES) + (tray))
 #define FC_RING_BLOCKS FC_RING_ANSWER_FILE(FC_RING_TRAYS)
+// How many files of bodies a process has mapped at most: one for each call it may have.
+#define FC_RING_SHELVES ((uint32_t)FC_RING_SLOTS)
 // How many files for answers a process has mapped at most.
 #define FC_RING_TRAYS 4u
 // An answer that outgrows so many bytes of its area goes on in the file of its tray, if
@@ -170,9 +172,9 @@ void fc_ring_write(fc_ring_t *ring, uint32_t slot, uint64_t offset,
 // not notified yet.
 void fc_ring_publish(fc_ring_t *ring, uint32_t slot,
                      const fc_invocation_t *call, uint64_t size);
-// Gives the worker a call whose body lies in the file sent last.
+// Gives the worker a call whose body lies in the file of this shelf.
 void fc_ring_publish_file(fc_ring_t *ring, uint32_t slot,
-                          const fc_invocation_t *call);
+                          const fc_invocation_t *call, uint32_t shelf);
 // fc_ring_write and fc_ring_publish at once, for a body in one piece: `body`
 // takes the place of the call's own and must fit. The slot must be FREE.
 void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_invocation_t *call,
@@ -193,13 +195,19 @@ typedef struct fc_ring_call_t {
   bool awaited;  // somebody waits for it, and it was not taken back
   bool lent;     // the worker has a file to write an answer to, in `tray`
   uint32_t tray;
+  bool in_file;  // the body lies in the file of `shelf`, from `body_offset` on
+  uint32_t shelf;
+  uint32_t body_offset;
 } fc_ring_call_t;
 
 // Where an answer lies: bytes in the area of its slot (fc_ring_answer), from
-// FC_LIMIT_HEAD on, and behind them bytes in the file.
+// FC_LIMIT_HEAD on, behind them bytes in the file, and behind these bytes of the body's
+// file, from `body_at` on, which are bytes of the body.
 typedef struct fc_ring_sizes_t {
   uint64_t in_area;
   uint64_t in_file;  // 0: none, and a file that was lent stays lent
+  uint64_t in_body;
+  uint32_t body_at;
 } fc_ring_sizes_t;
 
 // Copies the outcome of a DONE slot into `out` and checks it, but without pieces:

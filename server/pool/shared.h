@@ -15,8 +15,8 @@ uint64_t fc_shared_pages(uint64_t size);
 // Makes a file of `size` bytes, rounded up to whole pages. They are zeros, and take no
 // memory yet. -1: see errno.
 int fc_shared_create(const char *name, uint64_t size);
-// Bytes of memory that the file takes up, whoever touched them; 0 if the system does not
-// say.
+// Bytes of memory that the file takes up, in whichever process they were touched; 0 if
+// the system does not say.
 uint64_t fc_shared_taken(int fd);
 // Gives memory of the file back to the system: from the first page that takes any, at
 // `begin` + *at or later, up to `most` bytes, but none behind `begin` + `used`. Both

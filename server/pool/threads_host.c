@@ -277,9 +277,9 @@ static void expire_loading(fc_thread_host_t *self, uint32_t index) {
   fc_pool_on_host(&self->base, &error);
 }
 
-// The deadline of a call that threads were given has passed. If no thread has begun the
-// call, it is answered. So is a call in native code: its thread keeps the slot until the
-// code returns, if it ever does. Bytecode ends its own call.
+// The deadline of a call that threads were given has passed. A call that no thread has
+// begun is answered, and so is a call in native code, whose thread keeps the slot until
+// the code returns, if it ever does. Bytecode ends its own call.
 static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_slot_t *slot = &all->region.slots[index];
   fc_thread_host_t *self = all->held[index].host;

@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "pool/fault.h"
+
 struct fc_helpers_t {
   fc_allocator_t allocator;
   fc_tiles_t tiles;
@@ -41,6 +43,10 @@ static void run_parts(fc_helpers_t *helpers) {
 
 static void *help(void *context) {
   fc_helpers_t *helpers = context;
+  // At the end of the thread's stack that is filled last.
+  _Alignas(16) uint8_t reports[FC_FAULT_STACK_SIZE];
+  stack_t before;
+  fc_fault_cover(reports, &before);
   pthread_mutex_lock(&helpers->lock);
   while (!helpers->leave) {
     run_parts(helpers);
@@ -48,6 +54,7 @@ static void *help(void *context) {
     pthread_cond_wait(&helpers->work, &helpers->lock);
   }
   pthread_mutex_unlock(&helpers->lock);
+  fc_fault_uncover(&before);
   return NULL;
 }
 
@@ -83,7 +90,7 @@ fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
   pthread_cond_init(&helpers->work, NULL);
   pthread_cond_init(&helpers->done, NULL);
   // The helpers block all signals but faults: other threads handle those that
-  // are sent to the process. SIGSYS is what the jail answers a system call with.
+  // are sent to the process. By SIGSYS the jail refuses a system call.
   sigset_t all, before;
   sigfillset(&all);
   static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,

@@ -43,6 +43,35 @@ void fc_socket_read_stop(fc_stream_t *stream) {
   uv_read_stop(&fc_socket_stream(stream)->uv.stream);
 }
 
+// How many bytes must wait before a stream is read of which the next `size` are known:
+// never more than these. A short rest is read as it comes.
+static int low_water_of(const fc_socket_stream_t *self, uint64_t size) {
+  const uint64_t least = self->low_water ? 1 : 2;
+  return size >= least * FC_LIMIT_READ_BODY ? (int)FC_LIMIT_READ_BODY : 0;
+}
+
+// Each time the loop wakes up for bytes, and each read, costs more than copying some
+// 10 KB, and a client on this machine sends more between two reads if there is room.
+void fc_socket_expect(fc_stream_t *stream, uint64_t size) {
+  fc_socket_stream_t *self = fc_socket_stream(stream);
+  const int wanted = low_water_of(self, size);
+  const int bytes = wanted ? wanted : 1;
+  int fd;
+  if (wanted == self->low_water) return;
+  if (uv_fileno(&self->uv.handle, &fd) == 0 &&
+      setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes) == 0) {
+    self->low_water = wanted;
+  }
+}
+
+uint64_t fc_socket_unread(fc_stream_t *stream) {
+  int fd, unread = 0;
+  if (uv_fileno(&fc_socket_stream(stream)->uv.handle, &fd) == 0) {
+    ioctl(fd, SIOCINQ, &unread);
+  }
+  return unread > 0 ? (uint64_t)unread : 0;
+}
+
 // fc_span_t has the layout of libuv's buffers, so spans are sent without a
 // copy.
 static const uv_buf_t *buffers_of(const fc_span_t *spans) {

@@ -35,6 +35,7 @@ typedef struct fc_socket_stream_t {
   uv_write_t write;
   uv_shutdown_t shutdown;
   uint64_t in_a_row;  // bytes of the last reads, while each filled its room
+  int low_water;      // bytes that must wait before the loop is told; 0: any
 } fc_socket_stream_t;
 
 static inline fc_socket_stream_t *fc_socket_stream(fc_stream_t *stream) {
@@ -43,6 +44,8 @@ static inline fc_socket_stream_t *fc_socket_stream(fc_stream_t *stream) {
 
 int fc_socket_read_start(fc_stream_t *stream);
 void fc_socket_read_stop(fc_stream_t *stream);
+void fc_socket_expect(fc_stream_t *stream, uint64_t size);
+uint64_t fc_socket_unread(fc_stream_t *stream);
 int64_t fc_socket_try_write(fc_stream_t *stream, const fc_span_t *spans,
                             uint32_t count);
 int fc_socket_write(fc_stream_t *stream, const fc_span_t *spans,

@@ -35,6 +35,11 @@ typedef struct fc_stream_class_t {
   int (*open)(fc_stream_t *stream, const void *source);
   int (*read_start)(fc_stream_t *stream);
   void (*read_stop)(fc_stream_t *stream);
+  // The next `size` bytes are known to come; 0: nothing is known. Until they have come,
+  // some may be reported late, to be read in large parts.
+  void (*expect)(fc_stream_t *stream, uint64_t size);
+  // Bytes that have come and wait to be reported, as far as the class knows.
+  uint64_t (*unread)(fc_stream_t *stream);
   // Sends what can be sent at once. Returns how many bytes, possibly 0, or a
   // negative number. The next write must begin with those that are left.
   int64_t (*try_write)(fc_stream_t *stream, const fc_span_t *spans,

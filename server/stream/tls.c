@@ -422,6 +422,17 @@ static int shutdown_tls(fc_stream_t *stream) {
   return below_class(self)->shutdown(&self->below.base);
 }
 
+// Records are decrypted as they come.
+static void expect(fc_stream_t *stream, uint64_t size) {
+  (void)stream;
+  (void)size;
+}
+
+static uint64_t unread(fc_stream_t *stream) {
+  (void)stream;
+  return 0;
+}
+
 static uint64_t unsent(fc_stream_t *stream) {
   fc_tls_stream_t *self = fc_tls_stream(stream);
   return self->left + self->behind.size +
@@ -442,6 +453,8 @@ const fc_stream_class_t fc_stream_tls = {.size = sizeof(fc_tls_stream_t),
                                          .open = open_tls,
                                          .read_start = read_start,
                                          .read_stop = read_stop,
+                                         .expect = expect,
+                                         .unread = unread,
                                          .try_write = try_write,
                                          .write = write_all,
                                          .shutdown = shutdown_tls,

@@ -35,7 +35,7 @@ fc_status_t fc_tls_keys_open(const fc_tls_files_t *files,
 void fc_tls_keys_close(fc_tls_keys_t *keys);
 // Tickets, by which clients resume sessions, are encrypted by a key that is in memory
 // alone. Call this before each stream is opened: when the key is an hour old, new streams
-// get another, so that whoever reads one from memory has the tickets of one key only.
+// get another, so that somebody who reads one from memory can use only its tickets.
 void fc_tls_keys_renew(fc_tls_keys_t *keys, uint64_t now_ms);
 // The last day of the certificate, as "2027-01-31"; "": not known.
 const char *fc_tls_keys_expire(const fc_tls_keys_t *keys);
@@ -54,7 +54,7 @@ typedef struct fc_tls_t {
                     fc_tls_failure_t why, const char *text);
   void *context;
   uint64_t handshake_ms;  // that a handshake may take, from the connection on
-  // Handshakes that may be unfinished: one more, and an old one is given up.
+  // The most handshakes that are not over; for one more, an old one is given up.
   uint32_t handshake_max;
   // For the files of TLS
   void *method;   // of OpenSSL's BIOs

@@ -12,7 +12,7 @@
 
 #include "stream/tls_stream.h"
 
-#define RECORD_HANDSHAKE 0x16  // the first byte of whoever speaks TLS
+#define RECORD_HANDSHAKE 0x16  // the first byte of a client that speaks TLS
 
 // ---------------------------------------------------------------------------
 // The list
@@ -81,7 +81,7 @@ void fc_tls_handshake_fail(fc_tls_stream_t *self, fc_tls_failure_t failure,
 // ---------------------------------------------------------------------------
 // In a thread
 
-// What the error of OpenSSL means for whoever counts failures.
+// The counted failure that is meant by an error of OpenSSL.
 static fc_tls_failure_t failure_of(unsigned long code) {
   static const struct {
     int reason;

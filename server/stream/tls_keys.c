@@ -192,8 +192,8 @@ static int choose_protocol(SSL *ssl, const unsigned char **out,
 }
 
 // Versions, and ciphers of TLS 1.2, are ours, whatever the system's configuration of
-// OpenSSL says: each session has keys of its own, and whoever gets the server's key later
-// cannot read what was sent.
+// OpenSSL says: each session has keys of its own, so that the server's key, if it is
+// stolen later, does not show what was sent.
 static bool set_rules(SSL_CTX *context) {
   static const unsigned char kName[] = "farcalld";
   SSL_CTX_set_security_level(context, 2);

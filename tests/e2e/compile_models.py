@@ -93,3 +93,8 @@ answer("edges", *({"images": floats(size, 1, 4, 5)} for size in (1, 2, 4)))
 
 save("strange", [helper.make_node("Fold", ["x"], ["y"], domain="com.example")],
      [value("x", T.FLOAT, [2])], [value("y", T.FLOAT, [2])], domain="com.example")
+
+save("grouped", [helper.make_node("Conv", ["x", "w", "b"], ["y"], group=2, pads=[1] * 4)],
+     [value("x", T.FLOAT, [1, 4, 2, 3])], [value("y", T.FLOAT, [1, 6, 2, 3])],
+     [weight("w", 6, 2, 3, 3), weight("b", 6)])
+answer("grouped", {"x": floats(1, 4, 2, 3)})

@@ -3,7 +3,8 @@
 tests of its operators, made, imported, compiled and run in IREE's runtime.
 
     generate DIR     DIR/index.json and, of each test, NAME.onnx and NAME.npz
-    compile DIR      NAME.vmfb, or NAME.refused with the reason
+    compile DIR [FLAG…]    NAME.vmfb, or NAME.refused with the reason; FLAGs are more of
+                           the compiler's
     reference DIR    prints {NAME: null, or what IREE's runtime got wrong}
 
 The last two take names on standard input. What is there already stays: DIR is
@@ -95,7 +96,7 @@ def narrow_floats():
     return found
 
 
-def generate(folder, _):
+def generate(folder):
     from onnx.backend.test.case.node import collect_testcases
     index = {}
     numpy.savez(folder / "narrow.npz", **narrow_floats())
@@ -123,11 +124,11 @@ def generate(folder, _):
     unfinished.rename(folder / "index.json")
 
 
-def compile_text(text, module):
+def compile_text(text, module, flags):
     """By the library that iree-compile is made of; False when it refuses."""
     from iree.compiler.api import Output, Session, Source
     with Session() as session:
-        session.set_flags(*FLAGS, *(DOUBLES if "f64" in text else []))
+        session.set_flags(*FLAGS, *flags, *(DOUBLES if "f64" in text else []))
         invocation = session.invocation()
         invocation.enable_console_diagnostics()
         source = Source.wrap_buffer(session, text.encode() + b"\0")
@@ -140,7 +141,7 @@ def compile_text(text, module):
     return True
 
 
-def import_and_compile(folder, name):
+def import_and_compile(folder, name, flags):
     """Why there is no module, or None."""
     from iree.compiler.tools.import_onnx import __main__ as importer
     source, unfinished = folder / f"{name}.mlir", folder / f"{name}.tmp"
@@ -154,7 +155,7 @@ def import_and_compile(folder, name):
         return "import: " + said.getvalue() + traceback.format_exc()
     with tempfile.TemporaryFile() as complaints:
         os.dup2(complaints.fileno(), 2)
-        compiled = compile_text(source.read_text(), unfinished)
+        compiled = compile_text(source.read_text(), unfinished, flags)
         complaints.seek(0)
         why = complaints.read().decode(errors="replace")
     if not compiled:
@@ -163,13 +164,13 @@ def import_and_compile(folder, name):
     return None
 
 
-def work(folder):
+def work(folder, flags):
     """What a worker does: reads names, one a line, and prints each when it is done."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     for line in sys.stdin:
         name = line.strip()
-        why = import_and_compile(folder, name)
+        why = import_and_compile(folder, name, flags)
         if why:
             (folder / f"{name}.refused").write_text(why)
         print(name, file=answers, flush=True)
@@ -180,13 +181,13 @@ class Worker:
     what it sets up once is a third of the time a model takes. What it is given may
     crash it, or make it think for ever; then the next one is given to another."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, flags):
+        self.folder, self.flags = folder, flags
         self.process = None
 
     def start(self):
         self.process = subprocess.Popen(
-            [sys.executable, __file__, "work", str(self.folder)],
+            [sys.executable, __file__, "work", str(self.folder), *self.flags],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.left = MODELS_MAX
 
@@ -225,11 +226,11 @@ def missing(folder, names):
                        for end in ("vmfb", "refused"))]
 
 
-def compile_all(folder, names):
+def compile_all(folder, names, flags):
     wanted = missing(folder, names)
 
     def compile_some(_):
-        worker = Worker(folder)
+        worker = Worker(folder, flags)
         with contextlib.suppress(IndexError):
             while True:
                 worker.compile(wanted.pop(0))
@@ -298,9 +299,9 @@ def reference(folder, names):
 
 
 if __name__ == "__main__":
-    verb, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    verb, folder, flags = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
     if verb == "work":
-        work(folder)
+        work(folder, flags)
         sys.exit()
     names = sys.stdin.read().split()
     if verb == "reference":
@@ -308,4 +309,7 @@ if __name__ == "__main__":
     elif verb == "generate" or missing(folder, names):
         with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            {"generate": generate, "compile": compile_all}[verb](folder, names)
+            if verb == "generate":
+                generate(folder)
+            else:
+                compile_all(folder, names, flags)

@@ -22,23 +22,23 @@ TYPES = {
 
 
 class Suite:
-    """The cases named, or each step-th, compiled once and kept; index has all there
-    are."""
+    """The cases named, or each step-th, compiled once and kept in a folder; index has all
+    there are."""
 
-    def __init__(self, onnx, names=None, step=1):
+    def __init__(self, onnx, names=None, step=1, kept="onnx", flags=()):
         self.onnx = onnx
-        self.folder = onnx.compiled / "onnx"
+        self.folder = onnx.compiled / kept
         self.folder.mkdir(exist_ok=True)
         if not (self.folder / "index.json").exists():
             self.make("generate")
         self.index = json.loads((self.folder / "index.json").read_text())
         self.tensors = [name for name in self.index if self.index[name]["tensors"]]
         self.names = self.tensors[::step] if names is None else names
-        self.make("compile", self.names)
+        self.make("compile", self.names, flags)
 
-    def make(self, verb, names=(), timeout=7200):
-        done = self.onnx.run("python", ROOT / "tests/e2e/onnx_cases.py", verb,
-                             self.folder, input="\n".join(names), timeout=timeout)
+    def make(self, verb, names=(), flags=(), timeout=7200):
+        done = self.onnx.run("python", ROOT / "tests/e2e/onnx_cases.py", verb, self.folder,
+                             *flags, input="\n".join(names), timeout=timeout)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -3,6 +3,8 @@
 printed curl command, which is run."""
 import json
 import os
+import platform
+import re
 import resource
 import select
 import shlex
@@ -16,7 +18,7 @@ import time
 import numpy as np
 import pytest
 
-from conftest import BIN, SAMPLES
+from conftest import BIN, ROOT, SAMPLES
 from console import user_environment
 
 MATMUL = "[[[1,2,3],[4,5,6]],[[1,0],[0,1],[1,1]]]"
@@ -79,6 +81,14 @@ def test_usage_errors_end_with_the_message(farcall):
             (["call", "tensor/f", "--json=[]", "--input=1"], "leave out --input"),
             (["call", "tensor/f", "--json=[]", "--output=-"], "--output goes"),
             (["run"], "run takes one module FILE"),
+            (["run", "m.so", "--repeat=0"], "--repeat=0: it is 1 to "),
+            (["run", "m.so", "--repeat=1x"], "--repeat=1x: it is 1 to "),
+            (["run", "m.so", "--print=some"], "it is full, elided or none"),
+            (["run", "m.so", "--tolerance=-1"], "--tolerance=-1: it is a number"),
+            (["run", "m.so", "--json=[]", "--print=elided"], "--print=elided goes with"),
+            (["run", "--module=m.so", "--device=cuda"], "on the processor only"),
+            (["run", "m.so", "--shared-libs=x.so"], "of mlir-runner: link the library"),
+            (["run", "m.so", "--benchmark_repetitions=9"], "of iree-benchmark-module: --repeat"),
             (["sig", "a", "b"], "sig takes one"),
             (["ls", "a"], "farcall sig a?"),
             (["abi", "parse", "v1"], "abi takes three words"),
@@ -463,7 +473,9 @@ def test_modules_that_cannot_be_run_exit_65(farcall, tmp_path, corpus):
 
 def test_files_of_the_wrong_kind_exit_65(farcall, corpus):
     for arguments, message in [
-            (["dump", corpus / "tensor.so"], "native module: dump is for .vmfb"),
+            (["dump", corpus / "tensor.so", "-f", "matmull"], "no code of a function 'matmull'"),
+            (["dump", corpus / "none.so"], "none.so"),
+            (["dump", "--kernels", __file__], "test_cli.py: "),
             (["test", corpus / "tensor.so"], "native module: test is for .vmfb"),
             (["sig", SAMPLES / "tensor.mlir"], "`farcall compile tensor.mlir"),
             (["run", corpus / "tensor.so"],
@@ -545,6 +557,146 @@ def test_a_module_that_crashes_as_it_is_loaded_is_named(farcall, tmp_path):
     done = farcall("run", tmp_path / "early.so")
     assert done.returncode == -signal.SIGILL
     assert done.stderr.startswith("farcall: early.so was stopped by signal 4 (SIGILL)")
+
+
+# ---------------------------------------------------------------------------
+# run measures and compares
+
+
+@pytest.fixture
+def product(farcall, corpus):
+    """run of a product of 1x2 and 2x1: 1*3 + 2*4."""
+    def run(*options, **more):
+        return farcall("run", corpus / "tensor.so", "-f", "matmul", "--input=1x2xf32=1 2",
+                       "--input=2x1xf32=3 4", *options, **more)
+    return run
+
+
+def test_calls_are_repeated_and_timed(product, tmp_path):
+    done = product("--repeat=50", "--time", f"--save={tmp_path}/times.json")
+    assert done.stdout == '{"results":[[[11.0]]]}\n', done.stderr
+    found = re.fullmatch(
+        r"50 calls: min (\S+) us, median (\S+) us, p99 (\S+) us, max (\S+) us, "
+        r"(\S+) calls/s\n", done.stderr)
+    assert found, done.stderr
+    *times, rate = map(float, found.groups())
+    assert times == sorted(times) and times[0] > 0
+    saved = json.loads((tmp_path / "times.json").read_text())
+    assert saved["calls"] == 50 and saved["calls_per_s"] == pytest.approx(rate, abs=0.1)
+    assert saved["median_ns"] / 1e3 == pytest.approx(times[1], abs=0.01)
+    assert saved["min_ns"] <= saved["mean_ns"] <= saved["max_ns"]
+    done = product("--time", "--print=none", "--save=-")
+    assert json.loads(done.stdout)["calls"] == 1
+    assert done.stderr.startswith("1 call: ")
+
+
+def test_an_instance_keeps_its_state_from_call_to_call(farcall):
+    module = ROOT / "tests/corpus/iree/state/written.vmfb"
+    once, thrice = (farcall("run", module, "-f", "next", "--input=2", f"--repeat={count}")
+                    for count in (1, 3))
+    assert once.returncode == 0, once.stderr
+    assert json.loads(thrice.stdout)["results"][0] == json.loads(once.stdout)["results"][0] + 4
+
+
+def test_what_a_function_writes_into_is_read_anew(farcall, corpus):
+    done = farcall("run", corpus / "tensor.so", "-f", "scale_inplace", "--input=2xf32=1 2",
+                   "--input=f32=3", "--repeat=4")
+    assert json.loads(done.stdout)["results"] == [[3, 6], [3, 6]], done.stderr
+
+
+def test_results_are_compared(product, tmp_path):
+    np.save(tmp_path / "right.npy", np.array([[11]], "f4"))
+    np.save(tmp_path / "wrong.npy", np.array([[11.5]], "f8"))
+    for expected in ["1x1xf32=11", "[[11]]", "[[11.0005]]", f"@{tmp_path}/right.npy", "",
+                     "(ignored)", '{"dtype":"f32","shape":[1,1],"data":[11]}']:
+        for more in [], ["--output=-"], [f"--output=@{tmp_path}/out.npy"], ["--print=elided"]:
+            done = product(f"--expected={expected}", *more)
+            assert done.returncode == 0, done.stderr
+            assert done.stderr.startswith("farcall: note: 1 values, 0 differ from --expected")
+    for expected, first in [("1x1xf32=12", "expected 12.0, got 11.0"),
+                            (f"@{tmp_path}/wrong.npy", "expected 11.5, got 11.0"),
+                            ("[[11,12]]", "expected a list of 2, got a list of 1"),
+                            ("nan", 'expected "NaN", got a list of 1')]:
+        done = product(f"--expected={expected}")
+        assert done.returncode == 1
+        assert done.stdout == '{"results":[[[11.0]]]}\n'
+        assert "first at /results/0" in done.stderr and first in done.stderr, done.stderr
+    done = product("--expected=[[11.0005]]", "--tolerance=0")
+    assert done.returncode == 1 and "first at /results/0/0/0: " in done.stderr
+
+
+def test_the_first_result_that_differs_is_named(farcall, corpus):
+    def stats(*expected):
+        return farcall("run", corpus / "tensor.so", "-f", "stats", "--input=4xf32=1 2 3 4",
+                       *(f"--expected={each}" for each in expected))
+    results = json.loads(stats().stdout)["results"]
+    assert stats(*map(json.dumps, results)).returncode == 0
+    assert stats("", json.dumps(results[1])).returncode == 0
+    results[1][2] += 1
+    done = stats("", json.dumps(results[1]))
+    assert done.returncode == 1 and "first at /results/1/2: " in done.stderr
+    done = stats("1")
+    assert done.returncode == 1 and "there are 2 results, and 1 --expected" in done.stderr
+    done = stats("1", "", "2")
+    assert done.returncode == 1 and "there are 2 results, and 3 --expected" in done.stderr
+
+
+def test_large_tensors_are_elided(invoke):
+    done = invoke("tensor/matmul", "--input=40x1xf32=2", "--input=1x30xf32=1",
+                  "--print=elided")
+    row = "[2.0,2.0,2.0,…,2.0,2.0,2.0]"
+    assert done.stdout == (f"result 0: 40x30xf32=[{row},{row},{row},…,{row},{row},{row}]\n")
+    done = invoke("tensor/matmul", "--input=40x1xf32=2", "--input=1x30xf32=1",
+                  "--print=elided", "--output=-")
+    assert done.stdout == f"40x30xf32=[{row},{row},{row},…,{row},{row},{row}]\n"
+    done = invoke("tensor/matmul", "--input=2x1xf32=1 2", "--input=1x1xf32=3",
+                  "--print=elided")
+    assert done.stdout == "result 0: 2x1xf32=[[3.0],[6.0]]\n"
+    done = invoke("tensor/stats", "--input=2xf32=1 2", "--print=elided")
+    assert done.stdout.startswith("result 0: ") and "result 1: 2xf32=[" in done.stdout
+    done = invoke("tensor/matmul", "--json", MATMUL, "--print=none")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_flags_of_other_programs(farcall, corpus):
+    done = farcall("run", f"--module={corpus}/tensor.so", "--device=local-sync",
+                   "--function=matmul", "--input=1x2xf32=1,2", "--input=2x1xf32=3,4",
+                   "--expected_output=1x1xf32=11")
+    assert done.stdout == '{"results":[[[11.0]]]}\n', done.stderr
+    done = farcall("run", corpus / "tensor.so", "-e", "constant", "-entry-point-result=void",
+                   "--device=local-task")
+    assert done.returncode == 0 and "run computes on one thread" in done.stderr
+
+
+# ---------------------------------------------------------------------------
+# dump of machine code
+
+
+def test_machine_code_of_a_module(farcall, corpus):
+    whole = farcall("dump", corpus / "tensor.so")
+    assert whole.returncode == 0, whole.stderr
+    one = farcall("dump", corpus / "tensor.so", "--function=constant")
+    labels = re.findall(r"^[0-9a-f]+ <(.*)>:$", one.stdout, re.M)
+    assert {"_mlir_ciface_constant"} <= set(labels) <= {"_mlir_ciface_constant", "constant"}
+    assert "ret" in one.stdout and one.stdout in whole.stdout or len(labels) == 2
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the module is for x86-64")
+def test_machine_code_of_kernels(farcall):
+    done = farcall("dump", "--kernels", ROOT / "examples/iree/mandelbrot-x86.vmfb")
+    assert re.match(r"vm\.rodata\[\d+\]  // \d+b of machine code\n", done.stdout), done.stderr
+    assert "render_dispatch_0" in done.stdout and re.search(r"^(; )?-:10$", done.stdout, re.M)
+    assert "warning" not in done.stdout
+    done = farcall("dump", "--kernels", ROOT / "examples/iree/mandelbrot.vmfb")
+    assert done.returncode == 0 and "has no kernels of machine code" in done.stdout
+    done = farcall("dump", "-f", "render", ROOT / "examples/iree/mandelbrot.vmfb")
+    assert done.returncode == 64 and "--function is for a native module" in done.stderr
+
+
+def test_machine_code_without_a_disassembler(farcall, corpus, tmp_path):
+    done = farcall("dump", corpus / "tensor.so", f"--tools={tmp_path}")
+    assert done.returncode == 69
+    assert f"no llvm-objdump and no objdump in {tmp_path}: `apt install" in done.stderr
 
 
 def test_abi_texts(farcall):

@@ -149,6 +149,30 @@ def test_nothing_of_this_machine_is_inside(modules, tmp_path_factory):
         assert str(tmp_path_factory.getbasetemp()).encode() not in data
 
 
+LINES = """func.func @f(%a: f32, %b: i32, %c: i32) -> f32 {
+  %0 = arith.divsi %b, %c : i32
+  %1 = arith.sitofp %0 : i32 to f32
+  %2 = arith.addf %a, %1 : f32
+  return %2 : f32
+}
+"""
+
+
+@pytest.mark.parametrize("level", "13")
+def test_lines_of_the_source_are_in_the_module(farcall, tmp_path, scratch, level):
+    done = build(farcall, tmp_path, LINES, "-g", f"-O{level}")
+    assert done.returncode == 0, done.stderr
+    shown = farcall("dump", "m.so", "--function=f", cwd=tmp_path).stdout
+    assert re.search(r"^(; )?(\./)?m\.mlir:4$", shown, re.M), shown
+    assert "%2 = arith.addf %a, %1 : f32" in shown
+    assert b"/tmp" not in (tmp_path / "m.so").read_bytes()
+    done = farcall("run", tmp_path / "m.so", "--json=[0.5,7,0]")
+    assert "m.mlir:2:8: integer division by zero" in done.stderr or "2:8" in done.stderr
+    assert farcall("run", tmp_path / "m.so", "--json=[0.5,7,2]").stdout == '{"results":[3.5]}\n'
+    assert build(farcall, tmp_path, LINES).returncode == 0
+    assert "m.mlir:" not in farcall("dump", tmp_path / "m.so", cwd=tmp_path).stdout
+
+
 def test_checks_name_the_source(corpus):
     data = (corpus / "tensor.so").read_bytes()
     assert b'loc("tensor.mlir":12:10)' in data
@@ -298,6 +322,14 @@ REFUSED = [
      "  return\n}", "a f32 cannot be written to"),
     ("out without a size", "func.func @f(%x: memref<?xf32> "
      '{farcall.role = "out"}) {\n  return\n}', 'use "inout"'),
+    ("in, and written into", "func.func @f(%x: tensor<4xf32> {bufferization.writable = true, "
+     'farcall.role = "in"}, %s: f32) -> tensor<4xf32> {\n'
+     "  %0 = linalg.fill ins(%s : f32) outs(%x : tensor<4xf32>) -> tensor<4xf32>\n"
+     "  return %0 : tensor<4xf32>\n}",
+     "argument 0 of 'f' has farcall.role \"in\" beside bufferization.writable = true, by which "
+     'the function writes into it: use "inout"'),
+    ("in, and a result", 'func.func @f(%x: memref<4xf32> {bufferize.result, '
+     'farcall.role = "in"}) {\n  return\n}', 'farcall.role "in" beside bufferize.result'),
     ("a misspelt attribute", "func.func @f(%x: memref<?xf32> "
      '{farcall.dmis = ["n"]}) {\n  return\n}',
      "argument 0 of 'f' has an attribute farcall.dmis, which farcall does not know: did you "

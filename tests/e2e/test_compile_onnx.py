@@ -62,6 +62,7 @@ SIGNATURES = [
     ("bytes", "bytes(pixels: tensor<2x3xui8>) -> tensor<2x3xui8>"),
     ("double", "double(x: tensor<2xf64>) -> tensor<2xf64>"),
     ("pool", "pool(x: tensor<1x1x4x6xf32>) -> tensor<1x1x2x3xf32>"),
+    ("grouped", "grouped(x: tensor<1x4x2x3xf32>) -> tensor<1x6x2x3xf32>"),
     ("old", "old(image: tensor<1x1x2x3xf32>) -> tensor<1x1x4x6xf32>"),
 ]
 

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ import pytest
 from conftest import BIN, Server, end_servers, user_environment
 from reloading import wait_until
 from test_hostile import OBJECTS, children, sidecar
+from test_policies import hang_up
 
 NATIVE = BIN.parent / "tests/modules/native"
 STOPPED = "the jail stopped a system call of a module"
@@ -117,6 +119,30 @@ def test_a_kernel_that_lacks_a_part(serve, folder, number, error, part, needed):
         basic = serve("--isolation=process", "--sandbox=basic", folder / "jailed.so",
                       under=under)
         assert basic.results("jailed/fine", [41]) == [42]
+
+
+def test_a_file_that_asks_for_too_much_says_nothing_else(serve, folder):
+    """SIGHUP: where nothing is taken over, no key is said to need a restart for it."""
+    under = without(LANDLOCK, 38)
+    tried = subprocess.run([*under, "/bin/true"], capture_output=True, text=True)
+    if tried.returncode:
+        pytest.skip(f"SKIPPED: no filters here: {tried.stderr.strip()}")
+    config = folder / "farcalld.conf"
+
+    def write(**keys):
+        config.write_text(json.dumps({"paths": [str(folder / "jailed.so")], **keys}))
+
+    write()
+    server = serve("-c", config, "--isolation=process", under=under)
+    write(sandbox="strict", connections=7)
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: any("nothing has changed" in line for line in server.lines))
+    assert not any("needs a restart" in line for line in server.lines)
+    write(connections=7)
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: any('"act":"reload"' in line for line in server.lines))
+    assert sum("needs a restart" in line for line in server.lines) == 1
+    assert server.stop() == 0
 
 
 def test_a_module_finds_its_libraries(serve):
@@ -247,3 +273,60 @@ def test_control_groups_hold_or_their_lack_is_said(serve, folder, mode):
                         server.get("/api/v1/modules/jailed").json["host"]["workers"]]
         assert "/module-jailed." in pathlib.Path(f"/proc/{worker}/cgroup").read_text()
     assert not sandbox(serve("--isolation=process", folder / "other.so")).get("groups")
+
+
+def groups_of(server, module):
+    """The control groups of a module's processes."""
+    return {pathlib.Path(f"/proc/{each['pid']}/cgroup").read_text() for each in
+            server.get(f"/api/v1/modules/{module}").json["host"]["workers"]}
+
+
+@pytest.mark.parametrize("before, after", [
+    ({"group-tasks": 64}, {"group-tasks": 80}),
+    ({"group-tasks": 64}, {"group-tasks": 64, "group-memory": "1G"}),
+    ({"group-cpu": 100}, {}),
+    ({}, {"group-cpu": 100})])
+def test_limits_of_groups_change_by_sighup(serve, folder, before, after):
+    """What has another limit is loaded anew, also where a limit does not hold here; what
+    has not stays as it is."""
+    config = folder / "farcalld.conf"
+
+    def write(limits):
+        config.write_text(json.dumps({"modules": {
+            "jailed": {"sandbox": "auto", **limits}, "other": {"group-tasks": 90}}}))
+    write(before)
+    server = serve("--isolation=process", "-c", config, folder / "jailed.so",
+                   folder / "other.so")
+
+    def generations():
+        return [server.get(f"/api/v1/modules/{name}").json["generation"]
+                for name in ("jailed", "other")]
+    old = generations()
+    hang_up(server, '"act":"reload","by":"SIGHUP"')
+    assert generations() == old
+    write(after)
+    said = hang_up(server, '"act":"reload","by":"SIGHUP"')
+    assert generations()[0] > old[0] and generations()[1] == old[1]
+    assert not any("needs a restart" in line for line in said)
+    assert server.results("jailed/fine", [41]) == [42]
+    reasons = sandbox(server)["groups"]
+    controllers = {"group-tasks": "pids", "group-memory": "memory", "group-cpu": "cpu"}
+    if any(not reasons[controllers[each]] for each in after):
+        (group,) = groups_of(server, "jailed")
+        assert f"/module-jailed.{generations()[0]}" in group
+    for each in after:
+        reason = reasons[controllers[each]]
+        assert not reason or any(reason in line for line in server.lines)
+
+
+def test_a_limit_that_strict_cannot_keep_changes_nothing(serve, folder):
+    """What SIGHUP brings is not taken, and what was served goes on."""
+    config = folder / "farcalld.conf"
+    config.write_text(json.dumps({"modules": {"jailed": {"sandbox": "strict"}}}))
+    server = serve("--isolation=process", "-c", config, folder / "jailed.so")
+    assert server.results("jailed/fine", [41]) == [42]
+    config.write_text(json.dumps({"modules": {
+        "jailed": {"sandbox": "strict", "group-tasks": 64}}}))
+    hang_up(server, "no module had such limits then")
+    assert server.results("jailed/fine", [41]) == [42]
+    assert server.get("/api/v1/modules/jailed").json["state"] == "ready"

@@ -230,6 +230,56 @@ def test_what_cannot_be_done_in_tiles_is_done_plainly(farcall, tmp_path):
         assert done.stdout == '{"results":[[[16.0]]]}\n', done.stderr
 
 
+# Calls a product of 9 rows, which is computed in tiles, with a malloc that gives nothing.
+WITHOUT_MEMORY = r"""
+#include <stdio.h>
+#include <stddef.h>
+void *__libc_malloc(size_t size);
+static int armed, refused;
+void *malloc(size_t size) {
+  if (!armed) return __libc_malloc(size);
+  refused++;
+  return NULL;
+}
+typedef struct { float *base, *data; long offset, sizes[2], strides[2]; } matrix_t;
+void _mlir_ciface_product(matrix_t *a, matrix_t *b, matrix_t *c);
+enum { M = 9, N = 40, K = 7 };
+static float a[M * K], b[K * N], c[M * N];
+int main(void) {
+  int wrong = 0;
+  for (int i = 0; i < M * K; i++) a[i] = i % 5 - 2;
+  for (int i = 0; i < K * N; i++) b[i] = i % 7 - 3;
+  matrix_t x = {a, a, 0, {M, K}, {K, 1}}, y = {b, b, 0, {K, N}, {N, 1}};
+  matrix_t z = {c, c, 0, {M, N}, {N, 1}};
+  armed = 1;
+  _mlir_ciface_product(&x, &y, &z);
+  armed = 0;
+  for (int i = 0; i < M * N; i++) {
+    float sum = 0;
+    for (int k = 0; k < K; k++) sum += a[i / N * K + k] * b[k * N + i % N];
+    wrong += sum != c[i];
+  }
+  printf("%d refused, %d wrong\n", refused, wrong);
+}
+"""
+
+
+def test_without_memory_for_tiles_there_are_none(farcall, tmp_path):
+    """A call of farcall would be left: here another program calls the module."""
+    kind = "memref<?x?xf32>"
+    (tmp_path / "m.mlir").write_text(
+        f"func.func @product(%a: {kind}, %b: {kind}, %c: {kind}) {{\n"
+        f"  linalg.matmul ins(%a, %b : {kind}, {kind}) outs(%c : {kind})\n"
+        "  return\n}\n")
+    done = farcall("compile", "m.mlir", "--road=mlir", "-v", cwd=tmp_path)
+    assert "note: 1 contractions are computed in tiles" in done.stderr, done.stderr
+    (tmp_path / "main.c").write_text(WITHOUT_MEMORY)
+    subprocess.run(["cc", "-fno-builtin", "main.c", "./m.so", "-rdynamic", "-o", "main",
+                    "-Wl,-rpath,$ORIGIN"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "main"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "1 refused, 0 wrong\n")
+
+
 FUNCTIONS = {"exp": np.exp, "expm1": np.expm1, "log": np.log, "log2": np.log2,
              "log1p": np.log1p, "tanh": np.tanh, "erf": np.vectorize(math.erf)}
 # Polynomials would be worse than this for them, so there are none in their module.

@@ -32,16 +32,20 @@ def reference(suite):
     return json.loads(suite.make("reference", suite.compiled()))
 
 
-@pytest.fixture(scope="module", params=["thread", "process"])
-def answers(suite, request):
+def called(suite, names, *options):
     """{name: (what is wrong or None, signature)}"""
-    found, names = {}, suite.compiled()
+    found = {}
     for begin in range(0, len(names), AT_ONCE):
         part = names[begin:begin + AT_ONCE]
-        server = Server(f"--isolation={request.param}", *map(suite.module, part))
+        server = Server(*options, *map(suite.module, part))
         found |= {name: call(server, suite, name) for name in part}
         assert server.stop() == 0, "".join(server.lines)
     return found
+
+
+@pytest.fixture(scope="module", params=["thread", "process"])
+def answers(suite, request):
+    return called(suite, suite.compiled(), f"--isolation={request.param}")
 
 
 def test_what_the_reference_passes_passes(suite, reference, answers, capsys):

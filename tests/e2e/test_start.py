@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From exec to the first answer. bench/ measures it for the record; here the processor's
 time for it must stay in a different order of magnitude than what people wait for."""
+import os
 import resource
 import socket
 import statistics
@@ -38,3 +39,20 @@ def test_the_first_answer_comes_soon(serve, corpus):
     if b"__asan_init" in (BIN / "farcalld").read_bytes():
         pytest.skip("a sanitizer's start is its own")
     assert statistics.median(times) < 200
+
+
+def namespaces(server):
+    folder = f"/proc/{server.process.pid}/fd"
+    links = [os.readlink(f"{folder}/{name}") for name in os.listdir(folder)]
+    return [link for link in links if link.startswith("net:")]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a namespace")
+def test_without_processes_no_namespace_is_made(serve, corpus):
+    # Making one takes longer than all the rest of the start.
+    server = serve(corpus / "tensor.so", "--isolation=thread")
+    assert answer(server).startswith(b"HTTP/1.1 200")
+    assert namespaces(server) == []
+    parts = server.get("/api/v1").json["sandbox"]["parts"]  # asked, it finds out
+    assert len(namespaces(server)) == ("network-namespace" in parts)
+    assert server.stop() == 0

@@ -6,6 +6,8 @@
 
 #include "compile/annotate.h"
 #include "compile/guard.h"
+#include "compile/operations.h"
+#include "compile/source_names.h"
 #include "compile/stores.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

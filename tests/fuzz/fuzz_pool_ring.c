@@ -52,7 +52,10 @@ static void read_slot(fc_ring_t *ring, uint8_t flags, const uint8_t *data,
                                .body_size = BODY,
                                .flags = flags & FC_CALL_VALIDATE,
                                .awaited = (flags & 0x80) != 0,
-                               .lent = (flags & 0x40) != 0};
+                               .lent = (flags & 0x40) != 0,
+                               .in_file = (flags & 0x20) != 0,
+                               .shelf = 3,
+                               .body_offset = 40};
   fc_outcome_t out;
   fc_ring_sizes_t sizes;
   fc_error_t error;
@@ -60,9 +63,12 @@ static void read_slot(fc_ring_t *ring, uint8_t flags, const uint8_t *data,
     check_error(&error);
     return;
   }
-  const uint64_t result = sizes.in_area + sizes.in_file;
+  const uint64_t result = sizes.in_area + sizes.in_file + sizes.in_body;
   check(out.piece_count == 0 && sizes.in_area <= RESULT && result <= RESULT);
   check(sizes.in_file == 0 || (call.lent && !call.flags));
+  check(sizes.in_body == 0 || (call.in_file && !call.flags));
+  check(sizes.in_body == 0 || (sizes.body_at >= 40 && sizes.in_body <= BODY &&
+                               sizes.body_at - 40 + sizes.in_body <= BODY));
   check(out.stage >= FC_STAGE_QUEUE && out.stage <= FC_STAGE_ENCODE);
   const uint64_t now_ns = fc_clock_ns();
   check(out.began_ns >= call.sent_ns && out.began_ns <= now_ns);

@@ -104,7 +104,12 @@ static int shut(fc_stream_t *stream) {
   return 0;
 }
 
-static uint64_t unsent(fc_stream_t *stream) {
+static void expect_more(fc_stream_t *stream, uint64_t size) {
+  (void)stream;
+  (void)size;
+}
+
+static uint64_t none(fc_stream_t *stream) {
   (void)stream;
   return 0;
 }
@@ -122,7 +127,9 @@ static const fc_stream_class_t kMemory = {.size = sizeof(memory_stream_t),
                                           .try_write = try_write,
                                           .write = write_all,
                                           .shutdown = shut,
-                                          .unsent = unsent,
+                                          .expect = expect_more,
+                                          .unread = none,
+                                          .unsent = none,
                                           .close = close_memory};
 
 // ---------------------------------------------------------------------------
@@ -306,6 +313,7 @@ typedef struct manner_t {
 // Does what a turn of the server's loop does.
 static void turn(house_t *house, client_t *client) {
   run_calls(house);
+  while (fc_http1_go_on(&house->http1)) run_calls(house);
   while (client->writing && !client->closing) {
     client->writing = false;
     client->stream->events->written(client->stream->context, true);

@@ -2,9 +2,14 @@
 //
 // The bytes of one connection: what is sent ahead of its turn, in whatever
 // pieces, early answers, and closing so that the last answer is not lost.
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "expect.h"
@@ -82,6 +87,49 @@ static void without_descriptors_clients_are_told(void **state) {
   fixture_stop(&server);
   assert_int_equal(server.exit_code, 0);
   assert_non_null(strstr(server.log_text, "no file descriptor is left"));
+  fixture_forget(&server);
+}
+
+// Set: the kernel has no room to watch one more descriptor.
+static atomic_bool no_room;
+
+long __wrap_syscall(long number, ...);
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...) {
+  long words[6];
+  va_list list;
+  va_start(list, number);
+  for (int i = 0; i < 6; i++) words[i] = va_arg(list, long);
+  va_end(list);
+  if (number == SYS_epoll_ctl && words[1] == EPOLL_CTL_ADD && no_room) {
+    errno = ENOSPC;
+    return -1;
+  }
+  return __real_syscall(number, words[0], words[1], words[2], words[3],
+                        words[4], words[5]);
+}
+
+static void without_room_to_watch_clients_are_told(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "");
+  const int before = fixture_connect(&server);
+  call(before, ADD, "[1,2]", 200, "[3]");
+  no_room = true;
+  for (int i = 0; i < 3; i++) {
+    const int fd = fixture_connect(&server);
+    expect_refusal(fd, "\"code\":\"overloaded\"");
+    close(fd);
+  }
+  call(before, ADD, "[1,2]", 200, "[3]");  // the loop goes on
+  fixture_send_text(before, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  expect(before, 200, "\nfarcall_connections_refused_total 3\n");
+  close(before);
+  no_room = false;
+  expect_service(&server);
+  fixture_stop(&server);
+  assert_int_equal(server.exit_code, 0);
+  assert_non_null(strstr(server.log_text, "no room to watch a connection"));
   fixture_forget(&server);
 }
 
@@ -197,6 +245,44 @@ static void pipelined_calls_may_come_in_any_pieces(void **state) {
   end(&server);
 }
 
+// A client has sent thousands of calls in one go when another asks how many were made.
+static void who_sends_much_ahead_keeps_nobody_waiting(void **state) {
+  (void)state;
+  enum { CALLS = 2000 };
+  static char stream[CALLS * 100];
+  fixture_server_t server;
+  fixture_response_t response;
+  size_t size = 0;
+  fixture_start(&server, "--lane=always --isolation=thread --access-log=off");
+  const int one = fixture_connect(&server), other = fixture_connect(&server);
+  const int blocked = fixture_connect(&server);
+  for (int i = 0; i < CALLS; i++) {
+    size += (size_t)snprintf(stream + size, sizeof stream - size,
+                             "POST " ADD " HTTP/1.1\r\nHost: localhost\r\n"
+                             "Content-Length: 5\r\n\r\n[1,2]");
+  }
+  call(one, ADD, "[1,2]", 200, "[3]");
+  call(other, ADD, "[1,2]", 200, "[3]");
+  // The loop waits in a call until both have sent all.
+  fixture_post(blocked, BLOCK, "[]");
+  fixture_wait_blocked(1);
+  assert_true(fixture_send(one, stream, size));
+  fixture_send_text(other, "GET /api/v1/modules/t?memory=1 HTTP/1.1\r\n"
+                           "Host: localhost\r\n\r\n");
+  fixture_release(1);
+  expect(blocked, 200, "[]");
+  assert_true(fixture_receive(other, false, &response));
+  const char *made = strstr(response.body, "\"calls\":");
+  assert_non_null(made);
+  assert_in_range(strtoul(made + strlen("\"calls\":"), NULL, 10), 3, CALLS / 2);
+  fixture_response_free(&response);
+  for (int i = 0; i < CALLS; i++) expect(one, 200, "[3]");
+  close(one);
+  close(other);
+  close(blocked);
+  end(&server);
+}
+
 static void a_head_may_be_larger_than_what_is_kept(void **state) {
   (void)state;
   fixture_server_t server;
@@ -298,9 +384,11 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       FC_TEST(without_memory_for_a_connection_the_next_is_served),
       FC_TEST(without_descriptors_clients_are_told),
+      FC_TEST(without_room_to_watch_clients_are_told),
       FC_TEST(a_large_answer_arrives_whole),
       FC_TEST(what_is_kept_makes_room_for_more),
       FC_TEST(pipelined_calls_may_come_in_any_pieces),
+      FC_TEST(who_sends_much_ahead_keeps_nobody_waiting),
       FC_TEST(a_head_may_be_larger_than_what_is_kept),
       FC_TEST(a_body_that_does_not_come_after_its_answer),
       FC_TEST(a_header_cannot_raise_the_deadline),

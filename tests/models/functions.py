@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of JAX, exported: names() and write(name, folder) -> (arguments, results),
-each a list of trees."""
+each a list of trees; spelled(name) -> the names that they have."""
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy
@@ -69,12 +71,32 @@ def names():
     return list(FUNCTIONS)
 
 
-def write(name, folder):
-    function, arguments, shapes = FUNCTIONS[name]
-    types = [shape_of(each) for each in arguments]
+def types_of(name):
+    _, arguments, shapes = FUNCTIONS[name]
     if shapes:
-        types = [jax.ShapeDtypeStruct(each, "float32") for each in shapes]
-    exported = export.export(jax.jit(function))(*types)
+        return [jax.ShapeDtypeStruct(each, "float32") for each in shapes]
+    return [shape_of(each) for each in arguments]
+
+
+def dims(tree):
+    """The names of dims, None where one has a size."""
+    if isinstance(tree, dict):
+        return {key: dims(each) for key, each in tree.items()}
+    if isinstance(tree, list):
+        return [dims(each) for each in tree]
+    return [None if isinstance(dim, int) else str(dim) for dim in tree.shape]
+
+
+def spelled(name):
+    """The names of the arguments, and of their dims. Those of results are keys of dicts,
+    which are compared with the numbers."""
+    return (list(inspect.signature(FUNCTIONS[name][0]).parameters),
+            [dims(each) for each in types_of(name)])
+
+
+def write(name, folder):
+    function, arguments, _ = FUNCTIONS[name]
+    exported = export.export(jax.jit(function))(*types_of(name))
     (folder / f"{name}.bin").write_bytes(exported.serialize())
     results = function(*arguments)
     return arguments, list(results) if isinstance(results, tuple) else [results]

@@ -3,13 +3,17 @@
 until the scenario runs without meeting the fault, and says what came of it.
 
     torture.py BIN TOOLS [--short] [--jobs N] [--only SCENARIO] [--fault FAULT] [--list]
+                         [--every STEP:FIRST] [--seconds N] [--rest RATIO]
 
 BIN has farcalld and farcall, TOOLS torture_tracer, libtorture_preload.so and
 farcall_embed. scenarios.py is the table of scenarios, kinds.py says how they are run,
 faults.def is the table of faults. Of one scenario and one fault every n is counted, and
 those are tried that are the first and the last of their site, which is the call and the
 callers on the stack, until the site has failed --everywhere times in all scenarios of one
-process; with --most at most so many of them, drawn with a fixed seed.
+process; with --most at most so many of them, drawn with a fixed seed. With --every it
+is FIRST, FIRST+STEP, … in the place of these. With --seconds nothing more begins after
+that time. With --rest each run is followed by a rest of so many times its own time, for a
+machine that others use too.
 
 Each run must end in time and by no signal; what it answers is right, or an error that
 says what is wrong; after it the same works without the fault, and no descriptor, process
@@ -65,11 +69,15 @@ class Bench:
 class Choice:
     """Which values of n are tried."""
 
-    def __init__(self, most, everywhere, seed):
-        self.most, self.everywhere, self.seed = most, everywhere, seed
+    def __init__(self, arguments):
+        self.most, self.everywhere = arguments.most, arguments.everywhere
+        self.seed, self.every = arguments.seed, arguments.every
         self.tried = collections.Counter()
 
     def make(self, scenario, fault, count, sites):
+        if self.every:
+            step, first = self.every
+            return list(range(first, count + 1, step))
         ends = {}  # the first and the last call of each site
         for number, site in enumerate(sites, 1):
             ends[site] = (ends.get(site, (number,))[0], number)
@@ -90,7 +98,8 @@ class Choice:
 class Torture:
     def __init__(self, bench, arguments):
         self.bench, self.arguments = bench, arguments
-        self.choice = Choice(arguments.most, arguments.everywhere, arguments.seed)
+        self.choice = Choice(arguments)
+        self.ends = time.monotonic() + arguments.seconds
         self.outcomes = collections.Counter()
         self.runs = self.injected = self.pairs = self.all = self.sites = 0
         self.defects = []
@@ -145,6 +154,8 @@ class Torture:
             before = scenario.blocks()
             for start in chosen:
                 began = time.monotonic()
+                if began > self.ends:
+                    break
                 outcome, injected = scenario.run(fault, start)
                 if type(scenario) is Running and time.monotonic() - began > 2:
                     # The time until a worker starts again has been doubled; so that
@@ -155,6 +166,7 @@ class Torture:
                 self.runs += 1
                 self.injected += injected
                 self.outcomes[outcome if injected else "not met"] += 1
+                time.sleep((time.monotonic() - began) * self.arguments.rest)
             grown = scenario.blocks() - before
             if grown > max(20, 0.8 * len(chosen)):
                 self.look_for_leak(scenario, fault, chosen)
@@ -178,6 +190,8 @@ class Torture:
     def scenario(self, scenario, at):
         began, runs, opened = time.monotonic(), self.runs, False
         for fault in self.faults_of(scenario, at):
+            if time.monotonic() > self.ends:
+                break
             try:
                 if not opened:
                     scenario.open(self.bench)
@@ -269,6 +283,9 @@ def parse():
     parser.add_argument("--most", type=int)
     parser.add_argument("--everywhere", type=int, default=6)
     parser.add_argument("--seed", default=1)
+    parser.add_argument("--every", type=lambda text: tuple(map(int, text.split(":"))))
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--rest", type=float, default=0)
     parser.add_argument("--list", action="store_true")
     arguments = parser.parse_args()
     if arguments.short and not arguments.most:

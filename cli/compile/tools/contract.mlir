@@ -146,12 +146,12 @@ func.func private @$N.pack_b(%b: $G, %from: index, %bk: index, %bn: index,
   return
 }
 
-// Many rows, tile by tile.
+// Many rows, tile by tile. False when there is no memory to pack blocks into.
 func.func private @$N.tiles(
     %a: $F, %am: index, %ak: index,
     %b: $G, %bk: index, %bn: index,
     %c: $O, %cm: index, %cn: index,
-    %m: index, %n: index, %k: index)
+    %m: index, %n: index, %k: index) -> i1
     attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["alwaysinline", ["probe-stack", "inline-asm"]]} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -186,6 +186,13 @@ $}  %zero = arith.constant dense<0$Z> : vector<$Wx$P>
   %size = arith.addi %size_abt, %spare : index
   %room = memref.alloc(%size) : memref<?x$P>
   %address = memref.extract_aligned_pointer_as_index %room : memref<?x$P> -> index
+  %missing = arith.cmpi eq, %address, %c0 : index
+  cf.cond_br %missing, ^without, ^packed
+^without:
+  %false = arith.constant false
+  return %false : i1
+
+^packed:
   %c63 = arith.constant 63 : index
   %bytes = arith.constant $L : index
   %negated = arith.subi %c0, %address : index
@@ -336,7 +343,8 @@ $}              scf.for %r = %c0 to %height step %c1 {
     }
   }
   memref.dealloc %room : memref<?x$P>
-  return
+  %true = arith.constant true
+  return %true : i1
 }
 
 func.func private @$N(
@@ -344,11 +352,16 @@ func.func private @$N(
     %c: $O, %cm: index, %cn: index, %m: index, %n: index, %k: index)
     attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["noinline", ["probe-stack", "inline-asm"]]} {
   %few = arith.constant 4 : index
-  %thin = arith.cmpi ule, %m, %few : index
-  scf.if %thin {
-    func.call @$N.thin(%a, %am, %ak, %b, %bk, %bn, %c, %cm, %cn, %m, %n, %k) : ($F, index, index, $G, index, index, $O, index, index, index, index, index) -> ()
+  %many = arith.cmpi ugt, %m, %few : index
+  %done = scf.if %many -> (i1) {
+    %packed = func.call @$N.tiles(%a, %am, %ak, %b, %bk, %bn, %c, %cm, %cn, %m, %n, %k) : ($F, index, index, $G, index, index, $O, index, index, index, index, index) -> i1
+    scf.yield %packed : i1
   } else {
-    func.call @$N.tiles(%a, %am, %ak, %b, %bk, %bn, %c, %cm, %cn, %m, %n, %k) : ($F, index, index, $G, index, index, $O, index, index, index, index, index) -> ()
+    scf.yield %many : i1
+  }
+  scf.if %done {
+  } else {
+    func.call @$N.thin(%a, %am, %ak, %b, %bk, %bn, %c, %cm, %cn, %m, %n, %k) : ($F, index, index, $G, index, index, $O, index, index, index, index, index) -> ()
   }
   return
 }

@@ -17,9 +17,8 @@ bool fc_libc_is_math(fc_str_t name);
 // imports.
 bool fc_libc_is_harmless(fc_str_t name);
 
-// True when compilers take a function of this name for the C library's, whoever
-// defines it: calls of a module's own function of that name may run the
-// library's instead.
+// True when compilers take each function of this name for the C library's: calls
+// of a module's own function of that name may run the library's instead.
 bool fc_libc_is_reserved(fc_str_t name);
 
 #endif  // FARCALL_MODULE_NATIVE_LIBC_H_

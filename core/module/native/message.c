@@ -31,21 +31,24 @@ static bool is_path_byte(char c) {
          (c >= '0' && c <= '9') || (c != '\0' && strchr("/._-+~@%", c));
 }
 
-// Copies text as one line: without the directories of absolute paths (one that ends with
-// '/' stays), and with spaces for newlines and other control bytes. Returns the size
-// written, at most capacity - 1; NUL-terminated.
+// Where the last name of the path at `at` begins, also if a '/' ends the path; `at` if it
+// has no name.
+static size_t find_name(fc_str_t text, size_t at) {
+  size_t name = at;
+  for (size_t i = at + 1; i < text.size && is_path_byte(text.data[i]); i++) {
+    if (text.data[i] != '/' && text.data[i - 1] == '/') name = i;
+  }
+  return name;
+}
+
+// Copies text as one line: without the directories in front of the last name of absolute
+// paths, and with spaces for newlines and other control bytes. Returns the size written,
+// at most capacity - 1; NUL-terminated.
 static size_t copy_clean(char *out, size_t capacity, fc_str_t text) {
   size_t size = 0;
   for (size_t i = 0; i < text.size && size + 1 < capacity; i++) {
     const bool starts = i == 0 || !is_path_byte(text.data[i - 1]);
-    if (text.data[i] == '/' && starts) {
-      size_t end = i;
-      size_t name = i + 1;
-      for (; end < text.size && is_path_byte(text.data[end]); end++) {
-        if (text.data[end] == '/') name = end + 1;
-      }
-      if (name < end) i = name;
-    }
+    if (text.data[i] == '/' && starts) i = find_name(text, i);
     const unsigned char byte = (unsigned char)text.data[i];
     out[size++] = byte < 0x20 || byte == 0x7f ? ' ' : (char)byte;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the parts of a .vmfb (IREE runtime/src/iree/vm/bytecode/archive.c). Of
-// ZIP only the local header is looked at: the compiler writes one stored entry,
+// Finds the parts of a .vmfb (IREE runtime/src/iree/vm/bytecode/archive.c). Only
+// the local header of ZIP is looked at: the compiler writes one stored entry,
 // and what its central directory says is of no use here. Any thread.
 #include "module/vm/archive.h"
 

@@ -222,7 +222,7 @@ static fc_status_t check_machine_code(module_t *m, bool allowed,
 }
 
 // How many tensors with dims this argument has. Sets *out_unnamed when one of them
-// has dynamic dims and no dim with a name. One name is enough: whoever gave it has
+// has dynamic dims and no dim with a name. One name is enough: it shows that somebody has
 // looked at the other dims of that tensor, too.
 static size_t count_tensors(const fc_signature_t *signature, uint32_t node,
                             bool *out_unnamed) {
@@ -303,7 +303,7 @@ static bool maps_files(const module_t *m, const fc_module_source_t *source) {
 
 // The sidecar may give names to what the module describes. A sidecar that describes a
 // native module belongs to a .so file of the same name. Of such a sidecar only the list
-// FC_NAMES_CONFIGURED is used: whoever loads the module put it there (configured.h).
+// FC_NAMES_CONFIGURED is used: the loader of the module put it there (configured.h).
 static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
                               bool *out_foreign, fc_error_t *err) {
   *out_foreign = false;

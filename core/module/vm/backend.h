@@ -34,4 +34,14 @@ fc_status_t fc_vm_test_file(const char *path, fc_allocator_t allocator,
 fc_status_t fc_vm_dump_file(const char *path, fc_allocator_t allocator,
                             fc_sink_t *sink, fc_error_t *err) FC_MUST_CHECK;
 
+// Tells `each` of every constant of a file that is machine code, by its number among the
+// constants and its bytes, an ELF file. Ends with the first status that is not FC_OK. The
+// file need not verify.
+fc_status_t fc_vm_each_kernel(const char *path, fc_allocator_t allocator,
+                              fc_status_t (*each)(void *context,
+                                                  uint32_t constant,
+                                                  fc_str_t elf,
+                                                  fc_error_t *err),
+                              void *context, fc_error_t *err) FC_MUST_CHECK;
+
 #endif  // FARCALL_CORE_MODULE_VM_BACKEND_H_

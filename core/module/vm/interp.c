@@ -83,8 +83,8 @@ static void spend(fc_vm_invocation_t *invocation, uint64_t ticks) {
   invocation->fuel = ticks < invocation->fuel ? invocation->fuel - ticks : 0;
 }
 
-// Takes the ticks used since the last grant from the fuel, and counts them as steps
-// since the last poll.
+// After grant_ticks: subtracts the ticks that were used from the fuel, and counts
+// them as steps since the last poll.
 static void return_ticks(machine_t *m) {
   spend(m->invocation,
         m->granted - (uint64_t)m->ticks);  // may be more than was granted

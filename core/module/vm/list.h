@@ -55,7 +55,7 @@ static inline fc_vm_list_t *fc_vm_list_from(fc_vm_object_t *object) {
 
 // Element `index` of a list whose elements are of exactly `type`, a VALUE type.
 // NULL for other lists and indices: fc_vm_list_get and _set deal with those.
-// Most accesses to lists of numbers are of this kind, so it is inline.
+// Most accesses to lists of numbers need nothing else, so the function is inline.
 static inline uint8_t *fc_vm_list_at(const fc_vm_list_t *list, uint32_t index,
                                      fc_vm_type_t type) {
   return list->element == type && index < list->count

@@ -69,9 +69,9 @@ void fc_vm_heap_deinit(fc_vm_heap_t *heap);
 void *fc_vm_heap_alloc(fc_vm_heap_t *heap, size_t size, size_t alignment,
                        fc_error_t *err) FC_MUST_CHECK;
 void fc_vm_heap_free(fc_vm_heap_t *heap, void *memory, size_t size);
-// An allocator over the two functions above, which keeps the size in front of
-// each block. Its blocks must not live longer than the heap, and are aligned to
-// 64 bytes at most.
+// An allocator that calls fc_vm_heap_alloc and fc_vm_heap_free, and keeps the size
+// in front of each block. Its blocks must not live longer than the heap, and are
+// aligned to 64 bytes at most.
 fc_allocator_t fc_vm_heap_allocator(fc_vm_heap_t *heap);
 // Counts memory that does not come from the heap. False when that is over the limit.
 bool fc_vm_heap_count(fc_vm_heap_t *heap, size_t size,

@@ -16,17 +16,20 @@ static const fc_vm_op_t tables[FC_VM_SET_COUNT][256] = {
 #undef FC_VM_OP
 };
 
-#define FC_VM_OP(set, opcode, name, mnemonic, fields, text, since, flow, \
-                 effect)                                                 \
-  _Static_assert(FC_VM_EFFECT_##effect != 0 && sizeof mnemonic > 0 &&    \
-                     sizeof fields > 0 && sizeof text > 0,               \
+#define ROW ((const fc_vm_op_t *)NULL)
+#define FC_VM_OP(set, opcode, name, what, letters, shown, since, flow, effect) \
+  _Static_assert(FC_VM_EFFECT_##effect != 0 &&                                 \
+                     sizeof what <= sizeof ROW->mnemonic &&                    \
+                     sizeof letters <= sizeof ROW->fields &&                   \
+                     sizeof shown <= sizeof ROW->text,                         \
                  #name);
 #include "module/vm/ops.def"
 #undef FC_VM_OP
+#undef ROW
 
 const fc_vm_op_t *fc_vm_op_find(fc_vm_opcode_set_t set, uint8_t opcode) {
   const fc_vm_op_t *op = &tables[set][opcode];
-  return op->mnemonic ? op : NULL;
+  return op->effect ? op : NULL;
 }
 
 const fc_vm_bytecode_t fc_vm_bytecodes[] = {

@@ -57,14 +57,15 @@ typedef enum fc_vm_flow_t {
   FC_VM_FLOW_FAIL,
 } fc_vm_flow_t;
 
+// The texts are in the row: pointers would have to be relocated at each start.
 typedef struct fc_vm_op_t {
   fc_vm_opcode_t opcode;
-  const char *mnemonic;  // without "vm."
-  const char *fields;    // ops.def says what the letters mean
-  const char *text;
+  char mnemonic[28];  // without "vm."; "": it has none
+  char fields[8];     // ops.def says what the letters mean
+  char text[36];
   uint32_t since;  // major version of the bytecode
   fc_vm_flow_t flow;
-  uint32_t effect;  // fc_vm_effect_t
+  uint32_t effect;  // fc_vm_effect_t; 0: there is no such opcode
 } fc_vm_op_t;
 
 // The row of an opcode; NULL when the set has no such opcode.

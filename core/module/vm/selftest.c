@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `farcall test` calls the functions of a file that take and return nothing, one by one;
-// `farcall dump` prints the disassembly of a file. One thread.
+// `farcall dump` prints the disassembly of a file, or takes its kernels out. One thread.
 #include "module/vm/backend.h"
 
 #include "module/snapshot.h"
@@ -85,16 +85,55 @@ fc_status_t fc_vm_test_file(const char *path, fc_allocator_t allocator,
   return status;
 }
 
+// What reads a file that need not verify.
+typedef struct reader_t {
+  fc_snapshot_t file;
+  fc_vm_module_t *module;
+} reader_t;
+
+static fc_status_t begin_reading(const char *path, fc_allocator_t allocator,
+                                 reader_t *out_reader, fc_error_t *err) {
+  reader_t reader = {.file = FC_SNAPSHOT_NONE};
+  FC_TRY(fc_snapshot_open(path, &reader.file, err));
+  const fc_status_t status = fc_vm_module_create(
+      (const uint8_t *)reader.file.bytes.data, reader.file.bytes.size,
+      allocator, &reader.module, err);
+  if (status) fc_snapshot_close(&reader.file);
+  else *out_reader = reader;
+  return status;
+}
+
+static void end_reading(reader_t *reader) {
+  fc_vm_module_destroy(reader->module);
+  fc_snapshot_close(&reader->file);
+}
+
 fc_status_t fc_vm_dump_file(const char *path, fc_allocator_t allocator,
                             fc_sink_t *sink, fc_error_t *err) {
-  fc_snapshot_t file;
-  fc_vm_module_t *module = NULL;
-  FC_TRY(fc_snapshot_open(path, &file, err));
-  fc_status_t status =
-      fc_vm_module_create((const uint8_t *)file.bytes.data, file.bytes.size,
-                          allocator, &module, err);
-  if (status == FC_OK) status = fc_vm_dump(module, sink, err);
-  fc_vm_module_destroy(module);
-  fc_snapshot_close(&file);
+  reader_t reader;
+  FC_TRY(begin_reading(path, allocator, &reader, err));
+  const fc_status_t status = fc_vm_dump(reader.module, sink, err);
+  end_reading(&reader);
+  return status;
+}
+
+fc_status_t fc_vm_each_kernel(const char *path, fc_allocator_t allocator,
+                              fc_status_t (*each)(void *context,
+                                                  uint32_t constant,
+                                                  fc_str_t elf,
+                                                  fc_error_t *err),
+                              void *context, fc_error_t *err) {
+  static const fc_str_t kMagic = {"\177ELF", 4};
+  reader_t reader;
+  fc_status_t status = FC_OK;
+  FC_TRY(begin_reading(path, allocator, &reader, err));
+  for (uint32_t i = 0; status == FC_OK && i < reader.module->rodata_count;
+       i++) {
+    const fc_vm_buffer_t *constant = &reader.module->rodata[i];
+    const fc_str_t bytes =
+        fc_str_make((const char *)constant->data, constant->size);
+    if (fc_str_starts(bytes, kMagic)) status = each(context, i, bytes, err);
+  }
+  end_reading(&reader);
   return status;
 }

@@ -115,9 +115,9 @@ fc_status_t fc_vm_module_create(const uint8_t *data, size_t size,
                                 fc_vm_module_t **out_module,
                                 fc_error_t *err) FC_MUST_CHECK;
 // The same for a file, which must stay open. If the file is not sealed, all but
-// the external constants is copied. Of those only the first four bytes are
-// looked at. So whoever writes to the file changes what the module computes,
-// but not what was verified. FC_CODE_MODULE_PATH when it cannot be read.
+// the external constants is copied. Only the first four bytes of each of those
+// are looked at. So a write to the file changes what the module computes, but not
+// what was verified. FC_CODE_MODULE_PATH when it cannot be read.
 fc_status_t fc_vm_module_open(const fc_snapshot_t *file,
                               fc_allocator_t allocator,
                               fc_vm_module_t **out_module,

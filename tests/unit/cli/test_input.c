@@ -75,7 +75,8 @@ static void inputs_become_json(void **state) {
     fc_error_t err = {0};
     fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
     fc_text_init(&text, fc_allocator_system(), 1u << 20);
-    fc_status_t status = fc_input_print(&arena, row->input, &text.sink, &err);
+    fc_status_t status =
+        fc_input_print(&arena, "input", row->input, &text.sink, &err);
     if (row->json) {
       char got[256];
       snprintf(got, sizeof got, "%.*s", FC_STR_ARG(fc_text_str(&text)));
@@ -127,7 +128,8 @@ static void a_npy_file_goes_bit_for_bit(void **state) {
     fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
     fc_text_init(&text, fc_allocator_system(), 1u << 20);
     snprintf(input, sizeof input, "@%s", path);
-    fc_status_t status = fc_input_print(&arena, input, &text.sink, &err);
+    fc_status_t status =
+        fc_input_print(&arena, "input", input, &text.sink, &err);
     unlink(path);
     assert_int_equal(status, FC_OK);
     char got[256];

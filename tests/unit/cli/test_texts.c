@@ -44,7 +44,7 @@ static void print_verb(FILE *stream, fc_verb_t verb) {
     if (i == FC_OPTION_HELP || !fc_option_belongs((fc_cli_option_t)i, verb)) {
       continue;
     }
-    print_option(stream, &fc_options[i]);
+    print_option(stream, &fc_cli_options[i]);
   }
 }
 

@@ -91,6 +91,12 @@ static const row_t rows[] = {
      INPUT("y", "FP32", "[2]", "[1,2]") "," INPUT("0", "INT8", "[]", "[7]"),
      INPUT("0", "INT8", "[]", "[7]") "," INPUT("y", "FP32", "[2]",
                                                "[1.0,2.0]")},
+    {"two outputs of one name, which begins with a digit",
+     "i8, i8, inout 0y: tensor<2xf32> -> a: i8, 0y: i8",
+     INPUT("0", "INT8", "[]", "[7]") "," INPUT(
+         "1", "INT8", "[]", "[8]") "," INPUT("0y", "FP32", "[2]", "[1,2]"),
+     INPUT("0", "INT8", "[]", "[7]") "," INPUT(
+         "1", "INT8", "[]", "[8]") "," INPUT("2", "FP32", "[2]", "[1.0,2.0]")},
     {"dims of one name",
      "tensor<Nxi8>, tensor<Nx2xi8> -> tensor<Nxi8>, tensor<Nx2xi8>",
      INPUT("0", "INT8", "[1]", "[1]") "," INPUT("1", "INT8", "[1,2]", "[2,3]"),

@@ -232,6 +232,65 @@ static void an_input_is_given_once(void **state) {
   fc_test_call_deinit(&call);
 }
 
+// Bytes have a shape in a file, too.
+static void bytes_are_as_many_as_their_shape_says(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *shape;
+    bool good;
+  } kRows[] = {{"as many", "[3]", true},
+               {"more than there are", "[4]", false},
+               {"fewer", "[2]", false},
+               {"one", "[]", false},
+               {"in two dims", "[3,1]", true}};
+  fc_test_call_t call;
+  body_t back = {0};
+  fc_error_t err;
+  fc_test_call_init(&call, "str -> str", NULL);
+  fc_text_init(&back.text, fc_allocator_system(), SIZE_MAX);
+  FC_TEST_EACH_ROW(const __typeof__(kRows[0]), row, kRows) {
+    char file[128];
+    const int size = snprintf(file + 8, sizeof file - 8,
+                              "{\"0\":{\"dtype\":\"U8\",\"shape\":%s,"
+                              "\"data_offsets\":[0,3]}}abc",
+                              row->shape);
+    const uint64_t head = (uint64_t)size - 3;
+    memcpy(file, &head, sizeof head);
+    const fc_status_t status =
+        echo(&call, FC_PACKED_SAFETENSORS, fc_str_make(file, 8 + (size_t)size),
+             0, JSON, &back, &err);
+    assert_int_equal(status == FC_OK, row->good);
+    if (row->good) {
+      assert_true(fc_str_equal(fc_text_str(&back.text),
+                               FC_STR("{\"results\":[\"abc\"]}")));
+    } else {
+      assert_int_equal(err.code, FC_CODE_DATA_LENGTH);
+    }
+  }
+  fc_text_deinit(&back.text);
+  fc_test_call_deinit(&call);
+}
+
+// The number 65,535 says that a file has more entries than that (zip64).
+static void a_zip_has_fewer_entries_than_zip64(void **state) {
+  (void)state;
+  const uint32_t most = UINT16_MAX - 1;
+  fc_zip_part_t *parts = calloc(most + 1, sizeof *parts);
+  fc_text_t file;
+  fc_zip_t zip;
+  fc_error_t err;
+  assert_non_null(parts);
+  for (uint32_t i = 0; i <= most; i++) parts[i].name = FC_STR("x");
+  fc_text_init(&file, fc_allocator_system(), SIZE_MAX);
+  assert_int_not_equal(fc_zip_print(parts, most + 1, &file.sink, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_RESULT_TOO_LARGE);
+  assert_int_equal(fc_zip_print(parts, most, &file.sink, &err), FC_OK);
+  assert_int_equal(fc_zip_open(fc_text_str(&file), &zip, &err), FC_OK);
+  assert_int_equal(zip.count, most);
+  fc_text_deinit(&file);
+  free(parts);
+}
+
 // Its local head says where the bytes of an entry begin: behind the file.
 static void an_entry_lies_in_its_zip(void **state) {
   (void)state;
@@ -369,6 +428,8 @@ int main(void) {
       FC_TEST(values_come_back),
       FC_TEST(damage_is_the_clients),
       FC_TEST(an_input_is_given_once),
+      FC_TEST(bytes_are_as_many_as_their_shape_says),
+      FC_TEST(a_zip_has_fewer_entries_than_zip64),
       FC_TEST(an_entry_lies_in_its_zip),
       FC_TEST(bytes_stay_where_they_are),
       FC_TEST(what_has_no_such_form_is_said),

@@ -608,6 +608,32 @@ static void functions_that_cannot_be_called_say_why(void **state) {
   }
 }
 
+// One function of a module whose type nobody can send says why; the others are called.
+static void one_that_cannot_be_called_leaves_the_others(void **state) {
+  (void)state;
+  static const float a[1] = {3};
+  fc_call_t *call;
+  user_t user;
+  enter_echo(
+      &user,
+      ECHO(
+          "{\"kind\":\"unknown\"}") "{\"name\":\"bad\",\"source\":\"inferred\",\"arguments\":[{"
+                                    "\"name\":\"x\",\"role\":\"out\",\"type\":{\"kind\":"
+                                    "\"scalar\",\"dtype\":\"i8\"}}],\"results\":[]}\n");
+  assert_int_equal(fc_module_function_count(user.module), 2);
+  const fc_function_t *bad = fc_module_find(user.module, FC_STR("bad"));
+  assert_null(bad->plan);
+  assert_false(bad->signature->callable);
+  assert_int_equal(fc_call_create(user.instance, "bad", &call, &user.err),
+                   FC_UNIMPLEMENTED);
+  assert_string_equal(user.err.message,
+                      "function 'bad' is not callable: the size of out "
+                      "argument 0 is not known");
+  set(&user, "x", F32(1, SHAPE(1), a));
+  run(&user);
+  leave(&user);
+}
+
 // ---------------------------------------------------------------------------
 // Results
 
@@ -976,6 +1002,7 @@ int main(void) {
       FC_TEST(wrong_arguments_are_refused_when_set),
       FC_TEST(dims_that_must_agree_are_checked_by_a_run),
       FC_TEST(functions_that_cannot_be_called_say_why),
+      FC_TEST(one_that_cannot_be_called_leaves_the_others),
       FC_TEST(results_are_the_last_runs),
       FC_TEST(results_of_a_serial_module_hold_nobody_up),
       FC_TEST(a_run_ends_at_its_deadline),

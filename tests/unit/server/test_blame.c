@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "helpers/test.h"
 
@@ -86,6 +88,36 @@ static void a_body_that_need_not_be_read_is_not(void **state) {
   assert_int_equal(blame.changes, 1);
 }
 
+// Of a body that begins in another way, nothing else is read; of one of another size or
+// function nothing at all.
+static void a_large_body_is_not_read_to_its_end(void **state) {
+  (void)state;
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 2 * page;
+  char *body = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  fc_blame_t blame;
+  uint64_t at_ns;
+  assert_true(body != MAP_FAILED);
+  fc_blame_init(&blame, kKey);
+  fc_blame_note(&blame, 0, fc_str_make(body, size), BEGIN);
+  body[size - 1] = 1;
+  assert_false(
+      fc_blame_find(&blame, 0, fc_str_make(body, size), BEGIN + 1, &at_ns));
+  body[size - 1] = 0;
+  assert_true(
+      fc_blame_find(&blame, 0, fc_str_make(body, size), BEGIN + 1, &at_ns));
+  body[7] = 1;
+  assert_int_equal(mprotect(body + page, page, PROT_NONE), 0);
+  assert_false(
+      fc_blame_find(&blame, 0, fc_str_make(body, size), BEGIN + 1, &at_ns));
+  assert_int_equal(mprotect(body, page, PROT_NONE), 0);
+  assert_false(
+      fc_blame_find(&blame, 1, fc_str_make(body, size), BEGIN + 1, &at_ns));
+  assert_false(
+      fc_blame_find(&blame, 0, fc_str_make(body, size - 1), BEGIN + 1, &at_ns));
+  munmap(body, size);
+}
+
 static void it_is_forgotten_after_a_minute(void **state) {
   (void)state;
   fc_blame_t blame;
@@ -164,6 +196,7 @@ int main(void) {
       FC_TEST(one_call_is_known_and_no_other),
       FC_TEST(every_length_is_known),
       FC_TEST(a_body_that_need_not_be_read_is_not),
+      FC_TEST(a_large_body_is_not_read_to_its_end),
       FC_TEST(it_is_forgotten_after_a_minute),
       FC_TEST(the_oldest_make_room),
       FC_TEST(keys_matter),

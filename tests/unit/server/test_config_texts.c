@@ -2,8 +2,9 @@
 //
 // Every text that lists the options of farcalld with their defaults is made here
 // from options.def, module.def and listener.def, so that a new option cannot be
-// forgotten: the variables and the file in config/, the page in docs/ and the manual page. A text that differs
-// is written into the build folder, from where it is copied.
+// forgotten: the variables and the file in config/, the page in docs/ and the manual
+// page, the words that fuzz_config tries. A text that differs is written into the build
+// folder, from where it is copied.
 #include <ctype.h>
 #include <stdio.h>
 
@@ -281,9 +282,9 @@ static void print_page(fc_text_t *text) {
       "each comes from\n\n"
       "SIGHUP reads the file again, and then looks for changed modules. Policies of "
       "single modules\n"
-      "and `timeout`, `queue`, `ready`, `isolation`, `fresh`, `parameters`, `versions`, "
-      "`aliases`,\n"
-      "`pin-modules`, `module-memory`, `idle-unload`, `group-memory`, "
+      "and `timeout`, `queue`, `ready`, `isolation`, `sandbox`, `fresh`, `parameters`, "
+      "`versions`,\n"
+      "`aliases`, `pin-modules`, `module-memory`, `idle-unload`, `group-memory`, "
       "`group-tasks`, `group-cpu`,\n"
       "`pre-drain` and `drain` change at once; a\n"
       "module that is to run elsewhere, or otherwise, is loaded anew beside the old "
@@ -361,6 +362,45 @@ static void print_manual(fc_text_t *text) {
       ".SH SEE ALSO\n.BR farcall (1)\n");
 }
 
+// A text in quotation marks, as libFuzzer reads it, once.
+static void put_word(fc_text_t *text, const char *word, size_t size) {
+  char line[128];
+  const int length =
+      snprintf(line, sizeof line, "\"\\\"%.*s\\\"\"\n", (int)size, word);
+  assert_true(length > 0 && (size_t)length < sizeof line);
+  const fc_str_t all = fc_text_str(text);
+  if (!memmem(all.data, all.size, line, (size_t)length)) put(text, line);
+}
+
+static void put_key(fc_text_t *text, const fc_option_t *o) {
+  const bool is_list = o->kind == FC_OPTION_KIND_CHOICE;
+  put_word(text, o->flag, strlen(o->flag));
+  for (const char *word = o->argument; is_list && *word;) {
+    const size_t size = strcspn(word, "|");
+    put_word(text, word, size);
+    word += size + (word[size] == '|');
+  }
+}
+
+static void print_dictionary(fc_text_t *text) {
+  put(text,
+      "# SPDX-License-Identifier: Apache-2.0\n"
+      "#\n"
+      "# Keys and words of the configuration file, for tests/fuzz/fuzz_config.c.\n"
+      "\"//\"\n\"/*\"\n\"*/\"\n\"\\\\u0041\"\n\"true\"\n\"false\"\n"
+      "\"=process,\"\n\"@stable=3\"\n\"latest:2\"\n\"-4..4\"\n\"10.0.0.0/8\"\n"
+      "\"unix:\"\n\"https://\"\n\"systemd:\"\n");
+  static const char *const kMembers[] = {"paths", "modules", "listeners"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kMembers); i++) {
+    put_word(text, kMembers[i], strlen(kMembers[i]));
+  }
+  for (size_t i = 0; i < FC_OPTIONS; i++) put_key(text, &fc_options[i]);
+  for (size_t i = 0; i < FC_MODULE_KEYS; i++) put_key(text, &fc_module_keys[i]);
+  for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
+    put_key(text, &fc_listener_keys[i]);
+  }
+}
+
 // ---------------------------------------------------------------------------
 
 static void every_option_is_in_every_text(void **state) {
@@ -374,6 +414,7 @@ static void every_option_is_in_every_text(void **state) {
       {"config/farcalld.conf", print_file, "farcalld.conf"},
       {"docs/config.md", print_page, "config.md"},
       {"docs/farcalld.8", print_manual, "farcalld.8"},
+      {"tests/fuzz/config.dict", print_dictionary, "config.dict"},
   };
   bool differs = false;
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {

@@ -2,6 +2,7 @@
 //
 // The last words of a process: its signal, what kind of address, where in the module.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 
 #include "helpers/test.h"
 #include "pool/fault.h"
+#include "pool/tiles.h"
 
 #define CRASH FARCALL_BUILD_DIR "/tests/modules/native/crash.so"
 
@@ -22,18 +24,25 @@ typedef struct row_t {
   int signal;
   fc_fault_class_t class_;
   bool in_module;
+  bool in_helper;  // in a thread of --tiles
 } row_t;
 
 static const row_t rows[] = {
-    {"near zero", "peek", 16, SIGSEGV, FC_FAULT_NULL, true},
-    {"elsewhere", "peek", INT64_C(1) << 30, SIGSEGV, FC_FAULT_ELSEWHERE, true},
+    {"near zero", "peek", 16, SIGSEGV, FC_FAULT_NULL, true, false},
+    {"near zero, in a helper", "peek", 16, SIGSEGV, FC_FAULT_NULL, true, true},
+    {"elsewhere", "peek", INT64_C(1) << 30, SIGSEGV, FC_FAULT_ELSEWHERE, true,
+     false},
 #if defined(__x86_64__)
-    {"no address", "peek", INT64_C(1) << 62, SIGSEGV, FC_FAULT_NONE, true},
+    {"no address", "peek", INT64_C(1) << 62, SIGSEGV, FC_FAULT_NONE, true,
+     false},
 #endif
-    {"the C library's", "stop", SIGABRT, SIGABRT, FC_FAULT_NONE, false},
-    {"sent by somebody", "stop", SIGSEGV, SIGSEGV, FC_FAULT_NONE, false},
-    {"a stack that ends", NULL, INT32_MAX, SIGSEGV, FC_FAULT_STACK, false},
-    {"code above the module", NULL, 0, SIGSEGV, FC_FAULT_STACK, false},
+    {"the C library's", "stop", SIGABRT, SIGABRT, FC_FAULT_NONE, false, false},
+    {"sent by somebody", "stop", SIGSEGV, SIGSEGV, FC_FAULT_NONE, false, false},
+    {"a stack that ends", NULL, INT32_MAX, SIGSEGV, FC_FAULT_STACK, false,
+     false},
+    {"a helper's stack that ends", NULL, INT32_MAX, SIGSEGV, FC_FAULT_STACK,
+     false, true},
+    {"code above the module", NULL, 0, SIGSEGV, FC_FAULT_STACK, false, false},
 };
 
 // A frame is touched in its middle, so the address is not the stack pointer's.
@@ -41,6 +50,28 @@ static int64_t recurse(int64_t depth) {
   volatile char room[1 << 14];
   room[1 << 13] = (char)depth;
   return depth ? recurse(depth - 1) + room[1 << 13] : 0;
+}
+
+typedef struct part_t {
+  pthread_t caller;
+  int64_t (*function)(int64_t);
+  int64_t argument;
+} part_t;
+
+// One of the two parts runs in the helper.
+static void run_in_helper(void *argument, uint32_t index) {
+  const part_t *part = argument;
+  (void)index;
+  while (pthread_equal(pthread_self(), part->caller)) pause();
+  (void)part->function(part->argument);
+}
+
+static void call_in_helper(int64_t (*function)(int64_t), int64_t argument) {
+  fc_helpers_t *helpers;
+  part_t part = {pthread_self(), function, argument};
+  if (fc_helpers_create(fc_allocator_system(), 2, &helpers, NULL)) _exit(1);
+  const fc_tiles_t *tiles = fc_helpers_tiles(helpers);
+  tiles->run(tiles->context, 2, run_in_helper, &part);
 }
 
 static _Noreturn void crash(const row_t *row, fc_fault_t *fault) {
@@ -62,6 +93,7 @@ static _Noreturn void crash(const row_t *row, fc_fault_t *fault) {
     if (!address) _exit(1);
     memcpy(&function, &address, sizeof function);
   }
+  if (row->in_helper) call_in_helper(function, row->argument);
   (void)function(row->argument);
   _exit(2);
 }

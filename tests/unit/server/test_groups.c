@@ -239,6 +239,30 @@ static void an_old_group_does_not_keep_its_limits(void **state) {
   remove_tree();
 }
 
+// It has files, as if a process were in it: it cannot be removed.
+static void nor_does_one_that_cannot_be_made_anew(void **state) {
+  (void)state;
+  static const fc_group_limits_t tasks = {{[FC_GROUP_TASKS] = 7}};
+  make_tree("memory pids cpu\n");
+  fc_groups_t groups;
+  fc_error_t error;
+  int procs = -1;
+  fc_groups_open(&groups, tree);
+  put(MODULE "/memory.max", "9");
+  put(MODULE "/memory.swap.max", "0");
+  put(MODULE "/cpu.max", "1 2");
+  put(MODULE "/pids.max", "1");
+  assert_int_equal(
+      fc_groups_add(&groups, FC_STR("digits"), 3, &tasks, NULL, &procs, &error),
+      FC_OK);
+  close(procs);
+  expect(MODULE "/pids.max", "7");
+  expect(MODULE "/memory.max", "max");
+  expect(MODULE "/memory.swap.max", "max");
+  expect(MODULE "/cpu.max", "max");
+  remove_tree();
+}
+
 static void a_worker_enters_the_group(void **state) {
   (void)state;
   make_tree("memory pids cpu\n");
@@ -309,6 +333,7 @@ int main(void) {
       FC_TEST(what_is_not_limited_is_not_written),
       FC_TEST(the_limits_that_can_be_set_are),
       FC_TEST(an_old_group_does_not_keep_its_limits),
+      FC_TEST(nor_does_one_that_cannot_be_made_anew),
       FC_TEST(a_worker_enters_the_group),
       FC_TEST(what_cannot_be_had_is_said),
   };

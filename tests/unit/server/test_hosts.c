@@ -100,8 +100,20 @@ typedef struct house_t {
 
 static void wake(void *context) { (void)context; }
 
+// Dropped as soon as the outcome of any call is told. What it was in is used for
+// something else then.
+static fc_job_t *other;
+
+static void drop_other(house_t *house) {
+  if (!other) return;
+  fc_pool_drop(&house->pool, other);
+  memset(other, 0x5A, sizeof *other);
+  other = NULL;
+}
+
 static void on_done(void *context, fc_job_t *job) {
   house_t *house = context;
+  drop_other(house);
   if (job->call.flags & FC_CALL_OWN) fc_trial_on_done(&house->modules, job);
   else if (!house->hear || !house->hear(house, job)) house->done = job;
 }
@@ -113,6 +125,7 @@ static void on_expired(void *context, fc_job_t *job) {
   house_t *house = context;
   fc_block_give(house->blocks, job->call.body.block);
   house->expired = true;
+  drop_other(house);
 }
 
 static void on_added(void *context, uint32_t module, const fc_error_t *error) {
@@ -209,7 +222,6 @@ static void enter(house_t *house, fc_isolation_mode_t host,
       .uv = &house->uv,
       .log = &house->log,
       .program = "/proc/self/exe",
-      .network = -1,
       .setup = {.body_size = 1u << 16,
                 .result_size = fc_limits_default().result_size},
       .workers = processes_of_each,
@@ -648,6 +660,71 @@ static void what_is_late_is_not_begun(void **state) {
   }
 }
 
+static unsigned heard;
+
+static bool count_heard(house_t *house, fc_job_t *job) {
+  (void)house;
+  (void)job;
+  heard++;
+  return true;
+}
+
+static void queue_two(house_t *house, fc_job_t jobs[2], uint64_t deadline_ns) {
+  for (int i = 0; i < 2; i++) {
+    jobs[i] = make_job(house, SCALARS, 0, FC_STR("[]"), FC_CALL_VALIDATE);
+    jobs[i].call.deadline_ns = deadline_ns;
+    fc_pool_enqueue(&house->pool, &jobs[i]);
+  }
+}
+
+// Whoever hears that the process of a call has ended may drop the next call that this
+// process had.
+static void a_waiter_may_drop_another_call_of_an_ended_process(void **state) {
+  (void)state;
+  static house_t house;
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  fc_child_t *child = first_child(&house, SCALARS);
+  fc_job_t jobs[2];
+  siginfo_t info;
+  wait_until_idle(&house, 0, 0);
+  assert_int_equal(kill(child->process.pid, SIGSTOP), 0);
+  assert_int_equal(
+      waitid(P_PID, (id_t)child->process.pid, &info, WSTOPPED | WNOWAIT), 0);
+  queue_two(&house, jobs, 0);
+  fc_pool_flush(&house.pool);
+  assert_int_equal(child->count, 2);
+  for (int i = 0; i < 2; i++) jobs[i].attempts = FC_LIMIT_ATTEMPTS;
+  heard = 0;
+  house.hear = count_heard;
+  other = &jobs[1];
+  assert_int_equal(kill(child->process.pid, SIGKILL), 0);
+  while (!heard) turn(&house);
+  assert_int_equal(heard, 1);
+  assert_int_equal(jobs[0].outcome->error.code, FC_CODE_WORKER_CRASHED);
+  fc_pool_finish(&house.pool, &jobs[0]);
+  for (int i = 0; i < 3; i++) turn(&house);
+  assert_int_equal(heard, 1);
+  assert_int_equal(fc_pool_running(&house.pool), 0);
+  leave(&house);
+}
+
+static void a_waiter_may_drop_another_call_that_is_late(void **state) {
+  (void)state;
+  static house_t house;
+  fc_job_t jobs[2];
+  enter(&house, FC_ISOLATION_THREAD, 0);
+  queue_two(&house, jobs, fc_clock_ns());
+  heard = 0;
+  house.hear = count_heard;
+  house.expired = false;
+  other = &jobs[1];
+  fc_pool_expire(&house.pool, fc_clock_ns());
+  assert_true(house.expired);
+  assert_null(other);
+  assert_int_equal(house.pool.waiting, 0);
+  leave(&house);
+}
+
 #define ANOTHER_FILE "it says that it has loaded another file"
 
 // A worker process that says it serves, with the digest of another file.
@@ -1051,6 +1128,8 @@ int main(int argc, char **argv) {
       FC_TEST(a_process_that_takes_too_much_is_ended),
       FC_TEST(what_was_finished_before_the_end_is_answered),
       FC_TEST(what_is_late_is_not_begun),
+      FC_TEST(a_waiter_may_drop_another_call_of_an_ended_process),
+      FC_TEST(a_waiter_may_drop_another_call_that_is_late),
       FC_TEST(a_process_with_another_file_does_not_serve),
       FC_TEST(an_instance_that_is_not_made_fails_its_module),
       FC_TEST(a_trial_is_timed_from_its_first_worker),

@@ -65,9 +65,8 @@ static void check(fc_status_t status, const fc_error_t *error) {
 
 // The jail as the kernel here can keep it.
 static fc_jail_t make_jail(shared_t *shared) {
-  fc_jail_facts_t facts;
-  fc_jail_probe_begin(&facts);
-  fc_jail_probe_end(&facts);
+  fc_jail_facts_t facts = {0};
+  (void)fc_jail_know(&facts);
   return (fc_jail_t){.sandbox = FC_SANDBOX_AUTO,
                      .parts = facts.parts,
                      .parent = getppid(),
@@ -577,11 +576,10 @@ static void refuse(long number, int error) {
 }
 
 static void probe_without(const lack_row_t *row, shared_t *shared) {
-  fc_jail_facts_t facts;
+  fc_jail_facts_t facts = {0};
   fc_error_t error;
   refuse(row->number, row->error);
-  fc_jail_probe_begin(&facts);
-  fc_jail_probe_end(&facts);
+  (void)fc_jail_know(&facts);
   shared->results[0] = facts.errors[row->part];
   shared->results[1] =
       fc_jail_check(FC_SANDBOX_STRICT, &facts, &error) != FC_OK;
@@ -609,6 +607,22 @@ static void what_a_kernel_lacks_is_known(void **state) {
     assert_true(shared->results[2]);
     munmap(shared, sizeof *shared);
   }
+}
+
+static void facts_are_found_out_once(void **state) {
+  (void)state;
+  fc_jail_facts_t facts = {0};
+  fc_jail_forget(&facts);  // nothing is known
+  assert_ptr_equal(fc_jail_know(&facts), &facts);
+  assert_true(facts.known);
+  const fc_jail_facts_t before = facts;
+  (void)fc_jail_know(&facts);
+  assert_memory_equal(&before, &facts, sizeof facts);
+  fc_jail_forget(&facts);
+  assert_false(facts.known);
+  fc_jail_probe_begin(&facts);
+  fc_jail_forget(&facts);  // waits for the thread
+  assert_false(facts.probing);
 }
 
 static void strict_says_what_it_misses(void **state) {
@@ -648,6 +662,7 @@ int main(void) {
       FC_TEST(archives_are_read_by_their_names),
       FC_TEST(only_what_it_needs_is_read),
       FC_TEST(what_a_kernel_lacks_is_known),
+      FC_TEST(facts_are_found_out_once),
       FC_TEST(strict_says_what_it_misses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

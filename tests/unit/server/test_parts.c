@@ -300,6 +300,46 @@ static void a_module_that_changes_is_written_as_it_began(void **state) {
   }
 }
 
+static fc_status_t put_last(const fc_server_t *server,
+                            const fc_generation_t *generation, fc_sink_t *sink,
+                            fc_error_t *err) {
+  (void)server;
+  FC_TRY(fc_sink_put(sink, FC_STR("|"), err));
+  return fc_sink_put(sink, generation->name, err);
+}
+
+// A document about one module, which is replaced and dropped between two parts.
+static void one_module_is_written_as_it_began(void **state) {
+  (void)state;
+  static const fc_parts_form_t kOf = {
+      .function = put_index, .last = put_last, .end = ">"};
+  house_t house;
+  fc_block_sink_t out;
+  fc_parts_t *parts;
+  bool more;
+  begin(&house);
+  (void)publish(&house, "z");
+  fc_generation_t *generation = publish(&house, "a");
+  generation->module = load(CORPUS "endless.vmfb");
+  assert_int_equal(
+      fc_parts_create_of(&house.server, &kOf, 0, generation, &parts, NULL),
+      FC_OK);
+  open_sink(&house, &out);
+  filling = FC_LIMIT_PART;
+  assert_int_equal(fc_parts_write(parts, &out, &more, NULL), FC_OK);
+  assert_true(more);
+  filling = 0;
+  fc_module_release(generation->module);
+  generation->module = NULL;
+  (void)publish(&house, "a");  // the first one drains
+  assert_true(finish(&house, parts, &out,
+                     "branch,branches,calls,nested,native,nativevariadic,"
+                     "nativeyieldable,listelements,listnew,listreserve,"
+                     "listresize,listnested,bufferelements,buffernew,"
+                     "bufferbytes|a>") == 1);
+  end(&house);
+}
+
 // A module may have ten thousand functions, and each is a model.
 static void lists_of_models_come_in_parts(void **state) {
   (void)state;
@@ -394,6 +434,7 @@ int main(void) {
       FC_TEST(what_comes_and_goes_meanwhile),
       FC_TEST(functions_stand_beside_modules_or_within),
       FC_TEST(a_module_that_changes_is_written_as_it_began),
+      FC_TEST(one_module_is_written_as_it_began),
       FC_TEST(lists_of_models_come_in_parts),
       FC_TEST(a_part_is_bounded),
       FC_TEST(it_survives_every_failing_allocation),

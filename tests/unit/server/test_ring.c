@@ -289,6 +289,7 @@ typedef enum lie_t {
   LIE_EXPECTED,
   LIE_GOT,
   LIE_NAME,
+  LIE_NAME_TEXT,
   LIE_VALIDATED,
   LIE_CANCELLED_BEFORE,
   LIE_CANCELLED,
@@ -378,6 +379,10 @@ static void tell(fc_slot_t *slot, lie_t lie) {
     case LIE_NAME:
       slot->outcome.name_size = FC_OUTCOME_NAME + 1;
       break;
+    case LIE_NAME_TEXT:
+      memset(slot->outcome.name, 0xC3, sizeof slot->outcome.name);
+      slot->outcome.name_size = 7;
+      break;
     case LIE_MESSAGE:
       memset(error->message, 'A', sizeof error->message);
       break;
@@ -441,6 +446,7 @@ static void lies_are_refused(void **state) {
       {"an expectation without end", LIE_EXPECTED, "without an end"},
       {"client text without end", LIE_GOT, "without an end"},
       {"a long name", LIE_NAME, "name 65"},
+      {"a name that is no text", LIE_NAME_TEXT, "name 7"},
       {"an answer nobody asked for", LIE_VALIDATED, "pieces 1"},
       {"cancelled by nobody before", LIE_CANCELLED_BEFORE, "cancelled 1"},
       {"cancelled by nobody", LIE_CANCELLED, "cancelled 1"},
@@ -487,27 +493,27 @@ static void an_answer_may_go_on_in_a_file(void **state) {
     uint64_t document;
     const char *says;  // NULL: good
   } rows[] = {
-      {"it does", true, 2, {{16, FC_LIMIT_HEAD, 9}, {33, 0, 7}}, 16, NULL},
+      {"it does", true, 2, {{16, FC_LIMIT_HEAD, 9}, {48, 0, 7}}, 16, NULL},
       {"it need not", true, 1, {{16, FC_LIMIT_HEAD, ALL}, {0}}, 0, NULL},
       {"nothing before",
        true,
        2,
-       {{16, FC_LIMIT_HEAD, 0}, {33, 0, 7}},
+       {{16, FC_LIMIT_HEAD, 0}, {48, 0, 7}},
        0,
        NULL},
       {"all of both",
        true,
        2,
-       {{16, FC_LIMIT_HEAD, MOST}, {33, 0, ALL - MOST}},
+       {{16, FC_LIMIT_HEAD, MOST}, {48, 0, ALL - MOST}},
        0,
        NULL},
       {"none was lent",
        false,
        2,
-       {{16, FC_LIMIT_HEAD, 9}, {33, 0, 7}},
+       {{16, FC_LIMIT_HEAD, 9}, {48, 0, 7}},
        0,
        "pieces 2"},
-      {"three", true, 3, {{16, FC_LIMIT_HEAD, 9}, {33, 0, 7}}, 0, "pieces 3"},
+      {"three", true, 3, {{16, FC_LIMIT_HEAD, 9}, {48, 0, 7}}, 0, "pieces 3"},
       {"the body's file",
        true,
        2,
@@ -518,32 +524,32 @@ static void an_answer_may_go_on_in_a_file(void **state) {
       {"an offset",
        true,
        2,
-       {{16, FC_LIMIT_HEAD, 9}, {33, 8, 7}},
+       {{16, FC_LIMIT_HEAD, 9}, {48, 8, 7}},
        0,
        "offset 8"},
-      {"nothing", true, 2, {{16, FC_LIMIT_HEAD, 9}, {33, 0, 0}}, 0, "length 0"},
+      {"nothing", true, 2, {{16, FC_LIMIT_HEAD, 9}, {48, 0, 0}}, 0, "length 0"},
       {"one more",
        true,
        2,
-       {{16, FC_LIMIT_HEAD, MOST}, {33, 0, ALL - MOST + 1}},
+       {{16, FC_LIMIT_HEAD, MOST}, {48, 0, ALL - MOST + 1}},
        0,
        "length"},
       {"a sum that wraps",
        true,
        2,
-       {{16, FC_LIMIT_HEAD, 9}, {33, 0, UINT64_MAX - 4}},
+       {{16, FC_LIMIT_HEAD, 9}, {48, 0, UINT64_MAX - 4}},
        0,
        "length"},
       {"more than goes before it",
        true,
        2,
-       {{16, FC_LIMIT_HEAD, MOST + 1}, {33, 0, 7}},
+       {{16, FC_LIMIT_HEAD, MOST + 1}, {48, 0, 7}},
        0,
        "length"},
       {"a document beyond both",
        true,
        2,
-       {{16, FC_LIMIT_HEAD, 9}, {33, 0, 7}},
+       {{16, FC_LIMIT_HEAD, 9}, {48, 0, 7}},
        17,
        "document 17"},
   };
@@ -565,6 +571,148 @@ static void an_answer_may_go_on_in_a_file(void **state) {
     if (row->says) assert_non_null(strstr(error.message, row->says));
     assert_int_equal(sizes.in_area, good ? row->pieces[0].size : 0);
     assert_int_equal(sizes.in_file, good ? row->pieces[1].size : 0);
+    fc_ring_close(&ring);
+  }
+}
+
+// The last piece of an answer, in the file of the body. The body has the bytes 100 to 599
+// of the file on shelf 2.
+static void an_answer_may_end_in_the_body(void **state) {
+  (void)state;
+  enum { ALL = 1 << 20 };
+  static const struct {
+    const char *name;
+    bool in_file, lent;
+    uint32_t count;
+    fc_piece_t pieces[3];
+    uint64_t document;
+    const char *says;  // NULL: good
+  } rows[] = {
+      {"all of it",
+       true,
+       false,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {34, 100, 500}},
+       9,
+       NULL},
+      {"its end",
+       true,
+       true,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {34, 599, 1}},
+       0,
+       NULL},
+      {"behind an answer's file",
+       true,
+       true,
+       3,
+       {{16, FC_LIMIT_HEAD, 9}, {48, 0, 7}, {34, 200, 50}},
+       66,
+       NULL},
+      {"before it",
+       true,
+       true,
+       3,
+       {{16, FC_LIMIT_HEAD, 9}, {34, 200, 50}, {48, 0, 7}},
+       0,
+       "block 34"},
+      {"twice",
+       true,
+       true,
+       3,
+       {{16, FC_LIMIT_HEAD, 9}, {34, 200, 50}, {34, 200, 50}},
+       0,
+       "block 34"},
+      {"an answer's file that was not lent",
+       true,
+       false,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {48, 0, 7}},
+       0,
+       "block 48"},
+      {"alone", true, false, 1, {{34, 100, 50}}, 0, "block 34"},
+      {"not in a file",
+       false,
+       true,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {34, 100, 500}},
+       0,
+       "block 34"},
+      {"another shelf",
+       true,
+       false,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {35, 100, 500}},
+       0,
+       "block 35"},
+      {"too early",
+       true,
+       false,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {34, 99, 5}},
+       0,
+       "offset 99"},
+      {"too late",
+       true,
+       false,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {34, 601, 1}},
+       0,
+       "offset 601"},
+      {"nothing",
+       true,
+       false,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {34, 600, 0}},
+       0,
+       "length 0"},
+      {"too long",
+       true,
+       false,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {34, 300, 301}},
+       0,
+       "length 301"},
+      {"a sum that wraps",
+       true,
+       false,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {34, 300, UINT64_MAX - 4}},
+       0,
+       "length"},
+      {"a document beyond",
+       true,
+       false,
+       2,
+       {{16, FC_LIMIT_HEAD, 9}, {34, 300, 30}},
+       40,
+       "document 40"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const fc_ring_setup_t setup = {.body_size = BODY, .result_size = ALL};
+    fc_ring_t ring;
+    fc_error_t error;
+    assert_int_equal(fc_ring_create(&setup, &ring, &error), FC_OK);
+    fc_outcome_t *said = &ring.head->slots[0].slot.outcome;
+    said->stage = FC_STAGE_ENCODE;
+    said->piece_count = row->count;
+    said->document = row->document;
+    memcpy(said->pieces, row->pieces, sizeof row->pieces);
+    const fc_ring_call_t call = {.awaited = true,
+                                 .lent = row->lent,
+                                 .in_file = row->in_file,
+                                 .shelf = 2,
+                                 .body_offset = 100,
+                                 .body_size = 500};
+    fc_outcome_t out;
+    fc_ring_sizes_t sizes;
+    const bool good = fc_ring_read(&ring, 0, &call, &out, &sizes, &error);
+    assert_int_equal(good, row->says == NULL);
+    if (row->says) assert_non_null(strstr(error.message, row->says));
+    const fc_piece_t *last = &row->pieces[row->count - 1];
+    assert_int_equal(sizes.in_body, good ? last->size : 0);
+    assert_int_equal(sizes.body_at, good ? last->offset : 0);
+    assert_int_equal(sizes.in_file, good && row->count == 3 ? 7 : 0);
     fc_ring_close(&ring);
   }
 }
@@ -693,6 +841,7 @@ int main(void) {
       FC_TEST(no_call_is_slept_through),
       FC_TEST(lies_are_refused),
       FC_TEST(an_answer_may_go_on_in_a_file),
+      FC_TEST(an_answer_may_end_in_the_body),
       FC_TEST(ends_from_outside_are_believed_if_they_can_be),
       FC_TEST(what_is_only_shown_is_made_fit),
       FC_TEST(a_first_word_may_be_anything),

@@ -354,6 +354,7 @@ typedef enum refusal_t {
   NEVER,
   ALWAYS,
   NOT_ROOT,  // without Landlock root may: the file is root's
+  LANDLOCK,  // without Landlock it depends on the machine
 } refusal_t;
 
 static const struct path_row_t {
@@ -375,6 +376,10 @@ static const struct path_row_t {
     {"a file of its own", "/proc/self/fd/60", NULL, O_RDWR, NEVER},
     {"its own addresses", "/proc/self/maps", NULL, O_RDONLY, NEVER},
     {"a device", "/dev/null", NULL, O_RDWR, NEVER},
+    // Stands for the files of control groups, which are the server's.
+    {"a file of the kernel", "/sys/kernel/rcu_expedited", NULL, O_WRONLY,
+     LANDLOCK},
+    {"the same, to read", "/sys/kernel/rcu_expedited", NULL, O_RDONLY, NEVER},
     {"a file elsewhere", "/tmp/farcall-sandbox-", "", O_RDWR | O_CREAT, NEVER},
 };
 
@@ -448,7 +453,8 @@ static void try_servers(const server_row_t rows[2]) {
     const bool root = geteuid() == 0 && !row->ordinary;
     for (size_t i = 0; i < FC_ARRAY_COUNT(kPaths); i++) {
       const refusal_t refusal = kPaths[i].refusal;
-      const bool refused = refusal == ALWAYS ||
+      if (refusal == LANDLOCK && !row->landlock) continue;
+      const bool refused = refusal == ALWAYS || refusal == LANDLOCK ||
                            (refusal == NOT_ROOT && (!root || row->landlock));
       if ((results[i] != 0) == refused) continue;
       fail_msg("%s: %s", kPaths[i].name, strerror(results[i]));

@@ -125,15 +125,15 @@ static void a_folder_that_cannot_be_opened_now_is_an_error(void **state) {
   assert_int_equal(mkdir(fc_test_in_folder("m/1"), 0700), 0);
   fc_test_put("m/1/model.so", "");
   fc_test_shortage_begin(&shortage, 64);
-  for (int opened = 0; opened < 3; opened++) {
+  for (int opened = 0; opened < 4; opened++) {
     fc_listing_t listing = {0};
     fc_error_t error;
     fc_error_reset(&error);
     const fc_status_t status =
         fc_scan(fc_str(fc_test_folder()), fc_backends, -1,
                 fc_allocator_system(), &listing, &error);
-    assert_int_equal(status, opened < 2 ? FC_RESOURCE_EXHAUSTED : FC_OK);
-    assert_int_equal(listing.count, opened == 2);
+    assert_int_equal(status, opened < 3 ? FC_RESOURCE_EXHAUSTED : FC_OK);
+    assert_int_equal(listing.count, opened == 3);
     if (status != FC_OK) {
       assert_non_null(strstr(error.message, "Too many open files"));
     }
@@ -299,6 +299,25 @@ static void replace_always(const char *name) {
   meanwhile = replace_always;
 }
 
+// Moves the version away when its name was read, and back when the next one was.
+static void move_back(const char *name) {
+  (void)name;
+  meanwhile = NULL;
+  move("away", "all/m/1");
+}
+
+static void move_version(const char *name) {
+  if (strcmp(name, "1") != 0) return;
+  move("all/m/1", "away");
+  meanwhile = move_back;
+}
+
+static void remove_version(const char *name) {
+  if (strcmp(name, "1") != 0) return;
+  meanwhile = NULL;
+  move("all/m/1", "away");
+}
+
 static fc_status_t scan_meanwhile(void (*act)(const char *name),
                                   fc_listing_t *out_listing, fc_error_t *err) {
   char path[80];
@@ -332,6 +351,39 @@ static void what_is_moved_meanwhile_is_listed_anew(void **state) {
   assert_int_equal(scan_meanwhile(replace_always, &listing, &error),
                    FC_INVALID_ARGUMENT);
   assert_non_null(strstr(error.message, "was moved or replaced all 8 times"));
+}
+
+static void a_version_that_is_away_for_a_moment_is_there(void **state) {
+  (void)state;
+  fc_listing_t listing;
+  fc_error_t error;
+  assert_int_equal(mkdir(fc_test_in_folder("all"), 0700), 0);
+  make_versions("all/m");
+  assert_int_equal(symlink("nowhere", fc_test_in_folder("all/m/3")), 0);
+  fc_test_put("all/m/4", "no folder");
+  assert_int_equal(scan_meanwhile(move_version, &listing, &error), FC_OK);
+  assert_int_equal(listing.count, 2);
+  assert_true(listing.files[0].mark && listing.files[1].mark);
+  fc_listing_deinit(&listing);
+  assert_int_equal(scan_meanwhile(remove_version, &listing, &error), FC_OK);
+  assert_int_equal(listing.count, 1);
+  assert_true(fc_str_ends(listing.files[0].path, FC_STR("/m/2/model.so")));
+  fc_listing_deinit(&listing);
+}
+
+// A folder may be searched though it cannot be read.
+static void a_version_need_not_be_readable(void **state) {
+  (void)state;
+  fc_listing_t listing;
+  fc_error_t error;
+  assert_int_equal(mkdir(fc_test_in_folder("m"), 0700), 0);
+  assert_int_equal(mkdir(fc_test_in_folder("m/1"), 0700), 0);
+  fc_test_put("m/1/model.so", "");
+  assert_int_equal(chmod(fc_test_in_folder("m/1"), 0300), 0);
+  assert_int_equal(scan_folder(&listing, &error), FC_OK);
+  assert_int_equal(listing.count, 1);
+  assert_null(listing.unread);
+  fc_listing_deinit(&listing);
 }
 
 // ---------------------------------------------------------------------------
@@ -473,6 +525,39 @@ static void variants_are_no_modules_of_their_own(void **state) {
   fc_listing_deinit(&listing);
 }
 
+// What a variant declares is no module either, whichever of the files is listed first;
+// of those that declare each other one is the module.
+static void variants_of_variants_are_no_modules(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *declares[3];  // what a, b and c declare
+    const char *stays;
+  } rows[] = {{"a, b, c", {"b", "c", NULL}, "/a.so"},
+              {"b, a, c", {"c", "a", NULL}, "/b.so"},
+              {"c, b, a", {NULL, "a", "b"}, "/c.so"},
+              {"a ring", {"b", "c", "a"}, "/a.so"},
+              {"a ring the other way", {"c", "a", "b"}, "/b.so"}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_listing_t listing;
+    fc_error_t error;
+    for (int i = 0; i < 3; i++) {
+      char file[32], text[120];
+      snprintf(file, sizeof file, "%c.so", 'a' + i);
+      fc_test_put(file, "");
+      snprintf(file, sizeof file, "%c.farcall.json", 'a' + i);
+      snprintf(text, sizeof text,
+               "{\"farcall\":1,\"variants\":[{\"file\":\"%s.so\"}]}",
+               row->declares[i] ? row->declares[i] : "none");
+      fc_test_put(file, text);
+    }
+    assert_int_equal(scan_folder(&listing, &error), FC_OK);
+    assert_int_equal(listing.count, 1);
+    assert_true(fc_str_ends(listing.files[0].path, fc_str(row->stays)));
+    fc_listing_deinit(&listing);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST_IN_FOLDER(a_folder_is_read_in_order),
@@ -480,12 +565,15 @@ int main(void) {
       FC_TEST_IN_FOLDER(a_mark_says_whether_files_were_replaced),
       FC_TEST_IN_FOLDER(calls_that_the_configuration_names_count),
       FC_TEST_IN_FOLDER(variants_are_no_modules_of_their_own),
+      FC_TEST_IN_FOLDER(variants_of_variants_are_no_modules),
       FC_TEST_IN_FOLDER(a_folder_without_modules_is_an_error),
       FC_TEST_IN_FOLDER(a_folder_that_cannot_be_opened_now_is_an_error),
       FC_TEST_IN_FOLDER(a_folder_that_is_not_opened_is_no_file),
       FC_TEST_IN_FOLDER(what_cannot_be_read_is_noted),
       FC_TEST_IN_FOLDER(what_is_not_gone_is_noted),
       FC_TEST_IN_FOLDER(what_is_moved_meanwhile_is_listed_anew),
+      FC_TEST_IN_FOLDER(a_version_that_is_away_for_a_moment_is_there),
+      FC_TEST_IN_FOLDER(a_version_need_not_be_readable),
       FC_TEST_IN_FOLDER(scanning_survives_any_failed_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

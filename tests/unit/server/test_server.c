@@ -55,28 +55,9 @@ static void every_descriptor_may_be_the_last(void **state) {
   assert_true(files > 6 && files < MOST);
 }
 
-// libuv ends the process if it has no memory for a larger table of what it watches.
-static void connections_need_no_larger_table(void **state) {
-  (void)state;
-  static fc_loop_t loop;
-  static const fc_backend_t *const kBackends[] = {&fc_backend_vm, NULL};
-  fc_server_options_t options;
-  fc_error_t error;
-  fc_server_options_init(&options);
-  options.listen.texts[0] = "127.0.0.1:0";
-  options.workers = 1;
-  options.connections = 300;
-  assert_int_equal(fc_loop_init(&loop, fc_allocator_system(), &options,
-                                kBackends, &fc_routes, 2, &error),
-                   FC_OK);
-  assert_true(loop.uv.nwatchers > 300);
-  fc_loop_deinit(&loop);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_descriptor_may_be_the_last),
-      FC_TEST(connections_need_no_larger_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -246,6 +246,44 @@ static void so_many_blocks_lie_in_files(void **state) {
   fc_blocks_destroy(blocks);
 }
 
+// Files that are only kept, for others, make room for those that are needed.
+static void kept_files_take_no_place(void **state) {
+  (void)state;
+  const unsigned before = open_files();
+  fc_blocks_t *blocks = make(256 * MIB);
+  uint32_t taken[FC_LIMIT_SHARED_FILES];
+  fc_error_t error;
+  for (unsigned i = 0; i < FC_LIMIT_KEPT_FILES; i++) {
+    assert_int_equal(
+        fc_block_take_shared(blocks, NULL, THEIRS, MIB, MIB, &taken[i], &error),
+        FC_OK);
+    memset(fc_block_data(blocks, taken[i]), 1, MIB);
+  }
+  for (unsigned i = 0; i < FC_LIMIT_KEPT_FILES; i++) {
+    fc_block_give(blocks, taken[i]);
+  }
+  assert_int_equal(open_files(), before + FC_LIMIT_KEPT_FILES);
+  for (unsigned i = 0; i < FC_LIMIT_SHARED_FILES; i++) {
+    taken[i] = take(blocks, MIB, MIB);
+    assert_true(fc_block_file(blocks, taken[i]) >= 0);
+  }
+  const uint32_t more = take(blocks, MIB, MIB);
+  assert_int_equal(fc_block_file(blocks, more), -1);
+  fc_block_give(blocks, more);
+  fc_blocks_trim(blocks, 0);
+  assert_int_equal(fc_blocks_usage(blocks).kept, 0);
+  release_all(blocks);
+  assert_int_equal(open_files(), before + FC_LIMIT_SHARED_FILES);
+  fc_blocks_disband(blocks, OURS);
+  for (unsigned i = 0; i < FC_LIMIT_SHARED_FILES; i++) {
+    memset(fc_block_data(blocks, taken[i]), 1, MIB);
+    fc_block_give(blocks, taken[i]);
+  }
+  release_all(blocks);
+  assert_int_equal(open_files(), before);
+  fc_blocks_destroy(blocks);
+}
+
 static void what_is_lent_counts_once_it_is_adopted(void **state) {
   (void)state;
   const unsigned before = open_files();
@@ -490,6 +528,7 @@ int main(void) {
       FC_TEST(a_file_is_given_back_bit_by_bit),
       FC_TEST(without_descriptors_blocks_lie_elsewhere),
       FC_TEST(so_many_blocks_lie_in_files),
+      FC_TEST(kept_files_take_no_place),
       FC_TEST(what_is_lent_counts_once_it_is_adopted),
       FC_TEST(the_next_body_finds_file_and_mapping),
       FC_TEST(an_answers_file_stays_mapped),

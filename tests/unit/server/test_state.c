@@ -93,6 +93,8 @@ static void what_is_damaged_is_refused(void **state) {
       {"a name", HEAD "lead ../m - 3 -\nend\n", "line 2"},
       {"a version", HEAD "lead m - 03 -\nend\n", "line 2"},
       {"an alias", HEAD "lead m 9 3 -\nend\n", "line 2"},
+      {"no alias", HEAD "lead m  3 -\nend\n", "line 2"},
+      {"not even a dash", HEAD "lead m - 3\nend\n", "line 2"},
       {"where it led", HEAD "lead m - 3 x\nend\n", "line 2"},
       {"a mark", HEAD "refuse m 3 ff\nend\n", "line 2"},
       {"no mark", HEAD "refuse m 3 0000000000000000\nend\n", "line 2"},

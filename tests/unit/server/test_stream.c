@@ -240,6 +240,70 @@ static void a_turn_is_not_one_clients_alone(void **state) {
   fc_test_row(NULL);
 }
 
+// A body of which the stream is told how much is still to come.
+typedef struct known_t {
+  fc_stream_t *stream;
+  uint64_t left;
+} known_t;
+
+static void known_read(void *context, fc_str_t bytes) {
+  known_t *known = context;
+  assert_true(bytes.size <= known->left);
+  known->left -= bytes.size;
+  known->stream->class->expect(known->stream, known->left);
+}
+
+// Bytes that are known to come are reported in large parts, and all of them are.
+static void known_bytes_come_in_large_parts(void **state) {
+  (void)state;
+  enum { SIZE = 3 * FC_LIMIT_READ_BODY, STEP = 16 << 10 };
+  static user_t user;
+  enter(&user, KIND_TCP);
+  known_t known = {user.stream, SIZE};
+  const fc_stream_class_t *class = user.stream->class;
+  const fc_stream_events_t events = {flood_room, known_read, on_ended,
+                                     on_written, on_closed};
+  user.stream->events = &events;
+  user.stream->context = &known;
+  assert_int_equal(class->read_start(user.stream), 0);
+  class->expect(user.stream, SIZE);
+  unsigned turns = 0;
+  for (size_t sent = 0; known.left;) {
+    const uint64_t before = known.left;
+    const size_t step = sent < SIZE ? STEP : 0;
+    const ssize_t more =
+        step ? send(user.client, flood_bytes, step, MSG_DONTWAIT) : 0;
+    if (more > 0) sent += (size_t)more;
+    uv_run(&user.loop, UV_RUN_NOWAIT);
+    turns += known.left < before;
+    // What waits is counted; what has just been sent may come a moment later.
+    assert_true(class->unread(user.stream) + SIZE - known.left <= sent);
+    if (known.left == SIZE && sent == STEP) {
+      while (class->unread(user.stream) < STEP) continue;
+      uv_run(&user.loop, UV_RUN_NOWAIT);
+      assert_int_equal(known.left, SIZE);
+    }
+  }
+  assert_in_range(turns, 1, SIZE / STEP / 2);
+  // What comes next is reported as it comes.
+  known.left = 1;
+  assert_int_equal(send(user.client, "x", 1, 0), 1);
+  while (known.left) uv_run(&user.loop, UV_RUN_ONCE);
+  // So is what has come when nothing is known any more.
+  class->expect(user.stream, SIZE);
+  known.left = 2;
+  assert_int_equal(send(user.client, "yz", 2, 0), 2);
+  while (class->unread(user.stream) < 2) continue;
+  uv_run(&user.loop, UV_RUN_NOWAIT);
+  assert_int_equal(known.left, 2);
+  class->expect(user.stream, 0);
+  while (known.left) uv_run(&user.loop, UV_RUN_ONCE);
+  user.stream->events = &kEvents;
+  user.stream->context = &user;
+  leave(&user, true);
+  fc_test_row(NULL);
+}
+
 static void each_side_may_end_first(void **state) {
   (void)state;
   for (int kind = 0; kind < KINDS; kind++) {
@@ -284,6 +348,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(bytes_go_both_ways),
       FC_TEST(a_turn_is_not_one_clients_alone),
+      FC_TEST(known_bytes_come_in_large_parts),
       FC_TEST(each_side_may_end_first),
       FC_TEST(what_a_client_does_not_take_is_counted_and_thrown_away),
   };

@@ -42,14 +42,24 @@ static void versions_are_filtered(void **state) {
                                        "d/x/2/other.so"};
   static const struct {
     const char *name, *policies, *kept;
+    const char *unread;  // a version of m
+    bool served;
   } rows[] = {
-      {"all", "all", "012345678"},
-      {"the latest", "latest:1", "0235678"},
-      {"two", "latest:2", "02345678"},
-      {"a list", "1+2", "015678"},
-      {"one module's", "latest:1,m=3", "045678"},
-      {"that alone", "m=1", "015678"},
-      {"what there is not", "7", "078"},
+      {"all", "all", "012345678", NULL, false},
+      {"the latest", "latest:1", "0235678", NULL, false},
+      {"two", "latest:2", "02345678", NULL, false},
+      {"a list", "1+2", "015678", NULL, false},
+      {"one module's", "latest:1,m=3", "045678", NULL, false},
+      {"that alone", "m=1", "015678", NULL, false},
+      {"what there is not", "7", "078", NULL, false},
+      {"the latest cannot be read", "latest:1", "05678", "d/m/13", true},
+      {"two, the latest cannot be read", "latest:2", "0235678", "d/m/13", true},
+      {"it cannot be read and never could", "latest:1", "0235678", "d/m/13",
+       false},
+      {"one in the middle", "latest:2", "0235678", "d/m/5", true},
+      {"a low one", "latest:1", "0235678", "d/m/2", true},
+      {"one that is listed", "latest:2", "02345678", "d/m/12", true},
+      {"all of it", "latest:1", "0235678", "d/m", false},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_listed_t files[FC_ARRAY_COUNT(kPaths)];
@@ -58,6 +68,11 @@ static void versions_are_filtered(void **state) {
       files[i] = (fc_listed_t){.path = fc_str(kPaths[i]), .mark = i};
     }
     fc_listing_t listing = {.files = files, .count = FC_ARRAY_COUNT(kPaths)};
+    fc_unread_t unread = {.name = FC_STR("m"), .served = row->served};
+    if (row->unread) {
+      unread.folder = fc_str(row->unread);
+      listing.unread = &unread;
+    }
     fc_server_options_t options;
     fc_module_policies_t policies;
     fc_error_t error;

@@ -416,8 +416,8 @@ static fc_status_t run_vmvx(fc_hal_executable_t *executable,
 // Machine code and VMVX
 
 // Copies the bytes of the executable before they are verified. The constants of a large
-// module lie in a mapping of its file: whoever writes to the file would change bytes that
-// were verified.
+// module lie in a mapping of its file: without the copy, a write to the file would change
+// bytes that were verified.
 static fc_status_t copy_file(fc_hal_executable_t *executable, fc_str_t data,
                              fc_str_t *out, fc_error_t *err) {
   executable->file_size = data.size + 1;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "compile/derive.h"
+#include "compile/operations.h"
+#include "compile/source_names.h"
 
 static void assert_text(fc_str_t got, const char *wanted) {
   if (!fc_str_equal(got, fc_str(wanted))) {
@@ -187,78 +189,6 @@ static void tensors_and_state_are_noticed(void **state) {
   }
 }
 
-typedef struct name_row_t {
-  const char *name;
-  const char *source;
-  const char *function;
-  size_t count;
-  const char *names[3];
-} name_row_t;
-
-static const name_row_t sources[] = {
-    {"plain", "func.func @f(%a: i32, %b: f32) {", "f", 2, {"a", "b"}},
-    {"numbers are no names",
-     "func.func @f(%0: i32, %1: f32)",
-     "f",
-     2,
-     {"", ""}},
-    {"nested types and attributes",
-     "func.func @f(%a: memref<?x4xf32, strided<[?, 1], offset: ?>> {x.y = "
-     "[\"), %q\", {k = 1}]}, %b: vector<[4]xf32>)",
-     "f",
-     2,
-     {"a", "b"}},
-    {"comments",
-     "// func.func @f(%no: i32)\nfunc.func // (%x: i1\n @f( // a\n"
-     "  %a: i32, // first, really\n  %b : f32 // )\n)",
-     "f",
-     2,
-     {"a", "b"}},
-    {"a string that looks like one",
-     "cf.assert %p, \"func.func @f(%no: i32)\" func.func @f(%yes: i32)",
-     "f",
-     1,
-     {"yes"}},
-    {"the right one of several",
-     "func.func private @f2(%n: i1)\nfunc.func @f(%a: i32)",
-     "f",
-     1,
-     {"a"}},
-    {"visibility", "func.func public @f(%a: i32)", "f", 1, {"a"}},
-    {"quoted symbol", "func.func @\"a b\\22\"(%x: i32)", "a b\"", 1, {"x"}},
-    {"words with dots", "func.func @f(%my.arg-1$: i32)", "f", 1, {"my.arg-1$"}},
-    {"no names in a declaration",
-     "func.func private @f(i32, f32)",
-     "f",
-     2,
-     {"", ""}},
-    {"count differs", "func.func @f(%a: i32)", "f", 2, {"", ""}},
-    {"arrow in a type",
-     "func.func @f(%g: (i32) -> f32, %b: i32)",
-     "f",
-     2,
-     {"g", "b"}},
-    {"not there", "func.func @g(%a: i32)", "f", 1, {""}},
-    {"cut off", "func.func @f(%a: memref<4x", "f", 1, {"a"}},
-    {"bytecode", "ML\xefR", "f", 1, {""}},
-    {"no arguments", "func.func @f()", "f", 0, {0}},
-};
-
-static void names_come_from_the_source(void **state) {
-  (void)state;
-  FC_TEST_EACH_ROW(const name_row_t, row, sources) {
-    fc_str_t names[3];
-    fc_error_t err;
-    assert_int_equal(
-        fc_mlir_names(&fc_test_arena, fc_str(row->source),
-                      fc_str(row->function), row->count, names, &err),
-        0);
-    for (size_t i = 0; i < row->count; i++) {
-      assert_text(names[i], row->names[i]);
-    }
-  }
-}
-
 static void segments_are_counted(void **state) {
   (void)state;
   static const struct {
@@ -283,112 +213,6 @@ static void segments_are_counted(void **state) {
                      rows[i].end > 0);
     assert_int_equal(first, rows[i].begin);
     assert_int_equal(last, rows[i].end);
-  }
-}
-
-static void leftovers_are_found(void **state) {
-  (void)state;
-  static const char kText[] =
-      "#loc1 = loc(\"m.mlir\":1:1)\n"
-      "\"builtin.module\"() ({\n"
-      "  \"llvm.func\"() <{sym_name = \"f\"}> ({\n"
-      "    %%6 = \"builtin.unrealized_conversion_cast\"(%%5) : (i32) -> index "
-      "loc(#loc1)\n"
-      "    \"llvm.call\"() <{callee = @f, note = \"gpu.x\"}> : () -> ()\n"
-      "    %s\n"
-      "  }) : () -> () loc(#loc1)\n"
-      "}) : () -> () loc(#loc1)\n"
-      "#loc33 = loc(\"m.mlir\":33:1)\n"
-      "#loc3 = loc(\"m.mlir\":2:3)\n";
-  char text[1024];
-  fc_str_t operation, location;
-  snprintf(text, sizeof text, kText, "");
-  assert_false(fc_mlir_leftover(fc_str(text), &operation, &location));
-  snprintf(text, sizeof text, kText,
-           "\"gpu.memcpy\"(%6, %6) : (f32, f32) -> () loc(#loc3)");
-  assert_true(fc_mlir_leftover(fc_str(text), &operation, &location));
-  assert_text(operation, "gpu.memcpy");
-  assert_text(location, "\"m.mlir\":2:3");
-  snprintf(text, sizeof text, kText,
-           "%7:2 = \"a.b\"(%6) : (f32) -> (i1, i1) loc(\"x\":4:5)");
-  assert_true(fc_mlir_leftover(fc_str(text), &operation, &location));
-  assert_text(operation, "a.b");
-  assert_text(location, "\"x\":4:5");
-}
-
-static void unverified_accesses_are_found(void **state) {
-  (void)state;
-  static const struct {
-    const char *name;  // of the operation
-    bool unverified;
-  } rows[] = {
-      {"memref.load", false},
-      {"memref.subview", false},
-      {"memref.extract_aligned_pointer_as_index", false},
-      {"memref.reshape", true},
-      {"builtin.unrealized_conversion_cast", true},
-      {"memref.view", true},
-      {"memref.reinterpret_cast", true},
-      {"affine.load", false},
-      {"affine.vector_load", true},
-      {"vector.extract", false},
-      {"vector.load", true},
-      {"vector.store", true},
-      {"vector.gather", true},
-      {"vector.scatter", true},
-      {"vector.maskedload", true},
-      {"vector.maskedstore", true},
-      {"vector.transfer_read", true},
-      {"vector.transfer_write", true},
-      {"vector.expandload", true},
-      {"vector.compressstore", true},
-      {"vector.print", false},
-      {"linalg.matmul", false},
-      {"llvm.load", true},
-      {"x86vector.avx.rsqrt", true},
-  };
-  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    char text[256];
-    fc_str_t operation, location;
-    snprintf(text, sizeof text,
-             "\"builtin.module\"() ({\n"
-             "  %%1 = \"%s\"(%%0) : (i32) -> i32 loc(\"m.mlir\":2:3)\n"
-             "}) : () -> ()\n",
-             row->name);
-    assert_int_equal(fc_mlir_unverified(fc_str(text), &operation, &location),
-                     row->unverified);
-    if (!row->unverified) continue;
-    assert_text(operation, row->name);
-    assert_text(location, "\"m.mlir\":2:3");
-  }
-}
-
-static void alignment_is_noticed(void **state) {
-  (void)state;
-  static const struct {
-    const char *ir;
-    bool plain;
-  } rows[] = {
-      {"", true},
-      {"define void @f() {\n  ret void\n}", true},
-      {"  %1 = load float, ptr %0, align 4\n  store i64 0, ptr %0, align 8\n",
-       true},
-      {"@__constant_4xf32 = private constant [4 x float] zeroinitializer, align "
-       "64\n",
-       true},
-      {"  store <4 x float> %1, ptr %0, align 4\n", true},
-      {"  %1 = load <4 x float>, ptr %0, align 16\n", false},
-      {"  ret void\n  %1 = load float, ptr %0, align 64", false},
-      {"define void @f(ptr align 16 %0) {\n", false},
-      {"define void @f(ptr align 4 %0, ptr align 32 %1) {\n", false},
-      {"  call void @llvm.assume(i1 true) [ \"align\"(ptr %1, i64 64) ]\n",
-       false},
-      {"  %1 = load float, ptr %0, align 99999999999999999999\n", false},
-  };
-  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
-    if (fc_ir_is_plainly_aligned(fc_str(rows[i].ir)) != rows[i].plain) {
-      fail_msg("%s", rows[i].ir);
-    }
   }
 }
 
@@ -419,11 +243,7 @@ int main(void) {
       FC_TEST_WITH_ARENA(dims_come_with_their_names),
       FC_TEST_WITH_ARENA(aliases_are_expanded),
       FC_TEST_WITH_ARENA(tensors_and_state_are_noticed),
-      FC_TEST_WITH_ARENA(names_come_from_the_source),
       FC_TEST_WITH_ARENA(segments_are_counted),
-      FC_TEST_WITH_ARENA(leftovers_are_found),
-      FC_TEST(unverified_accesses_are_found),
-      FC_TEST_WITH_ARENA(alignment_is_noticed),
       FC_TEST_WITH_ARENA(every_prefix_is_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,25 @@ static void lines_begin_with_an_operation_or_not(void **state) {
   }
 }
 
+static void modules_are_opened_by_their_operation(void **state) {
+  (void)state;
+  static const struct {
+    const char *line;
+    bool opens;
+  } rows[] = {
+      {"\"builtin.module\"() ({", true},
+      {"  \"builtin.module\"() <{sym_name = \"m\"}> ({", true},
+      {"\"builtin.module_x\"() ({", false},
+      {"// \"builtin.module\"() ({", false},
+      {"\"builtin.module\"", false},
+      {"", false},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].line);
+    assert_int_equal(fc_lex_opens_module(fc_str(rows[i].line)), rows[i].opens);
+  }
+}
+
 static void locations_are_the_last_of_their_line(void **state) {
   (void)state;
   static const char *const rows[][2] = {
@@ -137,6 +156,7 @@ int main(void) {
       FC_TEST(brackets_pair_up),
       FC_TEST(lists_come_apart),
       FC_TEST(lines_begin_with_an_operation_or_not),
+      FC_TEST(modules_are_opened_by_their_operation),
       FC_TEST(properties_and_results_are_found),
       FC_TEST(locations_are_the_last_of_their_line),
   };

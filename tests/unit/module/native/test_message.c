@@ -50,6 +50,8 @@ static const message_row_t rows[] = {
     {"silence", "", FC_FAILED_PRECONDITION, "'f': it called abort"},
     {"paths", "see /home/a/b.c:3 and \"/tmp/x y\" or a/b, 1/2, /",
      FC_FAILED_PRECONDITION, "'f': see b.c:3 and \"x y\" or a/b, 1/2, /"},
+    {"paths of folders", "/home/a/b/ (/srv//m//) // /x/",
+     FC_FAILED_PRECONDITION, "'f': b/ (m//) // x/"},
     {"control bytes",
      "a\tb\x01"
      "c\x7f",

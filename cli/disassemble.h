@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Machine code as text, with the lines of the source that it was made of, by the
+// disassembler of LLVM or of GNU.
+#ifndef FARCALL_CLI_DISASSEMBLE_H_
+#define FARCALL_CLI_DISASSEMBLE_H_
+
+#include "cli.h"
+
+// One run of `farcall dump`, which may disassemble several files.
+typedef struct fc_disassembly_t {
+  const fc_args_t *args;
+  const char *tool;
+  const char *work;  // a directory for what the tool prints
+} fc_disassembly_t;
+
+// Finds the tool and makes the directory. FC_CODE_NOT_FOUND: there is no tool, and the
+// message says what installs one.
+fc_status_t fc_disassembly_begin(const fc_args_t *args,
+                                 fc_disassembly_t *out_disassembly,
+                                 fc_error_t *err) FC_MUST_CHECK;
+// A zeroed one is allowed.
+void fc_disassembly_end(fc_disassembly_t *disassembly);
+
+// Prints the code of an ELF file, or of its function `name` if that is not NULL. Source
+// lines are read where the file says they are, from the working directory on.
+// FC_CODE_FUNCTION_NOT_FOUND when there is no code of that name, FC_CODE_MODULE_LOAD with
+// what the tool says when it fails.
+fc_status_t fc_disassemble(const fc_disassembly_t *disassembly,
+                           const char *path, const char *name, fc_error_t *err);
+
+#endif  // FARCALL_CLI_DISASSEMBLE_H_

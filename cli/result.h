@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the results of an answer {"results":[…]}: tensors as arrays, and any result as
+// text for people or for a comparison.
+#ifndef FARCALL_CLI_RESULT_H_
+#define FARCALL_CLI_RESULT_H_
+
+#include "cli.h"
+#include "json/reader.h"
+#include "value/npy.h"
+
+// Fails because what was asked is no farcalld, or not of the form that was asked for.
+fc_status_t fc_result_unexpected(fc_error_t *err);
+
+// Begins to read `answer`, which must stay; the next token is the first result, or the
+// end of the array.
+fc_status_t fc_result_open(fc_json_reader_t *reader, fc_str_t answer,
+                           fc_error_t *err);
+
+// Reads {"dtype":…,"shape":…,"data":…} or with "b64", in this order; its '{' was read.
+fc_status_t fc_result_read_tensor(fc_arena_t *arena, fc_json_reader_t *reader,
+                                  fc_npy_t *out_array, fc_error_t *err);
+
+typedef enum fc_result_form_t {
+  FC_RESULT_NESTED,  // tensors as nested lists, whatever form they came in
+  // Tensors that came with their type as 2x512xf32=[[…]], of large ones the ends of each
+  // dim alone.
+  FC_RESULT_ELIDED,
+} fc_result_form_t;
+
+// Writes the value that begins with `token`, which was just read.
+fc_status_t fc_result_write(fc_arena_t *arena, fc_json_reader_t *reader,
+                            fc_json_token_t token, fc_result_form_t form,
+                            fc_sink_t *sink, fc_error_t *err);
+
+#endif  // FARCALL_CLI_RESULT_H_

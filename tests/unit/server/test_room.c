@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What libuv does without memory for its table of descriptors.
+#include "room.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "helpers/test.h"
+
+static size_t
+    refused;  // allocations of so many bytes and more fail; 0: none do
+
+void *__wrap_malloc(size_t size);
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size) {
+  return refused && size >= refused ? NULL : __real_malloc(size);
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events) {
+  assert_int_equal(status, 0);
+  assert_int_equal(events, UV_READABLE);
+  uv_close((uv_handle_t *)poll, NULL);
+}
+
+// Watches a copy of the descriptor with this number.
+static void watch(fc_loop_t *loop, int descriptor, int number) {
+  uv_poll_t poll;
+  const int high = fcntl(descriptor, F_DUPFD_CLOEXEC, number);
+  assert_int_equal(high, number);
+  assert_int_equal(uv_poll_init(&loop->uv, &poll, high), 0);
+  assert_int_equal(uv_poll_start(&poll, UV_READABLE, on_readable), 0);
+  assert_int_equal(uv_run(&loop->uv, UV_RUN_DEFAULT), 0);
+  close(high);
+}
+
+static void the_table_grows_without_memory(void **state) {
+  (void)state;
+  fc_error_t error;
+  int ends[2];
+  fc_loop_t *loop = calloc(1, sizeof *loop);
+  assert_non_null(loop);
+  loop->live.connections = 500;
+  loop->options = &loop->live;
+  assert_int_equal(fc_room_for_loop(loop, &error), FC_OK);
+  assert_int_equal(pipe(ends), 0);
+  assert_int_equal(write(ends[1], "x", 1), 1);
+  refused = 2048;
+  watch(loop, ends[0], 300);
+  watch(loop, ends[0], 620);  // in what was kept for this
+  refused = 0;
+  assert_int_equal(uv_loop_close(&loop->uv), 0);
+  fc_room_end();
+  close(ends[0]);
+  close(ends[1]);
+  free(loop);
+}
+
+static void without_memory_a_loop_does_not_begin(void **state) {
+  (void)state;
+  fc_error_t error;
+  fc_loop_t *loop = calloc(1, sizeof *loop);
+  assert_non_null(loop);
+  loop->live.connections = 500;
+  loop->options = &loop->live;
+  refused = 2048;
+  assert_int_not_equal(fc_room_for_loop(loop, &error), FC_OK);
+  assert_int_equal(error.code, FC_CODE_OUT_OF_MEMORY);
+  refused = 0;
+  free(loop);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_table_grows_without_memory),
+      cmocka_unit_test(without_memory_a_loop_does_not_begin),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
