@@ -455,21 +455,49 @@ fc_status_t fc_listen_check_keys(const fc_server_options_t *options,
   return FC_OK;
 }
 
-static void reload_keys(fc_endpoint_t *endpoint) {
-  fc_loop_t *loop = endpoint->loop;
-  fc_tls_keys_t *keys;
-  fc_error_t error;
-  if (fc_tls_keys_open(&endpoint->tls_files, loop->allocator, &keys, &error) !=
-      FC_OK) {
-    fc_log(&loop->log, FC_LOG_ERROR, "https://%s:%d keeps its certificate: %s",
-           endpoint->host, endpoint->port, error.message);
+// In a thread, since a handshake tries the keys (fc_tls_keys_open).
+static void read_keys(uv_work_t *work) {
+  fc_endpoint_t *endpoint = work->data;
+  fc_keys_reading_t *reading = &endpoint->reading;
+  reading->status =
+      fc_tls_keys_open(&endpoint->tls_files, endpoint->loop->allocator,
+                       &reading->keys, &reading->error);
+}
+
+static void take_keys(fc_endpoint_t *endpoint) {
+  const fc_keys_reading_t *reading = &endpoint->reading;
+  fc_log_t *log = &endpoint->loop->log;
+  if (reading->status != FC_OK) {
+    fc_log(log, FC_LOG_ERROR, "https://%s:%d keeps its certificate: %s",
+           endpoint->host, endpoint->port, reading->error.message);
     return;
   }
   fc_tls_keys_close(endpoint->tls_keys);
-  endpoint->tls_keys = keys;
-  fc_log(&loop->log, FC_LOG_INFO,
+  endpoint->tls_keys = reading->keys;
+  fc_log(log, FC_LOG_INFO,
          "https://%s:%d has its certificate anew, which ends %s",
-         endpoint->host, endpoint->port, fc_tls_keys_expire(keys));
+         endpoint->host, endpoint->port, fc_tls_keys_expire(reading->keys));
+}
+
+static void reload_keys(fc_endpoint_t *endpoint);
+
+static void on_keys(uv_work_t *work, int status) {
+  fc_endpoint_t *endpoint = work->data;
+  fc_keys_reading_t *reading = &endpoint->reading;
+  (void)status;  // nobody cancels the work
+  reading->working = false;
+  take_keys(endpoint);
+  if (reading->again) reload_keys(endpoint);
+}
+
+static void reload_keys(fc_endpoint_t *endpoint) {
+  fc_keys_reading_t *reading = &endpoint->reading;
+  reading->again = reading->working;
+  if (reading->working) return;
+  reading->working = true;
+  reading->work.data = endpoint;
+  // uv_queue_work fails only if it is given no function.
+  (void)uv_queue_work(&endpoint->loop->uv, &reading->work, read_keys, on_keys);
 }
 
 void fc_loop_reload_keys(fc_loop_t *loop) {

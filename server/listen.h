@@ -10,6 +10,17 @@
 #include "server.h"
 #include "stream/listener.h"
 
+// Certificate and key, read again in a thread of libuv.
+typedef struct fc_keys_reading_t {
+  uv_work_t work;
+  bool working;
+  bool again;  // the files may have changed since the thread began
+  // What came of it
+  fc_status_t status;
+  fc_error_t error;
+  fc_tls_keys_t *keys;
+} fc_keys_reading_t;
+
 typedef struct fc_endpoint_t {
   fc_loop_t *loop;
   fc_listener_t listener;
@@ -17,6 +28,7 @@ typedef struct fc_endpoint_t {
   fc_tokens_t tokens;      // of that file; policy.tokens points here
   fc_tls_files_t tls_files;
   fc_tls_keys_t *tls_keys;  // NULL: no TLS is spoken there
+  fc_keys_reading_t reading;
   fc_policy_t policy;
   fc_address_t address;  // that the socket is bound to
   // The literal address, in brackets if it is IPv6; the path of a Unix socket.
@@ -42,7 +54,8 @@ fc_status_t fc_listen_check_tokens(const fc_server_options_t *options,
 // Reads the files of tokens again. Where one is wrong, which is logged, the tokens read
 // before are kept.
 void fc_loop_reload_tokens(fc_loop_t *loop);
-// Reads certificates and keys again. Where they are wrong, which is logged, those read
+// Has certificates and keys read again, in threads: new connections get them some
+// milliseconds later, which is logged. Where they are wrong, which is logged, those read
 // before are kept. Connections that are open go on as they are.
 void fc_loop_reload_keys(fc_loop_t *loop);
 // Closes the listening sockets. A passed one stays open in the service manager, and its

@@ -38,6 +38,7 @@ fc_status_t fc_openssl_load(fc_error_t *err) FC_MUST_CHECK;
 #define BIO_meth_set_read fc_openssl.BIO_meth_set_read
 #define BIO_meth_set_write fc_openssl.BIO_meth_set_write
 #define BIO_new fc_openssl.BIO_new
+#define BIO_new_bio_pair fc_openssl.BIO_new_bio_pair
 #define BIO_new_mem_buf fc_openssl.BIO_new_mem_buf
 #define BIO_set_data fc_openssl.BIO_set_data
 #define BIO_set_flags fc_openssl.BIO_set_flags
@@ -82,8 +83,11 @@ fc_status_t fc_openssl_load(fc_error_t *err) FC_MUST_CHECK;
 #define SSL_session_reused fc_openssl.SSL_session_reused
 #define SSL_set_accept_state fc_openssl.SSL_set_accept_state
 #define SSL_set_bio fc_openssl.SSL_set_bio
+#define SSL_set_connect_state fc_openssl.SSL_set_connect_state
+#define SSL_set_verify fc_openssl.SSL_set_verify
 #define SSL_shutdown fc_openssl.SSL_shutdown
 #define SSL_write_ex fc_openssl.SSL_write_ex
+#define TLS_client_method fc_openssl.TLS_client_method
 #define TLS_server_method fc_openssl.TLS_server_method
 #define X509_STORE_add_cert fc_openssl.X509_STORE_add_cert
 #define X509_free fc_openssl.X509_free

@@ -2,7 +2,8 @@
 //
 // Streams of TLS over streams of TCP. Handshakes are made in threads, because the
 // signature of a large key costs milliseconds; bytes of requests and answers are
-// decrypted and encrypted on the loop, in pieces. Loop thread, but for handshakes.
+// decrypted and encrypted on the loop, in pieces. Loop thread, but for handshakes and
+// fc_tls_keys_open.
 //
 // A build without TLS (-DFARCALL_TLS=OFF) has tls_none.c instead of the other files: then
 // fc_tls_keys_open always fails, so no stream is ever opened.
@@ -26,8 +27,9 @@ typedef struct fc_tls_files_t {
 
 typedef struct fc_tls_keys_t fc_tls_keys_t;
 
-// Reads the files. FC_CODE_NOT_ACCEPTABLE says which file is wrong and why, or why there
-// is no OpenSSL.
+// Reads the files, and makes a handshake in memory to try the keys: milliseconds, if the
+// key is large. FC_CODE_NOT_ACCEPTABLE says which file is wrong and why, or why there is
+// no OpenSSL. Any thread; the first call is the loop thread's.
 fc_status_t fc_tls_keys_open(const fc_tls_files_t *files,
                              fc_allocator_t allocator, fc_tls_keys_t **out_keys,
                              fc_error_t *err) FC_MUST_CHECK;

@@ -218,6 +218,11 @@ static bool set_rules(SSL_CTX *context) {
          SSL_CTX_set_session_id_context(context, kName, sizeof kName - 1) == 1;
 }
 
+static fc_status_t fail_try(const char *certificate, fc_error_t *err) {
+  const file_t file = {.option = "tls-cert", .name = certificate};
+  return fail_ssl(&file, "a handshake that tries it fails", err);
+}
+
 static fc_status_t take_files(fc_tls_keys_t *keys, const fc_tls_files_t *files,
                               fc_error_t *err) {
   keys->context = SSL_CTX_new(TLS_server_method());
@@ -241,7 +246,9 @@ fc_status_t fc_tls_keys_open(const fc_tls_files_t *files,
   fc_tls_keys_t *keys = fc_alloc(allocator, sizeof *keys);
   if (!keys) return fc_fail_memory(err);
   keys->allocator = allocator;
-  const fc_status_t status = take_files(keys, files, err);
+  fc_status_t status = take_files(keys, files, err);
+  if (status == FC_OK && !fc_tls_try(keys))
+    status = fail_try(files->certificate, err);
   if (status == FC_OK) *out_keys = keys;
   else fc_tls_keys_close(keys);
   return status;

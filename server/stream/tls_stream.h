@@ -103,6 +103,10 @@ bool fc_tls_make_ssl(fc_tls_stream_t *self);
 void *fc_tls_make_method(void);
 void fc_tls_free_method(void *method);
 
+// tls_try.c. Makes a handshake with the keys. False: it fails, and the queue of OpenSSL's
+// errors says why.
+bool fc_tls_try(const fc_tls_keys_t *keys);
+
 // tls_handshake.c
 void fc_tls_handshake_begin(fc_tls_stream_t *self);
 // Bytes of the client have come. They are copied if they are needed later.

@@ -3,7 +3,9 @@
 import subprocess
 
 KEYS = {"ec": ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"],
-        "rsa": ["-newkey", "rsa:2048"]}
+        "rsa": ["-newkey", "rsa:2048"],
+        # Of a curve that no client of TLS offers.
+        "unoffered": ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:secp256k1"]}
 
 
 def openssl(*words, **options):

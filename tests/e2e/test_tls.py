@@ -254,6 +254,13 @@ def test_files_that_are_wrong(files, authority, words, said):
     assert done.returncode == 64 and said in done.stderr, done.stderr
 
 
+def test_keys_that_no_client_can_use_are_refused(authority):
+    certificate, key = authority.sign("unoffered", "unoffered")
+    done = farcalld("-t", *words_of((certificate, key)))
+    assert done.returncode == 64, done.stderr
+    assert f"--tls-cert: '{certificate}': a handshake that tries it fails: " in done.stderr
+
+
 def test_each_listener_has_its_certificate(files, authority, tmp_path):
     other = authority.sign("other", names="DNS:other.example,IP:127.0.0.1")
     path = tmp_path / "s"
