@@ -40,31 +40,23 @@ static int try_descriptors(void) {
 // no memory to enlarge the table. So `spare`, which is as large as the table can become by
 // --connections and FC_LIMIT_RESERVED_FILES, is kept for that moment. Nobody writes to it
 // before, so that it takes addresses but no memory. (The files of modules may make the
-// table larger still.)
+// table larger still.) A program with several loops has one spare: the last loop's.
 static struct {
-  void *spare;
-  size_t size;
-  _Atomic(void *) table;  // the spare, once it is in use; any thread frees
+  _Atomic(void *) spare;
+  atomic_size_t size;
 } room;
 
 static void *reallocate(void *old, size_t size) {
   const fc_allocator_t allocator = fc_allocator_system();
-  if (old && old == atomic_load(&room.table) && size <= room.size) return old;
   const size_t usable = malloc_usable_size(old);
+  if (old && size <= usable) return old;
   void *made = fc_realloc(allocator, old, usable, size);
-  if (made || !room.spare || size > room.size) return made;
-  made = room.spare;
-  room.spare = NULL;
-  if (usable) memcpy(made, old, usable < size ? usable : size);
+  if (made || size > room.size) return made;
+  made = atomic_exchange(&room.spare, NULL);
+  if (!made) return NULL;
+  if (usable) memcpy(made, old, usable);
   fc_free(allocator, old);
-  atomic_store(&room.table, made);
   return made;
-}
-
-static void release(void *block) {
-  void *table = block;
-  if (block) atomic_compare_exchange_strong(&room.table, &table, NULL);
-  fc_free(fc_allocator_system(), block);
 }
 
 // libuv's table has two entries more than it is said to have.
@@ -87,13 +79,16 @@ static int make_room(const fc_loop_t *loop) {
   if (high >= 0) close(high);
   close(low);
   if (failed) return failed;
-  room.size = table_size(most);
-  room.spare = fc_alloc_aligned(fc_allocator_system(), room.size, 16);
-  return room.spare ? 0 : UV_ENOMEM;
+  const size_t size = table_size(most);
+  void *spare = fc_alloc_aligned(fc_allocator_system(), size, 16);
+  fc_room_end();
+  room.size = size;
+  room.spare = spare;
+  return spare ? 0 : UV_ENOMEM;
 }
 
 fc_status_t fc_room_for_loop(fc_loop_t *loop, fc_error_t *err) {
-  (void)uv_replace_allocator(malloc, reallocate, calloc, release);
+  (void)uv_replace_allocator(malloc, reallocate, calloc, free);
   int failed = try_descriptors();
   if (!failed) failed = make_room(loop);
   if (!failed) failed = uv_loop_init(&loop->uv);
@@ -107,6 +102,5 @@ fc_status_t fc_room_for_loop(fc_loop_t *loop, fc_error_t *err) {
 }
 
 void fc_room_end(void) {
-  fc_free(fc_allocator_system(), room.spare);
-  room.spare = NULL;
+  fc_free(fc_allocator_system(), atomic_exchange(&room.spare, NULL));
 }
