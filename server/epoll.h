@@ -2,24 +2,51 @@
 //
 // What the loop does when the kernel has no room to watch one more descriptor
 // (fs.epoll.max_user_watches, which all processes of a user share, or memory): libuv
-// would end the process. For server.c and listen.c; one loop at a time, loop thread.
+// would end the process. For server.c and listen.c; loop thread.
 #ifndef FARCALL_SERVER_EPOLL_H_
 #define FARCALL_SERVER_EPOLL_H_
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+
+#define FC_EPOLL_ASIDE_MAX \
+  1024  // descriptors; for more, the loop waits after all
+#define FC_EPOLL_JOINED_BITS 4096u
+
+typedef struct fc_epoll_aside_t {
+  int descriptor;
+  struct epoll_event event;
+} fc_epoll_aside_t;
+
+// Of one loop.
+typedef struct fc_epoll_t {
+  bool begun;
+  bool serves;
+  int poll;
+  void (*lacks)(void *context);
+  void *context;
+  uint32_t aside_count;
+  fc_epoll_aside_t aside[FC_EPOLL_ASIDE_MAX];
+  // Of descriptors that have joined, by number modulo FC_EPOLL_JOINED_BITS. A bit may
+  // also be there without reason: that costs a system call.
+  uint64_t joined[FC_EPOLL_JOINED_BITS / 64];
+} fc_epoll_t;
 
 // The loop of the epoll descriptor `poll` begins. Until fc_epoll_serve it waits for room,
-// 10 s at most.
-void fc_epoll_begin(int poll);
+// 10 s at most. `self` stays where it is until fc_epoll_end.
+void fc_epoll_begin(fc_epoll_t *self, int poll);
 // From now on the loop does not wait. A descriptor for which there is no room is put
 // aside, and fc_epoll_retry is to be called: `lacks` says so, from within the loop's
 // look for events.
-void fc_epoll_serve(void (*lacks)(void *context), void *context);
+void fc_epoll_serve(fc_epoll_t *self, void (*lacks)(void *context),
+                    void *context);
 // Watches for the descriptors that were put aside. False: some still have no room.
-bool fc_epoll_retry(void);
+bool fc_epoll_retry(fc_epoll_t *self);
 // Makes room for a descriptor that libuv is told to watch later. False with errno: there
 // is none, and libuv must not watch the descriptor.
-bool fc_epoll_join(int descriptor);
-void fc_epoll_end(void);
+bool fc_epoll_join(fc_epoll_t *self, int descriptor);
+// Of a loop that has not begun: does nothing.
+void fc_epoll_end(fc_epoll_t *self);
 
 #endif  // FARCALL_SERVER_EPOLL_H_

@@ -75,7 +75,7 @@ static void on_socket(void *context, int socket,
   const fc_endpoint_t *endpoint = context;
   fc_loop_t *loop = endpoint->loop;
   const bool tls = endpoint->tls_keys != NULL;
-  if (!fc_epoll_join(socket)) {
+  if (!fc_epoll_join(&loop->epoll, socket)) {
     refuse_unwatched(endpoint, socket);
     return;
   }

@@ -93,7 +93,7 @@ fc_status_t fc_room_for_loop(fc_loop_t *loop, fc_error_t *err) {
   if (!failed) failed = make_room(loop);
   if (!failed) failed = uv_loop_init(&loop->uv);
   if (!failed) {
-    fc_epoll_begin(uv_backend_fd(&loop->uv));
+    fc_epoll_begin(&loop->epoll, uv_backend_fd(&loop->uv));
     return FC_OK;
   }
   fc_room_end();

@@ -106,7 +106,7 @@ static void on_busy(uv_idle_t *busy) { (void)busy; }
 // turn, and does what else is done once a turn.
 static void on_turn(uv_prepare_t *turn) {
   fc_loop_t *loop = turn->data;
-  loop->lacks_room = !fc_epoll_retry();
+  loop->lacks_room = !fc_epoll_retry(&loop->epoll);
   fc_exchange_write_part(&loop->server);
   const bool more = fc_http1_go_on(&loop->http1);
   hand_over(loop);
@@ -174,7 +174,7 @@ static void on_started(void *context) {
     fc_loop_drain(loop);
     return;
   }
-  fc_epoll_serve(on_lack, loop);
+  fc_epoll_serve(&loop->epoll, on_lack, loop);
   fc_loop_open(loop);
   fc_notify_ready(&loop->notify);
   fc_log_flush(&loop->log);  // the probe may not have ended yet
@@ -548,7 +548,7 @@ void fc_loop_deinit(fc_loop_t *loop) {
   fc_loop_free_endpoints(loop);
   fc_pool_deinit(&loop->pool);
   uv_loop_close(&loop->uv);
-  fc_epoll_end();
+  fc_epoll_end(&loop->epoll);
   fc_room_end();
   fc_modules_deinit(&loop->modules);
   fc_trust_deinit(&loop->trust);

@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "config/trust.h"
+#include "epoll.h"
 #include "http1/http1.h"
 #include "jailing.h"
 #include "modules/modules.h"
@@ -53,6 +54,7 @@ typedef struct fc_loop_t {
   uv_signal_t hangup;      // SIGHUP
   fc_notify_t notify;
   bool lacks_room;        // to watch something (epoll.h)
+  fc_epoll_t epoll;
   uint64_t timer_due_ms;  // when `timer` is due; UINT64_MAX: it is not set
 
   fc_server_t server;  // what code that answers requests sees of the loop

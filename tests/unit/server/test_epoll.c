@@ -11,6 +11,8 @@
 #include "epoll.h"
 #include "helpers/test.h"
 
+#define NO_DESCRIPTOR 1000000
+
 static int refusals;  // calls with EPOLL_CTL_ADD that fail
 static int refused;
 static int error;
@@ -42,6 +44,7 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
 
 typedef struct house_t {
   uv_loop_t loop;
+  fc_epoll_t epoll;
   uv_poll_t poll;
   uv_timer_t timer;
   int ends[2];  // of a pipe that is readable
@@ -57,7 +60,7 @@ static void enter(house_t *house, int refuse, int because) {
   *house = (house_t){0};
   refusals = refused = 0;
   assert_int_equal(uv_loop_init(&house->loop), 0);
-  fc_epoll_begin(uv_backend_fd(&house->loop));
+  fc_epoll_begin(&house->epoll, uv_backend_fd(&house->loop));
   uv_timer_init(&house->loop, &house->timer);
   uv_timer_start(&house->timer, on_timer, 0, 0);
   assert_int_equal(uv_run(&house->loop, UV_RUN_DEFAULT), 0);
@@ -72,7 +75,7 @@ static void enter(house_t *house, int refuse, int because) {
 static void leave(house_t *house) {
   assert_int_equal(uv_run(&house->loop, UV_RUN_DEFAULT), 0);
   assert_int_equal(uv_loop_close(&house->loop), 0);
-  fc_epoll_end();
+  fc_epoll_end(&house->epoll);
   close(house->ends[0]);
   close(house->ends[1]);
 }
@@ -106,17 +109,17 @@ static void a_loop_that_serves_does_not_wait(void **state) {
   (void)state;
   house_t house;
   enter(&house, 1 << 20, ENOSPC);
-  fc_epoll_serve(on_lack, &house);
+  fc_epoll_serve(&house.epoll, on_lack, &house);
   for (int i = 0; i < 3; i++) {
     const uint64_t before_ns = uv_hrtime();
     uv_run(&house.loop, UV_RUN_NOWAIT);
     assert_true(uv_hrtime() - before_ns < 1000000000u);
-    assert_false(fc_epoll_retry());
+    assert_false(fc_epoll_retry(&house.epoll));
     assert_false(is_watched(&house));
   }
   assert_int_equal(house.lacks, 1);
   refusals = refused;  // there is room
-  assert_true(fc_epoll_retry());
+  assert_true(fc_epoll_retry(&house.epoll));
   uv_run(&house.loop, UV_RUN_NOWAIT);
   assert_true(is_watched(&house));
   leave(&house);
@@ -126,11 +129,11 @@ static void one_that_closes_is_forgotten(void **state) {
   (void)state;
   house_t house;
   enter(&house, 1 << 20, ENOMEM);
-  fc_epoll_serve(on_lack, &house);
+  fc_epoll_serve(&house.epoll, on_lack, &house);
   uv_run(&house.loop, UV_RUN_NOWAIT);
-  assert_false(fc_epoll_retry());
+  assert_false(fc_epoll_retry(&house.epoll));
   uv_close((uv_handle_t *)&house.poll, NULL);
-  assert_true(fc_epoll_retry());
+  assert_true(fc_epoll_retry(&house.epoll));
   leave(&house);
 }
 
@@ -138,7 +141,7 @@ static void a_change_of_one_put_aside_holds(void **state) {
   (void)state;
   house_t house;
   enter(&house, 1 << 20, ENOSPC);
-  fc_epoll_serve(on_lack, &house);
+  fc_epoll_serve(&house.epoll, on_lack, &house);
   uv_run(&house.loop, UV_RUN_NOWAIT);
   struct epoll_event event = {.events = EPOLLOUT, .data.fd = house.ends[1]};
   const int poll = uv_backend_fd(&house.loop);
@@ -146,7 +149,7 @@ static void a_change_of_one_put_aside_holds(void **state) {
   event.events = EPOLLERR;
   assert_int_equal(epoll_ctl(poll, EPOLL_CTL_MOD, house.ends[1], &event), 0);
   refusals = refused;
-  assert_true(fc_epoll_retry());
+  assert_true(fc_epoll_retry(&house.epoll));
   struct epoll_event got[4];
   assert_int_equal(epoll_wait(poll, got, 4, 0), 1);  // the other end alone
   assert_int_equal(got[0].data.fd, house.ends[0]);
@@ -158,7 +161,7 @@ static void a_descriptor_joins_before_it_is_watched(void **state) {
   (void)state;
   house_t house;
   enter(&house, 0, ENOSPC);
-  assert_true(fc_epoll_join(house.ends[0]));
+  assert_true(fc_epoll_join(&house.epoll, house.ends[0]));
   refusals = 1 << 20;  // libuv needs no more room
   uv_run(&house.loop, UV_RUN_NOWAIT);
   assert_true(is_watched(&house));
@@ -171,7 +174,7 @@ static void one_without_room_does_not_join(void **state) {
   house_t house;
   enter(&house, 1, ENOSPC);
   errno = 0;
-  assert_false(fc_epoll_join(house.ends[1]));
+  assert_false(fc_epoll_join(&house.epoll, house.ends[1]));
   assert_int_equal(errno, ENOSPC);
   leave(&house);
 }
@@ -181,7 +184,7 @@ static void one_that_has_joined_may_go(void **state) {
   (void)state;
   house_t house;
   enter(&house, 0, ENOSPC);
-  assert_true(fc_epoll_join(house.ends[0]));
+  assert_true(fc_epoll_join(&house.epoll, house.ends[0]));
   const int poll = uv_backend_fd(&house.loop);
   struct epoll_event event = {0};
   assert_int_equal(
@@ -196,7 +199,7 @@ static void another_poll_is_left_alone(void **state) {
   (void)state;
   house_t house;
   enter(&house, 0, ENOSPC);
-  fc_epoll_serve(on_lack, &house);
+  fc_epoll_serve(&house.epoll, on_lack, &house);
   const int poll = epoll_create1(0);
   struct epoll_event event = {.events = EPOLLIN};
   refusals = 1;
@@ -207,14 +210,26 @@ static void another_poll_is_left_alone(void **state) {
   leave(&house);
 }
 
+static void loops_have_what_is_theirs(void **state) {
+  (void)state;
+  house_t house, other;
+  enter(&house, 0, ENOSPC);
+  enter(&other, 0, ENOSPC);
+  assert_true(fc_epoll_join(&house.epoll, house.ends[0]));
+  assert_true(fc_epoll_join(&other.epoll, other.ends[0]));
+  leave(&house);
+  leave(&other);
+}
+
 static void other_errors_are_told_at_once(void **state) {
   (void)state;
   struct epoll_event event = {.events = EPOLLIN};
   refusals = refused = 0;
-  fc_epoll_begin(-1);
-  assert_int_equal(epoll_ctl(-1, EPOLL_CTL_ADD, 0, &event), -1);
+  fc_epoll_t epoll;
+  fc_epoll_begin(&epoll, NO_DESCRIPTOR);
+  assert_int_equal(epoll_ctl(NO_DESCRIPTOR, EPOLL_CTL_ADD, 0, &event), -1);
   assert_int_equal(errno, EBADF);
-  fc_epoll_end();
+  fc_epoll_end(&epoll);
 }
 
 int main(void) {
@@ -228,6 +243,7 @@ int main(void) {
       cmocka_unit_test(one_without_room_does_not_join),
       cmocka_unit_test(one_that_has_joined_may_go),
       cmocka_unit_test(another_poll_is_left_alone),
+      cmocka_unit_test(loops_have_what_is_theirs),
       cmocka_unit_test(other_errors_are_told_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
