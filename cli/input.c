@@ -49,7 +49,7 @@ static bool is_number(fc_str_t text) {
   return at == text.size;
 }
 
-// The JSON of one value written by hand; data is NULL when it is none.
+// The JSON of one value that somebody typed. Its data is NULL if `text` is no value.
 static fc_str_t value_json(fc_str_t text) {
   static const struct {
     fc_str_t text;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers are read from the text, token by token: they may be large. What is written
-// again is nested as deep as the reader lets it be.
+// An answer may be large, so its text is read token by token. No function here calls
+// itself: only the reader limits how deep values are nested (fc_json_reader_init).
 #include "result.h"
 
 #include "file.h"

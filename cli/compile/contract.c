@@ -146,7 +146,8 @@ static fc_status_t put_loops(contracting_t *all, const fc_contraction_t *found,
   return FC_OK;
 }
 
-// The name of the memory that the kernel gets.
+// Writes the memref that the kernel gets for operand `i`: the operand's memory from its
+// offset on, which is the one that was computed last (number `length`).
 static fc_status_t put_memory(contracting_t *all, const fc_contraction_t *found,
                               int i, size_t length) {
   const fc_str_t type = found->kernel.types[i];

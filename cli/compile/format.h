@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a source is, by its bytes: a file's name says nothing.
+// The format of a source file, told from its bytes: nobody looks at the file's name.
 #ifndef FARCALL_CLI_COMPILE_FORMAT_H_
 #define FARCALL_CLI_COMPILE_FORMAT_H_
 

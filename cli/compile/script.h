@@ -12,8 +12,8 @@
 // none. `tool` may be NULL.
 const char *fc_script_python(fc_compile_t *compile, const char *tool);
 
-// Appends the text of a file of tools/, which may also be no script. None is longer than
-// half of FC_SCRIPT_LIMIT.
+// Appends the text of a file of tools/, be it a script or not. Each file is at most half
+// as long as FC_SCRIPT_LIMIT.
 #define FC_SCRIPT_LIMIT ((size_t)1 << 20)
 fc_status_t fc_script_text(const char *name, fc_text_t *text, fc_error_t *err);
 

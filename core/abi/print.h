@@ -53,7 +53,7 @@ static inline fc_str_t fc_signature_pad(const fc_signature_t *signature) {
              ? fc_signature_attr(signature, FC_STR(FC_PAD_ATTR))
              : (fc_str_t){0};
 }
-// The largest size that a sized dim has in a row.
+// The largest of the sizes that `dim` has in the rows; fc_dim_is_sized(dim).
 int64_t fc_signature_largest(const fc_signature_t *signature, int64_t dim);
 // Prints the sizes of a row, "8" or "1x16"; with NULL the names they belong to,
 // "[batch]" or "[m]x[n]".

@@ -22,9 +22,9 @@ static inline fc_status_t fc_stop_check(const _Atomic(uint32_t) *cancel,
   return cancelled ? FC_CANCELLED : FC_OK;
 }
 
-// Writes the error for `why`, which is what fc_stop_check returned and not
-// FC_OK. For code that never checks, the server writes the same error once the
-// deadline has passed.
+// Writes the error of code that stops because fc_stop_check returned `why`, which is not
+// FC_OK. If code never checks, the server writes the same error once the deadline has
+// passed.
 static inline fc_status_t fc_stop_fail(fc_status_t why, fc_error_t *err) {
   return why == FC_DEADLINE_EXCEEDED
              ? fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,

@@ -527,7 +527,8 @@ FC_INLINE const char *skip_comma(const char *p, const char *end) {
   return skip_space(p, end);
 }
 
-// f32 are read two at a time, which share the arithmetic, and by their first 15 digits.
+// f32 are read in pairs, so that one vector computes both. Of each at most the first
+// 15 digits are read.
 #if FC_VECTORS
 // Leaves digits behind the point out of a token that has more than 15. False: too few
 // are behind the point, or what is left would be below 10^12.

@@ -8,8 +8,9 @@
 #include "marshal/frame.h"
 #include "marshal/leaves.h"
 
-// A sink that fails once more than `limit` bytes were written. It counts when it grows
-// and when the answer ends, so up to 4 KiB more may have been written before it fails.
+// A sink that fails once more than `limit` bytes were written. The bytes are counted when
+// the sink grows and when the answer ends, so up to 4 KiB more may have been written
+// before it fails.
 typedef struct fc_limited_t {
   fc_sink_t sink;  // first: the sink is cast to the limiter
   fc_sink_t *inner;

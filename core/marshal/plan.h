@@ -17,8 +17,9 @@ typedef struct fc_op_t {
   uint8_t dtype;   // fc_dtype_t; NONE when the source named none
   uint8_t flavor;  // fc_flavor_t
   int32_t rank;
-  // The raw index of this value. FC_RAW_NONE: the value is an item of the
-  // container above, a container whose leaves have raw indices, or a NULL.
+  // The value's place among the values of the flat call (its raw index). FC_RAW_NONE:
+  // there is none, because the value is an item of the container above, a container whose
+  // leaves have places of their own, or a NULL.
   int32_t raw;
   uint32_t span;  // ops of the subtree, itself included
   uint32_t child_count;

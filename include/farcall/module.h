@@ -72,9 +72,9 @@ typedef struct fc_function_t {
   const fc_plan_t *plan;  // NULL when not callable
 } fc_function_t;
 
-// The module name of a path: file name less its last extension; of
-// NAME/VERSION/model.EXT, where VERSION is 1 to 18 digits and does not begin with 0,
-// NAME. `out_name` points into `path`.
+// Finds the name of a module in the path of its file: the file's name without the last
+// extension. If the path ends in NAME/VERSION/model.EXT, where VERSION is 1 to 18 digits
+// and does not begin with 0, the module's name is NAME. `out_name` points into `path`.
 // FC_CODE_MODULE_PATH when the name is not [A-Za-z0-9_][A-Za-z0-9_.-]{0,127}.
 fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of the Python extension share. It is farcall's embedding API
-// (farcall/call.h) for Python's stable ABI, and knows flat values only: what is
-// made of them, dicts and tuples, is python/farcall/_structure.py. Every function
-// holds Python's global lock unless it says otherwise; those that return an object
-// return a new reference, or NULL with an exception set.
+// What the files of the Python extension share. The extension offers farcall's embedding
+// API (farcall/call.h) to Python, by the stable ABI. It knows flat values only:
+// python/farcall/_structure.py makes dicts and tuples of them. Every function is called
+// with Python's global lock held, unless its comment says otherwise. Functions that
+// return an object return a new reference, or NULL with an exception set.
 #ifndef FARCALL_EXTENSION_H_
 #define FARCALL_EXTENSION_H_
 

@@ -81,7 +81,8 @@ static PyObject *str_of(fc_str_t text) {
 
 #define SETTINGS_MAX 8
 
-// Reads a dict of names and values, which is borrowed.
+// Reads a dict of names and values. The settings point to its texts, so they are valid as
+// long as the dict.
 static bool read_settings(PyObject *dict, fc_setting_t *settings,
                           size_t *out_count) {
   PyObject *name, *value;

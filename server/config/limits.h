@@ -50,15 +50,13 @@
 
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
 
-// Large bodies and answers are moved in parts, so that a turn of the loop stays
-// well below 2 ms: bytes of one read of a body, each of which has the kernel tell the
-// client that there is room again; bytes read from one client in a turn; bytes of an
-// answer given to the stream at a time; bytes of free memory given back to the system
-// in a turn.
-#define FC_LIMIT_READ_BODY (256u << 10)
-#define FC_LIMIT_READ_TURN (512u << 10)
-#define FC_LIMIT_WRITE (256u << 10)
-#define FC_LIMIT_RELEASE (1u << 20)
+// Large bodies and answers are moved in parts, so that a turn of the loop stays well
+// below 2 ms. With each read of a body, the kernel tells the client that there is room
+// again.
+#define FC_LIMIT_READ_BODY (256u << 10)  // bytes of one read of a body
+#define FC_LIMIT_READ_TURN (512u << 10)  // bytes read from one client in a turn
+#define FC_LIMIT_WRITE (256u << 10)      // bytes given to a stream at a time
+#define FC_LIMIT_RELEASE (1u << 20)  // bytes given back to the system in a turn
 // Time that a turn spends on requests which clients have sent ahead of their turn
 // (pipelined): after it, one request of each client is served, and the rest wait.
 #define FC_LIMIT_AHEAD_TURN_NS 500000u
@@ -66,12 +64,13 @@
 // modules and functions are looked at for it in a turn.
 #define FC_LIMIT_PART (64u << 10)
 #define FC_LIMIT_PART_LOOKS 1000
-// How many modules have lines of their own in /metrics, and how many bytes the names of
-// a function may have that has such lines: the numbers of all others are summed.
+// How many documents are written in parts at one time; 503 beyond.
+#define FC_LIMIT_DRAFTS 32
+// How many modules have lines of their own in /metrics, and how many bytes the names in
+// such a line, of a module or of a function, may have. The numbers of all others are
+// summed.
 #define FC_LIMIT_METRIC_MODULES 1000
 #define FC_LIMIT_LABEL 400
-// Such documents that are written at one time; 503 beyond.
-#define FC_LIMIT_DRAFTS 32
 
 // A response: room kept in front of the body, so that one write sends both.
 #define FC_LIMIT_HEAD 1536

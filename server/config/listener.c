@@ -50,8 +50,8 @@ size_t fc_listeners_of_file(const fc_server_options_t *options) {
   return listen > FC_ORIGIN_FILE ? 0 : options->file.listener_count;
 }
 
-// Gives each key that the listener's member leaves out the value of the key's option, if
-// it has one.
+// Sets the keys that are not given in the listener's member: each to the value of the
+// option that the key inherits, if there is one.
 static void inherit(const fc_server_options_t *options,
                     fc_listener_policy_t *policy) {
   for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {

@@ -24,7 +24,7 @@ fc_status_t fc_oip_open(fc_json_reader_t *reader, fc_str_t body,
 // know.
 int fc_oip_status(const fc_error_t *error);
 
-// Writes the name of a function as a model: a JSON string.
+// Writes the name that a function has as a model, as a JSON string.
 fc_status_t fc_oip_put_name(const fc_generation_t *generation,
                             const fc_function_t *function, fc_sink_t *sink,
                             fc_error_t *err);

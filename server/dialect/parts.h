@@ -85,9 +85,10 @@ fc_status_t fc_parts_create(const fc_server_t *server,
                             const fc_parts_form_t *form, uint32_t flags,
                             fc_parts_t **out_parts,
                             fc_error_t *err) FC_MUST_CHECK;
-// Makes a document about one module: the entries of its functions, `last` and `end`. The
-// generation has a module, and the caller holds it; what stands before the functions was
-// written. The module is retained until the parts are destroyed.
+// Makes the rest of a document about one module: the entries of the module's functions,
+// then what the form's `last` and `end` say. The caller has written what stands before
+// the functions, holds the generation, and goes on holding it; the generation has a
+// module, which is retained until the parts are destroyed.
 fc_status_t fc_parts_create_of(const fc_server_t *server,
                                const fc_parts_form_t *form, uint32_t flags,
                                const fc_generation_t *generation,

@@ -46,7 +46,8 @@ typedef struct fc_http1_t {
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t turned_away;  // connections that are not served, until closed
-  // Connections whose requests wait for the next turn, in their order.
+  // Connections that are paused (fc_http1_pause): their requests wait for the next turn.
+  // The first is the one that was paused first.
   fc_connection_t *paused_first;
   fc_connection_t *paused_last;
   // When the first request of this turn that was sent ahead was begun; 0: none was.

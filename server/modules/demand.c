@@ -274,9 +274,9 @@ static fc_status_t check_room(const fc_modules_t *modules,
       (unsigned long long)limit, (unsigned long long)(left - need));
 }
 
-// Makes `need` bytes free as far as it can: first gives up what modules keep to go back
-// to, then unloads modules. One call unloads at most FC_LIMIT_UNLOADS; then look_ns is
-// set to 0, so that the next look goes on.
+// Makes `need` bytes free as far as possible: first gives up what modules keep to go back
+// to, then unloads modules. After FC_LIMIT_UNLOADS of them, or when one cannot be
+// unloaded, look_ns is set to 0, so that the next look goes on.
 static void make_room(fc_modules_t *modules, const fc_generation_t *wanted,
                       uint64_t need, const char *why) {
   fc_generation_t *next;

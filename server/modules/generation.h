@@ -101,9 +101,10 @@ typedef struct fc_generation_t {
   // LOADING or DESCRIBED requests may only use its signatures; while it is
   // DESCRIBED, a later turn of the loop may release it.
   fc_module_t *module;
-  // Why it failed. If it serves: why the newest file of its key, or a higher version,
-  // does not. If it is DESCRIBED: what it lacked the last time. The code is FC_CODE_NONE
-  // if there is no reason.
+  // Why the generation failed. While it serves: why the newest file of its key, or a
+  // higher version, does not serve. While it is DESCRIBED: what was missing, such
+  // as memory, when its file was last opened; the next request opens the file again. The
+  // code is FC_CODE_NONE if there is nothing to tell.
   fc_error_t error;
   // By the function's index; NULL before the first call was counted. A generation that
   // takes the place of an unloaded one goes on counting.

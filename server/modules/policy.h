@@ -33,9 +33,9 @@
 
 #include "config/module.h"
 
-// Checks values that are otherwise read only when they are used. After a failure
-// *out_key says which is wrong. FC_CODE_NOT_ACCEPTABLE, FC_CODE_OUT_OF_RANGE, or the
-// code of fc_configured_check.
+// Checks values before they are used, which may be much later. After a failure *out_key
+// says which of them is wrong. FC_CODE_NOT_ACCEPTABLE, FC_CODE_OUT_OF_RANGE, or the code
+// of fc_configured_check.
 fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
                                    unsigned *out_key,
                                    fc_error_t *err) FC_MUST_CHECK;

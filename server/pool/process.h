@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A worker process, as the loop sees it. It is killed and waited for by a descriptor
-// (pidfd), so that another process which gets its number later is never meant. Its
+// (pidfd), and not by its number, which another process may have got since. Its
 // standard input is /dev/null, its output and error are a pipe to the loop; besides these
 // it has the descriptors below and no others. Its environment is empty. Also the main
 // function of `farcalld --worker`.

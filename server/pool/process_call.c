@@ -25,9 +25,9 @@ static bool is_free(const fc_child_t *child) {
          !child->giving.active && !(child->host->fresh && child->calls);
 }
 
-// The free process with the fewest calls, and fewer than `ahead`. A process
-// that has calls is left out while another one starts, or when its oldest call
-// is slow. NULL: none has room.
+// Of the free processes that have fewer than `ahead` calls, the one with the fewest. A
+// process that has calls is left out while another one starts, or when its oldest call
+// is slow. NULL: no process is left.
 static fc_child_t *find_room(fc_process_host_t *host, uint32_t ahead,
                              uint64_t now_ns) {
   fc_child_t *best = NULL;

@@ -398,7 +398,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max,
   return w.size;
 }
 
-// Takes one function from the other input, where conventions are the same.
+// Makes an input of two: the first with one function of the second. 0: nothing is made,
+// because their functions have other calling conventions.
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
                                  const uint8_t *data2, size_t size2,
                                  uint8_t *out, size_t size_max,

@@ -97,8 +97,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < 3) return 0;
   if (!plans[0]) init();
   const uint64_t length = (uint64_t)data[1] | (uint64_t)data[2] << 8;
-  // In a block that is one byte larger, as a block of size 0 may be NULL: the
-  // sanitizer sees a read further behind the body.
+  // The block is one byte larger than the body, because malloc(0) may return NULL. So the
+  // sanitizer sees only reads that go further than that byte.
   char *body = malloc(size - 3 + 1);
   CHECK(body);
   memcpy(body, data + 3, size - 3);

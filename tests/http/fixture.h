@@ -11,7 +11,8 @@
 
 #include "server.h"
 
-// The module "t": functions are listed in fixture.c. "broken" can't be loaded.
+// The backend of modules for these tests. Module "t" has the functions that fixture.c
+// lists, module "broken" cannot be loaded.
 extern const fc_backend_t fixture_backend;
 
 // Calls of t.block wait until a test lets them go.
@@ -78,8 +79,8 @@ typedef struct fixture_response_t {
   size_t size;
 } fixture_response_t;
 
-// Reads one response, 100 Continue included. False at the end of the stream.
-// `no_body` after HEAD.
+// Reads one response; 100 Continue is one, too. False at the end of the stream. `no_body`:
+// the response is to HEAD, so no body follows.
 bool fixture_receive(int socket, bool no_body, fixture_response_t *out);
 void fixture_response_free(fixture_response_t *response);
 // True when the server closes without sending another byte.

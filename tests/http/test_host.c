@@ -1051,7 +1051,8 @@ static unsigned children(void) {
   return count;
 }
 
-// A process that has ended, and its descriptors, may be there for a moment.
+// Waits a while: a process that has ended, and its descriptors, may still be there for a
+// moment.
 static void assert_settles(unsigned (*count)(void), unsigned wanted) {
   for (int i = 0; i < 1000 && count() != wanted; i++) usleep(10000);
   assert_int_equal(count(), wanted);

@@ -723,8 +723,8 @@ fc_status_t INTERPRET(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
   PROFILE(enter_function(&m));
   enter(arguments, m.frame);
 
-  // A branch to the marker at `pc` goes on at base + pc: behind the marker and
-  // the opcode after it, one byte each.
+  // At the target of a branch, `pc`, there is the opcode Block, and after it the first
+  // opcode to run: one byte each. `ip` must point behind both, so it is base + pc.
   const uint8_t *base = m.frame->function->code + 2;
   int32_t *cells = m.frame->cells;
   fc_vm_object_t **refs = m.frame->refs;

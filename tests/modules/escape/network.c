@@ -90,7 +90,7 @@ KIND(ring) {
   struct io_uring_params parameters = {0};
   return gets((int)syscall(SYS_io_uring_setup, 1, &parameters));
 }
-// socketpair reaches nobody, but what it makes can connect again if it may.
+// A pair of sockets reaches nobody else, unless one of them may be connected anew.
 KIND(pair_reconnected) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_DGRAM, 0, ends)) return errno;

@@ -416,8 +416,8 @@ static void without_descriptors_a_call_fails_alone(void **state) {
   close_pair(&pair);
 }
 
-// The inbox reserved its addresses when it was opened, so a call gets its files
-// where no address is left.
+// The inbox reserved its addresses when it was opened, so a call gets its files even if
+// the process has no free address left.
 static void without_addresses_a_call_goes_on(void **state) {
   (void)state;
   fc_test_skip_emulated("the emulator ignores RLIMIT_AS");

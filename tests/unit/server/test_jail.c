@@ -166,7 +166,7 @@ static void nothing_is_allowed_that_loading_refuses(void **state) {
   assert_null(fc_jail_call_name(FC_JAIL_CALL_NUMBERS - 1));
 }
 
-// Stand for numbers that are known when the test runs.
+// Stand for process ids, which are not known before the test runs.
 enum { SELF = -1000, PARENT = -1001 };
 
 static const struct argument_row_t {

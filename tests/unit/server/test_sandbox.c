@@ -39,8 +39,8 @@ typedef struct row_t {
   const char *name;
   long number;
   long arguments[6];
-  // Not tried outside the sandbox, where it would do something, or where the
-  // machine may refuse it.
+  // Tried in the sandbox alone: outside, the call would do something, or the machine
+  // may refuse it as well.
   bool only_inside;
   int error;  // inside
 } row_t;

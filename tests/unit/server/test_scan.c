@@ -299,7 +299,8 @@ static void replace_always(const char *name) {
   meanwhile = replace_always;
 }
 
-// Moves the version away when its name was read, and back when the next one was.
+// Moves version 1 away once the scan has read its name (move_version, below), and back
+// once the scan has read the next name.
 static void move_back(const char *name) {
   (void)name;
   meanwhile = NULL;

@@ -9,7 +9,8 @@
 
 #define HOUR_MS 3600000u
 
-// `name` ends in XXXXXX. The file has a certificate and its key.
+// Makes a file with a certificate and its key. `name` ends in XXXXXX, which becomes the
+// rest of the file's name (mkstemp).
 static void make_file(char *name) {
   const int file = mkstemp(name);
   assert_true(file >= 0);

@@ -142,8 +142,7 @@ void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
   return NULL;
 }
 
-// True when the heap's pools may keep `size` bytes more, which are counted
-// then.
+// May the heap's pools keep `size` bytes more? If so, counts these as kept.
 static bool keep(fc_vm_heap_t *heap, size_t size) {
   const size_t before =
       atomic_fetch_add_explicit(&heap->kept, size, memory_order_relaxed);
