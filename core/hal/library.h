@@ -32,7 +32,8 @@ typedef struct fc_grid_t {
   const uint32_t *constants;
   void *const *bindings;
   const size_t *binding_sizes;
-  // For each part the entry point's local_memory_size, 64-byte aligned.
+  // For each part as many bytes as the entry point's local_memory_size says. 64-byte
+  // aligned.
   void *local_memory;
   uint32_t parts;           // from fc_library_parts; 0 means 1
   const fc_tiles_t *tiles;  // NULL for one part

@@ -302,7 +302,8 @@ static place_t place_of_member(const compare_t *compare, const level_t *level) {
   return kNowhere;
 }
 
-// An object whose element type is not declared may state it, as "dtype".
+// Returns `place`, but where no element type is declared there, with the one that the
+// object states as "dtype", if any.
 static place_t stated_place(place_t place, yyjson_val *object) {
   yyjson_val *dtype = yyjson_obj_get(object, "dtype");
   if (place.dtype != FC_DTYPE_NONE || !yyjson_is_str(dtype)) return place;

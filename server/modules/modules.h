@@ -89,7 +89,7 @@ typedef struct fc_modules_t {
   bool started;
   bool stopped;
   bool any_failed;
-  // PATHs with `failed` set: no list of modules shows them.
+  // How many PATHs have `failed` set. No list of modules shows those.
   uint32_t failed_paths;
   fc_start_path_t *paths;
   uint32_t path_count;

@@ -72,7 +72,7 @@ typedef struct fc_vm_native_module_t {
   const fc_vm_native_function_t *functions;
   size_t function_count;
   void *shared;  // the state of every context, where state_create is NULL
-  // State of one context; both may be NULL.
+  // Make and free the state of one context. Both may be NULL: then there is only `shared`.
   fc_status_t (*state_create)(fc_vm_context_t *context, void **out_state,
                               fc_error_t *err);
   void (*state_destroy)(fc_vm_context_t *context, void *state);

@@ -127,7 +127,7 @@ KIND(files_spoiled) {
   return pthread_create(&thread, NULL, spoil_for_ever, NULL);
 }
 
-// Takes all the memory that the file may have.
+// Writes to each page, so that the file takes as much memory as it can.
 static void fill_answer(uint8_t *begin, size_t size) {
   for (size_t i = 0; i < size; i += 4096) ((volatile uint8_t *)begin)[i] |= 0;
 }

@@ -188,7 +188,8 @@ static void a_guarded_tensor_goes_with_its_call(void **state) {
   fc_test_call_deinit(&call);
 }
 
-// A result that is a view of `memory`, of which one word is the filler.
+// A result that is a view of `memory`. One word of `memory` has the bytes FC_GUARD_FILL,
+// with which a guard fills what lies behind tensors.
 typedef struct view_row_t {
   const char *name;
   fc_dtype_t dtype;

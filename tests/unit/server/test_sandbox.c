@@ -376,7 +376,7 @@ static const struct path_row_t {
     {"a file of its own", "/proc/self/fd/60", NULL, O_RDWR, NEVER},
     {"its own addresses", "/proc/self/maps", NULL, O_RDONLY, NEVER},
     {"a device", "/dev/null", NULL, O_RDWR, NEVER},
-    // Stands for the files of control groups, which are the server's.
+    // In place of a file of a control group: such files belong to the server.
     {"a file of the kernel", "/sys/kernel/rcu_expedited", NULL, O_WRONLY,
      LANDLOCK},
     {"the same, to read", "/sys/kernel/rcu_expedited", NULL, O_RDONLY, NEVER},
