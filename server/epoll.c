@@ -84,14 +84,15 @@ static bool put_aside(fc_epoll_t *self, int descriptor,
   return true;
 }
 
-// What libuv does with a descriptor that was put aside. True: libuv need not know more.
+// What libuv does with a descriptor that was put aside, which the kernel does not know.
+// True: the kernel need not be asked.
 static bool change_aside(fc_epoll_t *self, int action, int descriptor,
                          const struct epoll_event *event) {
   aside_t *one = self->aside_count ? find_aside(self, descriptor) : NULL;
   if (!one) return false;
   if (action == EPOLL_CTL_MOD) one->event = *event;
   else drop_aside(self, one);
-  return action == EPOLL_CTL_MOD;
+  return action != EPOLL_CTL_ADD;
 }
 
 bool fc_epoll_retry(fc_epoll_t *self) {

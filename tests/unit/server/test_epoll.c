@@ -137,6 +137,20 @@ static void one_that_closes_is_forgotten(void **state) {
   leave(&house);
 }
 
+// As uv_poll_init does: libuv ends the process if the second call fails.
+static void one_put_aside_is_taken_back(void **state) {
+  (void)state;
+  house_t house;
+  enter(&house, 1 << 20, ENOSPC);
+  fc_epoll_serve(&house.epoll, on_lack, &house);
+  uv_poll_t other;
+  assert_int_equal(uv_poll_init(&house.loop, &other, house.ends[1]), 0);
+  assert_true(fc_epoll_retry(&house.epoll));
+  uv_close((uv_handle_t *)&other, NULL);
+  refusals = refused;
+  leave(&house);
+}
+
 static void a_change_of_one_put_aside_holds(void **state) {
   (void)state;
   house_t house;
@@ -238,6 +252,7 @@ int main(void) {
       cmocka_unit_test(no_memory_for_a_watch),
       cmocka_unit_test(a_loop_that_serves_does_not_wait),
       cmocka_unit_test(one_that_closes_is_forgotten),
+      cmocka_unit_test(one_put_aside_is_taken_back),
       cmocka_unit_test(a_change_of_one_put_aside_holds),
       cmocka_unit_test(a_descriptor_joins_before_it_is_watched),
       cmocka_unit_test(one_without_room_does_not_join),
