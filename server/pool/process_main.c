@@ -127,8 +127,8 @@ static fc_status_t prepare(self_t *self, fc_error_t *err) {
   FC_TRY(fix_blocks(self, err));
   if (setup->tiles > 1) {
     fc_helpers_t *helpers;  // never destroyed: they live as long as the process
-    FC_TRY(
-        fc_helpers_create(self->region.allocator, setup->tiles, &helpers, err));
+    FC_TRY(fc_helpers_create(self->region.allocator, setup->tiles,
+                             setup->spin_ns, &helpers, err));
     self->region.tiles = fc_helpers_tiles(helpers);
   }
   FC_TRY(fc_worker_init(&self->worker, &self->region, 0, err));

@@ -447,8 +447,8 @@ static fc_status_t start(fc_thread_hosts_t *all, fc_error_t *err) {
   region->wake_context = pool->events.context;
   FC_TRY(make_slots(all, slots, err));
   if (options->tiles > 1) {
-    FC_TRY(
-        fc_helpers_create(pool->allocator, options->tiles, &all->helpers, err));
+    FC_TRY(fc_helpers_create(pool->allocator, options->tiles, region->spin_ns,
+                             &all->helpers, err));
     region->tiles = fc_helpers_tiles(all->helpers);
   }
   region->worker_count = options->workers + FC_LIMIT_LOST_THREADS + 1;

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The helpers of --tiles. The thread of a call and the helpers claim parts under the
-// lock and run them until none is left; then the call's thread waits for those still
-// running.
+// The helpers of --tiles. The thread of a call and the helpers claim parts until none is
+// left; then the call's thread waits for those still running.
+//
+// A call runs many grids, one right behind the other, and to wake a thread takes longer
+// than many a grid. So threads look for a while before they sleep: helpers for the next
+// grid, the call's thread for the end of the last part.
 #include "pool/tiles.h"
 
 #include <pthread.h>
 #include <signal.h>
 
 #include "pool/fault.h"
+#include "pool/spin.h"
+
+#define LOOK_NS \
+  100000u         // longer than what lies between two grids of most calls
+#define LOOKS 64  // between two looks at the clock
+
+// Between two grids that are split there may be one that is not.
+#define LONGER 5
 
 struct fc_helpers_t {
   fc_allocator_t allocator;
@@ -16,29 +27,92 @@ struct fc_helpers_t {
   pthread_t threads[FC_TILES_MAX];
   uint32_t started;
   pthread_mutex_t taken;  // held by the call that has the helpers
-  pthread_mutex_t lock;   // protects all members below
+  fc_spin_t spin;         // of that call's thread
+  // Who sleeps has the lock between the last look and the sleep. Who wakes has it too.
+  pthread_mutex_t lock;
   pthread_cond_t work;
   pthread_cond_t done;
-  bool leave;
-  // What to run; NULL before the first call.
+  atomic_uint helpers_asleep;
+  atomic_bool call_asleep;
+  atomic_bool leave;
+  // What to run. Written by the call's thread while no part is claimed or runs.
   void (*part)(void *argument, uint32_t index);
   void *argument;
   uint32_t count;
-  uint32_t next;
-  uint32_t running;
+  // Parts that nobody has claimed, and parts that have not ended. Who has claimed a part
+  // may read the members above until that part has ended.
+  atomic_uint unclaimed;
+  atomic_uint unfinished;
 };
 
-// Runs parts until all are claimed. Called under the lock, which is released
-// while a part runs.
-static void run_parts(fc_helpers_t *helpers) {
-  while (helpers->next < helpers->count) {
-    const uint32_t index = helpers->next++;
-    helpers->running++;
-    pthread_mutex_unlock(&helpers->lock);
-    helpers->part(helpers->argument, index);
-    pthread_mutex_lock(&helpers->lock);
-    helpers->running--;
+// False: there is no part left. Parts are numbered from 0 in the order of the claims.
+static bool claim(fc_helpers_t *helpers, uint32_t *out_index) {
+  unsigned left = atomic_load(&helpers->unclaimed);
+  while (left &&
+         !atomic_compare_exchange_weak(&helpers->unclaimed, &left, left - 1)) {
   }
+  if (left) *out_index = helpers->count - left;
+  return left;
+}
+
+static void end_part(fc_helpers_t *helpers) {
+  if (atomic_fetch_sub(&helpers->unfinished, 1) != 1) return;
+  if (!atomic_load(&helpers->call_asleep)) return;
+  pthread_mutex_lock(&helpers->lock);
+  pthread_cond_signal(&helpers->done);
+  pthread_mutex_unlock(&helpers->lock);
+}
+
+static void run_parts(fc_helpers_t *helpers) {
+  uint32_t index;
+  while (claim(helpers, &index)) {
+    helpers->part(helpers->argument, index);
+    end_part(helpers);
+  }
+}
+
+// Returns whether `ready` became true while the thread looked.
+static bool look(fc_helpers_t *helpers, fc_spin_t *spin,
+                 bool (*ready)(fc_helpers_t *helpers)) {
+  for (bool on = fc_spin_begin(spin); on; on = fc_spin_more(spin)) {
+    if (ready(helpers)) return fc_spin_hit(spin);
+  }
+  return false;
+}
+
+static bool has_work(fc_helpers_t *helpers) {
+  return atomic_load(&helpers->unclaimed) || atomic_load(&helpers->leave);
+}
+
+static bool is_done(fc_helpers_t *helpers) {
+  return !atomic_load(&helpers->unfinished);
+}
+
+static void await_work(fc_helpers_t *helpers, fc_spin_t *spin) {
+  if (look(helpers, spin, has_work)) return;
+  pthread_mutex_lock(&helpers->lock);
+  atomic_fetch_add(&helpers->helpers_asleep, 1);
+  while (!has_work(helpers)) {
+    pthread_cond_wait(&helpers->work, &helpers->lock);
+  }
+  atomic_fetch_sub(&helpers->helpers_asleep, 1);
+  pthread_mutex_unlock(&helpers->lock);
+}
+
+static void await_end(fc_helpers_t *helpers) {
+  if (look(helpers, &helpers->spin, is_done)) return;
+  pthread_mutex_lock(&helpers->lock);
+  atomic_store(&helpers->call_asleep, true);
+  while (!is_done(helpers)) pthread_cond_wait(&helpers->done, &helpers->lock);
+  atomic_store(&helpers->call_asleep, false);
+  pthread_mutex_unlock(&helpers->lock);
+}
+
+static void wake_helpers(fc_helpers_t *helpers) {
+  if (!atomic_load(&helpers->helpers_asleep)) return;
+  pthread_mutex_lock(&helpers->lock);
+  pthread_cond_broadcast(&helpers->work);
+  pthread_mutex_unlock(&helpers->lock);
 }
 
 static void *help(void *context) {
@@ -46,14 +120,12 @@ static void *help(void *context) {
   // At the end of the thread's stack that is filled last.
   _Alignas(16) uint8_t reports[FC_FAULT_STACK_SIZE];
   stack_t before;
+  fc_spin_t spin = {.ns = helpers->spin.ns};
   fc_fault_cover(reports, &before);
-  pthread_mutex_lock(&helpers->lock);
-  while (!helpers->leave) {
+  while (!atomic_load(&helpers->leave)) {
     run_parts(helpers);
-    if (helpers->running == 0) pthread_cond_signal(&helpers->done);
-    pthread_cond_wait(&helpers->work, &helpers->lock);
+    await_work(helpers, &spin);
   }
-  pthread_mutex_unlock(&helpers->lock);
   fc_fault_uncover(&before);
   return NULL;
 }
@@ -65,26 +137,26 @@ static void run(void *context, uint32_t count,
     for (uint32_t i = 0; i < count; i++) part(argument, i);
     return;
   }
-  pthread_mutex_lock(&helpers->lock);
   helpers->part = part;
   helpers->argument = argument;
-  helpers->next = 0;
   helpers->count = count;
-  pthread_cond_broadcast(&helpers->work);
+  atomic_store(&helpers->unfinished, count);
+  atomic_store(&helpers->unclaimed, count);
+  wake_helpers(helpers);
   run_parts(helpers);
-  while (helpers->running) pthread_cond_wait(&helpers->done, &helpers->lock);
-  helpers->count = 0;
-  pthread_mutex_unlock(&helpers->lock);
+  await_end(helpers);
   pthread_mutex_unlock(&helpers->taken);
 }
 
 fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
-                              fc_helpers_t **out_helpers, fc_error_t *err) {
+                              uint32_t spin_ns, fc_helpers_t **out_helpers,
+                              fc_error_t *err) {
   FC_ASSERT(count >= 2 && count <= FC_TILES_MAX);
   fc_helpers_t *helpers = fc_alloc(allocator, sizeof *helpers);
   if (!helpers) return fc_fail_memory(err);
   helpers->allocator = allocator;
   helpers->tiles = (fc_tiles_t){helpers, count, run};
+  helpers->spin.ns = spin_ns * LONGER;
   pthread_mutex_init(&helpers->taken, NULL);
   pthread_mutex_init(&helpers->lock, NULL);
   pthread_cond_init(&helpers->work, NULL);
@@ -116,10 +188,8 @@ fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
 
 void fc_helpers_destroy(fc_helpers_t *helpers) {
   if (!helpers) return;
-  pthread_mutex_lock(&helpers->lock);
-  helpers->leave = true;
-  pthread_cond_broadcast(&helpers->work);
-  pthread_mutex_unlock(&helpers->lock);
+  atomic_store(&helpers->leave, true);
+  wake_helpers(helpers);
   for (uint32_t i = 0; i < helpers->started; i++) {
     pthread_join(helpers->threads[i], NULL);
   }

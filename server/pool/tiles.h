@@ -11,9 +11,10 @@
 typedef struct fc_helpers_t fc_helpers_t;
 
 // `count` parts (2 to FC_TILES_MAX) run at once, one of them on the call's own
-// thread, so `count` - 1 threads are started.
+// thread, so `count` - 1 threads are started. `spin_ns`: how long a worker looks for a
+// call before it sleeps (spin.h); a helper looks longer. 0: nobody looks.
 fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
-                              fc_helpers_t **out_helpers,
+                              uint32_t spin_ns, fc_helpers_t **out_helpers,
                               fc_error_t *err) FC_MUST_CHECK;
 // Waits for the threads; no call may be running. NULL is allowed.
 void fc_helpers_destroy(fc_helpers_t *helpers);

@@ -69,7 +69,7 @@ static void run_in_helper(void *argument, uint32_t index) {
 static void call_in_helper(int64_t (*function)(int64_t), int64_t argument) {
   fc_helpers_t *helpers;
   part_t part = {pthread_self(), function, argument};
-  if (fc_helpers_create(fc_allocator_system(), 2, &helpers, NULL)) _exit(1);
+  if (fc_helpers_create(fc_allocator_system(), 2, 0, &helpers, NULL)) _exit(1);
   const fc_tiles_t *tiles = fc_helpers_tiles(helpers);
   tiles->run(tiles->context, 2, run_in_helper, &part);
 }

@@ -14,6 +14,7 @@
 #include "module/native/fpenv.h"
 
 #define PARTS 16
+#define SPIN_NS 20000
 
 typedef struct counts_t {
   _Atomic uint32_t runs[PARTS];
@@ -38,9 +39,9 @@ static void every_part_runs_once(void **state) {
   (void)state;
   for (uint32_t threads = 2; threads <= 5; threads++) {
     fc_helpers_t *helpers;
-    assert_int_equal(
-        fc_helpers_create(fc_allocator_system(), threads, &helpers, NULL),
-        FC_OK);
+    assert_int_equal(fc_helpers_create(fc_allocator_system(), threads, SPIN_NS,
+                                       &helpers, NULL),
+                     FC_OK);
     const fc_tiles_t *tiles = fc_helpers_tiles(helpers);
     assert_int_equal(tiles->count, threads);
     for (uint32_t parts = 1; parts <= PARTS; parts++) {
@@ -74,8 +75,8 @@ static void helpers_take_the_signals_of_faults(void **state) {
   fc_helpers_t *helpers;
   masks_t masks;
   pthread_barrier_init(&masks.both, NULL, 2);
-  assert_int_equal(fc_helpers_create(fc_allocator_system(), 2, &helpers, NULL),
-                   FC_OK);
+  assert_int_equal(
+      fc_helpers_create(fc_allocator_system(), 2, 0, &helpers, NULL), FC_OK);
   const fc_tiles_t *tiles = fc_helpers_tiles(helpers);
   tiles->run(tiles->context, 2, note_mask, &masks);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kTaken); i++) {
@@ -106,8 +107,9 @@ static void *call_often(void *context) {
 static void calls_that_find_them_taken_go_on_alone(void **state) {
   (void)state;
   fc_helpers_t *helpers;
-  assert_int_equal(fc_helpers_create(fc_allocator_system(), 3, &helpers, NULL),
-                   FC_OK);
+  assert_int_equal(
+      fc_helpers_create(fc_allocator_system(), 3, SPIN_NS, &helpers, NULL),
+      FC_OK);
   pthread_t callers[4];
   for (size_t i = 0; i < FC_ARRAY_COUNT(callers); i++) {
     assert_int_equal(
@@ -127,7 +129,7 @@ static fc_status_t create_and_run(fc_allocator_t allocator, void *context,
                                   fc_error_t *err) {
   (void)context;
   fc_helpers_t *helpers;
-  FC_TRY(fc_helpers_create(allocator, 2, &helpers, err));
+  FC_TRY(fc_helpers_create(allocator, 2, 0, &helpers, err));
   counts_t counts = {0};
   const fc_tiles_t *tiles = fc_helpers_tiles(helpers);
   tiles->run(tiles->context, PARTS, count, &counts);
@@ -196,7 +198,8 @@ static grids_t *open_grids(void) {
   grids_t *g = &grid_state;
   *g = (grids_t){.library = open_kernels()};
   assert_int_equal(
-      fc_helpers_create(fc_allocator_system(), 4, &g->helpers, NULL), FC_OK);
+      fc_helpers_create(fc_allocator_system(), 4, SPIN_NS, &g->helpers, NULL),
+      FC_OK);
   return g;
 }
 
