@@ -125,7 +125,9 @@ static void say(const void *data, size_t size, int fd) {
   check(sendmsg(channel, &message, 0) == (ssize_t)size, "sendmsg");
 }
 
-// -1: the other end of the channel is closed.
+// Receives a message of `size` bytes. Returns -1 if no such message came, as when the
+// other end of the channel is closed. *out_fd: the descriptor that came with the message;
+// -1: none did.
 static ssize_t hear(void *data, size_t size, int *out_fd) {
   struct iovec part = {data, size};
   char room[CMSG_SPACE(sizeof *out_fd)];

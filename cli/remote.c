@@ -29,8 +29,8 @@ static bool read_seconds(const char *text, uint64_t *out_ms) {
   return i > 0 && !text[i];
 }
 
-// Suggests FARCALL_SERVER for a variable whose name may be a slip of it: the default
-// server is asked then, and its answer may not show that another one was meant.
+// Suggests FARCALL_SERVER for a variable whose name looks like a slip of it: the default
+// server is asked then, and its answer does not always show that another one was meant.
 static void note_misspelt(void) {
   static const char kPrefix[] = "FARCALL_";
   static bool said;

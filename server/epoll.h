@@ -28,8 +28,9 @@ typedef struct fc_epoll_t {
   void *context;
   uint32_t aside_count;
   fc_epoll_aside_t aside[FC_EPOLL_ASIDE_MAX];
-  // Of descriptors that have joined, by number modulo FC_EPOLL_JOINED_BITS. A bit may
-  // also be there without reason: that costs a system call.
+  // Of descriptors that have joined, by number modulo FC_EPOLL_JOINED_BITS. A bit can
+  // also stand for another number, or be left of a descriptor that is closed: that costs
+  // a system call.
   uint64_t joined[FC_EPOLL_JOINED_BITS / 64];
 } fc_epoll_t;
 

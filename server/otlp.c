@@ -2,8 +2,9 @@
 //
 // A status of 2xx says that the collector has taken the document. After 429, 502, 503 or
 // 504, as the protocol wants it, and where no connection or no answer in HTTP comes, the
-// document is sent again: after a second, then after twice the time before. It is dropped
-// after five attempts, and at once after any other status. on_gone has an exception.
+// document is sent again: after a second, then after twice the time before. The document
+// is dropped after five attempts, and at once after any other status. on_gone has an
+// exception.
 #include "otlp.h"
 
 #include <stdio.h>
@@ -67,9 +68,9 @@ static void retry(fc_otlp_t *otlp, const char *why) {
   if (++otlp->attempts == ATTEMPTS) drop_document(otlp);
 }
 
-// An answer may come while libuv still writes the document. Then the connection is
-// closed first, after which libuv reads no more of the document, and it may be
-// forgotten. `write` is libuv's until on_closed, and nothing is sent before.
+// An answer can come while libuv still writes the document. Then the connection is closed
+// first: from then on libuv does not read the document, so the document can be forgotten.
+// `write` is libuv's until on_closed, and nothing is sent before.
 static void take_answer(fc_otlp_t *otlp) {
   const int status = otlp->parser.status_code;
   const bool stays = llhttp_should_keep_alive(&otlp->parser) &&

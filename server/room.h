@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Room for descriptors: how many the process may have, and libuv's memory for them. Loop
-// thread.
+// Room for descriptors: raises the limit of the process, and sets memory aside for
+// libuv, which has a table of them and takes this memory if none else is left when the
+// table must grow. Loop thread.
 #ifndef FARCALL_SERVER_ROOM_H_
 #define FARCALL_SERVER_ROOM_H_
 
@@ -11,9 +12,10 @@
 // limit; 0: it is not known.
 uint64_t fc_room_for_files(uint64_t need);
 // Makes fc_loop_t.uv, with room for the descriptors that the options lead to, because
-// libuv ends the process where it finds none later. FC_CODE_OUT_OF_MEMORY.
+// libuv ends the process if its table must grow and there is no memory.
+// FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_room_for_loop(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
-// When the loop is closed.
+// Frees the memory that was set aside and not taken. Called when the loop is closed.
 void fc_room_end(void);
 
 #endif  // FARCALL_SERVER_ROOM_H_

@@ -375,8 +375,8 @@ typedef struct sides_t {
   size_t offsets[2];
   uint32_t argument_count;
   uint32_t result_count;
-  // The node of the first result. It is added to the builder only when it is
-  // known whether it is the only one.
+  // The node of the first result. The builder is given the node only when it is known
+  // whether the function has further results.
   uint32_t only_result;
 } sides_t;
 

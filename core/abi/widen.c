@@ -119,7 +119,7 @@ static bool is_inside(const fc_param_t *param, const fc_walk_t *at) {
 }
 
 // What the dims of a node are. Those of an argument that are inside a value of the flat
-// call, such as a list, may not differ: they may come more than once in a call, or never.
+// call, such as a list, must not differ: they can come several times in a call, or never.
 static kind_t kind_of(const fc_param_t *param, const fc_walk_t *at,
                       bool result) {
   if (at->type->kind != FC_TYPE_TENSOR) return FIXED;

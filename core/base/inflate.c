@@ -65,7 +65,7 @@ static fc_status_t run(z_stream *stream, size_t packed, size_t limit,
     if (sink->end == sink->cursor) FC_TRY(fc_sink_reserve(sink, 4096, err));
     const uInt fed = at_most(left);
     const size_t room = (size_t)(sink->end - sink->cursor);
-    // zlib may write one byte more than is allowed, so that too many are noticed.
+    // zlib gets room for one byte more than `most`, so that too many bytes are noticed.
     const uInt offered =
         at_most(room < most + 1 - done ? room : most + 1 - done);
     stream->avail_in = fed;

@@ -19,8 +19,9 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "words of text are read first byte lowest");
 
-// Hardening makes a call cost as much as reading an element. The compiler would
-// not inline functions this large by itself.
+// The compiler would not inline functions this large by itself. A call of one costs as
+// much as reading a number of an array, because of the options that harden the code
+// (cmake/Flags.cmake).
 #define FC_INLINE static inline __attribute__((always_inline))
 
 // value = digits * 10^exponent

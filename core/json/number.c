@@ -81,7 +81,7 @@ static bool is_zero(const fc_decimal_t *decimal) {
 }
 
 // Rounds to f8E8M0FNU, which has the powers of two from 2^-127 to 2^127: its bits
-// are the exponent plus 127. False when the value is out of range.
+// are the exponent plus 127. False when the value is zero, negative or too large.
 static bool round_e8m0(const fc_decimal_t *decimal, uint8_t *out) {
   double value = fc_decimal_f64(decimal);
   if (!(value > 0) && (decimal->negative || is_zero(decimal))) return false;
@@ -202,8 +202,8 @@ static fc_status_t fail_text(fc_str_t text, fc_dtype_t dtype, fc_error_t *err) {
 
 typedef enum whole_t { WHOLE, FRACTION, TOO_LARGE } whole_t;
 
-// The magnitude of an integer, exact up to 64 bits. It may have a fraction of
-// zeros, or an exponent that moves all digits before the point.
+// The magnitude of an integer, exact up to 64 bits. The literal is still an integer if it
+// has a fraction of zeros, or an exponent that moves all digits before the point.
 static whole_t read_whole(const fc_decimal_t *decimal, uint64_t *out) {
   *out = decimal->digits;
   if (FC_LIKELY(!decimal->long_ && decimal->exponent == 0)) return WHOLE;
@@ -247,7 +247,8 @@ static fc_status_t parse_integer(fc_str_t literal, const fc_decimal_t *decimal,
   return FC_OK;
 }
 
-// Converts a literal to a float type. False when it is out of range.
+// Converts a literal to a float type. False when the value is beyond the greatest finite
+// one of the type, or when the type is f8E8M0FNU and the value is zero or negative.
 static bool parse_float(const fc_decimal_t *decimal, fc_dtype_t dtype,
                         void *out) {
   uint16_t bits;
@@ -408,7 +409,7 @@ FC_INLINE const char *read_bool(const char *p, const char *end, uint8_t *out) {
 
 // The quick readers need FC_TOKEN_BEFORE bytes before the literal, and more
 // than FC_TOKEN_AFTER from its first character on. The caller looks at what
-// follows the literal: it may be a point or an exponent.
+// follows the literal, which can be a point or an exponent.
 
 // Reads an integer's magnitude and whether it has a minus. Up to seven characters are
 // read as one word, in which a leading 0 replaces a minus. So the place of the next

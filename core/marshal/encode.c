@@ -230,7 +230,7 @@ static void fill_bytes(fc_dtype_t dtype, uint8_t *data, size_t count) {
 
 // The bytes of a tensor in row-major order: its own memory, or a copy. Nothing is
 // copied that the answer cannot hold, be it as raw bytes or as JSON: elements of a
-// tensor may share memory, so there may be more of them than memory.
+// tensor can share memory, so the copy could need far more memory than the tensor has.
 static fc_status_t dense_bytes(fc_encoder_t *encoder, fc_dtype_t dtype,
                                const fc_tensor_t *tensor, fc_str_t *out_bytes,
                                fc_error_t *err) {

@@ -136,8 +136,8 @@ struct fc_frame_t {
   size_t index;
   fc_backend_call_t call;
 
-  // The rest has 23 KiB. It is not on the stack, because hardening would clear
-  // it there in each call.
+  // The members from here on have 23 KiB. They are not on the stack, because there they
+  // would be cleared in each call (-ftrivial-auto-var-init, cmake/Flags.cmake).
   // DECODE
   fc_json_reader_t reader;
   fc_json_reader_t ahead;  // copy of the reader, to go back after a look ahead

@@ -31,7 +31,7 @@ typedef struct fc_memref_cell_t {
   fc_memref_t *descriptor;
   fc_memref_unranked_t unranked;
   fc_memref_t *kept;  // of an INOUT or OUT argument: a copy of the descriptor
-                      // that the callee cannot change
+                      // that the function cannot change
   fc_span_t block;    // what the descriptor may reach
 } fc_memref_cell_t;
 

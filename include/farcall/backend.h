@@ -95,8 +95,8 @@ typedef struct fc_backend_call_t {
   fc_value_t *results;
   size_t result_count;
   fc_arena_t *arena;  // scratch for this call
-  // Non-zero asks the callee to stop at its next safe point (CANCELLED, or
-  // DEADLINE_EXCEEDED when the deadline has passed). May be NULL.
+  // Non-zero asks the backend to end the call at its next safe point (CANCELLED, or
+  // DEADLINE_EXCEEDED when the deadline has passed). NULL: nobody will ask.
   const fc_atomic_word_t *cancel;
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
   // Whether tensor memory that the backend makes for this call is to end at an

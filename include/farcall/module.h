@@ -87,9 +87,9 @@ fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
                            fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) FC_MUST_CHECK;
 // Loads files that are open, without looking for variants. `path` gives the name and
-// is for messages. It is opened in one case only: machine code that finds its libraries
-// by $ORIGIN is loaded from `path`, so the file must still be there. The descriptors
-// are the caller's and may be closed afterwards.
+// is for messages. `path` is opened in one case only: machine code that finds its
+// libraries by $ORIGIN is loaded from `path`, so the file must still be there. The
+// descriptors are the caller's, who is allowed to close them afterwards.
 // `files->digest` is believed if the file has the size that it names and, unless it is
 // sealed memory, the time.
 fc_status_t fc_module_load_files(const fc_backend_t *const *backends,

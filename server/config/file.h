@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration file: one JSON object with comments (// and /* */). It may have a
+// The configuration file: one JSON object with comments (// and /* */). It can have a
 // member for each option but --config, by the name of its flag; "paths", what is served;
 // "modules", what holds for single modules; "listeners", where the server listens and
 // what holds there. The error about a mistake in it begins with FILE:LINE:COLUMN, and

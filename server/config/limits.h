@@ -122,8 +122,10 @@
 #define FC_LIMIT_PROVING_MS 60000u
 #define FC_LIMIT_PROVING_CRASHES 3u
 
-// With --load=demand: how many modules that are not loaded keep their signatures in
-// memory, and how many bytes the files of these may have together.
+// With --load=demand, signatures of modules that are not loaded stay in memory, and with
+// them the modules' files: of FC_LIMIT_DESCRIBED modules at most, whose files together
+// have FC_LIMIT_DESCRIBED_BYTES at most. But the module whose signatures were read last
+// keeps them, however large its file is.
 #define FC_LIMIT_DESCRIBED 32
 #define FC_LIMIT_DESCRIBED_BYTES (32u << 20)
 #define FC_LIMIT_UNLOADS 32  // modules unloaded in one turn

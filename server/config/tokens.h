@@ -42,8 +42,8 @@ fc_status_t fc_tokens_parse(fc_tokens_t *out_tokens, const char *file,
 void fc_tokens_close(fc_tokens_t *tokens);
 
 // What the secret allows; NULL: no token has it. The time does not grow with the number
-// of tokens. It may show a client that some token has the same place in the table as the
-// secret that was sent, but no more of that token's hash.
+// of tokens. The time can show a client that some token has the same place in the table
+// as the secret that was sent, but no more of that token's hash.
 const fc_grant_t *fc_tokens_find(const fc_tokens_t *tokens, fc_str_t secret);
 
 #endif  // FARCALL_SERVER_CONFIG_TOKENS_H_

@@ -164,8 +164,8 @@ static fc_span_t room(void *context) {
   }
   size_t size = FC_LIMIT_READ;
   if (fc_connection_is_waiting(c) || c->state == FC_CONNECTION_WRITE) {
-    // The stash may hold more than FC_LIMIT_PIPELINED, with the head of a request that
-    // waits; then one byte is read, because the room may not be empty.
+    // The stash can hold more than FC_LIMIT_PIPELINED, with the head of a request that
+    // waits; then one byte is read, because the room must not be empty.
     size = kept < FC_LIMIT_PIPELINED ? FC_LIMIT_PIPELINED - kept : 1;
   }
   return (fc_span_t){(uint8_t *)c->http1->read_buffer, size};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast a client must send a body and take an answer. It may stop for a
-// while; but a client that moves a byte now and then must not keep a connection
-// for ever, so each message as a whole must keep a least rate.
+// How fast a client must send a body and take an answer. A client is allowed to stop for
+// a while; but one that moves a byte now and then must not keep a connection for ever,
+// so each message as a whole must keep a least rate.
 #ifndef FARCALL_SERVER_HTTP1_PACE_H_
 #define FARCALL_SERVER_HTTP1_PACE_H_
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module may be hostile, and may read what is visited here while it is loaded. So of
-// the files that a module names, only those are visited whose first bytes are a
-// library's: a module that names /etc/shadow gets nothing. The folders that the system's
-// own linker searches are visited as they are.
+// A module can be hostile, and is allowed to read what is visited here while it is
+// loaded. So of the files that a module names, only those are visited whose first bytes
+// are a library's: a module that names /etc/shadow gets nothing. The folders that the
+// system's own linker searches are visited as they are.
 #include "jail/readable.h"
 
 #include <dirent.h>

@@ -98,7 +98,7 @@ fc_act_t *fc_act_create(fc_modules_t *modules, fc_act_kind_t kind,
 // FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_modules_act(fc_modules_t *modules, fc_act_t *act,
                            fc_error_t *err) FC_MUST_CHECK;
-// The caller no longer waits for the act. It is freed at once if it has ended
+// The caller no longer waits for the act. The act is freed at once if it has ended
 // or was not begun; otherwise it goes on, and is freed when it ends. NULL is
 // allowed.
 void fc_act_release(fc_modules_t *modules, fc_act_t *take_act);

@@ -55,7 +55,7 @@ typedef struct fc_generation_t {
   // It was brought back: in the place of its file is one that is refused.
   bool fileless;
   // Its loading has begun and is not over: its file waits for room or is being opened, or
-  // the pool is adding it. It is not removed before that has ended.
+  // the pool is adding it. The generation is not removed before that has ended.
   bool opening;
   uint32_t holds;
   // Position of the PATH that names its file; FC_PATH_NONE: none does.
@@ -98,8 +98,8 @@ typedef struct fc_generation_t {
   fc_str_t path;
   const char *kind;  // "native", "vm", or "" when unknown
   // NULL before the file was opened, and after a failure. While the state is
-  // LOADING or DESCRIBED requests may only use its signatures; while it is
-  // DESCRIBED, a later turn of the loop may release it.
+  // LOADING or DESCRIBED, requests are allowed to use the module's signatures alone;
+  // while the state is DESCRIBED, a later turn of the loop can release the module.
   fc_module_t *module;
   // Why the generation failed. While it serves: why the newest file of its key, or a
   // higher version, does not serve. While it is DESCRIBED: what was missing, such

@@ -74,8 +74,8 @@ void fc_loader_stop(fc_loader_t *loader);
 // True while a request is being carried out: after fc_loader_stop,
 // fc_loader_destroy would wait.
 bool fc_loader_is_busy(fc_loader_t *loader);
-// Stops the loader, waits for the request that is being carried out, and drops all that
-// were not taken. NULL is allowed.
+// Stops the loader, waits for the request that is being carried out, then frees every
+// request that the loop has not taken, whether it was begun or not. NULL is allowed.
 void fc_loader_destroy(fc_loader_t *loader);
 
 // The functions from here to fc_loader_check make requests. These are carried out in the

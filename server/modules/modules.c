@@ -128,7 +128,7 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   if (refuses) generation->refused = generation->mark;
   fc_demand_wake(modules, generation);
   if (again && fc_demand_put_back(modules, generation, &ignored) == FC_OK) {
-    // The generation may be gone.
+    // `generation` is not used any more: fc_demand_put_back can have removed it.
     if (act) fc_acts_on_loaded(modules, act, NULL, error);
     return;
   }
@@ -141,7 +141,7 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   if (!generation->current && generation->state != FC_GENERATION_DRAINING) {
     fc_generations_drain(&modules->generations, generation);
   }
-  // Last, because the end of an act may begin another one, which may remove any
+  // Last, because the end of an act can begin another act, which can remove any
   // generation.
   if (act) fc_acts_on_loaded(modules, act, NULL, error);
 }
@@ -316,8 +316,8 @@ void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
                     fc_proof_t *take_proof) {
   fc_error_t error;
   count_open(modules, generation);
-  // Counted before the call, which may call fc_modules_on_added before it
-  // returns.
+  // Counted before fc_trial_add, because fc_modules_on_added can be called before
+  // that returns.
   modules->pending++;
   generation->in_pool = true;
   if (fc_trial_add(modules, generation, take_proof, &error) == FC_OK) return;

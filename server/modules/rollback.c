@@ -248,7 +248,7 @@ void fc_rollback_go_on(fc_modules_t *modules) {
     if (modules->acts) return;
     if (!generation || !generation->crashes || !may_go_back(generation))
       continue;
-    // It may have been replaced meanwhile.
+    // Another generation can have taken its place since its crashes were noted.
     if (generation->current && generation->state == FC_GENERATION_READY &&
         (generation->before || leads_down(modules, generation))) {
       go_back(modules, generation);

@@ -134,8 +134,9 @@ static DIR *open_directory(const char *path) {
   return directory;
 }
 
-// Is the directory still the one that its path leads to? If not, files whose names were
-// read in it were looked for in another directory, and seemed to be gone.
+// Does `path` still lead to `directory`? If not, the names of subdirectories were read in
+// `directory`, but the path of each led into the directory that has its place now. So
+// subdirectories seemed to be gone that were not.
 static bool is_still_at(DIR *directory, const char *path) {
   struct stat opened, named;
   return !fstat(dirfd(directory), &opened) && !stat(path, &named) &&

@@ -69,9 +69,11 @@ typedef struct fc_listing_t {
 fc_status_t fc_scan(fc_str_t path, const fc_backend_t *const *backends,
                     int watch, fc_allocator_t allocator,
                     fc_listing_t *out_listing, fc_error_t *err) FC_MUST_CHECK;
-// Mixes the files of test calls that the configuration names into the marks. `tests`
-// has, for each module or version with a policy, "NAME" or "NAME@VERSION", a zero, its
-// self_test, a zero; "auto" and "off" are no paths. FC_CODE_OUT_OF_MEMORY.
+// If the configuration names a file of test calls for a listed file, makes the device,
+// inode, size and times of the test file a part of the listed file's `mark`. `tests` is a
+// row of pairs: "NAME" or "NAME@VERSION", then the self_test of the policy of that name.
+// A NUL ends each text of a pair. A self_test of "auto" or "off" names no file.
+// FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_scan_mark_tests(fc_listing_t *listing, fc_str_t tests,
                                fc_allocator_t allocator,
                                fc_error_t *err) FC_MUST_CHECK;

@@ -394,7 +394,7 @@ fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
                          fc_proof_t *take_proof, fc_error_t *err) {
   fc_hosting_t hosting = fc_modules_hosting(generation);
   // A `fileless` generation was made by a rollback: it has served before, and its proof is
-  // empty. It is neither tried nor rolled back itself, whatever the policy says.
+  // empty. Such a generation is neither tried nor rolled back, whatever the policy says.
   if (!generation->fileless) follow(generation->policy, take_proof);
   generation->goes_back = take_proof->rollback_on_crash;
   hosting.trial = take_proof->tests;

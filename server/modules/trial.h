@@ -5,7 +5,7 @@
 // call ever uses, whichever host the module belongs in. So a crash costs that process
 // alone, and no client meets what the tests leave behind. Then its warm-up: calls in
 // the host that will serve, whose results do not matter; but a call that somebody wrote
-// may not crash. Calls are made one after the other, through the pool, in the native
+// must not crash. Calls are made one after the other, through the pool, in the native
 // dialect. Answers are compared, and examples made, on the loader's thread; all else is
 // done on the loop's.
 #ifndef FARCALL_SERVER_MODULES_TRIAL_H_

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each PATH is watched itself if it is a directory. It is also watched by its
-// name in its parent directory, because it may be a file, or may be replaced as
-// a whole. In Kubernetes the files of a volume are links into ..data, which is
-// replaced by another link.
+// name in its parent directory, because a PATH can be a file, and a directory can be
+// replaced as a whole. In Kubernetes the files of a volume are links into ..data, which
+// is replaced by another link.
 #include "modules/watch.h"
 
 #include <errno.h>
@@ -167,8 +167,8 @@ static fc_writing_t **find_writing(fc_watch_t *watch, int mark, fc_str_t name) {
   return at;
 }
 
-// If there is no memory, the file is taken for closed. It may then be loaded
-// half written, which fails as any broken file does.
+// If there is no memory, the file is taken for closed. The server can then load the file
+// half written, which fails as with any broken file.
 static void note_writing(fc_watch_t *watch, int mark, fc_str_t name) {
   fc_writing_t **at = find_writing(watch, mark, name);
   if (*at) return;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Requests that were sampled, until they are exported: a ring that never grows. What
-// does not fit is dropped and counted; no request waits. Also their text, as
-// OTLP/HTTP has it in JSON (opentelemetry-proto 1, "JSON Protobuf Encoding"): a span
-// for each request, for each of its stages and for each dispatch. Loop thread.
+// Keeps the requests that were sampled until they are exported, in a ring that never
+// grows: what finds no room there is dropped and counted, and delays no request. Also
+// writes the documents that are exported, as OTLP/HTTP has them in JSON
+// (opentelemetry-proto 1, "JSON Protobuf Encoding"), with a span for each request, for
+// each of its stages and for each dispatch. Loop thread.
 #ifndef FARCALL_SERVER_OBS_SPANS_H_
 #define FARCALL_SERVER_OBS_SPANS_H_
 
 #include "obs/trace.h"
 
-#define FC_SPANS_ROOM 2048  // requests that may wait to be exported
+#define FC_SPANS_ROOM 2048  // requests that the ring has room for
 #define FC_SPANS_STAGES 8
 #define FC_SPANS_NAME 96             // bytes of a name that are kept
 #define FC_SPANS_DISPATCHES 64       // of a request

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker process, as the loop sees it. It is killed and waited for by a descriptor
-// (pidfd), and not by its number, which another process may have got since. Its
-// standard input is /dev/null, its output and error are a pipe to the loop; besides these
-// it has the descriptors below and no others. Its environment is empty. Also the main
-// function of `farcalld --worker`.
+// A worker process, as the loop sees it. The loop kills it and waits for it by a
+// descriptor (pidfd), and not by its number, which another process can have got since.
+// Its standard input is /dev/null, its output and error are a pipe to the loop; besides
+// these it has the descriptors below and no others. Its environment is empty. Also the
+// main function of `farcalld --worker`.
 #ifndef FARCALL_SERVER_POOL_PROCESS_H_
 #define FARCALL_SERVER_POOL_PROCESS_H_
 

@@ -327,8 +327,8 @@ static void begin_taking(fc_child_t *child) {
     taking->lent = child->trays[held->tray].block;
     FC_ASSERT(taking->lent != FC_BLOCK_NONE);
     child->trays[held->tray].block = FC_BLOCK_NONE;
-    // The call is DONE and leaves its tray now, not when it is popped: its file may have
-    // gone back to the blocks by then, and may lie in this tray for another call.
+    // The call is DONE and leaves its tray now, not when it is popped: by then its file
+    // can have gone back to the blocks, and can lie in this tray for another call.
     fc_child_leave_tray(child, held->tray);
     held->tray = FC_RING_TRAYS;
     check_file(child);

@@ -202,9 +202,9 @@ void fc_child_read_phase(fc_child_t *child) {
   fc_child_kill(child, FC_CAUSE_LOAD);
 }
 
-// The process may write its eventfd once when it has loaded its module, and
-// once for each call. Some of the calls it has finished may not be collected
-// yet.
+// The process is allowed to write its eventfd once when it has loaded its module, and
+// once for each call. FC_RING_SLOTS is for calls that it has finished and that the loop
+// has not collected yet.
 static void count_bell(fc_child_t *child) {
   child->bells++;
   if (child->bells <= child->calls + FC_RING_SLOTS + FC_LIMIT_BELLS) return;

@@ -203,8 +203,8 @@ static void fail_call(fc_child_t *child, const fc_process_end_t *end,
                       const fc_held_t *held, bool begun) {
   fc_process_host_t *host = child->host;
   fc_error_t error;
-  // Set before the outcome is told, because the waiter may use the job for its next
-  // call then.
+  // Cleared before the outcome is told, because the waiter is allowed to use the job for
+  // its next call then.
   held->job->child = NULL;
   if (begun) {
     (void)describe_crash(

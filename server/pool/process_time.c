@@ -61,7 +61,7 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
   atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                         memory_order_relaxed);
   fail_deadline(child, held, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL);
-  // The process may begin a waiting call all the same, so it is looked at
+  // The process can begin a waiting call all the same, so the call is looked at
   // again.
   return child->cause == FC_CAUSE_NONE ? now_ns + LOOK_NS : 0;
 }
@@ -97,8 +97,9 @@ static uint64_t share(fc_child_t *child, uint64_t now_ns) {
 }
 
 // Has the process left its oldest call unbegun for FC_LIMIT_DEAF_MS, because something
-// has stopped it, and may another take its calls? The time is long, because on a busy
-// machine the process may only be waiting for a processor.
+// has stopped it, and is the host allowed another process, which can take its calls? The
+// time is long, because on a busy machine a process that only waits for a processor looks
+// the same.
 static bool is_deaf(const fc_child_t *child, uint64_t now_ns) {
   const uint64_t patience_ns = FC_LIMIT_DEAF_MS * 1000000ull;
   if (child->count == 0 || !has_others(child)) return false;

@@ -145,18 +145,18 @@ typedef struct fc_threads_t {
   struct fc_thread_t *threads;
   uint32_t wanted;    // how many threads should take calls
   uint32_t count;     // threads started
-  uint32_t capacity;  // most threads there may ever be
+  uint32_t capacity;  // `count` never exceeds it
   // Threads in a native call whose deadline has passed, or in loading a module for too
   // long: they cannot be stopped, and nobody waits for them.
   uint32_t lost;
 } fc_threads_t;
 
-// Starts `count` threads; `spare` more may be started later, for those that are lost.
+// Starts `count` threads. Later fc_threads_lose starts up to `spare` more.
 fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
                              uint32_t count, uint32_t spare,
                              fc_error_t *err) FC_MUST_CHECK;
-// A thread is lost: another is started in its place, if fewer than `wanted` are left and
-// there may be one more.
+// Notes that a thread is lost. Starts another in its place, if fewer than `wanted` are
+// left and `count` is below `capacity`.
 void fc_threads_lose(fc_threads_t *threads);
 // A lost thread has come back.
 void fc_threads_find(fc_threads_t *threads);

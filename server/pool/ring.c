@@ -221,8 +221,8 @@ void fc_ring_wake(fc_ring_t *ring) {
 // ---------------------------------------------------------------------------
 // What a worker wrote
 
-// Copies what the worker may change. The compiler must not read the original again
-// later: it may be different then.
+// Copies what the worker can change at any time. The compiler must not read the original
+// again later, when it is perhaps different.
 static void copy_once(void *to, const void *from, size_t size) {
   memcpy(to, from, size);
   __asm__ volatile("" : : "r"(to) : "memory");

@@ -14,11 +14,11 @@
 #include "stream/socket.h"
 
 typedef struct fc_listener_events_t {
-  // A client has connected from `address`. The callee owns the socket, which does
-  // not block.
+  // A client has connected from `address`. The socket does not block, and from then
+  // on it is on_socket's to close.
   void (*on_socket)(void *context, int socket, const struct sockaddr *address);
   // A client has connected, and its socket has the last descriptor there is:
-  // the callee must close the socket before it returns.
+  // on_last_socket must close the socket before it returns.
   void (*on_last_socket)(void *context, int socket);
   // Connections wait because accepting failed with this errno.
   void (*on_wait)(void *context, int error);

@@ -138,8 +138,9 @@ static uint32_t take_type(line_t *line, int depth) {
   return node;
 }
 
-// Each argument that is only read is a result, too. Its type is read twice,
-// because a node has one place in a tree.
+// Each argument of role IN is made a result, too. For that the text of its type is parsed
+// a second time, because one node cannot be both in the argument's type and in the
+// result's.
 static void take_params(line_t *line) {
   line->tree = line->at < line->end && *line->at == '=';
   if (line->tree) {

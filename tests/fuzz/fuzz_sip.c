@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a SIP signature. What is accepted must mangle to the same length
-// and read back as itself; the first byte says whether a raw signature follows
-// behind a NUL.
+// Takes any bytes as a SIP signature. One that is accepted must be written (mangled) in
+// as many bytes as it was read from; and if these are read and written again, the same
+// bytes must come out. If the input has a NUL and ends with a newline, the SIP signature
+// ends before the first NUL, and between that and the newline is a raw signature.
 #include <stdlib.h>
 
 #include "farcall/abi.h"

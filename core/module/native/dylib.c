@@ -75,9 +75,9 @@ static fc_status_t fail_to_load(const char *text, fc_error_t *err) {
                  slash ? slash + 1 : text);
 }
 
-// The loader does not load a file again whose name it has seen, and a
-// descriptor's number, which makes the name, may be in use for the second time.
-// So slashes are added until the name is new.
+// The dynamic linker loads nothing under a name by which it has loaded a file before. The
+// name is made of a descriptor's number, which another module's file can have had. So
+// slashes are added until the name is new.
 static fc_status_t name_snapshot(const fc_snapshot_t *snapshot, char *out_name,
                                  size_t capacity, fc_error_t *err) {
   static const char kFolder[] = "/proc/self/fd";

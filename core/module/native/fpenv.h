@@ -4,8 +4,8 @@
 // linked with -ffast-math switches the loading thread to flush-to-zero for
 // good, and compiled code runs in whatever state it finds. So the state is
 // saved around dlopen and set before each call. The direction flag is cleared
-// after each call: hand-written code may leave it set, and then string
-// instructions of other code run backwards.
+// after each call: hand-written code can leave the flag set, with which string
+// instructions of other code would run backwards.
 #ifndef FARCALL_MODULE_NATIVE_FPENV_H_
 #define FARCALL_MODULE_NATIVE_FPENV_H_
 

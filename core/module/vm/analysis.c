@@ -56,7 +56,7 @@ static uint32_t import_effect(const call_graph_t *walk,
   return walk->effects_of_imports[import - walk->module->imports];
 }
 
-// An import that is not bound to a native may do anything.
+// An import that is not bound to a native counts as one that changes everything.
 static void bind_effects(call_graph_t *walk,
                          const fc_vm_native_module_t *const *natives) {
   for (uint32_t i = 0; i < walk->module->import_count; i++) {

@@ -7,14 +7,14 @@
 #include "module/vm/vmfb.h"
 #include "module/vm/natives.h"
 
-// Whether a call of some exported function (__init and __deinit apart) may change what
-// another call sees. It may when the exported functions, or the functions they call,
+// Can a call of some exported function (__init and __deinit apart) change what another
+// call sees? *out_stateful: true when the exported functions, or functions they call,
 //  - store a global, or move an object out of one
-//  - load an object from a global, and an object that may be reached from that one is of
+//  - load an object from a global, and an object that can be reached from that one is of
 //    a kind that they write into: a list, a !vm.buffer, a fence, or a command buffer that
 //    the function did not make itself
-//  - load an object from a global, a !hal.buffer may be reached from that object, they
-//    write into !hal.buffers, and __init makes a buffer that may be written later: a
+//  - load an object from a global, a !hal.buffer can be reached from that object, they
+//    write into !hal.buffers, and __init makes a buffer that can be written later: a
 //    !vm.buffer, or a !hal.buffer that is not immutable
 //  - call an import of which nobody knows what it does
 // With vm.state=auto, calls of such a module run one at a time, and calls of others

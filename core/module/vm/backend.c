@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The vm backend. A module has one context. It is made together with the first
+// The vm backend. A module has one context, which is made together with the first
 // instance, so a process that only lists a module never runs its __init. An
 // instance is a worker's stack and its memory. Calls of a stateless module share
 // the context without a lock; calls of a stateful module hold the module's lock.
@@ -413,9 +413,9 @@ static void vm_instance_destroy(void *handle) {
 }
 
 // Reads the module again, so that this instance has constants of its own: kernels
-// may write into them, so they belong to the instance's state. That needs a sealed
-// file, whose bytes are still those that were verified. A mapped file may have
-// changed, so its constants stay shared.
+// can write into them, so they belong to the instance's state. That needs a sealed
+// file, whose bytes are still those that were verified. A mapped file could have
+// changed since, so its constants stay shared.
 static fc_status_t read_again(instance_t *instance, fc_error_t *err) {
   const module_t *m = instance->module;
   FC_TRY(
@@ -615,9 +615,9 @@ static __attribute__((noinline)) fc_status_t vm_call(void *handle, size_t index,
   if (m->info.serial) pthread_mutex_lock(&m->lock);
   fc_status_t status = run(instance, index, call, state, err);
   if (m->info.serial) {
-    // The module may have kept an argument, whose bytes belong to this call. The
-    // argument gets a copy of them while the lock is held, before another call can
-    // see it.
+    // If the module has kept an argument, whose bytes belong to this call, the
+    // argument gets a copy of these bytes while the lock is held, before another call
+    // can see the argument.
     release_refs(cconv->arguments, state->arguments);
     fc_hal_loans_end(&state->loans);
     pthread_mutex_unlock(&m->lock);

@@ -13,9 +13,8 @@
 typedef struct fc_fb_t {
   const uint8_t *data;  // borrowed
   uint32_t size;
-  // Bytes of strings that may still be read; NULL: no limit. Any number of
-  // tables may name one long string, and all of it is looked at for each of
-  // them.
+  // How many more bytes of strings are allowed to be read; NULL: no limit. Any number of
+  // tables can name one long string, and the whole string is looked at for each table.
   uint64_t *text_left;
 } fc_fb_t;
 

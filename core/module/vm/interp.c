@@ -148,8 +148,8 @@ static fc_status_t global_error(uint32_t offset, uint32_t count,
                     count);
 }
 
-// The error of a `fail` instruction. The text is the module's and may be
-// anything.
+// The error of a `fail` instruction. The text comes from the module, so it can be any
+// bytes.
 static fc_status_t module_error(int32_t code, const uint8_t *text, size_t size,
                                 fc_error_t *err) {
   uint32_t number = (uint32_t)code & 31;
@@ -956,7 +956,7 @@ op_ListGetRef : {
 }
 op_ListSetRef : {
   GET_LIST(list, 0);
-  // Keeps the list alive: the reference taken may be the last one to it.
+  // Keeps the list alive: `object` can be the list itself, and its reference the last.
   fc_vm_object_t *held = fc_vm_retain(&list->object);
   fc_vm_object_t *object = take_ref(refs, U16(4));
   status = fc_vm_list_set_ref(list, (uint32_t)I32(2), object, err);

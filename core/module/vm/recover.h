@@ -56,7 +56,7 @@ typedef void (*fc_vm_each_call_t)(void *context, const fc_vm_import_t *import,
                                   fc_vm_facts_t *facts);
 
 // Calls `each` for the calls of imports in the blocks that some path reaches.
-// When *budget is 0 afterwards, some calls may have been left out.
+// When *budget is 0 afterwards, perhaps not for all of them.
 fc_status_t fc_vm_each_call(const fc_vm_module_t *module, uint32_t function,
                             size_t *budget, fc_arena_t *arena,
                             fc_vm_each_call_t each, void *context,

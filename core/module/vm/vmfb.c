@@ -22,10 +22,10 @@
 #define REF_COUNT_MAX 0x3FFF   // a ref in 14
 #define GLOBAL_BYTES_MAX (64u << 20)
 #define GLOBAL_REFS_MAX (1u << 20)
-// A file may refer to the same bytes often: to text, to code that functions
+// A file can refer to the same bytes often: to text, to code that functions
 // share, to a function that has many exports. Real files refer to each once. So
-// the sizes of all references are added up, and this is the most that the sum
-// may be.
+// the sizes of all references are added up, and a file with a larger sum than this
+// is refused.
 #define REFERRED_MAX(least, size) ((uint64_t)(least) + 4 * (uint64_t)(size))
 #define TEXT_SIZE_MIN (1 << 20)
 #define CODE_SIZE_MIN (1 << 20)
@@ -595,8 +595,8 @@ static fc_status_t read_module(fc_vm_module_t *module, const uint8_t *data,
   return read_exports(module, &def, err);
 }
 
-// With `file`, which is not sealed, reads the file in place of `data`, because bytes of
-// it may change. `file` NULL: `data` does not change.
+// With `file`, which is not sealed, reads the file in place of `data`, because somebody
+// could write to the file meanwhile. `file` NULL: the bytes at `data` do not change.
 static fc_status_t create(const uint8_t *data, size_t size,
                           const fc_snapshot_t *file, fc_allocator_t allocator,
                           fc_vm_module_t **out_module, fc_error_t *err) {

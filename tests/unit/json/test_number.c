@@ -674,7 +674,8 @@ static void every_narrow_value_comes_back(void **state) {
   fc_test_row(NULL);
 }
 
-// Compares what is printed with the shortest decimal, found by trying them all.
+// Compares what is printed for a value with the shortest decimal that reads as the value.
+// To find that one, decimals of one digit are tried, then of two digits, and so on.
 static void narrow_values_print_shortest(void **state) {
   (void)state;
   for (size_t i = 0; i + 1 < FC_ARRAY_COUNT(narrow_rows); i++) {

@@ -140,7 +140,8 @@ static void a_large_file_is_hashed_last(void **state) {
   }
 }
 
-// The loop may end while a file takes long, and a closed handle is not woken.
+// The loop can end while the loader still opens a file. By then the loop's handle is
+// closed, so a loader that was stopped must not call `wake`, which would use the handle.
 static void a_loader_that_is_stopped_wakes_nobody(void **state) {
   (void)state;
   const fc_backend_t *const backends[] = {&slow, NULL};

@@ -65,7 +65,7 @@ static void destroy_executable(fc_vm_object_t *object) {
   fc_hal_executable_t *executable = (fc_hal_executable_t *)object;
   const fc_allocator_t allocator = object->heap->allocator;
   fc_library_close(executable->library);
-  // The last reference may go where no call is running, so __deinit gets a
+  // The last reference can be released while no call is running, so __deinit gets a
   // stack of its own.
   fc_vm_context_close(executable->context);
   fc_vm_module_destroy(executable->module);

@@ -2,8 +2,8 @@
 //
 // The objects of the `hal` module: a synchronous device whose memory is the host's. All
 // are counted objects of the context's heap; a constructor retains the objects it is
-// given. Several calls may use an object at once if none of them changes it. Calls that
-// may change what others see run one at a time (analysis.h).
+// given. Several calls can use an object at once if none of them changes it. Calls that
+// could change what others see run one at a time (analysis.h).
 #ifndef FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 #define FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 

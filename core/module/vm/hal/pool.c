@@ -48,7 +48,7 @@ static void empty(fc_hal_pool_t *pool) {
 }
 
 // A heap's `trim`: gives back the blocks of all its pools. It takes the lock of each
-// pool, so it must not be called under such a lock. An allocation may call it, so
+// pool, so it must not be called under such a lock. An allocation can call `trim`, so
 // nothing is allocated under such a lock, either.
 static void empty_all(fc_vm_heap_t *heap) {
   pthread_mutex_lock(&heap->lock);

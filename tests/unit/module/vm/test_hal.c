@@ -374,8 +374,8 @@ static void work_takes_fuel(void **state) {
   assert_int_equal(fc_vm_work(&invocation, UINT64_MAX, &err), FC_OK);
 }
 
-// A grid of one workgroup does not look at the clock by itself, but the bytes
-// that it may read count as work, after which the clock is looked at.
+// A grid of one workgroup does not look at the clock itself. But the sizes of its
+// bindings count as work, and after enough work the clock is looked at.
 static void small_grids_end_at_the_deadline(void **state) {
   (void)state;
   static uint8_t bytes[8 << 20];
