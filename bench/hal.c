@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "config/limits.h"
 #include "farcall/module.h"
 #include "pool/tiles.h"
 
@@ -197,7 +198,8 @@ static fc_status_t run_bench(const fc_module_t *module, char **argv,
   }
   fc_helpers_t *helpers = NULL;
   if (tiles > 1) {
-    FC_TRY(fc_helpers_create(fc_allocator_system(), tiles, &helpers, err));
+    FC_TRY(fc_helpers_create(fc_allocator_system(), tiles, FC_LIMIT_SPIN_NS,
+                             &helpers, err));
   }
   fc_status_t status = measure(function, (int)strtol(argv[3], NULL, 10),
                                strtol(argv[4], NULL, 10),
