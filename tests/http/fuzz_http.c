@@ -195,6 +195,8 @@ typedef struct house_t {
   fc_blocks_t *blocks;
   fc_modules_t modules;
   fc_pool_t pool;
+  fc_jail_facts_t jail;
+  fc_groups_t groups;
   fc_server_t server;
   fc_http1_t http1;
   fc_policy_t policy;
@@ -285,6 +287,7 @@ static void init_house(house_t *house) {
             fc_pool_init(&house->pool, allocator, &pool, house->blocks,
                          house->workers, &events, &error) == FC_OK,
         error.message);
+  house->jail.known = true;
   house->policy.loopback = true;
   house->policy.bind = FC_STR("127.0.0.1");
   house->server = (fc_server_t){.routes = &kRoutes,
@@ -292,7 +295,9 @@ static void init_house(house_t *house) {
                                 .modules = &house->modules,
                                 .pool = &house->pool,
                                 .blocks = house->blocks,
-                                .log = &house->log};
+                                .log = &house->log,
+                                .groups = &house->groups,
+                                .jail = &house->jail};
   check(fc_http1_init(&house->http1, allocator, &house->server, now_ms, house,
                       &error) == FC_OK,
         error.message);
