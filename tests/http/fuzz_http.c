@@ -170,20 +170,22 @@ static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
 
 static const fc_dialect_worker_t kWorker = {decode, encode, NULL, NULL};
 static fc_dialect_t any_body;
-static const fc_dialect_t *dialects[] = {&fc_dialect_native, &fc_dialect_pages,
-                                         &any_body};
+static const fc_dialect_t *dialects[FC_DIALECT_COUNT + 1];
 static fc_route_row_t rows[FC_ROUTE_COUNT];
 static const fc_routes_t kRoutes = {.rows = rows,
                                     .count = FC_ROUTE_COUNT,
                                     .dialects = dialects,
-                                    .dialect_count = FC_ARRAY_COUNT(dialects)};
+                                    .dialect_count = FC_DIALECT_COUNT + 1};
 
 static void init_routes(void) {
   any_body = fc_dialect_native;
   any_body.admit = admit;
   any_body.worker = &kWorker;
+  for (size_t i = 0; i < FC_DIALECT_COUNT; i++)
+    dialects[i] = fc_routes.dialects[i];
+  dialects[FC_DIALECT_COUNT] = &any_body;
   memcpy(rows, fc_routes.rows, sizeof rows);
-  rows[FC_ROUTE_FUNCTION].dialect = 2;
+  rows[FC_ROUTE_FUNCTION].dialect = FC_DIALECT_COUNT;
 }
 
 // ---------------------------------------------------------------------------
