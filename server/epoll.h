@@ -37,9 +37,9 @@ typedef struct fc_epoll_t {
 // The loop of the epoll descriptor `poll` begins. Until fc_epoll_serve it waits for room,
 // 10 s at most. `self` stays where it is until fc_epoll_end.
 void fc_epoll_begin(fc_epoll_t *self, int poll);
-// From now on the loop does not wait. A descriptor for which there is no room is put
-// aside, and fc_epoll_retry is to be called: `lacks` says so, from within the loop's
-// look for events.
+// From now on a descriptor for which there is no room is put aside, and the loop waits
+// only if FC_EPOLL_ASIDE_MAX are put aside already. `lacks` is called for each, while
+// libuv asks for events: fc_epoll_retry is to be called later, until it returns true.
 void fc_epoll_serve(fc_epoll_t *self, void (*lacks)(void *context),
                     void *context);
 // Watches for the descriptors that were put aside. False: some still have no room.

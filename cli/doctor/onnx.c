@@ -90,7 +90,8 @@ static bool is_open(const model_t *model) {
   return model->part_count <= PARTS_MAX && !fc_checkup_is_full(model->checkup);
 }
 
-// Counts a node, a weight or a value of a graph. False when it is one too many.
+// Counts a node, a weight, a value or a function. False: it is not looked at, because
+// there were too many, or the report is full.
 static bool is_looked_at(model_t *model) {
   if (!is_open(model)) return false;
   if (++model->part_count <= PARTS_MAX) return true;

@@ -24,7 +24,7 @@ void fc_elf_unload(fc_elf_t *elf);
 // The address of an exported function; NULL when there is none of that name.
 void *fc_elf_find(const fc_elf_t *elf, fc_str_t name);
 
-// The addresses [*out_begin, *out_end) of this image, for crash reports.
+// The addresses [*out_begin, *out_end) that the image is mapped at. Only tests ask.
 void fc_elf_range(const fc_elf_t *elf, uintptr_t *out_begin,
                   uintptr_t *out_end);
 

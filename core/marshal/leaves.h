@@ -19,7 +19,8 @@ typedef struct fc_leaf_way_t {
   const uint32_t *sizes;  // and how many items each of those lists has
 } fc_leaf_way_t;
 
-// One path of a leaf. A leaf has one by position and mostly one by name, too.
+// One path of a leaf. A leaf has one that begins with the number of its argument or
+// result (`by_position`), and mostly another that begins with that one's name.
 typedef struct fc_leaf_path_t {
   fc_str_t path;
   uint32_t leaf;

@@ -59,7 +59,8 @@ static bool has_twins(const fc_leaves_t *leaves) {
   return false;
 }
 
-// The leaf's path by position, which no other leaf has.
+// The leaf's path that begins with the number of its argument or result, and not with
+// that one's name: no other leaf has the path.
 static fc_str_t position_of(const fc_leaves_t *leaves, uint32_t leaf) {
   for (uint32_t i = 0; i < leaves->path_count; i++) {
     const fc_leaf_path_t *path = &leaves->paths[i];

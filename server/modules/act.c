@@ -441,7 +441,8 @@ void fc_acts_settle(fc_modules_t *modules, fc_act_t *act) {
   if (is_over(act)) end(modules, act);
 }
 
-// Sets act->ended if there is nothing to wait for.
+// Begins the act. Sets act->ended if that was all: the act waits for no listing, file or
+// saving. A START is never ended here (fc_acts_on_scanned).
 static fc_status_t start(fc_modules_t *modules, fc_act_t *act,
                          fc_error_t *err) {
   if (is_decision(act)) return decide_version(modules, act, err);

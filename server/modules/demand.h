@@ -71,8 +71,10 @@ fc_status_t fc_demand_open(fc_modules_t *modules, fc_generation_t *generation,
 // Opens the files that there is room for now, and calls on_woken of up to
 // FC_LIMIT_WAKES waiters. True: more of these are to be called.
 bool fc_demand_go_on(fc_modules_t *modules);
-// The generation's signatures are known now, or it can be called, has failed or
-// drains: wakes the waiters that waited for that.
+// To be called when the generation's signatures are known, when it can be called, has
+// failed or drains, and when memory was lacking to read it. Wakes those of its waiters
+// that have what they wait for, and all of them if it can come no more or memory was
+// lacking.
 void fc_demand_wake(fc_modules_t *modules, fc_generation_t *generation);
 // The generation can be called from now on: measures what it takes, and unloads modules,
 // those not asked for for the longest time first, if all take too much.

@@ -188,8 +188,9 @@ void fc_pool_note_end(fc_host_t *host);
 // A call that went on without its job has ended: it counts no more among its caller's,
 // if it did (fc_job_t.count).
 void fc_pool_uncount(fc_host_t *host, fc_owner_count_t *count);
-// Counts a running call that was ended for its deadline, or because nobody
-// waits for it (`dropped`).
+// Counts a call that the server waits for no more, past its deadline or because its
+// client has gone (`dropped`): its process is killed, or its thread counts as lost. Also
+// a load that took too long.
 void fc_pool_note_stopped(fc_host_t *host, bool dropped);
 // Counts a call that has ended by itself, if its outcome says that CALL stopped for its
 // deadline, or was cancelled because nobody waits for it (`dropped`).

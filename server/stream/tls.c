@@ -422,7 +422,8 @@ static int shutdown_tls(fc_stream_t *stream) {
   return below_class(self)->shutdown(&self->below.base);
 }
 
-// Records are decrypted as they come.
+// Does nothing: bytes are told as soon as their record is decrypted, so none are held
+// back for a larger part.
 static void expect(fc_stream_t *stream, uint64_t size) {
   (void)stream;
   (void)size;

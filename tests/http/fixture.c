@@ -521,7 +521,8 @@ static void make_certificate(void) {
   secure_make_file(certificate);
 }
 
-// The socket keeps its number, and its options below.
+// From here on the socket's number is the plain side, whose bytes go through TLS. The
+// connected socket, with its options, lies below.
 static void secure(int socket) {
   const int below = dup(socket), above = secure_wrap(below);
   struct timeval limit = {.tv_sec = 60};

@@ -219,7 +219,7 @@ static void what_is_open_is_listed(void **state) {
     }
     count += listed;
     assert_int_equal(listed, route->scope == FC_SCOPE_OPEN);
-    // The column says of rows without GET what POST needs.
+    // In a row without GET, the scope is the one that POST needs.
     if (!(route->methods & FC_ROUTE_GET)) {
       assert_int_equal(route->scope, needed_of(route, "POST"));
     }

@@ -253,7 +253,7 @@ static void a_call_is_padded(void **state) {
   }
 }
 
-// The list of sizes is cut, not the message's end.
+// A long list of sizes is cut and marked with "…", so the message stays short.
 static void many_sizes_are_cut(void **state) {
   (void)state;
   enum { COUNT = 100 };
