@@ -16,14 +16,24 @@ foreach(each server cli)
 endforeach()
 target_link_libraries(farcall-one-server PRIVATE farcall_flags farcalld-objects)
 target_link_libraries(farcall-one-cli PRIVATE farcall_flags farcall-cli-objects)
-# Compiled for its size is what no call passes through.
-foreach(target farcall-cli-objects farcall-one-cli farcall-one-server)
-  target_compile_options(${target} PRIVATE -Os)
-endforeach()
-file(GLOB rare core/abi/*.c core/value/*.c server/*.c server/config/*.c server/jail/*.c
-  server/modules/*.c server/obs/*.c)
+# Compiled for its size is all but what the call of a loaded function passes through.
+file(GLOB_RECURSE rare core/*.c server/*.c)
+file(GLOB hot core/base/*.c core/json/*.c core/memref/*.c core/module/call.c
+  core/marshal/decode.c core/marshal/encode.c core/marshal/leaf.c core/marshal/leaves.c
+  core/marshal/oip_*.c core/module/native/function.c core/module/vm/buffer.c
+  core/module/vm/context.c core/module/vm/interp.c core/module/vm/list.c
+  core/module/vm/object.c core/module/vm/stack.c core/module/vm/hal/*.c
+  server/dialect/native.c server/dialect/oip.c server/dialect/request.c
+  server/dialect/route.c server/exchange/*.c server/http1/*.c server/pool/block*.c
+  server/pool/handoff.c server/pool/pool.c server/pool/process_call.c server/pool/queue.c
+  server/pool/region.c server/pool/ring.c server/pool/threads*.c server/pool/tiles.c
+  server/stream/*.c)
+list(REMOVE_ITEM rare ${hot})
 set_property(SOURCE ${rare} TARGET_DIRECTORY farcall-core farcalld-objects
-  APPEND PROPERTY COMPILE_OPTIONS -Os)
+  APPEND PROPERTY COMPILE_OPTIONS -Oz)
+foreach(target farcall-cli-objects farcall-one-cli farcall-one-server)
+  target_compile_options(${target} PRIVATE -Oz)
+endforeach()
 target_link_libraries(farcall-one PRIVATE farcall-one-server farcall-one-cli
   farcalld-objects farcall-cli-objects farcall)
 farcall_program(farcall-one WHOLE)

@@ -6,12 +6,28 @@
 
 #include <inttypes.h>
 
-static const fc_vm_op_t tables[FC_VM_SET_COUNT][256] = {
+// Rows in the order of ops.def, and where the row of an opcode is, counted from 1. A table
+// with a row for every byte would be three times as large.
+typedef enum row_t {
+#define FC_VM_OP(set, opcode, name, ...) ROW_##name,
+#include "module/vm/ops.def"
+#undef FC_VM_OP
+  ROW_COUNT
+} row_t;
+
+static const fc_vm_op_t rows[ROW_COUNT] = {
 #define FC_VM_OP(set, opcode, name, mnemonic, fields, text, since, flow,      \
                  effect)                                                      \
-  [FC_VM_SET_##set][opcode] = {                                               \
+  [ROW_##name] = {                                                            \
       FC_VM_OP_##name,      mnemonic, fields, text, since, FC_VM_FLOW_##flow, \
       FC_VM_EFFECT_##effect},
+#include "module/vm/ops.def"
+#undef FC_VM_OP
+};
+
+static const uint16_t places[FC_VM_SET_COUNT][256] = {
+#define FC_VM_OP(set, opcode, name, ...) \
+  [FC_VM_SET_##set][opcode] = ROW_##name + 1,
 #include "module/vm/ops.def"
 #undef FC_VM_OP
 };
@@ -28,8 +44,8 @@ static const fc_vm_op_t tables[FC_VM_SET_COUNT][256] = {
 #undef ROW
 
 const fc_vm_op_t *fc_vm_op_find(fc_vm_opcode_set_t set, uint8_t opcode) {
-  const fc_vm_op_t *op = &tables[set][opcode];
-  return op->effect ? op : NULL;
+  uint16_t place = places[set][opcode];
+  return place ? &rows[place - 1] : NULL;
 }
 
 const fc_vm_bytecode_t fc_vm_bytecodes[] = {

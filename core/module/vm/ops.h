@@ -65,7 +65,7 @@ typedef struct fc_vm_op_t {
   char text[36];
   uint32_t since;  // major version of the bytecode
   fc_vm_flow_t flow;
-  uint32_t effect;  // fc_vm_effect_t; 0: there is no such opcode
+  uint32_t effect;  // fc_vm_effect_t, never 0
 } fc_vm_op_t;
 
 // The row of an opcode; NULL when the set has no such opcode.
