@@ -88,7 +88,7 @@ static bool copy_tensor(fc_py_part_t *part, fc_tensor_t *tensor) {
                       &size)) {
     return out_of_memory();
   }
-  PyObject *memory = fc_py_memory_create(size, false);
+  PyObject *memory = fc_py_memory_create(size);
   if (!memory) return false;
   if (count) fc_tensor_gather(tensor, fc_py_memory_data(memory));
   part->kept = memory;

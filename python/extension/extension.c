@@ -83,7 +83,7 @@ static PyObject *memory(PyObject *self, PyObject *size) {
   (void)self;
   const size_t wanted = PyLong_AsSize_t(size);
   if (wanted == (size_t)-1 && PyErr_Occurred()) return NULL;
-  return fc_py_memory_create(wanted, true);
+  return fc_py_memory_create(wanted);
 }
 
 static PyMethodDef methods[] = {

@@ -86,9 +86,10 @@ void fc_py_part_deinit(fc_py_part_t *part);
 // exports one flat buffer.
 extern PyType_Spec fc_py_memory_spec;
 extern PyTypeObject *fc_py_memory_type;
-// Memory of its own, not zeroed, aligned to FC_TENSOR_ALIGNMENT.
-PyObject *fc_py_memory_create(size_t size, bool writable);
-// Memory that is not its own: read-only, valid as long as `owner`.
+// Memory of its own, not zeroed, aligned to FC_TENSOR_ALIGNMENT, writable.
+PyObject *fc_py_memory_create(size_t size);
+// Memory that is not its own: valid as long as `owner`. Read-only, because it may be
+// the module's: a constant, a weight.
 PyObject *fc_py_memory_borrow(void *data, size_t size, PyObject *owner);
 void *fc_py_memory_data(PyObject *memory);
 

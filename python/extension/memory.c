@@ -11,7 +11,6 @@ typedef struct fc_py_memory_t {
   PyObject ob_base;
   void *data;
   size_t size;
-  bool writable;
   PyObject *owner;  // of `data`; NULL: this object
 } fc_py_memory_t;
 
@@ -19,12 +18,11 @@ static fc_py_memory_t *create(void) {
   return (fc_py_memory_t *)PyType_GenericAlloc(fc_py_memory_type, 0);
 }
 
-PyObject *fc_py_memory_create(size_t size, bool writable) {
+PyObject *fc_py_memory_create(size_t size) {
   if (size > PY_SSIZE_T_MAX) return PyErr_NoMemory();
   fc_py_memory_t *self = create();
   if (!self) return NULL;
   self->size = size;
-  self->writable = writable;
   self->data = fc_alloc_aligned(fc_allocator_system(), size ? size : 1,
                                 FC_TENSOR_ALIGNMENT);
   if (self->data) return (PyObject *)self;
@@ -57,7 +55,7 @@ static void memory_dealloc(PyObject *object) {
 static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
   fc_py_memory_t *self = (fc_py_memory_t *)object;
   return PyBuffer_FillInfo(view, object, self->data, (Py_ssize_t)self->size,
-                           !self->writable, flags);
+                           self->owner != NULL, flags);
 }
 
 static PyType_Slot memory_slots[] = {

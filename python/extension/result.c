@@ -39,7 +39,7 @@ static PyObject *memory_of(fc_py_run_t *run, const fc_tensor_t *tensor,
     }
     return fc_py_memory_borrow(tensor->data, size, run->lease);
   }
-  PyObject *memory = fc_py_memory_create(size, false);
+  PyObject *memory = fc_py_memory_create(size);
   if (memory && count) fc_tensor_gather(tensor, fc_py_memory_data(memory));
   return memory;
 }
