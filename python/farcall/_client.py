@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 try:
@@ -14,6 +14,7 @@ except ImportError as error:
 
 from . import _wire
 from ._error import Error
+from ._module import Named
 from ._structure import Signature
 
 
@@ -56,17 +57,19 @@ class _Function:
         self._client = client
         self._url = _path(module, signature.name)
         self.__name__ = self.__qualname__ = signature.name
-        self.__doc__ = signature.text
+        self.__doc__ = signature.doc
 
     @property
     def __signature__(self) -> inspect.Signature:
         return self.signature.python()
 
     def __repr__(self) -> str:
-        return f"<function {self.__doc__} of {self._client.url}>"
+        return f"<function {self.signature} of {self._client.url}>"
 
     def _request(self, args: tuple[Any, ...],
                  kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        if not self.signature.callable:
+            raise self.signature.refusal()
         fields, body = _wire.write(self.signature, args, kwargs)
         return {"url": self._url, "headers": {**fields, **self._client.deadline},
                 "content": body}
@@ -89,41 +92,16 @@ class AsyncRemoteFunction(_Function):
         return self._results(await self._client.http.post(**self._request(args, kwargs)))
 
 
-class RemoteModule(Mapping[str, Any]):
+R = TypeVar("R", bound=_Function)
+
+
+class RemoteModule(Named[R]):
     """The functions of a server's module, as attributes and items."""
 
-    def __init__(self, client: Any, name: str, document: Any, kind: type) -> None:
+    def __init__(self, client: Any, name: str, document: Any, kind: type[R]) -> None:
         self.name = name
-        self.functions: dict[str, Any] = {
-            signature.name: kind(client, name, signature)
-            for signature in map(Signature, document["functions"])}
-
-    def __getitem__(self, name: str) -> Any:
-        function = self.functions.get(name)
-        if function is None:
-            raise Error(f"no function '{name}' in {self.name}; there are "
-                        f"{', '.join(self.functions)}", "function_not_found")
-        return function
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "functions":
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except Error as error:
-            raise AttributeError(str(error)) from error
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.functions)
-
-    def __len__(self) -> int:
-        return len(self.functions)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.functions]
-
-    def __repr__(self) -> str:
-        return f"<module {self.name}: {', '.join(self.functions)}>"
+        self.functions = {signature.name: kind(client, name, signature)
+                          for signature in map(Signature, document["functions"])}
 
 
 class _Base:

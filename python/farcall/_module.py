@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from . import _farcall
 from ._error import Error
@@ -28,7 +28,7 @@ class Function(_farcall.Function):
         self.signature = signature
         self.__name__ = signature.name
         self.__qualname__ = signature.name
-        self.__doc__ = signature.text
+        self.__doc__ = signature.doc
         return self
 
     @property
@@ -36,7 +36,14 @@ class Function(_farcall.Function):
         return self.signature.python()
 
     def __repr__(self) -> str:
-        return f"<function {self.__doc__}>"
+        return f"<function {self.signature}>"
+
+
+class _Uncallable(Function):
+    """It is listed, and says why when it is called."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise self.signature.refusal()
 
 
 class Functions(Mapping[str, Function]):
@@ -54,10 +61,8 @@ class Functions(Mapping[str, Function]):
         made = self._made.get(name)
         if made is None:
             index, signature = self._signatures[name]
-            if not signature.callable:
-                raise Error(f"function '{name}' is not callable: {signature.reason}",
-                            "unsupported_type")
-            made = self._made[name] = Function(self._core, index, signature)
+            kind = Function if signature.callable else _Uncallable
+            made = self._made[name] = kind(self._core, index, signature)
         return made
 
     def __iter__(self) -> Iterator[str]:
@@ -66,12 +71,47 @@ class Functions(Mapping[str, Function]):
     def __len__(self) -> int:
         return len(self._signatures)
 
-    def signature(self, name: str) -> Signature:
-        """Also of a function that cannot be called."""
-        return self._signatures[name][1]
+
+F = TypeVar("F")
 
 
-class Module:
+class Named(Generic[F]):
+    """What has functions, as attributes and items. It is no Mapping, whose `get` and
+    `items` would hide functions of these names: `functions` is one."""
+    name: str
+    functions: Mapping[str, F]
+
+    def __getitem__(self, name: str) -> F:
+        try:
+            return self.functions[name]
+        except KeyError:
+            raise Error(f"no function '{name}' in {self.name}; there are "
+                        f"{', '.join(self.functions)}", "function_not_found") from None
+
+    def __getattr__(self, name: str) -> F:
+        if name.startswith("__") or name in ("_core", "functions"):
+            raise AttributeError(name)
+        try:
+            function = self[name]
+        except Error as error:
+            raise AttributeError(str(error)) from error
+        self.__dict__[name] = function  # the next time it is found at once
+        return function
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.functions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.functions)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.functions]
+
+    def __repr__(self) -> str:
+        return f"<module {self.name}: {', '.join(self.functions)}>"
+
+
+class Module(Named[Function]):
     """A loaded file. Its functions are attributes, or items where a name is none:
     `m.main`, `m["jit.main"]`; `m.functions` has all of them.
     """
@@ -94,29 +134,6 @@ class Module:
     path = property(lambda self: self._core.path, doc="The file.")
     kind = property(lambda self: self._core.kind, doc='"vm" or "native".')
     sha256 = property(lambda self: self._core.sha256, doc="Of the file.")
-
-    def __getitem__(self, name: str) -> Function:
-        try:
-            return self.functions[name]
-        except KeyError:
-            raise Error(f"no function '{name}' in {self.name}; there are "
-                        f"{', '.join(self.functions)}", "function_not_found") from None
-
-    def __getattr__(self, name: str) -> Function:
-        if name.startswith("__") or name in ("_core", "functions"):
-            raise AttributeError(name)
-        try:
-            function = self[name]
-        except Error as error:
-            raise AttributeError(str(error)) from error
-        self.__dict__[name] = function  # the next time it is found at once
-        return function
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.functions]
-
-    def __repr__(self) -> str:
-        return f"<module {self.name}: {', '.join(self.functions)}>"
 
 
 def load(path: str | os.PathLike[str], *, native: bool = True,

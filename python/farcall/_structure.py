@@ -316,6 +316,19 @@ class Signature:
         self.keywords = {param.name: number for number, param in enumerate(self.inputs)
                          if param.keyword}
 
+    def __str__(self) -> str:
+        return self.text if self.callable else f"{self.text}, not callable: {self.reason}"
+
+    @property
+    def doc(self) -> str:
+        return self.text if self.callable else \
+            f"{self.text}\n\nIt cannot be called: {self.reason}"
+
+    def refusal(self) -> Error:
+        """Why the function cannot be called, in the words of the library."""
+        return Error(f"function '{self.name}' is not callable: {self.reason}",
+                     "unsupported_type")
+
     def paths(self) -> tuple[str, ...]:
         """Of the result leaves, in order."""
         return tuple(path for number, output in enumerate(self.outputs)

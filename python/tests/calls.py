@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls that test_local.py makes in its own process and test_remote.py over HTTP, with
 what NumPy says they return."""
+import inspect
+
+import farcall
 import numpy
+import pytest
 
 from conftest import EXAMPLES, HALF, SCALARS, VERSIONS
 
@@ -57,6 +61,35 @@ REFUSED = [
     (SCALARS, "swap", ({"p": 1.5, "q": 1, "r": 1},), "unknown_key", ["'r'"]),
     (SCALARS, "swap", ([1.5, 1],), "type_mismatch", ["dict", "list"]),
 ]
+
+
+# (function, its signature in Python, words of why it cannot be called), of some_so
+UNCALLABLE = [
+    ("wide", ["a"], "i128: integers of this width"),
+    ("rows", ["m", "x"], "vector<4xf32>: elements of this type"),
+]
+
+
+def check_uncallable(module):
+    """A function that cannot be called is shown like the others, and says why."""
+    names = [name for name, _, _ in UNCALLABLE]
+    assert list(module.functions) == list(module) == ["twice", *names]
+    assert [each.__name__ for each in module.functions.values()] == list(module)
+    assert dict(module.functions.items()).keys() == set(module)
+    assert "wide" in module and "wide" in module.functions and "wide" in dir(module)
+    assert "fakt" not in module and module.functions.get("fakt") is None
+    assert module.functions.get("twice") is module["twice"] is module.twice
+    for name, params, why in UNCALLABLE:
+        function = getattr(module, name)
+        assert list(inspect.signature(function).parameters) == params
+        assert why in repr(function) and why in function.__doc__
+        assert function.__doc__.startswith(f"{name}(")
+        for args in [(), (1,), (1, 2, 3)]:
+            with pytest.raises(farcall.Error, match=f"'{name}' is not callable: .*{why}") \
+                    as caught:
+                function(*args)
+            assert caught.value.code == "unsupported_type"
+    assert module.twice(2) == 4
 
 
 def same(got, wanted):

@@ -41,6 +41,31 @@ def tensor_so(tmp_path_factory):
     return path
 
 
+SOME = """
+func.func @twice(%x: f32) -> f32 {
+  %0 = arith.addf %x, %x : f32
+  return %0 : f32
+}
+func.func @wide(%a: i128) -> i128 {
+  return %a : i128
+}
+func.func @rows(%m: memref<?xvector<4xf32>>, %x: f32) -> f32 {
+  return %x : f32
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def some_so(tmp_path_factory):
+    """A module of which one function can be called, and two cannot."""
+    folder = tmp_path_factory.mktemp("some")
+    (folder / "some.mlir").write_text(SOME)
+    done = subprocess.run([farcall.program("farcall"), "compile", "some.mlir"],
+                          cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return folder / "some.so"
+
+
 LISTS = r'''
 func.func @arrays(%l: !util.list<?>) -> !util.list<?> attributes {iree.reflection = {
     "iree.abi" = "{\"a\":[[\"named\",\"l\",[\"py_homogeneous_list\",[\"ndarray\",\"f32\",1,null]]]],\"r\":[[\"py_homogeneous_list\",[\"ndarray\",\"f32\",1,null]]],\"v\":1}"}} {

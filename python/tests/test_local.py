@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy
 import pytest
 
-from calls import A, B, CALLS, REFUSED, X, Y, same
+from calls import A, B, CALLS, REFUSED, X, Y, check_uncallable, same
 from conftest import EXAMPLES, HALF, RELEASES, ROOT, SCALARS, VERSIONS
 
 F32 = numpy.float32
@@ -72,6 +72,10 @@ def test_names(load):
     with pytest.raises(farcall.Error) as caught:
         m["fakt"]
     assert caught.value.code == "function_not_found"
+
+
+def test_functions_that_cannot_be_called(some_so):
+    check_uncallable(farcall.load(some_so))
 
 
 def test_signatures(load):

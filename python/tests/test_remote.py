@@ -16,7 +16,7 @@ import httpx
 import numpy
 import pytest
 
-from calls import A, B, CALLS, REFUSED, X, Y, same
+from calls import A, B, CALLS, REFUSED, X, Y, check_uncallable, same
 from conftest import EXAMPLES, HALF, SCALARS, VERSIONS
 
 FILES = sorted({row[0] for row in CALLS + REFUSED} | {HALF})
@@ -60,6 +60,11 @@ def test_they_look_alike(client):
             assert inspect.signature(here[name]) == inspect.signature(there[name])
             assert here[name].__doc__ == there[name].__doc__
     assert set(client.modules()) == {path.stem for path in FILES}
+
+
+def test_functions_that_cannot_be_called(some_so):
+    with farcall.serve(some_so) as server, server.client() as client:
+        check_uncallable(client["some"])
 
 
 def test_same_bits(client):
