@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The life of the packages in one chroot: installed, upgraded while they serve, removed,
 purged. A chroot has no systemd, so this program does its part: Manager holds the sockets
-of farcalld.socket, starts what farcalld.service says as its user, and is what the
-systemctl of the chroot asks. So the maintainer scripts, the units' names, paths, user and
+of farcalld.socket, starts what farcalld.service and an instance of farcalld@.service say
+as their user, and is what the systemctl of the chroot asks. So the maintainer scripts, the units' names, paths, user and
 sockets, and the restart of an upgrade are real; the sandbox of the unit is not
 (tests/config)."""
+import fnmatch
 import json
 import os
 import pathlib
@@ -48,9 +49,11 @@ def apt(*words):
 
 
 def setting(unit, key):
-    lines = (UNITS / unit).read_text().splitlines()
-    return [each.partition("=")[2].replace("%N", "farcalld") for each in lines
-            if each.startswith(key + "=")]
+    """The values of a key; of an instance, in the file of its template."""
+    name, at, _ = unit.rpartition(".")[0].partition("@")
+    lines = (UNITS / f"{name}{at}.{unit.rpartition('.')[2]}").read_text().splitlines()
+    return [each.partition("=")[2].replace("%N", unit.rpartition(".")[0])
+            for each in lines if each.startswith(key + "=")]
 
 
 class Manager(threading.Thread):
@@ -70,7 +73,8 @@ class Manager(threading.Thread):
         program = ROOT / "usr/bin/systemctl"  # apt sets PATH
         program.write_text(SYSTEMCTL)
         program.chmod(0o755)
-        self.sockets, self.server, self.asked = [], None, []
+        self.sockets, self.asked = [], []
+        self.servers = {}  # of each unit that runs, its process
 
     def run(self):
         while True:
@@ -88,19 +92,30 @@ class Manager(threading.Thread):
             links = [each / units[0] for each in ROOT.glob("etc/systemd/system/*.wants")]
             return "0 enabled" if any(map(os.path.lexists, links)) else "1 disabled"
         if verb == "is-active":
-            running = self.sockets if units[0] == "farcalld.socket" else self.server
+            running = self.sockets if units[0] == "farcalld.socket" else \
+                units[0] in self.servers
             return "0" if running else "3"
         if verb == "preset":
             self.enable(units[0])
         elif verb != "daemon-reload":
             self.asked.append(" ".join([verb, *units]))
-        for unit in units:
+        for unit in self.meant(units):
             kind = unit.rpartition(".")[2]
-            if verb in ("stop", "restart"):
-                getattr(self, f"stop_{kind}")()
-            if verb in ("start", "restart"):
-                getattr(self, f"start_{kind}")()
+            if verb == "try-restart" and unit not in self.servers:
+                continue
+            if verb in ("stop", "restart", "try-restart"):
+                getattr(self, f"stop_{kind}")(unit)
+            if verb in ("start", "restart", "try-restart"):
+                getattr(self, f"start_{kind}")(unit)
         return None
+
+    def meant(self, units):
+        """A pattern means those that run; there may be none."""
+        for unit in units:
+            if "*" in unit:
+                yield from fnmatch.filter([*self.servers], unit)
+            else:
+                yield unit
 
     def enable(self, unit):
         for target in setting(unit, "WantedBy"):
@@ -114,10 +129,10 @@ class Manager(threading.Thread):
         asked, self.asked = self.asked, []
         assert asked == list(wanted), asked
 
-    def start_socket(self):
+    def start_socket(self, unit):
         if self.sockets:
             return
-        for address in setting("farcalld.socket", "ListenStream"):
+        for address in setting(unit, "ListenStream"):
             if not address.startswith("/"):  # another program may have the port
                 self.sockets.append(socket.create_server(("127.0.0.1", 0), backlog=1024))
                 continue
@@ -128,19 +143,19 @@ class Manager(threading.Thread):
             self.sockets[-1].listen(1024)
             path.chmod(0o660)
 
-    def stop_socket(self):
+    def stop_socket(self, unit):
         for each in self.sockets:
             if each.family == socket.AF_UNIX:  # RemoveOnStop
                 os.unlink(each.getsockname())
             each.close()
         self.sockets = []
 
-    def start_service(self):
-        if self.server:
+    def start_service(self, unit):
+        if unit in self.servers:
             return
-        (user,) = setting("farcalld.service", "User")
-        (state,) = setting("farcalld.service", "StateDirectory")
-        (command,) = setting("farcalld.service", "ExecStart")
+        (user,) = setting(unit, "User")
+        (state,) = setting(unit, "StateDirectory")
+        (command,) = setting(unit, "ExecStart")
         who = next(each.split(":") for each in
                    (ROOT / "etc/passwd").read_text().splitlines()
                    if each.startswith(user + ":"))
@@ -148,9 +163,10 @@ class Manager(threading.Thread):
         folder = ROOT / "var/lib" / state
         folder.mkdir(mode=0o750, exist_ok=True)
         os.chown(folder, uid, gid)
-        files = [os.dup(each.fileno()) for each in self.sockets]
-        self.server = os.fork()
-        if self.server == 0:
+        sockets = self.sockets if unit == "farcalld.service" else []
+        files = [os.dup(each.fileno()) for each in sockets]
+        process = os.fork()
+        if process == 0:
             for number, file in enumerate(files):
                 os.dup2(file, 100 + number)
             for number in range(len(files)):
@@ -163,20 +179,26 @@ class Manager(threading.Thread):
             os.setgid(gid)
             os.setuid(uid)
             words = shlex.split(command)
-            os.execve(words[0], words, {
-                "PATH": VARIABLES["PATH"], "LISTEN_PID": str(os.getpid()),
-                "LISTEN_FDS": str(len(files)), "NOTIFY_SOCKET": "/run/manager/notify"})
+            variables = {"PATH": VARIABLES["PATH"],
+                         "NOTIFY_SOCKET": "/run/manager/notify"}
+            if files:
+                variables.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(files)))
+            os.execve(words[0], words, variables)
+        self.servers[unit] = process
         for each in files:
             os.close(each)
         while b"READY=1" not in self.told.recv(4096):
             pass
 
-    def stop_service(self):
-        if self.server:
-            os.kill(self.server, signal.SIGTERM)
-            _, status = os.waitpid(self.server, 0)
-            self.server = None
-            assert status == 0, f"farcalld ends with {status}"
+    def stop_service(self, unit):
+        if unit in self.servers:
+            os.kill(self.servers[unit], signal.SIGTERM)
+            _, status = os.waitpid(self.servers.pop(unit), 0)
+            assert status == 0, f"{unit} ends with {status}"
+
+    @property
+    def server(self):
+        return self.servers.get("farcalld.service")
 
     @property
     def url(self):
@@ -250,10 +272,20 @@ def main():
     smoke = [SOURCE / "tests/smoke", version, manager.url, "chroot", ROOT, "farcall"]
     subprocess.run(smoke, check=True)
 
+    say("the administrator starts an instance")
+    blue = "farcalld@blue.service"
+    instance = ROOT / "etc/farcall/farcalld@blue.conf"
+    instance.write_text('{"listen": "unix:/var/lib/farcalld@blue/socket", '
+                        '"paths": ["/var/lib/farcall/modules"]}')
+    health = ["farcall", "health", "--server=unix:/var/lib/farcalld@blue/socket"]
+    inside("systemctl", "start", blue)
+    manager.was_asked(f"start {blue}")
+    inside(*health)
+
     say("upgrade under calls")
     changed = ROOT / "etc/farcall/farcalld.conf"
     changed.write_text(changed.read_text() + "// of this machine\n")
-    before, calls = manager.server, Calls(manager.url)
+    before, calls = {**manager.servers}, Calls(manager.url)
     calls.start()
     apt("install", *packages("new"))
     so_far = calls.count
@@ -263,8 +295,12 @@ def main():
     calls.join()
     assert calls.failed == [], calls.failed[:3]
     assert versions() == {f"{version}-0.2"}
-    manager.was_asked("start farcalld.socket", "restart farcalld.service")
-    assert manager.server != before
+    manager.was_asked("start farcalld.socket", "restart farcalld.service",
+                      "try-restart farcalld@*.service")
+    assert manager.servers.keys() == before.keys()
+    for unit, process in manager.servers.items():
+        assert process != before[unit], f"{unit} runs on"
+    inside(*health)
     assert changed.read_text().endswith("// of this machine\n")
     subprocess.run(smoke, check=True)
     say(f"{calls.count} calls, none failed")
@@ -274,14 +310,17 @@ def main():
         each for each in inside("dpkg-query", "-W", "-f", "${Package}\n",
                                 "libfarcall*").split())]
     apt("remove", *names)
-    manager.was_asked("stop farcalld.socket farcalld.service")
-    assert manager.server is None and changed.exists()
+    manager.was_asked("stop farcalld.socket farcalld@*.socket "
+                      "farcalld.service farcalld@*.service")
+    assert manager.servers == {} and changed.exists()
     left = {each for each in traces() if "/dpkg/" not in each}
     assert "/usr/bin/farcalld" not in left
 
     say("purge")
     apt("purge", "farcalld")  # the others left nothing
     assert not changed.exists()
+    instance.unlink()  # the administrator's own
+    instance.parent.rmdir()
     modules = "/var/lib/farcall/modules"
     assert (ROOT / modules[1:] / "matmul.vmfb").exists(), "the modules are not the package's"
     left = {each for each in traces() if not each.startswith("/etc/apt/")}
