@@ -86,10 +86,36 @@ static PyObject *memory(PyObject *self, PyObject *size) {
   return fc_py_memory_create(wanted);
 }
 
+static bool str_of(PyObject *object, fc_str_t *out) {
+  Py_ssize_t size;
+  const char *text = PyUnicode_AsUTF8AndSize(object, &size);
+  if (text) *out = fc_str_make(text, (size_t)size);
+  return text != NULL;
+}
+
+static PyObject *nearest(PyObject *self, PyObject *args) {
+  (void)self;
+  PyObject *text, *names, *found = Py_None;
+  fc_str_t wanted, name;
+  if (!PyArg_ParseTuple(args, "OO!", &text, &PyList_Type, &names) ||
+      !str_of(text, &wanted)) {
+    return NULL;
+  }
+  fc_nearest_t search = fc_nearest_begin(wanted);
+  for (Py_ssize_t i = 0; i < PyList_Size(names); i++) {
+    PyObject *each = PyList_GetItem(names, i);
+    if (!str_of(each, &name)) return NULL;
+    if (fc_nearest_offer(&search, name)) found = each;
+  }
+  return Py_NewRef(found);
+}
+
 static PyMethodDef methods[] = {
     {"given", given, METH_VARARGS, "given(Error, ndarray, dtype, coerce)"},
     {"memory", memory, METH_O,
      "memory(size): bytes at a multiple of 64, not zeroed, to be written to"},
+    {"nearest", nearest, METH_VARARGS,
+     "nearest(wanted, names): the name that may have been meant, or None"},
     {NULL, NULL, 0, NULL},
 };
 

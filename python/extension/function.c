@@ -5,8 +5,6 @@
 // returns nothing, the one result, or a tuple of them.
 #include "extension.h"
 
-#include <stdio.h>
-
 typedef struct function_t {
   PyObject ob_base;
   fc_py_module_t *module;
@@ -14,6 +12,7 @@ typedef struct function_t {
   Py_ssize_t positional;  // inputs that may be given by position
   Py_ssize_t input_count;
   PyObject *keywords;  // dict: the name of an input -> its number
+  PyObject *bind;      // (args, kwargs): raises what is wrong with them
   PyObject *flatten;  // (tuple of inputs) -> tuple of argument leaves, or None:
                       // each input is a leaf
   PyObject *build;    // (list of result leaves) -> the results, or None: each
@@ -28,40 +27,22 @@ static function_t *function_of(PyObject *self) { return (function_t *)self; }
 // ---------------------------------------------------------------------------
 // Binding
 
-static bool unknown_argument(PyObject *key) {
-  const char *text = PyUnicode_AsUTF8AndSize(key, NULL);
-  if (!text) return false;
-  char shown[128];
-  fc_escape(shown, sizeof shown, 64, fc_str(text));
-  fc_py_fail(FC_CODE_UNKNOWN_ARGUMENT, NULL, "no argument '%s'", shown);
-  return false;
-}
-
 static bool bind_name(const function_t *self, PyObject *key, PyObject *value,
                       PyObject **inputs) {
   PyObject *number = PyDict_GetItemWithError(self->keywords, key);
-  if (!number) return PyErr_Occurred() ? false : unknown_argument(key);
+  if (!number) return false;
   const Py_ssize_t at = PyLong_AsSsize_t(number);
-  if (at < 0 || at >= self->input_count) return false;
-  if (inputs[at]) {
-    fc_py_fail(FC_CODE_DUPLICATE_ARGUMENT, NULL, "argument %zd is given twice",
-               at);
-    return false;
-  }
+  if (at < 0 || at >= self->input_count || inputs[at]) return false;
   inputs[at] = value;
   return true;
 }
 
-// Puts the arguments in the order of the function's inputs, borrowed.
+// Puts the arguments in the order of the function's inputs, borrowed. False when they
+// do not fit them.
 static bool bind(const function_t *self, PyObject *args, PyObject *kwargs,
                  PyObject **inputs) {
   const Py_ssize_t count = PyTuple_Size(args);
-  if (count > self->positional) {
-    fc_py_fail(FC_CODE_EXTRA_ARGUMENT, NULL,
-               "%zd arguments by position, at most %zd can be", count,
-               self->positional);
-    return false;
-  }
+  if (count > self->positional) return false;
   for (Py_ssize_t i = 0; i < count; i++) inputs[i] = PyTuple_GetItem(args, i);
   PyObject *key, *value;
   Py_ssize_t at = 0;
@@ -69,13 +50,21 @@ static bool bind(const function_t *self, PyObject *args, PyObject *kwargs,
     if (!bind_name(self, key, value, inputs)) return false;
   }
   for (Py_ssize_t i = 0; i < self->input_count; i++) {
-    if (inputs[i]) continue;
-    char path[24];
-    snprintf(path, sizeof path, "%zd", i);
-    fc_py_fail(FC_CODE_MISSING_ARGUMENT, path, "argument %zd is missing", i);
-    return false;
+    if (!inputs[i]) return false;
   }
   return true;
+}
+
+// Has Python say what does not fit, as it does for functions of a server.
+static void refuse(const function_t *self, PyObject *args, PyObject *kwargs) {
+  if (PyErr_Occurred()) return;
+  PyObject *names = kwargs ? Py_NewRef(kwargs) : PyDict_New();
+  PyObject *bound =
+      names ? PyObject_CallFunctionObjArgs(self->bind, args, names, NULL)
+            : NULL;
+  if (bound) PyErr_SetString(PyExc_SystemError, "the arguments do fit");
+  Py_XDECREF(bound);
+  Py_XDECREF(names);
 }
 
 // ---------------------------------------------------------------------------
@@ -205,6 +194,8 @@ static PyObject *function_call(PyObject *object, PyObject *args,
     results = self->flatten == Py_None
                   ? call_leaves(self, inputs, (size_t)self->input_count)
                   : call_structured(self, inputs);
+  } else {
+    refuse(self, args, kwargs);
   }
   if (inputs != few) PyMem_Free(inputs);
   return results;
@@ -234,11 +225,11 @@ static bool read_paths(function_t *self, PyObject *texts) {
 static PyObject *function_new(PyTypeObject *type, PyObject *args,
                               PyObject *kwargs) {
   (void)kwargs;
-  PyObject *module, *keywords, *paths, *flatten, *build;
+  PyObject *module, *keywords, *paths, *bind, *flatten, *build;
   Py_ssize_t index, positional, count;
-  if (!PyArg_ParseTuple(args, "OnnnO!O!OO:Function", &module, &index,
+  if (!PyArg_ParseTuple(args, "OnnnO!O!OOO:Function", &module, &index,
                         &positional, &count, &PyDict_Type, &keywords,
-                        &PyTuple_Type, &paths, &flatten, &build)) {
+                        &PyTuple_Type, &paths, &bind, &flatten, &build)) {
     return NULL;
   }
   const int is_module =
@@ -257,6 +248,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args,
   self->positional = positional;
   self->input_count = count;
   self->keywords = Py_NewRef(keywords);
+  self->bind = Py_NewRef(bind);
   self->flatten = Py_NewRef(flatten);
   self->build = Py_NewRef(build);
   if (read_paths(self, paths)) return (PyObject *)self;
@@ -270,6 +262,7 @@ static int function_traverse(PyObject *object, visitproc visit, void *arg) {
   const function_t *self = function_of(object);
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self->keywords);
+  Py_VISIT(self->bind);
   Py_VISIT(self->flatten);
   Py_VISIT(self->build);
   return 0;
@@ -281,6 +274,7 @@ static void function_dealloc(PyObject *object) {
   PyObject_GC_UnTrack(object);
   Py_XDECREF((PyObject *)self->module);
   Py_XDECREF(self->keywords);
+  Py_XDECREF(self->bind);
   Py_XDECREF(self->flatten);
   Py_XDECREF(self->build);
   Py_XDECREF(self->path_texts);

@@ -22,7 +22,7 @@ class Function(_farcall.Function):
                 signature: Signature) -> Function:
         self = super().__new__(
             cls, core, index, signature.positional, len(signature.inputs),
-            signature.keywords, signature.paths(),
+            signature.keywords, signature.paths(), signature.bind,
             None if signature.plain_inputs else signature.flatten,
             None if signature.plain_outputs else signature.build)
         self.signature = signature

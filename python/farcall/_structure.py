@@ -10,16 +10,17 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy
 
-from . import _arrays
+from . import _arrays, _farcall
 from ._error import Error
 
 _NUMBERS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 _DEPTH_MAX = 32
+_NAMES_SHOWN = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +93,27 @@ def escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def no_such(what: str, name: str, names: Iterable[str], none: str) -> str:
+    """The server's words for a name that there is not: they suggest the nearest of the
+    names, or list them; without any they say `none`."""
+    shown = name.encode(errors="replace").decode()  # it may have half a character
+    known = sorted(names)
+    nearest = _farcall.nearest(shown, known)
+    hint = f": {none}"
+    if nearest:
+        hint = f"; did you mean '{nearest}'?"
+    elif known:
+        some = ", ".join(f"'{_cut(each, 24)}'" for each in known[:_NAMES_SHOWN])
+        hint = f"; there {'is' if len(known) == 1 else 'are'} {some}"
+        if len(known) > _NAMES_SHOWN:
+            hint += f" and {len(known) - _NAMES_SHOWN} more"
+    return f"there is no {what} '{_cut(shown, 64)}'{hint}"
+
+
 def parts(node: Type, path: str) -> Iterator[tuple[Type, str]]:
     """The children of a tuple or dict with the paths that the library gives them."""
     for index, child in enumerate(node.children):
@@ -108,8 +130,8 @@ def values(node: Type, value: Any, path: str) -> list[Any]:
                        value)
         for key in value:
             if key not in node.keys:
-                raise fail("unknown_key", f"no key {key!r}; there are "
-                           f"{', '.join(map(repr, node.keys))}", path)
+                raise fail("unknown_key", no_such("key", str(key), node.keys,
+                                                  "the dict has none"), path)
         for key in node.keys:
             if key not in value:
                 raise fail("missing_key", f"key {key!r} is missing", path)
@@ -359,24 +381,36 @@ class Signature:
         return results[0] if len(results) == 1 else tuple(results) or None
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
-        """The inputs in order, as the extension binds them."""
+        """The inputs in order. The extension binds them itself, and asks here when they
+        do not fit."""
         if len(args) > self.positional:
-            raise Error(f"{len(args)} arguments by position, at most {self.positional} "
-                        "can be", "extra_argument")
+            raise Error(f"argument {self.positional}: the function takes "
+                        f"{self.positional} by position", "extra_argument",
+                        f"/{self.positional}", f"at most {self.positional} arguments")
         missing = object()
         inputs = [*args, *[missing] * (len(self.inputs) - len(args))]
         for name, value in kwargs.items():
             number = self.keywords.get(name)
             if number is None:
-                raise Error(f"no argument '{name}'", "unknown_argument")
+                raise self._unknown(name)
             if inputs[number] is not missing:
-                raise Error(f"argument {number} is given twice", "duplicate_argument")
+                raise self._refused("duplicate_argument", number, "given twice")
             inputs[number] = value
         for number, value in enumerate(inputs):
             if value is missing:
-                raise Error(f"argument {number} is missing", "missing_argument",
-                            f"/{number}")
+                raise self._refused("missing_argument", number, "missing")
         return inputs
+
+    def _unknown(self, name: str) -> Error:
+        none = "those of this function have no names, so they go by position" \
+            if self.inputs else "the function takes none"
+        return Error(no_such("argument", name, self.keywords, none), "unknown_argument",
+                     "/" + escape(name), None, _cut(name, 64))
+
+    def _refused(self, code: str, number: int, message: str) -> Error:
+        name = self.inputs[number].name
+        who = f"argument {number} ('{_cut(name, 64)}')" if name else f"argument {number}"
+        return Error(f"{who}: {message}", code, "/" + (escape(name) or str(number)))
 
     def python(self) -> inspect.Signature:
         """For `inspect.signature`, help() and editors."""

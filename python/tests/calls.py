@@ -45,7 +45,7 @@ CALLS = [
 # (file, function, arguments, code, words of the message)
 REFUSED = [
     (VERSIONS, "mul4", (X,), "missing_argument", ["argument 1"]),
-    (VERSIONS, "mul4", (X, Y, X), "extra_argument", ["3", "2"]),
+    (VERSIONS, "mul4", (X, Y, X), "extra_argument", ["argument 2", "takes 2"]),
     (VERSIONS, "mul4", (X, Y.astype(numpy.float64)), "dtype_mismatch",
      ["float64|f64", "f32"]),
     (VERSIONS, "mul4", (X, [1, 2, 3]), "shape_mismatch", ["3", "4"]),
@@ -58,10 +58,36 @@ REFUSED = [
     (VERSIONS, "mixed", ([1, 2, 3], [1, 2], "1", 1.0), "type_mismatch", []),
     (SCALARS, "divide", (7, 0), "call_failed", ["integer division by zero"]),
     (SCALARS, "swap", ({"p": 1.5},), "missing_key", ["'q'"]),
-    (SCALARS, "swap", ({"p": 1.5, "q": 1, "r": 1},), "unknown_key", ["'r'"]),
+    (SCALARS, "swap", ({"p": 1.5, "q": 1, "r": 1},), "unknown_key",
+     ["there is no key 'r'; there are 'p', 'q'"]),
+    (SCALARS, "swap", ({"p": 1.5, "q": 1, "qq": 1},), "unknown_key",
+     ["there is no key 'qq'; did you mean 'q'"]),
     (SCALARS, "swap", ([1.5, 1],), "type_mismatch", ["dict", "list"]),
 ]
 
+
+# Calls whose arguments do not fit the names of a function, refused in the words of the
+# server: (file, function, arguments by position, by name, code, message, pointer)
+UNBOUND = [
+    (SCALARS, "pair", (1,), {"c": 3}, "unknown_argument",
+     "there is no argument 'c'; there are 'a', 'b'", "/c"),
+    (SCALARS, "pair", (1,), {"bb": 3}, "unknown_argument",
+     "there is no argument 'bb'; did you mean 'b'?", "/bb"),
+    (SCALARS, "pair", (1,), {"x" * 99: 3}, "unknown_argument",
+     f"there is no argument '{'x' * 64}…'; there are 'a', 'b'", f"/{'x' * 99}"),
+    (SCALARS, "swap", (), {"y": 3}, "unknown_argument",
+     "there is no argument 'y'; there is 'x'", "/y"),
+    (VERSIONS, "next", (), {"b": 1}, "unknown_argument",
+     "there is no argument 'b': the function takes none", "/b"),
+    (SCALARS, "pair", (1, 2), {"b": 3}, "duplicate_argument",
+     "argument 1 ('b'): given twice", "/b"),
+    (SCALARS, "pair", (1,), {}, "missing_argument", "argument 1 ('b'): missing", "/b"),
+    (SCALARS, "pair", (), {"b": 2}, "missing_argument", "argument 0 ('a'): missing", "/a"),
+    (SCALARS, "pair", (1, 2, 3), {}, "extra_argument",
+     "argument 2: the function takes 2 by position", "/2"),
+    (VERSIONS, "next", (1,), {}, "extra_argument",
+     "argument 0: the function takes 0 by position", "/0"),
+]
 
 # (function, its signature in Python, words of why it cannot be called), of some_so
 UNCALLABLE = [

@@ -16,7 +16,7 @@ import ml_dtypes
 import numpy
 import pytest
 
-from calls import A, B, CALLS, REFUSED, X, Y, check_uncallable, same
+from calls import A, B, CALLS, REFUSED, UNBOUND, X, Y, check_uncallable, same
 from conftest import EXAMPLES, HALF, RELEASES, ROOT, SCALARS, VERSIONS
 
 F32 = numpy.float32
@@ -92,14 +92,19 @@ def test_signatures(load):
     signature.bind(1, b=2)
 
 
-def test_kwargs(load):
-    pair = load(SCALARS).pair
-    for args, kwargs, code in [((1, 2), {"b": 3}, "duplicate_argument"),
-                               ((1,), {"c": 3}, "unknown_argument"),
-                               ((), {"a": 3}, "missing_argument")]:
-        with pytest.raises(farcall.Error) as caught:
-            pair(*args, **kwargs)
-        assert caught.value.code == code
+@pytest.mark.parametrize("row", range(len(UNBOUND)))
+def test_names_of_arguments(load, row):
+    path, name, args, kwargs, code, message, pointer = UNBOUND[row]
+    with pytest.raises(farcall.Error) as caught:
+        load(path)[name](*args, **kwargs)
+    error = caught.value
+    assert (error.code, str(error), error.pointer) == (code, message, pointer)
+
+
+def test_a_name_that_is_no_text(load):
+    with pytest.raises(farcall.Error) as caught:
+        load(SCALARS).pair(1, **{"\ud83d": 2})
+    assert caught.value.code == "unknown_argument" and str(caught.value).encode()
 
 
 def test_modules_of_all_releases_in_one_process():

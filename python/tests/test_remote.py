@@ -16,7 +16,7 @@ import httpx
 import numpy
 import pytest
 
-from calls import A, B, CALLS, REFUSED, X, Y, check_uncallable, same
+from calls import A, B, CALLS, REFUSED, UNBOUND, X, Y, check_uncallable, same
 from conftest import EXAMPLES, HALF, SCALARS, VERSIONS
 
 FILES = sorted({row[0] for row in CALLS + REFUSED} | {HALF})
@@ -50,6 +50,20 @@ def test_refusals(client, row):
     assert caught.value.code == code, caught.value
     for word in words:
         assert re.search(word, str(caught.value)), caught.value
+
+
+@pytest.mark.parametrize("row", range(len(UNBOUND)))
+def test_names_of_arguments(client, row):
+    """The client refuses them itself, as the server would."""
+    path, name, args, kwargs, code, message, pointer = UNBOUND[row]
+    with pytest.raises(farcall.Error) as caught:
+        client[path.stem][name](*args, **kwargs)
+    error = caught.value
+    assert (error.code, str(error), error.pointer) == (code, message, pointer)
+    answer = client.http.post(f"/api/v1/functions/{path.stem}/{name}",
+                              json={"args": args, "kwargs": kwargs}).json()
+    assert (answer["code"], answer["detail"]) == (code, message)
+    assert (answer.get("expected"), answer.get("got")) == (error.expected, error.got)
 
 
 def test_they_look_alike(client):
