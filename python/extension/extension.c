@@ -83,7 +83,10 @@ static PyObject *memory(PyObject *self, PyObject *size) {
   (void)self;
   const size_t wanted = PyLong_AsSize_t(size);
   if (wanted == (size_t)-1 && PyErr_Occurred()) return NULL;
-  return fc_py_memory_create(wanted);
+  PyObject *memory = fc_py_memory_create(wanted);
+  PyObject *view = memory ? PyMemoryView_FromObject(memory) : NULL;
+  Py_XDECREF(memory);
+  return view;
 }
 
 static bool str_of(PyObject *object, fc_str_t *out) {

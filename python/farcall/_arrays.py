@@ -214,9 +214,9 @@ def aligned(array: Any) -> numpy.ndarray[Any, Any]:
     >>> farcall.aligned(numpy.arange(3.0))
     array([0., 1., 2.])
     """
-    array = numpy.asarray(array)
-    if array.flags.c_contiguous and array.ctypes.data % 64 == 0:
-        return array
-    copy = empty(array.shape, array.dtype)
-    copy[...] = array
+    given: numpy.ndarray[Any, Any] = numpy.asarray(array)
+    if given.flags.c_contiguous and given.ctypes.data % 64 == 0:
+        return given
+    copy = empty(given.shape, given.dtype)
+    copy[...] = given
     return copy

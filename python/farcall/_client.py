@@ -129,19 +129,19 @@ class Client(_Base):
                  timeout: float | None = 30, **options: Any) -> None:
         super().__init__(url, timeout)
         self.http = httpx.Client(**_options(url, httpx.HTTPTransport, timeout, options))
-        self._modules: dict[str, RemoteModule] = {}
+        self._modules: dict[str, RemoteModule[RemoteFunction]] = {}
 
     def modules(self) -> list[str]:
         """The names of all modules."""
         document = _check(self.http.get(_MODULES)).json()
         return [each["name"] for each in document["modules"]]
 
-    def module(self, name: str) -> RemoteModule:
+    def module(self, name: str) -> RemoteModule[RemoteFunction]:
         """One module, its signatures as they are now; `name@3` is its version 3."""
         answer = _check(self.http.get(_path(name), params=_WHOLE))
         return RemoteModule(self, name, answer.json(), RemoteFunction)
 
-    def __getitem__(self, name: str) -> RemoteModule:
+    def __getitem__(self, name: str) -> RemoteModule[RemoteFunction]:
         """The same, asked for once."""
         if name not in self._modules:
             self._modules[name] = self.module(name)
@@ -172,7 +172,7 @@ class AsyncClient(_Base):
         document = _check(await self.http.get(_MODULES)).json()
         return [each["name"] for each in document["modules"]]
 
-    async def module(self, name: str) -> RemoteModule:
+    async def module(self, name: str) -> RemoteModule[AsyncRemoteFunction]:
         """One module, its signatures as they are now; `name@3` is its version 3."""
         answer = _check(await self.http.get(_path(name), params=_WHOLE))
         return RemoteModule(self, name, answer.json(), AsyncRemoteFunction)

@@ -1,17 +1,22 @@
 from collections.abc import Callable
-from typing import Any
+from typing import Any, final
 import os
+from typing_extensions import disjoint_base
 
 version: str
 
 def given(error: type, ndarray: type, dtype: Callable[[str], Any],
           coerce: Callable[[Any, str | None, str], tuple[Any, str]]) -> None: ...
-def memory(size: int) -> Memory: ...
+def memory(size: int) -> memoryview: ...
 def nearest(wanted: str, names: list[str]) -> str | None: ...
 
+@final
 class Memory: ...
+
+@final
 class Lease: ...
 
+@final
 class Module:
     name: str
     version: str
@@ -23,6 +28,7 @@ class Module:
                 settings: dict[str, str]) -> Module: ...
     def signatures(self) -> list[str]: ...
 
+@disjoint_base
 class Function:
     def __new__(cls, module: Module, index: int, positional: int, count: int,
                 keywords: dict[str, int], paths: tuple[str, ...],

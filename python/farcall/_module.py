@@ -15,12 +15,13 @@ from ._structure import Signature
 class Function(_farcall.Function):
     """A function of a module. Any thread may call it; while it runs, others do."""
     __name__: str
+    __qualname__: str
     __doc__: str
     signature: Signature
 
     def __new__(cls, core: _farcall.Module, index: int,
                 signature: Signature) -> Function:
-        self = super().__new__(
+        self: Function = super().__new__(
             cls, core, index, signature.positional, len(signature.inputs),
             signature.keywords, signature.paths(), signature.bind,
             None if signature.plain_inputs else signature.flatten,
@@ -114,6 +115,9 @@ class Named(Generic[F]):
 class Module(Named[Function]):
     """A loaded file. Its functions are attributes, or items where a name is none:
     `m.main`, `m["jit.main"]`; `m.functions` has all of them.
+
+    `path` is the file, `name` the file's without its extension, `version` "1" if it has
+    none, `kind` "vm" or "native", `sha256` that of the file.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, native: bool = True,
@@ -126,14 +130,13 @@ class Module(Named[Function]):
             settings["vm.parameters"] = ",".join(
                 f"{scope}={os.fspath(file)}" if scope else os.fspath(file)
                 for scope, file in parameters.items())
-        self._core = _farcall.Module(path, native, settings)
-        self.functions = Functions(self._core)
-
-    name = property(lambda self: self._core.name, doc="The file's, without extension.")
-    version = property(lambda self: self._core.version, doc='"1" if it has none.')
-    path = property(lambda self: self._core.path, doc="The file.")
-    kind = property(lambda self: self._core.kind, doc='"vm" or "native".')
-    sha256 = property(lambda self: self._core.sha256, doc="Of the file.")
+        core = self._core = _farcall.Module(path, native, settings)
+        self.functions = Functions(core)
+        self.name = core.name
+        self.version = core.version
+        self.path = core.path
+        self.kind = core.kind
+        self.sha256 = core.sha256
 
 
 def load(path: str | os.PathLike[str], *, native: bool = True,

@@ -133,4 +133,4 @@ def serve(*paths: str | os.PathLike[str], options: tuple[str, ...] | list[str] =
     ...     server.client()["matmul"].matmul([[2]], [[3]])
     array([[6.]], dtype=float32)
     """
-    return Server([*options, *map(os.fspath, paths)], start_timeout)
+    return Server([*options, *(os.fspath(path) for path in paths)], start_timeout)

@@ -37,7 +37,8 @@ class Type:
     def read(node: Mapping[str, Any]) -> Type:
         kind = node["kind"]
         shape = node.get("shape")
-        children, keys = (), ()
+        children: tuple[Type, ...] = ()
+        keys: tuple[str, ...] = ()
         if kind == "dict":
             children = tuple(Type.read(each["type"]) for each in node["fields"])
             keys = tuple(each["name"] for each in node["fields"])
@@ -194,7 +195,8 @@ def check_shape(node: Type, array: numpy.ndarray[Any, Any], path: str) -> None:
                        path)
 
 
-def scalar_of(text: str, value: Any, path: str) -> numpy.generic:
+def scalar_of(text: str, value: Any, path: str) -> Any:
+    """A scalar of NumPy's."""
     if _NUMBERS.get(_arrays.dtype(text).kind) is int and not hasattr(value, "__index__"):
         raise fail("type_mismatch", f"expected an integer, found {type(value).__name__}",
                    path, text, value)
@@ -205,7 +207,7 @@ def scalar_of(text: str, value: Any, path: str) -> numpy.generic:
 
 
 def null_of(node: Type, value: Any, path: str) -> None:
-    empty = {"null": None, "tuple": [], "dict": {}}[node.kind]
+    empty: Any = {"null": None, "tuple": [], "dict": {}}[node.kind]
     if (list(value) if isinstance(value, tuple) else value) != empty:
         raise fail("type_mismatch", f"expected {empty}, found {type(value).__name__}",
                    path, str(empty), value)
@@ -419,6 +421,7 @@ class Signature:
         by_name = [usable and param.keyword for param in self.inputs]
         params = []
         for number, param in enumerate(self.inputs):
+            kind: inspect._ParameterKind
             if self.positional == 0:
                 kind = inspect.Parameter.KEYWORD_ONLY
             elif all(by_name[number:]):

@@ -44,8 +44,7 @@ def test_docstrings(monkeypatch):
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_types_are_there(name):
-    """Everything a caller sees has type hints and says what it is."""
+def test_everything_says_what_it_is(name):
     module = __import__(name, fromlist=["_"])
     assert module.__doc__
     for each in getattr(module, "__all__", []):

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Type hints: they hold in the package, callers get them, and those of the extension are
+of what is there."""
+import subprocess
+import sys
+
+import pytest
+
+from conftest import BUILD, SANITIZED
+
+pytestmark = pytest.mark.skipif(SANITIZED, reason="mypy is not built for the sanitizer")
+
+# What a caller has, as mypy --strict sees it.
+CALLER = """
+from typing import Any, assert_type
+
+import farcall
+import numpy
+
+m = farcall.load("m.vmfb", parameters={"model": "weights.irpa"})
+assert_type(m, farcall.Module)
+assert_type(m.name, str)
+assert_type(m.sha256, str)
+assert_type(m.main, farcall.Function)
+assert_type(m["main"], farcall.Function)
+assert_type(list(m), list[str])
+assert_type([*m.functions.values()], list[farcall.Function])
+assert_type(m.main(1, x=2), Any)
+assert_type(farcall.empty((2, 3)), numpy.ndarray[Any, Any])
+assert_type(farcall.aligned([1.5]), numpy.ndarray[Any, Any])
+assert_type(farcall.dtype("bf16"), numpy.dtype[Any])
+with farcall.serve("m.vmfb", options=["--log-level=warn"]) as server:
+    assert_type(server.url, str)
+    assert_type(server.client(verify=False), farcall.Client)
+    assert_type(server.stop(), int)
+with farcall.Client("unix:/run/farcall", timeout=None) as client:
+    assert_type(client.modules(), list[str])
+    assert_type(client["m"].main(1), Any)
+
+
+async def call() -> None:
+    async with farcall.AsyncClient() as client:
+        m = await client.module("m")
+        assert_type(await m.main(1), Any)
+
+
+def code(error: farcall.Error) -> tuple[str, str | None]:
+    return error.code, error.pointer
+"""
+
+
+def run(program, *words):
+    done = subprocess.run([sys.executable, "-m", program, *words], capture_output=True,
+                          text=True, timeout=250)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def mypy(*words):
+    run("mypy", "--strict", "--cache-dir", BUILD / "python/mypy", *words)
+
+
+def test_the_package():
+    mypy("-p", "farcall")
+
+
+def test_callers(tmp_path):
+    path = tmp_path / "caller.py"
+    path.write_text(CALLER)
+    mypy(path)
+
+
+def test_the_extension():
+    run("mypy.stubtest", "farcall._farcall")
