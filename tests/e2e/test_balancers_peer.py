@@ -16,6 +16,7 @@ import time
 
 import pytest
 
+from certificates import Authority
 from conftest import ROOT
 from fleet import NAMES, THREADS, HAProxy, Load, Network, Nginx, Node, Waiting, until
 
@@ -162,8 +163,49 @@ def test_no_call_fails(fleet, network, kind, served, tmp_path, capfd):
     assert result["closed"] <= 3 * THREADS
 
 
+@pytest.fixture
+def with_tls(kind, monkeypatch, tmp_path):
+    """The file as it is shipped, listening with TLS as its comment says, too."""
+    certificate, key = Authority(tmp_path).sign("proxy")
+    both = tmp_path / "both.pem"
+    both.write_text(certificate.read_text() + key.read_text())
+    name = "haproxy/haproxy.cfg" if kind is HAProxy else "nginx/farcall.conf"
+    text = (ROOT / "config" / name).read_text()
+    if kind is HAProxy:
+        ((line, path),) = re.findall(r"TLS: '(bind .* crt (\S+) .*)'", text)
+        lines = "bind :8000", f"  {line}".replace(path, str(both))
+    else:
+        (line,) = re.findall(r"TLS: (listen .*; ssl_certificate …; ssl_certificate_key …;)",
+                             text)
+        lines = "listen 8000;", line.replace("…", str(both))
+    text = text.replace(f"  {lines[0]}\n", f"  {lines[0]}\n{lines[1]}\n")
+    assert str(both) in text
+    (tmp_path / "config" / name).parent.mkdir(parents=True)
+    (tmp_path / "config" / name).write_text(text)
+    monkeypatch.setattr("fleet.ROOT", tmp_path)
+
+
+@pytest.mark.parametrize("page, status", [
+    ("https://127.0.0.1:8443", 200), ("http://127.0.0.1:8443", 403),
+    ("http://127.0.0.1:8000", 200), ("https://127.0.0.1:8000", 403)])
+def test_a_page_calls_its_own_server(fleet, network, with_tls, page, status):
+    """By TLS or without: servers hear from the balancer which of the two it was, and
+    refuse a page of the other scheme."""
+    fleet("--trusted-proxy=192.0.2.1")
+    scheme = "https" if ":8443" in page else "http"
+    done = subprocess.run(
+        [*network.within(network.middle), "curl", "-sk", "-m", "60", "-H",
+         f"Origin: {page}", "-w", "\n%{http_code}", "-d", "[[[2]],[[3]]]",
+         f"{scheme}://{page.partition('://')[2]}/api/v1/functions/matmul/matmul"],
+        capture_output=True, text=True)
+    body, _, got = done.stdout.rpartition("\n")
+    assert got == str(status), done
+    assert json.loads(body).get("code") == (None if status == 200 else
+                                            "origin_not_allowed")
+
+
 class Fake(http.server.BaseHTTPRequestHandler):
-    """Ready, and breaks the connection of every call after it was read."""
+    """Ready, and breaks the connection of every call after it was read, soon or late."""
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
@@ -176,6 +218,8 @@ class Fake(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         print(self.command, self.path, flush=True)
+        if self.path.endswith("/silent"):
+            time.sleep(12)  # the balancers wait for 10
         self.close_connection = True
 
     def log_message(self, *_):
@@ -188,6 +232,7 @@ CALLED_AGAIN = [("POST", "/api/v1/functions/matmul/matmul"),
                 ("POST", "/v1/models/matmul:predict"), ("GET", "/api/v1/modules")]
 CALLED_ONCE = [("POST", "/api/v1/functions/counter/counter"),
                ("POST", "/api/v1/functions/counter@2/counter"),
+               ("POST", "/api/v1/functions/counter/silent"),
                ("POST", "/v2/models/counter/infer"),
                ("POST", "/v2/models/counter.counter/infer"),
                ("POST", "/v1/models/counter:predict"),
@@ -213,26 +258,29 @@ def test_who_is_asked_twice(network, kind, tmp_path):
             before = heard.read_text().count("\n")
             done = subprocess.run(
                 [*network.within(network.middle), "curl", "-s", "-o", "/dev/null", "-w",
-                 "%{http_code}", "-X", method, "-m", "60", "-d", "[]",
+                 "%{http_code} %header{retry-after}", "-X", method, "-m", "60", "-d", "[]",
                  f"http://127.0.0.1:8000{path}"], capture_output=True, text=True)
             asked = heard.read_text().splitlines()[before:]
             assert set(asked) == {f"{method} {path}"}
             again = (method, path) in CALLED_AGAIN
             assert (len(asked) > 1) == again, (path, asked)
-            assert done.stdout in ("502", "503"), (path, done)
-        # With no server at all a call is told to come again, as by a server.
+            # Nobody is told to come again: who knows what broke the connections.
+            wanted = "504" if path.endswith("/silent") else "502"
+            assert done.stdout == f"{wanted} ", (path, done)
+        # With no server at all everybody is told to come again, as by a server.
         for each in started:
             each.kill()
             each.wait(timeout=60)
         for name in NAMES:
             balancer.away(name)
-        done = subprocess.run(
-            [*network.within(network.middle), "curl", "-si", "-m", "60", "-d", "[]",
-             "http://127.0.0.1:8000/api/v1/functions/matmul/matmul"],
-            capture_output=True, text=True)
-        head, _, body = done.stdout.partition("\n\n")
-        assert " 503 " in head and "retry-after: 1" in head.lower(), done
-        assert json.loads(body)["code"] == "overloaded"
+        for method, path in CALLED_AGAIN + CALLED_ONCE:
+            done = subprocess.run(
+                [*network.within(network.middle), "curl", "-si", "-m", "60", "-X", method,
+                 "-d", "[]", f"http://127.0.0.1:8000{path}"],
+                capture_output=True, text=True)
+            head, _, body = done.stdout.partition("\n\n")
+            assert " 503 " in head and "retry-after: 1" in head.lower(), (path, done)
+            assert json.loads(body)["code"] == "overloaded"
     finally:
         if balancer:
             balancer.stop()
