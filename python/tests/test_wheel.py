@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is in the wheel and the sdist, and what they need."""
+import base64
+import csv
+import hashlib
 import os
 import pathlib
 import re
@@ -51,6 +54,40 @@ def test_it_brings_its_libraries(tmp_path):
     assert len(files) >= 8
     for path in files:
         assert needed(path) <= system | brought, path
+
+
+@pytest.mark.skipif(SANITIZED, reason="a wheel for the sanitizer has no libraries")
+def test_each_library_has_its_licence():
+    """The texts of licences that one names are there, too: the LGPL asks for that."""
+    with zipfile.ZipFile(WHEEL) as wheel:
+        names = wheel.namelist()
+        (top,) = {name.split("/")[0] for name in names if ".dist-info/" in name}
+        texts = {name.removeprefix(f"{top}/licenses/"): wheel.read(name).decode()
+                 for name in names
+                 if name.startswith(f"{top}/licenses/") and not name.endswith("/")}
+        fields = wheel.read(f"{top}/METADATA").decode().split("\n\n")[0]
+    libraries = {re.match(r"farcall\.libs/(\w+)-\w+\.so", name)[1] for name in names
+                 if name.startswith("farcall.libs/lib")}
+    assert len(libraries) >= 5
+    wanted = {"LICENSE", *(f"{each}/copyright" for each in libraries)}
+    for text in texts.values():
+        wanted |= set(re.findall(r"/usr/share/(common-licenses/[\w.-]*\w)", text))
+    assert set(texts) == wanted
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in texts["common-licenses/LGPL"]
+    assert set(re.findall(r"^License-File: (.*)$", fields, re.M)) == wanted
+
+
+def test_the_record_is_right():
+    with zipfile.ZipFile(WHEEL) as wheel:
+        names = [name for name in wheel.namelist() if not name.endswith("/")]
+        (record,) = (name for name in names if name.endswith("/RECORD"))
+        rows = list(csv.reader(wheel.read(record).decode().splitlines()))
+        for name, digest, size in rows:
+            data = wheel.read(name)
+            wanted = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=")
+            assert name == record or \
+                (digest, size) == (f"sha256={wanted.decode()}", str(len(data))), name
+    assert sorted(name for name, _, _ in rows) == sorted(names)
 
 
 def test_the_extension_exports_what_modules_import():
