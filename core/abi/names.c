@@ -300,10 +300,21 @@ static bool describes(const fc_name_entry_t *entry) {
          yyjson_obj_get(entry->value, "arguments");
 }
 
+static fc_status_t apply_doc(applying_t *at, yyjson_val *function) {
+  fc_str_t text = {0};
+  FC_TRY(fc_doc_text(&at->doc, function, "doc", &text));
+  const fc_str_t had = fc_signature_attr(at->signature, FC_STR("doc"));
+  if (text.size && !had.size) {
+    fc_builder_attr(at->builder, FC_STR("doc"), text);
+  }
+  return FC_OK;
+}
+
 static fc_status_t apply_entry(applying_t *at, fc_name_entry_t *entry) {
   stand_at(&at->doc, entry->list, entry->number);
   entry->used = true;
   if (describes(entry)) return FC_OK;  // the signature was made of it
+  FC_TRY(apply_doc(at, entry->value));
   FC_TRY(apply_arguments(at, entry->value));
   return apply_results(at, entry->value);
 }

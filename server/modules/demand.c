@@ -239,8 +239,9 @@ static bool unload(fc_modules_t *modules, fc_generation_t *generation,
   fc_log_fields(modules->options.log, FC_LOG_INFO,
                 FC_STR("module unloaded until it is asked for"), fields,
                 FC_ARRAY_COUNT(fields));
+  if (fc_demand_put_back(modules, generation, &error) != FC_OK) return false;
   modules->unloads++;
-  return fc_demand_put_back(modules, generation, &error) == FC_OK;
+  return true;
 }
 
 // Bytes that modules will take once those that drain are gone.

@@ -52,12 +52,13 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, const fc_job_t *job,
   // Calls that workers have already are ahead, too.
   const uint64_t wait_ns =
       fc_cost_wait_ns(cost, place.ahead + queue->host->running, queue->workers);
-  *out_retry_s = fc_cost_retry_s(wait_ns);
-  FC_TRY(check_room(pool, queue, job, staged, err));
-  if (!wait_ns || is_in_time(deadline_ns, now_ns, wait_ns, cost->average_ns)) {
-    return FC_OK;
+  fc_status_t status = check_room(pool, queue, job, staged, err);
+  if (status == FC_OK && wait_ns &&
+      !is_in_time(deadline_ns, now_ns, wait_ns, cost->average_ns)) {
+    status = fc_fail(err, FC_CODE_OVERLOADED,
+                     "the queue is %llu ms long, too long for the deadline",
+                     (unsigned long long)(wait_ns / 1000000u));
   }
-  return fc_fail(err, FC_CODE_OVERLOADED,
-                 "the queue is %llu ms long, too long for the deadline",
-                 (unsigned long long)(wait_ns / 1000000u));
+  if (status != FC_OK) *out_retry_s = fc_cost_retry_s(wait_ns);
+  return status;
 }

@@ -385,6 +385,19 @@ static void a_hash_may_have_capitals(void **state) {
                    FC_INVALID_ARGUMENT);
 }
 
+static void text_for_people_is_kept_once(void **state) {
+  (void)state;
+  fc_error_t err;
+  fc_signature_t *signature;
+  assert_int_equal(apply(MATMUL, "\"doc\":\"a product\"", &signature, &err), 0);
+  fc_str_t doc = fc_signature_attr(signature, FC_STR("doc"));
+  assert_true(fc_str_equal(doc, FC_STR("a product")));
+  assert_int_equal(signature->attr_count, 1);
+  fc_signature_destroy(signature);
+  assert_int_not_equal(apply(MATMUL, "\"doc\":[1]", &signature, &err), FC_OK);
+  assert_string_equal(err.pointer, "/functions/1/doc");
+}
+
 // Compares the text of the signature, without the name.
 static void expect_text(const fc_signature_t *signature, const char *expected) {
   fc_text_t text;
@@ -647,6 +660,7 @@ int main(void) {
       FC_TEST(a_function_nobody_has_is_refused),
       FC_TEST(names_survive_every_failing_allocation),
       FC_TEST(a_hash_may_have_capitals),
+      FC_TEST(text_for_people_is_kept_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
