@@ -29,13 +29,16 @@ base_image() {
 
 # Starts a container with nothing but its own loopback; programs of the machine are run
 # in that network.
-start() {  # podman's options, then the image and its arguments; sets $container, $pid
+create() {  # podman's options, then the image and its arguments; sets $container, $pid
   container=$(podman run -d --network none \
     --ulimit "nofile=1024:$(ulimit -Hn)" \
     --ulimit nproc=1024:1024 --health-interval disable --read-only \
     --cap-drop=all --security-opt no-new-privileges --memory 64m \
     "$@" 2>"$work/run.log") || { cat "$work/run.log"; die "podman run"; }
   pid=$(podman inspect -f '{{.State.Pid}}' "$container")
+}
+start() {  # the same, and it is ready
+  create "$@"
   nsenter -t "$pid" -n curl -sf --retry 20 --retry-connrefused --retry-delay 1 \
     -o /dev/null http://localhost:8000/readyz || die "it is not ready"
 }
