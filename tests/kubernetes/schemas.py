@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON schemas for kubeconform, strict: what is not described is refused.
 
-    schemas.py [--no-kserve] SWAGGER FOLDER CRD…
+    schemas.py SWAGGER KSERVE FOLDER CRD…
 
-SWAGGER is Kubernetes' own OpenAPI document, each CRD a CustomResourceDefinition in YAML.
-Without --no-kserve, KServe's resources are written from the models of its Python package,
-which name the type of each member; those of Kubernetes in them are SWAGGER's.
+SWAGGER is Kubernetes' own OpenAPI document, KServe the file of crds.py, each CRD a
+CustomResourceDefinition in YAML. A member that may have any value would not be looked
+at: unless its definition wants that (x-kubernetes-preserve-unknown-fields), the program
+names it and fails. Of Kubernetes' own kinds, those with such members get no schema, so
+kubeconform refuses their documents.
 """
 import json
 import pathlib
@@ -15,41 +17,55 @@ import sys
 import yaml
 
 NUMBER_OR_TEXT = {"anyOf": [{"type": "string"}, {"type": "number"}]}
-OPEN = {"type": "object"}
+METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+# Of SWAGGER, what may have any value. Nobody writes managedFields.
+ANY = {"io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"}
+SAYS_WHAT = {"type", "$ref", "anyOf", "allOf", "oneOf", "enum"}
+LEFT_OUT = {"description", "format", "default", "nullable"}
 
 
-def strict(node):
-    """A schema without extensions, of which objects have the members that are named."""
-    if isinstance(node, list):
-        return [strict(each) for each in node]
+def strict(node, where, undescribed):
+    """A schema without extensions, of which objects have the members that are named.
+    Where a member is that may have any value is appended to `undescribed`."""
     if not isinstance(node, dict):
         return node
     if node.get("x-kubernetes-int-or-string") or node.get("format") == "int-or-string":
-        return NUMBER_OR_TEXT
+        return {**NUMBER_OR_TEXT, **{key: node[key] for key in ("pattern",) if key in node}}
     loose = node.get("x-kubernetes-preserve-unknown-fields")
+    if not loose and not SAYS_WHAT & node.keys():
+        undescribed.append(where)
     made = {}
     for key, value in node.items():
         if key == "properties":
-            made[key] = {name: strict(each) for name, each in value.items()}
-        elif not key.startswith("x-") and key not in ("description", "format", "default",
-                                                      "nullable"):
-            made[key] = strict(value)
-    if "properties" in made and not loose:
+            made[key] = {name: strict(each, f"{where}.{name}", undescribed)
+                         for name, each in value.items()}
+        elif key in ("items", "additionalProperties"):
+            made[key] = strict(value, f"{where}[]", undescribed)
+        elif key in ("anyOf", "allOf", "oneOf"):
+            made[key] = [strict(each, where, undescribed) for each in value]
+        elif key not in LEFT_OUT and not key.startswith("x-"):
+            made[key] = value
+    # An object that names no members has none: Kubernetes drops what is not named.
+    if made.get("type") == "object" and not loose:
         made.setdefault("additionalProperties", False)
     if node.get("nullable") and "type" in made:
         made["type"] = [made["type"], "null"]
     return made
 
 
-def kubernetes(path):
+def kubernetes(path, undescribed):
     """The definitions, and {file: definition} of those that are resources."""
     document = json.loads(pathlib.Path(path).read_text())
     definitions, kinds = {}, {}
     for name, definition in document["definitions"].items():
-        definitions[name] = strict(definition)
+        found = []
+        definitions[name] = strict(definition, name, found)
+        undescribed[name] = found
         for each in definition.get("x-kubernetes-group-version-kind", []):
             kinds[name_of(each["group"], each["version"], each["kind"])] = name
     definitions["io.k8s.apimachinery.pkg.api.resource.Quantity"] = NUMBER_OR_TEXT
+    for name in ANY:
+        definitions[name], undescribed[name] = {}, []
     return definitions, kinds
 
 
@@ -60,81 +76,54 @@ def name_of(group, version, kind):
 
 
 def of_crd(path):
-    document = yaml.safe_load(pathlib.Path(path).read_text())
-    spec = document["spec"]
+    spec = yaml.safe_load(pathlib.Path(path).read_text())["spec"]
     for version in spec["versions"]:
-        schema = strict(version["schema"]["openAPIV3Schema"])
-        schema["properties"]["metadata"] = OPEN  # Kubernetes' own
-        yield name_of(spec["group"], version["name"], spec["names"]["kind"]), schema
+        yield (name_of(spec["group"], version["name"], spec["names"]["kind"]),
+               version["schema"]["openAPIV3Schema"])
 
 
-class Models:
-    """Definitions made of the classes of the package kserve."""
-    plain = {"str": {"type": "string"}, "bool": {"type": "boolean"},
-             "int": {"type": "integer"}, "float": {"type": "number"}, "object": {},
-             "ResourceQuantity": NUMBER_OR_TEXT, "ResourceQuantityJSON": NUMBER_OR_TEXT,
-             "IntOrString": NUMBER_OR_TEXT}
-
-    def __init__(self, definitions):
-        import kserve.models
-        self.package, self.definitions = kserve.models, definitions
-        # V1Probe of a Python package is io.k8s.api.core.v1.Probe.
-        self.others = {}
-        for name in definitions:
-            *_, version, kind = name.split(".")
-            if ".api.core." in name or ".apimachinery." in name:
-                self.others[version.capitalize() + kind] = name
-
-    def type(self, text):
-        if found := re.fullmatch(r"list\[(.*)\]", text):
-            return {"type": "array", "items": self.type(found[1])}
-        if found := re.fullmatch(r"dict\(str, (.*)\)", text):
-            return {"type": "object", "additionalProperties": self.type(found[1])}
-        if text in self.plain:
-            return self.plain[text]
-        name = self.others.get(text)
-        if hasattr(self.package, text):
-            name = "kserve." + text
-            if name not in self.definitions:
-                self.define(name, getattr(self.package, text))
-        if name is None:
-            print(f"schemas: the package does not describe {text}", file=sys.stderr)
-            return {}
-        return {"$ref": "#/definitions/" + name}
-
-    def define(self, name, kind):
-        made = self.definitions[name] = {"type": "object", "additionalProperties": False}
-        made["properties"] = {kind.attribute_map[each]: self.type(text)
-                              for each, text in kind.openapi_types.items()}
-        required = []  # the setter of a member that is needed refuses None
-        for each, key in kind.attribute_map.items():
-            setter = getattr(kind, each).fset
-            if f"Invalid value for `{each}`, must not be `None`" in setter.__code__.co_consts:
-                required.append(key)
-        if required:
-            made["required"] = required
+def of_kserve(path, definitions, undescribed):
+    """As of_crd; what the schemas refer to is put into `definitions`."""
+    document = json.loads(pathlib.Path(path).read_text())
+    for name, each in document["definitions"].items():
+        assert name not in definitions
+        undescribed[name] = []
+        definitions[name] = strict(each, name, undescribed[name])
+    for title, schema in document["kinds"].items():
+        version, kind = title.split()
+        while "$ref" in schema:
+            schema = document["definitions"][schema["$ref"].rpartition("/")[2]]
+        yield name_of(*version.split("/"), kind), schema
 
 
 def main():
-    words = sys.argv[1:]
-    with_kserve = words[0] != "--no-kserve"
-    swagger, folder, *crds = words if with_kserve else words[1:]
-    definitions, kinds = kubernetes(swagger)
+    swagger, kserve, folder, *crds = sys.argv[1:]
+    undescribed = {}
+    definitions, kinds = kubernetes(swagger, undescribed)
+    own = {*kinds}
+    others = [*of_kserve(kserve, definitions, undescribed)]
+    for path in crds:
+        others += of_crd(path)
+    for file, schema in others:
+        assert file not in kinds
+        kinds[file], undescribed[file] = file, []
+        definitions[file] = strict(schema, file, undescribed[file])
+        definitions[file]["properties"]["metadata"] = {"$ref": f"#/definitions/{METADATA}"}
     folder = pathlib.Path(folder)
     folder.mkdir()
-    if with_kserve:
-        models = Models(definitions)
-        for version, kind in (("v1alpha1", "ClusterServingRuntime"),
-                              ("v1beta1", "InferenceService")):
-            models.type(version.capitalize() + kind)
-            kinds[name_of("serving.kserve.io", version, kind)] = \
-                f"kserve.{version.capitalize()}{kind}"
+    wrong = set()
     for file, name in kinds.items():
-        (folder / f"{file}.json").write_text(json.dumps(
-            {"$ref": f"#/definitions/{name}", "definitions": reached(definitions, name)}))
-    for path in crds:
-        for file, schema in of_crd(path):
-            (folder / f"{file}.json").write_text(json.dumps(schema))
+        needed = reached(definitions, name)
+        anything = {where for each in needed for where in undescribed[each]}
+        if not anything:
+            (folder / f"{file}.json").write_text(json.dumps(
+                {"$ref": f"#/definitions/{name}", "definitions": needed}))
+        elif file not in own:
+            wrong |= anything
+    if wrong:
+        sys.exit(f"schemas: {len(wrong)} members may have any value: "
+                 + ", ".join(sorted(wrong)))
+    print(f"schemas: {len([*folder.iterdir()])} kinds, every member described")
 
 
 def reached(definitions, name):
