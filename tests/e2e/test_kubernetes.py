@@ -113,6 +113,16 @@ def test_the_configuration_of_the_pod(tmp_path):
     assert server.stop() == 0
 
 
+def test_the_image_is_that_of_this_version(documents, runtime):
+    version = re.search(r"^project\(farcall VERSION (\S+)",
+                        (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
+    for folder in (BASE, KSERVE):
+        (image,) = documents(folder / "kustomization.yaml")[0]["images"]
+        assert image == {"name": "farcall", "newTag": version}
+    (container,) = runtime["containers"]
+    assert container["image"] == f"farcall:{version}"
+
+
 def test_names_that_must_be_the_same(documents, deployment, running):
     labels = documents(BASE / "kustomization.yaml")[0]["labels"]
     assert labels[0]["includeSelectors"] is True
@@ -139,19 +149,42 @@ def test_names_that_must_be_the_same(documents, deployment, running):
         assert f"# TYPE {name} gauge" in text and f'{name}{{module="matmul"}} ' in text
 
 
-MODELCARS = {"vmfb": "examples/iree/mandelbrot-x86.vmfb",
-             "native": "tests/modules/native/simple.so"}
+SEVEN = json.loads((ROOT / "examples/digits/seven.json").read_text())[0]
+# Of each format: a function, the one input, its type, and the first of the outputs.
+FORMATS = {"vmfb": ("digits.classify", "image", "INT8", SEVEN, "0/digit", 7),
+           "mlir": ("tensor.mlp", "x", "FP32", [[1, 2, 3, 4]], None,
+                    [[-5.8750005, 2.125]])}
+
+
+def check_model(server, model, name, datatype, value, output, wanted):
+    """By both protocols that the runtime has."""
+    shape, flat = [len(value), len(value[0])], [each for row in value for each in row]
+    answer = server.request("POST", f"/v2/models/{model}/infer", json.dumps(
+        {"inputs": [{"name": name, "shape": shape, "datatype": datatype,
+                     "data": flat}]}))
+    assert answer.status == 200, answer.body
+    first = answer.json["outputs"][0]
+    assert output in (None, first["name"])
+    assert first["data"] == (sum(wanted, []) if isinstance(wanted, list) else [wanted])
+    answer = server.request("POST", f"/v1/models/{model}:predict",
+                            json.dumps({"inputs": {name: value}}))
+    assert answer.status == 200, answer.body
+    got = answer.json["outputs"]
+    assert (got[output] if output else got) == wanted
 
 
 @pytest.mark.parametrize("way", ["volume", "modelcar"])
-def test_the_runtime_of_kserve(runtime, tmp_path, way):
+def test_the_runtime_of_kserve(runtime, corpus, tmp_path, way):
     """Its arguments, with /mnt/models where KServe puts it: a folder, or a link into the
-    files of another process."""
+    files of another process. A model of each format that it declares is called."""
+    assert {each["name"] for each in runtime["supportedModelFormats"]} == FORMATS.keys()
+    assert runtime["protocolVersions"] == ["v1", "v2"]
     (container,) = runtime["containers"]
     check_restricted({}, container)
     (tmp_path / "models").mkdir()
     shutil.copy(ROOT / "examples/iree/digits.vmfb", tmp_path / "models")
-    shutil.copy(ROOT / "examples/iree/mandelbrot-x86.vmfb", tmp_path / "models")
+    for each in corpus.glob("tensor.*"):
+        shutil.copy(each, tmp_path / "models")
     mounted, car = tmp_path / "models", None
     if way == "modelcar":
         car = subprocess.Popen(["sleep", "600"])
@@ -163,16 +196,8 @@ def test_the_runtime_of_kserve(runtime, tmp_path, way):
         if not each.startswith(("--listen", "--pre-drain", "--log-format"))))
     try:
         check_probes(server, container)
-        image = json.loads((ROOT / "examples/digits/seven.json").read_text())[0]
-        answer = server.request("POST", "/v2/models/digits.classify/infer", json.dumps(
-            {"inputs": [{"name": "image", "shape": [8, 8], "datatype": "INT8",
-                         "data": image}]}))
-        outputs = {each["name"]: each["data"] for each in answer.json["outputs"]}
-        assert [7] in outputs.values(), answer.body
-        answer = server.request("POST", "/v1/models/mandelbrot-x86:predict",
-                                json.dumps({"inputs": [-0.6, 0, 3.2]}))
-        assert answer.status in (200, 400), answer.body
-        assert server.call("mandelbrot-x86/render", [-0.6, 0, 3.2]).status == 200
+        for each in FORMATS.values():
+            check_model(server, *each)
     finally:
         status = server.stop()
         if car:
