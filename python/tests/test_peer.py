@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 
 import farcall
 import numpy
@@ -149,6 +150,19 @@ def test_other_pythons(dist, version, tmp_path):
     out = run(there, "-m", "pytest", "-q", "-p", "no:cacheprovider",
               TESTS / "test_local.py", TESTS / "test_remote.py", TESTS / "test_docs.py")
     print(version, out.splitlines()[-1])
+
+
+def test_the_oldest_packages(dist, tmp_path):
+    """Those that pyproject.toml asks for at least, with the oldest Python."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    assert all(">=" in each for each in wanted)
+    there = bare(project["requires-python"].removeprefix(">="), tmp_path / "venv",
+                 *dist.glob("*.whl"), "pytest",
+                 *(each.replace(">=", "==") for each in wanted))
+    out = run(there, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+              TESTS / "test_local.py", TESTS / "test_remote.py")
+    print(*wanted, out.splitlines()[-1])
 
 
 def test_a_wheel_of_the_sdist(dist, tmp_path):
