@@ -2,8 +2,10 @@
 """A module behind Ray Serve: README.md shows how it is used. Each replica has loaded the
 module into its process; callers have its functions with their signatures."""
 import asyncio
+import base64
 import concurrent.futures
 import json
+import math
 import os
 
 import farcall
@@ -13,6 +15,7 @@ from ray import serve
 from starlette.responses import JSONResponse
 
 THREADS = 2  # calls of a replica that run at once: num_cpus of an application
+STATUS = {"function_not_found": 404, "unsupported_type": 501}  # others: 422
 
 
 @serve.deployment(
@@ -43,26 +46,59 @@ class Served:
     async def __call__(self, request):
         """HTTP: POST PREFIX/FUNCTION with a list of arguments, or a dict by name."""
         try:
-            given = json.loads(await request.body())
-            args, kwargs = ((), given) if isinstance(given, dict) else (given, {})
-            got = await self.call(request.url.path.rsplit("/", 1)[1], args, kwargs)
-        except json.JSONDecodeError as error:
-            return JSONResponse({"code": "json_syntax", "error": str(error)}, 400)
+            args, kwargs = arguments(await request.body())
         except farcall.Error as error:
-            return JSONResponse({"code": error.code, "error": str(error),
-                                 "pointer": error.pointer}, 422)
+            return refusal(error, 400)
+        try:
+            got = await self.call(request.url.path.rsplit("/", 1)[1], args, kwargs)
+        except farcall.Error as error:
+            return refusal(error, STATUS.get(error.code, 422))
         results = got if isinstance(got, tuple) else () if got is None else (got,)
-        return JSONResponse({"results": [plain(each) for each in results]})
+        return JSONResponse({"results": plain(results)})
+
+
+def refusal(error, status):
+    return JSONResponse({"code": error.code, "error": str(error),
+                         "pointer": error.pointer}, status)
+
+
+def no_number(text):
+    raise ValueError(f"JSON has no bare {text}")
+
+
+def arguments(body):
+    """Those of a call, by position and by name, of a body that nobody has looked at."""
+    try:
+        given = json.loads(body.decode(), parse_constant=no_number)
+    except ValueError as error:  # also what is no UTF-8, and numbers without end
+        raise farcall.Error(str(error), "json_syntax") from None
+    except RecursionError:
+        raise farcall.Error("nested too deep", "json_too_deep") from None
+    if isinstance(given, dict):
+        return (), given
+    if isinstance(given, list):
+        return given, {}
+    raise farcall.Error("expected an array of arguments or an object", "json_schema")
 
 
 def plain(value):
-    """A result as JSON has it."""
+    """A result as JSON has it, written as farcalld writes it."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
     if isinstance(value, (numpy.ndarray, numpy.generic)):
-        return value.tolist()
+        if value.dtype.kind == "V":  # bf16 and f8, of ml_dtypes
+            value = value.astype("f4")
+        easy = value.dtype.kind in "biu" or \
+            value.dtype.kind == "f" and numpy.isfinite(value).all()
+        return value.tolist() if easy else plain(value.tolist())
+    if isinstance(value, bytes):
+        return {"b64": base64.b64encode(value).decode()}
+    if isinstance(value, complex):
+        return [plain(value.real), plain(value.imag)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
 
 
@@ -80,8 +116,9 @@ class Function:
         return self.handle.call.remote(self.__name__, args, kwargs)
 
     def __call__(self, *args, **kwargs):
-        """Once more where a replica has died: the module keeps nothing from call to
-        call, so it may. `attempts=1` of a module that does."""
+        """Tried `attempts` times in all, where a replica has died: the module keeps
+        nothing from call to call, so it may. `attempts=1` of a module that does. Calls
+        by `remote` are made once."""
         for left in reversed(range(self.attempts)):
             try:
                 return self.remote(*args, **kwargs).result()

@@ -1,22 +1,115 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/ray on a cluster of two nodes of this machine: the page, both nodes' replicas,
-and a node that is killed while calls are made and verified."""
+"""examples/ray: what a replica answers to HTTP, without Ray; and on a cluster of two nodes
+of this machine: the page, both nodes' replicas, and a node that is killed while calls are
+made and verified."""
+import asyncio
 import doctest
+import inspect
+import json
 import pathlib
 import re
+import subprocess
 import threading
 import time
 import urllib.request
 
+import farcall
 import farcall_serve
 import numpy
 import pytest
 import ray
 from ray import serve
 from ray.cluster_utils import Cluster
+from starlette.requests import Request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULE = str(ROOT / "examples/iree/matmul.vmfb")
+
+
+SOURCE = """
+double _mlir_ciface_over(double a, double b) { return a / b; }
+void _mlir_ciface_both(double out[2], double a, double b) { out[0] = a, out[1] = b; }
+void _mlir_ciface_vector(float *v) { (void)v; }
+"""
+SIDECAR = {"farcall": 1, "abi": "mlir-memref", "functions": [
+    {"name": "over", "symbol": "_mlir_ciface_over", "cc": "ciface",
+     "args": [{"name": "a", "type": "f64"}, {"name": "b", "type": "f64"}],
+     "results": [{"type": "f64"}]},
+    {"name": "both", "symbol": "_mlir_ciface_both", "cc": "ciface",
+     "args": [{"type": "f64"}, {"type": "f64"}], "results": [{"type": "complex<f64>"}]},
+    {"name": "vector", "symbol": "_mlir_ciface_vector", "cc": "ciface",
+     "args": [{"type": "vector<4xf32>"}], "results": []}]}
+
+
+@pytest.fixture(scope="module")
+def replica(tmp_path_factory):
+    """Of a module that divides, makes a complex number of two, and has a function that
+    cannot be called."""
+    folder = tmp_path_factory.mktemp("module")
+    (folder / "numbers.c").write_text(SOURCE)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "numbers.so",
+                    folder / "numbers.c"], check=True, timeout=60)
+    (folder / "numbers.farcall.json").write_text(json.dumps(SIDECAR))
+    return farcall_serve.Served.func_or_class(folder / "numbers.so")
+
+
+@pytest.mark.parametrize("function, body, status, wanted", [
+    ("over", b"[1, 4]", 200, [0.25]),
+    ("over", b'{"b": 4, "a": 1}', 200, [0.25]),
+    ("over", b"[0, 0]", 200, ["NaN"]),
+    ("over", b"[1, 0]", 200, ["Infinity"]),
+    ("over", b"[-1, 0]", 200, ["-Infinity"]),
+    ("both", b"[1, -2]", 200, [[1.0, -2.0]]),
+    ("over", b"[1]", 422, "missing_argument"),
+    ("over", b'{"a": 1, "c": 4}', 422, "unknown_argument"),
+    ("over", b'[1, "x"]', 422, "type_mismatch"),
+    ("over", b"5", 400, "json_schema"),
+    ("over", b"null", 400, "json_schema"),
+    ("over", b'"ab"', 400, "json_schema"),
+    ("over", b"", 400, "json_syntax"),
+    ("over", b"[1, 4", 400, "json_syntax"),
+    ("over", b"[1, NaN]", 400, "json_syntax"),
+    ("over", b"[1, -Infinity]", 400, "json_syntax"),
+    ("over", b"[1, \"\xff\"]", 400, "json_syntax"),
+    ("over", "[1, 4]".encode("utf-16"), 400, "json_syntax"),
+    ("over", b"[" + b"9" * 5000 + b"]", 400, "json_syntax"),
+    ("over", b"[" * 10**5, 400, "json_too_deep"),
+    ("under", b"[1, 4]", 404, "function_not_found"),
+    ("vector", b"[[1, 2, 3, 4]]", 501, "unsupported_type")])
+def test_what_a_replica_answers(replica, function, body, status, wanted):
+    async def receive():
+        return {"type": "http.request", "body": body, "more_body": False}
+    request = Request({"type": "http", "method": "POST", "path": f"/numbers/{function}",
+                       "query_string": b"", "headers": [], "server": ("localhost", 8000)},
+                      receive)
+    answer = asyncio.run(replica(request))
+    got = json.loads(answer.body)
+    assert answer.status_code == status, got
+    assert got.get("code", got.get("results")) == wanted
+    assert status == 200 or got["error"]
+
+
+@pytest.mark.parametrize("value, wanted", [
+    (1.5, 1.5), (True, True), (2**64 - 1, 2**64 - 1), ("text", "text"),
+    (float("nan"), "NaN"), (float("-inf"), "-Infinity"), (1 - 2j, [1.0, -2.0]),
+    (complex("inf"), ["Infinity", 0.0]), (b"\xff\x00", {"b64": "/wA="}),
+    ({"a": [b"", float("nan")]}, {"a": [{"b64": ""}, "NaN"]}), ((1, 2), [1, 2]),
+    (numpy.float32(0.5), 0.5), (numpy.float32("nan"), "NaN"),
+    (numpy.array([[1, 2]], "int8"), [[1, 2]]), (numpy.array(7), 7),
+    (numpy.array([1, numpy.inf], "float16"), [1.0, "Infinity"]),
+    (numpy.array([1 + 2j, complex("nan")]), [[1.0, 2.0], ["NaN", 0.0]]),
+    (numpy.zeros((0, 3)), [])], ids=repr)
+def test_results_are_json(value, wanted):
+    got = farcall_serve.plain(value)
+    assert got == wanted
+    json.dumps(got, allow_nan=False)
+
+
+def test_what_cannot_be_called_has_a_signature(replica):
+    found = replica.signatures()
+    assert found.keys() == {"over", "both", "vector"}
+    assert all(isinstance(each, inspect.Signature) for each, _ in found.values())
+    assert "cannot be called" in found["vector"][1]
 
 
 def until(said, seconds=180):
@@ -41,7 +134,7 @@ def cluster():
 def test_the_page(cluster, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = (ROOT / "examples/ray/README.md").read_text()
-    (source,) = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    source = "".join(re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S))
     test = doctest.DocTestParser().get_doctest(source, {}, "README.md", None, 0)
     failed, tried = doctest.DocTestRunner(
         optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(test)
