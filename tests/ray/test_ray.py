@@ -15,6 +15,7 @@ import urllib.request
 
 import farcall
 import farcall_serve
+import ml_dtypes
 import numpy
 import pytest
 import ray
@@ -97,6 +98,8 @@ def test_what_a_replica_answers(replica, function, body, status, wanted):
     (numpy.float32(0.5), 0.5), (numpy.float32("nan"), "NaN"),
     (numpy.array([[1, 2]], "int8"), [[1, 2]]), (numpy.array(7), 7),
     (numpy.array([1, numpy.inf], "float16"), [1.0, "Infinity"]),
+    (numpy.array([0.5, numpy.nan], ml_dtypes.bfloat16), [0.5, "NaN"]),
+    (numpy.array([[448, 0.5]], ml_dtypes.float8_e4m3fn), [[448.0, 0.5]]),
     (numpy.array([1 + 2j, complex("nan")]), [[1.0, 2.0], ["NaN", 0.0]]),
     (numpy.zeros((0, 3)), [])], ids=repr)
 def test_results_are_json(value, wanted):
