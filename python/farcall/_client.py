@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import json
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -29,11 +30,11 @@ def _options(url: str, transport: Any, timeout: float | None,
     return {"base_url": url, "timeout": wait, **options}
 
 
-def _check(answer: httpx.Response) -> httpx.Response:
+def _check(answer: httpx.Response, body: bytes | bytearray) -> None:
     if answer.status_code < 300:
-        return answer
+        return
     try:
-        problem = answer.json()
+        problem = json.loads(body)
         code = problem["code"]
     except (ValueError, TypeError, KeyError):
         raise Error(f"{answer.status_code} {answer.reason_phrase}", "internal",
@@ -41,6 +42,15 @@ def _check(answer: httpx.Response) -> httpx.Response:
     raise Error(problem.get("detail") or problem.get("title") or code, code,
                 problem.get("pointer"), problem.get("expected"), problem.get("got"),
                 answer.status_code)
+
+
+def _document(answer: httpx.Response) -> Any:
+    _check(answer, answer.content)
+    return answer.json()
+
+
+def _names(answer: httpx.Response) -> list[str]:
+    return [each["name"] for each in _document(answer)["modules"]]
 
 
 def _path(*names: str) -> str:
@@ -74,22 +84,39 @@ class _Function:
         return {"url": self._url, "headers": {**fields, **self._client.deadline},
                 "content": body}
 
-    def _results(self, answer: httpx.Response) -> Any:
-        _check(answer)
-        return _wire.read(self.signature, answer.headers.get(_wire.LENGTH),
-                          answer.content)
+    def _results(self, answer: httpx.Response, parts: list[bytes]) -> Any:
+        body = bytearray().join(parts)  # nobody else's: results may be written to
+        _check(answer, body)
+        return _wire.read(self.signature, answer.headers.get(_wire.LENGTH), body)
 
 
 class RemoteFunction(_Function):
     """Any thread may call it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._results(self._client.http.post(**self._request(args, kwargs)))
+        request = self._request(args, kwargs)
+        with self._client.http.stream("POST", **request) as answer:
+            return self._results(answer, list(answer.iter_bytes()))
+
+
+class _Pieces:
+    """A body for httpx.AsyncClient, which may send it again."""
+
+    def __init__(self, pieces: list[bytes | memoryview]) -> None:
+        self._pieces = pieces
+
+    async def __aiter__(self) -> AsyncIterator[bytes | memoryview]:
+        for each in self._pieces:
+            yield each
 
 
 class AsyncRemoteFunction(_Function):
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._results(await self._client.http.post(**self._request(args, kwargs)))
+        request = self._request(args, kwargs)
+        if isinstance(request["content"], list):
+            request["content"] = _Pieces(request["content"])
+        async with self._client.http.stream("POST", **request) as answer:
+            return self._results(answer, [each async for each in answer.aiter_bytes()])
 
 
 R = TypeVar("R", bound=_Function)
@@ -133,13 +160,12 @@ class Client(_Base):
 
     def modules(self) -> list[str]:
         """The names of all modules."""
-        document = _check(self.http.get(_MODULES)).json()
-        return [each["name"] for each in document["modules"]]
+        return _names(self.http.get(_MODULES))
 
     def module(self, name: str) -> RemoteModule[RemoteFunction]:
         """One module, its signatures as they are now; `name@3` is its version 3."""
-        answer = _check(self.http.get(_path(name), params=_WHOLE))
-        return RemoteModule(self, name, answer.json(), RemoteFunction)
+        document = _document(self.http.get(_path(name), params=_WHOLE))
+        return RemoteModule(self, name, document, RemoteFunction)
 
     def __getitem__(self, name: str) -> RemoteModule[RemoteFunction]:
         """The same, asked for once."""
@@ -169,13 +195,12 @@ class AsyncClient(_Base):
 
     async def modules(self) -> list[str]:
         """The names of all modules."""
-        document = _check(await self.http.get(_MODULES)).json()
-        return [each["name"] for each in document["modules"]]
+        return _names(await self.http.get(_MODULES))
 
     async def module(self, name: str) -> RemoteModule[AsyncRemoteFunction]:
         """One module, its signatures as they are now; `name@3` is its version 3."""
-        answer = _check(await self.http.get(_path(name), params=_WHOLE))
-        return RemoteModule(self, name, answer.json(), AsyncRemoteFunction)
+        document = _document(await self.http.get(_path(name), params=_WHOLE))
+        return RemoteModule(self, name, document, AsyncRemoteFunction)
 
     async def close(self) -> None:
         await self.http.aclose()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy
@@ -19,6 +19,9 @@ from ._structure import (Signature, Type, bytes_of, check_depth, check_shape, es
 TYPE = "application/octet-stream"
 LENGTH = "Inference-Header-Content-Length"
 _ALIGNMENT = 64  # of the first tensor
+# A body of more is sent in pieces, which are views of the arrays: we do not copy it, and
+# httpx, which copies what a socket has not taken, copies no more than a piece at once.
+_PIECE = 256 << 10
 
 
 def _number(value: Any) -> Any:
@@ -31,10 +34,10 @@ def _number(value: Any) -> Any:
 
 class _Writer:
     def __init__(self) -> None:
-        self.tensors: list[bytes] = []
+        self.tensors: list[bytes | memoryview] = []
 
     def tensor(self, array: numpy.ndarray[Any, Any], text: str | None) -> Any:
-        data = array.tobytes()
+        data = numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8).data
         self.tensors.append(data)
         head = {"dtype": text} if text else {}
         return {**head, "shape": array.shape, "binary_data_size": len(data)}
@@ -82,9 +85,15 @@ class _Writer:
         raise fail("unsupported_type", f"Python has nothing for {node.kind}", path)
 
 
-def write(signature: Signature, args: tuple[Any, ...],
-          kwargs: Mapping[str, Any]) -> tuple[dict[str, str], bytes]:
-    """The fields and the body of a call."""
+def _pieces(parts: list[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    for part in parts:
+        for at in range(0, len(part), _PIECE):
+            yield memoryview(part)[at:at + _PIECE]
+
+
+def write(signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) \
+        -> tuple[dict[str, str], bytes | list[bytes | memoryview]]:
+    """The fields and the body of a call, or the pieces of a large body."""
     writer = _Writer()
     inputs = [writer.value(param.type, value, escape(param.name) or str(number))
               for number, (param, value)
@@ -96,8 +105,11 @@ def write(signature: Signature, args: tuple[Any, ...],
     head = json.dumps(document, separators=(",", ":"), allow_nan=False,
                       default=lambda each: each.item()).encode()
     head += b" " * (-len(head) % _ALIGNMENT)
-    fields = {"Content-Type": TYPE, "Accept": TYPE, LENGTH: str(len(head))}
-    return fields, b"".join([head, *writer.tensors])
+    body = [head, *writer.tensors]
+    size = sum(map(len, body))
+    fields = {"Content-Type": TYPE, "Accept": TYPE, LENGTH: str(len(head)),
+              "Content-Length": str(size)}
+    return fields, b"".join(body) if size <= _PIECE else list(_pieces(body))
 
 
 class _Reader:
@@ -166,8 +178,8 @@ class _Reader:
             else float(value)
 
 
-def read(signature: Signature, head_size: str | None, body: bytes) -> Any:
-    """What the call returned."""
+def read(signature: Signature, head_size: str | None, body: bytes | bytearray) -> Any:
+    """What the call returned. Arrays lie in the body."""
     try:
         size = len(body) if head_size is None else int(head_size)
         document = json.loads(body[:size])

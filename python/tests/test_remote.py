@@ -94,6 +94,60 @@ def test_same_bits(client):
         assert one.dtype == other.dtype and one.tobytes() == other.tobytes()
 
 
+@pytest.mark.parametrize("size", [1, 300, 600])
+def test_results_may_be_written_to(client, size):
+    a = numpy.arange(size * size, dtype=numpy.float32).reshape(size, size)
+    result = client[VERSIONS.stem].matmul(numpy.ones((1, size), "f4"), a)
+    wanted = a.sum(0)
+    result += 1
+    assert numpy.allclose(result, wanted + 1, 1e-5)
+
+
+def test_large_arguments(server, client):
+    """They are sent in pieces, whatever their elements and strides."""
+    wanted = [(numpy.full((1, k), 2, numpy.float32), numpy.full((k, 3), 3, numpy.float32))
+              for k in (1, 1 << 15, (1 << 16) + 3, 1 << 17)]
+
+    async def calls():
+        async with server.async_client() as other:
+            matmul = (await other.module(VERSIONS.stem)).matmul
+            return await asyncio.gather(*(matmul(a, b) for a, b in wanted))
+    for (a, b), there in zip(wanted, asyncio.run(calls())):
+        for given in (b, b.T.copy().T, numpy.repeat(b, 2, 0)[::2]):
+            assert same(client[VERSIONS.stem].matmul(a, given), a @ b)
+        assert same(there, a @ b)
+    with pytest.raises(farcall.Error) as caught:
+        client[VERSIONS.stem].matmul(*wanted[3][::-1])
+    assert caught.value.code == "call_failed"
+
+
+def test_large_arguments_are_sent_again():
+    """As httpx does when a server asks who is there."""
+    a, b, bodies = numpy.ones((1, 1 << 17), "f4"), numpy.ones((1 << 17, 1), "f4"), []
+    signature = farcall.load(VERSIONS).matmul.signature.document
+
+    def answer(request):
+        if request.method == "GET":
+            return httpx.Response(200, json={"functions": [signature]})
+        bodies.append(request.read())
+        assert request.headers["content-length"] == str(len(bodies[-1]))
+        fields = {"WWW-Authenticate": 'Digest realm="r", nonce="n", qop="auth"'}
+        return httpx.Response(401, headers=fields) if len(bodies) == 1 else \
+            httpx.Response(200, json={"results": [
+                {"dtype": "f32", "shape": [0, 1], "binary_data_size": 0}]})
+    for kind in farcall.Client, farcall.AsyncClient:
+        bodies.clear()
+        other = kind("http://other", transport=httpx.MockTransport(answer),
+                     auth=httpx.DigestAuth("user", "password"))
+
+        async def call():
+            return await (await other.module("m")).matmul(a, b)
+        got = asyncio.run(call()) if kind is farcall.AsyncClient else \
+            other["m"].matmul(a, b)
+        assert got.shape == (0, 1)
+        assert bodies[0] == bodies[1] and a.tobytes() + b.tobytes() in bodies[0]
+
+
 def test_errors_of_the_server(client):
     with pytest.raises(farcall.Error) as caught:
         client[SCALARS.stem].divide(7, 0)
