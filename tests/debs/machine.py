@@ -2,9 +2,10 @@
 """The life of the packages in one chroot: installed, upgraded while they serve, removed,
 purged. A chroot has no systemd, so this program does its part: Manager holds the sockets
 of farcalld.socket, starts what farcalld.service and an instance of farcalld@.service say
-as their user, and is what the systemctl of the chroot asks. So the maintainer scripts, the units' names, paths, user and
-sockets, and the restart of an upgrade are real; the sandbox of the unit is not
-(tests/config)."""
+as their user, and is what the systemctl of the chroot asks. So the maintainer scripts,
+the units' names, paths, user and sockets, and the restart of an upgrade are real; the
+sandbox of the unit is not (tests/config). What systemd makes of a pattern of units is
+shown by tests/vm."""
 import fnmatch
 import json
 import os
