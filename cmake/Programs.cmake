@@ -27,3 +27,15 @@ function(farcall_program target)
       -Wl,--dynamic-list=${PROJECT_SOURCE_DIR}/cmake/exports.list)
   endif()
 endfunction()
+
+# A program's objects as the shared library NAME-inner, for tests.
+function(farcall_inner name)  # what the objects need
+  set(target ${name}-inner)
+  add_library(${target} SHARED $<TARGET_OBJECTS:${name}-objects>)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+  target_link_libraries(${target} PUBLIC farcall-inner ${ARGN} PRIVATE farcall_flags)
+  foreach(property IN ITEMS INCLUDE_DIRECTORIES COMPILE_DEFINITIONS)
+    set_property(TARGET ${target} PROPERTY INTERFACE_${property}
+      $<TARGET_PROPERTY:${name}-objects,INTERFACE_${property}>)
+  endforeach()
+endfunction()
