@@ -25,19 +25,33 @@ quietly() {
 # Runs tests as ctest is told to. Those that failed, if they are few, are run once more,
 # alone. Succeeds with their names in $unsteady if they pass then: what a test says only
 # while the machine is busy is a mistake in the test, to be mended, but must not hide what
-# all the others have said. A test that fails twice fails the run.
+# all the others have said. A test that fails twice fails the run; so does one that
+# crashed, or in whose output something was reported: it may have met a race, which the
+# second run only hides.
 run_tests() {  # FOLDER, more of ctest's; sets $unsteady
-  local list=$1/Testing/Temporary/LastTestsFailed.log names most=3
+  local temporary=$1/Testing/Temporary list names said status most=3
+  list=$temporary/LastTestsFailed.log said=$1/Testing/said.log
   unsteady=
-  rm -f "$list"
-  ctest --test-dir "$@" && return
+  mkdir -p "$temporary" && rm -f "$list"
+  ctest --test-dir "$@" | tee "$said"
+  status=${PIPESTATUS[0]}
+  [ "$status" -ne 0 ] || return 0
   [ -s "$list" ] && [ "$(wc -l <"$list")" -le "$most" ] || return 1
+  ! reported <"$said" || { step "not run again: something crashed or was reported"; return 1; }
   names=$(cut -d: -f2- "$list" | xargs)
-  cp "${list%/*}/LastTest.log" "$1/Testing/FirstTest.log"
+  cp "$temporary/LastTest.log" "$1/Testing/FirstTest.log"
   step "once more, alone: $names"
   ctest --test-dir "$1" --rerun-failed -j 1 --output-on-failure --no-label-summary ||
     return 1
   unsteady=$names
+}
+
+# Whether a test ended by a signal, or a sanitizer or an assertion says something in the
+# output of a test that failed.
+reported() {  # reads what ctest printed
+  grep -qE -e '^[[:space:]]+[0-9]+ - .* \((SEGFAULT|ILLEGAL|INTERRUPT|NUMERICAL|OTHER_FAULT|BUS_ERROR|Subprocess (aborted|killed))\)' \
+    -e '(ERROR|WARNING|SUMMARY): [A-Za-z]+Sanitizer' -e ': runtime error: ' \
+    -e 'farcall: .*: assertion failed: '
 }
 
 # Has INSTALL fill a folder with the packages FILE lists, named by what it lists.
