@@ -511,6 +511,9 @@ static char certificate[64];
 static void remove_certificate(void) { unlink(certificate); }
 
 #if FARCALL_TLS
+// libuv's threads have memory of OpenSSL's, which is lost if OpenSSL ends before them.
+static void end_threads(void) { uv_library_shutdown(); }
+
 static void make_certificate(void) {
   if (*certificate) return;
   snprintf(certificate, sizeof certificate, "/tmp/farcall-tls-XXXXXX");
@@ -519,6 +522,7 @@ static void make_certificate(void) {
   close(fd);
   atexit(remove_certificate);
   secure_make_file(certificate);
+  atexit(end_threads);
 }
 
 // From here on the socket's number is the plain side, whose bytes go through TLS. The
