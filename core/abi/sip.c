@@ -367,8 +367,12 @@ static fc_status_t attach(tree_builder_t *tree, fc_sip_key_t key,
   const uint32_t level = tree->depth - 1;
   const uint32_t parent = tree->nodes[level];
   if (key.kind == FC_SIP_KEY_NAME) {
-    if (!fc_utf8_is_valid(key.name)) {
-      fc_builder_refuse(tree->builder, FC_STR("a dict key is not valid UTF-8"));
+    // A name in JSON is text: other bytes would come back as another signature.
+    if (!fc_utf8_is_valid(key.name) ||
+        memchr(key.name.data, '\0', key.name.size)) {
+      return fc_fail(tree->err, FC_CODE_ABI_METADATA,
+                     "a dict key of %zu bytes is not UTF-8 text without NUL",
+                     key.name.size);
     }
     fc_builder_append_key(tree->builder, parent, key.name, node);
     return FC_OK;

@@ -366,27 +366,47 @@ static fc_status_t place_tree(placing_t *placing, uint32_t root) {
   return FC_OK;
 }
 
+// Values without a tree: arguments by position and several results are a list, one
+// result is the root itself, as IREE's own signatures have them.
+static fc_status_t place_flat(placing_t *placing, const fc_param_t *params,
+                              uint32_t count, bool list) {
+  const fc_sip_key_t none = {.kind = FC_SIP_KEY_NONE};
+  fc_sip_mangler_t *mangler = placing->mangler;
+  FC_TRY(reserve(mangler, count + (size_t)list, 0, placing->err));
+  uint32_t parent = FC_NODE_NONE, after = FC_NODE_NONE;
+  if (list) {
+    parent =
+        add_place(mangler, PLACE_SEQUENCE, FC_NODE_NONE, FC_NODE_NONE, none);
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const fc_type_t *type =
+        fc_signature_node(placing->signature, params[i].type);
+    if (type->child != FC_NODE_NONE) {
+      return fc_fail(placing->err, FC_CODE_UNSUPPORTED_TYPE,
+                     "value %u is a structure in one raw value, for which a "
+                     "sip signature has no form",
+                     i);
+    }
+    const fc_sip_key_t key = {.kind = FC_SIP_KEY_INDEX, .index = (int32_t)i};
+    after = add_place(mangler, PLACE_LEAF, parent, after, list ? key : none);
+    mangler->places[after].raw_index = params[i].raw_index;
+  }
+  return FC_OK;
+}
+
 static fc_status_t place_side(const fc_signature_t *signature,
                               fc_sip_mangler_t *mangler,
                               const fc_param_t *params, uint32_t count,
-                              fc_error_t *err) {
+                              bool list, fc_error_t *err) {
   if (count == 0) return FC_OK;
-  // Raw results without a structure are written as "R1!".
-  if (count > 1 || params[0].raw_index != FC_RAW_NONE) {
-    if (params == signature->results) return FC_OK;
-    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                   "the arguments of a sip signature are one tree, these are "
-                   "%u values",
-                   count);
-  }
   const fc_allocator_t allocator = signature->allocator;
   const uint32_t most = signature->node_count;
-  placing_t placing = {
-      .signature = signature,
-      .mangler = mangler,
-      .nodes = fc_alloc_array(allocator, most, sizeof *placing.nodes),
-      .keys = fc_alloc_array(allocator, most, sizeof *placing.keys),
-      .err = err};
+  placing_t placing = {.signature = signature, .mangler = mangler, .err = err};
+  if (count > 1 || params[0].raw_index != FC_RAW_NONE) {
+    return place_flat(&placing, params, count, list || count > 1);
+  }
+  placing.nodes = fc_alloc_array(allocator, most, sizeof *placing.nodes);
+  placing.keys = fc_alloc_array(allocator, most, sizeof *placing.keys);
   fc_status_t status = placing.nodes && placing.keys
                            ? place_tree(&placing, params[0].type)
                            : fc_fail_memory(err);
@@ -400,10 +420,10 @@ fc_status_t fc_sip_mangle(const fc_signature_t *signature, fc_sink_t *sink,
   fc_sip_mangler_t inputs = {.allocator = signature->allocator};
   fc_sip_mangler_t results = {.allocator = signature->allocator};
   fc_status_t status = place_side(signature, &inputs, signature->arguments,
-                                  signature->argument_count, err);
+                                  signature->argument_count, true, err);
   if (status == FC_OK) {
     status = place_side(signature, &results, signature->results,
-                        signature->result_count, err);
+                        signature->result_count, false, err);
   }
   if (status == FC_OK) {
     status = fc_sip_mangler_write(&inputs, &results, sink, err);

@@ -21,13 +21,14 @@ FORMATS = {
     "jsonschema": "application/schema+json",
 }
 # A word of the reason why a function cannot be written in a form; None: it can. SIP has
-# one tree of arguments, so of these functions only those without arguments have the
-# form; neither SIP nor V1 has arguments that are results too.
+# no structure in one raw value; neither SIP nor V1 has arguments that are results too.
 def lacks(form, signature):
     if form in ("sip", "v1") and signature["name"] == "scale_inplace":
         return "is written to; this form has inputs alone"
-    if form == "sip" and signature["arguments"]:
-        return "one tree"
+    kinds = {value["type"]["kind"]
+             for side in ("arguments", "results") for value in signature[side]}
+    if form == "sip" and kinds & {"list", "tuple", "dict", "refarray"}:
+        return "is a structure in one raw value"
     return None
 
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "abi/cconv.h"
 #include "farcall/abi.h"
 
 #define UNKNOWN_COUNTS ((fc_raw_counts_t){FC_COUNT_UNKNOWN, FC_COUNT_UNKNOWN})
@@ -125,7 +126,8 @@ static const bad_row_t bad[] = {
     {"trailing bytes", "I3!_0R3!_0trailing", 10, "bytes after the results"},
     {"third span", "I3!_0R3!_0I3!_9", 10, "bytes after the results"},
     {"length 0", "I0R1!", 1, "length 0"},
-    {"leading zero", "I03!_0R1!", 1, "shortest form"},
+    {"key that is no UTF-8", "I10!D7!K2!\xff_0R1!", FC_NO_OFFSET,
+     "is not UTF-8"},
     {"key name twice", "I17!D13!K2!a_0K2!a_1R1!", 17, "comes twice"},
     {"raw input twice", "I12!S9!k0_0k1_0R1!", 13, "raw input is used twice"},
     {"raw input missing", "I8!S5!k0_1R1!", 8, "raw input 1 where there are 1"},
@@ -330,6 +332,52 @@ static void assert_stable(fc_str_t sip) {
   fc_signature_destroy(second);
   fc_text_deinit(&once);
   fc_text_deinit(&twice);
+}
+
+// A NUL in a key ended the text that was written.
+static void a_key_with_nul_is_refused(void **state) {
+  (void)state;
+  fc_error_t err;
+  assert_null(
+      parse(FC_STR("I12!D9!K4!a\0b_0R1!"), FC_STR(""), UNKNOWN_COUNTS, &err));
+  assert_int_equal(err.code, FC_CODE_ABI_METADATA);
+  assert_non_null(strstr(err.message, "without NUL"));
+}
+
+typedef struct flat_row_t {
+  const char *name;
+  const char *cconv;
+  const char *sip;
+} flat_row_t;
+
+// As IREE's own tests have functions of positions.
+static const flat_row_t flats[] = {
+    {"nothing", "0v_v", "I1!R1!"},
+    {"one argument", "0i_v", "I8!S5!k0_0R1!"},
+    {"two arguments, one result", "0rI_r", "I12!S9!k0_0k1_1R3!_0"},
+    {"one result alone", "0_i", "I1!R3!_0"},
+    {"two results", "0_ii", "I1!R12!S9!k0_0k1_1"},
+};
+
+static void values_without_a_tree_are_written_by_position(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const flat_row_t, row, flats) {
+    fc_error_t err;
+    fc_cconv_t cconv;
+    assert_int_equal(fc_cconv_parse(fc_str(row->cconv), &cconv, &err), FC_OK);
+    fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+    fc_cconv_build(builder, &cconv);
+    fc_signature_t *signature = NULL;
+    assert_int_equal(fc_signature_build(builder, &signature, &err), FC_OK);
+    fc_builder_destroy(builder);
+    assert_non_null(signature);
+    fc_text_t text;
+    fc_text_init(&text, fc_allocator_system(), 1 << 20);
+    assert_int_equal(fc_sip_mangle(signature, &text.sink, &err), FC_OK);
+    assert_true(fc_str_equal(fc_text_str(&text), fc_str(row->sip)));
+    fc_text_deinit(&text);
+    fc_signature_destroy(signature);
+  }
 }
 
 static void one_changed_byte_is_refused_or_stable(void **state) {
@@ -614,6 +662,8 @@ int main(void) {
       FC_TEST(raw_values_beyond_all_nodes_are_refused),
       FC_TEST(mobilebert_binds_names_to_raw_order),
       FC_TEST(every_proper_prefix_is_refused),
+      FC_TEST(a_key_with_nul_is_refused),
+      FC_TEST(values_without_a_tree_are_written_by_position),
       FC_TEST(one_changed_byte_is_refused_or_stable),
       FC_TEST(manglings_match_the_reference),
       FC_TEST(random_trees_read_back),
