@@ -6,6 +6,7 @@
 #include "module/native/hook.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,11 +14,42 @@
 // end the process.
 #define ALLOCATION_MAX ((size_t)1 << 47)
 
+// From this size on, memory is often fresh from the system, so calloc need not clear it.
+// Below it, malloc and memset are quicker (glibc's calloc passes by the thread's cache).
+#define FRESH_MIN ((size_t)128 << 10)
+
 static _Thread_local fc_hook_t *running;
 
-fc_heap_t fc_heap_default(void) {
-  return (fc_heap_t){malloc,        calloc,         realloc,
-                     aligned_alloc, posix_memalign, free};
+static const fc_heap_t kProcessHeap = {malloc,        calloc,         realloc,
+                                       aligned_alloc, posix_memalign, free};
+
+fc_heap_t fc_heap_default(void) { return kProcessHeap; }
+
+// What `memory` holds, as far as the heap tells: only the process's can be asked.
+static size_t room_of(const fc_heap_t *heap, void *memory, size_t otherwise) {
+  return heap->realloc == realloc ? malloc_usable_size(memory) : otherwise;
+}
+
+// What a function does not write of its memory can be in a result. So all memory that a
+// module gets begins as zeroes, on its own threads, too.
+static void *zeroed(const fc_heap_t *heap, void *memory, size_t size) {
+  return memory ? memset(memory, 0, room_of(heap, memory, size)) : NULL;
+}
+
+static void *take(const fc_heap_t *heap, size_t size) {
+  if (size == 0) size = 1;
+  if (size >= FRESH_MIN) return heap->calloc(1, size);
+  return zeroed(heap, heap->malloc(size), size);
+}
+
+// For blocks that an earlier call allocated, whose size nobody has noted.
+static void *resize(const fc_heap_t *heap, void *memory, size_t size) {
+  const size_t had = room_of(heap, memory, SIZE_MAX);
+  uint8_t *moved = heap->realloc(memory, size);
+  if (!moved) return NULL;
+  const size_t has = room_of(heap, moved, 0);
+  if (had < has) memset(moved + had, 0, has - had);
+  return moved;
 }
 
 static _Noreturn void leave(fc_hook_t *hook, fc_hook_outcome_t outcome) {
@@ -45,9 +77,9 @@ static void *track(fc_hook_t *hook, void *memory, size_t size) {
 
 static void *hook_malloc(size_t size) {
   fc_hook_t *hook = running;
-  if (!hook) return malloc(size);
+  if (!hook) return take(&kProcessHeap, size);
   if (size > ALLOCATION_MAX) return track(hook, NULL, size);
-  return track(hook, hook->heap->malloc(size ? size : 1), size);
+  return track(hook, take(hook->heap, size), size);
 }
 
 static void *hook_calloc(size_t count, size_t size) {
@@ -65,23 +97,25 @@ static void *hook_calloc(size_t count, size_t size) {
 
 static void *hook_aligned_alloc(size_t alignment, size_t size) {
   fc_hook_t *hook = running;
-  if (!hook) return aligned_alloc(alignment, size);
+  if (!hook) return zeroed(&kProcessHeap, aligned_alloc(alignment, size), size);
   if (size > ALLOCATION_MAX) return track(hook, NULL, size);
-  return track(hook, hook->heap->aligned_alloc(alignment, size), size);
+  void *memory = hook->heap->aligned_alloc(alignment, size);
+  return track(hook, zeroed(hook->heap, memory, size), size);
 }
 
 static int hook_posix_memalign(void **out_memory, size_t alignment,
                                size_t size) {
   fc_hook_t *hook = running;
-  if (!hook) return posix_memalign(out_memory, alignment, size);
+  const fc_heap_t *heap = hook ? hook->heap : &kProcessHeap;
   void *memory = NULL;
-  if (size > ALLOCATION_MAX) {
+  if (hook && size > ALLOCATION_MAX) {
     track(hook, NULL, size);
     return ENOMEM;
   }
-  int error = hook->heap->posix_memalign(&memory, alignment, size ? size : 1);
-  if (error && error != ENOMEM) return error;
-  memory = track(hook, error ? NULL : memory, size);
+  int error = heap->posix_memalign(&memory, alignment, size ? size : 1);
+  if (error && (error != ENOMEM || !hook)) return error;
+  memory = zeroed(heap, error ? NULL : memory, size);
+  if (hook) memory = track(hook, memory, size);
   if (!memory) return ENOMEM;
   *out_memory = memory;
   return 0;
@@ -115,12 +149,12 @@ static void hook_free(void *memory) {
 
 static void *hook_realloc(void *memory, size_t size) {
   fc_hook_t *hook = running;
-  if (!hook) return realloc(memory, size);
   if (!memory) return hook_malloc(size);
+  if (!hook) return resize(&kProcessHeap, memory, size);
   fc_own_block_t *block = fc_own_find(&hook->own, memory);
   if (!block) {
     if (!may_free(hook, memory)) return track(hook, NULL, size);
-    return hook->heap->realloc(memory, size);  // allocated before this call
+    return resize(hook->heap, memory, size);  // allocated before this call
   }
   const size_t old_size = block->size;
   void *moved = hook_malloc(size);

@@ -153,3 +153,29 @@ CI(int64_t, fill)(float value, r2_t *out) {
   for (int i = 0; i < 4; i++) out->aligned[i] = value;
   return 4;
 }
+
+// How many bytes of a block of `n` are not zero when it is given, by way number `way`.
+// Blocks of that size were written and freed before.
+static void *block_of(int64_t way, size_t n) {
+  void *block = NULL;
+  if (way == 0) return malloc(n);
+  if (way == 1) return aligned_alloc(64, n);
+  if (way == 2) return posix_memalign(&block, 256, n) ? NULL : block;
+  if (way == 3) return calloc(1, n);
+  block = malloc(n / 2);
+  for (size_t i = 0; i < n / 2; i++) ((volatile char *)block)[i] = 0;
+  return realloc(block, n);
+}
+CI(int64_t, unwritten)(int64_t n, int64_t way) {
+  volatile unsigned char *blocks[4];
+  int64_t count = 0;
+  for (int i = 0; i < 4; i++) {
+    blocks[i] = block_of(way, (size_t)n);
+    for (int64_t k = 0; k < n; k++) blocks[i][k] = 0x55;
+  }
+  for (int i = 0; i < 4; i++) free((void *)(uintptr_t)blocks[i]);
+  volatile unsigned char *block = block_of(way, (size_t)n);
+  for (int64_t k = 0; k < n; k++) count += block[k] != 0;
+  free((void *)(uintptr_t)block);
+  return count;
+}

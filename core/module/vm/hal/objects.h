@@ -39,9 +39,8 @@ fc_status_t fc_hal_buffer_create(fc_vm_heap_t *heap, int64_t size,
                                  fc_hal_buffer_t **out,
                                  fc_error_t *err) FC_MUST_CHECK;
 // A root whose bytes come from the invocation's pool (NULL: from the heap) or, with the
-// invocation's `guard`, from a guarded block. The bytes need not be zero: blocks of a
-// pool hold what earlier calls of this context left. Takes fuel for the bytes, and fails,
-// as fc_vm_work does.
+// invocation's `guard`, from a guarded block. They are zeroed. Takes fuel for the bytes,
+// and fails, as fc_vm_work does.
 fc_status_t fc_hal_buffer_create_in(fc_vm_invocation_t *invocation,
                                     fc_vm_heap_t *heap, int64_t size,
                                     fc_hal_buffer_t **out,

@@ -132,7 +132,7 @@ void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
   *out_size = size;
   const uint32_t index = size > CLASS_MAX ? NO_CLASS : class_of(size, out_size);
   void *block = take_kept(pool, index, size, *out_size);
-  if (block) return block;
+  if (block) return memset(block, 0, size);
   if (!fits(pool->heap, *out_size)) *out_size = size;
   block = fc_vm_heap_alloc(pool->heap, *out_size, ALIGNMENT, err);
   if (block) return block;

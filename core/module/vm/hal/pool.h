@@ -2,10 +2,9 @@
 //
 // The memory of the HAL buffers and dispatches of calls: blocks of size classes, which
 // one worker keeps between its calls, so that a warm worker need not allocate them.
-// Blocks are not zeroed again (transients begin undefined, as in IREE). They never leave
-// their context, so a module finds in them zeroes, or what it or its arguments left
-// there. A buffer may live longer than the worker's instance, and another worker may
-// release it.
+// A kept block is zeroed when it is taken, as far as it is asked for, since what a module
+// does not write can be in a result. A buffer may live longer than the worker's instance,
+// and another worker may release it.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_POOL_H_
 #define FARCALL_CORE_MODULE_VM_HAL_POOL_H_
 
@@ -24,8 +23,7 @@ fc_status_t fc_hal_pool_create(fc_vm_heap_t *heap, fc_hal_pool_t **out,
 // is allowed.
 void fc_hal_pool_release(fc_hal_pool_t *pool);
 
-// At least `size` bytes, 64-byte aligned; zeroed if the block is new. *out_size is the
-// size that fc_hal_pool_give must get. On failure NULL, with the error of
+// At least `size` bytes, 64-byte aligned, `size` of them zeroed. *out_size is the size that fc_hal_pool_give must get. On failure NULL, with the error of
 // fc_vm_heap_alloc.
 void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
                        fc_error_t *err) FC_MUST_CHECK;

@@ -52,7 +52,6 @@ static fc_status_t pack_in(fc_vm_invocation_t *invocation, fc_vm_heap_t *heap,
                            uint64_t size, fc_hal_buffer_t **out,
                            fc_error_t *err) {
   FC_TRY(fc_hal_buffer_create_in(invocation, heap, (int64_t)size, out, err));
-  if (size) memset((*out)->data, 0, size);
   pack(tensor->data, count, fc_dtype_info(tensor->dtype)->bits, (*out)->data);
   return FC_OK;
 }

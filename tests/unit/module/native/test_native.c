@@ -127,6 +127,32 @@ static void every_kind_of_ownership(void **state) {
   RUN_ROWS("owner", rows);
 }
 
+// Whatever way it comes, small or mapped by itself.
+static void memory_begins_as_zeroes(void **state) {
+  (void)state;
+  static const int sizes[] = {64, 960, 4992, 131072, 1 << 20};
+  caller_t caller;
+  caller_open(&caller, "owner");
+  for (int way = 0; way < 5; way++) {
+    for (size_t i = 0; i < FC_ARRAY_COUNT(sizes); i++) {
+      char arguments[64];
+      snprintf(arguments, sizeof arguments, "%d; %d", sizes[i], way);
+      fc_test_row(arguments);
+      assert_string_equal(caller_run(&caller, "unwritten", arguments), "0");
+    }
+  }
+  fc_test_row(NULL);
+  caller_close(&caller);
+  caller_open(&caller, "impure");
+  for (int i = 0; i < 20; i++) {
+    static const char *const counts[] = {"10", "13", "500", "50000", "300000"};
+    const char *count = counts[(size_t)i % FC_ARRAY_COUNT(counts)];
+    assert_string_equal(caller_run(&caller, "unwritten_in_a_thread", ""), "0");
+    assert_string_equal(caller_run(&caller, "unwritten_later", count), "0");
+  }
+  caller_close(&caller);
+}
+
 static void a_leak_is_counted_and_reclaimed(void **state) {
   (void)state;
   caller_t caller;
@@ -751,6 +777,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(scalars_of_every_type),
       FC_TEST(every_kind_of_ownership),
+      FC_TEST(memory_begins_as_zeroes),
       FC_TEST(a_leak_is_counted_and_reclaimed),
       FC_TEST(hostile_results_are_refused_unread),
       FC_TEST(a_check_that_fails_ends_the_call_only),
