@@ -154,6 +154,17 @@ static fc_status_t refuse(fc_error_t *err, const char *what) {
 // ---------------------------------------------------------------------------
 // Opening
 
+// Compilers align every table, and its pointers are read and kept as they are.
+static bool is_aligned(const void *table) {
+  return (uintptr_t)table % _Alignof(uint64_t) == 0;
+}
+
+static bool are_aligned(const tables_t *tables) {
+  return is_aligned(tables->imports.symbols) && is_aligned(tables->functions) &&
+         is_aligned(tables->names) && is_aligned(tables->attrs_5) &&
+         is_aligned(tables->attrs_6);
+}
+
 static int no_imports(void *function, void *params) {
   (void)function;
   (void)params;
@@ -189,14 +200,18 @@ static fc_status_t query(const fc_library_t *library, tables_t *out_tables,
   abi_query_t function;
   memcpy(&function, &address, sizeof address);
   static const uint32_t kVersions[] = {6, 5};
+  static const char kSkewed[] = "its tables are not aligned";
   for (size_t i = 0; i < FC_ARRAY_COUNT(kVersions); i++) {
     const abi_header_t **base = function(kVersions[i], &library->environment);
-    if (!base || !*base || (*base)->version != kVersions[i]) continue;
+    if (!is_aligned(base)) return refuse(err, kSkewed);
+    if (!base || !*base) continue;
+    if (!is_aligned(*base)) return refuse(err, kSkewed);
+    if ((*base)->version != kVersions[i]) continue;
     if ((*base)->features) return refuse(err, "it needs unknown features");
     if ((*base)->sanitizer) return refuse(err, "it was built for a sanitizer");
     if (kVersions[i] == 6) read_6(base, out_tables);
     else read_5(base, out_tables);
-    return FC_OK;
+    return are_aligned(out_tables) ? FC_OK : refuse(err, kSkewed);
   }
   return refuse(err, "its ABI version is neither 0_5 nor 0_6");
 }

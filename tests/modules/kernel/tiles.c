@@ -108,11 +108,18 @@ static const char *const names[] = {"mark", "fail", "raise", "in_order"};
 
 // tiles.elf imports nothing; optional.elf can do without its imports,
 // needed.elf cannot.
-#if defined(KERNEL_optional)
+#if defined(KERNEL_optional) || defined(SKEWED)
 static const char *const imports[] = {"?one", "two?"};
 #elif defined(KERNEL_needed)
 static const char *const imports[] = {"?one", "two?", "three"};
 #endif
+
+// skewed-N.elf has its table number N at an odd address.
+#if !defined(SKEWED)
+#define SKEWED 0
+#endif
+#define TABLE(n, table) \
+  ((const void *)((const char *)(table) + (SKEWED == (n))))
 
 static const struct {
   const header_t *header;
@@ -125,20 +132,20 @@ static const struct {
   const char *const *names;
   const void *tags, *parameter_names, *sources, *stages;
   uint32_t constant_count;
-} library = {.header = &header,
+} library = {.header = TABLE(2, &header),
 #if !defined(KERNEL_tiles)
              .import_count = sizeof imports / sizeof imports[0],
-             .imports = imports,
+             .imports = TABLE(3, imports),
 #endif
              .count = 4,
-             .functions = functions,
-             .attributes = attributes,
-             .names = names};
+             .functions = TABLE(4, functions),
+             .attributes = TABLE(5, attributes),
+             .names = TABLE(6, names)};
 
 const void *iree_hal_executable_library_query(uint32_t version,
                                               const void *environment);
 const void *iree_hal_executable_library_query(uint32_t version,
                                               const void *environment) {
   (void)environment;
-  return version == 6 ? &library : (void *)0;
+  return version == 6 ? TABLE(1, &library) : (void *)0;
 }

@@ -49,9 +49,27 @@ static void imports_must_be_optional(void **state) {
   }
 }
 
+// Tables that lie where a compiler never puts them are not read.
+static void tables_must_be_aligned(void **state) {
+  (void)state;
+  static const char *const rows[] = {"the library", "header",     "imports",
+                                     "functions",   "attributes", "names"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i]);
+    char path[512];
+    fc_error_t err;
+    snprintf(path, sizeof path, KERNELS "skewed-%zu.elf", i + 1);
+    assert_int_not_equal(open_and_close(path, &err), FC_OK);
+    assert_string_equal(err.message,
+                        "executable library: its tables are not aligned");
+  }
+  fc_test_row(NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(imports_must_be_optional),
+      FC_TEST(tables_must_be_aligned),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
