@@ -44,6 +44,23 @@ static inline double fc_vm_fma(double a, double b, double c) {
 #endif
 }
 
+// The product of as many factors as IREE's runtime multiplies, in its order, so that the
+// bits agree. Of the exponent it takes the low half.
+#define FC_VM_POWI(type, name)                        \
+  static inline type name(type x, int64_t exponent) { \
+    const int32_t signed_count = (int32_t)exponent;   \
+    uint32_t count = (uint32_t)signed_count;          \
+    if (signed_count < 0) count = 0u - count;         \
+    type product = 1;                                 \
+    for (;; x *= x) {                                 \
+      if (count & 1) product *= x;                    \
+      if (!(count >>= 1)) break;                      \
+    }                                                 \
+    return signed_count < 0 ? 1 / product : product;  \
+  }
+FC_VM_POWI(float, fc_vm_powif)
+FC_VM_POWI(double, fc_vm_powi)
+
 static inline int32_t fc_vm_clz32(uint32_t x) {
   return x ? __builtin_clz(x) : 32;
 }

@@ -546,6 +546,11 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
     SET_##in(4, expression);                                \
     NEXT(6);                                                \
   }
+#define POWER(name, in, function)         \
+  op_##name : {                           \
+    SET_##in(4, function(in(0), I64(2))); \
+    NEXT(6);                              \
+  }
 #define DIVIDE_SIGNED(name, in, type, check, operator) \
   op_##name : {                                        \
     type a = in(0), b = in(2);                         \
@@ -1144,6 +1149,7 @@ op_BufferHash : {
   UNARY(Log1p##T, T, type, T, log1p##f(a))                       \
   UNARY(Log2##T, T, type, T, log2##f(a))                         \
   BINARY(Pow##T, T, type, T, pow##f(a, b))                       \
+  POWER(FPowI##T, T, fc_vm_powi##f)                              \
   UNARY(Rsqrt##T, T, type, T, 1 / sqrt##f(a))                    \
   UNARY(Sqrt##T, T, type, T, sqrt##f(a))                         \
   UNARY(Tanh##T, T, type, T, tanh##f(a))                         \

@@ -20,6 +20,7 @@ I32 = [0, 1, -1, 7, -8, 200, 0x7FFFFFFF, -0x80000000, 0x12345678]
 I64 = [0, 1, -1, 7, -8, 1 << 40, 0x7FFFFFFFFFFFFFFF, -0x8000000000000000,
        0x123456789ABCDEF0]
 SHIFTS = [0, 1, 5, 31, 32, 63, 64, -1]
+POWERS = [0, 1, -1, 2, 3, -7, 33, 100, -(1 << 31), (1 << 31) + 5, (1 << 40) + 7]
 FLOATS = [0.0, -0.0, 1.0, -1.5, 2.5, 0.5, -0.5, 0.1, 100.25, 1e-40, 3e38,
           float("inf"), float("-inf"), float("nan")]
 TO_INT = [0.0, -0.0, 1.0, -1.5, 2.5, 0.5, -0.5, 100.25, 1e6]
@@ -61,6 +62,7 @@ for c, t in (("f", "f32"), ("d", "f64")):
     VALUE_OPS[f"{c}{c}>{c}"] = " ".join(
         f"{n}.{t}" for n in FLOAT_BINARY.split())
     VALUE_OPS[f"{c}{c}{c}>{c}"] = f"fma.{t}"
+    VALUE_OPS[f"{c}P>{c}"] = f"fpowi.{t}"
     VALUE_OPS[f"{c}{c}>i"] = " ".join(
         f"cmp.{n}.{t}.{o}" for n in FLOAT_COMPARE.split() for o in "ou")
     VALUE_OPS[f"{c}>i"] = VALUE_OPS.get(f"{c}>i", "") + f" cmp.nan.{t}"
@@ -93,7 +95,7 @@ def constant(number, letter, value):
 
 def operand_rows(operands, op):
     pools = {"i": I32, "l": I64, "f": FLOATS, "d": FLOATS, "S": SHIFTS,
-             "F": TO_INT, "D": TO_INT}
+             "P": POWERS, "F": TO_INT, "D": TO_INT}
     rows = [[]]
     for letter in operands:
         rows = [row + [value] for row in rows for value in pools[letter]]
@@ -125,14 +127,15 @@ def value_program(op, operands, result):
     lines = [f"{reg(14, letter)} = vm.const.{LETTER[letter][0]} "
              f"{bits(real, float('nan'))}"
              for letter, real in (("i", "f"), ("l", "d")) if result == real]
-    wide = {"S": "i", "F": "f", "D": "d"}
+    wide = {"S": "i", "P": "l", "F": "f", "D": "d"}
     number = 16  # 0 to 15 are for operands
     for row in operand_rows(operands, op):
         used = []
         for i, value in enumerate(row):
             letter = wide.get(operands[i], operands[i])
             lines += constant(4 * i, letter, value)
-            used.append(reg(4 * i, letter))
+            # The assembler wants the exponent's low half here, compilers write both.
+            used.append(f"%i{4 * i}" if op == "fpowi.f32" else reg(4 * i, letter))
         lines.append(f"{reg(number, result)} = vm.{op} {', '.join(used)}")
         out = {"f": "i", "d": "l"}.get(result, result)
         if out != result:  # as bits; every NaN becomes the same one
