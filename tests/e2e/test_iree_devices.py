@@ -47,3 +47,37 @@ def test_calling_it_says_why(server, farcall):
     done = farcall("run", MODULE, "--function=double", "--input=[1,2,3,4]")
     assert done.returncode != 0
     assert REASON in done.stderr
+
+
+LOCAL = """#hal.device.target<"local", {ordinal = %d : index}, [
+    #hal.executable.target<"llvm-cpu", "embedded-elf-x86_64",
+        {cpu = "generic", target_triple = "x86_64-unknown-unknown-eabi-elf"}>]>"""
+TWO = f"""
+module @two {{
+  util.global private @dev_a = {LOCAL % 0} : !hal.device
+  util.global private @dev_b = {LOCAL % 1} : !hal.device
+  func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {{
+    %0 = flow.tensor.transfer %a : tensor<4xf32> to #hal.device.affinity<@dev_a>
+    %1 = arith.addf %0, %0 : tensor<4xf32>
+    %2 = flow.tensor.transfer %1 : tensor<4xf32> to #hal.device.affinity<@dev_b>
+    %3 = arith.mulf %2, %2 : tensor<4xf32>
+    return %3 : tensor<4xf32>
+  }}
+}}
+"""
+
+
+def test_a_module_for_two_local_devices_is_told_that_there_is_one(iree, farcall):
+    done = farcall("run", iree.compile_text("two", TWO), "--function=f",
+                   "--input=[1,2,3,4]")
+    assert done.returncode != 0
+    assert "compiled for several local devices, and farcall has one" in done.stderr
+    assert "dev_b" in done.stderr
+
+
+def test_a_core_vm_module_is_named(farcall, tmp_path):
+    file = tmp_path / "core.vmfb"
+    file.write_bytes(b"IREEVM\0\0" + bytes(120))
+    done = farcall("sig", file)
+    assert done.returncode != 0
+    assert "a Core VM module of the HRX system" in done.stderr

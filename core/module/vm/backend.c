@@ -373,6 +373,12 @@ static fc_status_t vm_probe(fc_str_t head, fc_error_t *err) {
   const uint8_t *data = (const uint8_t *)head.data;
   fc_vm_archive_t archive;
   if (fc_vm_archive_sniff(data, head.size)) return FC_OK;
+  if (fc_str_starts(head, FC_STR("IREEVM\0"))) {
+    return fc_fail(
+        err, FC_CODE_MODULE_LOAD,
+        "a Core VM module of the HRX system, another format than the "
+        "bytecode that iree-compile writes: farcall cannot run it");
+  }
   return fc_vm_archive_parse(data, head.size, &archive, err);
 }
 
@@ -426,6 +432,23 @@ static fc_status_t read_again(instance_t *instance, fc_error_t *err) {
   return fc_vm_verify(instance->own, err);
 }
 
+// A module that was compiled for several devices looks for each of them by its ordinal in
+// __init, and fails at the second.
+static void say_devices(fc_error_t *why) {
+  if (!strstr(why->message, "HAL device `") ||
+      !strstr(why->message, "{ordinal = ")) {
+    return;
+  }
+  char said[sizeof why->message];
+  memcpy(said, why->message, sizeof said);
+  said[sizeof said - 1] = '\0';
+  fc_fail_as(
+      why, why->code, why->status,
+      "the module is compiled for several local devices, and farcall has "
+      "one, the processor of this machine: %s",
+      said);
+}
+
 static fc_status_t create_context(instance_t *instance,
                                   const fc_vm_module_t *module,
                                   fc_vm_context_t **out_context,
@@ -450,6 +473,7 @@ static fc_status_t create_context(instance_t *instance,
     return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
                    "the module's __init did not end within %d s", INIT_SECONDS);
   }
+  if (status != FC_OK) say_devices(&why);
   if (status != FC_OK && err) *err = why;
   return status;
 }
