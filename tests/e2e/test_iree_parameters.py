@@ -5,6 +5,7 @@ into memory of their own (`.gather`); from .safetensors, from the .irpa that IRE
 tools make of it, and from several archives. The archives stay as they were."""
 import hashlib
 import json
+import os
 import struct
 
 import numpy
@@ -178,3 +179,45 @@ def test_archives_are_not_written(iree, archives, serve, name, status):
     assert (reply.status, reply.json["code"]) == (422, "call_failed"), reply.body
     assert status in reply.json["detail"] and f"'{name}'" in reply.json["detail"]
     assert sums(files) == before
+
+
+# `__init` keeps 1.2 GB, as models do that pack their weights; a call asks for more.
+PACKED = """vm.module @packed version 0
+vm.type i32
+vm.type i64
+vm.type !vm.buffer
+
+vm.export @more
+vm.func @more(%i0:1: i64) -> (i64) {
+^bb0:
+  %i2 = vm.const.i32 16
+  %r0 = vm.buffer.alloc %i0:1, %i2
+  %i0:1 = vm.buffer.length %r0
+  vm.return %i0
+}
+
+vm.export @__init
+vm.func @__init() -> () {
+^bb0:
+  %i0:1 = vm.const.i64 1200000000
+  %i2 = vm.const.i32 16
+  %r0 = vm.buffer.alloc %i0:1, %i2
+  vm.global.store.ref %r0, .refs[0] : !vm.buffer
+  vm.return
+}
+"""
+
+
+def test_weights_of_init_do_not_count_against_calls(iree, farcall, tmp_path):
+    if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 6 << 30:
+        pytest.skip("SKIPPED: a quarter of memory is less than the module needs")
+    (tmp_path / "packed.vmasm").write_text(PACKED)
+    module = tmp_path / "packed.vmfb"
+    assert iree.run("iree-as-module", tmp_path / "packed.vmasm",
+                    f"--output={module}").returncode == 0
+    done = farcall("run", module, "--function=more", "--input=1000000")
+    assert json.loads(done.stdout)["results"] == [1000000], done.stderr
+    done = farcall("run", module, "--function=more", "--input=1100000000")
+    assert done.returncode == 1
+    assert "are over the module's limit of 22737" in done.stderr
+    assert ", of which 12000" in done.stderr

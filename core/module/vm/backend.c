@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "abi/document.h"
 #include "abi/walk.h"
@@ -432,6 +433,21 @@ static fc_status_t read_again(instance_t *instance, fc_error_t *err) {
   return fc_vm_verify(instance->own, err);
 }
 
+// What __init may hold: models pack their weights there. A quarter of memory, at least
+// what calls may hold.
+static size_t init_heap_size(void) {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  const size_t share =
+      pages > 0 && page > 0 ? (size_t)pages / 4 * (size_t)page : 0;
+  return share > FC_VM_HEAP_SIZE ? share : FC_VM_HEAP_SIZE;
+}
+
+static void limit_calls(fc_vm_heap_t *heap) {
+  const size_t kept = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
+  if (heap->limit - kept > FC_VM_HEAP_SIZE)
+    heap->limit = kept + FC_VM_HEAP_SIZE;
+}
+
 // A module that was compiled for several devices looks for each of them by its ordinal in
 // __init, and fails at the second.
 static void say_devices(fc_error_t *why) {
@@ -464,8 +480,9 @@ static fc_status_t create_context(instance_t *instance,
   bool hangs = atomic_load_explicit(&m->hangs, memory_order_relaxed);
   if (!hangs) {
     status =
-        fc_vm_context_create(module, m->natives, m->allocator, FC_VM_HEAP_SIZE,
+        fc_vm_context_create(module, m->natives, m->allocator, init_heap_size(),
                              &invocation, out_context, &why);
+    if (status == FC_OK) limit_calls(&(*out_context)->heap);
     hangs = why.code == FC_CODE_DEADLINE_EXCEEDED;
   }
   if (hangs) {

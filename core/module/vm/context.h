@@ -10,6 +10,7 @@
 #include "module/vm/natives.h"
 #include "module/vm/stack.h"
 
+// What calls of a module may hold, beside what its __init has kept.
 #define FC_VM_HEAP_SIZE ((size_t)1 << 30)
 // Fuel of __deinit, which runs when a context is closed and has no deadline.
 #define FC_VM_DEINIT_FUEL 1000000

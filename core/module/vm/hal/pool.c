@@ -13,6 +13,7 @@
 #define CLASS_MAX ((size_t)1 << 30)
 #define CLASS_COUNT (4 * (31 - SMALLEST_BITS))
 #define NO_CLASS CLASS_COUNT
+#define KEPT_MAX ((size_t)256 << 20)  // by all pools of a heap
 
 typedef struct block_t {
   struct block_t *next;
@@ -146,7 +147,8 @@ void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
 static bool keep(fc_vm_heap_t *heap, size_t size) {
   const size_t before =
       atomic_fetch_add_explicit(&heap->kept, size, memory_order_relaxed);
-  if (before + size <= heap->limit / FC_HAL_POOL_SHARE) return true;
+  const size_t most = heap->limit / FC_HAL_POOL_SHARE;
+  if (before + size <= (most < KEPT_MAX ? most : KEPT_MAX)) return true;
   atomic_fetch_sub_explicit(&heap->kept, size, memory_order_relaxed);
   return false;
 }
