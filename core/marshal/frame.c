@@ -586,6 +586,7 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
       .deadline_ns = deadline_ns,
       .guard = frame->guard,
       .tiles = frame->tiles,
+      .budget = frame->budget,
   };
   frame->backend = backend;
   frame->instance = instance;

@@ -118,6 +118,7 @@ struct fc_frame_t {
   bool guard;
   bool fill_given;  // with `guard`: an argument holds FC_GUARD_FILL as a float
   const fc_tiles_t *tiles;
+  fc_budget_t *budget;  // attempt.h
   const fc_keeper_t *keeper;
   struct fc_oip_t *oip;  // of a call that oip_read.c decoded
   bool by_rows;          // a request of tf_read.c came in rows

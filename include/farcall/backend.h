@@ -56,6 +56,13 @@ typedef struct fc_module_source_t {
 // value counts.
 fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name);
 
+// What bounds the time of one call of a function, known before the call begins.
+typedef enum fc_bound_t {
+  FC_BOUND_NONE,    // nothing
+  FC_BOUND_BUDGET,  // the call's budget (fc_budget_t), if it has one
+  FC_BOUND_PROVED,  // its code: it cannot take long, whatever the arguments are
+} fc_bound_t;
+
 // What `open` found out. Owned by the module, valid until `close`.
 typedef struct fc_module_info_t {
   fc_signature_t *const *signatures;  // in listing order
@@ -70,7 +77,16 @@ typedef struct fc_module_info_t {
   bool private_state;  // each instance has its own state
   bool described;      // only read, not run: instance_create fails
   fc_str_t warning;    // for the log, "" if none
+  // Of each function, fc_bound_t; NULL: FC_BOUND_NONE of all.
+  const uint8_t *bounds;
 } fc_module_info_t;
+
+// The time that an attempt to make a call may take. An attempt that takes longer fails,
+// whatever `call` returns, and leaves nothing behind: the same call may be made again.
+typedef struct fc_budget_t {
+  uint64_t end_ns;  // on fc_clock_ns' clock
+  bool over;  // set by the backend: the attempt took longer, or would have
+} fc_budget_t;
 
 #define FC_TILES_MAX 64
 
@@ -103,7 +119,9 @@ typedef struct fc_backend_call_t {
   // unmapped page. The memory of arguments without strides already does.
   bool guard;
   const fc_tiles_t *tiles;  // NULL: the call keeps to its thread
-  void *state;              // the backend's own, from call to call_end
+  // NULL: the call has none. Else its function is bounded by it (FC_BOUND_BUDGET).
+  fc_budget_t *budget;
+  void *state;  // the backend's own, from call to call_end
 } fc_backend_call_t;
 
 // Where the time of a call goes, as the program around the library wants to know it.

@@ -16,6 +16,7 @@
 #include "module/snapshot.h"
 #include "module/vm/analysis.h"
 #include "module/vm/archive.h"
+#include "module/vm/bound.h"
 #include "module/vm/bridge.h"
 #include "module/vm/cache.h"
 #include "module/vm/context.h"
@@ -339,6 +340,28 @@ static fc_status_t choose_state(module_t *m, fc_str_t state, fc_error_t *err) {
   return FC_OK;
 }
 
+// Finds out what bounds the time of calls, for each function that is listed. Nothing does
+// where calls take turns, or where their state is an instance's: what a call that was
+// given up had changed would stay. Nor where machine code runs, or pages of a file are
+// waited for.
+static fc_status_t bound(module_t *m, bool waits, fc_error_t *err) {
+  if (m->info.serial || m->info.private_state || m->info.runs_native || waits) {
+    return FC_OK;
+  }
+  uint8_t *all = fc_alloc(m->allocator, m->module->function_count + 1u);
+  uint8_t *listed = fc_arena_alloc_array(&m->arena, m->info.count + 1, 1);
+  fc_status_t status = all && listed ? FC_OK : fc_fail_memory(err);
+  if (status == FC_OK) {
+    status = fc_vm_module_bound(m->module, fc_vm_natives, all, err);
+  }
+  for (size_t i = 0; status == FC_OK && i < m->info.count; i++) {
+    listed[i] = all[m->listed[i].function];
+  }
+  fc_free(m->allocator, all);
+  if (status == FC_OK) m->info.bounds = listed;
+  return status;
+}
+
 static fc_status_t fill(module_t *m, const fc_module_source_t *source,
                         fc_error_t *err) {
   bool features_stated;
@@ -363,6 +386,7 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
   bool foreign;
   FC_TRY(read_names(m, source, &foreign, err));
   FC_TRY(list(m, err));
+  FC_TRY(bound(m, maps_files(m, source), err));
   if (m->names) FC_TRY(fc_names_finish(m->names, err));
   fc_names_destroy(m->names);
   m->names = NULL;
@@ -592,6 +616,7 @@ static fc_status_t run(instance_t *instance, size_t index,
                                    .cancel = call->cancel,
                                    .deadline_ns = call->deadline_ns,
                                    .fuel = UINT64_MAX,
+                                   .budget = call->budget,
                                    .pool = instance->pool,
                                    .guard = call->guard,
                                    .tiles = call->tiles,
@@ -614,8 +639,9 @@ static fc_status_t run(instance_t *instance, size_t index,
   }
   if (signature->async) FC_TRY(check_fence(call, state, err));
   for (size_t i = 0; i < cconv->results.size; i++) {
-    FC_TRY(fc_vm_result(call->arena, state->results[i], cconv->results.data[i],
-                        signature, listed->result_nodes[i], m->info.serial,
+    FC_TRY(fc_vm_result(&invocation, call->arena, state->results[i],
+                        cconv->results.data[i], signature,
+                        listed->result_nodes[i], m->info.serial,
                         &call->results[i], err));
   }
   return FC_OK;

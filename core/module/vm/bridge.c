@@ -282,6 +282,7 @@ fc_status_t fc_vm_argument(fc_vm_heap_t *heap, const fc_value_t *value,
 // Results
 
 typedef struct out_t {
+  fc_vm_invocation_t *invocation;
   fc_arena_t *arena;
   const fc_signature_t *signature;
   bool copy;
@@ -301,6 +302,7 @@ static fc_status_t buffer_out(const out_t *o, const fc_vm_buffer_t *buffer,
                               uint32_t node, fc_value_t *out, fc_error_t *err) {
   const uint8_t *data = buffer->data;
   size_t size = (size_t)buffer->size;
+  FC_TRY(fc_vm_work(o->invocation, size, err));
   if (o->copy) {
     uint8_t *copy = fc_arena_alloc(o->arena, size ? size : 1, 16);
     if (!copy) return fc_fail_memory(err);
@@ -340,6 +342,7 @@ typedef struct list_out_t {
 static fc_status_t open_list_out(const out_t *o, const fc_vm_list_t *list,
                                  uint32_t node, list_out_t *level,
                                  fc_value_t *out, fc_error_t *err) {
+  FC_TRY(fc_vm_work(o->invocation, list->count * sizeof(fc_value_t), err));
   fc_value_t *items = fc_arena_alloc_array(
       o->arena, list->count ? list->count : 1, sizeof *items);
   if (!items) return fc_fail_memory(err);
@@ -369,7 +372,9 @@ static fc_status_t plain_ref_out(const out_t *o, fc_vm_object_t *object,
   if (object->type == FC_VM_TYPE_HAL_BUFFER_VIEW) {
     const fc_type_t *type = node_at(o, node);
     const bool tensor = type && type->kind == FC_TYPE_TENSOR;
-    return fc_hal_tensor_out(o->arena, (const fc_hal_view_t *)object,
+    const fc_hal_view_t *view = (const fc_hal_view_t *)object;
+    FC_TRY(fc_vm_work(o->invocation, view->buffer->size, err));
+    return fc_hal_tensor_out(o->arena, view,
                              tensor ? (fc_dtype_t)type->dtype : FC_DTYPE_NONE,
                              o->copy, out, err);
   }
@@ -412,10 +417,11 @@ static fc_status_t read_lists(const out_t *o, list_out_t *levels,
   return FC_OK;
 }
 
-fc_status_t fc_vm_result(fc_arena_t *arena, fc_vm_raw_t raw, char letter,
+fc_status_t fc_vm_result(fc_vm_invocation_t *invocation, fc_arena_t *arena,
+                         fc_vm_raw_t raw, char letter,
                          const fc_signature_t *signature, uint32_t node,
                          bool copy, fc_value_t *out, fc_error_t *err) {
-  out_t o = {.arena = arena, .signature = signature, .copy = copy};
+  out_t o = {invocation, arena, signature, copy};
   fc_vm_value_t number = {.i64 = 0};
   switch (letter) {
     case 'r':

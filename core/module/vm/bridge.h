@@ -22,8 +22,9 @@ fc_status_t fc_vm_argument(fc_vm_heap_t *heap, const fc_value_t *value,
 // Converts a result to a value. `node` is the node of the signature that describes it,
 // or FC_NODE_NONE. Items of lists are made in the arena. Bytes stay in the object; with
 // `copy`, those of every !vm.buffer, and those of tensors that other calls may reach,
-// are copied into the arena.
-fc_status_t fc_vm_result(fc_arena_t *arena, fc_vm_raw_t raw, char letter,
+// are copied into the arena. All bytes count as work of the invocation (fc_vm_work).
+fc_status_t fc_vm_result(fc_vm_invocation_t *invocation, fc_arena_t *arena,
+                         fc_vm_raw_t raw, char letter,
                          const fc_signature_t *signature, uint32_t node,
                          bool copy, fc_value_t *out,
                          fc_error_t *err) FC_MUST_CHECK;

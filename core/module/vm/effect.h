@@ -26,6 +26,8 @@ typedef enum fc_vm_effect_t {
   FC_VM_EFFECT_MAKE_VARIABLE = 1 << 10,  // a buffer that may be written later
   FC_VM_EFFECT_MAKE_DEVICE = 1 << 11,  // a !hal.buffer; an operand says whether
                                        // it may be written later
+  // Works for a time that nobody counts (fc_vm_work), or waits.
+  FC_VM_EFFECT_LONG = 1 << 12,
   // Combinations.
   FC_VM_EFFECT_FENCE_DEVICE = FC_VM_EFFECT_FENCE | FC_VM_EFFECT_DEVICE,
   FC_VM_EFFECT_ANY = 0xFFFE,  // the effect is unknown

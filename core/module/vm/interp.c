@@ -67,12 +67,17 @@ static void leave_profiled(const machine_t *m) {
 // ---------------------------------------------------------------------------
 // The rare paths, out of line
 
+static inline uint64_t ticks_per_poll(const fc_vm_invocation_t *invocation) {
+  return FC_UNLIKELY(invocation->budget) ? FC_VM_ATTEMPT_STEPS : TICKS_PER_POLL;
+}
+
 // Grants the ticks that are left until the next look at the clock and the cancel word,
 // or until the fuel ends if that is earlier.
 static void grant_ticks(machine_t *m) {
   const fc_vm_invocation_t *invocation = m->invocation;
+  const uint64_t most = ticks_per_poll(invocation);
   uint64_t since = invocation->steps_since_poll;
-  uint64_t wanted = since < TICKS_PER_POLL ? TICKS_PER_POLL - since : 0;
+  uint64_t wanted = since < most ? most - since : 0;
   m->granted = invocation->fuel < wanted ? invocation->fuel : wanted;
   m->ticks = (int64_t)m->granted;
 }
@@ -95,6 +100,10 @@ static fc_status_t look(fc_vm_invocation_t *invocation, fc_error_t *err) {
   const fc_status_t why =
       fc_stop_check(invocation->cancel, invocation->deadline_ns);
   if (why != FC_OK) return fc_stop_fail(why, err);
+  if (FC_UNLIKELY(invocation->budget) &&
+      fc_clock_ns() >= invocation->budget->end_ns) {
+    return fc_vm_give_up(invocation, err);
+  }
   if (invocation->fuel == 0) {
     return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
                       "the call used up its fuel");
@@ -102,19 +111,34 @@ static fc_status_t look(fc_vm_invocation_t *invocation, fc_error_t *err) {
   return FC_OK;
 }
 
+static bool is_too_much(const fc_vm_invocation_t *invocation, uint64_t ticks) {
+  return FC_UNLIKELY(invocation->budget) && ticks > FC_VM_ATTEMPT_STEPS;
+}
+
 static __attribute__((noinline)) fc_status_t poll(machine_t *m,
                                                   fc_error_t *err) {
+  const bool too_much = is_too_much(m->invocation, (uint64_t)-m->ticks);
   return_ticks(m);
+  if (too_much) return fc_vm_give_up(m->invocation, err);
   fc_status_t status = look(m->invocation, err);
   grant_ticks(m);
   return status;
 }
 
 #ifndef FC_VM_PROFILED
+fc_status_t fc_vm_give_up(fc_vm_invocation_t *invocation, fc_error_t *err) {
+  invocation->budget->over = true;
+  return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
+                    "the attempt used up its budget");
+}
+
 fc_status_t fc_vm_work(fc_vm_invocation_t *invocation, uint64_t bytes,
                        fc_error_t *err) {
-  spend(invocation, bytes / BYTES_PER_TICK + 1);
-  if (invocation->steps_since_poll < TICKS_PER_POLL && invocation->fuel) {
+  const uint64_t ticks = bytes / BYTES_PER_TICK + 1;
+  if (is_too_much(invocation, ticks)) return fc_vm_give_up(invocation, err);
+  spend(invocation, ticks);
+  if (invocation->steps_since_poll < ticks_per_poll(invocation) &&
+      invocation->fuel) {
     return FC_OK;
   }
   return look(invocation, err);
@@ -468,6 +492,13 @@ static __attribute__((noinline)) fc_status_t call_native(
       if (status != FC_OK) goto fail;                   \
     }                                                   \
   } while (0)
+// Counts bulk work before it is done: a call with a budget must not begin what it could not
+// end in time. More bytes than the object has are not worked on, but an error.
+#define WORK(bytes, most)                                \
+  do {                                                   \
+    const uint64_t bytes_ = (uint64_t)(bytes);           \
+    if (bytes_ <= (most)) TICK(bytes_ / BYTES_PER_TICK); \
+  } while (0)
 // The list at `at`, rounded up to an even address: a count, then entries. Code
 // starts at an even address, so that even offsets are even addresses.
 #define LIST(at) ((const uint8_t *)(((uintptr_t)(at) + 1) & ~(uintptr_t)1))
@@ -682,8 +713,8 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
     uint64_t pattern = 0;                                                      \
     memcpy(&pattern, &value, sizeof value);                                    \
     int64_t count = I64(4);                                                    \
+    WORK((uint64_t)count * sizeof value, buffer->size);                        \
     TRY(fc_vm_buffer_fill(buffer, I64(2), count, sizeof value, pattern, err)); \
-    TICK((uint64_t)count * sizeof value / BYTES_PER_TICK);                     \
     NEXT(8);                                                                   \
   }
 
@@ -912,17 +943,20 @@ op_CmpNZRef:
   // Lists
 op_ListAlloc : {
   fc_vm_list_t *list;
+  WORK((uint64_t)(uint32_t)I32(4) * sizeof(fc_vm_variant_t),
+       context->heap.limit);
   TRY(fc_vm_list_create(&context->heap, module->types[U32(0)].type,
                         (uint32_t)I32(4), &list, err));
   put_ref(&REF(6), &list->object);
-  TICK((uint64_t)list->capacity * list->stride / BYTES_PER_TICK);
   NEXT(8);
 }
 op_ListReserve : {
   GET_LIST(list, 0);
-  uint64_t before = list->capacity;
-  TRY(fc_vm_list_reserve(list, (uint32_t)I32(2), err));
-  TICK((list->capacity - before) * list->stride / BYTES_PER_TICK);
+  const uint64_t wanted = (uint32_t)I32(2);
+  if (wanted > list->capacity) {
+    WORK(wanted * list->stride, context->heap.limit);
+  }
+  TRY(fc_vm_list_reserve(list, (uint32_t)wanted, err));
   NEXT(4);
 }
 op_ListSize : {
@@ -932,9 +966,9 @@ op_ListSize : {
 }
 op_ListResize : {
   GET_LIST(list, 0);
-  uint64_t before = list->count;
-  TRY(fc_vm_list_resize(list, (uint32_t)I32(2), err));
-  TICK((before + list->count) * list->stride / BYTES_PER_TICK);
+  const uint64_t wanted = (uint32_t)I32(2);
+  WORK((list->count + wanted) * list->stride, context->heap.limit);
+  TRY(fc_vm_list_resize(list, (uint32_t)wanted, err));
   NEXT(4);
 }
   LIST_GET(ListGetI32, I32, i32, I32)
@@ -975,20 +1009,20 @@ op_ListSetRef : {
 op_BufferAlloc : {
   fc_vm_buffer_t *buffer;
   int64_t size = I64(0);
+  WORK(size, context->heap.limit);
   TRY(fc_vm_buffer_create(&context->heap, (uint64_t)size, (uint32_t)I32(2),
                           &buffer, err));
   put_ref(&REF(4), &buffer->object);
-  TICK((uint64_t)size / BYTES_PER_TICK);
   NEXT(6);
 }
 op_BufferClone : {
   GET_BUFFER(source, 0);
   fc_vm_buffer_t *buffer;
   int64_t size = I64(4);
+  WORK(size, source->size);
   TRY(fc_vm_buffer_clone(&context->heap, source, I64(2), size, (uint32_t)I32(6),
                          &buffer, err));
   put_ref(&REF(8), &buffer->object);
-  TICK((uint64_t)size / BYTES_PER_TICK);
   NEXT(10);
 }
 op_BufferLength : {
@@ -1000,8 +1034,8 @@ op_BufferCopy : {
   GET_BUFFER(source, 0);
   GET_BUFFER(target, 4);
   int64_t size = I64(8);
+  WORK(size, target->size);
   TRY(fc_vm_buffer_copy(source, I64(2), target, I64(6), size, err));
-  TICK((uint64_t)size / BYTES_PER_TICK);
   NEXT(10);
 }
 op_BufferCompare : {
@@ -1009,17 +1043,17 @@ op_BufferCompare : {
   GET_BUFFER(right, 4);
   int64_t size = I64(8);
   int32_t equal;
+  WORK(size, left->size);
   TRY(fc_vm_buffer_compare(left, I64(2), right, I64(6), size, &equal, err));
   SET_I32(10, equal);
-  TICK((uint64_t)size / BYTES_PER_TICK);
   NEXT(12);
 }
 op_BufferHash : {
   GET_BUFFER(buffer, 0);
   int64_t size = I64(4), hash;
+  WORK(size, buffer->size);
   TRY(fc_vm_buffer_hash(buffer, I64(2), size, &hash, err));
   SET_I64(6, hash);
-  TICK((uint64_t)size / BYTES_PER_TICK);
   NEXT(8);
 }
   BUFFER_FILL(BufferFillI8, uint8_t, I32)

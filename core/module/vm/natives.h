@@ -5,6 +5,7 @@
 #ifndef FARCALL_CORE_MODULE_VM_NATIVES_H_
 #define FARCALL_CORE_MODULE_VM_NATIVES_H_
 
+#include "farcall/backend.h"
 #include "module/vm/effect.h"
 #include "module/vm/list.h"
 
@@ -26,6 +27,9 @@ typedef struct fc_vm_invocation_t {
   const _Atomic(uint32_t) *cancel;  // non-zero stops the call; may be NULL
   uint64_t deadline_ns;             // on fc_clock_ns' clock, 0 = none
   uint64_t fuel;  // steps left (see below), UINT64_MAX = no limit
+  // Of an attempt (farcall/backend.h); NULL: the call has none. Then the clock is looked
+  // at more often, and one piece of work must be small (FC_VM_ATTEMPT_STEPS).
+  fc_budget_t *budget;
   const struct fc_tiles_t *tiles;  // for grids; NULL: one thread
   // Where HAL buffers take their memory: from the worker's pool (NULL: from the heap),
   // or, with `guard`, from blocks that end at an unmapped page.
@@ -37,6 +41,13 @@ typedef struct fc_vm_invocation_t {
   uint64_t steps_since_poll;
   struct fc_profile_t *profile;  // base/profile.h; NULL: nobody wants to know
 } fc_vm_invocation_t;
+
+// Steps between two looks at the clock in a call with a budget, and the most that one
+// instruction or one piece of a native's work may take there.
+#define FC_VM_ATTEMPT_STEPS 32
+
+// Fails, and marks the attempt as over. The call must have a budget.
+fc_status_t fc_vm_give_up(fc_vm_invocation_t *invocation, fc_error_t *err);
 
 // To be called by natives before they work on `bytes` bytes, as nothing can stop them
 // while they do. Takes fuel for that. After enough steps (steps_since_poll), or without

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "base/profile.h"
+#include "module/vm/bound.h"
 #include "module/vm/context.h"
 #include "module/vm/hal/pool.h"
 #include "module/vm/list.h"
@@ -21,6 +22,7 @@
 #define VMVX_SET_CONSTANTS "__set_constants"
 #define LOCAL_MEMORY_MAX (16u << 20)
 #define WORK_PER_BYTE 16  // for reading and verifying a module
+#define WORK_PER_NAME 64  // for comparing it
 
 // A VMVX kernel: an exported function and what its attributes say.
 typedef struct kernel_t {
@@ -42,6 +44,7 @@ struct fc_hal_executable_t {
   kernel_t *kernels;
   uint32_t kernel_count;
   bool serial;  // the module has globals: a dispatch holds `lock`
+  bool heavy;   // a function of it is too heavy for a call with a budget
   pthread_mutex_t lock;
 };
 
@@ -282,6 +285,7 @@ static fc_status_t open_vmvx(fc_hal_executable_t *executable,
                                     &executable->context, err));
   executable->serial = executable->module->global_bytes > 0 ||
                        executable->module->global_refs > 0;
+  executable->heavy = fc_vm_module_is_heavy(executable->module);
   FC_TRY(read_kernels(executable, err));
   return set_constants(executable, invocation, constants, err);
 }
@@ -400,6 +404,12 @@ static fc_status_t run_vmvx(fc_hal_executable_t *executable,
                             fc_error_t *err) {
   const kernel_t *kernel = &executable->kernels[dispatch->function];
   vmvx_run_t run = {0};
+  // A dispatch that waits for another, or is over in the middle of what it changes, cannot
+  // be given up.
+  if (invocation->budget && (executable->serial || executable->heavy)) {
+    return fc_vm_give_up(invocation, err);
+  }
+  FC_TRY(fc_vm_work(invocation, kernel->local_memory_size, err));
   if (executable->serial) pthread_mutex_lock(&executable->lock);
   fc_hal_pool_t *pool = invocation->pool;
   fc_status_t status = begin_run(executable, pool, kernel, dispatch, &run, err);
@@ -509,8 +519,11 @@ static fc_str_t function_name(const fc_hal_executable_t *executable,
 }
 
 fc_status_t fc_hal_executable_lookup(const fc_hal_executable_t *executable,
+                                     fc_vm_invocation_t *invocation,
                                      fc_str_t name, int64_t *out_id,
                                      fc_error_t *err) {
+  const uint64_t work = (uint64_t)function_count(executable) * WORK_PER_NAME;
+  FC_TRY(fc_vm_work(invocation, work, err));
   for (uint32_t i = 0; i < function_count(executable); i++) {
     if (!fc_str_equal(function_name(executable, i), name)) continue;
     *out_id = i;
@@ -581,7 +594,9 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
   // With a count of zero there is nothing to run. If that count is count[0],
   // run_workgroups would still loop over the other two, up to 2^48 times, and would never
   // look at the deadline: only its inner loop does.
-  if (!count[0] || !count[1] || !count[2]) return FC_OK;
+  if (!count[0] || !count[1] || !count[2]) {
+    return fc_vm_work(invocation, 0, err);
+  }
   fc_profile_t *profile = invocation->profile;
   if (FC_UNLIKELY(profile)) enter_dispatch(executable, profile, dispatch);
   fc_status_t status = executable->library

@@ -44,8 +44,9 @@ fc_status_t fc_hal_executable_from_call(fc_vm_native_call_t *call,
                                         fc_error_t *err) FC_MUST_CHECK;
 
 // The number by which dispatches name the function: its place among the kernels.
-// NOT_FOUND when no function has that name.
+// Takes fuel for the search. NOT_FOUND when no function has that name.
 fc_status_t fc_hal_executable_lookup(const fc_hal_executable_t *executable,
+                                     fc_vm_invocation_t *invocation,
                                      fc_str_t name, int64_t *out_id,
                                      fc_error_t *err) FC_MUST_CHECK;
 

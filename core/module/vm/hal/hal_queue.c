@@ -220,7 +220,8 @@ FC_HAL_CALL(executable_lookup) {
   FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_EXECUTABLE, false, &executable,
                          err));
   FC_TRY(fc_hal_text(call, 1, &name, err));
-  return fc_hal_executable_lookup(executable, name, &call->results[0].i64, err);
+  return fc_hal_executable_lookup(executable, call->invocation, name,
+                                  &call->results[0].i64, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -288,6 +289,7 @@ FC_HAL_CALL(command_buffer_update) {
   if (!data) {
     return fc_vm_buffer_range_error(source, a[2].i64, a[5].i64, 1, err);
   }
+  FC_TRY(fc_vm_work(call->invocation, (uint64_t)a[5].i64, err));
   return fc_hal_record_update(commands, data, &target, err);
 }
 

@@ -282,9 +282,12 @@ static fc_status_t scatter(fc_vm_native_call_t *call, fc_error_t *err) {
 }
 
 static const fc_vm_native_function_t functions[] = {
-    {"gather", "0rIrrrrrrr_v", FC_VM_EFFECT_FENCE_DEVICE, gather},
-    {"load", "0rIrrrIiirrr_r", FC_VM_EFFECT_FENCE_MAKE_DEVICE_AS(7), load},
-    {"scatter", "0rIrrrrrrr_v", FC_VM_EFFECT_FENCE, scatter},
+    {"gather", "0rIrrrrrrr_v", FC_VM_EFFECT_LONG | FC_VM_EFFECT_FENCE_DEVICE,
+     gather},
+    {"load", "0rIrrrIiirrr_r",
+     FC_VM_EFFECT_LONG | FC_VM_EFFECT_FENCE_MAKE_DEVICE_AS(7), load},
+    {"scatter", "0rIrrrrrrr_v", FC_VM_EFFECT_LONG | FC_VM_EFFECT_FENCE,
+     scatter},
 };
 
 const fc_vm_native_module_t fc_vm_io_parameters = {

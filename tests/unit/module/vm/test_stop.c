@@ -85,6 +85,33 @@ static void every_loop_ends_at_its_deadline(void **state) {
   close_endless(&e);
 }
 
+// An attempt ends when its budget is used up, and before an instruction whose work would
+// be too much. It leaves no object behind, and the next call is as any other.
+static void every_loop_gives_up_its_attempt(void **state) {
+  (void)state;
+  endless_t e;
+  open_endless(&e);
+  FC_TEST_EACH_ROW(const row_t, row, rows) {
+    fc_error_t err = {0};
+    fc_budget_t budget = {.end_ns = fc_clock_ns() + 1000000};
+    const size_t before = atomic_load(&e.counter.allocated);
+    e.vm.invocation.fuel = UINT64_MAX;
+    e.vm.invocation.budget = &budget;
+    assert_int_equal(run(&e, row->name, &err), FC_RESOURCE_EXHAUSTED);
+    assert_true(budget.over);
+    assert_int_equal(fc_vm_context_live_objects(e.vm.context), 0);
+    // What moves megabytes does not begin to.
+    if (row->allocations_max) {
+      assert_true(atomic_load(&e.counter.allocated) - before <= 4);
+    }
+    e.vm.invocation.budget = NULL;
+    e.vm.invocation.fuel = 1000;
+    assert_int_equal(run(&e, row->name, &err), FC_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(err.message, "fuel"));
+  }
+  close_endless(&e);
+}
+
 // ---------------------------------------------------------------------------
 // Cancelled from outside
 
@@ -140,6 +167,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_loop_uses_up_its_fuel),
       FC_TEST(every_loop_ends_at_its_deadline),
+      FC_TEST(every_loop_gives_up_its_attempt),
       FC_TEST(another_thread_cancels_every_loop),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
