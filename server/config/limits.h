@@ -82,14 +82,17 @@
 #else
 #define FC_LIMIT_INLINE_SLOWNESS 1u
 #endif
-// What a call of a function in the lane may take on average.
+// What a call of a function in the lane may take on average: this chooses among those
+// whose time is bounded (fc_bound_t).
 #define FC_LIMIT_INLINE_COST_NS (20000u * FC_LIMIT_INLINE_SLOWNESS)
-// A function of which one call takes longer leaves the lane until it has proved itself
-// again (fc_cost_doubt).
+// The budget of an attempt on the loop. A function of which one call takes longer leaves
+// the lane until it has proved itself again (fc_cost_doubt).
 #define FC_LIMIT_INLINE_WORST_NS (1000000u * FC_LIMIT_INLINE_SLOWNESS)
 // What all calls on the loop may take in one turn.
 #define FC_LIMIT_INLINE_TURN_NS 200000u
-// The body of a call on the loop has fewer bytes.
+// Attempts that were given up take one part in so many of the loop's time.
+#define FC_LIMIT_INLINE_LOST_SHARE 20u
+// The body of a call on the loop has fewer bytes, and so have its results.
 #define FC_LIMIT_INLINE_BODY (16u << 10)
 // Calls measured on workers before one runs on the loop.
 #define FC_LIMIT_INLINE_SAMPLES 16

@@ -7,7 +7,7 @@
 //
 // The life of a call. The pool offers the next one of a queue; the host takes it, refuses
 // it, or has no room. (A call in the lane is not offered, and is over when `run`
-// returns.) A call that the host has taken leaves its job by one of these, whichever
+// returns; or its attempt was given up, and the call is offered like others.) A call that the host has taken leaves its job by one of these, whichever
 // comes first:
 //   - it has ended: fc_pool_deliver, or fc_pool_fail if its process ended first. The
 //     outcome stays as it is until `finish`.
@@ -16,7 +16,8 @@
 //     pool offers it again.
 //   - nobody waits for it: the pool calls `drop`, and nothing is delivered.
 // A call may go on without its job, and counts as running until the host says that it has
-// left its worker (fc_pool_note_end). A call that has begun is never begun a second time.
+// left its worker (fc_pool_note_end). A call that has begun is never begun a second time,
+// but for an attempt that was given up, which leaves nothing behind.
 //
 // A turn of the loop calls, in this order: collect, offer for what waits, notify, sleep;
 // the same once more if `sleep` says that there is something to do; then, after waiting
@@ -78,6 +79,13 @@ typedef struct fc_hosting_t {
   const char *parameters;   // archives, as --parameters names them; NULL: none
 } fc_hosting_t;
 
+typedef enum fc_ran_t {
+  FC_RAN,      // the outcome is set
+  FC_RAN_NOT,  // it cannot run there now
+  FC_RAN_OVER,  // its budget was used up: the outcome has nothing but its times, and
+                // the call can be made again
+} fc_ran_t;
+
 typedef struct fc_host_class_t {
   // Of one generation
 
@@ -91,9 +99,10 @@ typedef struct fc_host_class_t {
   // not be made, *out_retry_s says after how many seconds the client may come back.
   fc_status_t (*admit)(const fc_host_t *host, uint32_t *out_room,
                        uint32_t *out_retry_s, fc_error_t *err);
-  // Runs a call on the loop's thread, and sets its outcome. The call has not waited.
-  // False: it cannot run there now. NULL: no call to such a host ever runs there.
-  bool (*run)(fc_host_t *host, fc_job_t *job);
+  // Runs a call on the loop's thread. The call has not waited. `budget_ns`: the call is an
+  // attempt, whose function is bounded by its budget; 0: it has none. After FC_RAN and
+  // FC_RAN_OVER the pool calls `finish`. NULL: no call to such a host ever runs there.
+  fc_ran_t (*run)(fc_host_t *host, fc_job_t *job, uint32_t budget_ns);
   // Gives a call to a worker; `quick`: its function is known to take little time. If the
   // call is refused, `err` says why.
   fc_offer_t (*offer)(fc_host_t *host, fc_job_t *job, bool quick,

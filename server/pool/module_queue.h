@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of one generation, for pool.c and admit.c alone. Loop thread.
+// The queue of one generation, for pool.c, admit.c and lane.c alone. Loop thread.
 #ifndef FARCALL_SERVER_POOL_MODULE_QUEUE_H_
 #define FARCALL_SERVER_POOL_MODULE_QUEUE_H_
 
@@ -26,5 +26,9 @@ typedef struct fc_module_queue_t {
   struct fc_module_queue_t *next_active;
   fc_cost_t *costs;  // by function
 } fc_module_queue_t;
+
+// What bounds the time of a call of the function on the loop.
+fc_bound_t fc_lane_bound(const fc_pool_t *pool, const fc_module_t *module,
+                         size_t function);
 
 #endif  // FARCALL_SERVER_POOL_MODULE_QUEUE_H_

@@ -5,7 +5,6 @@
 // is about to be free. Modules take turns; within one, callers do (flow.h).
 #include "pool/pool.h"
 
-#include "base/inflate.h"
 #include "config/limits.h"
 #include "pool/module_queue.h"
 #include "pool/process_host.h"
@@ -112,6 +111,7 @@ static module_queue_t *create_queue(fc_pool_t *pool, const fc_module_t *module,
   }
   for (size_t f = 0; f < functions; f++) {
     queue->costs[f].needed = FC_LIMIT_INLINE_SAMPLES;
+    queue->costs[f].bound = (uint8_t)fc_lane_bound(pool, module, f);
   }
   return queue;
 }
@@ -144,43 +144,6 @@ void fc_pool_on_host(fc_host_t *host, const fc_error_t *error) {
 
 static bool is_quick(const fc_cost_t *cost) {
   return cost->samples && cost->average_ns < QUICK_NS;
-}
-
-static bool belongs_inline(const fc_pool_t *pool, const fc_job_t *job) {
-  if (pool->options.lane == FC_LANE_NEVER) return false;
-  const module_queue_t *queue = pool->queues[job->call.generation];
-  // A call must not overtake others of its module.
-  if (!class_of(queue->host)->run || queue->waiting) return false;
-  // Decompressing the body takes time, however quick the function is.
-  if (job->call.body_coding) return false;
-  if (pool->options.lane == FC_LANE_ALWAYS) return true;
-  const fc_cost_t *cost = &queue->costs[job->call.function];
-  return cost->samples >= cost->needed &&
-         cost->average_ns < FC_LIMIT_INLINE_COST_NS &&
-         job->call.body.size < FC_LIMIT_INLINE_BODY &&
-         pool->inline_spent_ns < FC_LIMIT_INLINE_TURN_NS;
-}
-
-bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job) {
-  if (!belongs_inline(pool, job)) return false;
-  module_queue_t *queue = pool->queues[job->call.generation];
-  // Most clients say that an answer may be compressed. That alone is no reason to go to a
-  // worker, and no answer has to be compressed.
-  const uint8_t coding = job->call.answer_coding;
-  job->call.answer_coding = FC_CODING_NONE;
-  if (!class_of(queue->host)->run(queue->host, job)) {
-    job->call.answer_coding = coding;
-    return false;
-  }
-  job->retry_s = 0;
-  job->state = FC_JOB_RUNNING;
-  fc_pool_note_outcome(queue->host, job->outcome, false);
-  uint64_t spent_ns = fc_outcome_worker_ns(job->outcome);
-  pool->inline_spent_ns += spent_ns;
-  if (spent_ns > FC_LIMIT_INLINE_WORST_NS) {
-    fc_cost_doubt(&queue->costs[job->call.function]);
-  }
-  return true;
 }
 
 static void activate(fc_pool_t *pool, module_queue_t *queue) {

@@ -79,6 +79,8 @@ struct fc_pool_t {
   uint32_t waiting;
   uint64_t look_ns;          // processes are not looked at before this time
   uint64_t inline_spent_ns;  // what calls on the loop have taken in this turn
+  // Before this time no attempt is made that may be given up; 0: there is no such time.
+  uint64_t attempts_from_ns;
   // When a deadline or a host's time is over, or earlier; 0: never.
   uint64_t earliest_due_ns;
   fc_outcome_t failure;  // outcome of a call that failed and is being delivered
@@ -123,8 +125,8 @@ fc_status_t fc_pool_admit(const fc_pool_t *pool, const fc_job_t *job,
 // The audience of the bodies of the generation's calls (fc_block_take_shared).
 uint64_t fc_pool_audience(const fc_pool_t *pool, uint32_t module);
 
-// Runs the call on the loop, at once, if the lane takes the call (belongs_inline in
-// pool.c) and its host can run it there. True: job->outcome is set, and the caller must
+// Runs the call on the loop, at once, if the lane takes the call (lane.c) and its host
+// can run it there. True: job->outcome is set, and the caller must
 // fc_pool_finish the job.
 bool fc_pool_try_inline(fc_pool_t *pool, fc_job_t *job);
 // Puts the job into its module's queue, behind its caller's others of its priority.

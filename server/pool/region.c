@@ -6,6 +6,7 @@
 
 #include "base/inflate.h"
 #include "config/limits.h"
+#include "marshal/attempt.h"
 #include "marshal/profiled.h"
 #include "obs/spans.h"
 
@@ -118,7 +119,7 @@ fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
                           .index = index,
                           .spin = {.ns = region->spin_ns},
                           .keeper = {keep_in_body, worker}};
-  fc_text_init(&worker->inflated, region->allocator, SIZE_MAX);
+  fc_text_init(&worker->copied, region->allocator, SIZE_MAX);
   return fc_frame_create(region->allocator, &region->limits, &worker->frame,
                          err);
 }
@@ -126,7 +127,7 @@ fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
 void fc_worker_deinit(fc_worker_t *worker) {
   if (!worker->region) return;
   fc_frame_destroy(worker->frame);
-  fc_text_deinit(&worker->inflated);
+  fc_text_deinit(&worker->copied);
   fc_profile_destroy(worker->profile);
   *worker = (fc_worker_t){0};
 }
@@ -160,7 +161,7 @@ fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
 // The threads that may share the call; NULL: the call keeps to its worker's thread.
 static const fc_tiles_t *find_tiles(fc_worker_t *worker, uint32_t generation) {
   const uint32_t most = find_served(worker->region, generation)->tiles;
-  if (!worker->region->tiles || most == 1) return NULL;
+  if (!worker->region->tiles || most == 1 || worker->budget_ns) return NULL;
   worker->tiles = *worker->region->tiles;
   if (most && most < worker->tiles.count) worker->tiles.count = most;
   return &worker->tiles;
@@ -195,18 +196,22 @@ bool fc_region_wants_guard(const fc_region_t *region,
   return region->is_process && function->signature->trusts_dims;
 }
 
-// Sets worker->body, which the decoder reads: the call's body, decompressed if
-// it came compressed.
+// Sets worker->body, which the decoder reads: the call's body, decompressed if it came
+// compressed. An attempt reads a copy: the function may write to tensors where they lie.
 static fc_status_t read_body(fc_worker_t *worker, const fc_slot_t *slot,
                              fc_error_t *err) {
   static const char kTail[FC_BLOCK_TAIL];
-  fc_text_t *text = &worker->inflated;
+  fc_text_t *text = &worker->copied;
   const fc_str_t sent = body_of(slot, worker->region);
   worker->body = sent;
-  if (!slot->call.body_coding) return FC_OK;
+  if (!slot->call.body_coding && !worker->budget_ns) return FC_OK;
   worker->body.size = 0;
-  FC_TRY(fc_inflate((fc_coding_t)slot->call.body_coding, sent,
-                    slot->call.body_max, text, err));
+  if (slot->call.body_coding) {
+    FC_TRY(fc_inflate((fc_coding_t)slot->call.body_coding, sent,
+                      slot->call.body_max, text, err));
+  } else {
+    FC_TRY(fc_sink_put(&text->sink, sent, err));
+  }
   const size_t size = fc_text_str(text).size;
   // The decoder may read so many bytes past the end.
   FC_TRY(fc_sink_put(&text->sink, fc_str_make(kTail, sizeof kTail), err));
@@ -214,10 +219,9 @@ static fc_status_t read_body(fc_worker_t *worker, const fc_slot_t *slot,
   return FC_OK;
 }
 
-// Drops the body. The memory of a large decompressed one is not kept for the
-// next call.
+// Drops the body. The memory of a large copy is not kept for the next call.
 static void drop_body(fc_worker_t *worker) {
-  fc_text_t *text = &worker->inflated;
+  fc_text_t *text = &worker->copied;
   worker->body = (fc_str_t){0};
   if (fc_text_str(text).size > FC_LIMIT_READ) fc_text_deinit(text);
   else fc_text_reset(text);
@@ -276,6 +280,7 @@ static fc_status_t run_decode(fc_worker_t *worker, fc_slot_t *slot,
   fc_frame_begin(frame, function->plan, NULL);
   fc_frame_set_guard(frame, fc_region_wants_guard(region, function));
   fc_frame_set_tiles(frame, find_tiles(worker, slot->call.generation));
+  fc_frame_set_budget(frame, worker->budget_ns ? &worker->budget : NULL);
   fc_status_t status = read_body(worker, slot, err);
   if (status == FC_OK) {
     status = dialect->decode(frame, worker->body, slot->call.parameters, err);
@@ -384,6 +389,22 @@ static void add_spans(fc_worker_t *worker, fc_slot_t *slot) {
   close_answer(worker, slot);
 }
 
+// Ends an attempt between two stages, if no time is left for it or its results are more
+// than ENCODE may write on the loop. `last_ns`: when the stage before ended.
+static fc_status_t look_at_budget(fc_worker_t *worker, const fc_slot_t *slot,
+                                  uint64_t last_ns, fc_error_t *err) {
+  if (FC_LIKELY(!worker->budget_ns)) return FC_OK;
+  fc_budget_t *budget = &worker->budget;
+  if (last_ns >= budget->end_ns ||
+      (slot->outcome.stage == FC_STAGE_CALL &&
+       !fc_frame_results_fit(worker->frame, FC_LIMIT_INLINE_BODY))) {
+    budget->over = true;
+  }
+  if (!budget->over) return FC_OK;
+  return fc_fail_as(err, FC_CODE_INTERNAL, FC_ABORTED,
+                    "the attempt used up its budget");
+}
+
 static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
                              fc_error_t *err) {
   const fc_module_t *module =
@@ -395,12 +416,14 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   slot->outcome.stage = FC_STAGE_QUEUE;
   FC_TRY(check_wanted(slot, err));
   FC_TRY(run_decode(worker, slot, function, &last_ns, err));
+  FC_TRY(look_at_budget(worker, slot, last_ns, err));
   if (FC_LIKELY(!(flags & (FC_CALL_VALIDATE | FC_CALL_PROFILE)))) {
     FC_TRY(run_call(worker, slot, function, &last_ns, err));
   } else {
     if (flags & FC_CALL_VALIDATE) return FC_OK;
     FC_TRY(run_profiled(worker, slot, function, &last_ns, err));
   }
+  FC_TRY(look_at_budget(worker, slot, last_ns, err));
   FC_TRY(run_encode(worker, slot, function, &last_ns, err));
   if (FC_UNLIKELY(flags & FC_CALL_TRACED)) add_spans(worker, slot);
   return FC_OK;
@@ -422,6 +445,8 @@ void fc_worker_refuse(fc_slot_t *slot) {
 
 void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   begin_outcome(&slot->outcome);
+  worker->budget = (fc_budget_t){
+      .end_ns = slot->outcome.began_ns + worker->budget_ns, .over = false};
   if (slot->call.flags & FC_CALL_PREPARE) {
     (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
     slot->outcome.stage = FC_STAGE_QUEUE;

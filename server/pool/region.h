@@ -108,7 +108,9 @@ typedef struct fc_worker_t {
   fc_region_t *region;
   uint32_t index;  // below the region's worker_count, of this worker alone
   fc_frame_t *frame;
-  fc_text_t inflated;      // the body of this call, if it came compressed
+  // A copy of the body of this call: of one that came compressed, and of one that may
+  // be made again.
+  fc_text_t copied;
   fc_str_t body;           // of this call, as the dialect reads it
   fc_block_sink_t answer;  // of this call: clearing one on the stack costs time
   const fc_slot_t *slot;   // of this call, while the answer is written
@@ -118,6 +120,8 @@ typedef struct fc_worker_t {
   fc_spin_t spin;
   fc_tiles_t tiles;       // of this call
   fc_profile_t *profile;  // of the last call that had one; NULL: none had
+  uint32_t budget_ns;  // of the next call, which is an attempt; 0: it has none
+  fc_budget_t budget;  // of this call
 } fc_worker_t;
 
 fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
@@ -129,7 +133,8 @@ void fc_worker_deinit(fc_worker_t *worker);
 fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
                               fc_error_t *err);
 // DECODE, CALL and ENCODE of one slot, or fc_worker_prepare (FC_CALL_PREPARE). Sets the
-// slot's outcome.
+// slot's outcome. If worker->budget.over is set then, an attempt took too long: only the
+// times of the outcome count, the body is as it was, and the call may be made again.
 void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
 // Ends the call of a slot that cannot be run, with the error that its outcome has
 // already.

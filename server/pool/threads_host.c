@@ -34,12 +34,11 @@ typedef struct fc_thread_hosts_t {
 typedef struct fc_thread_host_t {
   fc_host_t base;
   bool serial;
-  uint32_t most;  // calls that run at once; 0: as many as there are threads
-  bool native;    // it runs machine code: a thread in it cannot be stopped
-  bool slow_instance;  // making an instance takes long: not for the loop to do
-  uint64_t lost;       // threads lost in its calls, ever
-  uint32_t missing;    // threads lost in its calls that have not come back
-  fc_job_t loading;    // makes the first instance
+  uint32_t most;     // calls that run at once; 0: as many as there are threads
+  bool native;       // it runs machine code: a thread in it cannot be stopped
+  uint64_t lost;     // threads lost in its calls, ever
+  uint32_t missing;  // threads lost in its calls that have not come back
+  fc_job_t loading;  // makes the first instance
 } fc_thread_host_t;
 
 // A call that a slot holds.
@@ -159,21 +158,22 @@ static void notify(fc_hosts_t *hosts) {
   all->count = 0;
 }
 
-static bool run(fc_host_t *host, fc_job_t *job) {
+static fc_ran_t run(fc_host_t *host, fc_job_t *job, uint32_t budget_ns) {
   fc_thread_hosts_t *all = all_of(host);
   fc_thread_host_t *self = (fc_thread_host_t *)host;
   // A thread that runs a serial module holds the module's lock, and the loop would wait
   // for the lock.
-  if (self->serial && host->running) return false;
-  if (is_full(self)) return false;
-  if (self->slow_instance && host->pool->options.lane != FC_LANE_ALWAYS) {
-    return false;
-  }
-  if (!fill_slot(self, job)) return false;
+  if (self->serial && host->running) return FC_RAN_NOT;
+  if (is_full(self)) return FC_RAN_NOT;
+  if (!fill_slot(self, job)) return FC_RAN_NOT;
   fc_slot_t *slot = &all->region.slots[job->slot];
+  all->inline_worker.budget_ns = budget_ns;
   fc_worker_run(&all->inline_worker, slot);
   job->outcome = &slot->outcome;
-  return true;
+  if (FC_LIKELY(!all->inline_worker.budget.over)) return FC_RAN;
+  job->call.body.block = slot->call.body.block;
+  slot->call.body.block = FC_BLOCK_NONE;
+  return FC_RAN_OVER;
 }
 
 static void drop(fc_host_t *host, fc_job_t *job) {
@@ -187,16 +187,10 @@ static void drop(fc_host_t *host, fc_job_t *job) {
 // ---------------------------------------------------------------------------
 // Taking
 
-static void finish_loading(fc_thread_host_t *self, fc_outcome_t *outcome) {
-  fc_thread_hosts_t *all = all_of(&self->base);
-  const fc_module_t *module =
-      fc_region_module(&all->region, self->base.generation);
+static void finish_loading(fc_thread_host_t *self,
+                           const fc_outcome_t *outcome) {
   fc_error_t error = outcome->error;
   bool failed = outcome->status != FC_OK;
-  // If the state is shared, making a further instance takes no time.
-  self->slow_instance =
-      fc_module_get_info(module)->private_state &&
-      fc_outcome_worker_ns(outcome) > FC_LIMIT_INLINE_WORST_NS;
   finish(&self->base, &self->loading);
   fc_pool_on_host(&self->base, failed ? &error : NULL);
 }

@@ -178,6 +178,14 @@ typedef enum function_t {
   FUNCTION_COUNT
 } function_t;
 
+// What bounds the time of a call, by function.
+static const uint8_t kBounds[FUNCTION_COUNT] = {
+    [FUNCTION_ADD] = FC_BOUND_PROVED,
+    [FUNCTION_ECHO] = FC_BOUND_BUDGET,
+    [FUNCTION_GROW] = FC_BOUND_BUDGET,
+    [FUNCTION_SPIN] = FC_BOUND_BUDGET,
+};
+
 typedef struct fixture_module_t {
   fc_allocator_t allocator;
   fc_module_info_t info;
@@ -316,6 +324,9 @@ static fc_status_t fixture_open(const fc_module_source_t *source,
                                     FC_STR("private")),
       .warning = FC_STR(""),
   };
+  if (!module->info.serial && !module->info.private_state) {
+    module->info.bounds = kBounds;
+  }
   *out_module = module;
   return FC_OK;
 }
@@ -356,6 +367,29 @@ static fc_status_t run_grow(fc_backend_call_t *call, fc_error_t *err) {
   return FC_OK;
 }
 
+// An attempt to echo a 13 writes to its argument, and then its budget is used up.
+static fc_status_t spoil_attempt(const fc_backend_call_t *call,
+                                 fc_error_t *err) {
+  const fc_tensor_t *tensor = &call->arguments[0].tensor;
+  float *data = tensor->data;
+  const int64_t count = tensor->shape[0];
+  if (!call->budget || !count || data[count - 1] != 13) return FC_OK;
+  memset(data, 0, (size_t)count * sizeof *data);
+  call->budget->over = true;
+  return fc_fail(err, FC_CODE_CALL_FAILED, "the budget is used up");
+}
+
+static fc_status_t run_spin(const fc_backend_call_t *call, fc_error_t *err) {
+  const uint64_t ms = (uint64_t)call->arguments[0].scalar.i64;
+  const uint64_t until_ns = fc_clock_ns() + ms * 1000000u;
+  while (ms && fc_clock_ns() < until_ns) {
+    if (!call->budget || fc_clock_ns() < call->budget->end_ns) continue;
+    call->budget->over = true;
+    return fc_fail(err, FC_CODE_CALL_FAILED, "the budget is used up");
+  }
+  return FC_OK;
+}
+
 static fc_status_t run_until(const fc_backend_call_t *call, fc_error_t *err) {
   atomic_fetch_add(&gates->until, 1);
   note_change();
@@ -386,17 +420,16 @@ static fc_status_t fixture_call(void *instance, size_t index,
               call->arguments[0].scalar.i64 + call->arguments[1].scalar.i64);
       return FC_OK;
     case FUNCTION_ECHO:
+      FC_TRY(spoil_attempt(call, err));
+      call->results[0] = call->arguments[0];
+      return FC_OK;
     case FUNCTION_NARROW:
       call->results[0] = call->arguments[0];
       return FC_OK;
     case FUNCTION_GROW:
       return run_grow(call, err);
-    case FUNCTION_SPIN: {
-      int64_t ms = call->arguments[0].scalar.i64;
-      uint64_t until_ns = fc_clock_ns() + (uint64_t)ms * 1000000u;
-      while (ms && fc_clock_ns() < until_ns) continue;
-      return FC_OK;
-    }
+    case FUNCTION_SPIN:
+      return run_spin(call, err);
     case FUNCTION_BLOCK:
       wait_in_block();
       return FC_OK;
@@ -461,8 +494,8 @@ static fc_allocator_t server_memory(void) {
   return (fc_allocator_t){NULL, allocate, fc_allocator_system().release};
 }
 
-static const fc_backend_t *const kBackends[] = {&fixture_backend,
-                                                &fc_backend_native, NULL};
+static const fc_backend_t *const kBackends[] = {
+    &fixture_backend, &fc_backend_native, &fc_backend_vm, NULL};
 static const char *const kFiles[] = {"t.fixture", "broken.fixture",
                                      "serial.fixture"};
 

@@ -11,7 +11,6 @@
 
 #define BLOCK "/api/v1/functions/t/block"
 #define ADD "/api/v1/functions/t/add"
-#define SPIN "/api/v1/functions/t/spin"
 
 static void a_full_queue_is_503_at_once(void **state) {
   (void)state;
@@ -71,85 +70,6 @@ static void connections_beyond_the_limit_are_503(void **state) {
     if (served) break;
   }
   close(one);
-  end(&server);
-}
-
-static bool ran_on_loop(const fixture_server_t *server) {
-  return pthread_equal(fixture_last_thread(), server->thread);
-}
-
-static void quick_functions_move_to_the_loop(void **state) {
-  (void)state;
-  fixture_server_t server;
-  fixture_start(&server, "--isolation=thread --lane=auto");
-  int fd = fixture_connect(&server);
-  call(fd, SPIN, "[0]", 200, "[]");
-  assert_false(ran_on_loop(&server));
-  // A function enters the lane after sixteen quick calls, or more on a noisy
-  // machine. A call that takes too long on the loop sends it back at once.
-  unsigned calls = 0;
-  do {
-    do {
-      call(fd, SPIN, "[0]", 200, "[]");
-      assert_true(++calls < 100000);
-    } while (!ran_on_loop(&server));
-    char too_long[16];
-    snprintf(too_long, sizeof too_long, "[%u]",
-             3 * FC_LIMIT_INLINE_WORST_NS / 1000000u);
-    call(fd, SPIN, too_long, 200, "[]");
-  } while (!ran_on_loop(&server));
-  call(fd, SPIN, "[0]", 200, "[]");
-  assert_false(ran_on_loop(&server));
-  close(fd);
-  end(&server);
-}
-
-// To check the arguments of a call is quick, whatever the function does with
-// them, so it says nothing of how long the function takes.
-static void what_was_only_checked_stays_off_the_loop(void **state) {
-  (void)state;
-  fixture_server_t server;
-  fixture_start(&server, "--isolation=thread --lane=auto");
-  int fd = fixture_connect(&server);
-  for (int i = 0; i < 500; i++) {
-    call(fd, SPIN "?validate=only", "[0]", 204, NULL);
-  }
-  call(fd, SPIN, "[0]", 200, "[]");
-  assert_false(ran_on_loop(&server));
-  close(fd);
-  end(&server);
-}
-
-static void what_takes_long_to_begin_stays_off_the_loop(void **state) {
-  (void)state;
-  fixture_server_t server;
-  fixture_start(&server, "--isolation=thread --lane=auto --vm-state=private");
-  int fd = fixture_connect(&server);
-  for (int i = 0; i < 200; i++) {
-    call(fd, SPIN, "[0]", 200, "[]");
-    assert_false(ran_on_loop(&server));
-  }
-  close(fd);
-  end(&server);
-}
-
-// Only functions that run in threads may be called on the loop.
-static void lanes_can_be_chosen(void **state) {
-  (void)state;
-  fixture_server_t server;
-  fixture_start(&server, "--isolation=thread --lane=never");
-  int fd = fixture_connect(&server);
-  for (int i = 0; i < 40; i++) {
-    call(fd, ADD, "[1,2]", 200, "[3]");
-    assert_false(ran_on_loop(&server));
-  }
-  close(fd);
-  end(&server);
-  fixture_start(&server, "--isolation=thread --lane=always");
-  fd = fixture_connect(&server);
-  call(fd, SPIN, "[2]", 200, "[]");
-  assert_true(ran_on_loop(&server));
-  close(fd);
   end(&server);
 }
 
@@ -365,54 +285,17 @@ static void calls_of_a_serial_module_take_turns(void **state) {
   end_line(&line, 1);
 }
 
-// A quick call that would run on the loop waits behind those of its module.
-static void a_quick_call_does_not_overtake(void **state) {
-  (void)state;
-  fixture_server_t server;
-  int busy[3];
-  fixture_start(&server, "--isolation=thread --workers=1 --lane=auto");
-  const int fd = fixture_connect(&server);
-  unsigned calls = 0;
-  do {
-    // The loop may answer before it counts the bytes that it has handled.
-    fixture_post_handled(&server, fd, ADD, "[1,2]");
-    expect(fd, 200, "[3]");
-    assert_true(++calls < 100000);
-  } while (!ran_on_loop(&server));
-  for (int i = 0; i < 3; i++) {
-    busy[i] = fixture_connect(&server);
-    fixture_post_handled(&server, busy[i], BLOCK, "[]");
-  }
-  fixture_wait_blocked(1);
-  const unsigned before = fixture_calls();
-  fixture_post_handled(&server, fd, ADD, "[1,2]");
-  assert_int_equal(fixture_calls(), before);
-  fixture_release(3);
-  expect(fd, 200, "[3]");
-  for (int i = 0; i < 3; i++) {
-    expect(busy[i], 200, "[]");
-    close(busy[i]);
-  }
-  close(fd);
-  end(&server);
-}
-
 int main(int argc, char **argv) {
   fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
       FC_TEST(a_full_queue_is_503_at_once),
       FC_TEST(connections_beyond_the_limit_are_503),
-      FC_TEST(quick_functions_move_to_the_loop),
-      FC_TEST(what_was_only_checked_stays_off_the_loop),
-      FC_TEST(what_takes_long_to_begin_stays_off_the_loop),
-      FC_TEST(lanes_can_be_chosen),
       FC_TEST(a_large_answer_arrives_whole),
       FC_TEST(a_large_body_arrives_whole),
       FC_TEST(every_caller_gets_its_own_answers),
       FC_TEST(clients_that_vanish_leave_nothing_behind),
       FC_TEST(modules_take_turns),
       FC_TEST(calls_of_a_serial_module_take_turns),
-      FC_TEST(a_quick_call_does_not_overtake),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
