@@ -29,7 +29,7 @@ CHANGES = {
     "tiles": (([], "mandelbrot-x86/render", RENDER, 1),
               (["--tiles=2"], "mandelbrot-x86/render", RENDER, 1)),
     "lane": ((["--isolation=thread", "--lane=never"], *FIR, 1),
-             (["--isolation=thread"], *FIR, 1)),
+             (["--isolation=thread", "--lane=always"], *FIR, 1)),
     "process": ((["--isolation=process"], *FIR, 1),
                 (["--isolation=thread", "--lane=never"], *FIR, 1)),
     "workers": ((["--isolation=process", "--workers=1"], *CLASSIFY, 1),

@@ -172,6 +172,13 @@ static uint32_t shared_changes(const call_graph_t *walk) {
 static fc_status_t look(call_graph_t *walk, bool *out_stateful,
                         fc_error_t *err) {
   walk_from(walk, false);
+  // Calls make a buffer over bytes that may be a constant's, which they share, and write
+  // into buffers, maybe into that one.
+  if ((walk->effects.changes & FC_VM_EFFECT_MAKE_ALIAS) &&
+      (walk->effects.changes & FC_VM_REACH_BYTES)) {
+    *out_stateful = true;
+    return FC_OK;
+  }
   uint32_t shared = shared_changes(walk);
   if (shared & FC_VM_EFFECT_COMMANDS) {
     FC_TRY(look_again(walk, FC_VM_EFFECT_COMMANDS, look_at_commands,

@@ -16,6 +16,7 @@
 //  - load an object from a global, a !hal.buffer can be reached from that object, they
 //    write into !hal.buffers, and __init makes a buffer that can be written later: a
 //    !vm.buffer, or a !hal.buffer that is not immutable
+//  - make a !hal.buffer over a !vm.buffer, which may be a constant, and write into buffers
 //  - call an import of which nobody knows what it does
 // With vm.state=auto, calls of such a module run one at a time, and calls of others
 // share a context without a lock. `natives` are what its imports are bound to.

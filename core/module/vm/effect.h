@@ -28,7 +28,11 @@ typedef enum fc_vm_effect_t {
                                        // it may be written later
   // Works for a time that nobody counts (fc_vm_work), or waits.
   FC_VM_EFFECT_LONG = 1 << 12,
+  // Makes a !hal.buffer over the bytes of an operand, which may be a constant.
+  FC_VM_EFFECT_MAKE_ALIAS = 1 << 13,
   // Combinations.
+  FC_VM_EFFECT_MAKE_VARIABLE_ALIAS =
+      FC_VM_EFFECT_MAKE_VARIABLE | FC_VM_EFFECT_MAKE_ALIAS,
   FC_VM_EFFECT_FENCE_DEVICE = FC_VM_EFFECT_FENCE | FC_VM_EFFECT_DEVICE,
   FC_VM_EFFECT_ANY = 0xFFFE,  // the effect is unknown
 } fc_vm_effect_t;
@@ -51,6 +55,8 @@ typedef enum fc_vm_reach_t {
 #define FC_VM_EFFECT_USAGE_SHIFT 16
 #define FC_VM_EFFECT_MAKE_DEVICE_AS(operand) \
   (FC_VM_EFFECT_MAKE_DEVICE | (operand) << FC_VM_EFFECT_USAGE_SHIFT)
+#define FC_VM_EFFECT_MAKE_ALIAS_AS(operand) \
+  (FC_VM_EFFECT_MAKE_ALIAS | FC_VM_EFFECT_MAKE_DEVICE_AS(operand))
 #define FC_VM_EFFECT_FENCE_MAKE_DEVICE_AS(operand) \
   (FC_VM_EFFECT_FENCE | FC_VM_EFFECT_MAKE_DEVICE_AS(operand))
 

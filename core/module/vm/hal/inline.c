@@ -94,7 +94,7 @@ static const fc_vm_native_function_t functions[] = {
     {"buffer.length", "0r_I", FC_VM_EFFECT_NONE, fc_hal_call_buffer_length},
     {"buffer.storage", "0r_r", FC_VM_EFFECT_NONE, buffer_storage},
     {"buffer.subspan", "0rII_r", FC_VM_EFFECT_NONE, fc_hal_call_buffer_subspan},
-    {"buffer.wrap", "0rII_r", FC_VM_EFFECT_NONE, buffer_wrap},
+    {"buffer.wrap", "0rII_r", FC_VM_EFFECT_MAKE_VARIABLE_ALIAS, buffer_wrap},
     {"buffer_view.assert", "0rriiCID_v", FC_VM_EFFECT_NONE,
      fc_hal_call_view_assert},
     {"buffer_view.buffer", "0r_r", FC_VM_EFFECT_NONE, fc_hal_call_view_buffer},

@@ -23,6 +23,13 @@ static const state_row_t rows[] = {
     {"state/agreed.vmfb", false},   // is immutable on both
     // A buffer made by an import that is not told whether it is immutable.
     {"state/allocated.vmfb", true},
+    // A constant under a !hal.buffer.
+    {"state/imported.vmfb", true},    // each call imports it and writes into it
+    {"state/looked_at.vmfb", false},  // each call imports it and reads it
+    {"state/wrapped.vmfb", true},     // each wraps it and writes into it
+    {"state/lent.vmfb", true},        // __init imported it, calls write into it
+    {"state/marked.vmfb", false},     // is immutable, says the compiler
+    {"state/viewed.vmfb", true},      // __init wrapped it
     // One command buffer in a global.
     {"state/recorded.vmfb", true},   // is recorded into
     {"state/handed.vmfb", true},     // is recorded into by another function
