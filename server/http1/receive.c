@@ -125,14 +125,6 @@ static void receive_body(fc_connection_t *c, const fc_head_t *head) {
   else if (head->expects_continue) (void)fc_connection_say_continue(c);
 }
 
-// True for errors after which nobody can tell where the next request begins, or would
-// have to read a long body to find it.
-static bool breaks_framing(fc_code_t code) {
-  return code == FC_CODE_HTTP_SYNTAX || code == FC_CODE_URI_TOO_LONG ||
-         code == FC_CODE_HEADERS_TOO_LARGE || code == FC_CODE_BODY_TOO_LARGE ||
-         code == FC_CODE_REQUEST_TIMEOUT;
-}
-
 // `bytes` are a complete head: admits, answers or refuses its request, or has it wait.
 static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   fc_exchange_t *x = &c->exchange;
@@ -142,7 +134,8 @@ static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
       fc_parser_read_head(&c->http1->parser, &c->parser, bytes, &head, error);
   fc_exchange_take(x, &head.request);
   c->is_http10 = head.minor == 0;
-  if (status != FC_OK && breaks_framing(error->code)) {
+  // Two readers could understand such a head differently, also where its request ends.
+  if (status != FC_OK && error->code == FC_CODE_HTTP_SYNTAX) {
     fc_connection_refuse(c, error, FC_STAGE_READ);
     return;
   }
@@ -151,7 +144,7 @@ static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   if (status == FC_OK && x->waits) {
     c->state = FC_CONNECTION_WAIT;
     fc_http1_wait(c, FC_WAIT_NONE);
-  } else if (status != FC_OK && breaks_framing(error->code)) {
+  } else if (status != FC_OK && error->code == FC_CODE_BODY_TOO_LARGE) {
     fc_connection_refuse(c, error, (fc_stage_t)x->stage);
   } else if (status != FC_OK) {
     answer_early(c, &head, error);
