@@ -3,11 +3,11 @@
 // The admin routes of /api/v1: load, unload, reload, promote, rollback. What
 // they do is in modules/act.h; who may ask is decided before
 // (exchange/access.h).
+#include "dialect/admission.h"
 #include "dialect/http_status.h"
 #include "dialect/parameter.h"
 #include "dialect/problem.h"
 #include "dialect/reflect.h"
-#include "json/reader.h"
 #include "json/writer.h"
 
 static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
@@ -75,6 +75,7 @@ static fc_status_t take_alias(fc_act_t *act, const fc_json_reader_t *reader,
 static fc_status_t read_alias(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   fc_json_reader_t reader;
   fc_json_token_t token;
+  unsigned seen = 0;
   if (body.size == 0) return FC_OK;
   fc_json_reader_init(&reader, 4, 16);
   fc_json_reader_feed(&reader, body.data, body.size, true);
@@ -85,6 +86,7 @@ static fc_status_t read_alias(fc_act_t *act, fc_str_t body, fc_error_t *err) {
     if (token == FC_JSON_OBJECT_END) return fc_json_next(&reader, &token, err);
     good = fc_json_text_is(&reader, FC_STR("alias"));
     if (!good) break;
+    FC_TRY(fc_admission_once(&reader, "alias", 1, &seen, err));
     FC_TRY(fc_json_next(&reader, &token, err));
     good = token == FC_JSON_STRING;
     if (good) FC_TRY(take_alias(act, &reader, err));

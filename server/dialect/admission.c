@@ -99,3 +99,13 @@ fc_status_t fc_admission_body(const fc_server_t *server,
   }
   return fc_admission_timeout(request, &out_admission->timeout_ms, err);
 }
+
+fc_status_t fc_admission_once(const fc_json_reader_t *reader, const char *name,
+                              unsigned bit, unsigned *seen, fc_error_t *err) {
+  const bool again = *seen & bit;
+  *seen |= bit;
+  if (!again) return FC_OK;
+  return fc_json_locate(
+      reader, fc_fail(err, FC_CODE_DUPLICATE_KEY, "'%s' is given twice", name),
+      err);
+}

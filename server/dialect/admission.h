@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fields of a call's head that several dialects read. Loop thread.
+// What several dialects read: fields of a call's head, members of other bodies. Loop
+// thread.
 #ifndef FARCALL_SERVER_DIALECT_ADMISSION_H_
 #define FARCALL_SERVER_DIALECT_ADMISSION_H_
 
 #include "config/priority.h"
 #include "dialect/dialect.h"
+#include "json/reader.h"
 
 // Reads how the body is compressed, and how the answer may be.
 // FC_CODE_UNSUPPORTED_MEDIA_TYPE unless Content-Encoding is gzip, x-gzip, deflate or
@@ -33,5 +35,11 @@ fc_status_t fc_admission_priority(const fc_request_t *request,
 fc_status_t fc_admission_body(const fc_server_t *server,
                               const fc_request_t *request,
                               fc_admission_t *out_admission, fc_error_t *err);
+
+// The member `name`, whose key was just read, may come once: FC_CODE_DUPLICATE_KEY if
+// `bit` is in *seen, which it is set in then.
+fc_status_t fc_admission_once(const fc_json_reader_t *reader, const char *name,
+                              unsigned bit, unsigned *seen,
+                              fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_SERVER_DIALECT_ADMISSION_H_

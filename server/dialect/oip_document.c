@@ -2,6 +2,8 @@
 //
 // What /v2 says of the server and its models.
 #include "dialect/oip.h"
+
+#include "dialect/admission.h"
 #include "dialect/parts.h"
 #include "dialect/reflect.h"
 #include "farcall/version.h"
@@ -255,6 +257,7 @@ static fc_status_t read_filter(fc_str_t body, bool *out_ready,
                                fc_error_t *err) {
   fc_json_reader_t reader;
   fc_json_token_t token;
+  unsigned seen = 0;
   *out_ready = false;
   if (body.size == 0) return FC_OK;
   FC_TRY(fc_oip_open(&reader, body, err));
@@ -262,6 +265,9 @@ static fc_status_t read_filter(fc_str_t body, bool *out_ready,
     FC_TRY(fc_json_next(&reader, &token, err));
     if (token == FC_JSON_OBJECT_END) break;
     const bool is_ready = fc_json_text_is(&reader, FC_STR("ready"));
+    if (is_ready) {
+      FC_TRY(fc_admission_once(&reader, "ready", 1, &seen, err));
+    }
     FC_TRY(fc_json_next(&reader, &token, err));
     if (!is_ready) {
       FC_TRY(fc_json_skip(&reader, token, err));

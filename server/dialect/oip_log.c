@@ -5,6 +5,8 @@
 // Who may change the levels has been decided by exchange/access.h then.
 #include "dialect/oip.h"
 
+#include "dialect/admission.h"
+
 static const char *const kLevels[] = {
     [FC_LOG_INFO] = "log_info",
     [FC_LOG_WARN] = "log_warning",
@@ -29,8 +31,9 @@ static int find_level(const fc_json_reader_t *reader) {
 }
 
 static fc_status_t read_level(fc_json_reader_t *reader, int level, bool *silent,
-                              fc_error_t *err) {
+                              unsigned *seen, fc_error_t *err) {
   fc_json_token_t token;
+  FC_TRY(fc_admission_once(reader, kLevels[level], 1u << level, seen, err));
   FC_TRY(fc_json_next(reader, &token, err));
   if (token != FC_JSON_TRUE && token != FC_JSON_FALSE) {
     return fc_json_locate(reader,
@@ -42,10 +45,13 @@ static fc_status_t read_level(fc_json_reader_t *reader, int level, bool *silent,
   return FC_OK;
 }
 
-static fc_status_t read_other(fc_json_reader_t *reader, fc_error_t *err) {
+static fc_status_t read_other(fc_json_reader_t *reader, unsigned *seen,
+                              fc_error_t *err) {
   fc_json_token_t token;
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFixed); i++) {
     if (!fc_json_text_is(reader, fc_str(kFixed[i].name))) continue;
+    const unsigned bit = 1u << (FC_ARRAY_COUNT(kLevels) + i);
+    FC_TRY(fc_admission_once(reader, kFixed[i].name, bit, seen, err));
     FC_TRY(fc_json_next(reader, &token, err));
     if (token == kFixed[i].token &&
         fc_str_equal(reader->text, fc_str(kFixed[i].text))) {
@@ -70,13 +76,14 @@ static fc_status_t read_other(fc_json_reader_t *reader, fc_error_t *err) {
 static fc_status_t read_settings(fc_str_t body, bool *silent, fc_error_t *err) {
   fc_json_reader_t reader;
   fc_json_token_t token;
+  unsigned seen = 0;
   FC_TRY(fc_oip_open(&reader, body, err));
   for (;;) {
     FC_TRY(fc_json_next(&reader, &token, err));
     if (token == FC_JSON_OBJECT_END) break;
     const int level = find_level(&reader);
-    FC_TRY(level < 0 ? read_other(&reader, err)
-                     : read_level(&reader, level, silent, err));
+    FC_TRY(level < 0 ? read_other(&reader, &seen, err)
+                     : read_level(&reader, level, silent, &seen, err));
   }
   return fc_json_next(&reader, &token, err);
 }
