@@ -16,18 +16,22 @@ int fc_str_compare(fc_str_t a, fc_str_t b) {
   return (a.size > b.size) - (a.size < b.size);
 }
 
+// Three rows of the matrix of optimal string alignment, by turns. Only cells whose
+// distance can be within the limit are filled: those at most `limit` from the diagonal.
+// Around them stand cells of limit + 1.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit) {
-  if (a.size > DISTANCE_NAME_MAX || b.size > DISTANCE_NAME_MAX) {
-    return limit + 1;
-  }
-  // Three rows of the matrix of optimal string alignment, by turns.
-  unsigned rows[3][DISTANCE_NAME_MAX + 1];
+  const unsigned over = limit + 1;
+  if (a.size > DISTANCE_NAME_MAX || b.size > DISTANCE_NAME_MAX) return over;
+  unsigned rows[3][DISTANCE_NAME_MAX + 2], least = 0;
   for (size_t j = 0; j <= b.size; j++) rows[0][j] = (unsigned)j;
   for (size_t i = 1; i <= a.size; i++) {
     unsigned *row = rows[i % 3];
     const unsigned *above = rows[(i - 1) % 3], *second = rows[(i + 1) % 3];
-    row[0] = (unsigned)i;
-    for (size_t j = 1; j <= b.size; j++) {
+    const size_t from = i > limit ? i - limit : 1;
+    const size_t to = i + limit < b.size ? i + limit : b.size;
+    const unsigned least_above = least;
+    least = row[from - 1] = from == 1 ? (unsigned)i : over;
+    for (size_t j = from; j <= to; j++) {
       unsigned best = above[j - 1] + (a.data[i - 1] != b.data[j - 1]);
       if (above[j] + 1 < best) best = above[j] + 1;
       if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
@@ -35,10 +39,15 @@ unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit) {
                            a.data[i - 2] == b.data[j - 1];
       if (swapped && second[j - 2] + 1 < best) best = second[j - 2] + 1;
       row[j] = best;
+      if (best < least) least = best;
     }
+    row[to + 1] = over;
+    // A swap looks two rows back.
+    if (least > limit && least_above > limit) return over;
   }
-  const unsigned distance = rows[a.size % 3][b.size];
-  return distance > limit ? limit + 1 : distance;
+  const size_t apart = a.size > b.size ? a.size - b.size : b.size - a.size;
+  const unsigned distance = apart > limit ? over : rows[a.size % 3][b.size];
+  return distance > limit ? over : distance;
 }
 
 bool fc_utf8_is_valid(fc_str_t text) {
@@ -59,13 +68,35 @@ bool fc_utf8_is_valid(fc_str_t text) {
   return true;
 }
 
+// Is one of the first two bytes of a name one of the first two of the other? Then it is
+// likely that no more than a slip is between them.
+static bool begins_alike(fc_str_t a, fc_str_t b) {
+  for (size_t i = 0; i < 2 && i < a.size; i++) {
+    for (size_t j = 0; j < 2 && j < b.size; j++) {
+      if (a.data[i] == b.data[j]) return true;
+    }
+  }
+  return false;
+}
+
+// At least one letter must match: 'x' is not a slip for 'y'.
+static bool is_near(fc_nearest_t *search, fc_str_t name,
+                    unsigned *out_distance) {
+  const fc_str_t wanted = search->wanted;
+  const size_t longer = name.size > wanted.size ? name.size : wanted.size;
+  const size_t shorter = name.size > wanted.size ? wanted.size : name.size;
+  if (longer - shorter > search->limit || !begins_alike(name, wanted) ||
+      search->compared == FC_NEAREST_MAX) {
+    return false;
+  }
+  search->compared++;
+  *out_distance = fc_str_distance(wanted, name, search->limit);
+  return *out_distance <= search->limit && *out_distance < longer;
+}
+
 bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name) {
-  const unsigned distance =
-      fc_str_distance(search->wanted, name, search->limit);
-  // At least one letter must match: 'x' is not a slip for 'y'.
-  const size_t longer =
-      name.size > search->wanted.size ? name.size : search->wanted.size;
-  const bool near = distance <= search->limit && distance < longer;
+  unsigned distance = 0;
+  const bool near = is_near(search, name, &distance);
   const bool begins = !search->any && search->wanted.size &&
                       fc_str_starts(name, search->wanted);
   if (!near && !begins) return false;

@@ -385,17 +385,23 @@ uint64_t fc_clock_ns(void);
 // than 128 bytes, the result is limit + 1: it is for hints of names, which are short.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit);
 
-// Finds the name that somebody may have meant. Names are offered one by one.
+// Finds the name that somebody may have meant. Names are offered one by one. What it
+// costs is bounded however many names there are: those of another length, or of which
+// neither of the first two bytes is one of the first two of `wanted`, are passed over,
+// and so is every name after FC_NEAREST_MAX were compared.
+#define FC_NEAREST_MAX 64
 typedef struct fc_nearest_t {
   fc_str_t wanted;
   unsigned limit;  // edits that the next near name may have
   bool any;
+  uint8_t compared;  // names whose distance was counted
 } fc_nearest_t;
 // Begins a search. At most a third of the bytes may be wrong, rounded up, and
 // at most three.
 static inline fc_nearest_t fc_nearest_begin(fc_str_t wanted) {
   const size_t third = (wanted.size + 2) / 3;
-  return FC_MAKE(fc_nearest_t){wanted, third > 3 ? 3 : (unsigned)third, false};
+  return FC_MAKE(fc_nearest_t){wanted, third > 3 ? 3 : (unsigned)third, false,
+                               0};
 }
 // True when `name` is the best so far; the answer of the search is the last name for
 // which the result was true. A name is the best in one of two ways. It is near, with

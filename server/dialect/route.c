@@ -254,7 +254,9 @@ static fc_status_t find_module(fc_str_t name,
     if (!ready) {
       return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
     }
-    const fc_generation_t *nearest = fc_generations_nearest(generations, name);
+    fc_nearest_t search = fc_nearest_begin(name);
+    const fc_generation_t *nearest =
+        fc_generations_nearest(generations, &search);
     return fail_name(FC_CODE_MODULE_NOT_FOUND, "module", name,
                      nearest ? nearest->name : FC_STR(""), err);
   }
@@ -289,8 +291,9 @@ static fc_status_t find_function(fc_str_t name,
     *out_index = (uint32_t)function->index;
     return FC_OK;
   }
+  fc_nearest_t search = fc_nearest_begin(name);
   const fc_function_t *nearest =
-      fc_generation_nearest_function(generation, name);
+      fc_generation_nearest_function(generation, &search);
   return fail_name(FC_CODE_FUNCTION_NOT_FOUND, "function", name,
                    nearest ? nearest->name : FC_STR(""), err);
 }
@@ -351,11 +354,14 @@ static fc_status_t fail_model(fc_str_t name, bool ready,
         fc_generations_find(generations, fc_str_make(name.data, dot));
     if (!generation) continue;
     FC_TRY(check_loaded(generation, err));
-    const fc_function_t *near = fc_generation_nearest_function(
-        generation, fc_str_make(name.data + dot + 1, name.size - dot - 1));
+    fc_nearest_t search =
+        fc_nearest_begin(fc_str_make(name.data + dot + 1, name.size - dot - 1));
+    const fc_function_t *near =
+        fc_generation_nearest_function(generation, &search);
     if (near) return unknown_model(name, generation->name, near->name, err);
   }
-  const fc_generation_t *near = fc_generations_nearest(generations, name);
+  fc_nearest_t search = fc_nearest_begin(name);
+  const fc_generation_t *near = fc_generations_nearest(generations, &search);
   return unknown_model(name, near ? near->name : FC_STR(""), FC_STR(""), err);
 }
 

@@ -328,8 +328,8 @@ static fc_status_t check_known(const fc_modules_t *modules, const fc_act_t *act,
   const fc_generations_t *generations = &modules->generations;
   if (act->name.size == 0 || act->kind == FC_ACT_LOAD) return FC_OK;
   if (fc_generations_find(generations, act->name)) return FC_OK;
-  const fc_generation_t *nearest =
-      fc_generations_nearest(generations, act->name);
+  fc_nearest_t search = fc_nearest_begin(act->name);
+  const fc_generation_t *nearest = fc_generations_nearest(generations, &search);
   char shown[80], hint[160] = "";
   fc_escape(shown, sizeof shown, 64, act->name);
   if (nearest) fc_escape(hint, sizeof hint, 128, nearest->name);

@@ -21,12 +21,19 @@ void fc_generations_deinit(fc_generations_t *generations) {
   fc_state_free(generations->decisions, generations->allocator);
   generations->decisions = NULL;
   fc_free(generations->allocator, (void *)generations->places);
+  fc_free(generations->allocator, generations->order);
   generations->places = NULL;
+  generations->order = NULL;
   generations->count = 0;
 }
 
 static fc_status_t grow(fc_generations_t *generations, fc_error_t *err) {
   const uint32_t count = generations->count ? generations->count * 2 : 8;
+  uint32_t *order =
+      fc_realloc(generations->allocator, generations->order,
+                 generations->count * sizeof *order, count * sizeof *order);
+  if (!order) return fc_fail_memory(err);
+  generations->order = order;
   fc_generation_t **grown =
       fc_realloc(generations->allocator, (void *)generations->places,
                  generations->count * sizeof(void *), count * sizeof(void *));
@@ -94,6 +101,42 @@ static void lead(fc_generations_t *generations, fc_str_t name,
   FC_ASSERT(status == FC_OK);  // putting a name that is there takes no memory
 }
 
+// Where the name is in the order of names, or would be.
+static uint32_t place_of(const fc_generations_t *generations, fc_str_t name) {
+  uint32_t low = 0, high = generations->name_count;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    const uint32_t index = generations->order[middle];
+    if (fc_str_compare(generations->places[index]->name, name) < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// The entry of a name that some current generation has.
+static uint32_t *entry_of(const fc_generations_t *generations, fc_str_t name) {
+  const uint32_t at = place_of(generations, name);
+  FC_ASSERT(at < generations->name_count);
+  return &generations->order[at];
+}
+
+static void enter_order(fc_generations_t *generations,
+                        const fc_generation_t *generation) {
+  uint32_t *at = generations->order + place_of(generations, generation->name);
+  const uint32_t *end = generations->order + generations->name_count++;
+  memmove(at + 1, at, (size_t)(end - at) * sizeof *at);
+  *at = generation->index;
+}
+
+static void leave_order(fc_generations_t *generations, fc_str_t name) {
+  uint32_t *at = entry_of(generations, name);
+  const uint32_t *end = generations->order + generations->name_count--;
+  memmove(at, at + 1, (size_t)(end - at - 1) * sizeof *at);
+}
+
 void fc_generations_settle_name(fc_generations_t *generations,
                                 const fc_generation_t *generation) {
   const fc_generation_t *best = generation;
@@ -102,6 +145,7 @@ void fc_generations_settle_name(fc_generations_t *generations,
     if (is_better(g, best)) best = g;
   }
   lead(generations, best->name, best);
+  *entry_of(generations, best->name) = best->index;
 }
 
 // Makes the generation current: its key leads to it, and where its name leads
@@ -118,6 +162,7 @@ static fc_status_t join(fc_generations_t *generations,
       fc_name_table_remove(names, generation->key);
       return status;
     }
+    enter_order(generations, generation);
   }
   generation->sibling = head ? head->sibling : generation;
   if (head) head->sibling = generation;
@@ -151,6 +196,7 @@ static void part(fc_generations_t *generations, fc_generation_t *generation) {
   fc_name_table_remove(&generations->names, generation->key);
   if (previous == generation) {
     fc_name_table_remove(&generations->names, generation->name);
+    leave_order(generations, generation->name);
   } else {
     previous->sibling = generation->sibling;
     fc_generations_settle_name(generations, previous);
@@ -333,13 +379,14 @@ const fc_function_t *fc_generation_function(const fc_generation_t *generation,
 }
 
 const fc_function_t *fc_generation_nearest_function(
-    const fc_generation_t *generation, fc_str_t name) {
+    const fc_generation_t *generation, fc_nearest_t *search) {
   const fc_function_t *nearest = NULL;
-  fc_nearest_t search = fc_nearest_begin(name);
-  for (size_t i = 0; i < fc_module_function_count(generation->module); i++) {
+  size_t count = fc_module_function_count(generation->module);
+  if (count > FC_GENERATION_LOOKS) count = FC_GENERATION_LOOKS;
+  for (size_t i = 0; i < count; i++) {
     const fc_function_t *function = fc_module_function(generation->module, i);
     if (fc_generation_exposes(generation, function) &&
-        fc_nearest_offer(&search, function->name)) {
+        fc_nearest_offer(search, function->name)) {
       nearest = function;
     }
   }
@@ -418,13 +465,15 @@ fc_generation_t *fc_generations_find(const fc_generations_t *generations,
 }
 
 const fc_generation_t *fc_generations_nearest(
-    const fc_generations_t *generations, fc_str_t name) {
+    const fc_generations_t *generations, fc_nearest_t *search) {
   const fc_generation_t *nearest = NULL;
-  fc_nearest_t search = fc_nearest_begin(name);
-  for (uint32_t i = 0; i < generations->count; i++) {
-    const fc_generation_t *generation = generations->places[i];
-    if (!generation || !generation->current) continue;
-    if (fc_nearest_offer(&search, generation->name)) nearest = generation;
+  uint32_t above = place_of(generations, search->wanted), below = above;
+  for (uint32_t i = 0; i < FC_NEAREST_MAX; i++) {
+    const bool down = below && (i % 2 || above == generations->name_count);
+    if (!down && above == generations->name_count) break;
+    const uint32_t index = generations->order[down ? --below : above++];
+    const fc_generation_t *generation = generations->places[index];
+    if (fc_nearest_offer(search, generation->name)) nearest = generation;
   }
   return nearest;
 }

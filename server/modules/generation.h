@@ -126,6 +126,10 @@ typedef struct fc_generations_t {
   // key, and one for each name, which leads to the best of its versions
   // (fc_generations_find).
   fc_name_table_t names;
+  // One current generation of each name, in the order of names; in its memory is room
+  // for as many as there are places.
+  uint32_t *order;
+  uint32_t name_count;
   // Of those that are READY, the one asked for the longest time ago.
   fc_generation_t *oldest;
   fc_generation_t *newest;   // of those that are READY, the one asked for last
@@ -197,10 +201,12 @@ void fc_generations_prefer(const fc_generations_t *generations,
 // has changed. `generation` is any current one of the name.
 void fc_generations_settle_name(fc_generations_t *generations,
                                 const fc_generation_t *generation);
-// The current generation whose name is nearest, for "did you mean"; NULL if
-// none is near.
+// The current generation whose name is nearest, for "did you mean"; NULL if none is
+// near. Looks at the FC_NEAREST_MAX names that stand next to the wanted one in their
+// order, so what it costs does not grow with the modules. Of more names than that, one
+// that was misspelt at its beginning may not be found.
 const fc_generation_t *fc_generations_nearest(
-    const fc_generations_t *generations, fc_str_t name);
+    const fc_generations_t *generations, fc_nearest_t *search);
 
 // The counts of a function, zero at first, and with a series. NULL: there is no memory
 // for them.
@@ -242,12 +248,13 @@ void fc_generations_touch(fc_generations_t *generations,
 // there.
 bool fc_generation_exposes(const fc_generation_t *generation,
                            const fc_function_t *function);
-// The function of this name, or the one whose name is nearest, among those that
-// clients may see; NULL: there is none.
+// The function of this name among those that clients may see; NULL: there is none.
 const fc_function_t *fc_generation_function(const fc_generation_t *generation,
                                             fc_str_t name);
+// The one whose name is nearest. Looks at FC_GENERATION_LOOKS functions at most.
+#define FC_GENERATION_LOOKS 1000
 const fc_function_t *fc_generation_nearest_function(
-    const fc_generation_t *generation, fc_str_t name);
+    const fc_generation_t *generation, fc_nearest_t *search);
 
 // While a generation is held it is not removed; if it is READY, its module stays too.
 static inline void fc_generation_hold(fc_generation_t *generation) {

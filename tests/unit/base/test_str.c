@@ -175,6 +175,73 @@ static void the_nearest_name_is_found(void **state) {
   fc_test_row(NULL);
 }
 
+// As by the definition, without a bound.
+static unsigned plain_distance(fc_str_t a, fc_str_t b) {
+  unsigned cells[16][16];
+  for (size_t i = 0; i <= a.size; i++) {
+    for (size_t j = 0; j <= b.size; j++) {
+      if (!i || !j) {
+        cells[i][j] = (unsigned)(i + j);
+        continue;
+      }
+      unsigned best = cells[i - 1][j - 1] + (a.data[i - 1] != b.data[j - 1]);
+      if (cells[i - 1][j] + 1 < best) best = cells[i - 1][j] + 1;
+      if (cells[i][j - 1] + 1 < best) best = cells[i][j - 1] + 1;
+      if (i > 1 && j > 1 && a.data[i - 1] == b.data[j - 2] &&
+          a.data[i - 2] == b.data[j - 1] && cells[i - 2][j - 2] + 1 < best) {
+        best = cells[i - 2][j - 2] + 1;
+      }
+      cells[i][j] = best;
+    }
+  }
+  return cells[a.size][b.size];
+}
+
+static void a_bound_changes_no_distance_within_it(void **state) {
+  (void)state;
+  uint32_t random = 1;
+  for (int round = 0; round < 100000; round++) {
+    char text[2][12];
+    fc_str_t words[2];
+    for (int k = 0; k < 2; k++) {
+      random = random * 1664525u + 1013904223u;
+      const size_t size = random >> 16 & 7;
+      for (size_t i = 0; i < size; i++) {
+        random = random * 1664525u + 1013904223u;
+        text[k][i] = (char)('a' + (random >> 20) % 3);
+      }
+      words[k] = fc_str_make(text[k], size);
+    }
+    const unsigned plain = plain_distance(words[0], words[1]);
+    const unsigned limit = (unsigned)round % 5;
+    assert_int_equal(fc_str_distance(words[0], words[1], limit),
+                     plain > limit ? limit + 1 : plain);
+  }
+}
+
+static void few_names_are_compared_of_many(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *wanted;
+    unsigned compared;
+  } rows[] = {
+      {"as long, and they begin alike", "model-123456", FC_NEAREST_MAX},
+      {"another length", "model-1", 0},
+      {"another beginning", "tensor-12345", 0},
+      {"far longer", "m", 0},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_nearest_t search = fc_nearest_begin(fc_str(row->wanted));
+    for (unsigned i = 0; i < 10000; i++) {
+      char name[32];
+      snprintf(name, sizeof name, "model-%06u", 500000 + i);
+      (void)fc_nearest_offer(&search, fc_str(name));
+    }
+    assert_int_equal(search.compared, row->compared);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(equality_and_ends),
@@ -183,6 +250,8 @@ int main(void) {
       FC_TEST(distance_counts_edits),
       FC_TEST(utf8_is_told_from_what_is_not),
       FC_TEST(the_nearest_name_is_found),
+      FC_TEST(a_bound_changes_no_distance_within_it),
+      FC_TEST(few_names_are_compared_of_many),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,65 @@ static void what_gives_no_name_is_found_by_its_path(void **state) {
   fc_generations_deinit(&table.generations);
 }
 
+static const fc_generation_t *nearest_of(const table_t *table,
+                                         const char *wanted,
+                                         unsigned *out_compared) {
+  fc_nearest_t search = fc_nearest_begin(fc_str(wanted));
+  const fc_generation_t *nearest =
+      fc_generations_nearest(&table->generations, &search);
+  if (out_compared) *out_compared = search.compared;
+  return nearest;
+}
+
+// Of 10,000 names of one length, those that stand next to the wanted one are compared.
+static void few_of_many_names_are_compared(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *wanted, *nearest;
+    unsigned most;
+  } rows[] = {
+      {"one letter more", "model-05000x", "model-05000", FC_NEAREST_MAX},
+      {"one letter less", "model-0500", "model-05000", FC_NEAREST_MAX},
+      {"at the end", "model-05001x", "model-05001", FC_NEAREST_MAX},
+      // This stands behind all of them, far from the one that was meant.
+      {"early", "modle-05000", NULL, FC_NEAREST_MAX},
+      {"before the first", "model-0000", "model-00000", FC_NEAREST_MAX},
+      {"behind the last", "model-99999", "model-09999", FC_NEAREST_MAX},
+      {"the one beside them", "tnsor", "tensor", 1},
+      {"of none", "matrix", NULL, 0},
+      {"of no length", "", NULL, 0},
+  };
+  table_t table;
+  begin(&table, fc_allocator_system());
+  // 7,919 has no factor in common with 10,000, so each name comes once.
+  for (uint32_t i = 0; i < 10000; i++) {
+    char path[32];
+    snprintf(path, sizeof path, "model-%05u.so", i * 7919 % 10000);
+    publish(&table, path);
+  }
+  publish(&table, "tensor.so");
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    unsigned compared;
+    const fc_generation_t *near = nearest_of(&table, row->wanted, &compared);
+    assert_int_equal(near != NULL, row->nearest != NULL);
+    if (near) {
+      assert_true(fc_str_equal(near->name, fc_str(row->nearest)));
+    }
+    assert_in_range(compared, 0, row->most);
+  }
+  // The order of names follows what goes, and which version a name leads to.
+  fc_generation_t *second = publish(&table, "model-05000/2/model.so");
+  assert_ptr_equal(nearest_of(&table, "model-05000x", NULL), second);
+  fc_generations_drain(&table.generations, second);
+  assert_ptr_equal(nearest_of(&table, "model-05000x", NULL),
+                   find(&table, "model-05000"));
+  fc_generations_drain(&table.generations, find(&table, "model-05000"));
+  assert_null(find(&table, "model-05000"));
+  assert_non_null(nearest_of(&table, "model-05000x", NULL));
+  fc_generations_deinit(&table.generations);
+}
+
 static void the_nearest_name_is_a_current_one(void **state) {
   (void)state;
   table_t table;
@@ -170,11 +229,10 @@ static void the_nearest_name_is_a_current_one(void **state) {
   fc_generation_hold(old);
   publish(&table, "tensor.so");
   publish(&table, "scalar.so");
-  const fc_generation_t *near =
-      fc_generations_nearest(&table.generations, FC_STR("tensr"));
+  const fc_generation_t *near = nearest_of(&table, "tensr", NULL);
   assert_ptr_equal(near, find(&table, "tensor"));
   assert_ptr_not_equal(near, old);
-  assert_null(fc_generations_nearest(&table.generations, FC_STR("matrix")));
+  assert_null(nearest_of(&table, "matrix", NULL));
   fc_generations_release(&table.generations, old);
   fc_generations_deinit(&table.generations);
 }
@@ -312,6 +370,7 @@ int main(void) {
       FC_TEST(a_failed_one_keeps_its_place_and_reason),
       FC_TEST(an_index_is_used_again_only_after_its_generation),
       FC_TEST(what_gives_no_name_is_found_by_its_path),
+      FC_TEST(few_of_many_names_are_compared),
       FC_TEST(the_nearest_name_is_a_current_one),
       FC_TEST_IN_FOLDER(counts_go_on_in_the_same_functions_alone),
       FC_TEST_IN_FOLDER(counts_of_another_size_are_dropped),
