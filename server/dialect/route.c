@@ -461,16 +461,24 @@ static fc_status_t find_model(const names_t *names,
 
 // ---------------------------------------------------------------------------
 
+// Finds the row that the path and the method fit, and the names in the path.
+static fc_status_t find_row(const fc_routes_t *routes,
+                            const fc_request_t *request, char *buffer,
+                            fc_place_t *out_place, names_t *out_names,
+                            fc_error_t *err) {
+  *out_place =
+      (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
+  FC_TRY(find_path(routes, request->path, buffer, &out_place->route, out_names,
+                   err));
+  return check_method(routes, out_place->route, request, err);
+}
+
 static fc_status_t find_place(const fc_routes_t *routes,
                               const fc_request_t *request, char *buffer,
                               const fc_generations_t *generations, bool ready,
                               fc_place_t *out_place, fc_error_t *err) {
-  *out_place =
-      (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
   names_t names = {0};
-  FC_TRY(
-      find_path(routes, request->path, buffer, &out_place->route, &names, err));
-  FC_TRY(check_method(routes, out_place->route, request, err));
+  FC_TRY(find_row(routes, request, buffer, out_place, &names, err));
   if (names.model.data)
     return find_model(&names, generations, ready, out_place, err);
   if (!names.module.data) return FC_OK;
@@ -485,6 +493,19 @@ static fc_status_t find_place(const fc_routes_t *routes,
   }
   if (!names.function.data) return FC_OK;
   return find_function(names.function, generation, &out_place->function, err);
+}
+
+static bool has_escapes(const fc_request_t *request) {
+  return memchr(request->path.data, '%', request->path.size);
+}
+
+fc_status_t fc_route_match(const fc_routes_t *routes,
+                           const fc_request_t *request, fc_place_t *out_place,
+                           fc_error_t *err) {
+  char decoded[FC_LIMIT_TARGET];
+  names_t names = {0};
+  return find_row(routes, request, has_escapes(request) ? decoded : NULL,
+                  out_place, &names, err);
 }
 
 fc_status_t fc_route_module(const fc_routes_t *routes, fc_route_t route,
@@ -514,7 +535,7 @@ fc_status_t fc_route_find(const fc_routes_t *routes,
                           const fc_request_t *request,
                           const fc_generations_t *generations, bool ready,
                           fc_place_t *out_place, fc_error_t *err) {
-  if (!memchr(request->path.data, '%', request->path.size)) {
+  if (!has_escapes(request)) {
     FC_TRY(
         find_place(routes, request, NULL, generations, ready, out_place, err));
   } else {

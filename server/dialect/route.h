@@ -65,6 +65,12 @@ typedef struct fc_place_t {
   uint32_t function;  // index in the module's listing
 } fc_place_t;
 
+// Finds the route alone, by path and method; nothing is looked up of the names in the
+// path. *out_place is set as far as the path was understood. FC_CODE_NOT_FOUND,
+// _METHOD_NOT_ALLOWED, _HTTP_SYNTAX (percent-encoding).
+fc_status_t fc_route_match(const fc_routes_t *routes,
+                           const fc_request_t *request, fc_place_t *out_place,
+                           fc_error_t *err);
 // Finds what the request asks for. *out_place is set as far as the path was
 // understood, also on failure: FC_CODE_NOT_FOUND, _METHOD_NOT_ALLOWED,
 // _MODULE_NOT_FOUND, _VERSION_NOT_FOUND, _FUNCTION_NOT_FOUND, _MODULE_UNAVAILABLE,

@@ -182,9 +182,15 @@ fc_owner_t fc_exchange_client(const fc_peer_t *peer,
   return owner;
 }
 
+fc_status_t fc_exchange_find(fc_exchange_t *x, const fc_request_t *request,
+                             fc_error_t *err) {
+  const fc_server_t *server = x->server;
+  return fc_route_find(server->routes, request, &server->modules->generations,
+                       server->modules->started, &x->place, err);
+}
+
 static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
                          fc_error_t *err) {
-  const fc_server_t *server = x->server;
   fc_generation_t *waited_for = x->generation;
   fc_peer_t *peer = x->policy->proxies.count ? &x->peer : NULL;
   FC_TRY(check_waited(x, err));
@@ -194,15 +200,9 @@ static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
   x->origin = fc_access_origin(x->policy, request);
   x->is_preflight = x->origin.size && fc_access_is_preflight(request);
   if (x->is_preflight) return FC_OK;
-  fc_status_t status =
-      fc_route_find(server->routes, request, &server->modules->generations,
-                    server->modules->started, &x->place, err);
-  if (fc_policy_is_guarded(x->policy) &&
-      fc_exchange_guard(x, request, err) != FC_OK) {
-    // Whether there is such a module is not told.
-    x->place.module = x->place.function = FC_ROUTE_NO_INDEX;
-    status = err->status;
-  }
+  const fc_status_t status = fc_policy_is_guarded(x->policy)
+                                 ? fc_exchange_guard(x, request, err)
+                                 : fc_exchange_find(x, request, err);
   hold_place(x);
   release(x, waited_for);
   return status;

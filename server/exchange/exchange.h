@@ -187,9 +187,13 @@ void fc_exchange_on_expired(void *context, fc_job_t *job);
 // ---------------------------------------------------------------------------
 // Between the files of an exchange
 
-// Fails with FC_CODE_UNAUTHORIZED or _FORBIDDEN if the request, whose place was looked
-// up, may not be made with the token it has, or by its user. For listeners that have
-// tokens or rules for users (fc_policy_is_guarded).
+// Looks up what the request asks for (fc_route_find).
+fc_status_t fc_exchange_find(fc_exchange_t *exchange,
+                             const fc_request_t *request,
+                             fc_error_t *err) FC_MUST_CHECK;
+// The same on listeners that have tokens or rules for users (fc_policy_is_guarded): fails
+// with FC_CODE_UNAUTHORIZED or _FORBIDDEN if the request may not be made with the token
+// it has, or by its user. No name is looked up before the client is known.
 fc_status_t fc_exchange_guard(fc_exchange_t *exchange,
                               const fc_request_t *request,
                               fc_error_t *err) FC_MUST_CHECK;

@@ -49,15 +49,32 @@ static fc_status_t identify(fc_exchange_t *x, const fc_request_t *request,
   return FC_OK;
 }
 
+// Finds the route, and checks that its client is known and has the scopes it needs.
+static fc_status_t let_in(fc_exchange_t *x, const fc_request_t *request,
+                          char text[FC_USER_TEXT_SIZE], fc_grant_t *out_grant,
+                          fc_error_t *err) {
+  const fc_routes_t *routes = x->server->routes;
+  const fc_status_t status = fc_route_match(routes, request, &x->place, err);
+  const uint8_t needed = fc_route_scopes(routes, x->place.route, request);
+  if (needed == FC_SCOPE_OPEN) return status;
+  FC_TRY(identify(x, request, text, out_grant, err));
+  FC_TRY(fc_access_check_scopes(out_grant, needed, err));
+  if (needed == FC_SCOPE_ANY) out_grant->modules = FC_STR("");
+  return status;
+}
+
 fc_status_t fc_exchange_guard(fc_exchange_t *x, const fc_request_t *request,
                               fc_error_t *err) {
-  fc_grant_t grant;
+  fc_grant_t grant = {0};
   char text[FC_MODULE_NAME_MAX], user[FC_USER_TEXT_SIZE];
-  const uint8_t needed =
-      fc_route_scopes(x->server->routes, x->place.route, request);
-  if (needed == FC_SCOPE_OPEN) return FC_OK;
-  FC_TRY(identify(x, request, user, &grant, err));
-  FC_TRY(fc_access_check_scopes(&grant, needed, err));
-  if (needed == FC_SCOPE_ANY || !grant.modules.size) return FC_OK;
-  return fc_access_check_module(&grant, module_of(x, request, text), err);
+  FC_TRY(let_in(x, request, user, &grant, err));
+  const fc_status_t status = fc_exchange_find(x, request, err);
+  if (!grant.modules.size) return status;
+  if (fc_access_check_module(&grant, module_of(x, request, text), err) ==
+      FC_OK) {
+    return status;
+  }
+  // Whether there is such a module is not told.
+  x->place.module = x->place.function = FC_ROUTE_NO_INDEX;
+  return err->status;
 }
