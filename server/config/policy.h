@@ -26,7 +26,7 @@ typedef struct fc_policy_t {
   const fc_tokens_t *tokens;   // of --token-file; NULL: nobody needs one
   fc_users_t users;            // of --socket-users, of a Unix socket
   fc_priorities_t priorities;  // that clients may choose from
-  // Most calls and connections of one client; 0: not limited.
+  // Most calls and connections of one client; 0: half of all connections.
   uint32_t client_calls;
   uint32_t client_connections;
 } fc_policy_t;

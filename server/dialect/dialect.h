@@ -43,8 +43,8 @@ typedef struct fc_server_t {
   uint64_t started_ns;  // on fc_clock_ns' clock
   uint64_t started_unix_ns;  // the same moment, since 1970
   uint64_t id_state;         // request ids and ids of traces are made from this
-  fc_owners_t client_calls;  // by client, where they are limited
-  fc_owners_t client_connections;  // by address or user, where they are limited
+  fc_owners_t client_calls;        // by client
+  fc_owners_t client_connections;  // by address or user
   uint32_t connections;            // that are open
   uint64_t connections_refused;    // something that each needs was short
   uint32_t connection_max;         // that may be open

@@ -159,6 +159,13 @@ void fc_exchange_reset(fc_exchange_t *exchange);
 
 // ---------------------------------------------------------------------------
 
+// How many calls or connections one client may have: as the listener's policy says, or
+// half of all connections, so that nobody can take the place of everybody else.
+static inline uint32_t fc_exchange_share(const fc_server_t *server,
+                                         uint32_t said) {
+  return said ? said : server->connection_max - server->connection_max / 2;
+}
+
 #define FC_EXCHANGE_ID_SIZE 16  // of ids that fc_exchange_make_id makes
 #define FC_EXCHANGE_REFUSAL_MAX 1024
 
@@ -197,7 +204,7 @@ fc_status_t fc_exchange_find(fc_exchange_t *exchange,
 fc_status_t fc_exchange_guard(fc_exchange_t *exchange,
                               const fc_request_t *request,
                               fc_error_t *err) FC_MUST_CHECK;
-// Counts a call among those of its client, if these are limited.
+// Counts a call among those of its client, unless that is a trusted proxy.
 // FC_CODE_TOO_MANY_REQUESTS if the client has as many as it may have.
 fc_status_t fc_exchange_count_call(fc_exchange_t *exchange,
                                    fc_error_t *err) FC_MUST_CHECK;

@@ -4,10 +4,24 @@
 // (--client-calls).
 #include "exchange/exchange.h"
 
+// Does a trusted proxy not say whose call it is? Then the call may be anybody's.
+static bool is_of_proxy(const fc_exchange_t *x) {
+  return !x->who_size && fc_networks_have(&x->policy->proxies, &x->peer);
+}
+
+// Is the client the other end of its connection? Each connection has one call at a time,
+// so if nothing is said of calls, the limit of connections is one of calls too. To count
+// them would be 2 % of a small call.
+static bool is_bounded(const fc_exchange_t *x, uint32_t most) {
+  const fc_policy_t *policy = x->policy;
+  return !policy->client_calls && !x->who_size && !policy->proxies.count &&
+         fc_exchange_share(x->server, policy->client_connections) <= most;
+}
+
 fc_status_t fc_exchange_count_call(fc_exchange_t *x, fc_error_t *err) {
   fc_owners_t *calls = &x->server->client_calls;
-  const uint32_t most = x->policy->client_calls;
-  if (!most) return FC_OK;
+  const uint32_t most = fc_exchange_share(x->server, x->policy->client_calls);
+  if (is_bounded(x, most) || is_of_proxy(x)) return FC_OK;
   if (fc_owners_held(calls, &x->job.caller) >= most) {
     return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
                    "%u calls of this client wait or run, the limit", most);

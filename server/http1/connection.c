@@ -214,15 +214,14 @@ static void turn_away(fc_connection_t *c, const fc_error_t *error) {
   }
 }
 
-// Counts the connection among those of its client, if these are limited. Those of a
-// trusted proxy are not counted: they are of many clients.
+// Counts the connection among those of its client. Those of a trusted proxy are not
+// counted: they are of many clients.
 static fc_status_t count_connection(fc_connection_t *c, fc_error_t *err) {
   fc_owners_t *all = &c->http1->server->client_connections;
   const fc_policy_t *policy = c->exchange.policy;
-  const uint32_t most = policy->client_connections;
-  if (!most || fc_networks_have(&policy->proxies, &c->exchange.address)) {
-    return FC_OK;
-  }
+  const uint32_t most =
+      fc_exchange_share(c->http1->server, policy->client_connections);
+  if (fc_networks_have(&policy->proxies, &c->exchange.address)) return FC_OK;
   const fc_owner_t owner =
       fc_exchange_client(&c->exchange.address, &c->exchange.user);
   if (fc_owners_held(all, &owner) >= most) {

@@ -234,6 +234,55 @@ def test_one_address_has_so_many_connections(serve):
     wait_until(is_let_in)
 
 
+def asked(server, *, address="127.0.0.1", fields=""):
+    """A connection that has asked once, and the status of its answer."""
+    connection = socket.create_connection((server.host, server.port),
+                                          source_address=(address, 0))
+    connection.sendall(f"GET /livez HTTP/1.1\r\nHost: localhost\r\n{fields}\r\n".encode())
+    return connection, int(connection.recv(4096)[9:12])
+
+
+def test_one_address_has_half_of_the_connections(serve):
+    server = serve("--isolation=process", "--connections=100", MODULE)
+    held = [asked(server) for _ in range(52)]
+    assert [status for _, status in held] == [200] * 50 + [429] * 2
+    held += [asked(server, address="127.0.0.2") for _ in range(50)]
+    assert {status for _, status in held[52:]} == {200}
+    for connection, _ in held:
+        connection.close()
+
+
+def test_a_trusted_proxy_is_no_client(serve):
+    server = serve("--isolation=process", "--connections=100", MODULE,
+                   "--trusted-proxy=127.0.0.2")
+    held = [asked(server, address="127.0.0.2") for _ in range(100)]
+    assert {status for _, status in held} == {200}
+    for connection, _ in held:
+        connection.close()
+
+
+@pytest.mark.parametrize("fields", ["Authorization: Bearer a\r\n",
+                                    "X-Forwarded-For: 192.0.2.1\r\n"])
+def test_one_client_has_half_of_the_calls(serve, gated, tokens, fields):
+    """Wherever it connects from: by a token, or behind a proxy that is trusted."""
+    words = [tokens] if "Bearer" in fields else ["--trusted-proxy=127.0.0.2/31"]
+    server = serve(*FLAGS, "--connections=40", "--queue=100", *words, *gated.words)
+    head = (f"POST {PASS} HTTP/1.1\r\nHost: localhost\r\n{fields}"
+            "Content-Length: 3\r\n\r\n")
+    callers = []
+    for number in range(22):
+        connection = socket.create_connection(
+            (server.host, server.port), source_address=(f"127.0.0.{2 + number % 2}", 0))
+        connection.sendall(f"{head}[1]".encode())
+        callers.append(connection)
+    wait_until(lambda: sum(host_of(server)[each] for each in ("waiting", "running")) == 20)
+    gated.open()
+    answers = [int(each.recv(4096)[9:12]) for each in callers]
+    assert sorted(answers) == [200] * 20 + [429] * 2
+    for each in callers:
+        each.close()
+
+
 def test_listeners_have_limits_of_their_own(tmp_path):
     path = tmp_path / "farcalld.conf"
     unix = tmp_path / "socket"

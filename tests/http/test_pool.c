@@ -49,7 +49,7 @@ static void a_full_queue_is_503_at_once(void **state) {
 static void connections_beyond_the_limit_are_503(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--connections=2");
+  fixture_start(&server, "--connections=2 --client-connections=2");
   int one = fixture_connect(&server), two = fixture_connect(&server);
   call(one, ADD, "[1,2]", 200, "[3]");
   call(two, ADD, "[1,2]", 200, "[3]");
