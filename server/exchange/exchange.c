@@ -146,6 +146,7 @@ static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
   const fc_generation_t *generation = x->waiter.generation;
   x->waits = false;
   if (!x->waited) return FC_OK;
+  x->peer = x->address;  // fc_access_check asks again whether that is a proxy
   fc_exchange_mark(x, FC_STAGE_QUEUE);
   x->stage = FC_STAGE_QUEUE;
   if (x->waiter.late) {
