@@ -560,6 +560,7 @@ void fc_loop_deinit(fc_loop_t *loop) {
   fc_http1_deinit(&loop->http1);
   fc_owners_deinit(&loop->server.client_calls);
   fc_owners_deinit(&loop->server.client_connections);
+  fc_guesses_destroy(loop->server.guesses);
   fc_notify_deinit(&loop->notify);
   fc_otlp_deinit(&loop->otlp);
   fc_log_deinit(&loop->log);

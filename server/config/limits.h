@@ -48,6 +48,12 @@
 // less. One more takes the place of an old one.
 #define FC_LIMIT_HANDSHAKES 1000
 
+// Wrong tokens of one client within FC_LIMIT_GUESSES_MS before the answers to the next
+// ones are slowed, and how long such an answer waits.
+#define FC_LIMIT_GUESSES 10
+#define FC_LIMIT_GUESSES_MS 60000
+#define FC_LIMIT_GUESS_WAIT_MS 1000
+
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
 
 // Large bodies and answers are moved in parts, so that a turn of the loop stays well

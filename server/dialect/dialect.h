@@ -19,6 +19,7 @@
 #include "obs/metrics.h"
 #include "obs/spans.h"
 #include "obs/tls.h"
+#include "pool/guesses.h"
 #include "pool/pool.h"
 
 typedef struct fc_parts_t fc_parts_t;  // dialect/parts.h
@@ -43,8 +44,9 @@ typedef struct fc_server_t {
   uint64_t started_ns;  // on fc_clock_ns' clock
   uint64_t started_unix_ns;  // the same moment, since 1970
   uint64_t id_state;         // request ids and ids of traces are made from this
-  fc_owners_t client_calls;        // by client
+  fc_owners_t client_calls;  // by client
   fc_owners_t client_connections;  // by address or user
+  fc_guesses_t *guesses;           // NULL: nobody has sent a wrong token
   uint32_t connections;            // that are open
   uint64_t connections_refused;    // something that each needs was short
   uint32_t connection_max;         // that may be open

@@ -50,6 +50,7 @@ void fc_exchange_reset(fc_exchange_t *x) {
   x->method_name = NULL;
   x->origin = FC_STR("");
   x->is_preflight = x->is_call = x->is_asking = x->waits = x->waited = false;
+  x->is_slowed = x->was_slowed = false;
   x->stage = FC_STAGE_READ;
   x->peer = x->address;
   x->body_seen = 0;
@@ -123,7 +124,7 @@ void fc_exchange_start(fc_exchange_t *x) {
 }
 
 void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
-  if (x->waited) return;
+  if (x->waited || x->is_slowed) return;
   take_id(x, request->fields[FC_FIELD_REQUEST_ID]);
   x->marked_ns = x->began_ns;
   fc_exchange_mark(x, FC_STAGE_READ);
@@ -144,10 +145,12 @@ void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
 // the path is looked up anew, since another generation may have the name by now.
 static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
   const fc_generation_t *generation = x->waiter.generation;
-  x->waits = false;
-  if (!x->waited) return FC_OK;
-  x->peer = x->address;  // fc_access_check asks again whether that is a proxy
+  if (!x->waits) return FC_OK;
   fc_exchange_mark(x, FC_STAGE_QUEUE);
+  x->was_slowed |= x->is_slowed;
+  x->waits = x->is_slowed = false;
+  x->peer = x->address;  // fc_access_check asks again whether that is a proxy
+  if (!x->waited) return FC_OK;
   x->stage = FC_STAGE_QUEUE;
   if (x->waiter.late) {
     return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
@@ -352,6 +355,7 @@ fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
                               fc_error_t *err) {
   fc_status_t status = route(x, request, err);
   fc_exchange_mark(x, FC_STAGE_ROUTE);
+  if (x->is_slowed) return FC_OK;
   if (status != FC_OK && err->code == FC_CODE_NOT_READY && x->generation &&
       fc_generation_is_coming(x->generation)) {
     // A path that names a function or model is understood only when the signatures

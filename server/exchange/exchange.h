@@ -10,7 +10,8 @@
 //   fc_exchange_start    the first byte of a request is there
 //   fc_exchange_take     its head is read
 //   fc_exchange_admit    ROUTE and ADMIT. If `waits` is set then, take and admit
-//                        are called again after the carrier's `again`. Else:
+//                        are called again: if `is_slowed` is, too, after
+//                        FC_LIMIT_GUESS_WAIT_MS, else after the carrier's `again`. Else:
 //     fc_exchange_document  the request is answered without its body
 //     fc_exchange_fail      it is refused
 //     fc_exchange_append, _submit  its body arrives (is_call), and is complete
@@ -80,8 +81,10 @@ struct fc_exchange_t {
   bool is_call;             // its body is wanted: a call, an act, or asking
   bool is_asking;           // a POST for a document
   bool is_preflight;        // a browser asks what a page may ask for
-  bool waits;       // for the generation; then the request is admitted again
-  bool waited;      // it has waited, at least once
+  bool waits;               // then the request is admitted again
+  bool waited;              // it has waited for the generation, at least once
+  bool is_slowed;   // it waits because of its token (FC_LIMIT_GUESS_WAIT_MS)
+  bool was_slowed;  // it has waited so
   uint8_t stage;    // fc_stage_t it is in
   uint8_t id_size;  // 0: it has none yet
   uint32_t retry_after;

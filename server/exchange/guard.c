@@ -34,6 +34,20 @@ static void note_token(fc_exchange_t *x, const fc_grant_t *grant) {
   if (grant->is_ranged) x->priorities = grant->priorities;
 }
 
+// Guessing is slowed by what a client waits for its answer: the right token never waits.
+// Without memory for the table nobody does.
+static void note_guess(fc_exchange_t *x) {
+  fc_server_t *server = x->server;
+  if (x->was_slowed) return;
+  if (!server->guesses) {
+    server->guesses = fc_guesses_create(server->modules->generations.allocator,
+                                        fc_trace_random(&server->id_state));
+  }
+  if (!server->guesses) return;
+  x->waits = x->is_slowed =
+      fc_guesses_note(server->guesses, &x->job.caller, x->marked_ns);
+}
+
 // A listener with tokens and rules for users goes by the token if one is sent, else by
 // the user.
 static fc_status_t identify(fc_exchange_t *x, const fc_request_t *request,
@@ -44,9 +58,11 @@ static fc_status_t identify(fc_exchange_t *x, const fc_request_t *request,
   if (!policy->tokens || (policy->users.count && !sent)) {
     return fc_access_identify_user(&x->user, text, out_grant, err);
   }
-  FC_TRY(fc_access_identify(policy, request, out_grant, err));
-  note_token(x, out_grant);
-  return FC_OK;
+  const fc_status_t status =
+      fc_access_identify(policy, request, out_grant, err);
+  if (status == FC_OK) note_token(x, out_grant);
+  else if (sent) note_guess(x);
+  return status;
 }
 
 // Finds the route, and checks that its client is known and has the scopes it needs.

@@ -304,6 +304,14 @@ static void on_body_timeout(fc_connection_t *c) {
   fc_connection_refuse(c, &error, FC_STAGE_READ);
 }
 
+// The head is read again. Where many clients guess, this turn may have no time for it.
+static void on_slowed(fc_connection_t *c) {
+  fc_http1_wait(c, FC_WAIT_NONE);
+  c->state = FC_CONNECTION_HEAD;
+  c->framing = (fc_framing_t){0};
+  if (!fc_http1_pause(c)) fc_connection_pump(c);
+}
+
 void fc_connection_on_timeout(fc_connection_t *c) {
   switch ((fc_wait_t)c->wait) {
     case FC_WAIT_HEAD:
@@ -311,6 +319,9 @@ void fc_connection_on_timeout(fc_connection_t *c) {
       break;
     case FC_WAIT_BODY:
       on_body_timeout(c);
+      break;
+    case FC_WAIT_SLOWED:
+      on_slowed(c);
       break;
     case FC_WAIT_WRITE:
       // A client that takes nothing, or too little, is reset, and what is queued for

@@ -18,13 +18,13 @@
 //    |  `--> WRITE: answered early, no body to come                 |  |
 //    '<------------------------------------- written --------------'  |
 //                         LINGER <----- written, and it was the last --'
-// A request that must wait for its module goes from HEAD to WAIT and back: its head is
-// kept, and read again. One for a long document goes from HEAD to CALL. An error leads
-// from HEAD, WAIT and BODY to WRITE, a slow body from DISCARD to LINGER, and a drain from
-// an idle HEAD to LINGER. Any state may become CLOSED.
+// A request that must wait for its module, or for the answer to a wrong token, goes from
+// HEAD to WAIT and back: its head is kept, and read again. One for a long document goes
+// from HEAD to CALL. An error leads from HEAD, WAIT and BODY to WRITE, a slow body from
+// DISCARD to LINGER, and a drain from an idle HEAD to LINGER. Any state may become CLOSED.
 typedef enum fc_connection_state_t {
   FC_CONNECTION_HEAD,  // waits for a request, or reads its head
-  FC_CONNECTION_WAIT,  // waits for a module; the head is kept, to be read again
+  FC_CONNECTION_WAIT,  // the head is kept, to be read again later
   FC_CONNECTION_BODY,  // reads a body that is wanted (fc_exchange_t.is_call)
   // The answer is on its way or sent; what is left of the body is thrown away.
   FC_CONNECTION_DISCARD,
@@ -116,7 +116,7 @@ bool fc_connection_is_taken(fc_connection_t *connection);
 void fc_connection_linger(fc_connection_t *connection);
 void fc_connection_close(fc_connection_t *connection, bool reset);
 
-// Does the client wait for a module, a call, an act or a long document?
+// Does the client wait, as in WAIT, or for a call, an act or a long document?
 static inline bool fc_connection_is_waiting(const fc_connection_t *connection) {
   return connection->state == FC_CONNECTION_WAIT ||
          connection->state == FC_CONNECTION_CALL;

@@ -22,6 +22,7 @@ fc_status_t fc_http1_init(fc_http1_t *http1, fc_allocator_t allocator,
   // last byte that the client took, and only a check can notice that.
   http1->waits[FC_WAIT_WRITE].wait_ms = options->write_timeout / 4;
   http1->waits[FC_WAIT_LINGER].wait_ms = FC_LIMIT_LINGER_MS;
+  http1->waits[FC_WAIT_SLOWED].wait_ms = FC_LIMIT_GUESS_WAIT_MS;
   http1->read_buffer = fc_alloc(allocator, FC_LIMIT_READ);
   return http1->read_buffer ? FC_OK : fc_fail_memory(err);
 }

@@ -22,6 +22,7 @@ typedef enum fc_wait_t {
   FC_WAIT_BODY,
   FC_WAIT_WRITE,
   FC_WAIT_LINGER,
+  FC_WAIT_SLOWED,  // the answer to a wrong token (fc_exchange_t.is_slowed)
   FC_WAIT_COUNT
 } fc_wait_t;
 

@@ -143,7 +143,7 @@ static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   if (status == FC_OK) status = fc_exchange_admit(x, &head.request, error);
   if (status == FC_OK && x->waits) {
     c->state = FC_CONNECTION_WAIT;
-    fc_http1_wait(c, FC_WAIT_NONE);
+    fc_http1_wait(c, x->is_slowed ? FC_WAIT_SLOWED : FC_WAIT_NONE);
   } else if (status != FC_OK && error->code == FC_CODE_BODY_TOO_LARGE) {
     fc_connection_refuse(c, error, (fc_stage_t)x->stage);
   } else if (status != FC_OK) {

@@ -106,13 +106,22 @@ static void fill(const char *pattern, char out[128]) {
   out[size] = '\0';
 }
 
+// From an address of its own for each few, so that no wrong token is one too many.
+static int connect_anew(const fixture_server_t *server) {
+  static unsigned count;
+  const int fd = fixture_socket();
+  fixture_bind(fd, 2 + count++ / 8 % 250);
+  fixture_connect_socket(server, fd);
+  return fd;
+}
+
 // A body that is no JSON: whoever may make the request changes nothing by it.
 static fixture_response_t ask(const fixture_server_t *server,
                               const char *method, const char *path,
                               const char *authorization) {
   char head[2048];
   fixture_response_t response;
-  const int fd = fixture_connect(server);
+  const int fd = connect_anew(server);
   snprintf(head, sizeof head,
            "%s %s HTTP/1.1\r\nHost: localhost\r\n%s%s%sConnection: close\r\n"
            "Content-Length: %d\r\n\r\n%s",
@@ -422,6 +431,51 @@ static void each_request_is_checked(void **state) {
   end(&server);
 }
 
+static void receive_status(int fd, int status) {
+  fixture_response_t response;
+  assert_true(fixture_receive(fd, false, &response));
+  assert_int_equal(response.status, status);
+  fixture_response_free(&response);
+}
+
+#define GUESS                                           \
+  "GET /api/v1/modules HTTP/1.1\r\nHost: localhost\r\n" \
+  "Authorization: Bearer guess\r\n"
+
+// The eleventh waits for its answer, with its body and the request behind it; who leaves
+// meanwhile, or still waits when the server ends, is let go.
+static void a_guess_too_many_waits_for_its_answer(void **state) {
+  (void)state;
+  fixture_server_t server;
+  start(&server, "--log-format=json");
+  const int fd = fixture_connect(&server);
+  for (int i = 0; i < FC_LIMIT_GUESSES; i++) {
+    assert_true(fixture_send_text(fd, GUESS "\r\n"));
+    receive_status(fd, 401);
+  }
+  const int gone = fixture_connect(&server);
+  assert_true(fixture_send_text(gone, GUESS "\r\n"));
+  close(gone);
+  assert_true(fixture_send_text(
+      fd, "POST /api/v1/functions/t/add HTTP/1.1\r\nHost: localhost\r\n"
+          "Authorization: Bearer guess\r\nX-Request-Id: slow\r\n"
+          "Content-Length: 5\r\n\r\n[1,2]"
+          "GET /api/v1/modules HTTP/1.1\r\nHost: localhost\r\n"
+          "Authorization: Bearer read\r\n\r\n"));
+  receive_status(fd, 401);
+  receive_status(fd, 200);
+  const uint64_t seen = fixture_bytes(&server);
+  assert_true(fixture_send_text(fd, GUESS "\r\n"));
+  fixture_wait_bytes(&server, seen + sizeof GUESS + 1);
+  fixture_stop(&server);
+  close(fd);
+  const char *line = strstr(server.log_text, "\"slow\"");
+  const char *spent = line ? strstr(line, "\"us\":") : NULL;
+  assert_non_null(spent);
+  assert_true(strtoull(spent + 5, NULL, 10) > 900000);
+  fixture_forget(&server);
+}
+
 int main(int argc, char **argv) {
   fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
@@ -433,6 +487,7 @@ int main(int argc, char **argv) {
       FC_TEST(pages_need_tokens_too),
       FC_TEST(admin_off_is_off),
       FC_TEST(each_request_is_checked),
+      FC_TEST(a_guess_too_many_waits_for_its_answer),
   };
   write_tokens();
   const int status = cmocka_run_group_tests(tests, NULL, NULL);

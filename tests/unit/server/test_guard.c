@@ -22,6 +22,7 @@ static void begin(house_t *house) {
   *house =
       (house_t){.server = {.routes = &fc_routes, .modules = &house->modules}};
   house->modules.started = true;
+  house->modules.generations.allocator = fc_allocator_system();
   fc_sha256_hex("reader", 6, read);
   fc_sha256_hex("caller", 6, call);
   const int size =
@@ -40,6 +41,7 @@ static void begin(house_t *house) {
 
 static void end(house_t *house) {
   fc_exchange_deinit(&house->exchange);
+  fc_guesses_destroy(house->server.guesses);
   fc_tokens_close(&house->tokens);
 }
 
@@ -116,6 +118,8 @@ static void nothing_is_looked_up_for_the_unknown(void **state) {
       char row[128];
       snprintf(row, sizeof row, "%s %s", kRequests[i].line, kClients[k].name);
       fc_test_row(row);
+      fc_guesses_destroy(house.server.guesses);  // none is slowed here
+      house.server.guesses = NULL;
       assert_int_equal(
           ask(&house, kRequests[i].line, kClients[k].fields, &error),
           kClients[k].code);
@@ -137,7 +141,6 @@ static void the_known_are_told_what_they_may_have_meant(void **state) {
   fc_generation_t *generation;
   begin(&house);
   fc_generations_t *all = &house.modules.generations;
-  all->allocator = fc_allocator_system();
   assert_int_equal(fc_generations_enter(all, FC_STR("tensor.so"), "native",
                                         &generation, NULL),
                    FC_OK);
@@ -150,10 +153,50 @@ static void the_known_are_told_what_they_may_have_meant(void **state) {
   end(&house);
 }
 
+// The answer to a wrong token waits, that to any other request of the same address does
+// not.
+static void wrong_tokens_wait_alone(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *fields;
+    fc_code_t code;
+    bool waits;
+  } rows[] = {
+      {"a wrong one", HERE BEARER "nobody\r\n", FC_CODE_NONE, true},
+      {"no token's scheme", HERE "Authorization: Basic x\r\n", FC_CODE_NONE,
+       true},
+      {"the right one", HERE BEARER "reader\r\n", FC_CODE_NONE, false},
+      {"one without the scope", HERE BEARER "caller\r\n", FC_CODE_FORBIDDEN,
+       false},
+      {"none", HERE, FC_CODE_UNAUTHORIZED, false},
+      {"another wrong one", HERE BEARER "no\r\n", FC_CODE_NONE, true},
+      {"the right one, still", HERE BEARER "reader\r\n", FC_CODE_NONE, false},
+  };
+  static const char kLine[] = "GET /api/v1/modules";
+  house_t house;
+  fc_error_t error;
+  begin(&house);
+  for (int i = 0; i < FC_LIMIT_GUESSES; i++) {
+    assert_int_equal(ask(&house, kLine, rows[0].fields, &error),
+                     FC_CODE_UNAUTHORIZED);
+  }
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    assert_int_equal(ask(&house, kLine, row->fields, &error), row->code);
+    assert_int_equal(house.exchange.waits, row->waits);
+    assert_int_equal(house.exchange.is_slowed, row->waits);
+  }
+  // Another address is another client.
+  house.exchange.address.bytes[0] = 1;
+  assert_int_equal(ask(&house, kLine, rows[0].fields, &error),
+                   FC_CODE_UNAUTHORIZED);
+  end(&house);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(nothing_is_looked_up_for_the_unknown),
       FC_TEST(the_known_are_told_what_they_may_have_meant),
+      FC_TEST(wrong_tokens_wait_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which clients send tokens that are not known, and how often. The table is made for the
+// first of them and never grows: a client that is not in it takes the place of the one
+// that guessed longest ago, among a few. Loop thread.
+#ifndef FARCALL_SERVER_POOL_GUESSES_H_
+#define FARCALL_SERVER_POOL_GUESSES_H_
+
+#include "pool/owner.h"
+
+typedef struct fc_guesses_t fc_guesses_t;
+
+// `key` is random, so that nobody can choose whose place is taken. NULL: there is no
+// memory.
+fc_guesses_t *fc_guesses_create(fc_allocator_t allocator, uint64_t key);
+// NULL is allowed.
+void fc_guesses_destroy(fc_guesses_t *guesses);
+// Notes a wrong token. True: the client has sent more than FC_LIMIT_GUESSES of them, and
+// never has a minute passed without one since; so this one's answer is to wait.
+bool fc_guesses_note(fc_guesses_t *guesses, const fc_owner_t *client,
+                     uint64_t now_ns);
+
+#endif  // FARCALL_SERVER_POOL_GUESSES_H_

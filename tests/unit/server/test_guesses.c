@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Wrong tokens, by the clock: who is slowed, for how long, and that others are not.
+#include "pool/guesses.h"
+
+#include "config/limits.h"
+#include "helpers/test.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static fc_owner_t client_of(uint32_t number) {
+  fc_owner_t client = {{0}};
+  memcpy(client.bytes + 12, &number, sizeof number);
+  return client;
+}
+
+// Each row is another client, which sends `count` wrong tokens `step_ns` apart.
+static void ten_within_a_minute_slow_the_next(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    unsigned count;
+    uint64_t step_ns;
+    unsigned slowed;  // of them
+  } rows[] = {
+      {"one", 1, SECOND, 0},
+      {"ten", 10, SECOND, 0},
+      {"eleven", 11, SECOND, 1},
+      {"at once", 1000, 0, 990},
+      {"ten in a minute", 100, 6 * SECOND, 0},
+      {"eleven in a minute", 11, 59 * SECOND / 10, 1},
+      {"one a minute", 30, 60 * SECOND, 0},
+      {"once slowed, a steady trickle", 12, 5 * SECOND, 2},
+  };
+  fc_guesses_t *guesses = fc_guesses_create(fc_allocator_system(), 1);
+  uint32_t number = 0;
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const fc_owner_t client = client_of(++number);
+    uint64_t now_ns = 1000 * SECOND;
+    unsigned slowed = 0;
+    for (unsigned i = 0; i < row->count; i++, now_ns += row->step_ns) {
+      slowed += fc_guesses_note(guesses, &client, now_ns);
+    }
+    assert_int_equal(slowed, row->slowed);
+  }
+  fc_guesses_destroy(guesses);
+}
+
+static void a_minute_without_one_ends_it(void **state) {
+  (void)state;
+  fc_guesses_t *guesses = fc_guesses_create(fc_allocator_system(), 1);
+  const fc_owner_t client = client_of(1), other = client_of(2);
+  uint64_t now_ns = SECOND;
+  for (int i = 0; i < 11; i++) (void)fc_guesses_note(guesses, &client, now_ns);
+  assert_true(fc_guesses_note(guesses, &client, now_ns += 59 * SECOND));
+  assert_false(fc_guesses_note(guesses, &other, now_ns));
+  assert_true(fc_guesses_note(guesses, &client, now_ns += 59 * SECOND));
+  assert_false(fc_guesses_note(guesses, &client, now_ns += 60 * SECOND));
+  fc_guesses_destroy(guesses);
+}
+
+// A million others come: the table is as large as it was, and who goes on is still known.
+static void many_take_no_more_memory(void **state) {
+  (void)state;
+  fc_guesses_t *guesses = fc_guesses_create(fc_allocator_system(), 1);
+  const fc_owner_t client = client_of(0);
+  uint64_t now_ns = SECOND;
+  unsigned slowed = 0;
+  for (uint32_t i = 1; i <= 1000000; i++) {
+    const fc_owner_t other = client_of(i);
+    now_ns += 1000;
+    assert_false(fc_guesses_note(guesses, &other, now_ns));
+    if (i % 100 == 0) slowed += fc_guesses_note(guesses, &client, now_ns);
+  }
+  assert_in_range(slowed, 9000, 9990);
+  fc_guesses_destroy(guesses);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(ten_within_a_minute_slow_the_next),
+      FC_TEST(a_minute_without_one_ends_it),
+      FC_TEST(many_take_no_more_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
