@@ -20,8 +20,8 @@
 #include "modules/demand.h"
 #include "modules/rollback.h"
 #include "modules/trial.h"
-#include "pool/cpus.h"
 #include "pool/isolation.h"
+#include "pool/quota.h"
 #include "reread.h"
 #include "room.h"
 #include "watching.h"
@@ -29,7 +29,7 @@
 #define NS_PER_MS 1000000u
 #define ROOM_MS \
   2u  // until the kernel is asked again for room to watch something
-#define KEPT_BLOCKS (128u << 20)    // bytes of blocks kept for reuse
+#define KEPT_BLOCKS (128u << 20)    // bytes of blocks kept for reuse, at most
 #define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when idle
 
 // ---------------------------------------------------------------------------
@@ -344,14 +344,11 @@ static fc_status_t start_handles(fc_loop_t *loop, fc_error_t *err) {
 // its memory: that takes longer.
 static uint64_t total_memory(void) {
   struct sysinfo info;
-  return sysinfo(&info) ? 0 : (uint64_t)info.totalram * info.mem_unit;
+  return sysinfo(&info) ? UINT64_MAX : (uint64_t)info.totalram * info.mem_unit;
 }
 
 static uint64_t default_memory(void) {
-  uint64_t total = total_memory();
-  // The limit of the control group; 0: none.
-  uint64_t constrained = uv_get_constrained_memory();
-  if (constrained && constrained < total) total = constrained;
+  const uint64_t total = fc_quota_memory("", total_memory());
   return total / 4 < 1u << 30 ? total / 4 : 1u << 30;
 }
 
@@ -376,12 +373,12 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   FC_TRY(fc_isolation_check(fc_str(options->isolation), err));
   uint64_t memory =
       options->max_memory ? options->max_memory : default_memory();
-  FC_TRY(fc_blocks_create(loop->allocator, memory, KEPT_BLOCKS, &loop->blocks,
-                          err));
+  const uint64_t kept = memory < KEPT_BLOCKS ? memory : KEPT_BLOCKS;
+  FC_TRY(fc_blocks_create(loop->allocator, memory, kept, &loop->blocks, err));
   fc_blocks_set_share(loop->blocks, options->client_memory
                                         ? options->client_memory
                                         : memory / 2);
-  const uint32_t cpus = fc_cpus("", uv_available_parallelism());
+  const uint32_t cpus = fc_quota_cpus("", uv_available_parallelism());
   const uint32_t workers = options->workers ? (uint32_t)options->workers : cpus;
   const uint32_t queue = fc_loop_queue_limit(options, workers);
   const uint32_t tiles =

@@ -2,7 +2,7 @@
 //
 // Quotas of control groups, from trees of files as kernels and container engines
 // lay them out; and from a group of this machine's own, where one can be made.
-#include "pool/cpus.h"
+#include "pool/quota.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "helpers/test.h"
 
 #define V2 "30 23 0:26 / /cg rw,nosuid shared:9 - cgroup2 cgroup2 rw\n"
+#define V1_MEMORY "33 31 0:30 / /cg/memory rw - cgroup cgroup rw,memory\n"
 #define V1 "32 31 0:29 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
 
 typedef struct file_row_t {
@@ -27,10 +28,10 @@ typedef struct tree_row_t {
   const char *group;   // /proc/self/cgroup
   const char *mounts;  // /proc/self/mountinfo
   file_row_t files[FILES_MAX];
-  uint32_t expected;  // of 8 processors
+  uint64_t expected;  // of 8 processors, or of 8000 bytes
 } tree_row_t;
 
-static const tree_row_t kTrees[] = {
+static const tree_row_t kProcessors[] = {
     {"nothing is mounted", "0::/\n", "", {{0}}, 8},
     {"no quota", "0::/a\n", V2, {{"/cg/a/cpu.max", "max 100000\n"}}, 8},
     {"whole", "0::/a\n", V2, {{"/cg/a/cpu.max", "200000 100000\n"}}, 2},
@@ -109,7 +110,62 @@ static const tree_row_t kTrees[] = {
      5},
 };
 
-static char tree[] = "/tmp/farcall-cpus-XXXXXX";
+#define V1_NONE "9223372036854771712\n"
+
+static const tree_row_t kMemory[] = {
+    {"nothing is mounted", "0::/\n", "", {{0}}, 8000},
+    {"no limit", "0::/a\n", V2, {{"/cg/a/memory.max", "max\n"}}, 8000},
+    {"a limit", "0::/a\n", V2, {{"/cg/a/memory.max", "300\n"}}, 300},
+    {"more than there is",
+     "0::/a\n",
+     V2,
+     {{"/cg/a/memory.max", "9000\n"}},
+     8000},
+    {"of a group above",
+     "0::/a/b/c\n",
+     V2,
+     {{"/cg/a/b/c/memory.max", "max\n"}, {"/cg/a/memory.max", "300\n"}},
+     300},
+    {"the least of all",
+     "0::/a/b/c\n",
+     V2,
+     {{"/cg/a/b/c/memory.max", "500\n"},
+      {"/cg/a/b/memory.max", "200\n"},
+      {"/cg/a/memory.max", "300\n"}},
+     200},
+    {"a container that sees its group as the top",
+     "0::/docker/12ab\n",
+     "30 23 0:26 /docker/12ab /cg rw - cgroup2 cgroup rw\n",
+     {{"/cg/memory.max", "300\n"}},
+     300},
+    {"not a number", "0::/a\n", V2, {{"/cg/a/memory.max", "lots\n"}}, 8000},
+    {"version 1",
+     "4:memory:/m\n3:cpu:/a\n",
+     V1 V1_MEMORY,
+     {{"/cg/memory/m/memory.limit_in_bytes", "300\n"},
+      {"/cg/memory/a/memory.limit_in_bytes", "100\n"}},
+     300},
+    {"version 1, of a group above",
+     "4:memory:/m/n\n",
+     V1_MEMORY,
+     {{"/cg/memory/m/n/memory.limit_in_bytes", V1_NONE},
+      {"/cg/memory/m/memory.limit_in_bytes", "300\n"},
+      {"/cg/memory/memory.limit_in_bytes", V1_NONE}},
+     300},
+    {"version 1 without a limit",
+     "4:memory:/m\n",
+     V1_MEMORY,
+     {{"/cg/memory/m/memory.limit_in_bytes", V1_NONE}},
+     8000},
+    {"both versions",
+     "4:memory:/m\n0::/u\n",
+     V2 V1_MEMORY,
+     {{"/cg/u/memory.max", "600\n"},
+      {"/cg/memory/m/memory.limit_in_bytes", "500\n"}},
+     500},
+};
+
+static char tree[] = "/tmp/farcall-quota-XXXXXX";
 
 static void put(const char *path, const char *text) {
   char name[256];
@@ -132,25 +188,38 @@ static void remove_tree(void) {
   assert_int_equal(system(command), 0);
 }
 
+static void plant(const tree_row_t *row) {
+  memcpy(tree + sizeof tree - 7, "XXXXXX", 6);
+  assert_non_null(mkdtemp(tree));
+  put("/proc/self/cgroup", row->group);
+  put("/proc/self/mountinfo", row->mounts);
+  for (size_t i = 0; i < FILES_MAX && row->files[i].path; i++) {
+    put(row->files[i].path, row->files[i].text);
+  }
+}
+
 static void quotas_bound_the_processors(void **state) {
   (void)state;
-  FC_TEST_EACH_ROW(const tree_row_t, row, kTrees) {
-    memcpy(tree + sizeof tree - 7, "XXXXXX", 6);
-    assert_non_null(mkdtemp(tree));
-    put("/proc/self/cgroup", row->group);
-    put("/proc/self/mountinfo", row->mounts);
-    for (size_t i = 0; i < FILES_MAX && row->files[i].path; i++) {
-      put(row->files[i].path, row->files[i].text);
-    }
-    assert_int_equal(fc_cpus(tree, 8), row->expected);
+  FC_TEST_EACH_ROW(const tree_row_t, row, kProcessors) {
+    plant(row);
+    assert_int_equal(fc_quota_cpus(tree, 8), row->expected);
+    remove_tree();
+  }
+}
+
+static void limits_bound_the_memory(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const tree_row_t, row, kMemory) {
+    plant(row);
+    assert_int_equal(fc_quota_memory(tree, 8000), row->expected);
     remove_tree();
   }
 }
 
 static void there_is_always_one(void **state) {
   (void)state;
-  assert_int_equal(fc_cpus("/nonexistent", 0), 1);
-  assert_int_equal(fc_cpus("/nonexistent", 5), 5);
+  assert_int_equal(fc_quota_cpus("/nonexistent", 0), 1);
+  assert_int_equal(fc_quota_cpus("/nonexistent", 5), 5);
 }
 
 static bool write_file(const char *path, const char *text) {
@@ -160,33 +229,57 @@ static bool write_file(const char *path, const char *text) {
   return fclose(file) == 0 && written;
 }
 
-// A child of this test in a group with a quota of one processor and a half.
+static int cpus_here(void) { return (int)fc_quota_cpus("", 8); }
+
+static int mib_here(void) {
+  return (int)(fc_quota_memory("", UINT64_MAX) >> 20);
+}
+
+typedef struct live_row_t {
+  const char *name;  // of the controller
+  const char *file, *text;
+  int (*ask)(void);
+  int expected;
+} live_row_t;
+
+// A child of this test in a group with a quota, inside of one that has none.
 static void the_kernel_of_this_machine_is_understood(void **state) {
   (void)state;
-  char folder[64], path[128];
-  snprintf(folder, sizeof folder, "/sys/fs/cgroup/cpu/farcall-test-%d",
-           (int)getpid());
-  if (mkdir(folder, 0700) < 0) {
-    fc_test_skip("no group can be made in /sys/fs/cgroup/cpu");
+  static const live_row_t kRows[] = {
+      {"cpu", "cpu.cfs_quota_us", "150000", cpus_here, 2},
+      {"memory", "memory.limit_in_bytes", "67108864", mib_here, 64},
+  };
+  FC_TEST_EACH_ROW(const live_row_t, row, kRows) {
+    char folder[64], path[128];
+    snprintf(folder, sizeof folder, "/sys/fs/cgroup/%s/farcall-test-%d",
+             row->name, (int)getpid());
+    if (mkdir(folder, 0700) < 0) {
+      fc_test_skip("no group can be made in /sys/fs/cgroup");
+    }
+    snprintf(path, sizeof path, "%s/inner", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/%s", folder, row->file);
+    const bool limited = write_file(path, row->text);
+    const pid_t child = fork();
+    if (child == 0) {
+      snprintf(path, sizeof path, "%s/inner/cgroup.procs", folder);
+      const bool inside = limited && write_file(path, "0");
+      _exit(inside ? row->ask() : 99);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    snprintf(path, sizeof path, "%s/inner", folder);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), row->expected);
   }
-  snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
-  const bool limited = write_file(path, "150000");
-  const pid_t child = fork();
-  if (child == 0) {
-    snprintf(path, sizeof path, "%s/cgroup.procs", folder);
-    const bool inside = limited && write_file(path, "0");
-    _exit(inside ? (int)fc_cpus("", 8) : 99);
-  }
-  int status = 0;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_int_equal(rmdir(folder), 0);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 2);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(quotas_bound_the_processors),
+      FC_TEST(limits_bound_the_memory),
       FC_TEST(there_is_always_one),
       FC_TEST(the_kernel_of_this_machine_is_understood),
   };
