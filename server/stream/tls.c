@@ -76,6 +76,7 @@ void fc_tls_finish(fc_tls_stream_t *self) {
   const fc_allocator_t allocator = self->tls->allocator;
   if (self->writing) tell_written(self, false);
   SSL_free(self->ssl);
+  fc_tls_note_end(self);
   SSL_CTX_free(self->context);
   fc_free(allocator, self->held);
   fc_free(allocator, self->flight.data);
@@ -331,8 +332,6 @@ static void on_below_ended(void *context, bool orderly) {
 
 void fc_tls_opened(fc_tls_stream_t *self) {
   self->state = FC_TLS_OPEN;
-  fc_free(self->tls->allocator, self->flight.data);
-  self->flight = (fc_tls_bytes_t){0};
   list(self);
   if (fc_tls_follow(self)) fc_tls_break(self);
 }

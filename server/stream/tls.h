@@ -72,6 +72,11 @@ typedef struct fc_tls_t {
   uv_idle_t turn;    // active while any are ready
   uv_timer_t timer;  // active while there are unfinished handshakes
   uv_work_t first;   // starts libuv's threads (fc_tls_init)
+  // Objects of OpenSSL there are, and the most there were since memory went back.
+  uint32_t objects;
+  uint32_t objects_most;
+  bool giving;  // `give` is giving memory back
+  uv_work_t give;
 } fc_tls_t;
 
 // `tls` is zero but for the four members from on_failed on, which the caller sets before

@@ -3,8 +3,9 @@
 // Handshakes. Streams with an unfinished one are in one list, the oldest first: it is
 // the one whose time runs out next, and the one that is given up when there are too
 // many. A client that goes on is done after a few round trips, so clients that only begin
-// handshakes cannot easily keep it out. A client that has sent nothing takes nothing but
-// its place in the list and its connection.
+// handshakes cannot easily keep it out. A client whose first record is not whole takes
+// nothing but its place in the list, its connection and the bytes that it has sent:
+// OpenSSL's part of a handshake takes 50 KB.
 //
 // Bytes that come are given to OpenSSL in a thread, the answer is sent by the loop, and
 // so on until the handshake is over; meanwhile nothing is read.
@@ -13,6 +14,8 @@
 #include "stream/tls_stream.h"
 
 #define RECORD_HANDSHAKE 0x16  // the first byte of a client that speaks TLS
+#define RECORD_HEAD 5u         // bytes; the last two are the length of the rest
+#define RECORD_MAX (16u << 10)  // bytes of that, in a client's first message
 
 // ---------------------------------------------------------------------------
 // The list
@@ -145,6 +148,11 @@ static void count(fc_tls_stream_t *self) {
   else counts->full++;
 }
 
+static void free_flight(fc_tls_stream_t *self) {
+  fc_free(self->tls->allocator, self->flight.data);
+  self->flight = (fc_tls_bytes_t){0};
+}
+
 static void go_on(fc_tls_stream_t *self) {
   // An alert of a handshake that failed is sent too. If bytes cannot be sent, the client
   // has gone.
@@ -153,6 +161,7 @@ static void go_on(fc_tls_stream_t *self) {
     return;
   }
   fc_tls_let_go(self);
+  free_flight(self);
   switch (self->outcome) {
     case FC_TLS_DONE:
       count(self);
@@ -190,8 +199,32 @@ static void answer_plainly(fc_tls_stream_t *self) {
                         "the client speaks HTTP without TLS");
 }
 
+static void fail_memory(fc_tls_stream_t *self) {
+  fc_tls_handshake_fail(self, FC_TLS_FAILURE_CROWDED, "no memory is left");
+}
+
+// Puts bytes of the first record behind those that came before. False: no memory.
+static bool gather(fc_tls_stream_t *self, fc_str_t bytes) {
+  const size_t size = self->from.size;
+  uint8_t *grown =
+      fc_realloc(self->tls->allocator, self->held, size, size + bytes.size);
+  if (!grown) return false;
+  memcpy(grown + size, bytes.data, bytes.size);
+  self->held = grown;
+  self->from = fc_str_make((const char *)grown, size + bytes.size);
+  return true;
+}
+
+// Is the first record there? One that claims to be too long is OpenSSL's to refuse.
+static bool is_whole(fc_str_t bytes) {
+  const uint8_t *head = (const uint8_t *)bytes.data;
+  if (bytes.size < RECORD_HEAD) return false;
+  const size_t rest = (size_t)head[3] << 8 | head[4];
+  return rest > RECORD_MAX || bytes.size - RECORD_HEAD >= rest;
+}
+
 void fc_tls_handshake_read(fc_tls_stream_t *self, fc_str_t bytes) {
-  const char first = bytes.data[0];
+  const char first = self->held ? self->from.data[0] : bytes.data[0];
   if (!self->ssl && first >= 'A' && first <= 'Z') {
     answer_plainly(self);
     return;
@@ -200,13 +233,17 @@ void fc_tls_handshake_read(fc_tls_stream_t *self, fc_str_t bytes) {
     fc_tls_handshake_fail(self, FC_TLS_FAILURE_PROTOCOL, "that is no TLS");
     return;
   }
-  self->from = bytes;
-  if (!self->flight.data) {
-    self->flight.data = fc_alloc(self->tls->allocator, self->flight_max);
-    self->flight.capacity = self->flight_max;
+  if (!self->ssl && !gather(self, bytes)) {
+    fail_memory(self);
+    return;
   }
+  if (!self->ssl && !is_whole(self->from)) return;  // reading goes on
+  if (self->ssl) self->from = bytes;
+  else fc_tls_note_object(self);
+  self->flight.data = fc_alloc(self->tls->allocator, self->flight_max);
+  self->flight.capacity = self->flight_max;
   if (!self->flight.data || !fc_tls_hold(self)) {
-    fc_tls_handshake_fail(self, FC_TLS_FAILURE_CROWDED, "no memory is left");
+    fail_memory(self);
     return;
   }
   self->to = &self->flight;

@@ -56,7 +56,7 @@ struct fc_tls_stream_t {
   fc_stream_t base;  // the first member
   fc_tls_t *tls;
   SSL_CTX *context;  // held
-  SSL *ssl;          // NULL until the client has sent bytes
+  SSL *ssl;          // NULL until the client's first record has come
   size_t flight_max;
   fc_peer_t address;
   uint8_t state;  // fc_tls_state_t
@@ -65,9 +65,10 @@ struct fc_tls_stream_t {
   bool ended;    // the user knows that no more bytes come
   bool working;  // a thread makes the handshake
   bool below_closed;
-  bool listed;     // in tls->ready
-  bool said_end;   // close_notify was written
-  bool must_shut;  // the stream below, when `out` is sent
+  bool has_object;  // that `ssl` is, or that a thread is about to make
+  bool listed;      // in tls->ready
+  bool said_end;    // close_notify was written
+  bool must_shut;   // the stream below, when `out` is sent
   // Handshake
   fc_tls_stream_t *newer;
   fc_tls_stream_t *older;
@@ -80,7 +81,7 @@ struct fc_tls_stream_t {
   fc_str_t from;  // what came and was not used yet
   uint8_t *held;  // own memory of `from`; NULL: it is the reader's
   fc_tls_bytes_t *to;
-  fc_tls_bytes_t flight;  // what the thread writes
+  fc_tls_bytes_t flight;  // what the thread writes; sent and freed at once
   fc_tls_bytes_t out;     // being sent by the stream below
   fc_tls_bytes_t behind;  // to be sent after it
   // The user's write
@@ -106,6 +107,10 @@ void fc_tls_free_method(void *method);
 // tls_try.c. Makes a handshake with the keys. False: it fails, and the queue of OpenSSL's
 // errors says why.
 bool fc_tls_try(const fc_tls_keys_t *keys);
+
+// tls_memory.c. The stream is about to have an object of OpenSSL; it has freed its own.
+void fc_tls_note_object(fc_tls_stream_t *self);
+void fc_tls_note_end(fc_tls_stream_t *self);
 
 // tls_handshake.c
 void fc_tls_handshake_begin(fc_tls_stream_t *self);

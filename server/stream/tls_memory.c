@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What OpenSSL takes for a stream, some 50 KB while a handshake is made, goes back to the
+// system when most streams have ended. The C library by itself keeps it: threads have
+// made it, in pieces, and one piece in use keeps all that lies before it. A thread gives
+// it back, because to look through all free memory takes milliseconds.
+#include <malloc.h>
+
+#include "stream/tls_stream.h"
+
+#define CROWD 256u  // objects; fewer are not worth the search
+
+static void give_back(uv_work_t *work) {
+  (void)work;
+#ifdef __GLIBC__
+  (void)malloc_trim(0);
+#endif
+}
+
+static void on_given(uv_work_t *work, int status) {
+  fc_tls_t *tls = work->data;
+  (void)status;  // nobody cancels the work
+  tls->giving = false;
+}
+
+void fc_tls_note_object(fc_tls_stream_t *self) {
+  fc_tls_t *tls = self->tls;
+  self->has_object = true;
+  if (++tls->objects > tls->objects_most) tls->objects_most = tls->objects;
+}
+
+void fc_tls_note_end(fc_tls_stream_t *self) {
+  fc_tls_t *tls = self->tls;
+  if (!self->has_object) return;
+  tls->objects--;
+  if (tls->objects_most < CROWD || tls->objects > tls->objects_most / 4 ||
+      tls->giving) {
+    return;
+  }
+  tls->objects_most = tls->objects;
+  tls->giving = true;
+  tls->give.data = tls;
+  // uv_queue_work fails only if it is given no function.
+  (void)uv_queue_work(tls->uv, &tls->give, give_back, on_given);
+}
