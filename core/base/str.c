@@ -118,6 +118,35 @@ static size_t escape_byte(char out[4], unsigned char byte) {
   return 4;
 }
 
+static uint32_t scalar_of(const unsigned char *at, size_t length) {
+  uint32_t scalar = length < 2 ? at[0] : at[0] & (0x7Fu >> length);
+  for (size_t i = 1; i < length; i++) scalar = scalar << 6 | (at[i] & 0x3Fu);
+  return scalar;
+}
+
+// Controls above ASCII (terminals take U+009B for ESC [), and characters that are not
+// seen but change what is seen, as those that turn the direction of text.
+static bool is_unseen(uint32_t scalar) {
+  static const uint32_t kRanges[][2] = {
+      {0x80, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},
+      {0x180E, 0x180E}, {0x200B, 0x200F}, {0x2028, 0x202E},
+      {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kRanges); i++) {
+    if (scalar >= kRanges[i][0] && scalar <= kRanges[i][1]) return true;
+  }
+  return false;
+}
+
+// `scalar` is below U+10000.
+static size_t escape_scalar(char out[6], uint32_t scalar) {
+  out[0] = '\\';
+  out[1] = 'u';
+  fc_hex_put(out + 2, (uint8_t)(scalar >> 8));
+  fc_hex_put(out + 4, (uint8_t)scalar);
+  return 6;
+}
+
 size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text) {
   static const char kEllipsis[] = "\xE2\x80\xA6";
   const size_t reserve = sizeof kEllipsis;  // with the terminator
@@ -125,23 +154,20 @@ size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text) {
   if (capacity == 0) return 0;
   while (i < text.size) {
     const unsigned char *at = (const unsigned char *)text.data + i;
-    char piece[4];
-    size_t length = fc_utf8_length(text.data + i, text.size - i);
-    size_t consumed = length ? length : 1;
-    // U+0080 to U+009F are controls too: terminals take U+009B for ESC [.
-    bool control = length == 2 && at[0] == 0xC2 && at[1] < 0xA0;
-    bool plain =
-        (length > 1 && !control) || (length == 1 && *at >= 0x20 &&
-                                     *at != 0x7F && *at != '"' && *at != '\\');
-    if (control) consumed = 1;  // the byte after it is escaped alone
+    char piece[6];
+    const size_t length = fc_utf8_length(text.data + i, text.size - i);
+    const bool plain =
+        length == 1 && *at >= 0x20 && *at != 0x7F && *at != '"' && *at != '\\';
+    const uint32_t scalar = length > 1 ? scalar_of(at, length) : 0;
     size_t size = length;
-    if (plain) memcpy(piece, at, length);
-    else size = escape_byte(piece, *at);
+    if (length < 2 && !plain) size = escape_byte(piece, *at);
+    else if (scalar && is_unseen(scalar)) size = escape_scalar(piece, scalar);
+    else memcpy(piece, at, length);
     if (characters == limit || written + size + reserve > capacity) break;
     memcpy(out + written, piece, size);
     written += size;
     characters++;
-    i += consumed;
+    i += length ? length : 1;
   }
   if (i < text.size && capacity >= reserve) {
     memcpy(out + written, kEllipsis, sizeof kEllipsis - 1);

@@ -104,11 +104,13 @@ static void hostile_text_stays_one_valid_line(void **state) {
   }
   fc_log_fields(&tap.log, FC_LOG_INFO, fc_str_make(all, sizeof all), fields,
                 24);
-  fc_log_field_t quoted = FC_LOG_TEXT("q", FC_STR("\"\\\n\x1b[31m"));
+  fc_log_field_t quoted =
+      FC_LOG_TEXT("q", FC_STR("\"\\\n\x1b[31m\xE2\x80\xAE"));
   fc_log_fields(&tap.log, FC_LOG_INFO, FC_STR("m"), &quoted, 1);
   fc_log_flush(&tap.log);
   read_tap(&tap);
   unsigned lines = 0;
+  assert_non_null(strstr(tap.text, "\\x1b[31m\\u202e\""));
   for (char *line = tap.text; *line; lines++) {
     char *end = strchr(line, '\n');
     assert_non_null(end);
@@ -118,7 +120,7 @@ static void hostile_text_stays_one_valid_line(void **state) {
     assert_string_equal(yyjson_get_str(yyjson_obj_get(root, "level")), "info");
     if (lines == 1) {
       assert_string_equal(yyjson_get_str(yyjson_obj_get(root, "q")),
-                          "\"\\\\x0a\\x1b[31m");
+                          "\"\\\\x0a\\x1b[31m\xE2\x80\xAE");
     }
     yyjson_doc_free(doc);
     line = end + 1;
