@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "config/limits.h"
@@ -387,6 +388,18 @@ static void tell_tokens(const fc_endpoint_t *endpoint) {
   }
 }
 
+// A server begins with a certificate that has ended: clients decide what they take.
+static void tell_dates(const fc_endpoint_t *endpoint) {
+  char dates[FC_TLS_DATES_MAX];
+  if (!endpoint->tls_keys ||
+      fc_tls_keys_hold(endpoint->tls_keys, time(NULL), dates)) {
+    return;
+  }
+  fc_log(&endpoint->loop->log, FC_LOG_WARN,
+         "https://%s:%d has a certificate that %s", endpoint->host,
+         endpoint->port, dates);
+}
+
 void fc_loop_open(fc_loop_t *loop) {
   for (uint32_t i = 0; i < loop->endpoint_count; i++) {
     fc_endpoint_t *endpoint = &loop->endpoints[i];
@@ -399,6 +412,7 @@ void fc_loop_open(fc_loop_t *loop) {
              endpoint->port);
     }
     tell_tokens(endpoint);
+    tell_dates(endpoint);
   }
 }
 
@@ -449,8 +463,14 @@ fc_status_t fc_listen_check_keys(const fc_server_options_t *options,
       continue;
     }
     const fc_tls_files_t files = files_of(&said);
+    char dates[FC_TLS_DATES_MAX];
     FC_TRY(fc_tls_keys_open(&files, fc_allocator_system(), &keys, err));
+    const bool hold = fc_tls_keys_hold(keys, time(NULL), dates);
     fc_tls_keys_close(keys);
+    if (hold) continue;
+    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                   "--tls-cert: '%.128s': the certificate %s",
+                   files.certificate, dates);
   }
   return FC_OK;
 }
@@ -472,11 +492,13 @@ static void take_keys(fc_endpoint_t *endpoint) {
            endpoint->host, endpoint->port, reading->error.message);
     return;
   }
+  char dates[FC_TLS_DATES_MAX];
+  const bool hold = fc_tls_keys_hold(reading->keys, time(NULL), dates);
   fc_tls_keys_close(endpoint->tls_keys);
   endpoint->tls_keys = reading->keys;
-  fc_log(log, FC_LOG_INFO,
-         "https://%s:%d has its certificate anew, which ends %s",
-         endpoint->host, endpoint->port, fc_tls_keys_expire(reading->keys));
+  fc_log(log, hold ? FC_LOG_INFO : FC_LOG_WARN,
+         "https://%s:%d has its certificate anew, which %s", endpoint->host,
+         endpoint->port, dates);
 }
 
 static void reload_keys(fc_endpoint_t *endpoint);

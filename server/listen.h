@@ -42,7 +42,7 @@ typedef struct fc_endpoint_t {
 // address that needs --allow-insecure-bind, FC_CODE_NOT_ACCEPTABLE for one that can't be
 // read, FC_CODE_MODULE_UNAVAILABLE for one that can't be had.
 fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
-// Checks the certificates and keys, for -t, which listens nowhere.
+// Checks the certificates, their dates too, and keys, for -t, which listens nowhere.
 fc_status_t fc_listen_check_keys(const fc_server_options_t *options,
                                  fc_error_t *err) FC_MUST_CHECK;
 // Call it when the modules are served: from now on clients of passed sockets, who had to

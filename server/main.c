@@ -17,6 +17,7 @@
 #include "farcall/version.h"
 #include "jailing.h"
 #include "listen.h"
+#include "modules/state.h"
 #include "pool/process.h"
 #include "server.h"
 
@@ -67,6 +68,27 @@ static fc_status_t check_trust(const fc_server_options_t *options,
   const fc_status_t status = fc_trust_read(&trust, err);
   fc_trust_deinit(&trust);
   return status;
+}
+
+// Checks the directory of decisions, for -t, which keeps none.
+static fc_status_t check_state(const fc_server_options_t *options,
+                               fc_error_t *err) {
+  const fc_allocator_t allocator = fc_allocator_system();
+  fc_decision_t *decisions = NULL;
+  if (!*options->state_dir) return FC_OK;
+  FC_TRY(fc_state_read(fc_str(options->state_dir), allocator, &decisions, err));
+  fc_state_free(decisions, allocator);
+  return FC_OK;
+}
+
+// What a start reads besides the options, and would refuse. The jail is tried too.
+static fc_status_t check_files(const fc_server_options_t *options,
+                               fc_error_t *err) {
+  FC_TRY(fc_listen_check_tokens(options, err));
+  FC_TRY(fc_listen_check_keys(options, err));
+  FC_TRY(check_trust(options, err));
+  FC_TRY(check_state(options, err));
+  return fc_jailing_check(options, err);
 }
 
 static int exit_code(fc_code_t code) {
@@ -131,13 +153,7 @@ int main(int argc, char **argv) {
   const bool only_told = options.help || options.version;
   if (status == FC_OK && !only_told)
     status = fc_options_check(&options, &error);
-  if (status == FC_OK && options.test)
-    status = fc_listen_check_tokens(&options, &error);
-  if (status == FC_OK && options.test)
-    status = fc_listen_check_keys(&options, &error);
-  if (status == FC_OK && options.test) status = check_trust(&options, &error);
-  if (status == FC_OK && options.test)
-    status = fc_jailing_check(&options, &error);
+  if (status == FC_OK && options.test) status = check_files(&options, &error);
   int code = EX_OK;
   if (status != FC_OK) code = complain(EX_USAGE, error.message);
   else if (options.version) code = flush(print_version());

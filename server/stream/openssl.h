@@ -92,6 +92,7 @@ fc_status_t fc_openssl_load(fc_error_t *err) FC_MUST_CHECK;
 #define X509_STORE_add_cert fc_openssl.X509_STORE_add_cert
 #define X509_free fc_openssl.X509_free
 #define X509_get0_notAfter fc_openssl.X509_get0_notAfter
+#define X509_get0_notBefore fc_openssl.X509_get0_notBefore
 #define X509_verify_cert_error_string fc_openssl.X509_verify_cert_error_string
 
 #endif  // FARCALL_SERVER_STREAM_OPENSSL_H_

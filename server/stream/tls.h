@@ -39,8 +39,11 @@ void fc_tls_keys_close(fc_tls_keys_t *keys);
 // alone. Call this before each stream is opened: when the key is an hour old, new streams
 // get another, so that somebody who reads one from memory can use only its tickets.
 void fc_tls_keys_renew(fc_tls_keys_t *keys, uint64_t now_ms);
-// The last day of the certificate, as "2027-01-31"; "": not known.
-const char *fc_tls_keys_expire(const fc_tls_keys_t *keys);
+#define FC_TLS_DATES_MAX 48
+// Does the certificate hold at `now_s`, seconds since 1970, with those that lead to its
+// authority? Writes "ends on 2027-01-31", "has ended on …" or "begins on …".
+bool fc_tls_keys_hold(const fc_tls_keys_t *keys, int64_t now_s,
+                      char out_text[FC_TLS_DATES_MAX]);
 
 // ---------------------------------------------------------------------------
 // What the streams of a loop share

@@ -95,22 +95,32 @@ static int no_password(char *out, int capacity, int writing, void *context) {
 // ---------------------------------------------------------------------------
 // What is in them
 
-static void note_end(fc_tls_keys_t *keys, const X509 *certificate) {
-  struct tm end;
-  if (!ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &end)) return;
-  (void)strftime(keys->expires, sizeof keys->expires, "%Y-%m-%d", &end);
+// Seconds since 1970; `unknown` where the certificate has no such time.
+static int64_t seconds_of(const ASN1_TIME *time, int64_t unknown) {
+  struct tm parts;
+  return ASN1_TIME_to_tm(time, &parts) ? (int64_t)timegm(&parts) : unknown;
+}
+
+// The certificates hold together while each of them does.
+static void note_dates(fc_tls_keys_t *keys, const X509 *certificate) {
+  const int64_t begin =
+      seconds_of(X509_get0_notBefore(certificate), keys->begin_s);
+  const int64_t end = seconds_of(X509_get0_notAfter(certificate), keys->end_s);
+  if (begin > keys->begin_s) keys->begin_s = begin;
+  if (end < keys->end_s) keys->end_s = end;
 }
 
 static fc_status_t take_certificates(fc_tls_keys_t *keys, file_t *file,
                                      fc_error_t *err) {
   X509 *own = PEM_read_bio_X509_AUX(file->bio, NULL, no_password, NULL);
   if (!own) return fail_ssl(file, "no certificate in PEM", err);
-  note_end(keys, own);
+  note_dates(keys, own);
   const int taken = SSL_CTX_use_certificate(keys->context, own);
   X509_free(own);
   if (taken != 1) return fail_ssl(file, "the certificate is refused", err);
   X509 *next;
   while ((next = PEM_read_bio_X509(file->bio, NULL, no_password, NULL))) {
+    note_dates(keys, next);
     if (SSL_CTX_add0_chain_cert(keys->context, next) == 1) continue;
     X509_free(next);
     return fail_ssl(file, "a certificate is refused", err);
@@ -245,7 +255,8 @@ fc_status_t fc_tls_keys_open(const fc_tls_files_t *files,
   FC_TRY(fc_openssl_load(err));
   fc_tls_keys_t *keys = fc_alloc(allocator, sizeof *keys);
   if (!keys) return fc_fail_memory(err);
-  keys->allocator = allocator;
+  *keys = (fc_tls_keys_t){
+      .allocator = allocator, .begin_s = INT64_MIN, .end_s = INT64_MAX};
   fc_status_t status = take_files(keys, files, err);
   if (status == FC_OK && !fc_tls_try(keys))
     status = fail_try(files->certificate, err);
@@ -287,8 +298,21 @@ void fc_tls_keys_renew(fc_tls_keys_t *keys, uint64_t now_ms) {
   keys->renewed_ms = now_ms;
 }
 
-const char *fc_tls_keys_expire(const fc_tls_keys_t *keys) {
-  return keys->expires;
+bool fc_tls_keys_hold(const fc_tls_keys_t *keys, int64_t now_s,
+                      char out_text[FC_TLS_DATES_MAX]) {
+  const bool early = now_s < keys->begin_s, late = now_s >= keys->end_s;
+  const time_t when = (time_t)(early ? keys->begin_s : keys->end_s);
+  struct tm parts;
+  char day[32] = "no day that is known";
+  if (keys->end_s != INT64_MAX && gmtime_r(&when, &parts)) {
+    (void)strftime(day, sizeof day, "%Y-%m-%d", &parts);
+  }
+  snprintf(out_text, FC_TLS_DATES_MAX, "%s %s",
+           early  ? "begins on"
+           : late ? "has ended on"
+                  : "ends on",
+           day);
+  return !early && !late;
 }
 
 const char *fc_tls_library(void) { return "OpenSSL " OPENSSL_VERSION_STR; }

@@ -21,9 +21,12 @@ void fc_tls_keys_renew(fc_tls_keys_t *keys, uint64_t now_ms) {
   (void)now_ms;
 }
 
-const char *fc_tls_keys_expire(const fc_tls_keys_t *keys) {
+bool fc_tls_keys_hold(const fc_tls_keys_t *keys, int64_t now_s,
+                      char out_text[FC_TLS_DATES_MAX]) {
   (void)keys;
-  return "";
+  (void)now_s;
+  out_text[0] = '\0';
+  return true;
 }
 
 fc_status_t fc_tls_init(fc_tls_t *tls, uv_loop_t *uv, fc_allocator_t allocator,

@@ -30,7 +30,9 @@ struct fc_tls_keys_t {
   size_t flight_max;
   bool has_tickets;
   uint64_t renewed_ms;  // 0: not yet
-  char expires[16];
+  // Seconds since 1970: from when to when the certificates hold.
+  int64_t begin_s;
+  int64_t end_s;
 };
 
 typedef enum fc_tls_state_t {

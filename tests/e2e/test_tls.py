@@ -21,7 +21,7 @@ import urllib.request
 
 import pytest
 
-from certificates import Authority, openssl
+from certificates import KEYS, Authority, openssl
 from conftest import BIN, RELEASES, Peer, Reply, Server, end_servers
 from console import user_environment
 from otlp import Collector, attributes
@@ -260,6 +260,56 @@ def test_keys_that_no_client_can_use_are_refused(authority):
     done = farcalld("-t", *words_of((certificate, key)))
     assert done.returncode == 64, done.stderr
     assert f"--tls-cert: '{certificate}': a handshake that tries it fails: " in done.stderr
+
+
+def dated(authority, begin, end):
+    """A certificate that holds from the day `begin` to the day `end`, counted from now."""
+    folder = authority.folder
+    file, key = folder / "dated.pem", folder / "dated.key"
+    rules = folder / "dated.cnf"
+    rules.write_text(f"[ca]\ndefault_ca=own\n[own]\ndatabase={folder}/dated.txt\n"
+                     f"new_certs_dir={folder}\nrand_serial=yes\ndefault_md=sha256\n"
+                     "unique_subject=no\npolicy=any\n[any]\ncommonName=supplied\n")
+    (folder / "dated.txt").write_text("")
+    openssl("req", *KEYS["ec"], "-nodes", "-subj", "/CN=dated", "-keyout", key,
+            "-out", folder / "dated.csr")
+    start, stop = (time.strftime("%Y%m%d%H%M%SZ", time.gmtime(time.time() + days * 86400))
+                   for days in (begin, end))
+    openssl("ca", "-batch", "-config", rules, "-in", folder / "dated.csr", "-out", file,
+            "-cert", authority.file, "-keyfile", authority.key, "-notext",
+            "-startdate", start, "-enddate", stop)
+    return file, key
+
+
+def day(file, which):
+    """A date of a certificate as openssl reads it."""
+    said = openssl("x509", "-in", file, "-noout", which, "-dateopt", "iso_8601").stdout
+    return re.search(rb"=(\d{4}-\d\d-\d\d)", said)[1].decode()
+
+
+@pytest.mark.parametrize("begin, end, said, which", [
+    (-2, 2, None, "-enddate"), (-2, -1, "has ended on", "-enddate"),
+    (1, 2, "begins on", "-startdate")])
+def test_a_certificate_whose_time_has_passed(start, authority, files, tmp_path, begin, end,
+                                             said, which):
+    """-t refuses it, a server warns of it; so, too, if it is that of the signer."""
+    pair = dated(authority, begin, end)
+    date = day(pair[0], which)
+    signed = tmp_path / "signed.pem"
+    signed.write_text(files[0].read_text() + pair[0].read_text())
+    for cert, key in pair, (signed, files[1]):
+        done = farcalld("-t", *words_of((cert, key)))
+        assert done.returncode == (64 if said else 0)
+        if said:
+            assert f"--tls-cert: '{cert}': the certificate {said} {date}" in done.stderr
+    server = start(pair)
+    server.process.send_signal(signal.SIGHUP)
+    line = f"has its certificate anew, which {said or 'ends on'} {date}"
+    wait_until(lambda: any(line in each for each in server.lines))
+    warned = [each for each in server.lines if "certificate" in each and '"warn"' in each]
+    assert len(warned) == (2 if said else 0), warned
+    if said:
+        assert f"has a certificate that {said} {date}" in warned[0]
 
 
 def test_each_listener_has_its_certificate(files, authority, tmp_path):

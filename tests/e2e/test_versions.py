@@ -145,6 +145,17 @@ def test_a_version_is_promoted_and_rolled_back(serve, versions, tmp_path):
     assert answers(server, "m") == 4
 
 
+def test_a_damaged_directory_is_found_before_the_start(versions, tmp_path):
+    state = tmp_path / "state"
+    state.mkdir()
+    for text, said in ("farcall 1\nend\n", None), ("farcall 1\nlead m\nend\n", "line 2"):
+        (state / "modules").write_text(text)
+        done = subprocess.run([BIN / "farcalld", "-t", f"--state-dir={state}"], text=True,
+                              capture_output=True, timeout=60, env=user_environment())
+        assert done.returncode == (64 if said else 0), done.stderr
+        assert not said or f"{state}/modules: {said}" in done.stderr
+
+
 def test_a_full_disk_loses_nothing(serve, versions, tmp_path):
     for each in 1, 2:
         versions.put(each)
