@@ -137,6 +137,10 @@
 // keeps them, however large its file is.
 #define FC_LIMIT_DESCRIBED 32
 #define FC_LIMIT_DESCRIBED_BYTES (32u << 20)
+// Files and generations that an act on all modules looks at in one turn, and for how many
+// looks one counts that is begun, entered or let go: 500 looks take some 0.5 ms.
+#define FC_LIMIT_DECIDES 500
+#define FC_LIMIT_DECIDE_CHANGE 10
 #define FC_LIMIT_UNLOADS 32  // modules unloaded in one turn
 #define FC_LIMIT_WAKES 32    // waiting requests that go on in one turn
 // How many modules are measured every FC_LIMIT_LOOK_MS, with --module-memory.

@@ -97,6 +97,7 @@ static void end(fc_modules_t *modules, fc_act_t *act) {
   fc_act_t **at = &modules->acts;
   while (*at && *at != act) at = &(*at)->next;
   if (*at) *at = act->next;
+  if (modules->deciding == act) modules->deciding = NULL;
   act->ended = true;
   tell(modules, act);
   if (act->kind == FC_ACT_START && !modules->stopped) {

@@ -46,11 +46,15 @@ struct fc_act_t {
   // may fail (fc_module_check_replaces).
   bool forced;
   uint32_t scans;  // PATHs whose listings it waits for
-  // Files that it waits for, 1 more while its decision is being saved, and 1 more while
-  // rollback.c prepares it.
+  // Files that it waits for, 1 more while its decision is being saved, 1 more while
+  // rollback.c prepares it, and 1 more while decide.c has yet to look at some.
   uint32_t pending;
   fc_load_t *listings;  // of the PATHs that could be listed, in their order
   fc_load_t **last_listing;
+  // How far decide.c has come: what it does to each file or generation, and which is next.
+  uint8_t step;
+  const fc_load_t *load;
+  size_t at;
   // The outcome: FC_OK, or the first failure.
   fc_status_t status;
   fc_error_t error;
@@ -155,8 +159,11 @@ void fc_acts_apply(fc_modules_t *modules, fc_act_t *act);
 void fc_acts_enter(fc_modules_t *modules, fc_act_t *act);
 // Counts `pending` down by 1, and ends the act if it waits for nothing more.
 void fc_acts_settle(fc_modules_t *modules, fc_act_t *act);
-// decide.c: begins what the act has to do, once all its listings are there.
+// decide.c: begins what the act has to do, once all its listings are there. An act on all
+// modules looks at many files: it goes on in the turns that follow, by fc_acts_go_on,
+// which does nothing while no act has more to decide, and can end the act.
 void fc_acts_decide(fc_modules_t *modules, fc_act_t *act);
+void fc_acts_go_on(fc_modules_t *modules);
 // Remembers the file of a module that was unloaded by request, so that an act
 // that follows files does not load it again. fc_acts_bring_back forgets the entry *at,
 // and does nothing if *at is NULL.

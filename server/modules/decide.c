@@ -2,6 +2,7 @@
 //
 // What an act does, once all PATHs are listed: which files are loaded, which are
 // entered to be loaded when they are asked for, which modules go.
+#include "config/limits.h"
 #include "module/files.h"
 #include "modules/act.h"
 #include "modules/demand.h"
@@ -227,23 +228,20 @@ static void consider(fc_modules_t *modules, fc_act_t *act,
   else begin(modules, act, load, file, other);
 }
 
-// Unloads the modules that no PATH names any more. Those of a PATH that could not be
-// listed stay.
-static void unload_the_rest(fc_modules_t *modules, fc_act_t *act) {
-  fc_generations_t *generations = &modules->generations;
-  for (uint32_t i = 0; i < generations->count; i++) {
-    fc_generation_t *generation = generations->places[i];
-    if (!generation || generation->origin == FC_PATH_NONE ||
-        generation->settled == act->serial ||
-        modules->paths[generation->origin].failed ||
-        (generation->state != FC_GENERATION_READY &&
-         generation->state != FC_GENERATION_FAILED &&
-         !fc_generation_is_coming(generation))) {
-      continue;
-    }
-    if (generation->current) act->unloaded++;
-    fc_demand_drain(modules, generation);
+// Unloads a module that no PATH names any more. Those of a PATH that could not be listed
+// stay.
+static void unload_if_gone(fc_modules_t *modules, fc_act_t *act,
+                           fc_generation_t *generation) {
+  if (!generation || generation->origin == FC_PATH_NONE ||
+      generation->settled == act->serial ||
+      modules->paths[generation->origin].failed ||
+      (generation->state != FC_GENERATION_READY &&
+       generation->state != FC_GENERATION_FAILED &&
+       !fc_generation_is_coming(generation))) {
+    return;
   }
+  if (generation->current) act->unloaded++;
+  fc_demand_drain(modules, generation);
 }
 
 // Keeps what was loaded from a directory that cannot be read: its files may still be
@@ -263,33 +261,113 @@ static void keep_unread(const fc_modules_t *modules, const fc_act_t *act,
   }
 }
 
+static void note_listed(fc_modules_t *modules, const fc_act_t *act,
+                        const fc_listed_t *file) {
+  fc_generation_t *generation =
+      fc_generations_find_path(&modules->generations, file->path);
+  if (generation && fc_str_equal(generation->path, file->path)) {
+    generation->listed = act->serial;
+  }
+}
+
+// ---------------------------------------------------------------------------
+// All of them, in steps: each passes through all listed files, or all generations
+
+typedef enum step_t {
+  STEP_NOTE,      // which generations have files
+  STEP_CONSIDER,  // what becomes of each file
+  STEP_UNLOAD,    // what no file was listed for
+  STEP_LEAVE_OUT  // last: it must be known which other versions there are
+} step_t;
+
+static void begin_step(fc_act_t *act, step_t step) {
+  act->step = (uint8_t)step;
+  act->load = act->listings;
+  act->at = 0;
+}
+
+// The file that the step has come to. NULL: the step is over.
+static const fc_listed_t *next_file(fc_act_t *act, const fc_load_t **out_load) {
+  while (act->load && act->at >= act->load->listing.count) {
+    act->load = act->load->next;
+    act->at = 0;
+  }
+  if (!act->load) return NULL;
+  *out_load = act->load;
+  return &act->load->listing.files[act->at++];
+}
+
+// Looks at one generation. False: the step is over.
+static bool unload_next(fc_modules_t *modules, fc_act_t *act) {
+  const fc_generations_t *generations = &modules->generations;
+  if (act->at >= generations->count) return false;
+  unload_if_gone(modules, act, generations->places[act->at++]);
+  return true;
+}
+
+// Looks at one file. False: the step is over.
+static bool look_at_next(fc_modules_t *modules, fc_act_t *act) {
+  const fc_load_t *load = NULL;
+  const fc_listed_t *file = next_file(act, &load);
+  if (!file) return false;
+  if (act->step == STEP_NOTE) note_listed(modules, act, file);
+  else if (act->step == STEP_CONSIDER) consider(modules, act, load, file);
+  else if (is_left_out(modules, act, file)) leave_out(modules, act, load, file);
+  return true;
+}
+
+// What of the act's outcome costs more than a look: files begun, entered or let go.
+static uint32_t changes(const fc_act_t *act) {
+  return act->pending + act->described + act->unloaded + act->failed;
+}
+
+// Goes on deciding for one turn of the loop. True: all is decided.
+static bool decide_some(fc_modules_t *modules, fc_act_t *act) {
+  uint32_t cost = 0;
+  while (cost < FC_LIMIT_DECIDES) {
+    const uint32_t before = changes(act);
+    const bool more = act->step == STEP_UNLOAD ? unload_next(modules, act)
+                                               : look_at_next(modules, act);
+    cost += changes(act) == before ? 1 : FC_LIMIT_DECIDE_CHANGE;
+    modules->looks++;
+    if (more) continue;
+    if (act->step == STEP_LEAVE_OUT) return true;
+    begin_step(act, (step_t)(act->step + 1));
+  }
+  return false;
+}
+
+static void wake(fc_modules_t *modules) {
+  modules->events.wake(modules->events.context);
+}
+
 static void consider_all(fc_modules_t *modules, fc_act_t *act) {
+  // Modules of a PATH that could not be listed stay.
+  if (!act->listings) return;
   for (const fc_load_t *load = act->listings; load; load = load->next) {
     const fc_unread_t *unread = load->listing.unread;
     for (; unread; unread = unread->next) keep_unread(modules, act, unread);
-    for (size_t i = 0; i < load->listing.count; i++) {
-      const fc_str_t path = load->listing.files[i].path;
-      fc_generation_t *generation =
-          fc_generations_find_path(&modules->generations, path);
-      if (generation && fc_str_equal(generation->path, path)) {
-        generation->listed = act->serial;
-      }
-    }
   }
-  for (const fc_load_t *load = act->listings; load; load = load->next) {
-    for (size_t i = 0; i < load->listing.count; i++) {
-      consider(modules, act, load, &load->listing.files[i]);
-    }
-  }
-  unload_the_rest(modules, act);
-  // Last, because it must be known which other versions there are.
-  for (const fc_load_t *load = act->listings; load; load = load->next) {
-    for (size_t i = 0; i < load->listing.count; i++) {
-      const fc_listed_t *file = &load->listing.files[i];
-      if (is_left_out(modules, act, file)) leave_out(modules, act, load, file);
-    }
-  }
+  begin_step(act, STEP_NOTE);
+  if (decide_some(modules, act)) return;
+  act->pending++;  // the act waits for the rest
+  modules->deciding = act;
+  wake(modules);
 }
+
+void fc_acts_go_on(fc_modules_t *modules) {
+  fc_act_t *act = modules->deciding;
+  if (!act) return;
+  if (!decide_some(modules, act)) {
+    wake(modules);
+    return;
+  }
+  modules->deciding = NULL;
+  fc_acts_settle(modules, act);
+}
+
+// ---------------------------------------------------------------------------
+// One module
 
 // Is this a file of the module that the act names, "name" or "name@version"?
 static bool is_named(const fc_act_t *act, fc_str_t path, fc_str_t *out_name,

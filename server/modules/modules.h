@@ -94,6 +94,8 @@ typedef struct fc_modules_t {
   fc_start_path_t *paths;
   uint32_t path_count;
   fc_act_t *acts;      // in progress
+  fc_act_t *deciding;  // the one that has files to look at yet; NULL: none
+  uint64_t looks;      // at files and generations by acts on all modules, ever
   fc_act_t *waiting;   // begin when no act is in progress (fc_modules_act)
   uint64_t act_count;  // acts begun, ever
   fc_put_away_t *put_away;

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An act on many modules keeps no turn of the loop long: its looks at files and modules
+// are counted, turn by turn.
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "config/limits.h"
+#include "helpers/test.h"
+#include "modules/act.h"
+#include "server.h"
+
+#define FILES 1200u
+
+static fc_loop_t loop;
+static char folder[] = "/tmp/farcall-decide-XXXXXX";
+static const char *const kPaths[] = {folder};
+
+static void name_file(char name[64], unsigned i) {
+  snprintf(name, 64, "%s/m%u.vmfb", folder, i);
+}
+
+// Empty files: with --load=demand nobody opens them.
+static void make_files(void) {
+  char name[64];
+  memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+  assert_non_null(mkdtemp(folder));
+  for (unsigned i = 0; i < FILES; i++) {
+    name_file(name, i);
+    const int file = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(file >= 0);
+    close(file);
+  }
+}
+
+static void remove_files(unsigned from, unsigned to) {
+  char name[64];
+  for (unsigned i = from; i < to; i++) {
+    name_file(name, i);
+    assert_int_equal(unlink(name), 0);
+  }
+}
+
+static void begin(void) {
+  static const fc_backend_t *const kBackends[] = {&fc_backend_vm, NULL};
+  fc_server_options_t options;
+  fc_error_t error;
+  fc_server_options_init(&options);
+  options.listen.texts[0] = "127.0.0.1:0";
+  options.workers = 1;
+  options.load = FC_LOAD_ON_DEMAND;
+  options.paths = kPaths;
+  options.path_count = 1;
+  make_files();
+  assert_int_equal(fc_loop_init(&loop, fc_allocator_system(), &options,
+                                kBackends, &fc_routes, 2, &error),
+                   FC_OK);
+}
+
+static void end(unsigned left) {
+  fc_loop_deinit(&loop);
+  remove_files(FILES - left, FILES);
+  assert_int_equal(rmdir(folder), 0);
+}
+
+// Returns how many looks the turn had.
+static uint64_t turn(void) {
+  const uint64_t before = loop.modules.looks;
+  uv_run(&loop.uv, UV_RUN_ONCE);
+  const uint64_t looks = loop.modules.looks - before;
+  assert_true(looks <= FC_LIMIT_DECIDES);
+  return looks;
+}
+
+static unsigned count_served(void) {
+  unsigned count = 0;
+  for (uint32_t i = 0; i < loop.modules.generations.count; i++) {
+    const fc_generation_t *generation = loop.modules.generations.places[i];
+    if (generation && generation->state == FC_GENERATION_DESCRIBED) count++;
+  }
+  return count;
+}
+
+static uint64_t reload(void) {
+  uint64_t looks = 0;
+  fc_modules_reload(&loop.modules, "the test");
+  while (fc_modules_is_acting(&loop.modules)) looks += turn();
+  return looks;
+}
+
+static void no_turn_looks_at_all_modules(void **state) {
+  (void)state;
+  begin();
+  while (!loop.modules.started) (void)turn();
+  assert_int_equal(count_served(), FILES);
+  // Each file three times, each place of a module once, and the end of each of the four
+  // steps.
+  assert_int_equal(reload(), 3 * FILES + loop.modules.generations.count + 4);
+  assert_int_equal(count_served(), FILES);
+  remove_files(0, 1000);
+  (void)reload();
+  assert_int_equal(count_served(), FILES - 1000);
+  end(FILES - 1000);
+}
+
+// A sanitizer finds what is not freed, or is used when it is.
+static void a_server_may_end_in_between(void **state) {
+  (void)state;
+  begin();
+  while (!loop.modules.started) (void)turn();
+  fc_modules_reload(&loop.modules, "the test");
+  while (!loop.modules.deciding) (void)turn();
+  end(FILES);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(no_turn_looks_at_all_modules),
+      FC_TEST(a_server_may_end_in_between),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
