@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// posix_spawn with every descriptor named. The loop's thread.
+// posix_spawn with every descriptor named. It waits until the kernel has made the process
+// and begun the program, so it is the nursery's thread that calls it.
 #include "pool/process.h"
 
 #include <errno.h>
@@ -166,31 +167,42 @@ static uint64_t ns_of(struct timeval time) {
 uint64_t fc_process_cpu_ns(const fc_process_t *process) {
   clockid_t clock;
   struct timespec taken;
+  if (process->pidfd < 0) return 0;
   if (clock_getcpuclockid(process->pid, &clock)) return 0;
   if (clock_gettime(clock, &taken)) return 0;
   return (uint64_t)taken.tv_sec * 1000000000u + (uint64_t)taken.tv_nsec;
 }
 
-bool fc_process_reap(fc_process_t *process, bool wait,
+// Waits for the end as `options` of waitid say.
+static bool read_end(const fc_process_t *process, bool wait, int options,
                      fc_process_end_t *out_end) {
-  // libuv has set the pidfd not to block, and then waitid does not wait either,
-  // so it is polled first.
+  // waitid does not wait where the pidfd is set not to block, so it is polled first.
   struct pollfd ended = {.fd = process->pidfd, .events = POLLIN};
   while (poll(&ended, 1, wait ? -1 : 0) < 0 && errno == EINTR) continue;
   if (!(ended.revents & POLLIN)) return false;
   siginfo_t info = {0};
-  process->reaped = true;
   *out_end = (fc_process_end_t){0};
   // If something else has reaped the process, it has ended all the same.
   // The C library's waitid does not tell what the process has taken.
   struct rusage taken = {0};
-  if (syscall(SYS_waitid, P_PIDFD, process->pidfd, &info, WEXITED, &taken)) {
+  if (syscall(SYS_waitid, P_PIDFD, process->pidfd, &info, WEXITED | options,
+              &taken)) {
     return true;
   }
   out_end->cpu_ns = ns_of(taken.ru_utime) + ns_of(taken.ru_stime);
   if (info.si_code == CLD_EXITED) out_end->code = info.si_status;
   else out_end->signal = info.si_status;
   return true;
+}
+
+bool fc_process_look(const fc_process_t *process, fc_process_end_t *out_end) {
+  return read_end(process, false, WNOWAIT, out_end);
+}
+
+bool fc_process_reap(fc_process_t *process, bool wait,
+                     fc_process_end_t *out_end) {
+  process->reaped = read_end(process, wait, 0, out_end);
+  return process->reaped;
 }
 
 void fc_process_close(fc_process_t *process) {

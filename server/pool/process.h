@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A worker process, as the loop sees it. The loop kills it and waits for it by a
-// descriptor (pidfd), and not by its number, which another process can have got since.
-// Its standard input is /dev/null, its output and error are a pipe to the loop; besides
+// A worker process, as the server sees it: the nursery (control/nursery.h) makes it and
+// waits for it, the loop may kill it, each by a descriptor (pidfd), and not by its number,
+// which another process can have got since.
+// Its standard input is /dev/null, its output and error are a pipe to the server; besides
 // these it has the descriptors below and no others. Its environment is empty. Also the
 // main function of `farcalld --worker`.
 #ifndef FARCALL_SERVER_POOL_PROCESS_H_
@@ -56,6 +57,8 @@ typedef struct fc_process_end_t {
   uint64_t cpu_ns;  // processor time that it has taken
 } fc_process_end_t;
 
+// Has the process ended? Its number stays its own, so that it may still be killed.
+bool fc_process_look(const fc_process_t *process, fc_process_end_t *out_end);
 // Reaps the process if it has ended; `wait` blocks until it has. False: it runs.
 bool fc_process_reap(fc_process_t *process, bool wait,
                      fc_process_end_t *out_end);

@@ -448,18 +448,25 @@ static bool has_calls(const fc_process_host_t *host) {
   return false;
 }
 
+// What the nursery has to tell takes time too: calls answered, lines of the log.
+#define REPLIES 16
+
 // Hosts leave the list of busy ones here, or when they are retired: not between
 // fc_process_hosts_sleep and _wake, which both walk it.
 void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake) {
-  fc_process_host_t **at = &((fc_process_hosts_t *)hosts)->busy;
+  fc_process_hosts_t *all = (fc_process_hosts_t *)hosts;
+  fc_process_host_t **at = &all->busy;
   (void)awake;
-  ((fc_process_hosts_t *)hosts)->copy_left = FC_LIMIT_COPY;
-  (void)fc_children_empty((fc_process_hosts_t *)hosts);
+  all->copy_left = FC_LIMIT_COPY;
+  (void)fc_nursery_collect(&all->nursery, REPLIES);
   while (*at) {
     fc_process_host_t *host = *at;
-    for (fc_child_t *child = host->children; child; child = child->next) {
+    fc_child_t *next;
+    for (fc_child_t *child = host->children; child; child = next) {
+      next = child->next;  // it leaves the list if it is settled
       if (child->giving.active && !child->ended) give_on(child);
-      if (child->count) fc_child_collect(child);
+      if (child->ended) fc_child_settle(child);
+      else if (child->count) fc_child_collect(child);
     }
     host->busy = has_calls(host);
     if (host->busy) at = &host->next_busy;
@@ -485,9 +492,10 @@ void fc_process_hosts_notify(fc_hosts_t *hosts) {
 }
 
 bool fc_process_hosts_sleep(fc_hosts_t *hosts) {
-  bool quiet = !((fc_process_hosts_t *)hosts)->emptying;
+  bool quiet = !atomic_load(&((fc_process_hosts_t *)hosts)->nursery.replied);
   for (fc_process_host_t *host = busy_of(hosts); host; host = host->next_busy) {
     for (fc_child_t *child = host->children; child; child = child->next) {
+      if (child->ended) quiet = false;
       if (child->count == 0 || child->ended || child->cause == FC_CAUSE_LIE) {
         continue;
       }

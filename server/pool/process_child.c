@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One worker process as the host has it: the process is started, watched, listened to,
-// and closed after it has ended. Its ring is never used again.
+// One worker process as the host has it: the process is ordered, heard by its bell, and
+// closed after it has ended. Its ring is never used again.
 #include <unistd.h>
 
 #include "config/limits.h"
@@ -9,46 +9,17 @@
 
 void fc_child_free(fc_child_t *child) {
   fc_process_host_t *host = child->host;
+  fc_process_t *process = &child->cradle.process;
+  fc_process_end_t end;
+  if (process->pidfd >= 0) {
+    fc_process_kill(process);
+    (void)fc_process_reap(process, true, &end);
+  }
   fc_child_drop_copies(child);
   fc_ring_close(&child->ring);
-  fc_process_close(&child->process);
+  fc_process_close(process);
   fc_free(host->base.pool->allocator, child);
   fc_process_host_let_go(host);
-}
-
-bool fc_children_empty(fc_process_hosts_t *all) {
-  fc_child_t *child = all->emptying;
-  if (!child) return false;
-  if (fc_ring_empty(&child->ring, FC_LIMIT_COPY)) return true;
-  all->emptying = child->next;
-  fc_child_free(child);
-  return true;
-}
-
-static void on_handle_closed(uv_handle_t *handle) {
-  fc_child_t *child = handle->data;
-  fc_process_hosts_t *all = fc_process_hosts_of(child->host);
-  if (--child->handles) return;
-  fc_child_drop_copies(child);
-  child->next = all->emptying;
-  all->emptying = child;
-}
-
-static void on_bell(uv_poll_t *poll, int status, int events);
-static void on_output(uv_poll_t *poll, int status, int events);
-static bool watch(fc_child_t *child, uv_poll_t *poll, int descriptor,
-                  uv_poll_cb callback) {
-  poll->data = child;
-  if (uv_poll_init(child->host->options->uv, poll, descriptor)) return false;
-  child->handles++;
-  return uv_poll_start(poll, UV_READABLE, callback) == 0;
-}
-
-static bool watch_all(fc_child_t *child) {
-  const fc_process_t *process = &child->process;
-  return watch(child, &child->exit_poll, process->pidfd, fc_child_on_exit) &&
-         watch(child, &child->bell_poll, process->bell, on_bell) &&
-         watch(child, &child->output_poll, process->output, on_output);
 }
 
 // Notes in `setup` which parts of the jail must hold. Returns the network namespace that
@@ -65,8 +36,8 @@ static int choose_jail(const fc_process_host_t *host, fc_ring_setup_t *setup) {
   return facts->network;
 }
 
-static fc_status_t spawn(fc_process_host_t *host, fc_child_t *child,
-                         fc_error_t *err) {
+static fc_status_t prepare(fc_child_t *child, fc_error_t *err) {
+  const fc_process_host_t *host = child->host;
   const fc_process_options_t *options = host->options;
   const fc_module_files_t files = fc_module_get_files(host->module);
   fc_ring_setup_t setup = options->setup;
@@ -74,43 +45,20 @@ static fc_status_t spawn(fc_process_host_t *host, fc_child_t *child,
   setup.tiles = (uint8_t)host->tiles;
   const int network = choose_jail(host, &setup);
   FC_TRY(fc_ring_create(&setup, &child->ring, err));
-  const fc_process_start_t start = {
-      .program = options->program,
-      .path = fc_module_get_path(host->module).data,
-      .parameters = host->parameters,
-      .ring = child->ring.fd,
-      .files = files,
-      .network = network,
-      .group = host->group};
-  return fc_process_spawn(&start, &child->process, err);
+  child->cradle.start =
+      (fc_process_start_t){.program = options->program,
+                           .path = fc_module_get_path(host->module).data,
+                           .parameters = host->parameters,
+                           .ring = child->ring.fd,
+                           .files = files,
+                           .network = network,
+                           .group = host->group};
+  return FC_OK;
 }
 
-static void unlink_child(fc_child_t *child) {
-  fc_child_t **at = &child->host->children;
-  while (*at != child) at = &(*at)->next;
-  *at = child->next;
-}
-
-void fc_child_close(fc_child_t *child) {
-  uv_poll_t *const polls[] = {&child->exit_poll, &child->bell_poll,
-                              &child->output_poll};
-  unlink_child(child);
-  if (child->handles == 0) fc_child_free(child);
-  else {
-    for (size_t i = 0; i < FC_ARRAY_COUNT(polls); i++) {
-      uv_handle_t *handle = (uv_handle_t *)polls[i];
-      if (handle->type && !uv_is_closing(handle)) {
-        uv_close(handle, on_handle_closed);
-      }
-    }
-    // The descriptors are no longer watched.
-    fc_process_close(&child->process);
-  }
-}
-
-fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err) {
+static fc_child_t *make_child(fc_process_host_t *host) {
   fc_child_t *child = fc_alloc(host->base.pool->allocator, sizeof *child);
-  if (!child) return fc_fail_memory(err);
+  if (!child) return NULL;
   child->host = host;
   host->open++;
   child->taking.lent = FC_BLOCK_NONE;
@@ -118,33 +66,116 @@ fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err) {
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
     child->trays[i].block = FC_BLOCK_NONE;
   }
-  child->process =
+  child->process = child->cradle.process =
       (fc_process_t){.pidfd = -1, .bell = -1, .handoff = -1, .output = -1};
-  fc_status_t status = spawn(host, child, err);
+  child->notified = true;
+  child->started_ns = fc_clock_ns();
+  return child;
+}
+
+static void link_child(fc_child_t *child) {
+  fc_child_t **last = &child->host->children;
+  while (*last) last = &(*last)->next;
+  *last = child;
+}
+
+static void unlink_child(fc_child_t *child, fc_child_t **at) {
+  while (*at != child) at = &(*at)->next;
+  *at = child->next;
+}
+
+fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err) {
+  fc_child_t *child = make_child(host);
+  if (!child) return fc_fail_memory(err);
+  fc_status_t status = prepare(child, err);
   if (status != FC_OK) {
     fc_child_free(child);
     return status;
   }
-  child->notified = true;
-  child->started_ns = fc_clock_ns();
-  fc_output_init(&child->output, host->options->log, host->name,
-                 (int)child->process.pid);
-  fc_child_t **last = &host->children;
-  while (*last) last = &(*last)->next;
-  *last = child;
-  if (!watch_all(child)) {
-    fc_process_end_t end;
-    fc_process_kill(&child->process);
-    (void)fc_process_reap(&child->process, true, &end);
-    fc_child_close(child);
-    return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
-                   "a worker process cannot be watched");
-  }
+  link_child(child);
   host->living++;
   host->base.hosts->watched++;
   fc_process_host_count_starting(host, 1);
   fc_process_host_arm(host);
+  fc_cradle_order(child);
   return FC_OK;
+}
+
+static void on_bell(uv_poll_t *poll, int status, int events);
+
+static bool watch(fc_child_t *child) {
+  child->bell_poll.data = child;
+  return uv_poll_init(child->host->options->uv, &child->bell_poll,
+                      child->process.bell) == 0 &&
+         uv_poll_start(&child->bell_poll, UV_READABLE, on_bell) == 0;
+}
+
+// The process could not be made. Whatever the host thinks of that, the child has gone.
+static void miscarry(fc_child_t *child) {
+  fc_process_host_t *host = child->host;
+  host->living--;
+  host->base.hosts->watched--;
+  fc_process_host_count_starting(host, -1);
+  unlink_child(child, &host->children);
+  fc_process_host_lacks(host, &child->cradle.error);
+  fc_process_host_arm(host);
+  fc_child_free(child);
+}
+
+void fc_child_on_born(fc_order_t *birth) {
+  fc_child_t *child = birth->context;
+  fc_error_t *error = &child->cradle.error;
+  if (child->cradle.failed) {
+    miscarry(child);
+    return;
+  }
+  child->process = child->cradle.process;
+  // Meanwhile it may be wanted no more.
+  if (child->cause != FC_CAUSE_NONE) fc_process_kill(&child->process);
+  else if (!watch(child)) {
+    (void)fc_fail(error, FC_CODE_MODULE_UNAVAILABLE,
+                  "a worker process cannot be watched");
+    fc_process_host_lacks(child->host, error);
+    fc_child_kill(child, FC_CAUSE_RETIRED);
+  }
+}
+
+void fc_child_on_said(fc_order_t *said) {
+  fc_child_t *child = said->context;
+  const fc_process_host_t *host = child->host;
+  fc_output_log(&child->cradle.output, host->options->log, host->name,
+                (int)child->process.pid);
+  fc_nursery_order(&fc_process_hosts_of(host)->nursery, said);
+}
+
+void fc_child_on_gone(fc_order_t *end) {
+  fc_child_t *child = end->context;
+  const fc_process_host_t *host = child->host;
+  fc_output_log(&child->cradle.output, host->options->log, host->name,
+                (int)child->process.pid);
+  child->end = child->cradle.how;
+  fc_child_on_end(child);
+}
+
+static void on_bell_closed(uv_handle_t *handle) {
+  fc_cradle_bury(handle->data);
+}
+
+void fc_child_close(fc_child_t *child) {
+  fc_process_hosts_t *all = fc_process_hosts_of(child->host);
+  uv_handle_t *handle = (uv_handle_t *)&child->bell_poll;
+  unlink_child(child, &child->host->children);
+  fc_child_drop_copies(child);
+  child->next = all->closed;
+  all->closed = child;
+  if (!handle->type) fc_cradle_bury(child);
+  else if (!uv_is_closing(handle)) uv_close(handle, on_bell_closed);
+}
+
+void fc_child_on_buried(fc_order_t *burial) {
+  fc_child_t *child = burial->context;
+  unlink_child(child, &fc_process_hosts_of(child->host)->closed);
+  fc_child_free(child);
 }
 
 void fc_child_kill(fc_child_t *child, fc_cause_t cause) {
@@ -223,12 +254,4 @@ static void on_bell(uv_poll_t *poll, int status, int events) {
   // (on_turn in server.c).
   if (!child->serving && child->cause == FC_CAUSE_NONE)
     fc_child_read_phase(child);
-}
-
-static void on_output(uv_poll_t *poll, int status, int events) {
-  fc_child_t *child = poll->data;
-  (void)events;
-  if (status < 0 || !fc_output_read(&child->output, child->process.output)) {
-    uv_poll_stop(poll);
-  }
 }

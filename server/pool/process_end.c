@@ -158,7 +158,8 @@ static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
       FC_LOG_TEXT("how", fc_str(how)),
       FC_LOG_NUMBER("calls", child->calls),
       FC_LOG_TEXT("said",
-                  fc_str_make(child->output.last, child->output.last_size)),
+                  fc_str_make(child->cradle.output.last,
+                              child->cradle.output.last_size)),
   };
   const fc_cause_row_t *cause = &fc_causes[child->cause];
   fc_log_fields(host->options->log, cause->level, fc_str(cause->text), fields,
@@ -249,8 +250,6 @@ static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
 static void settle(fc_child_t *child) {
   fc_process_host_t *host = child->host;
   const fc_process_end_t *end = &child->end;
-  (void)fc_output_read(&child->output, child->process.output);
-  fc_output_finish(&child->output);
   // A process that takes all its time to load is a failure: others would follow it
   // without a pause.
   if (child->serving && is_used_up(child, end)) child->cause = FC_CAUSE_TIME;
@@ -275,23 +274,19 @@ static void settle(fc_child_t *child) {
   fc_process_host_arm(host);
 }
 
-// Called again and again until the child is closed, because the pidfd stays
-// readable.
-void fc_child_on_exit(uv_poll_t *poll, int status, int events) {
-  fc_child_t *child = poll->data;
-  (void)status;
-  (void)events;
-  if (!child->ended) {
-    if (!fc_process_reap(&child->process, false, &child->end)) return;
-    child->ended = true;
-    child->host->cpu_ns += child->end.cpu_ns;
-    // The loop may learn that the process has ended before it has read why the
-    // process could not serve.
-    if (!child->serving && child->cause == FC_CAUSE_NONE)
-      fc_child_read_phase(child);
-  }
-  // The calls that the process had finished are still delivered. A large answer is
-  // copied in several turns.
+// The calls that the process had finished are still delivered. A large answer is copied in
+// several turns.
+void fc_child_settle(fc_child_t *child) {
   fc_child_collect(child);
   if (!child->taking.active || child->cause == FC_CAUSE_LIE) settle(child);
+}
+
+void fc_child_on_end(fc_child_t *child) {
+  child->ended = true;
+  child->host->cpu_ns += child->end.cpu_ns;
+  // The loop may learn that the process has ended before it has read why the
+  // process could not serve.
+  if (!child->serving && child->cause == FC_CAUSE_NONE)
+    fc_child_read_phase(child);
+  fc_child_settle(child);
 }

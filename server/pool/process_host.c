@@ -35,11 +35,21 @@ void fc_process_host_start(fc_process_host_t *host) {
   uint64_t now_ns = fc_clock_ns();
   if (host->health.restart_ns > now_ns) return;
   fc_error_t error;
-  if (fc_child_start(host, &error) == FC_OK) return;
-  fc_health_delay(&host->health, now_ns);
+  if (fc_child_start(host, &error) != FC_OK) {
+    fc_process_host_lacks(host, &error);
+  }
+}
+
+void fc_process_host_lacks(fc_process_host_t *host, const fc_error_t *error) {
+  if (host->closing) return;
+  if (!host->loaded) {
+    fc_process_host_fail(host, error);
+    return;
+  }
+  fc_health_delay(&host->health, fc_clock_ns());
   fc_log_field_t field = FC_LOG_TEXT("module", host->name);
-  fc_log_fields(host->options->log, FC_LOG_ERROR, fc_str(error.message), &field,
-                1);
+  fc_log_fields(host->options->log, FC_LOG_ERROR, fc_str(error->message),
+                &field, 1);
   fc_process_host_arm(host);
 }
 
@@ -163,8 +173,9 @@ static uint64_t cpu_ns(const fc_host_t *base) {
 static bool worker(const fc_host_t *base, uint32_t position,
                    fc_host_worker_t *out_worker) {
   const fc_child_t *child = ((const fc_process_host_t *)base)->children;
-  while (child && position--) child = child->next;
-  if (!child) return false;
+  // Those that are not there yet come last.
+  while (child && child->process.pid && position--) child = child->next;
+  if (!child || !child->process.pid) return false;
   const char *state = "idle";
   if (child->cause != FC_CAUSE_NONE) state = "ending";
   else if (!child->serving) state = "starting";
@@ -266,6 +277,11 @@ static void leave_group(fc_process_host_t *host) {
 static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
                           fc_module_t *module, const fc_hosting_t *hosting,
                           fc_host_t **out_host, fc_error_t *err) {
+  fc_nursery_t *nursery = &((fc_process_hosts_t *)hosts)->nursery;
+  const fc_pool_events_t *events = &hosts->pool->events;
+  if (!nursery->started) {
+    FC_TRY(fc_nursery_start(nursery, events->wake, events->context, err));
+  }
   fc_process_host_t *host = make_host(hosts->pool, module, hosting);
   if (!host) return fc_fail_memory(err);
   fc_hosts_link(hosts, generation, &host->base);
@@ -324,13 +340,11 @@ static void destroy_host(fc_process_host_t *host) {
   host->closing = true;
   host->retired = false;  // it is freed here, not with its last child
   for (fc_child_t *child = host->children; child; child = child->next) {
-    fc_process_kill(&child->process);
+    fc_process_kill(&child->cradle.process);
   }
-  fc_child_t *next;
-  for (fc_child_t *child = host->children; child; child = next) {
-    next = child->next;
-    fc_process_end_t end;
-    (void)fc_process_reap(&child->process, true, &end);
+  while (host->children) {
+    fc_child_t *child = host->children;
+    host->children = child->next;
     fc_child_free(child);
   }
   free_host(host);
@@ -338,9 +352,10 @@ static void destroy_host(fc_process_host_t *host) {
 
 static void destroy(fc_hosts_t *hosts) {
   fc_process_hosts_t *all = (fc_process_hosts_t *)hosts;
-  while (all->emptying) {
-    fc_child_t *child = all->emptying;
-    all->emptying = child->next;
+  fc_nursery_stop(&all->nursery);
+  while (all->closed) {
+    fc_child_t *child = all->closed;
+    all->closed = child->next;
     fc_child_free(child);
   }
   while (hosts->first) destroy_host((fc_process_host_t *)hosts->first);

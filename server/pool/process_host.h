@@ -4,12 +4,13 @@
 // and what is done when one ends. A crash costs the call that ran; calls that had not
 // begun go back to the head of the queue, after FC_LIMIT_ATTEMPTS crashes at most. A
 // module that keeps crashing is quarantined, and no other. The host notices what a
-// process does by its eventfd (it has finished calls), the pipe of its output, its pidfd
-// (it has ended), and, if it does nothing, by time (the host's timer and the pool's
-// looks). The loop's thread.
+// process does by its eventfd (it has finished calls), by the nursery (it was made, has
+// printed, has ended), and, if it does nothing, by time (the host's timer and the pool's
+// looks). The loop's thread, but for process_nursery.c.
 //
 // The parts: process_host.c (the host and its timer), process_child.c (one
-// process, from its start until it is closed), process_call.c (calls on their
+// process, from its start until it is closed), process_nursery.c (what the nursery's
+// thread does for it), process_call.c (calls on their
 // way there and back), process_files.c (bodies and answers in files),
 // process_time.c (deadlines, calls taken back, processes that are greedy or no
 // longer needed), process_stops.c (what its jail has stopped), process_end.c (what
@@ -19,6 +20,7 @@
 
 #include <uv.h>
 
+#include "control/nursery.h"
 #include "jail/jail.h"
 #include "obs/log.h"
 #include "pool/blame.h"
@@ -135,16 +137,34 @@ typedef struct fc_shelved_t {
   uint32_t calls;   // that the process has with their body there
 } fc_shelved_t;
 
+// What the nursery has of a child: it makes the process, hears what that prints and how it
+// ends, and takes it away. The nursery's from the order of the birth until the reply about
+// the end, and from the order of the burial until that was done; the loop's else.
+typedef struct fc_cradle_t {
+  fc_order_t birth;   // the reply: there is a process, or `error` says why not
+  fc_order_t said;    // first the nursery's: lines for the log are in `output`
+  fc_order_t end;     // the nursery's: the process has ended
+  fc_order_t burial;  // its memory has gone back, and its files are closed
+  fc_vigil_t exit;
+  fc_vigil_t print;
+  fc_process_start_t start;
+  fc_process_t process;
+  fc_process_end_t how;  // it ended
+  fc_output_t output;
+  bool ended;
+  bool telling;  // the loop has the lines of `output`
+  bool failed;
+  fc_error_t error;
+} fc_cradle_t;
+
 struct fc_child_t {
   fc_process_host_t *host;
   fc_child_t *next;
-  fc_process_t process;
+  fc_process_t process;  // all files -1 until it is born
   fc_process_end_t end;
   fc_ring_t ring;
-  uv_poll_t exit_poll;
+  fc_cradle_t cradle;
   uv_poll_t bell_poll;
-  uv_poll_t output_poll;
-  uint32_t handles;  // handles of libuv that are open
   bool serving;
   bool ended;         // as `end` says; answers it has left may still be copied
   bool notified;      // false: it was given calls that it was not told of
@@ -167,7 +187,6 @@ struct fc_child_t {
   fc_held_t held[FC_RING_SLOTS];
   fc_giving_t giving;
   fc_taking_t taking;
-  fc_output_t output;
 };
 
 struct fc_process_host_t {
@@ -184,6 +203,7 @@ struct fc_process_host_t {
   bool fresh;        // a process makes one call and ends
   uint8_t sandbox;   // fc_sandbox_t
   int group;         // cgroup.procs of its control group; -1: it has none
+  fc_output_rate_t rate;  // of what its processes print; the nursery's
   uint64_t load_ns;  // from start to serving, if few load (fc_child_load_ns)
   fc_child_t *children;  // oldest first
   uint32_t living;
@@ -217,9 +237,8 @@ typedef struct fc_process_hosts_t {
   // FC_LIMIT_COPY.
   uint64_t copy_left;
   uint32_t starting;  // processes of all hosts that do not serve yet
-  // Children that have ended and are closed, but for their rings: the memory of a
-  // large one is given back bit by bit.
-  fc_child_t *emptying;
+  fc_nursery_t nursery;  // started with the first host
+  fc_child_t *closed;    // children that have ended and are not buried yet
 } fc_process_hosts_t;
 
 static inline fc_process_hosts_t *fc_process_hosts_of(
@@ -237,6 +256,8 @@ void fc_process_host_start(fc_process_host_t *host);
 void fc_process_host_fill(fc_process_host_t *host);
 // Counts one process more (1) or less (-1) that does not serve yet.
 void fc_process_host_count_starting(fc_process_host_t *host, int change);
+// A process could not be made.
+void fc_process_host_lacks(fc_process_host_t *host, const fc_error_t *error);
 // Sets the host's timer to the next time at which it has something to do.
 void fc_process_host_arm(fc_process_host_t *host);
 // The first process did not come to serve: the module cannot be loaded. Does nothing if a
@@ -252,17 +273,16 @@ void fc_process_host_let_go(fc_process_host_t *host);
 
 // process_child.c
 
+// Orders one more process. Until it is there, and if it cannot be made, it counts as one
+// that starts.
 fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err);
 void fc_child_kill(fc_child_t *child, fc_cause_t cause);
-// The process has ended: its child leaves the list, and is freed once libuv has closed
-// the child's handles and the memory of the ring is given back.
+// The process has ended: its child leaves the list, and is freed once the nursery has
+// buried it.
 void fc_child_close(fc_child_t *child);
-// Frees the child at once. No handle of it may be open in libuv, or the loop
-// must have stopped.
+// Frees the child at once. The nursery must have buried it, have failed to make it, or
+// have stopped; then the process is killed and waited for.
 void fc_child_free(fc_child_t *child);
-// Goes on with giving back the rings of processes that have ended. False: there
-// are none.
-bool fc_children_empty(fc_process_hosts_t *all);
 // How long the process may load its module (process_host.c). Above
 // FC_LIMIT_LOAD_TOGETHER the time grows with the number of processes that load at this
 // moment, because they share the processors.
@@ -336,7 +356,23 @@ void fc_child_read_stops(fc_child_t *child);
 
 // process_end.c
 
-// The child's pidfd says that the process has ended.
-void fc_child_on_exit(uv_poll_t *poll, int status, int events);
+// The process has ended, as child->end says.
+void fc_child_on_end(fc_child_t *child);
+// Delivers what the process had finished, as far as one turn allows. Closes the child
+// when that is done.
+void fc_child_settle(fc_child_t *child);
+
+// process_nursery.c
+
+// Orders the process that child->cradle.start describes.
+void fc_cradle_order(fc_child_t *child);
+// Orders the burial of a process that has ended, and of its ring.
+void fc_cradle_bury(fc_child_t *child);
+// What these are answered by (process_child.c); the lines that the process has printed
+// are logged in between.
+void fc_child_on_born(fc_order_t *birth);
+void fc_child_on_said(fc_order_t *said);
+void fc_child_on_gone(fc_order_t *end);
+void fc_child_on_buried(fc_order_t *burial);
 
 #endif  // FARCALL_SERVER_POOL_PROCESS_HOST_H_

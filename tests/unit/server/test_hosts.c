@@ -4,9 +4,11 @@
 // the loop's region, and worker processes (this program again) with regions of
 // their own. What a slot comes back with is the same, bit for bit.
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -71,6 +73,35 @@ uint64_t __real_fc_clock_ns(void);
 uint64_t __wrap_fc_clock_ns(void);
 uint64_t __wrap_fc_clock_ns(void) {
   return __real_fc_clock_ns() + atomic_load(&ahead_ns);
+}
+
+// A process takes long to make: whoever makes it waits until the test lets it go, and is
+// not the loop's thread. (The program is linked with --wrap.)
+static pthread_t loop_thread;
+static _Atomic bool is_slow;
+static _Atomic int spawn_error;
+static sem_t spawning, spawn_gate;
+
+int __real_posix_spawn(pid_t *pid, const char *path,
+                       const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const argv[],
+                       char *const environment[]);
+int __wrap_posix_spawn(pid_t *pid, const char *path,
+                       const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const argv[],
+                       char *const environment[]);
+int __wrap_posix_spawn(pid_t *pid, const char *path,
+                       const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const argv[],
+                       char *const environment[]) {
+  if (pthread_equal(pthread_self(), loop_thread)) abort();
+  if (atomic_load(&is_slow)) {
+    sem_post(&spawning);
+    sem_wait(&spawn_gate);
+  }
+  const int error = atomic_exchange(&spawn_error, 0);
+  if (error) return error;
+  return __real_posix_spawn(pid, path, actions, attributes, argv, environment);
 }
 
 // ---------------------------------------------------------------------------
@@ -623,7 +654,10 @@ static void what_was_finished_before_the_end_is_answered(void **state) {
   assert_int_equal(kill(child->process.pid, SIGKILL), 0);
   assert_int_equal(
       waitid(P_PID, (id_t)child->process.pid, &info, WEXITED | WNOWAIT), 0);
-  while (!house.done) uv_run(&house.uv, UV_RUN_NOWAIT);
+  const fc_nursery_t *nursery =
+      &fc_process_hosts_of(child->host)->nursery;
+  while (!atomic_load(&nursery->replied)) usleep(100);
+  while (!house.done) fc_pool_collect(&house.pool, true);
   assert_int_equal(job.outcome->status, FC_OK);
   outcome_t outcome = {0};
   take_answer(&house, job.outcome, &outcome);
@@ -1098,6 +1132,96 @@ static void generations_of_processes_come_and_go(void **state) {
   generations_come_and_go(FC_ISOLATION_PROCESS);
 }
 
+// ---------------------------------------------------------------------------
+// Processes that take long to make
+
+static void be_slow(bool is) {
+  sem_init(&spawning, 0, 0);
+  sem_init(&spawn_gate, 0, 0);
+  atomic_store(&is_slow, is);
+}
+
+// Ends the process of SCALARS, and waits until the next one is being made.
+static fc_child_t *end_first(house_t *house) {
+  wait_until_idle(house, 0, 0);
+  be_slow(true);
+  assert_int_equal(kill(first_child(house, SCALARS)->process.pid, SIGKILL), 0);
+  while (sem_trywait(&spawning)) turn(house);
+  fc_child_t *child = first_child(house, SCALARS);
+  assert_int_equal(child->process.pid, 0);
+  return child;
+}
+
+#define OWNER 1
+
+static void a_process_that_is_being_made_keeps_nobody_waiting(void **state) {
+  (void)state;
+  static house_t house;
+  fc_host_worker_t worker;
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  (void)end_first(&house);
+  assert_false(fc_host_worker(fc_pool_host(&house.pool, SCALARS), 0, &worker));
+  // Calls of another module are answered, and one of this module waits.
+  fc_job_t job = make_job(&house, SCALARS, 0, FC_STR("[]"), FC_CALL_VALIDATE);
+  fc_pool_enqueue(&house.pool, &job);
+  const fc_function_t *other_function =
+      fc_module_function(generation_at(&house, OWNER)->module, 0);
+  outcome_t outcome = call(&house, OWNER, (uint32_t)other_function->index,
+                           FC_STR("["), FC_CALL_VALIDATE);
+  assert_int_equal(outcome.error.code, FC_CODE_JSON_SYNTAX);
+  assert_null(job.outcome);
+  atomic_store(&is_slow, false);
+  sem_post(&spawn_gate);
+  while (!job.outcome) turn(&house);
+  fc_pool_finish(&house.pool, &job);
+  expect_answer(&house, SCALARS);
+  assert_int_equal(facts(&house, SCALARS).restarts, 1);
+  leave(&house);
+  assert_int_equal(atomic_load(&house.memory.live), 0);
+}
+
+static void a_process_may_be_unwanted_before_it_is_there(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool retired;   // its generation, meanwhile
+    bool late;      // it has not come to serve in time
+    bool shutdown;  // the server ends meanwhile
+    int error;      // it cannot be made after all
+  } rows[] = {
+      {"its generation is retired", .retired = true},
+      {"and it cannot be made", .retired = true, .error = EAGAIN},
+      {"its time to load has passed", .late = true},
+      {"the server ends", .shutdown = true},
+      {"it cannot be made", .error = EAGAIN},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static house_t house;
+    enter(&house, FC_ISOLATION_PROCESS, 0);
+    fc_child_t *child = end_first(&house);
+    house.retired = UINT32_MAX;
+    atomic_store(&spawn_error, row->error);
+    atomic_store(&is_slow, false);
+    if (row->retired) {
+      fc_generations_drain(&house.modules.generations, find(&house));
+      fc_pool_flush(&house.pool);
+      assert_int_equal(child->cause, FC_CAUSE_RETIRED);
+    }
+    if (row->late) fc_child_kill(child, FC_CAUSE_LOAD);
+    sem_post(&spawn_gate);
+    if (row->retired) {
+      while (house.retired != SCALARS) turn(&house);
+    } else if (!row->shutdown) {
+      // Another one takes its place.
+      wait_until_idle(&house, 0, 0);
+      expect_answer(&house, SCALARS);
+    }
+    leave(&house);
+    assert_int_equal(atomic_load(&house.memory.live), 0);
+    assert_int_equal(atomic_load(&spawn_error), 0);
+  }
+}
+
 // Its processes have been told to end, and the server does not wait for them.
 static void a_server_may_end_while_a_generation_does(void **state) {
   (void)state;
@@ -1120,6 +1244,7 @@ int main(int argc, char **argv) {
     if (argc > 4 && !strcmp(argv[4], ANOTHER_FILE)) load_another_file();
     fc_process_main(argc, argv, kBackends, dialects);
   }
+  loop_thread = pthread_self();
   const struct CMUnitTest tests[] = {
       FC_TEST(every_function_answers_the_same),
       FC_TEST(a_quarantined_module_wakes_nobody),
@@ -1138,6 +1263,8 @@ int main(int argc, char **argv) {
       FC_TEST(a_process_may_load_for_longer_where_many_load),
       FC_TEST(generations_of_threads_come_and_go),
       FC_TEST(generations_of_processes_come_and_go),
+      FC_TEST(a_process_that_is_being_made_keeps_nobody_waiting),
+      FC_TEST(a_process_may_be_unwanted_before_it_is_there),
       FC_TEST(a_failure_keeps_what_serves),
       FC_TEST(a_second_module_of_one_name_is_an_error),
       FC_TEST(a_server_may_end_while_a_generation_does),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a worker prints, through a pipe into a log that is another pipe: which
-// lines come out, how many, and what is kept of the last one.
+// lines come out, how many, what is kept of the last one, and how much is read.
 #include "pool/output.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ typedef struct house_t {
   int logged[2];  // the server's log
   fc_log_t log;
   fc_output_t output;
+  fc_output_rate_t rate;
+  uint64_t due_ns;  // of the last read
 } house_t;
 
 static void make_pipe(int ends[2]) {
@@ -33,7 +36,21 @@ static void enter(house_t *house) {
   assert_int_equal(fc_log_init(&house->log, fc_allocator_system(),
                                house->logged[1], true, NULL),
                    FC_OK);
-  fc_output_init(&house->output, &house->log, FC_STR("m"), 42);
+  house->output = (fc_output_t){0};
+  house->rate = (fc_output_rate_t){0};
+}
+
+// Reads once, and logs what there is.
+static bool read_said(house_t *house) {
+  const bool more = fc_output_read(&house->output, house->said[0],
+                                   &house->rate, &house->due_ns);
+  fc_output_log(&house->output, &house->log, FC_STR("m"), 42);
+  return more;
+}
+
+static void finish(house_t *house) {
+  fc_output_finish(&house->output, house->said[0]);
+  fc_output_log(&house->output, &house->log, FC_STR("m"), 42);
 }
 
 static void leave(house_t *house) {
@@ -113,11 +130,11 @@ static void lines_are_what_newlines_end(void **state) {
     enter(&house);
     for (int i = 0; i < 4 && row->parts[i]; i++) {
       say(&house, row->parts[i]);
-      assert_true(fc_output_read(&house.output, house.said[0]));
+      assert_true(read_said(&house));
     }
     read_logged(&house, &logged);
     assert_string_equal(logged.texts, row->logged);
-    fc_output_finish(&house.output);
+    finish(&house);
     static logged_t rest;
     read_logged(&house, &rest);
     strncat(logged.texts, rest.texts, sizeof logged.texts / 2);
@@ -142,11 +159,11 @@ static void a_long_line_is_cut(void **state) {
     line[sizes[i] + 1] = '\0';
     enter(&house);
     say(&house, line);
-    assert_true(fc_output_read(&house.output, house.said[0]));
+    assert_true(read_said(&house));
     size_t kept = sizes[i] < FC_OUTPUT_LINE ? sizes[i] : FC_OUTPUT_LINE;
     assert_int_equal(house.output.last_size, kept);
     say(&house, "next\n");
-    assert_true(fc_output_read(&house.output, house.said[0]));
+    assert_true(read_said(&house));
     read_logged(&house, &logged);
     assert_int_equal(logged.lines, 2);
     assert_int_equal(logged.texts[0], 'x');
@@ -167,8 +184,8 @@ static void too_many_lines_are_counted(void **state) {
     snprintf(line, sizeof line, "%d\n", i);
     say(&house, line);
   }
-  assert_true(fc_output_read(&house.output, house.said[0]));
-  fc_output_finish(&house.output);
+  assert_true(read_said(&house));
+  finish(&house);
   read_logged(&house, &logged);
   assert_true(logged.lines >= FC_OUTPUT_LINES);
   assert_true(logged.lines <= 5 * FC_OUTPUT_LINES);
@@ -177,7 +194,7 @@ static void too_many_lines_are_counted(void **state) {
   assert_int_equal(house.output.last_size, strlen("2999"));
   assert_memory_equal(house.output.last, "2999", 4);
   // The number of dropped lines is logged once.
-  fc_output_finish(&house.output);
+  finish(&house);
   read_logged(&house, &logged);
   assert_int_equal(logged.dropped, 0);
   leave(&house);
@@ -195,8 +212,8 @@ static void one_line_too_many_is_dropped(void **state) {
     house.output.second = second;
     house.output.lines = FC_OUTPUT_LINES - 1;
     say(&house, "kept\ndropped\n");
-    assert_true(fc_output_read(&house.output, house.said[0]));
-    fc_output_finish(&house.output);
+    assert_true(read_said(&house));
+    finish(&house);
     read_logged(&house, &logged);
     leave(&house);
   } while (fc_clock_ns() / 1000000000u != second);
@@ -214,7 +231,7 @@ static void the_next_second_has_lines_of_its_own(void **state) {
   house.output.lines = FC_OUTPUT_LINES;
   house.output.dropped = 7;
   say(&house, "again\n");
-  assert_true(fc_output_read(&house.output, house.said[0]));
+  assert_true(read_said(&house));
   read_logged(&house, &logged);
   assert_string_equal(logged.texts, "again|");
   assert_int_equal(logged.dropped, 7);
@@ -234,24 +251,52 @@ static void a_turn_reads_so_much_and_no_more(void **state) {
   memset(bytes, 'x', sizeof bytes);
   enter(&house);
   assert_int_equal(write(house.said[1], bytes, sizeof bytes), sizeof bytes);
-  assert_true(fc_output_read(&house.output, house.said[0]));
+  assert_true(read_said(&house));
   assert_int_equal(left_in(house.said[0]), sizeof bytes - 65536);
   leave(&house);
+}
+
+// Two processes of one module print without end.
+static void a_module_has_a_rate(void **state) {
+  (void)state;
+  static char bytes[PIPE_SIZE];
+  static house_t houses[2];
+  uint64_t second, size;
+  memset(bytes, 'x', sizeof bytes);
+  for (int i = 0; i < 2; i++) enter(&houses[i]);
+  do {
+    fc_output_rate_t rate = {0};
+    uint64_t due_ns = 0;
+    size = 0;
+    second = fc_clock_ns() / 1000000000u;
+    for (unsigned i = 0; !due_ns; i++) {
+      house_t *house = &houses[i % 2];
+      const ssize_t said = write(house->said[1], bytes, sizeof bytes);
+      assert_true(said > 0 || errno == EAGAIN);
+      const unsigned before = left_in(house->said[0]);
+      assert_true(fc_output_read(&house->output, house->said[0], &rate,
+                                 &due_ns));
+      size += before - left_in(house->said[0]);
+      if (due_ns) assert_int_equal(due_ns, (rate.second + 1) * 1000000000u);
+    }
+  } while (fc_clock_ns() / 1000000000u != second);
+  assert_int_equal(size, FC_OUTPUT_RATE);
+  for (int i = 0; i < 2; i++) leave(&houses[i]);
 }
 
 static void the_end_is_told(void **state) {
   (void)state;
   static house_t house;
   enter(&house);
-  assert_true(fc_output_read(&house.output, house.said[0]));  // nothing yet
+  assert_true(read_said(&house));  // nothing yet
   say(&house, "bye");
   close(house.said[1]);
   house.said[1] = -1;
-  assert_false(fc_output_read(&house.output, house.said[0]));
-  fc_output_finish(&house.output);
+  assert_false(read_said(&house));
+  finish(&house);
   assert_memory_equal(house.output.last, "bye", 3);
   // An output that cannot be read has ended as well.
-  assert_false(fc_output_read(&house.output, -1));
+  assert_false(fc_output_read(&house.output, -1, &house.rate, &house.due_ns));
   leave(&house);
 }
 
@@ -263,6 +308,7 @@ int main(void) {
       FC_TEST(one_line_too_many_is_dropped),
       FC_TEST(the_next_second_has_lines_of_its_own),
       FC_TEST(a_turn_reads_so_much_and_no_more),
+      FC_TEST(a_module_has_a_rate),
       FC_TEST(the_end_is_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the nursery's thread does for a child: it makes the process, reads what that
+// prints, hears how it ends, and takes it away with its ring. What it finds belongs to the
+// loop from the reply on. Until the loop has logged the lines that it was told of, nothing
+// more is read, so a process prints no faster than the loop has time to log.
+#include "pool/process_host.h"
+
+#define RING_PART (16u << 20)  // bytes of a ring that go back at one go
+
+static fc_nursery_t *nursery_of(const fc_child_t *child) {
+  return &fc_process_hosts_of(child->host)->nursery;
+}
+
+// ---------------------------------------------------------------------------
+// What it prints
+
+static void tell(fc_child_t *child) {
+  child->cradle.telling = true;
+  fc_nursery_reply(nursery_of(child), &child->cradle.said);
+}
+
+static void read_on(fc_child_t *child) {
+  fc_cradle_t *cradle = &child->cradle;
+  uint64_t due_ns = 0;
+  const bool more = fc_output_read(&cradle->output, cradle->process.output,
+                                   &child->host->rate, &due_ns);
+  if (!fc_output_is_empty(&cradle->output)) tell(child);
+  else if (more) (void)fc_nursery_wait(nursery_of(child), &cradle->print, due_ns);
+}
+
+static void on_print(fc_vigil_t *wait) {
+  fc_child_t *child = wait->context;
+  if (!child->cradle.ended) read_on(child);
+}
+
+// The end is told last: the loop has all lines by then.
+static void tell_end(fc_child_t *child) {
+  fc_cradle_t *cradle = &child->cradle;
+  fc_output_finish(&cradle->output, cradle->process.output);
+  fc_nursery_reply(nursery_of(child), &cradle->end);
+}
+
+static void on_logged(fc_order_t *said) {
+  fc_child_t *child = said->context;
+  child->cradle.telling = false;
+  if (child->cradle.ended) tell_end(child);
+  else read_on(child);
+}
+
+// ---------------------------------------------------------------------------
+// Its beginning and its end
+
+static void on_exit(fc_vigil_t *wait) {
+  fc_child_t *child = wait->context;
+  fc_cradle_t *cradle = &child->cradle;
+  if (!fc_process_look(&cradle->process, &cradle->how)) {
+    (void)fc_nursery_wait(nursery_of(child), wait, 0);
+    return;
+  }
+  cradle->ended = true;
+  if (!cradle->telling) tell_end(child);
+}
+
+static fc_status_t make(fc_child_t *child, fc_error_t *err) {
+  fc_cradle_t *cradle = &child->cradle;
+  fc_process_end_t end;
+  FC_TRY(fc_process_spawn(&cradle->start, &cradle->process, err));
+  cradle->exit.file = cradle->process.pidfd;
+  cradle->print.file = cradle->process.output;
+  if (fc_nursery_wait(nursery_of(child), &cradle->exit, 0)) return FC_OK;
+  fc_process_kill(&cradle->process);
+  (void)fc_process_reap(&cradle->process, true, &end);
+  fc_process_close(&cradle->process);
+  return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                 "a worker process cannot be watched");
+}
+
+static void bear(fc_order_t *birth) {
+  fc_child_t *child = birth->context;
+  fc_cradle_t *cradle = &child->cradle;
+  cradle->failed = make(child, &cradle->error) != FC_OK;
+  fc_nursery_reply(nursery_of(child), birth);
+  if (cradle->failed) return;
+  // Without room to watch the pipe, what is printed is read later.
+  if (!fc_nursery_wait(nursery_of(child), &cradle->print, 0)) {
+    (void)fc_nursery_wait(nursery_of(child), &cradle->print, fc_clock_ns());
+  }
+}
+
+static void bury(fc_order_t *burial) {
+  fc_child_t *child = burial->context;
+  fc_cradle_t *cradle = &child->cradle;
+  fc_process_end_t end;
+  if (cradle->process.pidfd >= 0) {
+    fc_nursery_forget(nursery_of(child), &cradle->exit);
+    fc_nursery_forget(nursery_of(child), &cradle->print);
+    (void)fc_process_reap(&cradle->process, true, &end);
+    fc_process_close(&cradle->process);
+  }
+  // The kernel takes long for all of a large one.
+  if (fc_ring_empty(&child->ring, RING_PART)) {
+    fc_nursery_order(nursery_of(child), burial);
+    return;
+  }
+  fc_ring_close(&child->ring);
+  fc_nursery_reply(nursery_of(child), burial);
+}
+
+// ---------------------------------------------------------------------------
+// The loop's thread
+
+void fc_cradle_order(fc_child_t *child) {
+  fc_cradle_t *cradle = &child->cradle;
+  cradle->birth = (fc_order_t){bear, fc_child_on_born, child, NULL};
+  cradle->said = (fc_order_t){on_logged, fc_child_on_said, child, NULL};
+  cradle->end = (fc_order_t){NULL, fc_child_on_gone, child, NULL};
+  cradle->burial = (fc_order_t){bury, fc_child_on_buried, child, NULL};
+  cradle->exit = (fc_vigil_t){.on = on_exit, .context = child, .file = -1};
+  cradle->print = (fc_vigil_t){.on = on_print, .context = child, .file = -1};
+  fc_nursery_order(nursery_of(child), &cradle->birth);
+}
+
+void fc_cradle_bury(fc_child_t *child) {
+  fc_nursery_order(nursery_of(child), &child->cradle.burial);
+}
