@@ -51,8 +51,7 @@ static fc_status_t prepare(fc_child_t *child, fc_error_t *err) {
                            .parameters = host->parameters,
                            .ring = child->ring.fd,
                            .files = files,
-                           .network = network,
-                           .group = host->group};
+                           .network = network};
   return FC_OK;
 }
 
@@ -125,6 +124,7 @@ static void miscarry(fc_child_t *child) {
 void fc_child_on_born(fc_order_t *birth) {
   fc_child_t *child = birth->context;
   fc_error_t *error = &child->cradle.error;
+  fc_process_host_tell_lacks(child->host);
   if (child->cradle.failed) {
     miscarry(child);
     return;

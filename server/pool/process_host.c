@@ -214,7 +214,10 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
   host->workers = hosting->workers ? hosting->workers : options->workers;
   host->tiles = hosting->tiles;
   host->sandbox = hosting->sandbox;
-  host->group = -1;
+  const fc_group_limits_t *limits = &hosting->group;
+  host->group.limits = *limits;
+  host->group.wanted = options->groups && fc_group_limits_any(limits);
+  host->group.procs = -1;
   host->most = fc_module_get_info(module)->serial ? 1 : host->workers;
   host->fresh = hosting->fresh;
   // `workers` that run calls, as many that wait for calls, and as many that end.
@@ -225,53 +228,37 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
   uint64_t key[2] = {fc_clock_ns(), (uintptr_t)host};
   (void)uv_random(NULL, NULL, key, sizeof key, 0, NULL);
   fc_blame_init(&host->blame, key);
-  host->timer.data = host;
+  host->group.removal.context = host->timer.data = host;
   (void)uv_timer_init(options->uv, &host->timer);  // it cannot fail
   host->open = 1;
   return host;
 }
 
-static void tell_lacks(const fc_process_host_t *host,
-                       const fc_group_lacks_t *lacks) {
+// Without --sandbox=strict, a module goes without the limits that cannot be set, and
+// without a group if no limit can be set or the group cannot be made.
+void fc_process_host_tell_lacks(fc_process_host_t *host) {
+  fc_host_group_t *group = &host->group;
+  fc_log_t *log = host->options->log;
+  if (!group->made || group->told) return;
+  group->told = true;
   for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
-    if (!lacks->reasons[i][0]) continue;
+    if (!group->lacks.reasons[i][0]) continue;
     const fc_log_field_t fields[] = {
         FC_LOG_TEXT("module", host->name),
         FC_LOG_TEXT("controller",
                     fc_str(fc_group_limit_name((fc_group_limit_t)i))),
-        FC_LOG_TEXT("reason", fc_str(lacks->reasons[i]))};
-    fc_log_fields(host->options->log, FC_LOG_WARN,
+        FC_LOG_TEXT("reason", fc_str(group->lacks.reasons[i]))};
+    fc_log_fields(log, FC_LOG_WARN,
                   FC_STR("the module's control group lacks a limit"), fields,
                   FC_ARRAY_COUNT(fields));
   }
-}
-
-// Without --sandbox=strict, a module goes without the limits that cannot be set, and
-// without a group if no limit can be set or the group cannot be made.
-static fc_status_t join_group(fc_process_host_t *host,
-                              const fc_group_limits_t *limits,
-                              fc_error_t *err) {
-  const fc_groups_t *groups = host->options->groups;
-  fc_group_lacks_t lacks = {0};
-  const bool strict = host->sandbox == FC_SANDBOX_STRICT;
-  if (!groups || !fc_group_limits_any(limits)) return FC_OK;
-  const fc_status_t status =
-      fc_groups_add(groups, host->name, host->base.generation, limits,
-                    strict ? NULL : &lacks, &host->group, err);
-  tell_lacks(host, &lacks);
-  if (status == FC_OK || strict) return status;
-  const fc_log_field_t fields[] = {FC_LOG_TEXT("module", host->name),
-                                   FC_LOG_TEXT("reason", fc_str(err->message))};
-  fc_log_fields(host->options->log, FC_LOG_WARN,
+  if (!group->failed || host->sandbox == FC_SANDBOX_STRICT) return;
+  const fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", host->name),
+      FC_LOG_TEXT("reason", fc_str(group->error.message))};
+  fc_log_fields(log, FC_LOG_WARN,
                 FC_STR("the module goes without a control group"), fields,
                 FC_ARRAY_COUNT(fields));
-  return FC_OK;
-}
-
-static void leave_group(fc_process_host_t *host) {
-  if (host->group < 0) return;
-  close(host->group);
-  fc_groups_remove(host->options->groups, host->name, host->base.generation);
 }
 
 static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
@@ -291,8 +278,7 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
       host->fresh ? FC_AUDIENCE_NONE : fc_blocks_audience(hosts->pool->blocks);
   *out_host = &host->base;
   fc_error_t error;
-  if (join_group(host, &hosting->group, &error) != FC_OK ||
-      fc_child_start(host, &error) != FC_OK) {
+  if (fc_child_start(host, &error) != FC_OK) {
     fc_process_host_fail(host, &error);
   }
   return FC_OK;
@@ -300,16 +286,21 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
 
 static void free_host(fc_process_host_t *host) {
   fc_hosts_unlink(&host->base);
-  leave_group(host);
   fc_blocks_disband(host->base.pool->blocks, host->base.audience);
   fc_module_release(host->module);
   fc_free(host->base.pool->allocator, host);
 }
 
 void fc_process_host_let_go(fc_process_host_t *host) {
+  if (--host->open || !host->retired) return;
+  if (host->group.procs >= 0) fc_cradle_remove_group(host);
+  else fc_process_host_on_left(&host->group.removal);
+}
+
+void fc_process_host_on_left(fc_order_t *removal) {
+  fc_process_host_t *host = removal->context;
   fc_pool_t *pool = host->base.pool;
   const uint32_t generation = host->base.generation;
-  if (--host->open || !host->retired) return;
   free_host(host);
   fc_pool_on_retired(pool, generation);
 }
@@ -347,6 +338,7 @@ static void destroy_host(fc_process_host_t *host) {
     host->children = child->next;
     fc_child_free(child);
   }
+  fc_cradle_leave_group(host);
   free_host(host);
 }
 

@@ -189,6 +189,20 @@ struct fc_child_t {
   fc_taking_t taking;
 };
 
+// The control group of a host. The nursery makes it with the first process, and removes
+// it when the last has gone; the loop reads the reasons when it hears of that process.
+typedef struct fc_host_group_t {
+  fc_group_limits_t limits;
+  fc_group_lacks_t lacks;
+  fc_error_t error;  // of a group that could not be made
+  fc_order_t removal;
+  int procs;  // cgroup.procs; -1: there is no group
+  bool wanted;
+  bool made;    // or could not be
+  bool failed;
+  bool told;  // the log has been told what it lacks; the loop's
+} fc_host_group_t;
+
 struct fc_process_host_t {
   fc_host_t base;
   const fc_process_options_t *options;
@@ -202,7 +216,7 @@ struct fc_process_host_t {
   uint32_t tiles;    // threads for one call
   bool fresh;        // a process makes one call and ends
   uint8_t sandbox;   // fc_sandbox_t
-  int group;         // cgroup.procs of its control group; -1: it has none
+  fc_host_group_t group;
   fc_output_rate_t rate;  // of what its processes print; the nursery's
   uint64_t load_ns;  // from start to serving, if few load (fc_child_load_ns)
   fc_child_t *children;  // oldest first
@@ -267,8 +281,10 @@ fc_str_t fc_process_host_function(const fc_process_host_t *host,
                                   uint32_t function);
 fc_status_t fc_process_host_admit(const fc_host_t *host, uint32_t *out_room,
                                   uint32_t *out_retry_s, fc_error_t *err);
+// Logs what the control group lacks, once the nursery has made it.
+void fc_process_host_tell_lacks(fc_process_host_t *host);
 // A child was freed or the timer closed: counts `open` down. At 0 a retired host is
-// freed.
+// freed, after its control group was removed.
 void fc_process_host_let_go(fc_process_host_t *host);
 
 // process_child.c
@@ -368,11 +384,16 @@ void fc_child_settle(fc_child_t *child);
 void fc_cradle_order(fc_child_t *child);
 // Orders the burial of a process that has ended, and of its ring.
 void fc_cradle_bury(fc_child_t *child);
-// What these are answered by (process_child.c); the lines that the process has printed
+// Orders that the control group of a host without processes is removed.
+void fc_cradle_remove_group(fc_process_host_t *host);
+// Removes it at once. The nursery has stopped, or is the caller.
+void fc_cradle_leave_group(fc_process_host_t *host);
+// What these are answered by (process_child.c, process_host.c); the lines that the process has printed
 // are logged in between.
 void fc_child_on_born(fc_order_t *birth);
 void fc_child_on_said(fc_order_t *said);
 void fc_child_on_gone(fc_order_t *end);
 void fc_child_on_buried(fc_order_t *burial);
+void fc_process_host_on_left(fc_order_t *removal);
 
 #endif  // FARCALL_SERVER_POOL_PROCESS_HOST_H_

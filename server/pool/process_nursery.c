@@ -4,6 +4,8 @@
 // prints, hears how it ends, and takes it away with its ring. What it finds belongs to the
 // loop from the reply on. Until the loop has logged the lines that it was told of, nothing
 // more is read, so a process prints no faster than the loop has time to log.
+#include <unistd.h>
+
 #include "pool/process_host.h"
 
 #define RING_PART (16u << 20)  // bytes of a ring that go back at one go
@@ -62,9 +64,28 @@ static void on_exit(fc_vigil_t *wait) {
   if (!cradle->telling) tell_end(child);
 }
 
+// Makes the control group, if this is the host's first process. With --sandbox=strict
+// there is no process without it.
+static fc_status_t join_group(fc_process_host_t *host, fc_error_t *err) {
+  fc_host_group_t *group = &host->group;
+  const bool strict = host->sandbox == FC_SANDBOX_STRICT;
+  if (group->wanted && !group->made) {
+    group->failed =
+        fc_groups_add(host->options->groups, host->name, host->base.generation,
+                      &group->limits, strict ? NULL : &group->lacks,
+                      &group->procs, &group->error) != FC_OK;
+    group->made = true;
+  }
+  if (!group->failed || !strict) return FC_OK;
+  *err = group->error;
+  return err->status;
+}
+
 static fc_status_t make(fc_child_t *child, fc_error_t *err) {
   fc_cradle_t *cradle = &child->cradle;
   fc_process_end_t end;
+  FC_TRY(join_group(child->host, err));
+  cradle->start.group = child->host->group.procs;
   FC_TRY(fc_process_spawn(&cradle->start, &cradle->process, err));
   cradle->exit.file = cradle->process.pidfd;
   cradle->print.file = cradle->process.output;
@@ -107,8 +128,28 @@ static void bury(fc_order_t *burial) {
   fc_nursery_reply(nursery_of(child), burial);
 }
 
+void fc_cradle_leave_group(fc_process_host_t *host) {
+  fc_host_group_t *group = &host->group;
+  if (group->procs < 0) return;
+  close(group->procs);
+  group->procs = -1;
+  fc_groups_remove(host->options->groups, host->name, host->base.generation);
+}
+
+static void remove_group(fc_order_t *removal) {
+  fc_process_host_t *host = removal->context;
+  fc_cradle_leave_group(host);
+  fc_nursery_reply(&fc_process_hosts_of(host)->nursery, removal);
+}
+
 // ---------------------------------------------------------------------------
 // The loop's thread
+
+void fc_cradle_remove_group(fc_process_host_t *host) {
+  fc_order_t *removal = &host->group.removal;
+  *removal = (fc_order_t){remove_group, fc_process_host_on_left, host, NULL};
+  fc_nursery_order(&fc_process_hosts_of(host)->nursery, removal);
+}
 
 void fc_cradle_order(fc_child_t *child) {
   fc_cradle_t *cradle = &child->cradle;
