@@ -181,7 +181,10 @@
 #define FC_LIMIT_AHEAD_MS 2
 // How often processes with calls, and the memory of modules, are looked at.
 #define FC_LIMIT_LOOK_MS 100
-// How often processes are looked at while none has calls.
+// How often the nursery looks whether shared memory was taken, while processes have calls;
+// else every FC_LIMIT_LOOK_MS.
+#define FC_LIMIT_WEIGH_MS 20
+// How often processes are looked at while none has calls, and all are weighed at least.
 #define FC_LIMIT_IDLE_LOOK_MS 1000
 // A process is killed once it has woken the loop more often than it has finished calls,
 // by more than so many times and FC_RING_SLOTS.

@@ -124,15 +124,19 @@ fc_status_t fc_block_adopt(fc_blocks_t *blocks, uint32_t block, uint64_t size,
                            fc_error_t *err) FC_MUST_CHECK;
 // Lets kept files go that were given back before `before_ns` (fc_clock_ns), those that a
 // process has made too large meanwhile, and, while more is kept than the budget, others.
-void fc_blocks_age(fc_blocks_t *blocks, uint64_t before_ns);
+// True: some are kept. The files are measured without the lock.
+bool fc_blocks_age(fc_blocks_t *blocks, uint64_t before_ns);
 
 fc_blocks_usage_t fc_blocks_usage(fc_blocks_t *blocks);
 // Releases kept blocks larger than `size`. Blocks in files stay.
 void fc_blocks_trim(fc_blocks_t *blocks, size_t size);
-// Large blocks that are not kept, also those in files, are released bit by bit, because
-// the kernel takes milliseconds for a whole one: gives some `most` bytes back to the
-// kernel. True: there is more. The loop's thread alone.
+// Large blocks that are not kept are released bit by bit, because the kernel takes
+// milliseconds for a whole one: gives some `most` bytes back to the kernel. True: there is
+// more. The loop's thread alone.
 bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most);
+// The same for blocks in files. One thread alone, the nursery's.
+bool fc_blocks_release_file(fc_blocks_t *blocks, uint64_t most);
+bool fc_blocks_has_dying_files(const fc_blocks_t *blocks);
 // Bytes of a body or an answer were copied.
 void fc_blocks_note_copied(fc_blocks_t *blocks, uint64_t size);
 

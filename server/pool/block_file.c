@@ -22,14 +22,17 @@ static void list(fc_blocks_t *blocks, uint32_t block) {
   blocks->all_files = block;
 }
 
-void fc_block_file_close(fc_blocks_t *blocks, fc_block_entry_t *entry) {
+void fc_block_file_unlist(fc_blocks_t *blocks, fc_block_entry_t *entry) {
   const uint32_t next = entry->file_next, before = entry->file_before;
   if (before == FC_BLOCK_NONE) blocks->all_files = next;
   else fc_block_entry(blocks, before)->file_next = next;
   if (next != FC_BLOCK_NONE) {
     fc_block_entry(blocks, next)->file_before = before;
   }
-  fc_block_file_unmap(blocks, entry);
+}
+
+void fc_block_file_close(fc_block_entry_t *entry) {
+  if (entry->mapped) munmap(entry->data, (size_t)entry->mapped);
   close(entry->file);
 }
 
@@ -104,12 +107,16 @@ static void bound_kept(fc_blocks_t *blocks) {
 
 // Notes how much memory the file takes, since workers may write where nothing is
 // counted. False: it takes over FC_LIMIT_FILE_SPARE more than was known.
-static bool measure(fc_blocks_t *blocks, fc_block_entry_t *entry) {
-  const uint64_t taken = fc_shared_taken(entry->file);
+static bool note_taken(fc_blocks_t *blocks, fc_block_entry_t *entry,
+                       uint64_t taken) {
   const bool honest = taken <= entry->filled + FC_LIMIT_FILE_SPARE;
   blocks->kept += taken - entry->filled;
   entry->filled = taken;
   return honest;
+}
+
+static bool measure(fc_blocks_t *blocks, fc_block_entry_t *entry) {
+  return note_taken(blocks, entry, fc_shared_taken(entry->file));
 }
 
 void fc_block_file_give(fc_blocks_t *blocks, uint32_t block) {
@@ -128,28 +135,78 @@ void fc_block_file_give(fc_blocks_t *blocks, uint32_t block) {
   bound_kept(blocks);
 }
 
-// A process may write into a file also while the file is kept, so it is measured again.
-static bool is_dropped(fc_blocks_t *blocks, fc_block_entry_t *entry,
-                       uint64_t audience, uint64_t before_ns) {
-  return entry->audience == audience || entry->kept_ns < before_ns ||
-         !measure(blocks, entry) || blocks->kept > blocks->budget;
+// A kept file, measured: a process may write into it also while it is kept.
+typedef struct sample_t {
+  uint64_t serial;
+  uint64_t kept_ns;
+  int file;
+  uint64_t taken;
+} sample_t;
+
+// Under the lock, as is all but fc_blocks_age.
+static unsigned list_kept(const fc_blocks_t *blocks,
+                          sample_t samples[FC_LIMIT_KEPT_FILES]) {
+  unsigned count = 0;
+  for (uint32_t i = blocks->kept_files;
+       i != FC_BLOCK_NONE && count < FC_LIMIT_KEPT_FILES;) {
+    const fc_block_entry_t *entry = fc_block_entry(blocks, i);
+    samples[count++] =
+        (sample_t){entry->serial, entry->kept_ns, entry->file, 0};
+    i = entry->next;
+  }
+  return count;
 }
 
-// Lets the kept files go that is_dropped names. Under the lock.
-static void drop_kept(fc_blocks_t *blocks, uint64_t audience,
-                      uint64_t before_ns) {
+// What was measured of the file. NULL: it was used again meanwhile.
+static const sample_t *find_sample(const fc_block_entry_t *entry,
+                                   const sample_t *samples, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    if (samples[i].serial == entry->serial &&
+        samples[i].kept_ns == entry->kept_ns) {
+      return &samples[i];
+    }
+  }
+  return NULL;
+}
+
+// Lets the kept files go that are older, have become too large, or are too many for the
+// budget.
+static void drop_old(fc_blocks_t *blocks, uint64_t before_ns,
+                     const sample_t *samples, unsigned count) {
   uint32_t *at = &blocks->kept_files;
   while (*at != FC_BLOCK_NONE) {
     fc_block_entry_t *entry = fc_block_entry(blocks, *at);
-    if (!is_dropped(blocks, entry, audience, before_ns)) at = &entry->next;
+    const sample_t *sample = find_sample(entry, samples, count);
+    const bool honest = !sample || note_taken(blocks, entry, sample->taken);
+    const bool old = sample && entry->kept_ns < before_ns;
+    if (honest && !old && blocks->kept <= blocks->budget) at = &entry->next;
     else fc_block_let_go(blocks, unlist(blocks, at));
   }
 }
 
-void fc_blocks_age(fc_blocks_t *blocks, uint64_t before_ns) {
+bool fc_blocks_age(fc_blocks_t *blocks, uint64_t before_ns) {
+  sample_t samples[FC_LIMIT_KEPT_FILES];
   pthread_mutex_lock(&blocks->lock);
-  drop_kept(blocks, FC_AUDIENCE_NONE, before_ns);
+  const unsigned count = list_kept(blocks, samples);
   pthread_mutex_unlock(&blocks->lock);
+  if (!count) return false;
+  for (unsigned i = 0; i < count; i++) {
+    samples[i].taken = fc_shared_taken(samples[i].file);
+  }
+  pthread_mutex_lock(&blocks->lock);
+  drop_old(blocks, before_ns, samples, count);
+  const bool kept = blocks->kept_files != FC_BLOCK_NONE;
+  pthread_mutex_unlock(&blocks->lock);
+  return kept;
+}
+
+static void drop_audience(fc_blocks_t *blocks, uint64_t audience) {
+  uint32_t *at = &blocks->kept_files;
+  while (*at != FC_BLOCK_NONE) {
+    fc_block_entry_t *entry = fc_block_entry(blocks, *at);
+    if (entry->audience != audience) at = &entry->next;
+    else fc_block_let_go(blocks, unlist(blocks, at));
+  }
 }
 
 uint64_t fc_blocks_audience(fc_blocks_t *blocks) {
@@ -162,7 +219,7 @@ uint64_t fc_blocks_audience(fc_blocks_t *blocks) {
 void fc_blocks_disband(fc_blocks_t *blocks, uint64_t audience) {
   if (audience == FC_AUDIENCE_NONE) return;
   pthread_mutex_lock(&blocks->lock);
-  drop_kept(blocks, audience, 0);
+  drop_audience(blocks, audience);
   // Those in use are let go when they are given back.
   for (uint32_t i = blocks->all_files; i != FC_BLOCK_NONE;) {
     fc_block_entry_t *entry = fc_block_entry(blocks, i);

@@ -14,7 +14,8 @@ void fc_block_free(fc_blocks_t *blocks, uint32_t block) {
                 (size_t)fc_block_class_bytes(entry->class_) + FC_BLOCK_TAIL);
     fc_free(blocks->allocator, entry->data);
   } else {
-    fc_block_file_close(blocks, entry);
+    fc_block_file_unlist(blocks, entry);
+    fc_block_file_close(entry);
   }
   fc_block_index_free(blocks, block);
 }
@@ -22,13 +23,19 @@ void fc_block_free(fc_blocks_t *blocks, uint32_t block) {
 void fc_block_let_go(fc_blocks_t *blocks, uint32_t block) {
   fc_block_entry_t *entry = fc_block_entry(blocks, block);
   blocks->kept -= entry->filled;
-  if (entry->file < 0 ? entry->filled <= FC_BLOCK_LARGE
-                      : fc_shared_taken(entry->file) == 0) {
+  if (entry->file >= 0) {
+    if (entry->mapped) {
+      FC_UNPOISON(entry->data, (size_t)entry->mapped);
+      blocks->files--;
+    }
+    entry->next = blocks->dying_files;
+    blocks->dying_files = block;
+  } else if (entry->filled <= FC_BLOCK_LARGE) {
     fc_block_free(blocks, block);
-    return;
+  } else {
+    entry->next = blocks->dying;
+    blocks->dying = block;
   }
-  entry->next = blocks->dying;
-  blocks->dying = block;
 }
 
 void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
@@ -47,12 +54,6 @@ void fc_blocks_trim(fc_blocks_t *blocks, size_t size) {
 // Gives up to `most` bytes of a dying block back. False: what is left can go at once,
 // with the block.
 static bool release_some(fc_block_entry_t *entry, uint64_t most) {
-  // All of a file is scrubbed, since a worker may have written more than was counted.
-  // A page of a file takes four times as long, so only a quarter goes at a time.
-  if (entry->file >= 0) {
-    return fc_shared_scrub(entry->file, 0, entry->size + FC_BLOCK_TAIL,
-                           most / 4, &entry->released);
-  }
   const uint64_t left = entry->size - entry->released;
   if (left <= most) return false;
   fc_block_advise(entry->data + entry->released, most, MADV_DONTNEED);
@@ -83,4 +84,40 @@ static bool release_first(fc_blocks_t *blocks, uint64_t most) {
 
 bool fc_blocks_release(fc_blocks_t *blocks, uint64_t most) {
   return blocks->dying != FC_BLOCK_NONE && release_first(blocks, most);
+}
+
+bool fc_blocks_has_dying_files(const fc_blocks_t *blocks) {
+  return atomic_load_explicit(&blocks->dying_files, memory_order_relaxed) !=
+         FC_BLOCK_NONE;
+}
+
+// All of a file is scrubbed, since a worker may have written more than was counted, and
+// may keep the file open. Nothing slow is done under the lock.
+bool fc_blocks_release_file(fc_blocks_t *blocks, uint64_t most) {
+  pthread_mutex_lock(&blocks->lock);
+  const uint32_t block = blocks->dying_files;
+  fc_block_entry_t *entry = NULL;
+  if (block != FC_BLOCK_NONE) {
+    entry = fc_block_entry(blocks, block);
+    blocks->dying_files = entry->next;
+  }
+  pthread_mutex_unlock(&blocks->lock);
+  if (!entry) return false;
+  const bool some = fc_shared_scrub(entry->file, 0, entry->size + FC_BLOCK_TAIL,
+                                    most, &entry->released);
+  pthread_mutex_lock(&blocks->lock);
+  if (some) {
+    entry->next = blocks->dying_files;
+    blocks->dying_files = block;
+  } else {
+    fc_block_file_unlist(blocks, entry);
+  }
+  pthread_mutex_unlock(&blocks->lock);
+  if (some) return true;
+  fc_block_file_close(entry);
+  pthread_mutex_lock(&blocks->lock);
+  fc_block_index_free(blocks, block);
+  const bool more = blocks->dying_files != FC_BLOCK_NONE;
+  pthread_mutex_unlock(&blocks->lock);
+  return more;
 }

@@ -17,7 +17,8 @@ fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
   blocks->share = limit;
   blocks->owners.allocator = allocator;
   blocks->budget = budget;
-  blocks->dying = blocks->free_index = FC_BLOCK_NONE;
+  blocks->dying = blocks->dying_files = FC_BLOCK_NONE;
+  blocks->free_index = FC_BLOCK_NONE;
   blocks->kept_files = blocks->all_files = FC_BLOCK_NONE;
   for (unsigned i = 0; i < FC_BLOCK_CLASSES; i++)
     blocks->heads[i] = FC_BLOCK_NONE;
@@ -59,8 +60,9 @@ void fc_blocks_destroy(fc_blocks_t *blocks) {
   if (!blocks) return;
   FC_ASSERT(blocks->taken == 0);
   fc_blocks_trim(blocks, 0);
-  fc_blocks_age(blocks, UINT64_MAX);
+  (void)fc_blocks_age(blocks, UINT64_MAX);
   while (fc_blocks_release(blocks, UINT64_MAX)) continue;
+  while (fc_blocks_release_file(blocks, UINT64_MAX)) continue;
   for (unsigned i = 0; i < FC_BLOCK_CHUNKS; i++) {
     fc_free(blocks->allocator, blocks->chunks[i]);
   }

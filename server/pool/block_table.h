@@ -55,7 +55,8 @@ struct fc_blocks_t {
   bool fixed;  // fc_blocks_create_fixed: nothing can be taken
   uint32_t heads[FC_BLOCK_CLASSES];  // kept blocks, last in first out
   _Atomic uint32_t dying;  // blocks that are left to fc_blocks_release
-  _Atomic uint32_t files;  // blocks whose file is mapped
+  _Atomic uint32_t dying_files;  // those left to fc_blocks_release_file
+  _Atomic uint32_t files;        // blocks whose file is mapped
   uint32_t kept_files;     // kept blocks in files, last in first out
   uint32_t all_files;      // blocks in files, used or not
   uint64_t serials;        // files ever made
@@ -108,8 +109,11 @@ fc_status_t fc_block_count_file(fc_blocks_t *blocks, fc_block_entry_t *entry,
 uint32_t fc_block_file_take(fc_blocks_t *blocks, uint64_t audience,
                             uint64_t size);
 void fc_block_file_unmap(fc_blocks_t *blocks, fc_block_entry_t *entry);
-// Unmaps and closes the file of a block.
-void fc_block_file_close(fc_blocks_t *blocks, fc_block_entry_t *entry);
+// Takes the block out of the list of all that lie in files.
+void fc_block_file_unlist(fc_blocks_t *blocks, fc_block_entry_t *entry);
+// Unmaps and closes the file of a block that was unlisted and does not count as mapped.
+// Needs no lock.
+void fc_block_file_close(fc_block_entry_t *entry);
 // Takes a block in a file back that nobody uses any more: keeps it or lets it go.
 void fc_block_file_give(fc_blocks_t *blocks, uint32_t block);
 
@@ -117,8 +121,8 @@ void fc_block_file_give(fc_blocks_t *blocks, uint32_t block);
 
 // Frees a block that does not count as kept any more.
 void fc_block_free(fc_blocks_t *blocks, uint32_t block);
-// Frees a block that is in no list. One of which more than FC_BLOCK_LARGE was filled, or
-// whose file has memory, is left to fc_blocks_release.
+// Frees a block that is in no list. One of which more than FC_BLOCK_LARGE was filled is
+// left to fc_blocks_release, one in a file to fc_blocks_release_file.
 void fc_block_let_go(fc_blocks_t *blocks, uint32_t block);
 
 #endif  // FARCALL_SERVER_POOL_BLOCK_TABLE_H_

@@ -327,6 +327,7 @@ static void begin_taking(fc_child_t *child) {
     taking->lent = child->trays[held->tray].block;
     FC_ASSERT(taking->lent != FC_BLOCK_NONE);
     child->trays[held->tray].block = FC_BLOCK_NONE;
+    atomic_store_explicit(&child->lent[held->tray], 0, memory_order_relaxed);
     // The call is DONE and leaves its tray now, not when it is popped: by then its file
     // can have gone back to the blocks, and can lie in this tray for another call.
     fc_child_leave_tray(child, held->tray);
@@ -459,6 +460,7 @@ void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake) {
   (void)awake;
   all->copy_left = FC_LIMIT_COPY;
   (void)fc_nursery_collect(&all->nursery, REPLIES);
+  fc_cradles_free_files(all);
   while (*at) {
     fc_process_host_t *host = *at;
     fc_child_t *next;
@@ -492,7 +494,9 @@ void fc_process_hosts_notify(fc_hosts_t *hosts) {
 }
 
 bool fc_process_hosts_sleep(fc_hosts_t *hosts) {
-  bool quiet = !atomic_load(&((fc_process_hosts_t *)hosts)->nursery.replied);
+  fc_process_hosts_t *all = (fc_process_hosts_t *)hosts;
+  bool quiet = !atomic_load(&all->nursery.replied);
+  atomic_store_explicit(&all->calls, hosts->running != 0, memory_order_relaxed);
   for (fc_process_host_t *host = busy_of(hosts); host; host = host->next_busy) {
     for (fc_child_t *child = host->children; child; child = child->next) {
       if (child->ended) quiet = false;

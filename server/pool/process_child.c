@@ -148,6 +148,12 @@ void fc_child_on_said(fc_order_t *said) {
   fc_nursery_order(&fc_process_hosts_of(host)->nursery, said);
 }
 
+void fc_child_on_heavy(fc_order_t *heavy) {
+  fc_child_t *child = heavy->context;
+  fc_child_weigh(child);
+  fc_nursery_order(&fc_process_hosts_of(child->host)->nursery, heavy);
+}
+
 void fc_child_on_gone(fc_order_t *end) {
   fc_child_t *child = end->context;
   const fc_process_host_t *host = child->host;

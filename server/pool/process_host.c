@@ -376,6 +376,7 @@ fc_status_t fc_process_hosts_create(fc_pool_t *pool, fc_hosts_t **out_hosts,
   fc_process_hosts_t *all = fc_alloc(pool->allocator, sizeof *all);
   if (!all) return fc_fail_memory(err);
   all->base = (fc_hosts_t){.class_ = &kClass, .pool = pool};
+  fc_cradles_init(all);
   *out_hosts = &all->base;
   return FC_OK;
 }

@@ -144,7 +144,9 @@ typedef struct fc_cradle_t {
   fc_order_t birth;   // the reply: there is a process, or `error` says why not
   fc_order_t said;    // first the nursery's: lines for the log are in `output`
   fc_order_t end;     // the nursery's: the process has ended
+  fc_order_t heavy;   // first the nursery's: it takes much of the shared memory
   fc_order_t burial;  // its memory has gone back, and its files are closed
+  struct fc_child_t *next;  // in the list of those that are weighed
   fc_vigil_t exit;
   fc_vigil_t print;
   fc_process_start_t start;
@@ -153,6 +155,7 @@ typedef struct fc_cradle_t {
   fc_output_t output;
   bool ended;
   bool telling;  // the loop has the lines of `output`
+  bool weighed;  // the loop has heard that it is heavy, and has not answered
   bool failed;
   fc_error_t error;
 } fc_cradle_t;
@@ -172,6 +175,10 @@ struct fc_child_t {
   bool unreachable;   // it has closed the socket for files
   uint64_t audience;  // of the files that it alone is given (block.h)
   fc_tray_t trays[FC_RING_TRAYS];
+  // The files of the trays that are lent, plus 1; 0: none. The nursery weighs them. One
+  // that was taken back meanwhile can be another file by then: so the loop weighs again
+  // before it believes.
+  _Atomic int lent[FC_RING_TRAYS];
   uint32_t next_tray;
   fc_shelved_t shelves[FC_RING_SHELVES];
   uint32_t next_shelf;
@@ -253,6 +260,14 @@ typedef struct fc_process_hosts_t {
   uint32_t starting;  // processes of all hosts that do not serve yet
   fc_nursery_t nursery;  // started with the first host
   fc_child_t *closed;    // children that have ended and are not buried yet
+  _Atomic bool calls;    // do processes have calls? Stored once a turn
+  // The nursery's
+  fc_vigil_t weighing;
+  fc_child_t *cradles;   // of processes that have not ended
+  uint64_t weighed_ns;   // when all were weighed last
+  uint64_t shared;       // bytes that all of the machine shared then, or less since
+  fc_order_t freeing;    // files of blocks that are let go
+  bool is_freeing;       // the loop's: that order is on its way
 } fc_process_hosts_t;
 
 static inline fc_process_hosts_t *fc_process_hosts_of(
@@ -362,6 +377,9 @@ static inline uint64_t fc_earlier(uint64_t a_ns, uint64_t b_ns) {
   return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
 }
 
+// The nursery has found the process heavy: ends it if it has taken more than its calls
+// may.
+void fc_child_weigh(fc_child_t *child);
 void fc_process_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns);
 void fc_process_hosts_look(fc_hosts_t *hosts, uint64_t now_ns);
 
@@ -382,6 +400,10 @@ void fc_child_settle(fc_child_t *child);
 
 // Orders the process that child->cradle.start describes.
 void fc_cradle_order(fc_child_t *child);
+// Before the nursery has any order: what it does for all processes.
+void fc_cradles_init(fc_process_hosts_t *all);
+// Orders that files which blocks have let go are freed, if there are any.
+void fc_cradles_free_files(fc_process_hosts_t *all);
 // Orders the burial of a process that has ended, and of its ring.
 void fc_cradle_bury(fc_child_t *child);
 // Orders that the control group of a host without processes is removed.
@@ -392,6 +414,7 @@ void fc_cradle_leave_group(fc_process_host_t *host);
 // are logged in between.
 void fc_child_on_born(fc_order_t *birth);
 void fc_child_on_said(fc_order_t *said);
+void fc_child_on_heavy(fc_order_t *heavy);
 void fc_child_on_gone(fc_order_t *end);
 void fc_child_on_buried(fc_order_t *burial);
 void fc_process_host_on_left(fc_order_t *removal);

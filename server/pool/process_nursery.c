@@ -4,11 +4,18 @@
 // prints, hears how it ends, and takes it away with its ring. What it finds belongs to the
 // loop from the reply on. Until the loop has logged the lines that it was told of, nothing
 // more is read, so a process prints no faster than the loop has time to log.
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "config/limits.h"
 #include "pool/process_host.h"
+#include "pool/shared.h"
 
-#define RING_PART (16u << 20)  // bytes of a ring that go back at one go
+#define PART (16u << 20)  // bytes of a ring or a file that go back at one go
+#define GROWN (4u << 20)  // bytes shared on the machine after which all are weighed
+#define WEIGH_NS (FC_LIMIT_WEIGH_MS * 1000000u)
+#define IDLE_WEIGH_NS (FC_LIMIT_LOOK_MS * 1000000u)
+#define RARE_WEIGH_NS (FC_LIMIT_IDLE_LOOK_MS * 1000000u)
 
 static fc_nursery_t *nursery_of(const fc_child_t *child) {
   return &fc_process_hosts_of(child->host)->nursery;
@@ -43,11 +50,98 @@ static void tell_end(fc_child_t *child) {
   fc_nursery_reply(nursery_of(child), &cradle->end);
 }
 
+// The end is the last that the loop hears before the burial.
+static bool owes(const fc_cradle_t *cradle) {
+  return cradle->telling || cradle->weighed;
+}
+
 static void on_logged(fc_order_t *said) {
   fc_child_t *child = said->context;
   child->cradle.telling = false;
-  if (child->cradle.ended) tell_end(child);
-  else read_on(child);
+  if (!child->cradle.ended) read_on(child);
+  else if (!owes(&child->cradle)) tell_end(child);
+}
+
+// ---------------------------------------------------------------------------
+// What it takes
+
+static uint64_t weight_of(const fc_child_t *child) {
+  uint64_t sum = fc_ring_taken(&child->ring);
+  for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
+    const int file =
+        atomic_load_explicit(&child->lent[i], memory_order_relaxed) - 1;
+    if (file >= 0) sum += fc_shared_taken(file);
+  }
+  return sum;
+}
+
+static void weigh(fc_child_t *child) {
+  if (child->cradle.weighed || weight_of(child) <= FC_RING_SPARE) return;
+  child->cradle.weighed = true;
+  fc_nursery_reply(nursery_of(child), &child->cradle.heavy);
+}
+
+static void on_judged(fc_order_t *heavy) {
+  fc_child_t *child = heavy->context;
+  child->cradle.weighed = false;
+  if (child->cradle.ended && !owes(&child->cradle)) tell_end(child);
+}
+
+// What the machine shares tells in one system call whether any process can have taken
+// more. Where that is not told, all are weighed now and then.
+static bool has_grown(fc_process_hosts_t *all, uint64_t now_ns) {
+  struct sysinfo info;
+  const uint64_t shared =
+      sysinfo(&info) ? 0 : (uint64_t)info.sharedram * info.mem_unit;
+  if (shared < all->shared) all->shared = shared;
+  if (shared < all->shared + GROWN && now_ns < all->weighed_ns + RARE_WEIGH_NS)
+    return false;
+  all->shared = shared;
+  all->weighed_ns = now_ns;
+  return true;
+}
+
+static void wait_to_weigh(fc_process_hosts_t *all, uint64_t now_ns) {
+  const bool calls = atomic_load_explicit(&all->calls, memory_order_relaxed);
+  (void)fc_nursery_wait(&all->nursery, &all->weighing,
+                        now_ns + (calls ? WEIGH_NS : IDLE_WEIGH_NS));
+}
+
+static void on_weighing(fc_vigil_t *weighing) {
+  fc_process_hosts_t *all = weighing->context;
+  const uint64_t now_ns = fc_clock_ns();
+  const uint64_t kept_ns = FC_LIMIT_KEPT_MS * 1000000ull;
+  bool kept = true;
+  if (has_grown(all, now_ns)) {
+    for (fc_child_t *child = all->cradles; child; child = child->cradle.next) {
+      weigh(child);
+    }
+    kept = fc_blocks_age(all->base.pool->blocks,
+                         now_ns > kept_ns ? now_ns - kept_ns : 0);
+  }
+  if (all->cradles || kept) wait_to_weigh(all, now_ns);
+}
+
+static void list_cradle(fc_child_t *child) {
+  fc_process_hosts_t *all = fc_process_hosts_of(child->host);
+  if (!all->cradles) wait_to_weigh(all, fc_clock_ns());
+  child->cradle.next = all->cradles;
+  all->cradles = child;
+}
+
+static void unlist_cradle(fc_child_t *child) {
+  fc_child_t **at = &fc_process_hosts_of(child->host)->cradles;
+  while (*at != child) at = &(*at)->cradle.next;
+  *at = child->cradle.next;
+}
+
+static void free_files(fc_order_t *freeing) {
+  fc_process_hosts_t *all = freeing->context;
+  if (fc_blocks_release_file(all->base.pool->blocks, PART)) {
+    fc_nursery_order(&all->nursery, freeing);
+  } else {
+    fc_nursery_reply(&all->nursery, freeing);
+  }
 }
 
 // ---------------------------------------------------------------------------
@@ -61,7 +155,8 @@ static void on_exit(fc_vigil_t *wait) {
     return;
   }
   cradle->ended = true;
-  if (!cradle->telling) tell_end(child);
+  unlist_cradle(child);
+  if (!owes(cradle)) tell_end(child);
 }
 
 // Makes the control group, if this is the host's first process. With --sandbox=strict
@@ -103,6 +198,7 @@ static void bear(fc_order_t *birth) {
   cradle->failed = make(child, &cradle->error) != FC_OK;
   fc_nursery_reply(nursery_of(child), birth);
   if (cradle->failed) return;
+  list_cradle(child);
   // Without room to watch the pipe, what is printed is read later.
   if (!fc_nursery_wait(nursery_of(child), &cradle->print, 0)) {
     (void)fc_nursery_wait(nursery_of(child), &cradle->print, fc_clock_ns());
@@ -120,7 +216,7 @@ static void bury(fc_order_t *burial) {
     fc_process_close(&cradle->process);
   }
   // The kernel takes long for all of a large one.
-  if (fc_ring_empty(&child->ring, RING_PART)) {
+  if (fc_ring_empty(&child->ring, PART)) {
     fc_nursery_order(nursery_of(child), burial);
     return;
   }
@@ -155,11 +251,31 @@ void fc_cradle_order(fc_child_t *child) {
   fc_cradle_t *cradle = &child->cradle;
   cradle->birth = (fc_order_t){bear, fc_child_on_born, child, NULL};
   cradle->said = (fc_order_t){on_logged, fc_child_on_said, child, NULL};
+  cradle->heavy = (fc_order_t){on_judged, fc_child_on_heavy, child, NULL};
   cradle->end = (fc_order_t){NULL, fc_child_on_gone, child, NULL};
   cradle->burial = (fc_order_t){bury, fc_child_on_buried, child, NULL};
   cradle->exit = (fc_vigil_t){.on = on_exit, .context = child, .file = -1};
   cradle->print = (fc_vigil_t){.on = on_print, .context = child, .file = -1};
   fc_nursery_order(nursery_of(child), &cradle->birth);
+}
+
+static void on_freed(fc_order_t *freeing) {
+  ((fc_process_hosts_t *)freeing->context)->is_freeing = false;
+}
+
+void fc_cradles_init(fc_process_hosts_t *all) {
+  all->weighing =
+      (fc_vigil_t){.on = on_weighing, .context = all, .file = -1};
+  all->freeing = (fc_order_t){free_files, on_freed, all, NULL};
+}
+
+void fc_cradles_free_files(fc_process_hosts_t *all) {
+  if (all->is_freeing || !all->nursery.started ||
+      !fc_blocks_has_dying_files(all->base.pool->blocks)) {
+    return;
+  }
+  all->is_freeing = true;
+  fc_nursery_order(&all->nursery, &all->freeing);
 }
 
 void fc_cradle_bury(fc_child_t *child) {

@@ -138,6 +138,11 @@ static bool is_greedy(const fc_child_t *child) {
   return taken > most;
 }
 
+void fc_child_weigh(fc_child_t *child) {
+  if (child->ended || child->cause != FC_CAUSE_NONE) return;
+  if (is_greedy(child)) fc_child_kill(child, FC_CAUSE_GREED);
+}
+
 // Has the process had no calls for FC_LIMIT_SPARE_MS? Then the others are enough.
 static bool is_spare(fc_child_t *child, uint64_t now_ns) {
   if (!child->serving || child->host->fresh) return false;
@@ -157,8 +162,7 @@ static void look_at_host(fc_process_host_t *host, uint64_t now_ns) {
     if (child->ended || child->cause != FC_CAUSE_NONE) continue;
     const bool spare = is_spare(child, now_ns);
     fc_child_read_stops(child);
-    if (is_greedy(child)) fc_child_kill(child, FC_CAUSE_GREED);
-    else if (is_deaf(child, now_ns)) take_back(child, 0);
+    if (is_deaf(child, now_ns)) take_back(child, 0);
     else if (spare && !is_first) fc_child_kill(child, FC_CAUSE_SPARE);
     else if (spare) fc_child_reclaim(child);
     if (child->serving && child->cause == FC_CAUSE_NONE) is_first = false;
@@ -173,8 +177,6 @@ void fc_process_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns) {
 }
 
 void fc_process_hosts_look(fc_hosts_t *hosts, uint64_t now_ns) {
-  const uint64_t kept_ns = FC_LIMIT_KEPT_MS * 1000000ull;
-  if (now_ns > kept_ns) fc_blocks_age(hosts->pool->blocks, now_ns - kept_ns);
   for (fc_host_t *host = hosts->first; host; host = host->next) {
     look_at_host((fc_process_host_t *)host, now_ns);
   }
