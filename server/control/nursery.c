@@ -124,7 +124,8 @@ static void begin_due(fc_nursery_t *nursery) {
     fc_vigil_t *wait = nursery->later;
     unlist_later(nursery, wait);
     if (wait->file < 0) wait->on(wait);
-    else if (!watch(nursery, wait)) list_later(nursery, wait, now_ns + RETRY_NS);
+    else if (!watch(nursery, wait))
+      list_later(nursery, wait, now_ns + RETRY_NS);
   }
 }
 

@@ -35,8 +35,8 @@ typedef struct fc_vigil_t {
   void *context;
   int file;  // -1: only the time
   // Private to nursery.c
-  bool known;       // epoll has the file
-  bool later;       // in the list of those that begin at `due_ns`
+  bool known;  // epoll has the file
+  bool later;  // in the list of those that begin at `due_ns`
   uint64_t due_ns;
   struct fc_vigil_t *next;
 } fc_vigil_t;

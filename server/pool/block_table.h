@@ -54,13 +54,13 @@ struct fc_blocks_t {
   fc_owners_t owners;
   bool fixed;  // fc_blocks_create_fixed: nothing can be taken
   uint32_t heads[FC_BLOCK_CLASSES];  // kept blocks, last in first out
-  _Atomic uint32_t dying;  // blocks that are left to fc_blocks_release
+  _Atomic uint32_t dying;        // blocks that are left to fc_blocks_release
   _Atomic uint32_t dying_files;  // those left to fc_blocks_release_file
   _Atomic uint32_t files;        // blocks whose file is mapped
-  uint32_t kept_files;     // kept blocks in files, last in first out
-  uint32_t all_files;      // blocks in files, used or not
-  uint64_t serials;        // files ever made
-  uint64_t audiences;      // audiences ever made
+  uint32_t kept_files;           // kept blocks in files, last in first out
+  uint32_t all_files;            // blocks in files, used or not
+  uint64_t serials;              // files ever made
+  uint64_t audiences;            // audiences ever made
   _Atomic uint64_t copied;
   uint32_t free_index;
   uint32_t count;  // indices ever handed out

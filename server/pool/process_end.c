@@ -157,9 +157,8 @@ static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
       FC_LOG_TEXT("function", running),
       FC_LOG_TEXT("how", fc_str(how)),
       FC_LOG_NUMBER("calls", child->calls),
-      FC_LOG_TEXT("said",
-                  fc_str_make(child->cradle.output.last,
-                              child->cradle.output.last_size)),
+      FC_LOG_TEXT("said", fc_str_make(child->cradle.output.last,
+                                      child->cradle.output.last_size)),
   };
   const fc_cause_row_t *cause = &fc_causes[child->cause];
   fc_log_fields(host->options->log, cause->level, fc_str(cause->text), fields,

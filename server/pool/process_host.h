@@ -205,7 +205,7 @@ typedef struct fc_host_group_t {
   fc_order_t removal;
   int procs;  // cgroup.procs; -1: there is no group
   bool wanted;
-  bool made;    // or could not be
+  bool made;  // or could not be
   bool failed;
   bool told;  // the log has been told what it lacks; the loop's
 } fc_host_group_t;
@@ -257,17 +257,17 @@ typedef struct fc_process_hosts_t {
   // and answers are copied all the same. fc_process_hosts_collect sets the number to
   // FC_LIMIT_COPY.
   uint64_t copy_left;
-  uint32_t starting;  // processes of all hosts that do not serve yet
+  uint32_t starting;     // processes of all hosts that do not serve yet
   fc_nursery_t nursery;  // started with the first host
   fc_child_t *closed;    // children that have ended and are not buried yet
   _Atomic bool calls;    // do processes have calls? Stored once a turn
   // The nursery's
   fc_vigil_t weighing;
-  fc_child_t *cradles;   // of processes that have not ended
-  uint64_t weighed_ns;   // when all were weighed last
-  uint64_t shared;       // bytes that all of the machine shared then, or less since
-  fc_order_t freeing;    // files of blocks that are let go
-  bool is_freeing;       // the loop's: that order is on its way
+  fc_child_t *cradles;  // of processes that have not ended
+  uint64_t weighed_ns;  // when all were weighed last
+  uint64_t shared;  // bytes that all of the machine shared then, or less since
+  fc_order_t freeing;  // files of blocks that are let go
+  bool is_freeing;     // the loop's: that order is on its way
 } fc_process_hosts_t;
 
 static inline fc_process_hosts_t *fc_process_hosts_of(

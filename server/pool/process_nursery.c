@@ -12,7 +12,8 @@
 #include "pool/shared.h"
 
 #define PART (16u << 20)  // bytes of a ring or a file that go back at one go
-#define GROWN (4u << 20)  // bytes shared on the machine after which all are weighed
+#define GROWN \
+  (4u << 20)  // bytes shared on the machine after which all are weighed
 #define WEIGH_NS (FC_LIMIT_WEIGH_MS * 1000000u)
 #define IDLE_WEIGH_NS (FC_LIMIT_LOOK_MS * 1000000u)
 #define RARE_WEIGH_NS (FC_LIMIT_IDLE_LOOK_MS * 1000000u)
@@ -35,7 +36,8 @@ static void read_on(fc_child_t *child) {
   const bool more = fc_output_read(&cradle->output, cradle->process.output,
                                    &child->host->rate, &due_ns);
   if (!fc_output_is_empty(&cradle->output)) tell(child);
-  else if (more) (void)fc_nursery_wait(nursery_of(child), &cradle->print, due_ns);
+  else if (more)
+    (void)fc_nursery_wait(nursery_of(child), &cradle->print, due_ns);
 }
 
 static void on_print(fc_vigil_t *wait) {
@@ -264,8 +266,7 @@ static void on_freed(fc_order_t *freeing) {
 }
 
 void fc_cradles_init(fc_process_hosts_t *all) {
-  all->weighing =
-      (fc_vigil_t){.on = on_weighing, .context = all, .file = -1};
+  all->weighing = (fc_vigil_t){.on = on_weighing, .context = all, .file = -1};
   all->freeing = (fc_order_t){free_files, on_freed, all, NULL};
 }
 

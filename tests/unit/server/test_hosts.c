@@ -660,8 +660,7 @@ static void what_was_finished_before_the_end_is_answered(void **state) {
   assert_int_equal(kill(child->process.pid, SIGKILL), 0);
   assert_int_equal(
       waitid(P_PID, (id_t)child->process.pid, &info, WEXITED | WNOWAIT), 0);
-  const fc_nursery_t *nursery =
-      &fc_process_hosts_of(child->host)->nursery;
+  const fc_nursery_t *nursery = &fc_process_hosts_of(child->host)->nursery;
   while (!atomic_load(&nursery->replied)) usleep(100);
   while (!house.done) fc_pool_collect(&house.pool, true);
   assert_int_equal(job.outcome->status, FC_OK);

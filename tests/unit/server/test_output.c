@@ -42,8 +42,8 @@ static void enter(house_t *house) {
 
 // Reads once, and logs what there is.
 static bool read_said(house_t *house) {
-  const bool more = fc_output_read(&house->output, house->said[0],
-                                   &house->rate, &house->due_ns);
+  const bool more = fc_output_read(&house->output, house->said[0], &house->rate,
+                                   &house->due_ns);
   fc_output_log(&house->output, &house->log, FC_STR("m"), 42);
   return more;
 }
@@ -274,8 +274,8 @@ static void a_module_has_a_rate(void **state) {
       const ssize_t said = write(house->said[1], bytes, sizeof bytes);
       assert_true(said > 0 || errno == EAGAIN);
       const unsigned before = left_in(house->said[0]);
-      assert_true(fc_output_read(&house->output, house->said[0], &rate,
-                                 &due_ns));
+      assert_true(
+          fc_output_read(&house->output, house->said[0], &rate, &due_ns));
       size += before - left_in(house->said[0]);
       if (due_ns) assert_int_equal(due_ns, (rate.second + 1) * 1000000000u);
     }
