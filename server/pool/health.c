@@ -52,6 +52,16 @@ void fc_health_delay(fc_health_t *health, uint64_t now_ns) {
   health->restart_ns = now_ns + wait_ns;
 }
 
+// If crashes are not limited, a process is restarted at once. But if it ended before it
+// served, the next one waits until FC_LIMIT_BACKOFF_MS after the failure before this one,
+// so that the loop is not kept busy. That it was started ends a row of failed starts.
+static void note_start(fc_health_t *health, bool served, uint64_t now_ns) {
+  const uint64_t wait_ns = FC_LIMIT_BACKOFF_MS * 1000000ull;
+  if (!served) health->restart_ns = health->failed_ns + wait_ns;
+  health->failures = 0;
+  health->failed_ns = now_ns;
+}
+
 // Counts the crashes of the last minute, that at `now_ns` included.
 static uint32_t count_recent(const fc_health_t *health, uint64_t now_ns) {
   uint64_t known =
@@ -105,15 +115,11 @@ bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
   health->crashed_ns[index] = now_ns;
   health->crashed_call[index] = calls;
   fc_health_look(health, calls - 1, now_ns);
-  const uint64_t last_ns = health->failed_ns;
-  note_failure(health, now_ns);
   if (health->limit) {
+    note_failure(health, now_ns);
     health->restart_ns = now_ns + backoff_ns(health->failures, now_ns);
-  } else if (!served) {
-    // If crashes are not limited, a process is restarted at once. But if it ended before
-    // it served, the next one waits until FC_LIMIT_BACKOFF_MS after the failure before
-    // this one, so that the loop is not kept busy.
-    health->restart_ns = last_ns + FC_LIMIT_BACKOFF_MS * 1000000ull;
+  } else {
+    note_start(health, served, now_ns);
   }
   // Processes that still run may crash during a quarantine: that begins no second one.
   if (health->limit == 0 || health->quarantined_ns) return false;

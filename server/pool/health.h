@@ -28,7 +28,9 @@ typedef struct fc_health_t {
   uint64_t probation_ns;  // until then the share alone decides, not the limit
   // Quarantines in a row: each began within a minute after the one before had ended.
   uint32_t quarantines;
-  uint32_t failures;   // failures in a row, without a healthy minute between
+  // Failures in a row, without a healthy minute between; without a limit, starts that
+  // failed in a row.
+  uint32_t failures;
   uint64_t failed_ns;  // time of the last failure
   uint64_t crashes;    // ever
   // Times of the last crashes, overwritten in turn.

@@ -174,6 +174,29 @@ static void without_a_limit_it_is_started_at_once(void **state) {
   assert_true(health.restart_ns <= BEGIN + SECOND);
 }
 
+// Crashes before it say nothing about what it takes to start a process.
+static void without_a_limit_one_failed_start_waits_shortly(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool served;
+  } rows[] = {{"killed while they served", true},
+              {"killed while they loaded", false}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_health_t health;
+    uint64_t now_ns = BEGIN;
+    fc_health_init(&health, 0, QUARANTINE_MS);
+    for (uint64_t i = 1; i <= 12; i++, now_ns += SECOND) {
+      assert_false(fc_health_crash(&health, row->served, i, now_ns));
+    }
+    fc_health_delay(&health, now_ns);
+    assert_in_range(health.restart_ns - now_ns, 1, SECOND / 8);
+    // Starts that fail in a row are tried less and less, with any limit.
+    for (int i = 0; i < 8; i++) fc_health_delay(&health, now_ns);
+    assert_true(health.restart_ns - now_ns > 5 * SECOND);
+  }
+}
+
 static void what_cannot_be_started_is_tried_less_and_less(void **state) {
   (void)state;
   fc_health_t health;
@@ -247,6 +270,7 @@ int main(void) {
       FC_TEST(the_window_holds_as_many_as_the_limit),
       FC_TEST(starts_come_later_and_later),
       FC_TEST(without_a_limit_it_is_started_at_once),
+      FC_TEST(without_a_limit_one_failed_start_waits_shortly),
       FC_TEST(what_cannot_be_started_is_tried_less_and_less),
       FC_TEST(a_quarantine_is_doubled_until_a_healthy_minute),
       FC_TEST(one_crash_among_good_calls_ends_no_probation),
