@@ -163,6 +163,8 @@
 #define FC_LIMIT_SHARE_CALLS 20
 // How many calls are remembered of one module because they crashed it.
 #define FC_LIMIT_BLAMED 64
+// Stopped system calls that the log lists of one module.
+#define FC_LIMIT_STOPS 16
 // Wait before the start that follows the second crash in a row; each further
 // crash doubles it, up to FC_LIMIT_BACKOFF_MAX_MS.
 #define FC_LIMIT_BACKOFF_MS 100

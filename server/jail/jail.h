@@ -93,6 +93,10 @@ void fc_jail_forget(fc_jail_facts_t *facts);
 fc_status_t fc_jail_check(fc_sandbox_t sandbox, const fc_jail_facts_t *facts,
                           fc_error_t *err) FC_MUST_CHECK;
 
+// Can a process with this jail have been stopped at a call? `locked`: at any time, else
+// while its module is loaded. A number that call.def does not have can be stopped.
+bool fc_jail_may_stop(fc_sandbox_t sandbox, uint32_t parts, bool locked,
+                      uint32_t number);
 // "socket", NULL for a number that call.def does not have.
 const char *fc_jail_call_name(uint32_t number);
 

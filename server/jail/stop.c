@@ -55,9 +55,26 @@ void fc_stop_watch(fc_jail_stops_t *stops) {
   (void)sigaction(SIGSYS, &action, &watch.before);
 }
 
-const char *fc_jail_call_name(uint32_t number) {
+static const fc_jail_call_t *find_call(uint32_t number) {
   for (size_t i = 0; i < fc_jail_call_count; i++) {
-    if (fc_jail_calls[i].number == number) return fc_jail_calls[i].name;
+    if (fc_jail_calls[i].number == number) return &fc_jail_calls[i];
   }
   return NULL;
+}
+
+bool fc_jail_may_stop(fc_sandbox_t sandbox, uint32_t parts, bool locked,
+                      uint32_t number) {
+  const fc_jail_call_t *call = find_call(number);
+  if (sandbox != FC_SANDBOX_AUTO && sandbox != FC_SANDBOX_STRICT) return false;
+  if (!(parts >> FC_JAIL_SECCOMP & 1)) return false;
+  if (!call) return true;
+  // What is refused while the module is loaded is refused for ever.
+  const fc_jail_rule_t rule =
+      call->rules[locked ? FC_PHASE_CALLING : FC_PHASE_LOADING];
+  return rule != FC_RULE_ANY && rule != FC_RULE_ABSENT;
+}
+
+const char *fc_jail_call_name(uint32_t number) {
+  const fc_jail_call_t *call = find_call(number);
+  return call ? call->name : NULL;
 }

@@ -243,8 +243,11 @@ struct fc_process_host_t {
   uint64_t restarts;
   uint64_t quarantines;
   uint64_t cpu_ns;  // processor time of the processes that have ended
-  // System calls that the jail stopped and that were logged (fc_jail_stops_t).
+  // System calls that the jail stopped, as its processes say (fc_jail_stops_t), and how
+  // many these are.
   uint64_t stopped[FC_JAIL_CALL_NUMBERS / 64];
+  uint32_t stops;
+  bool stops_told;  // the log has a line for those that are not listed
   char parameters[];  // of --parameters, or its module's
 };
 
@@ -385,7 +388,8 @@ void fc_process_hosts_look(fc_hosts_t *hosts, uint64_t now_ns);
 
 // process_stops.c
 
-// Logs the system calls that the jail has stopped, each once for its module.
+// Logs the system calls that the jail has stopped, as the child says, each once for its
+// module.
 void fc_child_read_stops(fc_child_t *child);
 
 // process_end.c
