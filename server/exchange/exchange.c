@@ -212,16 +212,22 @@ static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
   return status;
 }
 
-static uint64_t deadline_of(const fc_exchange_t *x, uint64_t wanted_ms) {
+// The operator's deadline (--timeout); 0: none.
+static uint64_t limit_of(const fc_exchange_t *x) {
   const fc_generation_t *generation =
       fc_generations_at(&x->server->modules->generations, x->place.module);
-  uint64_t timeout_ms = generation && generation->policy
-                            ? generation->policy->timeout
-                            : x->server->options->timeout;
-  if (wanted_ms && (!timeout_ms || wanted_ms < timeout_ms)) {
-    timeout_ms = wanted_ms;
-  }
+  const uint64_t timeout_ms = generation && generation->policy
+                                  ? generation->policy->timeout
+                                  : x->server->options->timeout;
   return timeout_ms ? x->began_ns + timeout_ms * 1000000u : 0;
+}
+
+// The operator's deadline, or the client's if that is earlier; 0: none.
+static uint64_t deadline_of(const fc_exchange_t *x, uint64_t wanted_ms) {
+  const uint64_t limit_ns = limit_of(x);
+  const uint64_t wanted_ns = x->began_ns + wanted_ms * 1000000u;
+  if (!wanted_ms) return limit_ns;
+  return limit_ns && limit_ns < wanted_ns ? limit_ns : wanted_ns;
 }
 
 static void on_woken(fc_waiter_t *waiter) {
@@ -293,6 +299,7 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   call->answer_coding = admission.answer_coding;
   call->body_max = server->options->max_body;
   call->deadline_ns = deadline_of(x, admission.timeout_ms);
+  x->job.limit_ns = limit_of(x);
   FC_TRY(fc_admission_priority(request, &x->priorities, &x->job.priority, err));
   FC_TRY(fc_exchange_count_call(x, err));
   FC_TRY(

@@ -101,7 +101,8 @@ static fc_status_t submit(fc_trial_t *trial, const fc_function_t *function,
                           .flags = FC_CALL_OWN,
                           .body_max = body.size,
                           .deadline_ns = due_ns,
-                          .body = {.block = block, .size = body.size}}};
+                          .body = {.block = block, .size = body.size}},
+                 .limit_ns = due_ns};
   fc_pool_enqueue(options->pool, &trial->job);
   return FC_OK;
 }

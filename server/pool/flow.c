@@ -51,17 +51,45 @@ static fc_job_t **link_of(const fc_flows_t *flows, const fc_job_t *first) {
   return at;
 }
 
-// Puts a flow, which has one job, at the end of the turns.
+static fc_flow_debt_t *find_debt(fc_flow_table_t *table, uint32_t generation,
+                                 const fc_owner_t *caller) {
+  for (uint32_t i = 0; table->debt_count && i < FC_FLOW_DEBTS; i++) {
+    fc_flow_debt_t *debt = &table->debts[i];
+    if (debt->ns && debt->generation == generation &&
+        !memcmp(&debt->caller, caller, sizeof *caller)) {
+      return debt;
+    }
+  }
+  return NULL;
+}
+
+static int64_t take_debt(const fc_flows_t *flows, const fc_job_t *job) {
+  fc_flow_debt_t *debt =
+      find_debt(flows->table, job->call.generation, &job->caller);
+  if (!debt) return 0;
+  const int64_t owed = debt->ns;
+  debt->ns = 0;
+  flows->table->debt_count--;
+  return owed;
+}
+
+// Puts a flow, which has one job, at the end of the turns. If it is the turn of a flow in
+// debt, which waited alone, it is this one's now.
 static void open_flow(fc_flows_t *flows, fc_job_t *job) {
   const unsigned level = level_of(job);
   fc_job_t **chain = chain_of(flows, job), *turn = flows->turns[level];
-  job->flow = (fc_flow_head_t){.last = job, .next_alike = *chain, .count = 1};
+  job->flow = (fc_flow_head_t){.last = job,
+                               .next_alike = *chain,
+                               .credit = -take_debt(flows, job),
+                               .count = 1};
   *chain = job;
   job->flow.next_turn = turn ? turn : job;
   job->flow.previous_turn = turn ? turn->flow.previous_turn : job;
   job->flow.previous_turn->flow.next_turn = job;
   job->flow.next_turn->flow.previous_turn = job;
-  if (!turn) flows->turns[level] = job;
+  if (!turn || (turn->flow.credit < 0 && job->flow.credit >= 0)) {
+    flows->turns[level] = job;
+  }
   flows->levels |= 1u << level;
   flows->counts[level]++;
   flows->count++;
@@ -175,6 +203,48 @@ void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
     flows->turns[level] = next->flow.next_turn;
   }
   pass_debtors(flows, level, mean);
+}
+
+// A free place of the table, or that of the smallest debt.
+static fc_flow_debt_t *make_debt(fc_flow_table_t *table) {
+  fc_flow_debt_t *found = &table->debts[0];
+  for (uint32_t i = 1; i < FC_FLOW_DEBTS && found->ns; i++) {
+    if (table->debts[i].ns < found->ns) found = &table->debts[i];
+  }
+  table->debt_count += !found->ns;
+  return found;
+}
+
+void fc_flows_charge(fc_flows_t *flows, uint32_t generation,
+                     const fc_owner_t *caller, uint64_t cost, uint64_t mean) {
+  fc_job_t key = {.call = {.generation = generation}, .caller = *caller};
+  const int64_t owed =
+      (int64_t)(cost / DEBT_MAX >= mean ? mean * DEBT_MAX : cost);
+  if (!owed) return;
+  for (unsigned level = FC_PRIORITIES; level-- > 0;) {
+    fc_job_t *first = find_at(flows, &key, level);
+    if (!first) continue;
+    first->flow.credit -= owed;
+    if (flows->turns[level] == first) {
+      flows->turns[level] = first->flow.next_turn;
+    }
+    return;
+  }
+  fc_flow_debt_t *debt = find_debt(flows->table, generation, caller);
+  if (!debt) {
+    debt = make_debt(flows->table);
+    *debt = (fc_flow_debt_t){.caller = *caller, .generation = generation};
+  }
+  debt->ns += owed;
+}
+
+void fc_flows_forgive(fc_flow_table_t *table, uint32_t generation) {
+  for (uint32_t i = 0; table->debt_count && i < FC_FLOW_DEBTS; i++) {
+    fc_flow_debt_t *debt = &table->debts[i];
+    if (!debt->ns || debt->generation != generation) continue;
+    debt->ns = 0;
+    table->debt_count--;
+  }
 }
 
 fc_flow_place_t fc_flows_place(const fc_flows_t *flows, const fc_job_t *job) {

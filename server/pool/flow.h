@@ -16,12 +16,24 @@
 #define FC_PRIORITIES (FC_PRIORITY_MAX - FC_PRIORITY_MIN + 1)
 #define FC_FLOW_CHAINS 1024  // a power of two
 
+// What a caller owes a module for time that others paid (fc_flows_charge).
+typedef struct fc_flow_debt_t {
+  fc_owner_t caller;
+  uint32_t generation;
+  int64_t ns;  // 0: the place is free
+} fc_flow_debt_t;
+
+#define FC_FLOW_DEBTS 64
+
 // The flows of all modules, found by module, caller and priority. `key` is random, so
 // that nobody can choose addresses whose flows are in one chain.
 typedef struct fc_flow_table_t {
   uint64_t key;
   // The first jobs of flows, linked by flow.next_alike.
   fc_job_t *chains[FC_FLOW_CHAINS];
+  // Of callers that have no calls waiting; in a full table the smallest is forgotten.
+  fc_flow_debt_t debts[FC_FLOW_DEBTS];
+  uint32_t debt_count;
 } fc_flow_table_t;
 
 // The flows of one module. Without flows, all but `table` is zero.
@@ -49,6 +61,14 @@ void fc_flows_remove(fc_flows_t *flows, fc_job_t *job);
 // further calls after a dearer one is passed over for some turns.
 void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
                    uint64_t mean);
+
+// A call of `caller`, for which nobody waits any more, has kept others of the module
+// waiting for `cost` ns. The caller's flow pays, or the next one that it has: it is passed
+// over for some turns, as after a dear call.
+void fc_flows_charge(fc_flows_t *flows, uint32_t generation,
+                     const fc_owner_t *caller, uint64_t cost, uint64_t mean);
+// The generation is gone: nobody owes it anything.
+void fc_flows_forgive(fc_flow_table_t *table, uint32_t generation);
 
 typedef struct fc_flow_place_t {
   uint32_t own;    // calls of its flow that wait

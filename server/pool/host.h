@@ -211,6 +211,12 @@ void fc_pool_deliver(fc_host_t *host, fc_job_t *job, fc_outcome_t *outcome);
 // Delivers an outcome which says that the call failed in `stage` with `error`.
 void fc_pool_fail(fc_host_t *host, fc_job_t *job, fc_stage_t stage,
                   const fc_error_t *error);
+// Does any call wait in the queue of the host's generation?
+bool fc_pool_is_waited_for(const fc_host_t *host);
+// A call of `caller`, for which nobody waited, has had a worker for `cost_ns`: the
+// caller's further calls let those of others pass for it.
+void fc_pool_charge(fc_host_t *host, const fc_owner_t *caller,
+                    uint64_t cost_ns);
 // Puts a call that was not begun back into its queue, before all others of its priority.
 void fc_pool_requeue(fc_host_t *host, fc_job_t *job);
 // `expire` must be called at `due_ns`; 0 changes nothing.

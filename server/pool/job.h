@@ -31,6 +31,9 @@ typedef struct fc_flow_head_t {
 typedef struct fc_job_t {
   fc_invocation_t call;  // the job owns its body, until a host takes it over
   fc_owner_t caller;     // who makes it: callers take turns
+  // The operator's deadline (--timeout): its process may be ended for it, while that of
+  // the call itself, which a client may have shortened, only ends the wait. 0: none.
+  uint64_t limit_ns;
   // Counts the call among its caller's, if these are limited. A call that runs on though
   // nobody waits for it takes the count along, until it ends.
   fc_owner_count_t count;

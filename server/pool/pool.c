@@ -42,6 +42,7 @@ fc_status_t fc_pool_init(fc_pool_t *pool, fc_allocator_t allocator,
 }
 
 static void free_queue(fc_pool_t *pool, uint32_t index) {
+  fc_flows_forgive(&pool->flows, index);
   fc_free(pool->allocator, pool->queues[index]->costs);
   fc_free(pool->allocator, pool->queues[index]);
   pool->queues[index] = NULL;
@@ -471,6 +472,18 @@ void fc_pool_note_outcome(fc_host_t *host, const fc_outcome_t *outcome,
   bool late = outcome->error.code == FC_CODE_DEADLINE_EXCEEDED;
   if (!late && !(dropped && outcome->status == FC_CANCELLED)) return;
   fc_pool_note_stopped(host, !late);
+}
+
+bool fc_pool_is_waited_for(const fc_host_t *host) {
+  return host->pool->queues[host->generation]->waiting > 0;
+}
+
+void fc_pool_charge(fc_host_t *host, const fc_owner_t *caller,
+                    uint64_t cost_ns) {
+  module_queue_t *queue = host->pool->queues[host->generation];
+  const uint64_t mean_ns = queue->mean.average_ns;
+  fc_flows_charge(&queue->flows, host->generation, caller, cost_ns,
+                  mean_ns ? mean_ns : 1);
 }
 
 void fc_pool_fail_waiting(fc_host_t *host, uint32_t retry_s,

@@ -126,6 +126,7 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
                                .deadline_ns = job->call.deadline_ns,
                                .flags = job->call.flags},
                       .function = job->call.function,
+                      .limit_ns = job->limit_ns,
                       .tray = child->ring.tray,
                       .body = FC_BLOCK_NONE};
   if (child->count++ && host->most > 1) {
@@ -176,9 +177,7 @@ void fc_process_host_drop(fc_host_t *base, fc_job_t *job) {
   for (uint32_t i = 0; i < child->count; i++) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
     if (child->held[index].job != job) continue;
-    (void)fc_child_forget(&child->held[index]);
-    child->held[index].dropped_ns = now_ns;
-    child->held[index].count = fc_owner_count_take(&job->count);
+    (void)fc_child_forget(&child->held[index], now_ns);
     atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                           memory_order_relaxed);
   }
@@ -411,9 +410,10 @@ static void finish_call(fc_child_t *child) {
   fc_child_leave_shelf(child, &held, outcome->status != FC_OK);
   if (taking->good) close_answer(child, held.job);
   taking->active = taking->good = false;
-  if (child->cause == FC_CAUSE_NONE) {
-    fc_pool_note_outcome(host, outcome, held.dropped_ns != 0);
+  if (child->cause == FC_CAUSE_NONE && !held.late) {
+    fc_pool_note_outcome(host, outcome, held.left_ns != 0);
   }
+  if (outcome->stage >= FC_STAGE_DECODE) fc_child_charge(child, &held, false);
   if (child->cause != FC_CAUSE_LIE) {
     fc_ring_free(&child->ring, index);
   }

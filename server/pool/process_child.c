@@ -197,6 +197,7 @@ static void begin_serving(fc_child_t *child) {
   fc_process_host_t *host = child->host;
   child->serving = true;
   child->quiet_ns = fc_clock_ns();
+  host->took_ns = child->quiet_ns - child->started_ns;
   fc_process_host_count_starting(host, -1);
   fc_process_host_arm(host);
   if (host->missing) {

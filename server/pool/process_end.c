@@ -228,6 +228,7 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
     const uint32_t index = child->first;
     const fc_held_t held = fc_child_pop(child);
     if (held.job) fail_call(child, end, &held, begun[index]);
+    else if (begun[index]) fc_child_charge(child, &held, true);
   }
 }
 

@@ -136,11 +136,14 @@ void fc_child_leave_shelf(fc_child_t *child, const fc_held_t *held,
   if (failed) shelf->serial = 0;
 }
 
-fc_job_t *fc_child_forget(fc_held_t *held) {
+fc_job_t *fc_child_forget(fc_held_t *held, uint64_t now_ns) {
   fc_job_t *job = held->job;
   held->job = NULL;
   if (!job) return NULL;
   job->child = NULL;
+  held->left_ns = now_ns;
+  held->caller = job->caller;
+  held->count = fc_owner_count_take(&job->count);
   if (held->sent.in_file) {
     held->body = job->call.body.block;
     held->body_offset = job->call.body.offset;

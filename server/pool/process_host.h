@@ -61,7 +61,7 @@ typedef struct fc_child_t fc_child_t;
 typedef enum fc_cause_t {
   FC_CAUSE_NONE,
   FC_CAUSE_DEADLINE,
-  FC_CAUSE_DROPPED,  // nobody waits for its call
+  FC_CAUSE_DROPPED,  // nobody waits for its call, and others wait for it
   // It wrote something to the shared memory that no worker writes.
   FC_CAUSE_LIE,
   FC_CAUSE_GREED,  // it took more of that memory than its calls need
@@ -89,7 +89,11 @@ typedef struct fc_held_t {
   fc_owner_count_t count;  // of a job that was dropped
   fc_ring_call_t sent;
   uint32_t function;
-  uint64_t dropped_ns;  // when it was dropped; 0: it was not
+  uint64_t limit_ns;  // fc_job_t.limit_ns
+  // When its client was answered because of its deadline, or had gone; 0: it waits.
+  uint64_t left_ns;
+  bool late;  // its deadline has passed
+  fc_owner_t caller;  // of a call that was left
   uint32_t tray;  // for its answer; FC_RING_TRAYS: it has none, or has left it
   // The block of a body in a file, if the call has outlived its job; else FC_BLOCK_NONE.
   uint32_t body;
@@ -226,6 +230,7 @@ struct fc_process_host_t {
   fc_host_group_t group;
   fc_output_rate_t rate;  // of what its processes print; the nursery's
   uint64_t load_ns;  // from start to serving, if few load (fc_child_load_ns)
+  uint64_t took_ns;  // from start to serving, of the last process that serves
   fc_child_t *children;  // oldest first
   uint32_t living;
   uint32_t starting;
@@ -364,9 +369,9 @@ bool fc_child_send_body(fc_child_t *child, fc_held_t *held);
 void fc_child_leave_shelf(fc_child_t *child, const fc_held_t *held,
                           bool failed);
 // Notes that nobody waits for the call any more. The process may still read a body in a
-// file, which is kept until the call leaves its slot. Returns the job, NULL if there was
-// none.
-fc_job_t *fc_child_forget(fc_held_t *held);
+// file, which is kept until the call leaves its slot; so is the job's count. Returns the
+// job, NULL if there was none.
+fc_job_t *fc_child_forget(fc_held_t *held, uint64_t now_ns);
 // The body of a call that the child has. False: the call was taken back, and its body,
 // which was in a file, went with it.
 bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);
@@ -383,6 +388,10 @@ static inline uint64_t fc_earlier(uint64_t a_ns, uint64_t b_ns) {
 // The nursery has found the process heavy: ends it if it has taken more than its calls
 // may.
 void fc_child_weigh(fc_child_t *child);
+// The call has left its process. If nobody waited for it while it ran, its caller is
+// charged for the time, and for that of a new process if this one was `killed` for it.
+void fc_child_charge(const fc_child_t *child, const fc_held_t *held,
+                     bool killed);
 void fc_process_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns);
 void fc_process_hosts_look(fc_hosts_t *hosts, uint64_t now_ns);
 

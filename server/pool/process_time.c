@@ -11,58 +11,128 @@
 #define LOOK_NS (FC_LIMIT_LOOK_MS * 1000000ull)
 #define AHEAD_NS (FC_LIMIT_AHEAD_MS * 1000000ull)
 
-static void fail_deadline(fc_child_t *child, fc_held_t *held,
-                          fc_stage_t stage) {
+static void fail_deadline(fc_child_t *child, fc_held_t *held, fc_stage_t stage,
+                          uint64_t now_ns) {
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
                 stage == FC_STAGE_QUEUE ? "in the queue" : "while it ran");
-  fc_job_t *job = fc_child_forget(held);
+  fc_job_t *job = fc_child_forget(held, now_ns);
   if (!job) return;
   fc_pool_fail(&child->host->base, job, stage, &error);
 }
 
-// When a call must end, and for which cause; 0: it has no limit.
-static uint64_t end_of(const fc_child_t *child, const fc_held_t *held,
-                       fc_cause_t *out_cause) {
-  *out_cause = FC_CAUSE_DEADLINE;
-  const uint64_t deadline_ns = held->sent.deadline_ns;
-  if (!child->host->options->kill_dropped) return deadline_ns;
-  uint64_t end_ns = fc_earlier(deadline_ns, held->dropped_ns);
-  if (end_ns && end_ns == held->dropped_ns) *out_cause = FC_CAUSE_DROPPED;
-  return end_ns;
+void fc_child_charge(const fc_child_t *child, const fc_held_t *held,
+                     bool killed) {
+  fc_process_host_t *host = child->host;
+  if (!held->left_ns) return;
+  fc_pool_charge(
+      &host->base, &held->caller,
+      fc_clock_ns() - held->left_ns + (killed ? host->took_ns : 0));
 }
 
-// Has the process had its oldest call for FC_LIMIT_LOOK_MS, and is the call's end as long
-// ago? If the call is not begun by then, it never will be.
-static bool ignores(const fc_held_t *held, uint64_t end_ns, uint64_t now_ns) {
-  return now_ns >= end_ns + LOOK_NS && now_ns >= held->sent.sent_ns + LOOK_NS;
+// Could another call be given to a process of the host now, or to a new one?
+static bool has_room(const fc_process_host_t *host) {
+  if (host->fresh) return host->base.running < host->workers;
+  if (host->living < host->most) return true;
+  for (const fc_child_t *child = host->children; child; child = child->next) {
+    if (child->serving && child->cause == FC_CAUSE_NONE && !child->count) {
+      return true;
+    }
+  }
+  return false;
 }
 
-// If the end of a call has passed: a call that runs is ended with its process after
-// GRACE_NS; one that waits is only answered, unless the process ignores it.
+// Does anybody wait for this process?
+static bool is_waited_for(const fc_child_t *child) {
+  if (has_room(child->host)) return false;
+  if (fc_pool_is_waited_for(&child->host->base)) return true;
+  for (uint32_t i = 1; i < child->count; i++) {
+    if (child->held[(child->first + i) % FC_RING_SLOTS].job) return true;
+  }
+  return false;
+}
+
+// Does a process take the place of one that was ended? The next one that is ended for
+// want of patience must wait until it serves: clients end no more than can be replaced.
+static bool is_replacing(const fc_process_host_t *host) {
+  if (host->starting) return true;
+  for (const fc_child_t *child = host->children; child; child = child->next) {
+    if (child->cause != FC_CAUSE_NONE) return true;
+  }
+  return false;
+}
+
+// May the process be ended now for a call that nobody waits for? If the call is late, only
+// for the sake of others. If its client has gone, --cancel=kill says so.
+static bool may_end(const fc_child_t *child, const fc_held_t *held) {
+  if (is_replacing(child->host)) return false;
+  return !held->late || is_waited_for(child);
+}
+
+// When a call whose time was over at `end_ns` has had its chance: one that runs may end by
+// itself; the oldest one that the process does not begin in FC_LIMIT_LOOK_MS never will be.
+static uint64_t patience_ns(const fc_held_t *held, bool waits,
+                            uint64_t end_ns) {
+  if (!waits) return end_ns + GRACE_NS;
+  return (end_ns > held->sent.sent_ns ? end_ns : held->sent.sent_ns) + LOOK_NS;
+}
+
+static void kill_for(fc_child_t *child, const fc_held_t *held,
+                     fc_cause_t cause) {
+  const bool dropped = cause == FC_CAUSE_DROPPED;
+  if (!held->late) fc_pool_note_stopped(&child->host->base, dropped);
+  fc_child_kill(child, cause);
+}
+
+// Ends the process for its oldest call: at the operator's deadline; or, when nobody waits
+// for the call, if it has gone on for as long as a new process takes to serve, which is
+// what ending this one costs. Returns when to check again; 0: not before something else
+// happens.
+static uint64_t end_process(fc_child_t *child, const fc_held_t *held,
+                            bool waits, uint64_t now_ns) {
+  uint64_t limit_ns = held->limit_ns;
+  if (limit_ns) limit_ns = patience_ns(held, waits, limit_ns);
+  if (limit_ns && limit_ns <= now_ns) {
+    kill_for(child, held, FC_CAUSE_DEADLINE);
+    return 0;
+  }
+  if (!held->left_ns) return limit_ns;
+  if (!held->late && !child->host->options->kill_dropped) return limit_ns;
+  uint64_t left_ns = patience_ns(held, waits, held->left_ns);
+  const uint64_t paid_ns = held->left_ns + child->host->took_ns;
+  if (left_ns < paid_ns) left_ns = paid_ns;
+  if (left_ns <= now_ns && may_end(child, held)) {
+    kill_for(child, held, FC_CAUSE_DROPPED);
+    return 0;
+  }
+  return fc_earlier(limit_ns, left_ns > now_ns ? left_ns : now_ns + LOOK_NS);
+}
+
+// Answers a call whose deadline has passed, and ends its process if it must.
 // Returns when to check again; 0: not before something else happens.
 static uint64_t expire_call(fc_child_t *child, uint32_t position,
                             uint64_t now_ns) {
-  uint32_t index = (child->first + position) % FC_RING_SLOTS;
+  const uint32_t index = (child->first + position) % FC_RING_SLOTS;
   fc_held_t *held = &child->held[index];
-  fc_cause_t cause;
-  uint64_t end_ns = end_of(child, held, &cause);
-  uint32_t state = fc_child_state(child, index);
-  if (!end_ns) return 0;
+  const uint32_t state = fc_child_state(child, index);
+  const bool waits = state == FC_RING_READY;
   if (state == FC_RING_DONE && child->cause != FC_CAUSE_LIE) return 0;
-  bool waits = state == FC_RING_READY;
-  uint64_t due_ns = end_ns + (waits ? 0 : GRACE_NS);
-  if (due_ns > now_ns) return due_ns;
-  if (child->cause == FC_CAUSE_NONE &&
-      (!waits || (position == 0 && ignores(held, end_ns, now_ns)))) {
-    fc_pool_note_stopped(&child->host->base, cause == FC_CAUSE_DROPPED);
-    fc_child_kill(child, cause);
+  uint64_t due_ns = 0;
+  if ((position == 0 || !waits) && child->cause == FC_CAUSE_NONE) {
+    due_ns = end_process(child, held, waits, now_ns);
   }
+  if (held->late || !held->sent.deadline_ns) return due_ns;
+  const uint64_t late_ns = held->sent.deadline_ns + (waits ? 0 : GRACE_NS);
+  if (late_ns > now_ns) return fc_earlier(due_ns, late_ns);
   atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                         memory_order_relaxed);
-  fail_deadline(child, held, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL);
-  // The process can begin a waiting call all the same, so the call is looked at
-  // again.
+  held->late = true;
+  if (!waits && child->cause == FC_CAUSE_NONE) {
+    fc_pool_note_stopped(&child->host->base, false);
+  }
+  fail_deadline(child, held, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL, now_ns);
+  // Nobody waits for the call now, and the process can begin one that waited all the
+  // same: the call is looked at again.
   return child->cause == FC_CAUSE_NONE ? now_ns + LOOK_NS : 0;
 }
 

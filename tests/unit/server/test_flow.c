@@ -126,6 +126,67 @@ static void a_dear_call_is_paid_off(void **state) {
   free(s);
 }
 
+// A call that nobody waited for has kept others waiting: its caller pays, whether it has
+// calls at that time or not, but not for ever, and not in another module.
+static void who_kept_others_waiting_lets_them_pass(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool before;  // it is charged before its call comes, not after
+    uint32_t generation;
+    uint64_t cost;
+    const char *made;
+  } rows[] = {
+      {"before", true, 0, 3, "bbbbab"},
+      {"after", false, 0, 3, "bbbbab"},
+      {"for ever so long", true, 0, UINT64_MAX, "bbbbba"},
+      {"another module", true, 1, 3, "abbbbb"},
+      {"nothing", true, 0, 0, "abbbbb"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    setting_t *s = make_setting();
+    const char *names[JOBS];
+    char made[JOBS + 1] = {0};
+    fc_job_t *job;
+    fc_owner_t a = {0};
+    a.bytes[3] = 'a';
+    if (row->before) {
+      fc_flows_charge(&s->flows[0], row->generation, &a, row->cost, 1);
+    }
+    put_all(s, "abbbbb", names);
+    if (!row->before) {
+      fc_flows_charge(&s->flows[0], row->generation, &a, row->cost, 1);
+    }
+    for (size_t i = 0; (job = fc_flows_first(&s->flows[0])); i++) {
+      made[i] = *names[job - s->jobs];
+      fc_flows_take(&s->flows[0], job, 1, 1);
+    }
+    assert_string_equal(made, row->made);
+    fc_flows_forgive(&s->table, 1);
+    assert_int_equal(s->table.debt_count, 0);
+    free(s);
+  }
+}
+
+// However many callers are charged, the table is no larger; the largest debts stay.
+static void debts_are_bounded(void **state) {
+  (void)state;
+  setting_t *s = make_setting();
+  for (uint32_t i = 1; i <= 4 * FC_FLOW_DEBTS; i++) {
+    fc_owner_t caller = {0};
+    memcpy(caller.bytes, &i, sizeof i);
+    fc_flows_charge(&s->flows[0], 0, &caller, i, 1000);
+    fc_flows_charge(&s->flows[0], 0, &caller, i, 1000);
+    assert_true(s->table.debt_count <= FC_FLOW_DEBTS);
+  }
+  for (uint32_t i = 0; i < FC_FLOW_DEBTS; i++) {
+    assert_true(s->table.debts[i].ns > 2 * 3 * FC_FLOW_DEBTS);
+  }
+  fc_flows_forgive(&s->table, 0);
+  assert_int_equal(s->table.debt_count, 0);
+  free(s);
+}
+
 static void a_call_that_comes_back_is_first(void **state) {
   (void)state;
   setting_t *s = make_setting();
@@ -257,6 +318,8 @@ int main(void) {
       FC_TEST(callers_take_turns),
       FC_TEST(turns_are_fair_in_time),
       FC_TEST(a_dear_call_is_paid_off),
+      FC_TEST(who_kept_others_waiting_lets_them_pass),
+      FC_TEST(debts_are_bounded),
       FC_TEST(a_call_that_comes_back_is_first),
       FC_TEST(places_are_told),
       FC_TEST(any_changes_keep_it_whole),

@@ -45,9 +45,9 @@ static const struct {
     {FC_TEST_NATIVE "/releases/versions-3.13.0-llvm-cpu.vmfb", 60000},
 };
 
-static fc_backend_t late;  // of bytecode, see below
-static const fc_backend_t *const kBackends[] = {&fc_backend_native, &late,
-                                                NULL};
+static fc_backend_t late;   // of bytecode, see below
+static fc_backend_t stuck;  // of machine code, see below
+static const fc_backend_t *const kBackends[] = {&stuck, &late, NULL};
 static const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
 
 // A worker is told the hash of its module's file and must not compute it: the
@@ -341,7 +341,7 @@ static outcome_t call(house_t *house, uint32_t module, uint32_t function,
   // A newer generation of a module has an index behind all of the table's.
   const uint64_t timeout_ms =
       module < FC_ARRAY_COUNT(kModules) ? kModules[module].timeout_ms : 60000;
-  job.call.deadline_ns = fc_clock_ns() + timeout_ms * 1000000u;
+  job.limit_ns = job.call.deadline_ns = fc_clock_ns() + timeout_ms * 1000000u;
   house->done = NULL;
   house->expired = false;
   fc_pool_enqueue(&house->pool, &job);
@@ -762,6 +762,206 @@ static void a_waiter_may_drop_another_call_that_is_late(void **state) {
   assert_null(other);
   assert_int_equal(house.pool.waiting, 0);
   leave(&house);
+}
+
+// ---------------------------------------------------------------------------
+// Calls that go on though nobody waits for them: a process begins each by waiting for
+// SIGUSR1.
+
+#define STUCK "its calls wait for a signal"
+
+static bool is_stuck;  // in the worker
+
+static fc_status_t call_stuck(void *instance, size_t index,
+                              fc_backend_call_t *call, fc_error_t *err) {
+  sigset_t wanted;
+  int number;
+  sigemptyset(&wanted);
+  sigaddset(&wanted, SIGUSR1);
+  if (is_stuck) (void)sigwait(&wanted, &number);
+  return fc_backend_native.call(instance, index, call, err);
+}
+
+static void be_stuck(void) {
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
+  (void)sigprocmask(SIG_BLOCK, &blocked, NULL);
+  is_stuck = true;
+}
+
+#define MS 1000000ull
+#define TOOK_MS 2000
+#define SHORT_MS 1000
+
+// Enters a house whose module has `processes` processes, each of which takes TOOK_MS to
+// load, so far as the host knows.
+static fc_process_host_t *enter_stuck(house_t *house, uint32_t processes) {
+  processes_of_each = processes;
+  parameters = STUCK;
+  enter(house, FC_ISOLATION_PROCESS, 0);
+  processes_of_each = 1;
+  parameters = "";
+  heard = 0;
+  house->hear = count_heard;
+  fc_process_host_t *host =
+      (fc_process_host_t *)(uintptr_t)fc_pool_host(&house->pool, SCALARS);
+  host->took_ns = TOOK_MS * MS;
+  return host;
+}
+
+// Queues a call whose client waits for `ms`, and the operator for `limit_ms`.
+static void begin_stuck(house_t *house, fc_job_t *job, uint64_t ms,
+                        uint64_t limit_ms) {
+  const fc_function_t *function =
+      fc_module_find(generation_at(house, SCALARS)->module, FC_STR("s_i32"));
+  *job = make_job(house, SCALARS, (uint32_t)function->index, FC_STR("[21]"), 0);
+  job->call.deadline_ns = fc_clock_ns() + ms * MS;
+  job->limit_ns = fc_clock_ns() + limit_ms * MS;
+  fc_pool_enqueue(&house->pool, job);
+}
+
+static void wait_until_busy(house_t *house, const fc_child_t *child) {
+  while (!child->count ||
+         fc_child_state(child, child->first) != FC_RING_BUSY) {
+    turn(house);
+  }
+}
+
+static void pass(house_t *house, uint64_t ms) {
+  atomic_fetch_add(&ahead_ns, ms * MS);
+  for (int i = 0; i < 3; i++) turn(house);
+}
+
+static void expect_late(house_t *house, fc_job_t *job) {
+  while (!job->outcome) turn(house);
+  assert_int_equal(job->outcome->error.code, FC_CODE_DEADLINE_EXCEEDED);
+  fc_pool_finish(&house->pool, job);
+}
+
+// The calls of others are answered, by one process after the other.
+static void expect_answered(house_t *house, fc_job_t *job) {
+  while (!job->outcome) {
+    const fc_child_t *child = first_child(house, SCALARS);
+    if (child && child->serving && child->count && !child->ended) {
+      (void)kill(child->process.pid, SIGUSR1);
+    }
+    turn(house);
+  }
+  assert_int_equal(job->outcome->status, FC_OK);
+  fc_pool_finish(&house->pool, job);
+}
+
+static void a_clients_deadline_answers_and_ends_no_process(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint64_t ms;  // of the client
+    bool others;  // wait for the process
+    bool kill;    // --cancel=kill
+    bool drop;    // the client goes
+    uint64_t pass_ms;
+    fc_cause_t cause;
+  } rows[] = {
+      {"late, for long", SHORT_MS, false, false, false, 20000, FC_CAUSE_NONE},
+      {"others wait, not as long as loading takes", SHORT_MS, true, false, false,
+       TOOK_MS - 500, FC_CAUSE_NONE},
+      {"others wait longer", SHORT_MS, true, false, false, TOOK_MS + 500,
+       FC_CAUSE_DROPPED},
+      {"the operator's deadline", 60000, false, false, false, 60000,
+       FC_CAUSE_DEADLINE},
+      {"the operator's, after the client's", SHORT_MS, false, false, false, 60000,
+       FC_CAUSE_DEADLINE},
+      {"its client has gone", 60000, true, false, true, 20000, FC_CAUSE_NONE},
+      {"and its deadline has passed", SHORT_MS, true, false, true, TOOK_MS + 500,
+       FC_CAUSE_DROPPED},
+      {"gone, --cancel=kill", 60000, false, true, true, TOOK_MS + 500,
+       FC_CAUSE_DROPPED},
+      {"gone just now, --cancel=kill", 60000, false, true, true, TOOK_MS - 500,
+       FC_CAUSE_NONE},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static house_t house;
+    const fc_process_host_t *host = enter_stuck(&house, 1);
+    house.processes.kill_dropped = row->kill;
+    fc_child_t *child = first_child(&house, SCALARS);
+    fc_job_t job, waiting;
+    begin_stuck(&house, &job, row->ms, 60000);
+    wait_until_busy(&house, child);
+    if (row->others) begin_stuck(&house, &waiting, 600000, 600000);
+    if (row->drop) fc_pool_drop(&house.pool, &job);
+    pass(&house, row->ms == SHORT_MS ? SHORT_MS + 5 : 5);
+    if (row->ms == SHORT_MS && !row->drop) expect_late(&house, &job);
+    assert_int_equal(child->cause, FC_CAUSE_NONE);
+    pass(&house, row->pass_ms);
+    if (row->cause == FC_CAUSE_NONE) {
+      assert_int_equal(child->cause, FC_CAUSE_NONE);
+      (void)kill(child->process.pid, SIGUSR1);
+    } else {
+      while (!host->restarts) turn(&house);
+    }
+    if (row->ms != SHORT_MS && !row->drop) expect_late(&house, &job);
+    if (row->others) expect_answered(&house, &waiting);
+    while (fc_pool_running(&house.pool)) turn(&house);
+    assert_int_equal(host->restarts, row->cause != FC_CAUSE_NONE);
+    assert_int_equal(host->crashes, 0);
+    fc_module_metrics_t metrics;
+    fc_pool_metrics(&house.pool, SCALARS, &metrics);
+    assert_int_equal(metrics.timeouts, row->ms == SHORT_MS || !row->drop);
+    leave(&house);
+    atomic_store(&ahead_ns, 0);
+  }
+}
+
+// However many calls are late, one process ends at a time, and no other one before the
+// new one serves.
+static void processes_end_no_faster_than_they_are_replaced(void **state) {
+  (void)state;
+  static house_t house;
+  enum { PROCESSES = 3 };
+  const fc_process_host_t *host = enter_stuck(&house, PROCESSES);
+  fc_job_t jobs[PROCESSES], waiting[PROCESSES];
+  for (int i = 0; i < PROCESSES; i++) {
+    begin_stuck(&house, &jobs[i], 100000, 600000);
+    while (host->living < (uint32_t)i + 1 || host->starting) turn(&house);
+  }
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    wait_until_busy(&house, child);
+  }
+  for (int i = 0; i < PROCESSES; i++) {
+    begin_stuck(&house, &waiting[i], 900000, 900000);
+  }
+  pass(&house, 100000);
+  for (int i = 0; i < PROCESSES; i++) expect_late(&house, &jobs[i]);
+  uint32_t ending = 0;
+  atomic_fetch_add(&ahead_ns, 2 * TOOK_MS * MS);
+  fc_pool_expire(&house.pool, fc_clock_ns());
+  fc_pool_expire(&house.pool, fc_clock_ns() + 1000 * MS);
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    ending += child->cause == FC_CAUSE_DROPPED;
+  }
+  assert_int_equal(ending, 1);
+  while (!host->restarts) {
+    assert_true(host->living + 1 >= PROCESSES);
+    turn(&house);
+  }
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    (void)kill(child->process.pid, SIGUSR1);
+  }
+  for (int i = 0; i < PROCESSES; i++) {
+    while (!waiting[i].outcome) {
+      for (fc_child_t *child = host->children; child; child = child->next) {
+        if (child->serving && !child->ended && child->count) {
+          (void)kill(child->process.pid, SIGUSR1);
+        }
+      }
+      turn(&house);
+    }
+    assert_int_equal(waiting[i].outcome->status, FC_OK);
+    fc_pool_finish(&house.pool, &waiting[i]);
+  }
+  leave(&house);
+  atomic_store(&ahead_ns, 0);
 }
 
 #define ANOTHER_FILE "it says that it has loaded another file"
@@ -1243,10 +1443,13 @@ int main(int argc, char **argv) {
   late = fc_backend_vm;
   late.instance_create = make_late;
   late.call = call_late;
+  stuck = fc_backend_native;
+  stuck.call = call_stuck;
   fc_dialect_workers(&fc_routes, dialects);
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
     is_worker = true;
     if (argc > 4 && !strcmp(argv[4], ANOTHER_FILE)) load_another_file();
+    if (argc > 4 && !strcmp(argv[4], STUCK)) be_stuck();
     fc_process_main(argc, argv, kBackends, dialects);
   }
   loop_thread = pthread_self();
@@ -1260,6 +1463,8 @@ int main(int argc, char **argv) {
       FC_TEST(what_is_late_is_not_begun),
       FC_TEST(a_waiter_may_drop_another_call_of_an_ended_process),
       FC_TEST(a_waiter_may_drop_another_call_that_is_late),
+      FC_TEST(a_clients_deadline_answers_and_ends_no_process),
+      FC_TEST(processes_end_no_faster_than_they_are_replaced),
       FC_TEST(a_process_with_another_file_does_not_serve),
       FC_TEST(an_instance_that_is_not_made_fails_its_module),
       FC_TEST(a_trial_is_timed_from_its_first_worker),
