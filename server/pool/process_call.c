@@ -22,7 +22,7 @@ static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
 // While a body is copied to a process, the process gets no other call.
 static bool is_free(const fc_child_t *child) {
   return child->serving && !child->ended && child->cause == FC_CAUSE_NONE &&
-         !child->giving.active && !(child->host->fresh && child->calls);
+         !child->giving.active && !child->spent && !(child->host->fresh && child->calls);
 }
 
 // Of the free processes that have fewer than `ahead` calls, the one with the fewest. A
@@ -296,6 +296,16 @@ static void check_file(fc_child_t *child) {
   drop_answer(child);
 }
 
+// Did a call find no memory in a process whose module may keep what its calls take? All
+// further calls could fail, too. Pure bytecode gives everything back.
+static bool is_spent(const fc_process_host_t *host,
+                     const fc_outcome_t *outcome) {
+  const fc_module_info_t *info = fc_module_get_info(host->module);
+  return outcome->status != FC_OK &&
+         outcome->error.code == FC_CODE_OUT_OF_MEMORY &&
+         (info->runs_native || info->serial || info->private_state);
+}
+
 // The oldest call of a child is DONE: reads its outcome, once.
 static void begin_taking(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
@@ -317,6 +327,7 @@ static void begin_taking(fc_child_t *child) {
     taking->in_file = sizes.in_file;
     taking->in_body = sizes.in_body;
     taking->body_at = sizes.body_at;
+    child->spent |= is_spent(child->host, outcome);
   } else {
     fc_child_kill(child, FC_CAUSE_LIE);
     outcome->status = outcome->error.status;
@@ -421,6 +432,7 @@ static void finish_call(fc_child_t *child) {
   // A call that only decoded, or failed to, says nothing about the function.
   child->host->calls += outcome->stage >= FC_STAGE_CALL;
   if (child->host->fresh) fc_child_kill(child, FC_CAUSE_USED);
+  else if (child->spent && !child->count) fc_child_kill(child, FC_CAUSE_MEMORY);
   if (!held.job) return;
   held.job->child = NULL;
   fc_pool_deliver(host, held.job, outcome);

@@ -28,6 +28,8 @@ const fc_cause_row_t fc_causes[FC_CAUSE_COUNT] = {
                         "worker retired: it had no calls for long", NULL},
     [FC_CAUSE_USED] = {false, FC_LOG_INFO, "worker retired: it had its call",
                        NULL},
+    [FC_CAUSE_MEMORY] = {false, FC_LOG_WARN,
+                         "worker ended: a call of it ran out of memory", NULL},
     [FC_CAUSE_TIME] = {false, FC_LOG_WARN,
                        "worker ended: it has taken its processor time", NULL},
 };

@@ -70,6 +70,7 @@ typedef enum fc_cause_t {
   FC_CAUSE_RETIRED,  // its generation is retired, or quarantined while it had no calls
   FC_CAUSE_SPARE,  // it had no call for long, and another of its module stays
   FC_CAUSE_USED,   // it has made its one call (--fresh=call)
+  FC_CAUSE_MEMORY,  // a call of it found no memory, which may be lost to the next ones
   FC_CAUSE_TIME,   // by the kernel: it served, and took --worker-cpu-time
   FC_CAUSE_COUNT
 } fc_cause_t;
@@ -176,6 +177,7 @@ struct fc_child_t {
   bool ended;         // as `end` says; answers it has left may still be copied
   bool notified;      // false: it was given calls that it was not told of
   bool asleep;        // the loop is waiting for its bell
+  bool spent;         // a call found no memory: it gets no more, and is ended
   bool unreachable;   // it has closed the socket for files
   uint64_t audience;  // of the files that it alone is given (block.h)
   fc_tray_t trays[FC_RING_TRAYS];

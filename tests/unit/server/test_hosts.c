@@ -772,6 +772,10 @@ static void a_waiter_may_drop_another_call_that_is_late(void **state) {
 
 static bool is_stuck;  // in the worker
 
+#define LEAKING "its calls find no memory"
+
+static bool is_leaking;
+
 static fc_status_t call_stuck(void *instance, size_t index,
                               fc_backend_call_t *call, fc_error_t *err) {
   sigset_t wanted;
@@ -779,6 +783,7 @@ static fc_status_t call_stuck(void *instance, size_t index,
   sigemptyset(&wanted);
   sigaddset(&wanted, SIGUSR1);
   if (is_stuck) (void)sigwait(&wanted, &number);
+  if (is_leaking) return fc_fail_memory(err);
   return fc_backend_native.call(instance, index, call, err);
 }
 
@@ -935,6 +940,25 @@ static void a_clients_deadline_answers_and_ends_no_process(void **state) {
     leave(&house);
     atomic_store(&ahead_ns, 0);
   }
+}
+
+// It gets no more calls, and another one takes its place.
+static void a_process_without_memory_is_replaced(void **state) {
+  (void)state;
+  static house_t house;
+  parameters = LEAKING;
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  parameters = "";
+  const fc_function_t *function =
+      fc_module_find(generation_at(&house, SCALARS)->module, FC_STR("s_i32"));
+  for (uint32_t i = 1; i <= 3; i++) {
+    const outcome_t outcome = call(&house, SCALARS, (uint32_t)function->index,
+                                   FC_STR("[21]"), 0);
+    assert_int_equal(outcome.error.code, FC_CODE_OUT_OF_MEMORY);
+    while (facts(&house, SCALARS).restarts < i) turn(&house);
+  }
+  assert_int_equal(facts(&house, SCALARS).crashes, 0);
+  leave(&house);
 }
 
 // However many calls are late, one process ends at a time, and no other one before the
@@ -1462,6 +1486,7 @@ int main(int argc, char **argv) {
     is_worker = true;
     if (argc > 4 && !strcmp(argv[4], ANOTHER_FILE)) load_another_file();
     if (argc > 4 && !strcmp(argv[4], STUCK)) be_stuck();
+    is_leaking = argc > 4 && !strcmp(argv[4], LEAKING);
     fc_process_main(argc, argv, kBackends, dialects);
   }
   loop_thread = pthread_self();
@@ -1477,6 +1502,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_waiter_may_drop_another_call_that_is_late),
       FC_TEST(a_clients_deadline_answers_and_ends_no_process),
       FC_TEST(processes_end_no_faster_than_they_are_replaced),
+      FC_TEST(a_process_without_memory_is_replaced),
       FC_TEST(a_process_with_another_file_does_not_serve),
       FC_TEST(an_instance_that_is_not_made_fails_its_module),
       FC_TEST(a_trial_is_timed_from_its_first_worker),
