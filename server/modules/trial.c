@@ -94,15 +94,14 @@ static fc_status_t submit(fc_trial_t *trial, const fc_function_t *function,
   uint8_t *data = fc_block_data(blocks, block);
   memcpy(data, body.data, body.size);
   memset(data + body.size, 0, FC_BLOCK_TAIL);
-  trial->job =
-      (fc_job_t){.call = {.generation = trial->generation->index,
-                          .function = (uint32_t)function->index,
-                          .dialect = options->dialect,
-                          .flags = FC_CALL_OWN,
-                          .body_max = body.size,
-                          .deadline_ns = due_ns,
-                          .body = {.block = block, .size = body.size}},
-                 .limit_ns = due_ns};
+  trial->job = (fc_job_t){.call = {.generation = trial->generation->index,
+                                   .function = (uint32_t)function->index,
+                                   .dialect = options->dialect,
+                                   .flags = FC_CALL_OWN,
+                                   .body_max = body.size,
+                                   .deadline_ns = due_ns,
+                                   .body = {.block = block, .size = body.size}},
+                          .limit_ns = due_ns};
   fc_pool_enqueue(options->pool, &trial->job);
   return FC_OK;
 }

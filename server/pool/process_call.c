@@ -22,7 +22,8 @@ static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
 // While a body is copied to a process, the process gets no other call.
 static bool is_free(const fc_child_t *child) {
   return child->serving && !child->ended && child->cause == FC_CAUSE_NONE &&
-         !child->giving.active && !child->spent && !(child->host->fresh && child->calls);
+         !child->giving.active && !child->spent &&
+         !(child->host->fresh && child->calls);
 }
 
 // Of the free processes that have fewer than `ahead` calls, the one with the fewest. A

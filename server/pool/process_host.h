@@ -71,7 +71,7 @@ typedef enum fc_cause_t {
   FC_CAUSE_SPARE,  // it had no call for long, and another of its module stays
   FC_CAUSE_USED,   // it has made its one call (--fresh=call)
   FC_CAUSE_MEMORY,  // a call of it found no memory, which may be lost to the next ones
-  FC_CAUSE_TIME,   // by the kernel: it served, and took --worker-cpu-time
+  FC_CAUSE_TIME,  // by the kernel: it served, and took --worker-cpu-time
   FC_CAUSE_COUNT
 } fc_cause_t;
 
@@ -93,7 +93,7 @@ typedef struct fc_held_t {
   uint64_t limit_ns;  // fc_job_t.limit_ns
   // When its client was answered because of its deadline, or had gone; 0: it waits.
   uint64_t left_ns;
-  bool late;  // its deadline has passed
+  bool late;          // its deadline has passed
   fc_owner_t caller;  // of a call that was left
   uint32_t tray;  // for its answer; FC_RING_TRAYS: it has none, or has left it
   // The block of a body in a file, if the call has outlived its job; else FC_BLOCK_NONE.
@@ -254,7 +254,7 @@ struct fc_process_host_t {
   // many these are.
   uint64_t stopped[FC_JAIL_CALL_NUMBERS / 64];
   uint32_t stops;
-  bool stops_told;  // the log has a line for those that are not listed
+  bool stops_told;    // the log has a line for those that are not listed
   char parameters[];  // of --parameters, or its module's
 };
 

@@ -25,9 +25,8 @@ void fc_child_charge(const fc_child_t *child, const fc_held_t *held,
                      bool killed) {
   fc_process_host_t *host = child->host;
   if (!held->left_ns) return;
-  fc_pool_charge(
-      &host->base, &held->caller,
-      fc_clock_ns() - held->left_ns + (killed ? host->took_ns : 0));
+  fc_pool_charge(&host->base, &held->caller,
+                 fc_clock_ns() - held->left_ns + (killed ? host->took_ns : 0));
 }
 
 // Could another call be given to a process of the host now, or to a new one?

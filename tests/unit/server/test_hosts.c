@@ -808,9 +808,9 @@ typedef struct ended_t {
 static ended_t ended[8];
 
 static bool hear_stuck(house_t *house, fc_job_t *job) {
-  ended[heard++] = (ended_t){job, job->outcome->status == FC_OK
-                                      ? FC_CODE_NONE
-                                      : job->outcome->error.code};
+  ended[heard++] =
+      (ended_t){job, job->outcome->status == FC_OK ? FC_CODE_NONE
+                                                   : job->outcome->error.code};
   fc_pool_finish(&house->pool, job);
   return true;
 }
@@ -893,17 +893,17 @@ static void a_clients_deadline_answers_and_ends_no_process(void **state) {
     fc_cause_t cause;
   } rows[] = {
       {"late, for long", SHORT_MS, false, false, false, 20000, FC_CAUSE_NONE},
-      {"others wait, not as long as loading takes", SHORT_MS, true, false, false,
-       TOOK_MS - 500, FC_CAUSE_NONE},
+      {"others wait, not as long as loading takes", SHORT_MS, true, false,
+       false, TOOK_MS - 500, FC_CAUSE_NONE},
       {"others wait longer", SHORT_MS, true, false, false, TOOK_MS + 500,
        FC_CAUSE_DROPPED},
       {"the operator's deadline", 60000, false, false, false, 60000,
        FC_CAUSE_DEADLINE},
-      {"the operator's, after the client's", SHORT_MS, false, false, false, 60000,
-       FC_CAUSE_DEADLINE},
+      {"the operator's, after the client's", SHORT_MS, false, false, false,
+       60000, FC_CAUSE_DEADLINE},
       {"its client has gone", 60000, true, false, true, 20000, FC_CAUSE_NONE},
-      {"and its deadline has passed", SHORT_MS, true, false, true, TOOK_MS + 500,
-       FC_CAUSE_DROPPED},
+      {"and its deadline has passed", SHORT_MS, true, false, true,
+       TOOK_MS + 500, FC_CAUSE_DROPPED},
       {"gone, --cancel=kill", 60000, false, true, true, TOOK_MS + 500,
        FC_CAUSE_DROPPED},
       {"gone just now, --cancel=kill", 60000, false, true, true, TOOK_MS - 500,
@@ -952,8 +952,8 @@ static void a_process_without_memory_is_replaced(void **state) {
   const fc_function_t *function =
       fc_module_find(generation_at(&house, SCALARS)->module, FC_STR("s_i32"));
   for (uint32_t i = 1; i <= 3; i++) {
-    const outcome_t outcome = call(&house, SCALARS, (uint32_t)function->index,
-                                   FC_STR("[21]"), 0);
+    const outcome_t outcome =
+        call(&house, SCALARS, (uint32_t)function->index, FC_STR("[21]"), 0);
     assert_int_equal(outcome.error.code, FC_CODE_OUT_OF_MEMORY);
     while (facts(&house, SCALARS).restarts < i) turn(&house);
   }

@@ -18,8 +18,8 @@ typedef struct house_t {
   fc_log_t log;
   int file;  // of the log
   fc_process_options_t options;
-  fc_process_host_t host;
   fc_child_t child;
+  fc_process_host_t *host;
 } house_t;
 
 static void enter(house_t *house, uint8_t sandbox, uint32_t parts) {
@@ -28,11 +28,14 @@ static void enter(house_t *house, uint8_t sandbox, uint32_t parts) {
                                  .result_size = 4096,
                                  .sandbox = sandbox,
                                  .jail_parts = parts};
-  *house = (house_t){.options = {.log = &house->log},
-                     .host = {.name = FC_STR("m")},
-                     .child = {.process = {.pid = 7}, .serving = true}};
-  house->host.options = &house->options;
-  house->child.host = &house->host;
+  *house =
+      (house_t){.options = {.log = &house->log},
+                .host = fc_alloc(fc_allocator_system(), sizeof *house->host),
+                .child = {.process = {.pid = 7}, .serving = true}};
+  assert_non_null(house->host);
+  house->host->name = FC_STR("m");
+  house->host->options = &house->options;
+  house->child.host = house->host;
   house->file = memfd_create("log", MFD_CLOEXEC);
   assert_int_equal(fc_log_init(&house->log, fc_allocator_system(), house->file,
                                true, &error),
@@ -42,6 +45,7 @@ static void enter(house_t *house, uint8_t sandbox, uint32_t parts) {
 
 static void leave(house_t *house) {
   fc_ring_close(&house->child.ring);
+  fc_free(fc_allocator_system(), house->host);
   fc_log_deinit(&house->log);
   close(house->file);
 }
@@ -97,7 +101,8 @@ static void each_is_said_once_as_the_workers_word(void **state) {
   }
   assert_non_null(strstr(text, "a worker says that the jail stopped a system "
                                "call of its module"));
-  assert_non_null(strstr(text, "\"module\":\"m\",\"pid\":7,\"call\":\"socket\""));
+  assert_non_null(
+      strstr(text, "\"module\":\"m\",\"pid\":7,\"call\":\"socket\""));
   assert_null(strstr(text, "\"more\":"));
   leave(&house);
 }
