@@ -299,7 +299,9 @@ static void init_house(house_t *house) {
                                 .blocks = house->blocks,
                                 .log = &house->log,
                                 .groups = &house->groups,
-                                .jail = &house->jail};
+                                .jail = &house->jail,
+                                .client_calls = {.allocator = allocator},
+                                .client_connections = {.allocator = allocator}};
   check(fc_http1_init(&house->http1, allocator, &house->server, now_ms, house,
                       &error) == FC_OK,
         error.message);
