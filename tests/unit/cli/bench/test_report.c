@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A load of 200 answers, of 1 to 200 ns since they were due and 1 to 100 since they were
+// sent: each figure that is shown or saved is another one, and was computed by hand.
+#include "bench/report.h"
+
+#include "helpers/test.h"
+
+static void load(fc_load_result_t *result) {
+  *result = (fc_load_result_t){.duration_ns = 4000000000,
+                               .answers = 200,
+                               .compared = 21,
+                               .different = 3,
+                               .refused = 4,
+                               .broken = 5,
+                               .unanswered = 6,
+                               .late = 7,
+                               .slice_count = 1};
+  result->slices[0] = (fc_load_slice_t){.end_ns = 4000000000,
+                                        .span_ns = 2000000000,
+                                        .answers = 100,
+                                        .errors = 8,
+                                        .p50_ns = 11,
+                                        .p99_ns = 12,
+                                        .max_ns = 13};
+  for (uint64_t i = 1; i <= 200; i++) {
+    fc_bench_histogram_record(&result->latency, i);
+    fc_bench_histogram_record(&result->service, (i + 1) / 2);
+  }
+}
+
+static const fc_load_plan_t kPlan = {.connections = 2, .rate = 60};
+static const fc_bench_step_t kStep = {.rate = 30,
+                                      .answered = 29,
+                                      .p50_ns = 2000,
+                                      .p99_ns = 3000,
+                                      .max_ns = 4000000,
+                                      .met = true};
+
+static fc_bench_report_t report_of(const fc_load_result_t *result) {
+  return (fc_bench_report_t){.server = "server",
+                             .target = "target",
+                             .protocol = "native",
+                             .verify = "all",
+                             .plan = &kPlan,
+                             .result = result,
+                             .steps = &kStep,
+                             .step_count = 1};
+}
+
+static const char kShown[] =
+    "target of server\n"
+    "  2 connections, 60 requests a second, 4 s\n"
+    "  answers   200, 50 a second\n"
+    "  latency   p50 0.1 us   p75 0.15 us   p90 0.18 us   p99 0.198 us   "
+    "p99.9 0.2 us   p99.99 0.2 us   max 0.2 us\n"
+    "  once sent p50 0.05 us   p75 0.075 us   p90 0.09 us   p99 0.099 us   "
+    "p99.9 0.1 us   p99.99 0.1 us   max 0.1 us\n"
+    "  compared  21 answers, 3 different\n"
+    "  errors    4 refused\n"
+    "  errors    5 connections broken\n"
+    "  errors    6 unanswered in time\n"
+    "  errors    3 answers not as expected\n"
+    "  note: this program sent 7 requests more than 1 ms late: it had no "
+    "processor\n"
+    "  30/s         answered 29/s  p50 2 us  p99 3 us  max 4 ms  met\n";
+
+static void every_figure_is_shown(void **state) {
+  (void)state;
+  static fc_load_result_t result;
+  char text[2048];
+  load(&result);
+  const fc_bench_report_t report = report_of(&result);
+  FILE *stream = fmemopen(text, sizeof text, "w");
+  assert_non_null(stream);
+  fc_bench_print(&report, stream);
+  fc_bench_print_step(&kStep, stream);
+  fclose(stream);
+  assert_string_equal(text, kShown);
+}
+
+static void every_figure_is_saved(void **state) {
+  (void)state;
+  static const char *const rows[] = {
+      "\"rate\":60.000,\"connections\":2,\"duration_s\":4.000000,",
+      "\"answers\":200,\"answers_per_s\":50.000,\"compared\":21,\"late\":7",
+      "\"errors\":{\"refused\":4,\"broken\":5,\"unanswered\":6,\"different\":3}",
+      "\"latency\":{\"count\":200,\"mean_ns\":100,\"min_ns\":1,\"p50_ns\":100,"
+      "\"p75_ns\":150,\"p90_ns\":180,\"p99_ns\":198,\"p99.9_ns\":200,"
+      "\"p99.99_ns\":200,\"max_ns\":200,\"buckets\":[[1,1],[2,1],",
+      "\"service\":{\"count\":200,\"mean_ns\":50,\"min_ns\":1,\"p50_ns\":50,"
+      "\"p75_ns\":75,\"p90_ns\":90,\"p99_ns\":99,\"p99.9_ns\":100,"
+      "\"p99.99_ns\":100,\"max_ns\":100,\"buckets\":[[1,2],[2,2],",
+      "\"slices\":[{\"end_s\":4.000,\"answers_per_s\":50.000,\"errors\":8,"
+      "\"p50_ns\":11,\"p99_ns\":12,\"max_ns\":13}]",
+      "\"steps\":[{\"rate\":30.000,\"answers_per_s\":29.000,\"p50_ns\":2000,"
+      "\"p99_ns\":3000,\"max_ns\":4000000,\"met\":true}]"};
+  static fc_load_result_t result;
+  fc_text_t json;
+  fc_error_t err;
+  load(&result);
+  const fc_bench_report_t report = report_of(&result);
+  fc_text_init(&json, fc_allocator_system(), 1u << 20);
+  assert_int_equal(fc_bench_print_json(&report, &json.sink, &err), FC_OK);
+  fc_str_t text = fc_text_str(&json);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    if (!memmem(text.data, text.size, rows[i], strlen(rows[i]))) {
+      fail_msg("%s\nis not in\n%.*s", rows[i], FC_STR_ARG(text));
+    }
+  }
+  fc_text_deinit(&json);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(every_figure_is_shown),
+      FC_TEST(every_figure_is_saved),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
