@@ -198,6 +198,24 @@ def test_deadline(server):
         assert caught.value.http_status == 504
 
 
+@pytest.mark.parametrize("timeout, told", [
+    (1.5, "1500"), (30, "30000"), (0.0004, "1"), (0.0025, "2"), (None, None)])
+def test_the_server_is_told_the_deadline(server, timeout, told):
+    """In milliseconds. What is called is answered by nobody."""
+    asked = []
+
+    def answer(request):
+        if request.method == "GET":
+            return httpx.get(server.url + request.url.raw_path.decode())
+        asked.append(request.headers.get("Farcall-Timeout-Ms"))
+        return httpx.Response(503, json={"code": "shutting_down", "detail": "no"})
+    with farcall.Client("http://localhost", timeout=timeout,
+                        transport=httpx.MockTransport(answer)) as client:
+        with pytest.raises(farcall.Error):
+            client[VERSIONS.stem].matmul(A, B)
+    assert asked == [told]
+
+
 def test_unix_socket(tmp_path):
     path = tmp_path / "socket"
     options = [f"--listen=unix:{path}"]

@@ -47,6 +47,14 @@ def outside(location, length=64):
     return model([node("MatMul", ["x", "w"])], weights=[weight])
 
 
+def heavy():
+    weights = [numpy_helper.from_array(numpy.ones((4, 300000), "f4"), "w"),
+               numpy_helper.from_array(numpy.ones((300000, 4), "f4"), "v")]
+    return model([node("MatMul", ["x", "w"], ["z"]), node("Gemm", ["z", "v"])],
+                 (value("x", TensorProto.FLOAT, (150, 4)),),
+                 (value("y", TensorProto.FLOAT, (150, 4)),), weights)
+
+
 def short_weight():
     weight = numpy_helper.from_array(numpy.ones((4, 4), "f4"), "w")
     weight.dims[0] = 5
@@ -94,6 +102,7 @@ FILES = {
     "weights_elsewhere.onnx": outside("gone.bin"),
     "weights_above.onnx": outside("../../etc/passwd"),
     "weights_short.onnx": outside("short.bin"),
+    "heavy.onnx": heavy(),
     "sparse.onnx": sparse(),
     # ONNX that compilers do not take
     "unknown.onnx": model([node("Sofmax")]),

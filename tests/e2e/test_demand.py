@@ -2,12 +2,16 @@
 """Many modules, loaded when they are asked for: what is loaded keeps within the memory
 that modules may take, calls go on, and what is unloaded is given back."""
 import json
+import os
 import random
+import signal
+import socket
+import subprocess
 
 import pytest
 
 from demanding import LIMIT, Many, farm, within
-from reloading import taken
+from reloading import taken, wait_until
 
 COUNT = 60
 
@@ -77,3 +81,63 @@ def test_a_start_that_is_full_loads_no_more(serve, many):
     for number in range(COUNT):
         assert server.results(*many.call(number)) == many.answer(number)
     within(server)
+
+
+SLOW = """
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((constructor)) static void load(void) {
+  close(open("%(work)s/begun", O_CREAT | O_WRONLY, 0600));
+  while (access("%(work)s/gate", F_OK)) usleep(1000);
+}
+float _mlir_ciface_f(float x) { return x; }
+"""
+ROWS = """
+typedef struct { float *allocated, *aligned; long offset, size, stride; } row_t;
+float _mlir_ciface_f(row_t *row) { return row->aligned[row->offset]; }
+"""
+
+
+def test_dims_that_change_while_a_module_is_described(serve, tmp_path):
+    """What the loader reads with names of before is read again. The loader is held up by
+    a module that loads, and has the listing of one reload and the description still to
+    do when the next reload brings other names."""
+    folder, config = tmp_path / "modules", tmp_path / "farcalld.conf"
+    folder.mkdir()
+    for name, source, type_ in (("slow", SLOW % {"work": tmp_path}, "f32"),
+                                ("rows", ROWS, "memref<?xf32>")):
+        (tmp_path / f"{name}.c").write_text(source)
+        subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", folder / f"{name}.so",
+                        tmp_path / f"{name}.c"], check=True)
+        (folder / f"{name}.farcall.json").write_text(json.dumps(
+            {"farcall": 1, "abi": "mlir-memref", "functions": [
+                {"name": "f", "symbol": "_mlir_ciface_f", "cc": "ciface",
+                 "args": [{"type": type_}], "results": [{"type": "f32"}]}]}))
+
+    def name_dim(name):
+        config.write_text(json.dumps({"modules": {"rows": {"dims": [
+            {"name": "f", "args": [{"dims": [name]}]}]}}}))
+    name_dim("old")
+    server = serve("--isolation=thread", "--load=demand", f"--config={config}", folder)
+
+    def send(method, path, body=""):
+        client = socket.create_connection((server.host, server.port), timeout=60)
+        client.sendall(f"{method} /api/v1/functions/{path} HTTP/1.1\r\nHost: localhost\r\n"
+                       f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        return client
+
+    def settle():  # what was sent before has been begun when these are answered
+        for _ in range(3):
+            server.get("/livez")
+    with send("POST", "slow/f", "[1]"):
+        wait_until((tmp_path / "begun").exists)
+        os.kill(server.pid, signal.SIGHUP)
+        settle()
+        with send("GET", "rows/f") as client:
+            settle()
+            name_dim("new")
+            os.kill(server.pid, signal.SIGHUP)
+            settle()
+            (tmp_path / "gate").touch()
+            assert b"f(tensor<[new]xf32>) -> f32" in client.recv(65536)
+    assert "[new]" in server.get("/api/v1/functions/rows/f").json["text"]

@@ -2,7 +2,9 @@
 """`farcall diff` and `farcall test` of real modules: releases that others compiled, and
 files that differ in one thing."""
 import json
+import re
 import subprocess
+import time
 
 import pytest
 
@@ -80,6 +82,41 @@ def test_values_that_differ(farcall, build, calls):
         "first at /results/0: was 3, is 4"]
     assert "values    divide: 1 of 1 differ" in farcall("diff", old, new).stdout
     assert farcall("diff", old, old, document).returncode == 0
+
+
+TIMED = """
+#include <time.h>
+double _mlir_ciface_scale(double x) {
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do clock_gettime(CLOCK_MONOTONIC, &now);
+  while ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec < NS);
+  return x;
+}
+"""
+
+
+def test_times_are_of_the_old_file_and_of_the_new_one(farcall, calls, tmp_path):
+    """One needs 200 ms, the other nothing. A machine may be slow, but never fast."""
+    files = []
+    for name, ns in ("slow", 200_000_000), ("quick", 0):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "timed.c").write_text(TIMED)
+        subprocess.run(["cc", "-O1", "-fPIC", "-shared", f"-DNS={ns}LL", "-o",
+                        folder / "timed.so", folder / "timed.c"], check=True)
+        (folder / "timed.farcall.json").write_text(json.dumps(
+            {"farcall": 1, "abi": "mlir-memref", "functions": [SCALE]}))
+        files.append(folder / "timed.so")
+    document = calls({"function": "scale", "args": [1.5]})
+    for old, new, slow in (*files, 0), (*files[::-1], 1):
+        begin = time.monotonic()
+        done = farcall("diff", old, new, document)
+        most = (time.monotonic() - begin) * 1e6
+        (line,) = lines_of(done, "time")
+        figures = re.fullmatch(r"time      scale line 1: was ([\d.]+) us, is ([\d.]+) us", line)
+        assert 200_000 <= float(figures[slow + 1]) < most
+        assert float(figures[2 - slow]) < most - 200_000
 
 
 def test_signatures_that_differ(farcall, build, calls):

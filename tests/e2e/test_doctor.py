@@ -119,6 +119,13 @@ def test_memory_is_counted(farcall, files):
         "unit": "bytes", "weights": 0, "arguments": 32, "largest": None}
 
 
+def test_memory_is_shown(farcall, files):
+    """Of 2 x 4 x 300,000 weights, and 2 x 150 x 4 numbers of a call, of 4 bytes."""
+    done = farcall("doctor", files / "heavy.onnx")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("memory ")]
+    assert line.startswith("memory weights 9.6 MB, a call's arguments and results 4.8 KB"), line
+
+
 def test_a_module_that_loads(farcall):
     """It is named when it is no longer loaded."""
     done = farcall("doctor", "--json", RELEASES / "scalars-3.13.0.vmfb")

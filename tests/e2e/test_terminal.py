@@ -194,6 +194,46 @@ def test_top(farcall, serve, corpus):
     assert farcall("top", "--once", "--server=http://127.0.0.1:1").returncode == 69
 
 
+TOLD = {
+    "/api/v1": {"version": "9.8.7", "uptime_ms": 20000, "ready": True, "modules": 1,
+                "workers": 3, "in_flight": {"connections": 4, "waiting": 5, "running": 6,
+                                            "bytes": 7 << 20}},
+    "/v2/models/stats": {"model_stats": [{"name": "m.f", "inference_stats": {
+        "success": {"count": 400, "ns": 4_000_000}, "fail": {"count": 50, "ns": 9},
+        "queue": {"count": 400, "ns": 800_000},
+        "compute_infer": {"count": 400, "ns": 1_200_000}}}]},
+    "/api/v1/modules?memory=1": {"modules": [
+        {"name": "m", "state": "ready", "memory": 8_000_000}]},
+    "/metrics": 'farcall_calls_waiting{module="m"} 11\n'
+                'farcall_calls_running{module="m"} 12\n'
+                'farcall_worker_processes{module="m"} 13\n'}
+
+
+def test_top_shows_each_figure_in_its_place(farcall):
+    class Told(BaseHTTPRequestHandler):
+        def do_GET(self):
+            told = TOLD[self.path]
+            body = (told if isinstance(told, str) else json.dumps(told)).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+    with ThreadingHTTPServer(("127.0.0.1", 0), Told) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        once = farcall("top", "--once", f"--server=http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+    assert once.returncode == 0, once.stderr
+    head, load, _, _, function, _, _, module = once.stdout.splitlines()
+    assert head == "farcalld 9.8.7, up 20 s, ready, 1 modules, 3 workers"
+    assert load == "connections 4, waiting 5, running 6, memory of requests 7.0 MiB"
+    assert function.split() == ["m.f", "20.0", "2.5", "10.0", "2.0", "3.0"]
+    assert module.split() == ["m", "ready", "13", "11", "12", "8000"]
+
+
 def test_top_shows_what_was_called_since_the_last_second(serve, corpus):
     server = serve(corpus)
     server.results("tensor/softmax", [[[1]]])

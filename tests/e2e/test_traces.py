@@ -155,6 +155,39 @@ def test_log_and_exemplars(serve, module):
     assert b" # " not in server.get("/metrics").body
 
 
+def test_times_of_the_log(serve, tmp_path):
+    """In microseconds. A call of 50 ms takes no less, and no more than its client waits
+    for the line."""
+    source = tmp_path / "spins.c"
+    source.write_text("""
+#include <time.h>
+long long _mlir_ciface_spin(long long ns) {
+  struct timespec begin, now;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  do clock_gettime(CLOCK_MONOTONIC, &now);
+  while ((now.tv_sec - begin.tv_sec) * 1000000000LL + now.tv_nsec - begin.tv_nsec < ns);
+  return ns;
+}""")
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", tmp_path / "spins.so", source],
+                   check=True)
+    (tmp_path / "spins.farcall.json").write_text(json.dumps({
+        "farcall": 1, "abi": "mlir-memref", "functions": [
+            {"name": "spin", "symbol": "_mlir_ciface_spin", "cc": "ciface",
+             "args": [{"type": "i64"}], "results": [{"type": "i64"}]}]}))
+    server = serve(tmp_path / "spins.so", "--access-log=on", "--log-format=json")
+    begin = time.monotonic()
+    reply = server.call("spins/spin", "[50000000]")
+    wait_until(lambda: any('"msg":"request"' in line for line in server.lines))
+    most = (time.monotonic() - begin) * 1e6
+    (line,) = [json.loads(line) for line in server.lines if '"msg":"request"' in line]
+    stages = {name: line[name + "_us"] for name in
+              ("read", "route", "admit", "queue", "decode", "call", "encode", "write")}
+    assert 50_000 <= stages["call"] <= sum(stages.values()) <= line["us"] + len(stages)
+    assert 50_000 <= line["us"] <= most
+    assert (line["bytes_in"], line["bytes_out"]) == (len("[50000000]"), len(reply.body))
+    assert line["status"] == 200
+
+
 def test_several_traceparents_are_none(serve, module):
     server = serve(module)
     with socket.create_connection((server.host, server.port)) as client:
