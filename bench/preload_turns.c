@@ -91,10 +91,10 @@
   X(int, pthread_join, (pthread_t a, void **b), (a, b))
 
 // These are written out below.
-#define OTHERS(X)                                                        \
-  X(posix_spawn)                                                         \
-  X(pthread_create) X(fallocate) X(open) X(openat) X(futex) X(epoll_ctl) \
-      X(waitid) X(syscall)
+#define OTHERS(X)   \
+  X(posix_spawn)    \
+  X(pthread_create) \
+  X(fallocate) X(open) X(openat) X(futex) X(epoll_ctl) X(waitid) X(syscall)
 
 enum kind {
 #define X(result, name, ...) KIND_##name,

@@ -12,7 +12,8 @@
 #define CALLS 200u
 
 static fc_timing_t sample(uint64_t ns[CALLS]) {
-  for (uint64_t i = 0; i < CALLS; i++) ns[(i * 77 + 5) % CALLS] = (i + 1) * 1000;
+  for (uint64_t i = 0; i < CALLS; i++)
+    ns[(i * 77 + 5) % CALLS] = (i + 1) * 1000;
   for (size_t i = 0; i < CALLS; i++) {
     if (ns[i] == CALLS * 1000) ns[i] = 5000000;
   }
@@ -58,9 +59,8 @@ static void figures_are_of_the_calls(void **state) {
   fc_timing_t timing = sample(ns);
   fc_arena_t arena;
   fc_arena_init(&arena, fc_allocator_system(), 4096, 1u << 20);
-  const fc_flag_t flags[] = {
-      {FC_OPTION_TIME, NULL},
-      {FC_OPTION_SAVE, fc_test_in_folder("saved.json")}};
+  const fc_flag_t flags[] = {{FC_OPTION_TIME, NULL},
+                             {FC_OPTION_SAVE, fc_test_in_folder("saved.json")}};
   const fc_args_t args = {.arena = &arena,
                           .verb = FC_VERB_RUN,
                           .flags = flags,
