@@ -63,6 +63,12 @@ void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
   }
 }
 
+void fc_json_reader_copy(fc_json_reader_t *dest,
+                         const fc_json_reader_t *source) {
+  const size_t levels = source->depth * sizeof source->levels[0];
+  memcpy(dest, source, offsetof(fc_json_reader_t, levels) + levels);
+}
+
 // ---------------------------------------------------------------------------
 // Failing
 

@@ -92,6 +92,10 @@ fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
 fc_status_t fc_json_read_scalar(fc_json_reader_t *reader, fc_json_token_t token,
                                 fc_dtype_t dtype, void *out, fc_error_t *err);
 
+// Copies where a reader stands, so that it can go back after a look ahead.
+void fc_json_reader_copy(fc_json_reader_t *dest,
+                         const fc_json_reader_t *source);
+
 // Decodes the escapes in `raw`, the text of a STRING or KEY, and returns the size of
 // the result. `out` has room for raw.size bytes. Never fails, since the reader
 // checked the escapes.

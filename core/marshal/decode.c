@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DECODE: a call document -> flat values, in one pass over its bytes (but see the look
-// ahead in leaf.c). Called by a worker. Open containers are a stack of levels; leaf.c
+// ahead in typed.c). Called by a worker. Open containers are a stack of levels; leaf.c
 // reads leaves. Nothing is recursive. The first error in document order is reported; a
 // missing member counts as an error at the end of its container.
 #include <stdio.h>
 
+#include "marshal/bytes.h"
 #include "marshal/frame.h"
 #include "marshal/framed.h"
+#include "marshal/leaf.h"
+#include "marshal/typed.h"
 
 // The element type of {"list":…}: each value carries its own type.
 static const fc_op_t kUnknown = {.kind = FC_TYPE_UNKNOWN,
@@ -109,7 +112,7 @@ static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
                fc_json_text_is(reader, FC_STR("shape")) ||
                fc_json_text_is(reader, FC_STR("data")) ||
                fc_json_text_is(reader, FC_STR("b64"));
-  if (typed) return fc_leaf_decode_typed(frame, &kUnknown, dest, err);
+  if (typed) return fc_typed_decode(frame, &kUnknown, dest, err);
   if (!list && !bytes) return untyped(frame, "an object", err);
   FC_TRY(fc_json_next(reader, &token, err));
   if (list) {
@@ -122,7 +125,7 @@ static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
     level->wrapped = true;
     return FC_OK;
   }
-  FC_TRY(fc_leaf_decode_bytes(frame, &kUnknown, token, dest, err));
+  FC_TRY(fc_bytes_decode(frame, &kUnknown, token, dest, err));
   FC_TRY(fc_json_next(reader, &token, err));
   if (token == FC_JSON_OBJECT_END) return FC_OK;
   return here(

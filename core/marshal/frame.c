@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/guard.h"
+#include "marshal/guard.h"
 #include "marshal/profiled.h"
 
 // A reset keeps the first block of each arena, so a small request allocates nothing
@@ -139,6 +139,31 @@ void fc_frame_bind_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
   if (!fc_dim_is_named(op->dims[dim])) return;
   fc_named_dim_t *named = &frame->named_dims[fc_dim_name(op->dims[dim])];
   if (named->size < 0) *named = (fc_named_dim_t){size, op, dim};
+}
+
+void fc_frame_bind_dims(fc_frame_t *frame, const fc_op_t *op,
+                        const int64_t *dims) {
+  for (int32_t i = 0; i < op->rank; i++) {
+    fc_frame_bind_dim(frame, op, i, dims[i]);
+  }
+}
+
+fc_status_t fc_frame_check_dims(fc_frame_t *frame, const fc_op_t *op,
+                                const int64_t *dims, fc_error_t *err) {
+  for (int32_t i = 0; i < op->rank; i++) {
+    if (!fc_dim_is_named(op->dims[i])) continue;
+    for (int32_t k = 0; k < i; k++) {
+      if (op->dims[k] != op->dims[i] || dims[k] == dims[i]) continue;
+      fc_status_t status =
+          fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                  "dims %d and %d must be equal, "
+                  "they are %lld and %lld",
+                  (int)k, (int)i, (long long)dims[k], (long long)dims[i]);
+      fc_error_expected(err, "%lld elements", (long long)dims[k]);
+      return fc_json_locate(&frame->reader, status, err);
+    }
+  }
+  return FC_OK;
 }
 
 fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
@@ -344,175 +369,6 @@ static fc_status_t check_arguments(fc_frame_t *frame, fc_error_t *err) {
 }
 
 // ---------------------------------------------------------------------------
-// Guarded arguments
-
-typedef struct fc_guarded_t {
-  struct fc_guarded_t *next;
-  void *memory;
-  size_t size;
-  size_t alignment;
-} fc_guarded_t;
-
-void fc_frame_set_guard(fc_frame_t *frame, bool guard) { frame->guard = guard; }
-
-void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles) {
-  frame->tiles = tiles;
-}
-
-void fc_frame_set_keeper(fc_frame_t *frame, const fc_keeper_t *keeper) {
-  frame->keeper = keeper;
-}
-
-// True when all bytes of some element are FC_GUARD_FILL. `size` is a constant in each
-// call, so that memcmp becomes one comparison.
-static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
-  uint64_t fill;
-  memset(&fill, FC_GUARD_FILL, sizeof fill);
-  for (size_t i = 0; i < count; i++) {
-    if (memcmp(data + i * size, &fill, size) == 0) return true;
-  }
-  return false;
-}
-
-// The same for elements of any type. Only floats of at least two bytes count; a complex
-// number is two floats.
-static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
-  const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  size_t size = info->size;
-  if (info->class_ == FC_DTYPE_CLASS_COMPLEX) {
-    size /= 2;
-    count *= 2;
-  } else if (info->class_ != FC_DTYPE_CLASS_FLOAT) {
-    return false;
-  }
-  switch (size) {
-    case 2:
-      return has_fill(data, count, 2);
-    case 4:
-      return has_fill(data, count, 4);
-    case 8:
-      return has_fill(data, count, 8);
-    default:
-      return false;  // where a byte is an element, the fill may be a number
-  }
-}
-
-// The same for a strided view. A dim of stride 0 is skipped, since it repeats the
-// same elements.
-static bool view_holds_fill(const fc_tensor_t *tensor) {
-  const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
-  const uint8_t *at = tensor->data;
-  int64_t index[FC_RANK_MAX] = {0};
-  for (;;) {
-    if (holds_fill(at, 1, tensor->dtype)) return true;
-    int32_t dim = tensor->rank - 1;
-    for (; dim >= 0; dim--) {
-      const int64_t step = tensor->strides[dim] * size;
-      if (step == 0) continue;
-      at += step;
-      if (++index[dim] < tensor->shape[dim]) break;
-      at -= step * index[dim];
-      index[dim] = 0;
-    }
-    if (dim < 0) return false;
-  }
-}
-
-static bool tensor_holds_fill(const fc_tensor_t *tensor) {
-  size_t count, size;
-  if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
-                      &size) ||
-      count == 0) {
-    return false;
-  }
-  return fc_tensor_is_dense(tensor)
-             ? holds_fill(tensor->data, count, tensor->dtype)
-             : view_holds_fill(tensor);
-}
-
-static bool value_holds_fill(const fc_value_t *value) {
-  if (value->kind == FC_VALUE_TENSOR) return tensor_holds_fill(&value->tensor);
-  return value->kind == FC_VALUE_SCALAR &&
-         holds_fill(&value->scalar, 1, value->dtype);
-}
-
-static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
-                               fc_error_t *err) {
-  if (value_holds_fill(value)) frame->fill_given = true;
-  const fc_tensor_t *tensor = &value->tensor;
-  size_t count, size;
-  // A strided view is not copied: only its owner knows which memory it may reach.
-  if (value->kind != FC_VALUE_TENSOR || tensor->strides ||
-      !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
-                      &size)) {
-    return FC_OK;
-  }
-  const size_t alignment = frame->plan->signature->alignment;
-  fc_guarded_t *guarded = fc_arena_alloc(&frame->arena, sizeof *guarded, 16);
-  void *memory = guarded ? fc_guard_alloc(size, alignment) : NULL;
-  if (!memory) return fc_fail_memory(err);
-  *guarded = (fc_guarded_t){frame->guarded, memory, size, alignment};
-  frame->guarded = guarded;
-  if (size) memcpy(memory, tensor->data, size);
-  value->tensor.data = memory;
-  return FC_OK;
-}
-
-// Fails when a float result has the bits of the fill. Up to 63 readable bytes lie
-// between a guarded tensor and the unmapped page. They are filled, so such a result was
-// most likely made of them. If the caller sent such a float, nothing is said. (A function
-// that makes the same bits of integers or constants fails too.)
-static fc_status_t check_fill(fc_frame_t *frame, fc_value_t *value,
-                              fc_error_t *err) {
-  if (frame->fill_given || !value_holds_fill(value)) return FC_OK;
-  return fc_fail_as(
-      err, FC_CODE_CALL_FAILED, FC_OUT_OF_RANGE,
-      "the function read past the end of a tensor: dims that must "
-      "agree differ");
-}
-
-typedef struct guard_level_t {
-  fc_value_t *next;
-  size_t left;
-} guard_level_t;
-
-typedef fc_status_t (*visit_t)(fc_frame_t *frame, fc_value_t *value,
-                               fc_error_t *err);
-
-// Calls `visit` for each value, also for those within lists.
-static fc_status_t visit_values(fc_frame_t *frame, fc_value_t *values,
-                                size_t count, visit_t visit, fc_error_t *err) {
-  guard_level_t levels[FC_JSON_DEPTH_MAX] = {{values, count}};
-  uint32_t depth = 1;
-  while (depth) {
-    guard_level_t *level = &levels[depth - 1];
-    if (level->left == 0) {
-      depth--;
-      continue;
-    }
-    fc_value_t *value = level->next++;
-    level->left--;
-    if (value->kind != FC_VALUE_LIST) {
-      FC_TRY(visit(frame, value, err));
-    } else {
-      if (depth == FC_JSON_DEPTH_MAX) {
-        return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                       "lists are nested deeper than %d", FC_JSON_DEPTH_MAX);
-      }
-      levels[depth++] = (guard_level_t){value->list.items, value->list.count};
-    }
-  }
-  return FC_OK;
-}
-
-static void free_guarded(fc_frame_t *frame) {
-  for (const fc_guarded_t *it = frame->guarded; it; it = it->next) {
-    fc_guard_free(it->memory, it->size, it->alignment);
-  }
-  frame->guarded = NULL;
-}
-
-// ---------------------------------------------------------------------------
 
 static void end_call(fc_frame_t *frame) {
   if (!frame->backend) return;
@@ -565,12 +421,11 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
     FC_TRY(fc_frame_place_stores(frame, err));
   }
   FC_TRY(find_function(frame, backend, instance, &index, err));
-  frame->fill_given = false;
   fc_value_t *arguments = frame->arguments;
   if (frame->padded) FC_TRY(fc_frame_pad(frame, &arguments, err));
   if (frame->guard) {
-    FC_TRY(visit_values(frame, arguments, plan->signature->raw_argument_count,
-                        guard_value, err));
+    FC_TRY(fc_guarded_copy(frame, arguments,
+                           plan->signature->raw_argument_count, err));
   }
   size_t count = (size_t)plan->signature->raw_result_count + plan->final_count;
   fc_value_t *results =
@@ -594,7 +449,7 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   FC_TRY(call_backend(frame, err));
   // With alignment 1 tensors end at the page: there is no fill to read.
   if (frame->guard && plan->signature->alignment > 1) {
-    FC_TRY(visit_values(frame, results, count, check_fill, err));
+    FC_TRY(fc_guarded_check(frame, results, count, err));
   }
   if (frame->padded) FC_TRY(fc_frame_unpad(frame, results, err));
   frame->results = results;
@@ -619,7 +474,7 @@ fc_status_t fc_frame_invoke_profiled(
 void fc_frame_end(fc_frame_t *frame) {
   if (!frame->plan) return;  // it has ended
   end_call(frame);
-  free_guarded(frame);
+  fc_guarded_free(frame);
   frame->plan = NULL;
   frame->arguments = NULL;
   frame->named_dims = NULL;
@@ -637,6 +492,16 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->depth = 0;
   fc_arena_reset(&frame->arena);
   fc_arena_reset(&frame->tensors);
+}
+
+void fc_frame_set_guard(fc_frame_t *frame, bool guard) { frame->guard = guard; }
+
+void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles) {
+  frame->tiles = tiles;
+}
+
+void fc_frame_set_keeper(fc_frame_t *frame, const fc_keeper_t *keeper) {
+  frame->keeper = keeper;
 }
 
 fc_value_t *fc_frame_arguments(fc_frame_t *frame, size_t *out_count) {

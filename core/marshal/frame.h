@@ -5,9 +5,8 @@
 #ifndef FARCALL_MARSHAL_FRAME_H_
 #define FARCALL_MARSHAL_FRAME_H_
 
-#include "json/reader.h"
+#include "marshal/fill.h"
 #include "marshal/keeper.h"
-#include "marshal/plan.h"
 
 // Dims and elements of an array of references while it is read; a dim is -1 until known.
 typedef struct fc_refarray_t {
@@ -31,50 +30,6 @@ typedef struct fc_level_t {
   int32_t dim;           // REFARRAY: which dim this nesting is
   bool wrapped;          // stands in {"list":…}, whose end is still to come
 } fc_level_t;
-
-// Elements being read into their buffer.
-typedef struct fc_fill_t {
-  fc_dtype_t dtype;   // what elements are read as: ui8 for i8 if so stated
-  fc_dtype_t part;    // type of one number: f32 for complex<f32>
-  fc_dtype_t other;   // tried for a number that `dtype` cannot hold: ui8 for i8
-                      // where no source said the sign, else NONE. If the number
-                      // fits, the two change places
-  const fc_op_t *op;  // declares the dims; NULL: no type declares any
-  size_t size;        // bytes of one element
-  fc_code_t code;     // of the error about a wrong number of elements
-  int32_t rank;
-  bool too_flat;  // refused: an element stood where an array should, and `op`
-                  // declares the dims
-  int64_t dims[FC_RANK_MAX];  // -1 while not known
-  int64_t have[FC_RANK_MAX];  // elements begun of each open array
-  uint8_t *data;
-  size_t count;
-  size_t capacity;
-  size_t limit;    // elements one tensor may have
-  fc_error_t why;  // of a number refused as `dtype`, before `other` is tried
-} fc_fill_t;
-
-// A tensor that says its type: {"dtype","shape","data"|"b64"}. A protocol may have
-// other names for these members.
-enum {
-  FC_MEMBER_DTYPE,
-  FC_MEMBER_SHAPE,
-  FC_MEMBER_DATA,
-  FC_MEMBER_B64,
-  FC_MEMBER_COUNT
-};
-typedef struct fc_typed_t {
-  const fc_op_t *op;
-  const fc_str_t *members;  // their names, "" for one that the protocol lacks
-  // The stated one, else the declared one; fc_typed_state prefers the declared one.
-  fc_dtype_t dtype;
-  bool has_shape;
-  int32_t rank;
-  int64_t dims[FC_RANK_MAX];
-  bool seen[FC_MEMBER_COUNT];
-  bool read;    // the data was read into *dest
-  bool scalar;  // set by a look ahead: the object ends without a shape
-} fc_typed_t;
 
 // A container being written.
 typedef struct fc_print_t {
@@ -186,65 +141,19 @@ int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim);
 // size yet, `size` is the name's size from now on.
 void fc_frame_bind_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
                        int64_t size);
+// The same for all dims of `op`.
+void fc_frame_bind_dims(fc_frame_t *frame, const fc_op_t *op,
+                        const int64_t *dims);
+// Checks that dims of one tensor that have one name are equal. Called when all dims are
+// known: of nested arrays for tensor<NxN> the first dim is known last, when the outer
+// array ends.
+fc_status_t fc_frame_check_dims(fc_frame_t *frame, const fc_op_t *op,
+                                const int64_t *dims, fc_error_t *err);
 // Fails because dim `dim` of `op` is `size` where its name has another size;
 // `size` negative: it is larger than the name's. The message names the value that had the
 // name's size first.
 fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
                               const fc_op_t *op, int32_t dim, int64_t size,
                               fc_error_t *err);
-
-// Reads a leaf whose token was just read; `dest` NULL: the value goes nowhere
-// (a null at an index that a SIP signature, farcall/abi.h, left out).
-fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
-                           fc_json_token_t token, fc_value_t *dest,
-                           fc_error_t *err);
-// Reads {"dtype","shape","data"|"b64"}, whose first key was just read, to its end. Where
-// raw bytes may follow the document, "binary_data_size" may stand for "data".
-fc_status_t fc_leaf_decode_typed(fc_frame_t *frame, const fc_op_t *op,
-                                 fc_value_t *dest, fc_error_t *err);
-// Read the members of such a value one by one: fc_typed_begin, then fc_typed_read for
-// each. fc_typed_member finds the member whose key was just read; -1: it is none of them.
-// At the end the caller checks that no member is missing (`seen`) and that the data was
-// read (`read`), and binds the names of the dims.
-void fc_typed_begin(fc_typed_t *typed, const fc_op_t *op,
-                    const fc_str_t *members);
-int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed);
-// Reads the value of a member whose key was just read. If data stands before the shape or
-// before a dtype that matters, looks ahead for both first: they say how to read the data.
-fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
-                          fc_value_t *dest, fc_error_t *err);
-// Sets dtype and dims that stand in no document but, for example, in the head of a
-// file, and checks them: FC_CODE_DTYPE_MISMATCH, _SHAPE_MISMATCH, _TENSOR_TOO_LARGE.
-// The caller sees to it that no dim is negative.
-fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
-                           fc_dtype_t dtype, int32_t rank, const int64_t *dims,
-                           fc_error_t *err);
-// Checks that `bytes` are as many as the shape says. *out_count: elements.
-// FC_CODE_DATA_LENGTH, _TENSOR_TOO_LARGE.
-fc_status_t fc_typed_measure(fc_frame_t *frame, const fc_typed_t *typed,
-                             fc_str_t bytes, size_t *out_count,
-                             fc_error_t *err);
-// Makes `bytes` the elements. They belong to the call, so the function may get them
-// where they lie and write to them; they are copied if they are not aligned as the
-// function needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
-fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
-                          fc_value_t *dest, fc_error_t *err);
-// Reads bytes: a string, {"b64":…} or, where raw bytes may follow the document,
-// {"binary_data_size":…}; the token was just read.
-fc_status_t fc_leaf_decode_bytes(fc_frame_t *frame, const fc_op_t *op,
-                                 fc_json_token_t token, fc_value_t *dest,
-                                 fc_error_t *err);
-// Makes `bytes` the value, without a copy: they belong to the call. Fails when they are
-// more than the limit of a tensor, or not UTF-8 where the type is text.
-fc_status_t fc_leaf_take_bytes(fc_frame_t *frame, const fc_op_t *op,
-                               fc_str_t bytes, fc_value_t *dest,
-                               fc_error_t *err);
-// The content of the string or key just read, unescaped. It lasts as long as the call.
-fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
-                         fc_error_t *err);
-// Fails with "expected X, found Y" at the token just read.
-fc_status_t fc_leaf_mismatch(fc_frame_t *frame, fc_code_t code,
-                             fc_json_token_t token, const char *expected,
-                             fc_error_t *err);
 
 #endif  // FARCALL_MARSHAL_FRAME_H_

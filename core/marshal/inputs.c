@@ -2,6 +2,7 @@
 //
 // Where inputs go, and what every protocol says of wrong ones.
 #include "marshal/inputs.h"
+#include "marshal/bytes.h"
 
 static fc_status_t here(const fc_inputs_t *inputs, fc_status_t status,
                         fc_error_t *err) {
@@ -126,7 +127,7 @@ static fc_status_t take(fc_inputs_t *inputs, uint32_t number, fc_dtype_t dtype,
     size_t count;
     FC_TRY(fc_typed_state(inputs->frame, &typed, dtype, rank, dims, err));
     FC_TRY(fc_typed_measure(inputs->frame, &typed, bytes, &count, err));
-    FC_TRY(fc_leaf_take_bytes(inputs->frame, tensor->op, bytes, &value, err));
+    FC_TRY(fc_bytes_take(inputs->frame, tensor->op, bytes, &value, err));
   } else {
     FC_TRY(fc_typed_state(inputs->frame, &typed, dtype, rank, dims, err));
     if (fc_inputs_is_one(tensor)) {

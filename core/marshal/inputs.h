@@ -5,8 +5,8 @@
 #ifndef FARCALL_MARSHAL_INPUTS_H_
 #define FARCALL_MARSHAL_INPUTS_H_
 
-#include "marshal/frame.h"
 #include "marshal/model.h"
+#include "marshal/typed.h"
 
 typedef struct fc_inputs_t {
   fc_frame_t *frame;

@@ -3,7 +3,9 @@
 // A request's document -> flat values, in one pass over its bytes but for looks ahead:
 // "name", "datatype" and "shape" say how to read an input, and may stand behind the
 // members for which they are needed. Unknown members are skipped, as the protocol wants.
+#include "marshal/bytes.h"
 #include "marshal/inputs.h"
+#include "marshal/leaf.h"
 #include "marshal/oip_read.h"
 
 #define NONE UINT32_MAX
@@ -130,19 +132,13 @@ static fc_status_t read_input_name(request_t *request, input_t *input,
   return FC_OK;
 }
 
-static void copy_reader(fc_json_reader_t *dest,
-                        const fc_json_reader_t *source) {
-  const size_t levels = source->depth * sizeof source->levels[0];
-  memcpy(dest, source, offsetof(fc_json_reader_t, levels) + levels);
-}
-
 // A member stands before the name: reads on to find the name, and comes back. Errors on
 // the way are reported by the real pass.
 static void look_for_name(request_t *request, input_t *input) {
   fc_frame_t *frame = request->frame;
   fc_json_reader_t *reader = &frame->reader;
   const fc_model_t *model = request->oip->model;
-  copy_reader(&frame->ahead, reader);
+  fc_json_reader_copy(&frame->ahead, reader);
   fc_status_t status = skip_value(request, NULL);
   fc_json_token_t token = FC_JSON_KEY;
   while (status == FC_OK) {
@@ -160,7 +156,7 @@ static void look_for_name(request_t *request, input_t *input) {
     if (number != NONE) choose(request, input, number);
     break;
   }
-  copy_reader(reader, &frame->ahead);
+  fc_json_reader_copy(reader, &frame->ahead);
 }
 
 static fc_status_t read_datatype(request_t *request, input_t *input,
@@ -191,8 +187,7 @@ static fc_status_t read_bytes(request_t *request, input_t *input,
   fc_frame_t *frame = request->frame;
   const bool listed = token == FC_JSON_ARRAY_BEGIN;
   if (listed) FC_TRY(next(request, &token, err));
-  FC_TRY(fc_leaf_decode_bytes(frame, input->tensor->op, token, &input->value,
-                              err));
+  FC_TRY(fc_bytes_decode(frame, input->tensor->op, token, &input->value, err));
   if (!listed) return FC_OK;
   FC_TRY(next(request, &token, err));
   if (token == FC_JSON_ARRAY_END) return FC_OK;
@@ -299,8 +294,8 @@ static fc_status_t take_bytes(request_t *request, input_t *input,
                         "so many bytes");
   }
   const fc_str_t text = fc_str_make(bytes.data + 4, bytes.size - 4);
-  return fc_leaf_take_bytes(request->frame, input->tensor->op, text,
-                            &input->value, err);
+  return fc_bytes_take(request->frame, input->tensor->op, text, &input->value,
+                       err);
 }
 
 static fc_status_t take_raw(request_t *request, input_t *input,
@@ -598,7 +593,7 @@ static fc_status_t read_raw(request_t *request, fc_str_t body,
   request->oip->raw = true;
   fc_status_t status;
   if (op->kind == FC_TYPE_BYTES) {
-    status = fc_leaf_take_bytes(request->frame, op, body, &input.value, err);
+    status = fc_bytes_take(request->frame, op, body, &input.value, err);
   } else {
     status = find_dims(&input.typed, op, fc_inputs_is_one(input.tensor),
                        body.size, err);

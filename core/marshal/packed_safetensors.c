@@ -6,6 +6,7 @@
 
 #include "base/load.h"
 #include "json/writer.h"
+#include "marshal/leaf.h"
 #include "marshal/packed_item.h"
 
 static const struct {

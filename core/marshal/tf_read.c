@@ -3,7 +3,9 @@
 // A request's document -> flat values, in one pass. A row is a tensor without its first
 // dim. Rows that are objects of inputs are kept until all have come; then those of each
 // input are put one after the other into one tensor.
+#include "marshal/bytes.h"
 #include "marshal/inputs.h"
+#include "marshal/leaf.h"
 #include "marshal/tf.h"
 
 #define NONE UINT32_MAX
@@ -58,7 +60,7 @@ static fc_status_t read_bytes(request_t *request, const fc_op_t *op,
                               fc_error_t *err) {
   const bool listed = token == FC_JSON_ARRAY_BEGIN;
   if (listed) FC_TRY(next(request, &token, err));
-  FC_TRY(fc_leaf_decode_bytes(request->frame, op, token, dest, err));
+  FC_TRY(fc_bytes_decode(request->frame, op, token, dest, err));
   if (!listed) return FC_OK;
   FC_TRY(next(request, &token, err));
   if (token == FC_JSON_ARRAY_END) return FC_OK;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes and text: a string, {"b64":…} or raw bytes.
+#include "marshal/bytes.h"
+
+#include "base/utf8.h"
+#include "json/writer.h"
+#include "marshal/leaf.h"
+
+static fc_status_t here(fc_frame_t *frame, fc_status_t status,
+                        fc_error_t *err) {
+  return fc_json_locate(&frame->reader, status, err);
+}
+
+static fc_status_t check_size(fc_frame_t *frame, size_t size, fc_error_t *err) {
+  if (size <= frame->limits.tensor_size) return FC_OK;
+  return here(frame,
+              fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                      "%zu bytes are over the limit of %zu", size,
+                      frame->limits.tensor_size),
+              err);
+}
+
+static fc_status_t place_text(fc_frame_t *frame, size_t size, uint8_t **out,
+                              fc_error_t *err) {
+  void *memory = NULL;
+  FC_TRY(check_size(frame, size, err));
+  FC_TRY(fc_frame_place(frame, FC_DTYPE_UI8, size, &memory, err));
+  *out = memory;
+  return FC_OK;
+}
+
+static void set_bytes(fc_value_t *dest, const uint8_t *data, size_t size) {
+  *dest = (fc_value_t){.kind = FC_VALUE_BYTES,
+                       .bytes = {data ? (const char *)data : "", size}};
+}
+
+static fc_status_t read_string(fc_frame_t *frame, fc_value_t *dest,
+                               fc_error_t *err) {
+  fc_str_t raw = frame->reader.text;
+  uint8_t *data = NULL;
+  FC_TRY(place_text(frame, raw.size, &data, err));
+  size_t size = raw.size ? fc_json_unescape(raw, (char *)data) : 0;
+  fc_frame_commit(frame, data, raw.size, size);
+  set_bytes(dest, data, size);
+  return FC_OK;
+}
+
+static fc_status_t check_text(fc_frame_t *frame, const fc_op_t *op,
+                              fc_str_t bytes, fc_error_t *err) {
+  if (op->flavor != FC_FLAVOR_UTF8 || fc_utf8_is_valid(bytes)) return FC_OK;
+  return here(frame,
+              fc_fail(err, FC_CODE_TYPE_MISMATCH,
+                      "the bytes are not UTF-8, the argument is text"),
+              err);
+}
+
+static fc_status_t read_b64_bytes(fc_frame_t *frame, const fc_op_t *op,
+                                  fc_value_t *dest, fc_error_t *err) {
+  fc_str_t text;
+  FC_TRY(fc_leaf_text(frame, &text, err));
+  uint8_t *data = NULL;
+  size_t placed = text.size / 4 * 3, size = 0;
+  FC_TRY(place_text(frame, placed, &data, err));
+  fc_status_t status = fc_base64_decode(text, data, &size, err);
+  if (status != FC_OK) return here(frame, status, err);
+  fc_str_t bytes = {(const char *)data, size};
+  FC_TRY(check_text(frame, op, bytes, err));
+  fc_frame_commit(frame, data, placed, size);
+  set_bytes(dest, data, size);
+  return FC_OK;
+}
+
+fc_status_t fc_bytes_take(fc_frame_t *frame, const fc_op_t *op, fc_str_t bytes,
+                          fc_value_t *dest, fc_error_t *err) {
+  FC_TRY(check_size(frame, bytes.size, err));
+  FC_TRY(check_text(frame, op, bytes, err));
+  set_bytes(dest, (const uint8_t *)bytes.data, bytes.size);
+  return FC_OK;
+}
+
+fc_status_t fc_bytes_decode(fc_frame_t *frame, const fc_op_t *op,
+                            fc_json_token_t token, fc_value_t *dest,
+                            fc_error_t *err) {
+  static const char kExpected[] = "a string or {\"b64\":\"…\"}";
+  fc_json_reader_t *reader = &frame->reader;
+  if (token == FC_JSON_STRING) return read_string(frame, dest, err);
+  if (token != FC_JSON_OBJECT_BEGIN) {
+    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, kExpected,
+                            err);
+  }
+  bool seen = false;
+  for (;;) {
+    FC_TRY(fc_json_next(reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) break;
+    if (!seen && fc_leaf_names_raw(frame)) {
+      fc_str_t bytes;
+      FC_TRY(fc_leaf_read_raw(frame, &bytes, err));
+      FC_TRY(fc_bytes_take(frame, op, bytes, dest, err));
+      seen = true;
+      continue;
+    }
+    if (!fc_json_text_is(reader, FC_STR("b64"))) {
+      fc_status_t status =
+          fc_fail(err, FC_CODE_UNKNOWN_KEY, "bytes have the one member 'b64'");
+      fc_error_got(err, reader->text);
+      return here(frame, status, err);
+    }
+    if (seen) {
+      return here(frame,
+                  fc_fail(err, FC_CODE_DUPLICATE_KEY, "'b64' is given twice"),
+                  err);
+    }
+    seen = true;
+    FC_TRY(fc_json_next(reader, &token, err));
+    if (token != FC_JSON_STRING) {
+      return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+                              "a base64 string", err);
+    }
+    FC_TRY(read_b64_bytes(frame, op, dest, err));
+  }
+  return seen ? FC_OK : fc_leaf_missing(frame, "b64", err);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers into memory: the elements of one tensor, read from JSON text into the buffer
+// that the function gets. Private to the marshaller; belongs to one call.
+#ifndef FARCALL_MARSHAL_FILL_H_
+#define FARCALL_MARSHAL_FILL_H_
+
+#include "json/reader.h"
+#include "marshal/plan.h"
+
+// Elements being read into their buffer.
+typedef struct fc_fill_t {
+  fc_dtype_t dtype;   // what elements are read as: ui8 for i8 if so stated
+  fc_dtype_t part;    // type of one number: f32 for complex<f32>
+  fc_dtype_t other;   // tried for a number that `dtype` cannot hold: ui8 for i8
+                      // where no source said the sign, else NONE. If the number
+                      // fits, the two change places
+  const fc_op_t *op;  // declares the dims; NULL: no type declares any
+  size_t size;        // bytes of one element
+  fc_code_t code;     // of the error about a wrong number of elements
+  int32_t rank;
+  bool too_flat;  // refused: an element stood where an array should, and `op`
+                  // declares the dims
+  int64_t dims[FC_RANK_MAX];  // -1 while not known
+  int64_t have[FC_RANK_MAX];  // elements begun of each open array
+  uint8_t *data;
+  size_t count;
+  size_t capacity;
+  size_t limit;    // elements one tensor may have
+  fc_error_t why;  // of a number refused as `dtype`, before `other` is tried
+} fc_fill_t;
+
+// Begins the frame's fill, for elements of `dtype`, with no dims yet. `code` is that of
+// an error about a wrong number of elements.
+fc_fill_t *fc_fill_begin(fc_frame_t *frame, fc_dtype_t dtype, fc_code_t code);
+// Places memory for as many elements as the dims say, or as one tensor may have when a
+// dim is not known, but for no more than the rest of the document can hold: a short body
+// cannot ask for a large tensor. FC_CODE_TENSOR_TOO_LARGE.
+fc_status_t fc_fill_place(fc_frame_t *frame, fc_fill_t *fill, fc_error_t *err);
+// Reads the value, whose first token was just read: arrays fill->rank deep, or for rank 0
+// a bare element.
+fc_status_t fc_fill_read(fc_frame_t *frame, fc_fill_t *fill,
+                         fc_json_token_t token, fc_error_t *err);
+// Hands the filled buffer over as a value of type `dtype`. fc_fill_finish also gives back
+// what was placed and not filled.
+fc_status_t fc_fill_finish(fc_frame_t *frame, fc_fill_t *fill,
+                           const int64_t *dims, int32_t rank, fc_dtype_t dtype,
+                           fc_value_t *dest, fc_error_t *err);
+fc_status_t fc_fill_hand_over(fc_frame_t *frame, const fc_fill_t *fill,
+                              const int64_t *dims, int32_t rank,
+                              fc_dtype_t dtype, fc_value_t *dest,
+                              fc_error_t *err);
+
+// All of the above for a tensor whose type says dtype and dims.
+fc_status_t fc_fill_decode(fc_frame_t *frame, const fc_op_t *op,
+                           fc_json_token_t token, fc_value_t *dest,
+                           fc_error_t *err);
+// Reads one element of any type. Its first token was just read.
+fc_status_t fc_fill_element(fc_frame_t *frame, fc_dtype_t dtype,
+                            fc_json_token_t token, void *out, fc_error_t *err);
+// The rank that the brackets of a value show; its first token was just read.
+int32_t fc_fill_rank(const fc_frame_t *frame, fc_json_token_t token,
+                     fc_dtype_t dtype);
+// Fails because a tensor has more than `limit` elements.
+fc_status_t fc_fill_too_large(fc_frame_t *frame, size_t limit, fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_FILL_H_

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies of arguments that end at an unmapped page, and results made of what lies between.
+#include "marshal/guard.h"
+
+#include "base/guard.h"
+
+typedef struct fc_guarded_t {
+  struct fc_guarded_t *next;
+  void *memory;
+  size_t size;
+  size_t alignment;
+} fc_guarded_t;
+
+// True when all bytes of some element are FC_GUARD_FILL. `size` is a constant in each
+// call, so that memcmp becomes one comparison.
+static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
+  uint64_t fill;
+  memset(&fill, FC_GUARD_FILL, sizeof fill);
+  for (size_t i = 0; i < count; i++) {
+    if (memcmp(data + i * size, &fill, size) == 0) return true;
+  }
+  return false;
+}
+
+// The same for elements of any type. Only floats of at least two bytes count; a complex
+// number is two floats.
+static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  size_t size = info->size;
+  if (info->class_ == FC_DTYPE_CLASS_COMPLEX) {
+    size /= 2;
+    count *= 2;
+  } else if (info->class_ != FC_DTYPE_CLASS_FLOAT) {
+    return false;
+  }
+  switch (size) {
+    case 2:
+      return has_fill(data, count, 2);
+    case 4:
+      return has_fill(data, count, 4);
+    case 8:
+      return has_fill(data, count, 8);
+    default:
+      return false;  // where a byte is an element, the fill may be a number
+  }
+}
+
+// The same for a strided view. A dim of stride 0 is skipped, since it repeats the
+// same elements.
+static bool view_holds_fill(const fc_tensor_t *tensor) {
+  const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
+  const uint8_t *at = tensor->data;
+  int64_t index[FC_RANK_MAX] = {0};
+  for (;;) {
+    if (holds_fill(at, 1, tensor->dtype)) return true;
+    int32_t dim = tensor->rank - 1;
+    for (; dim >= 0; dim--) {
+      const int64_t step = tensor->strides[dim] * size;
+      if (step == 0) continue;
+      at += step;
+      if (++index[dim] < tensor->shape[dim]) break;
+      at -= step * index[dim];
+      index[dim] = 0;
+    }
+    if (dim < 0) return false;
+  }
+}
+
+static bool tensor_holds_fill(const fc_tensor_t *tensor) {
+  size_t count, size;
+  if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                      &size) ||
+      count == 0) {
+    return false;
+  }
+  return fc_tensor_is_dense(tensor)
+             ? holds_fill(tensor->data, count, tensor->dtype)
+             : view_holds_fill(tensor);
+}
+
+static bool value_holds_fill(const fc_value_t *value) {
+  if (value->kind == FC_VALUE_TENSOR) return tensor_holds_fill(&value->tensor);
+  return value->kind == FC_VALUE_SCALAR &&
+         holds_fill(&value->scalar, 1, value->dtype);
+}
+
+static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
+                               fc_error_t *err) {
+  if (value_holds_fill(value)) frame->fill_given = true;
+  const fc_tensor_t *tensor = &value->tensor;
+  size_t count, size;
+  // A strided view is not copied: only its owner knows which memory it may reach.
+  if (value->kind != FC_VALUE_TENSOR || tensor->strides ||
+      !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                      &size)) {
+    return FC_OK;
+  }
+  const size_t alignment = frame->plan->signature->alignment;
+  fc_guarded_t *guarded = fc_arena_alloc(&frame->arena, sizeof *guarded, 16);
+  void *memory = guarded ? fc_guard_alloc(size, alignment) : NULL;
+  if (!memory) return fc_fail_memory(err);
+  *guarded = (fc_guarded_t){frame->guarded, memory, size, alignment};
+  frame->guarded = guarded;
+  if (size) memcpy(memory, tensor->data, size);
+  value->tensor.data = memory;
+  return FC_OK;
+}
+
+// Fails when a float result has the bits of the fill. Up to 63 readable bytes lie
+// between a guarded tensor and the unmapped page. They are filled, so such a result was
+// most likely made of them. If the caller sent such a float, nothing is said. (A function
+// that makes the same bits of integers or constants fails too.)
+static fc_status_t check_fill(fc_frame_t *frame, fc_value_t *value,
+                              fc_error_t *err) {
+  if (frame->fill_given || !value_holds_fill(value)) return FC_OK;
+  return fc_fail_as(
+      err, FC_CODE_CALL_FAILED, FC_OUT_OF_RANGE,
+      "the function read past the end of a tensor: dims that must "
+      "agree differ");
+}
+
+typedef struct guard_level_t {
+  fc_value_t *next;
+  size_t left;
+} guard_level_t;
+
+typedef fc_status_t (*visit_t)(fc_frame_t *frame, fc_value_t *value,
+                               fc_error_t *err);
+
+// Calls `visit` for each value, also for those within lists.
+static fc_status_t visit_values(fc_frame_t *frame, fc_value_t *values,
+                                size_t count, visit_t visit, fc_error_t *err) {
+  guard_level_t levels[FC_JSON_DEPTH_MAX] = {{values, count}};
+  uint32_t depth = 1;
+  while (depth) {
+    guard_level_t *level = &levels[depth - 1];
+    if (level->left == 0) {
+      depth--;
+      continue;
+    }
+    fc_value_t *value = level->next++;
+    level->left--;
+    if (value->kind != FC_VALUE_LIST) {
+      FC_TRY(visit(frame, value, err));
+    } else {
+      if (depth == FC_JSON_DEPTH_MAX) {
+        return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                       "lists are nested deeper than %d", FC_JSON_DEPTH_MAX);
+      }
+      levels[depth++] = (guard_level_t){value->list.items, value->list.count};
+    }
+  }
+  return FC_OK;
+}
+
+void fc_guarded_free(fc_frame_t *frame) {
+  for (const fc_guarded_t *it = frame->guarded; it; it = it->next) {
+    fc_guard_free(it->memory, it->size, it->alignment);
+  }
+  frame->guarded = NULL;
+}
+
+fc_status_t fc_guarded_copy(fc_frame_t *frame, fc_value_t *arguments,
+                            size_t count, fc_error_t *err) {
+  frame->fill_given = false;
+  return visit_values(frame, arguments, count, guard_value, err);
+}
+
+fc_status_t fc_guarded_check(fc_frame_t *frame, fc_value_t *results,
+                             size_t count, fc_error_t *err) {
+  return visit_values(frame, results, count, check_fill, err);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Guarded arguments (fc_frame_set_guard): what lies behind a tensor cannot be read
+// unnoticed. Private to the marshaller.
+#ifndef FARCALL_MARSHAL_GUARD_H_
+#define FARCALL_MARSHAL_GUARD_H_
+
+#include "marshal/frame.h"
+
+// Copies every tensor of `arguments` that has no strides, those within lists too, to
+// memory that ends at an unmapped page.
+fc_status_t fc_guarded_copy(fc_frame_t *frame, fc_value_t *arguments,
+                            size_t count, fc_error_t *err);
+// Fails when a float result has the bits of the fill between a tensor and its page.
+// FC_CODE_CALL_FAILED.
+fc_status_t fc_guarded_check(fc_frame_t *frame, fc_value_t *results,
+                             size_t count, fc_error_t *err);
+// Frees the copies of the call.
+void fc_guarded_free(fc_frame_t *frame);
+
+#endif  // FARCALL_MARSHAL_GUARD_H_

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tensor that says its dtype and its shape. Private to the marshaller.
+#ifndef FARCALL_MARSHAL_TYPED_H_
+#define FARCALL_MARSHAL_TYPED_H_
+
+#include "marshal/frame.h"
+
+// A tensor that says its type: {"dtype","shape","data"|"b64"}. A protocol may have
+// other names for these members.
+enum {
+  FC_MEMBER_DTYPE,
+  FC_MEMBER_SHAPE,
+  FC_MEMBER_DATA,
+  FC_MEMBER_B64,
+  FC_MEMBER_COUNT
+};
+typedef struct fc_typed_t {
+  const fc_op_t *op;
+  const fc_str_t *members;  // their names, "" for one that the protocol lacks
+  // The stated one, else the declared one; fc_typed_state prefers the declared one.
+  fc_dtype_t dtype;
+  bool has_shape;
+  int32_t rank;
+  int64_t dims[FC_RANK_MAX];
+  bool seen[FC_MEMBER_COUNT];
+  bool read;    // the data was read into *dest
+  bool scalar;  // set by a look ahead: the object ends without a shape
+} fc_typed_t;
+
+// Reads {"dtype","shape","data"|"b64"}, whose first key was just read, to its end. Where
+// raw bytes may follow the document, "binary_data_size" may stand for "data".
+fc_status_t fc_typed_decode(fc_frame_t *frame, const fc_op_t *op,
+                            fc_value_t *dest, fc_error_t *err);
+// Read the members of such a value one by one: fc_typed_begin, then fc_typed_read for
+// each. fc_typed_member finds the member whose key was just read; -1: it is none of them.
+// At the end the caller checks that no member is missing (`seen`) and that the data was
+// read (`read`), and binds the names of the dims.
+void fc_typed_begin(fc_typed_t *typed, const fc_op_t *op,
+                    const fc_str_t *members);
+int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed);
+// Reads the value of a member whose key was just read. If data stands before the shape or
+// before a dtype that matters, looks ahead for both first: they say how to read the data.
+fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
+                          fc_value_t *dest, fc_error_t *err);
+// Sets dtype and dims that stand in no document but, for example, in the head of a
+// file, and checks them: FC_CODE_DTYPE_MISMATCH, _SHAPE_MISMATCH, _TENSOR_TOO_LARGE.
+// The caller sees to it that no dim is negative.
+fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,
+                           fc_dtype_t dtype, int32_t rank, const int64_t *dims,
+                           fc_error_t *err);
+// Checks that `bytes` are as many as the shape says. *out_count: elements.
+// FC_CODE_DATA_LENGTH, _TENSOR_TOO_LARGE.
+fc_status_t fc_typed_measure(fc_frame_t *frame, const fc_typed_t *typed,
+                             fc_str_t bytes, size_t *out_count,
+                             fc_error_t *err);
+// Makes `bytes` the elements. They belong to the call, so the function may get them
+// where they lie and write to them; they are copied if they are not aligned as the
+// function needs. FC_CODE_DATA_LENGTH, _OUT_OF_RANGE, _TENSOR_TOO_LARGE.
+fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
+                          fc_value_t *dest, fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_TYPED_H_
