@@ -128,6 +128,22 @@ void fc_arena_trim(fc_arena_t *arena, void *memory, size_t old_size,
   arena->used -= old_size - size;
 }
 
+bool fc_arena_extend(fc_arena_t *arena, void *memory, size_t old_size,
+                     size_t size) {
+  fc_arena_block_t *block = arena->current;
+  FC_ASSERT(size >= old_size);
+  const size_t more = size - old_size;
+  if (!block || !memory || more > block->capacity - block->used ||
+      more > arena->limit - arena->used ||
+      block->data + block->used != (unsigned char *)memory + old_size) {
+    return false;
+  }
+  FC_UNPOISON(block->data + block->used, more);
+  block->used += more;
+  arena->used += more;
+  return true;
+}
+
 fc_str_t fc_arena_copy(fc_arena_t *arena, fc_str_t text) {
   size_t total;
   if (!fc_size_add(text.size, 1, &total)) return (fc_str_t){0};

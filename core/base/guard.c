@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Guarded blocks, each a mapping of its own. What comes before a block is the
-// rest of its first page; only its end is guarded.
+// Guarded blocks. What comes before a block is the rest of its first page; only its end is
+// guarded.
 #include "base/guard.h"
 
 #include <sys/mman.h>
@@ -22,20 +22,47 @@ static bool lay_out(size_t size, size_t alignment, guard_layout_t *out) {
          fc_size_add(out->body, out->page, &total);
 }
 
-void *fc_guard_alloc(size_t size, size_t alignment) {
+size_t fc_guard_extent(size_t size, size_t alignment) {
+  guard_layout_t layout;
+  return lay_out(size, alignment, &layout) ? layout.body + layout.page : 0;
+}
+
+bool fc_guard_arena_open(fc_guard_arena_t *arena, size_t size) {
+  uint8_t *base =
+      mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) return false;
+  *arena = (fc_guard_arena_t){.base = base, .size = size};
+  return true;
+}
+
+// The stretch begins inaccessible and bodies are opened afterwards, so a guard page is
+// never accessible, not for a moment.
+void *fc_guard_arena_alloc(fc_guard_arena_t *arena, size_t size,
+                           size_t alignment) {
   guard_layout_t layout;
   if (!lay_out(size, alignment, &layout)) return NULL;
-  // The whole mapping begins inaccessible and the body is opened afterwards, so
-  // the guard page is never accessible, not for a moment.
-  uint8_t *base = mmap(NULL, layout.body + layout.page, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) return NULL;
+  FC_ASSERT(layout.body + layout.page <= arena->size - arena->used);
+  uint8_t *base = arena->base + arena->used;
   if (layout.body && mprotect(base, layout.body, PROT_READ | PROT_WRITE)) {
-    munmap(base, layout.body + layout.page);
     return NULL;
   }
+  arena->used += layout.body + layout.page;
   uint8_t *block = base + layout.body - layout.block;
   memset(block + size, FC_GUARD_FILL, layout.block - size);
+  return block;
+}
+
+void fc_guard_arena_close(fc_guard_arena_t *arena) {
+  if (arena->base) munmap(arena->base, arena->size);
+  *arena = (fc_guard_arena_t){0};
+}
+
+void *fc_guard_alloc(size_t size, size_t alignment) {
+  fc_guard_arena_t arena;
+  const size_t extent = fc_guard_extent(size, alignment);
+  if (!extent || !fc_guard_arena_open(&arena, extent)) return NULL;
+  void *block = fc_guard_arena_alloc(&arena, size, alignment);
+  if (!block) fc_guard_arena_close(&arena);
   return block;
 }
 

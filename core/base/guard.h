@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Blocks that end at a page nobody may touch: machine code that reads on past the
-// end of one is stopped by SIGSEGV. Each is a fresh mapping, so zeroed, and costs
-// whole pages and three system calls (one of them to free it). The fault ends the
+// end of one is stopped by SIGSEGV. Each is fresh, so zeroed, and costs whole
+// pages and system calls. The fault ends the
 // process, so use such blocks only where no other call would end with it. Any thread.
 #ifndef FARCALL_CORE_BASE_GUARD_H_
 #define FARCALL_CORE_BASE_GUARD_H_
@@ -21,5 +21,25 @@
 void *fc_guard_alloc(size_t size, size_t alignment) FC_MUST_CHECK;
 // `size` and `alignment` as they were asked for. `memory` may be NULL.
 void fc_guard_free(void *memory, size_t size, size_t alignment);
+
+// Many such blocks in one mapping, made and freed at once: an inaccessible stretch of
+// memory in which each block opens its own pages. A zeroed one is empty. One thread at a
+// time.
+typedef struct fc_guard_arena_t {
+  uint8_t *base;
+  size_t size;
+  size_t used;
+} fc_guard_arena_t;
+
+// Bytes that one block takes there; 0 when they overflow.
+size_t fc_guard_extent(size_t size, size_t alignment);
+// Reserves addresses for blocks of `size` bytes together (fc_guard_extent). False when out
+// of memory.
+bool fc_guard_arena_open(fc_guard_arena_t *arena, size_t size) FC_MUST_CHECK;
+// As fc_guard_alloc; the arena must have room for the block.
+void *fc_guard_arena_alloc(fc_guard_arena_t *arena, size_t size,
+                           size_t alignment) FC_MUST_CHECK;
+// Frees all blocks.
+void fc_guard_arena_close(fc_guard_arena_t *arena);
 
 #endif  // FARCALL_CORE_BASE_GUARD_H_

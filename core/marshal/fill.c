@@ -137,6 +137,28 @@ fc_status_t fc_fill_element(fc_frame_t *frame, fc_dtype_t dtype,
   return read_pair(frame, part, out, err);
 }
 
+// A tensor of unknown size begins with room for so many elements, and its room grows by
+// this factor: many small tensors take little memory, and a large one is moved so seldom
+// that this costs little.
+#define FIRST ((size_t)256)
+#define FACTOR 8
+
+// Makes room for an element at least. fill->count is below fill->most.
+static fc_status_t make_room(fc_frame_t *frame, fc_fill_t *fill,
+                             fc_error_t *err) {
+  if (FC_LIKELY(fill->count < fill->capacity)) return FC_OK;
+  const size_t wanted = fill->capacity < fill->most / FACTOR
+                            ? fill->capacity * FACTOR
+                            : fill->most;
+  void *memory = fill->data;
+  FC_TRY(fc_frame_extend(frame, fill->capacity * fill->size,
+                         fill->count * fill->size, wanted * fill->size, &memory,
+                         err));
+  fill->data = memory;
+  fill->capacity = wanted;
+  return FC_OK;
+}
+
 // Reads the innermost array of complex numbers, up to `want` of them.
 static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
                               size_t *out_count, fc_json_token_t *out_stop,
@@ -144,6 +166,7 @@ static fc_status_t read_pairs(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   for (*out_count = 0;; ++*out_count) {
     FC_TRY(fc_json_next(&frame->reader, out_stop, err));
     if (*out_stop == FC_JSON_ARRAY_END || *out_count == want) return FC_OK;
+    FC_TRY(make_room(frame, fill, err));
     FC_TRY(fc_fill_element(frame, fill->dtype, *out_stop,
                            fill->data + fill->count * fill->size, err));
     fill->count++;
@@ -191,14 +214,20 @@ static fc_status_t read_run(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   // that would cost as much as reading it.
   fc_error_t *why = &fill->why;
   for (*out_count = 0;;) {
+    if (*out_count < want) FC_TRY(make_room(frame, fill, err));
+    const size_t left = want - *out_count, room = fill->capacity - fill->count;
     uint8_t *out = fill->data ? fill->data + fill->count * fill->size : NULL;
     size_t count = 0;
     fc_status_t status =
         fc_json_read_elements(&frame->reader, fill->dtype, out,
-                              want - *out_count, &count, out_stop, why);
+                              left < room ? left : room, &count, out_stop, why);
     fill->count += count;
     *out_count += count;
-    if (status == FC_OK) return FC_OK;
+    if (status == FC_OK) {
+      const bool more = *out_stop == FC_JSON_NUMBER && *out_count < want;
+      if (!more) return FC_OK;
+      continue;
+    }
     if (change_sign(frame, fill, *out_stop, out + count * fill->size, why)) {
       if (err) *err = *why;
       return status;
@@ -235,7 +264,7 @@ static fc_status_t read_numbers(fc_frame_t *frame, fc_fill_t *fill, size_t want,
 static fc_status_t read_row(fc_frame_t *frame, fc_fill_t *fill,
                             fc_error_t *err) {
   int64_t *dim = &fill->dims[fill->rank - 1];
-  size_t room = fill->capacity - fill->count;
+  size_t room = fill->most - fill->count;
   bool known = *dim >= 0;
   size_t want = known && (uint64_t)*dim < room ? (size_t)*dim : room;
   size_t count;
@@ -368,7 +397,9 @@ fc_status_t fc_fill_place(fc_frame_t *frame, fc_fill_t *fill, fc_error_t *err) {
   size_t rest = rest_of_document(frame, fill);
   if (!exact) count = fill->limit;
   if (empty) count = 0;
-  fill->capacity = count < rest ? count : rest;
+  fill->most = count < rest ? count : rest;
+  const bool grows = !exact && frame->placer.extend && fill->most > FIRST;
+  fill->capacity = grows ? FIRST : fill->most;
   void *memory = NULL;
   FC_TRY(fc_frame_place(frame, fill->dtype, fill->capacity * fill->size,
                         &memory, err));

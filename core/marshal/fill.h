@@ -25,17 +25,18 @@ typedef struct fc_fill_t {
   int64_t have[FC_RANK_MAX];  // elements begun of each open array
   uint8_t *data;
   size_t count;
-  size_t capacity;
-  size_t limit;    // elements one tensor may have
-  fc_error_t why;  // of a number refused as `dtype`, before `other` is tried
+  size_t capacity;  // of `data`; it grows up to `most`
+  size_t most;      // elements that the document may hold for it
+  size_t limit;     // elements one tensor may have
+  fc_error_t why;   // of a number refused as `dtype`, before `other` is tried
 } fc_fill_t;
 
 // Begins the frame's fill, for elements of `dtype`, with no dims yet. `code` is that of
 // an error about a wrong number of elements.
 fc_fill_t *fc_fill_begin(fc_frame_t *frame, fc_dtype_t dtype, fc_code_t code);
-// Places memory for as many elements as the dims say, or as one tensor may have when a
-// dim is not known, but for no more than the rest of the document can hold: a short body
-// cannot ask for a large tensor. FC_CODE_TENSOR_TOO_LARGE.
+// Places memory for as many elements as the dims say, but for no more than the rest of the
+// document can hold: a short body cannot ask for a large tensor. If a dim is not known, the
+// memory is small and grows while elements come. FC_CODE_TENSOR_TOO_LARGE.
 fc_status_t fc_fill_place(fc_frame_t *frame, fc_fill_t *fill, fc_error_t *err);
 // Reads the value, whose first token was just read: arrays fill->rank deep, or for rank 0
 // a bare element.

@@ -22,6 +22,7 @@ fc_limits_t fc_limits_default(void) {
       .arena_size = (size_t)64 << 20,
       .json_depth = 64,
       .json_keys = 4096,
+      .tensors = 1u << 18,
   };
 }
 
@@ -63,12 +64,22 @@ static void commit_own(void *context, void *memory, size_t placed,
   fc_arena_trim(&frame->tensors, memory, placed, size);
 }
 
+static void *extend_own(void *context, void *memory, size_t placed, size_t used,
+                        size_t size) {
+  fc_frame_t *frame = context;
+  if (fc_arena_extend(&frame->tensors, memory, placed, size)) return memory;
+  void *larger = fc_arena_alloc(&frame->tensors, size, 64);
+  if (larger && used) memcpy(larger, memory, used);
+  return larger;
+}
+
 void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
                     const fc_placer_t *placer) {
   fc_frame_end(frame);
   frame->plan = plan;
-  frame->placer =
-      placer ? *placer : (fc_placer_t){frame, place_own, commit_own};
+  frame->placer = placer
+                      ? *placer
+                      : (fc_placer_t){frame, place_own, commit_own, extend_own};
   const fc_signature_t *signature = plan->signature;
   uint32_t named = signature->dim_name_count;
   frame->arguments = fc_arena_alloc_array(
@@ -103,11 +114,26 @@ fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
 fc_status_t fc_frame_place(fc_frame_t *frame, fc_dtype_t dtype, size_t size,
                            void **out_memory, fc_error_t *err) {
   *out_memory = NULL;
-  uint32_t leaf = frame->leaf++;
+  const uint32_t leaf = frame->leaf++, limit = frame->limits.tensors;
+  if (limit && leaf >= limit) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                   "tensor %u of the call: the limit is %u tensors and byte "
+                   "strings",
+                   leaf + 1, limit);
+  }
   if (size == 0) return FC_OK;
   const fc_placer_t *placer = &frame->placer;
   *out_memory = placer->place(placer->context, leaf, dtype, size);
   return *out_memory ? FC_OK : fc_fail_memory(err);
+}
+
+fc_status_t fc_frame_extend(fc_frame_t *frame, size_t placed, size_t used,
+                            size_t size, void **memory, fc_error_t *err) {
+  const fc_placer_t *placer = &frame->placer;
+  void *larger = placer->extend(placer->context, *memory, placed, used, size);
+  if (!larger) return fc_fail_memory(err);
+  *memory = larger;
+  return FC_OK;
 }
 
 void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,

@@ -5,6 +5,7 @@
 #ifndef FARCALL_MARSHAL_FRAME_H_
 #define FARCALL_MARSHAL_FRAME_H_
 
+#include "base/guard.h"
 #include "marshal/fill.h"
 #include "marshal/keeper.h"
 
@@ -51,6 +52,16 @@ typedef struct fc_named_dim_t {
   int32_t dim;
 } fc_named_dim_t;
 
+// Copies of a call's arguments, each of which ends at an unmapped page, or at least all of
+// them together (guard.c).
+typedef struct fc_guarded_t {
+  fc_guard_arena_t arena;
+  size_t count;   // tensors that were measured, then copied
+  size_t extent;  // bytes of the arena
+  size_t shared;  // bytes of the copies that end at no page of their own
+  uint8_t *next;  // where the next of these goes
+} fc_guarded_t;
+
 #define FC_PRINT_DEPTH_MAX 64  // containers in each other, the result included
 
 struct fc_frame_t {
@@ -83,9 +94,9 @@ struct fc_frame_t {
                          // written behind the document
   struct fc_raw_t *raw_first;  // what will stand there, in the document's order
   struct fc_raw_t *raw_last;
-  struct fc_guarded_t *guarded;  // copies of this call's arguments
-  fc_profile_t *profile;         // of the last call that was profiled
-  bool profiles;                 // that call runs
+  fc_guarded_t guarded;   // copies of this call's arguments
+  fc_profile_t *profile;  // of the last call that was profiled
+  bool profiles;          // that call runs
 
   const fc_backend_t *backend;  // not NULL: call_end must still be called
   void *instance;
@@ -110,9 +121,13 @@ fc_status_t fc_frame_fail_idle(fc_error_t *err);
 // over its limit, or no memory is left.
 fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
                            void **out_memory, fc_error_t *err);
-// Tensor memory from the placer; NULL for size 0.
+// Tensor memory from the placer; NULL for size 0. FC_CODE_TENSOR_TOO_LARGE when the call
+// has as many tensors as its limit allows.
 fc_status_t fc_frame_place(fc_frame_t *frame, fc_dtype_t dtype, size_t size,
                            void **out_memory, fc_error_t *err);
+// Gives *memory, placed last, `size` bytes; it may move. Only where the placer extends.
+fc_status_t fc_frame_extend(fc_frame_t *frame, size_t placed, size_t used,
+                            size_t size, void **memory, fc_error_t *err);
 void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
                      size_t size);
 // Called when all other arguments are there: chooses the row of sizes if the plan has

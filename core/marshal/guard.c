@@ -3,15 +3,6 @@
 // Copies of arguments that end at an unmapped page, and results made of what lies between.
 #include "marshal/guard.h"
 
-#include "base/guard.h"
-
-typedef struct fc_guarded_t {
-  struct fc_guarded_t *next;
-  void *memory;
-  size_t size;
-  size_t alignment;
-} fc_guarded_t;
-
 // True when all bytes of some element are FC_GUARD_FILL. `size` is a constant in each
 // call, so that memcmp becomes one comparison.
 static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
@@ -85,24 +76,58 @@ static bool value_holds_fill(const fc_value_t *value) {
          holds_fill(&value->scalar, 1, value->dtype);
 }
 
-static fc_status_t guard_value(fc_frame_t *frame, fc_value_t *value,
-                               fc_error_t *err) {
-  if (value_holds_fill(value)) frame->fill_given = true;
+// So many tensors of a call end at a page of their own. Each splits the mapping in two, of
+// which a process may have 65,530. The others, elements of very long lists, lie behind each
+// other with the fill between, and the last ends at a page.
+#define ALONE_MAX 1024
+
+// True for a tensor that is copied. A strided view is not: only its owner knows which
+// memory it may reach.
+static bool is_copied(const fc_value_t *value, size_t *out_size) {
+  size_t count;
   const fc_tensor_t *tensor = &value->tensor;
-  size_t count, size;
-  // A strided view is not copied: only its owner knows which memory it may reach.
-  if (value->kind != FC_VALUE_TENSOR || tensor->strides ||
-      !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
-                      &size)) {
-    return FC_OK;
+  return value->kind == FC_VALUE_TENSOR && !tensor->strides &&
+         fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                        out_size);
+}
+
+// The bytes that a copy takes among those that share a page: what lies behind it is as
+// long as a tensor's alignment, at least.
+static size_t shared_extent(size_t size) {
+  return ((size + FC_GUARD_ALIGNMENT - 1) / FC_GUARD_ALIGNMENT + 1) *
+         FC_GUARD_ALIGNMENT;
+}
+
+static fc_status_t measure(fc_frame_t *frame, fc_value_t *value,
+                           fc_error_t *err) {
+  fc_guarded_t *guarded = &frame->guarded;
+  size_t size;
+  if (value_holds_fill(value)) frame->fill_given = true;
+  if (!is_copied(value, &size)) return FC_OK;
+  const bool alone = guarded->count++ < ALONE_MAX;
+  const size_t extent =
+      alone ? fc_guard_extent(size, frame->plan->signature->alignment)
+            : shared_extent(size);
+  size_t *sum = alone ? &guarded->extent : &guarded->shared;
+  if (!extent || !fc_size_add(*sum, extent, sum)) return fc_fail_memory(err);
+  return FC_OK;
+}
+
+static fc_status_t copy(fc_frame_t *frame, fc_value_t *value, fc_error_t *err) {
+  fc_guarded_t *guarded = &frame->guarded;
+  size_t size;
+  if (!is_copied(value, &size)) return FC_OK;
+  uint8_t *memory = guarded->next;
+  if (guarded->count++ < ALONE_MAX) {
+    memory = fc_guard_arena_alloc(&guarded->arena, size,
+                                  frame->plan->signature->alignment);
+    if (!memory) return fc_fail_memory(err);
+  } else {
+    const size_t extent = shared_extent(size);
+    memset(memory + size, FC_GUARD_FILL, extent - size);
+    guarded->next += extent;
   }
-  const size_t alignment = frame->plan->signature->alignment;
-  fc_guarded_t *guarded = fc_arena_alloc(&frame->arena, sizeof *guarded, 16);
-  void *memory = guarded ? fc_guard_alloc(size, alignment) : NULL;
-  if (!memory) return fc_fail_memory(err);
-  *guarded = (fc_guarded_t){frame->guarded, memory, size, alignment};
-  frame->guarded = guarded;
-  if (size) memcpy(memory, tensor->data, size);
+  if (size) memcpy(memory, value->tensor.data, size);
   value->tensor.data = memory;
   return FC_OK;
 }
@@ -155,16 +180,34 @@ static fc_status_t visit_values(fc_frame_t *frame, fc_value_t *values,
 }
 
 void fc_guarded_free(fc_frame_t *frame) {
-  for (const fc_guarded_t *it = frame->guarded; it; it = it->next) {
-    fc_guard_free(it->memory, it->size, it->alignment);
+  fc_guard_arena_close(&frame->guarded.arena);
+}
+
+// Reserves what was measured. The copies that share a page are taken first.
+static fc_status_t open_arena(fc_guarded_t *guarded, fc_error_t *err) {
+  size_t shared = 0, total;
+  if (guarded->shared) shared = fc_guard_extent(guarded->shared, 64);
+  if ((guarded->shared && !shared) ||
+      !fc_size_add(guarded->extent, shared, &total) ||
+      !fc_guard_arena_open(&guarded->arena, total)) {
+    return fc_fail_memory(err);
   }
-  frame->guarded = NULL;
+  if (!shared) return FC_OK;
+  guarded->next = fc_guard_arena_alloc(&guarded->arena, guarded->shared, 64);
+  return guarded->next ? FC_OK : fc_fail_memory(err);
 }
 
 fc_status_t fc_guarded_copy(fc_frame_t *frame, fc_value_t *arguments,
                             size_t count, fc_error_t *err) {
+  fc_guarded_t *guarded = &frame->guarded;
+  fc_guarded_free(frame);
+  *guarded = (fc_guarded_t){0};
   frame->fill_given = false;
-  return visit_values(frame, arguments, count, guard_value, err);
+  FC_TRY(visit_values(frame, arguments, count, measure, err));
+  if (!guarded->count) return FC_OK;
+  FC_TRY(open_arena(guarded, err));
+  guarded->count = 0;
+  return visit_values(frame, arguments, count, copy, err);
 }
 
 fc_status_t fc_guarded_check(fc_frame_t *frame, fc_value_t *results,

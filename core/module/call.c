@@ -558,7 +558,7 @@ static void commit(void *context, void *memory, size_t placed, size_t size) {
 
 static fc_status_t begin(fc_call_t *call, fc_error_t *err) {
   fc_frame_t *frame = call->instance->frame;
-  const fc_placer_t placer = {call, place, commit};
+  const fc_placer_t placer = {call, place, commit, NULL};
   fc_frame_begin(frame, plan_of(call), &placer);
   size_t count;
   fc_value_t *flat = fc_frame_arguments(frame, &count);

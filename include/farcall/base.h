@@ -297,6 +297,10 @@ void *fc_arena_alloc_array(fc_arena_t *arena, size_t count,
 // Does nothing when something else was allocated after it.
 void fc_arena_trim(fc_arena_t *arena, void *memory, size_t old_size,
                    size_t size);
+// Makes the newest allocation `size` bytes long, where it lies. False: there is no room
+// for that behind it, or something else was allocated after it, or the limit is below.
+bool fc_arena_extend(fc_arena_t *arena, void *memory, size_t old_size,
+                     size_t size) FC_MUST_CHECK;
 // NUL-terminated copy; data is NULL when the limit or memory runs out.
 fc_str_t fc_arena_copy(fc_arena_t *arena, fc_str_t text);
 

@@ -28,14 +28,15 @@ typedef struct fc_limits_t {
   size_t arena_size;       // bytes of request memory beside tensors
   uint32_t json_depth;     // a frame takes more than 128 as 128
   uint32_t json_keys;      // of one object
+  uint32_t tensors;        // and byte strings of one call; 0: no limit
 } fc_limits_t;
 // In the order of the members: 2^28 elements, 256 MiB, 256 MiB, 64 MiB, 64,
-// 4096.
+// 4096, 2^18.
 fc_limits_t fc_limits_default(void);
 
-// Where tensor memory comes from. While the decoder does not know the shape of
-// a leaf, it asks for the most that the leaf may need; then it keeps only what
-// was used.
+// Where tensor memory comes from. While the decoder does not know the shape of a leaf, it
+// asks for the most that the leaf may need, or for a little if it can `extend` that; then
+// it keeps only what was used.
 typedef struct fc_placer_t {
   void *context;
   // 64-byte aligned, or NULL when out of memory. `leaf` counts from 0 the tensors and
@@ -45,6 +46,11 @@ typedef struct fc_placer_t {
   // Keeps the first `size` bytes of the newest block, which was placed with
   // `placed` bytes, and gives back the rest.
   void (*commit)(void *context, void *memory, size_t placed, size_t size);
+  // Gives the newest block, which has `placed` bytes, `size` bytes, or a new block that
+  // begins with the first `used` bytes of it. NULL when out of memory, and then the block
+  // is as it was. May be NULL itself.
+  void *(*extend)(void *context, void *memory, size_t placed, size_t used,
+                  size_t size);
 } fc_placer_t;
 
 // How tensors are written.

@@ -146,6 +146,28 @@ static void what_is_not_handed_out_is_forbidden(void **state) {
   fc_arena_deinit(&arena);
 }
 
+static void only_the_newest_is_extended(void **state) {
+  (void)state;
+  fc_arena_t arena;
+  fc_arena_init(&arena, fc_allocator_system(), 256, 200);
+  char *first = fc_arena_alloc(&arena, 16, 16);
+  assert_true(fc_arena_extend(&arena, first, 16, 64));
+  memset(first, 1, 64);
+  char *second = fc_arena_alloc(&arena, 8, 16);
+  assert_false(fc_arena_extend(&arena, first, 64, 65));
+  assert_true(fc_arena_extend(&arena, second, 8, 8));
+  assert_false(fc_arena_extend(&arena, second, 8, 137));  // over the limit
+  assert_true(fc_arena_extend(&arena, second, 8, 136));
+  assert_int_equal(arena.used, 200);
+  assert_false(fc_arena_extend(&arena, NULL, 0, 1));
+  fc_arena_deinit(&arena);
+  fc_arena_init(&arena, fc_allocator_system(), 256, SIZE_MAX);
+  first = fc_arena_alloc(&arena, 16, 16);
+  assert_false(fc_arena_extend(&arena, first, 16, 257));  // over the block
+  assert_true(fc_arena_extend(&arena, first, 16, 256));
+  fc_arena_deinit(&arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(memory_is_aligned_and_apart),
@@ -154,6 +176,7 @@ int main(void) {
       FC_TEST(a_warm_arena_allocates_nothing),
       FC_TEST(arrays_are_zeroed_and_copies_terminated),
       FC_TEST(only_the_newest_is_trimmed),
+      FC_TEST(only_the_newest_is_extended),
       FC_TEST(it_survives_failing_allocations),
       FC_TEST(what_is_not_handed_out_is_forbidden),
   };

@@ -486,7 +486,7 @@ static void tensors_lie_where_they_are_placed(void **state) {
                     "out tensor<3xi8> ->",
                     NULL);
   places_t places = {.fail_at = 99};
-  const fc_placer_t placer = {&places, place, commit};
+  const fc_placer_t placer = {&places, place, commit, NULL};
   fc_error_t err;
   fc_str_t body = FC_STR("[[1,2],[3,4,5],\"a\\n\",[]]");
   fc_frame_begin(call.frame, call.plan, &placer);
@@ -519,7 +519,7 @@ static void a_placer_may_fail(void **state) {
     fc_test_call_init(&call, "tensor<2xi16>, str, any, out tensor<3xi8> ->",
                       NULL);
     places_t places = {.fail_at = number};
-    const fc_placer_t placer = {&places, place, commit};
+    const fc_placer_t placer = {&places, place, commit, NULL};
     fc_error_t err;
     fc_str_t body = FC_STR("[[1,2],\"a\",{\"bytes\":\"b\"}]");
     fc_frame_begin(call.frame, call.plan, &placer);
