@@ -206,7 +206,7 @@ static fc_status_t print_npy(fc_arena_t *arena, const char *path,
   fc_str_t file;
   fc_npy_t array;
   FC_TRY(fc_file_read(arena, path, &file, err));
-  FC_TRY(fc_npy_parse(arena, file, &array, err));
+  FC_TRY(fc_npy_parse(arena, file, NULL, &array, err));
   // An array without dims becomes a bare value, which a scalar argument takes
   // as well.
   if (!array.rank) {

@@ -58,7 +58,7 @@ static fc_status_t unpack(const script_t *script, fc_text_t *text,
                           fc_error_t *err) {
   const fc_str_t packed =
       fc_str_make((const char *)script->bytes, script->packed);
-  return fc_inflate(FC_CODING_GZIP, packed, script->size, text, err);
+  return fc_inflate(FC_CODING_GZIP, packed, script->size, text, NULL, err);
 }
 
 fc_status_t fc_script_text(const char *name, fc_text_t *text, fc_error_t *err) {

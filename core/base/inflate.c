@@ -56,7 +56,8 @@ static uInt at_most(size_t size) {
 
 // The text grows as bytes come out, never by a size that a head states.
 static fc_status_t run(z_stream *stream, size_t packed, size_t limit,
-                       fc_text_t *text, fc_error_t *err) {
+                       fc_text_t *text, const fc_stop_t *stop,
+                       fc_error_t *err) {
   const size_t bound = fc_inflate_bound(packed);
   const size_t most = limit < bound ? limit : bound;
   size_t left = packed, done = 0;
@@ -64,7 +65,8 @@ static fc_status_t run(z_stream *stream, size_t packed, size_t limit,
     fc_sink_t *sink = &text->sink;
     if (sink->end == sink->cursor) FC_TRY(fc_sink_reserve(sink, 4096, err));
     const uInt fed = at_most(left);
-    const size_t room = (size_t)(sink->end - sink->cursor);
+    size_t room = (size_t)(sink->end - sink->cursor);
+    if (room > FC_STOP_STEP) room = FC_STOP_STEP;
     // zlib gets room for one byte more than `most`, so that too many bytes are noticed.
     const uInt offered =
         at_most(room < most + 1 - done ? room : most + 1 - done);
@@ -82,12 +84,14 @@ static fc_status_t run(z_stream *stream, size_t packed, size_t limit,
       return damaged(err, "end too early");
     }
     if (said != Z_OK) return damaged(err, "are damaged");
+    FC_TRY(fc_stop_look(stop, err));
   }
   return left ? damaged(err, "are followed by further bytes") : FC_OK;
 }
 
 fc_status_t fc_inflate(fc_coding_t coding, fc_str_t packed, size_t limit,
-                       fc_text_t *text, fc_error_t *err) {
+                       fc_text_t *text, const fc_stop_t *stop,
+                       fc_error_t *err) {
   fc_allocator_t allocator = text->allocator;
   z_stream stream = {.zalloc = take_memory,
                      .zfree = give_memory,
@@ -96,7 +100,7 @@ fc_status_t fc_inflate(fc_coding_t coding, fc_str_t packed, size_t limit,
   if (inflateInit2(&stream, window_of(coding)) != Z_OK) {
     return fc_fail_memory(err);
   }
-  const fc_status_t status = run(&stream, packed.size, limit, text, err);
+  const fc_status_t status = run(&stream, packed.size, limit, text, stop, err);
   (void)inflateEnd(&stream);
   return status;
 }

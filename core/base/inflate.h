@@ -6,7 +6,7 @@
 #ifndef FARCALL_BASE_INFLATE_H_
 #define FARCALL_BASE_INFLATE_H_
 
-#include "farcall/base.h"
+#include "base/stop.h"
 
 typedef enum fc_coding_t {
   FC_CODING_NONE,
@@ -26,9 +26,10 @@ size_t fc_inflate_bound(size_t packed);
 // at most fc_inflate_bound, else FC_CODE_BODY_TOO_LARGE. FC_CODE_CONTENT_CODING when
 // `packed` is damaged, or bytes follow its end; FC_CODE_RESULT_TOO_LARGE when the
 // text is full and its own limit allows less than 4096 bytes more. What was appended
-// before a failure stays. `coding` is not NONE.
+// before a failure stays. `coding` is not NONE. Looks every 64 KiB whether the call is to
+// end (fc_stop_look).
 fc_status_t fc_inflate(fc_coding_t coding, fc_str_t packed, size_t limit,
-                       fc_text_t *text, fc_error_t *err);
+                       fc_text_t *text, const fc_stop_t *stop, fc_error_t *err);
 
 // A sink that compresses what is put into it, and puts the result into `inner`, which
 // is borrowed. It must stay where fc_deflate_init made it: zlib points into it.

@@ -22,6 +22,16 @@ static inline fc_status_t fc_stop_check(const _Atomic(uint32_t) *cancel,
   return cancelled ? FC_CANCELLED : FC_OK;
 }
 
+// Code that reads or writes much looks after so many bytes, or some 16,384 values: some
+// 50 us.
+#define FC_STOP_STEP ((size_t)64 << 10)
+
+// What ends a call, for code that is handed both. Zeroed: nothing does.
+typedef struct fc_stop_t {
+  const _Atomic(uint32_t) *cancel;
+  uint64_t deadline_ns;
+} fc_stop_t;
+
 // Writes the error of code that stops because fc_stop_check returned `why`, which is not
 // FC_OK. If code never checks, the server writes the same error once the deadline has
 // passed.
@@ -30,6 +40,13 @@ static inline fc_status_t fc_stop_fail(fc_status_t why, fc_error_t *err) {
              ? fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
                        "the deadline passed while it ran")
              : fc_fail_as(err, FC_CODE_CALL_FAILED, why, "cancelled");
+}
+
+// Fails once the call is to end. `stop` NULL: nothing ends it.
+static inline fc_status_t fc_stop_look(const fc_stop_t *stop, fc_error_t *err) {
+  if (!stop) return FC_OK;
+  const fc_status_t why = fc_stop_check(stop->cancel, stop->deadline_ns);
+  return why == FC_OK ? FC_OK : fc_stop_fail(why, err);
 }
 
 #endif  // FARCALL_CORE_BASE_STOP_H_

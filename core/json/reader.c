@@ -50,6 +50,17 @@ void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
   reader->state = AT_VALUE;
 }
 
+static void set_look(fc_json_reader_t *reader) {
+  const size_t rest = (size_t)(reader->end - reader->cursor);
+  const bool looks = reader->stop && rest > FC_STOP_STEP;
+  reader->look = looks ? reader->cursor + FC_STOP_STEP : reader->end;
+}
+
+static fc_status_t look(fc_json_reader_t *reader, fc_error_t *err) {
+  set_look(reader);
+  return fc_stop_look(reader->stop, err);
+}
+
 void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
                          size_t size, bool last) {
   reader->base += (uint64_t)(reader->cursor - reader->begin);
@@ -57,6 +68,7 @@ void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
   reader->end = data + size;
   reader->last = last;
   reader->text = (fc_str_t){0};
+  set_look(reader);
   // The keys of open objects lie in earlier spans, which the caller may now free.
   for (uint32_t i = 0; i < reader->depth; i++) {
     reader->levels[i].key = FC_STR("\xE2\x80\xA6");
@@ -536,6 +548,7 @@ static fc_status_t approach(fc_json_reader_t *reader,
   for (;;) {
     skip_space(reader);
     const char *p = reader->cursor;
+    if (FC_UNLIKELY(p > reader->look)) FC_TRY(look(reader, err));
     if (p == reader->end) {
       bool complete = reader->state == AT_COMMA && reader->depth == 0;
       *out_token = FC_JSON_NEED_MORE;
@@ -706,6 +719,9 @@ static bool is_element(fc_json_token_t kind, fc_dtype_t dtype) {
   }
 }
 
+// Elements that are read without a look whether the call is to end.
+#define RUN_MAX ((size_t)16384)
+
 fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
                                   void *out, size_t capacity, size_t *out_count,
                                   fc_json_token_t *out_stop, fc_error_t *err) {
@@ -736,9 +752,10 @@ fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
     }
 
     bool at_element;
-    size_t run =
+    const size_t left = capacity - count;
+    const size_t run =
         fc_number_parse_run(dtype, reader->begin, &reader->cursor, reader->end,
-                            at, capacity - count, &at_element);
+                            at, left < RUN_MAX ? left : RUN_MAX, &at_element);
     if (run) {
       at += run * size;
       count += run;

@@ -8,6 +8,7 @@
 #ifndef FARCALL_JSON_READER_H_
 #define FARCALL_JSON_READER_H_
 
+#include "base/stop.h"
 #include "farcall/type.h"
 
 #define FC_JSON_DEPTH_MAX 128
@@ -49,6 +50,8 @@ typedef struct fc_json_reader_t {
   uint32_t depth_limit;
   uint32_t key_limit;  // members of one object
   uint8_t state;       // the reader's own
+  const char *look;    // behind this place it looks whether the call is to end
+  const fc_stop_t *stop;
   fc_json_level_t levels[FC_JSON_DEPTH_MAX];
 } fc_json_reader_t;
 
@@ -91,6 +94,13 @@ fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
 // fc_json_read_elements.
 fc_status_t fc_json_read_scalar(fc_json_reader_t *reader, fc_json_token_t token,
                                 fc_dtype_t dtype, void *out, fc_error_t *err);
+
+// From the next feed on, reading fails once the call is to end (fc_stop_look); `stop` is
+// borrowed. Call it after fc_json_reader_init.
+static inline void fc_json_reader_watch(fc_json_reader_t *reader,
+                                        const fc_stop_t *stop) {
+  reader->stop = stop;
+}
 
 // Copies where a reader stands, so that it can go back after a look ahead.
 void fc_json_reader_copy(fc_json_reader_t *dest,

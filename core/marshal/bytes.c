@@ -40,7 +40,9 @@ static fc_status_t read_string(fc_frame_t *frame, fc_value_t *dest,
   fc_str_t raw = frame->reader.text;
   uint8_t *data = NULL;
   FC_TRY(place_text(frame, raw.size, &data, err));
-  size_t size = raw.size ? fc_json_unescape(raw, (char *)data) : 0;
+  size_t size = raw.size;
+  if (frame->reader.escaped) size = fc_json_unescape(raw, (char *)data);
+  else FC_TRY(fc_frame_copy(frame, data, raw.data, size, err));
   fc_frame_commit(frame, data, raw.size, size);
   set_bytes(dest, data, size);
   return FC_OK;

@@ -779,9 +779,7 @@ static fc_status_t decode(fc_frame_t *frame, fc_str_t text, fc_error_t *err) {
   FC_TRY(fc_frame_alloc(frame, document.missing + (size_t)1, 1, &memory, err));
   document.given = memory;
   frame->depth = 0;
-  fc_json_reader_init(&frame->reader, frame->limits.json_depth,
-                      frame->limits.json_keys);
-  fc_json_reader_feed(&frame->reader, text.data, text.size, true);
+  fc_frame_read(frame, text.data, text.size);
   FC_TRY(read_document(frame, &document, err));
   if (frame->raw.size) {
     return fc_fail(err, FC_CODE_BINARY_FRAMING,

@@ -26,9 +26,13 @@ static fc_status_t over_limit(const fc_limited_t *limited, fc_error_t *err) {
                  "the answer is over the limit of %zu bytes", limited->limit);
 }
 
-static void open_span(fc_limited_t *limited) {
+// Opens a span of `need` bytes at least, and of so many that the sink grows, and it is
+// looked at whether the call is to end, every FC_STOP_STEP bytes.
+static void open_span(fc_limited_t *limited, size_t need) {
   fc_sink_t *inner = limited->inner;
   size_t left = limited->limit - limited->written + RESERVE_SLACK;
+  const size_t step = need > FC_STOP_STEP ? need : FC_STOP_STEP;
+  if (left > step) left = step;
   bool cut = (size_t)(inner->end - inner->cursor) > left;
   limited->begin = limited->sink.cursor = inner->cursor;
   limited->sink.end = cut ? inner->cursor + left : inner->end;
@@ -43,10 +47,11 @@ static fc_status_t close_span(fc_limited_t *limited, fc_error_t *err) {
 static fc_status_t limited_grow(fc_sink_t *sink, size_t need, fc_error_t *err) {
   fc_limited_t *limited = (fc_limited_t *)sink;
   FC_TRY(close_span(limited, err));
+  FC_TRY(fc_stop_look(limited->stop, err));
   size_t left = limited->limit - limited->written + RESERVE_SLACK;
   if (need > left) return over_limit(limited, err);
   FC_TRY(fc_sink_reserve(limited->inner, need, err));
-  open_span(limited);
+  open_span(limited, need);
   return FC_OK;
 }
 
@@ -699,9 +704,10 @@ fc_status_t fc_encoder_begin(fc_encoder_t *encoder, fc_frame_t *frame,
   encoder->number = 0;
   encoder->limited = (fc_limited_t){.sink = {.grow = limited_grow},
                                     .inner = sink,
-                                    .limit = frame->limits.result_size};
+                                    .limit = frame->limits.result_size,
+                                    .stop = &frame->stop};
   encoder->sink = &encoder->limited.sink;
-  open_span(&encoder->limited);
+  open_span(&encoder->limited, 0);
   return FC_OK;
 }
 
@@ -729,7 +735,7 @@ fc_status_t fc_encoder_put_last(fc_encoder_t *encoder, fc_str_t bytes,
     limited->written += bytes.size;
     return FC_OK;
   }
-  open_span(limited);
+  open_span(limited, 0);
   return put(encoder, bytes, err);
 }
 

@@ -17,6 +17,7 @@ typedef struct fc_limited_t {
   char *begin;     // where the span being written begins
   size_t written;  // before `begin`
   size_t limit;
+  const fc_stop_t *stop;  // looked at when the sink grows
 } fc_limited_t;
 
 typedef struct fc_encoder_t {

@@ -96,6 +96,29 @@ fc_status_t fc_frame_fail_idle(fc_error_t *err) {
   return fc_fail(err, FC_CODE_INTERNAL, "the frame was not begun");
 }
 
+void fc_frame_set_stop(fc_frame_t *frame, const fc_atomic_word_t *cancel,
+                       uint64_t deadline_ns) {
+  frame->stop = (fc_stop_t){cancel, deadline_ns};
+}
+
+void fc_frame_read(fc_frame_t *frame, const char *text, size_t size) {
+  fc_json_reader_init(&frame->reader, frame->limits.json_depth,
+                      frame->limits.json_keys);
+  fc_json_reader_watch(&frame->reader, &frame->stop);
+  fc_json_reader_feed(&frame->reader, text, size, true);
+}
+
+fc_status_t fc_frame_copy(const fc_frame_t *frame, void *to, const void *from,
+                          size_t size, fc_error_t *err) {
+  const size_t step = 16 * FC_STOP_STEP;  // copying is quick
+  for (size_t at = 0; at < size; at += step) {
+    const size_t rest = size - at;
+    if (at) FC_TRY(fc_stop_look(&frame->stop, err));
+    memcpy((char *)to + at, (const char *)from + at, rest < step ? rest : step);
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
                            void **out_memory, fc_error_t *err) {
   size_t total;
@@ -507,6 +530,7 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->results = NULL;
   frame->result_count = 0;
   frame->options = (fc_options_t){0};
+  frame->stop = (fc_stop_t){0};
   frame->decoded = false;
   frame->padded = false;
   frame->oip = NULL;

@@ -70,6 +70,7 @@ struct fc_frame_t {
   fc_arena_t arena;    // values, shapes, names
   fc_arena_t tensors;  // what the frame's own placer hands out, and copies
   const fc_plan_t *plan;
+  fc_stop_t stop;  // ends DECODE and ENCODE
   fc_placer_t placer;
   uint32_t leaf;  // tensors and byte strings placed, empty ones included
   fc_value_t *arguments;
@@ -117,6 +118,11 @@ struct fc_frame_t {
 
 // Fails because no call has begun on the frame.
 fc_status_t fc_frame_fail_idle(fc_error_t *err);
+// Begins to read a document of JSON text.
+void fc_frame_read(fc_frame_t *frame, const char *text, size_t size);
+// Copies bytes, and looks meanwhile whether the call is to end.
+fc_status_t fc_frame_copy(const fc_frame_t *frame, void *to, const void *from,
+                          size_t size, fc_error_t *err);
 // Allocates memory for values. The error says why there is none: the request is
 // over its limit, or no memory is left.
 fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,

@@ -640,9 +640,7 @@ fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
   }
   request.raw = body.data + document;
   request.raw_size = body.size - (size_t)document;
-  fc_json_reader_init(&frame->reader, frame->limits.json_depth,
-                      frame->limits.json_keys);
-  fc_json_reader_feed(&frame->reader, body.data, (size_t)document, true);
+  fc_frame_read(frame, body.data, (size_t)document);
   FC_TRY(request.has_raw && document == 0 ? read_raw(&request, body, err)
                                           : read_document(&request, err));
   FC_TRY(fc_frame_place_stores(frame, err));

@@ -16,7 +16,8 @@ static fc_status_t take_array(fc_inputs_t *inputs, uint32_t number,
   fc_npy_t array;
   fc_frame_t *frame = inputs->frame;
   const fc_model_tensor_t *tensor = &inputs->model->inputs[number];
-  const fc_status_t status = fc_npy_parse(&frame->tensors, file, &array, err);
+  const fc_status_t status =
+      fc_npy_parse(&frame->tensors, file, &frame->stop, &array, err);
   if (status != FC_OK) return fc_inputs_name(inputs, tensor, status, err);
   // The array lies outside of the file if its elements had to be rearranged.
   const uintptr_t at = (uintptr_t)array.data.data, from = (uintptr_t)file.data;
@@ -68,7 +69,7 @@ static fc_status_t read_entry(fc_inputs_t *inputs, const fc_zip_entry_t *entry,
     FC_TRY(fc_inputs_find(inputs, name, &number, err));
   }
   if (!entry->deflated) {
-    FC_TRY(fc_zip_read(entry, SIZE_MAX, NULL, &file, err));
+    FC_TRY(fc_zip_read(entry, SIZE_MAX, NULL, &frame->stop, &file, err));
     return take_array(inputs, number, file, err);
   }
   if (entry->size > inputs->allowance) {
@@ -82,12 +83,13 @@ static fc_status_t read_entry(fc_inputs_t *inputs, const fc_zip_entry_t *entry,
   // as far as they are within their file.
   fc_text_t text;
   fc_text_init(&text, frame->allocator, SIZE_MAX);
-  fc_status_t status = fc_zip_read(entry, entry->size, &text, &file, err);
+  fc_status_t status =
+      fc_zip_read(entry, entry->size, &text, &frame->stop, &file, err);
   if (status == FC_OK) {
     char *own = fc_arena_alloc(&frame->tensors, file.size + 1, 64);
-    if (own) memcpy(own, file.data, file.size);
+    status = own ? fc_frame_copy(frame, own, file.data, file.size, err)
+                 : fc_fail_memory(err);
     file.data = own;
-    if (!own) status = fc_fail_memory(err);
   }
   fc_text_deinit(&text);
   return status == FC_OK ? take_array(inputs, number, file, err) : status;
@@ -119,9 +121,7 @@ fc_status_t fc_packed_decode(fc_frame_t *frame, fc_packed_t form, fc_str_t body,
   inputs.allowance = most < bound ? most : bound;
   // An empty document, so that errors about .npy and .npz files get offset 0 and
   // pointer "".
-  fc_json_reader_init(&frame->reader, frame->limits.json_depth,
-                      frame->limits.json_keys);
-  fc_json_reader_feed(&frame->reader, body.data, 0, true);
+  fc_frame_read(frame, body.data, 0);
   FC_TRY(kRead[form](&inputs, body, err));
   FC_TRY(fc_inputs_check(&inputs, err));
   FC_TRY(fc_frame_place_stores(frame, err));

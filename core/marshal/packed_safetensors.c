@@ -252,9 +252,7 @@ fc_status_t fc_packed_read_safetensors(fc_inputs_t *inputs, fc_str_t body,
   FC_TRY(fc_frame_alloc(inputs->frame, inputs->model->input_count + (size_t)1,
                         sizeof(range_t), &memory, err));
   file.ranges = memory;
-  fc_json_reader_init(reader_of(&file), inputs->frame->limits.json_depth,
-                      inputs->frame->limits.json_keys);
-  fc_json_reader_feed(reader_of(&file), head, (size_t)size, true);
+  fc_frame_read(inputs->frame, head, (size_t)size);
   const fc_status_t status = read_tensors(&file, err);
   // The reader counts from the JSON object on; in the file, its size stands before it.
   if (status != FC_OK && err && err->byte_offset != FC_NO_OFFSET) {

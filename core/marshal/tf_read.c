@@ -239,6 +239,7 @@ static fc_status_t check_rows(request_t *request, uint32_t number,
   const fc_tensor_t first = row_of(column, 0);
   for (size_t i = 1; i < request->count; i++) {
     const fc_tensor_t row = row_of(column, i);
+    if (i % 16384 == 0) FC_TRY(fc_stop_look(&request->frame->stop, err));
     if (same_shape(&first, &row)) continue;
     return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
                    "row %zu has other dims than the first", i);
@@ -273,7 +274,10 @@ static fc_status_t stack(request_t *request, uint32_t number,
   void *memory = NULL, *shape = NULL;
   FC_TRY(fc_frame_place(frame, first.dtype, total, &memory, err));
   for (size_t i = 0; i < request->count && size; i++) {
-    memcpy((char *)memory + i * size, row_of(column, i).data, size);
+    if (i % 1024 == 1023) FC_TRY(fc_stop_look(&frame->stop, err));
+    const fc_tensor_t row = row_of(column, i);
+    FC_TRY(
+        fc_frame_copy(frame, (char *)memory + i * size, row.data, size, err));
   }
   fc_frame_commit(frame, memory, total, total);
   FC_TRY(fc_frame_alloc(frame, (size_t)first.rank + 1, sizeof(int64_t), &shape,
@@ -428,9 +432,7 @@ fc_status_t fc_tf_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
   request_t request = {.frame = frame};
   FC_TRY(fc_inputs_begin(&request.inputs, frame, err));
   frame->depth = 0;
-  fc_json_reader_init(&frame->reader, frame->limits.json_depth,
-                      frame->limits.json_keys);
-  fc_json_reader_feed(&frame->reader, body.data, body.size, true);
+  fc_frame_read(frame, body.data, body.size);
   FC_TRY(read_document(&request, err));
   FC_TRY(check_results(&request, err));
   FC_TRY(fc_frame_place_stores(frame, err));

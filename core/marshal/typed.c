@@ -326,6 +326,9 @@ static fc_status_t check_bytes(fc_frame_t *frame, fc_dtype_t dtype,
   int low = is_signed ? -(1 << (info->bits - 1)) : 0;
   int high = is_signed ? -low - 1 : (1 << info->bits) - 1;
   for (size_t i = 0; i < count; i++) {
+    if (i % FC_STOP_STEP == FC_STOP_STEP - 1) {
+      FC_TRY(fc_stop_look(&frame->stop, err));
+    }
     int value = is_signed ? (int8_t)data[i] : data[i];
     if (value >= low && value <= high) continue;
     return here(frame,
@@ -554,7 +557,7 @@ fc_status_t fc_typed_take(fc_frame_t *frame, fc_typed_t *typed, fc_str_t bytes,
       (uintptr_t)data % fc_dtype_size(typed->dtype)) {
     void *memory = NULL;
     FC_TRY(fc_frame_place(frame, typed->dtype, size, &memory, err));
-    if (size) memcpy(memory, bytes.data, size);
+    FC_TRY(fc_frame_copy(frame, memory, bytes.data, size, err));
     frame->copied += size;
     fc_frame_commit(frame, memory, size, size);
     fill->data = memory;

@@ -145,7 +145,10 @@ static fc_dtype_t find_dtype(fc_str_t descr, bool *out_swap) {
   return FC_DTYPE_NONE;
 }
 
-static void copy_element(char *to, const char *from, size_t size, size_t swap) {
+static inline __attribute__((always_inline)) void copy_element(char *to,
+                                                               const char *from,
+                                                               size_t size,
+                                                               size_t swap) {
   if (!swap) {
     memcpy(to, from, size);
     return;
@@ -156,27 +159,119 @@ static void copy_element(char *to, const char *from, size_t size, size_t swap) {
   }
 }
 
-// Copies the elements to row-major order. If `fortran`, the first index moves fastest
-// in the file, so its stride is 1 there; else the file has row-major order already.
-// `swap` is the size of the numbers whose bytes are reversed, 0 for none.
-static void rearrange(const fc_npy_t *array, size_t count, size_t size,
-                      bool fortran, size_t swap, const char *from, char *to) {
-  size_t strides[FC_RANK_MAX], index[FC_RANK_MAX] = {0}, stride = 1;
-  for (int32_t i = 0; i < array->rank; i++) {
-    int32_t axis = fortran ? i : array->rank - 1 - i;
-    strides[axis] = stride;
-    stride *= (size_t)array->shape[axis];
-  }
-  size_t source = 0;
-  for (size_t n = 0; n < count; n++) {
-    copy_element(to + n * size, from + source * size, size, swap);
-    for (int32_t axis = array->rank - 1; axis >= 0; axis--) {
-      source += strides[axis];
-      if (++index[axis] < (size_t)array->shape[axis]) break;
-      source -= strides[axis] * index[axis];
-      index[axis] = 0;
+// A part of an array with two axes: along the rows of the copy elements are `row_step`
+// apart in it and next to each other in the file, along its columns the other way round.
+typedef struct plane_t {
+  char *to;
+  const char *from;
+  size_t rows;
+  size_t columns;
+  size_t row_step;     // of `to`, in elements
+  size_t column_step;  // of `from`
+} plane_t;
+
+#define TILE \
+  32  // rows and columns that are copied together, so that both sides are cached
+
+static inline __attribute__((always_inline)) void copy_tile(
+    const plane_t *plane, size_t row, size_t column, size_t size, size_t swap) {
+  const size_t row_end = row + TILE < plane->rows ? row + TILE : plane->rows;
+  const size_t column_end =
+      column + TILE < plane->columns ? column + TILE : plane->columns;
+  for (size_t r = row; r < row_end; r++) {
+    char *to = plane->to + (r * plane->row_step + column) * size;
+    const char *from = plane->from + (column * plane->column_step + r) * size;
+    for (size_t c = column; c < column_end; c++) {
+      copy_element(to, from, size, swap);
+      to += size;
+      from += plane->column_step * size;
     }
   }
+}
+
+// Copies the tile with a size that is constant where one is usual.
+static void copy_sized(const plane_t *plane, size_t row, size_t column,
+                       size_t size, size_t swap) {
+  switch (size) {
+#define SIZE(n)                                                \
+  case n:                                                      \
+    if (!swap) copy_tile(plane, row, column, n, 0);            \
+    else if (swap == (n)) copy_tile(plane, row, column, n, n); \
+    else copy_tile(plane, row, column, n, swap);               \
+    return;
+    SIZE(1)
+    SIZE(2)
+    SIZE(4)
+    SIZE(8)
+    SIZE(16)
+#undef SIZE
+    default:
+      copy_tile(plane, row, column, size, swap);
+  }
+}
+
+static fc_status_t copy_plane(const plane_t *plane, size_t size, size_t swap,
+                              size_t *copied, const fc_stop_t *stop,
+                              fc_error_t *err) {
+  for (size_t row = 0; row < plane->rows; row += TILE) {
+    for (size_t column = 0; column < plane->columns; column += TILE) {
+      copy_sized(plane, row, column, size, swap);
+      *copied += (size_t)TILE * TILE;
+      if (*copied < 16384) continue;
+      *copied = 0;
+      FC_TRY(fc_stop_look(stop, err));
+    }
+  }
+  return FC_OK;
+}
+
+// Copies the elements to row-major order from one in which the first index moves fastest,
+// plane by plane of its first and last axis. `swap` is the size of the numbers whose bytes
+// are reversed, 0 for none. The array has two dims at least, none of them 0.
+static fc_status_t transpose(const fc_npy_t *array, size_t size, size_t swap,
+                             const char *from, char *to, const fc_stop_t *stop,
+                             fc_error_t *err) {
+  const int32_t last = array->rank - 1;
+  size_t ours[FC_RANK_MAX], theirs[FC_RANK_MAX], index[FC_RANK_MAX] = {0};
+  ours[last] = theirs[0] = 1;
+  for (int32_t i = last; i > 0; i--) {
+    ours[i - 1] = ours[i] * (size_t)array->shape[i];
+  }
+  for (int32_t i = 0; i < last; i++) {
+    theirs[i + 1] = theirs[i] * (size_t)array->shape[i];
+  }
+  plane_t plane = {.rows = (size_t)array->shape[0],
+                   .columns = (size_t)array->shape[last],
+                   .row_step = ours[0],
+                   .column_step = theirs[last]};
+  size_t copied = 0, source = 0, target = 0;
+  for (;;) {
+    plane.from = from + source * size;
+    plane.to = to + target * size;
+    FC_TRY(copy_plane(&plane, size, swap, &copied, stop, err));
+    int32_t axis = last - 1;
+    for (; axis > 0; axis--) {
+      source += theirs[axis];
+      target += ours[axis];
+      if (++index[axis] < (size_t)array->shape[axis]) break;
+      source -= theirs[axis] * index[axis];
+      target -= ours[axis] * index[axis];
+      index[axis] = 0;
+    }
+    if (axis <= 0) return FC_OK;
+  }
+}
+
+// Copies the elements to the order and the byte order that functions get.
+static fc_status_t rearrange(const fc_npy_t *array, size_t count, size_t size,
+                             bool fortran, size_t swap, const char *from,
+                             char *to, const fc_stop_t *stop, fc_error_t *err) {
+  if (!count) return FC_OK;
+  if (fortran) return transpose(array, size, swap, from, to, stop, err);
+  const plane_t all = {
+      .to = to, .from = from, .rows = 1, .columns = count, .column_step = 1};
+  size_t copied = 0;
+  return copy_plane(&all, size, swap, &copied, stop, err);
 }
 
 static bool count_elements(const fc_npy_t *array, size_t size,
@@ -200,10 +295,11 @@ static fc_status_t find_header(fc_str_t file, fc_str_t *out_header,
   if (file.size < 10 || memcmp(file.data, MAGIC, MAGIC_SIZE)) {
     return malformed(err, "it does not start with the bytes \\x93NUMPY");
   }
-  uint8_t major = bytes[6];
-  if (major < 1 || major > 3) {
+  const uint8_t major = bytes[6], minor = bytes[7];
+  if (major < 1 || major > 3 || minor) {
     return fc_fail(err, FC_CODE_BINARY_FRAMING,
-                   "a .npy file of version %u: 1, 2 and 3 are known", major);
+                   "a .npy file of version %u.%u: 1.0, 2.0 and 3.0 are known",
+                   major, minor);
   }
   size_t begin = major == 1 ? 10 : 12;
   if (file.size < begin) return malformed(err, "it ends in its header");
@@ -216,7 +312,8 @@ static fc_status_t find_header(fc_str_t file, fc_str_t *out_header,
   return FC_OK;
 }
 
-fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file, fc_npy_t *out_array,
+fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file,
+                         const fc_stop_t *stop, fc_npy_t *out_array,
                          fc_error_t *err) {
   fc_npy_t array = {0};
   fc_header_t header = {.array = &array};
@@ -253,8 +350,9 @@ fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file, fc_npy_t *out_array,
   if (swap || (header.fortran && array.rank > 1)) {
     char *moved = fc_arena_alloc(arena, size + 1, 64);
     if (!moved) return fc_fail_memory(err);
-    rearrange(&array, count, info->size, header.fortran, swap, elements.data,
-              moved);
+    FC_TRY(rearrange(&array, count, info->size,
+                     header.fortran && array.rank > 1, swap, elements.data,
+                     moved, stop, err));
     array.data = (fc_str_t){moved, size};
   }
   *out_array = array;

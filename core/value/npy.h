@@ -6,6 +6,7 @@
 #ifndef FARCALL_VALUE_NPY_H_
 #define FARCALL_VALUE_NPY_H_
 
+#include "base/stop.h"
 #include "farcall/type.h"
 
 typedef struct fc_npy_t {
@@ -19,7 +20,9 @@ typedef struct fc_npy_t {
 // arena when elements had to be moved or their bytes reversed. FC_CODE_BINARY_FRAMING,
 // FC_CODE_DATA_LENGTH, FC_CODE_DTYPE_MISMATCH or FC_CODE_TENSOR_TOO_LARGE say what is
 // wrong with the file.
-fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file, fc_npy_t *out_array,
+// It looks every 16,384 elements whether the call is to end (fc_stop_look).
+fc_status_t fc_npy_parse(fc_arena_t *arena, fc_str_t file,
+                         const fc_stop_t *stop, fc_npy_t *out_array,
                          fc_error_t *err);
 
 // Room for the longest head: each dim takes at most 21 characters.

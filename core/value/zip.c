@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Format: PKWARE's APPNOTE 6.3. Only the directory at the end of the file is
-// believed. An entry has a head of its own in front of its bytes, which is skipped:
-// writers that cannot seek back leave sizes and checksum out of it.
+// believed. An entry has a head of its own in front of its bytes, of which only the name
+// is compared: writers that cannot seek back leave sizes and checksum out of it.
 #include "value/zip.h"
 
 #include "base/load.h"
@@ -15,6 +15,9 @@ enum {
   STORED = 0,
   DEFLATED = 8,
   ENCRYPTED = 1,
+  PATCHED = 1 << 5,  // the bytes are changes to another file
+  STRONGLY_ENCRYPTED = 1 << 6,
+  UTF8 = 1 << 11,  // of the name
 };
 
 #define END_MARK 0x06054B50u
@@ -69,6 +72,19 @@ fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err) {
   return FC_OK;
 }
 
+// True when the entry's own head, which is at `offset`, has this name, too. Letters beyond
+// ASCII depend on a flag of each head.
+static bool same_name(fc_str_t file, size_t offset, uint32_t flags,
+                      fc_str_t name) {
+  const fc_str_t own =
+      fc_str_make(file.data + offset + LOCAL_SIZE, u16(file, offset + 26));
+  bool ascii = true;
+  for (size_t i = 0; i < name.size; i++)
+    ascii = ascii && !(name.data[i] & 0x80);
+  return fc_str_equal(own, name) &&
+         (ascii || !((u16(file, offset + 6) ^ flags) & UTF8));
+}
+
 // Finds the bytes of the entry whose head is at `offset`. Only the mark and the size of
 // the head itself are looked at. Entries must come in the order of the file, as writers
 // put them. So no two share bytes, and a small file cannot have one piece decompressed
@@ -109,7 +125,10 @@ fc_status_t fc_zip_next(fc_zip_t *zip, fc_zip_entry_t *out_entry,
   if (!has(file, at + ENTRY_SIZE, rest)) {
     return malformed(err, "its directory is cut off");
   }
-  if (flags & ENCRYPTED) return malformed(err, "an entry is encrypted");
+  if (flags & (ENCRYPTED | STRONGLY_ENCRYPTED)) {
+    return malformed(err, "an entry is encrypted");
+  }
+  if (flags & PATCHED) return malformed(err, "an entry is a patch");
   if (method != STORED && method != DEFLATED) {
     return malformed(err, "an entry is neither stored nor deflated");
   }
@@ -122,23 +141,42 @@ fc_status_t fc_zip_next(fc_zip_t *zip, fc_zip_entry_t *out_entry,
       .crc = u32(file, at + 16),
       .deflated = method == DEFLATED};
   FC_TRY(find_bytes(zip, u32(file, at + 42), packed, &entry.packed, err));
+  if (!same_name(file, u32(file, at + 42), flags, entry.name)) {
+    return malformed(err, "an entry has two names");
+  }
   zip->at = at + ENTRY_SIZE + rest;
   zip->count--;
   *out_entry = entry;
   return FC_OK;
 }
 
+static fc_status_t sum(fc_str_t bytes, const fc_stop_t *stop, uint32_t *out,
+                       fc_error_t *err) {
+  const size_t step = 4 * FC_STOP_STEP;  // the checksum is quick
+  *out = 0;
+  for (size_t at = 0; at < bytes.size; at += step) {
+    const size_t rest = bytes.size - at;
+    if (at) FC_TRY(fc_stop_look(stop, err));
+    *out =
+        fc_crc32(*out, fc_str_make(bytes.data + at, rest < step ? rest : step));
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_zip_read(const fc_zip_entry_t *entry, size_t limit,
-                        fc_text_t *text, fc_str_t *out_bytes, fc_error_t *err) {
+                        fc_text_t *text, const fc_stop_t *stop,
+                        fc_str_t *out_bytes, fc_error_t *err) {
   fc_str_t bytes = entry->packed;
   if (entry->deflated) {
     const size_t before = fc_text_str(text).size;
     const size_t most = entry->size < limit ? entry->size : limit;
-    FC_TRY(fc_inflate(FC_CODING_RAW, entry->packed, most, text, err));
+    FC_TRY(fc_inflate(FC_CODING_RAW, entry->packed, most, text, stop, err));
     const fc_str_t all = fc_text_str(text);
     bytes = fc_str_make(all.data + before, all.size - before);
   }
-  if (bytes.size != entry->size || fc_crc32(0, bytes) != entry->crc) {
+  uint32_t crc;
+  FC_TRY(sum(bytes, stop, &crc, err));
+  if (bytes.size != entry->size || crc != entry->crc) {
     return malformed(err, "the bytes of an entry are damaged");
   }
   *out_bytes = bytes;

@@ -36,8 +36,10 @@ fc_status_t fc_zip_next(fc_zip_t *zip, fc_zip_entry_t *out_entry,
 // in the file: *out_bytes points there, `limit` does not count, and `text` may be NULL.
 // A deflated one is decompressed to the end of `text`, at most `limit` bytes (fc_inflate
 // has the errors), and *out_bytes points there until the text is written to again.
+// It looks every so often whether the call is to end (fc_stop_look).
 fc_status_t fc_zip_read(const fc_zip_entry_t *entry, size_t limit,
-                        fc_text_t *text, fc_str_t *out_bytes, fc_error_t *err);
+                        fc_text_t *text, const fc_stop_t *stop,
+                        fc_str_t *out_bytes, fc_error_t *err);
 
 // One entry to write, stored: `head` and `data` one after the other.
 typedef struct fc_zip_part_t {

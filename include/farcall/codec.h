@@ -79,6 +79,11 @@ void fc_frame_destroy(fc_frame_t *frame);
 // fails with FC_CODE_OUT_OF_MEMORY.
 void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
                     const fc_placer_t *placer);
+// Until the call ends, DECODE and ENCODE fail once `deadline_ns` has passed or the word at
+// `cancel` is not 0, as the module does (fc_backend_call_t): they look every 64 KiB or so.
+// 0 and NULL: they do not. `cancel` is borrowed. To be called after fc_frame_begin.
+void fc_frame_set_stop(fc_frame_t *frame, const fc_atomic_word_t *cancel,
+                       uint64_t deadline_ns);
 // DECODE: a call document (object or bare array) -> flat values. The body is
 // only read, and must stay until fc_frame_end. `err` is the first error in
 // document order. The module is not touched.

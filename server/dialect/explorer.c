@@ -64,7 +64,7 @@ static fc_status_t put_unpacked(const file_t *file, fc_allocator_t allocator,
   fc_text_init(&text, allocator, 2 * file->size + 4096);
   fc_status_t status = fc_inflate(
       FC_CODING_GZIP, fc_str_make((const char *)file->bytes, file->packed),
-      file->size, &text, err);
+      file->size, &text, NULL, err);
   if (status == FC_OK) status = fc_sink_put(sink, fc_text_str(&text), err);
   fc_text_deinit(&text);
   return status;

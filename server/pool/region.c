@@ -207,8 +207,9 @@ static fc_status_t read_body(fc_worker_t *worker, const fc_slot_t *slot,
   if (!slot->call.body_coding && !worker->budget_ns) return FC_OK;
   worker->body.size = 0;
   if (slot->call.body_coding) {
+    const fc_stop_t stop = {&slot->cancel, slot->call.deadline_ns};
     FC_TRY(fc_inflate((fc_coding_t)slot->call.body_coding, sent,
-                      slot->call.body_max, text, err));
+                      slot->call.body_max, text, &stop, err));
   } else {
     FC_TRY(fc_sink_put(&text->sink, sent, err));
   }
@@ -234,8 +235,13 @@ static void name_failed(const fc_worker_t *worker, fc_slot_t *slot) {
       worker->region->dialects[slot->call.dialect];
   slot->outcome.name_size = 0;
   if (slot->outcome.status == FC_OK || !dialect->name) return;
-  slot->outcome.name_size = (uint8_t)dialect->name(
-      worker->body, slot->call.parameters, slot->outcome.name);
+  fc_str_t body = worker->body;
+  // A call whose time is over is not read once more.
+  const bool late = slot->outcome.status == FC_DEADLINE_EXCEEDED ||
+                    slot->outcome.status == FC_CANCELLED;
+  if (late && body.size > FC_STOP_STEP) body.size = FC_STOP_STEP;
+  slot->outcome.name_size =
+      (uint8_t)dialect->name(body, slot->call.parameters, slot->outcome.name);
 }
 
 static fc_status_t encode_plain(fc_worker_t *worker,
@@ -278,6 +284,7 @@ static fc_status_t run_decode(fc_worker_t *worker, fc_slot_t *slot,
   fc_frame_t *frame = worker->frame;
   slot->outcome.stage = FC_STAGE_DECODE;
   fc_frame_begin(frame, function->plan, NULL);
+  fc_frame_set_stop(frame, &slot->cancel, slot->call.deadline_ns);
   fc_frame_set_guard(frame, fc_region_wants_guard(region, function));
   fc_frame_set_tiles(frame, find_tiles(worker, slot->call.generation));
   fc_frame_set_budget(frame, worker->budget_ns ? &worker->budget : NULL);

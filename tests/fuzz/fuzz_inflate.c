@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fc_text_init(&back, fc_allocator_system(), SIZE_MAX);
   fc_error_reset(&err);
   const fc_str_t sent = fc_str_make((const char *)data + 1, size - 1);
-  if (fc_inflate(coding, sent, LIMIT, &text, &err) != FC_OK) {
+  if (fc_inflate(coding, sent, LIMIT, &text, NULL, &err) != FC_OK) {
     CHECK(err.code == FC_CODE_CONTENT_CODING ||
           err.code == FC_CODE_BODY_TOO_LARGE);
     CHECK(fc_text_str(&text).size <= LIMIT + 1);
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pack(coding, bytes, &packed);
     if (bytes.size >= FC_DEFLATE_LEAST) {
       const fc_status_t status =
-          fc_inflate(coding, fc_text_str(&packed), LIMIT, &back, &err);
+          fc_inflate(coding, fc_text_str(&packed), LIMIT, &back, NULL, &err);
       CHECK(status == FC_OK);
       CHECK(fc_str_equal(fc_text_str(&back), bytes));
     }
