@@ -216,7 +216,7 @@ static fc_status_t copy_plane(const plane_t *plane, size_t size, size_t swap,
   for (size_t row = 0; row < plane->rows; row += TILE) {
     for (size_t column = 0; column < plane->columns; column += TILE) {
       copy_sized(plane, row, column, size, swap);
-      *copied += (size_t)TILE * TILE;
+      *copied += plane->columns < TILE ? TILE * plane->columns : TILE * TILE;
       if (*copied < 16384) continue;
       *copied = 0;
       FC_TRY(fc_stop_look(stop, err));
