@@ -722,11 +722,35 @@ static bool is_element(fc_json_token_t kind, fc_dtype_t dtype) {
 // Elements that are read without a look whether the call is to end.
 #define RUN_MAX ((size_t)16384)
 
+// Reads plain numbers, of the other type if the first does not hold the next one.
+static size_t read_run(fc_json_reader_t *reader, fc_dtype_t types[2], void *out,
+                       size_t capacity, bool *out_at_element) {
+  size_t run = fc_number_parse_run(types[0], reader->begin, &reader->cursor,
+                                   reader->end, out, capacity, out_at_element);
+  if (FC_LIKELY(run || types[1] == FC_DTYPE_NONE)) return run;
+  run = fc_number_parse_run(types[1], reader->begin, &reader->cursor,
+                            reader->end, out, capacity, out_at_element);
+  if (run) {
+    const fc_dtype_t first = types[0];
+    types[0] = types[1];
+    types[1] = first;
+  }
+  return run;
+}
+
 fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
                                   void *out, size_t capacity, size_t *out_count,
                                   fc_json_token_t *out_stop, fc_error_t *err) {
+  fc_dtype_t types[2] = {dtype, FC_DTYPE_NONE};
+  return fc_json_read_signless(reader, types, out, capacity, out_count,
+                               out_stop, err);
+}
+
+fc_status_t fc_json_read_signless(fc_json_reader_t *reader, fc_dtype_t types[2],
+                                  void *out, size_t capacity, size_t *out_count,
+                                  fc_json_token_t *out_stop, fc_error_t *err) {
   FC_ASSERT(reader->depth && !top_level(reader)->is_object);
-  const size_t size = fc_dtype_size(dtype);
+  const size_t size = fc_dtype_size(types[0]);
   fc_json_level_t *level = top_level(reader);
   char *at = out;
   size_t count = 0;
@@ -746,16 +770,15 @@ fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
     if (kind == FC_JSON_NUMBER && !number) {
       return fc_json_next(reader, out_stop, err);  // a mistake
     }
-    if (!is_element(kind, dtype) || count == capacity) {
-      *out_stop = is_element(kind, dtype) ? FC_JSON_NUMBER : kind;
+    if (!is_element(kind, types[0]) || count == capacity) {
+      *out_stop = is_element(kind, types[0]) ? FC_JSON_NUMBER : kind;
       return FC_OK;
     }
 
     bool at_element;
     const size_t left = capacity - count;
-    const size_t run =
-        fc_number_parse_run(dtype, reader->begin, &reader->cursor, reader->end,
-                            at, left < RUN_MAX ? left : RUN_MAX, &at_element);
+    const size_t run = read_run(reader, types, at,
+                                left < RUN_MAX ? left : RUN_MAX, &at_element);
     if (run) {
       at += run * size;
       count += run;
@@ -775,7 +798,7 @@ fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
     // One element the slow way: strings, booleans, mistakes, the span's end.
     FC_TRY(fc_json_next(reader, out_stop, err));
     if (*out_stop == FC_JSON_NEED_MORE) return FC_OK;
-    FC_TRY(fc_json_read_scalar(reader, *out_stop, dtype, at, err));
+    FC_TRY(fc_json_read_scalar(reader, *out_stop, types[0], at, err));
     at += size;
     count++;
   }

@@ -90,6 +90,12 @@ fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
 fc_status_t fc_json_read_elements(fc_json_reader_t *reader, fc_dtype_t dtype,
                                   void *out, size_t capacity, size_t *out_count,
                                   fc_json_token_t *out_stop, fc_error_t *err);
+// The same for a type of which the sign is open: a plain number that types[0] cannot hold is
+// read as types[1], if that is not NONE, and then the two change places. What else types[0]
+// refuses is an error about types[0].
+fc_status_t fc_json_read_signless(fc_json_reader_t *reader, fc_dtype_t types[2],
+                                  void *out, size_t capacity, size_t *out_count,
+                                  fc_json_token_t *out_stop, fc_error_t *err);
 // Reads one scalar whose token was just read, by the rules of
 // fc_json_read_elements.
 fc_status_t fc_json_read_scalar(fc_json_reader_t *reader, fc_json_token_t token,

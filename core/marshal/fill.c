@@ -61,6 +61,11 @@ static fc_status_t disagrees(fc_frame_t *frame, const fc_fill_t *fill,
   return here(frame, status, err);
 }
 
+// The number of a dim in messages: of a row, that of the whole tensor.
+static int shown_dim(const fc_fill_t *fill, int32_t dim) {
+  return (int)dim + (fill->op ? fill->op->lead : 0);
+}
+
 // Fails at the first element too many, whose token was just read.
 static fc_status_t too_many(fc_frame_t *frame, const fc_fill_t *fill,
                             int32_t dim, fc_json_token_t token,
@@ -74,8 +79,8 @@ static fc_status_t too_many(fc_frame_t *frame, const fc_fill_t *fill,
           ? fc_fail(err, fill->code, "more than the %lld elements of the shape",
                     wanted)
           : fc_fail(err, fill->code,
-                    "dim %d has %lld elements, here is one more", (int)dim,
-                    wanted);
+                    "dim %d has %lld elements, here is one more",
+                    shown_dim(fill, dim), wanted);
   fc_error_expected(err, "%lld elements", wanted);
   return here(frame, status, err);
 }
@@ -92,7 +97,7 @@ static fc_status_t too_few(fc_frame_t *frame, const fc_fill_t *fill,
           ? fc_fail(err, fill->code,
                     "%lld elements for a shape of %lld elements", count, wanted)
           : fc_fail(err, fill->code, "dim %d has %lld elements, here are %lld",
-                    (int)dim, wanted, count);
+                    shown_dim(fill, dim), wanted, count);
   fc_error_expected(err, "%lld elements", wanted);
   char got[24];
   size_t size = (size_t)(fc_number_print_i64(count, got) - got);
@@ -218,11 +223,16 @@ static fc_status_t read_run(fc_frame_t *frame, fc_fill_t *fill, size_t want,
     const size_t left = want - *out_count, room = fill->capacity - fill->count;
     uint8_t *out = fill->data ? fill->data + fill->count * fill->size : NULL;
     size_t count = 0;
+    fc_dtype_t types[2] = {fill->dtype, fill->other};
     fc_status_t status =
-        fc_json_read_elements(&frame->reader, fill->dtype, out,
+        fc_json_read_signless(&frame->reader, types, out,
                               left < room ? left : room, &count, out_stop, why);
     fill->count += count;
     *out_count += count;
+    if (types[0] != fill->dtype) {
+      fill->dtype = fill->part = types[0];
+      fill->other = types[1];
+    }
     if (status == FC_OK) {
       const bool more = *out_stop == FC_JSON_NUMBER && *out_count < want;
       if (!more) return FC_OK;

@@ -187,7 +187,8 @@ void fc_frame_bind_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
                        int64_t size) {
   if (!fc_dim_is_named(op->dims[dim])) return;
   fc_named_dim_t *named = &frame->named_dims[fc_dim_name(op->dims[dim])];
-  if (named->size < 0) *named = (fc_named_dim_t){size, op, dim};
+  if (named->size >= 0) return;
+  *named = (fc_named_dim_t){size, op->whole ? op->whole : op, dim + op->lead};
 }
 
 void fc_frame_bind_dims(fc_frame_t *frame, const fc_op_t *op,
@@ -203,11 +204,11 @@ fc_status_t fc_frame_check_dims(fc_frame_t *frame, const fc_op_t *op,
     if (!fc_dim_is_named(op->dims[i])) continue;
     for (int32_t k = 0; k < i; k++) {
       if (op->dims[k] != op->dims[i] || dims[k] == dims[i]) continue;
-      fc_status_t status =
-          fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                  "dims %d and %d must be equal, "
-                  "they are %lld and %lld",
-                  (int)k, (int)i, (long long)dims[k], (long long)dims[i]);
+      fc_status_t status = fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                                   "dims %d and %d must be equal, "
+                                   "they are %lld and %lld",
+                                   (int)k + op->lead, (int)i + op->lead,
+                                   (long long)dims[k], (long long)dims[i]);
       fc_error_expected(err, "%lld elements", (long long)dims[k]);
       return fc_json_locate(&frame->reader, status, err);
     }
@@ -229,8 +230,8 @@ fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
            (long long)(size < 0 ? named->size : size));
   fc_status_t status =
       fc_fail(err, code, "dim %d is %s%s, dim %d of %s is %lld: both are '%s'",
-              (int)dim, size < 0 ? "more than " : "", text, (int)named->dim,
-              owner, (long long)named->size, name);
+              (int)dim + op->lead, size < 0 ? "more than " : "", text,
+              (int)named->dim, owner, (long long)named->size, name);
   fc_error_expected(err, "%lld", (long long)named->size);
   if (size >= 0) fc_error_got(err, fc_str(text));
   return status;

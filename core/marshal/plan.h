@@ -16,6 +16,7 @@ typedef struct fc_op_t {
   uint8_t kind;    // fc_type_kind_t
   uint8_t dtype;   // fc_dtype_t; NONE when the source named none
   uint8_t flavor;  // fc_flavor_t
+  uint8_t lead;    // dims of `whole` that stand before these dims
   int32_t rank;
   // The value's place among the values of the flat call (its raw index). FC_RAW_NONE:
   // there is none, because the value is an item of the container above, a container whose
@@ -26,6 +27,9 @@ typedef struct fc_op_t {
   uint32_t keys;  // DICT: its first entry of fc_plan_t.keys
   const int64_t *dims;
   fc_str_t key;  // in a DICT
+  // The tensor of which this is a row, if it is one that no plan has: messages name its
+  // dims.
+  const struct fc_op_t *whole;
 } fc_op_t;
 
 static inline const fc_op_t *fc_op_child(const fc_op_t *op) { return op + 1; }

@@ -151,12 +151,15 @@ static fc_status_t fail_rowless(request_t *request, uint32_t number,
 static fc_status_t open_column(request_t *request, uint32_t number,
                                fc_error_t *err) {
   fc_op_t *op = &request->columns[number].op;
-  *op = *request->inputs.model->inputs[number].op;
+  const fc_op_t *whole = request->inputs.model->inputs[number].op;
+  *op = *whole;
   if (op->kind == FC_TYPE_BYTES) return FC_OK;
   if (op->kind == FC_TYPE_SCALAR || op->rank == 0) {
     return fail_rowless(request, number, err);
   }
   if (op->rank < 0) return FC_OK;
+  op->whole = whole;
+  op->lead = 1;
   op->rank--;
   op->dims++;
   op->kind = op->rank ? FC_TYPE_TENSOR : FC_TYPE_SCALAR;

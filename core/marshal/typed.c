@@ -107,7 +107,7 @@ static fc_status_t wrong_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
   }
   fc_status_t status =
       fc_fail(err, FC_CODE_SHAPE_MISMATCH, "dim %d is %lld, declared %lld",
-              (int)dim, (long long)found, (long long)wanted);
+              (int)dim + op->lead, (long long)found, (long long)wanted);
   fc_error_expected(err, "%lld", (long long)wanted);
   fc_error_got(err, frame->reader.text);
   return here(frame, status, err);

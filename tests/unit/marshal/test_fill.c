@@ -6,6 +6,7 @@
 
 #include "helpers/call.h"
 #include "helpers/test.h"
+#include "marshal/frame.h"
 
 // Counts the bytes that it gives.
 static void *count_bytes(void *context, size_t size, size_t alignment) {
@@ -164,12 +165,35 @@ static void many_guarded_tensors_share_a_mapping(void **state) {
   fc_test_call_deinit(&call);
 }
 
+// A number that the other sign holds is no error, and none is described for it.
+static void a_change_of_sign_makes_no_error(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  fc_text_t body;
+  fc_error_t err;
+  size_t values;
+  fc_test_call_init(&call, "inferred tensor<?xi8> ->", NULL);
+  call.frame->fill.why.code = FC_CODE_NONE;
+  assert_int_equal(fc_test_call_decode(
+                       &call, repeat(&body, "[[", "-1,200", 5000, "]]"), &err),
+                   FC_OK);
+  const uint8_t *data = fc_frame_arguments(call.frame, &values)->tensor.data;
+  for (size_t i = 0; i < 10000; i += 2) {
+    assert_int_equal(data[i], 255);
+    assert_int_equal(data[i + 1], 200);
+  }
+  assert_int_equal(call.frame->fill.why.code, FC_CODE_NONE);
+  fc_text_deinit(&body);
+  fc_test_call_deinit(&call);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(many_small_tensors_take_little_memory),
       FC_TEST(elements_stay_when_memory_grows),
       FC_TEST(a_call_has_so_many_tensors),
       FC_TEST(many_guarded_tensors_share_a_mapping),
+      FC_TEST(a_change_of_sign_makes_no_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
