@@ -275,6 +275,21 @@ fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
   return FC_OK;
 }
 
+bool fc_blocks_charge(fc_blocks_t *blocks, uint64_t size) {
+  pthread_mutex_lock(&blocks->lock);
+  const bool fits =
+      blocks->taken <= blocks->limit && size <= blocks->limit - blocks->taken;
+  if (fits) blocks->taken += size;
+  pthread_mutex_unlock(&blocks->lock);
+  return fits;
+}
+
+void fc_blocks_discharge(fc_blocks_t *blocks, uint64_t size) {
+  pthread_mutex_lock(&blocks->lock);
+  blocks->taken -= size;
+  pthread_mutex_unlock(&blocks->lock);
+}
+
 fc_status_t fc_blocks_check(fc_blocks_t *blocks, const fc_owner_t *owner,
                             uint64_t size, fc_error_t *err) {
   const request_t request = make_request(owner, size, size);

@@ -42,13 +42,18 @@ fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
 // Blocks that lie where `spans` says (that memory is borrowed, `spans` itself is not),
 // named by their place in it, the last FC_BLOCK_TAIL bytes of each being its tail. None
 // can be taken, and giving one back does nothing: who owns a block is agreed elsewhere.
-fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator,
+// `limit` bounds what is charged alone.
+fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator, uint64_t limit,
                                    const fc_span_t *spans, uint32_t count,
                                    fc_blocks_t **out_blocks,
                                    fc_error_t *err) FC_MUST_CHECK;
 // Sets the most bytes that one owner may hold. Call it before the first block
 // is taken.
 void fc_blocks_set_share(fc_blocks_t *blocks, uint64_t share);
+// Counts bytes as in use that lie in no block (meter.h). False when the limit would be
+// exceeded. Whoever has charged bytes discharges them.
+bool fc_blocks_charge(fc_blocks_t *blocks, uint64_t size) FC_MUST_CHECK;
+void fc_blocks_discharge(fc_blocks_t *blocks, uint64_t size);
 // Every block must have been given back. NULL is allowed.
 void fc_blocks_destroy(fc_blocks_t *blocks);
 

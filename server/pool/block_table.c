@@ -27,12 +27,12 @@ fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
   return FC_OK;
 }
 
-fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator,
+fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator, uint64_t limit,
                                    const fc_span_t *spans, uint32_t count,
                                    fc_blocks_t **out_blocks, fc_error_t *err) {
   FC_ASSERT(count <= FC_BLOCK_CHUNK);
   fc_blocks_t *blocks;
-  FC_TRY(fc_blocks_create(allocator, 0, 0, &blocks, err));
+  FC_TRY(fc_blocks_create(allocator, limit, 0, &blocks, err));
   blocks->fixed = true;
   blocks->chunks[0] =
       fc_alloc_array(allocator, count, sizeof *blocks->chunks[0]);

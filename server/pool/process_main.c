@@ -59,12 +59,14 @@ static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
     spans[FC_RING_ANSWER_FILE(i)] = self->inbox.answers[i];
   }
+  const uint64_t limit = self->ring.setup.call_memory;
   self->more = (fc_block_more_t){FC_RING_FIRST, fc_inbox_more, &self->inbox};
   self->region.more = &self->more;
   self->region.is_body_as_sent = fc_inbox_is_as_sent;
   self->region.body_context = &self->inbox;
-  return fc_blocks_create_fixed(self->region.allocator, spans, FC_RING_BLOCKS,
-                                &self->region.blocks, err);
+  return fc_blocks_create_fixed(self->region.allocator,
+                                limit ? limit : UINT64_MAX, spans,
+                                FC_RING_BLOCKS, &self->region.blocks, err);
 }
 
 static fc_status_t load(self_t *self, fc_error_t *err) {

@@ -119,9 +119,10 @@ fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
                           .index = index,
                           .spin = {.ns = region->spin_ns},
                           .keeper = {keep_in_body, worker}};
-  fc_text_init(&worker->copied, region->allocator, SIZE_MAX);
-  return fc_frame_create(region->allocator, &region->limits, &worker->frame,
-                         err);
+  fc_meter_init(&worker->meter, region->allocator, region->blocks);
+  const fc_allocator_t metered = fc_meter_allocator(&worker->meter);
+  fc_text_init(&worker->copied, metered, SIZE_MAX);
+  return fc_frame_create(metered, &region->limits, &worker->frame, err);
 }
 
 void fc_worker_deinit(fc_worker_t *worker) {
@@ -463,7 +464,15 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
         fc_clock_ns() - slot->outcome.began_ns;
     return;
   }
+  worker->meter.refused = false;
   slot->outcome.status = run_stops(worker, slot, &slot->outcome.error);
+  if (slot->outcome.status != FC_OK && worker->meter.refused) {
+    slot->outcome.status = fc_fail(
+        &slot->outcome.error, FC_CODE_OVERLOADED,
+        "the values of the call need more memory than is left of %llu bytes for "
+        "calls in flight",
+        (unsigned long long)fc_blocks_usage(worker->region->blocks).limit);
+  }
   name_failed(worker, slot);
   fc_frame_end(worker->frame);
   drop_body(worker);

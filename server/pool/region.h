@@ -10,6 +10,7 @@
 
 #include "farcall/farcall.h"
 #include "marshal/keeper.h"
+#include "pool/meter.h"
 #include "pool/queue.h"
 
 // The worker's half of a dialect: bytes and the call's parameters in, bytes
@@ -108,6 +109,7 @@ typedef struct fc_worker_t {
   fc_region_t *region;
   uint32_t index;  // below the region's worker_count, of this worker alone
   fc_frame_t *frame;
+  fc_meter_t meter;  // of the memory of `frame` and `copied`
   // A copy of the body of this call: of one that came compressed, and of one that may
   // be made again.
   fc_text_t copied;

@@ -43,6 +43,7 @@ typedef enum fc_ring_phase_t {
 typedef struct fc_ring_setup_t {
   uint64_t body_size;    // most bytes of a body
   uint64_t result_size;  // most bytes of an answer
+  uint64_t call_memory;  // most bytes for the values of a call; 0: no limit
   // Bytes of addresses, besides the ring and the inbox (handoff.h); 0: not limited.
   uint64_t memory_limit;
   uint64_t cpu_limit_s;  // of processor time; 0: not limited

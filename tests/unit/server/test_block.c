@@ -402,9 +402,9 @@ static void fixed_blocks_are_where_they_were_put(void **state) {
   const fc_span_t spans[] = {{one, sizeof one}, {two, sizeof two}};
   fc_blocks_t *blocks;
   fc_error_t error;
-  assert_int_equal(
-      fc_blocks_create_fixed(fc_allocator_system(), spans, 2, &blocks, &error),
-      FC_OK);
+  assert_int_equal(fc_blocks_create_fixed(fc_allocator_system(), 0, spans, 2,
+                                          &blocks, &error),
+                   FC_OK);
   assert_ptr_equal(fc_block_data(blocks, 0), one);
   assert_ptr_equal(fc_block_data(blocks, 1), two);
   assert_int_equal(fc_block_size(blocks, 0), sizeof one - FC_BLOCK_TAIL);

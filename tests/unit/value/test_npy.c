@@ -10,7 +10,7 @@
 
 typedef struct npy_row_t {
   const char *name;
-  unsigned version;
+  unsigned version;  // and sixteen times the minor one
   const char *header;
   const char *data;  // hex
   fc_code_t code;
@@ -273,6 +273,15 @@ static const npy_row_t rows[] = {
      0,
      {0},
      ""},
+    {"version 1.9",
+     1 + 16 * 9,
+     HEAD("<i2", "False", "(1,)"),
+     "0000",
+     FC_CODE_BINARY_FRAMING,
+     0,
+     0,
+     {0},
+     ""},
     {"version 4",
      4,
      HEAD("<i2", "False", "(1,)"),
@@ -298,12 +307,12 @@ static size_t from_hex(const char *hex, char *out) {
 static size_t make_file(const npy_row_t *row, char *out) {
   size_t size = strlen(row->header);
   memcpy(out, "\x93NUMPY", 6);
-  out[6] = (char)row->version;
-  out[7] = 0;
+  out[6] = (char)(row->version % 16);
+  out[7] = (char)(row->version / 16);
   out[8] = (char)(size & 0xFF);
   out[9] = (char)(size >> 8);
   size_t at = 10;
-  if (row->version > 1) out[at++] = 0, out[at++] = 0;
+  if (row->version % 16 > 1) out[at++] = 0, out[at++] = 0;
   memcpy(out + at, row->header, size);
   at += size;
   return at + from_hex(row->data, out + at);
