@@ -240,6 +240,7 @@ static bool is_call_code(fc_code_t code) {
     case FC_CODE_RESULT_TOO_LARGE:
     case FC_CODE_OUT_OF_MEMORY:
     case FC_CODE_INTERNAL:
+    case FC_CODE_OVERLOADED:      // its values need too much memory
     case FC_CODE_BODY_TOO_LARGE:  // once it is decompressed
     case FC_CODE_NOT_ACCEPTABLE:  // results have no such form
       return true;
