@@ -14,8 +14,6 @@ fc_status_t fc_abi_fail(fc_error_t *err, size_t offset, const char *format,
   char reason[200];
   va_list args;
   va_start(args, format);
-  // clang-tidy 14 loses sight of va_start when it follows read_number into here.
-  // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized)
   vsnprintf(reason, sizeof reason, format, args);
   va_end(args);
   fc_status_t status =
