@@ -30,9 +30,14 @@ static size_t room_of(const fc_heap_t *heap, void *memory, size_t otherwise) {
   return heap->realloc == realloc ? malloc_usable_size(memory) : otherwise;
 }
 
+// _FORTIFY_SOURCE=3 knows the size that was asked for, and would end the process at the
+// first byte behind it, though malloc_usable_size allows it.
+static void forget_size(void *memory) { __asm__("" : "+r"(*(void **)memory)); }
+
 // What a function does not write of its memory can be in a result. So all memory that a
 // module gets begins as zeroes, on its own threads, too.
 static void *zeroed(const fc_heap_t *heap, void *memory, size_t size) {
+  forget_size(&memory);
   return memory ? memset(memory, 0, room_of(heap, memory, size)) : NULL;
 }
 
@@ -48,6 +53,7 @@ static void *resize(const fc_heap_t *heap, void *memory, size_t size) {
   uint8_t *moved = heap->realloc(memory, size);
   if (!moved) return NULL;
   const size_t has = room_of(heap, moved, 0);
+  forget_size(&moved);
   if (had < has) memset(moved + had, 0, has - had);
   return moved;
 }
