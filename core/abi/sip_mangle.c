@@ -381,6 +381,12 @@ static fc_status_t place_flat(placing_t *placing, const fc_param_t *params,
   for (uint32_t i = 0; i < count; i++) {
     const fc_type_t *type =
         fc_signature_node(placing->signature, params[i].type);
+    if (params[i].raw_index < 0) {
+      return fc_fail(placing->err, FC_CODE_UNSUPPORTED_TYPE,
+                     "value %u is a tree beside other values, for which a sip "
+                     "signature has no form",
+                     i);
+    }
     if (type->child != FC_NODE_NONE) {
       return fc_fail(placing->err, FC_CODE_UNSUPPORTED_TYPE,
                      "value %u is a structure in one raw value, for which a "
