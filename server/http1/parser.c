@@ -199,16 +199,12 @@ static fc_status_t check_framing(fc_head_t *head, fc_error_t *err) {
   return FC_OK;
 }
 
-static fc_status_t check_expect(fc_head_t *head, fc_error_t *err) {
+static fc_status_t check_expect(const fc_head_t *head, fc_error_t *err) {
   fc_str_t expect = head->request.fields[FC_FIELD_EXPECT];
   // RFC 9110 10.1.1: ignored when it comes with HTTP/1.0.
-  if (!expect.data || head->minor == 0) return FC_OK;
-  if (!fc_request_same_text(expect, FC_STR("100-continue"))) {
-    return fc_fail(err, FC_CODE_EXPECTATION_FAILED,
-                   "the only expectation met is '100-continue'");
-  }
-  head->expects_continue = true;
-  return FC_OK;
+  if (!expect.data || head->minor == 0 || head->expects_continue) return FC_OK;
+  return fc_fail(err, FC_CODE_EXPECTATION_FAILED,
+                 "the only expectation met is '100-continue'");
 }
 
 static fc_method_t method_of(uint8_t method) {
@@ -262,6 +258,10 @@ fc_status_t fc_parser_read_head(fc_parser_t *parser, llhttp_t *llhttp,
   // be known where the body ends.
   FC_TRY(check_framing(head, err));
   request->has_body = head->has_length || head->chunked;
+  // Known of a head that is refused, too: its body may never come.
+  head->expects_continue =
+      head->minor && fc_request_same_text(request->fields[FC_FIELD_EXPECT],
+                                          FC_STR("100-continue"));
   FC_TRY(check_host(head, err));
   // llhttp takes an upgrade for the end of the message, so it would not read a chunked
   // body that still comes.
