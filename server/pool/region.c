@@ -468,7 +468,9 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   slot->outcome.status = run_stops(worker, slot, &slot->outcome.error);
   if (slot->outcome.status != FC_OK && worker->meter.refused) {
     slot->outcome.status = fc_fail(
-        &slot->outcome.error, FC_CODE_OVERLOADED,
+        &slot->outcome.error,
+        slot->outcome.stage == FC_STAGE_DECODE ? FC_CODE_OVERLOADED
+                                               : FC_CODE_OUT_OF_MEMORY,
         "the values of the call need more memory than is left of %llu bytes for "
         "calls in flight",
         (unsigned long long)fc_blocks_usage(worker->region->blocks).limit);

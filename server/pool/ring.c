@@ -292,8 +292,11 @@ static bool lie(fc_error_t *err, const char *what, uint64_t value) {
 }
 
 static bool check_error(const fc_error_t *error, fc_status_t status,
-                        fc_error_t *err) {
-  if (error->code >= FC_CODE_COUNT || !is_call_code(error->code)) {
+                        fc_stage_t stage, fc_error_t *err) {
+  // Only values that are read can need more memory than there is for calls.
+  const bool misplaced =
+      error->code == FC_CODE_OVERLOADED && stage != FC_STAGE_DECODE;
+  if (error->code >= FC_CODE_COUNT || !is_call_code(error->code) || misplaced) {
     return lie(err, "code", error->code);
   }
   if (error->status != status) return lie(err, "status", error->status);
@@ -450,7 +453,7 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
       out->error.byte_offset = FC_NO_OFFSET;
     }
     uint32_t cancel = atomic_load_explicit(&slot->cancel, memory_order_relaxed);
-    return check_error(&out->error, out->status, err) &&
+    return check_error(&out->error, out->status, out->stage, err) &&
            check_end(&out->error, call, cancel, err);
   }
   const bool validated = call->flags & FC_CALL_VALIDATE;
