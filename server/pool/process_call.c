@@ -338,7 +338,7 @@ static void begin_taking(fc_child_t *child) {
     taking->lent = child->trays[held->tray].block;
     FC_ASSERT(taking->lent != FC_BLOCK_NONE);
     child->trays[held->tray].block = FC_BLOCK_NONE;
-    atomic_store_explicit(&child->lent[held->tray], 0, memory_order_relaxed);
+    atomic_store_explicit(&child->lent[held->tray], 0, memory_order_release);
     // The call is DONE and leaves its tray now, not when it is popped: by then its file
     // can have gone back to the blocks, and can lie in this tray for another call.
     fc_child_leave_tray(child, held->tray);

@@ -118,6 +118,9 @@ static void miscarry(fc_child_t *child) {
   unlink_child(child, &host->children);
   fc_process_host_lacks(host, &child->cradle.error);
   fc_process_host_arm(host);
+  if (host->living == 0 && host->health.quarantined_ns) {
+    fc_process_host_refuse(host);
+  }
   fc_child_free(child);
 }
 

@@ -36,8 +36,7 @@ const fc_cause_row_t fc_causes[FC_CAUSE_COUNT] = {
 
 #define SECOND_NS 1000000000u
 
-// Fails the calls that wait: nobody can run them before the quarantine ends.
-static void refuse_waiting(fc_process_host_t *host) {
+void fc_process_host_refuse(fc_process_host_t *host) {
   fc_error_t error;
   uint32_t room, retry_s;
   (void)fc_process_host_admit(&host->base, &room, &retry_s, &error);
@@ -58,7 +57,7 @@ static void quarantine(fc_process_host_t *host, uint64_t now_ns) {
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (child->count == 0) fc_child_kill(child, FC_CAUSE_RETIRED);
   }
-  refuse_waiting(host);
+  fc_process_host_refuse(host);
 }
 
 static void note_crash(fc_process_host_t *host, bool served) {
@@ -271,7 +270,9 @@ static void settle(fc_child_t *child) {
   if (loaded && crash) note_crash(host, served);
   // A process that ended after the quarantine had begun may have put calls back into the
   // queue.
-  if (host->living == 0 && host->health.quarantined_ns) refuse_waiting(host);
+  if (host->living == 0 && host->health.quarantined_ns) {
+    fc_process_host_refuse(host);
+  }
   fc_process_host_fill(host);
   fc_process_host_arm(host);
 }

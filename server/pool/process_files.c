@@ -54,7 +54,7 @@ static uint32_t lend_block(fc_child_t *child, uint32_t block) {
   *tray = (fc_tray_t){.serial = serial, .block = block, .given = true};
   atomic_store_explicit(&child->lent[at],
                         fc_block_file(blocks_of(child), block) + 1,
-                        memory_order_relaxed);
+                        memory_order_release);
   return at;
 }
 
@@ -88,7 +88,7 @@ void fc_child_reclaim(fc_child_t *child) {
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
     fc_tray_t *tray = &child->trays[i];
     if (tray->given) continue;
-    atomic_store_explicit(&child->lent[i], 0, memory_order_relaxed);
+    atomic_store_explicit(&child->lent[i], 0, memory_order_release);
     fc_block_give(blocks_of(child), tray->block);
     tray->block = FC_BLOCK_NONE;
   }

@@ -345,6 +345,10 @@ static void destroy_host(fc_process_host_t *host) {
 static void destroy(fc_hosts_t *hosts) {
   fc_process_hosts_t *all = (fc_process_hosts_t *)hosts;
   fc_nursery_stop(&all->nursery);
+  // All are freed below. Nobody is told, since who is told may add a module.
+  for (fc_host_t *host = hosts->first; host; host = host->next) {
+    ((fc_process_host_t *)host)->retired = false;
+  }
   while (all->closed) {
     fc_child_t *child = all->closed;
     all->closed = child->next;

@@ -405,6 +405,8 @@ void fc_child_read_stops(fc_child_t *child);
 
 // process_end.c
 
+// Fails the calls that wait: nobody can run them before the quarantine ends.
+void fc_process_host_refuse(fc_process_host_t *host);
 // The process has ended, as child->end says.
 void fc_child_on_end(fc_child_t *child);
 // Delivers what the process had finished, as far as one turn allows. Closes the child

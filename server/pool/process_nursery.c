@@ -71,7 +71,7 @@ static uint64_t weight_of(const fc_child_t *child) {
   uint64_t sum = fc_ring_taken(&child->ring);
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) {
     const int file =
-        atomic_load_explicit(&child->lent[i], memory_order_relaxed) - 1;
+        atomic_load_explicit(&child->lent[i], memory_order_acquire) - 1;
     if (file >= 0) sum += fc_shared_taken(file);
   }
   return sum;
@@ -197,9 +197,10 @@ static fc_status_t make(fc_child_t *child, fc_error_t *err) {
 static void bear(fc_order_t *birth) {
   fc_child_t *child = birth->context;
   fc_cradle_t *cradle = &child->cradle;
-  cradle->failed = make(child, &cradle->error) != FC_OK;
+  const bool failed = make(child, &cradle->error) != FC_OK;
+  cradle->failed = failed;
   fc_nursery_reply(nursery_of(child), birth);
-  if (cradle->failed) return;
+  if (failed) return;  // the child is the loop's, and may be gone
   list_cradle(child);
   // Without room to watch the pipe, what is printed is read later.
   if (!fc_nursery_wait(nursery_of(child), &cradle->print, 0)) {
