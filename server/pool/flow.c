@@ -155,6 +155,26 @@ void fc_flows_put_back(fc_flows_t *flows, fc_job_t *job) {
   flows->turns[level_of(job)] = job;
 }
 
+// A free place of the table, or that of the smallest debt.
+static fc_flow_debt_t *make_debt(fc_flow_table_t *table) {
+  fc_flow_debt_t *found = &table->debts[0];
+  for (uint32_t i = 1; i < FC_FLOW_DEBTS && found->ns; i++) {
+    if (table->debts[i].ns < found->ns) found = &table->debts[i];
+  }
+  table->debt_count += !found->ns;
+  return found;
+}
+
+static void owe(fc_flows_t *flows, uint32_t generation,
+                const fc_owner_t *caller, int64_t ns) {
+  fc_flow_debt_t *debt = find_debt(flows->table, generation, caller);
+  if (!debt) {
+    debt = make_debt(flows->table);
+    *debt = (fc_flow_debt_t){.caller = *caller, .generation = generation};
+  }
+  debt->ns += ns;
+}
+
 void fc_flows_remove(fc_flows_t *flows, fc_job_t *job) {
   flows->waiting[level_of(job)]--;
   if (job->flow_previous) {
@@ -169,6 +189,10 @@ void fc_flows_remove(fc_flows_t *flows, fc_job_t *job) {
     hand_on(flows, job, job->flow_next);
   } else {
     close_flow(flows, job);
+    // Who takes a call back has not paid by that.
+    if (job->flow.credit < 0) {
+      owe(flows, job->call.generation, &job->caller, -job->flow.credit);
+    }
   }
   job->flow_next = job->flow_previous = NULL;
 }
@@ -196,6 +220,7 @@ void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
   fc_job_t *next = job->flow_next;
   if (cost / DEBT_MAX >= mean) cost = mean * DEBT_MAX;
   job->flow.credit -= (int64_t)cost;
+  if (!next) job->flow.credit = 0;  // nobody waits behind it
   fc_flows_remove(flows, job);
   if (next && next->flow.credit > 0) return;
   if (next) {
@@ -203,16 +228,6 @@ void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
     flows->turns[level] = next->flow.next_turn;
   }
   pass_debtors(flows, level, mean);
-}
-
-// A free place of the table, or that of the smallest debt.
-static fc_flow_debt_t *make_debt(fc_flow_table_t *table) {
-  fc_flow_debt_t *found = &table->debts[0];
-  for (uint32_t i = 1; i < FC_FLOW_DEBTS && found->ns; i++) {
-    if (table->debts[i].ns < found->ns) found = &table->debts[i];
-  }
-  table->debt_count += !found->ns;
-  return found;
 }
 
 void fc_flows_charge(fc_flows_t *flows, uint32_t generation,
@@ -230,12 +245,7 @@ void fc_flows_charge(fc_flows_t *flows, uint32_t generation,
     }
     return;
   }
-  fc_flow_debt_t *debt = find_debt(flows->table, generation, caller);
-  if (!debt) {
-    debt = make_debt(flows->table);
-    *debt = (fc_flow_debt_t){.caller = *caller, .generation = generation};
-  }
-  debt->ns += owed;
+  owe(flows, generation, caller, owed);
 }
 
 void fc_flows_forgive(fc_flow_table_t *table, uint32_t generation) {
