@@ -371,8 +371,8 @@ void fc_modules_collect(fc_modules_t *modules) {
   bool more = false;
   const bool woken = fc_demand_go_on(modules);
   if (woken) modules->events.wake(modules->events.context);
-  if (modules->stopped) return;
   fc_acts_go_on(modules);
+  if (modules->stopped) return;
   fc_load_t *load = fc_loader_take(modules->loader, &more);
   if (load && load->kind == FC_LOAD_SCAN) {
     modules->pending--;
