@@ -12,6 +12,7 @@
 // failed than workers were killed.
 #include <arpa/inet.h>
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -24,6 +25,8 @@
 #include <unistd.h>
 
 #include "farcall/base.h"
+
+#define PIDS 256
 
 #define CONNECTIONS 64
 #define TEXT_MAX (64u << 10)
@@ -204,22 +207,34 @@ static void receive(fc_client_t *c) {
 // ---------------------------------------------------------------------------
 // The killer
 
-static int pick_child(uint64_t *seed) {
-  char path[64], text[4096];
-  snprintf(path, sizeof path, "/proc/%d/task/%d/children", server_pid,
-           server_pid);
+// Adds the numbers in a file of /proc to `pids`.
+static int read_pids(const char *path, int *pids, int count) {
+  char text[4096];
   FILE *file = fopen(path, "r");
-  if (!file) return 0;
+  if (!file) return count;
   size_t size = fread(text, 1, sizeof text - 1, file);
   fclose(file);
   text[size] = '\0';
-  int pids[256], count = 0;
   char *rest = text;
-  for (char *end; count < 256; rest = end) {
+  for (char *end; count < PIDS; rest = end) {
     long pid = strtol(rest, &end, 10);
     if (end == rest) break;
     pids[count++] = (int)pid;
   }
+  return count;
+}
+
+// A child of any thread of the server.
+static int pick_child(uint64_t *seed) {
+  char pattern[64];
+  int pids[PIDS], count = 0;
+  glob_t threads = {0};
+  snprintf(pattern, sizeof pattern, "/proc/%d/task/*/children", server_pid);
+  (void)glob(pattern, 0, NULL, &threads);
+  for (size_t i = 0; i < threads.gl_pathc; i++) {
+    count = read_pids(threads.gl_pathv[i], pids, count);
+  }
+  globfree(&threads);
   return count ? pids[next_number(seed) % (uint64_t)count] : 0;
 }
 

@@ -10,6 +10,8 @@ import subprocess
 import threading
 import time
 
+from processes import children_of
+
 MARK = 0x5EED5EED5EED5EED
 SOURCE = """
 static volatile const long long number = %dLL;
@@ -169,6 +171,4 @@ def taken(pid):
             mappings = len(file.readlines())
     except PermissionError:
         mappings = 0
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        processes = len(file.read().split())
-    return resident, count(f"/proc/{pid}/fd"), mappings, processes
+    return resident, count(f"/proc/{pid}/fd"), mappings, len(children_of(pid))

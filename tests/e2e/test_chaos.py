@@ -12,6 +12,7 @@ import subprocess
 import pytest
 
 from conftest import BIN, Server, count_files
+from processes import children_of
 from reloading import steady, wait_until
 
 SANITIZED = b"__asan_init" in (BIN / "farcalld").read_bytes()
@@ -66,8 +67,7 @@ def chaos(server, count, seconds, kill_ms):
 
 
 def workers(server):
-    pid = server.process.pid
-    return open(f"/proc/{pid}/task/{pid}/children").read().split()
+    return children_of(server.process.pid)
 
 
 def measure(server):

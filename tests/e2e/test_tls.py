@@ -25,6 +25,7 @@ from certificates import KEYS, Authority, openssl
 from conftest import BIN, RELEASES, Peer, Reply, Server, end_servers
 from console import user_environment
 from otlp import Collector, attributes
+from processes import children_of
 from reloading import FUNCTION, wait_until
 
 SANITIZED = re.search(b"__[at]san_init", (BIN / "farcalld").read_bytes())
@@ -737,14 +738,6 @@ def test_no_worker_has_the_key(files, authority, numbered):
             seen += 1
     assert seen
     end_servers([server])
-
-
-def children_of(pid):
-    found = []
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/children") as file:
-            found += file.read().split()
-    return found
 
 
 def is_tcp(pid, link):

@@ -287,8 +287,11 @@ class Server:
         """(descriptors, processes) of the server."""
         pid = self.pid
         files = len(os.listdir(f"/proc/{pid}/fd"))
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return files, len(file.read().split())
+        children = []
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                children += file.read().split()
+        return files, len(children)
 
     def check(self, signals=()):
         """No process may have ended by a signal but those of `signals`."""
