@@ -7,11 +7,17 @@
 #include "jail/stop.h"
 
 #include <errno.h>
+#include <linux/audit.h>
 #include <signal.h>
 #include <ucontext.h>
 
 #include "jail/filter.h"
 
+#if defined(__x86_64__)
+#define NATIVE AUDIT_ARCH_X86_64
+#else
+#define NATIVE AUDIT_ARCH_AARCH64
+#endif
 #ifndef SYS_SECCOMP
 #define SYS_SECCOMP 1
 #endif
@@ -30,8 +36,13 @@ static void set_result(ucontext_t *context, int result) {
 #endif
 }
 
-static void note(fc_jail_stops_t *stops, uint32_t number) {
-  if (number >= FC_JAIL_CALL_NUMBERS) number = FC_JAIL_CALL_NUMBERS - 1;
+// The last number stands for all that are no call of this kind of program: a 32-bit
+// program's have numbers of their own.
+static void note(fc_jail_stops_t *stops, const siginfo_t *info) {
+  uint32_t number = (uint32_t)info->si_syscall;
+  if (info->si_arch != NATIVE || number >= FC_JAIL_CALL_NUMBERS) {
+    number = FC_JAIL_CALL_NUMBERS - 1;
+  }
   atomic_fetch_or_explicit(&stops->calls[number / 64],
                            UINT64_C(1) << (number % 64), memory_order_relaxed);
 }
@@ -43,7 +54,7 @@ static void on_stop(int number, siginfo_t *info, void *context) {
     raise(number);
     return;
   }
-  if (watch.stops) note(watch.stops, (uint32_t)info->si_syscall);
+  if (watch.stops) note(watch.stops, info);
   set_result(context, -EPERM);
 }
 

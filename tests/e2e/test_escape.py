@@ -25,7 +25,7 @@ from conftest import BIN, Reply, Server
 from test_hostile import OBJECTS as HOSTILE
 from test_hostile import SANITIZED, children, sidecar, until
 
-STOP = "the jail stopped a system call of its module"
+STOP = "a worker says that the jail stopped a system call of its module"
 TLS = "OpenSSL" in subprocess.run([BIN / "farcalld", "-V"], capture_output=True,
                                   text=True, timeout=60).stdout
 OBJECTS = BIN.parent / "tests/modules/escape"

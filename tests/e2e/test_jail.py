@@ -17,7 +17,7 @@ from test_hostile import OBJECTS, children, sidecar
 from test_policies import hang_up
 
 NATIVE = BIN.parent / "tests/modules/native"
-STOPPED = "the jail stopped a system call of its module"
+STOPPED = "a worker says that the jail stopped a system call of its module"
 LANDLOCK, UNSHARE = 444, 97 if os.uname().machine == "aarch64" else 272
 # Runs a program on a kernel that refuses one system call with an error.
 REFUSE = """
