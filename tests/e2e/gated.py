@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module whose calls of `pass` wait for a file, `gate`, and then write their argument to another,
-`order`: so a test says when calls go on, and learns in which order they were made."""
+"""A module whose calls of `pass` make a file, `begun`, wait for another, `gate`, and then write
+their argument to a third, `order`: so a test learns that a call runs, says when calls go on, and
+learns in which order they were made."""
 import json
 import subprocess
 
@@ -10,6 +11,7 @@ SOURCE = """
 #include <unistd.h>
 static long long calls;
 long long _mlir_ciface_pass(long long x) {
+  close(open("%(folder)s/begun", O_WRONLY | O_CREAT, 0600));
   while (access("%(folder)s/gate", F_OK)) usleep(1000);
   int file = open("%(folder)s/order", O_WRONLY | O_APPEND | O_CREAT, 0600);
   dprintf(file, "%%lld\\n", x);
@@ -39,6 +41,9 @@ class Gated:
 
     def open(self):
         (self.work / "gate").touch()
+
+    def has_begun(self):
+        return (self.work / "begun").exists()
 
     def order(self):
         return [int(each) for each in (self.work / "order").read_text().split()]

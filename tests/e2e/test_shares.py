@@ -190,7 +190,7 @@ def test_a_running_call_counts_until_it_ends(serve, gated, tokens, host):
             "Content-Length: 3\r\n\r\n")
     gone = socket.create_connection((server.host, server.port))
     gone.sendall((head + "[1]").encode())
-    wait_until(lambda: host_of(server)["running"] == 1)
+    wait_until(gated.has_begun)  # one that has not is taken back
     gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     gone.close()
     wait_until(lambda: any('"status":499' in each for each in server.lines))
