@@ -108,7 +108,6 @@ fc_status_t fc_block_count_file(fc_blocks_t *blocks, fc_block_entry_t *entry,
 // and mapped.
 uint32_t fc_block_file_take(fc_blocks_t *blocks, uint64_t audience,
                             uint64_t size);
-void fc_block_file_unmap(fc_blocks_t *blocks, fc_block_entry_t *entry);
 // Takes the block out of the list of all that lie in files.
 void fc_block_file_unlist(fc_blocks_t *blocks, fc_block_entry_t *entry);
 // Unmaps and closes the file of a block that was unlisted and does not count as mapped.

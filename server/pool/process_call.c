@@ -35,6 +35,7 @@ static fc_child_t *find_room(fc_process_host_t *host, uint32_t ahead,
   for (fc_child_t *child = host->children; child; child = child->next) {
     if (!is_free(child)) continue;
     if (child->count && (host->starting || is_slow(child, now_ns))) continue;
+    if (child->count + child->left >= FC_RING_SLOTS) continue;
     if (child->count < ahead && (!best || child->count < best->count)) {
       best = child;
     }
@@ -241,8 +242,7 @@ static void drop_answer(fc_child_t *child) {
   taking->lent = FC_BLOCK_NONE;
 }
 
-// Notes that the answer cannot be taken over. Its place in the ring is scrubbed
-// all the same.
+// Notes that the answer cannot be taken over.
 static void fail_answer(fc_child_t *child) {
   fc_outcome_t *outcome = &child->taking.outcome;
   drop_answer(child);
@@ -279,7 +279,8 @@ fc_held_t fc_child_pop(fc_child_t *child) {
 // Kills the process if the file of its answer takes up too much memory: more than
 // FC_LIMIT_FILE_SPARE beyond the size of this answer, or beyond what was known of the
 // file before if that is more. The excess would be in no budget until the client has read
-// the answer.
+// the answer. To ask for the file's size takes a microsecond (see note_taken of
+// block_file.c).
 static void check_file(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_outcome_t *outcome = &taking->outcome;
@@ -315,7 +316,6 @@ static void begin_taking(fc_child_t *child) {
   taking->active = true;
   taking->good = false;
   taking->size = taking->copied = taking->in_file = taking->in_body = 0;
-  taking->answer_scrubbed = taking->body_scrubbed = 0;
   outcome->status = FC_OK;
   outcome->piece_count = 0;
   held->sent.awaited = held->job != NULL;
@@ -356,39 +356,19 @@ static void begin_taking(fc_child_t *child) {
   }
 }
 
-// Gives back the memory that a body or an answer took in `area`. False: the rest is for
-// a later turn.
-static bool scrub_on(fc_child_t *child, fc_span_t area, uint64_t used,
-                     uint64_t *at) {
-  fc_process_hosts_t *all = fc_process_hosts_of(child->host);
-  if (used <= FC_RING_KEPT) return true;
-  while (*at < used) {
-    if (!all->copy_left) return false;
-    const uint64_t most = copy_now(all, FC_LIMIT_COPY);
-    if (!fc_ring_scrub(&child->ring, area, used, most, at)) *at = used;
-  }
-  return true;
-}
-
-// Copies the answer, then gives back the memory that body and answer took in the ring.
-// False: the rest is for a later turn.
+// Copies the answer. False: the rest is for a later turn.
 static bool take_on(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_process_hosts_t *all = fc_process_hosts_of(child->host);
-  const fc_held_t *held = &child->held[child->first];
   // Nobody waits for the answer any more.
-  if (!held->job) drop_answer(child);
+  if (!child->held[child->first].job) drop_answer(child);
   if (taking->good && taking->copied < taking->size) {
     const uint64_t left = taking->size - taking->copied;
     const uint64_t part = is_small(left) ? left : copy_now(all, left);
     if (!copy_on(child, part)) fail_answer(child);
     else if (taking->copied < taking->size) return false;
   }
-  if (child->cause == FC_CAUSE_LIE) return true;
-  return scrub_on(child, fc_ring_answer(&child->ring, child->first),
-                  taking->answer_used, &taking->answer_scrubbed) &&
-         scrub_on(child, fc_ring_body(&child->ring, child->first),
-                  held->sent.body_size, &taking->body_scrubbed);
+  return true;
 }
 
 // Puts the answer into the outcome. If the answer ends in the body, the body's block is
@@ -413,6 +393,29 @@ static void close_answer(fc_child_t *child, fc_job_t *job) {
   }
 }
 
+// The slot has no call any more, and gets the next one once its areas are scrubbed.
+static void leave_slot(fc_child_t *child, uint32_t index, uint64_t body_size) {
+  child->filled[index] =
+      (fc_filled_t){.body = body_size, .answer = child->taking.answer_used};
+  child->left++;
+  fc_child_free_slots(child);
+}
+
+void fc_child_free_slots(fc_child_t *child) {
+  while (child->left && !child->cradle.scrubbing && !child->ended) {
+    const uint32_t index =
+        (child->first + FC_RING_SLOTS - child->left) % FC_RING_SLOTS;
+    const fc_filled_t *filled = &child->filled[index];
+    if (filled->body > FC_RING_KEPT || filled->answer > FC_RING_KEPT) {
+      fc_cradle_scrub(child, index);
+      return;
+    }
+    child->filled[index] = (fc_filled_t){0};
+    fc_ring_free(&child->ring, index);
+    child->left--;
+  }
+}
+
 static void finish_call(fc_child_t *child) {
   fc_host_t *host = &child->host->base;
   fc_taking_t *taking = &child->taking;
@@ -426,9 +429,7 @@ static void finish_call(fc_child_t *child) {
     fc_pool_note_outcome(host, outcome, held.left_ns != 0);
   }
   if (outcome->stage >= FC_STAGE_DECODE) fc_child_charge(child, &held, false);
-  if (child->cause != FC_CAUSE_LIE) {
-    fc_ring_free(&child->ring, index);
-  }
+  leave_slot(child, index, held.sent.in_file ? 0 : held.sent.body_size);
   child->calls++;
   // A call that only decoded, or failed to, says nothing about the function.
   child->host->calls += outcome->stage >= FC_STAGE_CALL;

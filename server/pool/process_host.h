@@ -120,8 +120,6 @@ typedef struct fc_taking_t {
   uint64_t copied;
   // Bytes of the answer's area that the worker may have written.
   uint64_t answer_used;
-  uint64_t answer_scrubbed;
-  uint64_t body_scrubbed;
   fc_block_sink_t sink;
   fc_outcome_t outcome;
 } fc_taking_t;
@@ -142,6 +140,12 @@ typedef struct fc_shelved_t {
   uint32_t calls;   // that the process has with their body there
 } fc_shelved_t;
 
+// How far the areas of a slot were filled, in bytes.
+typedef struct fc_filled_t {
+  uint64_t body;
+  uint64_t answer;
+} fc_filled_t;
+
 // What the nursery has of a child: it makes the process, hears what that prints and how it
 // ends, and takes it away. The nursery's from the order of the birth until the reply about
 // the end, and from the order of the burial until that was done; the loop's else.
@@ -150,6 +154,7 @@ typedef struct fc_cradle_t {
   fc_order_t said;    // first the nursery's: lines for the log are in `output`
   fc_order_t end;     // the nursery's: the process has ended
   fc_order_t heavy;   // first the nursery's: it takes much of the shared memory
+  fc_order_t scrub;   // a slot's memory has gone back (`scrubbed`)
   fc_order_t burial;  // its memory has gone back, and its files are closed
   struct fc_child_t *next;  // in the list of those that are weighed
   fc_vigil_t exit;
@@ -163,6 +168,8 @@ typedef struct fc_cradle_t {
   bool weighed;  // the loop has heard that it is heavy, and has not answered
   bool failed;
   fc_error_t error;
+  uint32_t scrubbed;  // the slot of the order `scrub`
+  bool scrubbing;     // the loop's: that order is on its way
 } fc_cradle_t;
 
 struct fc_child_t {
@@ -183,7 +190,7 @@ struct fc_child_t {
   fc_tray_t trays[FC_RING_TRAYS];
   // The files of the trays that are lent, plus 1; 0: none. The nursery weighs them. One
   // that was taken back meanwhile can be another file by then: so the loop weighs again
-  // before it believes.
+  // before it believes, which takes it a microsecond for each file.
   _Atomic int lent[FC_RING_TRAYS];
   uint32_t next_tray;
   fc_shelved_t shelves[FC_RING_SHELVES];
@@ -197,6 +204,10 @@ struct fc_child_t {
   uint64_t bells;        // wake-ups it has caused
   uint32_t first;        // the oldest slot in use
   uint32_t count;        // slots in use
+  // Slots before these that calls have left, and that are not free yet: the nursery scrubs
+  // them, one after another. While it does a slot's entry stays as it is.
+  uint32_t left;
+  fc_filled_t filled[FC_RING_SLOTS];
   fc_held_t held[FC_RING_SLOTS];
   fc_giving_t giving;
   fc_taking_t taking;
@@ -263,7 +274,7 @@ typedef struct fc_process_hosts_t {
   // Hosts whose processes may have calls. Modules that nobody calls cost a loop
   // turn nothing.
   fc_process_host_t *busy;
-  // Bytes that all hosts together may still copy or give back in this turn; small bodies
+  // Bytes that all hosts together may still copy in this turn; small bodies
   // and answers are copied all the same. fc_process_hosts_collect sets the number to
   // FC_LIMIT_COPY.
   uint64_t copy_left;
@@ -342,6 +353,9 @@ fc_str_t fc_process_host_body(const fc_process_host_t *host,
 fc_held_t fc_child_pop(fc_child_t *child);
 // Delivers the calls that the child has finished, as far as one turn allows.
 void fc_child_collect(fc_child_t *child);
+// Frees slots that calls have left, oldest first, until one must be scrubbed: that is
+// ordered.
+void fc_child_free_slots(fc_child_t *child);
 // The state of a call that the child has. While the body is still being copied the
 // state is READY: the child has not begun the call.
 uint32_t fc_child_state(const fc_child_t *child, uint32_t index);
@@ -421,6 +435,8 @@ void fc_cradle_order(fc_child_t *child);
 void fc_cradles_init(fc_process_hosts_t *all);
 // Orders that files which blocks have let go are freed, if there are any.
 void fc_cradles_free_files(fc_process_hosts_t *all);
+// Orders that the areas of a slot that its call has left are scrubbed.
+void fc_cradle_scrub(fc_child_t *child, uint32_t slot);
 // Orders the burial of a process that has ended, and of its ring.
 void fc_cradle_bury(fc_child_t *child);
 // Orders that the control group of a host without processes is removed.
@@ -433,6 +449,7 @@ void fc_child_on_born(fc_order_t *birth);
 void fc_child_on_said(fc_order_t *said);
 void fc_child_on_heavy(fc_order_t *heavy);
 void fc_child_on_gone(fc_order_t *end);
+void fc_child_on_scrubbed(fc_order_t *scrub);
 void fc_child_on_buried(fc_order_t *burial);
 void fc_process_host_on_left(fc_order_t *removal);
 

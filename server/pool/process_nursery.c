@@ -137,6 +137,22 @@ static void unlist_cradle(fc_child_t *child) {
   *at = child->cradle.next;
 }
 
+static void scrub_area(const fc_ring_t *ring, fc_span_t area, uint64_t used) {
+  uint64_t at = 0;
+  while (fc_ring_scrub(ring, area, used, PART, &at)) continue;
+}
+
+// A module that fills files itself (fallocate) keeps them locked for as long as that takes:
+// the loop would wait for 180 ms for each GiB.
+static void scrub(fc_order_t *order) {
+  fc_child_t *child = order->context;
+  const uint32_t slot = child->cradle.scrubbed;
+  const fc_ring_t *ring = &child->ring;
+  scrub_area(ring, fc_ring_body(ring, slot), child->filled[slot].body);
+  scrub_area(ring, fc_ring_answer(ring, slot), child->filled[slot].answer);
+  fc_nursery_reply(nursery_of(child), order);
+}
+
 static void free_files(fc_order_t *freeing) {
   fc_process_hosts_t *all = freeing->context;
   if (fc_blocks_release_file(all->base.pool->blocks, PART)) {
@@ -256,6 +272,7 @@ void fc_cradle_order(fc_child_t *child) {
   cradle->said = (fc_order_t){on_logged, fc_child_on_said, child, NULL};
   cradle->heavy = (fc_order_t){on_judged, fc_child_on_heavy, child, NULL};
   cradle->end = (fc_order_t){NULL, fc_child_on_gone, child, NULL};
+  cradle->scrub = (fc_order_t){scrub, fc_child_on_scrubbed, child, NULL};
   cradle->burial = (fc_order_t){bury, fc_child_on_buried, child, NULL};
   cradle->exit = (fc_vigil_t){.on = on_exit, .context = child, .file = -1};
   cradle->print = (fc_vigil_t){.on = on_print, .context = child, .file = -1};
@@ -278,6 +295,12 @@ void fc_cradles_free_files(fc_process_hosts_t *all) {
   }
   all->is_freeing = true;
   fc_nursery_order(&all->nursery, &all->freeing);
+}
+
+void fc_cradle_scrub(fc_child_t *child, uint32_t slot) {
+  child->cradle.scrubbing = true;
+  child->cradle.scrubbed = slot;
+  fc_nursery_order(nursery_of(child), &child->cradle.scrub);
 }
 
 void fc_cradle_bury(fc_child_t *child) {

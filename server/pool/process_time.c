@@ -204,6 +204,9 @@ static bool is_greedy(const fc_child_t *child) {
       most += child->ring.setup.result_size;
     }
   }
+  for (uint32_t i = 0; i < FC_RING_SLOTS; i++) {
+    most += child->filled[i].body + child->filled[i].answer;
+  }
   return taken > most;
 }
 

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
@@ -104,6 +105,18 @@ int __wrap_posix_spawn(pid_t *pid, const char *path,
   const int error = atomic_exchange(&spawn_error, 0);
   if (error) return error;
   return __real_posix_spawn(pid, path, actions, attributes, argv, environment);
+}
+
+// Memory of files goes back, for which the kernel may wait as long as a module likes: not
+// on the loop's thread. (The program is linked with --wrap.)
+static _Atomic unsigned holes;
+
+int __real_fallocate(int file, int mode, off_t at, off_t size);
+int __wrap_fallocate(int file, int mode, off_t at, off_t size);
+int __wrap_fallocate(int file, int mode, off_t at, off_t size) {
+  if (pthread_equal(pthread_self(), loop_thread)) abort();
+  atomic_fetch_add(&holes, 1);
+  return __real_fallocate(file, mode, at, size);
 }
 
 // ---------------------------------------------------------------------------
@@ -255,7 +268,7 @@ static void enter(house_t *house, fc_isolation_mode_t host,
       .uv = &house->uv,
       .log = &house->log,
       .program = "/proc/self/exe",
-      .setup = {.body_size = 1u << 16,
+      .setup = {.body_size = FC_LIMIT_SHARED,
                 .result_size = fc_limits_default().result_size},
       .workers = processes_of_each,
       .crash_limit = crash_limit,
@@ -642,6 +655,51 @@ static void a_process_that_takes_too_much_is_ended(void **state) {
   }
   assert_int_equal(child->cause, FC_CAUSE_GREED);
   leave(&house);
+}
+
+// More calls than there are slots, whose bodies fill more of the ring than it keeps.
+static void memory_of_bodies_goes_back_beside_the_loop(void **state) {
+  (void)state;
+  enum { CALLS = 3 * FC_RING_SLOTS, SIZE = FC_RING_KEPT + (100 << 10) };
+  static house_t house;
+  static fc_job_t jobs[CALLS];
+  char *body = malloc(SIZE);
+  assert_non_null(body);
+  memset(body, ' ', SIZE);
+  body[0] = '[';
+  body[SIZE - 1] = '}';
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  fc_child_t *child = first_child(&house, SCALARS);
+  const unsigned before = atomic_load(&holes);
+  for (unsigned i = 0; i < CALLS; i++) {
+    jobs[i] =
+        make_job(&house, SCALARS, 0, fc_str_make(body, SIZE), FC_CALL_VALIDATE);
+    fc_pool_enqueue(&house.pool, &jobs[i]);
+  }
+  for (unsigned i = 0; i < CALLS; i++) {
+    while (!jobs[i].outcome) turn(&house);
+    assert_int_equal(jobs[i].outcome->error.code, FC_CODE_JSON_SYNTAX);
+    fc_pool_finish(&house.pool, &jobs[i]);
+    assert_in_range(child->count + child->left, 0, FC_RING_SLOTS);
+  }
+  // All slots are free again, and the ring has no more than it keeps.
+  while (child->left) turn(&house);
+  assert_in_range(atomic_load(&holes) - before, CALLS, UINT_MAX);
+  assert_in_range(fc_ring_taken(&child->ring), 1, FC_RING_KEPT);
+  for (unsigned i = 0; i < FC_RING_SLOTS; i++) {
+    assert_int_equal(child->filled[i].body + child->filled[i].answer, 0);
+    assert_int_equal(fc_ring_state(&child->ring, i), FC_RING_FREE);
+  }
+  assert_int_equal(child->cause, FC_CAUSE_NONE);
+  // What was given by then is not missed if the server ends.
+  jobs[0] =
+      make_job(&house, SCALARS, 0, fc_str_make(body, SIZE), FC_CALL_VALIDATE);
+  fc_pool_enqueue(&house.pool, &jobs[0]);
+  while (!jobs[0].outcome) turn(&house);
+  fc_pool_finish(&house.pool, &jobs[0]);
+  leave(&house);
+  assert_int_equal(atomic_load(&house.memory.live), 0);
+  free(body);
 }
 
 // The loop sees the end of the process before it has looked for answers.
@@ -1501,6 +1559,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_process_more_than_calls_need_ends),
       FC_TEST(a_signal_alone_is_not_the_limit_of_time),
       FC_TEST(a_process_that_takes_too_much_is_ended),
+      FC_TEST(memory_of_bodies_goes_back_beside_the_loop),
       FC_TEST(what_was_finished_before_the_end_is_answered),
       FC_TEST(what_is_late_is_not_begun),
       FC_TEST(a_waiter_may_drop_another_call_of_an_ended_process),
