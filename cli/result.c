@@ -75,7 +75,7 @@ static fc_status_t read_base64(fc_json_reader_t *reader, char *out, size_t size,
   if (token != FC_JSON_STRING || reader->text.size != (size + 2) / 3 * 4) {
     return fc_result_unexpected(err);
   }
-  FC_TRY(fc_base64_decode(reader->text, (uint8_t *)out, &got, err));
+  FC_TRY(fc_base64_decode(reader->text, (uint8_t *)out, NULL, &got, err));
   return got == size ? FC_OK : fc_result_unexpected(err);
 }
 

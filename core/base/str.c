@@ -68,6 +68,24 @@ bool fc_utf8_is_valid(fc_str_t text) {
   return true;
 }
 
+fc_status_t fc_utf8_check(fc_str_t text, const fc_stop_t *stop, bool *out_valid,
+                          fc_error_t *err) {
+  *out_valid = true;
+  while (text.size > FC_STOP_STEP && *out_valid) {
+    // No character is cut in two, and none has more than three bytes behind its first.
+    size_t part = FC_STOP_STEP;
+    for (int i = 0; i < 3 && ((unsigned char)text.data[part] & 0xC0) == 0x80;
+         i++) {
+      part--;
+    }
+    *out_valid = fc_utf8_is_valid(fc_str_make(text.data, part));
+    text = fc_str_make(text.data + part, text.size - part);
+    FC_TRY(fc_stop_look(stop, err));
+  }
+  *out_valid = *out_valid && fc_utf8_is_valid(text);
+  return FC_OK;
+}
+
 // Is one of the first two bytes of a name one of the first two of the other? Then it is
 // likely that no more than a slip is between them.
 static bool begins_alike(fc_str_t a, fc_str_t b) {

@@ -4,7 +4,7 @@
 #ifndef FARCALL_BASE_UTF8_H_
 #define FARCALL_BASE_UTF8_H_
 
-#include "farcall/base.h"
+#include "base/stop.h"
 
 // The length of the valid sequence at text[0], 0 if there is none: no overlong
 // forms, no surrogates, nothing above U+10FFFF. `size` is at least 1.
@@ -40,6 +40,10 @@ static inline fc_str_t fc_utf8_cut(fc_str_t text, size_t most) {
 
 // True when all of `text` is valid.
 bool fc_utf8_is_valid(fc_str_t text);
+// The same for a text that may be long: it looks every so often whether the call is to end
+// (fc_stop_look).
+fc_status_t fc_utf8_check(fc_str_t text, const fc_stop_t *stop, bool *out_valid,
+                          fc_error_t *err);
 
 // Writes a scalar value, which is no surrogate, as one to four bytes at `out`.
 // Returns their end.

@@ -50,14 +50,16 @@ void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
   reader->state = AT_VALUE;
 }
 
-static void set_look(fc_json_reader_t *reader) {
-  const size_t rest = (size_t)(reader->end - reader->cursor);
+static void set_look(fc_json_reader_t *reader, const char *at) {
+  const size_t rest = (size_t)(reader->end - at);
   const bool looks = reader->stop && rest > FC_STOP_STEP;
-  reader->look = looks ? reader->cursor + FC_STOP_STEP : reader->end;
+  reader->look = looks ? at + FC_STOP_STEP : reader->end;
 }
 
-static fc_status_t look(fc_json_reader_t *reader, fc_error_t *err) {
-  set_look(reader);
+// Looks whether the call is to end, once the reader has come to `at`.
+static fc_status_t look(fc_json_reader_t *reader, const char *at,
+                        fc_error_t *err) {
+  set_look(reader, at);
   return fc_stop_look(reader->stop, err);
 }
 
@@ -68,7 +70,7 @@ void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
   reader->end = data + size;
   reader->last = last;
   reader->text = (fc_str_t){0};
-  set_look(reader);
+  set_look(reader, data);
   // The keys of open objects lie in earlier spans, which the caller may now free.
   for (uint32_t i = 0; i < reader->depth; i++) {
     reader->levels[i].key = FC_STR("\xE2\x80\xA6");
@@ -160,7 +162,12 @@ fc_status_t fc_json_locate(const fc_json_reader_t *reader, fc_status_t status,
 // Strings
 
 // The outcome of scanning a token.
-typedef enum scan_t { SCAN_DONE, SCAN_NEED_MORE, SCAN_BAD } scan_t;
+typedef enum scan_t {
+  SCAN_DONE,
+  SCAN_NEED_MORE,
+  SCAN_BAD,
+  SCAN_PAUSE  // at the place of the next look
+} scan_t;
 
 // The value of four hex digits, which were checked before.
 static uint32_t unit_at(const char *p) {
@@ -219,20 +226,20 @@ static scan_t scan_escape(const char **p, const char *end, const char **at,
   return SCAN_DONE;
 }
 
-// Scans a string. `p` is behind the opening quote; *out_end becomes the closing
-// one.
-static scan_t scan_string(const char *p, const char *end, bool last,
-                          const char **out_end, bool *out_escaped,
-                          const char **at, const char **complaint) {
-  *out_escaped = false;
+// Scans a string from *from on, which is behind the opening quote, and sets
+// *out_escaped if it has an escape. *from becomes the closing quote, or the place of a
+// pause, `pause` or a little behind it.
+static scan_t scan_string(const char **from, const char *end, const char *pause,
+                          bool last, bool *out_escaped, const char **at,
+                          const char **complaint) {
+  const char *p = *from;
   for (;;) {
-    p += fc_plain_size(p, end);
+    p += fc_plain_size(p, pause);
+    *from = p;
     if (p == end) return SCAN_NEED_MORE;
+    if (FC_UNLIKELY(p >= pause)) return SCAN_PAUSE;
     unsigned char c = (unsigned char)*p;
-    if (c == '"') {
-      *out_end = p;
-      return SCAN_DONE;
-    }
+    if (c == '"') return SCAN_DONE;
     if (c == '\\') {
       *out_escaped = true;
       scan_t scan = scan_escape(&p, end, at, complaint);
@@ -257,11 +264,14 @@ static scan_t scan_string(const char *p, const char *end, bool last,
 static fc_status_t read_string(fc_json_reader_t *reader, const char *p,
                                const char **out_end, bool *need_more,
                                fc_error_t *err) {
-  const char *close = NULL, *at = NULL, *complaint = NULL;
-  bool escaped;
+  const char *close = p + 1, *at = NULL, *complaint = NULL;
+  bool escaped = false;
+  scan_t scan;
   *need_more = false;
-  scan_t scan = scan_string(p + 1, reader->end, reader->last, &close, &escaped,
-                            &at, &complaint);
+  while ((scan = scan_string(&close, reader->end, reader->look, reader->last,
+                             &escaped, &at, &complaint)) == SCAN_PAUSE) {
+    FC_TRY(look(reader, close, err));
+  }
   if (scan == SCAN_NEED_MORE) {
     if (!reader->last) {
       *need_more = true;
@@ -314,16 +324,32 @@ static size_t decode_character(const char **p, char out[4]) {
   return (size_t)(fc_utf8_put(scalar, out) - out);
 }
 
-size_t fc_json_unescape(fc_str_t raw, char *out) {
-  const char *p = raw.data, *end = raw.data + raw.size;
-  char *at = out;
-  while (p < end) {
+// Decodes from *p on, up to `end` or a little behind it. Returns the end of what it wrote.
+static char *unescape(const char **p, const char *end, char *out) {
+  while (*p < end) {
     char piece[4];
-    size_t size = decode_character(&p, piece);
-    memcpy(at, piece, size);
-    at += size;
+    size_t size = decode_character(p, piece);
+    memcpy(out, piece, size);
+    out += size;
   }
-  return (size_t)(at - out);
+  return out;
+}
+
+size_t fc_json_unescape(fc_str_t raw, char *out) {
+  const char *p = raw.data;
+  return (size_t)(unescape(&p, p + raw.size, out) - out);
+}
+
+fc_status_t fc_json_unescape_text(const fc_json_reader_t *reader, char *out,
+                                  size_t *out_size, fc_error_t *err) {
+  const char *p = reader->text.data, *end = p + reader->text.size;
+  char *at = out;
+  while ((size_t)(end - p) > FC_STOP_STEP) {
+    at = unescape(&p, p + FC_STOP_STEP, at);
+    FC_TRY(fc_stop_look(reader->stop, err));
+  }
+  *out_size = (size_t)(unescape(&p, end, at) - out);
+  return FC_OK;
 }
 
 bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain) {
@@ -410,9 +436,10 @@ static fc_json_level_t *top_level(fc_json_reader_t *reader) {
   return &reader->levels[reader->depth - 1];
 }
 
+// Skips blanks, but no further than to the next look.
 static void skip_space(fc_json_reader_t *reader) {
   const char *p = reader->cursor;
-  while (p < reader->end &&
+  while (p < reader->look &&
          (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) {
     p++;
   }
@@ -548,7 +575,10 @@ static fc_status_t approach(fc_json_reader_t *reader,
   for (;;) {
     skip_space(reader);
     const char *p = reader->cursor;
-    if (FC_UNLIKELY(p > reader->look)) FC_TRY(look(reader, err));
+    if (FC_UNLIKELY(p >= reader->look) && p < reader->end) {
+      FC_TRY(look(reader, p, err));
+      continue;
+    }
     if (p == reader->end) {
       bool complete = reader->state == AT_COMMA && reader->depth == 0;
       *out_token = FC_JSON_NEED_MORE;

@@ -116,6 +116,10 @@ void fc_json_reader_copy(fc_json_reader_t *dest,
 // the result. `out` has room for raw.size bytes. Never fails, since the reader
 // checked the escapes.
 size_t fc_json_unescape(fc_str_t raw, char *out);
+// The same for the text of the reader's last STRING or KEY, which may be long: it looks
+// every so often whether the call is to end.
+fc_status_t fc_json_unescape_text(const fc_json_reader_t *reader, char *out,
+                                  size_t *out_size, fc_error_t *err);
 // True when the text of the last STRING or KEY, its escapes decoded, is `plain`.
 bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain);
 

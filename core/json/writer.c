@@ -44,12 +44,14 @@ static fc_str_t escape(unsigned char byte, char scratch[6]) {
   return fc_str_make(scratch, 6);
 }
 
-// The bytes at the front of `text` that need no escape.
+// The bytes at the front of `text` that need no escape. They may be FC_STOP_STEP or a few
+// more, and others of the kind follow: so the sink grows, and is looked at, in between.
 static size_t plain_size(fc_str_t text) {
   const char *p = text.data, *end = p + text.size;
-  while (p < end) {
-    p += fc_plain_size(p, end);
-    if (p == end) break;
+  const char *pause = text.size > FC_STOP_STEP ? p + FC_STOP_STEP : end;
+  while (p < pause) {
+    p += fc_plain_size(p, pause);
+    if (p == pause) break;
     unsigned char byte = (unsigned char)*p;
     if (byte < 0x20 || byte == '"' || byte == '\\') break;
     size_t length = fc_utf8_length(p, (size_t)(end - p));
@@ -66,6 +68,7 @@ fc_status_t fc_json_write_string(fc_sink_t *sink, fc_str_t text,
     size_t plain = plain_size(text);
     FC_TRY(fc_sink_put(sink, fc_str_make(text.data, plain), err));
     text = fc_str_make(text.data + plain, text.size - plain);
+    if (plain >= FC_STOP_STEP) continue;
     if (text.size == 0) break;
     char scratch[6];
     FC_TRY(fc_sink_put(sink, escape((unsigned char)*text.data, scratch), err));
@@ -146,8 +149,25 @@ static size_t decode_groups(const char *text, size_t size, uint8_t **at) {
   return i;
 }
 
-fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, size_t *out_size,
-                             fc_error_t *err) {
+// The same, with looks. *out_count: how many characters were decoded.
+static fc_status_t decode_text(fc_str_t text, uint8_t **at,
+                               const fc_stop_t *stop, size_t *out_count,
+                               fc_error_t *err) {
+  _Static_assert(FC_STOP_STEP % 4 == 0, "whole groups");
+  size_t count = 0, done;
+  do {
+    const size_t rest = text.size - count;
+    if (count) FC_TRY(fc_stop_look(stop, err));
+    done = decode_groups(text.data + count,
+                         rest < FC_STOP_STEP ? rest : FC_STOP_STEP, at);
+    count += done;
+  } while (done == FC_STOP_STEP);
+  *out_count = count;
+  return FC_OK;
+}
+
+fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, const fc_stop_t *stop,
+                             size_t *out_size, fc_error_t *err) {
   if (text.size % 4) {
     return fc_fail(err, FC_CODE_BASE64,
                    "base64 text has %zu characters, not a multiple of 4",
@@ -161,10 +181,11 @@ fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, size_t *out_size,
   const size_t significant = text.size - padding;
   uint8_t *at = out;
   uint32_t group = 0;
+  size_t i = 0;
+  FC_TRY(decode_text(fc_str_make(text.data, significant), &at, stop, &i, err));
   // The rest is shorter than a group, or its first four characters hold the
   // mistake.
-  for (size_t i = decode_groups(text.data, significant, &at); i < significant;
-       i++) {
+  for (; i < significant; i++) {
     uint32_t value = base64_value(text.data[i]);
     if (value > 63) {
       char shown[16];

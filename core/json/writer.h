@@ -6,6 +6,7 @@
 #ifndef FARCALL_JSON_WRITER_H_
 #define FARCALL_JSON_WRITER_H_
 
+#include "base/stop.h"
 #include "farcall/type.h"
 
 // Writes `text` in quotes, escaped. Bytes outside UTF-8 become U+FFFD: where that
@@ -17,9 +18,10 @@ fc_status_t fc_json_write_base64(fc_sink_t *sink, const void *data, size_t size,
                                  fc_error_t *err);
 // Decodes RFC 4648 base64 (padding required, no whitespace) into `out`, which
 // has room for size / 4 * 3 bytes. FC_CODE_BASE64 with the position of the wrong
-// character, or with the size if that is no multiple of 4.
-fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, size_t *out_size,
-                             fc_error_t *err);
+// character, or with the size if that is no multiple of 4. It looks every so often whether
+// the call is to end (fc_stop_look).
+fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, const fc_stop_t *stop,
+                             size_t *out_size, fc_error_t *err);
 fc_status_t fc_json_write_i64(fc_sink_t *sink, int64_t value, fc_error_t *err);
 fc_status_t fc_json_write_u64(fc_sink_t *sink, uint64_t value, fc_error_t *err);
 // Writes one element. With `int_strings`, 64-bit integers are put in quotes.

@@ -41,8 +41,9 @@ static fc_status_t read_string(fc_frame_t *frame, fc_value_t *dest,
   uint8_t *data = NULL;
   FC_TRY(place_text(frame, raw.size, &data, err));
   size_t size = raw.size;
-  if (frame->reader.escaped) size = fc_json_unescape(raw, (char *)data);
-  else FC_TRY(fc_frame_copy(frame, data, raw.data, size, err));
+  FC_TRY(frame->reader.escaped
+             ? fc_json_unescape_text(&frame->reader, (char *)data, &size, err)
+             : fc_frame_copy(frame, data, raw.data, size, err));
   fc_frame_commit(frame, data, raw.size, size);
   set_bytes(dest, data, size);
   return FC_OK;
@@ -50,7 +51,11 @@ static fc_status_t read_string(fc_frame_t *frame, fc_value_t *dest,
 
 static fc_status_t check_text(fc_frame_t *frame, const fc_op_t *op,
                               fc_str_t bytes, fc_error_t *err) {
-  if (op->flavor != FC_FLAVOR_UTF8 || fc_utf8_is_valid(bytes)) return FC_OK;
+  bool valid = true;
+  if (op->flavor == FC_FLAVOR_UTF8) {
+    FC_TRY(fc_utf8_check(bytes, &frame->stop, &valid, err));
+  }
+  if (valid) return FC_OK;
   return here(frame,
               fc_fail(err, FC_CODE_TYPE_MISMATCH,
                       "the bytes are not UTF-8, the argument is text"),
@@ -64,7 +69,7 @@ static fc_status_t read_b64_bytes(fc_frame_t *frame, const fc_op_t *op,
   uint8_t *data = NULL;
   size_t placed = text.size / 4 * 3, size = 0;
   FC_TRY(place_text(frame, placed, &data, err));
-  fc_status_t status = fc_base64_decode(text, data, &size, err);
+  fc_status_t status = fc_base64_decode(text, data, &frame->stop, &size, err);
   if (status != FC_OK) return here(frame, status, err);
   fc_str_t bytes = {(const char *)data, size};
   FC_TRY(check_text(frame, op, bytes, err));

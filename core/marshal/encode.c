@@ -9,6 +9,7 @@
 #include "marshal/encoder.h"
 #include "marshal/framed.h"
 #include "marshal/profiled.h"
+#include "value/gather.h"
 
 // Writers reserve more bytes than they use, so this many may be reserved beyond
 // the limit. What was written is compared with the limit itself.
@@ -181,7 +182,9 @@ static fc_status_t check_b64(const fc_encoder_t *encoder, size_t size,
 
 static fc_status_t check_text(const fc_encoder_t *encoder, fc_str_t bytes,
                               fc_error_t *err) {
-  if (fc_utf8_is_valid(bytes)) return FC_OK;
+  bool valid;
+  FC_TRY(fc_utf8_check(bytes, encoder->limited.stop, &valid, err));
+  if (valid) return FC_OK;
   return fc_fail(err, FC_CODE_BAD_RESULT,
                  "result %u: declared text, but it is not UTF-8",
                  encoder->number);
@@ -249,7 +252,7 @@ static fc_status_t dense_bytes(fc_encoder_t *encoder, fc_dtype_t dtype,
   }
   uint8_t *copy = fc_arena_alloc(&encoder->frame->tensors, size, 64);
   if (!copy) return fc_fail_memory(err);
-  fc_tensor_gather(tensor, copy);
+  FC_TRY(fc_gather(tensor, copy, encoder->limited.stop, err));
   if (narrow) fill_bytes(dtype, copy, count);
   *out_bytes = fc_str_make((const char *)copy, size);
   return FC_OK;

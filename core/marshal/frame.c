@@ -8,6 +8,7 @@
 
 #include "marshal/guard.h"
 #include "marshal/profiled.h"
+#include "value/gather.h"
 
 // A reset keeps the first block of each arena, so a small request allocates nothing
 // once the frame has served one.
@@ -110,13 +111,7 @@ void fc_frame_read(fc_frame_t *frame, const char *text, size_t size) {
 
 fc_status_t fc_frame_copy(const fc_frame_t *frame, void *to, const void *from,
                           size_t size, fc_error_t *err) {
-  const size_t step = 16 * FC_STOP_STEP;  // copying is quick
-  for (size_t at = 0; at < size; at += step) {
-    const size_t rest = size - at;
-    if (at) FC_TRY(fc_stop_look(&frame->stop, err));
-    memcpy((char *)to + at, (const char *)from + at, rest < step ? rest : step);
-  }
-  return FC_OK;
+  return fc_copy(to, from, size, &frame->stop, err);
 }
 
 fc_status_t fc_frame_alloc(fc_frame_t *frame, size_t count, size_t size,
@@ -337,7 +332,7 @@ static fc_status_t take_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
   if (usable || size == 0) return FC_OK;
   void *memory = NULL;
   FC_TRY(fc_frame_place(frame, tensor->dtype, size, &memory, err));
-  fc_tensor_gather(tensor, memory);
+  FC_TRY(fc_gather(tensor, memory, &frame->stop, err));
   fc_frame_commit(frame, memory, size, size);
   tensor->data = memory;
   tensor->strides = NULL;

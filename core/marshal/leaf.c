@@ -40,8 +40,8 @@ fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
   if (!frame->reader.escaped) return FC_OK;
   void *memory = NULL;
   FC_TRY(fc_frame_alloc(frame, raw.size + 1, 1, &memory, err));
-  *out_text = (fc_str_t){memory, fc_json_unescape(raw, memory)};
-  return FC_OK;
+  out_text->data = memory;
+  return fc_json_unescape_text(&frame->reader, memory, &out_text->size, err);
 }
 
 fc_status_t fc_leaf_missing(fc_frame_t *frame, const char *name,

@@ -59,7 +59,9 @@ static fc_status_t write_data(answer_t *answer, const fc_model_tensor_t *output,
     return fc_json_write_array(sink, sent->tensor.dtype, 1, &flat, NULL,
                                sent->tensor.data, false, err);
   }
-  if (!fc_utf8_is_valid(sent->bytes)) {
+  bool valid;
+  FC_TRY(fc_utf8_check(sent->bytes, answer->encoder.limited.stop, &valid, err));
+  if (!valid) {
     return fc_fail(err, FC_CODE_BAD_RESULT,
                    "result %u: its bytes are not UTF-8, so JSON cannot say "
                    "them: ask for them with \"binary_data\":true",

@@ -7,6 +7,7 @@
 // stay as they are: the backend gets copies.
 #include "abi/print.h"
 #include "marshal/frame.h"
+#include "value/gather.h"
 
 typedef struct rows_t {
   int64_t dim;   // the code that the dim has in ops
@@ -64,7 +65,7 @@ static fc_status_t add_rows(fc_frame_t *frame, const rows_t *rows,
   uint8_t *data = fc_arena_alloc(&frame->tensors, size + !size, 64);
   if (!data) return fc_fail_memory(err);
   const size_t row = had / (size_t)rows->have;
-  fc_tensor_gather(&before, data);
+  FC_TRY(fc_gather(&before, data, &frame->stop, err));
   if (!rows->repeat) memset(data + had, 0, size - had);
   for (size_t at = had; rows->repeat && at < size; at += row) {
     memcpy(data + at, data + had - row, row);

@@ -367,7 +367,8 @@ static fc_status_t read_b64(fc_frame_t *frame, fc_typed_t *typed,
   void *memory = NULL;
   size_t placed = text.size / 4 * 3, decoded = 0;
   FC_TRY(fc_frame_place(frame, typed->dtype, placed, &memory, err));
-  fc_status_t status = fc_base64_decode(text, memory, &decoded, err);
+  fc_status_t status =
+      fc_base64_decode(text, memory, &frame->stop, &decoded, err);
   if (status != FC_OK) return here(frame, status, err);
   if (decoded != size) return wrong_bytes(frame, decoded, size, err);
   FC_TRY(check_bytes(frame, typed->dtype, memory, count, err));
