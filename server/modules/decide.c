@@ -107,30 +107,17 @@ static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
   }
 }
 
-// Finds the failed generation that says why this file is not served.
-static fc_generation_t *find_twin(const fc_modules_t *modules, fc_str_t path) {
-  const fc_generations_t *generations = &modules->generations;
-  for (uint32_t i = 0; i < generations->count; i++) {
-    fc_generation_t *generation = generations->places[i];
-    if (generation && !generation->current &&
-        generation->state == FC_GENERATION_FAILED &&
-        fc_str_equal(generation->path, path)) {
-      return generation;
-    }
-  }
-  return NULL;
-}
-
 static void refuse_twin(fc_modules_t *modules, fc_act_t *act,
                         const fc_load_t *load, const fc_listed_t *file,
                         const fc_generation_t *other) {
   fc_error_t why, error;
-  fc_generation_t *twin = find_twin(modules, file->path);
+  const fc_generations_t *generations = &modules->generations;
+  fc_generation_t *twin = fc_generations_find_twin(generations, file->path);
   if (!twin) {
     const fc_status_t status = fc_modules_enter_twin(
         modules, file, load->generation, other, &why, &error);
     fc_act_note_failure(act, status == FC_OK ? &why : &error);
-    twin = find_twin(modules, file->path);
+    twin = fc_generations_find_twin(generations, file->path);
   }
   if (twin) twin->settled = act->serial;
 }

@@ -18,6 +18,7 @@ void fc_generations_deinit(fc_generations_t *generations) {
   }
   fc_all_series_deinit(&generations->series, generations->allocator);
   fc_name_table_deinit(&generations->names);
+  fc_name_table_deinit(&generations->twins);
   fc_state_free(generations->decisions, generations->allocator);
   generations->decisions = NULL;
   fc_free(generations->allocator, (void *)generations->places);
@@ -211,7 +212,8 @@ fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
                                  fc_generation_t **out_generation,
                                  fc_error_t *err) {
   uint32_t index;
-  generations->names.allocator = generations->allocator;
+  generations->names.allocator = generations->twins.allocator =
+      generations->allocator;
   FC_TRY(find_place(generations, &index, err));
   fc_generation_t *made =
       fc_alloc(generations->allocator, sizeof *made + 2 * path.size + 4);
@@ -328,7 +330,28 @@ void fc_generations_fail(fc_generations_t *generations,
   generation->error = *error;
   fc_module_release(generation->module);
   generation->module = NULL;
-  if (generation->current) fc_generations_settle_name(generations, generation);
+  if (generation->current) {
+    fc_generations_settle_name(generations, generation);
+    return;
+  }
+  // If there is no memory, it is not found again, and goes with the next act.
+  const fc_status_t status = fc_name_table_put(
+      &generations->twins, generation->path, generation->index, NULL);
+  (void)status;
+}
+
+static bool leads_to(const fc_generations_t *generations,
+                     const fc_generation_t *generation) {
+  return fc_name_table_find(&generations->twins, generation->path) ==
+         generation->index;
+}
+
+fc_generation_t *fc_generations_find_twin(const fc_generations_t *generations,
+                                          fc_str_t path) {
+  const uint32_t index = fc_name_table_find(&generations->twins, path);
+  if (index == FC_NAME_NONE) return NULL;
+  fc_generation_t *twin = generations->places[index];
+  return twin->state == FC_GENERATION_FAILED && !twin->current ? twin : NULL;
 }
 
 void fc_generations_drain(fc_generations_t *generations,
@@ -359,6 +382,9 @@ void fc_generations_remove(fc_generations_t *generations,
   generations->places[index] = NULL;
   generations->used--;
   if (index < generations->first_free) generations->first_free = index;
+  if (leads_to(generations, generation)) {
+    fc_name_table_remove(&generations->twins, generation->path);
+  }
   fc_trial_free(generation);
   fc_module_release(generation->module);
   drop_counts(generations, generation);

@@ -126,6 +126,9 @@ typedef struct fc_generations_t {
   // key, and one for each name, which leads to the best of its versions
   // (fc_generations_find).
   fc_name_table_t names;
+  // From paths to generations that have FAILED and are not current: each says why its
+  // file is not served.
+  fc_name_table_t twins;
   // One current generation of each name, in the order of names; in its memory is room
   // for as many as there are places.
   uint32_t *order;
@@ -187,6 +190,10 @@ static inline fc_generation_t *fc_generations_at(
 // is loading, else to the highest one that failed.
 fc_generation_t *fc_generations_find(const fc_generations_t *generations,
                                      fc_str_t name);
+// The generation that says why the file at `path` is not served: it has failed, and
+// another one has its version. NULL: there is none.
+fc_generation_t *fc_generations_find_twin(const fc_generations_t *generations,
+                                          fc_str_t path);
 // The current generation of the version that a path is of, NULL if there is none.
 fc_generation_t *fc_generations_find_path(const fc_generations_t *generations,
                                           fc_str_t path);

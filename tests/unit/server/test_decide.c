@@ -13,32 +13,46 @@
 #include "server.h"
 
 #define FILES 1200u
+#define FEW 400u
 
 static fc_loop_t loop;
 static char folder[] = "/tmp/farcall-decide-XXXXXX";
-static const char *const kPaths[] = {folder};
+static char beside[] =
+    "/tmp/farcall-decide-XXXXXX";  // has files of the same names
+static const char *const kPaths[] = {folder, beside};
+static unsigned paths = 1, files = FILES;  // files of each path
 
-static void name_file(char name[64], unsigned i) {
-  snprintf(name, 64, "%s/m%u.vmfb", folder, i);
+// Names that are compared, two with one another. (The program is linked with --wrap.)
+static size_t compared;
+
+int __real_memcmp(const void *a, const void *b, size_t size);
+int __wrap_memcmp(const void *a, const void *b, size_t size);
+int __wrap_memcmp(const void *a, const void *b, size_t size) {
+  compared++;
+  return __real_memcmp(a, b, size);
+}
+
+static void name_file(char name[64], unsigned path, unsigned i) {
+  snprintf(name, 64, "%s/m%u.vmfb", kPaths[path], i);
 }
 
 // Empty files: with --load=demand nobody opens them.
-static void make_files(void) {
+static void make_files(unsigned path, char *at) {
   char name[64];
-  memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
-  assert_non_null(mkdtemp(folder));
-  for (unsigned i = 0; i < FILES; i++) {
-    name_file(name, i);
+  memcpy(at + sizeof folder - 7, "XXXXXX", 6);
+  assert_non_null(mkdtemp(at));
+  for (unsigned i = 0; i < files; i++) {
+    name_file(name, path, i);
     const int file = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_true(file >= 0);
     close(file);
   }
 }
 
-static void remove_files(unsigned from, unsigned to) {
+static void remove_files(unsigned path, unsigned from, unsigned to) {
   char name[64];
   for (unsigned i = from; i < to; i++) {
-    name_file(name, i);
+    name_file(name, path, i);
     assert_int_equal(unlink(name), 0);
   }
 }
@@ -52,16 +66,18 @@ static void begin(void) {
   options.workers = 1;
   options.load = FC_LOAD_ON_DEMAND;
   options.paths = kPaths;
-  options.path_count = 1;
-  make_files();
+  options.path_count = paths;
+  make_files(0, folder);
+  if (paths > 1) make_files(1, beside);
   assert_int_equal(fc_loop_init(&loop, fc_allocator_system(), &options,
                                 kBackends, &fc_routes, 2, &error),
                    FC_OK);
+  loop.log.silent[FC_LOG_ERROR] = true;  // of each file that is refused
 }
 
 static void end(unsigned left) {
   fc_loop_deinit(&loop);
-  remove_files(FILES - left, FILES);
+  remove_files(0, files - left, files);
   assert_int_equal(rmdir(folder), 0);
 }
 
@@ -99,10 +115,39 @@ static void no_turn_looks_at_all_modules(void **state) {
   // steps.
   assert_int_equal(reload(), 3 * FILES + loop.modules.generations.count + 4);
   assert_int_equal(count_served(), FILES);
-  remove_files(0, 1000);
+  remove_files(0, 0, 1000);
   (void)reload();
   assert_int_equal(count_served(), FILES - 1000);
   end(FILES - 1000);
+}
+
+// Each name has two files, of which one is refused.
+static void files_of_one_name_cost_what_others_do(void **state) {
+  (void)state;
+  paths = 2;
+  files = FEW;
+  compared = 0;
+  begin();
+  while (!loop.modules.started) (void)turn();
+  assert_int_equal(count_served(), FEW);
+  assert_int_equal(loop.modules.generations.used, 2 * FEW);
+  // Listings are sorted, and hashes looked up; nothing is looked for among all.
+  assert_in_range(compared, 2 * FEW, 150 * FEW);
+  compared = 0;
+  (void)reload();
+  assert_in_range(compared, 2 * FEW, 150 * FEW);
+  assert_int_equal(loop.modules.generations.used, 2 * FEW);
+  // Once the first of them are gone the others serve.
+  remove_files(0, 0, 300);
+  (void)reload();
+  (void)reload();
+  assert_int_equal(count_served(), FEW);
+  assert_int_equal(loop.modules.generations.used, 2 * FEW - 300);
+  end(FEW - 300);
+  remove_files(1, 0, FEW);
+  assert_int_equal(rmdir(beside), 0);
+  paths = 1;
+  files = FILES;
 }
 
 // A sanitizer finds what is not freed, or is used when it is.
@@ -118,6 +163,7 @@ static void a_server_may_end_in_between(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(no_turn_looks_at_all_modules),
+      FC_TEST(files_of_one_name_cost_what_others_do),
       FC_TEST(a_server_may_end_in_between),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
