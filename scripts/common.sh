@@ -26,8 +26,8 @@ quietly() {
 # alone. Succeeds with their names in $unsteady if they pass then: what a test says only
 # while the machine is busy is a mistake in the test, to be mended, but must not hide what
 # all the others have said. A test that fails twice fails the run; so does one that
-# crashed, or in whose output something was reported: it may have met a race, which the
-# second run only hides.
+# crashed, or did not end in its time, or in whose output something was reported: it may
+# have met a race or lost a wake-up, which the second run only hides.
 run_tests() {  # FOLDER, more of ctest's; sets $unsteady
   local temporary=$1/Testing/Temporary list names said status most=3
   list=$temporary/LastTestsFailed.log said=$1/Testing/said.log
@@ -37,7 +37,7 @@ run_tests() {  # FOLDER, more of ctest's; sets $unsteady
   status=${PIPESTATUS[0]}
   [ "$status" -ne 0 ] || return 0
   [ -s "$list" ] && [ "$(wc -l <"$list")" -le "$most" ] || return 1
-  ! reported <"$said" || { step "not run again: something crashed or was reported"; return 1; }
+  ! reported <"$said" || { step "not run again: something crashed, hung or was reported"; return 1; }
   names=$(cut -d: -f2- "$list" | xargs)
   cp "$temporary/LastTest.log" "$1/Testing/FirstTest.log"
   step "once more, alone: $names"
@@ -46,10 +46,10 @@ run_tests() {  # FOLDER, more of ctest's; sets $unsteady
   unsteady=$names
 }
 
-# Whether a test ended by a signal, or a sanitizer or an assertion says something in the
-# output of a test that failed.
+# Whether a test ended by a signal or had not ended in its time, or a sanitizer or an
+# assertion says something in the output of a test that failed.
 reported() {  # reads what ctest printed
-  grep -qE -e '^[[:space:]]+[0-9]+ - .* \((SEGFAULT|ILLEGAL|INTERRUPT|NUMERICAL|OTHER_FAULT|BUS_ERROR|Subprocess (aborted|killed))\)' \
+  grep -qE -e '^[[:space:]]+[0-9]+ - .* \((Timeout|SEGFAULT|ILLEGAL|INTERRUPT|NUMERICAL|OTHER_FAULT|BUS_ERROR|Subprocess (aborted|killed))\)' \
     -e '(ERROR|WARNING|SUMMARY): [A-Za-z]+Sanitizer' -e ': runtime error: ' \
     -e 'farcall: .*: assertion failed: '
 }
