@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "helpers/test.h"
+#include "helpers/tree.h"
 #include "jail/jail.h"
 
 #define OWN "/cg/system.slice/farcalld.service"
@@ -24,18 +25,7 @@ static void print_path(const char *path, char out[256]) {
 }
 
 static void put(const char *path, const char *text) {
-  char name[256];
-  print_path(path, name);
-  for (char *at = name + strlen(tree) + 1; *at; at++) {
-    if (*at != '/') continue;
-    *at = '\0';
-    (void)mkdir(name, 0700);
-    *at = '/';
-  }
-  FILE *file = fopen(name, "we");
-  assert_non_null(file);
-  assert_true(fputs(text, file) >= 0);
-  assert_int_equal(fclose(file), 0);
+  fc_test_tree_put(tree, path, text);
 }
 
 static void expect(const char *path, const char *wanted) {
@@ -108,8 +98,7 @@ int __wrap_rmdir(const char *path) {
 // A service that systemd has delegated these controllers to. The kernel makes the files
 // of a group with its folder; here those of the groups to come are made beforehand.
 static void make_tree(const char *controllers) {
-  memcpy(tree + sizeof tree - 7, "XXXXXX", 6);
-  assert_non_null(mkdtemp(tree));
+  fc_test_tree_make(tree);
   put("/proc/self/cgroup", "0::/system.slice/farcalld.service\n");
   put("/proc/self/mountinfo",
       "30 23 0:26 / /cg rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
@@ -118,12 +107,6 @@ static void make_tree(const char *controllers) {
   put(OWN "/cgroup.procs", "");
   put(OWN "/server/cgroup.procs", "");
   put_module_files();
-}
-
-static void remove_tree(void) {
-  char command[64];
-  snprintf(command, sizeof command, "rm -r %s", tree);
-  assert_int_equal(system(command), 0);
 }
 
 static const fc_group_limits_t kAll = {
@@ -158,7 +141,7 @@ static void a_module_gets_a_group_with_its_limits(void **state) {
   fc_groups_remove(&groups, FC_STR("digits"), 3);
   assert_false(is_there(MODULE));
   assert_true(is_there(OWN "/server"));
-  remove_tree();
+  fc_test_tree_remove(tree);
 }
 
 static void what_is_not_limited_is_not_written(void **state) {
@@ -183,7 +166,7 @@ static void what_is_not_limited_is_not_written(void **state) {
   expect_part(error.message,
               "cannot limit memory: the server's control group has no "
               "controller 'memory'");
-  remove_tree();
+  fc_test_tree_remove(tree);
 }
 
 static void the_limits_that_can_be_set_are(void **state) {
@@ -215,7 +198,7 @@ static void the_limits_that_can_be_set_are(void **state) {
                                  &procs, &error),
                    FC_UNAVAILABLE);
   expect_part(error.message, "cannot limit cpu: cpu.max: No such file");
-  remove_tree();
+  fc_test_tree_remove(tree);
 }
 
 // A server that was killed has left it.
@@ -236,7 +219,7 @@ static void an_old_group_does_not_keep_its_limits(void **state) {
   close(procs);
   expect(MODULE "/pids.max", "7");
   expect(MODULE "/memory.max", "");
-  remove_tree();
+  fc_test_tree_remove(tree);
 }
 
 // It has files, as if a process were in it: it cannot be removed.
@@ -260,7 +243,7 @@ static void nor_does_one_that_cannot_be_made_anew(void **state) {
   expect(MODULE "/memory.max", "max");
   expect(MODULE "/memory.swap.max", "max");
   expect(MODULE "/cpu.max", "max");
-  remove_tree();
+  fc_test_tree_remove(tree);
 }
 
 static void a_worker_enters_the_group(void **state) {
@@ -285,7 +268,7 @@ static void a_worker_enters_the_group(void **state) {
   assert_int_equal(status, 0);
   expect(MODULE "/cgroup.procs", "0");
   close(procs);
-  remove_tree();
+  fc_test_tree_remove(tree);
 }
 
 // Nothing is left behind where there are no groups to be had.
@@ -309,14 +292,14 @@ static void what_cannot_be_had_is_said(void **state) {
       fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, NULL, &procs, &error),
       FC_UNAVAILABLE);
   expect_part(error.message, "no controller 'memory'");
-  remove_tree();
+  fc_test_tree_remove(tree);
 
   make_tree("memory pids cpu\n");
   put("/proc/self/mountinfo", "");
   fc_groups_open(&groups, tree);
   assert_string_equal(groups.reasons[FC_GROUP_MEMORY],
                       "there are no control groups of version 2");
-  remove_tree();
+  fc_test_tree_remove(tree);
 
   make_tree("memory pids cpu\n");
   put("/proc/self/cgroup", "0::/elsewhere\n");
@@ -324,7 +307,7 @@ static void what_cannot_be_had_is_said(void **state) {
   assert_string_equal(groups.reasons[FC_GROUP_TASKS],
                       "a group below the server's cannot be made: No such "
                       "file or directory");
-  remove_tree();
+  fc_test_tree_remove(tree);
 }
 
 int main(void) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "helpers/test.h"
+#include "helpers/tree.h"
 
 #define V2 "30 23 0:26 / /cg rw,nosuid shared:9 - cgroup2 cgroup2 rw\n"
 #define V1_MEMORY "33 31 0:30 / /cg/memory rw - cgroup cgroup rw,memory\n"
@@ -168,29 +169,11 @@ static const tree_row_t kMemory[] = {
 static char tree[] = "/tmp/farcall-quota-XXXXXX";
 
 static void put(const char *path, const char *text) {
-  char name[256];
-  snprintf(name, sizeof name, "%s%s", tree, path);
-  for (char *at = name + strlen(tree) + 1; *at; at++) {
-    if (*at != '/') continue;
-    *at = '\0';
-    (void)mkdir(name, 0700);
-    *at = '/';
-  }
-  FILE *file = fopen(name, "we");
-  assert_non_null(file);
-  assert_true(fputs(text, file) >= 0);
-  assert_int_equal(fclose(file), 0);
-}
-
-static void remove_tree(void) {
-  char command[64];
-  snprintf(command, sizeof command, "rm -r %s", tree);
-  assert_int_equal(system(command), 0);
+  fc_test_tree_put(tree, path, text);
 }
 
 static void plant(const tree_row_t *row) {
-  memcpy(tree + sizeof tree - 7, "XXXXXX", 6);
-  assert_non_null(mkdtemp(tree));
+  fc_test_tree_make(tree);
   put("/proc/self/cgroup", row->group);
   put("/proc/self/mountinfo", row->mounts);
   for (size_t i = 0; i < FILES_MAX && row->files[i].path; i++) {
@@ -203,7 +186,7 @@ static void quotas_bound_the_processors(void **state) {
   FC_TEST_EACH_ROW(const tree_row_t, row, kProcessors) {
     plant(row);
     assert_int_equal(fc_quota_cpus(tree, 8), row->expected);
-    remove_tree();
+    fc_test_tree_remove(tree);
   }
 }
 
@@ -212,7 +195,7 @@ static void limits_bound_the_memory(void **state) {
   FC_TEST_EACH_ROW(const tree_row_t, row, kMemory) {
     plant(row);
     assert_int_equal(fc_quota_memory(tree, 8000), row->expected);
-    remove_tree();
+    fc_test_tree_remove(tree);
   }
 }
 
