@@ -5,11 +5,12 @@
 #include "control/nursery.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "control/signals.h"
 
 #define EVENTS 16
 #define RETRY_NS 1000000000u  // until the kernel is asked again for room
@@ -171,22 +172,11 @@ static void hear(fc_nursery_t *nursery, const struct epoll_event *event) {
   (void)size;
 }
 
-static void block_signals(void) {
-  static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE,
-                                SIGILL,  SIGABRT, SIGTRAP};
-  sigset_t others;
-  sigfillset(&others);
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kFaults); i++) {
-    sigdelset(&others, kFaults[i]);
-  }
-  pthread_sigmask(SIG_BLOCK, &others, NULL);
-}
-
 static void *live(void *context) {
   fc_nursery_t *nursery = context;
   struct epoll_event events[EVENTS];
   bool more = false;
-  block_signals();
+  fc_signals_leave_faults(NULL);
   while (run_one(nursery, &more)) {
     const int count = epoll_wait(nursery->epoll, events, EVENTS,
                                  more ? 0 : timeout_ms(nursery));

@@ -4,8 +4,8 @@
 // and a guard area of 1 MiB below each stack, so that a large frame does not step over
 // it.
 #include <pthread.h>
-#include <signal.h>
 
+#include "control/signals.h"
 #include "pool/region.h"
 
 #define STACK_SIZE (16u << 20)
@@ -18,16 +18,7 @@ typedef struct fc_thread_t {
 
 static void *run(void *context) {
   fc_thread_t *thread = context;
-  // The loop's thread handles signals sent to the process; faults stay with the
-  // thread that made them.
-  static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE,
-                                SIGILL,  SIGABRT, SIGTRAP};
-  sigset_t others;
-  sigfillset(&others);
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kFaults); i++) {
-    sigdelset(&others, kFaults[i]);
-  }
-  pthread_sigmask(SIG_BLOCK, &others, NULL);
+  fc_signals_leave_faults(NULL);
   fc_worker_main(&thread->worker);
   return NULL;
 }

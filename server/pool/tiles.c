@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "control/signals.h"
 #include "pool/fault.h"
 #include "pool/spin.h"
 
@@ -161,16 +162,8 @@ fc_status_t fc_helpers_create(fc_allocator_t allocator, uint32_t count,
   pthread_mutex_init(&helpers->lock, NULL);
   pthread_cond_init(&helpers->work, NULL);
   pthread_cond_init(&helpers->done, NULL);
-  // The helpers block all signals but faults: other threads handle those that
-  // are sent to the process. By SIGSYS the jail refuses a system call.
-  sigset_t all, before;
-  sigfillset(&all);
-  static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
-                                SIGABRT, SIGTRAP, SIGSYS};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kFaults); i++) {
-    sigdelset(&all, kFaults[i]);
-  }
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigset_t before;
+  fc_signals_leave_faults(&before);
   while (helpers->started < count - 1 &&
          !pthread_create(&helpers->threads[helpers->started], NULL, help,
                          helpers)) {
