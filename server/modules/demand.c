@@ -9,6 +9,7 @@
 #include "config/limits.h"
 #include "modules/distrust.h"
 #include "modules/memory.h"
+#include "modules/retry.h"
 #include "modules/rollback.h"
 
 // ---------------------------------------------------------------------------
@@ -83,6 +84,7 @@ fc_status_t fc_demand_wait(fc_modules_t *modules, fc_generation_t *generation,
   if (!calls) {
     FC_TRY(describe(modules, generation, err));
   } else if (generation->state == FC_GENERATION_DESCRIBED) {
+    FC_TRY(fc_retry_check(generation, err));
     FC_TRY(fc_demand_open(modules, generation, NULL, err));
   }
   waiter->generation = generation;
@@ -169,7 +171,8 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
     load->status = fc_modules_admit(modules, load->module, &load->error);
   }
   if (load->status == FC_OK) {
-    if (generation->error.status == FC_RESOURCE_EXHAUSTED) {
+    if (generation->error.status == FC_RESOURCE_EXHAUSTED &&
+        !generation->retry_ns) {
       fc_error_reset(&generation->error);
     }
     fc_generations_set_module(&modules->generations, generation, load->module);
@@ -215,6 +218,8 @@ fc_status_t fc_demand_put_back(fc_modules_t *modules,
   made->calls = generation->calls;
   made->used_ns = generation->used_ns;
   made->refused = generation->refused;
+  made->retries = generation->retries;
+  made->retry_ns = generation->retry_ns;
   made->error = generation->error;
   made->listed = generation->listed;
   made->settled = generation->settled;
@@ -444,12 +449,18 @@ static void look(fc_modules_t *modules, uint64_t now_ns) {
 uint64_t fc_demand_due_ns(const fc_modules_t *modules) {
   const bool looks = modules->options.memory || modules->options.idle_ms;
   uint64_t due_ns = modules->waiters_due_ns;
-  if (!looks || !modules->generations.oldest || modules->stopped) return due_ns;
+  if (modules->stopped) return due_ns;
+  if (modules->retry_ns && (!due_ns || modules->retry_ns < due_ns)) {
+    due_ns = modules->retry_ns;
+  }
+  if (!looks || !modules->generations.oldest) return due_ns;
   if (!due_ns || modules->look_ns < due_ns) due_ns = modules->look_ns;
   return due_ns ? due_ns : 1;
 }
 
 void fc_demand_expire(fc_modules_t *modules, uint64_t now_ns) {
   expire_waiters(modules, now_ns);
-  if (!modules->stopped) look(modules, now_ns);
+  if (modules->stopped) return;
+  fc_retry_expire(modules, now_ns);
+  look(modules, now_ns);
 }

@@ -57,7 +57,13 @@ typedef struct fc_generation_t {
   // Its loading has begun and is not over: its file waits for room or is being opened, or
   // the pool is adding it. The generation is not removed before that has ended.
   bool opening;
+  // It is loaded in the place of a FAILED one (retry.h).
+  bool is_retry;
   uint32_t holds;
+  // Failures in a row for a reason from outside, and when its file may be loaded again
+  // (retry.h); 0: at any time.
+  uint32_t retries;
+  uint64_t retry_ns;
   // Position of the PATH that names its file; FC_PATH_NONE: none does.
   uint32_t origin;
   uint64_t mark;   // of its file, as in fc_listed_t

@@ -13,6 +13,7 @@
 #include "modules/clash.h"
 #include "modules/demand.h"
 #include "modules/distrust.h"
+#include "modules/retry.h"
 #include "modules/rollback.h"
 #include "modules/trial.h"
 #include "pool/isolation.h"
@@ -126,6 +127,9 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   // A file that only lacked memory is not refused: there may be enough the next time.
   const bool refuses = error->status != FC_RESOURCE_EXHAUSTED;
   if (refuses) generation->refused = generation->mark;
+  if (other && other->state == FC_GENERATION_FAILED) {
+    fc_retry_note(modules, other, error);
+  }
   fc_demand_wake(modules, generation);
   if (again && fc_demand_put_back(modules, generation, &ignored) == FC_OK) {
     // `generation` is not used any more: fc_demand_put_back can have removed it.
@@ -337,6 +341,7 @@ static void on_opened(fc_modules_t *modules, fc_load_t *load) {
   fc_generation_t *generation =
       fc_generations_at(&modules->generations, load->generation);
   fc_error_t error;
+  fc_retry_settle(modules, generation);
   if (generation->state != FC_GENERATION_LOADING) {  // it drains
     fc_modules_settle(modules, generation);
     return;
@@ -402,6 +407,7 @@ void fc_modules_on_added(void *context, uint32_t index,
   fc_error_t unpublished;
   if (!error && fc_trial_on_added(generation)) return;
   fc_trial_free(generation);
+  fc_retry_settle(modules, generation);
   if (generation->state == FC_GENERATION_DRAINING) {
     modules->pending--;
     fc_modules_settle(modules, generation);
@@ -424,6 +430,8 @@ void fc_modules_on_added(void *context, uint32_t index,
     fc_act_t *act = generation->act;
     generation->act = NULL;
     generation->opening = false;
+    generation->retries = 0;
+    generation->retry_ns = 0;
     modules->loads++;
     fc_demand_on_ready(modules, generation);
     fc_demand_wake(modules, generation);

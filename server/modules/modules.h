@@ -116,6 +116,9 @@ typedef struct fc_modules_t {
   // The earliest due_ns of a waiter, or a time before that; 0: no waiter has
   // one.
   uint64_t waiters_due_ns;
+  // When the next module is to be loaded again (retry.h), or a time before that; 0: none
+  // is.
+  uint64_t retry_ns;
   // Generations whose files are opened when there is room.
   fc_generation_t *wanted_first;
   fc_generation_t *wanted_last;

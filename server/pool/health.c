@@ -19,7 +19,7 @@ void fc_health_init(fc_health_t *health, uint32_t crash_limit,
 // The first restart is at once, the next after FC_LIMIT_BACKOFF_MS, each further one
 // after twice the time before, up to FC_LIMIT_BACKOFF_MAX_MS. The time is up to a fifth
 // longer or shorter, so that modules which crash together do not start together again.
-static uint64_t backoff_ns(uint32_t failures, uint64_t now_ns) {
+uint64_t fc_health_backoff_ns(uint32_t failures, uint64_t now_ns) {
   if (failures < 2) return 0;
   uint64_t ms = FC_LIMIT_BACKOFF_MS;
   for (uint32_t i = 2; i < failures && ms < FC_LIMIT_BACKOFF_MAX_MS; i++) {
@@ -46,7 +46,7 @@ static void note_failure(fc_health_t *health, uint64_t now_ns) {
 
 void fc_health_delay(fc_health_t *health, uint64_t now_ns) {
   note_failure(health, now_ns);
-  uint64_t wait_ns = backoff_ns(health->failures, now_ns);
+  uint64_t wait_ns = fc_health_backoff_ns(health->failures, now_ns);
   // A restart at once would fail in this very loop turn again.
   if (!wait_ns) wait_ns = FC_LIMIT_BACKOFF_MS * 1000000ull;
   health->restart_ns = now_ns + wait_ns;
@@ -117,7 +117,8 @@ bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
   fc_health_look(health, calls - 1, now_ns);
   if (health->limit) {
     note_failure(health, now_ns);
-    health->restart_ns = now_ns + backoff_ns(health->failures, now_ns);
+    health->restart_ns =
+        now_ns + fc_health_backoff_ns(health->failures, now_ns);
   } else {
     note_start(health, served, now_ns);
   }

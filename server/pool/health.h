@@ -52,6 +52,8 @@ void fc_health_look(fc_health_t *health, uint64_t calls, uint64_t now_ns);
 // quarantined from now on.
 bool fc_health_crash(fc_health_t *health, bool served, uint64_t calls,
                      uint64_t now_ns);
+// How long the next try waits after this many failures in a row.
+uint64_t fc_health_backoff_ns(uint32_t failures, uint64_t now_ns);
 // Notes that a process could not even be started: the next start is delayed.
 void fc_health_delay(fc_health_t *health, uint64_t now_ns);
 // Ends a quarantine whose time is over. True: it did so, and the module is on probation

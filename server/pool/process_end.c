@@ -126,13 +126,17 @@ static void describe_end(const fc_child_t *child, const fc_process_end_t *end,
   snprintf(at, capacity, "%s", kClasses[fault.class_]);
 }
 
+// The server did not send the signal, so most likely the kernel did, for want of memory.
+static bool is_from_outside(const fc_child_t *child,
+                            const fc_process_end_t *end) {
+  return end->signal == SIGKILL && child->cause == FC_CAUSE_NONE &&
+         !is_used_up(child, end);
+}
+
 static fc_status_t describe_crash(const fc_child_t *child,
                                   const fc_process_end_t *end,
                                   fc_str_t function, fc_error_t *err) {
-  // The server did not send the signal, so most likely the kernel did, for want of
-  // memory.
-  if (end->signal == SIGKILL && child->cause == FC_CAUSE_NONE &&
-      !is_used_up(child, end)) {
+  if (is_from_outside(child, end)) {
     return fc_fail(err, FC_CODE_WORKER_OUT_OF_MEMORY,
                    "function '%.*s' was killed from outside (SIGKILL), most "
                    "likely because memory ran out",
@@ -241,6 +245,11 @@ static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
     (void)fc_fail(&error, FC_CODE_MODULE_LOAD,
                   "loading it takes longer than %llu s",
                   (unsigned long long)(child->host->load_ns / 1000000000u));
+  } else if (is_from_outside(child, end)) {
+    // That says nothing about its file.
+    (void)fc_fail(&error, FC_CODE_OUT_OF_MEMORY,
+                  "while it was loaded its process was killed from outside "
+                  "(SIGKILL), most likely because memory ran out");
   } else {
     (void)fc_fail(&error, FC_CODE_MODULE_LOAD, "while it was loaded it %s",
                   how);

@@ -20,6 +20,7 @@
 #include "abi/render.h"
 #include "dialect/native.h"
 #include "helpers/test.h"
+#include "modules/demand.h"
 #include "modules/modules.h"
 #include "modules/trial.h"
 #include "pool/isolation.h"
@@ -85,6 +86,12 @@ static _Atomic bool is_slow;
 static _Atomic int spawn_error;
 static sem_t spawning, spawn_gate;
 
+// The next processes of scalars.so cannot be made, with this error, or are killed while
+// they load.
+#define DOOMED "it is killed while it loads"
+static _Atomic int doomed, doom_error;
+static _Atomic uint32_t spawns;  // of scalars.so
+
 int __real_posix_spawn(pid_t *pid, const char *path,
                        const posix_spawn_file_actions_t *actions,
                        const posix_spawnattr_t *attributes, char *const argv[],
@@ -104,7 +111,20 @@ int __wrap_posix_spawn(pid_t *pid, const char *path,
   }
   const int error = atomic_exchange(&spawn_error, 0);
   if (error) return error;
-  return __real_posix_spawn(pid, path, actions, attributes, argv, environment);
+  static char reason[] = DOOMED;
+  char *killed[] = {argv[0], argv[1], argv[2], argv[3], reason, NULL};
+  const bool scalars = fc_str_ends(fc_str(argv[2]), FC_STR("/scalars.so"));
+  if (scalars) atomic_fetch_add(&spawns, 1);
+  if (!scalars || atomic_load(&doomed) == 0) {
+    return __real_posix_spawn(pid, path, actions, attributes, argv,
+                              environment);
+  }
+  atomic_fetch_sub(&doomed, 1);
+  if (atomic_load(&doom_error)) return atomic_load(&doom_error);
+  const int failed = __real_posix_spawn(pid, path, actions, attributes, killed,
+                                        environment);
+  if (!failed) kill(*pid, SIGKILL);
+  return failed;
 }
 
 // Memory of files goes back, for which the kernel may wait as long as a module likes: not
@@ -204,6 +224,7 @@ static void turn(house_t *house) {
   uv_run(&house->uv, UV_RUN_NOWAIT);
   fc_pool_collect(&house->pool, true);
   fc_modules_collect(&house->modules);
+  fc_demand_expire(&house->modules, fc_clock_ns());
   fc_pool_expire(&house->pool, fc_clock_ns());
 }
 
@@ -216,6 +237,7 @@ static const fc_generation_t *generation_at(const house_t *house,
 }
 
 static const char *parameters = "";
+static bool on_demand;
 
 static void load(house_t *house, fc_allocator_t allocator, bool describe) {
   fc_error_t error;
@@ -227,6 +249,7 @@ static void load(house_t *house, fc_allocator_t allocator, bool describe) {
                                         .dialect = FC_DIALECT_NATIVE,
                                         .body_max = 1u << 16,
                                         .log = &house->log,
+                                        .demand = on_demand,
                                         .policies = &house->policies};
   const fc_modules_events_t events = {
       .wake = wake, .on_started = on_started, .context = house};
@@ -247,7 +270,9 @@ static void load(house_t *house, fc_allocator_t allocator, bool describe) {
                                     FC_ARRAY_COUNT(kModules), &error),
                    FC_OK);
   while (!house->modules.started) turn(house);
-  assert_int_equal(house->modules.generations.used, FC_ARRAY_COUNT(kModules));
+  // Another try for one that failed may have begun.
+  assert_in_range(house->modules.generations.used, FC_ARRAY_COUNT(kModules),
+                  FC_ARRAY_COUNT(kModules) + 1);
 }
 
 static uint32_t processes_of_each = 1;
@@ -486,6 +511,7 @@ static void every_function_answers_the_same(void **state) {
 // Generations
 
 #define SCALARS 0
+#define UNDEFINED 4
 
 static uint32_t open_files(void) {
   DIR *folder = opendir("/proc/self/fd");
@@ -1063,6 +1089,153 @@ static void processes_end_no_faster_than_they_are_replaced(void **state) {
   atomic_store(&ahead_ns, 0);
 }
 
+// ---------------------------------------------------------------------------
+// Loading that fails for a reason from outside
+
+#define KILLED                                                     \
+  "while it was loaded its process was killed from outside "       \
+  "(SIGKILL), most likely because memory ran out"
+#define NOT_MADE                                                    \
+  "cannot start a worker process: /proc/self/exe: Resource "        \
+  "temporarily unavailable"
+
+static void be_slow(bool is) {
+  sem_init(&spawning, 0, 0);
+  sem_init(&spawn_gate, 0, 0);
+  atomic_store(&is_slow, is);
+}
+
+// Waits until nothing is being loaded.
+static void settle(house_t *house) {
+  do turn(house);
+  while (house->modules.pending);
+  for (int i = 0; i < 3; i++) turn(house);
+}
+
+static void enter_doomed(house_t *house, int count, int error) {
+  atomic_store(&stopped_ns, __real_fc_clock_ns());
+  atomic_store(&doomed, count);
+  atomic_store(&doom_error, error);
+  atomic_store(&spawns, 0);
+  enter(house, FC_ISOLATION_PROCESS, 0);
+  settle(house);
+}
+
+static void leave_doomed(house_t *house) {
+  leave(house);
+  assert_int_equal(atomic_load(&house->memory.live), 0);
+  atomic_store(&stopped_ns, 0);
+  atomic_store(&doomed, 0);
+}
+
+static void expect_failed(const house_t *house, const char *reason,
+                          uint32_t tries) {
+  const fc_generation_t *generation = find(house);
+  assert_int_equal(generation->state, FC_GENERATION_FAILED);
+  assert_string_equal(generation->error.message, reason);
+  assert_int_equal(atomic_load(&spawns), tries);
+}
+
+// The second try is at once, the third after 100 ms, the fourth after 200, each a fifth
+// more or less.
+static void a_module_gets_another_try_by_and_by(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int error;
+    const char *reason;
+  } rows[] = {
+      {"its process is killed while it loads", 0, KILLED},
+      {"its process cannot be made", EAGAIN, NOT_MADE},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static house_t house;
+    enter_doomed(&house, 3, row->error);
+    expect_failed(&house, row->reason, 2);
+    atomic_fetch_add(&stopped_ns, 79 * MS);
+    settle(&house);
+    expect_failed(&house, row->reason, 2);
+    atomic_fetch_add(&stopped_ns, 42 * MS);
+    settle(&house);
+    expect_failed(&house, row->reason, 3);
+    atomic_fetch_add(&stopped_ns, 159 * MS);
+    settle(&house);
+    expect_failed(&house, row->reason, 3);
+    atomic_fetch_add(&stopped_ns, 82 * MS);
+    settle(&house);
+    assert_int_equal(atomic_load(&spawns), 4);
+    assert_int_equal(find(&house)->state, FC_GENERATION_READY);
+    assert_int_equal(house.modules.generations.used, FC_ARRAY_COUNT(kModules));
+    expect_answer(&house, find(&house)->index);
+    // A file that is wrong is not tried again.
+    assert_int_equal(generation_at(&house, UNDEFINED)->state,
+                     FC_GENERATION_FAILED);
+    assert_int_equal(house.modules.retry_ns, 0);
+    leave_doomed(&house);
+  }
+}
+
+// The module was unloaded while its process was being made.
+static void a_try_that_nobody_wants_any_more_is_dropped(void **state) {
+  (void)state;
+  static house_t house;
+  enter_doomed(&house, 2, 0);
+  be_slow(true);
+  atomic_fetch_add(&stopped_ns, 121 * MS);
+  while (sem_trywait(&spawning)) turn(&house);
+  atomic_store(&is_slow, false);
+  fc_demand_drain(&house.modules, find(&house));
+  sem_post(&spawn_gate);
+  settle(&house);
+  while (house.modules.generations.used >= FC_ARRAY_COUNT(kModules)) {
+    turn(&house);
+  }
+  assert_null(
+      fc_generations_find(&house.modules.generations, FC_STR("scalars")));
+  assert_int_equal(atomic_load(&spawns), 3);
+  leave_doomed(&house);
+}
+
+static void note_woken(fc_waiter_t *waiter) { waiter->due_ns = 1; }
+
+static fc_status_t ask(house_t *house, fc_waiter_t *waiter, fc_error_t *err) {
+  *waiter = (fc_waiter_t){.on_woken = note_woken};
+  FC_TRY(fc_demand_wait(&house->modules, find(house), true, waiter, err));
+  settle(house);
+  assert_int_equal(waiter->due_ns, 1);
+  return FC_OK;
+}
+
+// Each request may have its module tried again, but not sooner than others are.
+static void a_demanded_module_gets_another_try_by_a_request(void **state) {
+  (void)state;
+  static house_t house;
+  fc_waiter_t waiter;
+  fc_error_t error;
+  on_demand = true;
+  enter_doomed(&house, 2, 0);
+  on_demand = false;
+  assert_int_equal(atomic_load(&spawns), 0);
+  for (uint32_t tries = 1; tries <= 2; tries++) {
+    assert_int_equal(ask(&house, &waiter, &error), FC_OK);
+    assert_true(waiter.failed);
+    assert_int_equal(find(&house)->state, FC_GENERATION_DESCRIBED);
+    assert_string_equal(find(&house)->error.message, KILLED);
+    assert_int_equal(atomic_load(&spawns), tries);
+  }
+  assert_int_equal(ask(&house, &waiter, &error), FC_RESOURCE_EXHAUSTED);
+  assert_int_equal(error.code, FC_CODE_OUT_OF_MEMORY);
+  assert_string_equal(error.message, KILLED);
+  atomic_fetch_add(&stopped_ns, 121 * MS);
+  settle(&house);
+  assert_int_equal(atomic_load(&spawns), 2);
+  assert_int_equal(ask(&house, &waiter, &error), FC_OK);
+  assert_false(waiter.failed);
+  assert_int_equal(find(&house)->state, FC_GENERATION_READY);
+  expect_answer(&house, find(&house)->index);
+  leave_doomed(&house);
+}
+
 #define ANOTHER_FILE "it says that it has loaded another file"
 
 // A worker process that says it serves, with the digest of another file.
@@ -1439,12 +1612,6 @@ static void generations_of_processes_come_and_go(void **state) {
 // ---------------------------------------------------------------------------
 // Processes that take long to make
 
-static void be_slow(bool is) {
-  sem_init(&spawning, 0, 0);
-  sem_init(&spawn_gate, 0, 0);
-  atomic_store(&is_slow, is);
-}
-
 // Ends the process of SCALARS, and waits until the next one is being made.
 static fc_child_t *end_first(house_t *house) {
   wait_until_idle(house, 0, 0);
@@ -1548,6 +1715,10 @@ int main(int argc, char **argv) {
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
     is_worker = true;
     if (argc > 4 && !strcmp(argv[4], ANOTHER_FILE)) load_another_file();
+    if (argc > 4 && !strcmp(argv[4], DOOMED)) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (;;) pause();
+    }
     if (argc > 4 && !strcmp(argv[4], STUCK)) be_stuck();
     is_leaking = argc > 4 && !strcmp(argv[4], LEAKING);
     fc_process_main(argc, argv, kBackends, dialects);
@@ -1568,6 +1739,9 @@ int main(int argc, char **argv) {
       FC_TEST(processes_end_no_faster_than_they_are_replaced),
       FC_TEST(a_process_without_memory_is_replaced),
       FC_TEST(a_process_with_another_file_does_not_serve),
+      FC_TEST(a_module_gets_another_try_by_and_by),
+      FC_TEST(a_try_that_nobody_wants_any_more_is_dropped),
+      FC_TEST(a_demanded_module_gets_another_try_by_a_request),
       FC_TEST(an_instance_that_is_not_made_fails_its_module),
       FC_TEST(a_trial_is_timed_from_its_first_worker),
       FC_TEST(a_module_is_hosted_as_it_was_opened),

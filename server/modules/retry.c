@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The FAILED generation stays where its name leads to, with the reason, and keeps count.
+// Each try is a generation beside it, which takes the name over if it can be called, and
+// else tells the FAILED one why not. While it loads, acts see the FAILED one alone.
+#include "modules/retry.h"
+
+#include "modules/act.h"
+#include "modules/demand.h"
+#include "pool/health.h"
+
+static void note_due(fc_modules_t *modules, uint64_t due_ns) {
+  if (modules->retry_ns && modules->retry_ns <= due_ns) return;
+  modules->retry_ns = due_ns;
+}
+
+void fc_retry_note(fc_modules_t *modules, fc_generation_t *generation,
+                   const fc_error_t *error) {
+  generation->retry_ns = 0;
+  if (error->status != FC_RESOURCE_EXHAUSTED) return;
+  const uint64_t now_ns = fc_clock_ns();
+  generation->retry_ns =
+      now_ns + fc_health_backoff_ns(++generation->retries, now_ns);
+  note_due(modules, generation->retry_ns);
+}
+
+fc_status_t fc_retry_check(const fc_generation_t *generation, fc_error_t *err) {
+  if (generation->retry_ns <= fc_clock_ns()) return FC_OK;
+  *err = generation->error;
+  return err->status;
+}
+
+static fc_status_t try_again(fc_modules_t *modules,
+                             const fc_generation_t *failed, fc_error_t *err) {
+  const fc_listed_t file = {
+      .path = failed->path, .mark = failed->mark, .size = failed->size};
+  fc_generation_t *made;
+  FC_TRY(fc_modules_enter(modules, &file, failed->origin, &made, err));
+  made->is_retry = true;
+  const fc_status_t status = fc_demand_open(modules, made, NULL, err);
+  if (status != FC_OK) fc_generations_remove(&modules->generations, made);
+  return status;
+}
+
+static void begin(fc_modules_t *modules, fc_generation_t *failed) {
+  fc_error_t error;
+  const fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", failed->label),
+      FC_LOG_NUMBER("tries", failed->retries),
+  };
+  fc_log_fields(modules->options.log, FC_LOG_INFO,
+                FC_STR("trying to load the module again"), fields,
+                FC_ARRAY_COUNT(fields));
+  failed->retry_ns = 0;
+  if (try_again(modules, failed, &error) == FC_OK) return;
+  failed->error = error;
+  fc_retry_note(modules, failed, &error);
+}
+
+void fc_retry_expire(fc_modules_t *modules, uint64_t now_ns) {
+  const fc_generations_t *all = &modules->generations;
+  uint32_t left = FC_LIMIT_WAKES;
+  if (!modules->retry_ns || modules->retry_ns > now_ns) return;
+  modules->retry_ns = 0;
+  // Generations that are entered meanwhile have no try of their own.
+  for (uint32_t i = 0; i < all->count; i++) {
+    fc_generation_t *generation = all->places[i];
+    if (!generation || !generation->retry_ns ||
+        generation->state != FC_GENERATION_FAILED) {
+      continue;
+    }
+    if (generation->retry_ns > now_ns || !left) {
+      note_due(modules, generation->retry_ns);
+    } else {
+      left--;
+      begin(modules, generation);
+    }
+  }
+}
+
+void fc_retry_settle(fc_modules_t *modules, fc_generation_t *generation) {
+  if (!generation->is_retry || generation->state != FC_GENERATION_LOADING) {
+    return;
+  }
+  const fc_generation_t *failed =
+      fc_generations_find(&modules->generations, generation->key);
+  if (!failed || failed->state != FC_GENERATION_FAILED) {
+    fc_generations_drain(&modules->generations, generation);
+    return;
+  }
+  // What an act in progress has found out about the file.
+  generation->listed = failed->listed;
+  generation->settled = failed->settled;
+}
