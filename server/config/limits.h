@@ -156,6 +156,12 @@
 // of one processor) may ask for.
 #define FC_LIMIT_GROUP_TASKS (1u << 22)
 #define FC_LIMIT_GROUP_CPU 100000u
+// A process whose call found no memory is replaced if the one before has served for so
+// many times as long as a process takes to load.
+#define FC_LIMIT_SPENT_SHARE 10u
+// Threads of a worker process, its own and those of --tiles included, where they can be
+// bounded (jail/threads.h).
+#define FC_LIMIT_WORKER_THREADS 64
 #define FC_LIMIT_CRASHES 64  // the most that --crash-limit may allow
 // % of a module's calls that may crash without a quarantine, and of how many calls at
 // least the share is taken.

@@ -299,13 +299,24 @@ static void check_file(fc_child_t *child) {
 }
 
 // Did a call find no memory in a process whose module may keep what its calls take? All
-// further calls could fail, too. Pure bytecode gives everything back.
-static bool is_spent(const fc_process_host_t *host,
-                     const fc_outcome_t *outcome) {
+// further calls could fail, too. Pure bytecode gives everything back. But clients that ask
+// for too much may cost no more than a share of the time in processes that are replaced,
+// one after another: until then the process goes on.
+static bool is_spent(fc_process_host_t *host, const fc_outcome_t *outcome) {
   const fc_module_info_t *info = fc_module_get_info(host->module);
-  return outcome->status != FC_OK &&
-         outcome->error.code == FC_CODE_OUT_OF_MEMORY &&
-         (info->runs_native || info->serial || info->private_state);
+  if (outcome->status == FC_OK ||
+      outcome->error.code != FC_CODE_OUT_OF_MEMORY ||
+      (!info->runs_native && !info->serial && !info->private_state)) {
+    return false;
+  }
+  const uint64_t now_ns = fc_clock_ns();
+  const uint64_t pause_ns = FC_LIMIT_SPENT_SHARE * host->took_ns;
+  if (fc_process_host_is_replacing(host) ||
+      (host->spent_ns && now_ns < host->spent_ns + pause_ns)) {
+    return false;
+  }
+  host->spent_ns = now_ns;
+  return true;
 }
 
 // The oldest call of a child is DONE: reads its outcome, once.
@@ -328,7 +339,7 @@ static void begin_taking(fc_child_t *child) {
     taking->in_file = sizes.in_file;
     taking->in_body = sizes.in_body;
     taking->body_at = sizes.body_at;
-    child->spent |= is_spent(child->host, outcome);
+    if (!child->spent) child->spent = is_spent(child->host, outcome);
   } else {
     fc_child_kill(child, FC_CAUSE_LIE);
     outcome->status = outcome->error.status;

@@ -242,8 +242,9 @@ struct fc_process_host_t {
   uint8_t sandbox;   // fc_sandbox_t
   fc_host_group_t group;
   fc_output_rate_t rate;  // of what its processes print; the nursery's
-  uint64_t load_ns;  // from start to serving, if few load (fc_child_load_ns)
-  uint64_t took_ns;  // from start to serving, of the last process that serves
+  uint64_t load_ns;   // from start to serving, if few load (fc_child_load_ns)
+  uint64_t took_ns;   // from start to serving, of the last process that serves
+  uint64_t spent_ns;  // when a process was last found to be spent; 0: never
   fc_child_t *children;  // oldest first
   uint32_t living;
   uint32_t starting;
@@ -401,6 +402,9 @@ static inline uint64_t fc_earlier(uint64_t a_ns, uint64_t b_ns) {
   return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
 }
 
+// Does a process take the place of one that was ended? The next one that is ended for
+// what clients ask must wait until it serves: they end no more than can be replaced.
+bool fc_process_host_is_replacing(const fc_process_host_t *host);
 // The nursery has found the process heavy: ends it if it has taken more than its calls
 // may.
 void fc_child_weigh(fc_child_t *child);

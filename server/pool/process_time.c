@@ -51,9 +51,7 @@ static bool is_waited_for(const fc_child_t *child) {
   return false;
 }
 
-// Does a process take the place of one that was ended? The next one that is ended for
-// want of patience must wait until it serves: clients end no more than can be replaced.
-static bool is_replacing(const fc_process_host_t *host) {
+bool fc_process_host_is_replacing(const fc_process_host_t *host) {
   if (host->starting) return true;
   for (const fc_child_t *child = host->children; child; child = child->next) {
     if (child->cause != FC_CAUSE_NONE) return true;
@@ -64,7 +62,7 @@ static bool is_replacing(const fc_process_host_t *host) {
 // May the process be ended now for a call that nobody waits for? If the call is late, only
 // for the sake of others. If its client has gone, --cancel=kill says so.
 static bool may_end(const fc_child_t *child, const fc_held_t *held) {
-  if (is_replacing(child->host)) return false;
+  if (fc_process_host_is_replacing(child->host)) return false;
   return !held->late || is_waited_for(child);
 }
 

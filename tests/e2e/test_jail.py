@@ -13,7 +13,7 @@ import pytest
 
 from conftest import BIN, Server, end_servers, user_environment
 from reloading import wait_until
-from test_hostile import OBJECTS, children, sidecar
+from test_hostile import OBJECTS, SANITIZED, children, sidecar
 from test_policies import hang_up
 
 NATIVE = BIN.parent / "tests/modules/native"
@@ -330,3 +330,40 @@ def test_a_limit_that_strict_cannot_keep_changes_nothing(serve, folder):
     hang_up(server, "no module had such limits then")
     assert server.results("jailed/fine", [41]) == [42]
     assert server.get("/api/v1/modules/jailed").json["state"] == "ready"
+
+
+LEAK = """
+#include <stdlib.h>
+#include <string.h>
+int _mlir_ciface_fill(int n) {
+  for (size_t size = 1 << 20; size >= 64; size /= 2)
+    for (char *at; (at = malloc(size));) memset(at, 1, 64);
+  return n;
+}
+struct vector { float *base, *data; long long offset, size, stride; };
+int _mlir_ciface_size(const struct vector *x) { return (int)x->size; }
+"""
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizers have no limit of addresses")
+def test_a_process_without_memory_is_replaced(serve, tmp_path):
+    """A module that keeps what its calls take: the small calls after one too large."""
+    (tmp_path / "leak.c").write_text(LEAK)
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-fno-builtin", "-o", folder / "leak.so",
+                    tmp_path / "leak.c"], check=True)
+    (folder / "leak.farcall.json").write_text(json.dumps(
+        {"farcall": 1, "abi": "mlir-memref", "functions": [
+            {"name": name, "symbol": "_mlir_ciface_" + name, "cc": "ciface",
+             "args": [{"type": type}], "results": [{"type": "i32"}]}
+            for name, type in {"fill": "i32", "size": "memref<?xf32>"}.items()]}))
+    server = serve("--isolation=process", "--workers=1", "--worker-memory=300M", folder)
+    for times in range(1, 4):
+        server.call("leak/fill", [1])
+        answer = server.call("leak/size", [[0] * 200000])
+        assert (answer.status, answer.json["code"]) == (503, "out_of_memory")
+        wait_until(lambda: server.call("leak/size", [[0] * 200000]).status == 200)
+        host = server.get("/api/v1/modules/leak").json["host"]
+        assert (host["restarts"], host["crashes"]) == (times, 0)
+    assert server.stop() == 0
