@@ -2,13 +2,12 @@
 #include "jailing.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "config/account.h"
+#include "jail/threads.h"
 #include "pool/isolation.h"
 
 static fc_status_t check_one(const fc_module_policy_t *policy,
@@ -30,26 +29,14 @@ fc_status_t fc_jailing_check(const fc_server_options_t *options,
                              fc_error_t *err) {
   fc_module_policies_t policies;
   fc_jail_facts_t facts = {0};
-  uint32_t user, group;
-  FC_TRY(fc_jailing_user(options, &user, &group, err));
+  uint32_t group;
+  FC_TRY(fc_jailing_user(options, &facts.user, &group, err));
   FC_TRY(
       fc_module_policies_init(&policies, fc_allocator_system(), options, err));
   const fc_status_t status = fc_jailing_check_policies(&policies, &facts, err);
   fc_jail_forget(&facts);
   fc_module_policies_deinit(&policies);
   return status;
-}
-
-// Has this process the capabilities that --worker-user needs? Root of a container may
-// lack them. Without CAP_KILL a worker of another user could not be ended.
-static bool may_change_users(void) {
-  static const uint32_t kNeeded =
-      1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL;
-  struct __user_cap_header_struct head = {.version =
-                                              _LINUX_CAPABILITY_VERSION_3};
-  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-  return syscall(SYS_capget, &head, data) == 0 &&
-         (data[0].effective & kNeeded) == kNeeded;
 }
 
 fc_status_t fc_jailing_user(const fc_server_options_t *options,
@@ -72,7 +59,7 @@ fc_status_t fc_jailing_user(const fc_server_options_t *options,
                    "change the user of its workers",
                    text.data);
   }
-  if (!may_change_users()) {
+  if (!fc_threads_may_change_user()) {
     return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
                    "--worker-user=%s needs the capabilities CAP_SETUID, "
                    "CAP_SETGID and CAP_KILL",
@@ -108,19 +95,25 @@ static bool any_is(bool (*is)(const fc_module_policy_t *policy),
   return any;
 }
 
-static void tell_missing(const fc_module_policies_t *policies,
-                         const fc_jail_facts_t *facts, fc_log_t *log) {
-  if (!any_is(wants_jail, policies)) return;
+// Is the part missed? Not where the kernel has it, but only for root.
+static bool is_missed(fc_jail_part_t part, int error) {
+  if (part == FC_JAIL_NETWORK || part == FC_JAIL_USER) {
+    return error && (error != EPERM || geteuid() == 0);
+  }
+  return error;
+}
+
+static void tell_missing(const fc_jailing_t *jailing) {
+  fc_log_t *log = jailing->log;
+  if (!any_is(wants_jail, jailing->policies)) return;
   for (unsigned i = 0; i < FC_JAIL_PARTS; i++) {
     const fc_jail_part_row_t *part = &fc_jail_parts[i];
-    const int error = facts->errors[i];
-    // EPERM: the kernel has this part, but only for root.
-    const bool ours = i == FC_JAIL_NETWORK && error == EPERM && geteuid() != 0;
-    if (!error || ours) continue;
+    const int error = jailing->facts.errors[i];
+    if (!is_missed((fc_jail_part_t)i, error)) continue;
     const fc_log_field_t fields[] = {
         FC_LOG_TEXT("part", fc_str(part->text)),
         FC_LOG_TEXT("reason", fc_str(strerror(error)))};
-    char text[160];
+    char text[256];
     snprintf(text, sizeof text, "worker processes go without %s", part->what);
     fc_log_fields(log, part->needed ? FC_LOG_WARN : FC_LOG_INFO, fc_str(text),
                   fields, FC_ARRAY_COUNT(fields));
@@ -128,7 +121,9 @@ static void tell_missing(const fc_module_policies_t *policies,
 }
 
 void fc_jailing_begin(fc_jailing_t *jailing,
-                      const fc_module_policies_t *policies, fc_log_t *log) {
+                      const fc_module_policies_t *policies, uint32_t user,
+                      fc_log_t *log) {
+  jailing->facts.user = user;
   jailing->policies = policies;
   jailing->log = log;
   if (any_is(may_have_process, policies)) fc_jail_probe_begin(&jailing->facts);
@@ -137,7 +132,7 @@ void fc_jailing_begin(fc_jailing_t *jailing,
 const fc_jail_facts_t *fc_jailing_know(void *jailing) {
   fc_jailing_t *self = jailing;
   const fc_jail_facts_t *facts = fc_jail_know(&self->facts);
-  if (!self->told) tell_missing(self->policies, facts, self->log);
+  if (!self->told) tell_missing(self);
   self->told = true;
   return facts;
 }

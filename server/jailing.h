@@ -20,14 +20,15 @@ typedef struct fc_jailing_t {
 } fc_jailing_t;
 
 // Begins to probe the kernel beside the start, if any module may have processes. A server
-// that never starts one does not pay for the probe.
+// that never starts one does not pay for the probe. `user`: of --worker-user.
 void fc_jailing_begin(fc_jailing_t *jailing,
-                      const fc_module_policies_t *policies, fc_log_t *log);
+                      const fc_module_policies_t *policies, uint32_t user,
+                      fc_log_t *log);
 // Waits for the end of the probe, if one was begun, and tells what is missing.
 void fc_jailing_settle(fc_jailing_t *jailing);
 // Returns the parts, probed for now if they are not known. The first call logs each part
 // that the kernel lacks, if any module has --sandbox=auto or strict. That a server which
-// is not root may not have the part of the network is not logged. `jailing` is an
+// is not root may not have what only root may give is not logged. `jailing` is an
 // fc_jailing_t: for fc_process_options_t.jail.
 const fc_jail_facts_t *fc_jailing_know(void *jailing);
 // Can --sandbox be kept for each module? FC_CODE_MODULE_UNAVAILABLE if not. Probes only

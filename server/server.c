@@ -367,9 +367,9 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   FC_TRY(fc_log_init(&loop->log, loop->allocator, log_descriptor, json, err));
   FC_TRY(
       fc_module_policies_init(&loop->policies, loop->allocator, options, err));
-  fc_jailing_begin(&loop->jail, &loop->policies, &loop->log);
   uint32_t user, group;
   FC_TRY(fc_jailing_user(options, &user, &group, err));
+  fc_jailing_begin(&loop->jail, &loop->policies, user, &loop->log);
   FC_TRY(fc_isolation_check(fc_str(options->isolation), err));
   uint64_t memory =
       options->max_memory ? options->max_memory : default_memory();

@@ -158,7 +158,7 @@ static fc_status_t write_sandbox(const fc_server_t *server, fc_sink_t *sink,
   FC_TRY(put_text(sink, ",\"sandbox\":{\"mode\":", fc_str(mode), err));
   FC_TRY(put(sink, ",\"parts\":[", err));
   for (unsigned i = 0, count = 0; i < FC_JAIL_PARTS; i++) {
-    if (facts->errors[i]) continue;
+    if (!(facts->parts >> i & 1)) continue;
     const fc_str_t text = fc_str(fc_jail_parts[i].text);
     FC_TRY(put_text(sink, count++ ? "," : "", text, err));
   }

@@ -100,7 +100,8 @@ static size_t argument_offset(uint8_t argument) {
   return offsetof(struct seccomp_data, args) + argument * sizeof(uint64_t);
 }
 
-static void emit_rule(fc_filter_t *filter, const rule_t *rule) {
+static void emit_rule(fc_filter_t *filter, const rule_t *rule,
+                      uint32_t action) {
   load(filter, argument_offset(rule->argument));
   const uint32_t value = rule->values[0];
   switch (rule->test) {
@@ -119,7 +120,7 @@ static void emit_rule(fc_filter_t *filter, const rule_t *rule) {
       break;
   }
   give(filter, REFUSED);
-  give(filter, SECCOMP_RET_ALLOW);
+  give(filter, action);
 }
 
 // How many instructions emit_rule makes.
@@ -127,8 +128,9 @@ static size_t size_of(const rule_t *rule) {
   return (rule->test == ONE_OF ? rule->count : 1u) + 3u;
 }
 
-static void emit_call(fc_filter_t *filter, uint32_t number,
-                      fc_jail_rule_t rule) {
+// `action`: what becomes of a call whose arguments fit the rule.
+static void emit_call(fc_filter_t *filter, uint32_t number, fc_jail_rule_t rule,
+                      uint32_t action) {
   if (rule == FC_RULE_NO) return;  // refused at the end of the filter
   if (rule == FC_RULE_ANY || rule == FC_RULE_ABSENT) {
     jump(filter, BPF_JEQ, number, 0, 1);
@@ -137,7 +139,7 @@ static void emit_call(fc_filter_t *filter, uint32_t number,
     return;
   }
   jump(filter, BPF_JEQ, number, 0, size_of(&kRules[rule]));
-  emit_rule(filter, &kRules[rule]);
+  emit_rule(filter, &kRules[rule], action);
 }
 
 // Refuses calls by another architecture's numbers, which mean other calls. Then the
@@ -171,9 +173,15 @@ void fc_filter_make(fc_phase_t phase, bool loose, fc_filter_t *out_filter) {
     make_loose(out_filter);
     return;
   }
+  const bool alone = phase == FC_PHASE_ALONE;
   for (size_t i = 0; i < fc_jail_call_count; i++) {
-    emit_call(out_filter, fc_jail_calls[i].number,
-              fc_jail_calls[i].rules[phase]);
+    const fc_jail_call_t *call = &fc_jail_calls[i];
+    const fc_jail_rule_t rule = call->rules[alone ? FC_PHASE_CALLING : phase];
+    // The C library blocks all signals while it begins a thread: SIGSYS would end the
+    // process. So this one fails as where there are too many.
+    const bool fails = alone && rule == FC_RULE_THREAD;
+    emit_call(out_filter, call->number, rule,
+              fails ? SECCOMP_RET_ERRNO | EAGAIN : SECCOMP_RET_ALLOW);
   }
   give(out_filter, REFUSED);
 }

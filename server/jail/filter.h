@@ -10,7 +10,11 @@
 
 #include "farcall/base.h"
 
-typedef enum fc_phase_t { FC_PHASE_LOADING, FC_PHASE_CALLING } fc_phase_t;
+typedef enum fc_phase_t {
+  FC_PHASE_LOADING,
+  FC_PHASE_CALLING,
+  FC_PHASE_ALONE,  // CALLING, but a thread that is begun fails with EAGAIN
+} fc_phase_t;
 
 typedef enum fc_jail_rule_t {
   FC_RULE_ANY,
@@ -24,7 +28,7 @@ typedef enum fc_jail_rule_t {
 typedef struct fc_jail_call_t {
   const char *name;
   uint32_t number;
-  fc_jail_rule_t rules[2];  // by fc_phase_t
+  fc_jail_rule_t rules[2];  // by fc_phase_t; ALONE has those of CALLING
 } fc_jail_call_t;
 
 extern const fc_jail_call_t fc_jail_calls[];

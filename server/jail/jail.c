@@ -19,10 +19,12 @@
 #include <unistd.h>
 
 #include "base/sanitize.h"
+#include "config/limits.h"
 #include "jail/filter.h"
 #include "jail/landlock.h"
 #include "jail/readable.h"
 #include "jail/stop.h"
+#include "jail/threads.h"
 
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE 65
@@ -168,6 +170,23 @@ static fc_status_t change_user(const fc_jail_t *jail, fc_error_t *err) {
   return keep_capabilities(0, err);
 }
 
+bool fc_jail_bounds_threads(uint32_t parts, uint32_t user) {
+  return (!user && (parts >> FC_JAIL_USER & 1)) || (parts >> FC_JAIL_SPACE & 1);
+}
+
+// Of root, each worker gets a user of its own; of anybody else, and with --worker-user, a
+// namespace of its own, where it drops the capabilities that it has there.
+static fc_status_t bound_threads(const fc_jail_t *jail, fc_error_t *err) {
+  if (!is_strict(jail) || !fc_jail_bounds_threads(jail->parts, jail->user)) {
+    return FC_OK;
+  }
+  const bool space = jail->user || !has(jail, FC_JAIL_USER);
+  errno = space ? fc_threads_own_space() : fc_threads_own_user();
+  if (!errno) errno = fc_threads_bound(FC_LIMIT_WORKER_THREADS);
+  if (errno) return fail("a bound for its threads", err);
+  return space ? keep_capabilities(0, err) : FC_OK;
+}
+
 static fc_status_t enter_strict(const fc_jail_t *jail, fc_error_t *err) {
   if (has(jail, FC_JAIL_LANDLOCK)) FC_TRY(enter_landlock(jail, err));
   // With CAP_DAC_READ_SEARCH the worker can read archives of other users.
@@ -183,6 +202,7 @@ fc_status_t fc_jail_enter(const fc_jail_t *jail, fc_error_t *err) {
   FC_TRY(enter_network(jail, err));
   // A change of user resets capabilities, PDEATHSIG and DUMPABLE: it comes before them.
   FC_TRY(change_user(jail, err));
+  FC_TRY(bound_threads(jail, err));
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return fail("PDEATHSIG", err);
   // The parent may have gone before this process asked to end with it.
   if (getppid() != jail->parent) _exit(0);
@@ -211,6 +231,8 @@ fc_status_t fc_jail_lock(const fc_jail_t *jail, fc_error_t *err) {
   }
   if (!has(jail, FC_JAIL_SECCOMP) || FC_SANITIZED) return FC_OK;
   fc_filter_t filter;
-  fc_filter_make(FC_PHASE_CALLING, false, &filter);
+  const bool threads = jail->sandbox != FC_SANDBOX_STRICT ||
+                       fc_jail_bounds_threads(jail->parts, jail->user);
+  fc_filter_make(threads ? FC_PHASE_CALLING : FC_PHASE_ALONE, false, &filter);
   return fc_filter_install(&filter, err);
 }

@@ -7,7 +7,7 @@
 //
 // The parts: jail.c (the order in which things are given up), filter.c (the filters of
 // system calls, made from call.def), basic.c (the filter of --sandbox=basic),
-// landlock.c and readable.c (files), stop.c (what was stopped), probe.c (what the
+// landlock.c and readable.c (files), threads.c (how many threads), stop.c (what was stopped), probe.c (what the
 // kernel has).
 #ifndef FARCALL_SERVER_JAIL_JAIL_H_
 #define FARCALL_SERVER_JAIL_JAIL_H_
@@ -43,8 +43,11 @@ extern const fc_jail_part_row_t fc_jail_parts[FC_JAIL_PARTS];
 
 // What the kernel has, and lets this process have.
 typedef struct fc_jail_facts_t {
-  uint32_t parts;             // bits of fc_jail_part_t
-  int errors[FC_JAIL_PARTS];  // why a part is missing: errno; 0: it is there
+  // That workers are to run as (fc_jail_t); kept by fc_jail_probe_begin.
+  uint32_t user;
+  uint32_t parts;  // bits of fc_jail_part_t
+  // Why a part is missing: errno; 0: it is there, or these workers do without it.
+  int errors[FC_JAIL_PARTS];
   int network;  // a network namespace without devices, for all workers; -1: none
   pthread_t thread;  // that finds this out, if `probing`
   bool probing;      // between fc_jail_probe_begin and fc_jail_know
@@ -83,7 +86,7 @@ fc_status_t fc_jail_lock(const fc_jail_t *jail, fc_error_t *err) FC_MUST_CHECK;
 // Finds out what the kernel has, by trying, in a thread that ends then. That takes half a
 // millisecond, nearly all of it for the namespace, so that the caller can do something
 // else until it needs the facts, which may not be moved before.
-void fc_jail_probe_begin(fc_jail_facts_t *out_facts);
+void fc_jail_probe_begin(fc_jail_facts_t *facts);
 // Waits for the end of the probe. Zeroed facts are probed now. Returns `facts`.
 const fc_jail_facts_t *fc_jail_know(fc_jail_facts_t *facts);
 // Closes the namespace, also of facts that are still being found out. Zeroed facts are
@@ -93,6 +96,9 @@ void fc_jail_forget(fc_jail_facts_t *facts);
 fc_status_t fc_jail_check(fc_sandbox_t sandbox, const fc_jail_facts_t *facts,
                           fc_error_t *err) FC_MUST_CHECK;
 
+// Are the threads of a worker bounded that runs as `user` (fc_jail_t)? Without a bound,
+// strict lets it begin none once its module is loaded.
+bool fc_jail_bounds_threads(uint32_t parts, uint32_t user);
 // Can a process with this jail have been stopped at a call? `locked`: at any time, else
 // while its module is loaded. A number that call.def does not have can be stopped.
 bool fc_jail_may_stop(fc_sandbox_t sandbox, uint32_t parts, bool locked,

@@ -14,6 +14,7 @@
 #include "jail/filter.h"
 #include "jail/jail.h"
 #include "jail/landlock.h"
+#include "jail/threads.h"
 
 #ifndef PR_GET_MDWE
 #define PR_GET_MDWE 66
@@ -44,6 +45,11 @@ static bool try_network(fc_jail_facts_t *facts) {
   return facts->network >= 0 && setns(facts->network, CLONE_NEWNET) == 0;
 }
 
+static bool succeeds(int error) {
+  errno = error;
+  return !error;
+}
+
 static bool try_part(fc_jail_part_t part, fc_jail_facts_t *facts) {
   switch (part) {
     case FC_JAIL_SECCOMP:
@@ -52,6 +58,10 @@ static bool try_part(fc_jail_part_t part, fc_jail_facts_t *facts) {
       return try_landlock();
     case FC_JAIL_NETWORK:
       return try_network(facts);
+    case FC_JAIL_USER:
+      return succeeds(fc_threads_try_user());
+    case FC_JAIL_SPACE:
+      return succeeds(fc_threads_try_space(facts->user));
     case FC_JAIL_MDWE:
       return prctl(PR_GET_MDWE, 0, 0, 0, 0) >= 0;
     case FC_JAIL_PARTS:
@@ -60,10 +70,18 @@ static bool try_part(fc_jail_part_t part, fc_jail_facts_t *facts) {
   return false;
 }
 
+// Of the two that bound threads, only the one that workers will have is tried: each takes
+// a quarter of a millisecond.
+static bool is_for(const fc_jail_facts_t *facts, fc_jail_part_t part) {
+  if (part == FC_JAIL_USER) return !facts->user;
+  return part != FC_JAIL_SPACE || !(facts->parts >> FC_JAIL_USER & 1);
+}
+
 static void *try_all(void *context) {
   fc_jail_facts_t *facts = context;
   (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   for (unsigned i = 0; i < FC_JAIL_PARTS; i++) {
+    if (!is_for(facts, (fc_jail_part_t)i)) continue;
     errno = 0;
     if (try_part((fc_jail_part_t)i, facts)) facts->parts |= 1u << i;
     else facts->errors[i] = errno ? errno : ENOSYS;
@@ -71,18 +89,17 @@ static void *try_all(void *context) {
   return NULL;
 }
 
-void fc_jail_probe_begin(fc_jail_facts_t *out_facts) {
-  *out_facts = (fc_jail_facts_t){.network = -1};
-  const int failed =
-      pthread_create(&out_facts->thread, NULL, try_all, out_facts);
-  out_facts->probing = !failed;
+void fc_jail_probe_begin(fc_jail_facts_t *facts) {
+  *facts = (fc_jail_facts_t){.user = facts->user, .network = -1};
+  const int failed = pthread_create(&facts->thread, NULL, try_all, facts);
+  facts->probing = !failed;
 #ifdef __SANITIZE_THREAD__
   // libuv closes descriptors by a system call that the sanitizer does not see. A number
   // that the caller's thread and this one use in turn would look like a race.
-  (void)fc_jail_know(out_facts);
+  (void)fc_jail_know(facts);
 #endif
   if (!failed) return;
-  for (unsigned i = 0; i < FC_JAIL_PARTS; i++) out_facts->errors[i] = failed;
+  for (unsigned i = 0; i < FC_JAIL_PARTS; i++) facts->errors[i] = failed;
 }
 
 const fc_jail_facts_t *fc_jail_know(fc_jail_facts_t *facts) {

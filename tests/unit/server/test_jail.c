@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/sanitize.h"
+#include "config/limits.h"
 #include "helpers/test.h"
 #include "jail/filter.h"
 #include "jail/landlock.h"
@@ -64,8 +65,8 @@ static void check(fc_status_t status, const fc_error_t *error) {
 }
 
 // The jail as the kernel here can keep it.
-static fc_jail_t make_jail(shared_t *shared) {
-  fc_jail_facts_t facts = {0};
+static fc_jail_t make_jail_of(shared_t *shared, uint32_t user) {
+  fc_jail_facts_t facts = {.user = user};
   (void)fc_jail_know(&facts);
   return (fc_jail_t){.sandbox = FC_SANDBOX_AUTO,
                      .parts = facts.parts,
@@ -73,8 +74,12 @@ static fc_jail_t make_jail(shared_t *shared) {
                      .file = -1,
                      .parameters = "",
                      .network = facts.network,
+                     .user = user,
+                     .group = user,
                      .stops = &shared->stops};
 }
+
+static fc_jail_t make_jail(shared_t *shared) { return make_jail_of(shared, 0); }
 
 static void enter(const fc_jail_t *jail) {
   fc_error_t error;
@@ -310,6 +315,92 @@ static void threads_are_started_and_locked_in(void **state) {
   munmap(shared, sizeof *shared);
 }
 
+#define MANY 200
+
+typedef struct bound_row_t {
+  const char *name;
+  fc_sandbox_t sandbox;
+  int server;           // user of the server; 0: as the test
+  uint32_t user;        // --worker-user
+  uint32_t without;     // parts that the kernel lacks
+  fc_jail_part_t part;  // that must be there; FC_JAIL_PARTS: none
+  int threads;          // that are begun, of MANY
+  int error;            // of the next one
+} bound_row_t;
+
+#define NOBODY 65534
+#define USER (1u << FC_JAIL_USER)
+#define SPACE (1u << FC_JAIL_SPACE)
+#define MOST (FC_LIMIT_WORKER_THREADS - 1)
+
+static const bound_row_t kBounds[] = {
+    {"root's", FC_SANDBOX_AUTO, 0, 0, SPACE, FC_JAIL_USER, MOST, EAGAIN},
+    {"with --worker-user", FC_SANDBOX_AUTO, 0, NOBODY, 0, FC_JAIL_SPACE, MOST,
+     EAGAIN},
+    {"somebody's", FC_SANDBOX_STRICT, NOBODY, 0, 0, FC_JAIL_SPACE, MOST,
+     EAGAIN},
+    {"without a bound", FC_SANDBOX_AUTO, 0, 0, USER | SPACE, FC_JAIL_PARTS,
+     MANY, 0},
+    {"strict, without a bound", FC_SANDBOX_STRICT, 0, 0, USER | SPACE,
+     FC_JAIL_PARTS, 0, EAGAIN},
+    {"strict, the bound is for others", FC_SANDBOX_STRICT, 0, NOBODY, SPACE,
+     FC_JAIL_PARTS, 0, EAGAIN},
+};
+
+static void *wait_for_ever(void *context) {
+  for (;;) pause();
+  return context;
+}
+
+static void begin_many(const bound_row_t *row, shared_t *shared) {
+  const int user = row->server;
+  pthread_attr_t small;
+  pthread_t thread;
+  int error = 0;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 1u << 16);
+  if (user && syscall(SYS_setresuid, user, user, user)) _exit(8);
+  fc_jail_t jail = make_jail_of(shared, row->user);
+  shared->results[2] =
+      row->part == FC_JAIL_PARTS || (jail.parts >> row->part & 1);
+  if (!shared->results[2]) return;
+  jail.sandbox = row->sandbox;
+  jail.parts &= ~row->without;
+  enter(&jail);
+  lock(&jail);
+  while (shared->results[0] < MANY &&
+         !(error = pthread_create(&thread, &small, wait_for_ever, NULL))) {
+    shared->results[0]++;
+  }
+  shared->results[1] = error;
+}
+
+static void threads_are_bounded_or_none_begin(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const bound_row_t, row, kBounds) {
+    // The sanitizers' filter lets threads begin; only root changes its user.
+    if (FC_SANITIZED && !row->threads) continue;
+    if (geteuid() && (row->server || row->user)) continue;
+    shared_t *shared = share();
+    const pid_t child = fork();
+    if (child == 0) {
+      begin_many(row, shared);
+      _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    if (shared->results[2]) {
+      assert_int_equal(shared->results[0], row->threads);
+      assert_int_equal(shared->results[1], row->error);
+      assert_false(is_noted(shared, SYS_clone));
+    } else {
+      print_message("not here: %s\n", row->name);
+    }
+    munmap(shared, sizeof *shared);
+  }
+}
+
 static void note_facts(shared_t *shared) {
   const fc_jail_t jail = make_jail(shared);
   struct rlimit files = {0}, size = {0}, core = {0};
@@ -337,8 +428,7 @@ static void it_is_what_the_page_says(void **state) {
 }
 
 static void change_user(shared_t *shared) {
-  fc_jail_t jail = make_jail(shared);
-  jail.user = jail.group = 65534;
+  const fc_jail_t jail = make_jail_of(shared, 65534);
   enter(&jail);
   shared->results[0] = (int)getuid();
   shared->results[1] = (int)geteuid();
@@ -528,6 +618,7 @@ static void only_what_it_needs_is_read(void **state) {
   shared_t *shared = share();
   write_file(kSecret);
   write_file(kArchive);
+  assert_int_equal(chmod(kArchive, 0600), 0);  // root's worker reads it too
   in_child(open_files, shared);
   unlink(kSecret);
   unlink(kArchive);
@@ -561,6 +652,8 @@ static const lack_row_t kLacks[] = {
      FC_JAIL_LANDLOCK, true},
     {"no filters", SYS_seccomp, EPERM, FC_JAIL_SECCOMP, true},
     {"no namespaces", SYS_unshare, EPERM, FC_JAIL_NETWORK, false},
+    {"no namespaces of users", SYS_unshare, EPERM, FC_JAIL_SPACE, false},
+    {"nobody changes users", SYS_setresuid, EPERM, FC_JAIL_USER, false},
 };
 
 static void refuse(long number, int error) {
@@ -576,7 +669,7 @@ static void refuse(long number, int error) {
 }
 
 static void probe_without(const lack_row_t *row, shared_t *shared) {
-  fc_jail_facts_t facts = {0};
+  fc_jail_facts_t facts = {.user = row->part == FC_JAIL_SPACE ? NOBODY : 0};
   fc_error_t error;
   refuse(row->number, row->error);
   (void)fc_jail_know(&facts);
@@ -653,6 +746,7 @@ int main(void) {
       FC_TEST(arguments_decide_where_they_can_harm),
       FC_TEST(code_is_made_while_loading_and_never_again),
       FC_TEST(threads_are_started_and_locked_in),
+      FC_TEST(threads_are_bounded_or_none_begin),
       FC_TEST(it_is_what_the_page_says),
       FC_TEST(it_runs_as_another_user),
       FC_TEST(a_signal_that_somebody_sent_ends_it),

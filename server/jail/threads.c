@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The system calls change the user of one thread alone; the process has no other.
+#include "jail/threads.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/sanitize.h"
+
+// Users from here on are nobody's: between those that systemd gives to containers and
+// those whose numbers would be negative. A process number has 22 bits.
+#define FIRST_USER 0x70000000u
+
+// Puts the capabilities that are permitted into effect, or gives all up. A change of user
+// leaves them permitted.
+static int set_capabilities(bool all) {
+  struct __user_cap_header_struct head = {.version =
+                                              _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &head, data)) return errno;
+  for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+    if (!all) data[i].permitted = 0;
+    data[i].effective = data[i].permitted;
+  }
+  return syscall(SYS_capset, &head, data) ? errno : 0;
+}
+
+int fc_threads_own_user(void) {
+  const uint32_t user = FIRST_USER + (uint32_t)getpid();
+  if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) || syscall(SYS_setgroups, 0, NULL) ||
+      syscall(SYS_setresgid, user, user, user) ||
+      syscall(SYS_setresuid, user, user, user) ||
+      prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0)) {
+    return errno;
+  }
+  return set_capabilities(true);
+}
+
+int fc_threads_own_space(void) { return unshare(CLONE_NEWUSER) ? errno : 0; }
+
+int fc_threads_bound(uint32_t most) {
+  const struct rlimit limit = {.rlim_cur = most, .rlim_max = most};
+  return setrlimit(RLIMIT_NPROC, &limit) ? errno : 0;
+}
+
+// ---------------------------------------------------------------------------
+// Trying
+
+// Makes a process that ends at once. It counts until it is reaped.
+static int make_one(void) {
+  const long made = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+  if (made == 0) _exit(0);
+  return made < 0 ? errno : 0;
+}
+
+// With a bound of two, this process may have one beside it, whatever others have, and no
+// second one. Kernels before 5.14 count what a user has in all namespaces; those who have
+// CAP_SYS_ADMIN or CAP_SYS_RESOURCE are not bounded.
+static int try_bound(void) {
+  int error = set_capabilities(false);
+  if (!error) error = fc_threads_bound(2);
+  if (!error) error = make_one();
+  if (!error) error = make_one() == EAGAIN ? 0 : ENOSYS;
+  while (wait(NULL) > 0) continue;
+  return error;
+}
+
+static int begin_space(uint32_t user) {
+  if (user && syscall(SYS_setresuid, user, user, user)) return errno;
+  return fc_threads_own_space();
+}
+
+static int try_in_child(bool space, uint32_t user) {
+  // Its runtime has a thread of its own.
+  if (FC_TSAN) return ENOSYS;
+  const pid_t child = fork();
+  if (child < 0) return errno;
+  if (child == 0) {
+    const int error = space ? begin_space(user) : fc_threads_own_user();
+    _exit(error ? error : try_bound());
+  }
+  int status;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return errno;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : EAGAIN;
+}
+
+// Without CAP_KILL a worker of another user could not be ended.
+bool fc_threads_may_change_user(void) {
+  static const uint32_t kNeeded =
+      1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL;
+  struct __user_cap_header_struct head = {.version =
+                                              _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+  return syscall(SYS_capget, &head, data) == 0 &&
+         (data[0].effective & kNeeded) == kNeeded;
+}
+
+int fc_threads_try_user(void) {
+  return fc_threads_may_change_user() ? try_in_child(false, 0) : EPERM;
+}
+
+int fc_threads_try_space(uint32_t user) { return try_in_child(true, user); }
