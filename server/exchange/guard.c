@@ -34,8 +34,8 @@ static void note_token(fc_exchange_t *x, const fc_grant_t *grant) {
   if (grant->is_ranged) x->priorities = grant->priorities;
 }
 
-// Guessing is slowed by what a client waits for its answer: the right token never waits.
-// Without memory for the table nobody does.
+// Guessing is slowed by what a client waits for its answer. A right token waits only where
+// it could have been guessed. Without memory for the table nobody waits.
 static void note_guess(fc_exchange_t *x) {
   fc_server_t *server = x->server;
   if (x->was_slowed) return;
@@ -46,6 +46,20 @@ static void note_guess(fc_exchange_t *x) {
   if (!server->guesses) return;
   x->waits = x->is_slowed =
       fc_guesses_note(server->guesses, &x->job.caller, x->marked_ns);
+}
+
+// A guesser may leave as soon as an answer takes its time: so this one must take as long.
+static fc_status_t greet(fc_exchange_t *x, const fc_grant_t *grant,
+                         fc_error_t *err) {
+  fc_guesses_t *guesses = x->server->guesses;
+  fc_owner_t token;
+  memcpy(token.bytes, grant->hash, sizeof token.bytes);
+  if (!guesses || !fc_guesses_greet(guesses, &x->job.caller, &token,
+                                    x->was_slowed, x->marked_ns)) {
+    return FC_OK;
+  }
+  x->waits = x->is_slowed = true;
+  return fc_fail(err, FC_CODE_UNAUTHORIZED, "its token is to be looked at");
 }
 
 // A listener with tokens and rules for users goes by the token if one is sent, else by
@@ -60,9 +74,13 @@ static fc_status_t identify(fc_exchange_t *x, const fc_request_t *request,
   }
   const fc_status_t status =
       fc_access_identify(policy, request, out_grant, err);
-  if (status == FC_OK) note_token(x, out_grant);
-  else if (sent) note_guess(x);
-  return status;
+  if (status != FC_OK) {
+    if (sent) note_guess(x);
+    return status;
+  }
+  FC_TRY(greet(x, out_grant, err));
+  note_token(x, out_grant);
+  return FC_OK;
 }
 
 // Finds the route, and checks that its client is known and has the scopes it needs.

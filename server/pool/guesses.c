@@ -13,10 +13,17 @@ typedef struct guess_t {
   uint32_t count;     // 0: free
 } guess_t;
 
+// A right token, from where it came.
+typedef struct guest_t {
+  uint64_t mark;     // of both
+  uint64_t last_ns;  // 0: free
+} guest_t;
+
 struct fc_guesses_t {
   fc_allocator_t allocator;
   uint64_t key;
   guess_t sets[SETS][WAYS];
+  guest_t guests[SETS][WAYS];
 };
 
 fc_guesses_t *fc_guesses_create(fc_allocator_t allocator, uint64_t key) {
@@ -31,18 +38,19 @@ void fc_guesses_destroy(fc_guesses_t *guesses) {
   if (guesses) fc_free(guesses->allocator, guesses);
 }
 
-static guess_t *set_of(fc_guesses_t *guesses, const fc_owner_t *client) {
+static uint64_t mark_of(uint64_t key, const fc_owner_t *owner) {
   uint64_t high, low;
-  memcpy(&high, client->bytes, sizeof high);
-  memcpy(&low, client->bytes + sizeof high, sizeof low);
-  uint64_t hash = (high ^ guesses->key) * 0x9E3779B97F4A7C15u;
+  memcpy(&high, owner->bytes, sizeof high);
+  memcpy(&low, owner->bytes + sizeof high, sizeof low);
+  uint64_t hash = (high ^ key) * 0x9E3779B97F4A7C15u;
   hash = (hash ^ hash >> 32 ^ low) * 0xBF58476D1CE4E5B9u;
-  return guesses->sets[hash >> 32 & (SETS - 1)];
+  return hash ^ hash >> 32;
 }
 
 // The client's entry, or the one in whose place it comes.
 static guess_t *find(fc_guesses_t *guesses, const fc_owner_t *client) {
-  guess_t *set = set_of(guesses, client), *oldest = set;
+  const uint64_t mark = mark_of(guesses->key, client);
+  guess_t *set = guesses->sets[mark & (SETS - 1)], *oldest = set;
   for (uint32_t i = 0; i < WAYS; i++) {
     if (!memcmp(&set[i].client, client, sizeof *client)) return &set[i];
     if (set[i].last_ns < oldest->last_ns) oldest = &set[i];
@@ -51,18 +59,52 @@ static guess_t *find(fc_guesses_t *guesses, const fc_owner_t *client) {
   return oldest;
 }
 
+// When the minute began that is to pass without a wrong token. While the client is slowed,
+// it begins anew with each.
+static uint64_t since_ns(const guess_t *guess) {
+  return guess->count > FC_LIMIT_GUESSES ? guess->last_ns : guess->since_ns;
+}
+
+static bool is_over(const guess_t *guess, uint64_t now_ns) {
+  return now_ns - since_ns(guess) >= FC_LIMIT_GUESSES_MS * UINT64_C(1000000);
+}
+
 bool fc_guesses_note(fc_guesses_t *guesses, const fc_owner_t *client,
                      uint64_t now_ns) {
-  const uint64_t window_ns = FC_LIMIT_GUESSES_MS * UINT64_C(1000000);
   guess_t *guess = find(guesses, client);
-  // While the client is slowed, the minute begins anew with each wrong token.
-  const uint64_t from_ns =
-      guess->count > FC_LIMIT_GUESSES ? guess->last_ns : guess->since_ns;
-  if (!guess->count || now_ns - from_ns >= window_ns) {
+  if (!guess->count || is_over(guess, now_ns)) {
     guess->count = 0;
     guess->since_ns = now_ns;
   }
   guess->last_ns = now_ns;
   if (guess->count <= FC_LIMIT_GUESSES) guess->count++;
   return guess->count > FC_LIMIT_GUESSES;
+}
+
+static bool is_slowed(const fc_guesses_t *guesses, const fc_owner_t *client,
+                      uint64_t now_ns) {
+  const guess_t *set =
+      guesses->sets[mark_of(guesses->key, client) & (SETS - 1)];
+  for (uint32_t i = 0; i < WAYS; i++) {
+    if (memcmp(&set[i].client, client, sizeof *client)) continue;
+    return set[i].count > FC_LIMIT_GUESSES && !is_over(&set[i], now_ns);
+  }
+  return false;
+}
+
+bool fc_guesses_greet(fc_guesses_t *guesses, const fc_owner_t *client,
+                      const fc_owner_t *token, bool waited, uint64_t now_ns) {
+  const uint64_t mark = mark_of(mark_of(guesses->key, client), token);
+  guest_t *set = guesses->guests[mark & (SETS - 1)], *oldest = set;
+  for (uint32_t i = 0; i < WAYS; i++) {
+    if (set[i].last_ns && set[i].mark == mark) {
+      set[i].last_ns = now_ns;
+      return false;
+    }
+    if (set[i].last_ns < oldest->last_ns) oldest = &set[i];
+  }
+  // Who leaves while it waits has learnt nothing, and waits again.
+  if (!waited && is_slowed(guesses, client, now_ns)) return true;
+  *oldest = (guest_t){mark, now_ns};
+  return false;
 }

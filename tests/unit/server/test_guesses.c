@@ -76,11 +76,49 @@ static void many_take_no_more_memory(void **state) {
   fc_guesses_destroy(guesses);
 }
 
+// Who leaves before an answer that waits would else know that its token was wrong.
+static void a_right_one_waits_where_it_may_be_guessed(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint32_t client, token;
+    unsigned wrong;  // tokens of the client before
+    uint64_t after_ns;
+    bool waited, waits;
+  } rows[] = {
+      {"nobody guesses", 1, 1, 0, 0, false, false},
+      {"ten wrong ones", 1, 2, 10, 0, false, false},
+      {"eleven, one that came before", 1, 2, 1, 0, false, false},
+      {"a new one", 1, 3, 0, 0, false, true},
+      {"again, by somebody who did not wait", 1, 3, 0, 0, false, true},
+      {"when it has waited", 1, 3, 0, 0, true, false},
+      {"and from then on", 1, 3, 0, 0, false, false},
+      {"elsewhere", 2, 3, 0, 0, false, false},
+      {"another new one", 1, 4, 0, 59 * SECOND, false, true},
+      {"a minute later", 1, 5, 0, SECOND, false, false},
+  };
+  fc_guesses_t *guesses = fc_guesses_create(fc_allocator_system(), 1);
+  uint64_t now_ns = 1000 * SECOND;
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const fc_owner_t client = client_of(row->client),
+                     token = client_of(row->token);
+    now_ns += row->after_ns;
+    for (unsigned i = 0; i < row->wrong; i++) {
+      (void)fc_guesses_note(guesses, &client, now_ns);
+    }
+    assert_int_equal(
+        fc_guesses_greet(guesses, &client, &token, row->waited, now_ns),
+        row->waits);
+  }
+  fc_guesses_destroy(guesses);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(ten_within_a_minute_slow_the_next),
       FC_TEST(a_minute_without_one_ends_it),
       FC_TEST(many_take_no_more_memory),
+      FC_TEST(a_right_one_waits_where_it_may_be_guessed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
