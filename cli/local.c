@@ -24,14 +24,16 @@ int fc_local_load(const fc_args_t *args, const char *path, bool describe,
                   fc_module_t **out_module) {
   fc_error_t err;
   fc_error_reset(&err);
-  const fc_setting_t parameters = {
-      FC_STR("vm.parameters"),
-      fc_str(fc_args_get(args, FC_OPTION_PARAMETERS, ""))};
+  const fc_setting_t settings[] = {
+      {FC_STR("vm.parameters"),
+       fc_str(fc_args_get(args, FC_OPTION_PARAMETERS, ""))},
+      {FC_STR("vm.heap"),
+       fc_str(fc_args_get(args, FC_OPTION_MODULE_HEAP, ""))}};
   const fc_module_options_t options = {
       .forbid_native = fc_args_has(args, FC_OPTION_NO_NATIVE_KERNELS),
       .describe_native = describe,
-      .settings = &parameters,
-      .setting_count = 1};
+      .settings = settings,
+      .setting_count = FC_ARRAY_COUNT(settings)};
   fc_status_t status = fc_module_load(NULL, fc_str(path), &options,
                                       fc_allocator_system(), out_module, &err);
   return status ? complain(path, &err) : FC_EXIT_OK;

@@ -20,7 +20,7 @@ static const unsigned kChange[] = {
     FC_OPTION_pin_modules, FC_OPTION_timeout,       FC_OPTION_queue,
     FC_OPTION_ready,       FC_OPTION_module_memory, FC_OPTION_drain,
     FC_OPTION_pre_drain,   FC_OPTION_idle_unload,   FC_OPTION_group_memory,
-    FC_OPTION_group_tasks, FC_OPTION_group_cpu,
+    FC_OPTION_group_tasks, FC_OPTION_group_cpu,     FC_OPTION_module_heap,
 };
 
 static bool can_change(unsigned option) {
@@ -117,6 +117,7 @@ static bool is_hosted_alike(const fc_module_policy_t *a,
          a->workers == b->workers && a->tiles == b->tiles &&
          a->sandbox == b->sandbox && a->group_memory == b->group_memory &&
          a->group_tasks == b->group_tasks && a->group_cpu == b->group_cpu &&
+         a->module_heap == b->module_heap &&
          !strcmp(a->parameters, b->parameters) && !strcmp(a->dims, b->dims);
 }
 

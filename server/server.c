@@ -6,12 +6,12 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <sys/sysinfo.h>
 #include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/hex.h"
+#include "base/quota.h"
 #include "end.h"
 #include "epoll.h"
 #include "listen.h"
@@ -21,7 +21,6 @@
 #include "modules/rollback.h"
 #include "modules/trial.h"
 #include "pool/isolation.h"
-#include "pool/quota.h"
 #include "reread.h"
 #include "room.h"
 #include "watching.h"
@@ -295,6 +294,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
       .body_max = wanted->max_body,
       .log = &loop->log,
       .demand = wanted->load == FC_LOAD_ON_DEMAND,
+      .heap = fc_quota_memory_here() / 2,
       .memory = wanted->module_memory,
       .idle_ms = wanted->idle_unload,
       .series = (uint32_t)wanted->metrics_functions,
@@ -340,15 +340,8 @@ static fc_status_t start_handles(fc_loop_t *loop, fc_error_t *err) {
   return fc_loop_watch_files(loop, err);
 }
 
-// What uv_get_total_memory reads from /proc/meminfo, for which the kernel counts all of
-// its memory: that takes longer.
-static uint64_t total_memory(void) {
-  struct sysinfo info;
-  return sysinfo(&info) ? UINT64_MAX : (uint64_t)info.totalram * info.mem_unit;
-}
-
 static uint64_t default_memory(void) {
-  const uint64_t total = fc_quota_memory("", total_memory());
+  const uint64_t total = fc_quota_memory_here();
   return total / 4 < 1u << 30 ? total / 4 : 1u << 30;
 }
 

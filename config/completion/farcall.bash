@@ -25,14 +25,14 @@ _farcall() {
       options=(--json --help)
       ;;
     run)
-      options=(--tolerance= --function= --no-native-kernels --parameters= --input= --output= --expected= --print= --repeat= --time --json= --save= --help)
+      options=(--tolerance= --function= --no-native-kernels --module-heap= --parameters= --input= --output= --expected= --print= --repeat= --time --json= --save= --help)
       ;;
     call)
       options=(--server= --ca= --cert= --key= --token= --timeout= --input= --output= --print= --json= --profile --curl --html= --help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')
       ;;
     profile)
-      options=(--function= --no-native-kernels --parameters= --server= --ca= --cert= --key= --token= --timeout= --input= --json= --html= --help)
+      options=(--function= --no-native-kernels --module-heap= --parameters= --server= --ca= --cert= --key= --token= --timeout= --input= --json= --html= --help)
       [[ $cur == -* ]] || mapfile -t words < <(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')
       ;;
     ls)
@@ -72,10 +72,10 @@ _farcall() {
       options=(--tools= --function= --kernels --help)
       ;;
     test)
-      options=(--tools= --reference= --tolerance= --function= --no-native-kernels --parameters= --input= --json= --help)
+      options=(--tools= --reference= --tolerance= --function= --no-native-kernels --module-heap= --parameters= --input= --json= --help)
       ;;
     diff)
-      options=(--no-native-kernels --parameters= --help)
+      options=(--no-native-kernels --module-heap= --parameters= --help)
       ;;
     bench)
       options=(--server= --ca= --cert= --key= --token= --timeout= --input= --json= --concurrency= --rate= --duration= --warmup= --oip --verify= --expected= --slo= --steps= --save= --html= --compare --help)

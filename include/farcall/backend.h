@@ -21,6 +21,10 @@ FC_PUBLIC_BEGIN
 //                  takes one call at a time; "private": each instance has its
 //                  own state
 //   vm.parameters  archives of weights, "[SCOPE=]FILE,…"
+//   vm.heap        most bytes that the module may hold in memory of its own, in
+//                  __init and in all calls together, as "65536", "64k", "2M" or
+//                  "1G"; with vm.state=private, in each instance. "0", the default:
+//                  half of the memory there is, as control groups limit it
 typedef struct fc_setting_t {
   fc_str_t name;
   fc_str_t value;  // "" is the same as not set

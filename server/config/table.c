@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/table.h"
 
+#include "base/units.h"
 #include "json/writer.h"
 
 const fc_option_t fc_options[FC_OPTIONS] = {
@@ -44,56 +45,15 @@ const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
 // ---------------------------------------------------------------------------
 // Values
 
-static bool parse_digits(fc_str_t *text, uint64_t *out) {
-  uint64_t value = 0;
-  size_t used = 0;
-  while (used < text->size && text->data[used] >= '0' &&
-         text->data[used] <= '9') {
-    if (__builtin_mul_overflow(value, 10u, &value) ||
-        __builtin_add_overflow(value, (uint64_t)(text->data[used] - '0'),
-                               &value)) {
-      return false;
-    }
-    used++;
-  }
-  text->data += used;
-  text->size -= used;
-  *out = value;
-  return used > 0;
-}
-
-typedef struct unit_t {
-  const char *text;
-  uint64_t factor;
-} unit_t;
-
 // The largest values of options: more than anybody needs, and small enough that what
 // the server computes of them fits 64 bits.
 #define COUNT_MAX 1000000u
-#define BYTES_MAX ((uint64_t)1 << 50)
 #define TIME_MAX_MS ((uint64_t)366 * 24 * 3600 * 1000)
-
-static bool parse_units(fc_str_t text, const unit_t *units, uint64_t limit,
-                        uint64_t *out) {
-  uint64_t value;
-  if (!parse_digits(&text, &value)) return false;
-  for (const unit_t *unit = units; unit->text; unit++) {
-    if (!fc_str_equal(text, fc_str(unit->text))) continue;
-    if (__builtin_mul_overflow(value, unit->factor, &value)) return false;
-    *out = value;
-    return value <= limit;
-  }
-  return false;
-}
 
 static bool parse_value(const fc_option_t *option, const char *text,
                         void *field) {
-  static const unit_t kCounts[] = {{"", 1}, {NULL, 0}};
-  static const unit_t kSizes[] = {
-      {"", 1},           {"B", 1},        {"k", 1u << 10},   {"K", 1u << 10},
-      {"KiB", 1u << 10}, {"M", 1u << 20}, {"MiB", 1u << 20}, {"G", 1u << 30},
-      {"GiB", 1u << 30}, {NULL, 0}};
-  static const unit_t kTimes[] = {
+  static const fc_unit_t kCounts[] = {{"", 1}, {NULL, 0}};
+  static const fc_unit_t kTimes[] = {
       {"ms", 1}, {"s", 1000}, {"", 1000}, {"m", 60000}, {NULL, 0}};
   fc_str_t value = fc_str(text);
   switch (option->kind) {
@@ -107,11 +67,11 @@ static bool parse_value(const fc_option_t *option, const char *text,
       *(fc_texts_t *)field = (fc_texts_t){.texts = {text}, .count = 1};
       return value.size > 0;
     case FC_OPTION_KIND_COUNT:
-      return parse_units(value, kCounts, COUNT_MAX, field);
+      return fc_units_parse(value, kCounts, COUNT_MAX, field);
     case FC_OPTION_KIND_SIZE:
-      return parse_units(value, kSizes, BYTES_MAX, field);
+      return fc_units_parse(value, fc_units_bytes, FC_UNITS_BYTES_MAX, field);
     case FC_OPTION_KIND_TIME:
-      return parse_units(value, kTimes, TIME_MAX_MS, field);
+      return fc_units_parse(value, kTimes, TIME_MAX_MS, field);
     case FC_OPTION_KIND_FLAG: {
       bool on = fc_str_equal(value, FC_STR("on")) ||
                 fc_str_equal(value, FC_STR("1")) ||
@@ -230,9 +190,9 @@ bool fc_texts_at(const fc_texts_t *texts, uint32_t index, fc_str_t *out_item) {
 
 // Writes the value in the largest unit that leaves no remainder.
 static fc_status_t put_units(fc_sink_t *sink, uint64_t value,
-                             const unit_t *units, fc_error_t *err) {
-  const unit_t *best = units;
-  for (const unit_t *unit = units; unit->text; unit++) {
+                             const fc_unit_t *units, fc_error_t *err) {
+  const fc_unit_t *best = units;
+  for (const fc_unit_t *unit = units; unit->text; unit++) {
     if (value && value % unit->factor == 0 && unit->factor > best->factor) {
       best = unit;
     }
@@ -260,10 +220,8 @@ static fc_str_t choice_at(const char *words, unsigned position) {
 
 fc_status_t fc_option_print(const void *values, const fc_option_t *option,
                             fc_sink_t *sink, fc_error_t *err) {
-  static const unit_t kCounts[] = {{"", 1}, {NULL, 0}};
-  static const unit_t kSizes[] = {
-      {"", 1}, {"k", 1u << 10}, {"M", 1u << 20}, {"G", 1u << 30}, {NULL, 0}};
-  static const unit_t kTimes[] = {{"ms", 1}, {"s", 1000}, {NULL, 0}};
+  static const fc_unit_t kCounts[] = {{"", 1}, {NULL, 0}};
+  static const fc_unit_t kTimes[] = {{"ms", 1}, {"s", 1000}, {NULL, 0}};
   const void *field = (const char *)values + option->offset;
   switch (option->kind) {
     case FC_OPTION_KIND_TEXT:
@@ -274,7 +232,7 @@ fc_status_t fc_option_print(const void *values, const fc_option_t *option,
     case FC_OPTION_KIND_COUNT:
       return put_units(sink, *(const uint64_t *)field, kCounts, err);
     case FC_OPTION_KIND_SIZE:
-      return put_units(sink, *(const uint64_t *)field, kSizes, err);
+      return put_units(sink, *(const uint64_t *)field, fc_units_bytes, err);
     case FC_OPTION_KIND_TIME:
       return put_units(sink, *(const uint64_t *)field, kTimes, err);
     case FC_OPTION_KIND_FLAG:

@@ -98,7 +98,8 @@ void fc_demand_stop(fc_modules_t *modules);
 fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
                             fc_error_t *err) FC_MUST_CHECK;
 // How the generation's policy wants it hosted.
-fc_hosting_t fc_modules_hosting(const fc_generation_t *generation);
+fc_hosting_t fc_modules_hosting(const fc_modules_t *modules,
+                                const fc_generation_t *generation);
 // Has the pool add the generation, whose file is open (trial.h); takes `proof` over.
 void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
                     fc_proof_t *take_proof);

@@ -4,6 +4,7 @@
 #include "modules/loader.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "module/admit.h"
 #include "module/configured.h"
@@ -56,14 +57,14 @@ static fc_load_t *pop(load_list_t *list) {
 
 #define SETTINGS_MAX 4
 
-// How this file is opened: with the options of all files, and its own parameter archives
-// (vm.parameters) if it has any. If it is to run in threads, it is opened to be run even
+// How this file is opened: with the options of all files, its own parameter archives
+// (vm.parameters) if it has any, and what it may hold (vm.heap). If it is to run in threads, it is opened to be run even
 // if other files are only described. `settings` has room for SETTINGS_MAX.
 static fc_module_options_t options_of(const fc_loader_options_t *options,
                                       const fc_load_t *load,
                                       fc_setting_t *settings) {
   fc_module_options_t open = options->open;
-  FC_ASSERT(open.setting_count < SETTINGS_MAX);
+  FC_ASSERT(open.setting_count + 2 <= SETTINGS_MAX);
   if (open.setting_count) {
     memcpy(settings, open.settings, open.setting_count * sizeof *settings);
   }
@@ -72,6 +73,8 @@ static fc_module_options_t options_of(const fc_loader_options_t *options,
     settings[open.setting_count++] =
         (fc_setting_t){FC_STR("vm.parameters"), load->parameters};
   }
+  settings[open.setting_count++] =
+      (fc_setting_t){FC_STR("vm.heap"), fc_str(load->heap)};
   if (load->isolation == FC_ISOLATION_THREAD) open.describe_native = false;
   return open;
 }
@@ -332,14 +335,15 @@ fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
 
 fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
                            uint32_t generation, unsigned isolation,
-                           fc_str_t parameters, fc_str_t self_test,
-                           fc_str_t dims, fc_error_t *err) {
+                           uint64_t heap, fc_str_t parameters,
+                           fc_str_t self_test, fc_str_t dims, fc_error_t *err) {
   fc_load_t *load =
       create_load(loader, FC_LOAD_OPEN, path, parameters, self_test, dims);
   if (!load) return fc_fail_memory(err);
   load->generation = generation;
   load->isolation = (uint8_t)isolation;
   load->parameters = load->bytes;
+  snprintf(load->heap, sizeof load->heap, "%llu", (unsigned long long)heap);
   submit(loader, load);
   return FC_OK;
 }

@@ -40,6 +40,7 @@ typedef struct fc_load_t {
   fc_module_t *module;
   int watch;            // of FC_LOAD_SCAN, as fc_scan takes it
   uint8_t isolation;    // of FC_LOAD_OPEN
+  char heap[24];        // of FC_LOAD_OPEN, as vm.heap says it
   fc_str_t parameters;  // of FC_LOAD_OPEN, in `text`; "": none
   fc_str_t self_test;   // of FC_LOAD_OPEN, in `text`, as fc_proof_read takes it
   fc_str_t dims;        // of FC_LOAD_OPEN and FC_LOAD_DESCRIBE, in `text`
@@ -90,12 +91,13 @@ fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
 // (fc_isolation_process with `isolation`) and `open` had it only described, it is opened
 // once more to be run. If it is to run in processes, or has test calls, which run in one,
 // it is hashed before it can be taken, whatever `open`.hash_max says: processes are told
-// the hash. `parameters` as --parameters, `self_test` as fc_proof_read takes it, `dims`
+// the hash. `heap` as fc_hosting_t has it, `parameters` as --parameters, `self_test` as fc_proof_read takes it, `dims`
 // as fc_module_load_configured takes them.
 fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
                            uint32_t generation, unsigned isolation,
-                           fc_str_t parameters, fc_str_t self_test,
-                           fc_str_t dims, fc_error_t *err) FC_MUST_CHECK;
+                           uint64_t heap, fc_str_t parameters,
+                           fc_str_t self_test, fc_str_t dims,
+                           fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
                                uint32_t generation, fc_str_t dims,
                                fc_error_t *err) FC_MUST_CHECK;

@@ -228,14 +228,19 @@ fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
   return FC_OK;
 }
 
+static uint64_t heap_of(const fc_modules_t *modules,
+                        const fc_module_policy_t *policy) {
+  return policy->module_heap ? policy->module_heap : modules->options.heap;
+}
+
 fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
                             fc_error_t *err) {
   const fc_module_policy_t *policy = generation->policy;
   const unsigned isolation =
       policy->fresh == FC_FRESH_CALL ? FC_ISOLATION_PROCESS : policy->isolation;
   return fc_loader_open(modules->loader, generation->path, generation->index,
-                        isolation, fc_str(policy->parameters),
-                        fc_str(policy->self_test),
+                        isolation, heap_of(modules, policy),
+                        fc_str(policy->parameters), fc_str(policy->self_test),
                         fc_module_policy_dims(policy), err);
 }
 
@@ -303,7 +308,8 @@ static fc_status_t check_replaces(const fc_modules_t *modules,
   return fc_module_check_replaces(old->module, generation->module, err);
 }
 
-fc_hosting_t fc_modules_hosting(const fc_generation_t *generation) {
+fc_hosting_t fc_modules_hosting(const fc_modules_t *modules,
+                                const fc_generation_t *generation) {
   const fc_module_policy_t *policy = generation->policy;
   return (fc_hosting_t){.process = generation->in_process,
                         .fresh = policy->fresh == FC_FRESH_CALL,
@@ -313,6 +319,7 @@ fc_hosting_t fc_modules_hosting(const fc_generation_t *generation) {
                         .group = {{[FC_GROUP_MEMORY] = policy->group_memory,
                                    [FC_GROUP_TASKS] = policy->group_tasks,
                                    [FC_GROUP_CPU] = policy->group_cpu}},
+                        .heap = heap_of(modules, policy),
                         .parameters = policy->parameters};
 }
 

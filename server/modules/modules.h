@@ -38,6 +38,7 @@ typedef struct fc_modules_options_t {
   uint64_t body_max;  // bytes that the body of such a call may have
   fc_log_t *log;
   bool demand;  // modules are loaded when they are asked for, not at the start
+  uint64_t heap;  // bytes that each .vmfb may hold, if its policy does not say
   uint64_t memory;  // bytes that modules may take; 0: as many as they need
   // A module that nobody asks for during this time is unloaded, unless it is in use or
   // pinned, or its file is gone (may_go in demand.c); 0: never.

@@ -3,7 +3,7 @@
 // What the policy of a module (config/module.h) means where modules are listed, loaded
 // and called. Any thread. What the members of fc_module_policy_t say:
 //
-//   isolation, fresh, sandbox, group_*, tiles, parameters, workers
+//   isolation, fresh, sandbox, group_*, tiles, parameters, module_heap, workers
 //               how it is opened and hosted, from its next load on (isolation:
 //               0 auto, 1 process, 2 thread, as fc_isolation_mode_t). One server has
 //               modules of both hosts.

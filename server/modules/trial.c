@@ -392,7 +392,7 @@ static fc_status_t make_trial(fc_modules_t *modules,
 
 fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
                          fc_proof_t *take_proof, fc_error_t *err) {
-  fc_hosting_t hosting = fc_modules_hosting(generation);
+  fc_hosting_t hosting = fc_modules_hosting(modules, generation);
   // A `fileless` generation was made by a rollback: it has served before, and its proof is
   // empty. Such a generation is neither tried nor rolled back, whatever the policy says.
   if (!generation->fileless) follow(generation->policy, take_proof);
@@ -432,7 +432,7 @@ bool fc_trial_on_retired(fc_generation_t *generation) {
     return true;
   }
   generation->in_pool = true;
-  const fc_hosting_t hosting = fc_modules_hosting(generation);
+  const fc_hosting_t hosting = fc_modules_hosting(modules, generation);
   if (fc_pool_add(modules->options.pool, generation->index, generation->module,
                   &hosting, &error) == FC_OK) {
     return true;

@@ -12,7 +12,7 @@
 #define FARCALL_SERVER_POOL_GROUPS_H_
 
 #include "farcall/base.h"
-#include "pool/cgroup.h"
+#include "base/cgroup.h"
 
 typedef enum fc_group_limit_t {
   FC_GROUP_MEMORY,  // bytes

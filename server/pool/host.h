@@ -76,7 +76,8 @@ typedef struct fc_hosting_t {
   uint32_t tiles;    // most threads for one call; 1: only its own
   uint8_t sandbox;   // fc_sandbox_t, of its processes
   fc_group_limits_t group;  // of its processes together
-  const char *parameters;   // archives, as --parameters names them; NULL: none
+  uint64_t heap;           // bytes, of each instance of a .vmfb; 0: the default
+  const char *parameters;  // archives, as --parameters names them; NULL: none
 } fc_hosting_t;
 
 typedef enum fc_ran_t {

@@ -213,6 +213,7 @@ static fc_process_host_t *make_host(fc_pool_t *pool, fc_module_t *module,
   host->name = fc_module_get_name(module);
   host->workers = hosting->workers ? hosting->workers : options->workers;
   host->tiles = hosting->tiles;
+  host->heap = hosting->heap;
   host->sandbox = hosting->sandbox;
   const fc_group_limits_t *limits = &hosting->group;
   host->group.limits = *limits;

@@ -238,6 +238,7 @@ struct fc_process_host_t {
   uint32_t workers;  // calls that run at once
   uint32_t most;     // processes that it may have
   uint32_t tiles;    // threads for one call
+  uint64_t heap;     // fc_hosting_t.heap
   bool fresh;        // a process makes one call and ends
   uint8_t sandbox;   // fc_sandbox_t
   fc_host_group_t group;

@@ -71,12 +71,15 @@ static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
 
 static fc_status_t load(self_t *self, fc_error_t *err) {
   const fc_ring_setup_t *setup = &self->ring.setup;
-  const fc_setting_t parameters = {FC_STR("vm.parameters"),
-                                   fc_str(self->parameters)};
+  char heap[24];
+  snprintf(heap, sizeof heap, "%llu", (unsigned long long)setup->heap);
+  const fc_setting_t settings[] = {
+      {FC_STR("vm.parameters"), fc_str(self->parameters)},
+      {FC_STR("vm.heap"), fc_str(heap)}};
   const fc_module_options_t options = {
       .forbid_native = setup->forbid_native,
-      .settings = &parameters,
-      .setting_count = *self->parameters != '\0'};
+      .settings = settings,
+      .setting_count = FC_ARRAY_COUNT(settings)};
   const fc_module_files_t files = {
       .module = FC_PROCESS_MODULE,
       .sidecar =

@@ -46,6 +46,7 @@ typedef struct fc_ring_setup_t {
   uint64_t call_memory;  // most bytes for the values of a call; 0: no limit
   // Bytes of addresses, besides the ring and the inbox (handoff.h); 0: not limited.
   uint64_t memory_limit;
+  uint64_t heap;         // bytes that a .vmfb may hold; 0: the default
   uint64_t cpu_limit_s;  // of processor time; 0: not limited
   uint32_t spin_ns;      // time to look for a call before sleeping
   uint8_t forbid_native;

@@ -228,7 +228,7 @@ def test_a_grid_without_workgroups_is_done(farcall, tmp_path):
 def test_executables_count_as_memory_of_their_module(farcall, tmp_path):
     path = tmp_path / "executables.vmfb"
     path.write_bytes(many_executables())
-    done = farcall("run", path, "--function=f", timeout=300)
+    done = farcall("run", path, "--function=f", "--module-heap=1G", timeout=300)
     assert done.returncode == 1
     assert "over the module's limit of 10737" in done.stderr
 
@@ -339,7 +339,7 @@ def test_a_deadline_ends_work_on_large_buffers(make, serve, host, tmp_path):
 def test_what_is_recorded_counts_as_memory_of_the_module(farcall, tmp_path):
     path = tmp_path / "recorded.vmfb"
     path.write_bytes(recorded_data())
-    done = farcall("run", path, "--function=f", timeout=300)
+    done = farcall("run", path, "--function=f", "--module-heap=1G", timeout=300)
     assert done.returncode == 1
     assert "over the module's limit of 10737" in done.stderr
 

@@ -5,13 +5,15 @@ into memory of their own (`.gather`); from .safetensors, from the .irpa that IRE
 tools make of it, and from several archives. The archives stay as they were."""
 import hashlib
 import json
-import os
+import shutil
+import signal
 import struct
 
 import numpy
 import pytest
 
 from conftest import ROOT, Server
+from reloading import wait_until
 
 SOURCE = ROOT / "tests/modules/iree/parameters.mlir"
 BACKENDS = {"generic": ["llvm-cpu", "--iree-llvmcpu-target-cpu=generic"],
@@ -181,7 +183,7 @@ def test_archives_are_not_written(iree, archives, serve, name, status):
     assert sums(files) == before
 
 
-# `__init` keeps 1.2 GB, as models do that pack their weights; a call asks for more.
+# `__init` keeps 12 MB, as models do that pack their weights; a call asks for more.
 PACKED = """vm.module @packed version 0
 vm.type i32
 vm.type i64
@@ -199,7 +201,7 @@ vm.func @more(%i0:1: i64) -> (i64) {
 vm.export @__init
 vm.func @__init() -> () {
 ^bb0:
-  %i0:1 = vm.const.i64 1200000000
+  %i0:1 = vm.const.i64 12000000
   %i2 = vm.const.i32 16
   %r0 = vm.buffer.alloc %i0:1, %i2
   vm.global.store.ref %r0, .refs[0] : !vm.buffer
@@ -208,16 +210,47 @@ vm.func @__init() -> () {
 """
 
 
-def test_weights_of_init_do_not_count_against_calls(iree, farcall, tmp_path):
-    if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 6 << 30:
-        pytest.skip("SKIPPED: a quarter of memory is less than the module needs")
-    (tmp_path / "packed.vmasm").write_text(PACKED)
-    module = tmp_path / "packed.vmfb"
-    assert iree.run("iree-as-module", tmp_path / "packed.vmasm",
+@pytest.fixture(scope="module")
+def packed(iree, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("packed")
+    (folder / "packed.vmasm").write_text(PACKED)
+    module = folder / "packed.vmfb"
+    assert iree.run("iree-as-module", folder / "packed.vmasm",
                     f"--output={module}").returncode == 0
-    done = farcall("run", module, "--function=more", "--input=1000000")
-    assert json.loads(done.stdout)["results"] == [1000000], done.stderr
-    done = farcall("run", module, "--function=more", "--input=1100000000")
-    assert done.returncode == 1
-    assert "are over the module's limit of 22737" in done.stderr
-    assert ", of which 12000" in done.stderr
+    return module
+
+
+def test_what_a_module_may_hold(farcall, packed):
+    for heap, size, said in [
+            ((), 1000000, None),
+            (("--module-heap=20M",), 1000000, None),
+            (("--module-heap=20M",), 9000000, "over the module's limit of 20971520 bytes, of "
+             "which 1200"),
+            (("--module-heap=10M",), 1, "over the module's limit of 10485760 bytes"),
+            (("--module-heap=ten",), 1, "'vm.heap' is 'ten': bytes, as 65536, 64k, 2M or 1G")]:
+        done = farcall("run", packed, "--function=more", f"--input={size}", *heap)
+        if said is None:
+            assert json.loads(done.stdout)["results"] == [size], done.stderr
+        else:
+            assert done.returncode == (65 if "ten" in heap[0] else 1), done.stderr
+            assert said in done.stderr
+
+
+def test_the_server_says_what_a_module_may_hold(serve, packed, tmp_path):
+    for name in "small", "large":
+        shutil.copy(packed, tmp_path / f"{name}.vmfb")
+    config = tmp_path / "farcalld.conf"
+    config.write_text(json.dumps({"module-heap": "10M",
+                                  "modules": {"large": {"module-heap": "20M"}}}))
+    server = serve("-c", config, tmp_path)
+    assert "limit of 10485760 bytes" in server.get("/api/v1/modules/small").json["reason"]
+    assert server.call("large/more", [1000000]).json["results"] == [1000000]
+    reply = server.call("large/more", [9000000])
+    assert (reply.status, reply.json["code"]) == (503, "call_failed")
+    assert "limit of 20971520 bytes, of which 1200" in reply.json["detail"]
+    assert "(--module-heap)" in reply.json["detail"]
+    # SIGHUP: it is loaded anew.
+    config.write_text(json.dumps({"module-heap": "20M"}))
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: server.get("/api/v1/modules/small").json["state"] == "ready")
+    assert server.call("small/more", [1000000]).json["results"] == [1000000]

@@ -9,10 +9,11 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "abi/document.h"
 #include "abi/walk.h"
+#include "base/quota.h"
+#include "base/units.h"
 #include "module/snapshot.h"
 #include "module/vm/analysis.h"
 #include "module/vm/archive.h"
@@ -35,6 +36,7 @@
 // Names of options.
 #define STATE "vm.state"
 #define PARAMETERS "vm.parameters"
+#define HEAP "vm.heap"
 
 const fc_vm_native_module_t *const fc_vm_natives[] = {
     &fc_vm_hal, &fc_vm_hal_inline, &fc_vm_hal_loader, &fc_vm_io_parameters,
@@ -61,6 +63,7 @@ typedef struct module_t {
   fc_error_t
       refusal;  // why no function can be called; code FC_CODE_NONE: some can
   char warning[480];
+  size_t heap_size;      // that a context may hold; 0: the default
   fc_snapshot_t file;    // of the source; the caller of vm_open closes it
   _Atomic(bool) lent;    // relaxed; some instance has taken `module` as its own
   pthread_mutex_t lock;  // guards `context`; held by calls, when info.serial
@@ -340,6 +343,21 @@ static fc_status_t choose_state(module_t *m, fc_str_t state, fc_error_t *err) {
   return FC_OK;
 }
 
+// Applies the option vm.heap.
+static fc_status_t choose_heap(module_t *m, fc_str_t heap, fc_error_t *err) {
+  uint64_t size = 0;
+  if (heap.size &&
+      !fc_units_parse(heap, fc_units_bytes, FC_UNITS_BYTES_MAX, &size)) {
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, heap);
+    return fc_fail_as(err, FC_CODE_MODULE_LOAD, FC_INVALID_ARGUMENT,
+                      "'" HEAP "' is '%s': bytes, as 65536, 64k, 2M or 1G",
+                      shown);
+  }
+  m->heap_size = (size_t)size;
+  return FC_OK;
+}
+
 // Finds out what bounds the time of calls, for each function that is listed. Nothing does
 // where calls take turns, or where their state is an instance's: what a call that was
 // given up had changed would stay. Nor where machine code runs, or pages of a file are
@@ -371,6 +389,7 @@ static fc_status_t fill(module_t *m, const fc_module_source_t *source,
   FC_TRY(
       fc_vm_module_is_stateful(m->module, fc_vm_natives, &m->info.serial, err));
   FC_TRY(choose_state(m, fc_source_setting(source, STATE), err));
+  FC_TRY(choose_heap(m, fc_source_setting(source, HEAP), err));
   FC_TRY(check_machine_code(m, source->allow_native, &features_stated, err));
   // A module without machine code gets natives that refuse to run any. Otherwise machine
   // code that somebody writes into a mapped file after the check above would run.
@@ -457,19 +476,10 @@ static fc_status_t read_again(instance_t *instance, fc_error_t *err) {
   return fc_vm_verify(instance->own, err);
 }
 
-// What __init may hold: models pack their weights there. A quarter of memory, at least
-// what calls may hold.
-static size_t init_heap_size(void) {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  const size_t share =
-      pages > 0 && page > 0 ? (size_t)pages / 4 * (size_t)page : 0;
-  return share > FC_VM_HEAP_SIZE ? share : FC_VM_HEAP_SIZE;
-}
-
-static void limit_calls(fc_vm_heap_t *heap) {
-  const size_t kept = atomic_load_explicit(&heap->bytes, memory_order_relaxed);
-  if (heap->limit - kept > FC_VM_HEAP_SIZE)
-    heap->limit = kept + FC_VM_HEAP_SIZE;
+// What a context may hold: weights that __init packs, and what calls make. Nothing said:
+// half of the memory there is.
+static size_t heap_size(const module_t *m) {
+  return m->heap_size ? m->heap_size : (size_t)(fc_quota_memory_here() / 2);
 }
 
 // A module that was compiled for several devices looks for each of them by its ordinal in
@@ -503,10 +513,8 @@ static fc_status_t create_context(instance_t *instance,
   // If __init ran into its deadline once, it is not run again.
   bool hangs = atomic_load_explicit(&m->hangs, memory_order_relaxed);
   if (!hangs) {
-    status =
-        fc_vm_context_create(module, m->natives, m->allocator, init_heap_size(),
-                             &invocation, out_context, &why);
-    if (status == FC_OK) limit_calls(&(*out_context)->heap);
+    status = fc_vm_context_create(module, m->natives, m->allocator,
+                                  heap_size(m), &invocation, out_context, &why);
     hangs = why.code == FC_CODE_DEADLINE_EXCEEDED;
   }
   if (hangs) {
@@ -720,7 +728,7 @@ static void vm_call_end(void *handle, size_t index, fc_backend_call_t *call) {
   fc_vm_cache_use(before);
 }
 
-static const char *const kSettings[] = {STATE, PARAMETERS, NULL};
+static const char *const kSettings[] = {STATE, PARAMETERS, HEAP, NULL};
 
 const fc_backend_t fc_backend_vm = {
     .kind = "vm",

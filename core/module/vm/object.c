@@ -74,7 +74,7 @@ static bool count_in(fc_vm_heap_t *heap, size_t size, fc_error_t *err) {
   fc_fail_as(
       err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
       "%zu bytes more are over the module's limit of %zu bytes, of which "
-      "%zu are in use",
+      "%zu are in use (--module-heap)",
       size, heap->limit,
       atomic_load_explicit(&heap->bytes, memory_order_relaxed));
   return false;

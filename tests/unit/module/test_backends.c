@@ -103,6 +103,8 @@ static void options_that_are_none_are_refused(void **state) {
        "async-vmvx.vmfb: no option 'mirror.upwards' of any kind of module"},
       {"vm.state", "privat",
        "async-vmvx.vmfb: 'vm.state' is 'privat': auto, shared or private"},
+      {"vm.heap", "1T",
+       "async-vmvx.vmfb: 'vm.heap' is '1T': bytes, as 65536, 64k, 2M or 1G"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     const fc_setting_t setting = {fc_str(row->name), fc_str(row->value)};

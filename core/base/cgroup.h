@@ -3,8 +3,8 @@
 // The folder of this process's control group, found as man 7 cgroups and man 5
 // proc_pid_mountinfo say: /proc/self/cgroup names the group, /proc/self/mountinfo says
 // where groups are mounted. `root` is put before every path: "" but in tests. Any thread.
-#ifndef FARCALL_SERVER_POOL_CGROUP_H_
-#define FARCALL_SERVER_POOL_CGROUP_H_
+#ifndef FARCALL_CORE_BASE_CGROUP_H_
+#define FARCALL_CORE_BASE_CGROUP_H_
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,4 +32,4 @@ bool fc_cgroup_read(const char *root, const char *folder, const char *name,
 // in that one.
 bool fc_cgroup_has_word(const char *list, const char *ends, const char *word);
 
-#endif  // FARCALL_SERVER_POOL_CGROUP_H_
+#endif  // FARCALL_CORE_BASE_CGROUP_H_

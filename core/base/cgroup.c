@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pool/cgroup.h"
+#include "base/cgroup.h"
 
 #include <stdio.h>
 #include <string.h>

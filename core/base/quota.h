@@ -7,8 +7,8 @@
 //
 // `root` is put before every path that is read: "" but in tests. Any thread; reads a few
 // small files. A file that cannot be read sets no quota.
-#ifndef FARCALL_SERVER_POOL_QUOTA_H_
-#define FARCALL_SERVER_POOL_QUOTA_H_
+#ifndef FARCALL_CORE_BASE_QUOTA_H_
+#define FARCALL_CORE_BASE_QUOTA_H_
 
 #include <stdint.h>
 
@@ -18,5 +18,7 @@
 uint32_t fc_quota_cpus(const char *root, uint32_t runnable);
 // How many bytes of memory its groups may take: `most`, or the least limit of them all.
 uint64_t fc_quota_memory(const char *root, uint64_t most);
+// How many bytes of memory there are for this process: those of the machine, or that.
+uint64_t fc_quota_memory_here(void);
 
-#endif  // FARCALL_SERVER_POOL_QUOTA_H_
+#endif  // FARCALL_CORE_BASE_QUOTA_H_

@@ -2,7 +2,7 @@
 //
 // Quotas of control groups, from trees of files as kernels and container engines
 // lay them out; and from a group of this machine's own, where one can be made.
-#include "pool/quota.h"
+#include "base/quota.h"
 
 #include <stdio.h>
 #include <stdlib.h>

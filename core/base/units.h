@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers with a unit, as people write them: 65536, 64k, 2M, 10s. Any thread.
+#ifndef FARCALL_CORE_BASE_UNITS_H_
+#define FARCALL_CORE_BASE_UNITS_H_
+
+#include "farcall/base.h"
+
+typedef struct fc_unit_t {
+  const char *text;  // NULL: behind the last one
+  uint64_t factor;
+} fc_unit_t;
+
+// Of bytes: none, "k", "M", "G" and other words for these.
+extern const fc_unit_t fc_units_bytes[];
+// Most bytes anybody says: more than there are, and small enough that sums of them fit.
+#define FC_UNITS_BYTES_MAX ((uint64_t)1 << 50)
+
+// False: `text` is no decimal number with one of `units`, or more than `limit`.
+bool fc_units_parse(fc_str_t text, const fc_unit_t *units, uint64_t limit,
+                    uint64_t *out);
+
+#endif  // FARCALL_CORE_BASE_UNITS_H_
