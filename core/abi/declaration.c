@@ -257,7 +257,9 @@ static void check_callable(reader_t *reader, const item_t *item,
   const fc_type_t *type = fc_builder_at(reader->builder, node);
   if (!type) return;
   if (item->storage || item->transient) {
-    refuse(reader, item, "memory the caller must bring is not supported");
+    if (fc_str_equal(item->type_text, FC_STR("!hal.buffer"))) return;
+    if (fc_str_equal(item->type_text, FC_STR("!hal.buffer_view"))) return;
+    refuse(reader, item, "memory the caller must bring is a !hal.buffer");
   } else if (type->kind == FC_TYPE_VECTOR) {
     refuse(reader, item, "vectors cannot be passed");
   } else if (type->kind == FC_TYPE_OPAQUE &&
@@ -283,7 +285,7 @@ static fc_status_t add_item(reader_t *reader, item_t *item) {
     fc_builder_result(reader->builder, item->name, node, FC_RAW_NEXT);
     return FC_OK;
   }
-  fc_role_t role = item->storage     ? FC_ROLE_OUT
+  fc_role_t role = item->storage     ? FC_ROLE_STORAGE
                    : item->transient ? FC_ROLE_TRANSIENT
                                      : FC_ROLE_IN;
   fc_builder_argument(reader->builder, item->name, node, role, true,

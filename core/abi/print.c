@@ -18,6 +18,7 @@ static const char *const role_names[] = {
     [FC_ROLE_TRANSIENT] = "transient",
     [FC_ROLE_WAIT_FENCE] = "wait_fence",
     [FC_ROLE_SIGNAL_FENCE] = "signal_fence",
+    [FC_ROLE_STORAGE] = "storage",
 };
 
 static const char *const kind_names[] = {

@@ -161,9 +161,10 @@ typedef enum fc_role_t {
   // the function is not callable.
   FC_ROLE_OUT,
   FC_ROLE_INOUT,      // the client sends it, its final contents are a result
-  FC_ROLE_TRANSIENT,  // scratch storage the caller supplies
+  FC_ROLE_TRANSIENT,  // scratch memory, which farcall supplies
   FC_ROLE_WAIT_FENCE,
   FC_ROLE_SIGNAL_FENCE,
+  FC_ROLE_STORAGE,  // memory that a result will be in, which farcall supplies
 } fc_role_t;
 
 typedef struct fc_param_t {

@@ -47,6 +47,9 @@ typedef struct listed_t {
   uint32_t function;
   uint32_t *argument_nodes;  // by raw index, FC_NODE_NONE if not described
   uint32_t *result_nodes;
+  // fc_role_t by raw index; NULL where callers bring all that the function takes.
+  uint8_t *roles;
+  fc_vm_transients_t transients;
 } listed_t;
 
 typedef struct module_t {
@@ -111,6 +114,26 @@ static void fill_nodes(uint32_t *nodes, size_t count,
   }
 }
 
+// Notes which arguments are memory that is made for each call.
+static fc_status_t note_made(module_t *m, const fc_vm_export_t *export,
+                             const fc_signature_t *signature, listed_t *listed,
+                             fc_error_t *err) {
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const fc_param_t *param = &signature->arguments[i];
+    if (param->role != FC_ROLE_TRANSIENT && param->role != FC_ROLE_STORAGE) {
+      continue;
+    }
+    if (!listed->roles) {
+      listed->roles =
+          fc_arena_alloc_array(&m->arena, signature->raw_argument_count, 1);
+      if (!listed->roles) return fc_fail_memory(err);
+    }
+    listed->roles[param->raw_index] = param->role;
+  }
+  listed->transients = fc_vm_transients_find(m->module, export);
+  return FC_OK;
+}
+
 static fc_status_t list_export(module_t *m, const fc_vm_export_t *export,
                                fc_str_t reason, fc_builder_t *builder,
                                size_t *budget, fc_arena_t *scratch,
@@ -138,7 +161,7 @@ static fc_status_t list_export(module_t *m, const fc_vm_export_t *export,
              signature->argument_count);
   fill_nodes(listed->result_nodes, results, signature, signature->results,
              signature->result_count);
-  return FC_OK;
+  return note_made(m, export, signature, listed, err);
 }
 
 static fc_status_t list_exports(module_t *m, fc_str_t reason,
@@ -373,7 +396,10 @@ static fc_status_t bound(module_t *m, bool waits, fc_error_t *err) {
     status = fc_vm_module_bound(m->module, fc_vm_natives, all, err);
   }
   for (size_t i = 0; status == FC_OK && i < m->info.count; i++) {
-    listed[i] = all[m->listed[i].function];
+    // What says the size of transients runs besides.
+    if (!m->listed[i].transients.size_function) {
+      listed[i] = all[m->listed[i].function];
+    }
   }
   fc_free(m->allocator, all);
   if (status == FC_OK) m->info.bounds = listed;
@@ -613,6 +639,82 @@ static fc_status_t check_fence(const fc_backend_call_t *call,
                      "the function returned without signalling its fence");
 }
 
+// Scratch memory of as many bytes as the module says. The other arguments are there.
+static fc_status_t make_transients(const instance_t *instance,
+                                   const listed_t *listed,
+                                   const fc_backend_call_t *call,
+                                   fc_vm_invocation_t *invocation,
+                                   state_t *state, fc_hal_buffer_t **out,
+                                   fc_error_t *err) {
+  const fc_vm_export_t *sizer = listed->transients.size_function;
+  int64_t size = listed->transients.size;
+  if (sizer) {
+    const fc_vm_cconv_t *cconv =
+        &instance->module->module->functions[sizer->function].cconv;
+    fc_vm_raw_t *arguments = fc_arena_alloc_array(
+        call->arena, cconv->arguments.size, sizeof *arguments);
+    if (!arguments) return fc_fail_memory(err);
+    memcpy(arguments, state->arguments,
+           call->argument_count * sizeof *arguments);
+    fc_vm_raw_t result;
+    FC_TRY(fc_vm_call(instance->context, invocation, sizer->function, arguments,
+                      &result, err));
+    size = cconv->results.data[0] == 'I' ? result.i64 : result.i32;
+  }
+  return fc_hal_buffer_create_in(invocation, &instance->context->heap, size,
+                                 out, err);
+}
+
+// A view without elements, for a module that takes one where it wants a buffer.
+static fc_status_t view_of(fc_hal_buffer_t *take_buffer, fc_vm_object_t **out,
+                           fc_error_t *err) {
+  static const int64_t kNone[] = {0};
+  fc_hal_view_t *view;
+  const fc_status_t status =
+      fc_hal_view_create(take_buffer, 0, 0, 1, kNone, &view, err);
+  fc_vm_release(&take_buffer->object);
+  if (status == FC_OK) *out = &view->object;
+  return status;
+}
+
+static fc_status_t make_argument(const instance_t *instance, size_t index,
+                                 size_t raw, const fc_backend_call_t *call,
+                                 fc_vm_invocation_t *invocation, state_t *state,
+                                 fc_error_t *err) {
+  const listed_t *listed = &instance->module->listed[index];
+  const fc_type_t *type = fc_signature_node(instance->module->signatures[index],
+                                            listed->argument_nodes[raw]);
+  fc_hal_buffer_t *buffer;
+  if (listed->roles[raw] == FC_ROLE_TRANSIENT) {
+    FC_TRY(make_transients(instance, listed, call, invocation, state, &buffer,
+                           err));
+  } else {
+    FC_TRY(
+        fc_hal_buffer_create_awaited(&instance->context->heap, &buffer, err));
+  }
+  if (type->kind != FC_TYPE_OPAQUE) {
+    return view_of(buffer, &state->arguments[raw].ref, err);
+  }
+  state->arguments[raw].ref = &buffer->object;
+  return FC_OK;
+}
+
+static bool is_made(const listed_t *listed, size_t raw) {
+  return FC_UNLIKELY(listed->roles) && listed->roles[raw];
+}
+
+// Makes what callers do not bring, when the other arguments are there.
+static __attribute__((noinline)) fc_status_t make_arguments(
+    const instance_t *instance, size_t index, const fc_backend_call_t *call,
+    fc_vm_invocation_t *invocation, state_t *state, fc_error_t *err) {
+  const listed_t *listed = &instance->module->listed[index];
+  for (size_t i = 0; i < call->argument_count; i++) {
+    if (!is_made(listed, i)) continue;
+    FC_TRY(make_argument(instance, index, i, call, invocation, state, err));
+  }
+  return FC_OK;
+}
+
 static fc_status_t run(instance_t *instance, size_t index,
                        fc_backend_call_t *call, state_t *state,
                        fc_error_t *err) {
@@ -631,11 +733,15 @@ static fc_status_t run(instance_t *instance, size_t index,
                                    .profile = instance->profile};
   state->loans.invocation = &invocation;
   for (size_t i = 0; i < call->argument_count; i++) {
+    if (is_made(listed, i)) continue;
     uint32_t node = listed->argument_nodes[i];
     FC_TRY(fc_vm_argument(
         &instance->context->heap, &call->arguments[i], cconv->arguments.data[i],
         node == FC_NODE_NONE ? NULL : fc_signature_node(signature, node),
         &state->loans, &state->arguments[i], err));
+  }
+  if (FC_UNLIKELY(listed->roles)) {
+    FC_TRY(make_arguments(instance, index, call, &invocation, state, err));
   }
   if (signature->async) FC_TRY(add_fences(instance, call, state, err));
   if (FC_UNLIKELY(instance->profile)) {

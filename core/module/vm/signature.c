@@ -10,6 +10,7 @@
 
 #include "abi/declaration.h"
 #include "abi/walk.h"
+#include "base/units.h"
 #include "farcall/abi.h"
 #include "module/vm/recover.h"
 
@@ -22,6 +23,9 @@ typedef struct subject_t {
   bool machine_code;
   bool static_shapes;  // what the source says has no dynamic shape
   fc_names_t *names;
+  fc_vm_transients_t transients;
+  bool
+      awaits;  // the module says what memory its results need (hal.buffer.assert)
   fc_vm_recovered_t recovered;
   fc_builder_t *builder;
   char warning[240];
@@ -92,16 +96,24 @@ static uint32_t inferred_node(subject_t *s, char letter,
   return fc_builder_tensor(s->builder, shape->dtype, shape->rank, shape->dims);
 }
 
+// Of a function without a declaration, the last argument is what its transients are in.
+static bool is_transients(const subject_t *s, uint32_t argument) {
+  return s->transients.any && argument + 1 == s->cconv.argument_count;
+}
+
 static fc_status_t read_bytecode(subject_t *s, fc_error_t *err) {
   (void)err;
-  if (!s->recovered.any) return FC_NOT_FOUND;
+  if (!s->recovered.any && !s->transients.any) return FC_NOT_FOUND;
   fc_builder_source(s->builder, FC_SOURCE_INFERRED);
   fc_builder_async(s->builder, s->async);
   fc_str_t letters = s->function->cconv.arguments;
   for (uint32_t i = 0; i < s->cconv.argument_count; i++) {
+    const bool scratch = is_transients(s, i);
     uint32_t node =
-        inferred_node(s, letters.data[i], &s->recovered.arguments[i]);
-    fc_builder_argument(s->builder, FC_STR(""), node, FC_ROLE_IN, false,
+        scratch ? fc_builder_opaque(s->builder, FC_STR("!hal.buffer"))
+                : inferred_node(s, letters.data[i], &s->recovered.arguments[i]);
+    fc_builder_argument(s->builder, FC_STR(""), node,
+                        scratch ? FC_ROLE_TRANSIENT : FC_ROLE_IN, false,
                         FC_RAW_NEXT);
   }
   letters = s->function->cconv.results;
@@ -390,6 +402,28 @@ static void pass_over(subject_t *s, const char *name, const char *why) {
   fc_builder_reset(s->builder);
 }
 
+// Why memory that the function wants from its caller cannot be made; NULL: it can, or
+// none is wanted.
+static const char *lacks(const subject_t *s, const fc_signature_t *signature) {
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const uint8_t role = signature->arguments[i].role;
+    if (role == FC_ROLE_TRANSIENT && !s->transients.any) {
+      return "the module does not say how much transient memory it needs";
+    }
+    if (role == FC_ROLE_STORAGE && !s->awaits) {
+      return "memory for results is not supported with inline execution";
+    }
+    const uint32_t type = signature->arguments[i].type;
+    const bool view =
+        fc_signature_node(signature, type)->kind != FC_TYPE_OPAQUE;
+    // It would return that view itself.
+    if (role == FC_ROLE_STORAGE && s->async && view) {
+      return "a view for a result of an asynchronous function needs its shape";
+    }
+  }
+  return NULL;
+}
+
 static void finish(subject_t *s, fc_str_t name, fc_str_t reason) {
   fc_builder_name(s->builder, name);
   fc_builder_cconv(s->builder, s->function->cconv_text);
@@ -429,6 +463,8 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
         fc_names_apply(s->names, name, signature, s->builder, &named, &why);
   }
   if (status == FC_OK) name_dims(s, signature);
+  const char *lack = status == FC_OK ? lacks(s, signature) : NULL;
+  if (lack && !reason.size) reason = fc_str(lack);
   fc_signature_destroy(signature);
   if (status == FC_OK) {
     finish(s, name, reason);
@@ -460,6 +496,16 @@ static void cut_fences(subject_t *s, fc_str_t name) {
   s->cconv.argument_count -= 2;
 }
 
+static bool asserts_buffers(const fc_vm_module_t *module) {
+  for (uint32_t i = 0; i < module->import_count; i++) {
+    if (fc_str_equal(module->imports[i].full_name,
+                     FC_STR("hal.buffer.assert"))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 fc_status_t fc_vm_signature_create(
     const fc_vm_module_t *module, const fc_vm_export_t *export, fc_str_t reason,
     bool machine_code, fc_names_t *names, fc_builder_t *builder, size_t *budget,
@@ -468,6 +514,8 @@ fc_status_t fc_vm_signature_create(
                  .name = export->name,
                  .machine_code = machine_code,
                  .names = names,
+                 .transients = fc_vm_transients_find(module, export),
+                 .awaits = asserts_buffers(module),
                  .builder = builder};
   FC_TRY(fc_cconv_parse(s.function->cconv_text, &s.whole, err));
   cut_fences(&s, export->name);
@@ -481,10 +529,78 @@ fc_status_t fc_vm_signature_create(
   return fc_fail(err, FC_CODE_INTERNAL, "no source for a signature");
 }
 
+#define SIZE_KEY "iree.abi.transients.size"
+#define SIZE_SUFFIX \
+  "_transients_size"  // of the function that the compiler makes
+
+static const fc_vm_function_t *function_of(const fc_vm_module_t *module,
+                                           const fc_vm_export_t *export) {
+  return &module->functions[export->function];
+}
+
+// May `sizer` be called with the arguments of `function`, and with nulls for the fences
+// of the "$async" that it was made for?
+static bool takes_same(const fc_vm_function_t *sizer,
+                       const fc_vm_function_t *function) {
+  const fc_str_t letters = sizer->cconv.arguments;
+  const fc_str_t ours = function->cconv.arguments;
+  if (!fc_str_starts(letters, ours)) return false;
+  for (size_t i = ours.size; i < letters.size; i++) {
+    if (letters.data[i] != 'r') return false;
+  }
+  return fc_str_equal(sizer->cconv.results, FC_STR("I")) ||
+         fc_str_equal(sizer->cconv.results, FC_STR("i"));
+}
+
+static const fc_vm_function_t *find_async(const fc_vm_module_t *module,
+                                          fc_str_t name) {
+  char text[256];
+  const int size = snprintf(text, sizeof text, "%.*s$async", FC_STR_ARG(name));
+  if (size < 0 || (size_t)size >= sizeof text) return NULL;
+  const fc_vm_export_t *async =
+      fc_vm_module_find(module, fc_str_make(text, (size_t)size));
+  return async ? function_of(module, async) : NULL;
+}
+
+fc_vm_transients_t fc_vm_transients_find(const fc_vm_module_t *module,
+                                         const fc_vm_export_t *export) {
+  const fc_vm_function_t *function = function_of(module, export);
+  const fc_vm_function_t *said = function;
+  fc_vm_transients_t found = {0};
+  fc_str_t name = fc_vm_function_attr(said, FC_STR(SIZE_KEY));
+  if (!name.size) said = find_async(module, export->name);
+  if (!name.size && said) name = fc_vm_function_attr(said, FC_STR(SIZE_KEY));
+  if (!name.size) return found;
+  uint64_t size;
+  static const fc_unit_t kBytes[] = {{"", 1}, {NULL, 0}};
+  found.any =
+      fc_units_parse(fc_vm_function_attr(said, FC_STR(SIZE_KEY ".constant")),
+                     kBytes, INT64_MAX, &size);
+  if (found.any) {
+    found.size = (int64_t)size;
+    return found;
+  }
+  found.size_function = fc_vm_module_find(module, name);
+  found.any = found.size_function &&
+              takes_same(function_of(module, found.size_function), function);
+  return found;
+}
+
+static bool is_sizer(const fc_vm_module_t *module, fc_str_t name) {
+  const fc_str_t suffix = FC_STR(SIZE_SUFFIX);
+  if (!fc_str_ends(name, suffix)) return false;
+  const fc_vm_export_t *of = fc_vm_module_find(
+      module, fc_str_make(name.data, name.size - suffix.size));
+  return of && fc_str_equal(fc_vm_function_attr(function_of(module, of),
+                                                FC_STR(SIZE_KEY)),
+                            name);
+}
+
 bool fc_vm_export_is_listed(const fc_vm_module_t *module,
                             const fc_vm_export_t *export) {
   const fc_str_t suffix = FC_STR("$async");
   if (fc_str_starts(export->name, FC_STR("__"))) return false;
+  if (is_sizer(module, export->name)) return false;
   const fc_vm_function_t *function = &module->functions[export->function];
   if (fc_vm_function_attr(function, FC_STR("iree.benchmark")).size)
     return false;

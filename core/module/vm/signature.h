@@ -24,8 +24,21 @@ fc_status_t fc_vm_signature_create(const fc_vm_module_t *module,
                                    fc_signature_t **out_signature,
                                    fc_error_t *err) FC_MUST_CHECK;
 
-// False for exports that are not for callers: "__x", the entry of a benchmark, and
-// "x$async" where there is an "x".
+// How many bytes of scratch memory (iree.abi.transients) a call of a function needs.
+typedef struct fc_vm_transients_t {
+  bool any;
+  // Given the function's arguments, and null for what the call has besides, it returns the
+  // bytes as i64 or i32. NULL: they are always `size`.
+  const fc_vm_export_t *size_function;
+  int64_t size;
+} fc_vm_transients_t;
+
+// Of an export, or of the "x$async" that "x" calls.
+fc_vm_transients_t fc_vm_transients_find(const fc_vm_module_t *module,
+                                         const fc_vm_export_t *export);
+
+// False for exports that are not for callers: "__x", the entry of a benchmark,
+// "x$async" where there is an "x", and what says the size of transients.
 bool fc_vm_export_is_listed(const fc_vm_module_t *module,
                             const fc_vm_export_t *export);
 

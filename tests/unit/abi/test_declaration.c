@@ -30,9 +30,9 @@ static const struct {
      "!hal.buffer {iree.abi.output = 1 : index}) -> (%output0: "
      "tensor<?x8x8x3xf32>, %output1: tensor<?x8x8x3xf32>)",
      "0rr_rr",
-     "outputStorage(input0: tensor<?x8x8x3xf32>, out input1: !hal.buffer) -> "
+     "outputStorage(input0: tensor<?x8x8x3xf32>, storage input1: !hal.buffer) -> "
      "(output0: tensor<?x8x8x3xf32>, output1: tensor<?x8x8x3xf32>)",
-     "argument 1 ('input1'): memory the caller must bring"},
+     ""},
     {"sync func @enc(%input0: tensor<?x8x8x3xf32> {iree.abi.encoding = "
      "tensor<?x8x8x3xi32>}) -> (%output0: tensor<?x8x8x3xf32>)",
      "0r_r", "enc(input0: tensor<?x8x8x3xf32>) -> tensor<?x8x8x3xf32>", ""},
@@ -77,7 +77,13 @@ static const struct {
     {"sync func @vec(%a: vector<4xf32>) -> ()", "0r_",
      "vec(a: vector<4xf32>) -> ()", "vectors cannot be passed"},
     {"sync func @scratch(%a: !hal.buffer {iree.abi.transients}) -> ()", "0r_",
-     "scratch(transient a: !hal.buffer) -> ()", "memory the caller"},
+     "scratch(transient a: !hal.buffer) -> ()", ""},
+    {"sync func @out(%a: !hal.buffer_view {iree.abi.output = 0 : index}) -> (%b: "
+     "f32)",
+     "0r_f", "out(storage a: unknown) -> f32", ""},
+    {"sync func @odd(%a: tensor<4xf32> {iree.abi.output = 0 : index}) -> ()",
+     "0r_", "odd(storage a: tensor<4xf32>) -> ()",
+     "memory the caller must bring is a !hal.buffer"},
     {"sync func @a$b c,d(%x y, z(w): i32) -> ()", "0i_v",
      "\"a$b c,d\"(\"x y, z(w)\": i32) -> ()", ""},
     {"sync func @two(%a: i8 {x.y = \"}, %z: \", iree.abi.name = [1, {b = "

@@ -102,6 +102,9 @@ FC_HAL_CALL(buffer_assert) {
   FC_TRY(fc_hal_text(call, 1, &message, err));
   const int64_t least = call->arguments[3].i64;
   if (least >= 0 && (uint64_t)least <= buffer->size) return FC_OK;
+  if (buffer->awaited && least > 0) {
+    return fc_hal_buffer_provide(call->invocation, buffer, least, err);
+  }
   char shown[80];
   fc_escape(shown, sizeof shown, 64, message);
   return fc_hal_fail(err, FC_OUT_OF_RANGE,

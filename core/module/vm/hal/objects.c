@@ -167,6 +167,30 @@ fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,
   return FC_OK;
 }
 
+fc_status_t fc_hal_buffer_create_awaited(fc_vm_heap_t *heap,
+                                         fc_hal_buffer_t **out,
+                                         fc_error_t *err) {
+  FC_TRY(fc_hal_buffer_wrap(heap, NULL, 0, NULL, out, err));
+  (*out)->awaited = true;
+  return FC_OK;
+}
+
+fc_status_t fc_hal_buffer_provide(fc_vm_invocation_t *invocation,
+                                  fc_hal_buffer_t *buffer, int64_t size,
+                                  fc_error_t *err) {
+  FC_TRY(fc_vm_work(invocation, (uint64_t)size, err));
+  buffer->guarded = invocation->guard;
+  buffer->pool = invocation->guard ? NULL : invocation->pool;
+  uint8_t *empty = buffer->data;
+  if (!take_block(buffer, (size_t)size, err)) {
+    buffer->data = empty;
+    return FC_RESOURCE_EXHAUSTED;
+  }
+  buffer->awaited = false;
+  buffer->size = (uint64_t)size;
+  return FC_OK;
+}
+
 static bool range_fits(uint64_t total, int64_t offset, int64_t size,
                        uint64_t *out_size) {
   if (offset < 0 || (uint64_t)offset > total || size < -1) return false;

@@ -32,6 +32,7 @@ typedef struct fc_hal_buffer_t {
   size_t block_size;      // of our own allocation; 0: the bytes are not ours
   struct fc_hal_pool_t *pool;  // that our block came from; NULL: from none
   bool guarded;                // our block ends at an unmapped page
+  bool awaited;  // it is empty until the module says how much it needs
 } fc_hal_buffer_t;
 
 // A root with zeroed bytes from the heap, 64-byte aligned.
@@ -45,6 +46,15 @@ fc_status_t fc_hal_buffer_create_in(fc_vm_invocation_t *invocation,
                                     fc_vm_heap_t *heap, int64_t size,
                                     fc_hal_buffer_t **out,
                                     fc_error_t *err) FC_MUST_CHECK;
+// An empty root for a result. The first time that the module asserts how many bytes it
+// needs, which it does before it uses them, fc_hal_buffer_provide makes these.
+fc_status_t fc_hal_buffer_create_awaited(fc_vm_heap_t *heap,
+                                         fc_hal_buffer_t **out,
+                                         fc_error_t *err) FC_MUST_CHECK;
+// Gives such a buffer its bytes, as fc_hal_buffer_create_in does.
+fc_status_t fc_hal_buffer_provide(fc_vm_invocation_t *invocation,
+                                  fc_hal_buffer_t *buffer, int64_t size,
+                                  fc_error_t *err) FC_MUST_CHECK;
 // A root over bytes that `owner` keeps alive. With `owner` NULL they are borrowed from
 // the caller, who calls fc_hal_buffer_keep before they go.
 fc_status_t fc_hal_buffer_wrap(fc_vm_heap_t *heap, void *data, uint64_t size,

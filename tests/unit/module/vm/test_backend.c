@@ -208,6 +208,79 @@ static void functions_with_fences_answer(void **state) {
   call_rows("async", async_rows, FC_ARRAY_COUNT(async_rows), false);
 }
 
+// ---------------------------------------------------------------------------
+// Memory that functions want from their caller
+
+static const call_row_t made_rows[] = {
+    {"storage between arguments", "add", "[[1,2,3,4],[5,5,5,5]]",
+     "{\"results\":[[6.0,7.0,8.0,9.0]]}"},
+    {"a view of storage", "second", "[[1,2,3]]",
+     "{\"results\":[[2.0,4.0,6.0],[1.0,4.0,9.0]]}"},
+    {"storage without bytes", "second", "[[]]", "{\"results\":[[],[]]}"},
+    {"a size in an argument", "repeat", "[7,3]",
+     "{\"results\":[[7.0,7.0,7.0]]}"},
+    {"a size of zero", "repeat", "[7,0]", "{\"results\":[[]]}"},
+    {"a negative size", "repeat", "[7,-1]",
+     "OUT_OF_RANGE: tensor: buffer of 0 bytes, at least -4"},
+    {"more than there may be", "repeat", "[7,1000000000000]",
+     "4000000000000 bytes more are over the module's limit of"},
+    {"transients of one size", "fixed", "[[[1,2],[0,1]]]",
+     "{\"results\":[[[1.0,6.0],[0.0,1.0]]]}"},
+    {"transients by shape, and storage", "both",
+     "[[[1,2],[3,4]],[[1,1],[0,1]]]", "{\"results\":[[[1.0,4.0],[3.0,10.0]]]}"},
+    {"no rows", "both", "[{\"shape\":[0,2],\"data\":[]},[[1,1],[0,1]]]",
+     "{\"results\":[[]]}"},
+    {"transients that it needs none of", "none", "[[1,2]]",
+     "{\"results\":[[2.0,4.0]]}"},
+};
+
+static const call_row_t torch_rows[] = {
+    {"transients that nothing declares", "main",
+     "[[[1,2],[3,4]],[[1,1],[0,1]]]", "{\"results\":[[[1.0,4.0],[3.0,10.0]]]}"},
+};
+
+static void memory_that_functions_want_is_made(void **state) {
+  (void)state;
+  static const char *const files[] = {"storage-vmvx", "storage-async"};
+  size_t index;
+  char path[512];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(files); i++) {
+    snprintf(path, sizeof path, CORPUS "/storage/%s.vmfb", files[i]);
+    opened_t opened = open_module(path, true);
+    assert_int_equal(opened.info->count, 6);   // without those that say a size
+    for (int round = 0; round < 2; round++) {  // the second time, from the pool
+      FC_TEST_EACH_ROW(const call_row_t, row, made_rows) {
+        // It returns the view it was given, whose shape nobody knows before.
+        if (i == 1 && !strcmp(row->function, "second")) {
+          assert_false(find(&opened, row->function, &index)->callable);
+          continue;
+        }
+        expect_call(path, &opened, row);
+      }
+    }
+    close_module(&opened);
+  }
+  opened_t opened = open_module(CORPUS "/storage/torch-vmvx.vmfb", true);
+  assert_int_equal(opened.info->count, 1);
+  expect_call("torch", &opened, &torch_rows[0]);
+  close_module(&opened);
+}
+
+static void inline_modules_do_not_say_what_results_need(void **state) {
+  (void)state;
+  const char *path = CORPUS "/storage/storage-inline.vmfb";
+  opened_t opened = open_module(path, true);
+  FC_TEST_EACH_ROW(const call_row_t, row, made_rows) {
+    size_t index;
+    const fc_signature_t *signature = find(&opened, row->function, &index);
+    const bool scratch =
+        !strcmp(row->function, "fixed") || !strcmp(row->function, "none");
+    assert_int_equal(signature->callable, scratch);
+    if (scratch) expect_call(path, &opened, row);
+  }
+  close_module(&opened);
+}
+
 static void the_async_form_is_hidden_beside_the_other(void **state) {
   (void)state;
   opened_t opened = open_module(CORPUS "/async/async-vmvx.vmfb", false);
@@ -260,6 +333,53 @@ static fc_status_t call_next(fc_allocator_t allocator, void *context,
   if (instance) fc_backend_vm.instance_destroy(instance);
   fc_module_release(loaded);
   return status;
+}
+
+static fc_status_t call_both(fc_allocator_t allocator, void *context,
+                             fc_error_t *err) {
+  void *instance = NULL;
+  fc_module_t *loaded = NULL;
+  size_t index = 0;
+  FC_TRY(fc_module_load(kinds, fc_str(context), NULL, allocator, &loaded, err));
+  void *module = fc_module_get_handle(loaded);
+  const fc_module_info_t *info = fc_module_get_info(loaded);
+  while (!fc_str_equal(
+      fc_signature_text(info->signatures[index], info->signatures[index]->name),
+      FC_STR("both"))) {
+    index++;
+  }
+  fc_status_t status =
+      fc_backend_vm.instance_create(module, allocator, &instance, err);
+  float data[] = {1, 2, 3, 4};
+  const int64_t shape[] = {2, 2};
+  const fc_value_t square = {
+      .kind = FC_VALUE_TENSOR,
+      .tensor = {
+          .dtype = FC_DTYPE_F32, .rank = 2, .shape = shape, .data = data}};
+  const fc_value_t arguments[4] = {square, square};
+  fc_value_t result;
+  fc_arena_t arena;
+  fc_arena_init(&arena, allocator, 4096, SIZE_MAX);
+  fc_backend_call_t call = {.arguments = arguments,
+                            .argument_count = FC_ARRAY_COUNT(arguments),
+                            .results = &result,
+                            .result_count = 1,
+                            .arena = &arena};
+  if (status == FC_OK) {
+    status = fc_backend_vm.call(instance, index, &call, err);
+    fc_backend_vm.call_end(instance, index, &call);
+  }
+  fc_arena_deinit(&arena);
+  if (instance) fc_backend_vm.instance_destroy(instance);
+  fc_module_release(loaded);
+  return status;
+}
+
+static void memory_that_functions_want_survives_failing_allocations(
+    void **state) {
+  (void)state;
+  char path[] = CORPUS "/storage/storage-vmvx.vmfb";
+  assert_true(fc_test_allocation_sweep(call_both, path) > 10);
 }
 
 static void calls_without_a_device_survive_failing_allocations(void **state) {
@@ -752,7 +872,10 @@ int main(void) {
       FC_TEST(calls_answer_in_every_release),
       FC_TEST(modules_without_a_device_answer),
       FC_TEST(functions_with_fences_answer),
+      FC_TEST(memory_that_functions_want_is_made),
+      FC_TEST(inline_modules_do_not_say_what_results_need),
       FC_TEST(the_async_form_is_hidden_beside_the_other),
+      FC_TEST(memory_that_functions_want_survives_failing_allocations),
       FC_TEST(calls_without_a_device_survive_failing_allocations),
       FC_TEST(parameters_come_from_archives),
       FC_TEST(missing_parameters_are_named),
