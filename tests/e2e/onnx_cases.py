@@ -5,7 +5,8 @@ tests of its operators, made, imported, compiled and run in IREE's runtime.
     generate DIR     DIR/index.json and, of each test, NAME.onnx and NAME.npz
     compile DIR [FLAG…]    NAME.vmfb, or NAME.refused with the reason; FLAGs are more of
                            the compiler's
-    reference DIR    prints {NAME: null, or what IREE's runtime got wrong}
+    reference DIR    prints {NAME: null, or what IREE's runtime got wrong}; what it
+                     answered is in NAME.iree, as NAME.npz has it
 
 The last two take names on standard input. What is there already stays: DIR is
 within an environment that is named by the versions in it. Only one process
@@ -271,8 +272,11 @@ def run_one(folder, name, entry):
         arguments.append(array.astype(stored))
     results = module[name](*arguments)
     results = results if isinstance(results, (tuple, list)) else [results]
-    return difference(name, entry, data,
-                      [numpy.asarray(each) for each in results])
+    results = [numpy.asarray(each) for each in results]
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".tmp", delete=False) as unfinished:
+        numpy.savez(unfinished, **{f"out{i}": wide(each) for i, each in enumerate(results)})
+    os.rename(unfinished.name, folder / f"{name}.iree")
+    return difference(name, entry, data, results)
 
 
 def reference(folder, names):

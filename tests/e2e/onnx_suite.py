@@ -48,8 +48,6 @@ class Suite:
     def refusal(self, name):
         """(what refused it, its first words), or None if it compiled."""
         path = self.folder / f"{name}.refused"
-        if not path.exists():
-            return None
         stage, _, text = path.read_text(errors="replace").partition(": ")
         return stage, text[:200]
 
@@ -128,7 +126,29 @@ def difference(suite, name, results):
     return None
 
 
-def call(server, suite, name):
+def unlike(suite, name, results):
+    """What is not as IREE's own runtime answered it, to the bit; None: nothing. Every NaN
+    is the same one."""
+    path = suite.folder / f"{name}.iree"
+    if not path.exists():
+        return "IREE's runtime fails"
+    wanted = numpy.load(path)
+    if len(results) != len(wanted.files):
+        return f"{len(results)} results, not {len(wanted.files)}"
+    for i, value in enumerate(results):
+        want = wanted[f"out{i}"]
+        kind = suite.index[name]["outputs"][i][0]
+        got = pull(value, want, suite.narrow(kind))
+        if want.size == got.size == 0:
+            continue
+        if got.shape != want.shape:
+            return f"result {i}: shape {got.shape}, not {want.shape}"
+        if not numpy.array_equal(got, want, equal_nan=want.dtype.kind in "fc"):
+            return f"result {i}: other numbers"
+    return None
+
+
+def call(server, suite, name, judge=difference):
     """Why the answer is not the test's own, or None; and the signature."""
     entry, data = suite.index[name], suite.data(name)
     reply = server.get(f"/api/v1/functions/{name}/{name}")
@@ -138,7 +158,7 @@ def call(server, suite, name):
     reply = server.call(f"{name}/{name}", arguments(entry, data, signature))
     if reply.status != 200:
         return f"{reply.status} {reply.json['code']}: {reply.json['detail']}", signature
-    return difference(suite, name, reply.json["results"]), signature
+    return judge(suite, name, reply.json["results"]), signature
 
 
 def judge(type_, declared, shape):

@@ -4,6 +4,7 @@ import pytest
 
 from test_onnx_slow import (answers, reference, suite,  # noqa: F401
                             test_recovered_signatures_are_the_declared_ones,
+                            test_results_are_those_of_the_reference,
                             test_what_the_reference_passes_passes)
 
 
