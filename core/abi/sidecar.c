@@ -100,6 +100,29 @@ static fc_status_t read_type(reader_t *reader, yyjson_val *object,
   return FC_OK;
 }
 
+// True when the memref has a rank and only dims of fixed sizes.
+static bool has_static_dims(const reader_t *reader, uint32_t memref) {
+  const fc_type_t *type = fc_builder_at(reader->builder, memref);
+  const int64_t *dims = fc_builder_get_dims(reader->builder, memref);
+  if (type && type->rank == FC_RANK_DYNAMIC) return false;
+  for (int32_t i = 0; type && dims && i < type->rank; i++) {
+    if (dims[i] < 0) return false;
+  }
+  return true;
+}
+
+// True when a pointer to the first element says all about the memref.
+static bool is_bare(const reader_t *reader, uint32_t memref) {
+  if (!has_static_dims(reader, memref)) return false;
+  const fc_type_t *type = fc_builder_at(reader->builder, memref);
+  const int64_t *dims = fc_builder_get_dims(reader->builder, memref);
+  if (!type || !dims || !(type->flags & FC_TYPE_STRIDED)) return true;
+  for (int32_t i = 0; i <= type->rank; i++) {
+    if (dims[type->rank + i] == FC_STRIDE_DYNAMIC) return false;
+  }
+  return true;
+}
+
 static fc_status_t read_argument(reader_t *reader, yyjson_val *object) {
   static const char *const roles[] = {"in", "out", "inout"};
   static const fc_role_t role_of[] = {FC_ROLE_IN, FC_ROLE_OUT, FC_ROLE_INOUT};
@@ -129,7 +152,7 @@ static fc_status_t read_argument(reader_t *reader, yyjson_val *object) {
 }
 
 static fc_status_t read_result(reader_t *reader, yyjson_val *object,
-                               uint8_t *out_ownership, bool *out_scalar) {
+                               uint8_t *out_ownership, bool *out_bare) {
   static const char *const names[] = {"auto", "owned", "borrowed"};
   if (!yyjson_is_obj(object))
     return fc_doc_fault(&reader->doc, "", "must be an object");
@@ -143,8 +166,8 @@ static fc_status_t read_result(reader_t *reader, yyjson_val *object,
   FC_TRY(read_type(reader, object, name, &type, &node));
   fc_builder_result(reader->builder, name, node, FC_RAW_NEXT);
   *out_ownership = (uint8_t)ownership;
-  *out_scalar = type.form == FC_MLIR_SCALAR &&
-                fc_dtype_info(type.dtype)->class_ != FC_DTYPE_CLASS_COMPLEX;
+  *out_bare =
+      type.form != FC_MLIR_MEMREF || type.refusal[0] || is_bare(reader, node);
   return FC_OK;
 }
 
@@ -283,16 +306,12 @@ static void check_out(reader_t *reader, size_t index) {
   }
 }
 
-// True when every memref among the arguments has a rank and only dims of fixed sizes.
+// True when every memref among the arguments has static dims.
 static bool is_static(const reader_t *reader) {
   for (size_t i = 0; i < reader->argument_count; i++) {
     const argument_t *argument = &reader->arguments[i];
-    if (!argument->memref) continue;
-    if (!argument->ranked) return false;
-    const fc_type_t *type = fc_builder_at(reader->builder, argument->node);
-    const int64_t *dims = fc_builder_get_dims(reader->builder, argument->node);
-    for (int32_t k = 0; dims && k < type->rank; k++) {
-      if (dims[k] < 0) return false;
+    if (argument->memref && !has_static_dims(reader, argument->node)) {
+      return false;
     }
   }
   return true;
@@ -324,32 +343,32 @@ static fc_status_t read_arguments(reader_t *reader, yyjson_val *object) {
 }
 
 static fc_status_t read_results(reader_t *reader, yyjson_val *object,
-                                uint8_t *ownership, bool *out_simple) {
+                                uint8_t *ownership, bool *out_bare) {
   yyjson_val *list = yyjson_obj_get(object, "results");
   reader->doc.list = "results";
   size_t count = yyjson_arr_size(list);
   yyjson_val *value = yyjson_arr_get_first(list);
-  bool scalar = true;
+  *out_bare = true;
   for (reader->doc.item = 0; reader->doc.item < count; reader->doc.item++) {
-    FC_TRY(read_result(reader, value, &ownership[reader->doc.item], &scalar));
+    bool bare = true;
+    FC_TRY(read_result(reader, value, &ownership[reader->doc.item], &bare));
+    *out_bare = *out_bare && bare;
     value = unsafe_yyjson_get_next(value);
   }
-  *out_simple = !count || (count == 1 && scalar);
   reader->doc.list = NULL;
   return FC_OK;
 }
 
-// Refuses what a calling convention cannot pass. LLVM returns structures in other
-// registers than C, so the expanded and the bare pointer convention return one scalar at
-// most.
-static void check_convention(reader_t *reader, fc_cc_t cc, bool simple) {
-  if (cc != FC_CC_EXPANDED && cc != FC_CC_BAREPTR) return;
-  if (!simple) {
-    refuse(reader, "only the C interface can return this: rebuild with "
-                   "llvm.emit_c_interface");
+// Refuses what the bare pointer convention cannot pass.
+static void check_convention(reader_t *reader, fc_cc_t cc, bool bare) {
+  if (cc != FC_CC_BAREPTR) return;
+  for (size_t i = 0; i < reader->argument_count; i++) {
+    const argument_t *argument = &reader->arguments[i];
+    bare = bare && (!argument->memref || is_bare(reader, argument->node));
   }
-  if (cc == FC_CC_BAREPTR && !is_static(reader)) {
-    refuse(reader, "the bare pointer convention takes static shapes only");
+  if (!bare) {
+    refuse(reader, "the bare pointer convention takes and returns static "
+                   "shapes and strides only");
   }
 }
 
@@ -414,11 +433,11 @@ static fc_status_t read_function(reader_t *reader, yyjson_val *object,
     return fc_doc_fault(&reader->doc, "", "must be an object");
   fc_builder_reset(reader->builder);
   function->ownership = ownership;
-  bool simple = false;
+  bool bare = true;
   FC_TRY(read_symbol(reader, object, function));
   FC_TRY(read_arguments(reader, object));
-  FC_TRY(read_results(reader, object, ownership, &simple));
-  check_convention(reader, function->cc, simple);
+  FC_TRY(read_results(reader, object, ownership, &bare));
+  check_convention(reader, function->cc, bare);
   fc_builder_memory_safe(reader->builder, reader->sidecar->checked,
                          !is_static(reader));
   fc_builder_alignment(reader->builder, reader->sidecar->alignment);

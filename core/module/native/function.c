@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calling compiled functions through libffi. The register rules are MLIR's and
-// LLVM's on x86-64 and aarch64: docs/native.md tells them.
+// Calling compiled functions through libffi, or, where LLVM returns what no C function
+// returns, by returned.c. The register rules are MLIR's and LLVM's on x86-64 and
+// aarch64: docs/native.md tells them.
 #include "module/native/function.h"
 
 #include <inttypes.h>
@@ -87,6 +88,68 @@ static void add_argument_types(fc_native_function_t *function,
   }
 }
 
+// ---------------------------------------------------------------------------
+// What LLVM returns
+
+static void add_part(fc_native_function_t *function, uint32_t offset,
+                     fc_dtype_t dtype) {
+  const fc_part_t part = {
+      .offset = offset,
+      .size = (uint8_t)fc_dtype_size(dtype),
+      .place = fc_returned_add(&function->returned, FC_PROCESSOR, dtype)};
+  if (function->parts) function->parts[function->part_count] = part;
+  function->part_count++;
+}
+
+// A descriptor's parts are all of 8 bytes: three, the sizes and the strides. Two of an
+// unranked one; one of a bare pointer.
+static void add_parts_of(fc_native_function_t *function, const fc_type_t *type,
+                         uint32_t offset) {
+  const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
+  const fc_dtype_t part = fc_dtype_info(dtype)->part;
+  if (type->kind == FC_TYPE_SCALAR) {
+    add_part(function, offset, part);
+    if (part != dtype) {
+      add_part(function, offset + (uint32_t)fc_dtype_size(part), part);
+    }
+    return;
+  }
+  const uint32_t count = function->cc == FC_CC_BAREPTR ? 1
+                         : type->rank == FC_RANK_DYNAMIC
+                             ? 2
+                             : 3 + 2 * (uint32_t)type->rank;
+  for (uint32_t i = 0; i < count; i++) {
+    add_part(function, offset + 8 * i, FC_DTYPE_I64);
+  }
+}
+
+static void add_parts(fc_native_function_t *function) {
+  const fc_signature_t *signature = function->signature;
+  function->part_count = 0;
+  function->returned = (fc_returned_t){0};
+  for (uint32_t i = 0; i < signature->result_count; i++) {
+    add_parts_of(function, result_type(signature, i), function->offsets[i]);
+  }
+}
+
+static fc_status_t plan_parts(fc_native_function_t *function,
+                              fc_allocator_t allocator, fc_error_t *err) {
+  add_parts(function);
+  if (function->returned.demoted) {
+    function->by_pointer = FC_PROCESSOR == FC_PROCESSOR_X86_64;
+    function->part_count = 0;
+    return FC_OK;
+  }
+  function->parts =
+      fc_alloc_array(allocator, function->part_count, sizeof(fc_part_t));
+  if (!function->parts) return fc_fail_memory(err);
+  add_parts(function);
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Preparing
+
 static void add_types(fc_native_function_t *function) {
   const fc_signature_t *signature = function->signature;
   function->type_count = 0;
@@ -96,24 +159,49 @@ static void add_types(fc_native_function_t *function) {
   }
 }
 
-fc_status_t fc_native_prepare(fc_native_function_t *function,
-                              fc_allocator_t allocator, fc_error_t *err) {
+// A bare pointer takes the place of a descriptor.
+static uint32_t add_result(fc_native_function_t *function,
+                           const fc_type_t *type) {
+  static const fc_type_t kPointer = {.kind = FC_TYPE_SCALAR,
+                                     .dtype = FC_DTYPE_I64};
+  const bool bare =
+      function->cc == FC_CC_BAREPTR && type->kind == FC_TYPE_TENSOR;
+  return fc_layout_add(&function->structure, bare ? &kPointer : type);
+}
+
+static fc_status_t prepare_results(fc_native_function_t *function,
+                                   fc_allocator_t allocator, fc_error_t *err) {
   const fc_signature_t *signature = function->signature;
-  function->by_pointer = !returns_directly(signature);
+  function->offsets =
+      fc_alloc_array(allocator, signature->result_count, sizeof(uint32_t));
+  if (!function->offsets) return fc_fail_memory(err);
+  for (uint32_t i = 0; i < signature->result_count; i++) {
+    function->offsets[i] = add_result(function, result_type(signature, i));
+  }
+  function->structured = !returns_directly(signature);
+  function->by_llvm = function->structured && (function->cc == FC_CC_EXPANDED ||
+                                               function->cc == FC_CC_BAREPTR);
+  function->by_pointer = function->structured && !function->by_llvm;
+  return function->by_llvm ? plan_parts(function, allocator, err) : FC_OK;
+}
+
+static fc_status_t prepare_types(fc_native_function_t *function,
+                                 fc_allocator_t allocator, fc_error_t *err) {
   add_types(function);
   function->types =
       fc_alloc_array(allocator, function->type_count + 1, sizeof(ffi_type *));
-  function->offsets =
-      fc_alloc_array(allocator, signature->result_count, sizeof(uint32_t));
-  if (!function->types || !function->offsets) return fc_fail_memory(err);
+  if (!function->types) return fc_fail_memory(err);
   add_types(function);
-  for (uint32_t i = 0; i < signature->result_count; i++) {
-    function->offsets[i] =
-        fc_layout_add(&function->structure, result_type(signature, i));
-  }
+  return FC_OK;
+}
 
+fc_status_t fc_native_prepare(fc_native_function_t *function,
+                              fc_allocator_t allocator, fc_error_t *err) {
+  const fc_signature_t *signature = function->signature;
+  FC_TRY(prepare_results(function, allocator, err));
+  FC_TRY(prepare_types(function, allocator, err));
   ffi_type *returned = &ffi_type_void;
-  const bool direct = !function->by_pointer && signature->result_count > 0;
+  const bool direct = !function->structured && signature->result_count > 0;
   function->value_count = function->type_count;
   if (function->cc == FC_CC_PACKED) {
     // void f(void **): first the structure of results, if there is one, then one entry
@@ -137,8 +225,10 @@ void fc_native_unprepare(fc_native_function_t *function,
                          fc_allocator_t allocator) {
   fc_free(allocator, (void *)function->types);
   fc_free(allocator, function->offsets);
+  fc_free(allocator, function->parts);
   function->types = NULL;
   function->offsets = NULL;
+  function->parts = NULL;
 }
 
 // ---------------------------------------------------------------------------
@@ -149,12 +239,15 @@ typedef struct native_call_t {
   const fc_native_function_t *function;
   const fc_dylib_t *dylib;
   fc_hook_t *hook;
-  fc_memref_cell_t *cells;  // of the arguments
-  void **borrowed;          // `allocated` of each memref argument
-  void **values;            // what libffi, or a packed function, is given
-  uint8_t *structure;       // of the results
-  fc_scalar_t direct;       // the result in a register
-  void *structure_cell;     // points to `structure`
+  fc_memref_cell_t *cells;   // of the arguments
+  void **borrowed;           // `allocated` of each memref argument
+  void **values;             // what libffi, or a packed function, is given
+  uint8_t *structure;        // of the results
+  fc_scalar_t direct;        // the result in a register
+  void *structure_cell;      // points to `structure`
+  fc_registers_t registers;  // of a call by LLVM's convention
+  uint64_t *stack;
+  size_t stack_count;
 } native_call_t;
 
 static fc_status_t allocate_frame(const fc_native_function_t *function,
@@ -168,11 +261,14 @@ static fc_status_t allocate_frame(const fc_native_function_t *function,
       fc_arena_alloc_array(arena, count, sizeof *running->borrowed);
   running->values = fc_arena_alloc_array(arena, function->value_count + 1,
                                          sizeof *running->values);
+  running->stack =
+      fc_arena_alloc_array(arena, function->by_llvm ? function->type_count : 0,
+                           sizeof *running->stack);
   // Zeroed, so that a result the function forgets to write is a null address.
   running->structure = fc_arena_alloc_array(
       arena, function->structure.size + sizeof(fc_scalar_t), 1);
   if (!running->cells || !running->borrowed || !running->values ||
-      !running->structure) {
+      !running->stack || !running->structure) {
     return fc_fail_memory(err);
   }
   *out_frame = running;
@@ -233,8 +329,56 @@ static fc_status_t put_arguments(native_call_t *running,
   return FC_OK;
 }
 
+// An argument as it lies in a register: integers are extended to 8 bytes.
+static uint64_t widen(const ffi_type *type, const void *value) {
+  uint64_t word = 0;
+  memcpy(&word, value, type->size);
+  const unsigned unused = 64 - 8 * (unsigned)type->size;
+  const bool is_signed = type == &ffi_type_sint8 || type == &ffi_type_sint16 ||
+                         type == &ffi_type_sint32;
+  if (is_signed) word = (uint64_t)((int64_t)(word << unused) >> unused);
+  return word;
+}
+
+// Puts the flat arguments where the C convention has them, which is LLVM's for scalars.
+static void spread(native_call_t *running) {
+  const fc_native_function_t *function = running->function;
+  fc_registers_t *registers = &running->registers;
+  size_t integers = 0, vectors = 0;
+  registers->memory = (uint64_t)(uintptr_t)running->structure;
+  for (uint32_t i = 0; i < function->type_count; i++) {
+    const ffi_type *type = function->types[i];
+    const uint64_t word = widen(type, running->values[i]);
+    const bool is_float = type == &ffi_type_float || type == &ffi_type_double;
+    if (is_float && vectors < FC_ARGUMENT_VECTORS) {
+      memcpy(registers->vectors[vectors++], &word, sizeof word);
+    } else if (!is_float && integers < FC_ARGUMENT_INTEGERS) {
+      registers->integers[integers++] = word;
+    } else {
+      running->stack[running->stack_count++] = word;
+    }
+  }
+}
+
+static void enter_by_llvm(native_call_t *running) {
+  const fc_native_function_t *function = running->function;
+  fc_registers_call(
+      function->entry, &running->registers, running->stack,
+      running->stack_count,
+      function->returned.demoted ? 0 : function->returned.taken[FC_BANK_X87]);
+  for (uint32_t i = 0; i < function->part_count; i++) {
+    const fc_part_t *part = &function->parts[i];
+    fc_registers_get(&running->registers, part->place, part->size,
+                     running->structure + part->offset);
+  }
+}
+
 static void enter(void *context) {
   native_call_t *running = context;
+  if (running->function->by_llvm) {
+    enter_by_llvm(running);
+    return;
+  }
   ffi_cif *cif = (ffi_cif *)(uintptr_t)&running->function->cif;
   if (running->function->cc == FC_CC_PACKED) {
     void *packed = &running->values;
@@ -429,11 +573,48 @@ static fc_status_t get_unranked(const native_call_t *running,
   return get_ranked(running, descriptor, rank, result, out, err);
 }
 
+// A bare pointer is `allocated`, and the type has the sizes, the strides and the offset.
+// MLIR says nowhere how far behind it the data begins where an allocation is aligned, but
+// such a block is larger than what is in it.
+static fc_status_t get_bare(const native_call_t *running, const void *from,
+                            uint32_t index, fc_arena_t *arena, fc_value_t *out,
+                            fc_error_t *err) {
+  const fc_signature_t *signature = running->function->signature;
+  const fc_type_t *type = result_type(signature, index);
+  const int64_t *dims = fc_signature_dims(signature, type);
+  const bool strided = type->flags & FC_TYPE_STRIDED;
+  const fc_tensor_t tensor = {.rank = type->rank,
+                              .shape = dims,
+                              .strides = strided ? dims + type->rank : NULL};
+  fc_memref_t *descriptor =
+      fc_arena_alloc(arena, fc_memref_size(type->rank), _Alignof(fc_memref_t));
+  if (!descriptor) return fc_fail_memory(err);
+  fc_memref_build(&tensor, descriptor);
+  memcpy(&descriptor->allocated, from, sizeof descriptor->allocated);
+  descriptor->aligned = descriptor->allocated;
+  if (strided) descriptor->offset = dims[2 * type->rank];
+  FC_TRY(get_ranked(running, descriptor, type->rank, index, out, err));
+  const fc_own_block_t *own =
+      fc_own_find(&running->hook->own, descriptor->allocated);
+  size_t count, size;
+  if (strided || !own ||
+      !fc_shape_count(dims, type->rank, (fc_dtype_t)type->dtype, &count,
+                      &size) ||
+      own->size == size) {
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_BAD_RESULT,
+                 "result %" PRIu32 " has %zu bytes in a block of %zu: a bare "
+                 "pointer does not say where they begin",
+                 index, size, own->size);
+}
+
 static fc_status_t get_result(const native_call_t *running, uint32_t index,
-                              fc_value_t *out, fc_error_t *err) {
+                              fc_arena_t *arena, fc_value_t *out,
+                              fc_error_t *err) {
   const fc_native_function_t *function = running->function;
   const fc_type_t *type = result_type(function->signature, index);
-  const void *from = function->by_pointer
+  const void *from = function->structured
                          ? running->structure + function->offsets[index]
                          : running->direct.bytes;
   if (type->kind == FC_TYPE_SCALAR) {
@@ -441,6 +622,9 @@ static fc_status_t get_result(const native_call_t *running, uint32_t index,
         (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = (fc_dtype_t)type->dtype};
     out->scalar = fc_scalar_load(out->dtype, from);
     return FC_OK;
+  }
+  if (function->cc == FC_CC_BAREPTR) {
+    return get_bare(running, from, index, arena, out, err);
   }
   if (type->rank == FC_RANK_DYNAMIC) {
     return get_unranked(running, from, index, out, err);
@@ -453,7 +637,7 @@ static fc_status_t get_results(const native_call_t *running,
   const fc_signature_t *signature = running->function->signature;
   for (uint32_t i = 0; i < signature->result_count; i++) {
     fc_value_t *out = &call->results[signature->results[i].raw_index];
-    FC_TRY(get_result(running, i, out, err));
+    FC_TRY(get_result(running, i, call->arena, out, err));
   }
   size_t next = signature->raw_result_count;
   for (uint32_t i = 0; i < signature->argument_count; i++) {
@@ -480,6 +664,7 @@ fc_status_t fc_native_run(const fc_native_function_t *function,
   running->dylib = dylib;
   running->hook = hook;
   FC_TRY(put_arguments(running, call, err));
+  if (function->by_llvm) spread(running);
   FC_TRY(run(running, err));
   return get_results(running, call, err);
 }

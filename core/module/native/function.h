@@ -13,6 +13,14 @@
 #include "memref/cell.h"
 #include "module/native/dylib.h"
 #include "module/native/fpenv.h"
+#include "module/native/returned.h"
+
+// A part of what a function returns by LLVM's convention.
+typedef struct fc_part_t {
+  uint32_t offset;  // in the structure of results
+  uint8_t size;
+  fc_place_t place;
+} fc_part_t;
 
 typedef struct fc_native_function_t {
   const fc_signature_t *signature;
@@ -27,9 +35,14 @@ typedef struct fc_native_function_t {
   ffi_type **types;  // of the flat arguments
   uint32_t type_count;
   uint32_t value_count;   // entries of the argument array
-  bool by_pointer;        // the results are written to a structure
+  bool structured;        // the results end up in a structure
+  bool by_pointer;        // whose address is the first argument
   fc_layout_t structure;  // layout of that structure
   uint32_t *offsets;      // of each result in the structure
+  bool by_llvm;           // by LLVM's convention for aggregates
+  fc_returned_t returned;
+  fc_part_t *parts;  // in registers; none if `returned` is demoted
+  uint32_t part_count;
 } fc_native_function_t;
 
 // Prepares a callable function. The caller has set the members before `entry`;

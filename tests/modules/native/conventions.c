@@ -40,10 +40,6 @@ EXPORT float sum2(float *allocated, float *aligned, int64_t offset, int64_t m,
 EXPORT int64_t rank_of(int64_t rank, void *descriptor) {
   return descriptor ? rank : -1;
 }
-EXPORT r1_t expanded_memref(float *allocated, float *aligned, int64_t offset,
-                            int64_t size, int64_t stride) {
-  return (r1_t){allocated, aligned, offset, size, stride};
-}
 
 // bareptr: a memref is the address of its data.
 EXPORT void bp_add(const float *a, const float *b, float *out) {

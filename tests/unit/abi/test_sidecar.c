@@ -156,22 +156,10 @@ static const struct {
      F("\"args\":[{\"type\":\"memref<*xi8>\",\"role\":\"out\""
        "}]"),
      "out and unranked"},
-    {"expanded scalar",
-     F("\"cc\":\"expanded\",\"results\":[{\"type\":\"f32\""
-       "}]"),
+    {"expanded results",
+     F("\"cc\":\"expanded\",\"results\":[{\"type\":\"memref<*xf32>\"},{"
+       "\"type\":\"complex<f32>\"}]"),
      NULL},
-    {"expanded memref",
-     F("\"cc\":\"expanded\",\"results\":[{\"type\":"
-       "\"memref<f32>\"}]"),
-     "llvm.emit_c_interface"},
-    {"expanded complex",
-     F("\"cc\":\"expanded\",\"results\":[{\"type\":"
-       "\"complex<f32>\"}]"),
-     "llvm.emit_c_interface"},
-    {"expanded two",
-     F("\"cc\":\"expanded\",\"results\":[{\"type\":\"i8\"},{"
-       "\"type\":\"i8\"}]"),
-     "llvm.emit_c_interface"},
     {"bareptr static",
      F("\"cc\":\"bareptr\",\"args\":[{\"type\":"
        "\"memref<4xi8>\"}]"),
@@ -179,7 +167,15 @@ static const struct {
     {"bareptr dynamic",
      F("\"cc\":\"bareptr\",\"args\":[{\"type\":"
        "\"memref<?xi8>\"}]"),
-     "static shapes only"},
+     "takes and returns static shapes"},
+    {"bareptr dynamic result",
+     F("\"cc\":\"bareptr\",\"results\":[{\"type\":"
+       "\"memref<*xi8>\"}]"),
+     "takes and returns static shapes"},
+    {"bareptr dynamic offset",
+     F("\"cc\":\"bareptr\",\"results\":[{\"type\":"
+       "\"memref<4xi8, strided<[1], offset: ?>>\"}]"),
+     "takes and returns static shapes"},
 };
 
 static void functions_are_listed_with_a_reason(void **state) {

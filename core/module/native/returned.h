@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What LLVM makes of a function that returns an aggregate by its own calling
+// convention, as MLIR's functions do without the C interface: each part, an
+// integer, a pointer or a float, has a register to itself, and no C function returns
+// a structure so. fc_returned_add says where each part is; fc_registers_call makes
+// such a call. Planned at load, any thread; called on the worker's thread.
+#ifndef FARCALL_MODULE_NATIVE_RETURNED_H_
+#define FARCALL_MODULE_NATIVE_RETURNED_H_
+
+#include "farcall/type.h"
+
+typedef enum fc_processor_t {
+  FC_PROCESSOR_X86_64,
+  FC_PROCESSOR_AARCH64,
+} fc_processor_t;
+
+#if defined(__x86_64__)
+#define FC_PROCESSOR FC_PROCESSOR_X86_64
+#elif defined(__aarch64__)
+#define FC_PROCESSOR FC_PROCESSOR_AARCH64
+#endif
+
+typedef enum fc_bank_t {
+  FC_BANK_INTEGER,  // rax, rdx, rcx; x0 to x7
+  FC_BANK_VECTOR,   // xmm0 to xmm2; v0 to v7
+  FC_BANK_X87,      // st0, st1
+  FC_BANK_COUNT,
+} fc_bank_t;
+
+// How many registers of each bank the parts before have taken. `demoted`: they are too
+// few, so the function writes all parts to memory, whose address it is given.
+typedef struct fc_returned_t {
+  uint8_t taken[FC_BANK_COUNT];
+  bool demoted;
+} fc_returned_t;
+
+typedef struct fc_place_t {
+  uint8_t bank;  // fc_bank_t
+  uint8_t index;
+} fc_place_t;
+
+// The place of the next part, a scalar that is not complex; a pointer is FC_DTYPE_I64.
+// It means nothing once `returned` is demoted.
+fc_place_t fc_returned_add(fc_returned_t *returned, fc_processor_t processor,
+                           fc_dtype_t dtype);
+
+// The registers of a call: those of the arguments before it, those of the parts
+// after it. The code that makes the call knows the offsets.
+typedef struct fc_registers_t {
+  uint64_t integers[8];  // arguments: x86-64 has 6
+  _Alignas(16) uint8_t vectors[8][16];
+  uint64_t
+      memory;  // AArch64: where a demoted result goes. On x86-64 that is the
+               // first argument.
+  _Alignas(16) uint8_t x87[2][16];
+} fc_registers_t;
+
+#define FC_ARGUMENT_INTEGERS (FC_PROCESSOR == FC_PROCESSOR_X86_64 ? 6 : 8)
+#define FC_ARGUMENT_VECTORS 8
+
+// Calls `entry` with the registers and `count` words of arguments on the stack. The
+// function leaves `x87` parts in registers of the x87 unit (x86-64 only).
+void fc_registers_call(void (*entry)(void), fc_registers_t *registers,
+                       const uint64_t *stack, size_t count, size_t x87);
+
+// Copies a part of `size` bytes from its register.
+void fc_registers_get(const fc_registers_t *registers, fc_place_t place,
+                      size_t size, void *out);
+
+#endif  // FARCALL_MODULE_NATIVE_RETURNED_H_
