@@ -296,6 +296,9 @@ static fc_status_t read_function(fc_reading_t *reading, size_t at) {
     function.attrs =
         fc_lex_unwrap(fc_lex_part(text, at, fc_lex_balanced(text, at, false)));
   }
+  // Who asks for the C interface of a private function means to call it.
+  static const fc_str_t kInterface = FC_STR("llvm.emit_c_interface");
+  if (fc_mlir_attr(function.attrs, kInterface).data) function.is_public = true;
   fc_mlir_module_t *module = reading->module;
   if (module->function_count &&
       function.attrs_at <=

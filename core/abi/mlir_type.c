@@ -302,11 +302,10 @@ static fc_status_t read_stride(reader_t *reader, int64_t *out) {
   return read_integer(reader, true, out);
 }
 
-// Reads strided<[s, …], offset: o>, whose word was already read.
-static fc_status_t read_strided(reader_t *reader, fc_mlir_type_t *type) {
-  size_t start = reader->at;
+// Reads [s, …].
+static fc_status_t read_strides(reader_t *reader, size_t start,
+                                fc_mlir_type_t *type) {
   int32_t count = 0;
-  FC_TRY(expect(reader, '<'));
   FC_TRY(expect(reader, '['));
   while (!accept(reader, ']')) {
     int64_t stride;
@@ -318,46 +317,170 @@ static fc_status_t read_strided(reader_t *reader, fc_mlir_type_t *type) {
   if (count != type->rank && !type->refusal[0]) {
     return fault(reader, start, "not as many strides as dims");
   }
+  type->strided = true;
+  return FC_OK;
+}
+
+// Reads `: o`.
+static fc_status_t read_offset(reader_t *reader, fc_mlir_type_t *type) {
+  FC_TRY(expect(reader, ':'));
+  return read_stride(reader, &type->offset);
+}
+
+// Reads strided<[s, …], offset: o>, whose word was already read.
+static fc_status_t read_strided(reader_t *reader, fc_mlir_type_t *type) {
+  size_t start = reader->at;
+  FC_TRY(expect(reader, '<'));
+  FC_TRY(read_strides(reader, start, type));
   if (accept(reader, ',')) {
     if (!accept_word(reader, "offset")) {
       return fault(reader, reader->at, "expected 'offset'");
     }
-    FC_TRY(expect(reader, ':'));
-    FC_TRY(read_stride(reader, &type->offset));
+    FC_TRY(read_offset(reader, type));
   }
-  type->strided = true;
   return expect(reader, '>');
 }
 
-// Reads `(d0, d1)`, at most FC_RANK_MAX words; false when it is something else.
-static bool read_words(reader_t *reader, fc_str_t *words, int32_t *out_count) {
-  *out_count = 0;
-  if (!accept(reader, '(')) return false;
-  while (!accept(reader, ')')) {
-    if (*out_count && !accept(reader, ',')) return false;
+// Dense strides; those of dynamic dims are dynamic.
+static void add_dense_strides(fc_mlir_type_t *type) {
+  int64_t stride = 1;
+  for (int32_t i = type->rank; i-- > 0;) {
+    type->strides[i] = stride;
+    if (stride == FC_STRIDE_DYNAMIC) continue;
+    if (type->dims[i] < 0 || !fc_i64_mul(stride, type->dims[i], &stride)) {
+      stride = FC_STRIDE_DYNAMIC;
+    }
+  }
+  type->strided = true;
+}
+
+// Reads the layout that the specification of the calling convention writes:
+// `offset: o`, then maybe `, strides: [s, …]`. The first word was already read.
+static fc_status_t read_bare_layout(reader_t *reader, fc_mlir_type_t *type) {
+  FC_TRY(read_offset(reader, type));
+  const size_t before = reader->at;
+  if (accept(reader, ',') && accept_word(reader, "strides")) {
+    size_t start = reader->at;
+    FC_TRY(expect(reader, ':'));
+    return read_strides(reader, start, type);
+  }
+  reader->at = before;
+  add_dense_strides(type);
+  return FC_OK;
+}
+
+// The words of a map, in `(d0, d1)` or `[s0]`.
+typedef struct words_t {
+  fc_str_t words[FC_RANK_MAX];
+  int32_t count;
+} words_t;
+
+static int32_t words_find(const words_t *words, fc_str_t word) {
+  for (int32_t i = 0; i < words->count; i++) {
+    if (fc_str_equal(words->words[i], word)) return i;
+  }
+  return -1;
+}
+
+// False when it is something else, or too much.
+static bool read_words(reader_t *reader, const char brackets[2],
+                       words_t *words) {
+  words->count = 0;
+  if (!accept(reader, brackets[0])) return false;
+  while (!accept(reader, brackets[1])) {
+    if (words->count && !accept(reader, ',')) return false;
     fc_str_t word = read_word(reader);
-    if (!word.size || *out_count == FC_RANK_MAX) return false;
-    words[(*out_count)++] = word;
+    if (!word.size || words->count == FC_RANK_MAX) return false;
+    words->words[words->count++] = word;
   }
   return true;
+}
+
+// Adds to a stride or an offset.
+static bool add_part(int64_t *part, int64_t value) {
+  if (*part == FC_STRIDE_DYNAMIC || value == FC_STRIDE_DYNAMIC) {
+    *part = FC_STRIDE_DYNAMIC;
+    return true;
+  }
+  return fc_i64_add(*part, value, part);
+}
+
+// Reads a product of integers, symbols, whose value only the caller knows, and at most
+// one dim, and adds it to the dim's stride or to the offset.
+static bool read_product(reader_t *reader, const words_t *dims,
+                         const words_t *symbols, fc_mlir_type_t *type) {
+  int64_t value = 1, number;
+  int32_t dim = -1;
+  bool dynamic = false;
+  do {
+    if (accept(reader, '-') && !fc_i64_mul(value, -1, &value)) return false;
+    skip_space(reader);
+    if (is_digit(peek(reader))) {
+      if (read_integer(reader, false, &number) != FC_OK ||
+          !fc_i64_mul(value, number, &value)) {
+        return false;
+      }
+      continue;
+    }
+    const fc_str_t word = read_word(reader);
+    const int32_t found = words_find(dims, word);
+    if (found < 0 && words_find(symbols, word) < 0) return false;
+    if (found >= 0 && dim >= 0) return false;
+    if (found >= 0) dim = found;
+    else dynamic = true;
+  } while (accept(reader, '*'));
+  return add_part(dim < 0 ? &type->offset : &type->strides[dim],
+                  dynamic ? FC_STRIDE_DYNAMIC : value);
+}
+
+// Reads a map that is a sum of products: affine_map<(d0, d1)[s0] -> (d0 * s0 + d1)>. False
+// for any other, which no strides can say.
+static bool read_linear_map(fc_str_t text, fc_mlir_type_t *type) {
+  reader_t reader = {.text = text};
+  words_t dims, symbols = {.count = 0};
+  if (!accept_word(&reader, "affine_map") || !accept(&reader, '<') ||
+      !read_words(&reader, "()", &dims) || dims.count != type->rank) {
+    return false;
+  }
+  if (peek(&reader) == '[' && !read_words(&reader, "[]", &symbols)) {
+    return false;
+  }
+  if (!accept(&reader, '-') || !accept(&reader, '>') || !accept(&reader, '(')) {
+    return false;
+  }
+  do {
+    if (!read_product(&reader, &dims, &symbols, type)) return false;
+    skip_space(&reader);
+  } while (accept(&reader, '+') || peek(&reader) == '-');
+  type->strided = true;
+  return accept(&reader, ')') && accept(&reader, '>') && reader.at == text.size;
 }
 
 // True for an identity map of `rank` dims, such as affine_map<(d0, d1) -> (d0, d1)>.
 static bool is_identity_map(fc_str_t text, int32_t rank) {
   reader_t reader = {.text = text};
-  fc_str_t from[FC_RANK_MAX], to[FC_RANK_MAX];
-  int32_t from_count, to_count;
+  words_t from, to;
   if (!accept_word(&reader, "affine_map") || !accept(&reader, '<') ||
-      !read_words(&reader, from, &from_count) || !accept(&reader, '-') ||
-      !accept(&reader, '>') || !read_words(&reader, to, &to_count) ||
+      !read_words(&reader, "()", &from) || !accept(&reader, '-') ||
+      !accept(&reader, '>') || !read_words(&reader, "()", &to) ||
       !accept(&reader, '>') || reader.at != text.size) {
     return false;
   }
-  if (from_count != rank || to_count != rank) return false;
+  if (from.count != rank || to.count != rank) return false;
   for (int32_t i = 0; i < rank; i++) {
-    if (!fc_str_equal(from[i], to[i])) return false;
+    if (!fc_str_equal(from.words[i], to.words[i])) return false;
   }
   return true;
+}
+
+// Reads the affine map or the name of one that the text is.
+static void read_map(fc_str_t text, fc_mlir_type_t *type) {
+  if (is_identity_map(text, type->rank)) return;
+  const bool known = fc_str_starts(text, FC_STR("affine_map"));
+  if (known && read_linear_map(text, type)) return;
+  refuse(type, text,
+         known ? "only strided layouts are supported, no other affine maps"
+               : "this layout or memory space is not supported");
 }
 
 // True for `0`, alone or with an integer type: `0 : i64`.
@@ -378,12 +501,15 @@ static fc_status_t read_memref_tail(reader_t *reader, fc_mlir_type_t *type) {
       layout = false;
       continue;
     }
+    if (layout && accept_word(reader, "offset")) {
+      FC_TRY(read_bare_layout(reader, type));
+      layout = false;
+      continue;
+    }
     FC_TRY(skip_member(reader, &text));
     bool map = fc_str_starts(text, FC_STR("affine_map"));
     if (layout && (map || text.data[0] == '#')) {
-      if (!is_identity_map(text, type->rank)) {
-        refuse(type, text, "this layout or memory space is not supported");
-      }
+      read_map(text, type);
       layout = false;
       continue;
     }

@@ -296,6 +296,20 @@ def test_private_functions_stay_private(farcall, tmp_path, scratch):
     assert "shown" in symbols and "hidden" not in symbols
 
 
+def test_a_private_function_with_an_interface_is_served(farcall, tmp_path, scratch):
+    """Layouts are read as the specification and as maps write them."""
+    done = build(farcall, tmp_path, """
+      func.func private @third(%x: memref<?xf32, affine_map<(d0)[s0, s1] -> (d0 * s1 + s0)>>)
+          -> f32 attributes {llvm.emit_c_interface} {
+        %c2 = arith.constant 2 : index
+        %0 = memref.load %x[%c2] : memref<?xf32, affine_map<(d0)[s0, s1] -> (d0 * s1 + s0)>>
+        return %0 : f32
+      }""")
+    assert done.returncode == 0, done.stderr
+    done = farcall("run", tmp_path / "m.so", "-f", "third", "--json=[[1,2,3]]")
+    assert done.stdout == '{"results":[3.0]}\n', done.stderr
+
+
 REFUSED = [
     ("syntax", "func.func @f(%x: f32) -> f32 {\n  return %y : f32\n}",
      "m.mlir:2:10: not valid MLIR: use of undeclared SSA value name"),
