@@ -170,17 +170,26 @@ static void *hook_realloc(void *memory, size_t size) {
   return moved;
 }
 
+// Writes what was printed where the module's output goes, unless abort came to say why.
+static void show(fc_hook_t *hook) {
+  if (!hook->shown) fwrite(hook->text, 1, hook->text_size, stderr);
+  hook->text_size = 0;
+  hook->shown = false;
+}
+
 static int hook_puts(const char *text) {
   fc_hook_t *hook = running;
   if (!hook || !hook->leavable) return puts(text);
-  size_t room = sizeof hook->text - hook->text_size;
   size_t size = strlen(text);
-  if (size + 1 > room) size = room ? room - 1 : 0;
+  if (size + 1 > sizeof hook->text - hook->text_size || hook->shown) show(hook);
+  if (size + 1 > sizeof hook->text) {  // its beginning is kept, for an abort
+    fprintf(stderr, "%s\n", text);
+    hook->shown = true;
+    size = sizeof hook->text - 1;
+  }
   memcpy(hook->text + hook->text_size, text, size);
   hook->text_size += size;
-  if (hook->text_size < sizeof hook->text) {
-    hook->text[hook->text_size++] = '\n';
-  }
+  hook->text[hook->text_size++] = '\n';
   return 0;
 }
 
@@ -205,6 +214,10 @@ const fc_hook_entry_t fc_hook_entries[] = {
     {"_mlir_memref_to_llvm_aligned_alloc",
      (void *)(uintptr_t)hook_aligned_alloc, FC_HEAP_NONE},
     {"_mlir_memref_to_llvm_free", (void *)(uintptr_t)hook_free, FC_HEAP_NONE},
+    {"mlirAlloc", (void *)(uintptr_t)hook_malloc, FC_HEAP_NONE},
+    {"mlirAlignedAlloc", (void *)(uintptr_t)hook_aligned_alloc, FC_HEAP_NONE},
+    {"mlirFree", (void *)(uintptr_t)hook_free, FC_HEAP_NONE},
+    {"mlirAlignedFree", (void *)(uintptr_t)hook_free, FC_HEAP_NONE},
     {"puts", (void *)(uintptr_t)hook_puts, FC_HEAP_NONE},
     {"abort", (void *)(uintptr_t)hook_abort, FC_HEAP_NONE},
 };
@@ -214,10 +227,14 @@ fc_hook_outcome_t fc_hook_run(fc_hook_t *hook, void (*function)(void *context),
                               void *context) {
   hook->failed = hook->freed_foreign = false;
   hook->text_size = 0;
+  hook->shown = false;
   const int left = _setjmp(hook->exit);
-  if (left) return (fc_hook_outcome_t)left;
-  running = hook;
-  function(context);
-  running = NULL;
-  return FC_HOOK_RETURNED;
+  if (left == FC_HOOK_ABORTED) return FC_HOOK_ABORTED;
+  if (!left) {
+    running = hook;
+    function(context);
+    running = NULL;
+  }
+  show(hook);
+  return (fc_hook_outcome_t)left;
 }

@@ -39,7 +39,7 @@ extern const fc_hook_entry_t fc_hook_entries[];
 extern const size_t fc_hook_entry_count;
 
 typedef enum fc_hook_outcome_t {
-  FC_HOOK_RETURNED,
+  FC_HOOK_RETURNED = 0,
   FC_HOOK_ABORTED,        // `text` says why, if the module printed a reason
   FC_HOOK_OUT_OF_MEMORY,  // `size` bytes were refused
 } fc_hook_outcome_t;
@@ -61,7 +61,10 @@ typedef struct fc_hook_t {
   bool freed_foreign;  // it tried to free what it does not own
   size_t size;
   size_t text_size;
-  char text[8192];  // what it printed with puts; reports quote whole operations
+  // What it printed with puts: the reason if it aborts (reports quote whole operations),
+  // output like that of its other functions if not.
+  char text[8192];
+  bool shown;  // the text was longer and is written already
   // Blocks of this call, cleared by native_call_end. A block at the address of
   // another one, whose free was not seen, does not count.
   uint64_t allocated;

@@ -82,6 +82,24 @@ __attribute__((visibility("default"))) void _mlir_memref_to_llvm_free(
   free(memory);
 }
 
+// Likewise, by the names that MLIR's own runtime library has.
+__attribute__((visibility("default"))) void *mlirAlloc(size_t size) {
+  return malloc(size);
+}
+
+__attribute__((visibility("default"))) void *mlirAlignedAlloc(size_t alignment,
+                                                              size_t size) {
+  return aligned_alloc(alignment, size);
+}
+
+__attribute__((visibility("default"))) void mlirFree(void *memory) {
+  free(memory);
+}
+
+__attribute__((visibility("default"))) void mlirAlignedFree(void *memory) {
+  free(memory);
+}
+
 // Compilers turn vector.print into calls of these. They write what MLIR's own runtime
 // library writes, but to stderr, because results may go to stdout.
 #define PRINT __attribute__((visibility("default"))) void
@@ -104,25 +122,18 @@ bool fc_shim_provides(fc_str_t name) {
     const char *name;
     void (*function)(void);
   } kProvided[] = {
-#define PROVIDED(symbol) {#symbol, (void (*)(void))(symbol)}
-      PROVIDED(memrefCopy),
-      PROVIDED(__truncsfbf2),
-      PROVIDED(__truncdfbf2),
-      PROVIDED(_mlir_memref_to_llvm_alloc),
-      PROVIDED(_mlir_memref_to_llvm_aligned_alloc),
-      PROVIDED(_mlir_memref_to_llvm_free),
-      PROVIDED(printI64),
-      PROVIDED(printU64),
-      PROVIDED(printF32),
-      PROVIDED(printF64),
-      PROVIDED(printF16),
-      PROVIDED(printBF16),
-      PROVIDED(printString),
-      PROVIDED(printOpen),
-      PROVIDED(printClose),
-      PROVIDED(printComma),
-      PROVIDED(printNewline),
-#undef PROVIDED
+#define FUNCTION(result, symbol, parameters) \
+  {#symbol, (void (*)(void))(symbol)},
+#define ELEMENT(suffix, dtype)                        \
+  FUNCTION(, _mlir_ciface_printMemref##suffix, )      \
+  FUNCTION(, printMemref##suffix, )                   \
+  FUNCTION(, _mlir_ciface_printMemref1d##suffix, )    \
+  FUNCTION(, _mlir_ciface_printMemrefShape##suffix, ) \
+  FUNCTION(, _mlir_ciface_verifyMemRef##suffix, )     \
+  FUNCTION(, verifyMemRef##suffix, )
+#include "module/native/runner.def"
+#undef FUNCTION
+#undef ELEMENT
   };
   for (size_t i = 0; i < FC_ARRAY_COUNT(kProvided); i++) {
     if (fc_str_equal(name, fc_str(kProvided[i].name))) {
