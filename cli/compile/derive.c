@@ -4,8 +4,11 @@
 // ({regions}) {attributes} : types.
 #include "compile/derive.h"
 
+#include <stdio.h>
+
 #include "base/hex.h"
 #include "compile/mlir_lex.h"
+#include "module/native/shim.h"
 
 #define ALIAS_DEPTH 8  // an alias may name another alias
 
@@ -262,6 +265,14 @@ static fc_status_t read_type(fc_reading_t *reading, fc_str_t properties,
                      &function->results, &function->result_count);
 }
 
+// True for a function of MLIR's runtime libraries that farcall itself has.
+static bool is_provided(const fc_mlir_function_t *function, bool by_c) {
+  char symbol[128];
+  snprintf(symbol, sizeof symbol, "%s%.*s", by_c ? "_mlir_ciface_" : "",
+           FC_STR_ARG(function->name));
+  return fc_shim_provides(fc_str(symbol));
+}
+
 // Reads a function. text[at] is the first character behind `"func.func"()`.
 static fc_status_t read_function(fc_reading_t *reading, size_t at) {
   fc_str_t text = reading->text;
@@ -278,6 +289,10 @@ static fc_status_t read_function(fc_reading_t *reading, size_t at) {
   function.properties_at = at + 2;
   function.name = fc_mlir_unquote(reading->arena,
                                   fc_mlir_attr(properties, FC_STR("sym_name")));
+  function.symbol = function.name;
+  if (fc_str_ends(function.name, FC_STR(FC_MLIR_OWN))) {
+    function.name.size -= sizeof FC_MLIR_OWN - 1;
+  }
   fc_str_t visibility = fc_mlir_attr(properties, FC_STR("sym_visibility"));
   function.is_public =
       !visibility.size || fc_str_equal(visibility, FC_STR("\"public\""));
@@ -298,7 +313,9 @@ static fc_status_t read_function(fc_reading_t *reading, size_t at) {
   }
   // Who asks for the C interface of a private function means to call it.
   static const fc_str_t kInterface = FC_STR("llvm.emit_c_interface");
-  if (fc_mlir_attr(function.attrs, kInterface).data) function.is_public = true;
+  const bool by_c = fc_mlir_attr(function.attrs, kInterface).data;
+  if (by_c) function.is_public = true;
+  function.is_provided = !function.has_body && is_provided(&function, by_c);
   fc_mlir_module_t *module = reading->module;
   if (module->function_count &&
       function.attrs_at <=

@@ -22,10 +22,15 @@ typedef struct fc_mlir_value_t {
   bool noticed;  // only `stored` gave it its role
 } fc_mlir_value_t;
 
+// Ends the symbol of a function that rename.c has renamed.
+#define FC_MLIR_OWN ".farcall"
+
 typedef struct fc_mlir_function_t {
-  fc_str_t name;  // unescaped
+  fc_str_t name;    // unescaped
+  fc_str_t symbol;  // likewise; the name, maybe with FC_MLIR_OWN behind it
   bool is_public;
   bool has_body;
+  bool is_provided;  // has no body, and farcall itself has the function
   fc_mlir_value_t *arguments;
   size_t argument_count;
   fc_mlir_value_t *results;

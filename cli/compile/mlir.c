@@ -19,8 +19,10 @@
 #include "compile/contraction.h"
 #include "compile/derive.h"
 #include "compile/guard.h"
+#include "compile/leave.h"
 #include "compile/mlir_tell.h"
 #include "compile/operations.h"
+#include "compile/rename.h"
 #include "compile/sidecar.h"
 #include "compile/step.h"
 #include "compile/stores.h"
@@ -113,10 +115,10 @@ static const char *const kLower[] = {
     "--mlir-print-op-generic",
     "--mlir-print-debuginfo",
     "--convert-linalg-to-loops",
-    "--lower-affine",  // before scf-to-cf, since it makes scf
+    "--expand-realloc",  // before scf-to-cf, since it makes scf
+    "--lower-affine",    // likewise
     "--convert-vector-to-scf",
     "--convert-scf-to-cf",
-    "--expand-realloc",
     "--memref-expand",
     "--expand-strided-metadata",
     "--lower-affine",  // again: the pass before makes affine.apply
@@ -419,6 +421,14 @@ static fc_status_t assemble(road_t *road) {
   return run(road, LLC, OPTIMIZED, OBJECT, kAssemble, road->target);
 }
 
+// Forgets a failure, so that another way may be tried.
+static void forget(road_t *road) {
+  fc_error_reset(road->compile->err);
+  road->compile->context = (fc_str_t){0};
+  road->compile->blamed = 0;
+  road->lowered = LOWERED_NOT;
+}
+
 // Writes OBJECT. What goes wrong on the quick road is no reason to refuse a module that
 // the plain one takes.
 static fc_status_t make_object(road_t *road) {
@@ -427,11 +437,13 @@ static fc_status_t make_object(road_t *road) {
     fc_status_t status = lower_for_target(road);
     if (status == FC_OK) status = assemble(road);
     if (status == FC_OK || fc_tool_interrupted()) return status;
-    fc_complain(0, "note: compiled without tiles and vectors: %s",
-                compile->err->message);
-    fc_error_reset(compile->err);
-    compile->context = (fc_str_t){0};
-    road->lowered = LOWERED_NOT;
+    const char *why = fc_print(compile->arena, "%s", compile->err->message);
+    if (!why) return fc_fail_memory(compile->err);
+    forget(road);
+    FC_TRY(lower_plainly(road));
+    FC_TRY(assemble(road));
+    fc_complain(0, "note: compiled without tiles and vectors: %s", why);
+    return FC_OK;
   }
   FC_TRY(lower_plainly(road));
   return assemble(road);
@@ -509,41 +521,57 @@ static fc_status_t bufferize(road_t *road, const fc_mlir_module_t *source) {
     if (run(road, MLIR_OPT, PARSED, BUFFERS, kFuse, kBufferize) == FC_OK) {
       return FC_OK;
     }
-    fc_error_reset(compile->err);
-    compile->context = (fc_str_t){0};
+    forget(road);
   }
   return run(road, MLIR_OPT, PARSED, BUFFERS, kBufferize, kNothing);
 }
 
-// Reads the source, with buffers in the place of tensors.
-static fc_status_t read_source(road_t *road, fc_mlir_module_t *out_source) {
-  fc_compile_t *compile = road->compile;
-  const char *source = compile->source;
-  if (fc_format_is(compile->format, FC_FORMAT_TOSA)) {
+// Reads PARSED. Writes it anew, and reads it again, if a function has a name of the C
+// library's.
+static fc_status_t read_parsed(fc_compile_t *compile,
+                               fc_mlir_module_t *out_source) {
+  FC_TRY(read_module(compile, PARSED, out_source));
+  fc_text_t renamed;
+  fc_text_init(&renamed, fc_allocator_system(), TEXT_LIMIT);
+  fc_status_t status = fc_mlir_rename_own(out_source, &renamed, compile->err);
+  if (status == FC_OK && fc_text_str(&renamed).size) {
+    status = fc_step_write(compile, PARSED, fc_text_str(&renamed));
+    if (status == FC_OK) status = read_module(compile, PARSED, out_source);
+  }
+  fc_text_deinit(&renamed);
+  return status;
+}
+
+// Writes PARSED, the source in generic form.
+static fc_status_t parse(road_t *road, fc_mlir_module_t *out_source) {
+  const char *source = road->compile->source;
+  if (fc_format_is(road->compile->format, FC_FORMAT_TOSA)) {
     FC_TRY(run(road, MLIR_OPT, source, LINALG, kTosa, kNothing));
     source = LINALG;
   }
   FC_TRY(run(road, MLIR_OPT, source, PARSED, kGeneric, kNothing));
-  FC_TRY(read_module(compile, PARSED, out_source));
-  road->module = *out_source;
-  if (!out_source->has_tensors) return FC_OK;
-  FC_TRY(bufferize(road, out_source));
-  return read_module(compile, BUFFERS, &road->module);
+  return read_parsed(road->compile, out_source);
 }
 
-static fc_status_t make_module(road_t *road) {
+// Reads the module, with buffers in the place of tensors.
+static fc_status_t read_buffers(road_t *road, const fc_mlir_module_t *source) {
+  road->module = *source;
+  if (!source->has_tensors) return FC_OK;
+  FC_TRY(bufferize(road, source));
+  return read_module(road->compile, BUFFERS, &road->module);
+}
+
+static fc_status_t make_of(road_t *road, const fc_mlir_module_t *source) {
   fc_compile_t *compile = road->compile;
-  fc_mlir_module_t source;
-  FC_TRY(find_version(road));
-  FC_TRY(read_source(road, &source));
   fc_mlir_module_t *module = &road->module;
+  FC_TRY(fc_mlir_refuse_sparse(compile, source));
+  FC_TRY(read_buffers(road, source));
   FC_TRY(fc_mlir_refuse_uncallable(compile, module));
-  FC_TRY(fc_mlir_refuse_names(compile, &source));
   FC_TRY(fc_mlir_find_stores(compile->arena, module, compile->err));
-  FC_TRY(fc_sidecar_draft_resolve(compile->arena, compile->text, &source,
-                                  module, compile->err));
+  FC_TRY(fc_sidecar_draft_resolve(compile->arena, compile->text, source, module,
+                                  compile->err));
   FC_TRY(annotate(compile, module->text));
-  bool foreign = fc_mlir_tell_others(&source);
+  bool foreign = fc_mlir_has_others(source);
   fc_str_t operation, location;
   bool unverified = compile->checked &&
                     fc_mlir_unverified(module->text, &operation, &location);
@@ -553,9 +581,41 @@ static fc_status_t make_module(road_t *road) {
       .pure = !foreign && !module->has_state,
       .checked = compile->checked && !unverified && !foreign};
   FC_TRY(build_all(road));
+  fc_mlir_tell_others(source);
   fc_mlir_tell_roles(module);
   return unverified ? fc_mlir_tell_unverified(compile, operation, location)
                     : FC_OK;
+}
+
+// Writes PARSED without what cannot be compiled, and reads it again. False when there is
+// nothing to be left out, and for a failure.
+static bool leave_out(road_t *road, fc_mlir_module_t *source) {
+  fc_compile_t *compile = road->compile;
+  fc_text_t rest;
+  fc_error_t ignored;
+  bool left = false;
+  fc_text_init(&rest, fc_allocator_system(), TEXT_LIMIT);
+  left = fc_mlir_leave_out(compile, source, &rest, &left, &ignored) == FC_OK &&
+         left;
+  if (left) {
+    forget(road);
+    left = fc_step_write(compile, PARSED, fc_text_str(&rest)) == FC_OK &&
+           read_module(compile, PARSED, source) == FC_OK;
+  }
+  fc_text_deinit(&rest);
+  return left;
+}
+
+static fc_status_t make_module(road_t *road) {
+  fc_mlir_module_t source;
+  fc_status_t status;
+  FC_TRY(find_version(road));
+  FC_TRY(parse(road, &source));
+  do {
+    status = make_of(road, &source);
+  } while (status != FC_OK && !fc_tool_interrupted() &&
+           leave_out(road, &source));
+  return status;
 }
 
 static bool takes(const fc_format_t *format) { return format->by_mlir; }

@@ -3,23 +3,31 @@
 // A note is a line on standard error; what is refused ends the compilation.
 #include "compile/mlir_tell.h"
 
+#include "abi/mlir_type.h"
 #include "compile/operations.h"
 #include "compile/step.h"
 #include "file.h"
-#include "module/native/libc.h"
 
-bool fc_mlir_tell_others(const fc_mlir_module_t *module) {
-  bool needs = false;
+static bool is_other(const fc_mlir_function_t *function) {
+  return !function->has_body && !function->is_provided;
+}
+
+bool fc_mlir_has_others(const fc_mlir_module_t *module) {
+  for (size_t i = 0; i < module->function_count; i++) {
+    if (is_other(&module->functions[i])) return true;
+  }
+  return false;
+}
+
+void fc_mlir_tell_others(const fc_mlir_module_t *module) {
   for (size_t i = 0; i < module->function_count; i++) {
     const fc_mlir_function_t *function = &module->functions[i];
-    if (function->has_body) continue;
+    if (!is_other(function)) continue;
     fc_complain(0,
                 "note: '%.*s' is declared without a body; the module loads "
                 "only where another library provides it",
                 FC_STR_ARG(function->name));
-    needs = true;
   }
-  return needs;
 }
 
 void fc_mlir_tell_roles(const fc_mlir_module_t *module) {
@@ -63,6 +71,42 @@ fc_status_t fc_mlir_tell_unverified(fc_compile_t *compile, fc_str_t operation,
   return FC_OK;
 }
 
+// Why the values, of a function whose type was not lowered, cannot be passed; NULL when
+// it is not for their types.
+static const char *find_refusal(fc_compile_t *compile,
+                                const fc_mlir_function_t *function,
+                                const char *what, const fc_mlir_value_t *values,
+                                size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    fc_mlir_type_t type;
+    fc_error_t ignored;
+    if (fc_mlir_type_parse(values[i].type, &type, &ignored) != FC_OK ||
+        !type.refusal[0]) {
+      continue;
+    }
+    return fc_print(compile->arena, "%s %zu of '%.*s': %s", what, i,
+                    FC_STR_ARG(function->name), type.refusal);
+  }
+  return NULL;
+}
+
+// What is left of a lowered module are functions that were not; this is about the first.
+static fc_status_t explain_type(fc_compile_t *compile, fc_str_t text,
+                                const char **message) {
+  fc_mlir_module_t left;
+  FC_TRY(fc_mlir_read(compile->arena, text, &left, compile->err));
+  if (!left.function_count) return FC_OK;
+  const fc_mlir_function_t *function = &left.functions[0];
+  const char *why = find_refusal(compile, function, "argument",
+                                 function->arguments, function->argument_count);
+  if (!why) {
+    why = find_refusal(compile, function, "result", function->results,
+                       function->result_count);
+  }
+  if (why) *message = why;
+  return FC_OK;
+}
+
 fc_status_t fc_mlir_refuse_leftovers(fc_compile_t *compile, fc_str_t text) {
   fc_str_t operation, location;
   if (!fc_mlir_leftover(text, &operation, &location)) return FC_OK;
@@ -70,22 +114,11 @@ fc_status_t fc_mlir_refuse_leftovers(fc_compile_t *compile, fc_str_t text) {
   const char *message =
       fc_print(compile->arena, "no lowering for '%.*s'", FC_STR_ARG(operation));
   if (!place || !message) return fc_fail_memory(compile->err);
+  if (fc_str_equal(operation, FC_STR("func.func"))) {
+    FC_TRY(explain_type(compile, text, &message));
+  }
   return fc_step_blame(compile, fc_str(place), FC_STR("to LLVM"),
                        fc_str(message));
-}
-
-fc_status_t fc_mlir_refuse_names(fc_compile_t *compile,
-                                 const fc_mlir_module_t *module) {
-  for (size_t i = 0; i < module->function_count; i++) {
-    const fc_mlir_function_t *function = &module->functions[i];
-    if (!function->has_body || !fc_libc_is_reserved(function->name)) continue;
-    return fc_fail(
-        compile->err, FC_CODE_SYMBOL_CLASH,
-        "%s: '%.*s' is a name of the C library: LLVM takes the function "
-        "for that one; rename it",
-        compile->input, FC_STR_ARG(function->name));
-  }
-  return FC_OK;
 }
 
 fc_status_t fc_mlir_refuse_uncallable(fc_compile_t *compile,

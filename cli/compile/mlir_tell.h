@@ -7,9 +7,11 @@
 #include "compile/compile.h"
 #include "compile/derive.h"
 
-// Names the functions declared without a body: the module loads only where
-// another library provides them. True when there is any.
-bool fc_mlir_tell_others(const fc_mlir_module_t *module);
+// True when functions are declared without a body that farcall does not have: the
+// module loads only where another library provides them.
+bool fc_mlir_has_others(const fc_mlir_module_t *module);
+// Names them.
+void fc_mlir_tell_others(const fc_mlir_module_t *module);
 
 // Tells which arguments are also results, though the source does not say so.
 void fc_mlir_tell_roles(const fc_mlir_module_t *module);
@@ -25,9 +27,5 @@ fc_status_t fc_mlir_refuse_leftovers(fc_compile_t *compile, fc_str_t text);
 // Refuses a module that has no public function with a body.
 fc_status_t fc_mlir_refuse_uncallable(fc_compile_t *compile,
                                       const fc_mlir_module_t *module);
-
-// Refuses functions with names of the C library.
-fc_status_t fc_mlir_refuse_names(fc_compile_t *compile,
-                                 const fc_mlir_module_t *module);
 
 #endif  // FARCALL_CLI_COMPILE_MLIR_TELL_H_

@@ -5,6 +5,8 @@
 
 #include "compile/mlir_lex.h"
 
+#define ALIAS_DEPTH 4  // a location may be made of others
+
 static bool is_lowered(fc_str_t operation) {
   return fc_str_starts(operation, FC_STR("llvm.")) ||
          fc_str_starts(operation, FC_STR("builtin."));
@@ -20,20 +22,74 @@ static fc_str_t find_location(fc_str_t text, fc_str_t name) {
   return (fc_str_t){0};
 }
 
+// The location of the operation whose '(' is at `open`; its regions are other lines.
+static fc_str_t location_of(fc_str_t text, size_t open) {
+  size_t at = open;
+  for (char c = '('; c == '(' || c == '<' || c == '[' || c == '{';
+       c = fc_lex_char(text, at)) {
+    at = fc_lex_space(text, fc_lex_balanced(text, at, false));
+  }
+  return fc_lex_location(fc_lex_line(text, &at));
+}
+
+// The first `"file":line:column` in a location, or empty.
+static fc_str_t find_place(fc_str_t location) {
+  for (size_t at = 0; at < location.size; at++) {
+    if (location.data[at] != '"') continue;
+    const size_t begin = at;
+    at = fc_lex_string(location, at);
+    if (fc_lex_char(location, at) != ':' ||
+        !fc_lex_is_digit(fc_lex_char(location, at + 1))) {
+      continue;
+    }
+    while (fc_lex_char(location, at) == ':' ||
+           fc_lex_is_digit(fc_lex_char(location, at))) {
+      at++;
+    }
+    return fc_lex_part(location, begin, at);
+  }
+  return (fc_str_t){0};
+}
+
+// The place that a location, or the alias of one, says; of several the first.
+static fc_str_t resolve_place(fc_str_t text, fc_str_t location) {
+  fc_str_t place = find_place(location);
+  for (int depth = 0; !place.size && depth < ALIAS_DEPTH; depth++) {
+    const char *alias =
+        location.size ? memchr(location.data, '#', location.size) : NULL;
+    if (!alias) break;
+    fc_str_t name = {alias, 1};
+    while (alias + name.size < location.data + location.size &&
+           fc_lex_is_word(alias[name.size])) {
+      name.size++;
+    }
+    location = find_location(text, name);
+    place = find_place(location);
+  }
+  return place;
+}
+
+size_t fc_mlir_line(fc_str_t text, size_t open) {
+  const fc_str_t place = resolve_place(text, location_of(text, open));
+  size_t at = place.size ? fc_lex_string(place, 0) + 1 : 0, line = 0;
+  for (; fc_lex_is_digit(fc_lex_char(place, at)); at++) {
+    line = (line * 10 + (size_t)(place.data[at] - '0')) & 0xFFFFFFF;
+  }
+  return line;
+}
+
 // Finds the first operation of `text` that is (or is not) one of a kind.
 static bool find_operation(fc_str_t text, bool (*is_one)(fc_str_t operation),
                            bool wanted, fc_str_t *out_operation,
                            fc_str_t *out_location) {
   for (size_t at = 0; at < text.size;) {
+    const size_t begin = at;
     fc_str_t line = fc_lex_line(text, &at), operation;
     size_t operands;
     if (!fc_lex_operation(line, &operation, &operands)) continue;
     if (is_one(operation) != wanted) continue;
-    fc_str_t location = fc_lex_location(line);
-    if (fc_lex_char(location, 0) == '#')
-      location = find_location(text, location);
     *out_operation = operation;
-    *out_location = fc_lex_char(location, 0) == '"' ? location : (fc_str_t){0};
+    *out_location = resolve_place(text, location_of(text, begin + operands));
     return true;
   }
   return false;

@@ -6,6 +6,10 @@
 
 #include "farcall/base.h"
 
+// The line of the source that the operation whose '(' is text[open] comes from; 0 when the
+// module does not say.
+size_t fc_mlir_line(fc_str_t text, size_t open);
+
 // Finds the first operation of `text`, a lowered module in generic form, that is
 // neither of the llvm dialect nor of builtin, so no pass lowered it: its name, and its
 // location as "file":line:column or empty. False when there is none.

@@ -260,7 +260,7 @@ static void put_function(yyjson_mut_doc *doc, yyjson_mut_val *functions,
   put_text(doc, object, "name", function->name);
   char symbol[512];
   int size = snprintf(symbol, sizeof symbol, "%s%.*s", kPrefix,
-                      FC_STR_ARG(function->name));
+                      FC_STR_ARG(function->symbol));
   size_t used = size < 0 ? 0 : (size_t)size;
   if (used >= sizeof symbol) used = sizeof symbol - 1;
   yyjson_mut_obj_add_strncpy(doc, object, "symbol", symbol, used);

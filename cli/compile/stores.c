@@ -147,17 +147,27 @@ static const fc_mlir_function_t *find_callee(const fc_flow_t *flow,
   if (fc_lex_char(name, 0) == '"') name = fc_lex_unwrap(name);
   for (size_t i = 0; i < flow->module->function_count; i++) {
     const fc_mlir_function_t *function = &flow->module->functions[i];
-    if (function->has_body && fc_str_equal(function->name, name)) {
+    if ((function->has_body || function->is_provided) &&
+        fc_str_equal(function->symbol, name)) {
       return function;
     }
   }
   return NULL;
 }
 
+// Of the functions that farcall has, those that sort and copy write into their
+// arguments; those that print and compare do not.
+static bool only_reads(const fc_mlir_function_t *function) {
+  return function->is_provided &&
+         (fc_str_starts(function->name, FC_STR("print")) ||
+          fc_str_starts(function->name, FC_STR("verify")));
+}
+
 static fc_set_t call_stores(const fc_flow_t *flow, fc_str_t operands,
                             fc_str_t properties) {
   const fc_mlir_function_t *callee = find_callee(flow, properties);
-  if (!callee) return sum_sets(flow, operands);
+  if (callee && only_reads(callee)) return 0;
+  if (!callee || !callee->has_body) return sum_sets(flow, operands);
   fc_set_t set = 0;
   fc_str_t name;
   for (size_t i = 0; i < callee->argument_count; i++) {

@@ -98,6 +98,7 @@ def abi():
     yield Case("abi/ru", [[[1, 2, 3]]], [[[1.0, 2.0, 3.0]]])
     yield Case("abi/ru", [7], [7.0])
     yield Case("abi/ru2", [[1, 2]], [[1.0, 2.0], 7, [1.0, 2.0]])
+    yield Case("abi/priv", [-7], [-7])
     yield Case("abi/bare_noiface", [[1, 2, 3], 9], [[1.0, 2.0, 3.0]])
 
 

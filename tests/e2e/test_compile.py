@@ -57,8 +57,8 @@ def test_sidecar_and_embedded_say_the_same(corpus):
 
 def test_functions_of_a_sidecar(corpus):
     functions = {f["name"]: f for f in sidecar(corpus / "abi.so")["functions"]}
-    assert len(functions) == 34
-    assert "priv" not in functions
+    assert len(functions) == 35
+    assert functions["priv"]["symbol"] == "_mlir_ciface_priv"
     assert functions["bare_noiface"]["symbol"] == "_mlir_ciface_bare_noiface"
     assert functions["m_2memref"] == {
         "name": "m_2memref", "symbol": "_mlir_ciface_m_2memref", "cc": "ciface",
@@ -220,14 +220,39 @@ def test_attributes_name_and_direct_arguments(farcall, tmp_path, scratch):
 
 
 def test_a_function_may_be_named_like_the_c_library(farcall, tmp_path, scratch):
-    """Calls inside the module stay inside it."""
+    """Calls inside the module stay inside it, and the library's functions are the
+    library's: what LLVM knows of `exp` and `conj` is not true of these."""
     done = build(farcall, tmp_path, """
       func.func @select(%x: i32) -> i32 attributes {no_inline} {
         return %x : i32
+      }
+      func.func @exp(%x: f64) -> f64 attributes {no_inline} {
+        %0 = arith.negf %x : f64
+        return %0 : f64
+      }
+      func.func @conj(%x: memref<2xf32>) {
+        %c0 = arith.constant 0 : index
+        %0 = memref.load %x[%c0] : memref<2xf32>
+        memref.store %0, %x[%c0] : memref<2xf32>
+        return
+      }
+      func.func @both(%x: f64) -> (f64, f64) {
+        %c = arith.constant 0.0 : f64
+        %0 = call @exp(%c) : (f64) -> f64
+        %1 = call @exp(%x) : (f64) -> f64
+        %2 = math.exp %c : f64
+        %3 = arith.addf %0, %2 : f64
+        return %3, %1 : f64, f64
       }""")
     assert done.returncode == 0, done.stderr
-    done = farcall("run", tmp_path / "m.so", "-f", "select", "--input=7")
-    assert done.stdout == '{"results":[7]}\n', done.stderr
+    assert [(f["name"], f["symbol"]) for f in sidecar(tmp_path / "m.so")["functions"]] == [
+        ("select", "_mlir_ciface_select"), ("exp", "_mlir_ciface_exp.farcall"),
+        ("conj", "_mlir_ciface_conj.farcall"), ("both", "_mlir_ciface_both")]
+    for name, argument, results in [("select", "7", "[7]"), ("exp", "2", "[-2.0]"),
+                                    ("both", "3", "[1.0,-3.0]"),
+                                    ("conj", "[1,2]", "[[1.0,2.0]]")]:
+        done = farcall("run", tmp_path / "m.so", "-f", name, "--json", f"[{argument}]")
+        assert done.stdout == f'{{"results":{results}}}\n', done.stderr
 
 
 def test_elementwise_arithmetic_on_tensors(farcall, tmp_path, scratch):
@@ -326,8 +351,6 @@ REFUSED = [
   return
 }""", "m.mlir:2:3: to LLVM: no lowering for 'gpu.memcpy'; 'gpu' is for GPUs: farcall "
      "runs modules on the processor only"),
-    ("a name of the C library", "func.func @exp(%x: f64) -> f64 "
-     "{ return %x : f64 }", "m.mlir: 'exp' is a name of the C library"),
     ("nothing public", "func.func private @f() {\n  return\n}",
      "m.mlir: no public func.func with a body"),
     ("wrong role", 'func.func @f(%x: memref<4xf32> {farcall.role = "both"}) {\n'
@@ -355,6 +378,89 @@ REFUSED = [
     ("twin names", 'func.func @f(%a: f32, %b: f32 {farcall.name = "a"}) {\n'
      "  return\n}", "arguments 0 and 1 of 'f' are both named 'a'"),
 ]
+
+
+ASYNC = """func.func @f(%x: f32) -> f32 {
+  %token, %r = async.execute -> !async.value<f32> {
+    async.yield %x : f32
+  }
+  %0 = async.await %r : !async.value<f32>
+  return %0 : f32
+}"""
+SPARSE = """#CSR = #sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 : compressed) }>
+func.func @f(%x: f32, %y: tensor<4x4xf32, #CSR>) -> f32 {
+  return %x : f32
+}"""
+# By the line and the operation of the source, or by what is wrong with its type.
+UNLOWERED = [
+    ("operation", ASYNC, "m.mlir:2:16: to LLVM: no lowering for 'async.execute'"),
+    ("sequence", "module attributes {transform.with_named_sequence} {\n  func.func @g() { return }\n  transform.named_sequence "
+     "@__transform_main(%x: !transform.any_op) {\n    transform.yield\n  }\n}",
+     "m.mlir:3:3: to LLVM: no lowering for 'transform.named_sequence'"),
+    ("tuple", "func.func @f(%x: f32, %t: tuple<i32, f32>) {\n  return\n}",
+     "m.mlir:1:1: to LLVM: argument 1 of 'f': tuple<i32, f32>: a tuple has no C calling"),
+    ("tf32", "func.func @f() -> tf32 {\n  %0 = arith.constant 1.0 : tf32\n"
+     "  return %0 : tf32\n}", "m.mlir:1:1: to LLVM: result 0 of 'f': tf32: this float type"),
+    ("sparse", SPARSE, "m.mlir:2: the interface: argument 1 of 'f' is a sparse tensor"),
+]
+REST = """
+func.func @g(%x: f32) -> f32 attributes {note = "@f"} {
+  return %x : f32
+}
+"""
+
+
+@pytest.mark.parametrize("source,message", [r[1:] for r in UNLOWERED],
+                         ids=[r[0] for r in UNLOWERED])
+def test_what_cannot_be_lowered_is_named_as_in_the_source(farcall, tmp_path, scratch,
+                                                          source, message):
+    done = build(farcall, tmp_path, source)
+    assert done.returncode == 65 and message in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+
+
+@pytest.mark.parametrize("source,message",
+                         [r[1:] for r in UNLOWERED if "@f" in r[1]],
+                         ids=[r[0] for r in UNLOWERED if "@f" in r[1]])
+def test_the_other_functions_are_served(farcall, tmp_path, scratch, source, message):
+    done = build(farcall, tmp_path, source + REST)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("farcall: note: 'f' is left out: ")
+    assert message in done.stderr and len(done.stderr.splitlines()) == 1
+    names = [f["name"] for f in sidecar(tmp_path / "m.so")["functions"]]
+    assert names == ["g"]
+
+
+def test_callers_of_what_is_left_out_are_left_out(farcall, tmp_path, scratch):
+    done = build(farcall, tmp_path, ASYNC + REST + """
+      func.func @outer(%x: f32) -> f32 {
+        %0 = call @inner(%x) : (f32) -> f32
+        return %0 : f32
+      }
+      func.func private @inner(%x: f32) -> f32 {
+        %0 = call @f(%x) : (f32) -> f32
+        return %0 : f32
+      }""")
+    assert done.returncode == 0, done.stderr
+    assert [line.split(": ")[2:] for line in done.stderr.splitlines()[1:]] == [
+        ["'outer' is left out", "it calls 'inner'"],
+        ["'inner' is left out", "it calls 'f'"]]
+
+
+def test_realloc_is_lowered(farcall, tmp_path, scratch):
+    done = build(farcall, tmp_path, """
+      func.func @f(%n: index, %x: f32) -> f32 {
+        %c0 = arith.constant 0 : index
+        %a = memref.alloc(%n) : memref<?xf32>
+        memref.store %x, %a[%c0] : memref<?xf32>
+        %b = memref.realloc %a : memref<?xf32> to memref<40xf32>
+        %0 = memref.load %b[%c0] : memref<40xf32>
+        memref.dealloc %b : memref<40xf32>
+        return %0 : f32
+      }""")
+    assert done.returncode == 0 and done.stderr == ""
+    done = farcall("run", tmp_path / "m.so", "--json=[3,1.5]")
+    assert done.stdout == '{"results":[1.5]}\n', done.stderr
 
 
 @pytest.mark.parametrize("source,message", [r[1:] for r in REFUSED],
@@ -747,6 +853,116 @@ def test_what_a_function_prints_is_shown(farcall, tmp_path, scratch):
     log = "".join(server.lines)
     for line in PRINTED:
         assert line in log, line
+
+
+RUNNER = """
+func.func private @printMemrefF32(memref<*xf32>) attributes {llvm.emit_c_interface}
+func.func private @printMemrefI64(memref<*xi64>)
+func.func private @printMemrefInd(memref<*xindex>) attributes {llvm.emit_c_interface}
+func.func private @printMemrefF16(memref<*xf16>) attributes {llvm.emit_c_interface}
+func.func private @printMemrefC32(memref<*xcomplex<f32>>) attributes {llvm.emit_c_interface}
+func.func private @printMemref1dI8(memref<?xi8>) attributes {llvm.emit_c_interface}
+func.func private @printMemrefShapeC64(memref<*xcomplex<f64>>)
+  attributes {llvm.emit_c_interface}
+func.func private @printMemrefVector4x4xf32(memref<?x?xvector<4x4xf32>>)
+  attributes {llvm.emit_c_interface}
+func.func private @verifyMemRefF32(memref<*xf32>, memref<*xf32>) -> i64
+  attributes {llvm.emit_c_interface}
+func.func private @stdSortF64(i64, memref<?xf64>) attributes {llvm.emit_c_interface}
+func.func private @nanoTime() -> i64 attributes {llvm.emit_c_interface}
+func.func @prints(%x: memref<?x2x3xf32>, %y: memref<?x2x3xf32>, %i: memref<3xi64>,
+                  %n: memref<2x1xindex>, %h: memref<1xf16>, %c: memref<complex<f32>>,
+                  %b: memref<?xi8>, %d: memref<2x1xcomplex<f64>>) -> (i64, i64) {
+  %0 = memref.cast %x : memref<?x2x3xf32> to memref<*xf32>
+  call @printMemrefF32(%0) : (memref<*xf32>) -> ()
+  %1 = memref.cast %i : memref<3xi64> to memref<*xi64>
+  call @printMemrefI64(%1) : (memref<*xi64>) -> ()
+  %2 = memref.cast %n : memref<2x1xindex> to memref<*xindex>
+  call @printMemrefInd(%2) : (memref<*xindex>) -> ()
+  %3 = memref.cast %h : memref<1xf16> to memref<*xf16>
+  call @printMemrefF16(%3) : (memref<*xf16>) -> ()
+  %4 = memref.cast %c : memref<complex<f32>> to memref<*xcomplex<f32>>
+  call @printMemrefC32(%4) : (memref<*xcomplex<f32>>) -> ()
+  call @printMemref1dI8(%b) : (memref<?xi8>) -> ()
+  %5 = memref.cast %d : memref<2x1xcomplex<f64>> to memref<*xcomplex<f64>>
+  call @printMemrefShapeC64(%5) : (memref<*xcomplex<f64>>) -> ()
+  %v = arith.constant dense<0.5> : vector<4x4xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.alloc() : memref<1x2xvector<4x4xf32>>
+  memref.store %v, %m[%c0, %c0] : memref<1x2xvector<4x4xf32>>
+  memref.store %v, %m[%c0, %c1] : memref<1x2xvector<4x4xf32>>
+  %6 = memref.cast %m : memref<1x2xvector<4x4xf32>> to memref<?x?xvector<4x4xf32>>
+  call @printMemrefVector4x4xf32(%6) : (memref<?x?xvector<4x4xf32>>) -> ()
+  memref.dealloc %m : memref<1x2xvector<4x4xf32>>
+  %7 = memref.cast %y : memref<?x2x3xf32> to memref<*xf32>
+  %8 = call @verifyMemRefF32(%0, %7) : (memref<*xf32>, memref<*xf32>) -> i64
+  %9 = call @verifyMemRefF32(%0, %0) : (memref<*xf32>, memref<*xf32>) -> i64
+  return %8, %9 : i64, i64
+}
+func.func @sorted(%x: memref<?xf64>) -> i1 {
+  %n = arith.constant 3 : i64
+  call @stdSortF64(%n, %x) : (i64, memref<?xf64>) -> ()
+  %t = call @nanoTime() : () -> i64
+  %c = arith.constant 1600000000000000000 : i64
+  %0 = arith.cmpi sgt, %t, %c : i64
+  return %0 : i1
+}
+llvm.mlir.global internal constant @hello("a line\\00")
+llvm.func @puts(!llvm.ptr)
+func.func @says(%x: i32) -> i32 {
+  %0 = llvm.mlir.addressof @hello : !llvm.ptr
+  llvm.call @puts(%0) : (!llvm.ptr) -> ()
+  %c0 = arith.constant 0 : i32
+  %ok = arith.cmpi ne, %x, %c0 : i32
+  cf.assert %ok, "x is zero"
+  return %x : i32
+}
+"""
+RUNNER_CALL = ("[[[[1,2.5,-3],[4,5,1e10]],[[1,2.5,-3],[4,5,0.1]]],"
+               "[[[1,2.5,-3],[4,5,1e10]],[[1.0000001,2.25,-3],[4,0,0.1]]],"
+               "[1,-2,3],[[-1],[7]],[-0.1],[1.5,-2],[65,66],[[[0,0]],[[0,0]]]]")
+# What mlir-runner prints with libmlir_runner_utils of LLVM 22.
+RUNNER_PRINTED = """\
+Unranked Memref base@ = 0x rank = 3 offset = 0 sizes = [2, 2, 3] strides = [6, 3, 1] data = 
+[[[1,    2.5,    -3], 
+  [4,    5,    1e+10]], 
+ [[1,    2.5,    -3], 
+  [4,    5,    0.1]]]
+Unranked Memref base@ = 0x rank = 1 offset = 0 sizes = [3] strides = [1] data = 
+[1,  -2,  3]
+Unranked Memref base@ = 0x rank = 2 offset = 0 sizes = [2, 1] strides = [1, 1] data = 
+[[18446744073709551615], 
+ [7]]
+Unranked Memref base@ = 0x rank = 1 offset = 0 sizes = [1] strides = [1] data = 
+[-0.0999756]
+Unranked Memref base@ = 0x rank = 0 offset = 0 sizes = [] strides = [] data = 
+[(1.5,-2)]
+Memref base@ = 0x rank = 1 offset = 0 sizes = [2] strides = [1] data = 
+[A,  B]
+Unranked Memref base@ = 0x rank = 2 offset = 0 sizes = [2, 1] strides = [1, 1]
+Memref base@ = 0x rank = 2 offset = 0 sizes = [1, 2] strides = [2, 1] data = 
+[[((0.5, 0.5, 0.5, 0.5),   (0.5, 0.5, 0.5, 0.5),   (0.5, 0.5, 0.5, 0.5),  \
+(0.5, 0.5, 0.5, 0.5)),   ((0.5, 0.5, 0.5, 0.5),   (0.5, 0.5, 0.5, 0.5),   \
+(0.5, 0.5, 0.5, 0.5),  (0.5, 0.5, 0.5, 0.5))]]
+2.5 != 2.25 offset = 7
+5 != 0 offset = 10
+"""
+
+
+def test_functions_of_mlirs_runner_are_there(farcall, tmp_path, scratch):
+    done = build(farcall, tmp_path, RUNNER)
+    assert done.returncode == 0, done.stderr
+    assert "declared without a body" not in done.stderr
+    done = farcall("run", tmp_path / "m.so", "-f", "prints", "--json", RUNNER_CALL)
+    assert (done.returncode, done.stdout) == (0, '{"results":[2,0]}\n'), done.stderr
+    assert re.sub("0x[0-9a-f]+", "0x", done.stderr) == RUNNER_PRINTED
+    done = farcall("run", tmp_path / "m.so", "-f", "sorted", "--json=[[3,1,2]]")
+    assert done.returncode == 0 and "true" in done.stdout, done.stderr
+    done = farcall("run", tmp_path / "m.so", "-f", "says", "--json=[1]")
+    assert (done.stdout, done.stderr) == ('{"results":[1]}\n', "a line\n")
+    done = farcall("run", tmp_path / "m.so", "-f", "says", "--json=[0]")
+    assert done.returncode == 1 and "x is zero" in done.stderr
 
 
 # ---------------------------------------------------------------------------
