@@ -136,7 +136,7 @@ static fc_status_t plan_parts(fc_native_function_t *function,
                               fc_allocator_t allocator, fc_error_t *err) {
   add_parts(function);
   if (function->returned.demoted) {
-    function->by_pointer = FC_PROCESSOR == FC_PROCESSOR_X86_64;
+    function->by_pointer = FC_DEMOTED_IS_ARGUMENT;
     function->part_count = 0;
     return FC_OK;
   }

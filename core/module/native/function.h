@@ -19,7 +19,7 @@
 typedef struct fc_part_t {
   uint32_t offset;  // in the structure of results
   uint8_t size;
-  fc_place_t place;
+  fc_register_t place;
 } fc_part_t;
 
 typedef struct fc_native_function_t {

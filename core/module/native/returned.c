@@ -25,21 +25,22 @@ static const rule_t kRules[][CLASS_COUNT][BANKS_MAX] = {
                               [FLOATS] = {{FC_BANK_VECTOR, 8}}},
 };
 
-fc_place_t fc_returned_add(fc_returned_t *returned, fc_processor_t processor,
-                           fc_dtype_t dtype) {
+fc_register_t fc_returned_add(fc_returned_t *returned, fc_processor_t processor,
+                              fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   const bool is_float = info->class_ == FC_DTYPE_CLASS_FLOAT && info->size > 1;
   const int class_ = !is_float ? INTEGERS : info->size == 2 ? HALVES : FLOATS;
   const rule_t *rules = kRules[processor][class_];
   for (int i = 0; i < BANKS_MAX; i++) {
     uint8_t *taken = &returned->taken[rules[i].bank];
-    if (*taken < rules[i].limit) return (fc_place_t){rules[i].bank, (*taken)++};
+    if (*taken < rules[i].limit)
+      return (fc_register_t){rules[i].bank, (*taken)++};
   }
   returned->demoted = true;
-  return (fc_place_t){0};
+  return (fc_register_t){0};
 }
 
-void fc_registers_get(const fc_registers_t *registers, fc_place_t place,
+void fc_registers_get(const fc_registers_t *registers, fc_register_t place,
                       size_t size, void *out) {
   const void *from = &registers->integers[place.index];
   if (place.bank == FC_BANK_VECTOR) from = registers->vectors[place.index];

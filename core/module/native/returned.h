@@ -15,11 +15,18 @@ typedef enum fc_processor_t {
   FC_PROCESSOR_AARCH64,
 } fc_processor_t;
 
+// Of this program: the registers of arguments, and whether the address of a demoted
+// result is the first of them.
 #if defined(__x86_64__)
 #define FC_PROCESSOR FC_PROCESSOR_X86_64
+#define FC_ARGUMENT_INTEGERS 6
+#define FC_DEMOTED_IS_ARGUMENT true
 #elif defined(__aarch64__)
 #define FC_PROCESSOR FC_PROCESSOR_AARCH64
+#define FC_ARGUMENT_INTEGERS 8
+#define FC_DEMOTED_IS_ARGUMENT false
 #endif
+#define FC_ARGUMENT_VECTORS 8
 
 typedef enum fc_bank_t {
   FC_BANK_INTEGER,  // rax, rdx, rcx; x0 to x7
@@ -35,15 +42,15 @@ typedef struct fc_returned_t {
   bool demoted;
 } fc_returned_t;
 
-typedef struct fc_place_t {
+typedef struct fc_register_t {
   uint8_t bank;  // fc_bank_t
   uint8_t index;
-} fc_place_t;
+} fc_register_t;
 
 // The place of the next part, a scalar that is not complex; a pointer is FC_DTYPE_I64.
 // It means nothing once `returned` is demoted.
-fc_place_t fc_returned_add(fc_returned_t *returned, fc_processor_t processor,
-                           fc_dtype_t dtype);
+fc_register_t fc_returned_add(fc_returned_t *returned, fc_processor_t processor,
+                              fc_dtype_t dtype);
 
 // The registers of a call: those of the arguments before it, those of the parts
 // after it. The code that makes the call knows the offsets.
@@ -56,16 +63,13 @@ typedef struct fc_registers_t {
   _Alignas(16) uint8_t x87[2][16];
 } fc_registers_t;
 
-#define FC_ARGUMENT_INTEGERS (FC_PROCESSOR == FC_PROCESSOR_X86_64 ? 6 : 8)
-#define FC_ARGUMENT_VECTORS 8
-
 // Calls `entry` with the registers and `count` words of arguments on the stack. The
 // function leaves `x87` parts in registers of the x87 unit (x86-64 only).
 void fc_registers_call(void (*entry)(void), fc_registers_t *registers,
                        const uint64_t *stack, size_t count, size_t x87);
 
 // Copies a part of `size` bytes from its register.
-void fc_registers_get(const fc_registers_t *registers, fc_place_t place,
+void fc_registers_get(const fc_registers_t *registers, fc_register_t place,
                       size_t size, void *out);
 
 #endif  // FARCALL_MODULE_NATIVE_RETURNED_H_

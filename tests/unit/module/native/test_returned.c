@@ -7,8 +7,8 @@
 
 #define REGISTERS FARCALL_SOURCE_DIR "/tests/corpus/returned/registers.txt"
 
-static void print_place(fc_processor_t processor, fc_place_t place, char *out,
-                        size_t capacity) {
+static void print_place(fc_processor_t processor, fc_register_t place,
+                        char *out, size_t capacity) {
   static const char *const integers[] = {"rax", "rdx", "rcx"};
   const bool arm = processor == FC_PROCESSOR_AARCH64;
   if (place.bank == FC_BANK_INTEGER && !arm) {
@@ -31,7 +31,7 @@ static void plan(fc_processor_t processor, char *parts, char *out,
        word = strtok_r(NULL, " ", &rest)) {
     const fc_dtype_t dtype = fc_dtype_find(fc_str(word));
     assert_int_not_equal(dtype, FC_DTYPE_NONE);
-    const fc_place_t place = fc_returned_add(&returned, processor, dtype);
+    const fc_register_t place = fc_returned_add(&returned, processor, dtype);
     if (returned.demoted) break;
     print_place(processor, place, out + used, capacity - used);
     used += strlen(out + used);
