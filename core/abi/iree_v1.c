@@ -7,11 +7,11 @@
 //             | ["ndarray", rec, rank|null, (int|null)*]
 //             | ["slist"|"stuple", rec*] | ["sdict", [key, rec]*]
 //             | ["py_homogeneous_list", rec]
-//             | ["sdict_kwargs", [key, rec]*]  the last of "a"; read as sdict
+//             | ["sdict_kwargs", [key, rec]*]  the last of "a": takes keywords
 // TensorFlow importers wrote it (SavedModelToIreeABI.cpp), IREE's Python
 // runtime reads it (runtime/function.py), users may attach it to any function.
 // The text is not trusted: one pass, no recursion, nesting capped. Any thread.
-#include <stdio.h>
+#include "abi/iree_v1.h"
 
 #include "abi/span.h"
 #include "farcall/abi.h"
@@ -107,13 +107,11 @@ static bool is_unknown(fc_str_t text) {
   return fc_str_equal(text, FC_STR("unknown"));
 }
 
-// Makes the function not callable, because of a type that is in the grammar but that
-// farcall does not have. The function is listed all the same.
-static void refuse_type(v1_t *v1, fc_str_t text) {
-  char shown[48], reason[96];
-  fc_escape(shown, sizeof shown, 32, text);
-  int size = snprintf(reason, sizeof reason, "type %s is not supported", shown);
-  fc_builder_refuse(v1->builder, fc_str_make(reason, (size_t)size));
+// Marks a leaf whose type is in the grammar but not one that farcall has. Unless the
+// module itself types it, the function is listed, but not callable.
+static void mark_odd(v1_t *v1, uint32_t node) {
+  fc_type_t *type = fc_builder_at(v1->builder, node);
+  if (type) type->flags |= FC_TYPE_ODD;
 }
 
 static fc_status_t read_primitive(v1_t *v1, uint32_t *out_node) {
@@ -124,8 +122,8 @@ static fc_status_t read_primitive(v1_t *v1, uint32_t *out_node) {
   } else if (is_unknown(text)) {
     *out_node = fc_builder_node(v1->builder, FC_TYPE_UNKNOWN);
   } else if (is_numbered(text)) {
-    refuse_type(v1, text);
     *out_node = fc_builder_opaque(v1->builder, text);
+    mark_odd(v1, *out_node);
   } else {
     return fail_here(v1, "unknown primitive type");
   }
@@ -193,7 +191,6 @@ static fc_status_t read_tensor(v1_t *v1, bool has_element, uint32_t *out_node) {
   if (!dtype && !untyped && !is_numbered(text)) {
     return fail_here(v1, "unknown element type");
   }
-  if (!dtype && !untyped) refuse_type(v1, text);
   *out_node = fc_builder_tensor(v1->builder, dtype, FC_RANK_DYNAMIC, NULL);
   if (!dtype) {
     const fc_text_ref_t spelling = fc_builder_text(v1->builder, text);
@@ -203,6 +200,7 @@ static fc_status_t read_tensor(v1_t *v1, bool has_element, uint32_t *out_node) {
       type->text = spelling;
     }
   }
+  if (!dtype && !untyped) mark_odd(v1, *out_node);
   return read_rank_and_dims(v1, *out_node);
 }
 
@@ -222,7 +220,7 @@ static const tag_row_t kTags[] = {
     {"slist", TAG_SEQUENCE, FC_TYPE_TUPLE, FC_FLAVOR_LIST, false},
     {"stuple", TAG_SEQUENCE, FC_TYPE_TUPLE, FC_FLAVOR_TUPLE, false},
     {"sdict", TAG_DICT, FC_TYPE_DICT, FC_FLAVOR_NONE, false},
-    {"sdict_kwargs", TAG_DICT, FC_TYPE_DICT, FC_FLAVOR_NONE, true},
+    {"sdict_kwargs", TAG_DICT, FC_TYPE_DICT, FC_FLAVOR_KWARGS, true},
     {"py_homogeneous_list", TAG_LIST, FC_TYPE_LIST, FC_FLAVOR_NONE, false},
     {"named", TAG_NAMED, FC_TYPE_NULL, FC_FLAVOR_NONE, true},
 };
@@ -464,14 +462,16 @@ static fc_status_t read_document(v1_t *v1, sides_t *sides) {
 // the function returns its children one by one. A function that returns another
 // number of values than the record has children returns the compound itself.
 static fc_status_t place_only_result(v1_t *v1, const sides_t *sides,
-                                     int32_t known, uint32_t *out_raw_count) {
+                                     int32_t known, bool one_list,
+                                     uint32_t *out_raw_count) {
   const fc_type_t *type = fc_builder_at(v1->builder, sides->only_result);
   if (!type) return FC_OK;  // the builder reports why
   const bool compound =
       type->kind == FC_TYPE_TUPLE || type->kind == FC_TYPE_DICT;
   const uint32_t children = type->child_count;
   const bool inlined =
-      compound && (known == FC_COUNT_UNKNOWN || (uint32_t)known == children);
+      compound && !(one_list && children == 1) &&
+      (known == FC_COUNT_UNKNOWN || (uint32_t)known == children);
   *out_raw_count = inlined ? children : 1;
   if (!inlined) {
     fc_builder_result(v1->builder, FC_STR(""), sides->only_result, 0);
@@ -497,6 +497,11 @@ static fc_status_t check_count(v1_t *v1, size_t offset, const char *what,
 
 fc_status_t fc_v1_parse(fc_str_t text, fc_raw_counts_t counts,
                         fc_builder_t *builder, fc_error_t *err) {
+  return fc_v1_read(text, counts, false, builder, err);
+}
+
+fc_status_t fc_v1_read(fc_str_t text, fc_raw_counts_t counts, bool one_list,
+                       fc_builder_t *builder, fc_error_t *err) {
   if (text.size > TEXT_SIZE_MAX) {
     return fc_abi_fail(err, TEXT_SIZE_MAX,
                        "metadata of %zu bytes is over the limit of %u",
@@ -509,7 +514,8 @@ fc_status_t fc_v1_parse(fc_str_t text, fc_raw_counts_t counts,
   FC_TRY(read_document(&v1, &sides));
   uint32_t raw_results = sides.result_count;
   if (sides.result_count == 1) {
-    FC_TRY(place_only_result(&v1, &sides, counts.results, &raw_results));
+    FC_TRY(
+        place_only_result(&v1, &sides, counts.results, one_list, &raw_results));
   }
   FC_TRY(check_count(&v1, sides.offsets[0], "arguments", sides.argument_count,
                      counts.arguments));

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes a signature as V1 metadata (`iree.abi`), in the form the importers
-// print: no spaces, members a, r, v. Types V1 has no record for are refused.
-// Any thread.
+// print: no spaces, members a, r, v, integers without their sign. Types V1 has no record
+// for are "unknown". What is written reads back as the same text. Any thread.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "abi/mlir_type.h"
 #include "abi/walk.h"
 #include "farcall/abi.h"
 #include "json/writer.h"
@@ -22,27 +26,35 @@ static fc_status_t put_text(const writer_t *writer, fc_text_ref_t text) {
       writer->sink, fc_signature_text(writer->signature, text), writer->err);
 }
 
+// Writes the record of a number type. Integers have their width alone, as an index has
+// that of a register; floats are these four.
 static fc_status_t put_dtype(const writer_t *writer, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  // V1 has no integers that say their sign, and of floats only these four.
-  const bool spelled = info->class_ == FC_DTYPE_CLASS_BOOL ||
-                       info->class_ == FC_DTYPE_CLASS_INT ||
-                       info->class_ == FC_DTYPE_CLASS_COMPLEX ||
+  char text[16];
+  switch (info->class_) {
+    case FC_DTYPE_CLASS_BOOL:
+    case FC_DTYPE_CLASS_INT:
+    case FC_DTYPE_CLASS_SINT:
+    case FC_DTYPE_CLASS_UINT:
+    case FC_DTYPE_CLASS_INDEX:
+      snprintf(text, sizeof text, "\"i%u\"", info->bits);
+      return put(writer, text);
+    default:
+      break;
+  }
+  const bool spelled = info->class_ == FC_DTYPE_CLASS_COMPLEX ||
                        dtype == FC_DTYPE_F16 || dtype == FC_DTYPE_BF16 ||
                        dtype == FC_DTYPE_F32 || dtype == FC_DTYPE_F64;
-  if (!spelled) {
-    return fc_fail(writer->err, FC_CODE_UNSUPPORTED_TYPE,
-                   "iree.abi has no record for element type %s", info->text);
-  }
-  return fc_json_write_string(writer->sink, fc_str(info->text), writer->err);
+  return fc_json_write_string(
+      writer->sink, fc_str(spelled ? info->text : "unknown"), writer->err);
 }
 
-static fc_status_t put_dims(const writer_t *writer, const fc_type_t *type) {
-  if (type->rank < 0) return put(writer, ",null]");
+static fc_status_t put_dims(const writer_t *writer, int32_t rank,
+                            const int64_t *dims) {
+  if (rank < 0) return put(writer, ",null]");
   FC_TRY(put(writer, ","));
-  FC_TRY(fc_json_write_i64(writer->sink, type->rank, writer->err));
-  const int64_t *dims = fc_signature_dims(writer->signature, type);
-  for (int32_t i = 0; i < type->rank; i++) {
+  FC_TRY(fc_json_write_i64(writer->sink, rank, writer->err));
+  for (int32_t i = 0; i < rank; i++) {
     FC_TRY(put(writer, ","));
     if (dims[i] < 0) FC_TRY(put(writer, "null"));
     else FC_TRY(fc_json_write_i64(writer->sink, dims[i], writer->err));
@@ -50,16 +62,55 @@ static fc_status_t put_dims(const writer_t *writer, const fc_type_t *type) {
   return put(writer, "]");
 }
 
+static fc_status_t put_type_dims(const writer_t *writer,
+                                 const fc_type_t *type) {
+  return put_dims(writer, type->rank,
+                  fc_signature_dims(writer->signature, type));
+}
+
+// True for a word of the grammar, i[0-9]+ or f[0-9]+, whatever its width.
+static bool is_numbered(fc_str_t text) {
+  if (text.size < 2 || (text.data[0] != 'i' && text.data[0] != 'f')) {
+    return false;
+  }
+  for (size_t i = 1; i < text.size; i++) {
+    if (text.data[i] < '0' || text.data[i] > '9') return false;
+  }
+  return true;
+}
+
+// Writes the record of a number type that farcall does not have, by its spelling.
+static fc_status_t put_word(const writer_t *writer, fc_str_t word) {
+  if (!is_numbered(word)) word = FC_STR("unknown");
+  return fc_json_write_string(writer->sink, word, writer->err);
+}
+
 static fc_status_t put_tensor(const writer_t *writer, const fc_type_t *type) {
   FC_TRY(put(writer, "[\"ndarray\","));
   if (!(type->flags & FC_TYPE_UNTYPED)) {
     FC_TRY(put_dtype(writer, (fc_dtype_t)type->dtype));
   } else if (type->text.size) {
-    FC_TRY(put_text(writer, type->text));
+    FC_TRY(put_word(writer, fc_signature_text(writer->signature, type->text)));
   } else {
     FC_TRY(put(writer, "null"));
   }
-  return put_dims(writer, type);
+  return put_type_dims(writer, type);
+}
+
+// Writes a type that has no place in the tree: of integers and of arrays at least the
+// width and the dims, everything else is unknown.
+static fc_status_t put_opaque(const writer_t *writer, fc_str_t text) {
+  fc_mlir_type_t type;
+  if (fc_mlir_type_parse(text, &type, NULL) != FC_OK || type.odd) {
+    return put_word(writer, text);
+  }
+  const bool array = type.form == FC_MLIR_MEMREF || type.form == FC_MLIR_TENSOR;
+  if (array) FC_TRY(put(writer, "[\"ndarray\","));
+  char word[16] = "unknown";
+  if (type.bits) snprintf(word, sizeof word, "i%" PRIu32, type.bits);
+  else if (!array && is_numbered(text)) return put_word(writer, text);
+  FC_TRY(fc_json_write_string(writer->sink, fc_str(word), writer->err));
+  return array ? put_dims(writer, type.rank, type.dims) : FC_OK;
 }
 
 static fc_status_t put_leaf(const writer_t *writer, const fc_type_t *type) {
@@ -69,15 +120,17 @@ static fc_status_t put_leaf(const writer_t *writer, const fc_type_t *type) {
     case FC_TYPE_TENSOR:
       return put_tensor(writer, type);
     case FC_TYPE_OPAQUE:
-      return put_text(writer, type->text);
+      return put_opaque(writer,
+                        fc_signature_text(writer->signature, type->text));
     case FC_TYPE_NULL:
       return put(writer, "null");
-    case FC_TYPE_UNKNOWN:
-      return put(writer, "\"unknown\"");
+    case FC_TYPE_BYTES:
+      if (type->flavor != FC_FLAVOR_I8) break;
+      return put(writer, "[\"py_homogeneous_list\",\"i8\"]");
     default:
-      return fc_fail(writer->err, FC_CODE_UNSUPPORTED_TYPE,
-                     "iree.abi has no record for this type");
+      break;
   }
+  return put(writer, "\"unknown\"");
 }
 
 static fc_status_t put_begin(const writer_t *writer, const fc_type_t *type) {
@@ -86,7 +139,8 @@ static fc_status_t put_begin(const writer_t *writer, const fc_type_t *type) {
       return put(writer,
                  type->flavor == FC_FLAVOR_LIST ? "[\"slist\"" : "[\"stuple\"");
     case FC_TYPE_DICT:
-      return put(writer, "[\"sdict\"");
+      return put(writer, type->flavor == FC_FLAVOR_KWARGS ? "[\"sdict_kwargs\""
+                                                          : "[\"sdict\"");
     case FC_TYPE_LIST:
       return put(writer, "[\"py_homogeneous_list\"");
     default:
@@ -109,7 +163,8 @@ static fc_status_t put_record(const writer_t *writer, uint32_t root) {
     const bool nests = fc_type_kind_nests(type->kind);
     if (!nests) FC_TRY(put_leaf(writer, type));
     else if (!walk.leave) FC_TRY(put_begin(writer, type));
-    else if (type->kind == FC_TYPE_REFARRAY) FC_TRY(put_dims(writer, type));
+    else if (type->kind == FC_TYPE_REFARRAY)
+      FC_TRY(put_type_dims(writer, type));
     else FC_TRY(put(writer, "]"));
     if (in_dict && (walk.leave || !nests)) FC_TRY(put(writer, "]"));
   }

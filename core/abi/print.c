@@ -34,6 +34,7 @@ static const char *const flavor_names[] = {
     [FC_FLAVOR_NONE] = "",       [FC_FLAVOR_UTF8] = "utf8",
     [FC_FLAVOR_RAW] = "raw",     [FC_FLAVOR_LIST] = "list",
     [FC_FLAVOR_TUPLE] = "tuple", [FC_FLAVOR_STRUCT] = "struct",
+    [FC_FLAVOR_I8] = "i8",       [FC_FLAVOR_KWARGS] = "kwargs",
 };
 
 const char *fc_role_name(fc_role_t role) {
@@ -486,7 +487,10 @@ static fc_status_t json_close(const fc_type_t *type, fc_sink_t *sink,
       return json_text(
           sink, "],\"flavor\":", fc_str(flavor_names[type->flavor]), err);
     case FC_TYPE_DICT:
-      return put(sink, "]", err);
+      FC_TRY(put(sink, "]", err));
+      if (type->flavor == FC_FLAVOR_NONE) return FC_OK;
+      return json_text(sink, ",\"flavor\":", fc_str(flavor_names[type->flavor]),
+                       err);
     default:
       return FC_OK;
   }

@@ -143,6 +143,25 @@ fc_status_t fc_raw_parse(fc_str_t text, fc_builder_t *builder,
 // ---------------------------------------------------------------------------
 // Writing
 
+// What compilers wrote for an integer without a sign, an index or a boolean: the signed
+// one of its width, of a boolean that of a byte.
+static fc_dtype_t with_sign(fc_dtype_t dtype) {
+  switch (dtype) {
+    case FC_DTYPE_I1:
+    case FC_DTYPE_I8:
+      return FC_DTYPE_SI8;
+    case FC_DTYPE_I16:
+      return FC_DTYPE_SI16;
+    case FC_DTYPE_I32:
+      return FC_DTYPE_SI32;
+    case FC_DTYPE_I64:
+    case FC_DTYPE_INDEX:
+      return FC_DTYPE_SI64;
+    default:
+      return dtype;
+  }
+}
+
 static fc_status_t item_of(const fc_signature_t *signature, uint32_t node,
                            raw_item_t *item, fc_error_t *err) {
   const fc_type_t *type = fc_signature_node(signature, node);
@@ -156,8 +175,8 @@ static fc_status_t item_of(const fc_signature_t *signature, uint32_t node,
                    "the raw ABI has no item for a compound type");
   }
   size_t code = 0;
-  while (code < FC_ARRAY_COUNT(kScalars) &&
-         kScalars[code].dtype != (fc_dtype_t)type->dtype) {
+  const fc_dtype_t dtype = with_sign((fc_dtype_t)type->dtype);
+  while (code < FC_ARRAY_COUNT(kScalars) && kScalars[code].dtype != dtype) {
     code++;
   }
   if (code == FC_ARRAY_COUNT(kScalars)) {

@@ -5,6 +5,8 @@
 // its users can trust every index and depth. It knows no syntax.
 #include "farcall/type.h"
 
+#include <stdio.h>
+
 #include "abi/named.h"
 #include "abi/walk.h"
 
@@ -628,7 +630,8 @@ static const char *node_fault(const fc_signature_t *signature,
       if (!dtype_exists(type->dtype)) return "no element type";
       return type->rank < 0 ? "no rank" : shape_fault(signature, type);
     case FC_TYPE_BYTES:
-      return type->flavor == FC_FLAVOR_UTF8 || type->flavor == FC_FLAVOR_RAW
+      return type->flavor == FC_FLAVOR_UTF8 || type->flavor == FC_FLAVOR_RAW ||
+                     type->flavor == FC_FLAVOR_I8
                  ? NULL
                  : "no encoding";
     case FC_TYPE_LIST:
@@ -820,9 +823,25 @@ static fc_status_t signature_verify(fc_signature_t *signature,
   return flat_call_verify(signature, &arguments, &results, err);
 }
 
+// Why a function with an odd leaf is not callable; empty if there is no such leaf. The
+// builder is not refused: a later change may give the leaf another type.
+static fc_text_ref_t find_odd(fc_builder_t *builder) {
+  for (uint32_t i = 0; i < builder->nodes.count; i++) {
+    const node_t *node = node_at(builder, i);
+    if (!node->taken || !(node->type.flags & FC_TYPE_ODD)) continue;
+    char shown[48], reason[96];
+    fc_escape(shown, sizeof shown, 32, read_text(builder, node->type.text));
+    snprintf(reason, sizeof reason, "type %s is not supported", shown);
+    return fc_builder_text(builder, fc_str(reason));
+  }
+  return (fc_text_ref_t){0};
+}
+
 fc_status_t fc_signature_build(fc_builder_t *builder,
                                fc_signature_t **out_signature,
                                fc_error_t *err) {
+  fc_text_ref_t odd = {0};
+  if (!failed(builder) && builder->head.callable) odd = find_odd(builder);
   if (failed(builder)) {
     if (err) *err = builder->error;
     return builder->error.status;
@@ -831,6 +850,10 @@ fc_status_t fc_signature_build(fc_builder_t *builder,
   if (!block) return fc_fail_memory(err);
   (void)lay_out(builder, block);
   fc_signature_t *signature = (fc_signature_t *)(void *)block;
+  if (odd.size) {
+    signature->callable = false;
+    signature->reason = odd;
+  }
   fc_named_t *scratch = fc_alloc_array(builder->allocator,
                                        most_names(signature), sizeof *scratch);
   fc_status_t status = scratch

@@ -184,9 +184,11 @@ static fc_status_t read_vector(unprint_t *reader, yyjson_val *type,
 
 static fc_status_t read_bytes(unprint_t *reader, yyjson_val *type,
                               uint32_t *out_node) {
-  const bool utf8 = text_is(yyjson_obj_get(type, "encoding"), "utf8");
-  *out_node =
-      fc_builder_bytes(reader->builder, utf8 ? FC_FLAVOR_UTF8 : FC_FLAVOR_RAW);
+  yyjson_val *encoding = yyjson_obj_get(type, "encoding");
+  const fc_flavor_t flavor = text_is(encoding, "utf8") ? FC_FLAVOR_UTF8
+                             : text_is(encoding, "i8") ? FC_FLAVOR_I8
+                                                       : FC_FLAVOR_RAW;
+  *out_node = fc_builder_bytes(reader->builder, flavor);
   return FC_OK;
 }
 
@@ -260,6 +262,10 @@ static fc_status_t read_dict(unprint_t *reader, yyjson_val *type,
   yyjson_val *fields = yyjson_obj_get(type, "fields");
   if (!yyjson_is_arr(fields)) return bad(reader, "fields must be an array");
   *out_node = fc_builder_node(reader->builder, FC_TYPE_DICT);
+  fc_type_t *dict = fc_builder_at(reader->builder, *out_node);
+  if (dict && text_is(yyjson_obj_get(type, "flavor"), "kwargs")) {
+    dict->flavor = FC_FLAVOR_KWARGS;
+  }
   yyjson_val *field;
   yyjson_arr_iter iterator = yyjson_arr_iter_with(fields);
   for (size_t i = 0; (field = yyjson_arr_iter_next(&iterator)); i++) {

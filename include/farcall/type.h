@@ -104,10 +104,11 @@ static inline uint32_t fc_dim_name(int64_t dim) { return (uint32_t)(-2 - dim); }
 typedef enum fc_type_kind_t {
   FC_TYPE_SCALAR,    // dtype
   FC_TYPE_TENSOR,    // dtype, rank, dims, maybe strides
-  FC_TYPE_BYTES,     // flavor utf8 | raw
+  FC_TYPE_BYTES,     // flavor utf8 | raw | i8
   FC_TYPE_LIST,      // any number of the one child
   FC_TYPE_TUPLE,     // children in order; flavor list | tuple | struct
-  FC_TYPE_DICT,      // children in the order of the source, each with a key
+  FC_TYPE_DICT,      // children in the order of the source, each with a key;
+                     // flavor kwargs: they may be given by name themselves
   FC_TYPE_VECTOR,    // dtype, rank, dims
   FC_TYPE_REFARRAY,  // an array of values of the one child's type; rank, dims
   FC_TYPE_OPAQUE,    // text names the type
@@ -122,6 +123,8 @@ typedef enum fc_flavor_t {
   FC_FLAVOR_LIST,
   FC_FLAVOR_TUPLE,
   FC_FLAVOR_STRUCT,
+  FC_FLAVOR_I8,      // bytes that IREE passes as a list of i8
+  FC_FLAVOR_KWARGS,  // a dict that takes the keywords of a call
 } fc_flavor_t;
 
 // A piece of the signature's own text, fc_signature_text() reads it.
@@ -135,6 +138,9 @@ enum {
   FC_TYPE_VARIADIC = 1 << 1,  // LIST made from a span C…D of a cconv
   // The dtype of a TENSOR was null or unmappable in its source.
   FC_TYPE_UNTYPED = 1 << 2,
+  // The text of an OPAQUE or an untyped TENSOR is a number type that farcall does
+  // not have, such as i24. A function with such a leaf is not callable.
+  FC_TYPE_ODD = 1 << 3,
 };
 
 // One node; children and dims are found by index, so the tree has no pointers.

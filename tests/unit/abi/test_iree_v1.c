@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "farcall/abi.h"
+#include "abi/iree_v1.h"
 
 #define ANY ((fc_raw_counts_t){FC_COUNT_UNKNOWN, FC_COUNT_UNKNOWN})
 #define T "[\"ndarray\",\"f32\",1,16]"
@@ -324,6 +324,97 @@ static void counts_must_agree(void **state) {
   assert_int_equal(err.byte_offset, 5);
 }
 
+// What other sources have and V1 does not. Each is read from canonical JSON, and what is
+// written reads back as the same text.
+static const struct {
+  const char *name;
+  const char *type;
+  const char *record;
+} forms[] = {
+    {"a sign", "{\"kind\":\"scalar\",\"dtype\":\"ui8\"}", "\"i8\""},
+    {"an index", "{\"kind\":\"scalar\",\"dtype\":\"index\"}", "\"i64\""},
+    {"another float", "{\"kind\":\"scalar\",\"dtype\":\"f8E5M2\"}",
+     "\"unknown\""},
+    {"a tensor of another float",
+     "{\"kind\":\"tensor\",\"dtype\":\"f8E5M2\",\"shape\":[2]}",
+     "[\"ndarray\",\"unknown\",1,2]"},
+    {"a width", "{\"kind\":\"opaque\",\"type\":\"i24\"}", "\"i24\""},
+    {"a wide float", "{\"kind\":\"opaque\",\"type\":\"f128\"}", "\"f128\""},
+    {"a width with a sign", "{\"kind\":\"opaque\",\"type\":\"ui7\"}", "\"i7\""},
+    {"a tensor of a width",
+     "{\"kind\":\"tensor\",\"dtype\":\"i24\",\"shape\":[null,2]}",
+     "[\"ndarray\",\"i24\",2,null,2]"},
+    {"a tensor of a word",
+     "{\"kind\":\"tensor\",\"dtype\":\"!tf.string\",\"shape\":[2]}",
+     "[\"ndarray\",\"unknown\",1,2]"},
+    {"a memref of a width", "{\"kind\":\"opaque\",\"type\":\"memref<?xi7>\"}",
+     "[\"ndarray\",\"i7\",1,null]"},
+    {"a memref of memrefs",
+     "{\"kind\":\"opaque\",\"type\":\"memref<4xmemref<2xf32>>\"}",
+     "[\"ndarray\",\"unknown\",1,4]"},
+    {"a reference", "{\"kind\":\"opaque\",\"type\":\"!vm.ref<?>\"}",
+     "\"unknown\""},
+    {"bytes", "{\"kind\":\"bytes\",\"encoding\":\"raw\"}", "\"unknown\""},
+    {"a string", "{\"kind\":\"bytes\",\"encoding\":\"i8\"}",
+     "[\"py_homogeneous_list\",\"i8\"]"},
+    {"a vector", "{\"kind\":\"vector\",\"dtype\":\"f32\",\"shape\":[4]}",
+     "\"unknown\""},
+    {"a dict of keywords",
+     "{\"kind\":\"dict\",\"fields\":[{\"name\":\"a\",\"type\":{\"kind\":"
+     "\"null\"}}],\"flavor\":\"kwargs\"}",
+     "[\"sdict_kwargs\",[\"a\",null]]"},
+};
+
+static void every_type_has_a_form_that_reads_back(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(forms); i++) {
+    char json[512], wanted[512];
+    fc_error_t err;
+    fc_test_row(forms[i].name);
+    snprintf(json, sizeof json,
+             "{\"source\":\"sidecar\",\"model\":\"sync\",\"arguments\":[{"
+             "\"keyword\":false,\"role\":\"in\",\"type\":%s}],\"results\":[]}",
+             forms[i].type);
+    snprintf(wanted, sizeof wanted, "{\"a\":[%s],\"r\":[],\"v\":1}",
+             forms[i].record);
+    fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+    fc_signature_t *signature = NULL;
+    assert_int_equal(fc_signature_parse_json(fc_str(json), builder, &err), 0);
+    assert_int_equal(fc_signature_build(builder, &signature, &err), 0);
+    fc_builder_destroy(builder);
+    for (int round = 0; round < 2; round++) {
+      fc_text_t text;
+      fc_text_init(&text, fc_allocator_system(), 1 << 16);
+      assert_int_equal(fc_v1_mangle(signature, &text.sink, &err), 0);
+      assert_true(fc_str_equal(fc_text_str(&text), fc_str(wanted)));
+      fc_signature_destroy(signature);
+      signature = parse(fc_text_str(&text), ANY, &err);
+      assert_non_null(signature);
+      fc_text_deinit(&text);
+    }
+    fc_signature_destroy(signature);
+  }
+  fc_test_row(NULL);
+}
+
+static void a_structure_of_one_slot_may_be_a_list(void **state) {
+  (void)state;
+  for (int one_list = 0; one_list < 2; one_list++) {
+    fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+    fc_signature_t *signature = NULL;
+    fc_error_t err;
+    assert_int_equal(
+        fc_v1_read(FC_STR("{\"a\":[],\"r\":[[\"stuple\",\"i32\"]]}"),
+                   (fc_raw_counts_t){0, 1}, one_list, builder, &err),
+        FC_OK);
+    assert_int_equal(fc_signature_build(builder, &signature, &err), FC_OK);
+    assert_int_equal(signature->results[0].raw_index,
+                     one_list ? 0 : FC_RAW_NONE);
+    fc_signature_destroy(signature);
+    fc_builder_destroy(builder);
+  }
+}
+
 static void a_width_without_element_type_is_listed(void **state) {
   (void)state;
   fc_error_t err;
@@ -531,6 +622,8 @@ int main(void) {
       FC_TEST(results_are_inlined_by_rule),
       FC_TEST(bad_texts_say_where),
       FC_TEST(counts_must_agree),
+      FC_TEST(every_type_has_a_form_that_reads_back),
+      FC_TEST(a_structure_of_one_slot_may_be_a_list),
       FC_TEST(a_width_without_element_type_is_listed),
       FC_TEST(an_array_of_records_needs_dims),
       FC_TEST(a_depth_bomb_is_refused),

@@ -197,11 +197,43 @@ static void a_dim_beyond_32_bits_has_no_text(void **state) {
   fc_signature_destroy(signature);
 }
 
+static void integers_without_a_sign_have_codes(void **state) {
+  (void)state;
+  static const struct {
+    fc_dtype_t dtype;
+    const char *text;
+  } codes[] = {
+      {FC_DTYPE_I1, "I6!S3!t4R1!"},  {FC_DTYPE_I8, "I6!S3!t4R1!"},
+      {FC_DTYPE_I16, "I6!S3!t5R1!"}, {FC_DTYPE_I32, "I6!S3!t6R1!"},
+      {FC_DTYPE_I64, "I6!S3!t7R1!"}, {FC_DTYPE_INDEX, "I6!S3!t7R1!"},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(codes); i++) {
+    fc_test_row(codes[i].text);
+    fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+    assert_non_null(builder);
+    fc_builder_argument(builder, FC_STR(""),
+                        fc_builder_scalar(builder, codes[i].dtype), FC_ROLE_IN,
+                        false, FC_RAW_NEXT);
+    fc_signature_t *signature = NULL;
+    fc_error_t err;
+    assert_int_equal(fc_signature_build(builder, &signature, &err), FC_OK);
+    fc_builder_destroy(builder);
+    fc_text_t text;
+    fc_text_init(&text, fc_allocator_system(), 1 << 10);
+    assert_int_equal(fc_raw_mangle(signature, &text.sink, &err), FC_OK);
+    assert_true(fc_str_equal(fc_text_str(&text), fc_str(codes[i].text)));
+    fc_text_deinit(&text);
+    fc_signature_destroy(signature);
+  }
+  fc_test_row(NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(vectors_read_print_and_write_back),
       FC_TEST(bad_texts_say_where),
       FC_TEST(a_dim_beyond_32_bits_has_no_text),
+      FC_TEST(integers_without_a_sign_have_codes),
       FC_TEST(every_proper_prefix_is_refused),
       FC_TEST(one_changed_byte_is_refused_or_stable),
   };
