@@ -27,6 +27,8 @@ typedef struct item_t {
   fc_str_t type_text;
   size_t type_at;
   fc_mlir_type_t type;
+  fc_str_t
+      encoding;    // iree.abi.encoding: the type that is passed; may be empty
   bool storage;    // iree.abi.output: memory for a result
   bool transient;  // iree.abi.transients: scratch memory
 } item_t;
@@ -94,6 +96,21 @@ static fc_status_t read_member(reader_t *reader, const char *stops,
   return FC_OK;
 }
 
+// Reads the value of `key = value`, where `key` has the " = " behind it; without the
+// quotes if it is a string.
+static bool attribute_value(fc_str_t attribute, const char *key,
+                            fc_str_t *out_value) {
+  if (!fc_str_starts(attribute, fc_str(key))) return false;
+  const size_t skip = strlen(key);
+  fc_str_t value =
+      trim(fc_str_make(attribute.data + skip, attribute.size - skip));
+  if (value.size > 2 && value.data[0] == '"') {
+    value = fc_str_make(value.data + 1, value.size - 2);
+  }
+  if (value.size) *out_value = value;
+  return value.size > 0;
+}
+
 // Reads `{key = value, …}`, whose brace was already read.
 static fc_status_t read_attributes(reader_t *reader, item_t *item) {
   do {
@@ -101,8 +118,20 @@ static fc_status_t read_attributes(reader_t *reader, item_t *item) {
     FC_TRY(read_member(reader, ",}", &attribute));
     item->storage |= fc_str_starts(attribute, FC_STR("iree.abi.output ="));
     item->transient |= fc_str_starts(attribute, FC_STR("iree.abi.transients"));
+    (void)attribute_value(attribute, "iree.abi.encoding = ", &item->encoding);
+    (void)attribute_value(attribute, "iree.identifier = ", &item->name);
   } while (accept(reader, ", "));
   return expect(reader, "}");
+}
+
+// `text` is a part of the declaration.
+static fc_status_t read_type(const reader_t *reader, item_t *item,
+                             fc_str_t text) {
+  fc_error_t inner;
+  if (fc_mlir_type_parse(text, &item->type, &inner) == FC_OK) return FC_OK;
+  return fault(reader,
+               (size_t)(text.data - reader->text.data) + inner.byte_offset,
+               "%s", inner.message);
 }
 
 static fc_status_t read_item(reader_t *reader, item_t *item) {
@@ -115,12 +144,11 @@ static fc_status_t read_item(reader_t *reader, item_t *item) {
   reader->at += 2;
   item->type_at = reader->at;
   FC_TRY(read_member(reader, ",){", &item->type_text));
-  fc_error_t inner;
-  if (fc_mlir_type_parse(item->type_text, &item->type, &inner) != FC_OK) {
-    return fault(reader, item->type_at + inner.byte_offset, "%s",
-                 inner.message);
-  }
-  return accept(reader, "{") ? read_attributes(reader, item) : FC_OK;
+  FC_TRY(read_type(reader, item, item->type_text));
+  if (!accept(reader, "{")) return FC_OK;
+  FC_TRY(read_attributes(reader, item));
+  // The module checks the buffer views of such an item against the encoding.
+  return item->encoding.size ? read_type(reader, item, item->encoding) : FC_OK;
 }
 
 // ---------------------------------------------------------------------------
@@ -175,14 +203,17 @@ static fc_status_t check_register(reader_t *reader, item_t *item) {
                  "the calling convention has '%c' here, not '%c'", actual.kind,
                  known[0]);
   }
-  if (found == known) return FC_OK;
+  // An integer of a width that farcall does not have is typed by its register, too.
+  const bool odd = item->type.form == FC_MLIR_SCALAR && !item->type.dtype;
+  if (found == known && !odd) return FC_OK;
   fc_dtype_t dtype = fc_cconv_dtype(actual.kind);
   if (!reader->warning[0]) {
     char who[128];
     item_print(reader, item, who, sizeof who);
     snprintf(reader->warning, sizeof reader->warning,
-             "%s is %s in the declaration and %s in the module", who,
-             fc_dtype_info(item->type.dtype)->text, fc_dtype_info(dtype)->text);
+             "%s is %.*s in the declaration and %s in the module", who,
+             (int)(item->type.text.size < 40 ? item->type.text.size : 40),
+             item->type.text.data, fc_dtype_info(dtype)->text);
   }
   item->type.dtype = dtype;
   return FC_OK;
@@ -198,10 +229,15 @@ static fc_status_t dialect_node(reader_t *reader, const item_t *item,
   static const struct {
     const char *text;
     fc_type_kind_t kind;
+    fc_flavor_t flavor;
   } leaves[] = {
-      {"!hal.buffer_view", FC_TYPE_UNKNOWN}, {"!util.buffer", FC_TYPE_BYTES},
-      {"!vm.buffer", FC_TYPE_BYTES},         {"!util.list<?>", FC_TYPE_UNKNOWN},
-      {"!vm.list<?>", FC_TYPE_UNKNOWN},
+      {"!hal.buffer_view", FC_TYPE_UNKNOWN, FC_FLAVOR_NONE},
+      {"!util.buffer", FC_TYPE_BYTES, FC_FLAVOR_RAW},
+      {"!vm.buffer", FC_TYPE_BYTES, FC_FLAVOR_RAW},
+      {"!util.list<i8>", FC_TYPE_BYTES, FC_FLAVOR_I8},
+      {"!vm.list<i8>", FC_TYPE_BYTES, FC_FLAVOR_I8},
+      {"!util.list<?>", FC_TYPE_UNKNOWN, FC_FLAVOR_NONE},
+      {"!vm.list<?>", FC_TYPE_UNKNOWN, FC_FLAVOR_NONE},
   };
   fc_builder_t *builder = reader->builder;
   fc_str_t text = item->type.text;
@@ -212,7 +248,7 @@ static fc_status_t dialect_node(reader_t *reader, const item_t *item,
       known = fc_str_equal(text, fc_str(leaves[i].text));
       if (!known) continue;
       node = leaves[i].kind == FC_TYPE_BYTES
-                 ? fc_builder_bytes(builder, FC_FLAVOR_RAW)
+                 ? fc_builder_bytes(builder, leaves[i].flavor)
                  : fc_builder_node(builder, leaves[i].kind);
     }
     fc_str_t prefix = FC_STR("!util.list<");

@@ -289,7 +289,10 @@ static fc_status_t put_typed(const writer_t *w, const fc_type_t *type) {
 }
 
 static fc_status_t put_tensor(const writer_t *w, const fc_type_t *type) {
-  if (type->dtype == FC_DTYPE_NONE) return put_typed(w, type);
+  // A result of no declared element type is written as it comes, nested or typed.
+  if (type->dtype == FC_DTYPE_NONE) {
+    return w->answer ? put(w, "{}") : put_typed(w, type);
+  }
   FC_TRY(put(w, "{\"anyOf\":["));
   FC_TRY(put_nested(w, type, w->signature->source == FC_SOURCE_INFERRED));
   FC_TRY(put(w, ","));
@@ -313,8 +316,13 @@ static const char kUnknown[] =
     "{\"type\":\"object\",\"properties\":{\"bytes\":{}},"
     "\"required\":[\"bytes\"],\"additionalProperties\":false}]}";
 
-static fc_status_t put_bytes(const writer_t *w) {
-  FC_TRY(put(w, "{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"object\","
+static fc_status_t put_bytes(const writer_t *w, const fc_type_t *type) {
+  FC_TRY(put(w, "{\"anyOf\":[{\"type\":\"string\"},"));
+  if (type->flavor == FC_FLAVOR_I8 && !w->answer) {
+    FC_TRY(put(w, "{\"type\":\"array\",\"items\":{\"type\":\"integer\","
+                  "\"minimum\":-128,\"maximum\":255}},"));
+  }
+  FC_TRY(put(w, "{\"type\":\"object\","
                 "\"properties\":{\"b64\":"));
   FC_TRY(put(w, kB64));
   return put(w, "},\"required\":[\"b64\"],\"additionalProperties\":false}]}");
@@ -328,7 +336,7 @@ static fc_status_t put_open(const writer_t *w, const fc_type_t *type) {
     case FC_TYPE_VECTOR:
       return put_tensor(w, type);
     case FC_TYPE_BYTES:
-      return put_bytes(w);
+      return put_bytes(w, type);
     case FC_TYPE_LIST:
       return put(w, "{\"type\":\"array\",\"items\":");
     case FC_TYPE_TUPLE:
@@ -347,14 +355,19 @@ static fc_status_t put_open(const writer_t *w, const fc_type_t *type) {
   }
 }
 
-static fc_status_t put_required(const writer_t *w, const fc_type_t *dict) {
-  FC_TRY(put(w, "},\"required\":["));
+static fc_status_t put_child_names(const writer_t *w, const fc_type_t *dict) {
   for (uint32_t i = dict->child; i != FC_NODE_NONE;) {
     const fc_type_t *child = fc_signature_node(w->signature, i);
     if (i != dict->child) FC_TRY(put(w, ","));
     FC_TRY(put_text(w, fc_signature_text(w->signature, child->key)));
     i = child->next;
   }
+  return FC_OK;
+}
+
+static fc_status_t put_required(const writer_t *w, const fc_type_t *dict) {
+  FC_TRY(put(w, "},\"required\":["));
+  FC_TRY(put_child_names(w, dict));
   return put(w, "],\"additionalProperties\":false}");
 }
 
@@ -439,10 +452,34 @@ static fc_status_t put_reference(const writer_t *w, uint32_t number) {
   return put(w, "\"}");
 }
 
+// The argument's type, if it is a dict that takes the keywords of a call; else NULL.
+static const fc_type_t *find_rest(const writer_t *w, const fc_argument_t *at) {
+  const fc_type_t *type = fc_signature_node(w->signature, at->param.type);
+  const bool rest = type->flavor == FC_FLAVOR_KWARGS && type->child_count &&
+                    !fc_signature_root(w->signature);
+  return rest ? type : NULL;
+}
+
+static fc_status_t put_rest_properties(const writer_t *w, const fc_type_t *rest,
+                                       bool any) {
+  for (uint32_t i = rest->child; i != FC_NODE_NONE;) {
+    const fc_type_t *child = fc_signature_node(w->signature, i);
+    FC_TRY(put(w, any ? "," : ""));
+    any = true;
+    FC_TRY(put_text(w, fc_signature_text(w->signature, child->key)));
+    FC_TRY(put(w, ":"));
+    FC_TRY(put_value(w, i));
+    i = child->next;
+  }
+  return FC_OK;
+}
+
 static fc_status_t put_keyword_properties(const writer_t *w) {
   fc_argument_t at = {0};
   uint32_t number = 0;
   for (bool any = false; next_sent(w, &at, &number);) {
+    const fc_type_t *rest = find_rest(w, &at);
+    if (rest) FC_TRY(put_rest_properties(w, rest, any));
     if (!is_keyword(w, &at)) continue;
     FC_TRY(put(w, any ? "," : ""));
     any = true;
@@ -509,7 +546,8 @@ static fc_status_t put_each_once(const writer_t *w) {
   FC_TRY(put(w, ",\"allOf\":["));
   for (bool any = false; next_sent(w, &at, &number); any = true) {
     FC_TRY(put(w, any ? "," : ""));
-    if (!is_keyword(w, &at)) {
+    const fc_type_t *rest = find_rest(w, &at);
+    if (!rest && !is_keyword(w, &at)) {
       FC_TRY(put_has_places(w, number + 1));
       continue;
     }
@@ -517,7 +555,11 @@ static fc_status_t put_each_once(const writer_t *w) {
     FC_TRY(put_has_places(w, number + 1));
     FC_TRY(put(w, ",{\"required\":[\"kwargs\"],\"properties\":{\"kwargs\":{"
                   "\"required\":["));
-    FC_TRY(put_text(w, fc_signature_text(w->signature, at.param.name)));
+    if (rest) {
+      FC_TRY(put_child_names(w, rest));
+    } else {
+      FC_TRY(put_text(w, fc_signature_text(w->signature, at.param.name)));
+    }
     FC_TRY(put(w, "]}}}]}"));
   }
   return put(w, "]");

@@ -86,12 +86,48 @@ fc_status_t fc_bytes_take(fc_frame_t *frame, const fc_op_t *op, fc_str_t bytes,
   return FC_OK;
 }
 
+// Reads IREE's string as the list of i8 it is; values of both signs are read.
+static fc_status_t read_numbers(fc_frame_t *frame, fc_value_t *dest,
+                                fc_error_t *err) {
+  size_t size = 0, capacity = 0;
+  uint8_t *data = NULL;
+  for (;;) {
+    fc_json_token_t token;
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+    if (token == FC_JSON_ARRAY_END) break;
+    int16_t number = 0;
+    FC_TRY(
+        fc_json_read_scalar(&frame->reader, token, FC_DTYPE_I16, &number, err));
+    if (number < INT8_MIN || number > UINT8_MAX) {
+      return here(frame,
+                  fc_fail(err, FC_CODE_OUT_OF_RANGE,
+                          "%d is no byte: -128 to 255", (int)number),
+                  err);
+    }
+    if (size == capacity) {
+      uint8_t *before = data;
+      void *memory = NULL;
+      capacity = capacity ? capacity * 2 : 64;
+      FC_TRY(check_size(frame, size + 1, err));
+      FC_TRY(fc_frame_alloc(frame, capacity, 1, &memory, err));
+      data = memory;
+      if (size) memcpy(data, before, size);
+    }
+    data[size++] = (uint8_t)number;
+  }
+  set_bytes(dest, data, size);
+  return FC_OK;
+}
+
 fc_status_t fc_bytes_decode(fc_frame_t *frame, const fc_op_t *op,
                             fc_json_token_t token, fc_value_t *dest,
                             fc_error_t *err) {
   static const char kExpected[] = "a string or {\"b64\":\"…\"}";
   fc_json_reader_t *reader = &frame->reader;
   if (token == FC_JSON_STRING) return read_string(frame, dest, err);
+  if (token == FC_JSON_ARRAY_BEGIN && op->flavor == FC_FLAVOR_I8) {
+    return read_numbers(frame, dest, err);
+  }
   if (token != FC_JSON_OBJECT_BEGIN) {
     return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, kExpected,
                             err);

@@ -301,19 +301,20 @@ static fc_status_t missing_key(fc_frame_t *frame, const fc_level_t *level,
   return here(frame, status, err);
 }
 
-static fc_status_t step_dict(fc_frame_t *frame, fc_level_t *level,
-                             fc_error_t *err) {
+static fc_status_t close_dict(fc_frame_t *frame, const fc_level_t *level,
+                              fc_error_t *err) {
+  if (level->count < level->op->child_count) {
+    return missing_key(frame, level, err);
+  }
+  set_list(level->dest, level->items, level->count);
+  return FC_OK;
+}
+
+// Reads the value of the key `name`, which was just read, or opens it.
+static fc_status_t open_entry(fc_frame_t *frame, fc_level_t *level,
+                              fc_str_t name, fc_error_t *err) {
   const fc_op_t *op = level->op;
   fc_json_token_t token;
-  FC_TRY(fc_json_next(&frame->reader, &token, err));
-  if (token == FC_JSON_OBJECT_END) {
-    if (level->count < op->child_count) return missing_key(frame, level, err);
-    set_list(level->dest, level->items, level->count);
-    frame->depth--;
-    return FC_OK;
-  }
-  fc_str_t name;
-  FC_TRY(fc_leaf_text(frame, &name, err));
   const fc_plan_key_t *keys = &frame->plan->keys[op->keys];
   const fc_plan_key_t *key = fc_plan_find(keys, op->child_count, name);
   if (!key) {
@@ -331,6 +332,20 @@ static fc_status_t step_dict(fc_frame_t *frame, fc_level_t *level,
   FC_TRY(fc_json_next(&frame->reader, &token, err));
   return open_value(frame, key->op, token,
                     place_of(frame, key->op, level->items, key->ordinal), err);
+}
+
+static fc_status_t step_dict(fc_frame_t *frame, fc_level_t *level,
+                             fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token == FC_JSON_OBJECT_END) {
+    FC_TRY(close_dict(frame, level, err));
+    frame->depth--;
+    return FC_OK;
+  }
+  fc_str_t name;
+  FC_TRY(fc_leaf_text(frame, &name, err));
+  return open_entry(frame, level, name, err);
 }
 
 // Makes two lists of a finished array of references: its elements and its dims.
@@ -397,9 +412,8 @@ static fc_status_t step_array(fc_frame_t *frame, fc_level_t *level,
                     &array->items[array->count++], err);
 }
 
-static fc_status_t read_value(fc_frame_t *frame, const fc_op_t *op,
-                              fc_json_token_t token, fc_error_t *err) {
-  FC_TRY(open_value(frame, op, token, place_of(frame, op, NULL, 0), err));
+// Reads what is open to its end.
+static fc_status_t read_open(fc_frame_t *frame, fc_error_t *err) {
   while (frame->depth) {
     fc_level_t *level = &frame->levels[frame->depth - 1];
     switch (level->op->kind) {
@@ -420,6 +434,12 @@ static fc_status_t read_value(fc_frame_t *frame, const fc_op_t *op,
   return FC_OK;
 }
 
+static fc_status_t read_value(fc_frame_t *frame, const fc_op_t *op,
+                              fc_json_token_t token, fc_error_t *err) {
+  FC_TRY(open_value(frame, op, token, place_of(frame, op, NULL, 0), err));
+  return read_open(frame, err);
+}
+
 // ---------------------------------------------------------------------------
 // Arguments
 
@@ -430,6 +450,7 @@ typedef struct document_t {
   uint8_t *given;    // by input: 1 given, 2 given in kwargs and read
   uint32_t missing;  // inputs not given
   bool root_given;   // args[0] was the whole root dict
+  fc_level_t rest;   // the dict of keywords, once a key of it was read
   bool bare;         // the document is the args array
   bool has[SECTION_COUNT];
   uint64_t ends[SECTION_COUNT];  // where each closes
@@ -557,6 +578,43 @@ static fc_status_t duplicate_key(fc_frame_t *frame, fc_error_t *err) {
               err);
 }
 
+// For a function whose last argument takes the keywords of a call: reads the value of one
+// of its keys. The dict stays open until "kwargs" ends.
+static fc_status_t read_rest(fc_frame_t *frame, document_t *document,
+                             fc_str_t name, fc_error_t *err) {
+  const fc_plan_param_t *rest = frame->plan->rest;
+  const uint32_t input = (uint32_t)(rest - frame->plan->inputs);
+  fc_status_t status;
+  if (!document->rest.op && document->given[input]) {
+    status = here(frame,
+                  fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT, "given twice"), err);
+    return name_argument(frame, rest, status, err);
+  }
+  if (!document->rest.op) {
+    FC_TRY(open_dict(frame, rest->op, place_of(frame, rest->op, NULL, 0), err));
+    document->rest = frame->levels[--frame->depth];
+    document->given[input] = 2;
+    document->missing--;
+  }
+  status = open_entry(frame, &document->rest, name, err);
+  if (status == FC_OK) status = read_open(frame, err);
+  return status == FC_OK ? FC_OK : name_argument(frame, rest, status, err);
+}
+
+static fc_status_t close_rest(fc_frame_t *frame, document_t *document,
+                              fc_error_t *err) {
+  if (!document->rest.op) return FC_OK;
+  fc_status_t status = close_dict(frame, &document->rest, err);
+  return status == FC_OK ? FC_OK
+                         : name_argument(frame, frame->plan->rest, status, err);
+}
+
+static bool takes_rest(const fc_plan_t *plan, fc_str_t name) {
+  if (!plan->rest) return false;
+  const fc_op_t *op = plan->rest->op;
+  return fc_plan_find(&plan->keys[op->keys], op->child_count, name);
+}
+
 static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
                                fc_json_token_t token, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
@@ -571,9 +629,16 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
     FC_TRY(fc_leaf_text(frame, &name, err));
     const fc_plan_key_t *key =
         fc_plan_find(plan->keywords, plan->keyword_count, name);
+    if (!key && takes_rest(plan, name)) {
+      FC_TRY(read_rest(frame, document, name, err));
+      continue;
+    }
     if (!key) {
+      const bool rest = plan->rest && !plan->keyword_count;
+      const fc_op_t *op = rest ? plan->rest->op : NULL;
       return unknown_key(frame, FC_CODE_UNKNOWN_ARGUMENT, "argument", name,
-                         plan->keywords, plan->keyword_count,
+                         rest ? &plan->keys[op->keys] : plan->keywords,
+                         rest ? op->child_count : plan->keyword_count,
                          plan->input_count
                              ? "those of this function have no names, so they "
                                "are members of 'args' in order"
@@ -591,7 +656,7 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
     FC_TRY(read_argument(frame, document, key->ordinal, token, err));
     document->given[key->ordinal] = 2;
   }
-  return FC_OK;
+  return close_rest(frame, document, err);
 }
 
 // ---------------------------------------------------------------------------

@@ -378,6 +378,10 @@ fc_status_t fc_plan_create(const fc_signature_t *signature,
     plan->root_dict = &plan->ops[0];
     plan->positional_count = 0;
   }
+  if (plan->input_count) {
+    const fc_plan_param_t *last = &plan->inputs[plan->input_count - 1];
+    if (last->op->flavor == FC_FLAVOR_KWARGS) plan->rest = last;
+  }
   *out_plan = plan;
   return FC_OK;
 }

@@ -734,11 +734,10 @@ static fc_status_t run(instance_t *instance, size_t index,
   state->loans.invocation = &invocation;
   for (size_t i = 0; i < call->argument_count; i++) {
     if (is_made(listed, i)) continue;
-    uint32_t node = listed->argument_nodes[i];
-    FC_TRY(fc_vm_argument(
-        &instance->context->heap, &call->arguments[i], cconv->arguments.data[i],
-        node == FC_NODE_NONE ? NULL : fc_signature_node(signature, node),
-        &state->loans, &state->arguments[i], err));
+    FC_TRY(fc_vm_argument(&instance->context->heap, &call->arguments[i],
+                          cconv->arguments.data[i], signature,
+                          listed->argument_nodes[i], &state->loans,
+                          &state->arguments[i], err));
   }
   if (FC_UNLIKELY(listed->roles)) {
     FC_TRY(make_arguments(instance, index, call, &invocation, state, err));

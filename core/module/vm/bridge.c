@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 
+#include "abi/walk.h"
+
 #define DEPTH_MAX 64  // of nested lists
 
 // ---------------------------------------------------------------------------
@@ -48,8 +50,10 @@ static fc_status_t number_in(const fc_value_t *value, fc_vm_value_t *out,
     case FC_DTYPE_CLASS_INDEX:
       break;
     default:
-      return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                     "the VM has no numbers of type %s", info->text);
+      return fc_fail(err, FC_CODE_TYPE_MISMATCH,
+                     "IREE has no numbers of type %s: a tensor may have such "
+                     "elements",
+                     info->text);
   }
   uint64_t bits = 0;
   memcpy(&bits, value->scalar.bytes, info->size);
@@ -124,17 +128,48 @@ static fc_status_t number_out(fc_vm_value_t number, fc_dtype_t declared,
 // Arguments
 
 static fc_status_t refuse_value(const fc_value_t *value, fc_error_t *err) {
-  const char *what =
-      value->kind == FC_VALUE_OPAQUE ? "an opaque reference" : "this value";
-  return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "%s cannot be passed to the VM",
-                 what);
+  if (value->kind == FC_VALUE_SCALAR) {
+    return fc_fail(err, FC_CODE_TYPE_MISMATCH,
+                   "the function takes a tensor, a list or bytes here, not a "
+                   "number: a tensor has a shape, []");
+  }
+  return fc_fail(
+      err, FC_CODE_UNSUPPORTED_TYPE, "%s cannot be passed to IREE",
+      value->kind == FC_VALUE_OPAQUE ? "an opaque reference" : "this value");
 }
 
-// The memory that arguments take: of the heap, or lent by the caller.
+// The memory that arguments take, of the heap, or lent by the caller; and the signature
+// that describes them.
 typedef struct in_t {
   fc_vm_heap_t *heap;
   fc_hal_loans_t *loans;
+  const fc_signature_t *signature;
 } in_t;
+
+// NULL where nothing describes the value.
+static const fc_type_t *type_at(const fc_signature_t *signature,
+                                uint32_t node) {
+  return node == FC_NODE_NONE ? NULL : fc_signature_node(signature, node);
+}
+
+// Where the nodes of a list's items are: that of the first, and whether all have it.
+typedef struct items_t {
+  uint32_t node;  // FC_NODE_NONE if not described
+  bool repeats;
+} items_t;
+
+static items_t items_of(const fc_type_t *type) {
+  items_t items = {FC_NODE_NONE, false};
+  if (type && (type->kind == FC_TYPE_LIST || type->kind == FC_TYPE_TUPLE ||
+               type->kind == FC_TYPE_DICT)) {
+    items = (items_t){type->child, type->kind == FC_TYPE_LIST};
+  }
+  return items;
+}
+
+static void next_item(items_t *items, const fc_type_t *type) {
+  if (type && !items->repeats) items->node = type->next;
+}
 
 static fc_status_t buffer_in(fc_vm_heap_t *heap, const void *data, size_t size,
                              fc_vm_object_t **out, fc_error_t *err) {
@@ -142,6 +177,29 @@ static fc_status_t buffer_in(fc_vm_heap_t *heap, const void *data, size_t size,
   FC_TRY(fc_vm_buffer_create(heap, size, 16, &buffer, err));
   if (size) memcpy(buffer->data, data, size);
   *out = &buffer->object;
+  return FC_OK;
+}
+
+// IREE's string: a list with an i8 for each byte.
+static fc_status_t string_in(fc_vm_heap_t *heap, fc_str_t bytes,
+                             fc_vm_object_t **out, fc_error_t *err) {
+  if (bytes.size > UINT32_MAX) {
+    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE, "the text is too large");
+  }
+  const uint32_t count = (uint32_t)bytes.size;
+  fc_vm_list_t *list;
+  FC_TRY(fc_vm_list_create(heap, FC_VM_TYPE_I8, count, &list, err));
+  fc_status_t status = fc_vm_list_resize(list, count, err);
+  for (uint32_t i = 0; status == FC_OK && i < count; i++) {
+    const fc_vm_value_t value = {.type = FC_VM_TYPE_I8,
+                                 .i8 = (int8_t)bytes.data[i]};
+    status = fc_vm_list_set(list, i, value, err);
+  }
+  if (status != FC_OK) {
+    fc_vm_release(&list->object);
+    return status;
+  }
+  *out = &list->object;
   return FC_OK;
 }
 
@@ -169,6 +227,9 @@ static fc_status_t plain_ref_in(const in_t *in, const fc_value_t *value,
     case FC_VALUE_NULL:
       return FC_OK;
     case FC_VALUE_BYTES:
+      if (type && type->kind == FC_TYPE_BYTES && type->flavor == FC_FLAVOR_I8) {
+        return string_in(in->heap, value->bytes, out, err);
+      }
       return buffer_in(in->heap, value->bytes.data, value->bytes.size, out,
                        err);
     case FC_VALUE_TENSOR:
@@ -186,28 +247,30 @@ typedef struct list_in_t {
   // The list around it holds the reference; list_in holds that of the outermost list.
   fc_vm_list_t *list;
   uint32_t next;
+  items_t items;
 } list_in_t;
 
 static fc_status_t open_list_in(fc_vm_heap_t *heap, const fc_value_t *value,
-                                list_in_t *out, fc_error_t *err) {
+                                const fc_type_t *type, list_in_t *out,
+                                fc_error_t *err) {
   if (value->list.count > UINT32_MAX) return refuse_value(value, err);
   uint32_t count = (uint32_t)value->list.count;
   fc_vm_list_t *list;
   FC_TRY(fc_vm_list_create(heap, FC_VM_TYPE_VARIANT, count, &list, err));
-  *out = (list_in_t){.value = value, .list = list};
+  *out = (list_in_t){.value = value, .list = list, .items = items_of(type)};
   return fc_vm_list_resize(list, count, err);  // there is room: cannot fail
 }
 
 static fc_status_t item_in(const in_t *in, const fc_value_t *item,
-                           fc_vm_list_t *list, uint32_t index,
-                           fc_error_t *err) {
+                           const fc_type_t *type, fc_vm_list_t *list,
+                           uint32_t index, fc_error_t *err) {
   if (item->kind == FC_VALUE_SCALAR) {
     fc_vm_value_t number;
     FC_TRY(number_in(item, &number, err));
     return fc_vm_list_set(list, index, number, err);
   }
   fc_vm_object_t *object;
-  FC_TRY(plain_ref_in(in, item, NULL, &object, err));
+  FC_TRY(plain_ref_in(in, item, type, &object, err));
   return fc_vm_list_set_ref(list, index, object, err);  // variants hold any
 }
 
@@ -222,15 +285,17 @@ static fc_status_t fill_lists(const in_t *in, list_in_t *levels,
     }
     uint32_t index = level->next++;
     const fc_value_t *item = &level->value->list.items[index];
+    const fc_type_t *type = type_at(in->signature, level->items.node);
+    next_item(&level->items, type);
     if (item->kind != FC_VALUE_LIST) {
-      FC_TRY(item_in(in, item, level->list, index, err));
+      FC_TRY(item_in(in, item, type, level->list, index, err));
       continue;
     }
     if (depth == DEPTH_MAX) {
       return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
                      "lists are nested deeper than %d", DEPTH_MAX);
     }
-    FC_TRY(open_list_in(in->heap, item, &levels[depth], err));
+    FC_TRY(open_list_in(in->heap, item, type, &levels[depth], err));
     FC_TRY(fc_vm_list_set_ref(level->list, index, &levels[depth].list->object,
                               err));
     depth++;
@@ -239,9 +304,10 @@ static fc_status_t fill_lists(const in_t *in, list_in_t *levels,
 }
 
 static fc_status_t list_in(const in_t *in, const fc_value_t *value,
-                           fc_vm_object_t **out, fc_error_t *err) {
+                           const fc_type_t *type, fc_vm_object_t **out,
+                           fc_error_t *err) {
   list_in_t levels[DEPTH_MAX];
-  FC_TRY(open_list_in(in->heap, value, &levels[0], err));
+  FC_TRY(open_list_in(in->heap, value, type, &levels[0], err));
   fc_vm_object_t *root = &levels[0].list->object;
   fc_status_t status = fill_lists(in, levels, err);
   if (status != FC_OK) {
@@ -253,14 +319,15 @@ static fc_status_t list_in(const in_t *in, const fc_value_t *value,
 }
 
 fc_status_t fc_vm_argument(fc_vm_heap_t *heap, const fc_value_t *value,
-                           char letter, const fc_type_t *type,
-                           fc_hal_loans_t *loans, fc_vm_raw_t *out,
-                           fc_error_t *err) {
-  const in_t in = {heap, loans};
+                           char letter, const fc_signature_t *signature,
+                           uint32_t node, fc_hal_loans_t *loans,
+                           fc_vm_raw_t *out, fc_error_t *err) {
+  const in_t in = {heap, loans, signature};
+  const fc_type_t *type = type_at(signature, node);
   *out = (fc_vm_raw_t){.i64 = 0};
   if (letter == 'r') {
     if (value->kind == FC_VALUE_LIST) {
-      return list_in(&in, value, &out->ref, err);
+      return list_in(&in, value, type, &out->ref, err);
     }
     return plain_ref_in(&in, value, type, &out->ref, err);
   }
@@ -289,7 +356,7 @@ typedef struct out_t {
 } out_t;
 
 static const fc_type_t *node_at(const out_t *o, uint32_t node) {
-  return node == FC_NODE_NONE ? NULL : fc_signature_node(o->signature, node);
+  return type_at(o->signature, node);
 }
 
 static fc_dtype_t declared_dtype(const out_t *o, uint32_t node) {
@@ -335,8 +402,7 @@ typedef struct list_out_t {
   const fc_vm_list_t *list;
   fc_value_t *items;
   uint32_t next;
-  uint32_t node;  // of the next item, FC_NODE_NONE if not described
-  bool repeats;   // true: every item has that node
+  items_t nodes;
 } list_out_t;
 
 static fc_status_t open_list_out(const out_t *o, const fc_vm_list_t *list,
@@ -349,13 +415,8 @@ static fc_status_t open_list_out(const out_t *o, const fc_vm_list_t *list,
   *out = (fc_value_t){.kind = FC_VALUE_LIST};
   out->list.items = items;
   out->list.count = list->count;
-  const fc_type_t *type = node_at(o, node);
-  *level = (list_out_t){.list = list, .items = items, .node = FC_NODE_NONE};
-  if (type && (type->kind == FC_TYPE_LIST || type->kind == FC_TYPE_TUPLE ||
-               type->kind == FC_TYPE_DICT)) {
-    level->node = type->child;
-    level->repeats = type->kind == FC_TYPE_LIST;
-  }
+  *level = (list_out_t){
+      .list = list, .items = items, .nodes = items_of(node_at(o, node))};
   return FC_OK;
 }
 
@@ -383,6 +444,29 @@ static fc_status_t plain_ref_out(const out_t *o, fc_vm_object_t *object,
   return FC_OK;
 }
 
+// Reads IREE's string. A list whose elements are no i8 is none.
+static fc_status_t string_out(const out_t *o, const fc_vm_list_t *list,
+                              fc_value_t *out, fc_error_t *err) {
+  FC_TRY(fc_vm_work(o->invocation, list->count, err));
+  char *bytes = fc_arena_alloc(o->arena, list->count ? list->count : 1, 16);
+  if (!bytes) return fc_fail_memory(err);
+  for (uint32_t i = 0; i < list->count; i++) {
+    const fc_vm_variant_t element = fc_vm_list_peek(list, i);
+    if (element.type != FC_VM_TYPE_I8) {
+      return fc_fail(err, FC_CODE_BAD_RESULT,
+                     "the module returned a list of another type than i8");
+    }
+    bytes[i] = (char)(uint8_t)element.bits;
+  }
+  *out = (fc_value_t){.kind = FC_VALUE_BYTES,
+                      .bytes = fc_str_make(bytes, list->count)};
+  return FC_OK;
+}
+
+static bool is_string(const fc_type_t *type) {
+  return type && type->kind == FC_TYPE_BYTES && type->flavor == FC_FLAVOR_I8;
+}
+
 static fc_status_t read_lists(const out_t *o, list_out_t *levels,
                               fc_error_t *err) {
   uint32_t depth = 1;
@@ -392,9 +476,9 @@ static fc_status_t read_lists(const out_t *o, list_out_t *levels,
       depth--;
       continue;
     }
-    uint32_t node = level->node, index = level->next++;
+    uint32_t node = level->nodes.node, index = level->next++;
     const fc_type_t *type = node_at(o, node);
-    if (type && !level->repeats) level->node = type->next;
+    next_item(&level->nodes, type);
     fc_value_t *item = &level->items[index];
     fc_vm_variant_t element = fc_vm_list_peek(level->list, index);
     if (element.type == FC_VM_TYPE_NONE) {
@@ -404,6 +488,8 @@ static fc_status_t read_lists(const out_t *o, list_out_t *levels,
       FC_TRY(number_out(number, declared_dtype(o, node), item, err));
     } else if (!fc_vm_list_from(element.object)) {
       FC_TRY(plain_ref_out(o, element.object, node, item, err));
+    } else if (is_string(type)) {
+      FC_TRY(string_out(o, fc_vm_list_from(element.object), item, err));
     } else if (depth == DEPTH_MAX) {
       return fc_fail(err, FC_CODE_BAD_RESULT,
                      "the module returned lists nested deeper than %d",
@@ -415,6 +501,36 @@ static fc_status_t read_lists(const out_t *o, list_out_t *levels,
     }
   }
   return FC_OK;
+}
+
+static fc_status_t ref_out(const out_t *o, fc_vm_object_t *object,
+                           uint32_t node, fc_value_t *out, fc_error_t *err) {
+  fc_vm_list_t *list = fc_vm_list_from(object);
+  if (!list) return plain_ref_out(o, object, node, out, err);
+  if (is_string(node_at(o, node))) return string_out(o, list, out, err);
+  list_out_t levels[DEPTH_MAX];
+  FC_TRY(open_list_out(o, list, node, &levels[0], out, err));
+  return read_lists(o, levels, err);
+}
+
+// A structure of one slot is a list of one, but compilers have also returned the slot
+// itself. Then, its node; else FC_NODE_NONE. `list` is the result if that is a list.
+static uint32_t inlined_slot(const out_t *o, const fc_vm_list_t *list,
+                             uint32_t node) {
+  const fc_type_t *type = node_at(o, node);
+  if (!type || type->child_count != 1 ||
+      (type->kind != FC_TYPE_TUPLE && type->kind != FC_TYPE_DICT)) {
+    return FC_NODE_NONE;
+  }
+  const fc_type_t *slot = node_at(o, type->child);
+  if (!list) return type->child;
+  const bool lists = fc_type_kind_nests(slot->kind) || is_string(slot);
+  if (!lists) return FC_NODE_NONE;
+  if (list->count != 1) return type->child;
+  const fc_vm_variant_t only = fc_vm_list_peek(list, 0);
+  const bool inner =
+      only.type == FC_VM_TYPE_ANY_REF && fc_vm_list_from(only.object);
+  return inner ? FC_NODE_NONE : type->child;
 }
 
 fc_status_t fc_vm_result(fc_vm_invocation_t *invocation, fc_arena_t *arena,
@@ -444,8 +560,12 @@ fc_status_t fc_vm_result(fc_vm_invocation_t *invocation, fc_arena_t *arena,
       return number_out(number, declared_dtype(&o, node), out, err);
   }
   fc_vm_list_t *list = fc_vm_list_from(raw.ref);
-  if (!list) return plain_ref_out(&o, raw.ref, node, out, err);
-  list_out_t levels[DEPTH_MAX];
-  FC_TRY(open_list_out(&o, list, node, &levels[0], out, err));
-  return read_lists(&o, levels, err);
+  const uint32_t slot = inlined_slot(&o, list, node);
+  if (slot == FC_NODE_NONE) return ref_out(&o, raw.ref, node, out, err);
+  fc_value_t *only = fc_arena_alloc_array(arena, 1, sizeof *only);
+  if (!only) return fc_fail_memory(err);
+  FC_TRY(ref_out(&o, raw.ref, slot, only, err));
+  *out =
+      (fc_value_t){.kind = FC_VALUE_LIST, .list = {.items = only, .count = 1}};
+  return FC_OK;
 }

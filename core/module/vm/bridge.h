@@ -11,13 +11,13 @@
 #include "module/vm/natives.h"
 
 // Converts a value to an argument. `letter` is its letter of the calling convention,
-// `type` the node of the signature that describes it, NULL if none does. A ref written
-// to *out is the caller's; tensor memory is lent, see hal/tensor_view.h; bytes and
-// vectors are copied.
+// `node` that of the signature which describes it, or FC_NODE_NONE. A ref written to *out
+// is the caller's; tensor memory is lent, see hal/tensor_view.h; bytes and vectors are
+// copied.
 fc_status_t fc_vm_argument(fc_vm_heap_t *heap, const fc_value_t *value,
-                           char letter, const fc_type_t *type,
-                           fc_hal_loans_t *loans, fc_vm_raw_t *out,
-                           fc_error_t *err) FC_MUST_CHECK;
+                           char letter, const fc_signature_t *signature,
+                           uint32_t node, fc_hal_loans_t *loans,
+                           fc_vm_raw_t *out, fc_error_t *err) FC_MUST_CHECK;
 
 // Converts a result to a value. `node` is the node of the signature that describes it,
 // or FC_NODE_NONE. Items of lists are made in the arena. Bytes stay in the object; with

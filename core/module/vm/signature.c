@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "abi/declaration.h"
+#include "abi/iree_v1.h"
 #include "abi/walk.h"
 #include "base/units.h"
 #include "farcall/abi.h"
@@ -50,10 +51,14 @@ static fc_status_t read_sidecar(subject_t *s, fc_error_t *err) {
 }
 
 static fc_status_t read_v1(subject_t *s, fc_error_t *err) {
+  // The specification's own name is `d`, that of all compilers iree.abi.
   fc_str_t text = attr(s, "iree.abi");
+  if (!text.size) text = attr(s, "d");
   if (!text.size) return FC_NOT_FOUND;
   fc_builder_async(s->builder, s->async);
-  return fc_v1_parse(text, counts(s), s->builder, err);
+  const bool one_list = fc_str_equal(s->function->cconv.results, FC_STR("r")) &&
+                        !s->recovered.results[0].known;
+  return fc_v1_read(text, counts(s), one_list, s->builder, err);
 }
 
 static fc_status_t read_sip(subject_t *s, fc_error_t *err) {
@@ -154,7 +159,6 @@ static const struct {
 typedef struct fit_t {
   subject_t *subject;
   const fc_signature_t *signature;
-  bool changed;
 } fit_t;
 
 // The type of the scalar that the module passes where `dtype` is declared and its
@@ -184,13 +188,14 @@ static fc_dtype_t fit_scalar(fc_dtype_t dtype, char letter) {
   }
 }
 
-static void warn_changed(fit_t *fit, fc_dtype_t from, fc_dtype_t to) {
+static void warn(fit_t *fit, fc_str_t said, fc_dtype_t real) {
   subject_t *s = fit->subject;
-  fit->changed = true;
   if (s->warning[0]) return;
+  char shown[48];
+  fc_escape(shown, sizeof shown, 32, said);
   snprintf(s->warning, sizeof s->warning,
-           "described with %s where the module takes %s",
-           fc_dtype_info(from)->text, fc_dtype_info(to)->text);
+           "described with %s where the module takes %s", shown,
+           fc_dtype_info(real)->text);
 }
 
 // A declaration's integer types have no sign (StableHLO's signs are attributes
@@ -207,18 +212,17 @@ static bool change_dtype(fit_t *fit, const fc_type_t *type, fc_dtype_t to) {
   fc_type_t *ours = fc_builder_at(fit->subject->builder, node);
   if (!ours || ours->kind != type->kind) return false;
   if (!adds_sign((fc_dtype_t)type->dtype, to)) {
-    warn_changed(fit, (fc_dtype_t)type->dtype, to);
+    warn(fit, fc_str(fc_dtype_info((fc_dtype_t)type->dtype)->text), to);
   }
   ours->dtype = (uint8_t)to;
   return true;
 }
 
-// A sidecar is written for one module. If the code has another rank or size than the
-// sidecar says, the sidecar is that of another module.
+// Text that gives another rank or size than the code asserts is about another function:
+// every call by it would fail.
 static bool same_shape(const fit_t *fit, const fc_type_t *type,
                        const fc_vm_shape_t *shape) {
-  if (fit->signature->source != FC_SOURCE_SIDECAR || type->rank < 0)
-    return true;
+  if (type->rank < 0) return true;
   const int64_t *dims = fc_signature_dims(fit->signature, type);
   if (shape->rank >= 0 && shape->rank != type->rank) return false;
   for (int32_t i = 0; i < shape->rank; i++) {
@@ -229,9 +233,57 @@ static bool same_shape(const fit_t *fit, const fc_type_t *type,
   return true;
 }
 
+// Gives a leaf without a type of ours the one that the module has for it.
+static bool give_type(fit_t *fit, const fc_type_t *type, fc_type_kind_t kind,
+                      fc_dtype_t dtype) {
+  fc_type_t *ours = fc_builder_at(fit->subject->builder,
+                                  (uint32_t)(type - fit->signature->nodes));
+  if (!ours || ours->kind != type->kind) return false;
+  if (type->flags & FC_TYPE_ODD) {
+    warn(fit, fc_signature_text(fit->signature, type->text), dtype);
+  }
+  ours->kind = (uint8_t)kind;
+  ours->dtype = (uint8_t)dtype;
+  ours->flags &= (uint8_t) ~(FC_TYPE_ODD | FC_TYPE_UNTYPED);
+  ours->text = (fc_text_ref_t){0};
+  return true;
+}
+
+// Of a number type that farcall does not have, only the class must be the module's.
+static bool same_class(const fit_t *fit, const fc_type_t *type,
+                       fc_dtype_t dtype) {
+  if (!(type->flags & FC_TYPE_ODD)) return true;
+  const fc_str_t text = fc_signature_text(fit->signature, type->text);
+  return (text.data[0] == 'i') == fc_dtype_is_whole(fc_dtype_info(dtype));
+}
+
+static bool type_tensor(fit_t *fit, const fc_type_t *type,
+                        const fc_vm_shape_t *shape) {
+  return same_class(fit, type, shape->dtype) && same_shape(fit, type, shape) &&
+         give_type(fit, type, FC_TYPE_TENSOR, shape->dtype);
+}
+
+static bool type_reference(fit_t *fit, const fc_type_t *type,
+                           const fc_vm_shape_t *shape) {
+  if (!shape->known) return true;
+  if (!give_type(fit, type, FC_TYPE_TENSOR, shape->dtype)) return false;
+  fc_builder_dims(fit->subject->builder,
+                  (uint32_t)(type - fit->signature->nodes), shape->rank,
+                  shape->dims);
+  return true;
+}
+
+// A leaf whose source has no type of ours for it: in a register, a number of its kind.
+static bool type_number(fit_t *fit, const fc_type_t *type, char letter) {
+  const fc_dtype_t dtype = fc_cconv_dtype(letter);
+  return dtype != FC_DTYPE_NONE && same_class(fit, type, dtype) &&
+         give_type(fit, type, FC_TYPE_SCALAR, dtype);
+}
+
 static bool fit_tensor(fit_t *fit, const fc_type_t *type,
                        const fc_vm_shape_t *shape) {
-  if (!shape->known || type->dtype == FC_DTYPE_NONE) return true;
+  if (!shape->known) return true;
+  if (type->dtype == FC_DTYPE_NONE) return type_tensor(fit, type, shape);
   const fc_dtype_info_t *said = fc_dtype_info((fc_dtype_t)type->dtype);
   const fc_dtype_info_t *real = fc_dtype_info(shape->dtype);
   if (fc_dtype_is_whole(said) != fc_dtype_is_whole(real)) return false;
@@ -253,7 +305,11 @@ static bool fit_leaf(fit_t *fit, const fc_type_t *type, char letter,
       return dtype != FC_DTYPE_NONE && change_dtype(fit, type, dtype);
     }
     case FC_TYPE_UNKNOWN:
-      return true;
+      return letter == 'r' ? type_reference(fit, type, shape)
+                           : type_number(fit, type, letter);
+    case FC_TYPE_OPAQUE:
+      return letter == 'r' ? !(type->flags & FC_TYPE_ODD)
+                           : type_number(fit, type, letter);
     case FC_TYPE_TENSOR:
       return letter == 'r' && fit_tensor(fit, type, shape);
     default:
@@ -394,6 +450,60 @@ static void name_dims(subject_t *s, const fc_signature_t *signature) {
   }
 }
 
+static bool has_name(const fc_signature_t *signature, fc_str_t name) {
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    if (fc_str_equal(fc_signature_text(signature, signature->arguments[i].name),
+                     name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Gives an argument without a name that of the declaration, unless the compiler made it
+// up.
+static void take_name(subject_t *s, const fc_signature_t *signature, uint32_t i,
+                      fc_str_t name) {
+  const fc_param_t *param = &signature->arguments[i];
+  char made_up[16];
+  snprintf(made_up, sizeof made_up, "input%" PRIu32, i);
+  if (param->name.size || fc_str_equal(name, fc_str(made_up)) ||
+      has_name(signature, name) ||
+      fc_signature_node(signature, param->type)->flavor == FC_FLAVOR_KWARGS) {
+    return;
+  }
+  fc_builder_name_argument(s->builder, i, name);
+}
+
+// The other sources have types, a declaration beside them has names. One that does not
+// fit has none. Fails only without memory.
+static fc_status_t name_arguments(subject_t *s, const fc_signature_t *signature,
+                                  fc_error_t *err) {
+  const fc_str_t text = attr(s, "iree.abi.declaration");
+  const fc_source_t source = signature->source;
+  if (!text.size || signature->root_tree || source == FC_SOURCE_SIDECAR ||
+      source == FC_SOURCE_DECLARATION) {
+    return FC_OK;
+  }
+  fc_builder_t *builder = fc_builder_create(signature->allocator);
+  if (!builder) return fc_fail_memory(err);
+  fc_signature_t *declared = NULL;
+  fc_error_t why = {0};
+  fc_status_t status = fc_declaration_build(builder, text, &s->whole, &why);
+  if (status == FC_OK) status = fc_signature_build(builder, &declared, &why);
+  if (status == FC_OK &&
+      declared->argument_count == signature->argument_count) {
+    for (uint32_t i = 0; i < declared->argument_count; i++) {
+      take_name(s, signature, i,
+                fc_signature_text(declared, declared->arguments[i].name));
+    }
+  }
+  fc_signature_destroy(declared);
+  fc_builder_destroy(builder);
+  if (status == FC_OK || why.code != FC_CODE_OUT_OF_MEMORY) return FC_OK;
+  return fc_fail_memory(err);
+}
+
 static void pass_over(subject_t *s, const char *name, const char *why) {
   if (!s->warning[0]) {
     snprintf(s->warning, sizeof s->warning, "%s is not used: %.160s", name,
@@ -451,10 +561,10 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
   fit_t fit = {.subject = s, .signature = signature};
   if (status == FC_OK && !fits(&fit)) {
     status = fc_fail(&why, FC_CODE_ABI_METADATA,
-                     "%s does not fit the calling convention '%.*s'%s",
+                     "%s does not fit the calling convention '%.*s', or what "
+                     "the code says of shapes",
                      index ? "it" : "its sidecar's description",
-                     FC_STR_ARG(s->function->cconv_text),
-                     index ? "" : ", or what the code says of shapes");
+                     FC_STR_ARG(s->function->cconv_text));
   }
   s->static_shapes = status == FC_OK && has_static_shapes(signature);
   bool named = false;
@@ -463,6 +573,7 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
         fc_names_apply(s->names, name, signature, s->builder, &named, &why);
   }
   if (status == FC_OK) name_dims(s, signature);
+  if (status == FC_OK) status = name_arguments(s, signature, &why);
   const char *lack = status == FC_OK ? lacks(s, signature) : NULL;
   if (lack && !reason.size) reason = fc_str(lack);
   fc_signature_destroy(signature);

@@ -35,7 +35,12 @@ static const struct {
      ""},
     {"sync func @enc(%input0: tensor<?x8x8x3xf32> {iree.abi.encoding = "
      "tensor<?x8x8x3xi32>}) -> (%output0: tensor<?x8x8x3xf32>)",
-     "0r_r", "enc(input0: tensor<?x8x8x3xf32>) -> tensor<?x8x8x3xf32>", ""},
+     "0r_r", "enc(input0: tensor<?x8x8x3xi32>) -> tensor<?x8x8x3xf32>", ""},
+    {"sync func @ids(%input0: i32 {iree.identifier = \"rows\"}) -> ()", "0i_v",
+     "ids(rows: i32) -> ()", ""},
+    {"sync func @text(%a: !util.list<i8>, %b: !util.list<!util.list<i8>>) -> "
+     "(%c: !util.list<i8>)",
+     "0rr_r", "text(a: bytes, b: list<bytes>) -> bytes", ""},
     {"async func @schedule(%input0: tensor<128x128xf32> {iree.abi.affinity = "
      "#hal.device.promise<@device_a>}) -> (%output0: tensor<128x128xf32>)",
      "0rrr_r", "schedule(input0: tensor<128x128xf32>) -> tensor<128x128xf32>",
@@ -55,7 +60,9 @@ static const struct {
      "f8E5M2) -> (%g: i32)",
      "0iiiiii_i",
      "small(a: i1, b: i4, c: ui8, d: f16, e: bf16, f: f8E5M2) -> i32", ""},
-    {"sync func @odd(%a: i24) -> ()", "0i_v", "odd(a: i24) -> ()",
+    {"sync func @odd(%a: i24) -> ()", "0i_v", "odd(a: i32) -> ()",
+     "argument 0 ('a') is i24 in the declaration and i32 in the module"},
+    {"sync func @odd(%a: i24) -> ()", NULL, "odd(a: i24) -> ()",
      "argument 0 ('a'): i24 cannot be passed"},
     {"sync func @dyn(%input0: tensor<?x?x8x1xf32>) -> (%output0: "
      "tensor<?x?x8x1xbf16>)",
