@@ -142,6 +142,15 @@ static fc_status_t text_layout(const fc_signature_t *signature,
   return put(sink, ">", err);
 }
 
+// Writes the element type; one that farcall does not have as its source does.
+static fc_status_t text_dtype(const fc_signature_t *signature,
+                              const fc_type_t *type, fc_sink_t *sink,
+                              fc_error_t *err) {
+  if (type->dtype != FC_DTYPE_NONE) return put(sink, dtype_name(type), err);
+  if (!(type->flags & FC_TYPE_ODD)) return put(sink, "unknown", err);
+  return fc_sink_put(sink, fc_signature_text(signature, type->text), err);
+}
+
 static fc_status_t text_shaped(const fc_signature_t *signature,
                                const fc_type_t *type, bool names,
                                fc_sink_t *sink, fc_error_t *err) {
@@ -149,8 +158,7 @@ static fc_status_t text_shaped(const fc_signature_t *signature,
   FC_TRY(put(sink, "<", err));
   FC_TRY(text_dims(signature, type, names, sink, err));
   if (type->kind == FC_TYPE_REFARRAY) return FC_OK;  // its item follows
-  bool untyped = type->dtype == FC_DTYPE_NONE;
-  FC_TRY(put(sink, untyped ? "unknown" : dtype_name(type), err));
+  FC_TRY(text_dtype(signature, type, sink, err));
   FC_TRY(text_layout(signature, type, sink, err));
   return put(sink, ">", err);
 }

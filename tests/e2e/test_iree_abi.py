@@ -84,6 +84,9 @@ module @v1 {
     return %r : tensor<2xf32>
   }
   func.func @sip(%a: i32, %b: tensor<2xf32>) -> i32 attributes {iree.reflection = {"abi" = "sip", "abiv" = "1", "sip" = "I17!D13!K2!a_0K2!b_1R3!_0"}} { return %a : i32 }
+  func.func @sip_places(%a: i32, %b: tensor<2xf32>) -> (i32, i32) attributes {iree.reflection = {"abi" = "sip", "sipv" = "1", "sip" = "I12!S9!k0_1k1_0R1!", "f" = "I11!S3!t6B3!d2R11!S3!t6S3!t6", "fv" = "1"}} { return %a, %a : i32, i32 }
+  func.func @raw(%a: i32, %b: tensor<2xf32>) -> i32 attributes {iree.reflection = {"f" = "I11!S3!t6B3!d2R6!S3!t6", "fv" = "1"}} { return %a : i32 }
+  func.func @raw_of_another_version(%a: i32) -> i32 attributes {iree.reflection = {"f" = "I6!S3!t6R6!S3!t6", "fv" = "2"}} { return %a : i32 }
   func.func @any(%a: !util.list<?>) -> i32 { %n = util.list.size %a : !util.list<?>  %r = arith.index_cast %n : index to i32  return %r : i32 }
   func.func @untyped(%a: tensor<?xf32>) -> tensor<?xf32> attributes {iree.reflection = {"iree.abi" = "{\"a\":[[\"ndarray\",\"f32\",1,null]],\"r\":[[\"ndarray\",\"unknown\",1,null]],\"v\":1}"}} { return %a : tensor<?xf32> }
 }
@@ -111,6 +114,10 @@ SIGNATURES = [
     ("encoded", "(input0: tensor<2xi32>) -> tensor<2xf32>", ""),
     ("named", "(left: tensor<2xf32>) -> tensor<2xf32>", ""),
     ("sip", "(a: i32, b: unknown) -> i32", ""),
+    ("sip_places", "(tensor<2xf32>, si32) -> (si32, si32)", ""),
+    ("raw", "(si32, tensor<2xf32>) -> si32", ""),
+    ("raw_of_another_version", "(input0: i32) -> i32",
+     "f is not used: only version 1 of the raw signature is known"),
     ("untyped", "(tensor<?xf32>) -> tensor<?xunknown>", ""),
 ]
 
@@ -146,7 +153,12 @@ CALLS = [
     ("wrong_width", [[70000, 2]], [[140000, 4]]),
     ("encoded", [[1065353216, 0]], [[2.0, 0.0]]),
     ("named", {"kwargs": {"left": [1, 2]}}, [[2.0, 4.0]]),
+    ("keyed", [3], [3]),
     ("sip", {"kwargs": {"a": 1, "b": None}}, [1]),
+    ("sip", [{"a": 1, "b": None}], [1]),
+    ("sip_places", [[1, 2], 7], [7, 7]),
+    ("sip_places", [7, [1, 2]], "shape_mismatch"),
+    ("raw", [7, [1, 2]], [7]),
     ("untyped", [[1, 2]], [[1.0, 2.0]]),
     ("any", [{"dtype": "i32", "data": 4}], "type_mismatch"),
     ("any", [{"list": [{"dtype": "complex<f32>", "data": [1, 2]}]}], "type_mismatch"),

@@ -164,6 +164,10 @@ static const struct {
      F("\"cc\":\"bareptr\",\"args\":[{\"type\":"
        "\"memref<4xi8>\"}]"),
      NULL},
+    {"bareptr unranked",
+     F("\"cc\":\"bareptr\",\"args\":[{\"type\":"
+       "\"memref<*xi8>\"}]"),
+     "static shapes"},
     {"bareptr dynamic",
      F("\"cc\":\"bareptr\",\"args\":[{\"type\":"
        "\"memref<?xi8>\"}]"),
