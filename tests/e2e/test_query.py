@@ -86,6 +86,17 @@ def test_every_form_of_every_function(asked, functions):
             assert get("v1").json == json.loads(written), path
 
 
+def test_every_v1_form_reads_back_as_the_same_tree(asked, functions, farcall):
+    for _, signature in functions:
+        if lacks("v1", signature):
+            continue
+        form = asked.get(f"{path_of(signature)}?format=v1").body.decode().strip()
+        tree = farcall("abi", "parse", "v1", form)
+        assert tree.returncode == 0, (form, tree.stderr)
+        again = farcall("abi", "mangle", "v1", tree.stdout.strip())
+        assert again.stdout.strip() == form
+
+
 def test_an_unknown_form_names_those_there_are(asked):
     for form in ["xml", "", "JSON", "text%20"]:
         reply = asked.get(f"/api/v1/functions/tensor/matmul?format={form}")
