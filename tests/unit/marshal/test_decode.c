@@ -12,6 +12,11 @@
 
 #define XY "x: i8, y: i8 ->"
 
+// An argument, and a dict that takes the keywords of a call.
+#define REST                                                     \
+  "\"i8\",[\"sdict_kwargs\",[\"b\",\"i8\"],[\"c\",[\"ndarray\"," \
+  "\"i8\",1,1]]]"
+
 static const fc_test_decode_row_t documents[] = {
     OK("bare array", XY, "[1,2]", "i8:1; i8:2"),
     OK("args", XY, "{\"args\":[1,2]}", "i8:1; i8:2"),
@@ -213,6 +218,26 @@ static const fc_test_decode_row_t v1[] = {
        "(i8:1, i8:2)"),
     OK("array of records", V1("[\"ndarray\",[\"slist\",\"i8\"],1,null]", ""),
        "[[[1],[2]]]", "(((i8:1), (i8:2)), (i64:2))"),
+    OK("keywords in a dict", V1(REST, ""),
+       "{\"kwargs\":{\"c\":[4],\"b\":1},\"args\":[9]}",
+       "i8:9; (i8:1, 1xi8[4])"),
+    OK("keywords as one argument", V1(REST, ""), "[9,{\"c\":[4],\"b\":1}]",
+       "i8:9; (i8:1, 1xi8[4])"),
+    BAD("a keyword is missing", V1(REST, ""),
+        "{\"args\":[9],\"kwargs\":{\"b\":1^}}", MISSING_KEY, "/kwargs"),
+    BAD("no such keyword", V1(REST, ""), "{\"args\":[9],\"kwargs\":{^\"d\":1}}",
+        UNKNOWN_ARGUMENT, "/kwargs/d"),
+    BAD("a keyword twice", V1(REST, ""),
+        "{\"args\":[9],\"kwargs\":{\"b\":1,^\"b\":1}}", DUPLICATE_KEY,
+        "/kwargs/b"),
+    BAD("a keyword of a wrong type", V1(REST, ""),
+        "{\"args\":[9],\"kwargs\":{\"c\":^4}}", SHAPE_MISMATCH, "/kwargs/c"),
+    BAD("keywords beside their dict", V1(REST, ""),
+        "{\"args\":[9,{\"c\":[4],\"b\":1}],\"kwargs\":{^\"b\":1}}",
+        DUPLICATE_ARGUMENT, "/kwargs/b"),
+    BAD("a dict beside its keywords", V1(REST, ""),
+        "{\"kwargs\":{\"c\":[4],\"b\":1},\"args\":[9,^{}]}", DUPLICATE_ARGUMENT,
+        "/args/1"),
     OK("nested",
        V1("[\"sdict\",[\"dict\",[\"sdict\",[\"a\",\"i8\"],[\"b\",\"i8\"]]],"
           "[\"list\",[\"slist\",\"i8\",\"i8\"]]],\"f32\"",
