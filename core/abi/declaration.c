@@ -326,6 +326,7 @@ static fc_status_t add_item(reader_t *reader, item_t *item) {
                                      : FC_ROLE_IN;
   fc_builder_argument(reader->builder, item->name, node, role, true,
                       FC_RAW_NEXT);
+  fc_builder_role(reader->builder, reader->index, role, role != FC_ROLE_IN);
   return FC_OK;
 }
 

@@ -220,6 +220,28 @@ static fc_status_t read_name(const applying_t *at, yyjson_val *object,
                       out_name->size, ARGUMENT_NAME_SIZE_MAX);
 }
 
+static fc_status_t apply_role(applying_t *at, yyjson_val *object,
+                              const fc_argument_t *argument) {
+  static const char *const names[] = {"in", "inout", "out", "scratch"};
+  static const fc_role_t roles[] = {FC_ROLE_IN, FC_ROLE_INOUT, FC_ROLE_OUT,
+                                    FC_ROLE_SCRATCH};
+  unsigned role = FC_ARRAY_COUNT(roles);
+  FC_TRY(fc_doc_choice(&at->doc, object, "role", names, FC_ARRAY_COUNT(roles),
+                       &role));
+  if (role == FC_ARRAY_COUNT(roles)) return FC_OK;
+  const fc_type_t *type =
+      fc_signature_node(at->signature, argument->param.type);
+  const bool rooted = fc_signature_root(at->signature);
+  if (roles[role] != FC_ROLE_IN && (rooted || !fc_type_may_be_written(type))) {
+    return fc_doc_fault(&at->doc, "role", "only a tensor can be '%s'",
+                        names[role]);
+  }
+  if (!rooted) {
+    fc_builder_role(at->builder, argument->position, roles[role], true);
+  }
+  return FC_OK;
+}
+
 static fc_status_t apply_argument(applying_t *at, yyjson_val *object,
                                   const fc_argument_t *argument) {
   if (!yyjson_is_obj(object)) {
@@ -236,6 +258,7 @@ static fc_status_t apply_argument(applying_t *at, yyjson_val *object,
     }
     fc_builder_name_argument(at->builder, argument->position, name);
   }
+  FC_TRY(apply_role(at, object, argument));
   return apply_dims(at, object, argument->param.type);
 }
 

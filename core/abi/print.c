@@ -19,6 +19,7 @@ static const char *const role_names[] = {
     [FC_ROLE_WAIT_FENCE] = "wait_fence",
     [FC_ROLE_SIGNAL_FENCE] = "signal_fence",
     [FC_ROLE_STORAGE] = "storage",
+    [FC_ROLE_SCRATCH] = "scratch",
 };
 
 static const char *const kind_names[] = {
@@ -544,6 +545,7 @@ static fc_status_t json_argument(const fc_signature_t *signature,
   FC_TRY(json_bool(sink, ",\"keyword\":", at->param.keyword, err));
   FC_TRY(json_text(sink, ",\"role\":",
                    fc_str(fc_role_name((fc_role_t)at->param.role)), err));
+  if (at->param.certain) FC_TRY(put(sink, ",\"certain\":true", err));
   FC_TRY(put(sink, ",\"type\":", err));
   FC_TRY(fc_type_print_json(signature, at->param.type, sink, err));
   return put(sink, "}", err);

@@ -25,9 +25,13 @@ typedef struct fc_argument_t {
   bool started;
 } fc_argument_t;
 bool fc_argument_next(const fc_signature_t *signature, fc_argument_t *at);
+// True when a function can write into an argument of this type, and give it back.
+static inline bool fc_type_may_be_written(const fc_type_t *type) {
+  return type->kind == FC_TYPE_TENSOR || type->kind == FC_TYPE_UNKNOWN;
+}
 // True when the client sends this argument.
 static inline bool fc_param_is_sent(const fc_param_t *param) {
-  return param->role == FC_ROLE_IN || param->role == FC_ROLE_INOUT;
+  return fc_role_is_sent(param->role);
 }
 
 // Prints a TENSOR or VECTOR as MLIR does, without the names of dims.

@@ -640,7 +640,7 @@ static fc_status_t put_answer(const writer_t *call) {
   }
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
-    if (param->role != FC_ROLE_OUT && param->role != FC_ROLE_INOUT) continue;
+    if (!fc_role_is_answered(param->role)) continue;
     FC_TRY(put(w, count++ ? "," : ",\"prefixItems\":["));
     FC_TRY(put_value(w, param->type));
   }

@@ -124,8 +124,9 @@ static bool is_bare(const reader_t *reader, uint32_t memref) {
 }
 
 static fc_status_t read_argument(reader_t *reader, yyjson_val *object) {
-  static const char *const roles[] = {"in", "out", "inout"};
-  static const fc_role_t role_of[] = {FC_ROLE_IN, FC_ROLE_OUT, FC_ROLE_INOUT};
+  static const char *const roles[] = {"in", "out", "inout", "scratch"};
+  static const fc_role_t role_of[] = {FC_ROLE_IN, FC_ROLE_OUT, FC_ROLE_INOUT,
+                                      FC_ROLE_SCRATCH};
   if (!yyjson_is_obj(object))
     return fc_doc_fault(&reader->doc, "", "must be an object");
   fc_str_t name = {0};
@@ -133,7 +134,8 @@ static fc_status_t read_argument(reader_t *reader, yyjson_val *object) {
   fc_mlir_type_t type;
   uint32_t node;
   FC_TRY(fc_doc_text(&reader->doc, object, "name", &name));
-  FC_TRY(fc_doc_choice(&reader->doc, object, "role", roles, 3, &role));
+  FC_TRY(fc_doc_choice(&reader->doc, object, "role", roles,
+                       FC_ARRAY_COUNT(roles), &role));
   FC_TRY(read_type(reader, object, name, &type, &node));
   bool memref = type.form == FC_MLIR_MEMREF;
   if (role && !memref) {
@@ -142,6 +144,8 @@ static fc_status_t read_argument(reader_t *reader, yyjson_val *object) {
   }
   fc_builder_argument(reader->builder, name, node, role_of[role], name.size > 0,
                       FC_RAW_NEXT);
+  fc_builder_role(reader->builder, (uint32_t)reader->argument_count,
+                  role_of[role], yyjson_obj_get(object, "role") != NULL);
   reader->arguments[reader->argument_count++] = (argument_t){
       .node = node,
       .role = role_of[role],

@@ -475,6 +475,14 @@ void fc_builder_name_result(fc_builder_t *builder, uint32_t index,
   param_name(builder, &builder->results, index, name, false);
 }
 
+void fc_builder_role(fc_builder_t *builder, uint32_t index, fc_role_t role,
+                     bool certain) {
+  if (failed(builder) || index >= builder->arguments.count) return;
+  fc_param_t *param = (fc_param_t *)builder->arguments.data + index;
+  param->role = (uint8_t)role;
+  param->certain = certain;
+}
+
 // ---------------------------------------------------------------------------
 // Another signature's contents
 

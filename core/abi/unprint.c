@@ -16,11 +16,12 @@
 typedef struct unprint_t {
   fc_builder_t *builder;
   fc_error_t *err;
-  bool rooted;     // a sip signature: only the leaves have a raw_index
-  bool flat;       // each leaf is a value of the flat call, the next one unless
-                   // it has a raw_index
-  int32_t next;    // raw index of the next leaf, if flat
-  char path[160];  // where the reader stands, for messages
+  bool rooted;   // a sip signature: only the leaves have a raw_index
+  bool flat;     // each leaf is a value of the flat call, the next one unless
+                 // it has a raw_index
+  int32_t next;  // raw index of the next leaf, if flat
+  uint32_t arguments;  // added so far
+  char path[160];      // where the reader stands, for messages
 } unprint_t;
 
 static fc_status_t bad(unprint_t *reader, const char *reason) {
@@ -366,12 +367,28 @@ static int32_t raw_index_of(const unprint_t *reader, uint32_t node,
   return child && child->raw_index >= 0 ? FC_RAW_NONE : FC_RAW_NEXT;
 }
 
-static fc_role_t role_of(yyjson_val *param) {
-  yyjson_val *role = yyjson_obj_get(param, "role");
-  for (int i = FC_ROLE_IN; i <= FC_ROLE_SIGNAL_FENCE; i++) {
-    if (text_is(role, fc_role_name((fc_role_t)i))) return (fc_role_t)i;
+// Reads the role of argument `index`, which was added last. In a sidecar who says a role
+// declares it; a signature says itself which of its roles are certain.
+static fc_status_t read_role(unprint_t *reader, yyjson_val *param,
+                             uint32_t index, const fc_type_t *type) {
+  yyjson_val *text = yyjson_obj_get(param, "role");
+  const bool certain = reader->flat
+                           ? text != NULL
+                           : yyjson_is_true(yyjson_obj_get(param, "certain"));
+  fc_role_t role = FC_ROLE_IN;
+  while (text && role <= FC_ROLE_SCRATCH && !text_is(text, fc_role_name(role)))
+    role++;
+  const bool declared = fc_role_is_sent((uint8_t)role) || role == FC_ROLE_OUT;
+  if (reader->flat && text && !declared) {
+    return bad(reader, "\"role\" is in, inout, out or scratch");
   }
-  return FC_ROLE_IN;
+  if (role > FC_ROLE_SCRATCH) role = FC_ROLE_IN;
+  if (reader->flat && role != FC_ROLE_IN && type &&
+      !fc_type_may_be_written(type)) {
+    return bad(reader, "only a tensor can have a role other than in");
+  }
+  fc_builder_role(reader->builder, index, role, certain);
+  return FC_OK;
 }
 
 static fc_status_t read_result(unprint_t *reader, yyjson_val *param,
@@ -391,9 +408,10 @@ static fc_status_t read_argument(unprint_t *reader, yyjson_val *param,
   FC_TRY(read_type(reader, yyjson_obj_get(param, "type"), 0, &node));
   const bool keyword = yyjson_is_true(yyjson_obj_get(param, "keyword"));
   if (root == FC_NODE_NONE) {
-    fc_builder_argument(reader->builder, name_of(param), node, role_of(param),
+    fc_builder_argument(reader->builder, name_of(param), node, FC_ROLE_IN,
                         keyword, raw_index_of(reader, node, count));
-    return FC_OK;
+    return read_role(reader, param, reader->arguments++,
+                     fc_builder_at(reader->builder, node));
   }
   const fc_type_t *parent = fc_builder_at(reader->builder, root);
   if (parent && parent->kind == FC_TYPE_DICT) {

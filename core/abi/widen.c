@@ -128,6 +128,7 @@ static kind_t kind_of(const fc_param_t *param, const fc_walk_t *at,
   switch (param->role) {
     case FC_ROLE_IN:
     case FC_ROLE_INOUT:
+    case FC_ROLE_SCRATCH:
       return SENT;
     case FC_ROLE_OUT:
       return STORED;

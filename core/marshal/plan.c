@@ -211,7 +211,7 @@ static fc_status_t add_arguments(compiler_t *compiler, fc_error_t *err) {
   }
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
-    bool sent = param->role == FC_ROLE_IN || param->role == FC_ROLE_INOUT;
+    bool sent = fc_role_is_sent(param->role);
     if (!sent && param->role != FC_ROLE_OUT) continue;
     uint32_t op = compiler->op_count;
     FC_TRY(add_tree(compiler, param->type, param->raw_index, err));
@@ -241,7 +241,7 @@ static fc_status_t add_results(compiler_t *compiler, uint32_t *out_finals,
   uint32_t finals = 0;
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
-    if (param->role != FC_ROLE_OUT && param->role != FC_ROLE_INOUT) continue;
+    if (!fc_role_is_answered(param->role)) continue;
     uint32_t op = compiler->op_count;
     compiler->raw_count = signature->raw_result_count + ++finals;
     FC_TRY(add_tree(compiler, param->type, (int32_t)(compiler->raw_count - 1),

@@ -126,8 +126,7 @@ fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
                             &cell->block, err));
   cell->descriptor = descriptor;
   cell->data = descriptor;
-  const uint8_t role = signature->arguments[index].role;
-  if (role == FC_ROLE_OUT || role == FC_ROLE_INOUT) {
+  if (fc_role_is_answered(signature->arguments[index].role)) {
     const size_t size = fc_memref_size(tensor->rank);
     cell->kept = fc_arena_alloc(arena, size, _Alignof(fc_memref_t));
     if (!cell->kept) return fc_fail_memory(err);

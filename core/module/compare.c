@@ -253,9 +253,7 @@ static place_t place_of_result(const fc_signature_t *signature, size_t index) {
   index -= signature->result_count;
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *argument = &signature->arguments[i];
-    if (argument->role != FC_ROLE_OUT && argument->role != FC_ROLE_INOUT) {
-      continue;
-    }
+    if (!fc_role_is_answered(argument->role)) continue;
     if (index-- == 0) return place_of(signature, argument->type);
   }
   return kNowhere;

@@ -171,13 +171,24 @@ typedef enum fc_role_t {
   FC_ROLE_WAIT_FENCE,
   FC_ROLE_SIGNAL_FENCE,
   FC_ROLE_STORAGE,  // memory that a result will be in, which farcall supplies
+  FC_ROLE_SCRATCH,  // the client sends it, what the function writes there is lost
 } fc_role_t;
+
+// True when the client sends such an argument.
+static inline bool fc_role_is_sent(uint8_t role) {
+  return role == FC_ROLE_IN || role == FC_ROLE_INOUT || role == FC_ROLE_SCRATCH;
+}
+// True when its final contents are a result.
+static inline bool fc_role_is_answered(uint8_t role) {
+  return role == FC_ROLE_OUT || role == FC_ROLE_INOUT;
+}
 
 typedef struct fc_param_t {
   fc_text_ref_t name;  // size 0: by position only
   uint32_t type;       // node
   uint8_t role;        // fc_role_t
   bool keyword;        // may be given by name
+  bool certain;        // the role was declared, or the compiler made it
   int32_t raw_index;   // place in the flat call; FC_RAW_NONE when the leaves
                        // below have raw indices themselves
 } fc_param_t;
@@ -341,6 +352,9 @@ void fc_builder_argument(fc_builder_t *builder, fc_str_t name, uint32_t node,
 void fc_builder_result(fc_builder_t *builder, fc_str_t name, uint32_t node,
                        int32_t raw_index);
 
+// Changes the role of an argument. `certain`: somebody declared it, or the code says so.
+void fc_builder_role(fc_builder_t *builder, uint32_t index, fc_role_t role,
+                     bool certain);
 // Replaces the name that the argument was added with, and its `keyword`: from now on
 // it may be given by name, unless `name` is empty.
 void fc_builder_name_argument(fc_builder_t *builder, uint32_t index,

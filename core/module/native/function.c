@@ -641,8 +641,7 @@ static fc_status_t get_results(const native_call_t *running,
   }
   size_t next = signature->raw_result_count;
   for (uint32_t i = 0; i < signature->argument_count; i++) {
-    const uint8_t role = signature->arguments[i].role;
-    if (role != FC_ROLE_OUT && role != FC_ROLE_INOUT) continue;
+    if (!fc_role_is_answered(signature->arguments[i].role)) continue;
     const fc_type_t *type = argument_type(signature, i);
     const fc_value_t *value =
         &call->arguments[signature->arguments[i].raw_index];

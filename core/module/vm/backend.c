@@ -715,6 +715,33 @@ static __attribute__((noinline)) fc_status_t make_arguments(
   return FC_OK;
 }
 
+// Elements below a byte are packed in the view, so what the function wrote is not in the
+// caller's tensor; else the view has the tensor's memory.
+static bool is_packed(const fc_value_t *value) {
+  const fc_dtype_info_t *info = fc_dtype_info(value->tensor.dtype);
+  return info->bits < 8 * info->size && info->class_ != FC_DTYPE_CLASS_BOOL;
+}
+
+// Gives back the arguments that the function may have written into.
+static fc_status_t get_finals(fc_vm_invocation_t *invocation,
+                              const fc_signature_t *signature,
+                              fc_backend_call_t *call, const state_t *state,
+                              fc_error_t *err) {
+  size_t next = signature->raw_result_count;
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const fc_param_t *param = &signature->arguments[i];
+    if (!fc_role_is_answered(param->role)) continue;
+    const fc_value_t *value = &call->arguments[param->raw_index];
+    fc_value_t *out = &call->results[next++];
+    *out = *value;
+    if (value->kind != FC_VALUE_TENSOR || !is_packed(value)) continue;
+    FC_TRY(fc_vm_result(invocation, call->arena,
+                        state->arguments[param->raw_index], 'r', signature,
+                        param->type, false, out, err));
+  }
+  return FC_OK;
+}
+
 static fc_status_t run(instance_t *instance, size_t index,
                        fc_backend_call_t *call, state_t *state,
                        fc_error_t *err) {
@@ -757,7 +784,7 @@ static fc_status_t run(instance_t *instance, size_t index,
                         listed->result_nodes[i], m->info.serial,
                         &call->results[i], err));
   }
-  return FC_OK;
+  return get_finals(&invocation, signature, call, state, err);
 }
 
 static __attribute__((noinline)) fc_status_t vm_call(void *handle, size_t index,

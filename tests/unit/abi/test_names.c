@@ -95,6 +95,11 @@ static const struct {
     {"of a root's list", "root (tensor<?xi8>@0, tensor<?xi8>@1) -> ",
      ARGS(DIMS("\"n\"") "," DIMS("\"n\"")),
      "(tensor<[n]xi8>, tensor<[n]xi8>) -> ()"},
+    {"roles", "tensor<4xi8>, any, tensor<4xi8>, out tensor<4xi8> ->",
+     ARGS("{\"role\":\"inout\"},{\"role\":\"scratch\"},"
+          "{\"role\":\"out\"},{\"role\":\"in\"}"),
+     "(inout tensor<4xi8>, scratch unknown, out tensor<4xi8>, tensor<4xi8>) -> "
+     "()"},
     {"without dims", "tensor<f32> ->", ARGS("{\"name\":\"s\",\"dims\":[]}"),
      "(s: tensor<f32>) -> ()"},
     {"longest", "tensor<?xi8> ->",
@@ -181,6 +186,15 @@ static const struct {
      ARGS(DIMS("\"1234567890123456789012345678901234567890123456789012345678"
                "9012345\"")),
      "/functions/1/args/0/dims", "has 65 bytes, at most 64 are allowed"},
+    {"a role", MATMUL, ARGS("{\"role\":\"inoot\"},{}"),
+     "/functions/1/args/0/role", "none of: in, inout, out, scratch"},
+    {"a scalar's role", "i8 ->", ARGS("{\"role\":\"inout\"}"),
+     "/functions/1/args/0/role", "only a tensor can be 'inout'"},
+    {"a list's role", "[tensor<?xi8>] ->", ARGS("{\"role\":\"scratch\"}"),
+     "/functions/1/args/0/role", "only a tensor can be 'scratch'"},
+    {"a role of a root's", "root {p: tensor<?xf32>@0} -> f32",
+     ARGS("{\"role\":\"inout\"}"), "/functions/1/args/0/role",
+     "only a tensor can be 'inout'"},
     {"a name of a root's", "root {p: i8@0} -> f32", ARGS("{\"name\":\"q\"}"),
      "/functions/1/args/0/name", "fixes how this argument is sent"},
     {"a name in a root's list", "root (i8@0, i8@1) -> ",

@@ -78,6 +78,7 @@ static void roles(fc_builder_t *b) {
   fc_builder_source(b, FC_SOURCE_SIDECAR);
   fc_builder_async(b, true);
   add(b, "a", "memref<4xf32, strided<[2], offset: 1>>", FC_ROLE_INOUT);
+  fc_builder_role(b, 0, FC_ROLE_INOUT, true);
   add(b, "", "memref<2xi8>", FC_ROLE_OUT);
   fc_builder_memory_safe(b, false, false);
   fc_builder_warning(b, FC_STR("careful"));
@@ -194,7 +195,8 @@ static const struct {
      "-> ()",
      "{\"module\":\"m\",\"version\":\"1\",\"name\":\"roles\",\"source\":"
      "\"sidecar\",\"model\":\"async\",\"arguments\":[{\"position\":0,\"name\":"
-     "\"a\",\"keyword\":true,\"role\":\"inout\",\"type\":{\"kind\":\"tensor\","
+     "\"a\",\"keyword\":true,\"role\":\"inout\",\"certain\":true,\"type\":{"
+     "\"kind\":\"tensor\","
      "\"dtype\":\"f32\",\"shape\":[4],\"strides\":[2],\"offset\":1}},{"
      "\"position\":1,\"keyword\":false,\"role\":\"out\",\"type\":{\"kind\":"
      "\"tensor\",\"dtype\":\"i8\",\"shape\":[2]}}],\"results\":[],\"text\":"

@@ -269,7 +269,7 @@ static const struct {
     {"type number", F("\"args\":[{\"type\":8}]"), "/functions/0/args/0/type",
      "string"},
     {"role", F("\"args\":[{\"type\":\"i8\",\"role\":\"middle\"}]"),
-     "/functions/0/args/0/role", "none of: in, out, inout"},
+     "/functions/0/args/0/role", "none of: in, out, inout, scratch"},
     {"scalar out", F("\"args\":[{\"type\":\"i8\",\"role\":\"out\"}]"),
      "/functions/0/args/0/role", "only a memref"},
     {"ownership", F("\"results\":[{\"type\":\"i8\",\"ownership\":\"x\"}]"),
