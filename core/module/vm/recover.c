@@ -30,6 +30,7 @@ typedef enum fact_kind_t {
   FACT_EQUAL,     // a cell: whether two dims are equal, see compare_dims
   FACT_DIFFER,    // a cell: whether two dims differ
   FACT_ARGUMENT,  // a ref: argument `a`
+  FACT_BUFFER,    // a ref: the buffer of argument `a`, or a part of it
   FACT_VIEW,      // a ref: made by hal.buffer_view.create at pc `a`
   FACT_CALL,      // a ref: result `b` of the call at pc `a`
   FACT_IMPORT,    // a ref: a result of a call of import `a`
@@ -72,6 +73,8 @@ struct fc_vm_facts_t {
   size_t width;        // facts of one block
   size_t *budget;      // see spend()
   bool *returns_seen;  // true for results that a return was seen of
+  // By argument: asserts of its buffer, less those of its view.
+  int32_t *asserts;
   fc_vm_each_call_t each;
   void *context;  // of `each`
 };
@@ -136,6 +139,24 @@ static const fc_vm_field_t *find_field(const fc_vm_instruction_t *in,
 #define VIEW_ASSERT FC_STR("buffer_view.assert"), FC_STR("0rriiCID_v")
 #define VIEW_CREATE FC_STR("buffer_view.create"), FC_STR("0rIIiiCID_r")
 #define VIEW_DIM FC_STR("buffer_view.dim"), FC_STR("0ri_I")
+#define VIEW_BUFFER FC_STR("buffer_view.buffer"), FC_STR("0r_r")
+#define BUFFER_ASSERT FC_STR("buffer.assert"), FC_STR("0rrrIii_v")
+#define BUFFER_SUBSPAN FC_STR("buffer.subspan"), FC_STR("0rII_r")
+
+// Functions of hal that write into a buffer, and which of their operands it is.
+static const struct {
+  const char *name;
+  uint32_t target;
+} writers[] = {
+    {"buffer.store", 1},
+    {"command_buffer.copy_buffer", 5},
+    {"command_buffer.fill_buffer", 1},
+    {"command_buffer.update_buffer", 3},
+    {"device.queue.copy", 6},
+    {"device.queue.fill", 4},
+    {"device.queue.read", 6},
+    {"device.queue.update", 6},
+};
 
 static bool is_view_call(const fc_vm_import_t *import, fc_str_t name,
                          fc_str_t cconv) {
@@ -143,6 +164,30 @@ static bool is_view_call(const fc_vm_import_t *import, fc_str_t name,
          fc_str_equal(import->cconv_text, cconv) &&
          (fc_str_equal(import->module, FC_STR("hal")) ||
           fc_str_equal(import->module, FC_STR("hal_inline")));
+}
+
+// The fact about operand `index` of a call, if that is a reference; else nothing.
+static fact_t ref_operand(analysis_t *a, const fc_vm_instruction_t *in,
+                          uint32_t index) {
+  const fc_vm_field_t *operands = find_field(in, '*');
+  if (index >= operands->count) return (fact_t){.kind = FACT_NOTHING};
+  const uint16_t reg = fc_vm_list_entry(a->function->code, operands, index);
+  return reg & FC_VM_REF_BIT ? *ref(a, reg) : (fact_t){.kind = FACT_NOTHING};
+}
+
+// The fact about the reference that a call of an import returns.
+static fact_t ref_returned(analysis_t *a, const fc_vm_instruction_t *in,
+                           const fc_vm_import_t *import) {
+  if (is_view_call(import, VIEW_CREATE)) {
+    return (fact_t){.kind = FACT_VIEW, .a = in->pc};
+  }
+  const fact_t from = ref_operand(a, in, 0);
+  if ((is_view_call(import, VIEW_BUFFER) && from.kind == FACT_ARGUMENT) ||
+      (is_view_call(import, BUFFER_SUBSPAN) && from.kind == FACT_BUFFER)) {
+    return (fact_t){.kind = FACT_BUFFER, .a = from.a};
+  }
+  return (fact_t){.kind = FACT_IMPORT,
+                  .a = (uint32_t)(import - a->module->imports)};
 }
 
 // The fact about the result of a call of hal.buffer_view.dim.
@@ -183,21 +228,16 @@ static void forget_results(analysis_t *a, const fc_vm_instruction_t *in) {
   fc_str_t letters =
       import ? import->cconv.results
              : a->module->functions[in->fields[0].value].cconv.results;
-  bool creates = import && is_view_call(import, VIEW_CREATE);
+  const fact_t returned = import ? ref_returned(a, in, import) : anything;
   for (uint32_t i = 0; i < results->count; i++) {
     uint16_t reg = fc_vm_list_entry(a->function->code, results, i);
     if (letters.data[i] != 'r') {
       *cell(a, reg) = dim;
       if (is_wide(letters.data[i])) *cell(a, reg + 1u) = dim;
-    } else if (creates) {
-      *ref(a, reg) = (fact_t){.kind = FACT_VIEW, .a = in->pc};
-    } else if (!import) {
-      *ref(a, reg) = (fact_t){.kind = FACT_CALL, .a = in->pc, .b = (uint16_t)i};
+    } else if (import) {
+      *ref(a, reg) = returned;
     } else {
-      *ref(a, reg) = (fact_t){
-          .kind = FACT_IMPORT,
-          .a = (uint32_t)(import - a->module->imports),
-      };
+      *ref(a, reg) = (fact_t){.kind = FACT_CALL, .a = in->pc, .b = (uint16_t)i};
     }
   }
 }
@@ -490,12 +530,34 @@ static fc_status_t look_through_call(analysis_t *a,
                  err));
   for (uint32_t i = 0; i < operands->count; i++) {
     uint16_t reg = fc_vm_list_entry(a->function->code, operands, i);
-    if (!(reg & FC_VM_REF_BIT) || !inner.arguments[i].known) continue;
+    if (!(reg & FC_VM_REF_BIT)) continue;
     fact_t fact = *ref(a, reg);
     if (fact.kind != FACT_ARGUMENT) continue;
+    a->out->written[fact.a] |= inner.written[i];
+    if (!inner.arguments[i].known) continue;
     FC_TRY(claim(a, fact.a, &inner.arguments[i], err));
   }
   return FC_OK;
+}
+
+// Notes an argument whose buffer is written into. The compiler asserts the view and the
+// buffer of a tensor that is read, and once more the buffer of one that is written.
+static void look_for_writes(analysis_t *a, const fc_vm_instruction_t *in,
+                            const fc_vm_import_t *import) {
+  const fact_t first = ref_operand(a, in, 0);
+  if (is_view_call(import, VIEW_ASSERT) && first.kind == FACT_ARGUMENT) {
+    a->asserts[first.a]--;
+  }
+  if (is_view_call(import, BUFFER_ASSERT) && first.kind == FACT_BUFFER &&
+      ++a->asserts[first.a] > 0) {
+    a->out->written[first.a] = true;
+  }
+  if (!fc_str_equal(import->module, FC_STR("hal"))) return;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(writers); i++) {
+    if (!fc_str_equal(import->name, fc_str(writers[i].name))) continue;
+    const fact_t target = ref_operand(a, in, writers[i].target);
+    if (target.kind == FACT_BUFFER) a->out->written[target.a] = true;
+  }
 }
 
 static fc_status_t look_at_arguments(analysis_t *a,
@@ -505,6 +567,7 @@ static fc_status_t look_at_arguments(analysis_t *a,
   if (!fc_vm_op_is_call(in->op)) return FC_OK;
   const fc_vm_import_t *import = called_import(a, in);
   if (!import) return look_through_call(a, in, err);
+  look_for_writes(a, in, import);
   if (!is_view_call(import, VIEW_ASSERT) || !operands->count) {
     return FC_OK;
   }
@@ -754,8 +817,11 @@ static fc_status_t make_room(analysis_t *a, fc_error_t *err) {
       fc_arena_alloc_array(arena, arguments, sizeof(fc_vm_shape_t));
   out->results = fc_arena_alloc_array(arena, results, sizeof(fc_vm_shape_t));
   out->passed = fc_arena_alloc_array(arena, results, sizeof *out->passed);
+  out->written = fc_arena_alloc_array(arena, arguments, sizeof(bool));
   a->returns_seen = fc_arena_alloc_array(arena, results, sizeof(bool));
-  if (!out->arguments || !out->results || !out->passed || !a->returns_seen) {
+  a->asserts = fc_arena_alloc_array(arena, arguments, sizeof *a->asserts);
+  if (!out->arguments || !out->results || !out->passed || !out->written ||
+      !a->returns_seen || !a->asserts) {
     return fc_fail_memory(err);
   }
   spend(a, (arguments + results) * (sizeof(fc_vm_shape_t) / sizeof(fact_t)));

@@ -10,6 +10,7 @@
 
 #include "abi/declaration.h"
 #include "abi/iree_v1.h"
+#include "abi/print.h"
 #include "abi/walk.h"
 #include "base/units.h"
 #include "farcall/abi.h"
@@ -504,6 +505,21 @@ static fc_status_t name_arguments(subject_t *s, const fc_signature_t *signature,
   return fc_fail_memory(err);
 }
 
+// Arguments that the bytecode writes into are answered, if nobody declared their role.
+static void set_roles(subject_t *s, const fc_signature_t *signature) {
+  if (signature->root_tree) return;
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const fc_param_t *param = &signature->arguments[i];
+    const fc_type_t *type = fc_signature_node(signature, param->type);
+    if (param->certain || param->role != FC_ROLE_IN || param->raw_index < 0 ||
+        !fc_type_may_be_written(type) ||
+        !s->recovered.written[param->raw_index]) {
+      continue;
+    }
+    fc_builder_role(s->builder, i, FC_ROLE_INOUT, true);
+  }
+}
+
 static void pass_over(subject_t *s, const char *name, const char *why) {
   if (!s->warning[0]) {
     snprintf(s->warning, sizeof s->warning, "%s is not used: %.160s", name,
@@ -568,6 +584,7 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
   }
   s->static_shapes = status == FC_OK && has_static_shapes(signature);
   bool named = false;
+  if (status == FC_OK) set_roles(s, signature);
   if (status == FC_OK && s->names) {
     status =
         fc_names_apply(s->names, name, signature, s->builder, &named, &why);

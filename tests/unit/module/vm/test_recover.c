@@ -146,6 +146,43 @@ static void dims_that_every_call_compares_are_found(void **state) {
   free(data);
 }
 
+// Of functions that write into an argument, which one is known to be written.
+static void writes_are_seen(void **state) {
+  (void)state;
+  static const struct {
+    const char *function;
+    bool written[3];
+  } rows[] = {
+      {"bump", {false, true}},
+      {"copy", {false, true}},
+      {"put", {false, false, false}},  // it writes, and nothing says so
+      {"read", {false, false}},
+  };
+  uint8_t *data;
+  fc_vm_module_t *module = open_verified(CORPUS "/roles/roles.vmfb", &data);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].function);
+    const fc_vm_export_t *export =
+        fc_vm_module_find(module, fc_str(rows[i].function));
+    assert_non_null(export);
+    fc_arena_t arena;
+    fc_vm_recovered_t recovered;
+    size_t budget = FC_VM_RECOVER_BUDGET;
+    fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
+    assert_int_equal(fc_vm_recover(module, export->function, &budget, &arena,
+                                   &recovered, NULL),
+                     0);
+    const fc_vm_function_t *function = &module->functions[export->function];
+    for (size_t k = 0; k < function->cconv.arguments.size; k++) {
+      assert_int_equal(recovered.written[k], rows[i].written[k]);
+    }
+    fc_arena_deinit(&arena);
+  }
+  fc_test_row(NULL);
+  fc_vm_module_destroy(module);
+  free(data);
+}
+
 // Operands are verified against the convention that a file declares for an
 // import. Where the real function has another convention, they tell nothing.
 static void imports_of_another_convention_say_nothing(void **state) {
@@ -250,6 +287,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(recovered_shapes_are_the_declared_ones),
       FC_TEST(dims_that_every_call_compares_are_found),
+      FC_TEST(writes_are_seen),
       FC_TEST(imports_of_another_convention_say_nothing),
       FC_TEST(an_assert_counts_when_every_call_passes_it),
       FC_TEST(results_are_what_all_returns_agree_on),
