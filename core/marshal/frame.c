@@ -8,6 +8,7 @@
 
 #include "marshal/guard.h"
 #include "marshal/profiled.h"
+#include "marshal/written.h"
 #include "value/gather.h"
 
 // A reset keeps the first block of each arena, so a small request allocates nothing
@@ -491,7 +492,9 @@ fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
   frame->backend = backend;
   frame->instance = instance;
   frame->index = index;
+  FC_TRY(fc_written_begin(frame, arguments, err));
   FC_TRY(call_backend(frame, err));
+  FC_TRY(fc_written_check(frame, arguments, err));
   // With alignment 1 tensors end at the page: there is no fill to read.
   if (frame->guard && plan->signature->alignment > 1) {
     FC_TRY(fc_guarded_check(frame, results, count, err));

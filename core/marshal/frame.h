@@ -95,7 +95,10 @@ struct fc_frame_t {
                          // written behind the document
   struct fc_raw_t *raw_first;  // what will stand there, in the document's order
   struct fc_raw_t *raw_last;
-  fc_guarded_t guarded;   // copies of this call's arguments
+  fc_guarded_t guarded;  // copies of this call's arguments
+  uint64_t *sums;  // of its raw arguments (written.c); NULL: it is not compared
+  uint64_t sum;
+  uint64_t dice;          // chooses the calls that are compared
   fc_profile_t *profile;  // of the last call that was profiled
   bool profiles;          // that call runs
 

@@ -150,12 +150,8 @@ typedef struct guard_level_t {
   size_t left;
 } guard_level_t;
 
-typedef fc_status_t (*visit_t)(fc_frame_t *frame, fc_value_t *value,
-                               fc_error_t *err);
-
-// Calls `visit` for each value, also for those within lists.
-static fc_status_t visit_values(fc_frame_t *frame, fc_value_t *values,
-                                size_t count, visit_t visit, fc_error_t *err) {
+fc_status_t fc_frame_visit(fc_frame_t *frame, fc_value_t *values, size_t count,
+                           fc_visit_t visit, fc_error_t *err) {
   guard_level_t levels[FC_JSON_DEPTH_MAX] = {{values, count}};
   uint32_t depth = 1;
   while (depth) {
@@ -203,14 +199,14 @@ fc_status_t fc_guarded_copy(fc_frame_t *frame, fc_value_t *arguments,
   fc_guarded_free(frame);
   *guarded = (fc_guarded_t){0};
   frame->fill_given = false;
-  FC_TRY(visit_values(frame, arguments, count, measure, err));
+  FC_TRY(fc_frame_visit(frame, arguments, count, measure, err));
   if (!guarded->count) return FC_OK;
   FC_TRY(open_arena(guarded, err));
   guarded->count = 0;
-  return visit_values(frame, arguments, count, copy, err);
+  return fc_frame_visit(frame, arguments, count, copy, err);
 }
 
 fc_status_t fc_guarded_check(fc_frame_t *frame, fc_value_t *results,
                              size_t count, fc_error_t *err) {
-  return visit_values(frame, results, count, check_fill, err);
+  return fc_frame_visit(frame, results, count, check_fill, err);
 }

@@ -15,6 +15,11 @@ fc_status_t fc_guarded_copy(fc_frame_t *frame, fc_value_t *arguments,
 // FC_CODE_CALL_FAILED.
 fc_status_t fc_guarded_check(fc_frame_t *frame, fc_value_t *results,
                              size_t count, fc_error_t *err);
+// Calls `visit` for each value, also for those within lists.
+typedef fc_status_t (*fc_visit_t)(fc_frame_t *frame, fc_value_t *value,
+                                  fc_error_t *err);
+fc_status_t fc_frame_visit(fc_frame_t *frame, fc_value_t *values, size_t count,
+                           fc_visit_t visit, fc_error_t *err);
 // Frees the copies of the call.
 void fc_guarded_free(fc_frame_t *frame);
 

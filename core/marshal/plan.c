@@ -3,6 +3,7 @@
 // Compiles a signature into a plan: one pass that counts, one allocation, one
 // pass that fills it. Runs when a module is loaded.
 #include "marshal/model.h"
+#include "marshal/written.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,6 +383,7 @@ fc_status_t fc_plan_create(const fc_signature_t *signature,
     const fc_plan_param_t *last = &plan->inputs[plan->input_count - 1];
     if (last->op->flavor == FC_FLAVOR_KWARGS) plan->rest = last;
   }
+  plan->lends = fc_written_may_be(plan);
   *out_plan = plan;
   return FC_OK;
 }

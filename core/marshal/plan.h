@@ -3,7 +3,8 @@
 // The plan: a signature compiled into a linear array of ops that decode and encode
 // interpret without recursion. Each argument and result has one op for each node of its
 // type, in preorder; OUT and INOUT arguments have ops as results, too. Not public.
-// Immutable once its entries are set, but for its model (model.h); any thread.
+// Immutable once its entries are set, but for its model (model.h) and a count (written.h);
+// any thread.
 #ifndef FARCALL_MARSHAL_PLAN_H_
 #define FARCALL_MARSHAL_PLAN_H_
 
@@ -75,6 +76,8 @@ struct fc_plan_t {
   const fc_plan_param_t *stores;
   uint32_t store_count;
   _Atomic(struct fc_model_t *) model;  // NULL until it is asked for
+  bool lends;                          // fc_written_may_be
+  _Atomic(uint32_t) compared;          // calls, relaxed; see written.c
   // The functions that run calls, one for each row of the signature's sizes. NULL: the
   // function that has this signature runs all. Borrowed; set right after fc_plan_create.
   const fc_entry_t *entries;

@@ -262,6 +262,7 @@ static unsigned reason_of(int code) {
     case FC_CODE_WORKER_OUT_OF_MEMORY:
     case FC_CODE_BAD_RESULT:
     case FC_CODE_RESULT_TOO_LARGE:
+    case FC_CODE_ARGUMENT_WRITTEN:
       return 2;
     case FC_CODE_DEADLINE_EXCEEDED:
     case FC_CODE_OVERLOADED:

@@ -41,7 +41,8 @@ static const row_t kRows[] = {
 // Codes of documents, arguments and calls stand together in error.def. The codes of this
 // kind that were added at its end have only statuses that these have, too.
 static bool is_of_calls(const row_t *row) {
-  return row->code >= FC_CODE_JSON_SYNTAX && row->code <= FC_CODE_INTERNAL;
+  return (row->code >= FC_CODE_JSON_SYNTAX && row->code <= FC_CODE_INTERNAL) ||
+         row->code == FC_CODE_ARGUMENT_WRITTEN;
 }
 
 // Is the row's code one of calls, and the first of these with its status?

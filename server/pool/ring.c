@@ -243,6 +243,7 @@ static bool is_call_code(fc_code_t code) {
     case FC_CODE_OVERLOADED:      // its values need too much memory
     case FC_CODE_BODY_TOO_LARGE:  // once it is decompressed
     case FC_CODE_NOT_ACCEPTABLE:  // results have no such form
+    case FC_CODE_ARGUMENT_WRITTEN:
       return true;
     default:
       return (code >= FC_CODE_JSON_SYNTAX && code <= FC_CODE_UNTYPED_VALUE) ||

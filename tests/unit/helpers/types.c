@@ -158,6 +158,7 @@ static uint32_t take_type(scan_t *scan) {
 static void take_param(scan_t *scan, bool result) {
   fc_role_t role = FC_ROLE_IN;
   if (accept(scan, "out ")) role = FC_ROLE_OUT;
+  else if (accept(scan, "scratch ")) role = FC_ROLE_SCRATCH;
   else if (accept(scan, "inout ")) role = FC_ROLE_INOUT;
   const char *begin = scan->at;
   fc_str_t name = take_word(scan);

@@ -4,7 +4,7 @@
 // its values. For tests only: the text is trusted.
 //
 //   signature  params "->" params         params  empty or param, param, …
-//   param      [out|inout] [name:] type   a name can be used as a keyword
+//   param      [out|inout|scratch] [name:] type   a name can be used as a keyword
 //   type       f32                        scalar of any dtype
 //              tensor<2x?xNxf32> tensor<*xf32> tensor<?x_>   N a named dim,
 //                                         * unranked, _ no element type

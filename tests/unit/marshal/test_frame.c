@@ -97,11 +97,15 @@ static void a_call_has_only_its_own_options(void **state) {
 static fc_status_t read_behind(void *instance, size_t index,
                                fc_backend_call_t *call, fc_error_t *err) {
   FC_TRY(fc_backend_echo.call(instance, index, call, err));
-  const fc_tensor_t *tensor = &call->results[0].tensor;
-  size_t size = fc_dtype_size(tensor->dtype);
-  uint8_t *last = (uint8_t *)(uintptr_t)tensor->data +
-                  (size_t)(tensor->shape[0] - 1) * size;
-  memset(last, FC_GUARD_FILL, size);
+  fc_tensor_t *tensor = &call->results[0].tensor;
+  const size_t size = fc_dtype_size(tensor->dtype);
+  const size_t before = (size_t)(tensor->shape[0] - 1) * size;
+  // The echo has the argument's memory, which is not to be written.
+  uint8_t *copy = fc_arena_alloc(call->arena, before + size, 64);
+  if (!copy) return fc_fail_memory(err);
+  memcpy(copy, tensor->data, before);
+  memset(copy + before, FC_GUARD_FILL, size);
+  tensor->data = copy;
   return FC_OK;
 }
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums of bytes, before and after. A sum needs no memory and leaves the pages of a
+// request as they are; a copy would take as much memory as the arguments have. It is
+// evidence, not proof: a write may depend on the data, or write what was there.
+#include "marshal/written.h"
+
+#include <stdio.h>
+
+#include "marshal/guard.h"
+
+#define ALWAYS UINT32_MAX  // fc_plan_t.compared of a function that was caught
+#define LANES 8
+#define STEP ((size_t)1 << 20)  // bytes between two looks at the clock
+#define SHOWN_MAX \
+  8  // arguments before the one that the example of a sidecar has
+
+static inline uint64_t mix(uint64_t sum, uint64_t word) {
+  return ((sum << 29 | sum >> 35) ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+// Each step is a bijection of the sum, so one word that differs makes it differ. Lanes let
+// the processor go as fast as memory.
+static uint64_t sum_bytes(uint64_t sum, const uint8_t *at, size_t size) {
+  uint64_t lanes[LANES], word;
+  for (int i = 0; i < LANES; i++) lanes[i] = sum + (uint64_t)i;
+  for (; size >= sizeof lanes; at += sizeof lanes, size -= sizeof lanes) {
+    for (int i = 0; i < LANES; i++) {
+      memcpy(&word, at + 8 * i, sizeof word);
+      lanes[i] = mix(lanes[i], word);
+    }
+  }
+  for (int i = 0; i < LANES; i++) sum = mix(sum, lanes[i]);
+  for (; size; at++, size--) sum = mix(sum, *at);
+  return sum;
+}
+
+static fc_status_t sum_value(fc_frame_t *frame, fc_value_t *value,
+                             fc_error_t *err) {
+  size_t count, size;
+  const fc_tensor_t *tensor = &value->tensor;
+  if (value->kind != FC_VALUE_TENSOR || !fc_tensor_is_dense(tensor) ||
+      !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                      &size)) {
+    return FC_OK;
+  }
+  for (size_t at = 0; at < size; at += STEP) {
+    if (at) FC_TRY(fc_stop_look(&frame->stop, err));
+    const size_t rest = size - at;
+    frame->sum = sum_bytes(frame->sum, (const uint8_t *)tensor->data + at,
+                           rest < STEP ? rest : STEP);
+  }
+  return FC_OK;
+}
+
+// A tensor is written through; what else a function gets is a copy.
+static bool is_lent(const fc_op_t *op) {
+  return op->raw >= 0 && op->kind != FC_TYPE_SCALAR &&
+         op->kind != FC_TYPE_BYTES && op->kind != FC_TYPE_NULL;
+}
+
+static bool is_read_only(const fc_plan_t *plan, const fc_plan_param_t *input) {
+  return plan->signature->root_tree ||
+         plan->signature->arguments[input->number].role == FC_ROLE_IN;
+}
+
+static fc_status_t fail(fc_frame_t *frame, const fc_plan_param_t *input,
+                        fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  char before[4 * SHOWN_MAX + 8] = "", name[80];
+  for (uint32_t i = 0; i < input->number && i < SHOWN_MAX; i++) {
+    strncat(before, "{},", sizeof before - strlen(before) - 1);
+  }
+  if (input->number > SHOWN_MAX) snprintf(before, sizeof before, "…,");
+  fc_escape(name, sizeof name, 64,
+            fc_signature_text(plan->signature, plan->signature->name));
+  const fc_status_t status = fc_fail(
+      err, FC_CODE_ARGUMENT_WRITTEN,
+      "the function wrote into it, and its role is 'in'; in the sidecar, "
+      "{\"name\":\"%s\",\"args\":[%s{\"role\":\"inout\"}]} answers what it "
+      "holds then, \"scratch\" lets it be lost",
+      name, before);
+  if (err) fc_plan_name_argument(input, err);
+  return status;
+}
+
+// Calls of a function are counted until enough of them were compared. Later nothing that
+// other threads read is written: each frame throws dice of its own.
+static bool is_due(fc_frame_t *frame) {
+  // A plan is const to the threads that share it, but for such counts.
+  fc_plan_t *plan = (fc_plan_t *)(uintptr_t)frame->plan;
+  uint32_t compared =
+      atomic_load_explicit(&plan->compared, memory_order_relaxed);
+  if (compared == ALWAYS) return true;
+  if (compared < FC_WRITTEN_FIRST) {
+    // If another thread was first, this call is one more than were asked for.
+    (void)atomic_compare_exchange_strong(&plan->compared, &compared,
+                                         compared + 1);
+    return true;
+  }
+  frame->dice = frame->dice * UINT64_C(6364136223846793005) +
+                UINT64_C(1442695040888963407);
+  return (frame->dice >> 32) % FC_WRITTEN_EVERY == 0;
+}
+
+// Sums each value that is lent for reading. With `check` compares the sum with the one
+// before.
+static fc_status_t visit(fc_frame_t *frame, fc_value_t *arguments, bool check,
+                         fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  for (uint32_t i = 0; i < plan->input_count; i++) {
+    const fc_plan_param_t *input = &plan->inputs[i];
+    if (!is_read_only(plan, input)) continue;
+    for (const fc_op_t *op = input->op; op < fc_op_next(input->op); op++) {
+      if (!is_lent(op)) continue;
+      frame->sum = 0;
+      FC_TRY(fc_frame_visit(frame, &arguments[op->raw], 1, sum_value, err));
+      if (!check) frame->sums[op->raw] = frame->sum;
+      else if (frame->sums[op->raw] != frame->sum)
+        return fail(frame, input, err);
+    }
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_written_begin(fc_frame_t *frame, fc_value_t *arguments,
+                             fc_error_t *err) {
+  frame->sums = NULL;
+  if (!frame->plan->lends || !is_due(frame)) return FC_OK;
+  frame->sums = fc_arena_alloc_array(&frame->arena,
+                                     frame->plan->signature->raw_argument_count,
+                                     sizeof *frame->sums);
+  if (!frame->sums) return fc_fail_memory(err);
+  return visit(frame, arguments, false, err);
+}
+
+fc_status_t fc_written_check(fc_frame_t *frame, fc_value_t *arguments,
+                             fc_error_t *err) {
+  if (!frame->sums) return FC_OK;
+  fc_plan_t *plan = (fc_plan_t *)(uintptr_t)frame->plan;
+  const fc_status_t status = visit(frame, arguments, true, err);
+  if (status == FC_DATA_LOSS) {
+    atomic_store_explicit(&plan->compared, ALWAYS, memory_order_relaxed);
+  }
+  return status;
+}
+
+bool fc_written_may_be(const fc_plan_t *plan) {
+  for (uint32_t i = 0; i < plan->input_count; i++) {
+    const fc_plan_param_t *input = &plan->inputs[i];
+    if (!is_read_only(plan, input)) continue;
+    for (const fc_op_t *op = input->op; op < fc_op_next(input->op); op++) {
+      if (is_lent(op)) return true;
+    }
+  }
+  return false;
+}

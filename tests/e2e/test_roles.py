@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments that a function writes into: tests/corpus/iree/roles has functions as torch
+exports them. What nobody declared is refused, what is declared or known is answered."""
+import json
+import shutil
+
+import pytest
+
+from conftest import ROOT
+
+ROLES = ROOT / "tests/corpus/iree/roles/roles.vmfb"
+X, CACHE = [1, 2, 3, 4], [5, 6, 7, 8]
+PUT = [[1], [X], [[0] * 4] * 3]
+AFTER = [[0.0] * 4, [1.0, 2.0, 3.0, 4.0], [0.0] * 4]
+
+
+@pytest.fixture
+def alone(tmp_path):
+    """The module without its sidecar."""
+    path = tmp_path / "roles.vmfb"
+    shutil.copy(ROLES, path)
+    return path
+
+
+def describe(path, role):
+    path.with_suffix(".farcall.json").write_text(json.dumps({
+        "farcall": 1, "functions": [
+            {"name": "put", "args": [{}, {}, {"name": "cache", "role": role}]}]}))
+    return path
+
+
+def roles(server, function):
+    arguments = server.get(f"/api/v1/functions/roles/{function}").json["arguments"]
+    return [(each["role"], each.get("certain", False)) for each in arguments]
+
+
+def test_what_the_code_says_is_known(serve, alone):
+    server = serve(alone)
+    assert roles(server, "bump") == [("in", False), ("inout", True)]
+    assert roles(server, "copy") == [("in", False), ("inout", True)]
+    assert roles(server, "read") == [("in", False), ("in", False)]
+    assert server.results("roles/bump", [X, CACHE]) == [
+        [6.0, 16.0, 30.0, 48.0], [6.0, 8.0, 10.0, 12.0]]
+    typed = {"dtype": "f32", "shape": [4], "data": CACHE}
+    assert server.results("roles/copy", [X, typed]) == [[1.0, 2.0, 3.0, 4.0]] * 2
+    assert server.results("roles/read", [X, CACHE]) == [[5.0, 12.0, 21.0, 32.0]]
+
+
+def test_what_nobody_declared_is_refused(serve, alone):
+    server = serve(alone)
+    for _ in range(20):  # more calls than are compared of a function that never writes
+        reply = server.call("roles/put", PUT)
+        assert (reply.status, reply.json["code"]) == (500, "argument_written")
+    detail = reply.json["detail"]
+    assert detail.startswith("argument 2: the function wrote into it")
+    reply = server.request("POST", "/v2/models/roles.put/infer", json.dumps({"inputs": [
+        {"name": name, "datatype": datatype, "shape": shape, "data": data}
+        for name, datatype, shape, data in [
+            ("0", "INT64", [1], [1]), ("1", "FP32", [1, 4], X),
+            ("2", "FP32", [3, 4], [0] * 12)]]}))
+    assert (reply.status, reply.headers["Farcall-Error-Code"]) == (
+        500, "argument_written"), reply.body
+    # The error says what to write into the sidecar.
+    entry = json.loads(detail[detail.index("{"):detail.rindex("}") + 1])
+    alone.with_suffix(".farcall.json").write_text(
+        json.dumps({"farcall": 1, "functions": [entry]}))
+    server = serve(alone)
+    assert roles(server, "put")[2] == ("inout", True)
+    assert server.results("roles/put", PUT) == [[[1.0, 2.0, 3.0, 4.0]], AFTER]
+
+
+def test_scratch_is_lost(serve, alone):
+    server = serve(describe(alone, "scratch"))
+    assert roles(server, "put")[2] == ("scratch", True)
+    assert server.results("roles/put", PUT) == [[[1.0, 2.0, 3.0, 4.0]]]
+
+
+def test_a_self_test_finds_it(serve, alone):
+    alone.with_name("roles.tests.jsonl").write_text(
+        json.dumps({"function": "put", "args": PUT}) + "\n")
+    (alone.parent / "other").mkdir()
+    other = alone.parent / "other/other.vmfb"
+    shutil.copy(ROLES, other)
+    server = serve(alone, other)
+    found = {each["name"]: each for each in server.get("/api/v1/modules").json["modules"]}
+    assert found["roles"]["state"] == "failed"
+    assert "the function wrote into it" in found["roles"]["reason"]
+    assert found["other"]["state"] == "ready"
+
+
+def test_the_command_line_says_the_same(serve, farcall, alone):
+    words = ["run", alone, "-f", "put"]
+    words += [f"--input={json.dumps(value)}" for value in PUT]
+    done = farcall(*words)
+    assert done.returncode != 0 and "argument_written: argument 2" in done.stderr
+    describe(alone, "inout")
+    done = farcall(*words)
+    assert json.loads(done.stdout) == {"results": [[[1.0, 2.0, 3.0, 4.0]], AFTER]}
+    assert serve(alone).results("roles/put", PUT) == json.loads(done.stdout)["results"]
