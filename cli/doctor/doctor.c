@@ -130,6 +130,7 @@ int fc_verb_doctor(const fc_args_t *args) {
   }
   fc_checkup_init(&checkup, args->arena, piped ? "" : word,
                   piped ? "standard input" : word);
+  checkup.write_roles = fc_args_has(args, FC_OPTION_WRITE);
   check(&checkup, bytes);
   return print(args, &checkup);
 }

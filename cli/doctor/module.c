@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Opens a compiled module as a server does that only describes it (describe_native): none
-// of its code runs. Finds why it would not load, which functions callers cannot use well,
-// and what is likely slow.
+// of its code runs in this process. Finds why it would not load, which functions callers
+// cannot use well, and what is likely slow.
 #include "abi/print.h"
 #include "doctor/checkup.h"
+#include "doctor/roles.h"
 #include "farcall/farcall.h"
 #include "hal/cpu.h"
 
@@ -140,6 +141,7 @@ void fc_doctor_module(fc_checkup_t *checkup, fc_str_t bytes) {
     add(checkup, FC_LEVEL_NOTE, FC_SUBJECT_SPEED, fc_module_get_name(module),
         "it keeps state between calls, so they run one after another", "");
   }
+  fc_doctor_roles(checkup, module, checkup->write_roles);
   checkup->footprint.weights = (int64_t)bytes.size;
   check_speed(checkup, bytes, info);
   fc_module_release(module);

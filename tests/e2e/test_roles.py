@@ -97,3 +97,25 @@ def test_the_command_line_says_the_same(serve, farcall, alone):
     done = farcall(*words)
     assert json.loads(done.stdout) == {"results": [[[1.0, 2.0, 3.0, 4.0]], AFTER]}
     assert serve(alone).results("roles/put", PUT) == json.loads(done.stdout)["results"]
+
+
+def test_the_doctor_finds_it(farcall, alone):
+    def findings(*words):
+        done = farcall("doctor", "--json", *words)
+        assert done.returncode == 0, done.stderr
+        return {each["thing"]: each for each in json.loads(done.stdout)["findings"]
+                if each["subject"] == "role" and each["level"] == "warn"}
+    sidecar = alone.with_suffix(".farcall.json")
+    assert list(findings(alone)) == ["put"] and not sidecar.exists()
+    sidecar.write_text(json.dumps({"farcall": 1, "abi": "module", "functions": [
+        {"name": "put", "args": [{"name": "row"}, {"name": "x"}, {"name": "cache"}]}]}))
+    found = findings("--write", alone)["put"]
+    assert found["place"] == "argument 2 'cache'" and str(sidecar) in found["way_out"]
+    assert not findings("--write", alone)
+    done = farcall("sig", alone, "-f", "put")
+    assert done.stdout.startswith(
+        "roles/put(row: tensor<1xi64>, x: tensor<1x4xf32>, "
+        "inout cache: tensor<3x4xf32>) -> tensor<1x4xf32>\n")
+    sidecar.write_text("{")
+    assert "sidecar" in farcall("doctor", "--write", alone).stdout
+    assert sidecar.read_text() == "{"

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The calls are made by a child, which a module may end or keep from ending; it tells
+// what it found through a pipe, call by call. Floats of an example are zero, and a function
+// that copies zeros over zeros seems to write nothing: so those of each argument get a
+// value of their own. Integers stay 0, since they may be places.
+#include "doctor/roles.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include <yyjson.h>
+
+#include "abi/render.h"
+#include "file.h"
+#include "local.h"
+#include "marshal/plan.h"
+
+#define SECONDS 20                   // for all calls
+#define EXAMPLE_SIZE_MAX (1u << 20)  // bytes of a call
+#define FILL 0x38  // of the first argument; small positive floats
+
+// What the child tells: that a function writes into an argument, or, with DONE in its
+// place, that the call was made.
+typedef struct told_t {
+  uint32_t function;
+  uint32_t argument;
+} told_t;
+#define DONE UINT32_MAX
+
+// ---------------------------------------------------------------------------
+// The child
+
+static size_t tensor_size(const fc_value_t *value) {
+  size_t count, size;
+  const fc_tensor_t *tensor = &value->tensor;
+  const bool known =
+      value->kind == FC_VALUE_TENSOR &&
+      fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count, &size);
+  return known ? size : 0;
+}
+
+static void fill(const fc_value_t *value, uint32_t number, size_t size) {
+  const fc_dtype_class_t class_ = fc_dtype_info(value->tensor.dtype)->class_;
+  if (!size ||
+      (class_ != FC_DTYPE_CLASS_FLOAT && class_ != FC_DTYPE_CLASS_COMPLEX)) {
+    return;
+  }
+  memset(value->tensor.data, FILL + (int)(number % 8), size);
+}
+
+static bool is_asked(const fc_function_t *function, uint32_t argument) {
+  const fc_signature_t *signature = function->signature;
+  const fc_param_t *param = &signature->arguments[argument];
+  return !signature->root_tree && param->role == FC_ROLE_IN &&
+         param->raw_index >= 0;
+}
+
+static bool tell(int pipe, size_t function, uint32_t argument) {
+  const told_t told = {(uint32_t)function, argument};
+  return write(pipe, &told, sizeof told) == (ssize_t)sizeof told;
+}
+
+// Makes the call of a frame that was begun, and tells which arguments have changed.
+static bool make_call(const fc_local_bound_t *bound, int pipe) {
+  const fc_function_t *function = bound->function;
+  const fc_signature_t *signature = function->signature;
+  const uint32_t count = signature->argument_count;
+  fc_arena_t *arena = fc_frame_arena(bound->frame);
+  size_t raw_count;
+  const fc_value_t *values = fc_frame_arguments(bound->frame, &raw_count);
+  uint8_t **before = fc_arena_alloc_array(arena, count, sizeof *before);
+  if (!before) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!is_asked(function, i)) continue;
+    const fc_value_t *value = &values[signature->arguments[i].raw_index];
+    const size_t size = tensor_size(value);
+    fill(value, i, size);
+    before[i] = size ? fc_arena_alloc(arena, size, 16) : NULL;
+    if (before[i]) memcpy(before[i], value->tensor.data, size);
+  }
+  fc_error_t err;
+  const fc_status_t status =
+      fc_frame_invoke(bound->frame, fc_module_get_backend(function->module),
+                      bound->instance, function->index, NULL, 0, &err);
+  if (status != FC_OK && err.code != FC_CODE_ARGUMENT_WRITTEN) return true;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!before[i]) continue;
+    const fc_value_t *value = &values[signature->arguments[i].raw_index];
+    if (memcmp(before[i], value->tensor.data, tensor_size(value)) &&
+        !tell(pipe, function->index, i)) {
+      return false;
+    }
+  }
+  return tell(pipe, function->index, DONE);
+}
+
+static bool try_function(const fc_function_t *function, int pipe) {
+  fc_text_t example;
+  fc_local_bound_t bound = {0};
+  fc_text_init(&example, fc_allocator_system(), EXAMPLE_SIZE_MAX);
+  bool goes_on = true;
+  if (fc_signature_print_example_below(function->signature, EXAMPLE_SIZE_MAX,
+                                       &example.sink, NULL) == FC_OK &&
+      fc_local_bind(function, &bound, NULL) == FC_OK) {
+    fc_frame_begin(bound.frame, function->plan, NULL);
+    if (fc_frame_decode(bound.frame, fc_text_str(&example), NULL) == FC_OK) {
+      goes_on = make_call(&bound, pipe);
+    }
+    fc_local_unbind(&bound);
+  }
+  fc_text_deinit(&example);
+  return goes_on;
+}
+
+static bool is_tried(const fc_function_t *function) {
+  return function->plan && function->plan->lends;
+}
+
+static void try_all(const char *path, int pipe) {
+  fc_module_t *module;
+  alarm(SECONDS);
+  if (fc_module_load(NULL, fc_str(path), NULL, fc_allocator_system(), &module,
+                     NULL) != FC_OK) {
+    return;
+  }
+  bool goes_on = true;
+  for (size_t i = 0; goes_on && i < fc_module_function_count(module); i++) {
+    const fc_function_t *function = fc_module_function(module, i);
+    if (is_tried(function)) goes_on = try_function(function, pipe);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// The sidecar
+
+typedef struct sidecar_t {
+  yyjson_mut_doc *doc;
+  const char *path;
+} sidecar_t;
+
+static const char *sidecar_path(fc_checkup_t *checkup) {
+  const char *dot = strrchr(fc_file_base(checkup->path), '.');
+  const size_t size =
+      dot ? (size_t)(dot - checkup->path) : strlen(checkup->path);
+  return fc_checkup_print(checkup, "%.*s.farcall.json", (int)size,
+                          checkup->path);
+}
+
+// Reads the sidecar that there is, or begins one.
+static bool open_sidecar(fc_checkup_t *checkup, sidecar_t *out) {
+  fc_str_t text;
+  out->path = sidecar_path(checkup);
+  if (fc_file_read(checkup->arena, out->path, &text, NULL) == FC_OK) {
+    yyjson_doc *doc = yyjson_read(text.data, text.size, 0);
+    out->doc = doc ? yyjson_doc_mut_copy(doc, NULL) : NULL;
+    yyjson_doc_free(doc);
+    return out->doc;
+  }
+  if (access(out->path, F_OK) == 0) return false;
+  out->doc = yyjson_mut_doc_new(NULL);
+  if (!out->doc) return false;
+  yyjson_mut_val *root = yyjson_mut_obj(out->doc);
+  yyjson_mut_doc_set_root(out->doc, root);
+  yyjson_mut_obj_add_int(out->doc, root, "farcall", 1);
+  yyjson_mut_obj_add_str(out->doc, root, "abi", "module");
+  return true;
+}
+
+static yyjson_mut_val *find_list(yyjson_mut_doc *doc, yyjson_mut_val *object,
+                                 const char *key) {
+  yyjson_mut_val *list = yyjson_mut_obj_get(object, key);
+  return list ? list : yyjson_mut_obj_add_arr(doc, object, key);
+}
+
+// The entry of a function; a new one names it.
+static yyjson_mut_val *find_entry(const sidecar_t *sidecar, fc_str_t name) {
+  yyjson_mut_val *list = find_list(
+      sidecar->doc, yyjson_mut_doc_get_root(sidecar->doc), "functions");
+  yyjson_mut_val *entry;
+  size_t index, count;
+  yyjson_mut_arr_foreach(list, index, count, entry) {
+    if (yyjson_mut_equals_strn(yyjson_mut_obj_get(entry, "name"), name.data,
+                               name.size)) {
+      return entry;
+    }
+  }
+  entry = yyjson_mut_arr_add_obj(sidecar->doc, list);
+  yyjson_mut_obj_add_strncpy(sidecar->doc, entry, "name", name.data, name.size);
+  return entry;
+}
+
+static void declare(const sidecar_t *sidecar, const fc_function_t *function,
+                    uint32_t argument) {
+  yyjson_mut_val *entry = find_entry(sidecar, function->name);
+  yyjson_mut_val *list = yyjson_mut_obj_get(entry, "arguments");
+  if (!list) list = find_list(sidecar->doc, entry, "args");
+  while (yyjson_mut_arr_size(list) < function->signature->argument_count &&
+         yyjson_mut_arr_add_obj(sidecar->doc, list)) {
+  }
+  yyjson_mut_val *object = yyjson_mut_arr_get(list, argument);
+  yyjson_mut_obj_remove_key(object, "role");
+  yyjson_mut_obj_add_str(sidecar->doc, object, "role", "inout");
+}
+
+static bool write_sidecar(fc_checkup_t *checkup, const sidecar_t *sidecar) {
+  size_t size = 0;
+  char *text = yyjson_mut_write(
+      sidecar->doc,
+      YYJSON_WRITE_PRETTY_TWO_SPACES | YYJSON_WRITE_NEWLINE_AT_END, &size);
+  const bool written =
+      text && fc_file_write(checkup->arena, sidecar->path,
+                            fc_str_make(text, size), NULL) == FC_OK;
+  fc_free(fc_allocator_system(), text);
+  return written;
+}
+
+// ---------------------------------------------------------------------------
+
+static void add(fc_checkup_t *checkup, const fc_function_t *function,
+                uint32_t argument, const sidecar_t *sidecar) {
+  const fc_signature_t *signature = function->signature;
+  const fc_str_t name =
+      fc_signature_text(signature, signature->arguments[argument].name);
+  const fc_str_t kept = fc_arena_copy(checkup->arena, function->name);
+  fc_checkup_add(
+      checkup, FC_LEVEL_WARN, FC_SUBJECT_ROLE, kept,
+      fc_checkup_print(checkup, "argument %u%s%s", argument,
+                       name.size ? " " : "",
+                       name.size ? fc_checkup_name(checkup, name) : ""),
+      "the function writes into it, and its role is 'in': a server refuses its "
+      "calls",
+      sidecar ? fc_checkup_print(checkup, "it is \"inout\" in %s now",
+                                 sidecar->path)
+              : "\"role\":\"inout\" in its sidecar, which --write writes, or "
+                "\"scratch\"");
+}
+
+static void read_told(fc_checkup_t *checkup, const fc_module_t *module,
+                      int pipe, bool *tried, const sidecar_t *sidecar) {
+  told_t told;
+  while (read(pipe, &told, sizeof told) == (ssize_t)sizeof told) {
+    if (told.function >= fc_module_function_count(module)) return;
+    const fc_function_t *function = fc_module_function(module, told.function);
+    if (told.argument == DONE) tried[told.function] = true;
+    if (told.argument >= function->signature->argument_count) continue;
+    if (sidecar) declare(sidecar, function, told.argument);
+    add(checkup, function, told.argument, sidecar);
+  }
+}
+
+// Starts the child. *out_pipe is what it tells through.
+static pid_t start(const char *path, int *out_pipe) {
+  int ends[2];
+  if (pipe(ends)) return -1;
+  fflush(NULL);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    if (freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr))
+      try_all(path, ends[1]);
+    _exit(0);
+  }
+  close(ends[1]);
+  *out_pipe = ends[0];
+  if (child < 0) close(ends[0]);
+  return child;
+}
+
+void fc_doctor_roles(fc_checkup_t *checkup, const fc_module_t *module,
+                     bool write) {
+  const size_t count = fc_module_function_count(module);
+  bool *tried = fc_arena_alloc_array(checkup->arena, count + 1, sizeof *tried);
+  const size_t before = checkup->levels[FC_LEVEL_WARN];
+  sidecar_t sidecar = {0};
+  int pipe = -1;
+  if (!tried || (write && !open_sidecar(checkup, &sidecar))) {
+    checkup->out_of_memory = !tried;
+    if (!tried) return;
+    fc_checkup_add(checkup, FC_LEVEL_WARN, FC_SUBJECT_FILE, FC_STR("sidecar"),
+                   sidecar.path, "it cannot be read, or is no JSON",
+                   "mend or remove it");
+    return;
+  }
+  const pid_t child = start(checkup->path, &pipe);
+  if (child > 0) {
+    read_told(checkup, module, pipe, tried, write ? &sidecar : NULL);
+    close(pipe);
+    (void)waitpid(child, NULL, 0);
+  }
+  for (size_t i = 0; i < count; i++) {
+    const fc_function_t *function = fc_module_function(module, i);
+    if (tried[i] || !is_tried(function)) continue;
+    fc_checkup_add(checkup, FC_LEVEL_NOTE, FC_SUBJECT_ROLE,
+                   fc_arena_copy(checkup->arena, function->name), "",
+                   "its example could not be called, so whether it writes into "
+                   "its arguments is not known",
+                   "");
+  }
+  const bool found = checkup->levels[FC_LEVEL_WARN] > before;
+  if (write && found && !write_sidecar(checkup, &sidecar)) {
+    fc_checkup_add(checkup, FC_LEVEL_UNFIT, FC_SUBJECT_FILE, FC_STR("sidecar"),
+                   sidecar.path, "it cannot be written",
+                   "write it in another directory, with the module beside it");
+  }
+  yyjson_mut_doc_free(sidecar.doc);
+}
