@@ -253,16 +253,16 @@ static fc_str_t name_for(const fc_signature_t *signature, size_t index,
   return own || is_numbered(name, "arg") ? (fc_str_t){0} : name;
 }
 
-// The names that the source, which is text, has for the arguments of a function.
-static fc_status_t put_names(road_t *road, const fc_function_t *function,
-                             yyjson_mut_val *functions) {
+// What the source, which is text, says of the arguments of a function.
+static fc_status_t put_arguments(road_t *road, const fc_function_t *function,
+                                 yyjson_mut_val *functions) {
   fc_compile_t *compile = road->compile;
   const size_t count = function->signature->argument_count;
-  fc_str_t *names =
-      fc_arena_alloc_array(compile->arena, count + 1, sizeof *names);
-  if (!names) return fc_fail_memory(compile->err);
-  FC_TRY(fc_mlir_names(compile->arena, compile->text, function->name, count,
-                       names, compile->err));
+  fc_mlir_argument_t *said =
+      fc_arena_alloc_array(compile->arena, count + 1, sizeof *said);
+  if (!said) return fc_fail_memory(compile->err);
+  FC_TRY(fc_mlir_arguments(compile->arena, compile->text, function->name, count,
+                           said, compile->err));
   yyjson_mut_doc *doc = road->sidecar;
   yyjson_mut_val *object = yyjson_mut_arr_add_obj(doc, functions);
   yyjson_mut_obj_add_strncpy(doc, object, "name", function->name.data,
@@ -270,16 +270,19 @@ static fc_status_t put_names(road_t *road, const fc_function_t *function,
   yyjson_mut_val *list = yyjson_mut_obj_add_arr(doc, object, "args");
   for (size_t i = 0; i < count; i++) {
     yyjson_mut_val *argument = yyjson_mut_arr_add_obj(doc, list);
-    const fc_str_t name = name_for(function->signature, i, names[i]);
+    const fc_str_t name = name_for(function->signature, i, said[i].name);
     if (name.size) {
       yyjson_mut_obj_add_strncpy(doc, argument, "name", name.data, name.size);
+    }
+    if (*said[i].role) {
+      yyjson_mut_obj_add_str(doc, argument, "role", said[i].role);
     }
   }
   return FC_OK;
 }
 
 // Makes the sidecar of a source without importer: the module's functions, and the names
-// that the source's text has for their arguments.
+// and roles that the source's text has for their arguments.
 static fc_status_t describe(road_t *road) {
   fc_compile_t *compile = road->compile;
   const fc_module_options_t options = {.describe_native = true};
@@ -298,7 +301,7 @@ static fc_status_t describe(road_t *road) {
   fc_status_t status = FC_OK;
   for (size_t i = 0; status == FC_OK && i < fc_module_function_count(module);
        i++) {
-    status = put_names(road, fc_module_function(module, i), functions);
+    status = put_arguments(road, fc_module_function(module, i), functions);
   }
   fc_module_release(module);
   return status;

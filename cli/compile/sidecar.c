@@ -181,14 +181,14 @@ static fc_status_t resolve_function(fc_arena_t *arena, fc_str_t source_text,
     inherit(function->results, before->results, function->result_count,
             before->result_count);
   }
-  fc_str_t *names =
-      fc_arena_alloc_array(arena, function->argument_count + 1, sizeof *names);
-  if (!names) return fc_fail_memory(err);
-  FC_TRY(fc_mlir_names(arena, source_text, function->name,
-                       function->argument_count, names, err));
+  fc_mlir_argument_t *said =
+      fc_arena_alloc_array(arena, function->argument_count + 1, sizeof *said);
+  if (!said) return fc_fail_memory(err);
+  FC_TRY(fc_mlir_arguments(arena, source_text, function->name,
+                           function->argument_count, said, err));
   for (size_t i = 0; i < function->argument_count; i++) {
     fc_str_t *name = &function->arguments[i].name;
-    if (!name->size) *name = names[i];
+    if (!name->size) *name = said[i].name;
     bool given = before && i < before->argument_count &&
                  is_memref(before->arguments[i].type);
     FC_TRY(resolve_role(function, i, given, err));

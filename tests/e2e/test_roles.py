@@ -119,3 +119,17 @@ def test_the_doctor_finds_it(farcall, alone):
     sidecar.write_text("{")
     assert "sidecar" in farcall("doctor", "--write", alone).stdout
     assert sidecar.read_text() == "{"
+
+
+def test_compile_reads_the_source(farcall, iree, tmp_path):
+    out = tmp_path / "made.vmfb"
+    done = farcall("compile", ROLES.with_suffix(".mlir"), "-o", out, "--cpu=vmvx",
+                   "--tools", iree.folder)
+    assert done.returncode == 0, done.stderr
+    sidecar = json.loads(out.with_suffix(".farcall.json").read_text())
+    said = {each["name"]: [it.get("role") for it in each["args"]]
+            for each in sidecar["functions"]}
+    assert said == {"bump": ["in", "inout"], "copy": ["in", "inout"],
+                    "put": ["in", "in", "inout"], "read": ["in", None]}
+    done = farcall("run", out, "-f", "put", "--json", json.dumps(PUT))
+    assert json.loads(done.stdout) == {"results": [[[1.0, 2.0, 3.0, 4.0]], AFTER]}

@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size > 16384) return 0;
   fc_arena_t arena;
   fc_mlir_module_t module;
-  fc_str_t names[4], operation, location;
+  fc_mlir_argument_t arguments[4];
+  fc_str_t operation, location;
   fc_arena_init(&arena, fc_allocator_system(), 4096, (size_t)1 << 26);
   fc_str_t text = fc_str_make((const char *)data, size);
   if (fc_mlir_read(&arena, text, &module, NULL) == FC_OK) {
@@ -59,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   guard_divisions(&arena, text);
   (void)fc_mlir_leftover(text, &operation, &location);
-  (void)fc_mlir_names(&arena, text, FC_STR("f"), 4, names, NULL);
+  (void)fc_mlir_arguments(&arena, text, FC_STR("f"), 4, arguments, NULL);
   fc_arena_deinit(&arena);
   return 0;
 }

@@ -224,14 +224,16 @@ static void every_prefix_is_survived(void **state) {
       // A copy of its own, so that reading past its end shows under ASan.
       char *copy = fc_alloc(fc_allocator_system(), size);
       memcpy(copy, texts[t], size);
-      fc_str_t text = {copy, size}, names[2];
+      fc_str_t text = {copy, size};
+      fc_mlir_argument_t arguments[2];
       fc_mlir_module_t module;
       fc_error_t err;
       (void)fc_mlir_read(&fc_test_arena, text, &module, &err);
       fc_str_t operation, location;
       (void)fc_mlir_leftover(text, &operation, &location);
-      assert_int_equal(
-          fc_mlir_names(&fc_test_arena, text, FC_STR("f"), 2, names, &err), 0);
+      assert_int_equal(fc_mlir_arguments(&fc_test_arena, text, FC_STR("f"), 2,
+                                         arguments, &err),
+                       0);
       fc_free(fc_allocator_system(), copy);
     }
   }

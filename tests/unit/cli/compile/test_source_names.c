@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Argument names in MLIR as people write it.
+// Argument names and roles in MLIR as people write it.
 #include "helpers/arena.h"
 
 #include "compile/source_names.h"
@@ -65,14 +65,62 @@ static const name_row_t sources[] = {
 static void names_come_from_the_source(void **state) {
   (void)state;
   FC_TEST_EACH_ROW(const name_row_t, row, sources) {
-    fc_str_t names[3];
+    fc_mlir_argument_t arguments[3];
     fc_error_t err;
     assert_int_equal(
-        fc_mlir_names(&fc_test_arena, fc_str(row->source),
-                      fc_str(row->function), row->count, names, &err),
+        fc_mlir_arguments(&fc_test_arena, fc_str(row->source),
+                          fc_str(row->function), row->count, arguments, &err),
         0);
     for (size_t i = 0; i < row->count; i++) {
-      assert_true(fc_str_equal(names[i], fc_str(row->names[i])));
+      assert_true(fc_str_equal(arguments[i].name, fc_str(row->names[i])));
+    }
+  }
+}
+
+typedef struct role_row_t {
+  const char *name;
+  const char *source;
+  const char *roles[3];
+} role_row_t;
+
+#define OVERWRITE " {\n torch.overwrite.tensor.contents %4 overwrites "
+#define OF_TYPES " : !torch.vtensor<[4],f32>, !torch.tensor<[4],f32>\n}"
+#define ARGUMENTS "(%a: !torch.vtensor<[4],f32>, %b: !torch.tensor<[4],f32>"
+
+static const role_row_t role_rows[] = {
+    {"values",
+     "func.func @f(%a: tensor<4xf32>, %b: tensor<?xi8> {k = 1})",
+     {"in", "in"}},
+    {"scalars and others",
+     "func.func @f(%a: i32, %b: !hal.buffer_view)",
+     {"", ""}},
+    {"overwritten",
+     "func.func @f" ARGUMENTS ")" OVERWRITE "%b" OF_TYPES,
+     {"in", "inout"}},
+    {"only read", "func.func @f" ARGUMENTS ") { return }", {"in", ""}},
+    {"another is overwritten",
+     "func.func @f" ARGUMENTS ")" OVERWRITE "%b2" OF_TYPES,
+     {"in", ""}},
+    {"numbers",
+     "func.func @f(%0: !torch.tensor<[4],f32>, %1: !torch.tensor<[4],f32>)" OVERWRITE
+     "%1" OF_TYPES,
+     {"", "inout"}},
+    {"of another function",
+     "func.func @g" ARGUMENTS ")" OVERWRITE "%b" OF_TYPES
+     "func.func @f" ARGUMENTS ") { return }"
+     "func.func @h" ARGUMENTS ")" OVERWRITE "%b" OF_TYPES,
+     {"in", ""}},
+};
+
+static void roles_come_from_the_types(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const role_row_t, row, role_rows) {
+    fc_mlir_argument_t arguments[2];
+    assert_int_equal(fc_mlir_arguments(&fc_test_arena, fc_str(row->source),
+                                       FC_STR("f"), 2, arguments, NULL),
+                     0);
+    for (size_t i = 0; i < 2; i++) {
+      assert_string_equal(arguments[i].role, row->roles[i]);
     }
   }
 }
@@ -80,6 +128,7 @@ static void names_come_from_the_source(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST_WITH_ARENA(names_come_from_the_source),
+      FC_TEST_WITH_ARENA(roles_come_from_the_types),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
