@@ -161,12 +161,30 @@ static fc_status_t compile_for(road_t *road, const char *cpu) {
 // ---------------------------------------------------------------------------
 // The sidecar
 
+// The arguments of what has an importer are values.
+static void put_values(road_t *road, yyjson_mut_val *function) {
+  static const char *const lists[] = {"arguments", "args"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(lists); i++) {
+    yyjson_mut_val *list = yyjson_mut_obj_get(function, lists[i]), *argument;
+    size_t index, count;
+    yyjson_mut_arr_foreach(list, index, count, argument) {
+      if (yyjson_mut_obj_get(argument, "role")) continue;
+      yyjson_mut_obj_add_str(road->sidecar, argument, "role", "in");
+    }
+  }
+}
+
 static fc_status_t set_sidecar(road_t *road, yyjson_val *root) {
   road->sidecar = yyjson_mut_doc_new(NULL);
   yyjson_mut_val *copy =
       road->sidecar ? yyjson_val_mut_copy(road->sidecar, root) : NULL;
   if (!copy) return fc_fail_memory(road->compile->err);
   yyjson_mut_doc_set_root(road->sidecar, copy);
+  yyjson_mut_val *list = yyjson_mut_obj_get(copy, "functions"), *function;
+  size_t index, count;
+  yyjson_mut_arr_foreach(list, index, count, function) {
+    put_values(road, function);
+  }
   return FC_OK;
 }
 

@@ -36,7 +36,8 @@ static bool has_static_shape(fc_str_t type) {
 static bool is_role(fc_str_t role) {
   return fc_str_equal(role, FC_STR("in")) ||
          fc_str_equal(role, FC_STR("out")) ||
-         fc_str_equal(role, FC_STR("inout"));
+         fc_str_equal(role, FC_STR("inout")) ||
+         fc_str_equal(role, FC_STR("scratch"));
 }
 
 // Decides the role of an argument. `given`: it is a memref in the source, so being
@@ -61,7 +62,7 @@ static fc_status_t resolve_role(const fc_mlir_function_t *function,
   if (!is_role(value->role)) {
     return fc_fail(err, FC_CODE_ABI_METADATA,
                    "argument %zu of '%.*s' has farcall.role \"%.*s\": it is "
-                   "\"in\", \"out\" or \"inout\"",
+                   "\"in\", \"out\", \"inout\" or \"scratch\"",
                    index, FC_STR_ARG(function->name), FC_STR_ARG(value->role));
   }
   bool in = fc_str_equal(value->role, FC_STR("in"));

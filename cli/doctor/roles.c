@@ -52,7 +52,7 @@ static bool is_asked(const fc_function_t *function, uint32_t argument) {
   const fc_signature_t *signature = function->signature;
   const fc_param_t *param = &signature->arguments[argument];
   return !signature->root_tree && param->role == FC_ROLE_IN &&
-         param->raw_index >= 0;
+         !param->certain && param->raw_index >= 0;
 }
 
 static bool tell(int pipe, size_t function, uint32_t argument) {
@@ -82,7 +82,8 @@ static bool make_call(const fc_local_bound_t *bound, int pipe) {
   const fc_status_t status =
       fc_frame_invoke(bound->frame, fc_module_get_backend(function->module),
                       bound->instance, function->index, NULL, 0, &err);
-  if (status != FC_OK && err.code != FC_CODE_ARGUMENT_WRITTEN) return true;
+  if (status == FC_OK) return tell(pipe, function->index, DONE);
+  if (err.code != FC_CODE_ARGUMENT_WRITTEN) return true;
   for (uint32_t i = 0; i < count; i++) {
     if (!before[i]) continue;
     const fc_value_t *value = &values[signature->arguments[i].raw_index];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether a function writes into arguments whose role is `in`. For most modules nobody can
-// know before a call, so some calls are compared: the first of a function, one of many
-// later, and all once a function was caught. Private to the marshaller; on workers.
+// Whether a function writes into arguments whose role is `in`, where that is not certain
+// (fc_param_t). Nobody can know before a call, so some calls are compared: the first of a
+// function, one of many later, and all once a function was caught. Private to the
+// marshaller; on workers.
 #ifndef FARCALL_MARSHAL_WRITTEN_H_
 #define FARCALL_MARSHAL_WRITTEN_H_
 
@@ -16,7 +17,8 @@
 // that is compared. `arguments` are what the backend gets.
 fc_status_t fc_written_begin(fc_frame_t *frame, fc_value_t *arguments,
                              fc_error_t *err);
-// Sums them again. FC_CODE_ARGUMENT_WRITTEN names the first that has other bytes now.
+// Sums them again. FC_CODE_ARGUMENT_WRITTEN names the first that has other bytes now, and
+// not those of a result.
 fc_status_t fc_written_check(fc_frame_t *frame, fc_value_t *arguments,
                              fc_error_t *err);
 

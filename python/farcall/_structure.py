@@ -330,7 +330,7 @@ class Signature:
         arguments = document["arguments"]
         self.inputs = [Param(each.get("name") or "", Type.read(each["type"]),
                              bool(each.get("keyword")) and bool(each.get("name")))
-                       for each in arguments if each["role"] in ("in", "inout")]
+                       for each in arguments if each["role"] in ("in", "inout", "scratch")]
         finals = [each for each in arguments if each["role"] in ("out", "inout")]
         self.outputs = [Param(each.get("name") or "", Type.read(each["type"]))
                         for each in [*document["results"], *finals]]

@@ -93,7 +93,7 @@ function signatureTree(signature) {
 
 // The fields of what a client sends, and the body they make.
 function callForm(signature) {
-  const sent = signature.arguments.filter((each) => each.role === "in" || each.role === "inout");
+  const sent = signature.arguments.filter((each) => ["in", "inout", "scratch"].includes(each.role));
   const named = sent.length > 0 && sent.every((each) => each.keyword && each.name);
   const fields = sent.map((each, i) => ({ key: named ? each.name : String(i),
     field: makeField(each.name ?? `argument ${i}`, each.type) }));

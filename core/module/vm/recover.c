@@ -143,21 +143,6 @@ static const fc_vm_field_t *find_field(const fc_vm_instruction_t *in,
 #define BUFFER_ASSERT FC_STR("buffer.assert"), FC_STR("0rrrIii_v")
 #define BUFFER_SUBSPAN FC_STR("buffer.subspan"), FC_STR("0rII_r")
 
-// Functions of hal that write into a buffer, and which of their operands it is.
-static const struct {
-  const char *name;
-  uint32_t target;
-} writers[] = {
-    {"buffer.store", 1},
-    {"command_buffer.copy_buffer", 5},
-    {"command_buffer.fill_buffer", 1},
-    {"command_buffer.update_buffer", 3},
-    {"device.queue.copy", 6},
-    {"device.queue.fill", 4},
-    {"device.queue.read", 6},
-    {"device.queue.update", 6},
-};
-
 static bool is_view_call(const fc_vm_import_t *import, fc_str_t name,
                          fc_str_t cconv) {
   return fc_str_equal(import->name, name) &&
@@ -540,8 +525,9 @@ static fc_status_t look_through_call(analysis_t *a,
   return FC_OK;
 }
 
-// Notes an argument whose buffer is written into. The compiler asserts the view and the
-// buffer of a tensor that is read, and once more the buffer of one that is written.
+// Notes an argument that is overwritten. The compiler asserts the view and the buffer of a
+// tensor that is a value, and once more the buffer of one that stands for storage. Copies,
+// fills and kernels that write into a value tell nothing: nobody needs that value any more.
 static void look_for_writes(analysis_t *a, const fc_vm_instruction_t *in,
                             const fc_vm_import_t *import) {
   const fact_t first = ref_operand(a, in, 0);
@@ -551,12 +537,6 @@ static void look_for_writes(analysis_t *a, const fc_vm_instruction_t *in,
   if (is_view_call(import, BUFFER_ASSERT) && first.kind == FACT_BUFFER &&
       ++a->asserts[first.a] > 0) {
     a->out->written[first.a] = true;
-  }
-  if (!fc_str_equal(import->module, FC_STR("hal"))) return;
-  for (size_t i = 0; i < FC_ARRAY_COUNT(writers); i++) {
-    if (!fc_str_equal(import->name, fc_str(writers[i].name))) continue;
-    const fact_t target = ref_operand(a, in, writers[i].target);
-    if (target.kind == FACT_BUFFER) a->out->written[target.a] = true;
   }
 }
 

@@ -3,7 +3,7 @@
 // Type inference for functions without a declaration: compiled code asserts the element
 // type and shape of every tensor it takes, and states those of every tensor it makes; all
 // but dynamic dims are constants there. Of some arguments it also tells that the function
-// writes into them. Used at load, any thread.
+// overwrites them. Used at load, any thread.
 #ifndef FARCALL_CORE_MODULE_VM_RECOVER_H_
 #define FARCALL_CORE_MODULE_VM_RECOVER_H_
 
@@ -35,7 +35,7 @@ typedef struct fc_vm_recovered_t {
   fc_vm_shape_t *arguments;
   fc_vm_shape_t *results;
   int32_t *passed;          // which argument a result is; -1: none, or unknown
-  bool *written;            // arguments that some call writes into, for certain
+  bool *written;            // arguments that are overwritten, for certain
   bool any;                 // true: something is known
   fc_vm_equal_t equal[16];  // more are not noted
   uint32_t equal_count;

@@ -505,18 +505,35 @@ static fc_status_t name_arguments(subject_t *s, const fc_signature_t *signature,
   return fc_fail_memory(err);
 }
 
-// Arguments that the bytecode writes into are answered, if nobody declared their role.
+// True when the source describes values. Their memory may be written where nobody needs
+// the value any more, and nothing is lost by that.
+static bool has_values(const fc_signature_t *signature, const fc_type_t *type) {
+  switch (signature->source) {
+    case FC_SOURCE_IREE_V1:
+    case FC_SOURCE_SIP:
+    case FC_SOURCE_RAW:
+    case FC_SOURCE_DECLARATION:
+      return type->kind == FC_TYPE_TENSOR || fc_type_kind_nests(type->kind);
+    default:
+      return false;
+  }
+}
+
+// Says which roles are certain. Arguments that the bytecode overwrites are answered, if
+// nobody declared their role.
 static void set_roles(subject_t *s, const fc_signature_t *signature) {
-  if (signature->root_tree) return;
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
     const fc_type_t *type = fc_signature_node(signature, param->type);
-    if (param->certain || param->role != FC_ROLE_IN || param->raw_index < 0 ||
-        !fc_type_may_be_written(type) ||
-        !s->recovered.written[param->raw_index]) {
-      continue;
+    if (param->certain || param->role != FC_ROLE_IN) continue;
+    const bool written = !signature->root_tree && param->raw_index >= 0 &&
+                         fc_type_may_be_written(type) &&
+                         s->recovered.written[param->raw_index];
+    if (written) {
+      fc_builder_role(s->builder, i, FC_ROLE_INOUT, true);
+    } else if (has_values(signature, type)) {
+      fc_builder_role(s->builder, i, FC_ROLE_IN, true);
     }
-    fc_builder_role(s->builder, i, FC_ROLE_INOUT, true);
   }
 }
 
