@@ -280,7 +280,7 @@ fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,
                               fc_error_t *err) {
   static const int64_t kNoDims[1];
   fc_tensor_t tensor = {.dtype = op->dtype, .shape = kNoDims};
-  fc_dtype_t actual = value->dtype;
+  fc_dtype_t actual = value->dtype, dtype = op->dtype;
   if (op->kind == FC_TYPE_SCALAR) {
     FC_TRY(check_kind(encoder, FC_VALUE_SCALAR, value, err));
     tensor.data = (void *)(uintptr_t)value->scalar.bytes;
@@ -290,16 +290,16 @@ fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,
     actual = tensor.dtype;
     FC_TRY(check_shape(encoder, op, &tensor, err));
     FC_TRY(check_extent(encoder, &tensor, err));
+    if (dtype == FC_DTYPE_NONE) dtype = actual;
   }
-  FC_TRY(check_dtype(encoder, op->dtype, actual, err));
+  FC_TRY(check_dtype(encoder, dtype, actual, err));
   fc_str_t bytes;
-  FC_TRY(dense_bytes(encoder, op->dtype, &tensor, &bytes, err));
+  FC_TRY(dense_bytes(encoder, dtype, &tensor, &bytes, err));
   *out_tensor = tensor;
-  out_tensor->dtype = op->dtype;
+  out_tensor->dtype = dtype;
   out_tensor->strides = NULL;
   out_tensor->data = (void *)(uintptr_t)bytes.data;
-  (void)fc_shape_count(tensor.shape, tensor.rank, op->dtype, out_count,
-                       out_size);
+  (void)fc_shape_count(tensor.shape, tensor.rank, dtype, out_count, out_size);
   return FC_OK;
 }
 
@@ -478,9 +478,20 @@ static fc_status_t open_dynamic(fc_encoder_t *encoder, const fc_value_t *value,
               err);
 }
 
-static fc_status_t read_array_dims(const fc_encoder_t *encoder,
-                                   const fc_op_t *op, const fc_value_t *value,
-                                   int64_t *dims, fc_error_t *err) {
+fc_status_t fc_encoder_check_list(const fc_encoder_t *encoder,
+                                  const fc_value_t *value, fc_error_t *err) {
+  return check_kind(encoder, FC_VALUE_LIST, value, err);
+}
+
+fc_status_t fc_encoder_dims(fc_encoder_t *encoder, const fc_op_t *op,
+                            const fc_value_t *value, const int64_t **out_dims,
+                            fc_error_t *err) {
+  FC_TRY(check_kind(encoder, FC_VALUE_LIST, value, err));
+  void *memory = NULL;
+  FC_TRY(fc_frame_alloc(encoder->frame, (size_t)op->rank, sizeof(int64_t),
+                        &memory, err));
+  int64_t *dims = memory;
+  *out_dims = dims;
   const fc_value_t *both = value->list.items;
   bool lists = value->list.count == 2 && both[0].kind == FC_VALUE_LIST &&
                both[1].kind == FC_VALUE_LIST &&
@@ -506,12 +517,8 @@ static fc_status_t read_array_dims(const fc_encoder_t *encoder,
 // of elements.
 static fc_status_t open_array(fc_encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_error_t *err) {
-  FC_TRY(check_kind(encoder, FC_VALUE_LIST, value, err));
-  void *memory = NULL;
-  FC_TRY(fc_frame_alloc(encoder->frame, (size_t)op->rank, sizeof(int64_t),
-                        &memory, err));
-  int64_t *dims = memory;
-  FC_TRY(read_array_dims(encoder, op, value, dims, err));
+  const int64_t *dims;
+  FC_TRY(fc_encoder_dims(encoder, op, value, &dims, err));
   return push(encoder,
               (fc_print_t){.op = op,
                            .child = fc_op_child(op),

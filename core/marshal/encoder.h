@@ -47,12 +47,20 @@ fc_status_t fc_encoder_put_last(fc_encoder_t *encoder, fc_str_t bytes,
 fc_status_t fc_encoder_find(fc_encoder_t *encoder, const fc_leaf_way_t *way,
                             const fc_value_t **out_value, fc_error_t *err);
 // Checks a SCALAR, TENSOR or VECTOR and gives it as a dense tensor of its declared
-// type: in the result's own memory, or a copy if the result is strided or its elements
+// type, or of its own where none is declared: in the result's own memory, or a copy if the result is strided or its elements
 // are narrower than a byte. `value` must stay as long as the tensor is used.
 fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_tensor_t *out_tensor,
                               size_t *out_count, size_t *out_size,
                               fc_error_t *err);
+// Checks that a LIST or REFARRAY is a list.
+fc_status_t fc_encoder_check_list(const fc_encoder_t *encoder,
+                                  const fc_value_t *value, fc_error_t *err);
+// Checks a REFARRAY, a list of items and a list of dims, and gives the dims, which last
+// as long as the call. The items are not checked.
+fc_status_t fc_encoder_dims(fc_encoder_t *encoder, const fc_op_t *op,
+                            const fc_value_t *value, const int64_t **out_dims,
+                            fc_error_t *err);
 // Checks a BYTES (text must be UTF-8) and gives its bytes, borrowed from `value`.
 fc_status_t fc_encoder_bytes(fc_encoder_t *encoder, const fc_op_t *op,
                              const fc_value_t *value, fc_str_t *out_bytes,

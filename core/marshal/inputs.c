@@ -64,22 +64,21 @@ fc_status_t fc_inputs_begin(fc_inputs_t *inputs, fc_frame_t *frame,
 bool fc_inputs_is_one(const fc_model_tensor_t *tensor) {
   const fc_op_t *op = tensor->op;
   return op->kind == FC_TYPE_SCALAR || op->kind == FC_TYPE_BYTES ||
-         op->rank == 0;
+         (op->rank == 0 && op->kind != FC_TYPE_LIST);
 }
 
 void fc_inputs_open(const fc_model_tensor_t *tensor, const fc_str_t *members,
                     fc_op_t *op, fc_typed_t *typed) {
   *op = *tensor->op;
   op->kind = FC_TYPE_TENSOR;
-  if (fc_inputs_is_one(tensor)) {
+  if (fc_inputs_is_one(tensor) || tensor->op->kind == FC_TYPE_LIST) {
     op->rank = FC_RANK_DYNAMIC;
     op->dims = NULL;
   }
   fc_typed_begin(typed, op, members);
 }
 
-// Checks that the shape is [1] or [], as that of a single value must be. In the Open
-// Inference Protocol a BYTES is one value, too.
+// Checks that the shape is [1] or [], as that of a single value must be.
 fc_status_t fc_inputs_check_one(const fc_inputs_t *inputs,
                                 const fc_typed_t *typed, fc_error_t *err) {
   if (typed->rank == 0 || (typed->rank == 1 && typed->dims[0] == 1)) {
@@ -104,8 +103,10 @@ fc_status_t fc_inputs_store(fc_inputs_t *inputs, uint32_t number,
   } else if (value.kind == FC_VALUE_TENSOR && op->rank == 0) {
     value.tensor.rank = 0;
   }
-  for (int32_t i = 0; i < op->rank; i++) {
-    fc_frame_bind_dim(inputs->frame, op, i, value.tensor.shape[i]);
+  if (value.kind == FC_VALUE_TENSOR) {
+    for (int32_t i = 0; i < op->rank; i++) {
+      fc_frame_bind_dim(inputs->frame, op, i, value.tensor.shape[i]);
+    }
   }
   *place = value;
   inputs->given[number] = 1;

@@ -8,8 +8,33 @@
 
 #define BLOCK_SIZE ((size_t)2 << 10)
 
+// What a leaf of unknown type is sent as.
+static const fc_op_t kAny = {.kind = FC_TYPE_TENSOR,
+                             .rank = FC_RANK_DYNAMIC,
+                             .raw = FC_RAW_NONE,
+                             .span = 1};
+
+static bool has_texts(const fc_op_t *op) {
+  return (op->kind == FC_TYPE_LIST || op->kind == FC_TYPE_REFARRAY) &&
+         fc_op_child(op)->kind == FC_TYPE_BYTES;
+}
+
+bool fc_model_is_text(const fc_op_t *op) {
+  return op->kind == FC_TYPE_BYTES || has_texts(op);
+}
+
 const char *fc_model_datatype(const fc_op_t *op) {
-  return op->kind == FC_TYPE_BYTES ? "BYTES" : fc_dtype_info(op->dtype)->oip;
+  if (fc_model_is_text(op)) return "BYTES";
+  return op->dtype == FC_DTYPE_NONE ? "ANY" : fc_dtype_info(op->dtype)->oip;
+}
+
+const int64_t *fc_model_shape(const fc_op_t *op, int32_t *out_rank) {
+  static const int64_t kAnySize = FC_DIM_DYNAMIC, kOne = 1;
+  *out_rank = 1;
+  if (op->kind == FC_TYPE_BYTES) return &kOne;
+  if (op->kind == FC_TYPE_LIST || op->rank < 0) return &kAnySize;
+  *out_rank = op->rank;
+  return op->dims;
 }
 
 // True for a leaf that clients neither send nor get: null, or an empty tuple or dict.
@@ -20,24 +45,40 @@ static bool is_constant(const fc_leaf_t *leaf) {
 
 static bool is_tensor(const fc_op_t *op) {
   switch ((fc_type_kind_t)op->kind) {
-    case FC_TYPE_BYTES:
-      return true;
     case FC_TYPE_SCALAR:
     case FC_TYPE_TENSOR:
     case FC_TYPE_VECTOR:
-      return fc_dtype_info(op->dtype)->oip[0] != '\0';
+      return op->dtype == FC_DTYPE_NONE ||
+             fc_dtype_info(op->dtype)->oip[0] != '\0';
     default:
-      return false;
+      return fc_model_is_text(op) || op->kind == FC_TYPE_UNKNOWN;
   }
 }
 
-static fc_status_t refuse(const char *what, const fc_leaf_t *leaf,
+static fc_status_t refuse(const char *what, fc_str_t path, fc_dtype_t dtype,
                           fc_error_t *err) {
-  const bool typed = fc_dtype_size(leaf->dtype) > 0;
+  const bool typed = fc_dtype_size(dtype) > 0;
   return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                 "%s '%s' is no tensor that this protocol has%s%s", what,
-                 leaf->path, typed ? ": " : "",
-                 typed ? fc_dtype_info(leaf->dtype)->text : "");
+                 "%s '%.*s' is no tensor that this protocol has%s%s", what,
+                 FC_STR_ARG(path), typed ? ": " : "",
+                 typed ? fc_dtype_info(dtype)->text : "");
+}
+
+static fc_status_t refuse_texts(const char *what,
+                                const fc_model_tensor_t *tensors,
+                                uint32_t count, fc_error_t *err) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (has_texts(tensors[i].op)) {
+      return refuse(what, tensors[i].name, FC_DTYPE_NONE, err);
+    }
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_model_check_arrays(const fc_model_t *model, fc_error_t *err) {
+  if (!model->has_texts) return FC_OK;
+  FC_TRY(refuse_texts("argument", model->inputs, model->input_count, err));
+  return refuse_texts("result", model->outputs, model->output_count, err);
 }
 
 static int by_raw_index(const void *a, const void *b) {
@@ -87,10 +128,15 @@ static fc_status_t list(fc_model_t *model, const fc_leaves_t *leaves,
     const fc_leaf_t *leaf = &leaves->leaves[i];
     of[i] = UINT32_MAX;
     if (is_constant(leaf) || (inputs && leaf->role == FC_ROLE_OUT)) continue;
-    if (!is_tensor(leaves->ways[i].op)) return refuse(what, leaf, err);
+    const fc_op_t *op = leaves->ways[i].op;
+    if (!is_tensor(op)) {
+      return refuse(what, fc_str(leaf->path), leaf->dtype, err);
+    }
+    if (op->kind == FC_TYPE_UNKNOWN) op = &kAny;
+    model->has_texts |= has_texts(op);
     tensors[count++] =
         (fc_model_tensor_t){twins ? position_of(leaves, i) : fc_str(leaf->path),
-                            leaves->ways[i].op, &leaves->ways[i]};
+                            op, &leaves->ways[i]};
   }
   if (count > 1) qsort(tensors, count, sizeof *tensors, by_raw_index);
   for (uint32_t i = 0; i < count; i++) of[tensors[i].way - leaves->ways] = i;
@@ -115,6 +161,7 @@ static fc_status_t create(const fc_plan_t *plan, fc_model_t **out_model,
   fc_model_t *model = fc_alloc(plan->allocator, sizeof *model);
   if (!model) return fc_fail_memory(err);
   fc_arena_init(&model->arena, plan->allocator, BLOCK_SIZE, SIZE_MAX);
+  model->has_texts = false;
   fc_error_reset(&model->refused);
   const fc_status_t status = fill(model, plan, &model->refused);
   if (status != FC_OK && model->refused.code != FC_CODE_UNSUPPORTED_TYPE) {

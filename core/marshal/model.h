@@ -9,7 +9,9 @@
 #include "marshal/leaves.h"
 
 // A leaf is sent as a tensor. A SCALAR has no dims. The shape of BYTES depends on the
-// protocol: [1] in the Open Inference Protocol, a row of ui8 in npy and safetensors.
+// protocol: [1] in the Open Inference Protocol, a row of ui8 in npy and safetensors. A
+// LIST or REFARRAY of BYTES is a tensor in the Open Inference Protocol alone. A leaf of
+// unknown type is a TENSOR of rank FC_RANK_DYNAMIC and dtype NONE: its value says both.
 typedef struct fc_model_tensor_t {
   // Its path (farcall/call.h). If two leaves of the arguments have one path, all inputs
   // have their paths by position; with leaves of the results, all outputs.
@@ -27,6 +29,7 @@ struct fc_model_t {
   const fc_model_tensor_t *outputs;
   uint32_t input_count;
   uint32_t output_count;
+  bool has_texts;             // a tensor has several byte strings
   const uint32_t *input_of;   // by leaf, UINT32_MAX: it is not sent
   const uint32_t *output_of;  // by leaf
   // Why the function is no model: FC_CODE_NONE when it is one.
@@ -35,14 +38,24 @@ struct fc_model_t {
 
 // Makes the model when it is first asked for. The model belongs to the plan and lives
 // as long. FC_CODE_UNSUPPORTED_TYPE when a value of the function is no tensor, such as
-// a list of any length, or has an element type that the Open Inference Protocol lacks;
+// a list of tensors, or has an element type that the Open Inference Protocol lacks;
 // FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_plan_model(const fc_plan_t *plan, const fc_model_t **out_model,
                           fc_error_t *err);
 void fc_model_destroy(fc_model_t *model);  // NULL is allowed
 
-// The name of an input's or output's type in the Open Inference Protocol, never "".
+// FC_CODE_UNSUPPORTED_TYPE for a protocol whose arrays have no byte strings as elements,
+// when a tensor of the model has several.
+fc_status_t fc_model_check_arrays(const fc_model_t *model, fc_error_t *err);
+
+// True when the elements are byte strings: a BYTES, or a LIST or REFARRAY of them.
+bool fc_model_is_text(const fc_op_t *op);
+// The name of an input's or output's type in the Open Inference Protocol, never "":
+// "ANY" where the value says it.
 const char *fc_model_datatype(const fc_op_t *op);
+// The shape that the protocol's metadata says. It cannot say that any number of dims will
+// do: [-1] stands for it. Dims of any size are negative.
+const int64_t *fc_model_shape(const fc_op_t *op, int32_t *out_rank);
 // The number of the input (with `arguments` and `input_of`) or output (with `results`
 // and `output_of`) of which `name` is a path, UINT32_MAX if there is none.
 uint32_t fc_model_find(const fc_leaves_t *leaves, const uint32_t *of,

@@ -7,6 +7,7 @@
 #include "marshal/inputs.h"
 #include "marshal/leaf.h"
 #include "marshal/oip_read.h"
+#include "marshal/strings.h"
 
 #define NONE UINT32_MAX
 
@@ -99,6 +100,7 @@ typedef struct input_t {
   const fc_model_tensor_t *tensor;
   fc_op_t op;  // what it is read as (fc_inputs_open)
   fc_typed_t typed;
+  fc_strings_t texts;  // of byte strings
   fc_value_t value;
   bool has_name;
   bool is_bytes_type;  // "datatype" was "BYTES"
@@ -111,6 +113,7 @@ static void choose(request_t *request, input_t *input, uint32_t number) {
   const fc_model_tensor_t *tensor = &request->oip->model->inputs[number];
   input->number = number;
   input->tensor = tensor;
+  input->texts = (fc_strings_t){.op = tensor->op};
   fc_inputs_open(tensor, kMembers, &input->op, &input->typed);
 }
 
@@ -120,6 +123,16 @@ static fc_status_t read_text(request_t *request, fc_str_t *out_text,
   return fc_leaf_text(request->frame, out_text, err);
 }
 
+static uint32_t find_input(const request_t *request, fc_str_t name) {
+  const fc_model_t *model = request->oip->model;
+  return fc_model_find(&model->arguments, model->input_of, name);
+}
+
+// The only input may have any name, since some clients know no names.
+static bool is_only(const request_t *request) {
+  return request->oip->model->input_count == 1;
+}
+
 static fc_status_t read_input_name(request_t *request, input_t *input,
                                    fc_error_t *err) {
   fc_str_t name;
@@ -127,6 +140,10 @@ static fc_status_t read_input_name(request_t *request, input_t *input,
   if (input->has_name) return twice(request, "name", err);
   input->has_name = true;
   FC_TRY(read_text(request, &name, err));
+  if (find_input(request, name) == NONE && is_only(request)) {
+    request->oip->renamed = name;
+    name = request->oip->model->inputs[0].name;
+  }
   FC_TRY(fc_inputs_find(&request->inputs, name, &number, err));
   if (!input->tensor) choose(request, input, number);
   return FC_OK;
@@ -137,7 +154,6 @@ static fc_status_t read_input_name(request_t *request, input_t *input,
 static void look_for_name(request_t *request, input_t *input) {
   fc_frame_t *frame = request->frame;
   fc_json_reader_t *reader = &frame->reader;
-  const fc_model_t *model = request->oip->model;
   fc_json_reader_copy(&frame->ahead, reader);
   fc_status_t status = skip_value(request, NULL);
   fc_json_token_t token = FC_JSON_KEY;
@@ -151,8 +167,7 @@ static void look_for_name(request_t *request, input_t *input) {
     fc_str_t name;
     status = read_text(request, &name, NULL);
     if (status != FC_OK) break;
-    const uint32_t number =
-        fc_model_find(&model->arguments, model->input_of, name);
+    const uint32_t number = is_only(request) ? 0 : find_input(request, name);
     if (number != NONE) choose(request, input, number);
     break;
   }
@@ -161,8 +176,7 @@ static void look_for_name(request_t *request, input_t *input) {
 
 static fc_status_t read_datatype(request_t *request, input_t *input,
                                  fc_error_t *err) {
-  const fc_op_t *op = input->tensor->op;
-  if (op->kind != FC_TYPE_BYTES) {
+  if (!fc_model_is_text(input->tensor->op)) {
     return fc_typed_read(request->frame, &input->typed, FC_MEMBER_DTYPE,
                          &input->value, err);
   }
@@ -181,20 +195,6 @@ static fc_status_t read_datatype(request_t *request, input_t *input,
   return here(request, status, err);
 }
 
-// Reads a BYTES: "text", {"b64":"…"}, or one of them in an array.
-static fc_status_t read_bytes(request_t *request, input_t *input,
-                              fc_json_token_t token, fc_error_t *err) {
-  fc_frame_t *frame = request->frame;
-  const bool listed = token == FC_JSON_ARRAY_BEGIN;
-  if (listed) FC_TRY(next(request, &token, err));
-  FC_TRY(fc_bytes_decode(frame, input->tensor->op, token, &input->value, err));
-  if (!listed) return FC_OK;
-  FC_TRY(next(request, &token, err));
-  if (token == FC_JSON_ARRAY_END) return FC_OK;
-  return here(request,
-              fc_fail(err, FC_CODE_DATA_LENGTH, "more than one element"), err);
-}
-
 // Reads "data", whose key was just read. null counts as if it were left out.
 static fc_status_t read_data(request_t *request, input_t *input,
                              fc_error_t *err) {
@@ -209,14 +209,14 @@ static fc_status_t read_data(request_t *request, input_t *input,
   if (at < frame->reader.end && *at == 'n') {
     return expect(request, FC_JSON_NULL, err);
   }
-  if (input->tensor->op->kind != FC_TYPE_BYTES) {
+  if (!fc_model_is_text(input->tensor->op)) {
     FC_TRY(fc_typed_read(frame, typed, FC_MEMBER_DATA, &input->value, err));
     return FC_OK;
   }
   fc_json_token_t token;
   FC_TRY(next(request, &token, err));
   typed->seen[FC_MEMBER_DATA] = typed->read = true;
-  return read_bytes(request, input, token, err);
+  return fc_strings_read(frame, &input->texts, token, err);
 }
 
 static fc_status_t fail_shared(request_t *request, fc_error_t *err) {
@@ -269,6 +269,9 @@ static fc_status_t read_input_member(request_t *request, input_t *input,
       return read_datatype(request, input, err);
     case FC_MEMBER_SHAPE:
       FC_TRY(fc_typed_read(request->frame, typed, member, &input->value, err));
+      if (input->tensor->op->kind == FC_TYPE_BYTES) {
+        return fc_strings_check_one(request->frame, typed, err);
+      }
       return fc_inputs_is_one(input->tensor)
                  ? fc_inputs_check_one(&request->inputs, typed, err)
                  : FC_OK;
@@ -277,25 +280,6 @@ static fc_status_t read_input_member(request_t *request, input_t *input,
     default:
       return skip_value(request, err);
   }
-}
-
-static uint32_t read_u32(const char *data) {
-  const uint8_t *bytes = (const uint8_t *)data;
-  return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
-         (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
-// Takes raw bytes as a BYTES of one element: its size in four bytes, then itself.
-static fc_status_t take_bytes(request_t *request, input_t *input,
-                              fc_str_t bytes, fc_error_t *err) {
-  if (bytes.size < 4 || read_u32(bytes.data) != bytes.size - 4) {
-    return fail_framing(request, err,
-                        "an element of BYTES is its size in four bytes, and "
-                        "so many bytes");
-  }
-  const fc_str_t text = fc_str_make(bytes.data + 4, bytes.size - 4);
-  return fc_bytes_take(request->frame, input->tensor->op, text, &input->value,
-                       err);
 }
 
 static fc_status_t take_raw(request_t *request, input_t *input,
@@ -315,8 +299,8 @@ static fc_status_t take_raw(request_t *request, input_t *input,
   const fc_str_t bytes = fc_str_make(request->raw, (size_t)input->raw_size);
   request->raw += bytes.size;
   request->raw_size -= bytes.size;
-  if (input->tensor->op->kind == FC_TYPE_BYTES) {
-    return take_bytes(request, input, bytes, err);
+  if (fc_model_is_text(input->tensor->op)) {
+    return fc_strings_take(request->frame, &input->texts, bytes, err);
   }
   return fc_typed_take(request->frame, &input->typed, bytes, &input->value,
                        err);
@@ -328,6 +312,17 @@ static fc_status_t missing(request_t *request, const char *name,
       fc_fail(err, FC_CODE_MISSING_KEY, "'%s' is missing", name);
   fc_error_expected(err, "'%s'", name);
   return here(request, status, err);
+}
+
+// An empty tensor is sent without data, too.
+static fc_status_t check_empty(request_t *request, const input_t *input,
+                               fc_error_t *err) {
+  const fc_typed_t *typed = &input->typed;
+  size_t count = 1, size;
+  (void)fc_shape_count(typed->dims, typed->rank,
+                       typed->dtype ? typed->dtype : FC_DTYPE_I8, &count,
+                       &size);
+  return count ? missing(request, "data", err) : FC_OK;
 }
 
 // All members were read. Takes raw bytes, if they are the value, and checks that the
@@ -342,16 +337,17 @@ static fc_status_t finish_value(request_t *request, input_t *input,
     return fail_framing(request, err,
                         "both 'data' and 'binary_data_size' are given");
   }
-  if (input->has_raw) return take_raw(request, input, err);
+  const bool text = fc_model_is_text(input->tensor->op);
+  if (input->has_raw) FC_TRY(take_raw(request, input, err));
+  if (!has_data && !input->has_raw) FC_TRY(check_empty(request, input, err));
+  if (text) {
+    return fc_strings_finish(request->frame, &input->texts, typed,
+                             &input->value, err);
+  }
+  if (input->has_raw) return FC_OK;
   if (has_data) {
     return typed->read ? FC_OK : missing(request, "shape", err);
   }
-  // An empty tensor is sent without data, too.
-  size_t count = 1, size;
-  if (input->tensor->op->kind != FC_TYPE_BYTES) {
-    (void)fc_shape_count(typed->dims, typed->rank, typed->dtype, &count, &size);
-  }
-  if (count) return missing(request, "data", err);
   return fc_typed_take(request->frame, typed, FC_STR(""), &input->value, err);
 }
 
@@ -360,6 +356,7 @@ static fc_status_t read_input(request_t *request, fc_error_t *err) {
   memset(&input, 0, offsetof(input_t, op));
   input.number = NONE;
   input.value = (fc_value_t){0};
+  input.texts.op = NULL;
   input.has_name = input.is_bytes_type = input.has_raw = input.looked = false;
   fc_json_token_t token;
   for (;;) {
@@ -494,6 +491,28 @@ static fc_status_t read_outputs(request_t *request, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // The document
 
+static bool is_sequence(const request_t *request) {
+  return key_is(request, "sequence_id") || key_is(request, "sequence_start") ||
+         key_is(request, "sequence_end");
+}
+
+// Nothing is kept from one call to the next, so a call that is part of a sequence is
+// refused: its answer would be wrong. No sequence is 0, "", false or null.
+static fc_status_t read_sequence(request_t *request, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(next(request, &token, err));
+  const fc_json_reader_t *reader = &request->frame->reader;
+  if (token == FC_JSON_NULL || token == FC_JSON_FALSE ||
+      (token == FC_JSON_STRING && !reader->text.size) ||
+      (token == FC_JSON_NUMBER && fc_json_text_is(reader, FC_STR("0")))) {
+    return FC_OK;
+  }
+  return here(request,
+              fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                      "this server keeps no sequences of calls"),
+              err);
+}
+
 static fc_status_t read_parameters(request_t *request, fc_error_t *err) {
   fc_json_token_t token;
   bool absent;
@@ -501,6 +520,10 @@ static fc_status_t read_parameters(request_t *request, fc_error_t *err) {
   while (!absent) {
     FC_TRY(next(request, &token, err));
     if (token == FC_JSON_OBJECT_END) break;
+    if (is_sequence(request)) {
+      FC_TRY(read_sequence(request, err));
+      continue;
+    }
     if (!key_is(request, "binary_data_output")) {
       FC_TRY(skip_value(request, err));
       continue;
@@ -559,8 +582,9 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
 static fc_status_t find_dims(fc_typed_t *typed, const fc_op_t *op, bool one,
                              size_t size, fc_error_t *err) {
   int32_t open = -1;
-  size_t rest = size / fc_dtype_size(op->dtype);
-  typed->rank = one ? 0 : op->rank;
+  const size_t element = fc_dtype_size(op->dtype);
+  size_t rest = element ? size / element : 0;
+  typed->rank = one ? 0 : element ? op->rank : FC_RANK_DYNAMIC;
   for (int32_t i = 0; i < typed->rank; i++) {
     typed->dims[i] = op->dims[i];
     if (op->dims[i] > 0) {

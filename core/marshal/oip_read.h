@@ -20,6 +20,8 @@ typedef struct fc_oip_t {
   const fc_model_t *model;
   fc_str_t id;  // as it stood between its quotes
   bool has_id;
+  fc_str_t
+      renamed;  // what the client called the only input; data NULL: by its name
   bool raw;     // outputs of which the request says nothing are sent raw
   bool chosen;  // `order` has the outputs to send, else all are sent
   uint32_t order_count;

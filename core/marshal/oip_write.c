@@ -2,17 +2,19 @@
 //
 // Flat results -> a document, followed by the bytes of the outputs that were asked for
 // raw. Also the lists of a model's metadata.
+#include <stdio.h>
+
 #include "base/utf8.h"
 #include "json/writer.h"
 #include "marshal/encoder.h"
 #include "marshal/oip_read.h"
 
-// One output that is sent. A BYTES has `bytes` and no tensor.
+// One output that is sent. Byte strings have `texts` and no tensor but its dims.
 typedef struct sent_t {
   fc_tensor_t tensor;
-  fc_str_t bytes;
-  size_t count;
-  size_t size;  // in bytes, if it is sent raw
+  const fc_value_t *texts;
+  size_t count;  // of elements
+  size_t size;   // in bytes, if it is sent raw
   bool raw;
 } sent_t;
 
@@ -41,40 +43,107 @@ static fc_status_t write_shape(fc_sink_t *sink, const int64_t *dims,
   return put(sink, "]", err);
 }
 
-static fc_status_t write_head(fc_sink_t *sink, const fc_model_tensor_t *tensor,
-                              fc_error_t *err) {
+static fc_status_t write_head(fc_sink_t *sink, fc_str_t name,
+                              const char *datatype, const int64_t *dims,
+                              int32_t rank, fc_error_t *err) {
   FC_TRY(put(sink, "{\"name\":", err));
-  FC_TRY(fc_json_write_string(sink, tensor->name, err));
+  FC_TRY(fc_json_write_string(sink, name, err));
   FC_TRY(put(sink, ",\"datatype\":\"", err));
-  FC_TRY(put(sink, fc_model_datatype(tensor->op), err));
-  return put(sink, "\",\"shape\":", err);
+  FC_TRY(put(sink, datatype, err));
+  FC_TRY(put(sink, "\",\"shape\":", err));
+  return write_shape(sink, dims, rank, err);
 }
 
-static fc_status_t write_data(answer_t *answer, const fc_model_tensor_t *output,
-                              const sent_t *sent, fc_error_t *err) {
+static fc_status_t write_texts(answer_t *answer, const sent_t *sent,
+                               fc_error_t *err) {
   fc_sink_t *sink = answer->encoder.sink;
-  if (output->op->kind != FC_TYPE_BYTES) {
-    const int64_t flat = (int64_t)sent->count;
-    FC_TRY(put(sink, ",\"data\":", err));
-    return fc_json_write_array(sink, sent->tensor.dtype, 1, &flat, NULL,
-                               sent->tensor.data, false, err);
-  }
-  bool valid;
-  FC_TRY(fc_utf8_check(sent->bytes, answer->encoder.limited.stop, &valid, err));
-  if (!valid) {
-    return fc_fail(err, FC_CODE_BAD_RESULT,
-                   "result %u: its bytes are not UTF-8, so JSON cannot say "
-                   "them: ask for them with \"binary_data\":true",
-                   answer->encoder.number);
-  }
   FC_TRY(put(sink, ",\"data\":[", err));
-  FC_TRY(fc_json_write_string(sink, sent->bytes, err));
+  for (size_t i = 0; i < sent->count; i++) {
+    const fc_str_t bytes = sent->texts[i].bytes;
+    bool valid;
+    FC_TRY(fc_utf8_check(bytes, answer->encoder.limited.stop, &valid, err));
+    if (!valid) {
+      return fc_fail(err, FC_CODE_BAD_RESULT,
+                     "result %u: its bytes are not UTF-8, so JSON cannot say "
+                     "them: ask for them with \"binary_data\":true",
+                     answer->encoder.number);
+    }
+    if (i) FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_json_write_string(sink, bytes, err));
+  }
   return put(sink, "]", err);
+}
+
+static fc_status_t write_data(answer_t *answer, const sent_t *sent,
+                              fc_error_t *err) {
+  fc_sink_t *sink = answer->encoder.sink;
+  if (sent->texts) return write_texts(answer, sent, err);
+  const int64_t flat = (int64_t)sent->count;
+  FC_TRY(put(sink, ",\"data\":", err));
+  return fc_json_write_array(sink, sent->tensor.dtype, 1, &flat, NULL,
+                             sent->tensor.data, false, err);
+}
+
+// Sets what an output of byte strings has: its elements, dims and size.
+static fc_status_t find_texts(answer_t *answer, const fc_op_t *op,
+                              const fc_value_t *value, sent_t *sent,
+                              fc_error_t *err) {
+  fc_encoder_t *encoder = &answer->encoder;
+  const fc_op_t *element = op->kind == FC_TYPE_BYTES ? op : fc_op_child(op);
+  const fc_value_t *list = value;
+  sent->texts = value;
+  sent->count = 1;
+  sent->size = 0;
+  sent->tensor = (fc_tensor_t){.rank = 1};
+  if (op->kind == FC_TYPE_REFARRAY) {
+    FC_TRY(fc_encoder_dims(encoder, op, value, &sent->tensor.shape, err));
+    sent->tensor.rank = op->rank;
+    list = &value->list.items[0];
+  }
+  if (op->kind != FC_TYPE_BYTES) {
+    FC_TRY(fc_encoder_check_list(encoder, list, err));
+    static const fc_value_t kNone[1];
+    sent->count = list->list.count;
+    sent->texts = sent->count ? list->list.items : kNone;
+  }
+  for (size_t i = 0; i < sent->count; i++) {
+    fc_str_t bytes;
+    FC_TRY(fc_encoder_bytes(encoder, element, &sent->texts[i], &bytes, err));
+    sent->size += bytes.size + 4;
+  }
+  return FC_OK;
+}
+
+// The datatype of a tensor that said its type itself.
+static fc_status_t find_datatype(const answer_t *answer, fc_dtype_t dtype,
+                                 const char **out_datatype, fc_error_t *err) {
+  *out_datatype = fc_dtype_info(dtype)->oip;
+  if (**out_datatype) return FC_OK;
+  return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                 "result %u is of %s, which this protocol lacks",
+                 answer->encoder.number, fc_dtype_info(dtype)->text);
+}
+
+static fc_status_t find_output(answer_t *answer, const fc_op_t *op,
+                               const fc_value_t *value, sent_t *sent,
+                               const char **out_datatype, fc_error_t *err) {
+  *out_datatype = fc_model_datatype(op);
+  sent->texts = NULL;
+  if (fc_model_is_text(op)) return find_texts(answer, op, value, sent, err);
+  if (op->kind == FC_TYPE_TENSOR && op->dtype == FC_DTYPE_NONE) {
+    if (value->kind != FC_VALUE_TENSOR) {
+      return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                     "result %u is no tensor, which this protocol lacks",
+                     answer->encoder.number);
+    }
+    FC_TRY(find_datatype(answer, value->tensor.dtype, out_datatype, err));
+  }
+  return fc_encoder_tensor(&answer->encoder, op, value, &sent->tensor,
+                           &sent->count, &sent->size, err);
 }
 
 static fc_status_t write_output(answer_t *answer, uint32_t number, sent_t *sent,
                                 fc_error_t *err) {
-  static const int64_t kOne = 1;
   fc_encoder_t *encoder = &answer->encoder;
   const fc_model_tensor_t *output = &answer->oip->model->outputs[number];
   const uint8_t form =
@@ -82,19 +151,14 @@ static fc_status_t write_output(answer_t *answer, uint32_t number, sent_t *sent,
   const fc_value_t *value = NULL;
   FC_TRY(fc_encoder_find(encoder, output->way, &value, err));
   sent->raw = form == FC_OIP_RAW || (form == FC_OIP_UNSAID && answer->oip->raw);
-  FC_TRY(write_head(encoder->sink, output, err));
-  if (output->op->kind == FC_TYPE_BYTES) {
-    FC_TRY(fc_encoder_bytes(encoder, output->op, value, &sent->bytes, err));
-    sent->size = sent->bytes.size + 4;
-    FC_TRY(write_shape(encoder->sink, &kOne, 1, err));
-  } else {
-    FC_TRY(fc_encoder_tensor(encoder, output->op, value, &sent->tensor,
-                             &sent->count, &sent->size, err));
-    FC_TRY(
-        write_shape(encoder->sink, sent->tensor.shape, sent->tensor.rank, err));
-  }
+  const char *datatype;
+  FC_TRY(find_output(answer, output->op, value, sent, &datatype, err));
+  const int64_t flat = (int64_t)sent->count;
+  const int64_t *dims = sent->tensor.shape ? sent->tensor.shape : &flat;
+  FC_TRY(write_head(encoder->sink, output->name, datatype, dims,
+                    sent->tensor.rank, err));
   if (!sent->raw) {
-    FC_TRY(write_data(answer, output, sent, err));
+    FC_TRY(write_data(answer, sent, err));
   } else {
     FC_TRY(put(encoder->sink, ",\"parameters\":{\"binary_data_size\":", err));
     FC_TRY(fc_json_write_u64(encoder->sink, sent->size, err));
@@ -110,13 +174,9 @@ static fc_status_t write_bytes(answer_t *answer, fc_str_t bytes, bool last,
               : fc_sink_put(answer->encoder.sink, bytes, err);
 }
 
-static fc_status_t write_raw(answer_t *answer, const sent_t *sent, bool last,
-                             fc_error_t *err) {
-  if (sent->tensor.dtype) {
-    const fc_str_t bytes = fc_str_make(sent->tensor.data, sent->size);
-    return write_bytes(answer, bytes, last, err);
-  }
-  const size_t size = sent->bytes.size;
+static fc_status_t write_text(answer_t *answer, fc_str_t bytes, bool last,
+                              fc_error_t *err) {
+  const size_t size = bytes.size;
   if (size > UINT32_MAX) {
     return fc_fail(err, FC_CODE_RESULT_TOO_LARGE,
                    "%zu bytes are too many for an element of BYTES", size);
@@ -125,11 +185,37 @@ static fc_status_t write_raw(answer_t *answer, const sent_t *sent, bool last,
                         (char)(size >> 24)};
   FC_TRY(
       fc_sink_put(answer->encoder.sink, fc_str_make(head, sizeof head), err));
-  return write_bytes(answer, sent->bytes, last, err);
+  return write_bytes(answer, bytes, last, err);
+}
+
+static fc_status_t write_raw(answer_t *answer, const sent_t *sent, bool last,
+                             fc_error_t *err) {
+  if (!sent->texts) {
+    const fc_str_t bytes = fc_str_make(sent->tensor.data, sent->size);
+    return write_bytes(answer, bytes, last, err);
+  }
+  for (size_t i = 0; i < sent->count; i++) {
+    const bool end = last && i + 1 == sent->count;
+    FC_TRY(write_text(answer, sent->texts[i].bytes, end, err));
+  }
+  return FC_OK;
 }
 
 // ---------------------------------------------------------------------------
 // The document
+
+static fc_status_t write_warning(answer_t *answer, fc_error_t *err) {
+  char sent[80], name[80], text[240];
+  const fc_oip_t *oip = answer->oip;
+  fc_escape(sent, sizeof sent, 64, oip->renamed);
+  fc_escape(name, sizeof name, 64, oip->model->inputs[0].name);
+  snprintf(text, sizeof text,
+           "there is no input '%s': it was taken as '%s', the only one", sent,
+           name);
+  FC_TRY(put(answer->encoder.sink, ",\"parameters\":{\"warning\":", err));
+  FC_TRY(fc_json_write_string(answer->encoder.sink, fc_str(text), err));
+  return put(answer->encoder.sink, "}", err);
+}
 
 static fc_status_t write_document(answer_t *answer, fc_str_t model,
                                   fc_str_t version, fc_error_t *err) {
@@ -144,6 +230,7 @@ static fc_status_t write_document(answer_t *answer, fc_str_t model,
     FC_TRY(fc_sink_put(sink, oip->id, err));
     FC_TRY(put(sink, "\"", err));
   }
+  if (oip->renamed.data) FC_TRY(write_warning(answer, err));
   FC_TRY(put(sink, ",\"outputs\":[", err));
   for (uint32_t i = 0; i < answer->count; i++) {
     if (i) FC_TRY(put(sink, ",", err));
@@ -191,16 +278,13 @@ fc_status_t fc_oip_encode(fc_frame_t *frame, fc_str_t model, fc_str_t version,
 static fc_status_t write_tensors(const fc_model_tensor_t *tensors,
                                  uint32_t count, fc_sink_t *sink,
                                  fc_error_t *err) {
-  static const int64_t kAny = -1, kOne = 1;
   for (uint32_t i = 0; i < count; i++) {
     const fc_op_t *op = tensors[i].op;
-    const bool bytes = op->kind == FC_TYPE_BYTES;
+    int32_t rank;
+    const int64_t *dims = fc_model_shape(op, &rank);
     if (i) FC_TRY(put(sink, ",", err));
-    FC_TRY(write_head(sink, &tensors[i], err));
-    if (bytes) FC_TRY(write_shape(sink, &kOne, 1, err));
-    // The protocol cannot say that any number of dims will do: [-1] stands for it.
-    else if (op->rank < 0) FC_TRY(write_shape(sink, &kAny, 1, err));
-    else FC_TRY(write_shape(sink, op->dims, op->rank, err));
+    FC_TRY(write_head(sink, tensors[i].name, fc_model_datatype(op), dims, rank,
+                      err));
     FC_TRY(put(sink, "}", err));
   }
   return FC_OK;

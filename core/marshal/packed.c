@@ -118,6 +118,7 @@ fc_status_t fc_packed_decode(fc_frame_t *frame, fc_packed_t form, fc_str_t body,
   fc_inputs_t inputs;
   const size_t bound = fc_inflate_bound(body.size);
   FC_TRY(fc_inputs_begin(&inputs, frame, err));
+  FC_TRY(fc_model_check_arrays(inputs.model, err));
   inputs.allowance = most < bound ? most : bound;
   // An empty document, so that errors about .npy and .npz files get offset 0 and
   // pointer "".
@@ -150,6 +151,7 @@ fc_status_t fc_packed_check(const fc_frame_t *frame, fc_packed_t form,
   const fc_model_t *model;
   if (!frame->plan) return fc_frame_fail_idle(err);
   FC_TRY(fc_plan_model(frame->plan, &model, err));
+  FC_TRY(fc_model_check_arrays(model, err));
   if (form == FC_PACKED_NPY && model->output_count != 1) {
     return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
                    "a .npy file is one result, the function has %u: accept "

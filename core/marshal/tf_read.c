@@ -434,6 +434,7 @@ static fc_status_t check_results(const request_t *request, fc_error_t *err) {
 fc_status_t fc_tf_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
   request_t request = {.frame = frame};
   FC_TRY(fc_inputs_begin(&request.inputs, frame, err));
+  FC_TRY(fc_model_check_arrays(request.inputs.model, err));
   frame->depth = 0;
   fc_frame_read(frame, body.data, body.size);
   FC_TRY(read_document(&request, err));

@@ -11,28 +11,28 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-// Writes "data_type", such as TYPE_INT32, and opens "dims". BYTES is TYPE_STRING
-// in a configuration.
+// Writes "data_type", such as TYPE_INT32, and opens "dims". In a configuration BYTES is
+// TYPE_STRING, and a type that the value says TYPE_INVALID.
 static fc_status_t write_type(const fc_op_t *op, fc_sink_t *sink,
                               fc_error_t *err) {
+  const char *type = fc_model_datatype(op);
+  if (fc_model_is_text(op)) type = "STRING";
+  else if (op->dtype == FC_DTYPE_NONE) type = "INVALID";
   FC_TRY(put(sink, ",\"data_type\":\"TYPE_", err));
-  FC_TRY(put(sink, op->kind == FC_TYPE_BYTES ? "STRING" : fc_model_datatype(op),
-             err));
+  FC_TRY(put(sink, type, err));
   return put(sink, "\",\"dims\":[", err);
 }
 
 static fc_status_t write_tensor(const fc_model_tensor_t *tensor, bool input,
                                 fc_sink_t *sink, fc_error_t *err) {
-  const fc_op_t *op = tensor->op;
-  const bool bytes = op->kind == FC_TYPE_BYTES;
+  int32_t rank;
+  const int64_t *dims = fc_model_shape(tensor->op, &rank);
   FC_TRY(put(sink, "{\"name\":", err));
   FC_TRY(fc_json_write_string(sink, tensor->name, err));
-  FC_TRY(write_type(op, sink, err));
-  if (bytes) FC_TRY(put(sink, "1", err));
-  else if (op->rank < 0) FC_TRY(put(sink, "-1", err));
-  for (int32_t i = 0; !bytes && i < op->rank; i++) {
+  FC_TRY(write_type(tensor->op, sink, err));
+  for (int32_t i = 0; i < rank; i++) {
     if (i) FC_TRY(put(sink, ",", err));
-    FC_TRY(fc_json_write_i64(sink, op->dims[i] < 0 ? -1 : op->dims[i], err));
+    FC_TRY(fc_json_write_i64(sink, dims[i] < 0 ? -1 : dims[i], err));
   }
   return put(sink, input ? "],\"optional\":false}" : "]}", err);
 }

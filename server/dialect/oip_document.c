@@ -10,6 +10,7 @@
 #include "json/writer.h"
 #include "marshal/model.h"
 #include "marshal/oip.h"
+#include "module/files.h"
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
@@ -182,7 +183,9 @@ static fc_status_t put_unknown(fc_parts_t *parts,
     return put(sink, ",\"state\":\"UNAVAILABLE\",\"reason\":\"unloaded\"}",
                err);
   }
-  if (!failed) return put(sink, ",\"state\":\"LOADING\"}", err);
+  if (!failed) {
+    return put(sink, ",\"state\":\"LOADING\",\"reason\":\"\"}", err);
+  }
   FC_TRY(put_text(sink, ",\"state\":\"UNAVAILABLE\",\"reason\":",
                   fc_str(generation->error.message), err));
   return put(sink, "}", err);
@@ -234,8 +237,28 @@ static fc_status_t put_entry(fc_parts_t *parts,
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put_text(
       sink, ",\"version\":", fc_module_get_version(function->module), err));
-  return put(sink, ready ? ",\"state\":\"READY\"}" : ",\"state\":\"LOADING\"}",
-             err);
+  FC_TRY(put(sink, ready ? ",\"state\":\"READY\"" : ",\"state\":\"LOADING\"",
+             err));
+  return put(sink, ",\"reason\":\"\"}", err);
+}
+
+// Lists the modules that were unloaded by request, after all others. An act that loads
+// one again forgets it.
+static fc_status_t put_unloaded(fc_parts_t *parts, bool *out_more,
+                                fc_sink_t *sink, fc_error_t *err) {
+  const fc_modules_t *modules = parts->server->modules;
+  *out_more = parts->pass == 0;
+  if (*out_more || parts->flags & ASKS_READY) return FC_OK;
+  for (const fc_put_away_t *gone = modules->put_away; gone; gone = gone->next) {
+    fc_str_t name, version;
+    fc_path_identify(gone->path, &name, &version);
+    FC_TRY(fc_parts_comma(parts, sink, err));
+    FC_TRY(put_text(sink, "{\"name\":", name, err));
+    FC_TRY(put_text(sink, ",\"version\":", version, err));
+    FC_TRY(
+        put(sink, ",\"state\":\"UNAVAILABLE\",\"reason\":\"unloaded\"}", err));
+  }
+  return FC_OK;
 }
 
 static const fc_parts_form_t kModels = {.begin = begin_models,
@@ -247,6 +270,7 @@ static const fc_parts_form_t kStats = {.begin = begin_stats,
                                        .function = put_stats,
                                        .end = "]}"};
 static const fc_parts_form_t kIndex = {.begin = begin_index,
+                                       .pass = put_unloaded,
                                        .module = put_indexed,
                                        .function = put_entry,
                                        .end = "]"};
@@ -333,6 +357,9 @@ fc_status_t fc_oip_document(const fc_server_t *server,
     case FC_ROUTE_OIP_TRACE:
     case FC_ROUTE_OIP_TRACE_OF:
       return fc_oip_write_trace(sink, err);
+    case FC_ROUTE_OIP_SHARED:
+    case FC_ROUTE_OIP_SHARED_CUDA:
+      return put(sink, "[]", err);  // there are no regions of shared memory
     case FC_ROUTE_OIP_INDEX:
       return open_index(server, request->body, &out_document->parts, err);
     default:

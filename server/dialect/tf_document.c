@@ -13,11 +13,9 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
 
 // TensorFlow's names are those of the Open Inference Protocol but for these.
 static const char *type_of(const fc_op_t *op) {
-  static const char *const kOthers[][2] = {{"FP16", "HALF"},
-                                           {"BF16", "BFLOAT16"},
-                                           {"FP32", "FLOAT"},
-                                           {"FP64", "DOUBLE"},
-                                           {"BYTES", "STRING"}};
+  static const char *const kOthers[][2] = {
+      {"FP16", "HALF"},   {"BF16", "BFLOAT16"}, {"FP32", "FLOAT"},
+      {"FP64", "DOUBLE"}, {"BYTES", "STRING"},  {"ANY", "INVALID"}};
   const char *name = fc_model_datatype(op);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kOthers); i++) {
     if (!strcmp(name, kOthers[i][0])) return kOthers[i][1];
@@ -58,12 +56,18 @@ static fc_status_t write_tensors(const fc_model_tensor_t *tensors,
   return FC_OK;
 }
 
+static fc_status_t check_model(const fc_function_t *function,
+                               const fc_model_t **out_model, fc_error_t *err) {
+  FC_TRY(fc_oip_check_model(function, err));
+  FC_TRY(fc_plan_model(function->plan, out_model, err));
+  return fc_model_check_arrays(*out_model, err);
+}
+
 static fc_status_t write_metadata(const fc_generation_t *generation,
                                   const fc_function_t *function,
                                   fc_sink_t *sink, fc_error_t *err) {
   const fc_model_t *model;
-  FC_TRY(fc_oip_check_model(function, err));
-  FC_TRY(fc_plan_model(function->plan, &model, err));
+  FC_TRY(check_model(function, &model, err));
   FC_TRY(put(sink, "{\"model_spec\":{\"name\":", err));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put(sink, ",\"signature_name\":\"\",\"version\":", err));
@@ -86,7 +90,8 @@ static fc_status_t write_status(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err) {
   const bool ready = generation->state == FC_GENERATION_READY;
-  FC_TRY(fc_oip_check_model(function, err));
+  const fc_model_t *model;
+  FC_TRY(check_model(function, &model, err));
   FC_TRY(put(sink, "{\"name\":", err));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put(sink, ready ? ",\"ready\":true" : ",\"ready\":false", err));

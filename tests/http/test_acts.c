@@ -125,7 +125,12 @@ static void an_unloaded_module_is_gone(void **state) {
   expect_request("POST", MODULES "serial/unload", 200, "unloaded");
   // A server without modules is ready, as it may be told to load some again.
   expect_request("GET", "/readyz", 200, "{\"status\":\"ready\",\"modules\":0");
+  expect_request("POST", "/v2/repository/index", 200,
+                 "{\"name\":\"t\",\"version\":\"1\",\"state\":\"UNAVAILABLE\","
+                 "\"reason\":\"unloaded\"}]");
   expect_request("POST", "/api/v1/reload", 200, "\"loaded\":2");
+  expect_request("POST", "/v2/repository/index", 200,
+                 "\"state\":\"READY\",\"reason\":\"\"}]");
   expect_sum(200);
   leave();
 }
