@@ -524,7 +524,8 @@ static fc_status_t put_places(const writer_t *w, uint32_t least) {
     any = true;
     FC_TRY(put_reference(w, number));
   }
-  FC_TRY(put(w, any ? "]" : ""));
+  // Some generators of clients want the type of an array's elements, also of none.
+  FC_TRY(put(w, any ? "]" : ",\"items\":{}"));
   FC_TRY(put_length(w, least, takes_dict(w) ? 1 : count_sent(w)));
   return put(w, "}");
 }
@@ -644,7 +645,7 @@ static fc_status_t put_answer(const writer_t *call) {
     FC_TRY(put(w, count++ ? "," : ",\"prefixItems\":["));
     FC_TRY(put_value(w, param->type));
   }
-  FC_TRY(put(w, count ? "]" : ""));
+  FC_TRY(put(w, count ? "]" : ",\"items\":{}"));
   FC_TRY(put_length(w, count, count));
   return put(w, "},\"profile\":{\"type\":\"object\"}},"
                 "\"required\":[\"results\"],\"additionalProperties\":false}");

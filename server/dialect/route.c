@@ -199,6 +199,21 @@ static fc_status_t find_path(const fc_routes_t *routes, fc_str_t path,
                  "there is nothing at '%s'; GET / lists what there is", shown);
 }
 
+// What TensorFlow Serving and KServe can do with a model besides ":predict", such as
+// ":classify": the path of a POST to a model's own place ends so. "" if it does not.
+static fc_str_t find_verb(const fc_route_row_t *row,
+                          const fc_request_t *request) {
+  const fc_str_t path = request->path;
+  size_t at = path.size;
+  if (row->dialect != FC_DIALECT_TF || request->method != FC_METHOD_POST ||
+      !fc_str_ends(row->path, FC_STR("}"))) {
+    return FC_STR("");
+  }
+  while (at && path.data[at - 1] != ':' && path.data[at - 1] != '/') at--;
+  if (!at || path.data[at - 1] == '/') return FC_STR("");
+  return fc_str_make(path.data + at, path.size - at);
+}
+
 static fc_status_t check_method(const fc_routes_t *routes, fc_route_t route,
                                 const fc_request_t *request, fc_error_t *err) {
   const fc_method_t method = request->method;
@@ -207,6 +222,13 @@ static fc_status_t check_method(const fc_routes_t *routes, fc_route_t route,
   if (method == FC_METHOD_POST)
     bit = FC_ROUTE_CALL | FC_ROUTE_POST | FC_ROUTE_ACT;
   if (bit & routes->rows[route].methods) return FC_OK;
+  const fc_str_t verb = find_verb(&routes->rows[route], request);
+  if (verb.size) {
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, verb);
+    return fc_fail(err, FC_CODE_NOT_FOUND,
+                   "models have no ':%s' here: there is ':predict'", shown);
+  }
   return fc_fail(err, FC_CODE_METHOD_NOT_ALLOWED, "%s is not allowed here: %s",
                  request->method_name, fc_route_allow(routes, route));
 }

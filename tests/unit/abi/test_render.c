@@ -206,8 +206,8 @@ static const struct {
   const char *once;  // what follows "additionalProperties" of the object
   const char *results;
 } forms[] = {
-    {" -> ", "\"minItems\":0,\"maxItems\":0}", "}", "}",
-     "\"minItems\":0,\"maxItems\":0}"},
+    {" -> ", "\"items\":{},\"minItems\":0,\"maxItems\":0}", "}", "}",
+     "\"items\":{},\"minItems\":0,\"maxItems\":0}"},
     {"i8, b: i8 -> i1",
      "\"prefixItems\":[" ARGUMENT(0) "," ARGUMENT(
          1) "],\"minItems\":2,\"maxItems\":2}",
@@ -229,15 +229,15 @@ static const struct {
      "\"minItems\":1},\"kwargs\":{\"maxProperties\":0}}},{\"required\":["
      "\"kwargs\"],\"properties\":{\"args\":{\"maxItems\":0},\"kwargs\":{"
      "\"required\":[\"a\"]}}}]}",
-     "\"minItems\":0,\"maxItems\":0}"},
+     "\"items\":{},\"minItems\":0,\"maxItems\":0}"},
     {"root {} -> ",
      "\"prefixItems\":[{\"$ref\":\"#/$defs/arguments\"}],\"minItems\":0,\"maxItems\":1}",
-     "}", "}", "\"minItems\":0,\"maxItems\":0}"},
+     "}", "}", "\"items\":{},\"minItems\":0,\"maxItems\":0}"},
     {"root (i8@0, i8@1) -> ",
      "\"prefixItems\":[" ARGUMENT(0) "," ARGUMENT(
          1) "],\"minItems\":2,\"maxItems\":2}",
      "}", ",\"allOf\":[" BY_PLACE("1") "," BY_PLACE("2") "]}",
-     "\"minItems\":0,\"maxItems\":0}"},
+     "\"items\":{},\"minItems\":0,\"maxItems\":0}"},
 };
 
 static void expect(const char *document, const char *key, const char *wanted) {

@@ -364,9 +364,11 @@ static void what_has_no_such_form_is_said(void **state) {
     fc_code_t code;
   } kRows[] = {
       {"i8 -> i8, i8", FC_PACKED_NPY, FC_CODE_NOT_ACCEPTABLE},
-      {"i8 -> tensor<2xbf16>", FC_PACKED_NPY, FC_CODE_NOT_ACCEPTABLE},
-      {"i8 -> tensor<2xbf16>", FC_PACKED_NPZ, FC_CODE_NOT_ACCEPTABLE},
+      {"i8 -> tensor<2xbf16>", FC_PACKED_NPY, FC_CODE_NONE},
+      {"i8 -> any", FC_PACKED_NPY, FC_CODE_NOT_ACCEPTABLE},
+      {"i8 -> any", FC_PACKED_SAFETENSORS, FC_CODE_NOT_ACCEPTABLE},
       {"i8 -> tensor<2xbf16>", FC_PACKED_SAFETENSORS, FC_CODE_NONE},
+      {"i8 -> [str]", FC_PACKED_NPZ, FC_CODE_UNSUPPORTED_TYPE},
       {"i8 -> [i8]", FC_PACKED_NPZ, FC_CODE_UNSUPPORTED_TYPE},
   };
   for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {

@@ -60,6 +60,15 @@ static const npy_row_t rows[] = {
      0,
      {0},
      "0403020108070605"},
+    {"bf16, as ml_dtypes has it written",
+     1,
+     HEAD("<V2", "False", "(2,)"),
+     "803fc0ff",
+     0,
+     FC_DTYPE_BF16,
+     1,
+     {2},
+     "803fc0ff"},
     {"Fortran order",
      1,
      HEAD("|u1", "True", "(2, 3)"),
@@ -389,7 +398,7 @@ static void written_files_read_back(void **state) {
   assert_memory_equal(back.shape, array.shape, 3 * sizeof array.shape[0]);
   assert_memory_equal(back.data.data, kData, 24);
 
-  array.dtype = FC_DTYPE_BF16;
+  array.dtype = FC_DTYPE_F8E5M2;
   assert_int_not_equal(fc_npy_print(&array, &file.sink, &err), FC_OK);
   assert_int_equal(err.code, FC_CODE_DTYPE_MISMATCH);
   fc_text_deinit(&file);
