@@ -103,7 +103,7 @@ int fc_verb_call(const fc_args_t *args) {
   fc_str_t document;
   fc_error_reset(&err);
   if (fc_remote_server(args, &server, &err)) return fc_remote_complain(&err);
-  int exit_code = fc_input_document(args, &document);
+  int exit_code = fc_input_document(args, NULL, &document);
   if (exit_code) return exit_code;
   if (fc_args_has(args, FC_OPTION_CURL)) {
     return print_curl(args, &server, target, document);

@@ -66,7 +66,7 @@ static fc_status_t put_expected(const fc_args_t *args, const char *value,
   if (is_anything(value)) return fc_sink_put(sink, FC_STR("null"), err);
   fc_text_init(&json, fc_allocator_system(), TEXT_LIMIT);
   fc_status_t status =
-      fc_input_print(args->arena, "expected", value, &json.sink, err);
+      fc_input_print(args->arena, "expected", value, true, &json.sink, err);
   if (status == FC_OK) {
     status = put_nested(args->arena, fc_text_str(&json), sink, err);
   }

@@ -168,8 +168,30 @@ static fc_status_t wrong_count(const typed_t *typed, size_t wanted, size_t got,
                  FC_STR_ARG(typed->type), wanted, got);
 }
 
-static fc_status_t print_tensor(const typed_t *typed, fc_sink_t *sink,
-                                fc_error_t *err) {
+// Writes the elements of a file that has nothing else, row by row, little-endian.
+static fc_status_t print_file(fc_arena_t *arena, const typed_t *typed,
+                              size_t wanted, bool bare, fc_sink_t *sink,
+                              fc_error_t *err) {
+  fc_str_t file;
+  size_t size;
+  // The values end where the argument does, so they are NUL-terminated.
+  FC_TRY(fc_file_read(arena, typed->values.data + 1, &file, err));
+  if (!fc_size_mul(wanted, fc_dtype_size(typed->dtype), &size) ||
+      file.size != size) {
+    return fc_fail(err, FC_CODE_DATA_LENGTH, "%.*s has %zu bytes, the file %zu",
+                   FC_STR_ARG(typed->type), size, file.size);
+  }
+  if (bare && !typed->rank) {
+    return fc_json_write_element(sink, typed->dtype, file.data, false, err);
+  }
+  FC_TRY(print_head(typed->dtype_text, typed->rank, typed->shape, sink, err));
+  FC_TRY(put(sink, "\"b64\":", err));
+  FC_TRY(fc_json_write_base64(sink, file.data, file.size, err));
+  return put(sink, "}", err);
+}
+
+static fc_status_t print_tensor(fc_arena_t *arena, const typed_t *typed,
+                                bool bare, fc_sink_t *sink, fc_error_t *err) {
   size_t wanted = 1, got = 0;
   if (typed->dtype == FC_DTYPE_NONE)
     return refuse_dtype(typed->dtype_text, err);
@@ -178,6 +200,10 @@ static fc_status_t print_tensor(const typed_t *typed, fc_sink_t *sink,
       return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE, "the shape overflows");
     }
   }
+  if (typed->values.size && typed->values.data[0] == '@') {
+    return print_file(arena, typed, wanted, bare, sink, err);
+  }
+  if (bare && !typed->rank) return print_scalar(typed, sink, err);
   if (fc_dtype_info(typed->dtype)->class_ == FC_DTYPE_CLASS_COMPLEX) {
     return fc_fail(err, FC_CODE_TYPE_MISMATCH,
                    "complex values are written as JSON: [[re,im],…]");
@@ -201,15 +227,13 @@ static fc_status_t print_tensor(const typed_t *typed, fc_sink_t *sink,
   return put(sink, "]}", err);
 }
 
-static fc_status_t print_npy(fc_arena_t *arena, const char *path,
+static fc_status_t print_npy(fc_arena_t *arena, const char *path, bool bare,
                              fc_sink_t *sink, fc_error_t *err) {
   fc_str_t file;
   fc_npy_t array;
   FC_TRY(fc_file_read(arena, path, &file, err));
   FC_TRY(fc_npy_parse(arena, file, NULL, &array, err));
-  // An array without dims becomes a bare value, which a scalar argument takes
-  // as well.
-  if (!array.rank) {
+  if (bare && !array.rank) {
     return fc_json_write_element(sink, array.dtype, array.data.data, false,
                                  err);
   }
@@ -260,15 +284,14 @@ static fc_status_t print_json(fc_str_t text, fc_sink_t *sink, fc_error_t *err) {
 }
 
 fc_status_t fc_input_print(fc_arena_t *arena, const char *option,
-                           const char *input, fc_sink_t *sink,
+                           const char *input, bool bare, fc_sink_t *sink,
                            fc_error_t *err) {
   typed_t typed;
   fc_status_t status;
   if (input[0] == '@') {
-    status = print_npy(arena, input + 1, sink, err);
+    status = print_npy(arena, input + 1, bare, sink, err);
   } else if (parse_typed(fc_str(input), &typed)) {
-    status = typed.rank ? print_tensor(&typed, sink, err)
-                        : print_scalar(&typed, sink, err);
+    status = print_tensor(arena, &typed, bare, sink, err);
   } else {
     status = print_json(fc_str(input), sink, err);
   }
@@ -313,16 +336,31 @@ const char *fc_input_words_hint(const fc_args_t *args) {
                               : "";
 }
 
-static fc_status_t print_inputs(const fc_args_t *args, fc_sink_t *sink,
-                                fc_error_t *err) {
+// May the argument that --input number `wanted` is for be a scalar?
+static bool may_be_scalar(const fc_signature_t *signature, size_t wanted) {
+  if (!signature || signature->root_tree) return true;
+  for (uint32_t i = 0, sent = 0; i < signature->argument_count; i++) {
+    const fc_param_t *param = &signature->arguments[i];
+    if (param->role != FC_ROLE_IN && param->role != FC_ROLE_INOUT) continue;
+    if (sent++ != wanted) continue;
+    const uint8_t kind = fc_signature_node(signature, param->type)->kind;
+    return kind != FC_TYPE_TENSOR && kind != FC_TYPE_UNKNOWN;
+  }
+  return true;
+}
+
+static fc_status_t print_inputs(const fc_args_t *args,
+                                const fc_signature_t *signature,
+                                fc_sink_t *sink, fc_error_t *err) {
   const char *form = fc_output_form(args);
   FC_TRY(put(sink, form ? "{\"args\":[" : "[", err));
   size_t seen = 0;
   for (size_t i = 0; i < args->flag_count; i++) {
     if (args->flags[i].option != FC_OPTION_INPUT) continue;
-    if (seen++) FC_TRY(put(sink, ",", err));
+    if (seen) FC_TRY(put(sink, ",", err));
     FC_TRY(fc_input_print(args->arena, fc_cli_options[FC_OPTION_INPUT].name,
-                          args->flags[i].value, sink, err));
+                          args->flags[i].value,
+                          may_be_scalar(signature, seen++), sink, err));
   }
   if (!form) return put(sink, "]", err);
   FC_TRY(put(sink, "],\"options\":{\"results\":\"", err));
@@ -358,11 +396,12 @@ static fc_status_t given_document(const fc_args_t *args, const char *json,
   return FC_OK;
 }
 
-static fc_status_t made_document(const fc_args_t *args, fc_str_t *out_document,
-                                 fc_error_t *err) {
+static fc_status_t made_document(const fc_args_t *args,
+                                 const fc_signature_t *signature,
+                                 fc_str_t *out_document, fc_error_t *err) {
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), DOCUMENT_LIMIT);
-  fc_status_t status = print_inputs(args, &text.sink, err);
+  fc_status_t status = print_inputs(args, signature, &text.sink, err);
   if (status == FC_OK) {
     *out_document = fc_arena_copy(args->arena, fc_text_str(&text));
     if (!out_document->data) status = fc_fail_memory(err);
@@ -388,7 +427,8 @@ static fc_status_t check_outputs(const fc_args_t *args, fc_error_t *err) {
   return FC_OK;
 }
 
-int fc_input_document(const fc_args_t *args, fc_str_t *out_document) {
+int fc_input_document(const fc_args_t *args, const fc_signature_t *signature,
+                      fc_str_t *out_document) {
   fc_error_t err;
   fc_error_reset(&err);
   const char *json = fc_args_get(args, FC_OPTION_JSON, NULL);
@@ -396,7 +436,7 @@ int fc_input_document(const fc_args_t *args, fc_str_t *out_document) {
   if (status == FC_OK) status = check_outputs(args, &err);
   if (status == FC_OK) {
     status = json ? given_document(args, json, out_document, &err)
-                  : made_document(args, out_document, &err);
+                  : made_document(args, signature, out_document, &err);
   }
   if (status == FC_OK) return FC_EXIT_OK;
   bool usage = status == FC_FAILED_PRECONDITION;

@@ -6,15 +6,19 @@
 #define FARCALL_CLI_INPUT_H_
 
 #include "cli.h"
+#include "farcall/type.h"
 
 // Writes the value of --input, or of another option that takes the same, as JSON:
-//   @FILE.npy         its array, bit for bit; one without dims as a bare value
+//   @FILE.npy         its array, bit for bit
 //   4xf32=1 2 3 4     a tensor; one value fills it, brackets and commas are space
-//   f32=1.5           a scalar
+//   f32=1.5           a value without dims: with `bare` only the value, which a scalar
+//                     takes as well; else with its type, as of an array without dims
+//   4xf32=@FILE       a tensor of the elements in a file that has nothing else
 //   anything else     JSON; nan, inf and -inf are those numbers
 // Fails with a message that names the option and the value; `err` is not NULL.
 fc_status_t fc_input_print(fc_arena_t *arena, const char *option,
-                           const char *input, fc_sink_t *sink, fc_error_t *err);
+                           const char *input, bool bare, fc_sink_t *sink,
+                           fc_error_t *err);
 
 // The hint for a complaint about too many words: perhaps they were meant as
 // inputs.
@@ -26,10 +30,12 @@ const char *fc_input_hint(const fc_args_t *args, const char *code,
                           const char *pointer);
 
 // Makes the call document of --json, or of all --input; --json with --input or
-// --output is FC_EXIT_USAGE. With --input and --output, it asks for results in the
+// --output is FC_EXIT_USAGE. `signature`, of the function that is called, says which
+// arguments are scalars; NULL: all may be. With --input and --output, it asks for results in the
 // form of fc_output_form. `out_document` is in the arena, or in argv when --json has
 // it. Returns an exit code, and has complained if it isn't 0.
-int fc_input_document(const fc_args_t *args, fc_str_t *out_document);
+int fc_input_document(const fc_args_t *args, const fc_signature_t *signature,
+                      fc_str_t *out_document);
 
 // The form in which results are asked for: NULL without --output; "b64", which
 // is exact, when all go to files; "typed" when one is printed.

@@ -44,7 +44,7 @@ static int profile_file(const fc_args_t *args) {
   fc_module_t *module;
   const fc_function_t *function;
   const char *name = args->word_count > 1 ? args->words[1] : NULL;
-  int exit_code = fc_input_document(args, &document);
+  int exit_code = fc_input_document(args, NULL, &document);
   if (!exit_code) exit_code = fc_local_open(args, name, &module, &function);
   if (exit_code) return exit_code;
   fc_profile_t *profile = fc_profile_create(fc_allocator_system());

@@ -190,7 +190,7 @@ int fc_test_reference(const fc_args_t *args) {
   int exit_code = fc_check_tolerance(args, &tolerance);
   if (exit_code) return exit_code;
   if (fc_args_has(args, FC_OPTION_INPUT) || fc_args_has(args, FC_OPTION_JSON)) {
-    exit_code = fc_input_document(args, &given);
+    exit_code = fc_input_document(args, NULL, &given);
   }
   if (!exit_code) exit_code = fc_local_open(args, NULL, &module, &function);
   if (exit_code) return exit_code;

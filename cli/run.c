@@ -9,10 +9,9 @@
 
 #define ANSWER_LIMIT ((size_t)1 << 30)
 
-// What is known before the module is loaded.
 typedef struct run_t {
   const fc_args_t *args;
-  fc_str_t document;
+  fc_str_t document;  // made for the function's signature
   fc_str_t expected;  // empty: nothing is
   fc_timing_t timing;
 } run_t;
@@ -56,7 +55,9 @@ static int run_file(run_t *run) {
   const fc_function_t *function;
   const int exit_code = fc_local_open(run->args, NULL, &module, &function);
   if (exit_code) return exit_code;
-  const int called = call_function(run, function);
+  int called =
+      fc_input_document(run->args, function->signature, &run->document);
+  if (!called) called = call_function(run, function);
   fc_module_release(module);
   return called;
 }
@@ -68,8 +69,7 @@ int fc_verb_run(const fc_args_t *args) {
   }
   run_t run = {.args = args};
   fc_tolerance_t tolerance;  // a wrong one is known before the call
-  int exit_code = fc_input_document(args, &run.document);
-  if (!exit_code) exit_code = fc_check_tolerance(args, &tolerance);
+  int exit_code = fc_check_tolerance(args, &tolerance);
   if (!exit_code) exit_code = fc_check_read(args, &run.expected);
   if (!exit_code) exit_code = fc_timing_init(args, &run.timing);
   if (exit_code) return exit_code;

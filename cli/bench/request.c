@@ -99,7 +99,7 @@ static bool is_given(const fc_args_t *args) {
 
 static int native_document(const fc_args_t *args, const char *target,
                            fc_str_t *out_document) {
-  if (is_given(args)) return fc_input_document(args, out_document);
+  if (is_given(args)) return fc_input_document(args, NULL, out_document);
   fc_reply_t answer;
   const char *example = fc_print(args->arena, "%s/example", target);
   if (!example) return fc_complain(FC_EXIT_FAILED, "out of memory");
@@ -115,7 +115,7 @@ static int oip_document(const fc_args_t *args, const char *model,
                        "--oip takes no --input: --json=@FILE has the inputs, "
                        "or leave them out");
   }
-  if (is_given(args)) return fc_input_document(args, out_document);
+  if (is_given(args)) return fc_input_document(args, NULL, out_document);
   fc_str_t text;
   yyjson_doc *doc;
   int exit_code = fc_remote_get_json(args, model, "inputs", &text, &doc);

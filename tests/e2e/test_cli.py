@@ -15,6 +15,7 @@ import subprocess
 import threading
 import time
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -284,8 +285,28 @@ def test_outputs_in_their_places(invoke, tmp_path):
     assert done.returncode == 65
     assert "has no result: there are 2" in done.stderr
     done = invoke("dtypes/t_bf16", "--input=[1]", f"--output=@{tmp_path}/x.npy")
+    assert done.returncode == 0, done.stderr
+    assert np.load(tmp_path / "x.npy").view(ml_dtypes.bfloat16).tolist() == [1]
+    done = invoke("dtypes/t_f8", "--input=[1]", f"--output=@{tmp_path}/x.npy")
     assert done.returncode == 65
-    assert "NumPy has no element type bf16" in done.stderr
+    assert "NumPy has no element type f8" in done.stderr
+
+
+def test_bf16_as_ml_dtypes_writes_it(invoke, tmp_path):
+    np.save(tmp_path / "x.npy", np.array([1.5, -2], ml_dtypes.bfloat16))
+    done = invoke("dtypes/t_bf16", f"--input=@{tmp_path}/x.npy")
+    assert (done.returncode, done.stdout) == (0, '{"results":[[1.5,-2.0]]}\n'), done.stderr
+
+
+def test_a_file_of_elements_alone(invoke, tmp_path):
+    np.arange(6, dtype="f4").tofile(tmp_path / "x.bin")
+    done = invoke("tensor/softmax", f"--input=2x3xf32=@{tmp_path}/x.bin",
+                  f"--output=@{tmp_path}/y.npy")
+    assert done.returncode == 0, done.stderr
+    assert np.load(tmp_path / "y.npy").shape == (2, 3)
+    done = invoke("tensor/softmax", f"--input=3x3xf32=@{tmp_path}/x.bin")
+    assert (done.returncode, done.stdout) == (65, "")
+    assert "3x3xf32 has 36 bytes, the file 24" in done.stderr
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="no curl here")

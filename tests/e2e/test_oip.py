@@ -21,6 +21,33 @@ SIMPLE = MODULES / "simple.so"
 EXAMPLES = ROOT / "examples/clients"
 
 
+SAME = """module @same {
+  util.func public @same(%0: !hal.buffer_view) -> !hal.buffer_view
+      attributes {iree.abi.stub} {
+    util.return %0 : !hal.buffer_view
+  }
+}
+"""
+
+
+def test_what_has_no_type_gets_it_from_the_value(iree, serve, farcall, tmp_path):
+    module = shutil.copy(iree.compile_text(
+        "same", SAME, "--iree-hal-target-device=local",
+        "--iree-hal-local-target-device-backends=vmvx"), tmp_path / "same.vmfb")
+    server = serve(module)
+    assert server.get("/v2/models/same").json["inputs"] == [
+        {"name": "0", "datatype": "ANY", "shape": [-1]}]
+    for datatype, value in (("FP32", numpy.ones((2, 3), "f4")),
+                            ("INT64", numpy.array([2**53 + 1])), ("BOOL", numpy.array([True]))):
+        for raw in (False, True):
+            # A client that knows no names, as MLServer's.
+            found = infer(server, "same", {"input-1": (datatype, value)}, raw, raw)
+            assert same_bits(found["0"], value)
+    done = farcall("run", module, "--input=i64=6", "--output=-")
+    assert (done.returncode, done.stdout) == (
+        0, '{"dtype":"i64","shape":[],"data":6}\n'), done.stderr
+
+
 @pytest.fixture
 def clients():
     """Python with tests/requirements-clients.txt."""
