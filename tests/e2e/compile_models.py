@@ -68,6 +68,23 @@ save("sum", [helper.make_node("Add", ["left", "right"], ["total"])],
      [value("total", T.FLOAT, ["n", 3])])
 answer("sum", {"left": floats(2, 3), "right": floats(2, 3)})
 
+# Names of dims that are none: their sizes differ.
+save("nameless", [helper.make_node("Add", ["x", "x"], ["twice"])],
+     [value("x", T.FLOAT, ["?", "-1", "", "?"])],
+     [value("twice", T.FLOAT, ["?", "-1", "", "?"])])
+answer("nameless", {"x": floats(1, 2, 3, 4)})
+
+# Its operators take the place of others that are newer than its opset.
+save("trees", [helper.make_node(
+    "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=1,
+    nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[1, 0, 0],
+    nodes_values=[0.5, 0.0, 0.0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+    nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0], target_treeids=[0, 0],
+    target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[-1.5, 2.5])],
+     [value("x", T.FLOAT, ["rows", 2])], [value("y", T.FLOAT, ["rows", 1])], opset=9,
+     domain="ai.onnx.ml")
+answer("trees", {"x": floats(6, 2)})
+
 save("bytes", [helper.make_node("BitwiseNot", ["pixels"], ["inverted"])],
      [value("pixels", T.UINT8, [2, 3])], [value("inverted", T.UINT8, [2, 3])],
      opset=18)

@@ -109,7 +109,7 @@ def make(name, folder):
         model.fit(x[ROWS:], None if y is None else y[ROWS:])
     kind = Int64TensorType if x.dtype.kind == "i" else FloatTensorType
     converted = to_onnx(model, initial_types=[("x", kind([None, x.shape[1]]))],
-                        options=options(name, model), target_opset=18)
+                        options=options(name, model))
     (folder / f"{name}.onnx").write_bytes(converted.SerializeToString())
     numpy.savez(folder / f"{name}.npz", x0=x[:ROWS], **answers(model, x[:ROWS]))
 

@@ -62,6 +62,19 @@ def lift(model, notes):
     return lifted
 
 
+def forget_names(model):
+    """Takes away names of dims that are none: exporters write "?", "" or a number where
+    they know no size, and two such dims need not be equal."""
+    graph = model.graph
+    for value in [*graph.input, *graph.output, *graph.value_info]:
+        for dim in dims_of(value):
+            if not dim.HasField("dim_param"):
+                continue
+            name = dim.dim_param.strip()
+            if name in ("", "?", "None") or name.lstrip("+-").isdigit():
+                dim.ClearField("dim_param")
+
+
 def inputs_of(model):
     weights = {each.name for each in model.graph.initializer}
     return [each for each in model.graph.input if each.name not in weights]
@@ -286,9 +299,11 @@ def main(source, original, mlir, report, sizes):
     notes = []
     model = load(source, original)
     check(model)
+    forget_names(model)
+    model = lift(model, notes)  # operators that take the place of others are newer
     model, said = farcall_ml.convert(model)
     notes += said
-    model = ungroup(lift(model, notes))
+    model = ungroup(model)
     if sizes:
         name_batch(model)
     names, default = symbolic(model)
