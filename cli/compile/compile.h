@@ -56,6 +56,11 @@ typedef struct fc_road_t {
 extern const fc_road_t fc_road_iree;
 extern const fc_road_t fc_road_mlir;
 
+// Has the importer of the source's format read it, and IREE's compiler turn what the
+// importer writes into its own operations; no module is made. The format has an importer,
+// and `work`, `source` and `text` are set. FC_CODE_NOT_FOUND: something is not installed.
+fc_status_t fc_compile_try(fc_compile_t *compile);
+
 // The path of a module's file for the processor `cpus[index]`: "dir/m.so" is
 // "dir/m-x86-64-v4.so" for a variant. NULL when out of memory.
 const char *fc_compile_output(fc_compile_t *compile, size_t index);

@@ -118,6 +118,20 @@ static fc_status_t shorten(fc_compile_t *compile, fc_str_t log) {
   return compile->err->status;
 }
 
+static fc_status_t run_compiler(fc_compile_t *compile,
+                                const char *const *argv) {
+  const fc_status_t status =
+      fc_step_run(compile, FC_STEP_COMPILER, "iree-compile", argv);
+  fc_str_t log;
+  fc_error_t unread;
+  if (status == FC_OK || fc_tool_interrupted()) return status;
+  const char *path = fc_step_path(compile, FC_STEP_LOG);
+  if (path && !fc_file_read(compile->arena, path, &log, &unread)) {
+    return shorten(compile, log);
+  }
+  return status;
+}
+
 static fc_status_t compile_for(road_t *road, const char *cpu) {
   fc_compile_t *compile = road->compile;
   const bool bytecode = !strcmp(cpu, "vmvx");
@@ -146,16 +160,7 @@ static fc_status_t compile_for(road_t *road, const char *cpu) {
       tiled ? "--iree-global-opt-use-im2col-for-convs"
             : "--iree-global-opt-use-im2col-for-convs=false",
       level, NULL};
-  const fc_status_t status =
-      fc_step_run(compile, FC_STEP_COMPILER, "iree-compile", argv);
-  fc_str_t log;
-  fc_error_t unread;
-  if (status == FC_OK || fc_tool_interrupted()) return status;
-  const char *path = fc_step_path(compile, FC_STEP_LOG);
-  if (path && !fc_file_read(compile->arena, path, &log, &unread)) {
-    return shorten(compile, log);
-  }
-  return status;
+  return run_compiler(compile, argv);
 }
 
 // ---------------------------------------------------------------------------
@@ -228,7 +233,7 @@ static fc_status_t put_pad(road_t *road) {
              : fc_fail_memory(compile->err);
 }
 
-static fc_status_t import(road_t *road) {
+static fc_status_t run_importer(road_t *road) {
   fc_compile_t *compile = road->compile;
   const fc_importer_t importer = compile->format->importer;
   const char *python = fc_script_python(compile, road->compiler);
@@ -247,8 +252,12 @@ static fc_status_t import(road_t *road) {
     arguments[4 + i] = compile->sizes[i];
   }
   road->source = IMPORTED;
-  FC_TRY(
-      fc_script_run(compile, python, kImporters[importer].script, arguments));
+  return fc_script_run(compile, python, kImporters[importer].script, arguments);
+}
+
+static fc_status_t import(road_t *road) {
+  const fc_compile_t *compile = road->compile;
+  FC_TRY(run_importer(road));
   FC_TRY(read_report(road));
   return compile->pad ? put_pad(road) : FC_OK;
 }
@@ -411,6 +420,27 @@ static fc_status_t build(road_t *road, size_t index) {
   if (index == 0 && !road->sidecar) FC_TRY(describe(road));
   FC_TRY(fc_file_write(compile->arena, output, module, compile->err));
   return index == 0 ? write_sidecar(road, module) : FC_OK;
+}
+
+fc_status_t fc_compile_try(fc_compile_t *compile) {
+  road_t road = {.compile = compile, .source = compile->source};
+  FC_TRY(find_compiler(&road));
+  FC_TRY(fc_step_write(compile, compile->source, compile->text));
+  FC_TRY(run_importer(&road));
+  const char *input = fc_print(compile->arena, "--iree-input-type=%s",
+                               compile->format->input_type);
+  if (!input) return fc_fail_memory(compile->err);
+  const char *const argv[] = {
+      road.compiler,
+      road.source,
+      "-o",
+      MODULE,
+      "--compile-to=input",
+      "--iree-hal-target-device=local",
+      "--iree-hal-local-target-device-backends=llvm-cpu",
+      input,
+      NULL};
+  return run_compiler(compile, argv);
 }
 
 static bool takes(const fc_format_t *format) { return format->by_iree; }

@@ -30,6 +30,7 @@ void fc_checkup_init(fc_checkup_t *checkup, fc_arena_t *arena, const char *path,
                             .path = path,
                             .input = input,
                             .format = "",
+                            .asked = "",
                             .footprint = {-1, -1, -1, 0, 0}};
 }
 
@@ -185,11 +186,16 @@ void fc_checkup_show(const fc_checkup_t *checkup, FILE *stream) {
   }
   show_footprint(&checkup->footprint, stream);
   const bool fit = fc_checkup_is_fit(checkup);
-  fprintf(stream, "%s%s%s: %zu that will fail, %zu that may, %zu to know\n",
-          fc_style(stream, fit ? FC_STYLE_GOOD : FC_STYLE_BAD),
-          fit ? "fit" : "unfit", fc_style(stream, FC_STYLE_PLAIN),
-          checkup->levels[FC_LEVEL_UNFIT], checkup->levels[FC_LEVEL_WARN],
-          checkup->levels[FC_LEVEL_NOTE]);
+  fprintf(stream,
+          "%s%s%s: ", fc_style(stream, fit ? FC_STYLE_GOOD : FC_STYLE_BAD),
+          fit ? "fit" : "unfit", fc_style(stream, FC_STYLE_PLAIN));
+  // That nothing will fail is more than anybody knows before the module is made.
+  if (!fit) {
+    fprintf(stream, "%zu that will fail, ", checkup->levels[FC_LEVEL_UNFIT]);
+  }
+  fprintf(stream, "%zu that may fail, %zu to know%s%s\n",
+          checkup->levels[FC_LEVEL_WARN], checkup->levels[FC_LEVEL_NOTE],
+          *checkup->asked ? "; " : "", checkup->asked);
 }
 
 // ---------------------------------------------------------------------------
@@ -240,6 +246,7 @@ fc_status_t fc_checkup_write_json(const fc_checkup_t *checkup, fc_sink_t *sink,
   FC_TRY(put(sink, fc_checkup_is_fit(checkup) ? "true" : "false", err));
   FC_TRY(put_member(sink, "file", fc_str(checkup->input), err));
   FC_TRY(put_member(sink, "format", fc_str(checkup->format), err));
+  FC_TRY(put_member(sink, "asked", fc_str(checkup->asked), err));
   FC_TRY(put(sink, ",\"findings\":[", err));
   for (size_t i = 0; i < checkup->count; i++) {
     if (i) FC_TRY(put(sink, ",", err));

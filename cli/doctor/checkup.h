@@ -55,6 +55,8 @@ typedef struct fc_checkup_t {
   size_t levels[FC_LEVEL_COUNT];
   size_t place_count;
   fc_footprint_t footprint;
+  // What made an importer and its compiler read the file; "": nothing did.
+  const char *asked;
   bool write_roles;  // into the sidecar of a module
   bool out_of_memory;
 } fc_checkup_t;

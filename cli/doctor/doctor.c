@@ -7,9 +7,10 @@
 #include <stdio.h>
 
 #include "cli.h"
-#include "compile/format.h"
+#include "compile/compile.h"
 #include "doctor/checkup.h"
 #include "file.h"
+#include "tool.h"
 
 static bool is_module(fc_str_t bytes) {
   static const char kElf[] = "\x7F"
@@ -92,6 +93,58 @@ bool fc_doctor_refuses(fc_arena_t *arena, const char *path, const char *input,
   return true;
 }
 
+// ---------------------------------------------------------------------------
+// What only the importer and the compiler know
+
+static void add_refusal(fc_checkup_t *checkup, const fc_compile_t *compile) {
+  const char *message = compile->err->message, *hint = compile->hint;
+  const size_t lead = strlen(checkup->input);
+  if (!strncmp(message, checkup->input, lead) && message[lead] == ':') {
+    message += lead + 1 + (message[lead + 1] == ' ');
+  }
+  fc_checkup_add(checkup, FC_LEVEL_UNFIT, FC_SUBJECT_FILE, FC_STR("import"),
+                 "the whole model", fc_checkup_print(checkup, "%s", message),
+                 hint ? fc_checkup_print(checkup, "%s", hint + 2)
+                      : "export it by other operators");
+}
+
+static fc_status_t try_import(fc_checkup_t *checkup, fc_compile_t *compile) {
+  fc_tool_catch_signals();
+  fc_tool_show_progress();
+  fc_status_t status =
+      fc_workdir_create(compile->arena, &compile->work, compile->err);
+  if (status == FC_OK) status = fc_compile_try(compile);
+  fc_workdir_remove(compile->work);
+  const fc_code_t code = status ? compile->err->code : FC_CODE_NONE;
+  checkup->asked = code == FC_CODE_NOT_FOUND
+                       ? "no compiler was asked, as none is installed"
+                       : "IREE's importer and compiler were asked";
+  if (code == FC_CODE_MODULE_LOAD) add_refusal(checkup, compile);
+  return status;
+}
+
+// Nothing but an import says whether it succeeds, so an ONNX model that looks fit is
+// imported where the tools are installed.
+static void ask_importer(const fc_args_t *args, fc_checkup_t *checkup,
+                         fc_str_t bytes) {
+  const char *reason;
+  fc_error_t err;
+  fc_error_reset(&err);
+  const fc_format_t *format = fc_format_find(bytes, &reason);
+  if (!fc_checkup_is_fit(checkup) || !format || format->id != FC_FORMAT_ONNX) {
+    return;
+  }
+  fc_compile_t compile = {.arena = args->arena,
+                          .input = checkup->input,
+                          .path = *checkup->path ? checkup->path : NULL,
+                          .source = "model.onnx",
+                          .tools = fc_args_get(args, FC_OPTION_TOOLS, NULL),
+                          .format = format,
+                          .text = bytes,
+                          .err = &err};
+  (void)try_import(checkup, &compile);
+}
+
 static int print(const fc_args_t *args, const fc_checkup_t *checkup) {
   fc_error_t err;
   fc_error_reset(&err);
@@ -132,5 +185,7 @@ int fc_verb_doctor(const fc_args_t *args) {
                   piped ? "standard input" : word);
   checkup.write_roles = fc_args_has(args, FC_OPTION_WRITE);
   check(&checkup, bytes);
-  return print(args, &checkup);
+  ask_importer(args, &checkup, bytes);
+  return fc_tool_interrupted() ? 128 + fc_tool_interrupted()
+                               : print(args, &checkup);
 }

@@ -22,7 +22,7 @@ _farcall() {
       options=(--output= --road= --optimize= --cpu= --batch= --pad= --unchecked --debug --verbose --keep --tools= --help)
       ;;
     doctor)
-      options=(--write --json --help)
+      options=(--tools= --write --json --help)
       ;;
     run)
       options=(--tolerance= --function= --no-native-kernels --module-heap= --parameters= --input= --output= --expected= --print= --repeat= --time --json= --save= --help)

@@ -15,6 +15,7 @@ complete -c farcall -n '__fish_seen_subcommand_from compile' -l keep -d 'keep th
 complete -c farcall -n '__fish_seen_subcommand_from compile' -l tools -r -F -d 'where iree-compile, or mlir-opt, mlir-translate, opt, llc and llvm-objdump are; default: PATH, then LLVM 22\'s own directory'
 complete -c farcall -n '__fish_seen_subcommand_from compile' -s h -l help -d 'print this and exit'
 complete -c farcall -f -n __fish_use_subcommand -a doctor -d 'say what of a model or a module will fail, may fail or be slow, and what to do'
+complete -c farcall -n '__fish_seen_subcommand_from doctor' -l tools -r -F -d 'where iree-compile, or mlir-opt, mlir-translate, opt, llc and llvm-objdump are; default: PATH, then LLVM 22\'s own directory'
 complete -c farcall -n '__fish_seen_subcommand_from doctor' -l write -d 'write what its functions do to their arguments into the module\'s sidecar'
 complete -c farcall -n '__fish_seen_subcommand_from doctor' -l json -d 'print the findings as JSON'
 complete -c farcall -n '__fish_seen_subcommand_from doctor' -s h -l help -d 'print this and exit'

@@ -152,6 +152,17 @@ FILES = {
     "unnamed.onnx": model([node("Relu")], [value("x", TensorProto.FLOAT, [None, 4])]),
     "double.onnx": model([node("Relu")], [value("x", TensorProto.DOUBLE)],
                          [value("y", TensorProto.DOUBLE)]),
+    # What its If makes has another rank in each branch, which IREE does not lower.
+    "ranks.onnx": model(
+        [node("If", ["which"], ["z"], then_branch=helper.make_graph(
+            [node("Relu", outputs=["a"])], "then", [],
+            [value("a", TensorProto.FLOAT, [2, 4])]),
+            else_branch=helper.make_graph(
+                [node("ReduceMax", outputs=["b"], keepdims=0)], "else", [],
+                [value("b", TensorProto.FLOAT, [])])),
+         node("Flatten", ["z"])],
+        [value("x", TensorProto.FLOAT, [2, 4]), value("which", TensorProto.BOOL, [])],
+        [value("y", TensorProto.FLOAT, [None, None])]),
     "loop.onnx": model([node("NonZero", ["x"], ["z"]), node("Relu")]),
     "add.mlir": mlir("// gpu.launch \"is only a comment\n  "
                      "%0 = arith.addf %x, %x : tensor<4xf32>"),

@@ -113,6 +113,20 @@ def test_fit(farcall, files, row):
             for each in found["findings"]]
 
 
+def test_the_importer_is_asked(farcall, files, onnx_tools, tmp_path):
+    """Only an import says that it succeeds. Nobody says so where it was not tried."""
+    for name, fit in (("relu.onnx", True), ("ranks.onnx", False)):
+        done = farcall("doctor", "--json", "--tools", onnx_tools, files / name)
+        found = json.loads(done.stdout)
+        assert (done.returncode, found["fit"]) == (0 if fit else 1, fit), found
+        assert found["asked"] == "IREE's importer and compiler were asked"
+        wrong = [each for each in found["findings"] if each["thing"] == "import"]
+        assert bool(wrong) != fit and all("onnx.If" in each["message"] for each in wrong)
+        done = farcall("doctor", "--tools", tmp_path, files / name)
+        assert done.returncode == 0 and "that will fail" not in done.stdout
+        assert done.stdout.endswith("; no compiler was asked, as none is installed\n")
+
+
 def test_memory_is_counted(farcall, files):
     done = farcall("doctor", "--json", files / "relu.onnx")
     assert json.loads(done.stdout)["memory"] == {
