@@ -82,7 +82,7 @@ def test_a_model(farcall, onnx_tools, tmp_path):
     done = farcall("compile", tmp_path / "xor.onnx", "-o", tmp_path / "xor.vmfb",
                    "--tools", onnx_tools, timeout=300)
     assert done.returncode == 0, done.stderr
-    for given in ([], ["--json=[[[0,1],[1,1],[1,0]]]"]):
+    for given in ([], ["--json=[[[0,1],[1,1],[1,0]]]"], ["--input=3x2xf32=0 1 1 1 1 0"]):
         done = farcall("test", tmp_path / "xor.vmfb", "--tools", onnx_tools,
                        f"--reference={tmp_path}/xor.onnx", *given)
         assert done.returncode == 0, done.stderr

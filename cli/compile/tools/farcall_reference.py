@@ -6,6 +6,7 @@ with arguments and results. DOCUMENT is {"function": the signature, "call": a ca
 document}, which gives the shapes of the arguments, and with `given` their values. OUTPUT
 becomes {"call": a call document, "results": [...], "by": who answered}.
 """
+import base64
 import json
 import sys
 import zipfile
@@ -69,9 +70,18 @@ def arguments_of(model, document, given):
     made = {}
     for each, value in zip(inputs, values):
         dtype = helper.tensor_dtype_to_np_dtype(each.type.tensor_type.elem_type)
-        array = numpy.array(value, dtype)
+        array = array_of(value, dtype)
         made[each.name] = array if given else drawn(array.shape, dtype, random)
     return made
+
+
+def array_of(value, dtype):
+    """A value of a call: nested lists, or what says its shape."""
+    if not isinstance(value, dict):
+        return numpy.array(value, dtype)
+    flat = (numpy.frombuffer(base64.b64decode(value["b64"]), dtype) if "b64" in value
+            else numpy.array(value["data"], dtype))
+    return flat.reshape(value.get("shape", ()))
 
 
 def run_model(path, arguments):
