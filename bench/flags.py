@@ -64,7 +64,7 @@ def call(command, module, inputs):
 
 
 def measure(command, folder, wheel, name):
-    arguments = nets.write(name, folder, wheel)
+    arguments = nets.write(name, folder, pathlib.Path(wheel).parent)
     inputs = []
     for number, each in enumerate(arguments):
         numpy.save(folder / f"{number}.npy", each)

