@@ -5,9 +5,11 @@
 // leaves out, and where it comes from. Both are printed from the canonical
 // JSON.
 #include <stdio.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "local.h"
+#include "module/kinds.h"
 #include "remote.h"
 #include "tree.h"
 
@@ -126,12 +128,13 @@ static int print_document(const fc_args_t *args, fc_str_t json,
   return exit_code;
 }
 
+// A suffix of a module or a source means a file, any other only if there is one: names of
+// modules may have dots. What is no module is not loaded, and the error says what works.
 static bool is_file(const char *word) {
-  fc_str_t name = fc_str(word);
-  return fc_str_ends(name, FC_STR(".so")) ||
-         fc_str_ends(name, FC_STR(".vmfb")) ||
-         // loading a .mlir fails, and the error says what to do
-         fc_str_ends(name, FC_STR(".mlir"));
+  const fc_file_kind_t *kind = fc_file_kind_named(fc_str(word));
+  if (!kind) return false;
+  return kind->use == FC_FILE_MODULE || kind->use == FC_FILE_SOURCE ||
+         !access(word, F_OK);
 }
 
 static int sig_of_module(const fc_args_t *args, const fc_module_t *module) {
@@ -205,7 +208,6 @@ static int print_format(const fc_args_t *args, const char *target) {
 // The exit code, after a complaint, when the word looks like a file's name; 0
 // when it does not.
 static int complain_of_file(const char *word) {
-  fc_str_t name = fc_str(word);
   const char *slash = strrchr(word, '/');
   fc_str_t before = {word, slash ? (size_t)(slash - word) : 0};
   if (fc_str_ends(before, FC_STR(".so")) ||
@@ -213,13 +215,6 @@ static int complain_of_file(const char *word) {
     return fc_complain(FC_EXIT_USAGE,
                        "a function of a file: farcall sig %.*s --function=%s",
                        FC_STR_ARG(before), slash + 1);
-  }
-  if (fc_str_ends(name, FC_STR(".onnx"))) {
-    return fc_complain(FC_EXIT_DATA,
-                       "%s: farcall loads .so and .vmfb files; IREE's compiler "
-                       "makes a .vmfb of ONNX: iree-import-onnx, then "
-                       "iree-compile",
-                       word);
   }
   return FC_EXIT_OK;
 }

@@ -327,14 +327,14 @@ static int report(const fc_compile_t *compile) {
 // The verb
 
 static int read_source(const fc_args_t *args, fc_compile_t *compile) {
-  const char *reason;
+  char reason[FC_FILE_TEXT];
   const char *path = compile->path ? compile->path : "/dev/stdin";
   if (fc_file_read(args->arena, path, &compile->text, compile->err)) {
     return fc_complain(FC_EXIT_DATA, "%s", compile->err->message);
   }
-  compile->format = fc_format_find(compile->text, &reason);
+  compile->format = fc_format_find(compile->text, path, reason);
   if (compile->format) return FC_EXIT_OK;
-  return fc_complain(FC_EXIT_DATA, "%s: %s", compile->input, reason);
+  return fc_complain(FC_EXIT_DATA, "%s: this is %s", compile->input, reason);
 }
 
 // What is certain to fail is refused before a compiler is asked.

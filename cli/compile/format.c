@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fc_format_find refuses what kOthers knows, then asks one test after another; the first
+// fc_format_find refuses what is known to be no source (module/kinds.def), then asks one test after another; the first
 // that the bytes pass tells the format. A test reads no further than the bytes reach, and
 // believes no size that the bytes state.
 #include "compile/format.h"
+
+#include <stdio.h>
 
 #include "compile/foreign.h"
 
@@ -25,34 +27,6 @@ static const fc_format_t kFormats[] = {
     {FC_FORMAT_MEMREF, "MLIR with memrefs", FC_IMPORTER_NONE, "none", false,
      true},
     {FC_FORMAT_TENSOR, "MLIR", FC_IMPORTER_NONE, "none", true, true},
-};
-
-#define TEXT(literal) \
-  { literal, sizeof(literal) - 1 }
-
-// What people have that is no source of any compiler here.
-static const struct {
-  fc_str_t magic;
-  size_t at;
-  const char *reason;
-} kOthers[] = {
-    {TEXT("\x7F"
-          "ELF"),
-     0, "it is compiled already: `farcalld FILE` serves a .so"},
-    {TEXT("PK\x03\x04"), 0,
-     "it is a zip archive, as PyTorch (.pt, .pt2) and Keras (.keras) write "
-     "them, or a .vmfb: farcalld serves a .vmfb as it is; save a model as ONNX "
-     "(torch.onnx.export), or as MLIR"},
-    {TEXT("IREE"), 4, "it is compiled already: `farcalld FILE` serves a .vmfb"},
-    {TEXT("TFL3"), 4,
-     "it is a TensorFlow Lite model: tf2onnx makes ONNX of it"},
-    {TEXT("\x89HDF"), 0,
-     "it is HDF5, as Keras writes it: export the model as ONNX (model.export)"},
-    {TEXT("GGUF"), 0, "it has weights (GGUF) but no functions"},
-    {TEXT("\x80\x02"), 0, "it is a pickle of Python: save the model as ONNX"},
-    {TEXT("\x80\x03"), 0, "it is a pickle of Python: save the model as ONNX"},
-    {TEXT("\x80\x04"), 0, "it is a pickle of Python: save the model as ONNX"},
-    {TEXT("\x80\x05"), 0, "it is a pickle of Python: save the model as ONNX"},
 };
 
 // ---------------------------------------------------------------------------
@@ -202,12 +176,12 @@ static const fc_format_t *row(fc_format_id_t id) {
   return NULL;
 }
 
-const fc_format_t *fc_format_find(fc_str_t bytes, const char **out_reason) {
-  *out_reason = NULL;
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kOthers); i++) {
-    if (!fc_str_starts(behind(bytes, kOthers[i].at), kOthers[i].magic))
-      continue;
-    *out_reason = kOthers[i].reason;
+const fc_format_t *fc_format_find(fc_str_t bytes, const char *path,
+                                  char out_reason[FC_FILE_TEXT]) {
+  const fc_file_kind_t *kind = fc_file_kind(bytes, fc_str(path));
+  *out_reason = '\0';
+  if (kind && kind->use != FC_FILE_SOURCE) {
+    fc_file_kind_tell(kind, fc_str(path), out_reason);
     return NULL;
   }
   if (is_portable(bytes)) return row(FC_FORMAT_PORTABLE);
@@ -215,6 +189,7 @@ const fc_format_t *fc_format_find(fc_str_t bytes, const char **out_reason) {
   if (is_onnx(bytes)) return row(FC_FORMAT_ONNX);
   if (is_jax_export(bytes)) return row(FC_FORMAT_JAX_EXPORT);
   if (is_text(bytes)) return row(text_format(bytes));
-  *out_reason = "it is neither ONNX, nor an artifact of jax.export, nor MLIR";
+  snprintf(out_reason, FC_FILE_TEXT,
+           "neither ONNX, nor an artifact of jax.export, nor MLIR");
   return NULL;
 }

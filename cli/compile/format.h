@@ -5,6 +5,7 @@
 #define FARCALL_CLI_COMPILE_FORMAT_H_
 
 #include "farcall/base.h"
+#include "module/kinds.h"
 
 typedef enum fc_format_id_t {
   FC_FORMAT_ONNX,
@@ -40,8 +41,9 @@ static inline bool fc_format_is(const fc_format_t *format, fc_format_id_t id) {
 }
 
 // The format of a source. Text that is nothing else is FC_FORMAT_TENSOR. NULL: no
-// compiler takes it, and *out_reason says why: what it is, if that is known, and for most
-// of these what to do instead.
-const fc_format_t *fc_format_find(fc_str_t bytes, const char **out_reason);
+// compiler takes it, and the reason, in `out_reason`, is what it is and, if that is known,
+// what to do instead. `path` only helps to say so.
+const fc_format_t *fc_format_find(fc_str_t bytes, const char *path,
+                                  char out_reason[FC_FILE_TEXT]);
 
 #endif  // FARCALL_CLI_COMPILE_FORMAT_H_

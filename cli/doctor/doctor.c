@@ -13,14 +13,8 @@
 #include "tool.h"
 
 static bool is_module(fc_str_t bytes) {
-  static const char kElf[] = "\x7F"
-                             "ELF";
-  if (fc_str_starts(bytes, fc_str(kElf))) return true;
-  if (bytes.size >= 8 && !memcmp(bytes.data + 4, "IREE", 4)) return true;
-  // A .vmfb in a zip of one file, whose name is in its first header.
-  return fc_str_starts(bytes, FC_STR("PK\x03\x04")) &&
-         memmem(bytes.data, bytes.size < 256 ? bytes.size : 256, "module.fb",
-                9);
+  const fc_file_kind_t *kind = fc_file_kind(bytes, FC_STR(""));
+  return kind && kind->use == FC_FILE_MODULE;
 }
 
 // ONNX begins with the field of its version, and no text does. fc_format_find knows no
@@ -30,8 +24,8 @@ static bool begins_as_onnx(fc_str_t bytes) {
 }
 
 static void check_source(fc_checkup_t *checkup, fc_str_t bytes) {
-  const char *reason = "";
-  const fc_format_t *format = fc_format_find(bytes, &reason);
+  char reason[FC_FILE_TEXT];
+  const fc_format_t *format = fc_format_find(bytes, checkup->path, reason);
   if (begins_as_onnx(bytes)) {
     checkup->format = "an ONNX model";
     fc_doctor_onnx(checkup, bytes);
@@ -39,7 +33,8 @@ static void check_source(fc_checkup_t *checkup, fc_str_t bytes) {
   }
   if (!format) {
     fc_checkup_add(checkup, FC_LEVEL_UNFIT, FC_SUBJECT_FILE, FC_STR("format"),
-                   "its first bytes", reason,
+                   "its first bytes",
+                   fc_checkup_print(checkup, "this is %s", reason),
                    "docs/cli.md names what is taken (compile)");
     return;
   }
@@ -75,8 +70,8 @@ static void check(fc_checkup_t *checkup, fc_str_t bytes) {
 bool fc_doctor_refuses(fc_arena_t *arena, const char *path, const char *input,
                        fc_str_t bytes) {
   fc_checkup_t checkup;
-  const char *reason;
-  const fc_format_t *format = fc_format_find(bytes, &reason);
+  char reason[FC_FILE_TEXT];
+  const fc_format_t *format = fc_format_find(bytes, path ? path : "", reason);
   fc_checkup_init(&checkup, arena, path ? path : "", input);
   // The compiler itself says what is wrong with MLIR as text, and in which line. Formats
   // of text come after FC_FORMAT_BYTECODE.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "module/files.h"
+#include "module/kinds.h"
 
 const fc_backend_t *const fc_backends[] = {&fc_backend_native, &fc_backend_vm,
                                            NULL};
@@ -70,21 +71,12 @@ static fc_status_t read_head(int file, char head[FC_PROBE_SIZE],
                  size ? strerror(errno) : "an empty file");
 }
 
-static fc_status_t fail_source(fc_str_t path, fc_error_t *err) {
-  fc_str_t stem = fc_path_file(path);
-  stem.size -= strlen(".mlir");
-  return fc_fail(err, FC_CODE_MODULE_PATH,
-                 "this is source: `farcall compile %.*s.mlir -o %.*s.so` makes "
-                 "a module of upstream MLIR, iree-compile one (*.vmfb) of "
-                 "StableHLO, TOSA, torch and ONNX: load what they make",
-                 FC_STR_ARG(stem), FC_STR_ARG(stem));
-}
-
-static fc_status_t fail_onnx(fc_error_t *err) {
-  return fc_fail(
-      err, FC_CODE_MODULE_PATH,
-      "this is an ONNX model: iree-import-onnx and then iree-compile "
-      "make a module (*.vmfb) of it: load that");
+// A file that no backend knows, but people have: says what works for it.
+static fc_status_t fail_known(const fc_file_kind_t *kind, fc_str_t path,
+                              fc_error_t *err) {
+  char text[FC_FILE_TEXT];
+  fc_file_kind_tell(kind, path, text);
+  return fc_fail(err, FC_CODE_MODULE_PATH, "this is %s", text);
 }
 
 static fc_status_t fail_unknown(const fc_backend_t *const *backends,
@@ -114,7 +106,9 @@ fc_status_t fc_backends_choose(const fc_backend_t *const *backends,
   }
   const fc_backend_t *named = fc_backends_by_suffix(backends, path);
   if (named) return named->probe(head, err);
-  if (fc_str_ends(path, FC_STR(".mlir"))) return fail_source(path, err);
-  if (fc_str_ends(path, FC_STR(".onnx"))) return fail_onnx(err);
-  return fail_unknown(backends, err);
+  const fc_file_kind_t *kind = fc_file_kind(head, path);
+  if (!kind) kind = fc_file_kind_named(path);
+  // A file that looks like a module, and is none of a backend, is nothing more.
+  return kind && kind->use != FC_FILE_MODULE ? fail_known(kind, path, err)
+                                             : fail_unknown(backends, err);
 }

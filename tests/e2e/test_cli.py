@@ -531,8 +531,8 @@ def test_an_output_that_is_none_is_refused(invoke, tmp_path):
 def test_sig_of_what_is_no_module_asks_no_server(farcall, tmp_path):
     (tmp_path / "net.onnx").write_bytes(b"\x08\x08")
     for word, code, message in [
-            ("net.onnx", 65, "net.onnx: farcall loads .so and .vmfb files; IREE's "
-             "compiler makes a .vmfb of ONNX: iree-import-onnx, then iree-compile"),
+            ("net.onnx", 65, "net.onnx: this is an ONNX model: `farcall serve net.onnx` "
+             "compiles and serves it, `farcall compile net.onnx` makes a module of it"),
             ("net.so/f", 64, "a function of a file: farcall sig net.so --function=f"),
             ("a/net.vmfb/f", 64, "farcall sig a/net.vmfb --function=f")]:
         done = farcall("sig", word, "--server=http://127.0.0.1:1", cwd=tmp_path)

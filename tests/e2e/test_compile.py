@@ -345,7 +345,7 @@ REFUSED = [
   return %0 : tensor<4xf32>
 }""", "m.mlir is MLIR of the stablehlo dialect, which MLIR's tools do not lower: "
      "--road=iree does"),
-    ("an archive", "PK\x03\x04rest", "m.mlir: it is a zip archive, as PyTorch"),
+    ("an archive", "PK\x03\x04rest", "m.mlir: this is a zip archive: what is in it may be a model: PyTorch's"),
     ("no lowering", """func.func @f(%x: memref<4xf32>) {
   gpu.memcpy %x, %x : memref<4xf32>, memref<4xf32>
   return

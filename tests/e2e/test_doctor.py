@@ -56,7 +56,7 @@ UNFIT = [
     ("wide.mlir", "4xf128", "line 1", "no call can carry", "use f64"),
     ("empty.onnx", "format", "the whole file", "it is empty", "copy it again"),
     ("weights.pkl", "format", "first bytes", "pickle of Python", "docs/"),
-    ("model.pt", "format", "first bytes", "zip archive", "docs/"),
+    ("model.pt", "format", "first bytes", "a model of PyTorch", "docs/"),
     ("model.h5", "format", "first bytes", "HDF5", "docs/"),
     ("module.vmfb", "vmfb_invalid", "byte ", "", "copy it again"),
     ("module.so", "module_load", "", "", "farcall explain"),

@@ -226,12 +226,11 @@ static void what_is_not_a_module_says_so(void **state) {
       {"absent.so", "absent.so: No such file or directory"},
       {"bad.so", "bad.so: it is bad"},
       {"x.mlir",
-       "x.mlir: this is source: `farcall compile x.mlir -o x.so` makes a module "
-       "of upstream MLIR, iree-compile one (*.vmfb) of StableHLO, TOSA, torch "
-       "and ONNX: load what they make"},
+       "x.mlir: this is MLIR: `farcall serve x.mlir` compiles and serves it, "
+       "`farcall compile x.mlir` makes a module of it"},
       {"x.onnx",
-       "x.onnx: this is an ONNX model: iree-import-onnx and then iree-compile "
-       "make a module (*.vmfb) of it: load that"},
+       "x.onnx: this is an ONNX model: `farcall serve x.onnx` compiles and "
+       "serves it, `farcall compile x.onnx` makes a module of it"},
       {"x.txt", "x.txt: not a module: no fake (*.so)"},
       {"no.so", "no.so: it says no"},
       {"empty.so", "empty.so: an empty file"},

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What files are that people give to farcalld and farcall: modules, models that can be
+// compiled, and others. For backends.c, which refuses what is no module, and for the verbs
+// of farcall. It tells what to try, and decides nothing: a backend's probe and the
+// compiler do. Any thread.
+#ifndef FARCALL_MODULE_KINDS_H_
+#define FARCALL_MODULE_KINDS_H_
+
+#include "farcall/base.h"
+
+typedef enum fc_file_use_t {
+  FC_FILE_MODULE,   // it is served as it is
+  FC_FILE_SOURCE,   // it is compiled first
+  FC_FILE_DATA,     // it belongs to calls, or to a module
+  FC_FILE_FOREIGN,  // it has to be exported, or converted, first
+} fc_file_use_t;
+
+typedef struct fc_file_kind_t {
+  fc_file_use_t use;
+  const char *title;     // with its article
+  const char *suffixes;  // with their dots, separated by spaces
+  fc_str_t bytes;
+  size_t place;     // of the bytes
+  const char *way;  // what to do instead, of DATA and FOREIGN
+} fc_file_kind_t;
+
+// How many bytes of a file are looked at: more of them than that tell no more.
+#define FC_FILE_HEAD 4096
+
+// The kind by the file's first bytes; its name only chooses between kinds that begin
+// alike. NULL: unknown.
+const fc_file_kind_t *fc_file_kind(fc_str_t head, fc_str_t path);
+// The kind by the suffix alone. NULL: it says nothing.
+const fc_file_kind_t *fc_file_kind_named(fc_str_t path);
+
+#define FC_FILE_TEXT 320
+// Writes what the file is, and which verb works: "an ONNX model: `farcall serve m.onnx`
+// compiles and serves it, …". Texts too long for `out` are cut off.
+void fc_file_kind_tell(const fc_file_kind_t *kind, fc_str_t path,
+                       char out[FC_FILE_TEXT]);
+
+#endif  // FARCALL_MODULE_KINDS_H_
