@@ -45,6 +45,7 @@ typedef struct parameters_t {
   uint8_t body;       // form_t
   uint8_t answer;     // form_t
   bool profiled;      // the document of the answer has a profile
+  bool unsaid;        // nobody said what the body is: its first bytes may
 } parameters_t;
 _Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
 
@@ -63,9 +64,24 @@ static fc_packed_t packed_of(uint8_t form) {
   return (fc_packed_t)(form - FORM_NPY);
 }
 
+// The form of a body of which nothing was said. JSON begins with none of these bytes; a
+// safetensors file begins with the size of its JSON, whose upper bytes are zeros.
+static uint8_t form_of(fc_str_t body) {
+  uint8_t size[8];
+  uint64_t document = 0;
+  if (fc_str_starts(body, FC_STR("\x93NUMPY"))) return FORM_NPY;
+  if (fc_str_starts(body, FC_STR("PK\x03\x04"))) return FORM_NPZ;
+  if (body.size <= sizeof size || body.data[sizeof size] != '{')
+    return FORM_JSON;
+  memcpy(size, body.data, sizeof size);
+  for (size_t i = sizeof size; i-- > 0;) document = document << 8 | size[i];
+  return document <= body.size - sizeof size ? FORM_SAFETENSORS : FORM_JSON;
+}
+
 static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
                           const uint8_t *parameters, fc_error_t *err) {
-  const parameters_t call = parameters_of(parameters);
+  parameters_t call = parameters_of(parameters);
+  if (call.unsaid) call.body = form_of(body);
   // Results that the wanted form cannot hold are refused before the call.
   if (is_packed(call.answer)) {
     FC_TRY(fc_packed_check(frame, packed_of(call.answer), err));
@@ -116,8 +132,14 @@ static const fc_dialect_worker_t kWorker = {decode, encode, NULL, is_text};
 // The head
 
 // `curl -d` says x-www-form-urlencoded and `fetch` with a string says
-// text/plain, and both mean JSON; so does no Content-Type. This does not open
+// text/plain, and both mean JSON; so does no Content-Type, unless the body
+// itself says otherwise, which `curl --data-binary @x.npy` relies on. This does not open
 // the server to pages of other sites: the Origin rule stops those.
+static bool says_nothing(fc_str_t type) {
+  return type.size == 0 ||
+         fc_str_equal(type, FC_STR("application/x-www-form-urlencoded"));
+}
+
 static int find_form(fc_str_t type) {
   if (type.size == 0 || fc_str_equal(type, FC_STR("application/json"))) {
     return FORM_JSON;
@@ -154,6 +176,7 @@ static fc_status_t read_form(const fc_request_t *request, parameters_t *call,
   }
   call->body = (uint8_t)form;
   if (is_packed(call->body)) return FC_OK;
+  call->unsaid = !length.data && says_nothing(type);
   if (!length.data && form == FORM_JSON) return FC_OK;
   if (!length.data) {
     return fc_fail(err, FC_CODE_BINARY_FRAMING,

@@ -229,15 +229,24 @@ static fc_status_t check_method(const fc_routes_t *routes, fc_route_t route,
     return fc_fail(err, FC_CODE_NOT_FOUND,
                    "models have no ':%s' here: there is ':predict'", shown);
   }
-  return fc_fail(err, FC_CODE_METHOD_NOT_ALLOWED, "%s is not allowed here: %s",
-                 request->method_name, fc_route_allow(routes, route));
+  const char *more = route == FC_ROUTE_FUNCTIONS || route == FC_ROUTE_MODULE
+                         ? "; /api/v1/functions lists what can be called"
+                         : "";
+  return fc_fail(err, FC_CODE_METHOD_NOT_ALLOWED,
+                 "%s is not allowed here: %s%s", request->method_name,
+                 fc_route_allow(routes, route), more);
 }
 
+// `have` lists what there is, for a name that is near to none; "" for nothing.
 static fc_status_t fail_name(fc_code_t code, const char *what, fc_str_t name,
-                             fc_str_t nearest, fc_error_t *err) {
+                             fc_str_t nearest, const char *have,
+                             fc_error_t *err) {
   char shown[80], hint[160];
   fc_escape(shown, sizeof shown, 64, name);
-  if (nearest.size == 0) return fc_fail(err, code, "no %s '%s'", what, shown);
+  if (nearest.size == 0) {
+    return fc_fail(err, code, "no %s '%s'%s%s", what, shown,
+                   *have ? ", only " : "", have);
+  }
   fc_escape(hint, sizeof hint, 128, nearest);
   return fc_fail(err, code, "no %s '%s': did you mean '%s'?", what, shown,
                  hint);
@@ -280,7 +289,7 @@ static fc_status_t find_module(fc_str_t name,
     const fc_generation_t *nearest =
         fc_generations_nearest(generations, &search);
     return fail_name(FC_CODE_MODULE_NOT_FOUND, "module", name,
-                     nearest ? nearest->name : FC_STR(""), err);
+                     nearest ? nearest->name : FC_STR(""), "", err);
   }
   *out_index = generation->index;
   if (!at) return FC_OK;
@@ -304,20 +313,42 @@ static fc_status_t check_loaded(const fc_generation_t *generation,
                  FC_STR_ARG(generation->name), generation->error.message);
 }
 
+// A call that names only the module means its only function.
+static fc_status_t find_only_function(const fc_generation_t *generation,
+                                      uint32_t *out_index, fc_error_t *err) {
+  char have[160];
+  FC_TRY(check_loaded(generation, err));
+  if (fc_route_only_function(generation, generation->module, out_index)) {
+    return FC_OK;
+  }
+  fc_generation_list_functions(generation, have, sizeof have);
+  return fc_fail(
+      err, FC_CODE_FUNCTION_NOT_FOUND,
+      "module '%.*s' does not have one function to call: name one%s%s",
+      FC_STR_ARG(generation->name), *have ? " of " : "", have);
+}
+
+// It has buffers, which the way of every call must not zero.
+static fc_status_t unknown_function(fc_str_t name,
+                                    const fc_generation_t *generation,
+                                    fc_error_t *err) {
+  char have[160];
+  fc_nearest_t search = fc_nearest_begin(name);
+  const fc_function_t *nearest =
+      fc_generation_nearest_function(generation, &search);
+  fc_generation_list_functions(generation, have, sizeof have);
+  return fail_name(FC_CODE_FUNCTION_NOT_FOUND, "function", name,
+                   nearest ? nearest->name : FC_STR(""), have, err);
+}
+
 static fc_status_t find_function(fc_str_t name,
                                  const fc_generation_t *generation,
                                  uint32_t *out_index, fc_error_t *err) {
   FC_TRY(check_loaded(generation, err));
   const fc_function_t *function = fc_generation_function(generation, name);
-  if (function) {
-    *out_index = (uint32_t)function->index;
-    return FC_OK;
-  }
-  fc_nearest_t search = fc_nearest_begin(name);
-  const fc_function_t *nearest =
-      fc_generation_nearest_function(generation, &search);
-  return fail_name(FC_CODE_FUNCTION_NOT_FOUND, "function", name,
-                   nearest ? nearest->name : FC_STR(""), err);
+  if (!function) return unknown_function(name, generation, err);
+  *out_index = (uint32_t)function->index;
+  return FC_OK;
 }
 
 // ---------------------------------------------------------------------------
@@ -333,15 +364,16 @@ static size_t after_module(fc_str_t name) {
 
 bool fc_route_only_function(const fc_generation_t *generation,
                             const fc_module_t *module, uint32_t *out_function) {
-  uint32_t found = 0;
+  uint32_t found = 0, last = 0;
   for (size_t i = 0; i < fc_module_function_count(module) && found < 2; i++) {
     const fc_function_t *function = fc_module_function(module, i);
     if (!function->plan || !fc_generation_exposes(generation, function)) {
       continue;
     }
-    *out_function = (uint32_t)i;
+    last = (uint32_t)i;
     found++;
   }
+  if (found == 1) *out_function = last;
   return found == 1;
 }
 
@@ -505,6 +537,9 @@ static fc_status_t find_place(const fc_routes_t *routes,
     return find_model(&names, generations, ready, out_place, err);
   if (!names.module.data) return FC_OK;
   if (routes->rows[out_place->route].methods & FC_ROUTE_ACT) return FC_OK;
+  const bool only = out_place->route == FC_ROUTE_FUNCTIONS_OF &&
+                    request->method == FC_METHOD_POST;
+  if (only) out_place->route = FC_ROUTE_FUNCTION;
   FC_TRY(
       find_module(names.module, generations, ready, &out_place->module, err));
   const fc_generation_t *generation =
@@ -513,6 +548,7 @@ static fc_status_t find_place(const fc_routes_t *routes,
       fc_generation_is_coming(generation)) {
     FC_TRY(check_loaded(generation, err));
   }
+  if (only) return find_only_function(generation, &out_place->function, err);
   if (!names.function.data) return FC_OK;
   return find_function(names.function, generation, &out_place->function, err);
 }

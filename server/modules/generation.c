@@ -419,6 +419,26 @@ const fc_function_t *fc_generation_nearest_function(
   return nearest;
 }
 
+void fc_generation_list_functions(const fc_generation_t *generation, char *out,
+                                  size_t capacity) {
+  const fc_module_t *module = generation->module;
+  const size_t count = fc_module_function_count(module);
+  size_t size = 0;
+  *out = '\0';
+  for (size_t i = 0; i < count && i < FC_GENERATION_LOOKS; i++) {
+    char shown[80];
+    const fc_function_t *function = fc_module_function(module, i);
+    if (!fc_generation_exposes(generation, function)) continue;
+    fc_escape(shown, sizeof shown, 64, function->name);
+    if (size + strlen(shown) + 12 > capacity) {
+      snprintf(out + size, capacity - size, ", ...");
+      return;
+    }
+    size += (size_t)snprintf(out + size, capacity - size, "%s'%s'",
+                             size ? ", " : "", shown);
+  }
+}
+
 // Makes the counts and the series of a function that has no series: no call of it was
 // counted, or its series was given up. NULL: there is no memory.
 static fc_function_counts_t *begin_count(fc_generations_t *generations,

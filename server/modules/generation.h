@@ -268,6 +268,10 @@ const fc_function_t *fc_generation_function(const fc_generation_t *generation,
 #define FC_GENERATION_LOOKS 1000
 const fc_function_t *fc_generation_nearest_function(
     const fc_generation_t *generation, fc_nearest_t *search);
+// Writes the names of these functions, quoted, with ", ..." for those that do not fit or
+// are not looked at; "" for none. `capacity` is above 100.
+void fc_generation_list_functions(const fc_generation_t *generation, char *out,
+                                  size_t capacity);
 
 // While a generation is held it is not removed; if it is READY, its module stays too.
 static inline void fc_generation_hold(fc_generation_t *generation) {

@@ -3,6 +3,7 @@
 drops goes into the report: names, types with their signs, names of dims, doc strings.
 """
 import os
+import re
 
 from farcall_import import (Refused, one_line, plain, read_sizes, run, sized_name,
                             tensor, varying, write_report)
@@ -17,6 +18,17 @@ DTYPES = {"FLOAT": "f32", "UINT8": "ui8", "INT8": "i8", "UINT16": "ui16",
           "BFLOAT16": "bf16", "FLOAT8E4M3FN": "f8E4M3FN",
           "FLOAT8E4M3FNUZ": "f8E4M3FNUZ", "FLOAT8E5M2": "f8E5M2",
           "FLOAT8E5M2FNUZ": "f8E5M2FNUZ"}
+
+
+# Names that exporters give to graphs: torch, tf2onnx, skl2onnx and onnxmltools (32 digits
+# for want of a name), paddle2onnx, and what tutorials write.
+EXPORTED = re.compile(r"main|main_graph|graph|torch[-_]jit([-_]export)?|tf2onnx|"
+                      r"ONNX\(.*\)|[0-9a-f]{32}|Model from PaddlePaddle\.?|")
+
+
+def function_name(graph):
+    """What callers see: the graph's name if a person chose it."""
+    return plain("predict" if EXPORTED.fullmatch(graph.name) else graph.name)
 
 
 def load(source, original):
@@ -308,7 +320,7 @@ def main(source, original, mlir, report, sizes):
         name_batch(model)
     names, default = symbolic(model)
     rows = read_sizes(sizes, names, default) if sizes else [{}]
-    name = plain(model.graph.name or "main")
+    name = function_name(model.graph)
     models, functions = [], []
     for row in rows:
         sized = inferred(with_sizes(model, row) if row else model, source)
