@@ -12,6 +12,7 @@
 
 #include "base/hex.h"
 #include "base/quota.h"
+#include "empty.h"
 #include "end.h"
 #include "epoll.h"
 #include "listen.h"
@@ -165,11 +166,13 @@ static void on_lack(void *context) {
 // or has failed.
 static void on_started(void *context) {
   fc_loop_t *loop = context;
-  if (loop->modules.any_failed && loop->options->strict_load) {
+  const bool strict = loop->modules.any_failed && loop->options->strict_load;
+  if (strict || fc_loop_is_for_nothing(loop)) {
     loop->exit_code = 65;
-    fc_log(&loop->log, FC_LOG_ERROR,
-           "ending with status 65: --strict-load, and a module could not be "
-           "loaded");
+    fc_log(&loop->log, FC_LOG_ERROR, "ending with status 65: %s",
+           strict ? "--strict-load, and a module could not be loaded"
+                  : "no PATH is a module, and without --allow-empty, --watch, "
+                    "--load=demand or --admin none can come");
     fc_loop_drain(loop);
     return;
   }

@@ -65,7 +65,7 @@ def test_page(follow, page):
 
 
 def test_http_page(follow, tmp_path, server):
-    (tmp_path / "models").mkdir()
+    (tmp_path / "models").symlink_to(ROOT / "examples/iree")
     assert follow(DOCS / "http.md", server) == COUNTS["http"]
 
 

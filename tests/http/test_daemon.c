@@ -22,6 +22,9 @@ typedef struct daemon_t {
   int port;
 } daemon_t;
 
+// A server that serves nothing, and goes on.
+#define EMPTY "--allow-empty", "/nowhere.so"
+
 static void start(daemon_t *daemon, const char *const *arguments,
                   const char *const *variables) {
   memset(daemon, 0, sizeof *daemon);
@@ -210,6 +213,14 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
        {"--listen=127.0.0.1:0", "--strict-load", "/nowhere.so"},
        65,
        "ending with status 65: --strict-load"},
+      {"no PATH is a module",
+       {"--listen=127.0.0.1:0", "/nowhere.so", FARCALL_SOURCE_DIR "/docs"},
+       65,
+       "ending with status 65: no PATH is a module"},
+      {"a default that is said is not asked for",
+       {"--listen=127.0.0.1:0", "--admin=off", "/nowhere.so"},
+       65,
+       "ending with status 65: no PATH is a module"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     static daemon_t daemon;
@@ -251,12 +262,12 @@ static void help_and_version_exit_0(void **state) {
 static void a_port_in_use_is_one_clear_line(void **state) {
   (void)state;
   static daemon_t one, two;
-  const char *any[] = {"--listen=127.0.0.1:0", "/nowhere.so", NULL};
+  const char *any[] = {"--listen=127.0.0.1:0", EMPTY, NULL};
   start(&one, any, NULL);
   wait_ready(&one);
   char listen[64];
   snprintf(listen, sizeof listen, "--listen=127.0.0.1:%d", one.port);
-  const char *same[] = {listen, "/nowhere.so", NULL};
+  const char *same[] = {listen, EMPTY, NULL};
   start(&two, same, NULL);
   assert_int_equal(end(&two), 69);
   char wanted[128];
@@ -273,7 +284,7 @@ static void a_port_in_use_is_one_clear_line(void **state) {
 static void variables_are_read(void **state) {
   (void)state;
   static daemon_t daemon;
-  const char *arguments[] = {"/nowhere.so", NULL};
+  const char *arguments[] = {EMPTY, NULL};
   const char *variables[] = {"FARCALL_LISTEN=127.0.0.1:0",
                              "FARCALL_LOG_FORMAT=text", NULL};
   start(&daemon, arguments, variables);
@@ -287,7 +298,7 @@ static void variables_are_read(void **state) {
 static void an_unknown_variable_exits_64(void **state) {
   (void)state;
   static daemon_t daemon;
-  const char *arguments[] = {"/nowhere.so", NULL};
+  const char *arguments[] = {EMPTY, NULL};
   const char *variables[] = {"FARCALL_LSTEN=127.0.0.1:0", NULL};
   start(&daemon, arguments, variables);
   assert_int_equal(end(&daemon), 64);
@@ -299,8 +310,7 @@ static void an_unknown_variable_exits_64(void **state) {
 static void an_address_may_be_a_url(void **state) {
   (void)state;
   static daemon_t daemon;
-  const char *arguments[] = {"--listen=http://127.0.0.1:0", "/nowhere.so",
-                             NULL};
+  const char *arguments[] = {"--listen=http://127.0.0.1:0", EMPTY, NULL};
   start(&daemon, arguments, NULL);
   wait_ready(&daemon);
   assert_true(answers(&daemon));
@@ -327,8 +337,8 @@ static void expect_answer(const daemon_t *daemon, const char *path,
 static void a_failed_module_does_not_stop_the_others(void **state) {
   (void)state;
   static daemon_t daemon;
-  const char *arguments[] = {"--listen=127.0.0.1:0", "/nowhere.so", SCALARS,
-                             "/nosuch", NULL};
+  const char *arguments[] = {"--listen=127.0.0.1:0", EMPTY, SCALARS, "/nosuch",
+                             NULL};
   start(&daemon, arguments, NULL);
   wait_ready(&daemon);
   assert_non_null(strstr(daemon.text, "\"level\":\"error\""));
@@ -354,8 +364,9 @@ static void a_failed_module_does_not_stop_the_others(void **state) {
 static void one_name_is_in_the_metrics_once(void **state) {
   (void)state;
   static daemon_t daemon;
-  const char *arguments[] = {"--listen=127.0.0.1:0", "/a/scalars.so", SCALARS,
-                             "/b/scalars.so", NULL};
+  const char *arguments[] = {"--listen=127.0.0.1:0", "--allow-empty",
+                             "/a/scalars.so",        SCALARS,
+                             "/b/scalars.so",        NULL};
   start(&daemon, arguments, NULL);
   wait_ready(&daemon);
   static char answer[1u << 16];
@@ -393,17 +404,17 @@ static void ready_is_what_can_be_called(void **state) {
        "{\"status\":\"ready\",\"modules\":1,\"failed\":1}",
        "\nfarcall_ready 1\n"},
       {"a module that is not there",
-       {"/nowhere.so"},
+       {EMPTY},
        "503",
        "\"code\":\"not_ready\",\"detail\":\"no module is served: 1 failed\"",
        "\nfarcall_ready 0\n"},
       {"a folder that is not there",
-       {"/nosuch"},
+       {"--allow-empty", "/nosuch"},
        "503",
        "\"detail\":\"no module is served: 1 failed\"",
        "\nfarcall_modules_failed 1\n"},
       {"an empty folder",
-       {empty},
+       {"--allow-empty", empty},
        "503",
        "\"detail\":\"no module is served: 1 failed\"",
        "\nfarcall_ready 0\n"},
@@ -434,10 +445,38 @@ static void ready_is_what_can_be_called(void **state) {
   rmdir(empty);
 }
 
+// Whoever asked for one of these may mean modules that come later. A module that is there
+// and cannot be loaded is one, whatever was asked for.
+static void a_server_waits_for_modules_if_it_was_asked_to(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *arguments[2];
+  } rows[] = {
+      {"--allow-empty", {"--allow-empty", "/nowhere.so"}},
+      {"--watch", {"--watch", FARCALL_SOURCE_DIR "/docs"}},
+      {"--watch-interval", {"--watch-interval=1m", "/nowhere.so"}},
+      {"--load", {"--load=demand", "/nowhere.so"}},
+      {"--admin", {"--admin=loopback", "/nowhere.so"}},
+      {"a Unix socket", {"--listen=unix:@farcall-empty", "/nowhere.so"}},
+      {"a module that is broken",
+       {"--access-log=on", FARCALL_MODULES "/needy.so"}},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static daemon_t daemon;
+    const char *arguments[4] = {"--listen=127.0.0.1:0"};
+    memcpy(arguments + 1, row->arguments, sizeof row->arguments);
+    start(&daemon, arguments, NULL);
+    wait_ready(&daemon);
+    kill(daemon.pid, SIGTERM);
+    assert_int_equal(end(&daemon), 0);
+  }
+}
+
 static void other_signals_end_nothing(void **state) {
   (void)state;
   static daemon_t daemon;
-  const char *arguments[] = {"--listen=127.0.0.1:0", "/nowhere.so", NULL};
+  const char *arguments[] = {"--listen=127.0.0.1:0", EMPTY, NULL};
   start(&daemon, arguments, NULL);
   wait_ready(&daemon);
   kill(daemon.pid, SIGUSR1);
@@ -505,8 +544,8 @@ static void then_it_drains(void **state) {
 static void a_client_that_resets_does_not_stop_the_server(void **state) {
   (void)state;
   static daemon_t daemon;
-  const char *arguments[] = {"--listen=127.0.0.1:0", "--access-log=off",
-                             "/nowhere.so", NULL};
+  const char *arguments[] = {"--listen=127.0.0.1:0", "--access-log=off", EMPTY,
+                             NULL};
   start(&daemon, arguments, NULL);
   wait_ready(&daemon);
   for (int i = 0; i < 50; i++) {
@@ -526,7 +565,7 @@ static void a_client_that_resets_does_not_stop_the_server(void **state) {
 static void a_second_signal_ends_at_once(void **state) {
   (void)state;
   static daemon_t daemon;
-  const char *arguments[] = {"--listen=127.0.0.1:0", "/nowhere.so", NULL};
+  const char *arguments[] = {"--listen=127.0.0.1:0", EMPTY, NULL};
   start(&daemon, arguments, NULL);
   wait_ready(&daemon);
   // In the middle of a request: draining waits for it.
@@ -553,6 +592,7 @@ int main(void) {
       FC_TEST(a_failed_module_does_not_stop_the_others),
       FC_TEST(one_name_is_in_the_metrics_once),
       FC_TEST(ready_is_what_can_be_called),
+      FC_TEST(a_server_waits_for_modules_if_it_was_asked_to),
       FC_TEST(other_signals_end_nothing),
       FC_TEST(before_it_drains_new_connections_are_answered),
       FC_TEST(then_it_drains),

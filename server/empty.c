@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "empty.h"
+
+#include "listen.h"
+
+// Clients of a Unix socket may load modules (--admin=socket, the default): whoever asked
+// for one may mean that.
+static bool has_unix_socket(const fc_loop_t *loop) {
+  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
+    if (fc_address_is_unix(&loop->endpoints[i].address)) return true;
+  }
+  return false;
+}
+
+static bool may_come_later(const fc_loop_t *loop) {
+  const fc_server_options_t *options = loop->options;
+  const bool admin =
+      options->origins[FC_OPTION_admin].from != FC_ORIGIN_DEFAULT;
+  return options->allow_empty || options->watch || options->watch_interval ||
+         options->load == FC_LOAD_ON_DEMAND ||
+         (admin && options->admin != FC_ADMIN_OFF) || has_unix_socket(loop);
+}
+
+// A file that is none, or that is not there, has failed with FC_CODE_MODULE_PATH.
+static bool is_module(const fc_generation_t *generation) {
+  return generation->state != FC_GENERATION_FAILED ||
+         generation->error.code != FC_CODE_MODULE_PATH;
+}
+
+bool fc_loop_is_for_nothing(const fc_loop_t *loop) {
+  const fc_generations_t *generations = &loop->modules.generations;
+  if (!loop->options->path_count || may_come_later(loop)) return false;
+  for (uint32_t i = 0; i < generations->count; i++) {
+    const fc_generation_t *generation = generations->places[i];
+    if (generation && is_module(generation)) return false;
+  }
+  return true;
+}
