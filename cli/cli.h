@@ -86,6 +86,8 @@ typedef struct fc_args_t {
   size_t flag_count;
   const char *const *words;  // the words that are no options
   size_t word_count;
+  const char *const *passed;  // of serve: flags of farcalld with their values
+  size_t passed_count;
 } fc_args_t;
 
 // Parses what follows the verb. When it returns false it has complained and the

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "others.h"
+#include "serve/flags.h"
 #include "style.h"
 
 const fc_verb_info_t fc_verbs[FC_VERB_COUNT] = {
@@ -155,12 +156,18 @@ static size_t find_letter(fc_verb_t verb, char letter) {
   return FC_OPTION_COUNT;
 }
 
+// More than there are options of one verb, with those it passes on.
+#define NAMES_MAX 256
+
 static bool refuse_option(fc_arena_t *arena, fc_verb_t verb, fc_str_t text) {
-  const char *names[FC_OPTION_COUNT];
+  const char *names[NAMES_MAX];
   size_t count = 0;
   for (size_t i = 0; i < FC_OPTION_COUNT; i++) {
     if (fc_option_belongs((fc_cli_option_t)i, verb))
       names[count++] = fc_cli_options[i].name;
+  }
+  if (verb == FC_VERB_SERVE) {
+    count += fc_serve_flag_names(names + count, NAMES_MAX - count);
   }
   fc_str_t copy = fc_arena_copy(arena, text);
   const char *near = copy.data ? fc_nearest(copy.data, names, count) : NULL;
@@ -248,27 +255,46 @@ static bool take_other(const fc_other_t *other, int argc, char **argv, int *at,
   return true;
 }
 
+// How many words the flag `text` takes that `verb` passes on; 0: it is its own.
+static size_t count_passed(fc_verb_t verb, const char *text) {
+  const fc_str_t name = {text + 2, strcspn(text, "=") - 2};
+  if (verb != FC_VERB_SERVE) return 0;
+  if (text[1] == '-' ? find_long(verb, name) != FC_OPTION_COUNT
+                     : find_letter(verb, text[1]) != FC_OPTION_COUNT) {
+    return 0;
+  }
+  return fc_serve_flag_words(text);
+}
+
 bool fc_args_parse(fc_arena_t *arena, fc_verb_t verb, int argc, char **argv,
                    fc_args_t *out_args) {
   size_t room = (size_t)argc + 1;
   fc_flag_t *flags = fc_arena_alloc_array(arena, room, sizeof *flags);
   const char **words = fc_arena_alloc_array(arena, room, sizeof *words);
-  if (!flags || !words) {
+  const char **passed = fc_arena_alloc_array(arena, room, sizeof *passed);
+  if (!flags || !words || !passed) {
     fc_complain(0, "out of memory");
     return false;
   }
   fc_args_t args = {.arena = arena, .verb = verb, .flags = flags};
   args.words = words;
+  args.passed = passed;
   bool options = true;
   for (int at = 0; at < argc;) {
     const char *text = argv[at];
     const fc_other_t *other = NULL;
+    size_t own = 0;
     if (!options || text[0] != '-' || !text[1]) {
       words[args.word_count++] = text;
       at++;
     } else if (!strcmp(text, "--")) {
       options = false;
       at++;
+    } else if ((own = count_passed(verb, text)) > (size_t)(argc - at)) {
+      fc_complain(0, "%s needs a value", text);
+      return false;
+    } else if (own > 0) {
+      for (; own > 0; own--) passed[args.passed_count++] = argv[at++];
     } else if ((other = fc_other_find(verb, text))) {
       if (!take_other(other, argc, argv, &at, flags, words, &args)) {
         return false;

@@ -62,10 +62,16 @@ const char *fc_tool_find(fc_arena_t *arena, const char *name,
 // When tools began to run, for people who wait at a terminal; 0: nobody does.
 static uint64_t begin_ns;
 static bool shown;
+static bool by_lines;  // nobody sees a terminal, and lines stay
 
 static void on_tick(int number) { (void)number; }
 
 static void show_progress(const char *tool) {
+  if (by_lines) {
+    fprintf(stderr, "farcall: note: %s, %" PRIu64 " s\n", fc_file_base(tool),
+            (fc_clock_ns() - begin_ns) / 1000000000);
+    return;
+  }
   fprintf(stderr, "\r\x1b[K%s, %" PRIu64 " s", fc_file_base(tool),
           (fc_clock_ns() - begin_ns) / 1000000000);
   shown = true;
@@ -76,14 +82,22 @@ static void clear_progress(void) {
   shown = false;
 }
 
-void fc_tool_show_progress(void) {
-  if (!isatty(STDERR_FILENO)) return;
-  // Each second, the wait for the tool is interrupted.
+void fc_tool_show_progress(bool lines) {
+  by_lines = !isatty(STDERR_FILENO);
+  if (by_lines && !lines) return;
+  // Each time, the wait for the tool is interrupted.
   const struct sigaction action = {.sa_handler = on_tick};
-  const struct itimerval second = {{1, 0}, {1, 0}};
+  const time_t every_s = by_lines ? 10 : 1;
+  const struct itimerval ticks = {{every_s, 0}, {every_s, 0}};
   begin_ns = fc_clock_ns();
   sigaction(SIGALRM, &action, NULL);
-  setitimer(ITIMER_REAL, &second, NULL);
+  setitimer(ITIMER_REAL, &ticks, NULL);
+}
+
+void fc_tool_hide_progress(void) {
+  const struct itimerval never = {{0, 0}, {0, 0}};
+  setitimer(ITIMER_REAL, &never, NULL);
+  begin_ns = 0;
 }
 
 static const int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};

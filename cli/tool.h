@@ -19,8 +19,11 @@ void fc_tool_catch_signals(void);
 int fc_tool_interrupted(void);
 
 // From now on, if standard error is a terminal, a line there says which tool runs and
-// since when, once a second.
-void fc_tool_show_progress(void);
+// since when, once a second. With `lines`, if it is none, there is such a line every ten
+// seconds.
+void fc_tool_show_progress(bool lines);
+// Ends that: a program that takes the place of this one must get no SIGALRM.
+void fc_tool_hide_progress(void);
 
 // Runs argv[0] in `directory` with no input; what it prints goes to the file `log` there.
 // It gets our variables without FARCALL_TOKEN, `directory` as TMPDIR, and

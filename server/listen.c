@@ -403,13 +403,14 @@ static void tell_dates(const fc_endpoint_t *endpoint) {
 void fc_loop_open(fc_loop_t *loop) {
   for (uint32_t i = 0; i < loop->endpoint_count; i++) {
     fc_endpoint_t *endpoint = &loop->endpoints[i];
+    const char *scheme = endpoint->tls_keys ? "https" : "http";
     fc_listener_start(&endpoint->listener);
+    fc_notify_at(&loop->notify, scheme, endpoint->host, endpoint->port);
     if (fc_address_is_unix(&endpoint->address)) {
       fc_log(&loop->log, FC_LOG_INFO, "listening on unix:%s", endpoint->host);
     } else {
-      fc_log(&loop->log, FC_LOG_INFO, "listening on %s://%s:%d",
-             endpoint->tls_keys ? "https" : "http", endpoint->host,
-             endpoint->port);
+      fc_log(&loop->log, FC_LOG_INFO, "listening on %s://%s:%d", scheme,
+             endpoint->host, endpoint->port);
     }
     tell_tokens(endpoint);
     tell_dates(endpoint);

@@ -55,9 +55,30 @@ void fc_notify_init(fc_notify_t *notify, uv_loop_t *loop) {
   }
 }
 
+// An address that means all of this machine's is none to connect to.
+static const char *reachable(const char *host) {
+  if (!strcmp(host, "0.0.0.0")) return "127.0.0.1";
+  return strcmp(host, "[::]") != 0 ? host : "[::1]";
+}
+
+void fc_notify_at(fc_notify_t *notify, const char *scheme, const char *host,
+                  int port) {
+  const bool known = notify->page[0] && strncmp(notify->page, "unix:", 5) != 0;
+  if (known || (!port && notify->page[0])) return;
+  if (port) {
+    snprintf(notify->page, sizeof notify->page, "%s://%s:%d/", scheme,
+             reachable(host), port);
+  } else {
+    snprintf(notify->page, sizeof notify->page, "unix:%s", host);
+  }
+}
+
 void fc_notify_ready(fc_notify_t *notify) {
+  char state[sizeof notify->page + 64];
+  snprintf(state, sizeof state, "READY=1%s%s",
+           notify->page[0] ? "\nSTATUS=serving at " : "", notify->page);
   notify->reloading = false;
-  tell(notify, "READY=1");
+  tell(notify, state);
 }
 
 void fc_notify_reloading(fc_notify_t *notify) {

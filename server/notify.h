@@ -19,11 +19,16 @@ typedef struct fc_notify_t {
   uint64_t watchdog_ms;  // between two WATCHDOG=1; 0: none is wanted
   uv_timer_t watchdog;
   bool reloading;
+  char page[192];  // the address of the page, "" until it is known
 } fc_notify_t;
 
 // Reads NOTIFY_SOCKET (a path from '/', or '@' and an abstract name) and, if that can be
 // used, WATCHDOG_USEC and WATCHDOG_PID. A value that cannot be used counts as none.
 void fc_notify_init(fc_notify_t *notify, uv_loop_t *loop);
+// From now on "ready" is told with the address at which clients find the server; of several
+// the first counts, and one of TCP before a Unix socket.
+void fc_notify_at(fc_notify_t *notify, const char *scheme, const char *host,
+                  int port);
 // These tell the manager that the server is ready (again), reloads or stops. A datagram
 // does not wait: one that the manager has no room for is lost.
 void fc_notify_ready(fc_notify_t *notify);

@@ -221,8 +221,9 @@ static int choose_output(const fc_args_t *args, fc_compile_t *compile,
   fc_str_t name;
   if (!output && compile->path) {
     const char *base = fc_file_base(compile->path);
-    output = fc_print(args->arena, "%.*s%s", (int)stem_size(base), base,
-                      road->suffix);
+    output = fc_print(
+        args->arena, "%s%s%.*s%s", compile->folder ? compile->folder : "",
+        compile->folder ? "/" : "", (int)stem_size(base), base, road->suffix);
   }
   if (!output || !*output) {
     return fc_complain(FC_EXIT_USAGE, "no name for the module: give -o FILE%s",
@@ -349,7 +350,7 @@ static int ask_doctor(const fc_compile_t *compile) {
 static fc_status_t make(fc_compile_t *compile, const fc_road_t *road) {
   FC_TRY(fc_step_write(compile, compile->source, compile->text));
   FC_TRY(road->make(compile));
-  return print_module(compile);
+  return compile->quiet ? FC_OK : print_module(compile);
 }
 
 static int run(const fc_args_t *args, fc_compile_t *compile) {
@@ -364,7 +365,7 @@ static int run(const fc_args_t *args, fc_compile_t *compile) {
   if (!exit_code && road == &fc_road_iree) exit_code = ask_doctor(compile);
   if (exit_code) return exit_code;
   fc_tool_catch_signals();
-  fc_tool_show_progress();
+  fc_tool_show_progress(compile->quiet);
   fc_status_t status =
       fc_workdir_create(args->arena, &compile->work, compile->err);
   if (status == FC_OK) status = make(compile, road);
@@ -378,23 +379,35 @@ static int run(const fc_args_t *args, fc_compile_t *compile) {
   return exit_code;
 }
 
-int fc_verb_compile(const fc_args_t *args) {
+// `path` is NULL for standard input.
+static int compile_file(const fc_args_t *args, const char *path,
+                        const char *folder) {
   fc_error_t err;
   fc_error_reset(&err);
+  fc_compile_t compile = {.arena = args->arena,
+                          .input = path ? path : "standard input",
+                          .path = path,
+                          .source = copy_name(path ? path : "stdin"),
+                          .folder = folder,
+                          .tools = fc_args_get(args, FC_OPTION_TOOLS, NULL),
+                          .checked = !fc_args_has(args, FC_OPTION_UNCHECKED),
+                          .lines = fc_args_has(args, FC_OPTION_DEBUG),
+                          .verbose = fc_args_has(args, FC_OPTION_VERBOSE),
+                          .quiet = folder != NULL,
+                          .err = &err};
+  return run(args, &compile);
+}
+
+int fc_compile_into(const fc_args_t *args, const char *path,
+                    const char *folder) {
+  return compile_file(args, path, folder);
+}
+
+int fc_verb_compile(const fc_args_t *args) {
   if (args->word_count != 1) {
     return fc_complain(FC_EXIT_USAGE, "compile takes one FILE, got %zu",
                        args->word_count);
   }
   const char *word = args->words[0];
-  const bool piped = !strcmp(word, "-");
-  fc_compile_t compile = {.arena = args->arena,
-                          .input = piped ? "standard input" : word,
-                          .path = piped ? NULL : word,
-                          .source = copy_name(piped ? "stdin" : word),
-                          .tools = fc_args_get(args, FC_OPTION_TOOLS, NULL),
-                          .checked = !fc_args_has(args, FC_OPTION_UNCHECKED),
-                          .lines = fc_args_has(args, FC_OPTION_DEBUG),
-                          .verbose = fc_args_has(args, FC_OPTION_VERBOSE),
-                          .err = &err};
-  return run(args, &compile);
+  return compile_file(args, strcmp(word, "-") ? word : NULL, NULL);
 }

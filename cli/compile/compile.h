@@ -18,6 +18,7 @@ typedef struct fc_compile_t {
   fc_arena_t *arena;
   const char *input;   // as the user wrote it, "standard input" for -
   const char *path;    // of the file; NULL for standard input
+  const char *folder;  // of a module without -o; NULL: this directory
   const char *output;  // the module to write
   const char *source;  // the copy of the input in the work directory
   const char *work;    // the work directory
@@ -27,6 +28,7 @@ typedef struct fc_compile_t {
   bool checked;
   bool lines;  // of the source go into a .so
   bool verbose;
+  bool quiet;  // what came out is not printed
   // Of --cpu, one or more: the first is that of the module itself, the others are those
   // of its variants, the best first.
   const char *cpus[FC_COMPILE_CPUS_MAX];
@@ -60,6 +62,12 @@ extern const fc_road_t fc_road_mlir;
 // importer writes into its own operations; no module is made. The format has an importer,
 // and `work`, `source` and `text` are set. FC_CODE_NOT_FOUND: something is not installed.
 fc_status_t fc_compile_try(fc_compile_t *compile);
+
+// Compiles the source as fc_verb_compile does, by the options of `args`, and writes the
+// module and its sidecar into `folder`. Prints nothing on standard output. Returns an exit
+// code, after a complaint if it isn't 0.
+int fc_compile_into(const fc_args_t *args, const char *path,
+                    const char *folder);
 
 // The path of a module's file for the processor `cpus[index]`: "dir/m.so" is
 // "dir/m-x86-64-v4.so" for a variant. NULL when out of memory.

@@ -15,11 +15,14 @@ _farcall() {
   [[ $COMP_CWORD -gt 1 ]] || verb=
   case $verb in
     '')
-      words=(compile doctor run call profile ls load unload promote rollback reload sig abi health dump test diff bench top explain token completion help version)
+      words=(compile serve doctor run call profile ls load unload promote rollback reload sig abi health dump test diff bench top explain token completion help version)
       options=(--help --version)
       ;;
     compile)
       options=(--output= --road= --optimize= --cpu= --batch= --pad= --unchecked --debug --verbose --keep --tools= --help)
+      ;;
+    serve)
+      options=(--optimize= --cpu= --batch= --pad= --open --cache= --verbose --tools= --help)
       ;;
     doctor)
       options=(--tools= --write --json --help)

@@ -113,18 +113,18 @@ class Server(Peer):
     """A farcalld on a port of its own, ended with SIGTERM. `under` is a program, with
     arguments, that starts it; where farcalld is not that program's own process but a
     child, a subclass overrides `pid`. `files` are descriptors it inherits, `variables`
-    are set for it."""
+    are set for it. `program` may be another that becomes farcalld."""
     left_to_others = 0  # servers of this run that were not told their host
     started = []
 
     def __init__(self, *arguments, cwd=None, under=(), files=(), variables=None,
-                 listen=("--listen", "127.0.0.1:0")):
+                 listen=("--listen", "127.0.0.1:0"), program=("farcalld",)):
         if not any(str(each).startswith("--isolation") for each in arguments):
             assert HOSTS != "own", "--isolation is missing: see tests/CMakeLists.txt"
             Server.left_to_others += 1
         self.lines = []
         self.process = subprocess.Popen(
-            [*under, str(BIN / "farcalld"), *listen, "--access-log=off",
+            [*under, str(BIN / program[0]), *program[1:], *listen, "--access-log=off",
              *map(str, arguments)],
             cwd=cwd, env={**user_environment(), **(variables or {})},
             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

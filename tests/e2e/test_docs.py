@@ -22,19 +22,21 @@ DOCS = ROOT / "docs"
 @pytest.fixture
 def follow(shell, tmp_path):
     """Types the commands of a page in a folder that has the examples, and compares what
-    they print. `farcalld … &` starts a server on a port of its own, which the commands
+    they print. `farcalld … &` or `farcall serve … &` starts a server on a port of its own, which the commands
     find where the page says it listens; until then they find `first`."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     servers = []
 
     def type_in(command, first):
-        if command.startswith("farcalld ") and command.endswith(" &"):
-            words = shlex.split(command)[1:-1]
+        if re.fullmatch(r"(farcalld|farcall serve) .* &", command):
+            program, *words = shlex.split(command)[:-1]
             servers.append(Server(
-                *(each for each in words if each != "--listen=127.0.0.1:8000"),
-                cwd=tmp_path))
+                *(each for each in words[program == "farcall":]
+                  if each != "--listen=127.0.0.1:8000"),
+                program=(program, *words[:program == "farcall"]), cwd=tmp_path))
             shell.environment["FARCALL_SERVER"] = servers[-1].url
-            return ""
+            # tests/e2e/test_serve.py sees it printed.
+            return "http://127.0.0.1:8000/" if program == "farcall" else ""
         if command == "kill %1":
             assert servers[-1].stop() == 0
             return ""
@@ -55,7 +57,7 @@ def follow(shell, tmp_path):
 
 
 # How many commands each page has, so that the pattern of console.py still matches them.
-COUNTS = {"cli": 38, "clients": 12, "http": 5, "operate": 32, "quickstart": 26,
+COUNTS = {"cli": 40, "clients": 12, "http": 5, "operate": 32, "quickstart": 26,
           "scale": 4, "secure": 13, "tune": 7}
 
 

@@ -58,7 +58,9 @@ class Manager:
         self.messages.put(None)
 
     def next(self):
-        return self.messages.get(timeout=60)
+        """Without the status, which says where the server is reached."""
+        message = self.messages.get(timeout=60)
+        return message and message.split("\nSTATUS=serving at ")[0]
 
     def rest(self):
         """What was told and nobody asked for; nothing is read after it."""
