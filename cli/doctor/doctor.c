@@ -105,7 +105,7 @@ static void add_refusal(fc_checkup_t *checkup, const fc_compile_t *compile) {
 
 static fc_status_t try_import(fc_checkup_t *checkup, fc_compile_t *compile) {
   fc_tool_catch_signals();
-  fc_tool_show_progress();
+  fc_tool_show_progress(false);
   fc_status_t status =
       fc_workdir_create(compile->arena, &compile->work, compile->err);
   if (status == FC_OK) status = fc_compile_try(compile);
@@ -122,10 +122,10 @@ static fc_status_t try_import(fc_checkup_t *checkup, fc_compile_t *compile) {
 // imported where the tools are installed.
 static void ask_importer(const fc_args_t *args, fc_checkup_t *checkup,
                          fc_str_t bytes) {
-  const char *reason;
+  char reason[FC_FILE_TEXT];
   fc_error_t err;
   fc_error_reset(&err);
-  const fc_format_t *format = fc_format_find(bytes, &reason);
+  const fc_format_t *format = fc_format_find(bytes, checkup->path, reason);
   if (!fc_checkup_is_fit(checkup) || !format || format->id != FC_FORMAT_ONNX) {
     return;
   }
