@@ -779,17 +779,22 @@ static void a_sidecar_must_be_of_this_build(void **state) {
   rmdir(folder);
 }
 
+typedef struct sweep_t {
+  const char *path;
+  const char *function;
+  const char *arguments;
+} sweep_t;
+
 static fc_status_t load_and_call(fc_allocator_t allocator, void *context,
                                  fc_error_t *err) {
-  (void)context;
+  const sweep_t *sweep = context;
   caller_t caller;
-  fc_status_t status =
-      caller_open_path(&caller, CALLER_MODULES "owner.so", allocator);
+  fc_status_t status = caller_open_path(&caller, sweep->path, allocator);
   if (status == FC_OK) {
     // The text helpers want memory that does not fail.
     fc_arena_t arena = caller.arena;
     fc_arena_init(&caller.arena, fc_allocator_system(), 65536, 1 << 20);
-    status = caller_call(&caller, "two_same", "3");
+    status = caller_call(&caller, sweep->function, sweep->arguments);
     caller_end(&caller);
     fc_arena_deinit(&caller.arena);
     caller.arena = arena;
@@ -804,7 +809,15 @@ static fc_status_t load_and_call(fc_allocator_t allocator, void *context,
 
 static void loading_survives_any_failed_allocation(void **state) {
   (void)state;
-  fc_test_allocation_sweep(load_and_call, NULL);
+  static const sweep_t sweeps[] = {
+      {CALLER_MODULES "owner.so", "two_same", "3"},
+      {CALLER_MODULES "returned.so", "twice", "3: 1 2 3"},
+      {CALLER_MODULES "returned.so", "nine", "3; 1.5"},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(sweeps); i++) {
+    sweep_t sweep = sweeps[i];
+    fc_test_allocation_sweep(load_and_call, &sweep);
+  }
 }
 
 int main(void) {
