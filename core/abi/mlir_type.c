@@ -594,6 +594,13 @@ static fc_status_t read_tuple_whole(reader_t *reader) {
 static fc_status_t read_form(reader_t *reader, fc_mlir_type_t *type) {
   size_t start = reader->at;
   if (peek(reader) == '!') return read_dialect(reader, type);
+  if (peek(reader) == '(') {  // (i32) -> i32
+    fc_str_t text;
+    type->form = FC_MLIR_DIALECT;
+    FC_TRY(skip_member(reader, &text));
+    refuse(type, text, "a function cannot be passed");
+    return FC_OK;
+  }
   fc_str_t word = read_word(reader);
   if (form_from(word, &type->form)) {
     if (type->form == FC_MLIR_NONE) return FC_OK;

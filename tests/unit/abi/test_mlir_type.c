@@ -123,6 +123,8 @@ static const struct {
     {"tuple<>", FC_TYPE_TUPLE, "()", "a tuple has no C"},
     {"tuple<i32, tuple<f32,tuple<>>, memref<4xf32>>", FC_TYPE_TUPLE,
      "(i32, (f32, ()), tensor<4xf32>)", "a tuple has no C"},
+    {"(complex<f32>, i1) -> (f32, f32)", FC_TYPE_OPAQUE, NULL,
+     "a function cannot be passed"},
     {"!hal.fence", FC_TYPE_OPAQUE, "!hal.fence", "this dialect"},
     {"!util.list<!hal.buffer_view>", FC_TYPE_OPAQUE, NULL, "this dialect"},
     {"!torch.vtensor<[2,3],f32>", FC_TYPE_OPAQUE, "!torch.vtensor<[2,3],f32>",
