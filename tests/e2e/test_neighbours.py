@@ -26,7 +26,7 @@ NEIGHBOURS = {
     "threads": (100, {200, 502}),
     "crashes": (0, {502}),
 }
-KILLED = {502, 503}  # where workers are killed, for any of them
+BUSY = {503, 504}  # of a worker that was killed, or on a busy machine
 IN_THREADS = ["prints", "hangs", "threads"]  # whoever leaks or crashes takes the server along
 
 
@@ -92,7 +92,7 @@ def check_neighbours(house, isolation, seconds):
     processes = isolation == "process"
     names = NEIGHBOURS if processes else IN_THREADS
     paths = [house / f"{name}.so" for name in ("add", *names)]
-    server = Server(f"--isolation={isolation}", "--crash-limit=0", "--timeout=1s",
+    server = Server(f"--isolation={isolation}", "--crash-limit=0", "--timeout=3s",
                     "--worker-memory=1G", "--access-log=off", *paths)
     try:
         with Beside(server, house, names) as beside:
@@ -101,7 +101,7 @@ def check_neighbours(house, isolation, seconds):
         assert beside.reloads >= seconds // 2
         print({name: dict(counts) for name, counts in beside.seen.items()})
         for name, counts in beside.seen.items():
-            allowed = NEIGHBOURS[name][1] | (KILLED if processes else set())
+            allowed = NEIGHBOURS[name][1] | (BUSY | {502} if processes else BUSY)
             assert counts and set(counts) <= allowed, (name, counts)
         assert chaos(server, 20000, 5, 0)["crashed"] == 0
     finally:
