@@ -48,6 +48,8 @@ class Suite:
     def refusal(self, name):
         """(what refused it, its first words), or None if it compiled."""
         path = self.folder / f"{name}.refused"
+        if not path.exists():
+            return None
         stage, _, text = path.read_text(errors="replace").partition(": ")
         return stage, text[:200]
 

@@ -3,7 +3,7 @@
 to VMVX. Each checks itself (`farcall test`); then all of its functions are called over
 HTTP and in IREE's own runtime, and must answer the same. FARCALL_IREE_SOURCES names a
 checkout of iree-org/iree: no package has the sources. tests/spec/iree_programs.tsv has
-what is not equal, and why; a line that is no longer true fails, too."""
+what is not equal, and why."""
 import csv
 import hashlib
 import json

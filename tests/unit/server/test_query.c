@@ -184,8 +184,8 @@ static void a_form_is_there_or_the_reason_is(void **state) {
       {"sip", make_tree, "format=sip", FC_CODE_NONE, "I10!D7!K2!a_0R1!"},
       {"sip of positions", make_plain, "format=sip", FC_CODE_NONE,
        "I8!S5!k0_0R1!"},
-      {"no v1 of a vector", make_vector, "format=v1", FC_CODE_NOT_ACCEPTABLE,
-       "function 'f' has no form 'v1': "},
+      {"v1 of a vector", make_vector, "format=v1", FC_CODE_NONE,
+       "{\"a\":[[\"named\",\"x\",\"unknown\"]],\"r\":[],\"v\":1}"},
       {"no v1 of a role", make_inout, "format=v1", FC_CODE_NOT_ACCEPTABLE,
        "argument 0 is written to; this form has inputs alone"},
   };
