@@ -341,7 +341,7 @@ static bool may_be_scalar(const fc_signature_t *signature, size_t wanted) {
   if (!signature || signature->root_tree) return true;
   for (uint32_t i = 0, sent = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
-    if (param->role != FC_ROLE_IN && param->role != FC_ROLE_INOUT) continue;
+    if (!fc_role_is_sent(param->role)) continue;
     if (sent++ != wanted) continue;
     const uint8_t kind = fc_signature_node(signature, param->type)->kind;
     return kind != FC_TYPE_TENSOR && kind != FC_TYPE_UNKNOWN;
@@ -368,8 +368,8 @@ static fc_status_t print_inputs(const fc_args_t *args,
   return put(sink, "\"}}", err);
 }
 
-static fc_status_t given_document(const fc_args_t *args, const char *json,
-                                  fc_str_t *out_document, fc_error_t *err) {
+static fc_status_t check_json(const fc_args_t *args, fc_error_t *err) {
+  if (!fc_args_has(args, FC_OPTION_JSON)) return FC_OK;
   if (fc_args_has(args, FC_OPTION_INPUT)) {
     return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
                       "--json is the whole document: leave out --input");
@@ -384,6 +384,11 @@ static fc_status_t given_document(const fc_args_t *args, const char *json,
                       "--print=elided goes with --input; with --json the "
                       "document says how results come");
   }
+  return FC_OK;
+}
+
+static fc_status_t given_document(const fc_args_t *args, const char *json,
+                                  fc_str_t *out_document, fc_error_t *err) {
   if (json[0] == '@') {
     return fc_file_read(args->arena, json + 1, out_document, err);
   }
@@ -427,18 +432,30 @@ static fc_status_t check_outputs(const fc_args_t *args, fc_error_t *err) {
   return FC_OK;
 }
 
+// Says what is wrong, if anything is. Returns an exit code.
+static int complain(fc_status_t status, const fc_error_t *err) {
+  if (status == FC_OK) return FC_EXIT_OK;
+  const bool usage = status == FC_FAILED_PRECONDITION;
+  return fc_complain(usage ? FC_EXIT_USAGE : FC_EXIT_DATA, "%s", err->message);
+}
+
+int fc_input_check(const fc_args_t *args) {
+  fc_error_t err;
+  fc_error_reset(&err);
+  fc_status_t status = fc_output_check(args, &err);
+  if (status == FC_OK) status = check_outputs(args, &err);
+  if (status == FC_OK) status = check_json(args, &err);
+  return complain(status, &err);
+}
+
 int fc_input_document(const fc_args_t *args, const fc_signature_t *signature,
                       fc_str_t *out_document) {
+  const int exit_code = fc_input_check(args);
+  if (exit_code) return exit_code;
   fc_error_t err;
   fc_error_reset(&err);
   const char *json = fc_args_get(args, FC_OPTION_JSON, NULL);
-  fc_status_t status = fc_output_check(args, &err);
-  if (status == FC_OK) status = check_outputs(args, &err);
-  if (status == FC_OK) {
-    status = json ? given_document(args, json, out_document, &err)
-                  : made_document(args, signature, out_document, &err);
-  }
-  if (status == FC_OK) return FC_EXIT_OK;
-  bool usage = status == FC_FAILED_PRECONDITION;
-  return fc_complain(usage ? FC_EXIT_USAGE : FC_EXIT_DATA, "%s", err.message);
+  return complain(json ? given_document(args, json, out_document, &err)
+                       : made_document(args, signature, out_document, &err),
+                  &err);
 }

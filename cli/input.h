@@ -29,11 +29,15 @@ const char *fc_input_words_hint(const fc_args_t *args);
 const char *fc_input_hint(const fc_args_t *args, const char *code,
                           const char *pointer);
 
-// Makes the call document of --json, or of all --input; --json with --input or
-// --output is FC_EXIT_USAGE. `signature`, of the function that is called, says which
-// arguments are scalars; NULL: all may be. With --input and --output, it asks for results in the
-// form of fc_output_form. `out_document` is in the arena, or in argv when --json has
-// it. Returns an exit code, and has complained if it isn't 0.
+// Do --json, --input, --output and --print go together? Returns an exit code, and has
+// complained if it isn't 0.
+int fc_input_check(const fc_args_t *args);
+
+// Makes the call document of --json, or of all --input; checks as fc_input_check does.
+// `signature`, of the function that is called, says which arguments are scalars; NULL: all
+// may be. With --input and --output, it asks for results in the form of fc_output_form.
+// `out_document` is in the arena, or in argv when --json has it. Returns an exit code, and
+// has complained if it isn't 0.
 int fc_input_document(const fc_args_t *args, const fc_signature_t *signature,
                       fc_str_t *out_document);
 

@@ -69,7 +69,8 @@ int fc_verb_run(const fc_args_t *args) {
   }
   run_t run = {.args = args};
   fc_tolerance_t tolerance;  // a wrong one is known before the call
-  int exit_code = fc_check_tolerance(args, &tolerance);
+  int exit_code = fc_input_check(args);
+  if (!exit_code) exit_code = fc_check_tolerance(args, &tolerance);
   if (!exit_code) exit_code = fc_check_read(args, &run.expected);
   if (!exit_code) exit_code = fc_timing_init(args, &run.timing);
   if (exit_code) return exit_code;

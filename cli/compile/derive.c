@@ -8,6 +8,7 @@
 
 #include "base/hex.h"
 #include "compile/mlir_lex.h"
+#include "module/native/libc.h"
 #include "module/native/shim.h"
 
 #define ALIAS_DEPTH 8  // an alias may name another alias
@@ -291,7 +292,9 @@ static fc_status_t read_function(fc_reading_t *reading, size_t at) {
                                   fc_mlir_attr(properties, FC_STR("sym_name")));
   function.symbol = function.name;
   if (fc_str_ends(function.name, FC_STR(FC_MLIR_OWN))) {
-    function.name.size -= sizeof FC_MLIR_OWN - 1;
+    const size_t size = function.name.size - (sizeof FC_MLIR_OWN - 1);
+    const fc_str_t own = fc_str_make(function.name.data, size);
+    if (fc_libc_is_reserved(own)) function.name = own;
   }
   fc_str_t visibility = fc_mlir_attr(properties, FC_STR("sym_visibility"));
   function.is_public =

@@ -103,7 +103,8 @@ static void add_refusal(fc_checkup_t *checkup, const fc_compile_t *compile) {
                       : "export it by other operators");
 }
 
-static fc_status_t try_import(fc_checkup_t *checkup, fc_compile_t *compile) {
+// Returns an exit code, after a complaint, where the tools could not say anything.
+static int try_import(fc_checkup_t *checkup, fc_compile_t *compile) {
   fc_tool_catch_signals();
   fc_tool_show_progress(false);
   fc_status_t status =
@@ -115,19 +116,22 @@ static fc_status_t try_import(fc_checkup_t *checkup, fc_compile_t *compile) {
                        ? "no compiler was asked, as none is installed"
                        : "IREE's importer and compiler were asked";
   if (code == FC_CODE_MODULE_LOAD) add_refusal(checkup, compile);
-  return status;
+  const bool known = status == FC_OK || code == FC_CODE_NOT_FOUND ||
+                     code == FC_CODE_MODULE_LOAD;
+  return known ? FC_EXIT_OK
+               : fc_complain(FC_EXIT_FAILED, "%s", compile->err->message);
 }
 
 // Nothing but an import says whether it succeeds, so an ONNX model that looks fit is
 // imported where the tools are installed.
-static void ask_importer(const fc_args_t *args, fc_checkup_t *checkup,
-                         fc_str_t bytes) {
+static int ask_importer(const fc_args_t *args, fc_checkup_t *checkup,
+                        fc_str_t bytes) {
   char reason[FC_FILE_TEXT];
   fc_error_t err;
   fc_error_reset(&err);
   const fc_format_t *format = fc_format_find(bytes, checkup->path, reason);
   if (!fc_checkup_is_fit(checkup) || !format || format->id != FC_FORMAT_ONNX) {
-    return;
+    return FC_EXIT_OK;
   }
   fc_compile_t compile = {.arena = args->arena,
                           .input = checkup->input,
@@ -137,7 +141,7 @@ static void ask_importer(const fc_args_t *args, fc_checkup_t *checkup,
                           .format = format,
                           .text = bytes,
                           .err = &err};
-  (void)try_import(checkup, &compile);
+  return try_import(checkup, &compile);
 }
 
 static int print(const fc_args_t *args, const fc_checkup_t *checkup) {
@@ -180,7 +184,7 @@ int fc_verb_doctor(const fc_args_t *args) {
                   piped ? "standard input" : word);
   checkup.write_roles = fc_args_has(args, FC_OPTION_WRITE);
   check(&checkup, bytes);
-  ask_importer(args, &checkup, bytes);
-  return fc_tool_interrupted() ? 128 + fc_tool_interrupted()
-                               : print(args, &checkup);
+  const int exit_code = ask_importer(args, &checkup, bytes);
+  if (fc_tool_interrupted()) return 128 + fc_tool_interrupted();
+  return exit_code ? exit_code : print(args, &checkup);
 }

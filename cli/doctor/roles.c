@@ -6,6 +6,8 @@
 // value of their own. Integers stay 0, since they may be places.
 #include "doctor/roles.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <yyjson.h>
@@ -236,10 +238,20 @@ static void add(fc_checkup_t *checkup, const fc_function_t *function,
                 "\"scratch\"");
 }
 
+// Does the child tell more before `end_ns`? What a module has started may keep the pipe open.
+static bool tells(int pipe, uint64_t end_ns) {
+  const uint64_t now_ns = fc_clock_ns();
+  struct pollfd watched = {pipe, POLLIN, 0};
+  return now_ns < end_ns &&
+         poll(&watched, 1, (int)((end_ns - now_ns) / 1000000) + 1) > 0;
+}
+
 static void read_told(fc_checkup_t *checkup, const fc_module_t *module,
                       int pipe, bool *tried, const sidecar_t *sidecar) {
   told_t told;
-  while (read(pipe, &told, sizeof told) == (ssize_t)sizeof told) {
+  const uint64_t end_ns = fc_clock_ns() + (SECONDS + 1) * UINT64_C(1000000000);
+  while (tells(pipe, end_ns) &&
+         read(pipe, &told, sizeof told) == (ssize_t)sizeof told) {
     if (told.function >= fc_module_function_count(module)) return;
     const fc_function_t *function = fc_module_function(module, told.function);
     if (told.argument == DONE) tried[told.function] = true;
@@ -286,6 +298,7 @@ void fc_doctor_roles(fc_checkup_t *checkup, const fc_module_t *module,
   if (child > 0) {
     read_told(checkup, module, pipe, tried, write ? &sidecar : NULL);
     close(pipe);
+    (void)kill(child, SIGKILL);  // it may have had no SIGALRM
     (void)waitpid(child, NULL, 0);
   }
   for (size_t i = 0; i < count; i++) {

@@ -130,7 +130,11 @@ static const char *find_module(const fc_args_t *args, const char *entry,
   for (size_t i = 0; i < FC_ARRAY_COUNT(kSuffixes); i++) {
     const char *path = fc_print(args->arena, "%s/%.*s%s", entry, (int)size,
                                 base, kSuffixes[i]);
-    if (path && !access(path, R_OK)) return path;
+    const char *sidecar =
+        fc_print(args->arena, "%s/%.*s.farcall.json", entry, (int)size, base);
+    if (path && sidecar && !access(path, R_OK) && !access(sidecar, R_OK)) {
+      return path;
+    }
   }
   return NULL;
 }
@@ -148,6 +152,10 @@ static int fill(const fc_args_t *args, const char *path, const char *folder,
   }
   fc_complain(0, "note: compiling %s", path);
   int exit_code = fc_compile_into(args, path, made);
+  // Of an entry, who cleans the cache may have left a part.
+  if (!exit_code && !access(entry, F_OK) && !find_module(args, entry, path)) {
+    fc_workdir_remove(entry);
+  }
   // Another of us may have made the entry since.
   if (!exit_code && rename(made, entry) && errno != EEXIST &&
       errno != ENOTEMPTY) {

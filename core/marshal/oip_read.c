@@ -584,7 +584,7 @@ static fc_status_t find_dims(fc_typed_t *typed, const fc_op_t *op, bool one,
   int32_t open = -1;
   const size_t element = fc_dtype_size(op->dtype);
   size_t rest = element ? size / element : 0;
-  typed->rank = one ? 0 : element ? op->rank : FC_RANK_DYNAMIC;
+  typed->rank = !element ? FC_RANK_DYNAMIC : one ? 0 : op->rank;
   for (int32_t i = 0; i < typed->rank; i++) {
     typed->dims[i] = op->dims[i];
     if (op->dims[i] > 0) {

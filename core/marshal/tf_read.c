@@ -243,6 +243,11 @@ static fc_status_t check_rows(request_t *request, uint32_t number,
   for (size_t i = 1; i < request->count; i++) {
     const fc_tensor_t row = row_of(column, i);
     if (i % 16384 == 0) FC_TRY(fc_stop_look(&request->frame->stop, err));
+    if (row.dtype != first.dtype && op->dtype == FC_DTYPE_NONE) {
+      return fc_fail(
+          err, FC_CODE_DTYPE_MISMATCH, "row %zu is of %s, the first of %s", i,
+          fc_dtype_info(row.dtype)->text, fc_dtype_info(first.dtype)->text);
+    }
     if (same_shape(&first, &row)) continue;
     return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
                    "row %zu has other dims than the first", i);

@@ -11,8 +11,7 @@
 
 #define ALWAYS UINT32_MAX  // fc_plan_t.compared of a function that was caught
 #define STEP ((size_t)1 << 20)  // bytes between two looks at the clock
-#define SHOWN_MAX \
-  8  // arguments before the one that the example of a sidecar has
+#define SHOWN_MAX 8  // other arguments that the example of a sidecar lists
 
 static inline uint64_t mix(uint64_t sum, uint64_t word) {
   return ((sum << 29 | sum >> 35) ^ word) * UINT64_C(0x9E3779B97F4A7C15);
@@ -92,22 +91,31 @@ static bool is_answered(const fc_frame_t *frame, const fc_value_t *argument) {
   return false;
 }
 
+// What a sidecar lists before the argument or after it: "{}" for each, or "…".
+static void list_others(char *text, size_t size, uint32_t count, bool before) {
+  *text = '\0';
+  for (uint32_t i = 0; i < count && count <= SHOWN_MAX; i++) {
+    strncat(text, before ? "{}," : ",{}", size - strlen(text) - 1);
+  }
+  if (count > SHOWN_MAX) snprintf(text, size, "%s", before ? "…," : ",…");
+}
+
 static fc_status_t fail(fc_frame_t *frame, const fc_plan_param_t *input,
                         fc_error_t *err) {
-  const fc_plan_t *plan = frame->plan;
-  char before[4 * SHOWN_MAX + 8] = "", name[80];
-  for (uint32_t i = 0; i < input->number && i < SHOWN_MAX; i++) {
-    strncat(before, "{},", sizeof before - strlen(before) - 1);
-  }
-  if (input->number > SHOWN_MAX) snprintf(before, sizeof before, "…,");
+  const fc_signature_t *signature = frame->plan->signature;
+  const uint32_t number = input->number, count = signature->argument_count;
+  char before[4 * SHOWN_MAX], after[4 * SHOWN_MAX], name[80];
+  list_others(before, sizeof before, number, true);
+  list_others(after, sizeof after, number < count ? count - number - 1 : 0,
+              false);
   fc_escape(name, sizeof name, 64,
-            fc_signature_text(plan->signature, plan->signature->name));
+            fc_signature_text(signature, signature->name));
   const fc_status_t status = fc_fail(
       err, FC_CODE_ARGUMENT_WRITTEN,
       "the function wrote into it, and its role is 'in'; in the sidecar, "
-      "{\"name\":\"%s\",\"args\":[%s{\"role\":\"inout\"}]} answers what it "
+      "{\"name\":\"%s\",\"args\":[%s{\"role\":\"inout\"}%s]} answers what it "
       "holds then, \"scratch\" lets it be lost",
-      name, before);
+      name, before, after);
   if (err) fc_plan_name_argument(input, err);
   return status;
 }

@@ -36,11 +36,12 @@ static bool has_bytes(const fc_file_kind_t *kind, fc_str_t head) {
          !memcmp(head.data + kind->place, bytes.data, bytes.size);
 }
 
-// ModelProto begins with ir_version, a number below 128, and then has a field of text, of
-// a number (model_version), the graph or the opset.
+// ModelProto begins with ir_version, from 3 to 127, and then has a field of text, of a
+// number (model_version), the graph or the opset. A SavedModel of TensorFlow begins with
+// its version, 1, and a field of the same kind.
 static bool is_onnx(fc_str_t head) {
   static const char kNext[] = "\x12\x1A\x22\x28\x32\x3A\x42";
-  return head.size > 2 && head.data[0] == '\x08' && head.data[1] > 0 &&
+  return head.size > 2 && head.data[0] == '\x08' && head.data[1] > 2 &&
          memchr(kNext, head.data[2], sizeof kNext - 1);
 }
 

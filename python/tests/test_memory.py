@@ -71,5 +71,6 @@ def test_modules_leave_nothing_behind():
     cycle(50)
     before = resident()
     cycle(300)
-    assert resident() - before < (64 << 20 if SANITIZED else 2 << 20)
+    # The sanitizer keeps 256 MiB of what was freed, and lists them.
+    assert resident() - before < (288 << 20 if SANITIZED else 2 << 20)
     assert len(os.listdir("/proc/self/fd")) == files

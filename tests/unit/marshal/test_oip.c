@@ -204,6 +204,22 @@ static void raw_bytes_come_back(void **state) {
   free(memory);
 }
 
+// A body alone is no value of a type that nobody knows, be it empty or without dims.
+static void a_body_of_unknown_type_is_refused(void **state) {
+  (void)state;
+  static const char *const kTypes[] = {"tensor<_> ->", "tensor<2x_> ->",
+                                       "any ->"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kTypes); i++) {
+    fc_test_call_t call;
+    fc_error_t err;
+    fc_test_call_init(&call, kTypes[i], NULL);
+    fc_frame_begin(call.frame, call.plan, NULL);
+    assert_int_not_equal(fc_oip_decode(call.frame, FC_STR(""), 0, &err), FC_OK);
+    assert_int_equal(err.code, FC_CODE_BINARY_FRAMING);
+    fc_test_call_deinit(&call);
+  }
+}
+
 static void raw_booleans_are_0_or_1(void **state) {
   (void)state;
   static const char kBody[] = "\0\1\2";
@@ -479,6 +495,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(values_come_back),
       FC_TEST(raw_bytes_come_back),
+      FC_TEST(a_body_of_unknown_type_is_refused),
       FC_TEST(raw_booleans_are_0_or_1),
       FC_TEST(a_body_says_one_dim),
       FC_TEST(dims_of_one_name_agree),

@@ -105,6 +105,11 @@ static const row_t rows[] = {
      "/instances", "expected an array of rows"},
     {"a ragged row", ONE, "{\"instances\":[[1,2],[3]]}", NULL,
      FC_CODE_SHAPE_MISMATCH, "/instances/1", "input '0': "},
+    {"rows of two types", "x: any, y: tensor<?xi8> -> any, tensor<?xi8>",
+     "{\"instances\":[{\"x\":{\"dtype\":\"f64\",\"shape\":[2],\"data\":[1,2]},"
+     "\"y\":1},{\"x\":{\"dtype\":\"i8\",\"shape\":[2],\"data\":[1,2]},\"y\":2}]}",
+     NULL, FC_CODE_DTYPE_MISMATCH, NULL,
+     "input 'x': row 1 is of i8, the first of f64"},
     {"a row of other dims", "tensor<?x?xi8>, tensor<?xi8> -> tensor<?x?xi8>",
      "{\"instances\":[{\"0\":[1],\"1\":1},{\"0\":[1,2],\"1\":1}]}", NULL,
      FC_CODE_SHAPE_MISMATCH, NULL, "input '0': row 1 has other dims"},

@@ -7,10 +7,12 @@
 #include "helpers/call.h"
 #include "helpers/test.h"
 
-// Adds one to the first byte of the last argument, or of the last item of a list there.
+// Adds one to the first byte of the last argument that has memory, or of the last item of a
+// list there.
 static fc_status_t write_last(void *instance, size_t index,
                               fc_backend_call_t *call, fc_error_t *err) {
   const fc_value_t *value = &call->arguments[call->argument_count - 1];
+  while (value->kind == FC_VALUE_SCALAR) value--;
   while (value->kind == FC_VALUE_LIST) {
     value = &value->list.items[value->list.count - 1];
   }
@@ -53,6 +55,8 @@ static const row_t rows[] = {
      "what it holds then, \"scratch\" lets it be lost"},
     {"the second", "i32, tensor<2xf64> -> i32", "[1,[2,3]]",
      "\"args\":[{},{\"role\":\"inout\"}]"},
+    {"the first of three", "tensor<2xi8>, i8, i8 -> i8", "[[1,2],3,4]",
+     "\"args\":[{\"role\":\"inout\"},{},{}]"},
     {"the tenth", "i8, i8, i8, i8, i8, i8, i8, i8, i8, tensor<1xi8> -> i8",
      "[1,2,3,4,5,6,7,8,9,[1]]", "\"args\":[…,{\"role\":\"inout\"}]"},
     {"scratch", "scratch x: tensor<2xi8> -> tensor<2xi8>", "[[1,2]]", NULL},

@@ -39,6 +39,7 @@ static const struct {
         "an ONNX model"),
     ROW("m", "\x08\x08\x3A", "an ONNX model"),
     ROW("m", "\x08\x08\x01", NULL),
+    ROW("saved_model.pb", "\x08\x01\x12\x10\x0A", NULL),
     ROW("m", "ML\xEFR\x0DMLIR22", "MLIR bytecode"),
     ROW("m", "ML\xEFR\x0DStableHLO_v1.9.5",
         "an artifact of StableHLO or jax.export"),

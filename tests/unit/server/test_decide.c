@@ -22,8 +22,9 @@ static char beside[] =
 static const char *const kPaths[] = {folder, beside};
 static unsigned paths = 1, files = FILES;  // files of each path
 
-// Names that are compared, two with one another. (The program is linked with --wrap.)
-static size_t compared;
+// Names that this thread compares, two with one another. (The program is linked with
+// --wrap.)
+static _Thread_local size_t compared;
 
 int __real_memcmp(const void *a, const void *b, size_t size);
 int __wrap_memcmp(const void *a, const void *b, size_t size);

@@ -652,8 +652,10 @@ static const lack_row_t kLacks[] = {
      FC_JAIL_LANDLOCK, true},
     {"no filters", SYS_seccomp, EPERM, FC_JAIL_SECCOMP, true},
     {"no namespaces", SYS_unshare, EPERM, FC_JAIL_NETWORK, false},
+#if !FC_TSAN  // its threads cannot be bounded anyway
     {"no namespaces of users", SYS_unshare, EPERM, FC_JAIL_SPACE, false},
     {"nobody changes users", SYS_setresuid, EPERM, FC_JAIL_USER, false},
+#endif
 };
 
 static void refuse(long number, int error) {
