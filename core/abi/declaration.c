@@ -104,7 +104,8 @@ static bool attribute_value(fc_str_t attribute, const char *key,
   const size_t skip = strlen(key);
   fc_str_t value =
       trim(fc_str_make(attribute.data + skip, attribute.size - skip));
-  if (value.size > 2 && value.data[0] == '"') {
+  if (value.size > 2 && value.data[0] == '"' &&
+      value.data[value.size - 1] == '"') {
     value = fc_str_make(value.data + 1, value.size - 2);
   }
   if (value.size) *out_value = value;

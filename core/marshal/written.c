@@ -42,7 +42,10 @@ static fc_status_t sum_value(fc_frame_t *frame, fc_value_t *value,
                              fc_error_t *err) {
   size_t count, size;
   const fc_tensor_t *tensor = &value->tensor;
+  // Elements below a byte are handed over in another form: packed, or zero-extended.
+  const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
   if (value->kind != FC_VALUE_TENSOR || !fc_tensor_is_dense(tensor) ||
+      (info->bits < 8 && info->class_ != FC_DTYPE_CLASS_BOOL) ||
       !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
                       &size)) {
     return FC_OK;
@@ -63,11 +66,11 @@ static bool is_lent(const fc_op_t *op) {
 }
 
 // True for an argument of role `in` if nobody said so: of a value that is known as such,
-// the function may use the memory for what it likes.
+// the function may use the memory for what it likes. Parts of a tree have no roles.
 static bool is_doubted(const fc_plan_t *plan, const fc_plan_param_t *input) {
   const fc_signature_t *signature = plan->signature;
-  const fc_param_t *param =
-      &signature->arguments[signature->root_tree ? 0 : input->number];
+  if (signature->root_tree) return false;
+  const fc_param_t *param = &signature->arguments[input->number];
   return param->role == FC_ROLE_IN && !param->certain;
 }
 
@@ -120,23 +123,32 @@ static fc_status_t fail(fc_frame_t *frame, const fc_plan_param_t *input,
   return status;
 }
 
+// A plan is const to the threads that share it, but for what it counts.
+static fc_plan_t *counts_of(const fc_frame_t *frame) {
+  return (fc_plan_t *)(uintptr_t)frame->plan;
+}
+
 // Calls of a function are counted until enough of them were compared. Later nothing that
 // other threads read is written: each frame throws dice of its own.
 static bool is_due(fc_frame_t *frame) {
-  // A plan is const to the threads that share it, but for such counts.
-  fc_plan_t *plan = (fc_plan_t *)(uintptr_t)frame->plan;
-  uint32_t compared =
-      atomic_load_explicit(&plan->compared, memory_order_relaxed);
-  if (compared == ALWAYS) return true;
-  if (compared < FC_WRITTEN_FIRST) {
-    // If another thread was first, this call is one more than were asked for.
-    (void)atomic_compare_exchange_strong(&plan->compared, &compared,
-                                         compared + 1);
-    return true;
-  }
+  const uint32_t compared =
+      atomic_load_explicit(&counts_of(frame)->compared, memory_order_relaxed);
+  if (compared == ALWAYS || compared < FC_WRITTEN_FIRST) return true;
+  if (!frame->dice) frame->dice = (uint64_t)(uintptr_t)frame;
   frame->dice = frame->dice * UINT64_C(6364136223846793005) +
                 UINT64_C(1442695040888963407);
   return (frame->dice >> 32) % FC_WRITTEN_EVERY == 0;
+}
+
+// A call that did not come so far, or is begun again, does not count. If another thread
+// was first, this one does not, either.
+static void count(fc_frame_t *frame) {
+  fc_plan_t *plan = counts_of(frame);
+  uint32_t compared =
+      atomic_load_explicit(&plan->compared, memory_order_relaxed);
+  if (compared >= FC_WRITTEN_FIRST) return;
+  (void)atomic_compare_exchange_strong(&plan->compared, &compared,
+                                       compared + 1);
 }
 
 // Sums each value that is lent for reading. With `check` compares the sum with the one
@@ -176,10 +188,11 @@ fc_status_t fc_written_begin(fc_frame_t *frame, fc_value_t *arguments,
 fc_status_t fc_written_check(fc_frame_t *frame, fc_value_t *arguments,
                              fc_error_t *err) {
   if (!frame->sums) return FC_OK;
-  fc_plan_t *plan = (fc_plan_t *)(uintptr_t)frame->plan;
   const fc_status_t status = visit(frame, arguments, true, err);
+  if (status == FC_OK) count(frame);
   if (status == FC_DATA_LOSS) {
-    atomic_store_explicit(&plan->compared, ALWAYS, memory_order_relaxed);
+    atomic_store_explicit(&counts_of(frame)->compared, ALWAYS,
+                          memory_order_relaxed);
   }
   return status;
 }

@@ -34,9 +34,12 @@ static fc_status_t write_schema(const fc_function_t *function, fc_sink_t *sink,
 static fc_status_t check_roles(const fc_signature_t *signature,
                                fc_error_t *err) {
   for (uint32_t i = 0; i < signature->argument_count; i++) {
-    if (signature->arguments[i].role == FC_ROLE_IN) continue;
+    const uint8_t role = signature->arguments[i].role;
+    if (role == FC_ROLE_IN) continue;
+    const bool sent = fc_role_is_sent(role) || role == FC_ROLE_OUT;
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                   "argument %u is written to; this form has inputs alone", i);
+                   "argument %u is %s; this form has inputs alone", i,
+                   sent ? "written to" : "memory that no client sends");
   }
   return FC_OK;
 }

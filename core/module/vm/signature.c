@@ -102,9 +102,11 @@ static uint32_t inferred_node(subject_t *s, char letter,
   return fc_builder_tensor(s->builder, shape->dtype, shape->rank, shape->dims);
 }
 
-// Of a function without a declaration, the last argument is what its transients are in.
+// Of a function without a declaration, the last argument is what its transients are in, if
+// it is a reference.
 static bool is_transients(const subject_t *s, uint32_t argument) {
-  return s->transients.any && argument + 1 == s->cconv.argument_count;
+  return s->transients.any && argument + 1 == s->cconv.argument_count &&
+         s->function->cconv.arguments.data[argument] == 'r';
 }
 
 static fc_status_t read_bytecode(subject_t *s, fc_error_t *err) {

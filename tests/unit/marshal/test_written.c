@@ -66,8 +66,8 @@ static const row_t rows[] = {
     {"in a tree", "{a: i8@0, b: tensor<1xi8>@1} -> i8", "[{\"a\":1,\"b\":[1]}]",
      "argument 0: the function wrote"},
     {"of a root", "root {a: i8@0, b: tensor<1xi8>@1} -> i8",
-     "{\"kwargs\":{\"a\":1,\"b\":[1]}}",
-     "argument 1 ('b'): the function wrote"},
+     "{\"kwargs\":{\"a\":1,\"b\":[1]}}", NULL},
+    {"below a byte", "tensor<2xi4> -> i8", "[[1,2]]", NULL},
     {"without a type", "any -> i8",
      "[{\"dtype\":\"i8\",\"shape\":[1],\"data\":[1]}]", "argument 0"},
 };
