@@ -94,19 +94,25 @@ static int try_in_child(bool space, uint32_t user) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : EAGAIN;
 }
 
-// Without CAP_KILL a worker of another user could not be ended.
-bool fc_threads_may_change_user(void) {
-  static const uint32_t kNeeded =
-      1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL;
+static bool has_capabilities(uint32_t needed) {
   struct __user_cap_header_struct head = {.version =
                                               _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
   return syscall(SYS_capget, &head, data) == 0 &&
-         (data[0].effective & kNeeded) == kNeeded;
+         (data[0].effective & needed) == needed;
+}
+
+// Without CAP_KILL a worker of another user could not be ended.
+bool fc_threads_may_change_user(void) {
+  return has_capabilities(1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL);
 }
 
 int fc_threads_try_user(void) {
-  return fc_threads_may_change_user() ? try_in_child(false, 0) : EPERM;
+  // Another user reads the server's own files by this capability alone.
+  return fc_threads_may_change_user() &&
+                 has_capabilities(1u << CAP_DAC_READ_SEARCH)
+             ? try_in_child(false, 0)
+             : EPERM;
 }
 
 int fc_threads_try_space(uint32_t user) { return try_in_child(true, user); }

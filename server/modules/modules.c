@@ -114,8 +114,8 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
   fc_error_t ignored;
   fc_generation_t *other =
       fc_generations_find(&modules->generations, generation->key);
-  const bool again = generation->demanded && generation->current &&
-                     error->status == FC_RESOURCE_EXHAUSTED;
+  const bool again =
+      generation->demanded && generation->current && fc_retry_may_help(error);
   generation->act = NULL;
   generation->opening = false;
   fail(modules, generation, error);
@@ -125,7 +125,7 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
     fc_generations_weigh(&modules->generations, generation, 0);
   }
   // A file that only lacked memory is not refused: there may be enough the next time.
-  const bool refuses = error->status != FC_RESOURCE_EXHAUSTED;
+  const bool refuses = !fc_retry_may_help(error);
   if (refuses) generation->refused = generation->mark;
   if (other && other->state == FC_GENERATION_FAILED) {
     fc_retry_note(modules, other, error);

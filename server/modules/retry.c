@@ -14,10 +14,15 @@ static void note_due(fc_modules_t *modules, uint64_t due_ns) {
   modules->retry_ns = due_ns;
 }
 
+bool fc_retry_may_help(const fc_error_t *error) {
+  return error->status == FC_RESOURCE_EXHAUSTED &&
+         error->code != FC_CODE_CALL_FAILED;
+}
+
 void fc_retry_note(fc_modules_t *modules, fc_generation_t *generation,
                    const fc_error_t *error) {
   generation->retry_ns = 0;
-  if (error->status != FC_RESOURCE_EXHAUSTED) return;
+  if (!fc_retry_may_help(error)) return;
   const uint64_t now_ns = fc_clock_ns();
   generation->retry_ns =
       now_ns + fc_health_backoff_ns(++generation->retries, now_ns);

@@ -10,6 +10,10 @@
 
 #include "modules/modules.h"
 
+// Is that a reason from outside? A module that needs more than its own --module-heap
+// (FC_CODE_CALL_FAILED, of its initializer) needs as much the next time.
+bool fc_retry_may_help(const fc_error_t *error);
+
 // The generation, FAILED or LOADING, tells why a file could not be loaded just now. Notes
 // when there is to be another try, if the reason is one from outside; else that there is
 // to be none.

@@ -7,6 +7,17 @@
 #include "config/limits.h"
 #include "pool/process_host.h"
 
+// The nursery has ended: what it has read and not told, and what it has not read.
+static void say_rest(fc_child_t *child) {
+  const fc_process_host_t *host = child->host;
+  fc_cradle_t *cradle = &child->cradle;
+  for (int i = 0; i < 2; i++) {
+    fc_output_log(&cradle->output, host->options->log, host->name,
+                  (int)cradle->process.pid);
+    if (i == 0) fc_output_finish(&cradle->output, cradle->process.output);
+  }
+}
+
 void fc_child_free(fc_child_t *child) {
   fc_process_host_t *host = child->host;
   fc_process_t *process = &child->cradle.process;
@@ -14,6 +25,7 @@ void fc_child_free(fc_child_t *child) {
   if (process->pidfd >= 0) {
     fc_process_kill(process);
     (void)fc_process_reap(process, true, &end);
+    say_rest(child);
   }
   fc_child_drop_copies(child);
   fc_ring_close(&child->ring);
