@@ -16,6 +16,7 @@ import typing
 import pytest
 
 from conftest import BIN, Server, count_files, end_servers
+from processes import children_of
 from reloading import steady
 
 OBJECTS = BIN.parent / "tests/modules/hostile"
@@ -242,9 +243,7 @@ def children(pid):
     found, rest = [], [pid]
     while rest:
         try:
-            lists = list(os.scandir(f"/proc/{rest.pop()}/task"))
-            below = [int(child) for entry in lists for child in
-                     open(entry.path + "/children").read().split()]
+            below = [int(child) for child in children_of(rest.pop())]
         except OSError:
             continue
         found += below

@@ -14,6 +14,7 @@ import numpy
 import pytest
 
 from conftest import Server
+from processes import children_of
 
 ROWS, COLUMNS = 2400, 9600
 WEIGHTS = ROWS * COLUMNS * 4
@@ -48,9 +49,8 @@ func.func @total(%scale: f32) -> tensor<9600xf32> {
 
 def processes(pid):
     yield pid
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from processes(int(child))
+    for child in children_of(pid):
+        yield from processes(int(child))
 
 
 def resident(server):

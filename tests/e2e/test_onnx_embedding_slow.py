@@ -17,6 +17,7 @@ import pytest
 
 from conftest import ROOT, Server
 from onnx_readme import Reader
+from processes import children_of
 
 sys.path.insert(0, str(ROOT / "examples/embedding"))
 import embed  # noqa: E402
@@ -96,10 +97,9 @@ def inputs(built):
 
 def memory(server):
     """{kind: MiB} of farcalld and its workers; what they share counts once."""
-    top = pathlib.Path(f"/proc/{server.process.pid}")
-    children = " ".join(path.read_text() for path in top.glob("task/*/children"))
+    top = server.process.pid
     sizes = dict.fromkeys(["Anon", "File", "Shmem"], 0)
-    for process in [top.name, *children.split()]:
+    for process in [top, *children_of(top)]:
         text = pathlib.Path(f"/proc/{process}/smaps_rollup").read_text()
         for kind in sizes:
             sizes[kind] += int(re.search(rf"Pss_{kind}: +(\d+) kB", text)[1]) / 1024

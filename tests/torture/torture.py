@@ -31,11 +31,11 @@ import sys
 import tempfile
 import time
 
-from kinds import Command, Running
-from traced import FOREVER, Defect, Fault, Torn, Tracer
-
-# Of scenarios.py: certificates, a collector.
+# Certificates, a collector, what /proc says of processes.
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+from kinds import Command, Running  # noqa: E402
+from traced import FOREVER, Defect, Fault, Torn, Tracer  # noqa: E402
 
 
 class Bench:

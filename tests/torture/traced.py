@@ -14,6 +14,8 @@ import subprocess
 import threading
 import time
 
+from processes import children_of
+
 SKIPPED = 77
 FOREVER = 2**64 - 1
 SITES_MAX = 1 << 17  # of control.h
@@ -287,11 +289,7 @@ class Server:
         """(descriptors, processes) of the server."""
         pid = self.pid
         files = len(os.listdir(f"/proc/{pid}/fd"))
-        children = []
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/children") as file:
-                children += file.read().split()
-        return files, len(children)
+        return files, len(children_of(pid))
 
     def check(self, signals=()):
         """No process may have ended by a signal but those of `signals`."""
