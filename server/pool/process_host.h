@@ -169,7 +169,9 @@ typedef struct fc_cradle_t {
   bool failed;
   fc_error_t error;
   uint32_t scrubbed;  // the slot of the order `scrub`
-  bool scrubbing;     // the loop's: that order is on its way
+  uint64_t body_at;   // so far are its areas scrubbed
+  uint64_t answer_at;
+  bool scrubbing;  // the loop's: that order is on its way
 } fc_cradle_t;
 
 struct fc_child_t {

@@ -137,20 +137,28 @@ static void unlist_cradle(fc_child_t *child) {
   *at = child->cradle.next;
 }
 
-static void scrub_area(const fc_ring_t *ring, fc_span_t area, uint64_t used) {
-  uint64_t at = 0;
-  while (fc_ring_scrub(ring, area, used, PART, &at)) continue;
+// One part of the two areas of the slot. False: that was the last.
+static bool scrub_part(fc_child_t *child) {
+  fc_cradle_t *cradle = &child->cradle;
+  const fc_ring_t *ring = &child->ring;
+  const fc_filled_t *filled = &child->filled[cradle->scrubbed];
+  const fc_span_t body = fc_ring_body(ring, cradle->scrubbed);
+  const fc_span_t answer = fc_ring_answer(ring, cradle->scrubbed);
+  return fc_ring_scrub(ring, body, filled->body, PART, &cradle->body_at) ||
+         fc_ring_scrub(ring, answer, filled->answer, PART, &cradle->answer_at);
 }
 
 // A module that fills files itself (fallocate) keeps them locked for as long as that takes:
-// the loop would wait for 180 ms for each GiB.
+// the loop would wait for 180 ms for each GiB. Orders of other processes go in between. A
+// process that has ended needs none: its burial empties the ring, and must find no scrub
+// behind it.
 static void scrub(fc_order_t *order) {
   fc_child_t *child = order->context;
-  const uint32_t slot = child->cradle.scrubbed;
-  const fc_ring_t *ring = &child->ring;
-  scrub_area(ring, fc_ring_body(ring, slot), child->filled[slot].body);
-  scrub_area(ring, fc_ring_answer(ring, slot), child->filled[slot].answer);
-  fc_nursery_reply(nursery_of(child), order);
+  if (!child->cradle.ended && scrub_part(child)) {
+    fc_nursery_order(nursery_of(child), order);
+  } else {
+    fc_nursery_reply(nursery_of(child), order);
+  }
 }
 
 static void free_files(fc_order_t *freeing) {
@@ -300,6 +308,7 @@ void fc_cradles_free_files(fc_process_hosts_t *all) {
 void fc_cradle_scrub(fc_child_t *child, uint32_t slot) {
   child->cradle.scrubbing = true;
   child->cradle.scrubbed = slot;
+  child->cradle.body_at = child->cradle.answer_at = 0;
   fc_nursery_order(nursery_of(child), &child->cradle.scrub);
 }
 
