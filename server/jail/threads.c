@@ -54,9 +54,15 @@ int fc_threads_bound(uint32_t most) {
 // ---------------------------------------------------------------------------
 // Trying
 
+// As fork, but nobody is asked: in a child of fork libuv opens a pipe, and calls abort()
+// where it lacks descriptors. The child has one thread, and must not allocate.
+static pid_t fork_alone(void) {
+  return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+}
+
 // Makes a process that ends at once. It counts until it is reaped.
 static int make_one(void) {
-  const long made = syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+  const pid_t made = fork_alone();
   if (made == 0) _exit(0);
   return made < 0 ? errno : 0;
 }
@@ -81,7 +87,7 @@ static int begin_space(uint32_t user) {
 static int try_in_child(bool space, uint32_t user) {
   // Its runtime has a thread of its own.
   if (FC_TSAN) return ENOSYS;
-  const pid_t child = fork();
+  const pid_t child = fork_alone();
   if (child < 0) return errno;
   if (child == 0) {
     const int error = space ? begin_space(user) : fc_threads_own_user();
