@@ -4,11 +4,11 @@
 // they do is in modules/act.h; who may ask is decided before
 // (exchange/access.h).
 #include "dialect/admission.h"
-#include "dialect/http_status.h"
 #include "dialect/parameter.h"
 #include "dialect/problem.h"
 #include "dialect/reflect.h"
 #include "json/writer.h"
+#include "obs/code.h"
 
 static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
                          fc_error_t *err) {

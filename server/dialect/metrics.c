@@ -13,6 +13,7 @@
 #include "dialect/reflect.h"
 #include "farcall/version.h"
 #include "modules/memory.h"
+#include "obs/code.h"
 
 #define OTHER FC_STR("(other)")
 
@@ -250,31 +251,12 @@ static const function_row_t kFunctions[] = {
 // ---------------------------------------------------------------------------
 // Triton's names, and its four reasons of failures.
 
-static const char *const kReasons[] = {"OTHER", "REJECTED", "BACKEND",
-                                       "CANCELED"};
+static const char *const kReasons[FC_CODE_REASON_COUNT] = {
+    "OTHER", "REJECTED", "BACKEND", "CANCELED"};
 
-static unsigned reason_of(int code) {
-  switch (code) {
-    case FC_SERIES_LEFT:
-      return 3;
-    case FC_CODE_CALL_FAILED:
-    case FC_CODE_WORKER_CRASHED:
-    case FC_CODE_WORKER_OUT_OF_MEMORY:
-    case FC_CODE_BAD_RESULT:
-    case FC_CODE_RESULT_TOO_LARGE:
-    case FC_CODE_ARGUMENT_WRITTEN:
-      return 2;
-    case FC_CODE_DEADLINE_EXCEEDED:
-    case FC_CODE_OVERLOADED:
-    case FC_CODE_CALL_QUARANTINED:
-    case FC_CODE_MODULE_QUARANTINED:
-    case FC_CODE_MODULE_UNAVAILABLE:
-    case FC_CODE_NOT_READY:
-    case FC_CODE_SHUTTING_DOWN:
-      return 1;
-    default:
-      return 0;
-  }
+static fc_code_reason_t reason_of(int code) {
+  if (code == FC_SERIES_LEFT) return FC_CODE_REASON_CANCELED;
+  return fc_code_traits((fc_code_t)code)->reason;
 }
 
 static fc_status_t put_failures(const function_row_t *row,

@@ -4,13 +4,13 @@
 #include "dialect/native.h"
 
 #include "dialect/admission.h"
-#include "dialect/http_status.h"
 #include "dialect/parameter.h"
 #include "dialect/problem.h"
 #include "dialect/reflect.h"
 #include "marshal/framed.h"
 #include "marshal/packed.h"
 #include "marshal/profiled.h"
+#include "obs/code.h"
 
 typedef enum form_t {
 #define FC_FORM(name, type, subtype) FORM_##name,

@@ -5,9 +5,9 @@
 #include "dialect/oip.h"
 
 #include "dialect/admission.h"
-#include "dialect/http_status.h"
 #include "dialect/problem.h"
 #include "marshal/oip.h"
+#include "obs/code.h"
 
 // What a call carries from admit to decode and encode.
 typedef struct parameters_t {

@@ -10,6 +10,7 @@
 #include "farcall/abi.h"
 #include "farcall/version.h"
 #include "json/writer.h"
+#include "obs/code.h"
 
 // A larger example is not in the document: the path that answers with it stands there.
 #define EXAMPLE_MAX 4096
@@ -27,34 +28,21 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Errors
 
-typedef struct row_t {
-  fc_code_t code;
-  int status;
-} row_t;
-
-static const row_t kRows[] = {
-#define FC_HTTP_STATUS(name, status) {FC_CODE_##name, status},
-#include "dialect/http_status.def"
-#undef FC_HTTP_STATUS
-};
-
-// Codes of documents, arguments and calls stand together in error.def. The codes of this
-// kind that were added at its end have only statuses that these have, too.
-static bool is_of_calls(const row_t *row) {
-  return (row->code >= FC_CODE_JSON_SYNTAX && row->code <= FC_CODE_INTERNAL) ||
-         row->code == FC_CODE_ARGUMENT_WRITTEN;
+// Is it one that calls are answered with?
+static bool is_of_calls(const fc_code_traits_t *row) {
+  return row->part != FC_CODE_PART_MESSAGE && row->part != FC_CODE_PART_LOADING;
 }
 
 // Is the row's code one of calls, and the first of these with its status?
-static bool begins_status(const row_t *row) {
+static bool begins_status(const fc_code_traits_t *row) {
   if (!is_of_calls(row)) return false;
-  for (const row_t *before = kRows; before < row; before++) {
+  for (const fc_code_traits_t *before = fc_code_rows; before < row; before++) {
     if (before->status == row->status && is_of_calls(before)) return false;
   }
   return true;
 }
 
-static fc_status_t put_status(const row_t *row, const char *before,
+static fc_status_t put_status(const fc_code_traits_t *row, const char *before,
                               fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(put(sink, before, err));
   return fc_json_write_i64(sink, row->status, err);
@@ -62,11 +50,11 @@ static fc_status_t put_status(const row_t *row, const char *before,
 
 // The members of an operation's "responses" that are errors.
 static fc_status_t put_refusals(fc_sink_t *sink, fc_error_t *err) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
-    if (!begins_status(&kRows[i])) continue;
-    FC_TRY(put_status(&kRows[i], ",\"", sink, err));
-    FC_TRY(put_status(&kRows[i], "\":{\"$ref\":\"#/components/responses/", sink,
-                      err));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
+    if (!begins_status(&fc_code_rows[i])) continue;
+    FC_TRY(put_status(&fc_code_rows[i], ",\"", sink, err));
+    FC_TRY(put_status(&fc_code_rows[i],
+                      "\":{\"$ref\":\"#/components/responses/", sink, err));
     FC_TRY(put(sink, "\"}", err));
   }
   return put(sink, ",\"default\":{\"$ref\":\"#/components/responses/problem\"}",
@@ -80,9 +68,9 @@ static const char kProblem[] =
 // Writes the codes of a status with their titles: "Invalid JSON (json_syntax), …".
 static fc_status_t put_codes(int status, fc_sink_t *sink, fc_error_t *err) {
   const char *comma = "";
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
-    if (kRows[i].status != status) continue;
-    const fc_code_info_t *info = fc_code_info(kRows[i].code);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
+    if (fc_code_rows[i].status != status) continue;
+    const fc_code_info_t *info = fc_code_info(fc_code_rows[i].code);
     FC_TRY(put(sink, comma, err));
     FC_TRY(put(sink, info->title, err));
     FC_TRY(put(sink, " (", err));
@@ -94,11 +82,11 @@ static fc_status_t put_codes(int status, fc_sink_t *sink, fc_error_t *err) {
 }
 
 static fc_status_t put_responses(fc_sink_t *sink, fc_error_t *err) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
-    if (!begins_status(&kRows[i])) continue;
-    FC_TRY(put_status(&kRows[i], "\"", sink, err));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
+    if (!begins_status(&fc_code_rows[i])) continue;
+    FC_TRY(put_status(&fc_code_rows[i], "\"", sink, err));
     FC_TRY(put(sink, "\":{\"description\":\"", err));
-    FC_TRY(put_codes(kRows[i].status, sink, err));
+    FC_TRY(put_codes(fc_code_rows[i].status, sink, err));
     FC_TRY(put(sink, kProblem, err));
     FC_TRY(put(sink, ",", err));
   }
@@ -114,10 +102,10 @@ static fc_status_t put_problem_schema(fc_sink_t *sink, fc_error_t *err) {
              "\"enum\":[",
              err));
   const char *comma = "\"";
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
-    if (kRows[i].code == FC_CODE_NONE) continue;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
+    if (fc_code_rows[i].code == FC_CODE_NONE) continue;
     FC_TRY(put(sink, comma, err));
-    FC_TRY(put(sink, fc_code_info(kRows[i].code)->text, err));
+    FC_TRY(put(sink, fc_code_info(fc_code_rows[i].code)->text, err));
     comma = "\",\"";
   }
   return put(sink,

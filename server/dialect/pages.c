@@ -5,10 +5,10 @@
 // belong to no API: a further API changes none of them. They accept any query
 // parameter, because the programs that ask for them add their own.
 #include "dialect/explorer.h"
-#include "dialect/http_status.h"
 #include "dialect/metrics.h"
 #include "dialect/problem.h"
 #include "dialect/reflect.h"
+#include "obs/code.h"
 
 static fc_status_t document(const fc_server_t *server,
                             const fc_request_t *request,

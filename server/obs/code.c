@@ -1,28 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of http_status.def. It does not compile unless it has as many rows as there
-// are codes.
-#include "dialect/http_status.h"
+// The table of code.def, by rows and by codes. It does not compile unless it has as many
+// rows as there are codes.
+#include "obs/code.h"
 
-static const int kStatuses[FC_CODE_COUNT] = {
-#define FC_HTTP_STATUS(name, status) [FC_CODE_##name] = status,
-#include "dialect/http_status.def"
-#undef FC_HTTP_STATUS
+enum { LOOP, WORKER };
+
+const fc_code_traits_t fc_code_rows[] = {
+#define FC_CODE_TRAITS(name, status, part, giver, reason)          \
+  {FC_CODE_##name, status, FC_CODE_PART_##part, (giver) == WORKER, \
+   FC_CODE_REASON_##reason},
+#include "obs/code.def"
+#undef FC_CODE_TRAITS
 };
 
 enum {
-  ROW_COUNT = 0
-#define FC_HTTP_STATUS(name, status) +1
-#include "dialect/http_status.def"
-#undef FC_HTTP_STATUS
+  FIRST = -1
+#define FC_CODE_TRAITS(name, ...) , ROW_##name
+#include "obs/code.def"
+#undef FC_CODE_TRAITS
+  ,
+  ROW_COUNT
 };
 _Static_assert((int)ROW_COUNT == (int)FC_CODE_COUNT, "one row for each code");
+
+static const uint8_t kRowOf[FC_CODE_COUNT] = {
+#define FC_CODE_TRAITS(name, ...) [FC_CODE_##name] = ROW_##name,
+#include "obs/code.def"
+#undef FC_CODE_TRAITS
+};
+
+const fc_code_traits_t *fc_code_traits(fc_code_t code) {
+  const bool known = (size_t)code < FC_CODE_COUNT;
+  return &fc_code_rows[kRowOf[known ? code : FC_CODE_INTERNAL]];
+}
 
 int fc_http_status(const fc_error_t *error) {
   if (error->code == FC_CODE_CALL_FAILED) {
     if (error->status == FC_RESOURCE_EXHAUSTED) return 503;
     if (error->status == FC_UNIMPLEMENTED) return 501;
   }
-  const bool known = (size_t)error->code < FC_CODE_COUNT;
-  return kStatuses[known ? error->code : FC_CODE_INTERNAL];
+  return fc_code_traits(error->code)->status;
 }

@@ -1,15 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The HTTP status of an error, which the library does not know: its errors have a code
-// and, if a function failed, the status that this gave. Any thread.
-#ifndef FARCALL_SERVER_DIALECT_HTTP_STATUS_H_
-#define FARCALL_SERVER_DIALECT_HTTP_STATUS_H_
+// What the server makes of an error code, which the library does not know: one row of
+// code.def for each. Any thread.
+#ifndef FARCALL_SERVER_OBS_CODE_H_
+#define FARCALL_SERVER_OBS_CODE_H_
 
 #include "farcall/base.h"
 
-// The status of the error's code (http_status.def). But FC_CODE_CALL_FAILED is 503
-// if the function failed with RESOURCE_EXHAUSTED, and 501 with UNIMPLEMENTED. A code
-// out of range is 500.
+// What an error is about.
+typedef enum fc_code_part_t {
+  FC_CODE_PART_MESSAGE,   // the HTTP message
+  FC_CODE_PART_DOCUMENT,  // the call document
+  FC_CODE_PART_ARGUMENT,  // one argument (fc_code_is_argument)
+  FC_CODE_PART_CALL,
+  FC_CODE_PART_LOADING,
+} fc_code_part_t;
+
+// Triton's reasons of failures.
+typedef enum fc_code_reason_t {
+  FC_CODE_REASON_OTHER,
+  FC_CODE_REASON_REJECTED,
+  FC_CODE_REASON_BACKEND,
+  FC_CODE_REASON_CANCELED,  // of no code: the client left
+  FC_CODE_REASON_COUNT,
+} fc_code_reason_t;
+
+typedef struct fc_code_traits_t {
+  fc_code_t code;
+  int status;  // of HTTP
+  fc_code_part_t part;
+  bool from_worker;  // a worker may give it
+  fc_code_reason_t reason;
+} fc_code_traits_t;
+
+// All rows, FC_CODE_COUNT of them, in the order of code.def.
+extern const fc_code_traits_t fc_code_rows[FC_CODE_COUNT];
+
+// The row of a code. One out of range has that of INTERNAL.
+const fc_code_traits_t *fc_code_traits(fc_code_t code);
+// The HTTP status of the error's code. But FC_CODE_CALL_FAILED is 503 if the function
+// failed with RESOURCE_EXHAUSTED, and 501 with UNIMPLEMENTED.
 int fc_http_status(const fc_error_t *error);
 
-#endif  // FARCALL_SERVER_DIALECT_HTTP_STATUS_H_
+#endif  // FARCALL_SERVER_OBS_CODE_H_

@@ -15,6 +15,7 @@
 
 #include "base/utf8.h"
 #include "config/limits.h"
+#include "obs/code.h"
 #include "obs/spans.h"
 #include "pool/shared.h"
 
@@ -228,29 +229,6 @@ static void copy_once(void *to, const void *from, size_t size) {
   __asm__ volatile("" : : "r"(to) : "memory");
 }
 
-// Is this a code that DECODE, CALL or ENCODE may fail with? An honest worker writes no
-// other.
-static bool is_call_code(fc_code_t code) {
-  switch (code) {
-    case FC_CODE_UNSUPPORTED_TYPE:
-    case FC_CODE_CALL_FAILED:
-    case FC_CODE_WORKER_OUT_OF_MEMORY:
-    case FC_CODE_DEADLINE_EXCEEDED:
-    case FC_CODE_BAD_RESULT:
-    case FC_CODE_RESULT_TOO_LARGE:
-    case FC_CODE_OUT_OF_MEMORY:
-    case FC_CODE_INTERNAL:
-    case FC_CODE_OVERLOADED:      // its values need too much memory
-    case FC_CODE_BODY_TOO_LARGE:  // once it is decompressed
-    case FC_CODE_NOT_ACCEPTABLE:  // results have no such form
-    case FC_CODE_ARGUMENT_WRITTEN:
-      return true;
-    default:
-      return (code >= FC_CODE_JSON_SYNTAX && code <= FC_CODE_UNTYPED_VALUE) ||
-             (code >= FC_CODE_MODULE_PATH && code < FC_CODE_MODULE_UNTRUSTED);
-  }
-}
-
 // Makes a text that a worker wrote fit to be shown: control bytes and what is
 // not UTF-8 become '?'. False when no zero ends it within `capacity`.
 static bool clean(char *text, size_t capacity) {
@@ -292,12 +270,14 @@ static bool lie(fc_error_t *err, const char *what, uint64_t value) {
   return false;
 }
 
+// An honest worker gives no other codes than those of `from_worker`.
 static bool check_error(const fc_error_t *error, fc_status_t status,
                         fc_stage_t stage, fc_error_t *err) {
   // Only values that are read can need more memory than there is for calls.
   const bool misplaced =
       error->code == FC_CODE_OVERLOADED && stage != FC_STAGE_DECODE;
-  if (error->code >= FC_CODE_COUNT || !is_call_code(error->code) || misplaced) {
+  if (error->code >= FC_CODE_COUNT ||
+      !fc_code_traits(error->code)->from_worker || misplaced) {
     return lie(err, "code", error->code);
   }
   if (error->status != status) return lie(err, "status", error->status);

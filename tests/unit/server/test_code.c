@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dialect/http_status.h"
+#include "obs/code.h"
 
 #include "helpers/test.h"
 

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "dialect/http_status.h"
 #include "helpers/test.h"
+#include "obs/code.h"
 
 static void check(const fc_problem_t *problem, const char *expected) {
   fc_text_t text;

@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "config/policy.h"
-#include "dialect/http_status.h"
 #include "helpers/test.h"
+#include "obs/code.h"
 
 static void check(const fc_response_head_t *head, const char *expected) {
   char room[FC_LIMIT_HEAD + 4];
