@@ -35,7 +35,7 @@ static void check_source(fc_checkup_t *checkup, fc_str_t bytes) {
     fc_checkup_add(checkup, FC_LEVEL_UNFIT, FC_SUBJECT_FILE, FC_STR("format"),
                    "its first bytes",
                    fc_checkup_print(checkup, "this is %s", reason),
-                   "docs/cli.md names what is taken (compile)");
+                   "docs/compile.md names what is taken");
     return;
   }
   checkup->format = format->name;

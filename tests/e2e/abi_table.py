@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of docs/abi.md: every sample function, its decoded signature and
+"""The table of tests/modules/mlir/README.md: every sample function, its signature and
 one call with its answer. scripts/abi-table writes it, test_corpus compares it.
 """
 import json
@@ -7,7 +7,7 @@ import pathlib
 
 from corpus import CASES, ELSEWHERE, Case
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/abi.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "tests/modules/mlir/README.md"
 BEGIN = "<!-- begin of the table scripts/abi-table writes -->\n"
 END = "<!-- end of the table -->\n"
 NOTES = {

@@ -100,7 +100,7 @@ def test_failed_checks_are_answers(server):
 
 
 def test_the_table_of_the_docs(server):
-    """docs/abi.md shows what these calls answer; scripts/abi-table writes it."""
+    """Of tests/modules/mlir: what these calls answer; scripts/abi-table writes it."""
     assert abi_table.table(server) == abi_table.written()
 
 
