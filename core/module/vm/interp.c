@@ -13,449 +13,11 @@
 // are profiled, so that other calls need not ask whether they are.
 #include "module/vm/interp.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
-#include "base/profile.h"
-#include "base/stop.h"
 #include "module/vm/arithmetic.h"
-#include "module/vm/ops.h"
-
-// Steps between two looks at the clock and the cancel word: back-edges, calls, and bulk
-// work.
-#define TICKS_PER_POLL 1024
-// Bytes of bulk work that count as one step.
-#define BYTES_PER_TICK 4096
-
-typedef struct machine_t {
-  fc_vm_context_t *context;
-  fc_vm_invocation_t *invocation;
-  fc_vm_frame_t *frame;  // of the running function
-  int64_t ticks;         // left until the next poll
-  uint64_t granted;      // ticks of the last grant
-} machine_t;
-
-#ifdef FC_VM_PROFILED
-#define INTERPRET fc_vm_interpret_profiled
-#define PROFILE(statement) statement
-
-static void enter_function(const machine_t *m) {
-  const fc_vm_function_t *function = m->frame->function;
-  const fc_profile_place_t place = {
-      .kind = FC_PROFILE_FUNCTION,
-      .key = function,
-      .index = (uint32_t)(function - m->context->module->functions),
-      .name = function->name};
-  fc_profile_enter(m->invocation->profile, &place);
-}
-
-static void enter_import(const machine_t *m, const fc_vm_import_t *import) {
-  const fc_profile_place_t place = {
-      .kind = FC_PROFILE_IMPORT, .key = import, .name = import->full_name};
-  fc_profile_enter(m->invocation->profile, &place);
-}
-
-static void leave_profiled(const machine_t *m) {
-  fc_profile_leave(m->invocation->profile);
-}
-#else
-#define INTERPRET fc_vm_interpret
-#define PROFILE(statement) ((void)0)
-#endif
-
-// ---------------------------------------------------------------------------
-// The rare paths, out of line
-
-static inline uint64_t ticks_per_poll(const fc_vm_invocation_t *invocation) {
-  return FC_UNLIKELY(invocation->budget) ? FC_VM_ATTEMPT_STEPS : TICKS_PER_POLL;
-}
-
-// Grants the ticks that are left until the next look at the clock and the cancel word,
-// or until the fuel ends if that is earlier.
-static void grant_ticks(machine_t *m) {
-  const fc_vm_invocation_t *invocation = m->invocation;
-  const uint64_t most = ticks_per_poll(invocation);
-  uint64_t since = invocation->steps_since_poll;
-  uint64_t wanted = since < most ? most - since : 0;
-  m->granted = invocation->fuel < wanted ? invocation->fuel : wanted;
-  m->ticks = (int64_t)m->granted;
-}
-
-static void spend(fc_vm_invocation_t *invocation, uint64_t ticks) {
-  invocation->steps_since_poll += ticks;
-  if (invocation->fuel == UINT64_MAX) return;
-  invocation->fuel = ticks < invocation->fuel ? invocation->fuel - ticks : 0;
-}
-
-// After grant_ticks: subtracts the ticks that were used from the fuel, and counts
-// them as steps since the last poll.
-static void return_ticks(machine_t *m) {
-  spend(m->invocation,
-        m->granted - (uint64_t)m->ticks);  // may be more than was granted
-}
-
-static fc_status_t look(fc_vm_invocation_t *invocation, fc_error_t *err) {
-  invocation->steps_since_poll = 0;
-  const fc_status_t why =
-      fc_stop_check(invocation->cancel, invocation->deadline_ns);
-  if (why != FC_OK) return fc_stop_fail(why, err);
-  if (FC_UNLIKELY(invocation->budget) &&
-      fc_clock_ns() >= invocation->budget->end_ns) {
-    return fc_vm_give_up(invocation, err);
-  }
-  if (invocation->fuel == 0) {
-    return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
-                      "the call used up its fuel");
-  }
-  return FC_OK;
-}
-
-static bool is_too_much(const fc_vm_invocation_t *invocation, uint64_t ticks) {
-  return FC_UNLIKELY(invocation->budget) && ticks > FC_VM_ATTEMPT_STEPS;
-}
-
-static __attribute__((noinline)) fc_status_t poll(machine_t *m,
-                                                  fc_error_t *err) {
-  const bool too_much = is_too_much(m->invocation, (uint64_t)-m->ticks);
-  return_ticks(m);
-  if (too_much) return fc_vm_give_up(m->invocation, err);
-  fc_status_t status = look(m->invocation, err);
-  grant_ticks(m);
-  return status;
-}
-
-#ifndef FC_VM_PROFILED
-fc_status_t fc_vm_give_up(fc_vm_invocation_t *invocation, fc_error_t *err) {
-  invocation->budget->over = true;
-  return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_RESOURCE_EXHAUSTED,
-                    "the attempt used up its budget");
-}
-
-fc_status_t fc_vm_work(fc_vm_invocation_t *invocation, uint64_t bytes,
-                       fc_error_t *err) {
-  const uint64_t ticks = bytes / BYTES_PER_TICK + 1;
-  if (is_too_much(invocation, ticks)) return fc_vm_give_up(invocation, err);
-  spend(invocation, ticks);
-  if (invocation->steps_since_poll < ticks_per_poll(invocation) &&
-      invocation->fuel) {
-    return FC_OK;
-  }
-  return look(invocation, err);
-}
-#endif
-
-static fc_status_t null_error(const char *what, const fc_vm_object_t *object,
-                              fc_error_t *err) {
-  return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_INVALID_ARGUMENT,
-                    object ? "a %s is needed, not a %s" : "the %s is null",
-                    what, fc_vm_object_type_name(object));
-}
-
-static fc_status_t type_error(fc_vm_type_t wanted, const fc_vm_object_t *object,
-                              fc_error_t *err) {
-  return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_INVALID_ARGUMENT,
-                    "a %s is needed, not a %s", fc_vm_type_info(wanted)->text,
-                    fc_vm_object_type_name(object));
-}
-
-static fc_status_t division_error(bool by_zero, fc_error_t *err) {
-  return fc_fail_as(
-      err, FC_CODE_CALL_FAILED, FC_OUT_OF_RANGE,
-      by_zero ? "integer division by zero" : "integer division overflows");
-}
-
-static fc_status_t global_error(uint32_t offset, uint32_t count,
-                                const char *what, fc_error_t *err) {
-  return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_OUT_OF_RANGE,
-                    "global %s %" PRIu32 " is outside %" PRIu32, what, offset,
-                    count);
-}
-
-// The error of a `fail` instruction. The text comes from the module, so it can be any
-// bytes.
-static fc_status_t module_error(int32_t code, const uint8_t *text, size_t size,
-                                fc_error_t *err) {
-  uint32_t number = (uint32_t)code & 31;
-  fc_status_t status = number == 0 || number > FC_INCOMPATIBLE
-                           ? FC_UNKNOWN
-                           : (fc_status_t)number;
-  char shown[240];
-  size_t length = 0;
-  bool plain = true;
-  for (size_t i = 0; i < size && length < sizeof shown - 1; i++) {
-    plain = plain && text[i] >= 0x20 && text[i] < 0x7F;
-    shown[length++] = (char)text[i];
-  }
-  shown[length] = 0;
-  if (!plain) {
-    fc_escape(shown, sizeof shown, sizeof shown,
-              fc_str_make((const char *)text, size));
-  }
-  return fc_fail_as(err, FC_CODE_CALL_FAILED, status, "%s",
-                    shown[0] ? shown : "the module failed");
-}
-
-// Adds to the message of a failed call, if there is room, at which instruction it failed.
-static void add_place(const fc_vm_frame_t *frame, const uint8_t *ip,
-                      fc_error_t *err) {
-  if (!err || err->code != FC_CODE_CALL_FAILED) return;
-  const fc_vm_function_t *function = frame->function;
-  uint32_t at = (uint32_t)(ip - function->code), pc = 0;
-  fc_vm_instruction_t in;
-  while (pc < function->size &&
-         fc_vm_decode(function->code, function->size, pc, &in, NULL) == FC_OK &&
-         in.next < at) {
-    pc = in.next;
-  }
-  char name[72];
-  fc_escape(name, sizeof name, 48, function->name);
-  size_t length = strlen(err->message);
-  size_t room = sizeof err->message - length;
-  char place[112];
-  int size = snprintf(place, sizeof place, " (at 0x%" PRIX32 "%s%s)", pc,
-                      name[0] ? " of " : "", name);
-  if (size > 0 && (size_t)size < room) {
-    memcpy(err->message + length, place, (size_t)size + 1);
-  }
-}
-
-// ---------------------------------------------------------------------------
-// Refs
-
-static inline void put_ref(fc_vm_object_t **place,
-                           fc_vm_object_t *take_object) {
-  fc_vm_object_t *old = *place;
-  *place = take_object;
-  fc_vm_release(old);
-}
-
-// The reference that an operand passes on. With MOVE it is the register's own,
-// and the register becomes null; otherwise it is a new one.
-static inline fc_vm_object_t *take_ref(fc_vm_object_t **refs, uint16_t reg) {
-  fc_vm_object_t **place = &refs[reg & FC_VM_REF_MASK];
-  if (!(reg & FC_VM_MOVE_BIT)) return fc_vm_retain(*place);
-  fc_vm_object_t *object = *place;
-  *place = NULL;
-  return object;
-}
-
-// ---------------------------------------------------------------------------
-// Calls
-
-static inline int64_t load_wide(const int32_t *cells) {
-  int64_t value;
-  memcpy(&value, cells, sizeof value);
-  return value;
-}
-static inline void store_wide(int32_t *cells, int64_t value) {
-  memcpy(cells, &value, sizeof value);
-}
-
-// The next register of each bank that an argument goes into.
-typedef struct next_registers_t {
-  uint32_t cell;
-  uint32_t ref;
-} next_registers_t;
-
-// Copies one value from a register of the caller's frame, at the width of its letter.
-static inline void pass_argument(char letter, uint16_t reg, fc_vm_frame_t *from,
-                                 fc_vm_frame_t *to, next_registers_t *place) {
-  switch (letter) {
-    case 'r':
-      to->refs[place->ref++] = take_ref(from->refs, reg);
-      break;
-    case 'I':
-    case 'F':
-      place->cell = (place->cell + 1) & ~1u;
-      store_wide(&to->cells[place->cell], load_wide(&from->cells[reg]));
-      place->cell += 2;
-      break;
-    default:
-      to->cells[place->cell++] = from->cells[reg];
-      break;
-  }
-}
-
-static inline void pass_result(char letter, uint16_t reg, fc_vm_frame_t *from,
-                               fc_vm_frame_t *to, uint16_t target) {
-  switch (letter) {
-    case 'r':
-      put_ref(&to->refs[target & FC_VM_REF_MASK], take_ref(from->refs, reg));
-      break;
-    case 'I':
-    case 'F':
-      store_wide(&to->cells[target], load_wide(&from->cells[reg]));
-      break;
-    default:
-      to->cells[target] = from->cells[reg];
-      break;
-  }
-}
-
-static void enter(const fc_vm_raw_t *arguments, fc_vm_frame_t *to) {
-  fc_str_t letters = to->function->cconv.arguments;
-  next_registers_t place = {0, 0};
-  for (size_t i = 0; i < letters.size; i++) {
-    switch (letters.data[i]) {
-      case 'r':
-        to->refs[place.ref++] = fc_vm_retain(arguments[i].ref);
-        break;
-      case 'I':
-      case 'F':
-        place.cell = (place.cell + 1) & ~1u;
-        store_wide(&to->cells[place.cell], arguments[i].i64);
-        place.cell += 2;
-        break;
-      default:
-        to->cells[place.cell++] = arguments[i].i32;
-        break;
-    }
-  }
-}
-
-// Copies the registers of a return, listed at `list`, into the caller's values.
-static void leave(fc_vm_frame_t *from, const uint8_t *list,
-                  fc_vm_raw_t *results) {
-  fc_str_t letters = from->function->cconv.results;
-  for (size_t i = 0; i < letters.size; i++) {
-    uint16_t reg = fc_load_u16(list + 2 * i);
-    switch (letters.data[i]) {
-      case 'r':
-        results[i].ref = take_ref(from->refs, reg);
-        break;
-      case 'I':
-      case 'F':
-        results[i].i64 = load_wide(&from->cells[reg]);
-        break;
-      default:
-        results[i].i64 = 0;
-        results[i].i32 = from->cells[reg];
-        break;
-    }
-  }
-}
-
-static void clear_results(const fc_vm_function_t *function,
-                          fc_vm_raw_t *results) {
-  size_t count = function->cconv.results.size;
-  if (count) memset(results, 0, count * sizeof *results);
-}
-
-// The operands of a call of an import, with spans written out one by one.
-typedef struct native_operands_t {
-  fc_vm_raw_t *values;
-  bool *owned;  // true: the reference was moved out of its register
-  uint32_t *spans;
-  uint32_t count;
-  uint32_t span_count;
-} native_operands_t;
-
-static void gather_one(native_operands_t *out, char letter, uint16_t reg,
-                       fc_vm_frame_t *from) {
-  fc_vm_raw_t *raw = &out->values[out->count];
-  switch (letter) {
-    case 'r':
-      raw->ref = from->refs[reg & FC_VM_REF_MASK];
-      if (reg & FC_VM_MOVE_BIT) {
-        from->refs[reg & FC_VM_REF_MASK] = NULL;
-        out->owned[out->count] = true;
-      }
-      break;
-    case 'I':
-    case 'F':
-      raw->i64 = load_wide(&from->cells[reg]);
-      break;
-    default:
-      raw->i32 = from->cells[reg];
-      break;
-  }
-  out->count++;
-}
-
-static void gather(native_operands_t *out, fc_str_t letters,
-                   const uint8_t *segments, const uint8_t *list,
-                   fc_vm_frame_t *from) {
-  uint32_t item = 0;
-  for (size_t i = 0; i < letters.size; i++, item++) {
-    if (letters.data[i] != 'C') {
-      gather_one(out, letters.data[i], fc_load_u16(list), from);
-      list += 2;
-      continue;
-    }
-    size_t begin = i + 1;
-    while (letters.data[i] != 'D') i++;
-    uint32_t times = fc_load_u16(segments + 2 * (size_t)item);
-    for (uint32_t k = 0; k < times; k++) {
-      for (size_t j = begin; j < i; j++, list += 2) {
-        gather_one(out, letters.data[j], fc_load_u16(list), from);
-      }
-    }
-    out->spans[out->span_count++] = times;
-  }
-}
-
-// Calls import `ordinal` with `count` operands at `list` and writes the results
-// to the registers at `targets`.
-static __attribute__((noinline)) fc_status_t call_native(
-    machine_t *m, uint32_t ordinal, const uint8_t *segments,
-    const uint8_t *list, uint32_t count, const uint8_t *targets,
-    fc_error_t *err) {
-  fc_vm_context_t *context = m->context;
-  const fc_vm_import_t *import = &context->module->imports[ordinal];
-  const fc_vm_binding_t *binding = &context->bindings[ordinal];
-  if (!binding->function) {
-    return fc_fail_as(err, FC_CODE_CALL_FAILED, FC_NOT_FOUND,
-                      "optional import '%.*s' is not provided",
-                      FC_STR_ARG(import->full_name));
-  }
-  fc_str_t letters = import->cconv.arguments, returns = import->cconv.results;
-  size_t raws = count + returns.size;
-  size_t size = raws * sizeof(fc_vm_raw_t) + letters.size * sizeof(uint32_t) +
-                count * sizeof(bool);
-  fc_vm_stack_t *stack = m->invocation->stack;
-  fc_vm_raw_t *memory = fc_vm_stack_alloc(stack, size, err);
-  if (!memory) return FC_RESOURCE_EXHAUSTED;
-  native_operands_t operands = {.values = memory,
-                                .spans = (uint32_t *)(void *)(memory + raws)};
-  operands.owned = (bool *)(operands.spans + letters.size);
-  gather(&operands, letters, segments, list, m->frame);
-  fc_vm_native_call_t call = {.context = context,
-                              .heap = &context->heap,
-                              .invocation = m->invocation,
-                              .state = binding->state,
-                              .arguments = memory,
-                              .argument_count = count,
-                              .spans = operands.spans,
-                              .results = memory + count};
-  return_ticks(m);  // the native may run bytecode, which spends fuel too
-  PROFILE(enter_import(m, import));
-  fc_status_t status = binding->function->call(&call, err);
-  PROFILE(leave_profiled(m));
-  grant_ticks(m);
-  for (uint32_t i = 0; i < count; i++) {
-    if (operands.owned[i]) fc_vm_release(memory[i].ref);
-  }
-  for (size_t i = 0; i < returns.size; i++) {
-    uint16_t target = fc_load_u16(targets + 2 * i);
-    fc_vm_raw_t result = call.results[i];
-    bool is_ref = returns.data[i] == 'r';
-    if (status != FC_OK) {
-      if (is_ref) fc_vm_release(result.ref);
-    } else if (is_ref) {
-      put_ref(&m->frame->refs[target & FC_VM_REF_MASK], result.ref);
-    } else if (returns.data[i] == 'I' || returns.data[i] == 'F') {
-      store_wide(&m->frame->cells[target], result.i64);
-    } else {
-      m->frame->cells[target] = result.i32;
-    }
-  }
-  fc_vm_stack_free(stack, memory, size);
-  return status;
-}
-
-// ---------------------------------------------------------------------------
-// The loop
+#include "module/vm/failures.h"
+#include "module/vm/interp_calls.h"
 
 // Operands by their byte offset behind the opcode.
 #define U16(at) fc_load_u16(ip + (at))
@@ -487,17 +49,17 @@ static __attribute__((noinline)) fc_status_t call_native(
   do {                                                  \
     if (FC_UNLIKELY((ticks -= (int64_t)(count)) < 0)) { \
       m.ticks = ticks;                                  \
-      status = poll(&m, err);                           \
+      status = fc_vm_poll(&m, err);                     \
       ticks = m.ticks;                                  \
       if (status != FC_OK) goto fail;                   \
     }                                                   \
   } while (0)
 // Counts bulk work before it is done: a call with a budget must not begin what it could not
 // end in time. More bytes than the object has are not worked on, but an error.
-#define WORK(bytes, most)                                \
-  do {                                                   \
-    const uint64_t bytes_ = (uint64_t)(bytes);           \
-    if (bytes_ <= (most)) TICK(bytes_ / BYTES_PER_TICK); \
+#define WORK(bytes, most)                                      \
+  do {                                                         \
+    const uint64_t bytes_ = (uint64_t)(bytes);                 \
+    if (bytes_ <= (most)) TICK(bytes_ / FC_VM_BYTES_PER_TICK); \
   } while (0)
 // The list at `at`, rounded up to an even address: a count, then entries. Code
 // starts at an even address, so that even offsets are even addresses.
@@ -586,17 +148,17 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
   op_##name : {                                        \
     type a = in(0), b = in(2);                         \
     if (FC_UNLIKELY(!check(a, b))) {                   \
-      TRY(division_error(b == 0, err));                \
+      TRY(fc_vm_division_error(b == 0, err));          \
     }                                                  \
     SET_##in(4, a operator b);                         \
     NEXT(6);                                           \
   }
-#define DIVIDE_UNSIGNED(name, in, type, operator)            \
-  op_##name : {                                              \
-    type a = (type)in(0), b = (type)in(2);                   \
-    if (FC_UNLIKELY(b == 0)) TRY(division_error(true, err)); \
-    SET_##in(4, a operator b);                               \
-    NEXT(6);                                                 \
+#define DIVIDE_UNSIGNED(name, in, type, operator)                  \
+  op_##name : {                                                    \
+    type a = (type)in(0), b = (type)in(2);                         \
+    if (FC_UNLIKELY(b == 0)) TRY(fc_vm_division_error(true, err)); \
+    SET_##in(4, a operator b);                                     \
+    NEXT(6);                                                       \
   }
 #define SELECT(name, in)                 \
   op_##name : {                          \
@@ -634,7 +196,7 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
   uint32_t offset = (uint32_t)I32(0);                                 \
   uint32_t bytes = context->module->global_bytes;                     \
   if (FC_UNLIKELY(bytes < SIZE_##in || offset > bytes - SIZE_##in)) { \
-    TRY(global_error(offset, bytes, "offset", err));                  \
+    TRY(fc_vm_global_error(offset, bytes, "offset", err));            \
   }
 #define GLOBAL_LOAD_INDIRECT(name, in)                            \
   op_##name : {                                                   \
@@ -651,7 +213,7 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
 
 #define GET_LIST(list, at)                       \
   fc_vm_list_t *list = fc_vm_list_from(REF(at)); \
-  if (FC_UNLIKELY(!list)) TRY(null_error("list", REF(at), err))
+  if (FC_UNLIKELY(!list)) TRY(fc_vm_null_error("list", REF(at), err))
 #define LIST_GET(name, kind, member, out)                                  \
   op_##name : {                                                            \
     GET_LIST(list, 0);                                                     \
@@ -677,7 +239,7 @@ static inline const uint8_t *skip_copies(const uint8_t *list) {
 
 #define GET_BUFFER(buffer, at)                         \
   fc_vm_buffer_t *buffer = fc_vm_buffer_from(REF(at)); \
-  if (FC_UNLIKELY(!buffer)) TRY(null_error("buffer", REF(at), err))
+  if (FC_UNLIKELY(!buffer)) TRY(fc_vm_null_error("buffer", REF(at), err))
 #define BUFFER_LOAD(name, type, out)                                        \
   op_##name : {                                                             \
     GET_BUFFER(buffer, 0);                                                  \
@@ -749,8 +311,8 @@ fc_status_t INTERPRET(fc_vm_context_t *context, fc_vm_invocation_t *invocation,
   const fc_vm_module_t *module = context->module;
   fc_vm_stack_t *stack = invocation->stack;
   fc_status_t status = FC_OK;
-  machine_t m = {.context = context, .invocation = invocation};
-  grant_ticks(&m);
+  fc_vm_machine_t m = {.context = context, .invocation = invocation};
+  fc_vm_grant_ticks(&m);
   m.frame = fc_vm_stack_push(stack, &module->functions[function], err);
   if (!m.frame) {
     clear_results(&module->functions[function], results);
@@ -809,13 +371,13 @@ op_PrefixExtF64:
     end = ip + 8;
   load_ref:
     if (FC_UNLIKELY(global >= module->global_refs)) {
-      TRY(global_error(global, module->global_refs, "ref", err));
+      TRY(fc_vm_global_error(global, module->global_refs, "ref", err));
     }
     type = module->types[fc_load_u32(end - 6)].type;
     reg = fc_load_u16(end - 2);
     fc_vm_object_t *object = context->global_refs[global];
     if (FC_UNLIKELY(!fc_vm_type_accepts(type, object))) {
-      TRY(type_error(type, object, err));
+      TRY(fc_vm_type_error(type, object, err));
     }
     if (reg & FC_VM_MOVE_BIT) context->global_refs[global] = NULL;
     else fc_vm_retain(object);
@@ -832,12 +394,12 @@ op_PrefixExtF64:
     end = ip + 8;
   store_ref:
     if (FC_UNLIKELY(global >= module->global_refs)) {
-      TRY(global_error(global, module->global_refs, "ref", err));
+      TRY(fc_vm_global_error(global, module->global_refs, "ref", err));
     }
     type = module->types[fc_load_u32(end - 6)].type;
     reg = fc_load_u16(end - 2);
     if (FC_UNLIKELY(!fc_vm_type_accepts(type, refs[reg & FC_VM_REF_MASK]))) {
-      TRY(type_error(type, refs[reg & FC_VM_REF_MASK], err));
+      TRY(fc_vm_type_error(type, refs[reg & FC_VM_REF_MASK], err));
     }
     put_ref(&context->global_refs[global], take_ref(refs, reg));
     ip = end;
@@ -894,7 +456,7 @@ op_AssignRef : {
 op_CastAnyRef : {
   fc_vm_type_t type = module->types[U32(2)].type;
   if (FC_UNLIKELY(!fc_vm_type_accepts(type, REF(0)))) {
-    TRY(type_error(type, REF(0), err));
+    TRY(fc_vm_type_error(type, REF(0), err));
   }
   fc_vm_object_t *object = take_ref(refs, U16(0));
   put_ref(&REF(6), object);
@@ -906,7 +468,7 @@ op_SelectRef : {
   uint16_t chosen = first ? U16(6) : U16(8), other = first ? U16(8) : U16(6);
   fc_vm_type_t type = module->types[U32(2)].type;
   if (FC_UNLIKELY(!fc_vm_type_accepts(type, refs[chosen & FC_VM_REF_MASK]))) {
-    TRY(type_error(type, refs[chosen & FC_VM_REF_MASK], err));
+    TRY(fc_vm_type_error(type, refs[chosen & FC_VM_REF_MASK], err));
   }
   put_ref(&REF(10), take_ref(refs, chosen));
   if ((other & FC_VM_MOVE_BIT) &&
@@ -923,7 +485,7 @@ op_SwitchRef : {
       index < count ? fc_load_u16(list + 2 + 2 * (size_t)index) : U16(6);
   fc_vm_type_t type = module->types[U32(2)].type;
   if (FC_UNLIKELY(!fc_vm_type_accepts(type, refs[chosen & FC_VM_REF_MASK]))) {
-    TRY(type_error(type, refs[chosen & FC_VM_REF_MASK], err));
+    TRY(fc_vm_type_error(type, refs[chosen & FC_VM_REF_MASK], err));
   }
   fc_vm_object_t *object = take_ref(refs, chosen);
   ip = end;
@@ -1333,7 +895,7 @@ op_Return : {
     leave(frame, list, results);
     fc_vm_stack_pop(stack, frame);
     m.ticks = ticks;
-    return_ticks(&m);
+    fc_vm_return_ticks(&m);
     return FC_OK;
   }
   fc_str_t letters = frame->function->cconv.results;
@@ -1352,7 +914,7 @@ op_Return : {
 
 op_Fail : {
   uint32_t size = U16(2);
-  if (I32(0)) TRY(module_error(I32(0), ip + 4, size, err));
+  if (I32(0)) TRY(fc_vm_module_error(I32(0), ip + 4, size, err));
   // A fail with status 0 goes on with the code behind it. At the end of the function
   // there is none, so the call fails.
   if (ip + 4 + size == m.frame->function->code + m.frame->function->size) {
@@ -1381,7 +943,7 @@ op_Print : {
 }
 
 fail:
-  add_place(m.frame, ip, err);
+  fc_vm_add_place(m.frame, ip, err);
   while (m.frame) {
     fc_vm_frame_t *caller = m.frame->caller;
     fc_vm_stack_pop(stack, m.frame);
@@ -1389,7 +951,7 @@ fail:
     PROFILE(leave_profiled(&m));
   }
   m.ticks = ticks;
-  return_ticks(&m);
+  fc_vm_return_ticks(&m);
   clear_results(&module->functions[function], results);
   return status;
 }
