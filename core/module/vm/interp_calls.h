@@ -6,7 +6,7 @@
 #define FARCALL_CORE_MODULE_VM_INTERP_CALLS_H_
 
 #include "base/profile.h"
-#include "module/vm/ops.h"
+#include "module/vm/operands.h"
 #include "module/vm/steps.h"
 
 #ifdef FC_VM_PROFILED
@@ -60,15 +60,6 @@ static inline fc_vm_object_t *take_ref(fc_vm_object_t **refs, uint16_t reg) {
 
 // ---------------------------------------------------------------------------
 // Calls
-
-static inline int64_t load_wide(const int32_t *cells) {
-  int64_t value;
-  memcpy(&value, cells, sizeof value);
-  return value;
-}
-static inline void store_wide(int32_t *cells, int64_t value) {
-  memcpy(cells, &value, sizeof value);
-}
 
 // The next register of each bank that an argument goes into.
 typedef struct next_registers_t {

@@ -15,6 +15,8 @@ typedef enum row_t {
   ROW_COUNT
 } row_t;
 
+#define FIELDS(...) \
+  { __VA_ARGS__ }
 static const fc_vm_op_t rows[ROW_COUNT] = {
 #define FC_VM_OP(set, opcode, name, mnemonic, fields, text, since, flow,      \
                  effect)                                                      \
@@ -23,6 +25,7 @@ static const fc_vm_op_t rows[ROW_COUNT] = {
       FC_VM_EFFECT_##effect},
 #include "module/vm/ops.def"
 #undef FC_VM_OP
+#undef FIELDS
 };
 
 static const uint16_t places[FC_VM_SET_COUNT][256] = {
@@ -33,14 +36,17 @@ static const uint16_t places[FC_VM_SET_COUNT][256] = {
 };
 
 #define ROW ((const fc_vm_op_t *)NULL)
+#define FIELDS(...) \
+  (const char[]) { __VA_ARGS__ }
 #define FC_VM_OP(set, opcode, name, what, letters, shown, since, flow, effect) \
   _Static_assert(FC_VM_EFFECT_##effect != 0 &&                                 \
                      sizeof what <= sizeof ROW->mnemonic &&                    \
-                     sizeof letters <= sizeof ROW->fields &&                   \
+                     sizeof letters < sizeof ROW->fields &&                    \
                      sizeof shown <= sizeof ROW->text,                         \
                  #name);
 #include "module/vm/ops.def"
 #undef FC_VM_OP
+#undef FIELDS
 #undef ROW
 
 const fc_vm_op_t *fc_vm_op_find(fc_vm_opcode_set_t set, uint8_t opcode) {
