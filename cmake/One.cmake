@@ -23,7 +23,8 @@ file(GLOB hot core/base/*.c core/json/*.c core/memref/*.c core/module/call.c
   core/marshal/leaves.c core/marshal/typed.c core/marshal/written.c
   core/marshal/oip_*.c core/module/native/function.c core/module/vm/buffer.c
   core/module/vm/context.c core/module/vm/interp.c core/module/vm/list.c
-  core/module/vm/object.c core/module/vm/stack.c core/module/vm/hal/*.c
+  core/module/vm/object.c core/module/vm/stack.c core/module/vm/steps.c
+  core/module/vm/hal/*.c
   server/dialect/native.c server/dialect/oip.c server/dialect/request.c
   server/dialect/route.c server/exchange/*.c server/http1/*.c server/pool/block*.c
   server/pool/handoff.c server/pool/pool.c server/pool/process_call.c server/pool/queue.c

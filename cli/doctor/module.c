@@ -7,7 +7,7 @@
 #include "doctor/checkup.h"
 #include "doctor/roles.h"
 #include "farcall/farcall.h"
-#include "hal/cpu.h"
+#include "kernels/cpu.h"
 
 // Copies `thing`, which is a text of the module: findings are printed after the module is
 // released.

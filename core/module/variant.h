@@ -11,7 +11,7 @@
 #ifndef FARCALL_CORE_MODULE_VARIANT_H_
 #define FARCALL_CORE_MODULE_VARIANT_H_
 
-#include "hal/cpu.h"
+#include "kernels/cpu.h"
 
 #define FC_VARIANTS_MAX 16
 #define FC_VARIANT_NAME_MAX 255  // bytes of a file's name

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "hal/parameters.h"
+#include "parameters/parameters.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #ifndef FARCALL_CORE_MODULE_VM_HAL_IO_PARAMETERS_H_
 #define FARCALL_CORE_MODULE_VM_HAL_IO_PARAMETERS_H_
 
-#include "hal/parameters.h"
+#include "parameters/parameters.h"
 #include "module/vm/hal/objects.h"
 
 typedef struct fc_hal_archive_t {

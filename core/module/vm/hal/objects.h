@@ -7,7 +7,7 @@
 #ifndef FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 #define FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 
-#include "hal/library.h"
+#include "kernels/library.h"
 #include "module/vm/buffer.h"
 #include "module/vm/natives.h"
 

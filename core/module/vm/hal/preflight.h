@@ -5,7 +5,7 @@
 #ifndef FARCALL_CORE_MODULE_VM_HAL_PREFLIGHT_H_
 #define FARCALL_CORE_MODULE_VM_HAL_PREFLIGHT_H_
 
-#include "hal/cpu.h"
+#include "kernels/cpu.h"
 #include "module/vm/vmfb.h"
 
 // Checks that this processor has the instructions that the module's machine code uses.

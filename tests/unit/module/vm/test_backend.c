@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "farcall/module.h"
-#include "hal/cpu.h"
+#include "kernels/cpu.h"
 #include "module/vm/files.h"
 
 typedef struct opened_t {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "hal/library.h"
+#include "kernels/library.h"
 #include "helpers/test.h"
 #include "module/native/fpenv.h"
 

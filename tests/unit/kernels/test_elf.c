@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "hal/library.h"
+#include "kernels/library.h"
 
 #define MODULE FC_TEST_NATIVE "/releases/versions-3.13.0-llvm-cpu.vmfb"
 

@@ -4,7 +4,7 @@
 // AArch64, by what the system says of them (HWCAP), and the denormal switch. On other
 // architectures every feature is unknown, so fc_cpu_check refuses nothing and
 // executables see a plain processor.
-#include "hal/cpu.h"
+#include "kernels/cpu.h"
 
 #include <stdio.h>
 
@@ -39,12 +39,12 @@ static const feature_t kFeatures[] = {
 #if defined(__x86_64__)
 #define FC_CPU(name, bit, leaf, subleaf, reg, reg_bit, state) \
   {name, bit, leaf, subleaf, REGISTER_##reg, reg_bit, STATE_##state},
-#include "hal/cpu_x86_64.def"
+#include "kernels/cpu_x86_64.def"
 #undef FC_CPU
 #elif defined(__aarch64__)
 #define FC_CPU(name, bit, word, word_bit) \
   {name, bit, AT_##word, 0, 0, word_bit, 0},
-#include "hal/cpu_aarch64.def"
+#include "kernels/cpu_aarch64.def"
 #undef FC_CPU
 #endif
     {.name = NULL},  // the end
@@ -58,7 +58,7 @@ typedef struct level_t {
 static const level_t kLevels[] = {
 #if defined(__x86_64__)
 #define FC_CPU_LEVEL(name, features) {name, features},
-#include "hal/cpu_level.def"
+#include "kernels/cpu_level.def"
 #undef FC_CPU_LEVEL
 #endif
     {.name = NULL},
@@ -68,13 +68,13 @@ static const level_t kLevels[] = {
 static const char *const kForeign[] = {
 #define FC_CPU(name, ...) name,
 #if !defined(__x86_64__)
-#include "hal/cpu_x86_64.def"
+#include "kernels/cpu_x86_64.def"
 #define FC_CPU_LEVEL(name, features) name,
-#include "hal/cpu_level.def"
+#include "kernels/cpu_level.def"
 #undef FC_CPU_LEVEL
 #endif
 #if !defined(__aarch64__)
-#include "hal/cpu_aarch64.def"
+#include "kernels/cpu_aarch64.def"
 #endif
 #undef FC_CPU
 };

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "hal/cpu.h"
+#include "kernels/cpu.h"
 
 // Features that this build hides, though /proc/cpuinfo may list them.
 #define HIDDEN "," FARCALL_HIDE_CPU_FEATURES ","
@@ -111,14 +111,14 @@ static void features_agree_with_the_system(void **state) {
 #define B "fma"
 #define C "avx512vbmi"
 #define C2 "avx512vbmi2"
-#define TABLE "hal/cpu_x86_64.def"
+#define TABLE "kernels/cpu_x86_64.def"
 #define TABLE_BEGINS ": sse3, ssse3, "
 #else
 #define A "dotprod"
 #define B "fullfp16"
 #define C "sve2"
 #define C2 "sve2p1"
-#define TABLE "hal/cpu_aarch64.def"
+#define TABLE "kernels/cpu_aarch64.def"
 #define TABLE_BEGINS ": fp-armv8, lse, "
 #endif
 

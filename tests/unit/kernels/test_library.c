@@ -2,7 +2,7 @@
 //
 // What an executable library may ask of the runtime (tests/modules/kernel). How its
 // kernels run is tested in server/tiles.
-#include "hal/library.h"
+#include "kernels/library.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 // PT_LOAD segments (R, RX, RW) on pages of their own, RELATIVE relocations
 // only, DT_HASH, no constructors. A little more is accepted, but nothing that
 // would run code or need another library while loading.
-#include "hal/elf.h"
+#include "kernels/elf.h"
 
 #include <elf.h>
 #include <sys/mman.h>

@@ -3,8 +3,8 @@
 // Archives of named parameters (weights) that modules load by name: IREE's
 // .irpa and .safetensors, mapped. The index is read once, at load, and immutable
 // afterwards: any thread may look.
-#ifndef FARCALL_CORE_HAL_PARAMETERS_H_
-#define FARCALL_CORE_HAL_PARAMETERS_H_
+#ifndef FARCALL_CORE_PARAMETERS_PARAMETERS_H_
+#define FARCALL_CORE_PARAMETERS_PARAMETERS_H_
 
 #include "farcall/base.h"
 
@@ -59,4 +59,4 @@ fc_status_t fc_irpa_read(fc_parameters_t *archive,
 fc_status_t fc_safetensors_read(fc_parameters_t *archive,
                                 fc_error_t *err) FC_MUST_CHECK;
 
-#endif  // FARCALL_CORE_HAL_PARAMETERS_H_
+#endif  // FARCALL_CORE_PARAMETERS_PARAMETERS_H_

@@ -2,8 +2,8 @@
 //
 // What this processor can do, in the words compiled modules use. Read once by
 // the caller and passed on; any thread.
-#ifndef FARCALL_CORE_HAL_CPU_H_
-#define FARCALL_CORE_HAL_CPU_H_
+#ifndef FARCALL_CORE_KERNELS_CPU_H_
+#define FARCALL_CORE_KERNELS_CPU_H_
 
 #include "farcall/base.h"
 
@@ -49,4 +49,4 @@ fc_status_t fc_cpu_check(const fc_cpu_t *cpu, fc_str_t features,
 uint64_t fc_cpu_denormals_flush(void);
 void fc_cpu_denormals_restore(uint64_t state);
 
-#endif  // FARCALL_CORE_HAL_CPU_H_
+#endif  // FARCALL_CORE_KERNELS_CPU_H_

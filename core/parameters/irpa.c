@@ -3,7 +3,7 @@
 // IREE's parameter archive, version 0 (schemas/parameter_archive.h): one or more
 // headers, each with a table of packed entries and two segments. Every offset
 // comes from the file and is checked against it. Called by parameters.c.
-#include "hal/parameters.h"
+#include "parameters/parameters.h"
 
 #include "base/load.h"
 

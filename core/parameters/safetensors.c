@@ -3,7 +3,7 @@
 // The safetensors format: a 64-bit size, a JSON object of so many bytes that gives
 // each tensor's name and byte range, then the bytes. The object also has types and
 // shapes, which are skipped: the module knows those. Called by parameters.c.
-#include "hal/parameters.h"
+#include "parameters/parameters.h"
 #include "json/reader.h"
 
 #define HEADER_MAX ((uint64_t)100 << 20)  // the format's own limit

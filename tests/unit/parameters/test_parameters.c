@@ -2,7 +2,7 @@
 //
 // Archives as IREE's own tools write them, and archives nobody honest writes:
 // each row changes one number of a good file.
-#include "hal/parameters.h"
+#include "parameters/parameters.h"
 
 #include <stdio.h>
 #include <stdlib.h>

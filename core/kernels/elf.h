@@ -6,8 +6,8 @@
 // refused. Every header, segment, symbol and relocation is checked against the file
 // and the mapping before it is used; the code itself is trusted once it runs. An
 // image is immutable after loading and may be used from any thread.
-#ifndef FARCALL_CORE_HAL_ELF_H_
-#define FARCALL_CORE_HAL_ELF_H_
+#ifndef FARCALL_CORE_KERNELS_ELF_H_
+#define FARCALL_CORE_KERNELS_ELF_H_
 
 #include "farcall/base.h"
 
@@ -28,4 +28,4 @@ void *fc_elf_find(const fc_elf_t *elf, fc_str_t name);
 void fc_elf_range(const fc_elf_t *elf, uintptr_t *out_begin,
                   uintptr_t *out_end);
 
-#endif  // FARCALL_CORE_HAL_ELF_H_
+#endif  // FARCALL_CORE_KERNELS_ELF_H_

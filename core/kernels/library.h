@@ -4,12 +4,12 @@
 // and 0_6, over a loaded kernel ELF: which entry points there are, what each
 // needs, and running one workgroup grid. A library is immutable once open and
 // may run on many threads at once; each run brings its own local memory.
-#ifndef FARCALL_CORE_HAL_LIBRARY_H_
-#define FARCALL_CORE_HAL_LIBRARY_H_
+#ifndef FARCALL_CORE_KERNELS_LIBRARY_H_
+#define FARCALL_CORE_KERNELS_LIBRARY_H_
 
 #include "farcall/backend.h"
-#include "hal/cpu.h"
-#include "hal/elf.h"
+#include "kernels/cpu.h"
+#include "kernels/elf.h"
 
 #define FC_DISPATCH_CONSTANTS_MAX 64
 #define FC_DISPATCH_BINDINGS_MAX 64
@@ -74,4 +74,4 @@ uint32_t fc_library_parts(const fc_library_t *library, size_t index,
 fc_status_t fc_library_run(const fc_library_t *library, size_t index,
                            const fc_grid_t *grid, fc_error_t *err);
 
-#endif  // FARCALL_CORE_HAL_LIBRARY_H_
+#endif  // FARCALL_CORE_KERNELS_LIBRARY_H_

@@ -4,7 +4,7 @@
 // (facts: hal/local/executable_library.h), and the loop over a grid. The library
 // is machine code the operator chose to trust. Counts and null pointers in its tables
 // are checked all the same, so that most damage is an error and not a wild jump.
-#include "hal/library.h"
+#include "kernels/library.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 //
 // Mapping and finding; irpa.c and safetensors.c read the indexes. Called when a
 // module is opened.
-#include "hal/parameters.h"
+#include "parameters/parameters.h"
 
 #include <errno.h>
 #include <fcntl.h>
