@@ -16,6 +16,12 @@
 #undef FC_HAL
 #pragma GCC diagnostic pop
 
+// Gives result 0, with its reference.
+static inline void fc_hal_give(fc_vm_native_call_t *call,
+                               fc_vm_object_t *take_object) {
+  call->results[0].ref = take_object;
+}
+
 // Begins the definition of a function behind hal.def.
 #define FC_HAL_CALL(function) \
   fc_status_t fc_hal_call_##function(fc_vm_native_call_t *call, fc_error_t *err)

@@ -16,6 +16,13 @@ typedef struct fc_hal_binding_t {
   int64_t size;  // -1: to the end
 } fc_hal_binding_t;
 
+// Makes a binding of operand `buffer` of a call, or of the slot when that is null.
+fc_status_t fc_hal_binding_argument(const fc_vm_native_call_t *call,
+                                    uint32_t buffer, int32_t slot,
+                                    int64_t offset, int64_t size,
+                                    fc_hal_binding_t *out,
+                                    fc_error_t *err) FC_MUST_CHECK;
+
 typedef struct fc_hal_table_t {
   const fc_hal_binding_t *entries;  // slots are unused
   uint32_t count;

@@ -13,6 +13,7 @@
 #include "base/profile.h"
 #include "module/vm/bound.h"
 #include "module/vm/context.h"
+#include "module/vm/hal/calls.h"
 #include "module/vm/hal/pool.h"
 #include "module/vm/list.h"
 #include "module/vm/verify.h"
@@ -604,4 +605,26 @@ fc_status_t fc_hal_executable_run(fc_hal_executable_t *executable,
                            : run_vmvx(executable, invocation, dispatch, err);
   if (FC_UNLIKELY(profile)) fc_profile_leave(profile);
   return status;
+}
+
+// ---------------------------------------------------------------------------
+// hal.executable.*
+
+// (device, format, data, constants) in hal 5, later (device, affinity, format, …)
+FC_HAL_CALL(executable_create_5) {
+  return fc_hal_executable_from_call(call, 1, err);
+}
+FC_HAL_CALL(executable_create) {
+  return fc_hal_executable_from_call(call, 2, err);
+}
+
+// (executable, name) -> id
+FC_HAL_CALL(executable_lookup) {
+  fc_hal_executable_t *executable;
+  fc_str_t name;
+  FC_TRY(fc_hal_argument(call, 0, FC_VM_TYPE_HAL_EXECUTABLE, false, &executable,
+                         err));
+  FC_TRY(fc_hal_text(call, 1, &name, err));
+  return fc_hal_executable_lookup(executable, call->invocation, name,
+                                  &call->results[0].i64, err);
 }
