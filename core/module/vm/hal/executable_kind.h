@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What executables of all formats have, and the functions that a format is. Included in
+// this folder only.
+#ifndef FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_KIND_H_
+#define FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_KIND_H_
+
+#include "module/vm/hal/executable.h"
+#include "module/vm/hal/pool.h"
+
+// A function of an executable, as dispatches are checked against it.
+typedef struct fc_hal_kernel_t {
+  fc_str_t name;
+  uint32_t constant_count;
+  uint32_t binding_count;
+} fc_hal_kernel_t;
+
+// A format. `size` bytes, zeroed, begin with a fc_hal_executable_t. `open` fills them from
+// a copy of the file, which stays while the executable does if `keeps_file`; `close` is
+// called even when it failed. `run` runs every workgroup of a checked dispatch that has
+// some.
+typedef struct fc_hal_kind_t {
+  fc_str_t format;  // "": of no processor
+  bool native;      // machine code: refused where that is off
+  bool keeps_file;
+  size_t size;
+  fc_status_t (*open)(fc_hal_executable_t *executable,
+                      const fc_hal_state_t *state,
+                      fc_vm_invocation_t *invocation, fc_str_t file,
+                      fc_str_t constants, fc_error_t *err);
+  void (*close)(fc_hal_executable_t *executable);
+  uint32_t (*count)(const fc_hal_executable_t *executable);
+  fc_hal_kernel_t (*at)(const fc_hal_executable_t *executable, uint32_t index);
+  fc_status_t (*run)(fc_hal_executable_t *executable,
+                     fc_vm_invocation_t *invocation,
+                     const fc_hal_dispatch_t *dispatch, fc_error_t *err);
+} fc_hal_kind_t;
+
+extern const fc_hal_kind_t fc_hal_kind_elf;   // executable_elf.c
+extern const fc_hal_kind_t fc_hal_kind_vmvx;  // executable_vmvx.c
+
+struct fc_hal_executable_t {
+  fc_vm_object_t object;
+  const fc_hal_kind_t *kind;
+  uint8_t *file;  // what it was read from, or NULL
+  size_t file_size;
+};
+
+// The local memory of a dispatch. If the worker has a pool, the memory comes from that, so
+// that a warm worker need not allocate it.
+typedef struct fc_hal_scratch_t {
+  void *memory;
+  size_t size;
+} fc_hal_scratch_t;
+
+fc_status_t fc_hal_scratch_take(fc_vm_heap_t *heap, fc_hal_pool_t *pool,
+                                size_t size, fc_hal_scratch_t *out,
+                                fc_error_t *err) FC_MUST_CHECK;
+void fc_hal_scratch_give(fc_vm_heap_t *heap, fc_hal_pool_t *pool,
+                         const fc_hal_scratch_t *scratch);
+
+#endif  // FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_KIND_H_
