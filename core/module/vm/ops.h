@@ -114,6 +114,15 @@ fc_status_t fc_vm_decode(const uint8_t *code, uint32_t size, uint32_t pc,
                          fc_vm_instruction_t *out,
                          fc_error_t *err) FC_MUST_CHECK;
 
+// The first operand of that kind; NULL when there is none.
+static inline const fc_vm_field_t *fc_vm_find_field(
+    const fc_vm_instruction_t *in, char kind) {
+  for (uint32_t i = 0; i < in->field_count; i++) {
+    if (in->fields[i].kind == kind) return &in->fields[i];
+  }
+  return NULL;
+}
+
 // Entry `index` of a '*', '#' or 'S' list.
 static inline uint16_t fc_vm_list_entry(const uint8_t *code,
                                         const fc_vm_field_t *field,

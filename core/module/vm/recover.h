@@ -52,26 +52,4 @@ fc_status_t fc_vm_recover(const fc_vm_module_t *module, uint32_t function,
                           fc_vm_recovered_t *out,
                           fc_error_t *err) FC_MUST_CHECK;
 
-typedef struct fc_vm_facts_t fc_vm_facts_t;
-typedef void (*fc_vm_each_call_t)(void *context, const fc_vm_import_t *import,
-                                  const fc_vm_instruction_t *call,
-                                  fc_vm_facts_t *facts);
-
-// Calls `each` for the calls of imports in the blocks that some path reaches.
-// When *budget is 0 afterwards, perhaps not for all of them.
-fc_status_t fc_vm_each_call(const fc_vm_module_t *module, uint32_t function,
-                            size_t *budget, fc_arena_t *arena,
-                            fc_vm_each_call_t each, void *context,
-                            fc_error_t *err) FC_MUST_CHECK;
-// True when operand `index` of `call` is one constant on all paths to it; *out are
-// its low 32 bits.
-bool fc_vm_operand_constant(fc_vm_facts_t *facts,
-                            const fc_vm_instruction_t *call, uint32_t index,
-                            uint32_t *out);
-// The import that returned operand `index` of `call`, on all paths to it;
-// NULL when the operand may come from elsewhere.
-const fc_vm_import_t *fc_vm_operand_maker(fc_vm_facts_t *facts,
-                                          const fc_vm_instruction_t *call,
-                                          uint32_t index);
-
 #endif  // FARCALL_CORE_MODULE_VM_RECOVER_H_

@@ -188,18 +188,10 @@ static fc_status_t match_spans(const verifier_t *v, fc_str_t half,
   return match_end(&m, err);
 }
 
-static const fc_vm_field_t *find_field(const fc_vm_instruction_t *in,
-                                       char kind) {
-  for (uint32_t i = 0; i < in->field_count; i++) {
-    if (in->fields[i].kind == kind) return &in->fields[i];
-  }
-  return NULL;
-}
-
 static fc_status_t check_call(const verifier_t *v,
                               const fc_vm_instruction_t *in, fc_error_t *err) {
   const fc_vm_module_t *module = v->module;
-  const fc_vm_field_t *segments = find_field(in, 'S');
+  const fc_vm_field_t *segments = fc_vm_find_field(in, 'S');
   uint32_t ordinal = (uint32_t)in->fields[0].value;
   const fc_vm_cconv_t *cconv;
   if (ordinal & FC_VM_IMPORT_BIT) {
@@ -222,13 +214,13 @@ static fc_status_t check_call(const verifier_t *v,
     }
     cconv = &module->functions[ordinal].cconv;
   }
-  const fc_vm_field_t *operands = find_field(in, '*');
+  const fc_vm_field_t *operands = fc_vm_find_field(in, '*');
   if (segments) {
     FC_TRY(match_spans(v, cconv->arguments, segments, operands, err));
   } else {
     FC_TRY(match_plain(v, cconv->arguments, operands, true, err));
   }
-  return match_plain(v, cconv->results, find_field(in, '#'), false, err);
+  return match_plain(v, cconv->results, fc_vm_find_field(in, '#'), false, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -315,7 +307,7 @@ static fc_status_t check_field(const verifier_t *v,
 
 static fc_status_t check_cases(const verifier_t *v,
                                const fc_vm_instruction_t *in, fc_error_t *err) {
-  const fc_vm_field_t *table = find_field(in, 'T');
+  const fc_vm_field_t *table = fc_vm_find_field(in, 'T');
   uint32_t pc = table ? table->pc : 0;
   for (uint32_t i = 0; table && i < table->count; i++) {
     fc_vm_edge_t edge;
