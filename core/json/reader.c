@@ -10,16 +10,7 @@
 #include "json/decimal.h"
 #include "json/number.h"
 #include "json/plain.h"
-
-// The reader's state: what may come next.
-enum {
-  AT_VALUE,        // a value
-  AT_FIRST_VALUE,  // a value or ]
-  AT_FIRST_KEY,    // a key or }
-  AT_KEY,          // a key
-  AT_COLON,
-  AT_COMMA,  // a comma or the container's end; outside, the document's end
-};
+#include "json/where.h"
 
 static const char *const kNames[] = {
     [FC_JSON_END] = "the end of the document",
@@ -47,7 +38,7 @@ void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
   memset(reader, 0, offsetof(fc_json_reader_t, levels));
   reader->depth_limit = depth_limit;
   reader->key_limit = key_limit;
-  reader->state = AT_VALUE;
+  reader->state = FC_JSON_AT_VALUE;
 }
 
 static void set_look(fc_json_reader_t *reader, const char *at) {
@@ -81,81 +72,6 @@ void fc_json_reader_copy(fc_json_reader_t *dest,
                          const fc_json_reader_t *source) {
   const size_t levels = source->depth * sizeof source->levels[0];
   memcpy(dest, source, offsetof(fc_json_reader_t, levels) + levels);
-}
-
-// ---------------------------------------------------------------------------
-// Failing
-
-static uint64_t offset_of(const fc_json_reader_t *reader, const char *at) {
-  return reader->base + (uint64_t)(at - reader->begin);
-}
-
-static fc_status_t fail_at(const fc_json_reader_t *reader, const char *at,
-                           fc_status_t status, fc_error_t *err) {
-  if (!err) return status;
-  err->byte_offset = offset_of(reader, at);
-  return fc_json_locate(reader, status, err);
-}
-
-// The text at `at` as a message shows it: up to 12 letters, or one character.
-static const char *show(const fc_json_reader_t *reader, const char *at,
-                        char out[48]) {
-  const char *end = at;
-  while (end < reader->end && end - at < 12 &&
-         ((*end | 0x20) >= 'a' && (*end | 0x20) <= 'z')) {
-    end++;
-  }
-  if (end == at) end++;
-  if ((unsigned char)*at >= 0x80) {
-    size_t length = fc_utf8_length(at, (size_t)(reader->end - at));
-    if (length) end = at + length;
-  }
-  fc_escape(out, 48, 16, fc_str_make(at, (size_t)(end - at)));
-  return out;
-}
-
-static fc_status_t fail_unexpected(const fc_json_reader_t *reader,
-                                   const char *at, const char *wanted,
-                                   fc_error_t *err) {
-  fc_status_t status;
-  char shown[48];
-  if (at == reader->end) {
-    if (offset_of(reader, at) == 0) {
-      status = fc_fail(err, FC_CODE_JSON_SYNTAX, "the document is empty");
-    } else {
-      status = fc_fail(err, FC_CODE_JSON_SYNTAX,
-                       "the document ends where %s is expected", wanted);
-    }
-    return fail_at(reader, at, status, err);
-  }
-  fc_str_t rest = fc_str_make(at, (size_t)(reader->end - at));
-  if (offset_of(reader, at) == 0 &&
-      fc_str_starts(rest, FC_STR("\xEF\xBB\xBF"))) {
-    status = fc_fail(err, FC_CODE_JSON_SYNTAX,
-                     "the document begins with a byte order mark");
-  } else if (fc_str_starts(rest, FC_STR("NaN")) ||
-             fc_str_starts(rest, FC_STR("Infinity")) ||
-             fc_str_starts(rest, FC_STR("-Infinity"))) {
-    status = fc_fail(err, FC_CODE_JSON_SYNTAX,
-                     "JSON has no bare %s: write it as a string",
-                     show(reader, at + (*at == '-'), shown));
-  } else {
-    status = fc_fail(err, FC_CODE_JSON_SYNTAX,
-                     "unexpected '%s' where %s is expected",
-                     show(reader, at, shown), wanted);
-  }
-  return fail_at(reader, at, status, err);
-}
-
-fc_status_t fc_json_locate(const fc_json_reader_t *reader, fc_status_t status,
-                           fc_error_t *err) {
-  if (!err) return status;
-  if (err->byte_offset == FC_NO_OFFSET) err->byte_offset = reader->token_offset;
-  if (!err->has_pointer) {
-    err->has_pointer = true;
-    fc_json_pointer(reader, err->pointer, sizeof err->pointer);
-  }
-  return status;
 }
 
 // ---------------------------------------------------------------------------
@@ -279,7 +195,7 @@ static fc_status_t read_string(fc_json_reader_t *reader, const char *p,
     }
     fc_status_t status =
         fc_fail(err, FC_CODE_JSON_SYNTAX, "a string without its closing quote");
-    return fail_at(reader, p, status, err);
+    return fc_json_fail_at(reader, p, status, err);
   }
   if (scan == SCAN_BAD) {
     char shown[48];
@@ -289,7 +205,7 @@ static fc_status_t read_string(fc_json_reader_t *reader, const char *p,
     fc_escape(shown, sizeof shown, 12, fc_str_make(at, size));
     fc_status_t status = fc_fail(err, FC_CODE_JSON_SYNTAX,
                                  "'%s' in a string %s", shown, complaint);
-    return fail_at(reader, at, status, err);
+    return fc_json_fail_at(reader, at, status, err);
   }
   reader->text = fc_str_make(p + 1, (size_t)(close - p - 1));
   reader->escaped = escaped;
@@ -297,10 +213,7 @@ static fc_status_t read_string(fc_json_reader_t *reader, const char *p,
   return FC_OK;
 }
 
-// Decodes the escape at *p of checked text (or the two of a surrogate pair) into UTF-8
-// in `out`, or copies the byte there, and moves *p behind it. Returns how many bytes
-// were written.
-static size_t decode_character(const char **p, char out[4]) {
+size_t fc_json_decode_character(const char **p, char out[4]) {
   const char *here = *p;
   if (*here != '\\') {
     *p = here + 1;
@@ -328,7 +241,7 @@ static size_t decode_character(const char **p, char out[4]) {
 static char *unescape(const char **p, const char *end, char *out) {
   while (*p < end) {
     char piece[4];
-    size_t size = decode_character(p, piece);
+    size_t size = fc_json_decode_character(p, piece);
     memcpy(out, piece, size);
     out += size;
   }
@@ -358,7 +271,7 @@ bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain) {
   size_t matched = 0;
   while (p < end) {
     char piece[4];
-    size_t size = decode_character(&p, piece);
+    size_t size = fc_json_decode_character(&p, piece);
     if (plain.size - matched < size ||
         memcmp(plain.data + matched, piece, size) != 0) {
       return false;
@@ -452,18 +365,18 @@ static fc_status_t open_container(fc_json_reader_t *reader, bool is_object,
     fc_status_t status =
         fc_fail(err, FC_CODE_JSON_TOO_DEEP, "nested deeper than %u levels",
                 reader->depth_limit);
-    return fail_at(reader, reader->cursor, status, err);
+    return fc_json_fail_at(reader, reader->cursor, status, err);
   }
   reader->levels[reader->depth++] = (fc_json_level_t){.is_object = is_object};
   reader->cursor++;
-  reader->state = is_object ? AT_FIRST_KEY : AT_FIRST_VALUE;
+  reader->state = is_object ? FC_JSON_AT_FIRST_KEY : FC_JSON_AT_FIRST_VALUE;
   return FC_OK;
 }
 
 static void close_container(fc_json_reader_t *reader) {
   reader->depth--;
   reader->cursor++;
-  reader->state = AT_COMMA;
+  reader->state = FC_JSON_AT_COMMA;
 }
 
 static fc_status_t next_key(fc_json_reader_t *reader,
@@ -472,7 +385,8 @@ static fc_status_t next_key(fc_json_reader_t *reader,
   bool need_more;
   fc_json_level_t *level = top_level(reader);
   if (*reader->cursor != '"') {
-    return fail_unexpected(reader, reader->cursor, "a key in quotes", err);
+    return fc_json_fail_unexpected(reader, reader->cursor, "a key in quotes",
+                                   err);
   }
   FC_TRY(read_string(reader, reader->cursor, &end, &need_more, err));
   if (need_more) {
@@ -483,12 +397,12 @@ static fc_status_t next_key(fc_json_reader_t *reader,
     fc_status_t status =
         fc_fail(err, FC_CODE_JSON_TOO_MANY_KEYS,
                 "an object with more than %u members", reader->key_limit);
-    return fail_at(reader, reader->cursor, status, err);
+    return fc_json_fail_at(reader, reader->cursor, status, err);
   }
   level->key = reader->text;
   level->index++;
   reader->cursor = end;
-  reader->state = AT_COLON;
+  reader->state = FC_JSON_AT_COLON;
   *out_token = FC_JSON_KEY;
   return FC_OK;
 }
@@ -528,14 +442,14 @@ static fc_status_t next_value(fc_json_reader_t *reader,
         // The error is put at the minus, so that the message names a bare
         // -Infinity.
         if (end < reader->end && *end == 'I') end = p;
-        return fail_unexpected(reader, end, wanted, err);
+        return fc_json_fail_unexpected(reader, end, wanted, err);
       }
       reader->text = fc_str_make(p, (size_t)(end - p));
       break;
     default:
       scan = scan_word(p, reader->end, &end, out_token);
       if (scan == SCAN_BAD || (scan == SCAN_NEED_MORE && reader->last)) {
-        return fail_unexpected(reader, p, wanted, err);
+        return fc_json_fail_unexpected(reader, p, wanted, err);
       }
       break;
   }
@@ -544,22 +458,22 @@ static fc_status_t next_value(fc_json_reader_t *reader,
     return FC_OK;
   }
   reader->cursor = end;
-  reader->state = AT_COMMA;
+  reader->state = FC_JSON_AT_COMMA;
   return FC_OK;
 }
 
 // What a message says is expected in this state.
 static const char *wanted_at(const fc_json_reader_t *reader) {
   switch (reader->state) {
-    case AT_FIRST_VALUE:
+    case FC_JSON_AT_FIRST_VALUE:
       return "a value or ']'";
-    case AT_FIRST_KEY:
+    case FC_JSON_AT_FIRST_KEY:
       return "a key in quotes or '}'";
-    case AT_KEY:
+    case FC_JSON_AT_KEY:
       return "a key in quotes";
-    case AT_COLON:
+    case FC_JSON_AT_COLON:
       return "':'";
-    case AT_COMMA:
+    case FC_JSON_AT_COMMA:
       if (reader->depth == 0) return "the end of the document";
       return reader->levels[reader->depth - 1].is_object ? "',' or '}'"
                                                          : "',' or ']'";
@@ -580,27 +494,29 @@ static fc_status_t approach(fc_json_reader_t *reader,
       continue;
     }
     if (p == reader->end) {
-      bool complete = reader->state == AT_COMMA && reader->depth == 0;
+      bool complete = reader->state == FC_JSON_AT_COMMA && reader->depth == 0;
       *out_token = FC_JSON_NEED_MORE;
       if (!reader->last) return FC_OK;
       *out_token = FC_JSON_END;
-      return complete ? FC_OK
-                      : fail_unexpected(reader, p, wanted_at(reader), err);
+      return complete
+                 ? FC_OK
+                 : fc_json_fail_unexpected(reader, p, wanted_at(reader), err);
     }
     *out_token = FC_JSON_NULL;  // stands for any token: something is at `p`
-    if (reader->state == AT_COLON) {
-      if (*p != ':') return fail_unexpected(reader, p, wanted_at(reader), err);
-      reader->state = AT_VALUE;
-    } else if (reader->state == AT_COMMA) {
+    if (reader->state == FC_JSON_AT_COLON) {
+      if (*p != ':')
+        return fc_json_fail_unexpected(reader, p, wanted_at(reader), err);
+      reader->state = FC_JSON_AT_VALUE;
+    } else if (reader->state == FC_JSON_AT_COMMA) {
       bool closes =
           reader->depth && *p == (top_level(reader)->is_object ? '}' : ']');
       if (closes) return FC_OK;
       if (reader->depth == 0 || *p != ',') {
-        return fail_unexpected(reader, p, wanted_at(reader), err);
+        return fc_json_fail_unexpected(reader, p, wanted_at(reader), err);
       }
       fc_json_level_t *level = top_level(reader);
       if (!level->is_object) level->index++;
-      reader->state = level->is_object ? AT_KEY : AT_VALUE;
+      reader->state = level->is_object ? FC_JSON_AT_KEY : FC_JSON_AT_VALUE;
     } else {
       return FC_OK;
     }
@@ -615,29 +531,29 @@ fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,
     return FC_OK;
   }
   const char *p = reader->cursor;
-  reader->token_offset = offset_of(reader, p);
+  reader->token_offset = fc_json_offset_of(reader, p);
   switch (reader->state) {
-    case AT_COMMA:  // approach() left us at the end of the container
+    case FC_JSON_AT_COMMA:  // approach() left us at the end of the container
       *out_token =
           top_level(reader)->is_object ? FC_JSON_OBJECT_END : FC_JSON_ARRAY_END;
       close_container(reader);
       return FC_OK;
-    case AT_FIRST_KEY:
+    case FC_JSON_AT_FIRST_KEY:
       if (*p == '}') {
         *out_token = FC_JSON_OBJECT_END;
         close_container(reader);
         return FC_OK;
       }
       return next_key(reader, out_token, err);
-    case AT_KEY:
+    case FC_JSON_AT_KEY:
       return next_key(reader, out_token, err);
-    case AT_FIRST_VALUE:
+    case FC_JSON_AT_FIRST_VALUE:
       if (*p == ']') {
         *out_token = FC_JSON_ARRAY_END;
         close_container(reader);
         return FC_OK;
       }
-      reader->state = AT_VALUE;
+      reader->state = FC_JSON_AT_VALUE;
       return next_value(reader, out_token, err);
     default:
       return next_value(reader, out_token, err);
@@ -791,8 +707,8 @@ fc_status_t fc_json_read_signless(fc_json_reader_t *reader, fc_dtype_t types[2],
     *out_stop = token;
     if (token == FC_JSON_NEED_MORE) return FC_OK;
     char next = *reader->cursor;
-    if (reader->state == AT_COMMA ||
-        (reader->state == AT_FIRST_VALUE && next == ']')) {
+    if (reader->state == FC_JSON_AT_COMMA ||
+        (reader->state == FC_JSON_AT_FIRST_VALUE && next == ']')) {
       return fc_json_next(reader, out_stop, err);
     }
     fc_json_token_t kind = kind_at(next);
@@ -813,10 +729,10 @@ fc_status_t fc_json_read_signless(fc_json_reader_t *reader, fc_dtype_t types[2],
       at += run * size;
       count += run;
       level->index += at_element ? run : run - 1;
-      reader->state = at_element ? AT_VALUE : AT_COMMA;
+      reader->state = at_element ? FC_JSON_AT_VALUE : FC_JSON_AT_COMMA;
       // Most rows end here: a shortcut past the next turn of the loop.
       if (!at_element && *reader->cursor == ']') {
-        reader->token_offset = offset_of(reader, reader->cursor);
+        reader->token_offset = fc_json_offset_of(reader, reader->cursor);
         close_container(reader);
         *out_count = count;
         *out_stop = FC_JSON_ARRAY_END;
@@ -832,68 +748,4 @@ fc_status_t fc_json_read_signless(fc_json_reader_t *reader, fc_dtype_t types[2],
     at += size;
     count++;
   }
-}
-
-// ---------------------------------------------------------------------------
-// Pointers
-
-typedef struct pointer_t {
-  char *at;
-  char *end;  // of the room, the terminator's byte excluded
-  bool full;
-} pointer_t;
-
-// Appends the whole piece. A piece without room ends the pointer: later ones
-// are left out as well.
-static void append(pointer_t *pointer, const char *piece, size_t size) {
-  if (pointer->full || (size_t)(pointer->end - pointer->at) < size) {
-    pointer->full = true;
-    return;
-  }
-  memcpy(pointer->at, piece, size);
-  pointer->at += size;
-}
-
-// Appends a key, each character as one piece, so that a cut leaves whole characters.
-// U+0000 would end the C string, so it stays an escape.
-static void append_key(pointer_t *pointer, fc_str_t key) {
-  const char *p = key.data, *end = p + key.size;
-  while (p < end) {
-    char piece[4];
-    size_t size = 0;
-    if (*p == '\\') {
-      size = decode_character(&p, piece);
-    } else {
-      size = fc_utf8_length(p, (size_t)(end - p));
-      memcpy(piece, p, size);
-      p += size;
-    }
-    if (piece[0] == '~') append(pointer, "~0", 2);
-    else if (piece[0] == '/') append(pointer, "~1", 2);
-    else if (piece[0] == '\0') append(pointer, "\\u0000", 6);
-    else append(pointer, piece, size);
-  }
-}
-
-size_t fc_json_pointer(const fc_json_reader_t *reader, char *out,
-                       size_t capacity) {
-  if (capacity == 0) return 0;
-  pointer_t pointer = {out, out + capacity - 1, false};
-  for (uint32_t i = 0; i < reader->depth; i++) {
-    const fc_json_level_t *level = &reader->levels[i];
-    // A container that was just begun has no element to point at.
-    bool begun = i + 1 < reader->depth || (reader->state != AT_FIRST_VALUE &&
-                                           reader->state != AT_FIRST_KEY);
-    if (!begun) break;
-    append(&pointer, "/", 1);
-    if (level->is_object) {
-      append_key(&pointer, level->key);
-    } else {
-      char number[FC_NUMBER_CHARS_MAX];
-      char *end = fc_number_print_u64(level->index, number);
-      append(&pointer, number, (size_t)(end - number));
-    }
-  }
-  *pointer.at = '\0';
-  return (size_t)(pointer.at - out);
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Private to core/json: what reader.c and where.c share.
+#ifndef FARCALL_CORE_JSON_WHERE_H_
+#define FARCALL_CORE_JSON_WHERE_H_
+
+#include "json/reader.h"
+
+// The reader's state: what may come next.
+enum {
+  FC_JSON_AT_VALUE,        // a value
+  FC_JSON_AT_FIRST_VALUE,  // a value or ]
+  FC_JSON_AT_FIRST_KEY,    // a key or }
+  FC_JSON_AT_KEY,          // a key
+  FC_JSON_AT_COLON,
+  FC_JSON_AT_COMMA,  // a comma or the container's end; outside, the document's end
+};
+
+static inline uint64_t fc_json_offset_of(const fc_json_reader_t *reader,
+                                         const char *at) {
+  return reader->base + (uint64_t)(at - reader->begin);
+}
+
+// Fails with `status`, whose message is written: adds the offset of `at` and the pointer.
+fc_status_t fc_json_fail_at(const fc_json_reader_t *reader, const char *at,
+                            fc_status_t status, fc_error_t *err);
+// What stands at `at` is not `wanted`.
+fc_status_t fc_json_fail_unexpected(const fc_json_reader_t *reader,
+                                    const char *at, const char *wanted,
+                                    fc_error_t *err);
+// Decodes the escape at *p of checked text (or the two of a surrogate pair) into UTF-8
+// in `out`, or copies the byte there, and moves *p behind it. Returns how many bytes
+// were written.
+size_t fc_json_decode_character(const char **p, char out[4]);
+
+#endif  // FARCALL_CORE_JSON_WHERE_H_
