@@ -18,7 +18,7 @@ target_link_libraries(farcall-one-server PRIVATE farcall_flags farcalld-objects)
 target_link_libraries(farcall-one-cli PRIVATE farcall_flags farcall-cli-objects)
 # Compiled for its size is all but what the call of a loaded function passes through.
 file(GLOB_RECURSE rare core/*.c server/*.c)
-file(GLOB hot core/base/*.c core/json/*.c core/memref/*.c core/module/call.c
+file(GLOB hot core/base/*.c core/json/*.c core/memref/*.c core/module/call*.c
   core/marshal/decode.c core/marshal/encode.c core/marshal/fill.c core/marshal/guard.c core/marshal/leaf.c
   core/marshal/leaves.c core/marshal/typed.c core/marshal/written.c
   core/marshal/oip_*.c core/module/native/function.c core/module/vm/buffer.c
