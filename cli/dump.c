@@ -4,9 +4,9 @@
 // read; the machine code of its kernels; or the machine code of a native module.
 #include <stdio.h>
 
+#include "bytecode/selftest.h"
 #include "disassemble.h"
 #include "file.h"
-#include "module/vm/backend.h"
 #include "tool.h"
 
 #define DUMP_LIMIT ((size_t)1 << 30)

@@ -5,12 +5,12 @@
 // IREE's own tests do, which check themselves. With --reference: reference.c.
 #include <stdio.h>
 
+#include "bytecode/selftest.h"
 #include "cli.h"
 #include "crash.h"
 #include "file.h"
 #include "local.h"
 #include "module/expect.h"
-#include "module/vm/backend.h"
 #include "reference.h"
 #include "style.h"
 

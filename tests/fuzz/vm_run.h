@@ -8,7 +8,7 @@
 #include "module/vm/analysis.h"
 #include "module/vm/backend.h"
 #include "module/vm/context.h"
-#include "module/vm/disasm.h"
+#include "bytecode/disasm.h"
 #include "module/vm/hal/preflight.h"
 #include "module/vm/signature.h"
 

@@ -2,7 +2,7 @@
 //
 // The disassembler: one loop over the decoder, the text form of each opcode in
 // ops.def. The command line and tests call it; nothing at run time does.
-#include "module/vm/disasm.h"
+#include "bytecode/disasm.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

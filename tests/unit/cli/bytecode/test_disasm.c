@@ -3,7 +3,7 @@
 // The text of a function, as iree-dump-module 3.13 prints it, and that every
 // byte of every module decodes and verifies. tests/e2e/test_iree_disassembly.py
 // and test_iree_corpus.py compare whole modules with that tool.
-#include "module/vm/disasm.h"
+#include "bytecode/disasm.h"
 
 #include "module/vm/files.h"
 #include "module/vm/verify.h"

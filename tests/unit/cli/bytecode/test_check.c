@@ -2,7 +2,7 @@
 //
 // What a self-checking program may expect of two views: that they are equal, or
 // almost.
-#include "module/vm/check.h"
+#include "bytecode/check.h"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
 //
 // Bytecode as text, in the form iree-dump-module prints it. For `farcall dump`
 // and tests; reads modules that failed to verify too, as far as they decode.
-#ifndef FARCALL_CORE_MODULE_VM_DISASM_H_
-#define FARCALL_CORE_MODULE_VM_DISASM_H_
+#ifndef FARCALL_CLI_BYTECODE_DISASM_H_
+#define FARCALL_CLI_BYTECODE_DISASM_H_
 
 #include "module/vm/vmfb.h"
 #include "module/vm/ops.h"
@@ -18,4 +18,4 @@ fc_status_t fc_vm_disassemble(const fc_vm_module_t *module, uint32_t function,
 fc_status_t fc_vm_dump(const fc_vm_module_t *module, fc_sink_t *sink,
                        fc_error_t *err) FC_MUST_CHECK;
 
-#endif  // FARCALL_CORE_MODULE_VM_DISASM_H_
+#endif  // FARCALL_CLI_BYTECODE_DISASM_H_

@@ -3,11 +3,11 @@
 // The `check` module of IREE's self-checking programs. They import its functions
 // optionally: without this module they would run, but check nothing. For
 // `farcall test` only.
-#ifndef FARCALL_CORE_MODULE_VM_CHECK_H_
-#define FARCALL_CORE_MODULE_VM_CHECK_H_
+#ifndef FARCALL_CLI_BYTECODE_CHECK_H_
+#define FARCALL_CLI_BYTECODE_CHECK_H_
 
 #include "module/vm/natives.h"
 
 extern const fc_vm_native_module_t fc_vm_check;
 
-#endif  // FARCALL_CORE_MODULE_VM_CHECK_H_
+#endif  // FARCALL_CLI_BYTECODE_CHECK_H_

@@ -2,12 +2,13 @@
 //
 // `farcall test` calls the functions of a file that take and return nothing, one by one;
 // `farcall dump` prints the disassembly of a file, or takes its kernels out. One thread.
-#include "module/vm/backend.h"
+#include "bytecode/selftest.h"
 
+#include "bytecode/check.h"
+#include "bytecode/disasm.h"
 #include "module/snapshot.h"
-#include "module/vm/check.h"
+#include "module/vm/backend.h"
 #include "module/vm/context.h"
-#include "module/vm/disasm.h"
 #include "module/vm/verify.h"
 
 #define NATIVES_MAX 16

@@ -3,7 +3,7 @@
 // Expectations on values and buffer views (IREE modules/check). An expectation
 // that is not met ends the call with FAILED_PRECONDITION and says what differed
 // first.
-#include "module/vm/check.h"
+#include "bytecode/check.h"
 
 #include <inttypes.h>
 #include <math.h>
