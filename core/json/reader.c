@@ -8,6 +8,7 @@
 #include "base/hex.h"
 #include "base/utf8.h"
 #include "json/decimal.h"
+#include "json/escape.h"
 #include "json/number.h"
 #include "json/plain.h"
 #include "json/where.h"
@@ -85,13 +86,6 @@ typedef enum scan_t {
   SCAN_PAUSE  // at the place of the next look
 } scan_t;
 
-// The value of four hex digits, which were checked before.
-static uint32_t unit_at(const char *p) {
-  uint32_t unit = 0;
-  for (int i = 0; i < 4; i++) unit = unit << 4 | (uint32_t)fc_hex_value(p[i]);
-  return unit;
-}
-
 // Reads \uXXXX at `p`. If it is bad, *at becomes the first byte that is no hex digit.
 static scan_t scan_unit(const char *p, const char *end, const char **at,
                         uint32_t *out) {
@@ -102,7 +96,7 @@ static scan_t scan_unit(const char *p, const char *end, const char **at,
       return SCAN_BAD;
     }
   }
-  *out = unit_at(p + 2);
+  *out = fc_json_unit_at(p + 2);
   return SCAN_DONE;
 }
 
@@ -211,30 +205,6 @@ static fc_status_t read_string(fc_json_reader_t *reader, const char *p,
   reader->escaped = escaped;
   *out_end = close + 1;
   return FC_OK;
-}
-
-size_t fc_json_decode_character(const char **p, char out[4]) {
-  const char *here = *p;
-  if (*here != '\\') {
-    *p = here + 1;
-    out[0] = *here;  // any byte of a sequence
-    return 1;
-  }
-  static const char kEscapes[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
-  if (here[1] != 'u') {
-    *p = here + 2;
-    for (const char *pair = kEscapes; *pair; pair += 2) {
-      if (pair[0] == here[1]) out[0] = pair[1];
-    }
-    return 1;
-  }
-  uint32_t scalar = unit_at(here + 2);
-  *p = here + 6;
-  if (scalar >= 0xD800 && scalar <= 0xDBFF) {
-    scalar = 0x10000 + ((scalar - 0xD800) << 10) + (unit_at(here + 8) - 0xDC00);
-    *p = here + 12;
-  }
-  return (size_t)(fc_utf8_put(scalar, out) - out);
 }
 
 // Decodes from *p on, up to `end` or a little behind it. Returns the end of what it wrote.

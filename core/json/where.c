@@ -5,6 +5,7 @@
 #include "json/where.h"
 
 #include "base/utf8.h"
+#include "json/escape.h"
 #include "json/number.h"
 
 fc_status_t fc_json_fail_at(const fc_json_reader_t *reader, const char *at,
@@ -97,7 +98,7 @@ static void append(pointer_t *pointer, const char *piece, size_t size) {
 static void append_key(pointer_t *pointer, fc_str_t key) {
   const char *p = key.data, *end = p + key.size;
   while (p < end) {
-    char piece[4];
+    char piece[4] = {0};
     size_t size = 0;
     if (*p == '\\') {
       size = fc_json_decode_character(&p, piece);

@@ -28,9 +28,4 @@ fc_status_t fc_json_fail_at(const fc_json_reader_t *reader, const char *at,
 fc_status_t fc_json_fail_unexpected(const fc_json_reader_t *reader,
                                     const char *at, const char *wanted,
                                     fc_error_t *err);
-// Decodes the escape at *p of checked text (or the two of a surrogate pair) into UTF-8
-// in `out`, or copies the byte there, and moves *p behind it. Returns how many bytes
-// were written.
-size_t fc_json_decode_character(const char **p, char out[4]);
-
 #endif  // FARCALL_CORE_JSON_WHERE_H_

@@ -21,15 +21,6 @@ const fc_backend_t *fc_backends_by_suffix(const fc_backend_t *const *backends,
   return NULL;
 }
 
-fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name) {
-  for (size_t i = source->setting_count; i-- > 0;) {
-    if (fc_str_equal(source->settings[i].name, fc_str(name))) {
-      return source->settings[i].value;
-    }
-  }
-  return FC_STR("");
-}
-
 static fc_status_t check_setting(const fc_backend_t *const *backends,
                                  fc_str_t name, fc_error_t *err) {
   const char *near = NULL;

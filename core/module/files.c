@@ -207,3 +207,35 @@ int fc_version_compare(fc_str_t a, fc_str_t b) {
   if (a.size != b.size) return a.size < b.size ? -1 : 1;
   return fc_str_compare(a, b);
 }
+
+static bool is_name_byte(char c, bool first) {
+  const bool word = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                    (c >= '0' && c <= '9') || c == '_';
+  return word || (!first && (c == '.' || c == '-'));
+}
+
+bool fc_is_module_name(fc_str_t text) {
+  bool valid = text.size > 0 && text.size <= FC_MODULE_NAME_MAX;
+  for (size_t i = 0; valid && i < text.size; i++) {
+    valid = is_name_byte(text.data[i], i == 0);
+  }
+  return valid;
+}
+
+fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err) {
+  fc_str_t file = fc_path_file(path);
+  fc_str_t name = file, version;
+  const char *dot = file.size ? memrchr(file.data, '.', file.size) : NULL;
+  if (dot) name.size = (size_t)(dot - file.data);
+  (void)fc_path_is_version(path, &name, &version);
+  if (!fc_is_module_name(name)) {
+    char shown[128];
+    fc_escape(shown, sizeof shown, 64, file);
+    return fc_fail(err, FC_CODE_MODULE_PATH,
+                   "'%s' gives no module name: letters, digits, '_', '.' and "
+                   "'-', at most %d, the first neither '.' nor '-'",
+                   shown, FC_MODULE_NAME_MAX);
+  }
+  *out_name = name;
+  return FC_OK;
+}

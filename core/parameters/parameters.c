@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mapping and finding; irpa.c and safetensors.c read the indexes. Called when a
-// module is opened.
+// Mapping; irpa.c and safetensors.c read the indexes. Called when a module is opened.
 #include "parameters/parameters.h"
 
 #include <errno.h>
@@ -9,29 +8,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-fc_status_t fc_parameters_append(fc_parameters_t *archive,
-                                 const fc_parameter_t *item, fc_error_t *err) {
-  if (archive->count == archive->capacity) {
-    const size_t capacity = archive->capacity ? archive->capacity * 2 : 16;
-    fc_parameter_t *moved =
-        fc_realloc(archive->allocator, archive->items,
-                   archive->capacity * sizeof *moved, capacity * sizeof *moved);
-    if (!moved) return fc_fail_memory(err);
-    archive->items = moved;
-    archive->capacity = capacity;
-  }
-  archive->items[archive->count++] = *item;
-  return FC_OK;
-}
-
-const fc_parameter_t *fc_parameters_find(const fc_parameters_t *archive,
-                                         fc_str_t key) {
-  for (size_t i = 0; i < archive->count; i++) {
-    if (fc_str_equal(archive->items[i].key, key)) return &archive->items[i];
-  }
-  return NULL;
-}
 
 fc_status_t fc_parameters_parse(fc_parameters_t *archive, uint8_t *data,
                                 size_t size, fc_allocator_t allocator,

@@ -6,6 +6,7 @@
 #include "module/vm/context.h"
 #include "module/vm/ops.h"
 #include "module/vm/facts.h"
+#include "module/vm/recover.h"
 
 // IREE_HAL_BUFFER_USAGE_SHARING_IMMUTABLE: once the buffer is filled, nobody
 // writes into it. Compilers say so of every constant, also of those that __init

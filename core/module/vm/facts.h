@@ -6,7 +6,7 @@
 #define FARCALL_CORE_MODULE_VM_FACTS_H_
 
 #include "module/vm/ops.h"
-#include "module/vm/recover.h"
+#include "module/vm/vmfb.h"
 
 typedef struct fc_vm_facts_t fc_vm_facts_t;
 typedef void (*fc_vm_each_call_t)(void *context, const fc_vm_import_t *import,
@@ -79,7 +79,7 @@ struct fc_vm_facts_t {
   const fc_vm_module_t *module;
   const fc_vm_function_t *function;
   fc_arena_t *arena;
-  fc_vm_recovered_t *out;
+  struct fc_vm_recovered_t *out;  // of recover.c
   uint32_t depth;
   uint32_t block_count;
   uint32_t block;    // being walked

@@ -5,6 +5,7 @@
 #include "kernels/library.h"
 #include "module/vm/context.h"
 #include "module/vm/hal/executable_kind.h"
+#include "module/vm/hal/scratch.h"
 
 typedef struct elf_t {
   fc_hal_executable_t base;

@@ -6,7 +6,6 @@
 #define FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_KIND_H_
 
 #include "module/vm/hal/executable.h"
-#include "module/vm/hal/pool.h"
 
 // A function of an executable, as dispatches are checked against it.
 typedef struct fc_hal_kernel_t {
@@ -45,18 +44,5 @@ struct fc_hal_executable_t {
   uint8_t *file;  // what it was read from, or NULL
   size_t file_size;
 };
-
-// The local memory of a dispatch. If the worker has a pool, the memory comes from that, so
-// that a warm worker need not allocate it.
-typedef struct fc_hal_scratch_t {
-  void *memory;
-  size_t size;
-} fc_hal_scratch_t;
-
-fc_status_t fc_hal_scratch_take(fc_vm_heap_t *heap, fc_hal_pool_t *pool,
-                                size_t size, fc_hal_scratch_t *out,
-                                fc_error_t *err) FC_MUST_CHECK;
-void fc_hal_scratch_give(fc_vm_heap_t *heap, fc_hal_pool_t *pool,
-                         const fc_hal_scratch_t *scratch);
 
 #endif  // FARCALL_CORE_MODULE_VM_HAL_EXECUTABLE_KIND_H_

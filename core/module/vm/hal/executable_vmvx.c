@@ -8,6 +8,7 @@
 #include "module/vm/bound.h"
 #include "module/vm/context.h"
 #include "module/vm/hal/executable_kind.h"
+#include "module/vm/hal/scratch.h"
 #include "module/vm/list.h"
 #include "module/vm/verify.h"
 
