@@ -359,3 +359,13 @@ def process_server():
         return running[-1]
     yield start
     end_servers(running)
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch):
+    """A TMPDIR of its own, which must be empty again in the end."""
+    inner = tmp_path / "tmpdir"
+    inner.mkdir()
+    monkeypatch.setenv("TMPDIR", str(inner))
+    yield inner
+    assert list(inner.iterdir()) == []

@@ -14,16 +14,6 @@ import pytest
 from conftest import BIN, CORPUS, SAMPLES, Server
 
 
-@pytest.fixture
-def scratch(tmp_path, monkeypatch):
-    """A TMPDIR of its own, which must be empty again in the end."""
-    inner = tmp_path / "tmpdir"
-    inner.mkdir()
-    monkeypatch.setenv("TMPDIR", str(inner))
-    yield inner
-    assert list(inner.iterdir()) == []
-
-
 def build(farcall, tmp_path, source, *arguments, name="m.mlir"):
     path = tmp_path / name
     path.write_text(source)

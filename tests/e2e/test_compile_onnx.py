@@ -19,16 +19,6 @@ def models(onnx_tools, tmp_path_factory):
 
 
 @pytest.fixture
-def scratch(tmp_path, monkeypatch):
-    """A TMPDIR of its own, which must be empty again in the end."""
-    inner = tmp_path / "tmpdir"
-    inner.mkdir()
-    monkeypatch.setenv("TMPDIR", str(inner))
-    yield inner
-    assert list(inner.iterdir()) == []
-
-
-@pytest.fixture
 def make(farcall, onnx_tools, models, tmp_path, scratch):
     """Compiles a model under a name that says nothing of what it is."""
     def run(name, *options, output="m.vmfb"):

@@ -15,6 +15,7 @@
 
 #include "base/sanitize.h"
 #include "expect.h"
+#include "helpers/files.h"
 
 #define CRASH "/api/v1/functions/crash/"
 #define CRASH_SO FARCALL_MODULES "/crash.so"
@@ -1020,15 +1021,6 @@ static void a_server_that_ends_leaves_no_process(void **state) {
 // ---------------------------------------------------------------------------
 // Nothing is left behind
 
-static unsigned open_files(void) {
-  unsigned count = 0;
-  DIR *directory = opendir("/proc/self/fd");
-  assert_non_null(directory);
-  while (readdir(directory)) count++;
-  closedir(directory);
-  return count;
-}
-
 // Counts the children of this process, dead ones included.
 static unsigned children(void) {
   unsigned count = 0;
@@ -1083,14 +1075,14 @@ static void crashes_leave_nothing_behind(void **state) {
     call(fd, CRASH "add", "[1,2]", 200, "[3]");
   }
   assert_settles(children, 1);
-  unsigned files = open_files();
+  unsigned files = fc_test_open_files();
   long kib = resident_kib();
   for (int i = 0; i < crashes; i++) {
     call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
     call(fd, CRASH "add", "[1,2]", 200, "[3]");
   }
   assert_settles(children, 1);
-  assert_settles(open_files, files);
+  assert_settles(fc_test_open_files, files);
   long grown_kib = resident_kib() - kib;
   print_message("%d crashes: %u files, %+ld KiB\n", crashes, files, grown_kib);
   // The sanitizers keep what was freed.

@@ -4,7 +4,6 @@
 // was sent for it and no other, whatever a module does to the socket.
 #include "pool/handoff.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/sanitize.h"
+#include "helpers/files.h"
 #include "helpers/shortage.h"
 #include "helpers/test.h"
 #include "pool/shared.h"
@@ -27,14 +27,6 @@ typedef struct pair_t {
   uint32_t sent;
   fc_inbox_t inbox;
 } pair_t;
-
-static unsigned open_files(void) {
-  unsigned count = 0;
-  DIR *directory = opendir("/proc/self/fd");
-  while (directory && readdir(directory)) count++;
-  if (directory) closedir(directory);
-  return count;
-}
 
 static void open_pair(pair_t *pair) {
   int ends[2];
@@ -168,7 +160,7 @@ static void each_call_gets_its_body(void **state) {
       {"the end is shut", "b", "1b1-", "b-", false, DEED_SHUT},
       {"it is closed", "b", "1b1-", "!-", false, DEED_CLOSE},
   };
-  const unsigned before = open_files();
+  const unsigned before = fc_test_open_files();
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     pair_t pair;
     open_pair(&pair);
@@ -191,7 +183,7 @@ static void each_call_gets_its_body(void **state) {
     }
     assert_int_equal(pair.inbox.mapped[0], row->has_answer_file);
     close_pair(&pair);
-    assert_int_equal(open_files(), before);
+    assert_int_equal(fc_test_open_files(), before);
   }
 }
 
@@ -301,7 +293,7 @@ static void an_answer_finds_its_file_mapped(void **state) {
       {"answered", true, true},
       {"failed", true, false},
   };
-  const unsigned before = open_files();
+  const unsigned before = fc_test_open_files();
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     pair_t pair;
     open_pair(&pair);
@@ -333,7 +325,7 @@ static void an_answer_finds_its_file_mapped(void **state) {
     }
     close(file);
     close_pair(&pair);
-    assert_int_equal(open_files(), before);
+    assert_int_equal(fc_test_open_files(), before);
   }
 }
 

@@ -3,7 +3,6 @@
 // One table of calls through both hosts of the worker loop: threads that share
 // the loop's region, and worker processes (this program again) with regions of
 // their own. What a slot comes back with is the same, bit for bit.
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,6 +18,7 @@
 
 #include "abi/render.h"
 #include "dialect/native.h"
+#include "helpers/files.h"
 #include "helpers/test.h"
 #include "modules/demand.h"
 #include "modules/modules.h"
@@ -513,15 +513,6 @@ static void every_function_answers_the_same(void **state) {
 #define SCALARS 0
 #define UNDEFINED 4
 
-static uint32_t open_files(void) {
-  DIR *folder = opendir("/proc/self/fd");
-  assert_non_null(folder);
-  uint32_t count = 0;
-  while (readdir(folder)) count++;
-  closedir(folder);
-  return count;
-}
-
 typedef struct usage_t {
   size_t blocks;  // of memory
   uint32_t processes;
@@ -535,7 +526,8 @@ static usage_t usage(house_t *house) {
     turn(house);
   }
   return (usage_t){atomic_load(&house->memory.live),
-                   house->pool.hosts[FC_HOSTS_PROCESS]->watched, open_files()};
+                   house->pool.hosts[FC_HOSTS_PROCESS]->watched,
+                   fc_test_open_files()};
 }
 
 static fc_generation_t *find(const house_t *house) {

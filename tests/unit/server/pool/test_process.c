@@ -4,7 +4,6 @@
 // this program: it says what it was given, or ends as it is told.
 #include "pool/process.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,23 +14,16 @@
 #include <unistd.h>
 
 #include "base/sanitize.h"
+#include "helpers/files.h"
 #include "helpers/test.h"
 
 // ---------------------------------------------------------------------------
 // The worker
 
-static unsigned open_files(void) {
-  unsigned count = 0;
-  DIR *directory = opendir("/proc/self/fd");
-  while (directory && readdir(directory)) count++;
-  if (directory) closedir(directory);
-  return count - 3;  // ".", ".." and the directory's own
-}
-
 static void tell_facts(int argc, char **argv) {
   for (int i = 1; i < argc; i++) printf("argument %d: %s\n", i, argv[i]);
   printf("environment: %d\n", environ[0] != NULL);
-  printf("files: %u\n", open_files());
+  printf("files: %u\n", fc_test_open_files());
   char byte = 0;
   printf("input: %d\n", (int)read(0, &byte, 1));
   for (int fd = FC_PROCESS_RING; fd < FC_PROCESS_FILES; fd++) {
@@ -235,7 +227,7 @@ static void one_that_runs_is_not_waited_for_unless_asked(void **state) {
 
 static void what_it_has_is_closed_once(void **state) {
   (void)state;
-  const unsigned before = open_files();
+  const unsigned before = fc_test_open_files();
   house_t house;
   enter(&house, "exit 0");
   spawn(&house);
@@ -255,7 +247,7 @@ static void what_it_has_is_closed_once(void **state) {
   assert_int_equal(house.process.output, -1);
   leave(&house);  // closes it again
   fc_process_kill(&house.process);
-  assert_int_equal(open_files(), before);
+  assert_int_equal(fc_test_open_files(), before);
 }
 
 static void what_cannot_be_started_leaves_nothing(void **state) {
@@ -264,7 +256,7 @@ static void what_cannot_be_started_leaves_nothing(void **state) {
   house_t house;
   enter(&house, "exit 0");
   house.start.program = "/no/such/program";
-  const unsigned before = open_files();
+  const unsigned before = fc_test_open_files();
   fc_error_t error;
   house.process =
       (fc_process_t){.pidfd = -1, .bell = -1, .handoff = -1, .output = -1};
@@ -274,7 +266,7 @@ static void what_cannot_be_started_leaves_nothing(void **state) {
   assert_string_equal(error.message,
                       "cannot start a worker process: /no/such/program: No "
                       "such file or directory");
-  assert_int_equal(open_files(), before);
+  assert_int_equal(fc_test_open_files(), before);
   leave(&house);
 }
 
@@ -285,7 +277,7 @@ static void without_descriptors_nothing_is_left_either(void **state) {
   assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
   house_t house;
   enter(&house, "exit 0");
-  const unsigned before = open_files();
+  const unsigned before = fc_test_open_files();
   unsigned failed = 0;
   for (rlim_t most = 3;; most++) {
     fc_error_t error;
@@ -298,7 +290,7 @@ static void without_descriptors_nothing_is_left_either(void **state) {
     if (status == FC_OK) break;
     assert_true(error.code == FC_CODE_OUT_OF_MEMORY ||
                 error.code == FC_CODE_MODULE_UNAVAILABLE);
-    assert_int_equal(open_files(), before);
+    assert_int_equal(fc_test_open_files(), before);
     assert_true(++failed < 100);
   }
   assert_true(failed > 10);

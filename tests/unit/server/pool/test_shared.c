@@ -3,7 +3,6 @@
 // Memory that two processes share, and the blocks that lie in it.
 #include "pool/shared.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,20 +11,13 @@
 
 #include "base/sanitize.h"
 #include "config/limits.h"
+#include "helpers/files.h"
 #include "helpers/shortage.h"
 #include "helpers/test.h"
 #include "pool/block.h"
 
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
-
-static unsigned open_files(void) {
-  unsigned count = 0;
-  DIR *directory = opendir("/proc/self/fd");
-  while (directory && readdir(directory)) count++;
-  if (directory) closedir(directory);
-  return count;
-}
 
 // Blocks whose file this process has mapped.
 static unsigned mapped_files(void) {
@@ -149,7 +141,7 @@ static void large_blocks_lie_in_files(void **state) {
       {"all of it now", 4 * MIB, 4 * MIB, true},
       {"not a power of two", 64 * KIB, 5 * MIB + 1, true},
   };
-  const unsigned before = open_files();
+  const unsigned before = fc_test_open_files();
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_blocks_t *blocks = make(64 * MIB);
     const uint32_t block = take(blocks, row->now, row->size);
@@ -169,7 +161,7 @@ static void large_blocks_lie_in_files(void **state) {
     fc_block_give(blocks, block);
     assert_int_equal(fc_blocks_usage(blocks).taken, 0);
     fc_blocks_destroy(blocks);
-    assert_int_equal(open_files(), before);
+    assert_int_equal(fc_test_open_files(), before);
   }
 }
 
@@ -200,7 +192,7 @@ static void a_block_grows_into_a_file(void **state) {
 // was counted.
 static void a_file_is_given_back_bit_by_bit(void **state) {
   (void)state;
-  const unsigned before = open_files();
+  const unsigned before = fc_test_open_files();
   fc_blocks_t *blocks = make(64 * MIB);
   const uint32_t block = take(blocks, 64 * KIB, 16 * MIB);
   const int theirs = dup(fc_block_file(blocks, block));
@@ -220,7 +212,7 @@ static void a_file_is_given_back_bit_by_bit(void **state) {
   munmap(data, 16 * MIB);
   close(theirs);
   fc_blocks_destroy(blocks);
-  assert_int_equal(open_files(), before);
+  assert_int_equal(fc_test_open_files(), before);
 }
 
 static void without_descriptors_blocks_lie_elsewhere(void **state) {
@@ -265,7 +257,7 @@ static void so_many_blocks_lie_in_files(void **state) {
 // Files that are only kept, for others, make room for those that are needed.
 static void kept_files_take_no_place(void **state) {
   (void)state;
-  const unsigned before = open_files();
+  const unsigned before = fc_test_open_files();
   fc_blocks_t *blocks = make(256 * MIB);
   uint32_t taken[FC_LIMIT_SHARED_FILES];
   fc_error_t error;
@@ -278,7 +270,7 @@ static void kept_files_take_no_place(void **state) {
   for (unsigned i = 0; i < FC_LIMIT_KEPT_FILES; i++) {
     fc_block_give(blocks, taken[i]);
   }
-  assert_int_equal(open_files(), before + FC_LIMIT_KEPT_FILES);
+  assert_int_equal(fc_test_open_files(), before + FC_LIMIT_KEPT_FILES);
   for (unsigned i = 0; i < FC_LIMIT_SHARED_FILES; i++) {
     taken[i] = take(blocks, MIB, MIB);
     assert_true(fc_block_file(blocks, taken[i]) >= 0);
@@ -291,7 +283,7 @@ static void kept_files_take_no_place(void **state) {
   fc_blocks_trim(blocks, 0);
   assert_int_equal(fc_blocks_usage(blocks).kept, 0);
   release_all(blocks);
-  assert_int_equal(open_files(), before + FC_LIMIT_SHARED_FILES);
+  assert_int_equal(fc_test_open_files(), before + FC_LIMIT_SHARED_FILES);
   assert_int_equal(mapped_files(), FC_LIMIT_SHARED_FILES);
   fc_blocks_disband(blocks, OURS);
   for (unsigned i = 0; i < FC_LIMIT_SHARED_FILES; i++) {
@@ -299,13 +291,13 @@ static void kept_files_take_no_place(void **state) {
     fc_block_give(blocks, taken[i]);
   }
   release_all(blocks);
-  assert_int_equal(open_files(), before);
+  assert_int_equal(fc_test_open_files(), before);
   fc_blocks_destroy(blocks);
 }
 
 static void what_is_lent_counts_once_it_is_adopted(void **state) {
   (void)state;
-  const unsigned before = open_files();
+  const unsigned before = fc_test_open_files();
   fc_blocks_t *blocks = make(4 * MIB);
   fc_error_t error;
   uint32_t block = lend(blocks, 256 * MIB);
@@ -336,7 +328,7 @@ static void what_is_lent_counts_once_it_is_adopted(void **state) {
   fc_blocks_disband(blocks, OURS);
   release_all(blocks);
   assert_int_equal(fc_blocks_usage(blocks).kept, 0);
-  assert_int_equal(open_files(), before);
+  assert_int_equal(fc_test_open_files(), before);
   fc_blocks_destroy(blocks);
 }
 
@@ -460,7 +452,7 @@ static void memory_of_files_comes_back(void **state) {
       {"a worker has filled it", SPOILED},
       {"a worker fills it while it is kept", SPOILED_LATER},
   };
-  const unsigned before = open_files();
+  const unsigned before = fc_test_open_files();
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_blocks_t *blocks = make(64 * MIB);
     fc_error_t error;
@@ -486,14 +478,14 @@ static void memory_of_files_comes_back(void **state) {
     munmap(data, 32 * MIB);
     close(theirs);
     fc_blocks_destroy(blocks);
-    assert_int_equal(open_files(), before);
+    assert_int_equal(fc_test_open_files(), before);
   }
 }
 
 static void so_many_files_are_kept(void **state) {
   (void)state;
   enum { COUNT = FC_LIMIT_KEPT_FILES + 8 };
-  const unsigned before = open_files();
+  const unsigned before = fc_test_open_files();
   fc_blocks_t *blocks = make(256 * MIB);
   uint32_t taken[COUNT];
   for (unsigned i = 0; i < COUNT; i++) taken[i] = take(blocks, MIB, MIB);
@@ -502,7 +494,7 @@ static void so_many_files_are_kept(void **state) {
     fc_block_give(blocks, taken[i]);
   }
   release_all(blocks);
-  assert_int_equal(open_files(), before + FC_LIMIT_KEPT_FILES);
+  assert_int_equal(fc_test_open_files(), before + FC_LIMIT_KEPT_FILES);
   assert_int_equal(fc_blocks_usage(blocks).kept, FC_LIMIT_KEPT_FILES * MIB);
   fc_blocks_destroy(blocks);
   // Nor more bytes than the budget.
@@ -517,9 +509,9 @@ static void so_many_files_are_kept(void **state) {
   }
   release_all(blocks);
   assert_int_equal(fc_blocks_usage(blocks).kept, 4 * MIB);
-  assert_int_equal(open_files(), before + 4);
+  assert_int_equal(fc_test_open_files(), before + 4);
   fc_blocks_destroy(blocks);
-  assert_int_equal(open_files(), before);
+  assert_int_equal(fc_test_open_files(), before);
 }
 
 // The address sanitizer reports whoever uses a kept block.
