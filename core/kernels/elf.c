@@ -6,41 +6,13 @@
 // would run code or need another library while loading.
 #include "kernels/elf.h"
 
-#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/elf_host.h"
+
 #define SEGMENTS_MAX 16
 #define SPAN_MAX ((size_t)1 << 30)
-
-#if defined(__x86_64__)
-enum {
-  MACHINE = EM_X86_64,
-  RELOC_NONE = R_X86_64_NONE,
-  RELOC_RELATIVE = R_X86_64_RELATIVE,
-  RELOC_ABSOLUTE = R_X86_64_64,
-  RELOC_GLOB_DAT = R_X86_64_GLOB_DAT,
-  RELOC_JUMP_SLOT = R_X86_64_JUMP_SLOT,
-};
-#elif defined(__aarch64__)
-enum {
-  MACHINE = EM_AARCH64,
-  RELOC_NONE = R_AARCH64_NONE,
-  RELOC_RELATIVE = R_AARCH64_RELATIVE,
-  RELOC_ABSOLUTE = R_AARCH64_ABS64,
-  RELOC_GLOB_DAT = R_AARCH64_GLOB_DAT,
-  RELOC_JUMP_SLOT = R_AARCH64_JUMP_SLOT,
-};
-#else
-enum {
-  MACHINE = EM_NONE,
-  RELOC_NONE = 0,
-  RELOC_RELATIVE = 1,
-  RELOC_ABSOLUTE = 2,
-  RELOC_GLOB_DAT = 3,
-  RELOC_JUMP_SLOT = 4,
-};
-#endif
 
 typedef struct segment_t {
   size_t address;  // p_vaddr of the file: counts from the start of the mapping
@@ -96,7 +68,7 @@ static fc_status_t check_header(fc_str_t file, Elf64_Ehdr *out_header,
   if (header.e_type != ET_DYN) {
     return refuse(err, offsetof(Elf64_Ehdr, e_type), "not a shared object");
   }
-  if (header.e_machine != MACHINE) {
+  if (header.e_machine != FC_ELF_MACHINE) {
     return refuse(err, offsetof(Elf64_Ehdr, e_machine),
                   "built for another architecture");
   }
@@ -409,16 +381,16 @@ static fc_status_t relocated_value(const fc_elf_t *elf, const Elf64_Rela *row,
   const uint32_t type = (uint32_t)ELF64_R_TYPE(row->r_info);
   const size_t index = ELF64_R_SYM(row->r_info);
   uint64_t offset = (uint64_t)row->r_addend;
-  if (type != RELOC_RELATIVE) {
-    if (type != RELOC_ABSOLUTE && type != RELOC_GLOB_DAT &&
-        type != RELOC_JUMP_SLOT) {
+  if (type != FC_ELF_RELOC_RELATIVE) {
+    if (type != FC_ELF_RELOC_ABSOLUTE && type != FC_ELF_RELOC_GLOB_DAT &&
+        type != FC_ELF_RELOC_JUMP_SLOT) {
       return refuse(err, at, "unknown kind of relocation");
     }
     if (index == 0 || index >= elf->symbol_count) {
       return refuse(err, at, "relocation against no symbol");
     }
     offset = symbol_at(elf, index).st_value;
-    if (type == RELOC_ABSOLUTE) offset += (uint64_t)row->r_addend;
+    if (type == FC_ELF_RELOC_ABSOLUTE) offset += (uint64_t)row->r_addend;
   }
   // One past the end is a legal address, of an empty table for example.
   if (offset > elf->span) return refuse(err, at, "relocation leaves the image");
@@ -432,7 +404,7 @@ static fc_status_t relocate(fc_elf_t *elf, const table_t *table,
     const size_t at = table->address + i;
     Elf64_Rela row;
     memcpy(&row, elf->base + at, sizeof row);
-    if (ELF64_R_TYPE(row.r_info) == RELOC_NONE) continue;
+    if (ELF64_R_TYPE(row.r_info) == FC_ELF_RELOC_NONE) continue;
     if (!segment_at(elf, row.r_offset, sizeof(uint64_t), PROT_WRITE)) {
       return refuse(err, at, "relocation of a place that is not writable");
     }

@@ -5,27 +5,19 @@
 // are a mapping).
 #include "module/native/so_file.h"
 
-#if defined(__x86_64__)
-#define HOST_MACHINE EM_X86_64
-#define HOST_NAME "x86-64"
-#define IS_SLOT(type)                                             \
-  ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT || \
-   (type) == R_X86_64_64)
-#elif defined(__aarch64__)
-#define HOST_MACHINE EM_AARCH64
-#define HOST_NAME "aarch64"
-#define IS_SLOT(type)                                               \
-  ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || \
-   (type) == R_AARCH64_ABS64)
-#else
-#error "the native backend knows x86-64 and aarch64"
-#endif
+#include "base/elf_host.h"
 
 // These bound the work for a hostile file, where every symbol may name the same long
 // text, and every section the same table, whose entries are looked for in all
 // segments.
 #define NAME_MAX_SIZE (64u << 10)
 #define SEGMENTS_MAX 128
+
+// A relocation that is just the address of a named symbol.
+static bool is_slot(uint64_t type) {
+  return type == FC_ELF_RELOC_JUMP_SLOT || type == FC_ELF_RELOC_GLOB_DAT ||
+         type == FC_ELF_RELOC_ABSOLUTE;
+}
 
 static const char *machine_name(unsigned machine) {
   switch (machine) {
@@ -67,11 +59,12 @@ static fc_status_t check_header(const fc_so_t *elf, fc_error_t *err) {
   }
   if (header->e_ident[EI_CLASS] != ELFCLASS64 ||
       header->e_ident[EI_DATA] != ELFDATA2LSB ||
-      header->e_machine != HOST_MACHINE) {
-    return fc_fail(err, FC_CODE_MODULE_LOAD,
-                   "compiled for %s (%s-bit), this machine is " HOST_NAME,
-                   machine_name(header->e_machine),
-                   header->e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
+      header->e_machine != FC_ELF_MACHINE) {
+    return fc_fail(
+        err, FC_CODE_MODULE_LOAD,
+        "compiled for %s (%s-bit), this machine is " FC_ELF_MACHINE_NAME,
+        machine_name(header->e_machine),
+        header->e_ident[EI_CLASS] == ELFCLASS64 ? "64" : "32");
   }
   if (header->e_type != ET_DYN) {
     return fc_fail(err, FC_CODE_MODULE_LOAD,
@@ -347,7 +340,7 @@ void fc_so_each_reference(const fc_so_t *elf,
     for (size_t k = 0; entries && k < count; k++) {
       const size_t index = ELF64_R_SYM(entries[k].r_info);
       const uint64_t address = entries[k].r_offset;
-      if (!IS_SLOT(ELF64_R_TYPE(entries[k].r_info)) ||
+      if (!is_slot(ELF64_R_TYPE(entries[k].r_info)) ||
           index >= elf->symbol_count || entries[k].r_addend != 0 ||
           address % 8 != 0 || !is_mapped(elf, address, 8)) {
         continue;
