@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The signature builder. Readers of ABI metadata call it at load, on one
-// thread; what it builds is immutable. It checks the tree as a whole, so that
+// thread; what it builds is immutable. signature_verify.c checks it as a whole, so that
 // its users can trust every index and depth. It knows no syntax.
 #include "farcall/type.h"
 
 #include <stdio.h>
 
-#include "abi/named.h"
+#include "abi/signature_verify.h"
 #include "abi/walk.h"
 
 enum {
@@ -584,253 +584,6 @@ static size_t lay_out(const fc_builder_t *builder, char *block) {
   return size;
 }
 
-static bool text_fits(const fc_signature_t *signature, fc_text_ref_t ref) {
-  return ref.offset <= signature->char_count &&
-         ref.size <= signature->char_count - ref.offset;
-}
-
-static bool dtype_exists(uint8_t dtype) {
-  return dtype > FC_DTYPE_NONE && dtype < FC_DTYPE_COUNT;
-}
-
-// What is wrong with the rank and dims of a shaped node; NULL if nothing.
-static const char *shape_fault(const fc_signature_t *signature,
-                               const fc_type_t *type) {
-  if (type->rank < FC_RANK_DYNAMIC || type->rank > FC_RANK_MAX) {
-    return "a rank out of range";
-  }
-  uint32_t rank = type->rank < 0 ? 0 : (uint32_t)type->rank;
-  bool strided = type->flags & FC_TYPE_STRIDED;
-  if (strided && type->rank < 0) return "strides without a rank";
-  uint32_t count = strided ? 2 * rank + 1 : rank;
-  if (type->dims > signature->dim_count ||
-      count > signature->dim_count - type->dims) {
-    return "dims out of range";
-  }
-  const int64_t *dims = fc_signature_dims(signature, type);
-  for (uint32_t i = 0; i < rank; i++) {
-    if (dims[i] >= FC_DIM_DYNAMIC) continue;
-    if (dims[i] < -2 - (int64_t)signature->dim_name_count) {
-      return "a negative dim";
-    }
-    if (fc_dim_name(dims[i]) >= signature->dim_name_count) {
-      return "a dim whose name is unknown";
-    }
-  }
-  return NULL;
-}
-
-// What is wrong with one node, its children apart; NULL if nothing.
-static const char *node_fault(const fc_signature_t *signature,
-                              const fc_type_t *type) {
-  if (!text_fits(signature, type->key) || !text_fits(signature, type->text)) {
-    return "text out of range";
-  }
-  if (type->raw_index < FC_RAW_NONE) return "a negative raw index";
-  bool untyped = type->flags & FC_TYPE_UNTYPED;
-  switch (type->kind) {
-    case FC_TYPE_SCALAR:
-      return dtype_exists(type->dtype) ? NULL : "no element type";
-    case FC_TYPE_TENSOR:
-      if (!untyped && !dtype_exists(type->dtype)) return "no element type";
-      return shape_fault(signature, type);
-    case FC_TYPE_VECTOR:
-      if (!dtype_exists(type->dtype)) return "no element type";
-      return type->rank < 0 ? "no rank" : shape_fault(signature, type);
-    case FC_TYPE_BYTES:
-      return type->flavor == FC_FLAVOR_UTF8 || type->flavor == FC_FLAVOR_RAW ||
-                     type->flavor == FC_FLAVOR_I8
-                 ? NULL
-                 : "no encoding";
-    case FC_TYPE_LIST:
-      return type->child_count == 1 ? NULL : "not one item type";
-    case FC_TYPE_TUPLE:
-      return type->flavor >= FC_FLAVOR_LIST && type->flavor <= FC_FLAVOR_STRUCT
-                 ? NULL
-                 : "no flavor";
-    case FC_TYPE_REFARRAY:
-      if (type->child_count != 1) return "not one item type";
-      return shape_fault(signature, type);
-    case FC_TYPE_OPAQUE:
-      return type->text.size ? NULL : "no text";
-    case FC_TYPE_DICT:
-    case FC_TYPE_NULL:
-    case FC_TYPE_UNKNOWN:
-      return NULL;
-    default:
-      return "an unknown kind";
-  }
-}
-
-// Which raw indices are taken.
-typedef struct taken_t {
-  uint32_t count;  // one more than the highest
-  uint32_t used;
-  bool twice;
-  uint8_t bits[FC_NODE_MAX / 8];
-} taken_t;
-
-static void take_index(taken_t *taken, int32_t index) {
-  if (index < 0) return;
-  if ((uint32_t)index >= taken->count) taken->count = (uint32_t)index + 1;
-  if (index >= FC_NODE_MAX) return;  // flat_call_verify refuses it
-  uint8_t bit = (uint8_t)(1U << (index % 8));
-  if (taken->bits[index / 8] & bit) taken->twice = true;
-  taken->used += !(taken->bits[index / 8] & bit);
-  taken->bits[index / 8] |= bit;
-}
-
-// The most names that must differ from each other: the keys of a dict, or the names of
-// the arguments.
-static size_t most_names(const fc_signature_t *signature) {
-  uint32_t most = signature->argument_count;
-  for (uint32_t i = 0; i < signature->node_count; i++) {
-    const fc_type_t *type = &signature->nodes[i];
-    if (type->kind != FC_TYPE_DICT) continue;
-    if (type->child_count > most) most = type->child_count;
-  }
-  return most;
-}
-
-static fc_status_t keys_verify(const fc_signature_t *signature,
-                               const fc_type_t *dict, fc_named_t *scratch,
-                               fc_error_t *err) {
-  uint32_t count = 0;
-  for (uint32_t i = dict->child; i != FC_NODE_NONE;) {
-    const fc_type_t *child = fc_signature_node(signature, i);
-    FC_ASSERT(count < dict->child_count);
-    scratch[count] =
-        (fc_named_t){fc_signature_text(signature, child->key), count};
-    count++;
-    i = child->next;
-  }
-  fc_named_t first, second;
-  if (!fc_named_find_twins(scratch, count, &first, &second)) return FC_OK;
-  char shown[80];
-  fc_escape(shown, sizeof shown, 64, second.name);
-  return fc_fail(err, FC_CODE_ABI_METADATA, "key '%s' comes twice", shown);
-}
-
-// Every node is below one parent or parameter at most (node_take saw to it), so that
-// walking from a parameter ends.
-static fc_status_t tree_verify(const fc_signature_t *signature, uint32_t root,
-                               taken_t *taken, fc_named_t *scratch,
-                               fc_error_t *err) {
-  fc_walk_t walk;
-  fc_walk_init(&walk, signature->nodes, root);
-  while (fc_walk_next(&walk)) {
-    const fc_type_t *type = walk.type;
-    if (walk.leave) {
-      if (type->kind != FC_TYPE_DICT) continue;
-      FC_TRY(keys_verify(signature, type, scratch, err));
-      continue;
-    }
-    const char *fault = node_fault(signature, type);
-    if (fault) {
-      return fc_fail(err, FC_CODE_ABI_METADATA, "a type has %s", fault);
-    }
-    if (!fc_type_kind_nests(type->kind)) {
-      if (type->child != FC_NODE_NONE) {
-        return fc_fail(err, FC_CODE_INTERNAL, "a leaf type has children");
-      }
-      if (taken) take_index(taken, type->raw_index);
-    } else if (walk.depth >= FC_TYPE_DEPTH_MAX) {
-      return fc_fail(err, FC_CODE_ABI_METADATA,
-                     "types nest deeper than %d levels", FC_TYPE_DEPTH_MAX);
-    }
-  }
-  return FC_OK;
-}
-
-static fc_status_t params_verify(const fc_signature_t *signature,
-                                 const fc_param_t *params, uint32_t count,
-                                 taken_t *taken, fc_named_t *scratch,
-                                 fc_error_t *err) {
-  for (uint32_t i = 0; i < count; i++) {
-    bool is_raw = params[i].raw_index != FC_RAW_NONE;
-    if (is_raw) take_index(taken, params[i].raw_index);
-    FC_TRY(tree_verify(signature, params[i].type, is_raw ? NULL : taken,
-                       scratch, err));
-  }
-  return FC_OK;
-}
-
-static fc_status_t names_verify(const fc_signature_t *signature,
-                                fc_named_t *scratch, fc_error_t *err) {
-  size_t count = 0;
-  for (uint32_t i = 0; i < signature->argument_count; i++) {
-    const fc_param_t *param = &signature->arguments[i];
-    if (!param->keyword) continue;
-    scratch[count++] =
-        (fc_named_t){fc_signature_text(signature, param->name), i};
-  }
-  fc_named_t first, second;
-  if (!fc_named_find_twins(scratch, count, &first, &second)) return FC_OK;
-  char shown[80];
-  fc_escape(shown, sizeof shown, 64, second.name);
-  return fc_fail(err, FC_CODE_ABI_METADATA,
-                 "arguments %u and %u are both named '%s'", first.number,
-                 second.number, shown);
-}
-
-// Each raw argument of a callable function comes from one place; a raw result may
-// be several results, or none.
-static fc_status_t flat_call_verify(const fc_signature_t *signature,
-                                    const taken_t *arguments,
-                                    const taken_t *results, fc_error_t *err) {
-  uint32_t count = signature->raw_argument_count;
-  if (count > FC_NODE_MAX || arguments->count > count) {
-    return fc_fail(err, FC_CODE_ABI_METADATA,
-                   "raw argument %u, the flat call has %u",
-                   arguments->count ? arguments->count - 1 : 0, count);
-  }
-  if (results->count > signature->raw_result_count) {
-    return fc_fail(err, FC_CODE_ABI_METADATA,
-                   "raw result %u, the flat call has %u", results->count - 1,
-                   signature->raw_result_count);
-  }
-  if (!signature->callable) return FC_OK;
-  if (arguments->twice || arguments->used != count) {
-    return fc_fail(err, FC_CODE_ABI_METADATA,
-                   "%u of %u raw arguments are given%s", arguments->used, count,
-                   arguments->twice ? ", one of them twice" : "");
-  }
-  return FC_OK;
-}
-
-// Checks the rows of sizes, for which `count` sizes were given.
-static fc_status_t sizes_verify(const fc_signature_t *signature, uint32_t count,
-                                fc_error_t *err) {
-  const uint32_t rows = signature->size_count;
-  bool valid = rows <= FC_SIZES_MAX &&
-               rows * signature->dim_name_count == count && (!rows || count);
-  for (uint32_t i = 0; valid && i < count; i++) {
-    valid = signature->sizes[i] >= FC_DIM_DYNAMIC;
-  }
-  return valid ? FC_OK
-               : fc_fail(err, FC_CODE_ABI_METADATA,
-                         "%u sizes in %u rows for %u names of dims", count,
-                         rows, signature->dim_name_count);
-}
-
-static fc_status_t signature_verify(fc_signature_t *signature,
-                                    const fc_builder_t *builder,
-                                    fc_named_t *scratch, fc_error_t *err) {
-  taken_t arguments = {0};
-  taken_t results = {0};
-  FC_TRY(sizes_verify(signature, builder->sizes.count, err));
-  FC_TRY(params_verify(signature, signature->arguments,
-                       signature->argument_count, &arguments, scratch, err));
-  FC_TRY(params_verify(signature, signature->results, signature->result_count,
-                       &results, scratch, err));
-  FC_TRY(names_verify(signature, scratch, err));
-  if (!builder->counted) {
-    signature->raw_argument_count = arguments.count;
-    signature->raw_result_count = results.count;
-  }
-  return flat_call_verify(signature, &arguments, &results, err);
-}
-
 // Why a function with an odd leaf is not callable; empty if there is no such leaf. The
 // builder is not refused: a later change may give the leaf another type.
 static fc_text_ref_t find_odd(fc_builder_t *builder) {
@@ -862,11 +615,12 @@ fc_status_t fc_signature_build(fc_builder_t *builder,
     signature->callable = false;
     signature->reason = odd;
   }
-  fc_named_t *scratch = fc_alloc_array(builder->allocator,
-                                       most_names(signature), sizeof *scratch);
-  fc_status_t status = scratch
-                           ? signature_verify(signature, builder, scratch, err)
-                           : fc_fail_memory(err);
+  fc_named_t *scratch = fc_alloc_array(
+      builder->allocator, fc_signature_most_names(signature), sizeof *scratch);
+  fc_status_t status =
+      scratch ? fc_signature_verify(signature, builder->sizes.count,
+                                    builder->counted, scratch, err)
+              : fc_fail_memory(err);
   fc_free(builder->allocator, scratch);
   if (status != FC_OK) {
     fc_free(builder->allocator, block);

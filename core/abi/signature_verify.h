@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Private to core/abi: the check of a signature that was built.
+#ifndef FARCALL_CORE_ABI_SIGNATURE_VERIFY_H_
+#define FARCALL_CORE_ABI_SIGNATURE_VERIFY_H_
+
+#include "abi/named.h"
+#include "farcall/type.h"
+
+// The most names that one list of the signature has: so many entries `scratch` needs.
+size_t fc_signature_most_names(const fc_signature_t *signature);
+// FC_CODE_ABI_METADATA or FC_CODE_INTERNAL, with what is wrong. Unless the raw counts were
+// `counted`, it sets them. `size_count` is the length of the rows of sizes.
+fc_status_t fc_signature_verify(fc_signature_t *signature, uint32_t size_count,
+                                bool counted, fc_named_t *scratch,
+                                fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CORE_ABI_SIGNATURE_VERIFY_H_
