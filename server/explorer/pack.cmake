@@ -3,8 +3,12 @@
 # cmake -DFROM=FOLDER -DTO=FILE -P pack.cmake: writes the explorer's files to FILE, as
 # dialect/explorer.c includes them, a row each:
 #   FC_EXPLORER_FILE(NAME, "digest", bytes when unpacked, its bytes as gzip)
-# The scripts become one file, those first whose names others use at once.
-set(scripts dom values form tensor result snippets main)
+# The scripts become one file, those first whose names others use at once. The order of
+# the panes is that on the page.
+set(scripts dom state api values form tensor grid picture result
+  panes/functions panes/token panes/signature panes/arguments panes/call panes/answer
+  panes/time panes/snippets
+  main)
 
 include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/Gzip.cmake)
 get_filename_component(folder ${TO} DIRECTORY)

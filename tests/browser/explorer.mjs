@@ -159,7 +159,7 @@ const tests = {
     const described = await cell.getAttribute("aria-describedby");
     assert.match(await page.locator(`#${described}`).innerText(), /2, 5: 999 is not from -128 to 127/);
     await page.getByRole("button", { name: "Call", exact: true }).click();
-    assert.match(await page.locator("form [role=status]").innerText(), /Not called/);
+    assert.match(await page.locator(".call [role=status]").innerText(), /Not called/);
     await noViolations(page, "an error");
     await page.getByRole("button", { name: "JSON", exact: true }).click();
     await page.getByLabel("image as JSON").fill("[[1,2]]");

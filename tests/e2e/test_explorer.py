@@ -39,7 +39,7 @@ def test_a_file_is_the_same_in_each_coding(asked, path):
 
 def test_every_script_is_in_it(asked):
     whole = asked.get("/explorer.js").body
-    scripts = sorted((ROOT / "server/explorer").glob("*.js"))
+    scripts = sorted((ROOT / "server/explorer").rglob("*.js"))
     assert sum(each.stat().st_size for each in scripts) == len(whole)
     assert all(each.read_bytes() in whole for each in scripts)
 

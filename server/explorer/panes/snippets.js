@@ -33,18 +33,18 @@ const SNIPPETS = {
   ].join("\n"),
 };
 
-// `bodyOf` gives the body of the call as the form is now, or throws; `hasToken` says
-// whether calls have a token.
-function snippetsView(url, bodyOf, hasToken) {
+pane("below", (view) => {
   const text = make("pre", { tabIndex: 0, "aria-label": "Code of this call" });
   const copied = make("span", { role: "status", className: "quiet" });
+  const url = location.origin + view.path;
+  const bodyOf = view.form.body;
   let language = "curl", timer = 0;
   const later = () => { clearTimeout(timer); timer = setTimeout(show, 200); };
   const show = () => {
     copied.textContent = "";
     let body;
     try { body = bodyOf(); } catch { return; }
-    text.textContent = SNIPPETS[language](url, body, hasToken());
+    text.textContent = SNIPPETS[language](url, body, page.token !== "");
     file.hidden = body.length <= SNIPPET_MOST;
   };
   const file = button("Save call.json", () => save("call.json", [bodyOf()], "application/json"), { hidden: true });
@@ -60,5 +60,7 @@ function snippetsView(url, bodyOf, hasToken) {
   const pressed = choice("Language", Object.keys(SNIPPETS).map((each) => [each, () => { language = each; show(); }]));
   pressed.row.append(copy, file, copied);
   pressed.press("curl");
-  return { node: make("div", {}, pressed.row, make("p", {}, text)), later };
-}
+  for (const type of ["input", "click"]) view.form.node.addEventListener(type, later);
+  return make("div", {}, make("h3", {}, "This call elsewhere"), pressed.row,
+    make("p", {}, text));
+});

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a function answered, or why it did not.
+
+pane("right", (view) => {
+  const node = make("div", { id: "answer" });
+  view.watch(["run"], () => {
+    const { phase, answer } = view.run;
+    if (phase === "answered") {
+      node.replaceChildren(make("h3", {}, "Answer"),
+        ...answerView(view.signature, answer.read.results));
+    } else if (phase === "refused") {
+      node.replaceChildren(make("h3", {}, "Problem"), problemView(answer.read, answer.status));
+    }
+  });
+  return node;
+});

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The signature of a function, as a tree.
+
+function typeNode(name, type, role) {
+  const node = make("li", {}, make("b", {}, name), name ? " " : "",
+    make("span", { className: "type" }, typeText(type), role && role !== "in" ? ` (${role})` : ""));
+  const inner = type.fields?.map((each) => typeNode(each.name, each.type))
+    ?? (Array.isArray(type.items) ? type.items.map((each, i) => typeNode(String(i), each))
+      : type.items ? [typeNode("each", type.items)] : []);
+  if (inner.length) node.append(make("ul", {}, ...inner));
+  return node;
+}
+
+function signatureTree(signature) {
+  const part = (title, nodes) => make("li", {}, title,
+    make("ul", {}, ...(nodes.length ? nodes : [make("li", { className: "quiet" }, "nothing")])));
+  return make("ul", { className: "tree" },
+    part("takes", signature.arguments.map((each, i) => typeNode(each.name ?? `argument ${i}`, each.type, each.role))),
+    part("gives", signature.results.map((each, i) => typeNode(each.name ?? (i || signature.results.length > 1 ? `result ${i}` : "result"), each.type))));
+}
+
+pane("head", (view) => signatureTree(view.signature));
