@@ -166,8 +166,9 @@ static fc_status_t tell_act(const fc_server_t *server, const fc_act_t *act,
   const fc_generation_t *generation =
       fc_generations_find(&server->modules->generations, act->name);
   if (generation) {
-    const fc_place_t place = {FC_ROUTE_MODULE, generation->index,
-                              FC_ROUTE_NO_INDEX};
+    const fc_place_t place = {.route = FC_ROUTE_MODULE,
+                              .module = generation->index,
+                              .function = FC_ROUTE_NO_INDEX};
     return fc_reflect_write(server, &place, FC_STR(""), sink, err);
   }
   FC_TRY(fc_sink_put(sink, FC_STR("{\"name\":"), err));

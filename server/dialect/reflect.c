@@ -176,7 +176,8 @@ static fc_status_t write_sandbox(const fc_server_t *server, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-static fc_status_t write_info(const fc_server_t *server, fc_sink_t *sink,
+static fc_status_t write_info(const fc_server_t *server,
+                              const fc_place_t *place, fc_sink_t *sink,
                               fc_error_t *err) {
   FC_TRY(put_version(sink, err));
   FC_TRY(put(sink, is_ready(server) ? ",\"ready\":true" : ",\"ready\":false",
@@ -186,7 +187,8 @@ static fc_status_t write_info(const fc_server_t *server, fc_sink_t *sink,
   FC_TRY(put_number(sink, ",\"modules\":", server->modules->generations.used,
                     err));
   FC_TRY(write_sandbox(server, sink, err));
-  FC_TRY(put(sink, ",\"formats\":[\"application/json\"],", err));
+  FC_TRY(put(sink, ",\"formats\":[\"application/json\"],\"profile\":", err));
+  FC_TRY(put(sink, place->may_profile ? "true," : "false,", err));
   FC_TRY(write_limits(server, sink, err));
   fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
   FC_TRY(put_number(
@@ -547,7 +549,7 @@ fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
     case FC_ROUTE_INDEX:
       return write_index(server, sink, err);
     case FC_ROUTE_INFO:
-      return write_info(server, sink, err);
+      return write_info(server, place, sink, err);
     case FC_ROUTE_MODULE:
       return write_one_module(server, place->module, extras, sink, err);
     case FC_ROUTE_FUNCTIONS_OF:

@@ -520,8 +520,9 @@ static fc_status_t find_row(const fc_routes_t *routes,
                             const fc_request_t *request, char *buffer,
                             fc_place_t *out_place, names_t *out_names,
                             fc_error_t *err) {
-  *out_place =
-      (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
+  *out_place = (fc_place_t){.route = FC_ROUTE_NONE,
+                            .module = FC_ROUTE_NO_INDEX,
+                            .function = FC_ROUTE_NO_INDEX};
   FC_TRY(find_path(routes, request->path, buffer, &out_place->route, out_names,
                    err));
   return check_method(routes, out_place->route, request, err);

@@ -63,6 +63,7 @@ typedef struct fc_place_t {
   fc_route_t route;
   uint32_t module;    // index of its generation; FC_ROUTE_NO_INDEX: none
   uint32_t function;  // index in the module's listing
+  bool may_profile;   // so may this client; said at FC_ROUTE_INFO alone
 } fc_place_t;
 
 // Finds the route alone, by path and method; nothing is looked up of the names in the

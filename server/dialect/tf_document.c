@@ -113,8 +113,9 @@ fc_status_t fc_tf_document(const fc_server_t *server,
   const fc_generation_t *generation =
       fc_generations_at(&server->modules->generations, place->module);
   if (!generation) {  // this is the list of models
-    const fc_place_t list = {FC_ROUTE_OIP_MODELS, FC_ROUTE_NO_INDEX,
-                             FC_ROUTE_NO_INDEX};
+    const fc_place_t list = {.route = FC_ROUTE_OIP_MODELS,
+                             .module = FC_ROUTE_NO_INDEX,
+                             .function = FC_ROUTE_NO_INDEX};
     return fc_oip_document(server, request, &list, out_document, sink, err);
   }
   const fc_function_t *function =

@@ -33,7 +33,9 @@ static void release_place(fc_exchange_t *x) {
   fc_demand_leave(x->server->modules, &x->waiter);
   release(x, x->generation);
   x->generation = NULL;
-  x->place = (fc_place_t){FC_ROUTE_NONE, FC_ROUTE_NO_INDEX, FC_ROUTE_NO_INDEX};
+  x->place = (fc_place_t){.route = FC_ROUTE_NONE,
+                          .module = FC_ROUTE_NO_INDEX,
+                          .function = FC_ROUTE_NO_INDEX};
 }
 
 static void release_act(fc_exchange_t *x) {
@@ -204,9 +206,17 @@ static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
   x->origin = fc_access_origin(x->policy, request);
   x->is_preflight = x->origin.size && fc_access_is_preflight(request);
   if (x->is_preflight) return FC_OK;
+  uint8_t scopes = FC_SCOPE_ALL;
   const fc_status_t status = fc_policy_is_guarded(x->policy)
-                                 ? fc_exchange_guard(x, request, err)
+                                 ? fc_exchange_guard(x, request, &scopes, err)
                                  : fc_exchange_find(x, request, err);
+  if (x->place.route == FC_ROUTE_INFO) {
+    fc_error_t ignored;
+    x->place.may_profile =
+        scopes & FC_SCOPE_PROFILE &&
+        fc_access_check_admin(x->policy, FC_ACCESS_PROFILE, request,
+                              &x->address, &ignored) == FC_OK;
+  }
   hold_place(x);
   release(x, waited_for);
   return status;

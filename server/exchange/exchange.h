@@ -203,9 +203,10 @@ fc_status_t fc_exchange_find(fc_exchange_t *exchange,
                              fc_error_t *err) FC_MUST_CHECK;
 // The same on listeners that have tokens or rules for users (fc_policy_is_guarded): fails
 // with FC_CODE_UNAUTHORIZED or _FORBIDDEN if the request may not be made with the token
-// it has, or by its user. No name is looked up before the client is known.
+// it has, or by its user. No name is looked up before the client is known. *out_scopes
+// are those of the client.
 fc_status_t fc_exchange_guard(fc_exchange_t *exchange,
-                              const fc_request_t *request,
+                              const fc_request_t *request, uint8_t *out_scopes,
                               fc_error_t *err) FC_MUST_CHECK;
 // Counts a call among those of its client, unless that is a trusted proxy.
 // FC_CODE_TOO_MANY_REQUESTS if the client has as many as it may have.

@@ -98,10 +98,11 @@ static fc_status_t let_in(fc_exchange_t *x, const fc_request_t *request,
 }
 
 fc_status_t fc_exchange_guard(fc_exchange_t *x, const fc_request_t *request,
-                              fc_error_t *err) {
+                              uint8_t *out_scopes, fc_error_t *err) {
   fc_grant_t grant = {0};
   char text[FC_MODULE_NAME_MAX], user[FC_USER_TEXT_SIZE];
   FC_TRY(let_in(x, request, user, &grant, err));
+  *out_scopes = grant.scopes;
   const fc_status_t status = fc_exchange_find(x, request, err);
   if (!grant.modules.size) return status;
   if (fc_access_check_module(&grant, module_of(x, request, text), err) ==

@@ -266,6 +266,8 @@ static void names_are_not_told(void **state) {
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     expect(&server, row->method, row->path, row->secret, row->status, NULL);
   }
+  expect(&server, "GET", "/api/v1", "call", 200, "\"profile\":false,");
+  expect(&server, "GET", "/api/v1", "profile", 200, "\"profile\":true,");
   end(&server);
 }
 

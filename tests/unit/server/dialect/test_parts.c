@@ -354,8 +354,9 @@ static void lists_of_models_come_in_parts(void **state) {
     fc_block_sink_t out;
     fc_document_t document;
     const fc_request_t request = {.body = FC_STR("")};
-    const fc_place_t place = {rows[i].route, FC_ROUTE_NO_INDEX,
-                              FC_ROUTE_NO_INDEX};
+    const fc_place_t place = {.route = rows[i].route,
+                              .module = FC_ROUTE_NO_INDEX,
+                              .function = FC_ROUTE_NO_INDEX};
     begin(&house);
     open_sink(&house, &out);
     assert_int_equal(fc_oip_document(&house.server, &request, &place, &document,
