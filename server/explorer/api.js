@@ -10,14 +10,36 @@ const hashOf = (each) =>
 const withToken = (fields) =>
   (page.token ? { ...fields, Authorization: `Bearer ${page.token}` } : fields);
 
-async function getJson(path) {
-  const answer = await fetch(path, { headers: withToken({ Accept: "application/json" }) });
-  const read = await answer.json();
-  if (!answer.ok) {
-    throw Object.assign(new Error(read.detail ?? answer.statusText),
-      { problem: read, status: answer.status });
+// Fetches JSON. Says in the state whether the server is there; throws if it is not, or
+// if what answers is no JSON, as a proxy's page.
+async function fetchJson(path, options) {
+  let answer;
+  try { answer = await fetch(path, options); } catch (error) {
+    if (error.name !== "AbortError") page.set({ gone: true });
+    throw error;
   }
-  return read;
+  const text = await answer.text();
+  if (page.gone) page.set({ gone: false });
+  let read;
+  try { read = JSON.parse(text); } catch {
+    throw new Error(`status ${answer.status}, and no JSON: ${text.slice(0, 80)}`);
+  }
+  return { answer, read };
+}
+
+// A token is at fault: none was given, it is not known, or it may not do this.
+function noteAccess(status, problem) {
+  const is = status === 401 || (status === 403 && page.token !== "");
+  if (is) page.set({ access: { detail: page.token ? problem.detail : "" } });
+  return is;
+}
+
+async function getJson(path) {
+  const { answer, read } =
+    await fetchJson(path, { headers: withToken({ Accept: "application/json" }) });
+  if (answer.ok) return read;
+  throw Object.assign(new Error(read.detail ?? answer.statusText), { problem: read,
+    status: answer.status, isAccess: noteAccess(answer.status, read) });
 }
 
 function stagesOf(timing) {
@@ -25,11 +47,12 @@ function stagesOf(timing) {
     .map((each) => [each[1], Number(each[2])]);
 }
 
-async function send(path, body) {
+async function send(path, body, signal) {
   const began = performance.now();
-  const answer = await fetch(path, { method: "POST", body,
+  const { answer, read } = await fetchJson(path, { method: "POST", body, signal,
     headers: withToken({ "Content-Type": "application/json", Accept: "application/json" }) });
-  const read = await answer.json();
+  if (answer.ok && page.access) page.set({ access: null });
   return { ok: answer.ok, status: answer.status, read, ms: performance.now() - began,
-    stages: stagesOf(answer.headers.get("Server-Timing")) };
+    stages: stagesOf(answer.headers.get("Server-Timing")),
+    isAccess: !answer.ok && noteAccess(answer.status, read) };
 }

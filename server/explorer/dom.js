@@ -25,18 +25,20 @@ function make(tag, facts = {}, ...children) {
 const button = (text, onclick, facts = {}) =>
   make("button", { type: "button", onclick, ...facts }, text);
 
-// Makes buttons of which one is pressed; `entries` are [text, what a press does].
-// Returns their row, and a function that presses the one with a text.
+// Makes one control of which one text is chosen; `entries` are [text, what its choice
+// does]. Returns its node, and a function that chooses the one with a text.
 function choice(label, entries) {
-  const buttons = entries.map(([text, act]) => button(text, () => press(text)));
+  const name = makeId();
+  const boxes = entries.map(([, act]) =>
+    make("input", { type: "radio", name, onchange: () => act() }));
+  const node = make("span", { className: "tabs", role: "radiogroup", "aria-label": label },
+    ...entries.map(([text], i) => make("label", {}, boxes[i], make("span", {}, text))));
   const press = (text) => {
-    entries.forEach(([each, act], i) => {
-      buttons[i].setAttribute("aria-pressed", each === text);
-      if (each === text) act();
-    });
+    const at = entries.findIndex(([each]) => each === text);
+    boxes[at].checked = true;
+    entries[at][1]();
   };
-  const row = make("div", { className: "row", role: "group", "aria-label": label }, ...buttons);
-  return { row, press };
+  return { node, row: make("div", { className: "row" }, node), press };
 }
 
 function save(name, parts, type) {

@@ -1,18 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tensor as a grid of fields, an element each.
+// A tensor as a grid of fields, an element each: arrows go through it, and cells of a
+// spreadsheet can be pasted into it.
+
+const DIM_MOST = 64;
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+// Rows of words of what was copied from a spreadsheet, or of a text of numbers.
+const pastedRows = (text) => text.trim().split(/\r?\n/).map((line) =>
+  (line.includes("\t") ? line.split("\t") : line.trim().split(/[,;]\s*|\s+/)));
+
+// May the arrow leave the cell, or does it move within the text?
+function leaves(cell, step) {
+  const { selectionStart: from, selectionEnd: to, value } = cell;
+  if (!step[1] || (from === 0 && to === value.length)) return true;
+  return from === to && from === (step[1] < 0 ? 0 : value.length);
+}
 
 function gridEditor(name, type, dtype, start) {
   const rank = shapeOf(start).length;
-  const box = make("div", { className: "box", tabIndex: 0, role: "region", "aria-label": `Elements of ${name}` });
-  const node = make("div", {});
-  const editor = { node, controls: [], read: null };
-  let cells = [];
-  const dims = shapeOf(start).map((dim, i) => {
-    const open = !type.shape || type.shape[i] === null;
-    return make("input", { type: "number", min: 0, max: 64, value: dim, disabled: !open,
-      "aria-label": `Dim ${i} of ${name}` });
-  });
+  const isOpen = (i) => !type.shape || type.shape[i] === null;
+  const box = make("div", { className: "box", tabIndex: 0, role: "region",
+    "aria-label": `Elements of ${name}` });
+  const editor = { node: make("div", {}), controls: [], read: null };
+  let cells = [], misfit = "";
+  const dims = shapeOf(start).map((dim, i) => make("input", { type: "number", min: 0,
+    max: DIM_MOST, value: dim, disabled: !isOpen(i), "aria-label": `Dim ${i} of ${name}` }));
   const build = (value) => {
     const rows = rank === 0 ? [[value]] : rank === 1 ? [value] : value;
     cells = rows.map((row, i) => row.map((each, j) =>
@@ -24,6 +37,7 @@ function gridEditor(name, type, dtype, start) {
     editor.controls = cells.flat();
   };
   editor.read = () => {
+    if (misfit) throw new Error(misfit);
     let first = null;
     const values = cells.map((row) => row.map((cell) => {
       try {
@@ -40,15 +54,55 @@ function gridEditor(name, type, dtype, start) {
     return rank === 0 ? values[0][0] : rank === 1 ? values[0] : values;
   };
   const resize = () => {
-    const shape = dims.map((dim) => Math.min(64, Math.max(0, Math.trunc(Number(dim.value)) || 0)));
+    const shape = dims.map((dim) =>
+      Math.min(DIM_MOST, Math.max(0, Math.trunc(Number(dim.value)) || 0)));
     const rows = cells.map((row) => row.map((cell) => cell.value));
-    build(nest(shape, (index) => (rank === 1 ? rows[0]?.[index[0]] : rows[index[0]]?.[index[1]]) ?? "0"));
+    build(nest(shape, (index) =>
+      (rank === 1 ? rows[0]?.[index[0]] : rows[index[0]]?.[index[1]]) ?? "0"));
   };
-  dims.forEach((dim) => dim.addEventListener("input", resize));
+  const placeOf = (cell) => {
+    const i = cells.findIndex((row) => row.includes(cell));
+    return i < 0 ? null : [i, cells[i].indexOf(cell)];
+  };
+  box.addEventListener("keydown", (event) => {
+    const step = ARROWS[event.key], at = placeOf(event.target);
+    if (!step || !at || event.shiftKey || event.ctrlKey || !leaves(event.target, step)) return;
+    const next = cells[at[0] + step[0]]?.[at[1] + step[1]];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+    next.select();
+  });
+  // Fills the cells from this one on; open dims grow. What does not fit changes nothing.
+  const fill = (at, pasted) => {
+    const rows = rank === 1 && pasted.every((row) => row.length === 1) ? [pasted.flat()] : pasted;
+    const ends = [at[0] + rows.length, at[1] + Math.max(...rows.map((row) => row.length))];
+    const has = [cells.length, cells[0].length];
+    const wants = rank === 2 ? [0, 1] : [1];
+    const fits = ends.every((end, k) => end <= has[k]
+      || (wants.includes(k) && isOpen(wants.indexOf(k)) && end <= DIM_MOST))
+      && Math.max(ends[0], has[0]) * Math.max(ends[1], has[1]) <= GRID_MOST;
+    misfit = fits ? "" : `what was pasted ends at ${ends.join("x")}, the grid at ${has.join("x")}`;
+    if (misfit) return;
+    wants.forEach((k, i) => { if (rank) dims[i].value = Math.max(ends[k], has[k]); });
+    if (rank && ends.some((end, k) => end > has[k])) resize();
+    rows.forEach((row, i) => row.forEach((word, j) => { cells[at[0] + i][at[1] + j].value = word.trim(); }));
+    cells[at[0]][at[1]].focus();
+  };
+  box.addEventListener("paste", (event) => {
+    const at = placeOf(event.target);
+    const pasted = pastedRows(event.clipboardData.getData("text"));
+    if (!at || (pasted.length === 1 && pasted[0].length === 1)) return;
+    event.preventDefault();
+    fill(at, pasted);
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  box.addEventListener("input", (event) => { if (event.target !== box) misfit = ""; });
+  dims.forEach((dim) => dim.addEventListener("input", () => { misfit = ""; resize(); }));
   build(start);
   if (dims.some((dim) => !dim.disabled)) {
-    node.append(make("p", { className: "row dims" }, "Shape", ...dims));
+    editor.node.append(make("p", { className: "row dims" }, "Shape", ...dims));
   }
-  node.append(box);
+  editor.node.append(box);
   return editor;
 }

@@ -2,13 +2,30 @@
 //
 // The page: which function is shown, and where its panes are.
 
+const KEPT_MOST = 20;
+let shown = null;  // the nodes of the function that is shown
+const kept = new Map();  // by hash: a function's panes with what was typed into them
+
 function functionView(signature, path) {
   const view = makeView(signature, path);
-  if (!signature.callable) {
-    return [...panesOf("head", view),
-      make("p", { className: "problem" }, `It cannot be called: ${signature.reason}`)];
+  const column = (place) => make("div", { className: place }, ...panesOf(place, view));
+  const head = panesOf("head", view);
+  if (signature.callable) {
+    return [...head, make("div", { className: "panes" },
+      ...["left", "right", "below"].map(column))];
   }
-  return ["head", "left", "right", "below"].flatMap((place) => panesOf(place, view));
+  return [...head,
+    make("p", { className: "problem" }, `It cannot be called: ${signature.reason}`)];
+}
+
+// The panes of a function, as they were left if its signature is the same.
+function keptView(hash, signature, path) {
+  const text = JSON.stringify(signature);
+  const was = kept.get(hash);
+  kept.delete(hash);
+  kept.set(hash, was?.text === text ? was : { text, nodes: functionView(signature, path) });
+  if (kept.size > KEPT_MOST) kept.delete(kept.keys().next().value);
+  return kept.get(hash).nodes;
 }
 
 async function showFunction() {
@@ -18,15 +35,19 @@ async function showFunction() {
   try { [module, name] = asked.slice(2).split("/").map(decodeURIComponent); } catch { /* no name */ }
   if (!name) return;
   const title = make("h2", {}, make("small", {}, `${module} / `), name);
+  const path = pathOf(module, name);
   document.title = `${name} · farcall`;
   let nodes;
   try {
-    nodes = functionView(await getJson(pathOf(module, name)), pathOf(module, name));
+    nodes = keptView(asked, await getJson(path), path);
   } catch (error) {
+    if (page.gone || error.isAccess) return;  // said elsewhere
     nodes = [error.problem ? problemView(error.problem, error.status) : make("p", {}, error.message)];
   }
   // Another function may have been chosen meanwhile.
-  if (location.hash === asked) byId("function").replaceChildren(title, ...nodes);
+  if (location.hash !== asked || nodes === shown) return;
+  shown = nodes;
+  byId("function").replaceChildren(title, ...nodes);
 }
 
 async function load() {
@@ -34,21 +55,26 @@ async function load() {
     const [info, { functions }] =
       await Promise.all([getJson("/api/v1"), getJson("/api/v1/functions")]);
     const listed = withVersions(functions);
-    byId("server").textContent = `${info.name} ${info.version}, ${info.modules} modules on ${location.host}`;
-    page.set({ listed, listFault: "", wantsToken: false });
+    byId("server").textContent = `${info.name} ${info.version}, ${info.modules} module${info.modules === 1 ? "" : "s"} on ${location.host}`;
+    page.set({ info, listed, listFault: "", access: null });
     if (!location.hash && listed.length) {
       location.replace(hashOf(listed.find((each) => each.callable) ?? listed[0]));
     } else {
       await showFunction();
     }
   } catch (error) {
-    page.set({ listFault: `The list cannot be read: ${error.message}`,
-      wantsToken: error.status === 401 || error.status === 403 });
+    const said = page.gone || error.isAccess;
+    page.set({ listFault: said ? "" : `The list cannot be read: ${error.message}` });
   }
 }
 
 byId("nav").append(...panesOf("nav"));
 byId("top").append(...panesOf("top"));
-addEventListener("hashchange", async () => { await showFunction(); byId("main").focus(); });
-page.watch(["token"], load);
+addEventListener("hashchange", async (event) => {
+  await showFunction();
+  scrollTo(0, 0);
+  // The first function is not chosen by a person: the focus stays where it is.
+  if (new URL(event.oldURL).hash) byId("main").focus({ preventScroll: true });
+});
+page.watch(["token", "reload"], load);
 load();

@@ -6,8 +6,8 @@
 # The scripts become one file, those first whose names others use at once. The order of
 # the panes is that on the page.
 set(scripts dom state api values form tensor grid picture result
-  panes/functions panes/token panes/signature panes/arguments panes/call panes/answer
-  panes/time panes/snippets
+  panes/functions panes/health panes/token panes/empty panes/signature panes/arguments
+  panes/call panes/answer panes/time panes/snippets
   main)
 
 include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/Gzip.cmake)

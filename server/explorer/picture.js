@@ -13,7 +13,8 @@ function inked(picture, height, width, ink, whole, at) {
 
 const planeOf = (value) => { let plane = value; while (Array.isArray(plane?.[0]?.[0])) plane = plane[0]; return plane; };
 
-function paintGrey(canvas, plane, black) {
+// Paints greys; with `clear` as ink on whatever is behind the canvas.
+function paintGrey(canvas, plane, black, clear = false) {
   canvas.height = plane.length;
   canvas.width = plane[0]?.length ?? 0;
   if (!canvas.width || !canvas.height) return;
@@ -21,7 +22,7 @@ function paintGrey(canvas, plane, black) {
   const image = context.createImageData(canvas.width, canvas.height);
   plane.flat().forEach((each, i) => {
     const grey = 255 - Math.max(0, Math.min(255, Math.round(Number(each) / black * 255)));
-    image.data.set([grey, grey, grey, 255], 4 * i);
+    image.data.set(clear ? [0, 0, 0, 255 - grey] : [grey, grey, grey, 255], 4 * i);
   });
   context.putImageData(image, 0, 0);
 }
@@ -33,12 +34,14 @@ function padEditor(name, picture, get, set, ink, whole, scaleRow) {
     "aria-label": `Drawing of ${name}, ${height} by ${width}. Draw with the pointer, or move with the arrow keys and press Space.` });
   canvas.style.width = `${width * large}px`;
   canvas.style.aspectRatio = `${width} / ${height}`;
+  const hint = make("span", { className: "here", "aria-hidden": "true" }, "Draw here");
   const given = planeOf(get());
   const fits = given?.length === height && given[0]?.length === width;
   const cells = nest([height, width], ([i, j]) => (fits ? Math.max(0, Math.min(1, Number(given[i][j]) / ink())) : 0));
   let last = null, cursor = [height >> 1, width >> 1];
   const show = (moved) => {
-    paintGrey(canvas, cells, 1);
+    paintGrey(canvas, cells, 1, true);
+    hint.hidden = moved || cells.some((row) => row.some(Boolean));
     const context = canvas.getContext("2d");
     if (moved) { context.fillStyle = "#e0762a"; context.fillRect(cursor[1], cursor[0], 1, 1); }
     set(inked(picture, height, width, ink(), whole, (i, j) => cells[i][j]));
@@ -86,7 +89,7 @@ function padEditor(name, picture, get, set, ink, whole, scaleRow) {
     { className: "clear" });
   scaleRow.querySelector(".clear")?.remove();
   scaleRow.append(clearButton);
-  const node = make("div", {}, canvas, scaleRow);
+  const node = make("div", {}, make("div", { className: "padbox" }, canvas, hint), scaleRow);
   scaleRow.oninput = () => show();
   show();
   return { node, controls: [canvas], read: get };

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Answers: numbers, tables, heat maps, pictures; problems; where the time went.
+// Values of answers: numbers, plots, scores, tables, heat maps, pictures; and problems.
 
-const SHOWN_ROWS = 200, SHOWN_COLUMNS = 64;
+const PAGE_ROWS = 50, SHOWN_COLUMNS = 64;
+const IMAGES_MOST = 64, SCORES_SHOWN = 10;
+const PLOT_POINTS = 1000;  // of a line; of more the lowest and highest of each part
+const PLOT_LEAST = 8;
 const HEAT = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 
 const NO_NUMBER = [224, 118, 42];  // the colour of what is not finite
@@ -14,20 +17,42 @@ function heatOf(part) {
   return HEAT[low].map((from, i) => from + (HEAT[low + 1][i] - from) * (at - low));
 }
 
+const greyOf = (part) => (part === null ? NO_NUMBER : [part * 255, part * 255, part * 255]);
+
+// Four digits; whoever shows them has all as a title.
+const numberText = (value) => (typeof value === "number" && !Number.isInteger(value)
+  ? String(Number(value.toPrecision(4))) : String(value));
+
+const numberNode = (tag, value, facts = {}) =>
+  make(tag, { title: String(value), ...facts }, numberText(value));
+
+// Rows, a page of them at a time.
 function tableOf(rows) {
-  const shown = rows.slice(0, SHOWN_ROWS);
-  const columns = Math.min(SHOWN_COLUMNS, shown[0]?.length ?? 0);
+  const columns = Math.min(SHOWN_COLUMNS, rows[0]?.length ?? 0);
   const head = make("tr", {}, make("td", {}),
     ...Array.from({ length: columns }, (_, j) => make("th", { scope: "col" }, String(j))));
-  const body = shown.map((row, i) => make("tr", {}, make("th", { scope: "row" }, String(i)),
-    ...row.slice(0, columns).map((each) => make("td", {}, numberText(each)))));
-  const cut = rows.length > shown.length || (rows[0]?.length ?? 0) > columns;
-  return make("div", {}, make("table", { className: "values" }, make("tbody", {}, head, ...body)),
-    cut ? make("p", { className: "quiet" }, `The first ${shown.length} rows and ${columns} columns; JSON has all.`) : null);
+  const body = make("tbody", {});
+  const where = make("span", { role: "status", className: "quiet" });
+  let first = 0;
+  const show = (from) => {
+    first = from;
+    const end = Math.min(rows.length, first + PAGE_ROWS);
+    body.replaceChildren(head, ...rows.slice(first, end).map((row, i) =>
+      make("tr", {}, make("th", { scope: "row" }, String(first + i)),
+        ...row.slice(0, columns).map((each) => numberNode("td", each)))));
+    before.disabled = first === 0;
+    after.disabled = end === rows.length;
+    where.textContent = `rows ${first} to ${end - 1} of ${rows.length}`;
+  };
+  const before = button("Before", () => show(Math.max(0, first - PAGE_ROWS)));
+  const after = button("Next", () => show(first + PAGE_ROWS));
+  show(0);
+  const cut = (rows[0]?.length ?? 0) > columns;
+  return make("div", {},
+    rows.length > PAGE_ROWS ? make("div", { className: "row" }, before, after, where) : null,
+    make("table", { className: "values" }, body),
+    cut ? make("p", { className: "quiet" }, `The first ${columns} columns; JSON has all.`) : null);
 }
-
-const numberText = (value) => (typeof value === "number" && !Number.isInteger(value)
-  ? String(Number(value.toPrecision(6))) : String(value));
 
 function canvasOf(rows, label, colour) {
   const height = rows.length, width = rows[0].length;
@@ -60,14 +85,171 @@ function partOf(each, [low, high]) {
   return high > low ? (value / 2 - low / 2) / (high / 2 - low / 2) : 0;
 }
 
-// A picture of three or four channels, of which the first three are shown. Values are 0
-// to 1 or, if one is above 1, 0 to 255.
-function colourCanvas(value, label) {
-  const [, high] = rangeOf(flatten(value));
-  const scale = high > 1 ? 1 : 255;
-  return canvasOf(value.map((row) => row.map((pixel) => ({ pixel }))), label,
+// The place in a node that the pointer is at, [0, 1) in each direction.
+function pointerIn(event, node) {
+  const area = node.getBoundingClientRect();
+  const part = (at, from, size) => Math.max(0, Math.min(.999999, (at - from) / size));
+  return [part(event.clientY, area.top, area.height), part(event.clientX, area.left, area.width)];
+}
+
+// Says below a node what is under the pointer; `textAt` gives it for a place.
+function readout(node, textAt, rest) {
+  const line = make("p", { className: "quiet readout" }, rest);
+  node.onpointermove = (event) => { line.textContent = textAt(pointerIn(event, node)); };
+  node.onpointerleave = () => { line.textContent = rest; };
+  return line;
+}
+
+// ---------------------------------------------------------------------------
+// Ways to show a tensor. Each is {text, fits(tensor), show(tensor), first(tensor)}: the
+// first way that fits and wants to be first is shown.
+
+function heatMap({ rows, text }) {
+  const range = rangeOf(rows.flat());
+  const [low, high] = range.map(numberText);
+  const odd = rows.flat().some((each) => !Number.isFinite(Number(each)));
+  const canvas = canvasOf(rows, `Heat map of ${text}, from ${low} to ${high}`,
+    (each) => heatOf(partOf(each, range)));
+  const strip = canvasOf([Array.from({ length: 128 }, (_, i) => i / 127)], "", heatOf);
+  strip.setAttribute("aria-hidden", "true");
+  strip.className = "strip";
+  const at = ([y, x]) => {
+    const i = Math.floor(y * rows.length), j = Math.floor(x * rows[0].length);
+    return `${i}, ${j}: ${rows[i][j]}`;
+  };
+  return [canvas, make("p", { className: "scale" }, numberNode("span", range[0]), strip,
+    numberNode("span", range[1]), odd ? " orange is not finite" : null),
+  readout(canvas, at, "The pointer shows a value.")];
+}
+
+// Three or four channels, of which the first three are shown. Values are 0 to 1 or, if
+// one is above 1, 0 to 255.
+function colourCanvas(image, label) {
+  const scale = rangeOf(flatten(image))[1] > 1 ? 1 : 255;
+  return canvasOf(image.map((row) => row.map((pixel) => ({ pixel }))), label,
     ({ pixel }) => pixel.slice(0, 3).map((each) => each * scale));
 }
+
+function greyCanvas(plane, label, range = rangeOf(plane.flat())) {
+  return canvasOf(plane, label, (each) => greyOf(partOf(each, range)));
+}
+
+const isColour = (shape) => shape.length === 3 && shape[2] >= 3 && shape[2] <= 4;
+
+const picture = ({ value, shape, rows, text }) => [isColour(shape)
+  ? colourCanvas(value, `Picture of ${text}`) : greyCanvas(rows, `Picture of ${text}`)];
+
+// The images of [N, H, W], [N, H, W, channels] or [N, channels, H, W]; null: there are none.
+function imagesOf({ value, shape }) {
+  const [, a, b, c] = shape;
+  if (shape.length === 3 && !isColour(shape) && a > 4 && b > 4) {
+    return value.map((plane) => (label) => greyCanvas(plane, label));
+  }
+  if (shape.length !== 4) return null;
+  if (c === 1) return value.map((image) => (label) => greyCanvas(image.map((row) => row.flat()), label));
+  if (c === 3 || c === 4) return value.map((image) => (label) => colourCanvas(image, label));
+  if (a === 1) return value.map((image) => (label) => greyCanvas(image[0], label));
+  if (a !== 3) return null;
+  return value.map(([red, green, blue]) => (label) => colourCanvas(red.map((row, i) =>
+    row.map((each, j) => [each, green[i][j], blue[i][j]])), label));
+}
+
+function imageGrid(tensor) {
+  const images = imagesOf(tensor);
+  const shown = images.slice(0, IMAGES_MOST);
+  return [make("div", { className: "images" }, ...shown.map((paint, i) =>
+    make("figure", {}, paint(`Image ${i} of ${tensor.text}`), make("figcaption", {}, String(i))))),
+  shown.length < images.length
+    ? make("p", { className: "quiet" }, `The first ${shown.length} of ${images.length}.`) : null];
+}
+
+// The numbers of one row, or of a tensor with one.
+const lineOf = ({ value, shape }) =>
+  (shape.slice(0, -1).every((dim) => dim === 1) ? flatten(value).map(Number) : null);
+
+// The indices that a line is drawn through.
+function pointsOf(numbers) {
+  const step = Math.ceil(numbers.length / (PLOT_POINTS / 2));
+  if (numbers.length <= PLOT_POINTS) return numbers.map((_, i) => i);
+  const points = [];
+  for (let from = 0; from < numbers.length; from += step) {
+    let low = from, high = from;
+    for (let i = from; i < Math.min(numbers.length, from + step); i++) {
+      if (numbers[i] < numbers[low]) low = i;
+      if (numbers[i] > numbers[high]) high = i;
+    }
+    points.push(Math.min(low, high), Math.max(low, high));
+  }
+  return points;
+}
+
+function linePlot(tensor) {
+  const numbers = lineOf(tensor);
+  const range = rangeOf(numbers);
+  const [low, high] = range.map(numberText);
+  let broken = true;
+  const path = pointsOf(numbers).map((i) => {
+    const part = partOf(numbers[i], range);
+    const mark = part === null ? "" : `${broken ? "M" : "L"}${i} ${(1 - part) * 100}`;
+    broken = part === null;
+    return mark;
+  }).join("");
+  const svg = (tag, facts, ...children) => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, each] of Object.entries(facts)) node.setAttribute(name, each);
+    node.append(...children);
+    return node;
+  };
+  const plot = svg("svg", { class: "plot", viewBox: `0 -2 ${Math.max(1, numbers.length - 1)} 104`,
+    preserveAspectRatio: "none", role: "img",
+    "aria-label": `Line of ${tensor.text}, from ${low} to ${high}` }, svg("path", { d: path }));
+  const at = ([, x]) => {
+    const i = Math.round(x * (numbers.length - 1));
+    return `${i}: ${numbers[i]}`;
+  };
+  return [make("p", { className: "scale" }, numberNode("span", range[1])), plot,
+    make("p", { className: "scale" }, numberNode("span", range[0])),
+    readout(plot, at, `0 to ${numbers.length - 1}; the pointer shows a value.`)];
+}
+
+// Rows of scores of classes: of each the sum is about 1, and no number is below 0.
+function scoresOf({ rows, shape, type }) {
+  if (dtypeOf(type.dtype).kind !== "float" || shape.at(-1) < 2 || shape.length > 2) return null;
+  const good = rows.every((row) => row.every((each) => Number(each) >= 0)
+    && Math.abs(row.reduce((sum, each) => sum + Number(each), 0) - 1) < .01);
+  return good ? rows : null;
+}
+
+function scoreBars(tensor) {
+  const bars = (row) => row.map((each, i) => [Number(each), i]).sort((a, b) => b[0] - a[0])
+    .slice(0, SCORES_SHOWN).map(([score, i]) => {
+      const bar = make("i", { "aria-hidden": "true" });
+      bar.style.width = `${score * 100}%`;
+      return make("li", {}, make("span", {}, String(i)), make("span", { className: "track" }, bar),
+        numberNode("span", score));
+    });
+  const list = make("ol", { className: "scores", "aria-label": `Highest of ${tensor.text}` },
+    ...bars(tensor.rows[0]));
+  if (tensor.rows.length === 1) return [list];
+  const pick = make("select", { "aria-label": `Row of ${tensor.name}` },
+    ...tensor.rows.slice(0, 500).map((_, i) => make("option", { value: i }, `row ${i}`)));
+  pick.onchange = () => list.replaceChildren(...bars(tensor.rows[Number(pick.value)]));
+  return [pick, list];
+}
+
+const isSmall = ({ shape }) => shape.length < 2 || shape.some((dim) => dim <= 4);
+
+const WAYS = [
+  { text: "Scores", fits: scoresOf, first: () => true, show: scoreBars },
+  { text: "Line", fits: (tensor) => lineOf(tensor)?.length > 1, show: linePlot,
+    first: (tensor) => lineOf(tensor).length >= PLOT_LEAST },
+  { text: "Images", fits: imagesOf, first: ({ shape }) => shape.length === 4, show: imageGrid },
+  { text: "Heat map", fits: ({ shape }) => shape.length >= 2, show: heatMap,
+    first: (tensor) => !isSmall(tensor) },
+  { text: "Picture", fits: ({ shape }) => shape.length >= 2, show: picture, first: () => false },
+  { text: "Table", fits: ({ shape }) => shape.length > 0, first: () => true,
+    show: ({ rows }) => [tableOf(rows)] },
+];
 
 // The planes of a tensor: its last two dims, once for each index of the others.
 function planes(value, shape) {
@@ -81,45 +263,32 @@ function tensorView(name, value, type) {
   const count = shape.reduce((all, dim) => all * dim, 1);
   const body = make("div", { className: "box", tabIndex: 0, role: "region", "aria-label": name });
   const all = shape.length > 2 && count ? planes(value, shape) : [value];
-  let plane = all[0];
-  let way = null;
-  const rows = () => (shape.length === 1 ? [plane] : plane);
-  const text = `${name}, ${shapeText(shape)}`;
-  const ways = [];
-  if (count && shape.length >= 2) {
-    const colours = shape.length === 3 && shape[2] >= 3 && shape[2] <= 4;
-    ways.push(["Heat map", () => {
-      const range = rangeOf(rows().flat());
-      const [low, high] = range.map(numberText);
-      const odd = rows().flat().some((each) => !Number.isFinite(Number(each)));
-      body.replaceChildren(canvasOf(rows(), `Heat map of ${text}, from ${low} to ${high}`,
-        (each) => heatOf(partOf(each, range))),
-      make("p", { className: "quiet" }, `from ${low} (dark) to ${high} (bright)${odd ? "; orange is not finite" : ""}`));
-    }]);
-    ways.push(["Picture", () => {
-      const range = rangeOf(rows().flat());
-      body.replaceChildren(colours ? colourCanvas(value, `Picture of ${text}`)
-        : canvasOf(rows(), `Picture of ${text}`, (each) => {
-          const part = partOf(each, range);
-          return part === null ? NO_NUMBER : [part * 255, part * 255, part * 255];
-        }));
-    }]);
-  }
-  if (count && shape.length) ways.push(["Table", () => body.replaceChildren(tableOf(rows()))]);
-  ways.push(["JSON", () => body.replaceChildren(make("pre", {}, printRows(value)))]);
-  const pressed = choice(`How to show ${name}`, ways.map(([label, act]) => [label, () => { way = act; act(); }]));
+  const tensor = { name, value, shape, type, text: `${name}, ${shapeText(shape)}`, rows: null };
+  const choosePlane = (i) => { tensor.rows = shape.length === 1 ? [all[i]] : all[i]; };
+  choosePlane(0);
+  let show = null;
+  const ways = count ? WAYS.filter((each) => each.fits(tensor)) : [];
+  const entries = ways.map((each) => [each.text,
+    () => body.replaceChildren(...each.show(tensor).filter(Boolean))]);
+  entries.push(["JSON", () => body.replaceChildren(make("pre", {}, printRows(value)))]);
+  const pressed = choice(`How to show ${name}`,
+    entries.map(([text, act]) => [text, () => { show = act; act(); }]));
   if (NPY_WRITERS[type.dtype] && count) {
     pressed.row.append(button("Save .npy", () => save(`${name}.npy`, [writeNpy(value, type.dtype)], "application/octet-stream")));
   }
   if (all.length > 1) {
     const pick = make("select", { "aria-label": `Plane of ${name}` },
       ...all.slice(0, 500).map((_, i) => make("option", { value: i }, `plane ${i}`)));
-    pick.onchange = () => { plane = all[Number(pick.value)]; way(); };
+    pick.onchange = () => { choosePlane(Number(pick.value)); show(); };
     pressed.row.append(pick);
   }
-  const small = shape.length < 2 || shape.some((dim) => dim <= 4);
-  pressed.press(count && shape.length >= 2 && !small ? "Heat map" : count && shape.length ? "Table" : "JSON");
+  pressed.press(ways.find((each) => each.first(tensor))?.text ?? "JSON");
   return make("div", {}, pressed.row, body);
+}
+
+function scalarView(value) {
+  return typeof value === "number" ? numberNode("span", value, { className: "big" })
+    : make("span", { className: "big" }, typeof value === "string" ? value : JSON.stringify(value));
 }
 
 function valueView(name, value, type) {
@@ -129,7 +298,7 @@ function valueView(name, value, type) {
       if (dtypeOf(type.dtype).kind === "complex" || !Array.isArray(value)) break;
       return tensorView(name, value, type);
     case "scalar":
-      return make("span", { className: "big" }, typeof value === "string" ? value : JSON.stringify(value));
+      return scalarView(value);
     case "dict":
       return make("dl", {}, ...type.fields.flatMap((each) => [make("dt", {}, each.name),
         make("dd", {}, valueView(each.name, value[each.name], each.type))]));

@@ -3,7 +3,7 @@
 // What the page knows, and the panes that show it. A pane reads the state and is told
 // when it changes; no pane knows another.
 
-// Makes a state of these facts. `set` changes some, and then runs each `watch`er of them.
+// Makes a state of these facts. `set` changes some, and then runs who watches them.
 function makeState(facts) {
   const watchers = [];
   const state = { ...facts,
@@ -18,13 +18,20 @@ function makeState(facts) {
   return state;
 }
 
-// The page. `token` was given in this tab, "" if none was; `listed` are the functions.
-const page = makeState({ token: sessionStorage.getItem("token") ?? "", listed: [],
-  wantsToken: false, listFault: "", hash: location.hash });
+// The page. `info` and `health` are what the server says of itself, null before it did;
+// `listed` are the functions; `access` is null or, if a token is wanted, {detail}: what
+// is wrong with that given, "" if none was. `gone`: the server does not answer.
+const page = makeState({ token: sessionStorage.getItem("token") ?? "", info: null,
+  health: null, gone: false, listed: null, listFault: "", access: null,
+  hash: location.hash });
 
 // A function: its signature and path, the form of its arguments (panes/arguments.js), and
-// `run`, what became of the last call: null, or {phase: calling|answered|refused|failed, …}.
+// `run`, what became of the last call: null, or {phase: calling|answered|refused|
+// cancelled|unsent|failed, …}.
 const makeView = (signature, path) => makeState({ signature, path, form: null, run: null });
+
+// Is what an earlier call answered still shown?
+const isOld = (run) => !["answered", "refused"].includes(run.phase);
 
 // The panes by place, in the order of pack.cmake. Those of `nav` and `top` are made once
 // with the page, the others for each function. `make` returns a node, or null.

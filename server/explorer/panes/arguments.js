@@ -2,28 +2,35 @@
 //
 // The form of a function's arguments.
 
-// The fields of what a client sends, and the body they make.
+// Has an answer numbers of 64 bits? A number of JavaScript is exact to 53 bits.
+const isWide = (type) => /^(i64|si64|ui64|index)$/.test(type?.dtype ?? "")
+  || [type?.fields?.map((each) => each.type) ?? [], type?.items ?? []].flat().some(isWide);
+
+// The fields of what a client sends, and the call they make.
 function callForm(signature) {
   const sent = signature.arguments.filter((each) => ["in", "inout", "scratch"].includes(each.role));
   const named = sent.length > 0 && sent.every((each) => each.keyword && each.name);
   const fields = sent.map((each, i) => ({ key: named ? each.name : String(i),
     field: makeField(each.name ?? `argument ${i}`, each.type) }));
-  const options = { options: { int64: "string" } };  // a number here is exact to 53 bits
-  const body = () => {
+  const options = resultsOf(signature).some((each) => isWide(each.type))
+    ? { options: { int64: "string" } } : {};
+  const read = () => {
     const values = readAll(fields);
     const given = named
       ? { kwargs: Object.fromEntries(values.map((value, i) => [fields[i].key, value])) }
       : { args: values };
-    return JSON.stringify({ ...given, ...options });
+    return { ...given, ...options };
   };
-  // Shows a problem at the field its pointer leads to.
+  // Shows a problem at the field its pointer leads to. False: it leads to none.
   const fail = (problem) => {
     const steps = (problem.pointer ?? "").split("/").slice(1)
       .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
     const place = ["kwargs", "args"].includes(steps[0]) ? steps.slice(1) : steps;
-    fieldAt(fields, place)?.fail(problem.detail);
+    const field = fieldAt(fields, place);
+    field?.fail(problem.detail);
+    return Boolean(field);
   };
-  return { fields, body, fail };
+  return { fields, read, fail };
 }
 
 pane("left", (view) => {

@@ -2,43 +2,76 @@
 //
 // The button that calls, and what becomes of the call.
 
-async function callFunction(view, profiled) {
-  let body;
-  try { body = view.form.body(); } catch (error) {
-    view.set({ run: { ...view.run, phase: "unsent", message: error.message } });
+function readCall(view) {
+  try { return JSON.stringify(view.form.read()); } catch {
+    view.set({ run: { phase: "unsent" } });
     view.form.node.querySelector("[aria-invalid=true]")?.focus();
-    return;
-  }
-  const mine = { phase: "calling" };
-  view.set({ run: mine });
-  try {
-    const answer = await send(profiled ? `${view.path}?profile=1` : view.path, body);
-    if (view.run !== mine) return;
-    view.set({ run: { phase: answer.ok ? "answered" : "refused", answer } });
-    if (!answer.ok) view.form.fail(answer.read);
-  } catch (error) {
-    if (view.run === mine) view.set({ run: { phase: "failed", message: error.message } });
+    return null;
   }
 }
 
+async function callFunction(view, profiled) {
+  const body = readCall(view);
+  if (body === null) return;
+  view.run?.stop?.abort();
+  const mine = { phase: "calling", began: performance.now(), stop: new AbortController() };
+  view.set({ run: mine });
+  const path = profiled ? `${view.path}?profile=1` : view.path;
+  try {
+    const answer = await send(path, body, mine.stop.signal);
+    if (view.run !== mine) return;
+    const at = answer.ok ? "" : answer.isAccess ? "token" : view.form.fail(answer.read) ? "field" : "";
+    view.set({ run: { phase: answer.ok ? "answered" : "refused", answer, at } });
+  } catch (error) {
+    if (view.run !== mine) return;
+    const ms = performance.now() - mine.began;
+    view.set({ run: error.name === "AbortError" ? { phase: "cancelled", ms }
+      : { phase: "failed", message: page.gone ? "" : error.message } });
+  }
+}
+
+const secondsText = (ms) => (ms < 1000 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(1)} s`);
+
+// Each error is told once: what is said at a field or above is only pointed to here.
 const RUN_TEXTS = {
-  unsent: (run) => `Not called: ${run.message}`,
-  calling: () => "calling…",
-  failed: (run) => `The server was not reached: ${run.message}`,
-  answered: (run) => `Answered in ${run.answer.ms.toFixed(1)} ms`,
-  refused: (run) => `Refused: ${run.answer.read.detail}`,
+  unsent: () => "Not called: see the marked field",
+  calling: () => "Calling…",
+  failed: (run) => (run.message ? `No answer: ${run.message}` : "No answer: the server is gone"),
+  cancelled: (run) => `Cancelled after ${secondsText(run.ms)}`,
+  answered: (run) => `Answered in ${secondsText(run.answer.ms)}`,
+  refused: (run) => ({ field: "Refused: see the marked field",
+    token: "Refused: see the token above" }[run.at] ?? "Refused"),
 };
 
-pane("left", (view) => {
-  const status = make("p", { role: "status", className: "quiet" });
+pane("right", (view) => {
+  const status = make("span", { role: "status" });
+  const elapsed = make("span", { "aria-hidden": "true" });
   const profiled = make("input", { type: "checkbox" });
-  const submit = make("button", { className: "main", type: "submit" }, "Call");
+  const profile = make("label", { className: "check" }, profiled, " with a profile");
+  const submit = make("button", { className: "main", type: "submit", title: "Ctrl-Enter" },
+    "Call ", make("kbd", { "aria-hidden": "true" }, "Ctrl ↵"));
   submit.setAttribute("form", view.form.node.id);
+  submit.setAttribute("aria-keyshortcuts", "Control+Enter");
+  const cancel = button("Cancel", () => view.run.stop.abort(), { hidden: true });
+  let timer = 0;
   view.form.node.onsubmit = (event) => {
     event.preventDefault();
-    callFunction(view, profiled.checked);
+    callFunction(view, profiled.checked && !profile.hidden);
   };
-  view.watch(["run"], () => { status.textContent = RUN_TEXTS[view.run.phase](view.run); });
-  return make("p", { className: "row call" }, submit,
-    make("label", {}, profiled, " with a profile"), status);
+  const tick = () => { elapsed.textContent = secondsText(performance.now() - view.run.began); };
+  view.watch(["run"], () => {
+    clearInterval(timer);
+    elapsed.textContent = "";
+    const running = view.run.phase === "calling";
+    if (running) timer = setInterval(tick, 100);
+    if (!running && document.activeElement === cancel) submit.focus();
+    cancel.hidden = !running;
+    status.textContent = RUN_TEXTS[view.run.phase](view.run);
+  });
+  const allow = () => { profile.hidden = page.info?.profile === false; };
+  page.watch(["info"], allow);
+  allow();
+  return make("div", { className: "call" },
+    make("div", { className: "row" }, submit, cancel, profile),
+    make("p", { className: "quiet" }, status, " ", elapsed));
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of functions, and the search in it.
+// The list of functions, and the search in it. On a phone a bar that opens it.
 
 const LISTED_MOST = 300;
 
@@ -16,7 +16,7 @@ function withVersions(functions) {
 
 // Those that have all of the words.
 function foundFunctions(words) {
-  return page.listed.filter((each) => {
+  return (page.listed ?? []).filter((each) => {
     const text = `${each.module} ${each.text}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
@@ -28,11 +28,32 @@ function functionLink(each) {
     "aria-current": hashOf(each) === page.hash ? "page" : undefined }, each.name);
 }
 
+// Enter in the search opens the first function, arrows go through the list and back.
+function listKeys(event, search, list) {
+  const links = [...list.querySelectorAll("a")];
+  const at = links.indexOf(document.activeElement);
+  if (event.key === "Enter" && event.target === search) links[0]?.click();
+  else if (event.key === "ArrowDown") (links[at + 1] ?? links[at])?.focus();
+  else if (event.key === "ArrowUp" && at >= 0) (links[at - 1] ?? search).focus();
+  else return;
+  if (event.key !== "Enter" || event.target === search) event.preventDefault();
+}
+
+function countText(found, shown) {
+  if (page.listFault) return page.listFault;
+  if (!page.listed) return "";
+  return `${found} of ${page.listed.length} functions`
+    + (found > shown ? `, the first ${shown} are shown` : "");
+}
+
 pane("nav", () => {
   const search = make("input", { id: "search", type: "search", autocomplete: "off",
     spellcheck: false, "aria-describedby": "found" });
   const count = make("p", { id: "found", role: "status" });
   const list = make("ul", { id: "functions" });
+  const fold = button("Functions", () => open(fold.getAttribute("aria-expanded") !== "true"),
+    { className: "fold", "aria-expanded": "false", "aria-controls": "finder" });
+  const open = (is) => fold.setAttribute("aria-expanded", is);
   const show = () => {
     const found = foundFunctions(search.value.toLowerCase().split(/\s+/).filter(Boolean));
     const shown = found.slice(0, LISTED_MOST);
@@ -43,15 +64,21 @@ pane("nav", () => {
     }
     list.replaceChildren(...[...modules].map(([module, links]) =>
       make("li", {}, make("span", {}, module), links)));
-    count.textContent = page.listFault || `${found.length} of ${page.listed.length} functions`
-      + (found.length > shown.length ? `, the first ${shown.length} are shown` : "");
+    count.textContent = countText(found.length, shown.length);
+    fold.textContent = `Functions (${page.listed?.length ?? 0})`;
   };
   search.addEventListener("input", show);
+  page.watch(["listed", "listFault", "hash"], show);
+  page.watch(["hash"], () => open(false));
   addEventListener("keydown", (event) => {
     const typing = /INPUT|TEXTAREA|SELECT/.test(document.activeElement.tagName);
-    if (event.key === "/" && !typing) { event.preventDefault(); search.focus(); }
+    if (event.key !== "/" || typing) return;
+    event.preventDefault();
+    open(true);
+    search.focus();
   });
-  page.watch(["listed", "listFault", "hash"], show);
-  return make("div", {}, make("label", { htmlFor: "search" }, "Find a function"),
-    search, count, list);
+  const finder = make("div", { id: "finder" },
+    make("label", { htmlFor: "search" }, "Find a function"), search, count, list);
+  finder.addEventListener("keydown", (event) => listKeys(event, search, list));
+  return make("div", {}, fold, finder);
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The signature of a function, as a tree.
+// The signature of a function: a line, which opens to a tree.
 
 function typeNode(name, type, role) {
   const node = make("li", {}, make("b", {}, name), name ? " " : "",
@@ -20,4 +20,6 @@ function signatureTree(signature) {
     part("gives", signature.results.map((each, i) => typeNode(each.name ?? (i || signature.results.length > 1 ? `result ${i}` : "result"), each.type))));
 }
 
-pane("head", (view) => signatureTree(view.signature));
+pane("head", ({ signature }) => make("details", { className: "signature" },
+  make("summary", {}, make("code", {}, signature.text ?? signature.name)),
+  signatureTree(signature)));

@@ -1,33 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The same call for a shell, Python and JavaScript, ready to be pasted.
+// The same call for a shell, Python and JavaScript, ready to be copied.
 
 const SNIPPET_MOST = 20000;  // a larger body is saved as a file
+const ARRAY_MOST = 16;  // elements of an array that is shown whole
+const ARRAY_START = 24;  // characters of another
 
 const quoteShell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-// With `token` the code takes the token from the variable FARCALL_TOKEN.
+const JSON_WORDS = { comma: ",", colon: ":" };
+const PYTHON_WORDS = { comma: ", ", colon: ": ", true: "True", false: "False", null: "None" };
+
+// Prints a value with the words of a language; with `folded` of a large array the start
+// alone, which is for reading.
+function printValue(value, words, folded) {
+  const inner = (each) => printValue(each, words, folded);
+  if (Array.isArray(value)) {
+    const count = folded && value.length && !(value[0] && typeof value[0] === "object"
+      && !Array.isArray(value[0])) ? flatten(value).length : 0;
+    if (count <= ARRAY_MOST) return `[${value.map(inner).join(words.comma)}]`;
+    const text = printValue(value, words, false);
+    return `${text.slice(0, ARRAY_START)} … ${count} elements …${/\]*$/.exec(text)[0]}`;
+  }
+  if (value && typeof value === "object") {
+    return `{${Object.entries(value).map(([name, each]) =>
+      `${JSON.stringify(name)}${words.colon}${inner(each)}`).join(words.comma)}}`;
+  }
+  return words[String(value)] && typeof value !== "string"
+    ? words[String(value)] : JSON.stringify(value);
+}
+
+// Writers of a call. `body(words)` prints it; `file`: it is in call.json instead. With
+// `token` the code takes the token from the variable FARCALL_TOKEN.
 const SNIPPETS = {
-  curl: (url, body, token) => `curl -s ${quoteShell(url)} -H 'Content-Type: application/json'`
-    + (token ? ' -H "Authorization: Bearer $FARCALL_TOKEN"' : "")
-    + ` -d ${body.length > SNIPPET_MOST ? "@call.json" : quoteShell(body)}`,
-  Python: (url, body, token) => [
+  curl: ({ url, body, file, token }) => [`curl -s ${quoteShell(url)}`,
+    "-H 'Content-Type: application/json'",
+    ...(token ? ['-H "Authorization: Bearer $FARCALL_TOKEN"'] : []),
+    `-d ${file ? "@call.json" : quoteShell(body(JSON_WORDS))}`].join(" \\\n  "),
+  Python: ({ url, body, file, token }) => [
     `import json, ${token ? "os, " : ""}urllib.request`,
     "",
-    body.length > SNIPPET_MOST ? 'body = open("call.json").read()' : `body = ${JSON.stringify(body)}`,
+    `call = ${file ? 'json.load(open("call.json"))' : body(PYTHON_WORDS)}`,
     'fields = {"Content-Type": "application/json"}',
     ...(token ? ['fields["Authorization"] = "Bearer " + os.environ["FARCALL_TOKEN"]'] : []),
-    `request = urllib.request.Request(${JSON.stringify(url)}, body.encode(), fields)`,
+    "request = urllib.request.Request(",
+    `    ${JSON.stringify(url)}, json.dumps(call).encode(), fields)`,
     "with urllib.request.urlopen(request) as answer:",
     '    print(json.load(answer)["results"])',
   ].join("\n"),
-  JavaScript: (url, body, token) => [
+  JavaScript: ({ url, body, file, token }) => [
     `const answer = await fetch(${JSON.stringify(url)}, {`,
     '  method: "POST",',
-    `  headers: { "Content-Type": "application/json"${token ? ", Authorization: `Bearer ${process.env.FARCALL_TOKEN}`" : ""} },`,
-    body.length > SNIPPET_MOST
-      ? '  body: (await import("node:fs")).readFileSync("call.json"),'
-      : `  body: ${JSON.stringify(body)},`,
+    `  headers: { "Content-Type": "application/json"${token ? ",\n    Authorization: `Bearer ${process.env.FARCALL_TOKEN}`" : ""} },`,
+    file ? '  body: (await import("node:fs")).readFileSync("call.json"),'
+      : `  body: JSON.stringify(${body({ comma: ", ", colon: ": " })}),`,
     "});",
     "console.log((await answer.json()).results);",
   ].join("\n"),
@@ -36,31 +62,45 @@ const SNIPPETS = {
 pane("below", (view) => {
   const text = make("pre", { tabIndex: 0, "aria-label": "Code of this call" });
   const copied = make("span", { role: "status", className: "quiet" });
-  const url = location.origin + view.path;
-  const bodyOf = view.form.body;
-  let language = "curl", timer = 0;
+  let language = "curl", timer = 0, whole = "", call = {};
   const later = () => { clearTimeout(timer); timer = setTimeout(show, 200); };
   const show = () => {
     copied.textContent = "";
-    let body;
-    try { body = bodyOf(); } catch { return; }
-    text.textContent = SNIPPETS[language](url, body, page.token !== "");
-    file.hidden = body.length <= SNIPPET_MOST;
+    try { call = view.form.read(); } catch { return; }
+    const isFile = JSON.stringify(call).length > SNIPPET_MOST;
+    const write = (folded) => SNIPPETS[language]({ url: location.origin + view.path,
+      body: (words) => printValue(call, words, folded), file: isFile,
+      token: page.token !== "" });
+    whole = write(false);
+    const short = write(true);
+    unfold.hidden = short === whole;
+    text.textContent = unfold.getAttribute("aria-pressed") === "true" ? whole : short;
+    file.hidden = !isFile;
   };
-  const file = button("Save call.json", () => save("call.json", [bodyOf()], "application/json"), { hidden: true });
+  const unfold = button("Whole arrays", () => {
+    unfold.setAttribute("aria-pressed", unfold.getAttribute("aria-pressed") !== "true");
+    show();
+  }, { "aria-pressed": "false" });
+  const file = button("Save call.json",
+    () => save("call.json", [JSON.stringify(call)], "application/json"), { hidden: true });
   const copy = button("Copy", async () => {
+    show();  // what was typed a moment ago
     try {
-      await navigator.clipboard.writeText(text.textContent);
+      await navigator.clipboard.writeText(whole);
       copied.textContent = "copied";
     } catch {
+      text.textContent = whole;
       getSelection().selectAllChildren(text);
       copied.textContent = "selected";
     }
   });
-  const pressed = choice("Language", Object.keys(SNIPPETS).map((each) => [each, () => { language = each; show(); }]));
-  pressed.row.append(copy, file, copied);
+  const pressed = choice("Language",
+    Object.keys(SNIPPETS).map((each) => [each, () => { language = each; show(); }]));
+  pressed.row.append(unfold, file);
   pressed.press("curl");
   for (const type of ["input", "click"]) view.form.node.addEventListener(type, later);
-  return make("div", {}, make("h3", {}, "This call elsewhere"), pressed.row,
-    make("p", {}, text));
+  page.watch(["token"], later);
+  return make("section", { className: "snippets" }, make("h3", {}, "This call elsewhere"),
+    pressed.row, make("div", { className: "code" }, text,
+      make("div", { className: "copy" }, copied, copy)));
 });

@@ -41,6 +41,7 @@ pane("right", (view) => {
   const node = make("div", {});
   view.watch(["run"], () => {
     const { answer } = view.run;
+    node.classList.toggle("old", isOld(view.run));
     if (!answer) return;
     const { profile } = answer.read;
     node.replaceChildren(

@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The token of a server that wants one.
+// The token of a server that wants one, and what is wrong with that given.
 
 pane("top", () => {
-  const field = make("input", { type: "password", autocomplete: "off", required: true });
-  const form = make("form", { "aria-label": "Access", hidden: true },
-    make("h2", {}, "This server wants a token"),
-    make("p", { className: "row" }, make("label", {}, "Token ", field),
-      make("button", { className: "main", type: "submit" }, "Use")),
+  const input = make("input", { type: "password", autocomplete: "off" });
+  const field = controlField("Token", input, () => {
+    if (!input.value.trim()) throw new Error("a token is missing");
+    return input.value.trim();
+  });
+  const form = make("form", { "aria-label": "Access", hidden: true, noValidate: true },
+    make("h2", {}, "This server wants a token"), field.node,
+    make("button", { className: "main", type: "submit" }, "Use"),
     make("p", { className: "quiet" }, "This tab keeps it until it is closed."));
   form.onsubmit = (event) => {
     event.preventDefault();
-    const token = field.value.trim();
+    let token;
+    try { token = field.read(); } catch { input.focus(); return; }
     sessionStorage.setItem("token", token);
     page.set({ token });
   };
-  page.watch(["wantsToken"], () => { form.hidden = !page.wantsToken; });
+  page.watch(["access"], () => {
+    form.hidden = !page.access;
+    if (page.access) field.fail(page.access.detail);
+  });
   return form;
 });
