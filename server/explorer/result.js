@@ -44,7 +44,7 @@ function tableOf(rows) {
     after.disabled = end === rows.length;
     where.textContent = `rows ${first} to ${end - 1} of ${rows.length}`;
   };
-  const before = button("Before", () => show(Math.max(0, first - PAGE_ROWS)));
+  const before = button("Previous", () => show(Math.max(0, first - PAGE_ROWS)));
   const after = button("Next", () => show(first + PAGE_ROWS));
   show(0);
   const cut = (rows[0]?.length ?? 0) > columns;

@@ -37,7 +37,8 @@ pane("left", (view) => {
   const call = callForm(view.signature);
   const node = make("form", { noValidate: true, id: makeId(),
     "aria-label": `Call ${view.signature.name}` },
-    make("h3", {}, "Arguments"), ...call.fields.map((each) => each.field.node));
+    make("h3", {}, "Arguments"), ...call.fields.map((each) => each.field.node),
+    call.fields.length ? null : make("p", { className: "quiet" }, "It takes nothing."));
   node.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) node.requestSubmit();
   });
