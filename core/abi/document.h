@@ -83,6 +83,11 @@ fc_status_t fc_doc_dim(const fc_doc_t *doc, yyjson_val *entry, int index,
 fc_status_t fc_doc_signature(const fc_doc_t *doc, yyjson_val *object,
                              fc_builder_t *builder) FC_MUST_CHECK;
 
+// Reads member "show" into an attribute of the signature: how results are shown to people.
+// doc->json must be set.
+fc_status_t fc_doc_showing(const fc_doc_t *doc, yyjson_val *object,
+                           fc_builder_t *builder) FC_MUST_CHECK;
+
 // Compares `wanted`, the SHA-256 that a document names for its module, with `actual`,
 // which is in lower case. An empty `wanted` matches any. The error has no pointer.
 fc_status_t fc_doc_check_hash(fc_str_t wanted, const char *actual,

@@ -330,7 +330,8 @@ static fc_status_t apply_doc(applying_t *at, yyjson_val *function) {
   if (text.size && !had.size) {
     fc_builder_attr(at->builder, FC_STR("doc"), text);
   }
-  return FC_OK;
+  const fc_str_t shown = fc_signature_attr(at->signature, FC_STR("show"));
+  return shown.size ? FC_OK : fc_doc_showing(&at->doc, function, at->builder);
 }
 
 static fc_status_t apply_entry(applying_t *at, fc_name_entry_t *entry) {
@@ -362,13 +363,13 @@ fc_status_t fc_names_describe(const fc_names_t *names, fc_str_t function,
   if (!fc_str_equal(entry->function, function) || !describes(entry)) {
     return FC_NOT_FOUND;
   }
-  fc_doc_t doc = {.err = err};
+  fc_doc_t doc = {.err = err, .json = names->document};
   fc_str_t text = {0};
   stand_at(&doc, entry->list, entry->number);
   FC_TRY(fc_doc_text(&doc, entry->value, "doc", &text));
   FC_TRY(fc_doc_signature(&doc, entry->value, builder));
   if (text.size) fc_builder_attr(builder, FC_STR("doc"), text);
-  return FC_OK;
+  return fc_doc_showing(&doc, entry->value, builder);
 }
 
 fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
@@ -376,8 +377,9 @@ fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
                            fc_builder_t *builder, bool *out_named,
                            fc_error_t *err) {
   *out_named = false;
-  applying_t at = {
-      .doc = {.err = err}, .signature = signature, .builder = builder};
+  applying_t at = {.doc = {.err = err, .json = names->document},
+                   .signature = signature,
+                   .builder = builder};
   for (uint32_t i = 0; i < FC_DIM_NAMES_MAX; i++)
     at.became[i] = -2 - (int64_t)i;
   for (size_t i = find_first(names, function); i < names->count; i++) {

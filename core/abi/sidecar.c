@@ -402,7 +402,7 @@ static fc_status_t read_symbol(reader_t *reader, yyjson_val *object,
   fc_str_t doc = {0};
   FC_TRY(fc_doc_text(&reader->doc, object, "doc", &doc));
   if (doc.size) fc_builder_attr(reader->builder, FC_STR("doc"), doc);
-  return FC_OK;
+  return fc_doc_showing(&reader->doc, object, reader->builder);
 }
 
 static fc_status_t build(reader_t *reader, fc_signature_t **out_signature) {

@@ -5,7 +5,7 @@
 #   FC_EXPLORER_FILE(NAME, "digest", bytes when unpacked, its bytes as gzip)
 # The scripts become one file, those first whose names others use at once. The order of
 # the panes is that on the page.
-set(scripts dom state api values form tensor grid picture result
+set(scripts dom state api values form tensor grid picture shown result
   panes/functions panes/health panes/token panes/empty panes/signature panes/arguments
   panes/call panes/answer panes/time panes/snippets
   main)

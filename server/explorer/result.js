@@ -213,8 +213,9 @@ function linePlot(tensor) {
 }
 
 // Rows of scores of classes: of each the sum is about 1, and no number is below 0.
-function scoresOf({ rows, shape, type }) {
+function scoresOf({ rows, shape, type, shown }) {
   if (dtypeOf(type.dtype).kind !== "float" || shape.at(-1) < 2 || shape.length > 2) return null;
+  if (shown?.audio) return null;
   const good = rows.every((row) => row.every((each) => Number(each) >= 0)
     && Math.abs(row.reduce((sum, each) => sum + Number(each), 0) - 1) < .01);
   return good ? rows : null;
@@ -225,7 +226,7 @@ function scoreBars(tensor) {
     .slice(0, SCORES_SHOWN).map(([score, i]) => {
       const bar = make("i", { "aria-hidden": "true" });
       bar.style.width = `${score * 100}%`;
-      return make("li", {}, make("span", {}, String(i)), make("span", { className: "track" }, bar),
+      return make("li", {}, make("span", {}, tensor.shown?.labels?.[i] ?? String(i)), make("span", { className: "track" }, bar),
         numberNode("span", score));
     });
   const list = make("ol", { className: "scores", "aria-label": `Highest of ${tensor.text}` },
@@ -239,7 +240,16 @@ function scoreBars(tensor) {
 
 const isSmall = ({ shape }) => shape.length < 2 || shape.some((dim) => dim <= 4);
 
+// One or two rows of samples.
+const isSound = ({ shape, rows, shown }) =>
+  shown?.audio && shape.length <= 2 && rows.length <= 2 && rows[0].length > 0;
+
+const sound = (tensor) => [
+  playButton(tensor.rows, tensor.shown.audio, dtypeOf(tensor.type.dtype)),
+  ...(lineOf(tensor)?.length > 1 ? linePlot(tensor) : [])];
+
 const WAYS = [
+  { text: "Sound", fits: isSound, first: () => true, show: sound },
   { text: "Scores", fits: scoresOf, first: () => true, show: scoreBars },
   { text: "Line", fits: (tensor) => lineOf(tensor)?.length > 1, show: linePlot,
     first: (tensor) => lineOf(tensor).length >= PLOT_LEAST },
@@ -258,12 +268,12 @@ function planes(value, shape) {
   return all.map((each) => each.plane);
 }
 
-function tensorView(name, value, type) {
+function tensorView(name, value, type, shown) {
   const shape = shapeOf(value);
   const count = shape.reduce((all, dim) => all * dim, 1);
   const body = make("div", { className: "box", tabIndex: 0, role: "region", "aria-label": name });
   const all = shape.length > 2 && count ? planes(value, shape) : [value];
-  const tensor = { name, value, shape, type, text: `${name}, ${shapeText(shape)}`, rows: null };
+  const tensor = { name, value, shape, type, shown, text: `${name}, ${shapeText(shape)}`, rows: null };
   const choosePlane = (i) => { tensor.rows = shape.length === 1 ? [all[i]] : all[i]; };
   choosePlane(0);
   let show = null;
@@ -286,25 +296,32 @@ function tensorView(name, value, type) {
   return make("div", {}, pressed.row, body);
 }
 
-function scalarView(value) {
+// The label of a class by its number.
+function scalarView(value, shown) {
+  const label = shown?.labels?.[Number(value)];
+  if (label !== undefined) {
+    return make("span", {}, make("span", { className: "big" }, label), ` class ${value}`);
+  }
   return typeof value === "number" ? numberNode("span", value, { className: "big" })
     : make("span", { className: "big" }, typeof value === "string" ? value : JSON.stringify(value));
 }
 
-function valueView(name, value, type) {
+// `at` is the value's JSON pointer in the results, `shown` is of shownOf.
+function valueView(name, value, type, at, shown) {
+  const part = (key, text, inner) => [make("dt", {}, key),
+    make("dd", {}, valueView(text, value[key], inner,
+      `${at}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`, shown))];
   switch (type?.kind) {
     case "tensor":
     case "vector":
       if (dtypeOf(type.dtype).kind === "complex" || !Array.isArray(value)) break;
-      return tensorView(name, value, type);
+      return tensorView(name, value, type, shown.get(at));
     case "scalar":
-      return scalarView(value);
+      return scalarView(value, shown.get(at));
     case "dict":
-      return make("dl", {}, ...type.fields.flatMap((each) => [make("dt", {}, each.name),
-        make("dd", {}, valueView(each.name, value[each.name], each.type))]));
+      return make("dl", {}, ...type.fields.flatMap((each) => part(each.name, each.name, each.type)));
     case "tuple":
-      return make("dl", {}, ...type.items.flatMap((each, i) => [make("dt", {}, String(i)),
-        make("dd", {}, valueView(`${name} ${i}`, value[i], each))]));
+      return make("dl", {}, ...type.items.flatMap((each, i) => part(i, `${name} ${i}`, each)));
     default:
   }
   return make("pre", {}, JSON.stringify(value, null, 1));
@@ -317,10 +334,11 @@ function resultsOf(signature) {
 }
 
 function answerView(signature, results) {
+  const shown = shownOf(signature);
   return resultsOf(signature).map((each, i) => {
     const name = each.name ?? (signature.results.length > 1 ? `result ${i}` : "result");
     return make("section", { className: "answer" },
-      make("p", { className: "quiet" }, caption(name, each.type)), valueView(name, results[i], each.type));
+      make("p", { className: "quiet" }, caption(name, each.type)), valueView(name, results[i], each.type, `/${i}`, shown));
   });
 }
 

@@ -3,7 +3,8 @@
 // node explorer.mjs URL GUARDED EMPTY FOLDER MODULE seven.json [PICTURES]: uses the
 // explorer as people do.
 // GUARDED is a server that wants the token in FARCALL_TOKEN, or the one in FARCALL_PLAIN,
-// which may have no profile. EMPTY watches FOLDER, and serves nothing until MODULE is there.
+// which may have no profile. EMPTY watches FOLDER, and serves nothing until MODULE and its
+// sidecar are there.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -80,8 +81,8 @@ async function holdCalls(page) {
 }
 
 // A function that no server has, which answers with these results.
-async function pretend(page, types, results) {
-  const signature = { module: "m", version: "1", name: "made", callable: true, arguments: [],
+async function pretend(page, types, results, show) {
+  const signature = { raw: { attrs: show === undefined ? {} : { show } }, module: "m", version: "1", name: "made", callable: true, arguments: [],
     text: "made()", results: types.map((type) => ({ type })) };
   await page.route("**/api/v1/functions/m/made", (route) => route.fulfill({
     json: route.request().method() === "POST" ? { results } : signature }));
@@ -500,6 +501,7 @@ const tests = {
     await page.goto(empty);
     await page.getByRole("heading", { name: "Nothing is served yet" }).waitFor();
     await noViolations(page, "empty");
+    copyFileSync(module.replace(".vmfb", ".farcall.json"), `${folder}/digits.farcall.json`);
     copyFileSync(module, `${folder}/.new`);
     renameSync(`${folder}/.new`, `${folder}/digits.vmfb`);
     await page.getByRole("heading", { level: 2, name: "classify" }).waitFor({ timeout: 60000 });
@@ -548,6 +550,33 @@ const tests = {
     return page;
   },
 
+  async "what a sidecar says of a result is shown"() {
+    const page = await open();
+    await page.goto(`${empty}/#/digits/classify`);
+    await page.getByRole("heading", { level: 2, name: "classify" }).waitFor();
+    await draw(page);
+    await call(page);
+    assert.match(await answerText(page), /digit\s+seven class 7/);
+    const wave = (parts) => Array.from({ length: 800 }, (_, i) => Math.round(i / 8) % parts);
+    const sound = { at: "/0", audio: 8000 };
+    await pretend(page, [{ kind: "tensor", dtype: "i16", shape: [800] },
+      { kind: "tensor", dtype: "f32", shape: [3] }], [wave(100), [.7, .2, .1]],
+    JSON.stringify([sound, null, 7, { at: "/1", labels: ["a cat", "a <b>dog</b>", 3] }, { at: {} }]));
+    assert.match(await answerText(page), /0\.1 s, 8000 samples a second/);
+    await page.getByRole("button", { name: "Play" }).click();
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    await page.getByRole("button", { name: "Play" }).waitFor();  // it has ended
+    const labels = await page.locator(".scores li").allInnerTexts();
+    assert.deepEqual(labels.map((each) => each.split("\n")[0]), ["a cat", "a <b>dog</b>", "3"]);
+    for (const show of ["no JSON", "7", "null", '{"at":"/1"}', '[{"at":"/1","labels":"x","audio":"x"}]']) {
+      await page.unrouteAll();
+      await page.goto(url);
+      await pretend(page, [{ kind: "tensor", dtype: "f32", shape: [8] }], [wave(8).slice(0, 8)], show);
+      assert.ok(await page.getByRole("radio", { name: "Line" }).isChecked(), show);
+    }
+    return page;
+  },
+
   async "a heat map tells the value under the pointer"() {
     const page = await open();
     await page.goto(`${url}/#/mandelbrot/render`);
@@ -582,7 +611,7 @@ const tests = {
   async "the keyboard is enough"() {
     const page = await open();
     await page.goto(url);
-    await page.getByText("13 of 13 functions").or(page.getByText("12 of 12 functions")).waitFor();
+    await page.getByText("12 of 12 functions").waitFor();
     await page.keyboard.press("/");
     await page.keyboard.type("digits");
     await page.keyboard.press("ArrowDown");

@@ -352,7 +352,8 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   (void)context;
   static const char json[] =
       "{\"farcall\":1,\"functions\":[{\"name\":\"f\",\"args\":[{\"name\":\"a\","
-      "\"dims\":[\"m\",\"k\"]},{\"dims\":[\"k\",null]}]}]}";
+      "\"dims\":[\"m\",\"k\"]},{\"dims\":[\"k\",null]}],"
+      "\"show\":[{\"at\":\"/0\",\"labels\":[\"a\",\"b\"]}]}]}";
   fc_names_t *names = NULL;
   FC_TRY(fc_names_parse(fc_str(json), true, allocator, &names, err));
   fc_signature_t *first = fc_test_signature(fc_allocator_system(), MATMUL);
@@ -410,6 +411,15 @@ static void text_for_people_is_kept_once(void **state) {
   fc_signature_destroy(signature);
   assert_int_not_equal(apply(MATMUL, "\"doc\":[1]", &signature, &err), FC_OK);
   assert_string_equal(err.pointer, "/functions/1/doc");
+  static const char show[] = "[{\"at\":\"/0\",\"labels\":[\"a\"]}]";
+  char member[64];
+  snprintf(member, sizeof member, "\"show\":%s", show);
+  assert_int_equal(apply(MATMUL, member, &signature, &err), 0);
+  doc = fc_signature_attr(signature, FC_STR("show"));
+  assert_true(fc_str_equal(doc, fc_str(show)));
+  fc_signature_destroy(signature);
+  assert_int_not_equal(apply(MATMUL, "\"show\":1", &signature, &err), FC_OK);
+  assert_string_equal(err.pointer, "/functions/1/show");
 }
 
 // Compares the text of the signature, without the name.

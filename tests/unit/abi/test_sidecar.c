@@ -19,6 +19,7 @@ static const char kFull[] =
     "  { \"name\": \"mlp\", \"symbol\": \"_mlir_ciface_mlp\","
     "    \"cc\": \"ciface\", \"doc\": \"relu MLP\","
     "    \"threads\": \"reentrant\", \"stack\": 65536,"
+    "    \"show\": [ { \"at\": \"/0\", \"labels\": [\"no\", \"yes\"] } ],"
     "    \"args\": [ { \"name\": \"x\", \"type\": \"memref<?x4xf32>\","
     "                \"dims\": [\"N\", 4] } ],"
     "    \"results\": [ { \"name\": \"y\", \"type\": \"memref<?x2xf32>\","
