@@ -6,8 +6,8 @@ const KEPT_MOST = 20;
 let shown = null;  // the nodes of the function that is shown
 const kept = new Map();  // by hash: a function's panes with what was typed into them
 
-function functionView(signature, path) {
-  const view = makeView(signature, path);
+function functionNodes(view) {
+  const { signature } = view;
   const column = (place) => make("div", { className: place }, ...panesOf(place, view));
   const head = panesOf("head", view);
   if (signature.callable) {
@@ -23,7 +23,12 @@ function keptView(hash, signature, path) {
   const text = JSON.stringify(signature);
   const was = kept.get(hash);
   kept.delete(hash);
-  kept.set(hash, was?.text === text ? was : { text, nodes: functionView(signature, path) });
+  if (was?.text === text) {
+    kept.set(hash, was);
+  } else {
+    const view = makeView(signature, path);
+    kept.set(hash, { text, view, nodes: functionNodes(view) });
+  }
   if (kept.size > KEPT_MOST) kept.delete(kept.keys().next().value);
   return kept.get(hash).nodes;
 }
@@ -76,5 +81,7 @@ addEventListener("hashchange", async (event) => {
   // The first function is not chosen by a person: the focus stays where it is.
   if (new URL(event.oldURL).hash) byId("main").focus({ preventScroll: true });
 });
+page.watch(["info", "token"], () => kept.forEach(({ view }) =>
+  view.set({ info: page.info, token: page.token })));
 page.watch(["token", "reload"], load);
 load();

@@ -27,8 +27,10 @@ const page = makeState({ token: sessionStorage.getItem("token") ?? "", info: nul
 
 // A function: its signature and path, the form of its arguments (panes/arguments.js), and
 // `run`, what became of the last call: null, or {phase: calling|answered|refused|
-// cancelled|unsent|failed, …}.
-const makeView = (signature, path) => makeState({ signature, path, form: null, run: null });
+// cancelled|unsent|failed, …}. Its panes watch `info` and `token` here, not at the page,
+// which would keep them for ever.
+const makeView = (signature, path) => makeState({ signature, path, form: null, run: null,
+  info: page.info, token: page.token });
 
 // Is what an earlier call answered still shown?
 const isOld = (run) => !["answered", "refused"].includes(run.phase);

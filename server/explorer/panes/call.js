@@ -68,8 +68,8 @@ pane("right", (view) => {
     cancel.hidden = !running;
     status.textContent = RUN_TEXTS[view.run.phase](view.run);
   });
-  const allow = () => { profile.hidden = page.info?.profile === false; };
-  page.watch(["info"], allow);
+  const allow = () => { profile.hidden = view.info?.profile === false; };
+  view.watch(["info"], allow);
   allow();
   return make("div", { className: "call" },
     make("div", { className: "row" }, submit, cancel, profile),

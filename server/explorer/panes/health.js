@@ -4,6 +4,8 @@
 // of other versions may say less or more: whatever has no text is left out.
 
 const HEALTH_MS = 2000;
+const HEALTH_WAIT_MS = 10000;  // a server that says nothing for so long is gone
+const CONDITIONS_MOST = 20;
 
 const textOf = (value) => (typeof value === "string" ? value : "");
 
@@ -17,21 +19,28 @@ function conditionsOf(health) {
   if (!shown.length && Number(health?.failed) > 0) {
     shown.push({ module: "", text: `${health.failed} of ${health.modules} modules cannot be called` });
   }
-  return shown;
+  const more = shown.length - CONDITIONS_MOST;
+  return more > 0
+    ? [...shown.slice(0, CONDITIONS_MOST), { module: "", text: `and ${more} more` }] : shown;
 }
 
 // What changes when a module comes, goes or fails.
 const servedOf = ({ status, modules, failed }) => JSON.stringify([status, modules, failed]);
 
+let isAsking = false;
+
 async function askHealth() {
-  if (document.hidden) return;
+  if (document.hidden || isAsking) return;
+  isAsking = true;
   try {
-    const { read } = await fetchJson("/readyz?verbose",
-      { headers: withToken({ Accept: "application/json" }) });
+    const { read } = await fetchJson("/readyz?verbose", {
+      signal: AbortSignal.timeout(HEALTH_WAIT_MS),
+      headers: withToken({ Accept: "application/json" }) });
     const was = page.health;
     page.set({ health: read });
     if (was && servedOf(read) !== servedOf(was)) page.set({ reload: true });
   } catch { /* page.gone, or an answer that is not farcalld's */ }
+  isAsking = false;
 }
 
 pane("top", () => {

@@ -70,7 +70,7 @@ pane("below", (view) => {
     const isFile = JSON.stringify(call).length > SNIPPET_MOST;
     const write = (folded) => SNIPPETS[language]({ url: location.origin + view.path,
       body: (words) => printValue(call, words, folded), file: isFile,
-      token: page.token !== "" });
+      token: view.token !== "" });
     whole = write(false);
     const short = write(true);
     unfold.hidden = short === whole;
@@ -99,7 +99,7 @@ pane("below", (view) => {
   pressed.row.append(unfold, file);
   pressed.press("curl");
   for (const type of ["input", "click"]) view.form.node.addEventListener(type, later);
-  page.watch(["token"], later);
+  view.watch(["token"], later);
   return make("section", { className: "snippets" }, make("h3", {}, "This call elsewhere"),
     pressed.row, make("div", { className: "code" }, text,
       make("div", { className: "copy" }, copied, copy)));
