@@ -19,10 +19,10 @@ function makeState(facts) {
 }
 
 // The page. `info` and `health` are what the server says of itself, null before it did;
-// `listed` are the functions; `access` is null or, if a token is wanted, {detail}: what
+// `conditions` what is wrong with it (panes/health.js), `listed` are the functions; `access` is null or, if a token is wanted, {detail}: what
 // is wrong with that given, "" if none was. `gone`: the server does not answer.
 const page = makeState({ token: sessionStorage.getItem("token") ?? "", info: null,
-  health: null, gone: false, listed: null, listFault: "", access: null,
+  health: null, conditions: [], gone: false, listed: null, listFault: "", access: null,
   hash: location.hash });
 
 // A function: its signature and path, the form of its arguments (panes/arguments.js), and

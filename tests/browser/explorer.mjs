@@ -481,14 +481,28 @@ const tests = {
   async "what is wrong with the server is shown, whatever else it says"() {
     const page = await open();
     let health = { status: "ready", modules: 5, failed: 0, conditions: [
-      { code: "quarantined", module: "digits", severity: "error", text: "three crashes within a minute" },
+      { code: "quarantined", severity: "critical", text: "calls are refused", count: 2 },
       null, 7, { code: "overload" }, { text: { no: "text" } }] };
+    let modules = null;
+    await page.route("**/api/v1/modules?conditions=1", (route) => route.fulfill(modules
+      ? { json: modules } : { status: 403, json: { code: "forbidden", detail: "no" } }));
     await page.route("**/readyz?verbose", (route) => route.fulfill({ status: 503, json: health }));
     await page.goto(url);
     const shown = page.locator(".health");
-    await shown.getByText("digits: three crashes within a minute").waitFor();
-    assert.deepEqual((await shown.innerText()).split(/\n+/), ["digits: three crashes within a minute", "overload"]);
+    await shown.getByText("calls are refused (2 modules)").waitFor();
+    assert.deepEqual((await shown.innerText()).split(/\n+/), ["calls are refused (2 modules)", "overload"]);
+    // Who may know more is told which module, and what happened.
+    modules = { conditions: [{ code: "certificate_ends", severity: "warning", text: "it ends", until: "2026-12-01T00:00:00Z" }],
+      modules: [{ name: "digits", label: "digits@2", conditions: [{ code: "crashed", text: "a process crashed", detail: "SIGSEGV in classify" }] },
+        { name: "none" }, null, { conditions: 7 }] };
+    await page.goto("about:blank");
+    await page.goto(url);
+    await shown.getByText("digits@2").waitFor();
+    assert.deepEqual((await shown.innerText()).split(/\n+/),
+      ["it ends; until 2026-12-01T00:00:00Z", "digits@2: a process crashed; SIGSEGV in classify"]);
+    assert.equal(await shown.locator(".warning").count(), 1);
     await noViolations(page, "conditions");
+    modules = null;
     health = { status: "not_ready", modules: 5, failed: 2, conditions: "none" };
     await shown.getByText("2 of 5 modules cannot be called").waitFor();
     health = { status: "ready", modules: 5, failed: 0 };

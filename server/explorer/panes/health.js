@@ -6,16 +6,32 @@
 const HEALTH_MS = 2000;
 const HEALTH_WAIT_MS = 10000;  // a server that says nothing for so long is gone
 const CONDITIONS_MOST = 20;
+const MODULES_MOST = 200;  // of more is asked only if /readyz has a condition
 
 const textOf = (value) => (typeof value === "string" ? value : "");
 
-// [{text, module}] of what /readyz?verbose answered.
-function conditionsOf(health) {
-  const rows = Array.isArray(health?.conditions) ? health.conditions : [];
-  const shown = rows.filter((each) => each && typeof each === "object").map((each) => ({
-    module: textOf(each.module) || textOf(each.name),
-    text: [each.text, each.detail, each.reason, each.code].map(textOf).find(Boolean),
-  })).filter((each) => each.text);
+const listOf = (value) =>
+  (Array.isArray(value) ? value : []).filter((each) => each && typeof each === "object");
+
+// One condition as people read it; null: it says nothing.
+function conditionOf(each, module) {
+  const text = [each.text, each.code].map(textOf).find(Boolean);
+  if (!text) return null;
+  const count = Number(each.count) > 1 ? ` (${Number(each.count)} modules)` : "";
+  const rest = [textOf(each.detail), textOf(each.until) && `until ${each.until}`].filter(Boolean);
+  return { module: module || textOf(each.module), isWarning: each.severity === "warning",
+    text: [text + count, ...rest].join("; ") };
+}
+
+// [{text, module, isWarning}] of what the server says of its modules or, if it does not
+// say that to this client, of what /readyz?verbose answered.
+function conditionsOf(health, modules) {
+  const rows = modules
+    ? [...listOf(modules.conditions).map((each) => conditionOf(each, "")),
+      ...listOf(modules.modules).flatMap((module) => listOf(module.conditions)
+        .map((each) => conditionOf(each, textOf(module.label) || textOf(module.name))))]
+    : listOf(health?.conditions).map((each) => conditionOf(each, ""));
+  const shown = rows.filter(Boolean);
   if (!shown.length && Number(health?.failed) > 0) {
     shown.push({ module: "", text: `${health.failed} of ${health.modules} modules cannot be called` });
   }
@@ -27,17 +43,29 @@ function conditionsOf(health) {
 // What changes when a module comes, goes or fails.
 const servedOf = ({ status, modules, failed }) => JSON.stringify([status, modules, failed]);
 
+const ask = (path) => fetchJson(path, { signal: AbortSignal.timeout(HEALTH_WAIT_MS),
+  headers: withToken({ Accept: "application/json" }) });
+
 let isAsking = false;
+let mayAsk = true;  // for the conditions of modules: the server was not seen to refuse that
+
+// Which module has which condition; null: the server says that to others alone, or there
+// are so many modules that they are not asked for each time.
+async function askModules(health) {
+  const isLong = !(page.info?.modules <= MODULES_MOST) && !listOf(health.conditions).length;
+  if (!mayAsk || isLong) return null;
+  const { answer, read } = await ask("/api/v1/modules?conditions=1");
+  mayAsk = answer.ok;
+  return answer.ok ? read : null;
+}
 
 async function askHealth() {
   if (document.hidden || isAsking) return;
   isAsking = true;
   try {
-    const { read } = await fetchJson("/readyz?verbose", {
-      signal: AbortSignal.timeout(HEALTH_WAIT_MS),
-      headers: withToken({ Accept: "application/json" }) });
+    const { read } = await ask("/readyz?verbose");
     const was = page.health;
-    page.set({ health: read });
+    page.set({ health: read, conditions: conditionsOf(read, await askModules(read)) });
     if (was && servedOf(read) !== servedOf(was)) page.set({ reload: true });
   } catch { /* page.gone, or an answer that is not farcalld's */ }
   isAsking = false;
@@ -50,15 +78,17 @@ pane("top", () => {
     const rows = page.gone
       ? [{ module: "", text: `The server is gone: nothing answers at ${location.host}. `
           + "Was it stopped? The page goes on by itself when it is back." }]
-      : conditionsOf(page.health);
+      : page.conditions;
     // Set only when it changes, or screen readers say it again.
     const text = JSON.stringify(rows);
     if (text === shown) return;
     shown = text;
-    node.replaceChildren(...rows.map((each) => make("p", { className: "problem" },
+    node.replaceChildren(...rows.map((each) => make("p", {
+      className: each.isWarning ? "problem warning" : "problem" },
       each.module ? make("strong", {}, `${each.module}: `) : null, each.text)));
   };
-  page.watch(["gone", "health"], show);
+  page.watch(["gone", "conditions"], show);
+  page.watch(["token", "reload"], () => { mayAsk = true; });
   page.watch(["gone"], () => { if (!page.gone) page.set({ reload: true }); });
   setInterval(askHealth, HEALTH_MS);
   document.addEventListener("visibilitychange", askHealth);
