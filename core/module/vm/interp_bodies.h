@@ -57,7 +57,8 @@
     if (FC_UNLIKELY(!check(a, b))) {               \
       TRY(fc_vm_division_error(b == 0, err));      \
     }                                              \
-    PUT(2, a operator b);                          \
+    type quotient = a operator b;                  \
+    PUT(2, quotient);                              \
     NEXT();                                        \
   }
 #define DIVIDE_UNSIGNED(name, type, operator)                      \
@@ -65,7 +66,8 @@
     OPERANDS(name);                                                \
     type a = (type)IN(0), b = (type)IN(1);                         \
     if (FC_UNLIKELY(b == 0)) TRY(fc_vm_division_error(true, err)); \
-    PUT(2, a operator b);                                          \
+    type quotient = a operator b;                                  \
+    PUT(2, quotient);                                              \
     NEXT();                                                        \
   }
 // The bits of a value in a register of another bank.
