@@ -52,6 +52,7 @@ static inline void fc_vm_return_ticks(fc_vm_machine_t *m) {
 }
 
 // When no ticks are left: grants new ones, or says why the call ends.
-fc_status_t fc_vm_poll(fc_vm_machine_t *m, fc_error_t *err) FC_MUST_CHECK;
+__attribute__((cold)) fc_status_t fc_vm_poll(fc_vm_machine_t *m,
+                                             fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_CORE_MODULE_VM_STEPS_H_
