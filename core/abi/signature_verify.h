@@ -9,8 +9,8 @@
 
 // The most names that one list of the signature has: so many entries `scratch` needs.
 size_t fc_signature_most_names(const fc_signature_t *signature);
-// FC_CODE_ABI_METADATA or FC_CODE_INTERNAL, with what is wrong. Unless the raw counts were
-// `counted`, it sets them. `size_count` is the length of the rows of sizes.
+// FC_CODE_ABI_METADATA or FC_CODE_INTERNAL, with what is wrong. Unless the raw counts
+// were `counted`, it sets them. `size_count` is the length of the rows of sizes.
 fc_status_t fc_signature_verify(fc_signature_t *signature, uint32_t size_count,
                                 bool counted, fc_named_t *scratch,
                                 fc_error_t *err) FC_MUST_CHECK;

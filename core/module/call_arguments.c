@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arguments of a fc_call_t (farcall/call.h): checked against their types when they are
-// set.
+// The arguments of a fc_call_t (farcall/call.h): checked against their types when they
+// are set.
 #include <inttypes.h>
 #include <stdio.h>
 

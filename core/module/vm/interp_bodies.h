@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The code of opcodes that are alike: macros that make a label with its block from the
-// opcode's name and what differs. Included by interp.c only, whose TRY, WORK and NEXT they
-// use.
+// opcode's name and what differs. Included by interp.c only, whose TRY, WORK and
+// NEXT they use.
 #ifndef FARCALL_CORE_MODULE_VM_INTERP_BODIES_H_
 #define FARCALL_CORE_MODULE_VM_INTERP_BODIES_H_
 
 #include "module/vm/operands.h"
 
-// The macros from UNARY to POWER make the code of the rows of arithmetic.def: an opcode that
-// computes its result from the operands `a`, `b` and `c` with one expression or operator.
+// The macros from UNARY to POWER make the code of the rows of arithmetic.def: an opcode
+// that computes its result from the operands `a`, `b` and `c` with one expression or
+// operator.
 #define UNARY(name, type, expression) \
   op_##name : {                       \
     OPERANDS(name);                   \

@@ -14,9 +14,9 @@ typedef struct fc_hal_kernel_t {
   uint32_t binding_count;
 } fc_hal_kernel_t;
 
-// A format. `size` bytes, zeroed, begin with a fc_hal_executable_t. `open` fills them from
-// a copy of the file, which stays while the executable does if `keeps_file`; `close` is
-// called even when it failed. `run` runs every workgroup of a checked dispatch that has
+// A format. `size` bytes, zeroed, begin with a fc_hal_executable_t. `open` fills them
+// from a copy of the file, which stays while the executable does if `keeps_file`; `close`
+// is called even when it failed, or was not called for want of memory. `run` runs every workgroup of a checked dispatch that has
 // some.
 typedef struct fc_hal_kind_t {
   fc_str_t format;  // "": of no processor
