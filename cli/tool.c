@@ -109,12 +109,19 @@ static void on_signal(int number) {
   if (running > 0) kill(-running, SIGKILL);
 }
 
-void fc_tool_catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_signal};
+static void set_handler(void (*handler)(int)) {
+  const struct sigaction action = {.sa_handler = handler};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kSignals); i++) {
-    sigaction(kSignals[i], &action, NULL);
+    struct sigaction before;
+    // What nohup has us ignore stays ignored.
+    if (sigaction(kSignals[i], NULL, &before)) continue;
+    if (before.sa_handler != SIG_IGN) sigaction(kSignals[i], &action, NULL);
   }
 }
+
+void fc_tool_catch_signals(void) { set_handler(on_signal); }
+
+void fc_tool_release_signals(void) { set_handler(SIG_DFL); }
 
 int fc_tool_interrupted(void) { return interrupted; }
 

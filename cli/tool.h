@@ -14,8 +14,12 @@ const char *fc_tool_find(fc_arena_t *arena, const char *name,
 
 // From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT end the running tool, with what it
 // started, and make fc_tool_run fail, so that the caller can clean up.
-// fc_tool_interrupted tells which signal came, 0 if none.
+// fc_tool_interrupted tells which signal came, 0 if none. Signals that are ignored stay
+// ignored.
 void fc_tool_catch_signals(void);
+// From now on they end this process, as before. Call it before fc_tool_interrupted is asked
+// for the last time: then no signal is lost.
+void fc_tool_release_signals(void);
 int fc_tool_interrupted(void);
 
 // From now on, if standard error is a terminal, a line there says which tool runs and

@@ -188,6 +188,13 @@ const fc_format_t *fc_format_find(fc_str_t bytes, const char *path,
   if (is_bytecode(bytes)) return row(FC_FORMAT_BYTECODE);
   if (is_onnx(bytes)) return row(FC_FORMAT_ONNX);
   if (is_jax_export(bytes)) return row(FC_FORMAT_JAX_EXPORT);
+  const fc_file_kind_t *named = fc_file_kind_named(fc_str(path));
+  if (!kind && named == fc_file_kind_named(FC_STR(".onnx"))) {
+    snprintf(out_reason, FC_FILE_TEXT,
+             "no ONNX model, though its name says so: it is %s",
+             bytes.size ? "something else, or cut off" : "empty");
+    return NULL;
+  }
   if (is_text(bytes)) return row(text_format(bytes));
   snprintf(out_reason, FC_FILE_TEXT,
            "neither ONNX, nor an artifact of jax.export, nor MLIR");

@@ -1,101 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules that sources were compiled to, kept in the user's cache: FOLDER/DIGEST/NAME.vmfb
-// with its sidecar. The digest is of all that the module depends on: the source and the
-// files of its weights, the options, the compiler and this program. An entry appears
-// whole or not at all, so several of us may use one cache, and it may be removed at any
-// time.
+// Modules that sources were compiled to, kept in the user's cache: FOLDER/KEY/NAME.vmfb
+// with its sidecar, where the key is of all that the module depends on. An entry appears
+// whole or not at all and may be removed at any time. Of several of us who need the same
+// module one compiles it, and the others wait. The cache must be ours alone: what lies
+// there is run.
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/sha256.h"
 #include "compile/compile.h"
 #include "file.h"
-#include "module/kinds.h"
+#include "serve/entry.h"
+#include "serve/key.h"
 #include "serve/serve.h"
 #include "tool.h"
 
-// Hex digits of a digest in an entry's name: 128 bits.
-#define DIGEST_SHOWN 32
-
-// ---------------------------------------------------------------------------
-// What a module depends on
-
-// Texts are hashed with their ends, so that no two lists of them are one.
-static void add_text(fc_sha256_t *hash, const char *text) {
-  fc_sha256_update(hash, text, strlen(text) + 1);
-}
-
-// A file as it is now, without reading it.
-static void add_file(fc_sha256_t *hash, const char *path) {
-  char text[128] = "";
-  struct stat info;
-  add_text(hash, path);
-  if (!stat(path, &info)) {
-    snprintf(text, sizeof text, "%" PRIu64 " %" PRId64 ".%ld",
-             (uint64_t)info.st_size, (int64_t)info.st_mtim.tv_sec,
-             info.st_mtim.tv_nsec);
-  }
-  add_text(hash, text);
-}
-
-static void add_program(fc_sha256_t *hash, const fc_args_t *args,
-                        const char *name) {
-  char real[PATH_MAX];
-  const char *path =
-      fc_tool_find(args->arena, name, fc_args_get(args, FC_OPTION_TOOLS, NULL));
-  add_file(hash, path && realpath(path, real) ? real : name);
-}
-
-// Weights of ONNX may be in other files, which it names: key 1 of an entry is
-// "location", its value 2 the path. A name beyond 127 bytes has a longer length, and such
-// a file is not noticed.
-static void add_outside(fc_sha256_t *hash, fc_arena_t *arena, const char *path,
-                        fc_str_t bytes) {
-  static const char kMark[] = "\x0A\x08location\x12";
-  const size_t mark = sizeof kMark - 1;
-  const int folder = (int)(fc_file_base(path) - path);
-  const char *at = bytes.data, *end = bytes.data + bytes.size;
-  while ((at = memmem(at, (size_t)(end - at), kMark, mark)) != NULL) {
-    at += mark;
-    const size_t size = at < end ? (unsigned char)*at : 0;
-    if (size > 127 || (size_t)(end - at) <= size) return;
-    const char *outside =
-        fc_print(arena, "%.*s%.*s", folder, path, (int)size, at + 1);
-    if (outside) add_file(hash, outside);
-  }
-}
-
-static void make_digest(const fc_args_t *args, const char *path, fc_str_t bytes,
-                        char out_hex[65]) {
-  static const char *const kTools[] = {"iree-compile", "mlir-opt"};
-  fc_sha256_t hash;
-  fc_sha256_init(&hash);
-  add_file(&hash, "/proc/self/exe");
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kTools); i++) {
-    add_program(&hash, args, kTools[i]);
-  }
-  for (size_t i = 0; i < args->flag_count; i++) {
-    const fc_flag_t *flag = &args->flags[i];
-    if (!fc_option_belongs(flag->option, FC_VERB_COMPILE)) continue;
-    add_text(&hash, fc_cli_options[flag->option].name);
-    add_text(&hash, flag->value ? flag->value : "");
-  }
-  add_text(&hash, fc_file_base(path));
-  add_outside(&hash, args->arena, path, bytes);
-  fc_sha256_update(&hash, bytes.data, bytes.size);
-  fc_sha256_finish(&hash, out_hex);
-}
+// How often a source that changes while it is compiled is compiled.
+#define TRIES_MAX 3
 
 // ---------------------------------------------------------------------------
 // The folder
 
 // Makes the folder and those it is in. False: errno says why.
 static bool make_folders(char *path) {
+  struct stat info;
   for (char *at = path + 1; *at; at++) {
     if (*at != '/') continue;
     *at = '\0';
@@ -103,16 +37,21 @@ static bool make_folders(char *path) {
     *at = '/';
     if (!made) return false;
   }
-  return !mkdir(path, 0700) || errno == EEXIST;
+  if (mkdir(path, 0700) && errno != EEXIST) return false;
+  if (stat(path, &info)) return false;
+  errno = ENOTDIR;
+  return S_ISDIR(info.st_mode);
 }
 
-static char *cache_folder(const fc_args_t *args) {
+static char *name_folder(const fc_args_t *args) {
+  char here[PATH_MAX];
   const char *given = fc_args_get(args, FC_OPTION_CACHE, NULL);
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  if (given && *given == '/') return fc_print(args->arena, "%s", given);
   if (given) {
-    char *real = fc_arena_alloc(args->arena, PATH_MAX, 1);
-    (void)mkdir(given, 0700);
-    return real ? realpath(given, real) : NULL;
+    return getcwd(here, sizeof here)
+               ? fc_print(args->arena, "%s/%s", here, given)
+               : NULL;
   }
   if (cache && *cache == '/')
     return fc_print(args->arena, "%s/farcall/modules", cache);
@@ -121,81 +60,187 @@ static char *cache_folder(const fc_args_t *args) {
   return NULL;
 }
 
-// The name of the module in an entry. NULL: no such entry.
-static const char *find_module(const fc_args_t *args, const char *entry,
-                               const char *source) {
-  static const char *const kSuffixes[] = {".vmfb", ".so"};
-  const char *base = fc_file_base(source), *dot = strrchr(base, '.');
-  const size_t size = dot && dot != base ? (size_t)(dot - base) : strlen(base);
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kSuffixes); i++) {
-    const char *path = fc_print(args->arena, "%s/%.*s%s", entry, (int)size,
-                                base, kSuffixes[i]);
-    const char *sidecar =
-        fc_print(args->arena, "%s/%.*s.farcall.json", entry, (int)size, base);
-    if (path && sidecar && !access(path, R_OK) && !access(sidecar, R_OK)) {
-      return path;
-    }
+static int refuse_others(const char *folder) {
+  struct stat info;
+  if (stat(folder, &info)) {
+    return fc_complain(FC_EXIT_FAILED, "%s: %s", folder, strerror(errno));
   }
-  return NULL;
+  if (info.st_uid != geteuid()) {
+    return fc_complain(FC_EXIT_FAILED,
+                       "the cache %s belongs to another user (%u): give "
+                       "--cache=DIR",
+                       folder, (unsigned)info.st_uid);
+  }
+  if (info.st_mode & (S_IWGRP | S_IWOTH)) {
+    return fc_complain(FC_EXIT_FAILED,
+                       "others may write to the cache %s: `chmod go-w %s`, or "
+                       "give --cache=DIR",
+                       folder, folder);
+  }
+  return FC_EXIT_OK;
+}
+
+static int open_folder(const fc_args_t *args, const char **out_folder) {
+  char *folder = name_folder(args);
+  if (!folder) {
+    return fc_complain(FC_EXIT_FAILED,
+                       "no place for compiled modules: neither XDG_CACHE_HOME "
+                       "nor HOME is set: give --cache=DIR");
+  }
+  if (!make_folders(folder)) {
+    return fc_complain(FC_EXIT_FAILED,
+                       "no place for compiled modules, %s: %s: give "
+                       "--cache=DIR",
+                       folder, strerror(errno));
+  }
+  *out_folder = folder;
+  return refuse_others(folder);
 }
 
 // ---------------------------------------------------------------------------
+// Making an entry
 
-// Compiles into a folder of its own, which then gets the entry's name.
-static int fill(const fc_args_t *args, const char *path, const char *folder,
-                const char *entry) {
-  char *made = fc_print(args->arena, "%s/new-XXXXXX", folder);
+// What is about to be made.
+typedef struct making_t {
+  const fc_args_t *args;
+  const char *path;    // of the source
+  const char *folder;  // the cache
+  fc_str_t bytes;      // of the source
+  char state[FC_SERVE_STATE];
+  char key[65];
+  const char *entry;
+} making_t;
+
+static int read_source(making_t *making) {
+  const fc_args_t *args = making->args;
+  fc_error_t err;
+  fc_error_reset(&err);
+  fc_serve_state(making->path, making->state);
+  if (fc_file_read(args->arena, making->path, &making->bytes, &err)) {
+    return fc_complain(FC_EXIT_DATA, "%s", err.message);
+  }
+  fc_serve_key(args, making->path, making->bytes, making->key);
+  making->entry = fc_print(args->arena, "%s/%.*s", making->folder,
+                           FC_ENTRY_NAME, making->key);
+  return making->entry ? FC_EXIT_OK
+                       : fc_complain(FC_EXIT_FAILED, "out of memory");
+}
+
+// Waits until nobody else makes the entry. There are sixteen locks for all entries, so
+// that they need not be removed. The lock goes with the descriptor, also of one who was
+// killed. Where the file system has no locks two may compile, which costs no more than time.
+static int lock(const making_t *making) {
+  const char *name = fc_print(making->args->arena, "%s/lock-%c", making->folder,
+                              making->key[0]);
+  const int file =
+      name ? open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+  if (file < 0 || !flock(file, LOCK_EX | LOCK_NB)) return file;
+  if (errno != EWOULDBLOCK) return file;
+  fc_complain(0,
+              "note: another farcall compiles %s, or a model like it: waiting "
+              "for it",
+              making->path);
+  while (flock(file, LOCK_EX)) {
+    if (errno != EINTR || fc_tool_interrupted()) break;
+  }
+  return file;
+}
+
+// Has the source, or what else its module depends on, changed since it was read?
+static bool has_changed(const making_t *making) {
+  char state[FC_SERVE_STATE], key[65];
+  fc_serve_state(making->path, state);
+  fc_serve_key(making->args, making->path, making->bytes, key);
+  return strcmp(state, making->state) != 0 || strcmp(key, making->key) != 0;
+}
+
+// Gives the folder the name of the entry. What is there is damaged, or was made meanwhile
+// where there are no locks.
+static int publish(const making_t *making, const char *made) {
+  fc_error_t err;
+  struct stat info;
+  fc_error_reset(&err);
+  if (fc_entry_seal(making->args->arena, made, &err)) {
+    return fc_complain(FC_EXIT_FAILED, "%s", err.message);
+  }
+  if (!lstat(making->entry, &info)) fc_workdir_remove(making->entry);
+  if (!rename(made, making->entry) || errno == EEXIST || errno == ENOTEMPTY) {
+    return FC_EXIT_OK;
+  }
+  return fc_complain(FC_EXIT_FAILED, "cannot make %s: %s", making->entry,
+                     strerror(errno));
+}
+
+// Compiles into a folder of its own, which then becomes the entry, unless the source has
+// changed.
+static int fill(const making_t *making, bool *out_changed) {
+  const fc_args_t *args = making->args;
+  char *made =
+      fc_print(args->arena, "%s/" FC_ENTRY_NEW "XXXXXX", making->folder);
   const uint64_t began_ns = fc_clock_ns();
   if (!made || !mkdtemp(made)) {
     return fc_complain(FC_EXIT_FAILED, "cannot make a directory in %s: %s",
-                       folder, strerror(errno));
+                       making->folder, strerror(errno));
   }
-  fc_complain(0, "note: compiling %s", path);
-  int exit_code = fc_compile_into(args, path, made);
-  // Of an entry, who cleans the cache may have left a part.
-  if (!exit_code && !access(entry, F_OK) && !find_module(args, entry, path)) {
-    fc_workdir_remove(entry);
-  }
-  // Another of us may have made the entry since.
-  if (!exit_code && rename(made, entry) && errno != EEXIST &&
-      errno != ENOTEMPTY) {
-    exit_code = fc_complain(FC_EXIT_FAILED, "cannot make %s: %s", entry,
-                            strerror(errno));
-  }
+  fc_complain(0, "note: compiling %s", making->path);
+  int exit_code = fc_compile_into(args, making->path, made);
+  *out_changed = !fc_tool_interrupted() && has_changed(making);
+  if (!exit_code && !*out_changed) exit_code = publish(making, made);
   if (!access(made, F_OK)) fc_workdir_remove(made);
-  if (!exit_code) {
-    fc_complain(0, "note: compiled %s in %.1f s", path,
+  if (!exit_code && !*out_changed) {
+    fc_complain(0, "note: compiled %s in %.1f s", making->path,
                 (double)(fc_clock_ns() - began_ns) / 1e9);
+  }
+  return exit_code;
+}
+
+static bool find(const making_t *making, const char **out_module) {
+  *out_module = fc_entry_find(making->args->arena, making->entry, making->path);
+  return *out_module != NULL;
+}
+
+// Makes the entry. *out_module stays NULL if the source has changed, or a signal came.
+static int make(const making_t *making, const char **out_module) {
+  bool changed = false;
+  if (fc_tool_interrupted()) return FC_EXIT_OK;
+  const int exit_code = fill(making, &changed);
+  if (changed) return FC_EXIT_OK;
+  if (exit_code) return exit_code;
+  fc_entry_prune(making->args->arena, making->folder);
+  return find(making, out_module)
+             ? FC_EXIT_OK
+             : fc_complain(FC_EXIT_FAILED, "%s is gone", making->entry);
+}
+
+static int find_or_make(making_t *making, const char **out_module) {
+  int exit_code = read_source(making);
+  if (exit_code) return exit_code;
+  bool found = find(making, out_module);
+  if (!found) {
+    const int held = lock(making);
+    found = find(making, out_module);
+    if (!found) exit_code = make(making, out_module);
+    if (held >= 0) close(held);
+  }
+  if (found) {
+    fc_complain(0, "note: %s was compiled before: %s", making->path,
+                *out_module);
   }
   return exit_code;
 }
 
 int fc_serve_module(const fc_args_t *args, const char *path,
                     const char **out_module) {
-  char hex[65];
-  fc_error_t err;
-  fc_str_t bytes;
-  fc_error_reset(&err);
-  if (fc_file_read(args->arena, path, &bytes, &err)) {
-    return fc_complain(FC_EXIT_DATA, "%s", err.message);
+  making_t making = {.args = args, .path = path};
+  int exit_code = open_folder(args, &making.folder);
+  *out_module = NULL;
+  for (int i = 0; !exit_code && i < TRIES_MAX; i++) {
+    exit_code = find_or_make(&making, out_module);
+    if (exit_code || *out_module || fc_tool_interrupted()) return exit_code;
+    fc_complain(0, "note: %s has changed meanwhile", path);
   }
-  char *folder = cache_folder(args);
-  if (!folder || !make_folders(folder)) {
-    return fc_complain(FC_EXIT_FAILED,
-                       "no place for compiled modules%s%s: give --cache=DIR",
-                       folder ? ", " : "", folder ? folder : "");
-  }
-  make_digest(args, path, bytes, hex);
-  const char *entry =
-      fc_print(args->arena, "%s/%.*s", folder, DIGEST_SHOWN, hex);
-  if (!entry) return fc_complain(FC_EXIT_FAILED, "out of memory");
-  if ((*out_module = find_module(args, entry, path))) {
-    fc_complain(0, "note: %s was compiled before: %s", path, *out_module);
-    return FC_EXIT_OK;
-  }
-  const int exit_code = fill(args, path, folder, entry);
   if (exit_code) return exit_code;
-  *out_module = find_module(args, entry, path);
-  return *out_module ? FC_EXIT_OK
-                     : fc_complain(FC_EXIT_FAILED, "%s is gone", entry);
+  return fc_complain(FC_EXIT_DATA,
+                     "%s changes all the time: try again when it is whole",
+                     path);
 }

@@ -99,8 +99,18 @@ static bool has_module(fc_arena_t *arena, const char *path) {
 // What a folder has.
 typedef struct found_t {
   bool others;  // modules, or folders that may have some
+  bool sources;
   int failure;  // exit code of a source that could not be compiled
 } found_t;
+
+// farcalld passes such files over.
+static void note_foreign(const char *path) {
+  char text[FC_FILE_TEXT];
+  const fc_file_kind_t *kind = kind_of(path);
+  if (!kind || kind->use != FC_FILE_FOREIGN) return;
+  fc_file_kind_tell(kind, fc_str(path), text);
+  fc_complain(0, "note: %s: this is %s", path, text);
+}
 
 static int add_entry(serve_t *serve, const char *path, found_t *found) {
   struct stat info;
@@ -108,10 +118,16 @@ static int add_entry(serve_t *serve, const char *path, found_t *found) {
   if (stat(path, &info)) return FC_EXIT_OK;
   const fc_file_use_t use = use_of(path);
   if (S_ISDIR(info.st_mode) || use == FC_FILE_MODULE) found->others = true;
-  if (!S_ISREG(info.st_mode) || use != FC_FILE_SOURCE ||
+  if (use == FC_FILE_FOREIGN && S_ISREG(info.st_mode)) note_foreign(path);
+  if (S_ISDIR(info.st_mode) || use != FC_FILE_SOURCE ||
       has_module(serve->args->arena, path)) {
     return FC_EXIT_OK;
   }
+  if (!S_ISREG(info.st_mode)) {
+    fc_complain(0, "note: %s is no regular file: left out", path);
+    return FC_EXIT_OK;
+  }
+  found->sources = true;
   const int exit_code = add_source(serve, path);
   if (exit_code >= 128) return exit_code;  // a signal
   if (exit_code) found->failure = exit_code;
@@ -136,6 +152,10 @@ static int add_folder(serve_t *serve, const char *folder) {
   }
   closedir(entries);
   if (exit_code) return exit_code;
+  if (!found.others && !found.sources) {
+    fc_complain(0, "note: %s: no model that can be compiled (.onnx, .mlir)",
+                folder);
+  }
   if (found.others) return add_path(serve, folder);
   if (serve->path_count > before) return FC_EXIT_OK;
   return found.failure ? found.failure : add_path(serve, folder);
@@ -207,6 +227,7 @@ int fc_verb_serve(const fc_args_t *args) {
     if (exit_code) return exit_code;
   }
   fc_tool_hide_progress();
+  fc_tool_release_signals();
   if (fc_tool_interrupted()) return 128 + fc_tool_interrupted();
   return become_server(&serve);
 }

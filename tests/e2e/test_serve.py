@@ -91,7 +91,7 @@ def test_a_model_is_compiled_once_and_served(models, onnx_tools, tmp_path):
     changed = Served("iris.onnx", "--tools", onnx_tools, cwd=tmp_path)
     assert changed.post("iris/double", b"[[[1,2]]]") == '{"results":[[[2.0,4.0]]]}'
     assert "note: compiling iris.onnx\n" in changed.stop()
-    assert len(list((tmp_path / "cache/farcall/modules").iterdir())) == 2
+    assert len(list((tmp_path / "cache/farcall/modules").glob("?" * 32))) == 2
 
 
 def test_a_folder_is_served_and_the_page_opened(tmp_path):
@@ -123,6 +123,12 @@ REFUSED = [
     ("m.keras", b"PK\x03\x04", 65, "`keras.models.load_model(FILE).export("),
     ("m.txt", b"hello", 65, "m.txt: neither a module (.so, .vmfb) nor a model"),
     ("m.onnx", b"\x08\x08\x12", 65, "m.onnx"),
+    ("m.onnx", b"", 65, "m.onnx: this is no ONNX model, though its name says so: it is empty"),
+    ("m.onnx", b"hello", 65, "m.onnx: this is no ONNX model, though its name says so"),
+    ("m.onnx", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", 65,
+     "m.onnx: this is a pointer of Git LFS, not the file: `git lfs pull`"),
+    ("m.onnx", b"<!DOCTYPE html>\n<html>", 65, "m.onnx: this is a page of HTML: "),
+    ("m.onnx", b"\x1F\x8B\x08", 65, "m.onnx: this is a file packed by gzip: `gunzip"),
     (None, None, 65, "m: No such file or directory"),
 ]
 
@@ -134,6 +140,29 @@ def test_what_cannot_be_served_says_what_to_do(farcall, tmp_path, name, data, co
     done = farcall("serve", name or "m", "--cache=c", cwd=tmp_path, env=user_environment())
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert said in done.stderr.splitlines()[-1]
+
+
+def test_a_folder_says_what_it_leaves_out(farcall, tmp_path):
+    """A pipe is not waited for, and what no one can read is left to farcalld, which says
+    why."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+
+    def said(*arguments):
+        done = farcall("serve", "models", "--cache=c", "-l127.0.0.1:0", *arguments,
+                       cwd=tmp_path, env=user_environment(), stdin=subprocess.DEVNULL)
+        assert done.returncode == 65, done.stderr
+        return done.stderr
+    assert "note: models: no model that can be compiled (.onnx, .mlir)" in said()
+    os.mkfifo(folder / "p.onnx")
+    assert "note: models/p.onnx is no regular file: left out" in said()
+    (folder / "m.pt").write_bytes(b"PK\x03\x04")
+    (folder / "notes.txt").write_bytes(b"hello")
+    text = said()
+    assert "note: models/m.pt: this is a model of PyTorch: in Python, `torch." in text
+    assert "notes" not in text
+    os.mkfifo(folder / "p.vmfb")
+    assert "p.vmfb: not a regular file" in said()
 
 
 @pytest.mark.parametrize("verb", ["run", "sig", "compile"])

@@ -46,6 +46,13 @@ static const struct {
     ROW("m", "\x08\0\0\0\0\0\0\0ML\xEFR\x0DStableHLO_v1.9.5",
         "an artifact of StableHLO or jax.export"),
     ROW("m", "module {\n  func.func @f() {", "MLIR"),
+    ROW("m.onnx", "version https://git-lfs.github.com/spec/v1\n",
+        "a pointer of Git LFS, not the file"),
+    ROW("m.so", "<!DOCTYPE html>", "a page of HTML"),
+    ROW("m", "<!doctype html>", "a page of HTML"),
+    ROW("m", "<html>", "a page of HTML"),
+    ROW("m.tar", "\x1F\x8B\x08", "a file packed by gzip"),
+    ROW("m", "\x28\xB5\x2F\xFD", "a file packed by zstd"),
     ROW("m", "hello", NULL),
     ROW("m.mlir", "", NULL),
 };

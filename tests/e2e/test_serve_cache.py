@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The modules that farcall serve keeps: made once, whole or not at all, of all that they
+depend on, by nobody else, and not for ever. The compiler is a script, which writes down
+that it ran, and goes on when the test says so."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import BIN, ROOT
+from console import user_environment
+
+SOURCE = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x\n}\n"
+COMPILER = """#!/bin/sh
+echo run >> "$RUNS"
+while [ -e "$HOLD" ]; do sleep 0.02; done
+while [ "$1" != -o ]; do shift; done
+cat "$MADE" > "$2"
+"""
+DAY = 24 * 3600
+
+
+class Cache:
+    def __init__(self, folder):
+        self.folder, self.cache = folder, folder / "cache"
+        self.runs, self.hold = folder / "runs", folder / "hold"
+        self.source = folder / "m.mlir"
+        self.source.write_text(SOURCE)
+        (folder / "tools").mkdir()
+        self.compiler = folder / "tools/iree-compile"
+        self.compiler.write_text(COMPILER)
+        self.compiler.chmod(0o755)
+        self.variables = {"RUNS": str(self.runs), "HOLD": str(self.hold),
+                          "MADE": str(ROOT / "examples/iree/matmul.vmfb")}
+
+    def start(self, *arguments, **options):
+        """farcalld only looks at its options (-t), so it ends."""
+        return subprocess.Popen(
+            [BIN / "farcall", "serve", self.source.name, "--tools=tools", "--cache=cache",
+             "-t", *arguments], cwd=self.folder, text=True,
+            env={**user_environment(), **self.variables}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+    def serve(self, *arguments):
+        process = self.start(*arguments)
+        _, said = process.communicate(timeout=60)
+        return process.returncode, said
+
+    def made(self):
+        """How often the compiler ran."""
+        return len(self.runs.read_text().split()) if self.runs.exists() else 0
+
+    def entries(self):
+        return sorted(each for each in self.cache.iterdir() if len(each.name) == 32)
+
+    def leftovers(self):
+        return [each.name for each in self.cache.iterdir() if each.name.startswith("new-")]
+
+    def entry(self):
+        entries = self.entries()
+        assert len(entries) == 1
+        return entries[0]
+
+
+@pytest.fixture
+def cache(tmp_path):
+    made = Cache(tmp_path)
+    code, said = made.serve()
+    assert (code, made.made()) == (0, 1), said
+    code, said = made.serve()
+    assert (code, made.made()) == (0, 1) and "compiled before" in said, said
+    return made
+
+
+def until(holds):
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end, "it did not come in a minute"
+        time.sleep(0.02)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def describe_otherwise(path):
+    document = json.loads(path.read_text())
+    document["functions"] = []
+    path.write_text(json.dumps(document))
+
+
+def link(path):
+    shutil.copy(path, path.parent / "other")
+    path.unlink()
+    path.symlink_to("other")
+
+
+DAMAGES = {
+    "half a module": lambda entry: cut(entry / "m.vmfb"),
+    "an empty module": lambda entry: (entry / "m.vmfb").write_bytes(b""),
+    "a module with one bit turned": lambda entry: flip(entry / "m.vmfb"),
+    "no module": lambda entry: (entry / "m.vmfb").unlink(),
+    "a module that is a link": lambda entry: link(entry / "m.vmfb"),
+    "a sidecar that was changed": lambda entry: describe_otherwise(entry / "m.farcall.json"),
+    "no sidecar": lambda entry: (entry / "m.farcall.json").unlink(),
+    "an empty entry": lambda entry: [each.unlink() for each in entry.iterdir()],
+    "an entry that others may write to": lambda entry: entry.chmod(0o777),
+    "a file in the entry's place": lambda entry: (shutil.rmtree(entry), entry.touch()),
+    "a link in the entry's place":
+        lambda entry: (entry.rename(entry.parent.parent / "kept"),
+                       entry.symlink_to(entry.parent.parent / "kept")),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_entry_is_made_again(cache, name):
+    entry = cache.entry()
+    DAMAGES[name](entry)
+    code, said = cache.serve()
+    assert (code, cache.made()) == (0, 2), said
+    assert f"note: compiling {cache.source.name}\n" in said
+    assert (entry / "m.vmfb").read_bytes() == open(cache.variables["MADE"], "rb").read()
+    assert not entry.is_symlink() and not cache.leftovers()
+    code, said = cache.serve()
+    assert (code, cache.made()) == (0, 2), said
+
+
+def touch_compiler(cache):
+    cache.compiler.write_text(COMPILER + "# newer\n")
+
+
+def install_package(cache):
+    info = cache.folder / "lib/python3.11/site-packages/iree_base_compiler-9.dist-info"
+    info.mkdir(parents=True)
+
+
+def weights(cache):
+    """A source that names a file of weights by a name of more than 127 bytes."""
+    name = "w" * 200
+    cache.source.write_bytes(SOURCE.encode() + b"//\x0A\x08location\x12\xC8\x01"
+                             + name.encode())
+    (cache.folder / name).write_bytes(b"1")
+    assert cache.serve()[0] == 0
+    # The same size and time of change; only the file is another.
+    info = (cache.folder / name).stat()
+    (cache.folder / "new").write_bytes(b"2")
+    os.utime(cache.folder / "new", ns=(info.st_atime_ns, info.st_mtime_ns))
+    (cache.folder / "new").rename(cache.folder / name)
+
+
+CHANGES = {
+    "the source": (lambda cache: cache.source.write_text(SOURCE + "\n"), (), 2),
+    "the source's time alone": (lambda cache: os.utime(cache.source, (1, 1)), (), 1),
+    "the compiler": (touch_compiler, (), 2),
+    "the compiler's package": (install_package, (), 2),
+    "the level": (lambda cache: None, ("-O3",), 2),
+    "the processor": (lambda cache: None, ("--cpu=x86-64-v3",), 2),
+    "an option of farcalld": (lambda cache: None, ("--queue=7",), 1),
+    "weights beside the source": (weights, (), 3),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_a_module_depends_on(cache, name):
+    change, options, count = CHANGES[name]
+    change(cache)
+    code, said = cache.serve(*options)
+    assert (code, cache.made()) == (0, count), said
+
+
+def test_two_at_once_compile_once(cache):
+    cache.source.write_text(SOURCE + "// two\n")
+    cache.hold.touch()
+    both = [cache.start(), cache.start()]
+    until(lambda: cache.made() == 2)
+    # One of them says that it waits; which one is chance.
+    said = ["", ""]
+    for process in both:
+        os.set_blocking(process.stderr.fileno(), False)
+
+    def one_waits():
+        for i, process in enumerate(both):
+            said[i] += process.stderr.read() or ""
+        return any("another farcall compiles" in text for text in said)
+    until(one_waits)
+    cache.hold.unlink()
+    for process in both:
+        os.set_blocking(process.stderr.fileno(), True)
+        process.communicate(timeout=60)
+    assert [process.returncode for process in both] == [0, 0]
+    assert cache.made() == 2 and not cache.leftovers()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_compiler_too(cache, number):
+    cache.source.write_text(SOURCE + "// signal\n")
+    cache.hold.touch()
+    process = cache.start()
+    until(lambda: cache.made() == 2)
+    children = open(f"/proc/{process.pid}/task/{process.pid}/children",
+                    encoding="ascii").read().split()
+    assert children
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number, said
+    until(lambda: not any(os.path.exists(f"/proc/{child}") for child in children))
+    assert len(cache.entries()) == 1 and not cache.leftovers()
+    cache.hold.unlink()
+    assert cache.serve()[0] == 0 and cache.made() == 3
+
+
+def test_an_ignored_hangup_stays_ignored(cache):
+    """As nohup has it."""
+    cache.source.write_text(SOURCE + "// nohup\n")
+    cache.hold.touch()
+    process = cache.start(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    until(lambda: cache.made() == 2)
+    process.send_signal(signal.SIGHUP)
+    cache.hold.unlink()
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+
+
+def test_what_was_killed_leaves_nothing_that_counts(cache):
+    cache.source.write_text(SOURCE + "// killed\n")
+    cache.hold.touch()
+    process = cache.start()
+    until(lambda: cache.made() == 2)
+    process.kill()
+    process.communicate(timeout=60)
+    cache.hold.unlink()
+    assert len(cache.entries()) == 1 and len(cache.leftovers()) == 1
+    # It waits for nobody, and what is left is removed when it is a day old.
+    assert cache.serve()[0] == 0 and cache.made() == 3
+    assert len(cache.leftovers()) == 1
+    left = cache.cache / cache.leftovers()[0]
+    os.utime(left, (time.time() - 2 * DAY,) * 2)
+    cache.source.write_text(SOURCE + "// next\n")
+    assert cache.serve()[0] == 0 and not cache.leftovers()
+
+
+def test_a_source_that_changes_meanwhile_is_compiled_again(cache):
+    cache.source.write_text(SOURCE + "// first\n")
+    cache.hold.touch()
+    process = cache.start()
+    until(lambda: cache.made() == 2)
+    cache.source.write_text(SOURCE + "// second\n")
+    cache.hold.unlink()
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 0 and cache.made() == 3, said
+    assert f"note: {cache.source.name} has changed meanwhile" in said
+    assert len(cache.entries()) == 2
+    assert cache.serve()[0] == 0 and cache.made() == 3
+
+
+def test_what_nobody_uses_goes(cache):
+    """Beyond a month, and beyond 64 entries all but those of the last day."""
+    used = cache.entry()
+    ages = {f"{i:032x}": 2 + i / 100 for i in range(70)} | {"f" * 32: 31, "e" * 32: 0.5}
+    for name, days in ages.items():
+        (cache.cache / name).mkdir()
+        os.utime(cache.cache / name, (time.time() - days * DAY,) * 2)
+    (cache.cache / "a person's own").mkdir()
+    os.utime(cache.cache / "a person's own", (1, 1))
+    os.utime(used, (time.time() - 20 * DAY,) * 2)
+    assert cache.serve()[0] == 0  # it is used, so it is young again
+    cache.source.write_text(SOURCE + "// one more\n")
+    assert cache.serve()[0] == 0
+    left = {each.name for each in cache.entries()}
+    assert used.name in left and "e" * 32 in left and "f" * 32 not in left
+    assert left & set(f"{i:032x}" for i in range(70)) == {f"{i:032x}" for i in range(61)}
+    assert (cache.cache / "a person's own").exists()
+
+
+def give_away(folder):
+    if os.geteuid():
+        pytest.skip("SKIPPED: only root can give a folder away")
+    os.chown(folder, 4711, 4711)
+
+
+FOREIGN = {
+    "open": (lambda folder: folder.chmod(0o777),
+             "others may write to the cache {0}: `chmod go-w {0}`, or give --cache=DIR"),
+    "given away": (give_away,
+                   "the cache {0} belongs to another user (4711): give --cache=DIR"),
+    "a file": (lambda folder: (shutil.rmtree(folder), folder.touch()),
+               "no place for compiled modules, {0}: Not a directory: give --cache=DIR"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_cache_that_others_may_write_to_is_refused(cache, name):
+    spoil, expected = FOREIGN[name]
+    spoil(cache.cache)
+    code, said = cache.serve()
+    assert code == 1 and expected.format(cache.cache) in said, said
+    assert cache.made() == 1
+
+
+def test_folders_above_the_cache_are_made(cache):
+    code, said = cache.serve("--cache=a/b/c")
+    assert code == 0 and cache.made() == 2, said
+    assert (cache.folder / "a/b/c").stat().st_mode & 0o777 == 0o700
