@@ -33,6 +33,8 @@ int fc_remote_refused(const fc_args_t *args, const fc_reply_t *answer);
 int fc_remote_strange(const fc_reply_t *answer);
 
 #define FC_REMOTE_MODULES "/api/v1/modules"
+// With all that is known of their health, and the server's.
+#define FC_REMOTE_HEALTH FC_REMOTE_MODULES "?memory=1&conditions=1"
 
 // Asks for a document. Returns an exit code, and has complained if it isn't 0.
 int fc_remote_get(const fc_args_t *args, const char *target,

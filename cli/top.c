@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "conditions.h"
 #include "file.h"
 #include "remote.h"
 #include "style.h"
@@ -30,13 +31,21 @@ typedef struct fc_top_row_t {
 
 // A module, and where it runs.
 typedef struct fc_top_module_t {
-  const char *name;
+  const char
+      *name;  // as metrics have it: with the version where the file has one
   const char *state;
   double memory;
   double waiting;    // calls
   double running;    // calls
   double processes;  // 0: it runs in threads of the server
+  double refused;  // calls since it was loaded, for want of room or for crashes
 } fc_top_module_t;
+
+// Something that is wrong.
+typedef struct fc_top_fault_t {
+  const char *severity;
+  const char *what;  // "m@2 quarantined: function 'f' was stopped by …"
+} fc_top_fault_t;
 
 // All of one second. What it points to is in `arena`.
 typedef struct fc_top_view_t {
@@ -49,6 +58,8 @@ typedef struct fc_top_view_t {
   size_t count;
   fc_top_module_t *modules;
   size_t module_count;
+  fc_top_fault_t *faults;
+  size_t fault_count;
 } fc_top_view_t;
 
 static double number(yyjson_val *object, const char *key) {
@@ -92,10 +103,13 @@ static int read_server(const fc_args_t *args, fc_top_view_t *view) {
 }
 
 static fc_top_row_t read_row(fc_arena_t *arena, yyjson_val *model) {
-  const char *name = yyjson_get_str(yyjson_obj_get(model, "name"));
+  const char *version = fc_text_of(model, "version");
   yyjson_val *stats = yyjson_obj_get(model, "inference_stats");
+  // A file without a version has version 1.
+  const bool plain = !*version || !strcmp(version, "1");
   return (fc_top_row_t){
-      .name = fc_print(arena, "%s", name ? name : ""),
+      .name = fc_print(arena, "%s%s%s", fc_text_of(model, "name"),
+                       plain ? "" : "@", plain ? "" : version),
       .calls = number_in(stats, "success", "count"),
       .failed = number_in(stats, "fail", "count"),
       .ns = number_in(stats, "success", "ns"),
@@ -126,28 +140,78 @@ static int read_functions(const fc_args_t *args, fc_top_view_t *view) {
   return fits ? FC_EXIT_OK : fc_complain(FC_EXIT_FAILED, "out of memory");
 }
 
+// Adds what is wrong with a module, or with the server (""). False: out of memory.
+static bool read_faults(fc_arena_t *arena, const char *name,
+                        yyjson_val *conditions, fc_top_view_t *view) {
+  yyjson_val *condition;
+  size_t index, count;
+  const size_t room = yyjson_arr_size(conditions);
+  if (!room) return true;
+  fc_top_fault_t *all =
+      fc_arena_alloc_array(arena, view->fault_count + room, sizeof *all);
+  if (!all) return false;
+  if (view->fault_count) {
+    memcpy(all, view->faults, view->fault_count * sizeof *all);
+  }
+  view->faults = all;
+  yyjson_arr_foreach(conditions, index, count, condition) {
+    const char *detail = fc_text_of(condition, "detail");
+    fc_top_fault_t *fault = &all[view->fault_count++];
+    fault->severity = fc_print(arena, "%s", fc_text_of(condition, "severity"));
+    fault->what = fc_print(arena, "%s %s: %s", *name ? name : "the server",
+                           fc_text_of(condition, "code"),
+                           *detail ? detail : fc_text_of(condition, "text"));
+    if (!fault->severity || !fault->what) return false;
+  }
+  return true;
+}
+
+// In place of "ready", what is worse.
+static const char *state_of(yyjson_val *module) {
+  static const char kQuarantined[] = "quarantined";
+  yyjson_val *condition;
+  size_t index, count;
+  yyjson_arr_foreach(yyjson_obj_get(module, "conditions"), index, count,
+                     condition) {
+    if (!strcmp(fc_text_of(condition, "code"), kQuarantined)) {
+      return kQuarantined;
+    }
+  }
+  const char *state = fc_text_of(module, "state");
+  return *state ? state : "?";
+}
+
+static bool read_module(fc_arena_t *arena, yyjson_val *module,
+                        fc_top_view_t *view) {
+  const char *name = fc_text_of(module, "label");
+  if (!*name) name = fc_text_of(module, "name");
+  fc_top_module_t *row = &view->modules[view->module_count++];
+  *row = (fc_top_module_t){.name = fc_print(arena, "%s", name),
+                           .state = fc_print(arena, "%s", state_of(module)),
+                           .memory = number(module, "memory")};
+  return row->name && row->state &&
+         read_faults(arena, name, yyjson_obj_get(module, "conditions"), view);
+}
+
 static int read_modules(const fc_args_t *args, fc_top_view_t *view) {
   fc_str_t text;
   yyjson_doc *doc;
-  const int exit_code = fc_remote_get_json(args, FC_REMOTE_MODULES "?memory=1",
-                                           "modules", &text, &doc);
+  const int exit_code =
+      fc_remote_get_json(args, FC_REMOTE_HEALTH, "modules", &text, &doc);
   if (exit_code) return exit_code;
-  yyjson_val *modules = yyjson_obj_get(yyjson_doc_get_root(doc), "modules");
-  yyjson_val *module;
+  yyjson_val *root = yyjson_doc_get_root(doc), *module;
+  yyjson_val *modules = yyjson_obj_get(root, "modules");
   size_t index, count;
   view->modules = fc_arena_alloc_array(
       args->arena, yyjson_arr_size(modules) + 1, sizeof *view->modules);
   view->module_count = 0;
-  bool fits = view->modules != NULL;
+  view->fault_count = 0;
+  bool fits =
+      view->modules &&
+      read_faults(args->arena, "", yyjson_obj_get(root, "conditions"), view);
   yyjson_arr_foreach(modules, index, count, module) {
-    const char *name = yyjson_get_str(yyjson_obj_get(module, "name"));
-    const char *state = yyjson_get_str(yyjson_obj_get(module, "state"));
-    if (!fits || !name) continue;
-    fc_top_module_t *row = &view->modules[view->module_count++];
-    row->name = fc_print(args->arena, "%s", name);
-    row->state = fc_print(args->arena, "%s", state ? state : "?");
-    row->memory = number(module, "memory");
-    fits = row->name && row->state;
+    if (!fits) break;
+    fits = read_module(args->arena, module, view);
   }
   yyjson_doc_free(doc);
   return fits ? FC_EXIT_OK : fc_complain(FC_EXIT_FAILED, "out of memory");
@@ -163,6 +227,48 @@ static double read_count(fc_str_t text) {
   return value;
 }
 
+// Codes of calls that were not made, though nothing was wrong with them.
+static bool is_refusal(fc_str_t labels) {
+  static const char *const kCodes[] = {
+      "overloaded", "call_quarantined", "module_quarantined",
+      "module_unavailable", "too_many_requests"};
+  static const char kMark[] = ",code=\"";
+  const char *at =
+      labels.size ? memmem(labels.data, labels.size, kMark, sizeof kMark - 1)
+                  : NULL;
+  for (size_t i = 0; at && i < FC_ARRAY_COUNT(kCodes); i++) {
+    const fc_str_t rest = {
+        at + sizeof kMark - 1,
+        labels.size - (size_t)(at - labels.data) - (sizeof kMark - 1)};
+    if (fc_str_starts(rest, fc_str(kCodes[i])) &&
+        fc_str_starts(fc_str_make(rest.data + strlen(kCodes[i]),
+                                  rest.size - strlen(kCodes[i])),
+                      FC_STR("\"} "))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static fc_top_module_t *find_module(const fc_top_view_t *view, fc_str_t name) {
+  for (size_t i = 0; i < view->module_count; i++) {
+    if (fc_str_equal(name, fc_str(view->modules[i].name))) {
+      return &view->modules[i];
+    }
+  }
+  return NULL;
+}
+
+// A line of /metrics: farcall_calls_total{module="m",function="f",code="overloaded"} 3
+static void read_refusal(fc_str_t module, fc_str_t rest,
+                         const fc_top_view_t *view) {
+  fc_top_module_t *row = is_refusal(rest) ? find_module(view, module) : NULL;
+  const char *space = row ? memrchr(rest.data, ' ', rest.size) : NULL;
+  if (!space) return;
+  row->refused += read_count(
+      fc_str_make(space + 1, rest.size - (size_t)(space + 1 - rest.data)));
+}
+
 // A line of /metrics: farcall_calls_waiting{module="m"} 3
 static void read_metric(fc_str_t line, fc_top_view_t *view) {
   static const struct {
@@ -176,19 +282,16 @@ static void read_metric(fc_str_t line, fc_top_view_t *view) {
   const fc_str_t name = fc_str_take(&line, '{');
   const fc_str_t label = fc_str_take(&line, '"');
   const fc_str_t module = fc_str_take(&line, '"');
-  if (!fc_str_equal(label, FC_STR("module=")) ||
-      !fc_str_starts(line, FC_STR("} "))) {
-    return;
+  if (!fc_str_equal(label, FC_STR("module="))) return;
+  if (fc_str_equal(name, FC_STR("farcall_calls_total"))) {
+    read_refusal(module, line, view);
   }
+  if (!fc_str_starts(line, FC_STR("} "))) return;
   for (size_t i = 0; i < FC_ARRAY_COUNT(kMetrics); i++) {
     if (!fc_str_equal(name, fc_str(kMetrics[i].name))) continue;
-    for (size_t m = 0; m < view->module_count; m++) {
-      if (!fc_str_equal(module, fc_str(view->modules[m].name))) continue;
-      char *row = (char *)&view->modules[m];
-      const double value =
-          read_count(fc_str_make(line.data + 2, line.size - 2));
-      memcpy(row + kMetrics[i].offset, &value, sizeof value);
-    }
+    char *row = (char *)find_module(view, module);
+    const double value = read_count(fc_str_make(line.data + 2, line.size - 2));
+    if (row) memcpy(row + kMetrics[i].offset, &value, sizeof value);
   }
 }
 
@@ -254,13 +357,13 @@ static int by_calls(const void *a, const void *b) {
 // ---------------------------------------------------------------------------
 // Showing
 
-// How many rows of each of the two tables there is room for.
+// How many rows of each of the three tables there is room for.
 static size_t table_rows(void) {
   struct winsize size;
   if (!isatty(STDOUT_FILENO)) return SIZE_MAX;
   const bool told = !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_row;
   const size_t rows = told ? size.ws_row : ROWS_DEFAULT;
-  return rows > HEAD_ROWS + 2 ? (rows - HEAD_ROWS) / 2 : 1;
+  return rows > HEAD_ROWS + 2 ? (rows - HEAD_ROWS) / 3 : 1;
 }
 
 static void show_mean(double ns, double calls) {
@@ -275,17 +378,39 @@ static void show_cell(const char *text, int width) {
   printf("%*s", size < width ? width - size : 0, "");
 }
 
-static void show_modules(const fc_top_view_t *view, size_t most) {
-  printf("\n%s%-32s %-11s %9s %9s %9s %9s%s\n", fc_style(stdout, FC_STYLE_BOLD),
-         "MODULE", "STATE", "PROCESSES", "WAITING", "RUNNING", "MEMORY KB",
+// Refusals since `before`; of a module that was loaded again, those since then.
+static double refused_since(const fc_top_module_t *now,
+                            const fc_top_view_t *before) {
+  const fc_top_module_t *old =
+      before ? find_module(before, fc_str(now->name)) : NULL;
+  return old && old->refused <= now->refused ? now->refused - old->refused
+                                             : now->refused;
+}
+
+static void show_modules(const fc_top_view_t *view, const fc_top_view_t *before,
+                         double span_s, size_t most) {
+  printf("\n%s%-32s %-11s %9s %9s %9s %9s %9s%s\n",
+         fc_style(stdout, FC_STYLE_BOLD), "MODULE", "STATE", "PROCESSES",
+         "WAITING", "RUNNING", "REFUSED/S", "MEMORY KB",
          fc_style(stdout, FC_STYLE_PLAIN));
   for (size_t i = 0; i < view->module_count && i < most; i++) {
     const fc_top_module_t *module = &view->modules[i];
     show_cell(module->name, 32);
     putchar(' ');
     show_cell(module->state, 11);
-    printf(" %9.0f %9.0f %9.0f %9.0f\n", module->processes, module->waiting,
-           module->running, module->memory / 1e3);
+    printf(" %9.0f %9.0f %9.0f %9.1f %9.0f\n", module->processes,
+           module->waiting, module->running,
+           span_s > 0 ? refused_since(module, before) / span_s : 0,
+           module->memory / 1e3);
+  }
+}
+
+static void show_faults(const fc_top_view_t *view, size_t most) {
+  if (view->fault_count) putchar('\n');
+  for (size_t i = 0; i < view->fault_count && i < most; i++) {
+    show_cell(view->faults[i].severity, 9);
+    fc_show_text(view->faults[i].what);
+    putchar('\n');
   }
 }
 
@@ -300,7 +425,8 @@ static void show(const fc_top_view_t *now, const fc_top_view_t *before,
   qsort(rows, now->count, sizeof *rows, by_calls);
   if (isatty(STDOUT_FILENO)) fputs("\x1b[H\x1b[J", stdout);
   fc_show_text(now->server);
-  printf("\n%s\n\n%s%-32s %10s %10s %11s %11s %11s%s\n", now->load,
+  printf("\n%s, rates %s\n\n%s%-32s %10s %10s %11s %11s %11s%s\n", now->load,
+         before ? "of the last second" : "since the start",
          fc_style(stdout, FC_STYLE_BOLD), "FUNCTION", "CALLS/S", "FAILED/S",
          "MEAN US", "QUEUE US", "CALL US", fc_style(stdout, FC_STYLE_PLAIN));
   const size_t most = table_rows();
@@ -314,7 +440,8 @@ static void show(const fc_top_view_t *now, const fc_top_view_t *before,
     show_mean(row->call_ns, row->calls);
     putchar('\n');
   }
-  show_modules(now, most);
+  show_modules(now, before, span_s, most);
+  show_faults(now, most);
   fflush(stdout);
 }
 

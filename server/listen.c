@@ -400,7 +400,21 @@ static void tell_dates(const fc_endpoint_t *endpoint) {
          endpoint->port, dates);
 }
 
+static void note_dates(fc_loop_t *loop) {
+  fc_certificates_t dates = {0, INT64_MIN, INT64_MAX};
+  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
+    int64_t begin_s, end_s;
+    if (!loop->endpoints[i].tls_keys) continue;
+    fc_tls_keys_dates(loop->endpoints[i].tls_keys, &begin_s, &end_s);
+    if (begin_s > dates.begin_s) dates.begin_s = begin_s;
+    if (end_s < dates.end_s) dates.end_s = end_s;
+    dates.count++;
+  }
+  loop->server.certificates = dates;
+}
+
 void fc_loop_open(fc_loop_t *loop) {
+  note_dates(loop);
   for (uint32_t i = 0; i < loop->endpoint_count; i++) {
     fc_endpoint_t *endpoint = &loop->endpoints[i];
     const char *scheme = endpoint->tls_keys ? "https" : "http";
@@ -497,6 +511,7 @@ static void take_keys(fc_endpoint_t *endpoint) {
   const bool hold = fc_tls_keys_hold(reading->keys, time(NULL), dates);
   fc_tls_keys_close(endpoint->tls_keys);
   endpoint->tls_keys = reading->keys;
+  note_dates(endpoint->loop);
   fc_log(log, hold ? FC_LOG_INFO : FC_LOG_WARN,
          "https://%s:%d has its certificate anew, which %s", endpoint->host,
          endpoint->port, dates);

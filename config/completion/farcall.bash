@@ -39,7 +39,7 @@ _farcall() {
       [[ $cur == -* ]] || mapfile -t words < <(farcall sig --timeout=1 2>/dev/null | cut -d'(' -f1 | grep -v '[\]u00')
       ;;
     ls)
-      options=(--server= --ca= --cert= --key= --token= --long --timeout= --help)
+      options=(--server= --ca= --cert= --key= --token= --long --json --timeout= --help)
       ;;
     load)
       options=(--server= --ca= --cert= --key= --token= --force --timeout= --help)

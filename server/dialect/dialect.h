@@ -24,6 +24,13 @@
 
 typedef struct fc_parts_t fc_parts_t;  // dialect/parts.h
 
+// From when to when all certificates of the listeners hold, in seconds since 1970.
+typedef struct fc_certificates_t {
+  uint32_t count;
+  int64_t begin_s;
+  int64_t end_s;
+} fc_certificates_t;
+
 // What code that answers requests may know of the server. Each loop has one.
 typedef struct fc_server_t {
   const fc_routes_t *routes;
@@ -35,6 +42,7 @@ typedef struct fc_server_t {
   const fc_groups_t *groups;   // which limits of modules hold
   fc_jail_facts_t *jail;       // which parts of the jail the kernel has
   const fc_tls_counts_t *tls;  // NULL: nothing is counted
+  fc_certificates_t certificates;
   fc_spans_t *spans;  // of requests, to be exported; NULL: none are exported
   // How many of FC_RATIO_ALL requests without a good traceparent begin a trace
   // (--trace-sample).
@@ -55,7 +63,7 @@ typedef struct fc_server_t {
   bool leaving;   // /readyz is 503; the server listens until it is draining
   bool draining;  // nobody can connect; each answer is its connection's last
   // Modules may be added while the server runs (--watch, --watch-interval,
-  // --load=demand, admin routes), so it may be ready without any (fc_reflect_ready).
+  // --load=demand, admin routes), so it may be ready without any (fc_ready_check).
   bool may_grow;
 } fc_server_t;
 
@@ -80,6 +88,7 @@ typedef struct fc_document_t {
   fc_str_t digest;    // the entity tag without its quotes; "" if it has none
   bool weak_digest;   // the document says more than the digest covers
   bool not_modified;  // 304: nothing is written
+  bool unavailable;   // 503: the document says why
   bool is_page;       // for a browser: the head says what the page may load
   fc_coding_t coding;
   // Not NULL: nothing is written yet, because the document is written in parts. The

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "dialect/reflect.h"
+#include "dialect/condition_metrics.h"
+#include "dialect/ready.h"
 #include "farcall/version.h"
 #include "modules/memory.h"
 #include "obs/code.h"
@@ -34,7 +35,7 @@ static uint64_t cpu_ns(void) {
 
 static fc_server_metrics_t server_numbers(const fc_server_t *server) {
   const fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
-  const fc_load_counts_t counts = fc_reflect_count(server);
+  const fc_load_counts_t counts = fc_ready_count(server);
   const fc_generations_t *generations = &server->modules->generations;
   static const fc_spans_t kNone;
   const fc_spans_t *spans = server->spans ? server->spans : &kNone;
@@ -42,7 +43,7 @@ static fc_server_metrics_t server_numbers(const fc_server_t *server) {
   const fc_tls_counts_t *tls = server->tls ? server->tls : &kNoTls;
   fc_load_counts_t ignored;
   return (fc_server_metrics_t){
-      .ready = fc_reflect_ready(server, &ignored, NULL) == FC_OK,
+      .ready = fc_ready_check(server, &ignored, NULL) == FC_OK,
       .modules = counts.served,
       .modules_described = counts.described,
       .modules_failed = counts.failed,
@@ -136,6 +137,7 @@ static fc_status_t put_server(const fc_server_t *server, bool open,
   const fc_server_metrics_t numbers = server_numbers(server);
   FC_TRY(put_build(open, sink, err));
   FC_TRY(put_answers(&server->metrics, open, sink, err));
+  FC_TRY(fc_condition_metrics_put_server(server, open, sink, err));
   const char *help = NULL;  // rows of one family have one text
   for (size_t i = 0; i < FC_ARRAY_COUNT(kServer); i++) {
     const fc_family_t *family = &kServer[i].family;
@@ -360,19 +362,22 @@ enum { IS_OPEN = 1 };  // parts->flags: the document is OpenMetrics
 
 enum {
   FUNCTIONS = FC_ARRAY_COUNT(kModules),  // the first pass about functions
-  PENDING = FUNCTIONS + FC_ARRAY_COUNT(kFunctions),
+  CONDITIONS = FUNCTIONS + FC_ARRAY_COUNT(kFunctions),
+  PENDING,
   TRITON,
   PASSES = TRITON + FC_ARRAY_COUNT(kTriton)
 };
 
 static const function_row_t *function_row(uint32_t pass) {
   if (pass >= TRITON) return &kTriton[pass - TRITON];
-  if (pass >= FUNCTIONS && pass < PENDING) return &kFunctions[pass - FUNCTIONS];
+  if (pass >= FUNCTIONS && pass < CONDITIONS)
+    return &kFunctions[pass - FUNCTIONS];
   return NULL;
 }
 
 static const fc_family_t *family_of(uint32_t pass) {
   if (pass == PENDING) return &kPending;
+  if (pass == CONDITIONS) return &fc_condition_family;
   const function_row_t *row = function_row(pass);
   return row ? &row->family : &kModules[pass].family;
 }
@@ -395,6 +400,7 @@ static fc_status_t put_other_modules(const fc_parts_t *parts, uint32_t pass,
   if (!parts->rest) return FC_OK;
   fc_labels_t labels = {0};
   fc_labels_add(&labels, pass == PENDING ? "model" : "module", OTHER);
+  if (pass == CONDITIONS) fc_condition_metrics_add_other(&labels, OTHER);
   return fc_metrics_put(family->name, family->kind, &labels, parts->rest, sink,
                         err);
 }
@@ -435,6 +441,20 @@ static fc_module_metrics_t module_numbers(const fc_server_t *server,
   return numbers;
 }
 
+static fc_status_t put_module_conditions(fc_parts_t *parts,
+                                         const fc_generation_t *generation,
+                                         fc_sink_t *sink, fc_error_t *err) {
+  const uint32_t room = generation->label.size > FC_LIMIT_LABEL
+                            ? 0
+                            : FC_LIMIT_METRIC_MODULES - parts->shown;
+  uint32_t count;
+  FC_TRY(fc_condition_metrics_put_module(parts->server, generation, room,
+                                         &count, sink, err));
+  parts->shown += count < room ? count : room;
+  parts->rest += count < room ? 0 : count - room;
+  return FC_OK;
+}
+
 // Writes the line of a module. Once FC_LIMIT_METRIC_MODULES lines are written, or if the
 // name is too long, the value is added to the line of the rest instead. Serial numbers of
 // generations are not added, because their sum says nothing.
@@ -470,6 +490,9 @@ static fc_status_t put_module_row(fc_parts_t *parts,
 static fc_status_t put_module(fc_parts_t *parts,
                               const fc_generation_t *generation,
                               fc_sink_t *sink, fc_error_t *err) {
+  if (parts->pass == CONDITIONS) {
+    return put_module_conditions(parts, generation, sink, err);
+  }
   // There may be ten thousand modules that are not loaded: they have no lines.
   if (generation->state == FC_GENERATION_DESCRIBED) return FC_OK;
   if (!function_row(parts->pass)) {

@@ -5,6 +5,7 @@
 
 #include "dialect/admission.h"
 #include "dialect/parts.h"
+#include "dialect/ready.h"
 #include "dialect/reflect.h"
 #include "farcall/version.h"
 #include "json/writer.h"
@@ -38,7 +39,7 @@ static fc_status_t write_server(fc_sink_t *sink, fc_error_t *err) {
 static fc_status_t write_live(const fc_server_t *server, fc_sink_t *sink,
                               fc_error_t *err) {
   fc_load_counts_t counts;
-  const bool ready = fc_reflect_ready(server, &counts, NULL) == FC_OK;
+  const bool ready = fc_ready_check(server, &counts, NULL) == FC_OK;
   return put(sink,
              ready ? "{\"live\":true,\"ready\":true}"
                    : "{\"live\":true,\"ready\":false}",
@@ -48,7 +49,7 @@ static fc_status_t write_live(const fc_server_t *server, fc_sink_t *sink,
 static fc_status_t write_ready(const fc_server_t *server, fc_sink_t *sink,
                                fc_error_t *err) {
   fc_load_counts_t counts;
-  FC_TRY(fc_reflect_ready(server, &counts, err));
+  FC_TRY(fc_ready_check(server, &counts, err));
   return put(sink, "{\"ready\":true,\"live\":true}", err);
 }
 

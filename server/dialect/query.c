@@ -195,6 +195,11 @@ fc_status_t fc_query_document(const fc_request_t *request,
     out_document->content_type =
         fc_str(find_format(request->query)->content_type);
   }
+  // Conditions come and go while file and signature stay.
+  if (fc_str_equal(fc_request_query(request->query, FC_STR("conditions")),
+                   FC_STR("1"))) {
+    return FC_OK;
+  }
   out_document->digest = fc_module_get_digest(module);
   out_document->weak_digest = place->route == FC_ROUTE_MODULE;
   if (place->function != FC_ROUTE_NO_INDEX) {

@@ -5,10 +5,10 @@
 // other documents at once.
 #include "dialect/reflect.h"
 
-#include <time.h>
-
+#include "dialect/condition.h"
 #include "dialect/openapi.h"
 #include "dialect/query.h"
+#include "dialect/ready.h"
 #include "farcall/version.h"
 #include "json/writer.h"
 #include "modules/memory.h"
@@ -80,56 +80,6 @@ static fc_status_t write_limits(const fc_server_t *server, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-fc_load_counts_t fc_reflect_count(const fc_server_t *server) {
-  fc_load_counts_t counts = {.failed = server->modules->failed_paths};
-  for (uint32_t i = 0; i < server->modules->generations.count; i++) {
-    const fc_generation_t *generation = server->modules->generations.places[i];
-    if (!generation) continue;
-    if (generation->state == FC_GENERATION_READY ||
-        fc_generation_is_coming(generation)) {
-      counts.served++;
-    }
-    if (generation->state == FC_GENERATION_DESCRIBED) counts.described++;
-    if (generation->state == FC_GENERATION_FAILED) counts.failed++;
-    if (generation->state == FC_GENERATION_DRAINING) counts.draining++;
-  }
-  return counts;
-}
-
-fc_status_t fc_reflect_ready(const fc_server_t *server,
-                             fc_load_counts_t *out_counts, fc_error_t *err) {
-  if (server->leaving) {
-    return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
-  }
-  if (!server->modules->started) {
-    return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
-  }
-  if (fc_pool_threads(server->pool) == 0) {
-    return fc_fail(err, FC_CODE_NOT_READY,
-                   "all worker threads are lost in native calls that do not "
-                   "end: start the server again");
-  }
-  const fc_load_counts_t counts = *out_counts = fc_reflect_count(server);
-  // A server to which modules may be added is ready without any, unless one has
-  // failed.
-  const bool empty = counts.failed == server->modules->failed_paths;
-  if (counts.served == 0 && !(server->may_grow && empty)) {
-    return fc_fail(err, FC_CODE_NOT_READY, "no module is served: %u failed",
-                   counts.failed);
-  }
-  if (counts.failed == 0 || server->options->ready == FC_READY_ANY) {
-    return FC_OK;
-  }
-  return fc_fail(err, FC_CODE_NOT_READY,
-                 "%u failed to load and %u are served; --ready=all wants all",
-                 counts.failed, counts.served);
-}
-
-static bool is_ready(const fc_server_t *server) {
-  fc_load_counts_t counts;
-  return fc_reflect_ready(server, &counts, NULL) == FC_OK;
-}
-
 // By fc_sandbox_t.
 static const char *const kSandboxes[] = {"auto", "strict", "basic", "off"};
 
@@ -180,7 +130,7 @@ static fc_status_t write_info(const fc_server_t *server,
                               const fc_place_t *place, fc_sink_t *sink,
                               fc_error_t *err) {
   FC_TRY(put_version(sink, err));
-  FC_TRY(put(sink, is_ready(server) ? ",\"ready\":true" : ",\"ready\":false",
+  FC_TRY(put(sink, fc_ready_is(server) ? ",\"ready\":true" : ",\"ready\":false",
              err));
   FC_TRY(put_number(sink, ",\"uptime_ms\":", uptime_ms(server), err));
   FC_TRY(put_number(sink, ",\"workers\":", server->pool->options.workers, err));
@@ -248,17 +198,6 @@ static fc_status_t write_functions_of(const fc_generation_t *generation,
   return put(sink, "]}", err);
 }
 
-// Prints "2026-01-02T03:04:05Z" for a time on fc_clock_ns' clock.
-static void print_time(uint64_t at_ns, char *out, size_t capacity) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  int64_t left_ns = (int64_t)at_ns - (int64_t)fc_clock_ns();
-  time_t at = now.tv_sec + (time_t)(left_ns / 1000000000);
-  struct tm utc;
-  gmtime_r(&at, &utc);
-  if (!strftime(out, capacity, "%Y-%m-%dT%H:%M:%SZ", &utc)) out[0] = '\0';
-}
-
 static fc_status_t write_worker(const fc_host_worker_t *worker, fc_sink_t *sink,
                                 fc_error_t *err) {
   FC_TRY(put_number(sink, "{\"pid\":", (uint64_t)worker->pid, err));
@@ -285,8 +224,8 @@ static fc_status_t write_processes(const fc_host_t *host,
   FC_TRY(put_number(sink, ",\"quarantines\":", facts->quarantines, err));
   FC_TRY(put(sink, ",\"quarantined_until\":", err));
   if (!facts->quarantined_ns) return put(sink, "null", err);
-  char text[32];
-  print_time(facts->quarantined_ns, text, sizeof text);
+  char text[FC_TIME_TEXT];
+  fc_time_print(facts->quarantined_ns, text);
   return fc_json_write_string(sink, fc_str(text), err);
 }
 
@@ -337,6 +276,7 @@ static fc_status_t write_reason(const fc_generation_t *generation,
 typedef struct extras_t {
   bool signatures;
   bool memory;
+  bool conditions;
 } extras_t;
 
 static bool is_asked(fc_str_t query, fc_str_t key) {
@@ -345,7 +285,8 @@ static bool is_asked(fc_str_t query, fc_str_t key) {
 
 static extras_t read_extras(fc_str_t query) {
   return (extras_t){.signatures = is_asked(query, FC_STR("signatures")),
-                    .memory = is_asked(query, FC_STR("memory"))};
+                    .memory = is_asked(query, FC_STR("memory")),
+                    .conditions = is_asked(query, FC_STR("conditions"))};
 }
 
 // Writes the members of a module as far as "functions". *out_open: the array is open,
@@ -353,7 +294,7 @@ static extras_t read_extras(fc_str_t query) {
 // an empty array is written, or null if nobody has looked into the file.
 static fc_status_t begin_module(const fc_server_t *server,
                                 const fc_generation_t *generation,
-                                bool with_memory, bool *out_open,
+                                extras_t extras, bool *out_open,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_module_t *module = generation->module;
   *out_open = module != NULL;
@@ -366,7 +307,13 @@ static fc_status_t begin_module(const fc_server_t *server,
       put_text(sink, ",\"state\":", fc_str(kStates[generation->state]), err));
   FC_TRY(put_number(sink, ",\"generation\":", generation->serial, err));
   FC_TRY(write_reason(generation, sink, err));
-  if (with_memory) {
+  if (extras.conditions) {
+    FC_TRY(put(sink, ",\"conditions\":", err));
+    FC_TRY(fc_conditions_write(server, generation, sink, err));
+    // What metrics and the log call it.
+    FC_TRY(put_text(sink, ",\"label\":", generation->label, err));
+  }
+  if (extras.memory) {
     FC_TRY(put_number(sink, ",\"calls\":", generation->calls, err));
     const uint64_t bytes = fc_modules_memory(server->modules, generation);
     FC_TRY(put_number(sink, ",\"memory\":", bytes, err));
@@ -385,7 +332,7 @@ static fc_status_t write_module(const fc_server_t *server,
                                 extras_t extras, fc_sink_t *sink,
                                 fc_error_t *err) {
   bool is_first = true, is_open;
-  FC_TRY(begin_module(server, generation, extras.memory, &is_open, sink, err));
+  FC_TRY(begin_module(server, generation, extras, &is_open, sink, err));
   if (!is_open) return FC_OK;
   FC_TRY(write_each(generation, extras.signatures ? write_function : write_name,
                     &is_first, sink, err));
@@ -413,7 +360,19 @@ static fc_status_t write_one_module(const fc_server_t *server, uint32_t index,
 // All modules, all functions: in parts
 
 // parts->flags: what the request asks for.
-enum { ASKS_SIGNATURES = 1, ASKS_MEMORY = 2 };
+enum { ASKS_SIGNATURES = 1, ASKS_MEMORY = 2, ASKS_CONDITIONS = 4 };
+
+static extras_t extras_of(uint32_t flags) {
+  return (extras_t){.signatures = flags & ASKS_SIGNATURES,
+                    .memory = flags & ASKS_MEMORY,
+                    .conditions = flags & ASKS_CONDITIONS};
+}
+
+static uint32_t flags_of(extras_t extras) {
+  return (extras.signatures ? ASKS_SIGNATURES : 0u) |
+         (extras.memory ? ASKS_MEMORY : 0u) |
+         (extras.conditions ? ASKS_CONDITIONS : 0u);
+}
 
 static fc_status_t begin_modules(const fc_server_t *server, fc_sink_t *sink,
                                  fc_error_t *err) {
@@ -421,11 +380,18 @@ static fc_status_t begin_modules(const fc_server_t *server, fc_sink_t *sink,
   return put(sink, "{\"modules\":[", err);
 }
 
+// Those of the server stand before the modules.
+static fc_status_t begin_conditions(const fc_server_t *server, fc_sink_t *sink,
+                                    fc_error_t *err) {
+  FC_TRY(put(sink, "{\"conditions\":", err));
+  FC_TRY(fc_conditions_write(server, NULL, sink, err));
+  return put(sink, ",\"modules\":[", err);
+}
+
 static fc_status_t put_module(fc_parts_t *parts,
                               const fc_generation_t *generation,
                               fc_sink_t *sink, fc_error_t *err) {
-  const extras_t extras = {.signatures = parts->flags & ASKS_SIGNATURES,
-                           .memory = parts->flags & ASKS_MEMORY};
+  const extras_t extras = extras_of(parts->flags);
   FC_TRY(fc_parts_comma(parts, sink, err));
   // A generation that drains may be about to be removed, and cannot be held.
   if (!extras.signatures || !generation->module || !generation->current) {
@@ -433,8 +399,7 @@ static fc_status_t put_module(fc_parts_t *parts,
     return put(sink, "}", err);
   }
   bool is_open;
-  FC_TRY(begin_module(parts->server, generation, extras.memory, &is_open, sink,
-                      err));
+  FC_TRY(begin_module(parts->server, generation, extras, &is_open, sink, err));
   fc_parts_hold(parts, generation);
   return FC_OK;
 }
@@ -461,6 +426,12 @@ static const fc_parts_form_t kModules = {.with_draining = true,
                                          .function = put_function,
                                          .module_end = "]}",
                                          .end = "]}"};
+static const fc_parts_form_t kConditions = {.with_draining = true,
+                                            .begin = begin_conditions,
+                                            .module = put_module,
+                                            .function = put_function,
+                                            .module_end = "]}",
+                                            .end = "]}"};
 static const fc_parts_form_t kFunctions = {
     .begin = begin_functions, .function = put_function, .end = "]}"};
 
@@ -508,17 +479,17 @@ static fc_status_t begin_large(const fc_server_t *server,
                                fc_sink_t *sink, fc_error_t *err) {
   const bool all = place->route == FC_ROUTE_MODULE;
   bool is_open;
-  FC_TRY(all ? begin_module(server, generation, flags & ASKS_MEMORY, &is_open,
+  FC_TRY(all ? begin_module(server, generation, extras_of(flags), &is_open,
                             sink, err)
              : begin_functions(server, sink, err));
   return fc_parts_create_of(server, all ? &kModule : &kFunctionsOf, flags,
                             generation, &out_document->parts, err);
 }
 
-static const fc_parts_form_t *form_of(fc_route_t route) {
+static const fc_parts_form_t *form_of(fc_route_t route, extras_t extras) {
   switch ((int)route) {
     case FC_ROUTE_MODULES:
-      return &kModules;
+      return extras.conditions ? &kConditions : &kModules;
     case FC_ROUTE_FUNCTIONS:
       return &kFunctions;
     case FC_ROUTE_OPENAPI:
@@ -526,16 +497,6 @@ static const fc_parts_form_t *form_of(fc_route_t route) {
     default:
       return NULL;
   }
-}
-
-static fc_status_t write_ready(const fc_server_t *server, fc_sink_t *sink,
-                               fc_error_t *err) {
-  fc_load_counts_t counts;
-  FC_TRY(fc_reflect_ready(server, &counts, err));
-  FC_TRY(put_number(sink, "{\"status\":\"ready\",\"modules\":", counts.served,
-                    err));
-  FC_TRY(put_number(sink, ",\"failed\":", counts.failed, err));
-  return put(sink, "}", err);
 }
 
 fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
@@ -564,7 +525,7 @@ fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
     case FC_ROUTE_LIVE:
       return put(sink, "{\"status\":\"live\"}", err);
     case FC_ROUTE_READY:
-      return write_ready(server, sink, err);
+      return fc_ready_write(server, sink, err);
     case FC_ROUTE_STARTUP:
       if (server->modules->started)
         return put(sink, "{\"status\":\"started\"}", err);
@@ -583,11 +544,14 @@ fc_status_t fc_reflect_document(const fc_server_t *server,
   FC_TRY(fc_query_document(request, place, &server->modules->generations,
                            out_document, err));
   if (out_document->not_modified) return FC_OK;
-  const fc_parts_form_t *form = form_of(place->route);
   const fc_generation_t *large = find_large(server, place);
   const extras_t extras = read_extras(request->query);
-  const uint32_t flags = (extras.signatures ? ASKS_SIGNATURES : 0u) |
-                         (extras.memory ? ASKS_MEMORY : 0u);
+  const fc_parts_form_t *form = form_of(place->route, extras);
+  const uint32_t flags = flags_of(extras);
+  if (place->route == FC_ROUTE_READY && fc_ready_is_verbose(request->query)) {
+    return fc_ready_write_verbose(server, &out_document->unavailable, sink,
+                                  err);
+  }
   if (form) {
     return fc_parts_create(server, form, flags, &out_document->parts, err);
   }

@@ -8,24 +8,10 @@
 #include "dialect/dialect.h"
 
 // Writes the document of a place, unless it is one that is written in parts. /readyz
-// fails as fc_reflect_ready does; /startupz with FC_CODE_NOT_READY until every PATH
+// fails as fc_ready_check does; /startupz with FC_CODE_NOT_READY until every PATH
 // was tried. `query` is the request's.
 fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
                              fc_str_t query, fc_sink_t *sink, fc_error_t *err);
-
-typedef struct fc_load_counts_t {
-  unsigned served;     // loaded, or loaded when they are asked for
-  unsigned described;  // of these: not loaded yet
-  unsigned failed;     // modules, and PATHs that could not be listed
-  unsigned draining;
-} fc_load_counts_t;
-
-fc_load_counts_t fc_reflect_count(const fc_server_t *server);
-
-// May the server be sent calls? If so, sets *out_counts; if not, FC_CODE_NOT_READY
-// or FC_CODE_SHUTTING_DOWN.
-fc_status_t fc_reflect_ready(const fc_server_t *server,
-                             fc_load_counts_t *out_counts, fc_error_t *err);
 
 // A dialect's `document`. It checks the conditions of the request (query.h) first.
 fc_status_t fc_reflect_document(const fc_server_t *server,

@@ -189,7 +189,9 @@ static void send_document(fc_exchange_t *x, const fc_document_t *document,
   const bool same = document->not_modified;
   close_answer(x, out);
   send_answer(x, &(outcome_t){
-                     .status = same ? 304 : 200,
+                     .status = same                    ? 304
+                               : document->unavailable ? 503
+                                                       : 200,
                      .content_type = same ? FC_STR("") : document->content_type,
                      .digest = document->digest,
                      .weak_digest = document->weak_digest,

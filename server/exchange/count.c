@@ -36,6 +36,16 @@ static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   }
 }
 
+// What conditions are made of (dialect/condition.c).
+static void note(const fc_exchange_t *x, int status, int code) {
+  if (code == FC_CODE_OVERLOADED) x->generation->overloaded_ns = x->marked_ns;
+  // A call that failed is 503 if it lacked memory.
+  if (code == FC_CODE_WORKER_OUT_OF_MEMORY || code == FC_CODE_OUT_OF_MEMORY ||
+      (code == FC_CODE_CALL_FAILED && status == 503)) {
+    x->generation->memory_ns = x->marked_ns;
+  }
+}
+
 void fc_exchange_count(fc_exchange_t *x, int status, int code,
                        uint64_t bytes_out, bool has_results) {
   fc_metrics_answer(&x->server->metrics, status);
@@ -43,6 +53,7 @@ void fc_exchange_count(fc_exchange_t *x, int status, int code,
   fc_function_counts_t *counts = counts_of(x);
   if (!counts) return;
   counts->series->answers[code]++;
+  note(x, status, code);
   counts->series->received += x->body_seen;
   counts->series->sent += bytes_out;
   if (has_results) count_times(counts, x);

@@ -30,6 +30,10 @@ typedef struct fc_generation_t {
   // Calls asked of it. A generation that takes the place of an unloaded one
   // goes on counting (fc_demand_put_back).
   uint64_t calls;
+  // When a call of it was last refused because too many waited, and when one last ran out
+  // of memory; 0: never.
+  uint64_t overloaded_ns;
+  uint64_t memory_ns;
   uint64_t serial;  // counts all generations of a server, from 1
   uint8_t state;    // fc_generation_state_t
   bool current;     // its key leads to it

@@ -58,6 +58,15 @@ typedef struct fc_host_facts_t {
   uint64_t restarts;  // processes that serve in the place of one that had ended
   uint64_t quarantines;
   uint64_t quarantined_ns;  // when a quarantine ends, 0: there is none
+  // Workers in a call that nobody waits for, for a second or longer; threads that are
+  // lost.
+  uint32_t stuck;
+  // When these happened last, 0: never; and until when calls that crashed are refused.
+  uint64_t crashed_ns;
+  uint64_t memory_ns;  // a process ended for want of memory
+  uint64_t budget_ns;  // a process had taken --worker-cpu-time
+  uint64_t blamed_ns;
+  const char *crash;  // how it crashed last; borrowed, NULL: never
 } fc_host_facts_t;
 
 typedef struct fc_host_worker_t {

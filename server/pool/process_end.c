@@ -148,6 +148,25 @@ static fc_status_t describe_crash(const fc_child_t *child,
                  FC_STR_ARG(function), how);
 }
 
+static void note_end(const fc_child_t *child, const fc_process_end_t *end) {
+  fc_last_ends_t *last = &child->host->last;
+  const uint64_t now_ns = fc_clock_ns();
+  if (child->cause == FC_CAUSE_MEMORY || is_from_outside(child, end)) {
+    last->memory_ns = now_ns;
+  }
+  if (child->cause == FC_CAUSE_TIME) last->budget_ns = now_ns;
+  if (!fc_causes[child->cause].crash) return;
+  const fc_held_t *held = child->count ? &child->held[child->first] : NULL;
+  const fc_str_t function =
+      held ? fc_process_host_function(child->host, held->function) : FC_STR("");
+  char how[160];
+  describe_end(child, end, how, sizeof how);
+  last->crashed_ns = now_ns;
+  snprintf(last->crash, sizeof last->crash, "%s%.*s%s %s",
+           held ? "function '" : "without a call it", FC_STR_ARG(function),
+           held ? "'" : "", how);
+}
+
 static void log_end(const fc_child_t *child, const fc_process_end_t *end) {
   const fc_process_host_t *host = child->host;
   fc_str_t running =
@@ -271,7 +290,10 @@ static void settle(fc_child_t *child) {
   bool crash = fc_causes[child->cause].crash, loaded = host->loaded;
   bool served = child->serving;
   fc_child_read_stops(child);
-  if (loaded && child->cause != FC_CAUSE_RETIRED && !used) log_end(child, end);
+  if (loaded && child->cause != FC_CAUSE_RETIRED && !used) {
+    note_end(child, end);
+    log_end(child, end);
+  }
   if (!loaded) fail_start(child, end);
   settle_calls(child, end);
   fc_child_drop_copies(child);

@@ -10,6 +10,8 @@
 #include "config/limits.h"
 
 #define LOOK_AGAIN_NS 1000000000u
+// A call that nobody waits for usually ends soon.
+#define STUCK_NS 1000000000u
 
 // Processes, also those that start, that have had no call and are not ending.
 static uint32_t count_unused(const fc_process_host_t *host) {
@@ -150,15 +152,33 @@ static void finish(fc_host_t *host, fc_job_t *job) {
   (void)job;
 }
 
+static uint32_t count_stuck(const fc_process_host_t *host) {
+  const uint64_t now_ns = fc_clock_ns();
+  uint32_t count = 0;
+  for (const fc_child_t *child = host->children; child; child = child->next) {
+    const uint64_t left_ns =
+        child->count ? child->held[child->first].left_ns : 0;
+    count += !child->ended && left_ns && now_ns > left_ns + STUCK_NS;
+  }
+  return count;
+}
+
 static void describe(const fc_host_t *base, fc_host_facts_t *out_facts) {
   const fc_process_host_t *host = (const fc_process_host_t *)base;
-  *out_facts = (fc_host_facts_t){.in_process = true,
-                                 .fresh = host->fresh,
-                                 .sandbox = host->sandbox,
-                                 .crashes = host->crashes,
-                                 .restarts = host->restarts,
-                                 .quarantines = host->quarantines,
-                                 .quarantined_ns = host->health.quarantined_ns};
+  *out_facts = (fc_host_facts_t){
+      .in_process = true,
+      .fresh = host->fresh,
+      .sandbox = host->sandbox,
+      .crashes = host->crashes,
+      .restarts = host->restarts,
+      .quarantines = host->quarantines,
+      .quarantined_ns = host->health.quarantined_ns,
+      .stuck = count_stuck(host),
+      .crashed_ns = host->last.crashed_ns,
+      .memory_ns = host->last.memory_ns,
+      .budget_ns = host->last.budget_ns,
+      .blamed_ns = host->blame.until_ns,
+      .crash = host->last.crashed_ns ? host->last.crash : NULL};
 }
 
 static uint64_t cpu_ns(const fc_host_t *base) {

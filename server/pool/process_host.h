@@ -229,6 +229,16 @@ typedef struct fc_host_group_t {
   bool told;  // the log has been told what it lacks; the loop's
 } fc_host_group_t;
 
+#define FC_CRASH_TEXT 240
+
+// What processes of a host have ended of. Times on fc_clock_ns' clock; 0: never.
+typedef struct fc_last_ends_t {
+  uint64_t crashed_ns;
+  uint64_t memory_ns;
+  uint64_t budget_ns;
+  char crash[FC_CRASH_TEXT];  // function, and how
+} fc_last_ends_t;
+
 struct fc_process_host_t {
   fc_host_t base;
   const fc_process_options_t *options;
@@ -261,6 +271,7 @@ struct fc_process_host_t {
   uint64_t calls;  // finished ones that came to CALL, and crashes
   fc_health_t health;
   fc_blame_t blame;
+  fc_last_ends_t last;
   uint64_t crashes;
   uint64_t restarts;
   uint64_t quarantines;

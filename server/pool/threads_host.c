@@ -326,7 +326,8 @@ static void look(fc_hosts_t *hosts, uint64_t now_ns) {
 
 static void describe(const fc_host_t *host, fc_host_facts_t *out_facts) {
   const fc_thread_host_t *self = (const fc_thread_host_t *)host;
-  *out_facts = (fc_host_facts_t){.lost_threads = self->lost};
+  *out_facts =
+      (fc_host_facts_t){.lost_threads = self->lost, .stuck = self->missing};
 }
 
 // Threads belong to no generation, so a host here has no workers of its own.

@@ -44,6 +44,9 @@ void fc_tls_keys_renew(fc_tls_keys_t *keys, uint64_t now_ms);
 // authority? Writes "ends on 2027-01-31", "has ended on …" or "begins on …".
 bool fc_tls_keys_hold(const fc_tls_keys_t *keys, int64_t now_s,
                       char out_text[FC_TLS_DATES_MAX]);
+// The same times in seconds since 1970; INT64_MIN and INT64_MAX where nothing is said.
+void fc_tls_keys_dates(const fc_tls_keys_t *keys, int64_t *out_begin_s,
+                       int64_t *out_end_s);
 
 // ---------------------------------------------------------------------------
 // What the streams of a loop share

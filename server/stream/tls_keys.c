@@ -315,4 +315,10 @@ bool fc_tls_keys_hold(const fc_tls_keys_t *keys, int64_t now_s,
   return !early && !late;
 }
 
+void fc_tls_keys_dates(const fc_tls_keys_t *keys, int64_t *out_begin_s,
+                       int64_t *out_end_s) {
+  *out_begin_s = keys->begin_s;
+  *out_end_s = keys->end_s;
+}
+
 const char *fc_tls_library(void) { return "OpenSSL " OPENSSL_VERSION_STR; }

@@ -29,6 +29,13 @@ bool fc_tls_keys_hold(const fc_tls_keys_t *keys, int64_t now_s,
   return true;
 }
 
+void fc_tls_keys_dates(const fc_tls_keys_t *keys, int64_t *out_begin_s,
+                       int64_t *out_end_s) {
+  (void)keys;
+  *out_begin_s = INT64_MIN;
+  *out_end_s = INT64_MAX;
+}
+
 fc_status_t fc_tls_init(fc_tls_t *tls, uv_loop_t *uv, fc_allocator_t allocator,
                         fc_error_t *err) {
   (void)err;

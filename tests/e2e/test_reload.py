@@ -129,7 +129,7 @@ def test_farcall_over_a_unix_socket(serve, numbered, tmp_path):
     wait_until(lambda: len(told("ls", "--long").splitlines()) == 2)  # the first is gone
     head, row = told("ls", "--long").splitlines()
     assert head.split() == ["MODULE", "STATE", "VERSION", "GENERATION", "MEMORY", "CALLS",
-                            "LAST", "ERROR"]
+                            "CONDITIONS"]
     name, state, version, generation, memory, calls, error = row.split()
     assert [name, state, version, generation, calls, error] == \
         ["numbered", "ready", "1", "2", "1", "-"]

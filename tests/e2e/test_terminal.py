@@ -176,7 +176,7 @@ def test_top(farcall, serve, corpus):
     assert once.returncode == 0, once.stderr
     head, load, _, titles, *rows = once.stdout.splitlines()
     assert re.match(r"farcalld \S+, up \d+ s, ready, 7 modules, \d+ workers", head)
-    assert load.startswith("connections ")
+    assert load.startswith("connections ") and load.endswith(", rates since the start")
     assert titles.split()[:3] == ["FUNCTION", "CALLS/S", "FAILED/S"]
     assert rows[0].split()[0] == "tensor.matmul"  # nothing else was called
     assert float(rows[0].split()[1]) > 0
@@ -186,8 +186,9 @@ def test_top(farcall, serve, corpus):
                                          "RUNNING"]
     modules = {row.split()[0]: row.split()[1:] for row in rows[end + 2:]}
     assert sorted(modules) == sorted(CORPUS)
-    state, processes, waiting, running, memory = modules["tensor"]
-    assert (state, waiting, running) == ("ready", "0", "0") and float(memory) > 0
+    state, processes, waiting, running, refused, memory = modules["tensor"]
+    assert (state, waiting, running, refused) == ("ready", "0", "0", "0.0")
+    assert float(memory) > 0
     isolation = server.get("/api/v1/modules/tensor").json["host"]["isolation"]
     assert (int(processes) > 0) == (isolation == "process")
     assert farcall("top", "x").returncode == 64
@@ -202,9 +203,16 @@ TOLD = {
         "success": {"count": 400, "ns": 4_000_000}, "fail": {"count": 50, "ns": 9},
         "queue": {"count": 400, "ns": 800_000},
         "compute_infer": {"count": 400, "ns": 1_200_000}}}]},
-    "/api/v1/modules?memory=1": {"modules": [
-        {"name": "m", "state": "ready", "memory": 8_000_000}]},
-    "/metrics": 'farcall_calls_waiting{module="m"} 11\n'
+    "/api/v1/modules?memory=1&conditions=1": {
+        "conditions": [{"code": "memory_full", "severity": "warning", "text": "calls hold"}],
+        "modules": [{"name": "m", "label": "m", "state": "ready", "memory": 8_000_000,
+                     "conditions": [{"code": "quarantined", "severity": "critical",
+                                     "text": "calls are refused", "detail": "why"}]}]},
+    "/metrics": 'farcall_calls_total{module="m",function="f",code="ok"} 400\n'
+                'farcall_calls_total{module="m",function="f",code="overloaded"} 30\n'
+                'farcall_calls_total{module="m",function="f",code="call_quarantined"} 2\n'
+                'farcall_calls_total{module="o",function="f",code="overloaded"} 1000\n'
+                'farcall_calls_waiting{module="m"} 11\n'
                 'farcall_calls_running{module="m"} 12\n'
                 'farcall_worker_processes{module="m"} 13\n'}
 
@@ -227,11 +235,14 @@ def test_top_shows_each_figure_in_its_place(farcall):
         once = farcall("top", "--once", f"--server=http://127.0.0.1:{server.server_port}")
         server.shutdown()
     assert once.returncode == 0, once.stderr
-    head, load, _, _, function, _, _, module = once.stdout.splitlines()
+    head, load, _, _, function, _, _, module, _, *faults = once.stdout.splitlines()
     assert head == "farcalld 9.8.7, up 20 s, ready, 1 modules, 3 workers"
-    assert load == "connections 4, waiting 5, running 6, memory of requests 7.0 MiB"
+    assert load == "connections 4, waiting 5, running 6, memory of requests 7.0 MiB, " \
+                   "rates since the start"
     assert function.split() == ["m.f", "20.0", "2.5", "10.0", "2.0", "3.0"]
-    assert module.split() == ["m", "ready", "13", "11", "12", "8000"]
+    assert module.split() == ["m", "quarantined", "13", "11", "12", "1.6", "8000"]
+    assert faults == ["warning  the server memory_full: calls hold",
+                      "critical m quarantined: why"]
 
 
 def test_top_shows_what_was_called_since_the_last_second(serve, corpus):

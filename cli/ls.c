@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// farcall ls and farcall health: the verbs that only look.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "conditions.h"
+#include "remote.h"
+
+// With the version where the file has one, so that two of a name are told apart.
+static const char *label_of(yyjson_val *module) {
+  const char *label = fc_text_of(module, "label");
+  return *label ? label : fc_text_of(module, "name");
+}
+
+// Prints what is wrong on one line: codes, each with what is known. False: nothing is.
+static bool show_conditions(yyjson_val *conditions) {
+  yyjson_val *condition;
+  size_t index, count;
+  yyjson_arr_foreach(conditions, index, count, condition) {
+    const char *detail = fc_text_of(condition, "detail");
+    const char *until = fc_text_of(condition, "until");
+    if (index) fputs("; ", stdout);
+    fc_show_text(fc_text_of(condition, "code"));
+    if (*detail) fputs(": ", stdout);
+    fc_show_text(detail);
+    if (*until) fputs(", until ", stdout);
+    fc_show_text(until);
+  }
+  return yyjson_arr_size(conditions) != 0;
+}
+
+static void print_module(yyjson_val *module, int width) {
+  const char *name = label_of(module), *kind = fc_text_of(module, "kind");
+  fc_show_text(name);
+  printf("%*s  ", width - (int)strlen(name), "");
+  fc_show_text(kind);
+  printf("%*s  ", strlen(kind) < 6 ? 6 - (int)strlen(kind) : 0, "");
+  if (strcmp(fc_text_of(module, "state"), "ready") != 0) {
+    fc_show_text(fc_text_of(module, "state"));
+    fputs(": ", stdout);
+    fc_show_text(fc_text_of(module, "reason"));
+    putchar('\n');
+    return;
+  }
+  yyjson_val *functions = yyjson_obj_get(module, "functions"), *function;
+  size_t index, count;
+  yyjson_arr_foreach(functions, index, count, function) {
+    if (index) putchar(' ');
+    fc_show_text(fc_text_of(function, "name"));
+    if (!yyjson_get_bool(yyjson_obj_get(function, "callable"))) {
+      fputs(" (not callable)", stdout);
+    }
+  }
+  putchar('\n');
+}
+
+static int width_of(yyjson_val *modules) {
+  yyjson_val *module;
+  size_t index, count, width = 0;
+  yyjson_arr_foreach(modules, index, count, module) {
+    const size_t size = strlen(label_of(module));
+    if (size > width) width = size;
+  }
+  return (int)width;
+}
+
+static uint64_t number_of(yyjson_val *module, const char *key) {
+  return yyjson_get_uint(yyjson_obj_get(module, key));
+}
+
+// Prints a size, or "-" for 0: a module that is not loaded takes no memory worth a
+// number.
+static void print_size(uint64_t bytes) {
+  static const char kUnits[] = "kMGT";
+  double size = (double)bytes / 1024;
+  size_t unit = 0;
+  for (; size >= 1024 && unit < sizeof kUnits - 2; unit++) size /= 1024;
+  if (bytes) printf("%6.1f%c", size, kUnits[unit]);
+  else printf("%7s", "-");
+}
+
+static void print_long(yyjson_val *module, int width) {
+  const char *name = label_of(module), *state = fc_text_of(module, "state");
+  const char *version = fc_text_of(module, "version");
+  if (!*version) version = "-";
+  fc_show_text(name);
+  printf("%*s  ", width - (int)strlen(name), "");
+  fc_show_text(state);
+  printf("%*s ", strlen(state) < 8 ? 8 - (int)strlen(state) : 0, "");
+  printf("%*s", strlen(version) < 7 ? 7 - (int)strlen(version) : 0, "");
+  fc_show_text(version);
+  printf(" %10" PRIu64 " ", number_of(module, "generation"));
+  print_size(number_of(module, "memory"));
+  printf(" %10" PRIu64 "  ", number_of(module, "calls"));
+  if (!show_conditions(yyjson_obj_get(module, "conditions"))) putchar('-');
+  putchar('\n');
+}
+
+static void print_long_head(int width) {
+  printf("%-*s  %-8s %7s %10s %7s %10s  %s\n", width, "MODULE", "STATE",
+         "VERSION", "GENERATION", "MEMORY", "CALLS", "CONDITIONS");
+}
+
+static void list(yyjson_val *root, bool is_long) {
+  yyjson_val *modules = yyjson_obj_get(root, "modules"), *module;
+  size_t index, count;
+  int width = width_of(modules);
+  if (is_long && width < 6) width = 6;
+  if (is_long) print_long_head(width);
+  yyjson_arr_foreach(modules, index, count, module) {
+    if (is_long) print_long(module, width);
+    else print_module(module, width);
+  }
+  if (is_long) fc_conditions_show(stdout, yyjson_obj_get(root, "conditions"));
+}
+
+int fc_verb_ls(const fc_args_t *args) {
+  if (args->word_count) {
+    return fc_complain(FC_EXIT_USAGE, "ls takes no words; farcall sig %s?",
+                       args->words[0]);
+  }
+  fc_str_t text;
+  yyjson_doc *doc;
+  const bool is_long = fc_args_has(args, FC_OPTION_LONG);
+  const bool is_json = fc_args_has(args, FC_OPTION_LS_JSON);
+  int exit_code = fc_remote_get_json(args,
+                                     is_long || is_json ? FC_REMOTE_HEALTH
+                                                        : FC_REMOTE_MODULES
+                                         "?signatures=1&conditions=1",
+                                     "modules", &text, &doc);
+  if (exit_code) return exit_code;
+  if (is_json) {
+    fc_show(stdout, text);
+    putchar('\n');
+    yyjson_doc_free(doc);
+    return FC_EXIT_OK;
+  }
+  list(yyjson_doc_get_root(doc), is_long);
+  yyjson_doc_free(doc);
+  return FC_EXIT_OK;
+}
+
+// ---------------------------------------------------------------------------
+// health
+
+// Shows what everybody may see to be wrong. An answer without it shows nothing.
+static void show_health(const fc_args_t *args, FILE *stream) {
+  fc_error_t err;
+  fc_remote_t server;
+  fc_reply_t answer;
+  fc_str_t none = {0};
+  fc_error_reset(&err);
+  if (fc_remote_server(args, &server, &err) ||
+      fc_server_ask(args->arena, &server, "/readyz?verbose", none, &answer,
+                    &err) ||
+      !answer.is_json) {
+    return;
+  }
+  yyjson_doc *doc = yyjson_read(answer.body.data, answer.body.size, 0);
+  fc_conditions_show(stream,
+                     yyjson_obj_get(yyjson_doc_get_root(doc), "conditions"));
+  yyjson_doc_free(doc);
+}
+
+int fc_verb_health(const fc_args_t *args) {
+  fc_str_t text;
+  yyjson_doc *doc;
+  int exit_code = fc_remote_get_json(args, "/readyz", "status", &text, &doc);
+  if (exit_code == FC_EXIT_FAILED) show_health(args, stderr);
+  if (exit_code) return exit_code;
+  yyjson_doc_free(doc);
+  puts("ready");
+  show_health(args, stdout);
+  return FC_EXIT_OK;
+}

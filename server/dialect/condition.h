@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is wrong with the server or a module at this moment, as condition.def lists it.
+// Nothing is kept but what hosts and generations know anyway: it is found out when
+// somebody asks. Loop thread.
+#ifndef FARCALL_SERVER_DIALECT_CONDITION_H_
+#define FARCALL_SERVER_DIALECT_CONDITION_H_
+
+#include "dialect/dialect.h"
+
+typedef enum fc_condition_t {
+#define FC_CONDITION(id, of, code, severity, seen_by, text) FC_CONDITION_##id,
+#include "dialect/condition.def"
+  FC_CONDITION_COUNT
+} fc_condition_t;
+
+typedef enum fc_condition_severity_t {
+  FC_SEVERITY_WARNING,
+  FC_SEVERITY_CRITICAL
+} fc_condition_severity_t;
+
+typedef struct fc_condition_row_t {
+  const char *code;
+  const char *text;
+  fc_condition_severity_t severity;
+  bool of_module;
+  bool for_all;  // also for those who may not read the API
+} fc_condition_row_t;
+
+extern const fc_condition_row_t fc_conditions[FC_CONDITION_COUNT];
+const char *fc_condition_severity_name(fc_condition_severity_t severity);
+
+// A set: bit I is condition I.
+typedef uint32_t fc_held_conditions_t;
+
+// Those that hold of a module, or of the server if `generation` is NULL.
+fc_held_conditions_t fc_conditions_held(const fc_server_t *server,
+                                        const fc_generation_t *generation);
+// Writes them as an array: [{"code":…,"severity":…,"text":…,"detail":…,"at":…,"until":…}].
+// What is not known is left out.
+fc_status_t fc_conditions_write(const fc_server_t *server,
+                                const fc_generation_t *generation,
+                                fc_sink_t *sink, fc_error_t *err);
+// Writes the array of those that everybody may see, of the server and all modules:
+// [{"code":…,"severity":…,"text":…,"count":…}], where a module counts 1, the server too.
+fc_status_t fc_conditions_write_summary(const fc_server_t *server,
+                                        fc_sink_t *sink, fc_error_t *err);
+
+#define FC_TIME_TEXT 32
+// Prints "2026-01-02T03:04:05Z" for a time on fc_clock_ns' clock.
+void fc_time_print(uint64_t at_ns, char out[FC_TIME_TEXT]);
+
+#endif  // FARCALL_SERVER_DIALECT_CONDITION_H_

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/ready.h"
+
+#include "dialect/condition.h"
+#include "json/writer.h"
+
+fc_load_counts_t fc_ready_count(const fc_server_t *server) {
+  fc_load_counts_t counts = {.failed = server->modules->failed_paths};
+  for (uint32_t i = 0; i < server->modules->generations.count; i++) {
+    const fc_generation_t *generation = server->modules->generations.places[i];
+    if (!generation) continue;
+    if (generation->state == FC_GENERATION_READY ||
+        fc_generation_is_coming(generation)) {
+      counts.served++;
+    }
+    if (generation->state == FC_GENERATION_DESCRIBED) counts.described++;
+    if (generation->state == FC_GENERATION_FAILED) counts.failed++;
+    if (generation->state == FC_GENERATION_DRAINING) counts.draining++;
+  }
+  return counts;
+}
+
+fc_status_t fc_ready_check(const fc_server_t *server,
+                           fc_load_counts_t *out_counts, fc_error_t *err) {
+  if (server->leaving) {
+    return fc_fail(err, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+  }
+  if (!server->modules->started) {
+    return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+  }
+  if (fc_pool_threads(server->pool) == 0) {
+    return fc_fail(err, FC_CODE_NOT_READY,
+                   "all worker threads are lost in native calls that do not "
+                   "end: start the server again");
+  }
+  const fc_load_counts_t counts = *out_counts = fc_ready_count(server);
+  // A server to which modules may be added is ready without any, unless one has
+  // failed.
+  const bool empty = counts.failed == server->modules->failed_paths;
+  if (counts.served == 0 && !(server->may_grow && empty)) {
+    return fc_fail(err, FC_CODE_NOT_READY, "no module is served: %u failed",
+                   counts.failed);
+  }
+  if (counts.failed == 0 || server->options->ready == FC_READY_ANY) {
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_NOT_READY,
+                 "%u failed to load and %u are served; --ready=all wants all",
+                 counts.failed, counts.served);
+}
+
+bool fc_ready_is(const fc_server_t *server) {
+  fc_load_counts_t counts;
+  return fc_ready_check(server, &counts, NULL) == FC_OK;
+}
+
+static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(text), err);
+}
+
+static fc_status_t put_number(fc_sink_t *sink, const char *lead, uint64_t value,
+                              fc_error_t *err) {
+  FC_TRY(put(sink, lead, err));
+  return fc_json_write_u64(sink, value, err);
+}
+
+fc_status_t fc_ready_write(const fc_server_t *server, fc_sink_t *sink,
+                           fc_error_t *err) {
+  fc_load_counts_t counts;
+  FC_TRY(fc_ready_check(server, &counts, err));
+  FC_TRY(put_number(sink, "{\"status\":\"ready\",\"modules\":", counts.served,
+                    err));
+  FC_TRY(put_number(sink, ",\"failed\":", counts.failed, err));
+  return put(sink, "}", err);
+}
+
+bool fc_ready_is_verbose(fc_str_t query) {
+  while (query.size) {
+    const fc_str_t each = fc_str_take(&query, '&');
+    if (fc_str_equal(each, FC_STR("verbose")) ||
+        fc_str_equal(each, FC_STR("verbose=1"))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+fc_status_t fc_ready_write_verbose(const fc_server_t *server,
+                                   bool *out_unavailable, fc_sink_t *sink,
+                                   fc_error_t *err) {
+  fc_error_t why;
+  fc_load_counts_t counts = fc_ready_count(server);
+  *out_unavailable = fc_ready_check(server, &counts, &why) != FC_OK;
+  FC_TRY(put(sink,
+             *out_unavailable ? "{\"status\":\"unavailable\""
+                              : "{\"status\":\"ready\",\"reason\":null",
+             err));
+  if (*out_unavailable) {
+    FC_TRY(put(sink, ",\"reason\":", err));
+    FC_TRY(fc_json_write_string(sink, fc_str(why.message), err));
+  }
+  FC_TRY(put_number(sink, ",\"modules\":", counts.served, err));
+  FC_TRY(put_number(sink, ",\"failed\":", counts.failed, err));
+  FC_TRY(put(sink, ",\"conditions\":", err));
+  FC_TRY(fc_conditions_write_summary(server, sink, err));
+  return put(sink, "}", err);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// May the server be sent calls, and if not, or not quite, why? Loop thread.
+#ifndef FARCALL_SERVER_DIALECT_READY_H_
+#define FARCALL_SERVER_DIALECT_READY_H_
+
+#include "dialect/dialect.h"
+
+typedef struct fc_load_counts_t {
+  unsigned served;     // loaded, or loaded when they are asked for
+  unsigned described;  // of these: not loaded yet
+  unsigned failed;     // modules, and PATHs that could not be listed
+  unsigned draining;
+} fc_load_counts_t;
+
+fc_load_counts_t fc_ready_count(const fc_server_t *server);
+
+// May the server be sent calls? If so, sets *out_counts; if not, FC_CODE_NOT_READY
+// or FC_CODE_SHUTTING_DOWN.
+fc_status_t fc_ready_check(const fc_server_t *server,
+                           fc_load_counts_t *out_counts, fc_error_t *err);
+bool fc_ready_is(const fc_server_t *server);
+
+// Writes the document of /readyz, or fails as fc_ready_check does.
+fc_status_t fc_ready_write(const fc_server_t *server, fc_sink_t *sink,
+                           fc_error_t *err);
+// Is it asked for with ?verbose, as Kubernetes' own servers have it, or ?verbose=1?
+bool fc_ready_is_verbose(fc_str_t query);
+// Writes it with the reason and the conditions that everybody may see. *out_unavailable:
+// the status is 503.
+fc_status_t fc_ready_write_verbose(const fc_server_t *server,
+                                   bool *out_unavailable, fc_sink_t *sink,
+                                   fc_error_t *err);
+
+#endif  // FARCALL_SERVER_DIALECT_READY_H_

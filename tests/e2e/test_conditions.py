@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One health: each condition of server/dialect/condition.def is brought about, and seen by
+ls, top, health, /readyz?verbose, /metrics, and by a rule that alerts. A row is a server, what
+is done to it, and the module that it is about."""
+import http.client
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from certificates import Authority
+from conftest import BIN, ROOT
+from console import user_environment
+
+TABLE = {code: (about, severity.lower(), seen_by == "ALL") for about, code, severity, seen_by in
+         re.findall(r'^FC_CONDITION\(\w+, (\w+), "(\w+)", (\w+), (\w+),',
+                    (ROOT / "server/dialect/condition.def").read_text(), re.M)}
+RULES = (ROOT / "config/prometheus/farcall.rules.yml").read_text()
+
+SOURCE = """
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+long long _mlir_ciface_fine(long long x) { return x; }
+long long _mlir_ciface_crash(long long x) { return *(volatile char *)0 + x; }
+long long _mlir_ciface_killed(long long x) { kill(getpid(), SIGKILL); return x; }
+long long _mlir_ciface_spin(long long x) { for (volatile int on = 1; on;) {} return x; }
+long long _mlir_ciface_gate(long long x) {
+  close(open(GATE ".begun", O_WRONLY | O_CREAT, 0600));
+  while (access(GATE, F_OK)) usleep(1000);
+  return x;
+}
+#ifdef AT_LOAD
+__attribute__((constructor)) static void load(void) { _mlir_ciface_ ## AT_LOAD(0); }
+#endif
+"""
+FUNCTIONS = ["fine", "crash", "killed", "spin", "gate"]
+SIDECAR = {"farcall": 1, "abi": "mlir-memref", "functions": [
+    {"name": name, "symbol": f"_mlir_ciface_{name}", "cc": "ciface",
+     "args": [{"type": "i64"}], "results": [{"type": "i64"}]} for name in FUNCTIONS]}
+
+
+class Connection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(60)
+        self.sock.connect(str(self.path))
+
+
+class Watched:
+    """A server of the module `m`, on a Unix socket."""
+
+    def __init__(self, folder):
+        self.folder, self.modules = folder, folder / "modules"
+        self.socket, self.gate = folder / "socket", folder / "gate"
+        self.modules.mkdir()
+        self.process, self.open_sockets, self.threads = None, [], []
+
+    def compile(self, at_load=None):
+        source = SOURCE.replace("_mlir_ciface_ ## AT_LOAD", f"_mlir_ciface_{at_load}")
+        (self.folder / "m.c").write_text(source)
+        subprocess.run(["cc", "-O1", "-fPIC", "-shared", f'-DGATE="{self.gate}"',
+                        *(["-DAT_LOAD"] if at_load else []), "-o", self.modules / "m.so",
+                        self.folder / "m.c"], check=True)
+        (self.modules / "m.farcall.json").write_text(json.dumps(SIDECAR))
+
+    def start(self, *arguments):
+        isolation = [] if any(a.startswith("--isolation") for a in arguments) else \
+            ["--isolation=process"]
+        self.process = subprocess.Popen(
+            [BIN / "farcalld", f"--listen=unix:{self.socket}", "--sandbox=off", *isolation,
+             *arguments, self.modules], env=user_environment(), stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=open(self.folder / "log", "w"))
+        until(self.has_started)
+
+    def has_started(self):
+        try:
+            return self.get("/startupz")[0] == 200
+        except OSError:  # it does not listen yet
+            return False
+
+    def ask(self, method, path, body=None, **headers):
+        connection = Connection(self.socket)
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def get(self, path):
+        return self.ask("GET", path)
+
+    def call(self, function, value=0, **headers):
+        """The code of the answer; "ok" if it has results."""
+        status, body = self.ask("POST", f"/api/v1/functions/m/{function}", f"[{value}]",
+                                **headers)
+        return "ok" if status == 200 else json.loads(body)["code"]
+
+    def call_beside(self, *arguments):
+        self.threads.append(threading.Thread(target=self.call, args=arguments))
+        self.threads[-1].start()
+
+    def connect(self):
+        self.open_sockets.append(socket.socket(socket.AF_UNIX))
+        self.open_sockets[-1].connect(str(self.socket))
+        return self.open_sockets[-1]
+
+    def farcall(self, *words):
+        return subprocess.run([BIN / "farcall", *words, f"--server=unix:{self.socket}"],
+                              text=True, capture_output=True, timeout=60,
+                              env=user_environment())
+
+    def end(self):
+        self.gate.touch()
+        for thread in self.threads:
+            thread.join(60)
+        for each in self.open_sockets:
+            each.close()
+        if self.process:
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(timeout=60)
+            finally:
+                self.process.kill()
+
+
+def until(holds):
+    end = time.monotonic() + 60
+    while True:
+        found = holds()
+        if found:
+            return found
+        assert time.monotonic() < end, "it did not come in a minute"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def watched(tmp_path):
+    made = Watched(tmp_path)
+    yield made
+    made.end()
+
+
+# ---------------------------------------------------------------------------
+# How each is brought about
+
+def crash(watched):
+    watched.compile()
+    watched.start()
+    assert watched.call("crash", 1) == "worker_crashed"
+
+
+def crash_again(watched):
+    crash(watched)
+    assert watched.call("crash", 1) == "call_quarantined"
+
+
+def crash_until_quarantined(watched):
+    watched.compile()
+    watched.start()
+    for value in range(20):
+        assert watched.call("fine", value) == "ok"
+    values = iter(range(100))
+    until(lambda: watched.call("crash", next(values)) == "module_quarantined")
+
+
+def be_killed(watched):
+    watched.compile()
+    watched.start()
+    assert watched.call("killed") == "worker_out_of_memory"
+
+
+def take_too_long(watched):
+    watched.compile()
+    watched.start("--worker-cpu-time=1s")
+    assert watched.call("spin") == "worker_crashed"
+
+
+def crash_at_load(watched):
+    watched.compile("crash")
+    watched.start()
+
+
+def be_killed_at_load(watched):
+    watched.compile("killed")
+    watched.start()
+
+
+def be_overloaded(watched):
+    watched.compile()
+    watched.start("--workers=1", "--queue=1")
+    for value in range(8):
+        watched.call_beside("gate", value)
+    until(lambda: '"overloaded"' in watched.get("/metrics")[1])
+
+
+def be_left(watched):
+    watched.compile()
+    watched.start()
+    assert watched.call("gate", 0, **{"Farcall-Timeout-Ms": "100"}) == "deadline_exceeded"
+
+
+def lose_a_thread(watched):
+    watched.compile()
+    watched.start("--isolation=thread", "--timeout=100ms")
+    assert watched.call("gate") == "deadline_exceeded"
+
+
+def refuse_a_file(watched):
+    watched.compile()
+    watched.start()
+    (watched.modules / "new").write_bytes(b"nonsense")
+    (watched.modules / "new").rename(watched.modules / "m.so")
+    assert watched.farcall("load", "m").returncode == 1
+
+
+def have_a_certificate(watched, days):
+    file, key = Authority(watched.folder).sign("server", days=days)
+    watched.compile()
+    watched.start("--listen=https://127.0.0.1:0", f"--tls-cert={file}", f"--tls-key={key}")
+
+
+def fill_memory(watched):
+    watched.compile()
+    watched.start("--max-memory=70M", "--client-memory=70M", "--max-body=64M")
+    filler = watched.connect()
+    size = 62_000_000
+    filler.sendall(b"POST /api/v1/functions/m/fine HTTP/1.1\r\nHost: localhost\r\n"
+                   b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+                   % (size + 1000) + b" " * size)
+
+
+def fill_connections(watched):
+    watched.compile()
+    watched.start("--connections=3")
+    for _ in range(2):
+        watched.connect()
+
+
+WAYS = {
+    "quarantined": crash_until_quarantined,
+    "load_failed": crash_at_load,
+    "retrying": be_killed_at_load,
+    "overloaded": be_overloaded,
+    "worker_stuck": be_left,
+    "file_refused": refuse_a_file,
+    "memory_limit": be_killed,
+    "budget_used": take_too_long,
+    "bodies_refused": crash_again,
+    "crashed": crash,
+    "certificate_ended": lambda watched: have_a_certificate(watched, -1),
+    "certificate_ends": lambda watched: have_a_certificate(watched, 5),
+    "threads_lost": lose_a_thread,
+    "memory_full": fill_memory,
+    "connections_full": fill_connections,
+}
+# What the detail must name, where it is known.
+DETAILS = {
+    "quarantined": "function 'crash' was stopped by signal 11 (SIGSEGV) at offset 0x",
+    "crashed": "function 'crash' was stopped by signal 11 (SIGSEGV) at offset 0x",
+    "load_failed": "while it was loaded it was stopped by signal 11 (SIGSEGV), address near",
+    "retrying": "its process was killed from outside (SIGKILL)",
+    "certificate_ended": "has ended on 20", "certificate_ends": "ends on 20",
+    "file_refused": "m.so", "threads_lost": "1 threads", "worker_stuck": "1 of its workers",
+}
+
+
+def test_each_has_a_row():
+    assert list(WAYS) and set(WAYS) == set(TABLE)
+
+
+def find(conditions, code):
+    return next((each for each in conditions if each["code"] == code), None)
+
+
+def listed(watched, code):
+    """The condition as ls --json has it."""
+    done = watched.farcall("ls", "--json")
+    if done.returncode:
+        return None
+    document = json.loads(done.stdout)
+    if TABLE[code][0] == "SERVER":
+        return find(document["conditions"], code)
+    return find(document["modules"][0]["conditions"], code) if document["modules"] else None
+
+
+def alerts(metric, severity):
+    """The rules that fire where the metric has a sample of 1 with this severity."""
+    return [name for name, rule in re.findall(r"- alert: (\w+)\n(.*?)(?=\n      - |\Z)", RULES,
+                                              re.S)
+            if f'{metric}{{severity="{severity}"}} == 1' in rule]
+
+
+@pytest.mark.parametrize("code", WAYS)
+def test_it_is_seen_everywhere(watched, code):
+    about, severity, for_all = TABLE[code]
+    WAYS[code](watched)
+    found = until(lambda: listed(watched, code))
+    assert found["severity"] == severity and found["text"]
+    assert DETAILS.get(code, "") in found.get("detail", "")
+    until(lambda: code in watched.farcall("ls", "--long").stdout)
+    named = f"{'m' if about == 'MODULE' else 'the server'} {code}: "
+    until(lambda: re.search(f"^{severity} +{named}", watched.farcall("top", "--once").stdout,
+                            re.M))
+
+    status, text = watched.get("/readyz?verbose")
+    verbose = json.loads(text)
+    assert (status == 200) == (verbose["status"] == "ready") == (not verbose["reason"])
+    shown = find(verbose["conditions"], code)
+    assert bool(shown) == for_all
+    if for_all:
+        assert (shown["severity"], shown["count"]) == (severity, 1)
+        assert "m" not in shown  # not which module it is
+        done = watched.farcall("health")
+        assert f"{severity}  {code}: " in done.stdout + done.stderr
+
+    metric = "farcall_module_condition" if about == "MODULE" else "farcall_condition"
+    labels = f'code="{code}",severity="{severity}"'
+    if about == "MODULE":
+        labels = f'module="m",{labels}'
+    until(lambda: f"\n{metric}{{{labels}}} 1\n" in watched.get("/metrics")[1])
+    assert alerts(metric, severity)
+
+
+def test_nothing_is_wrong_with_a_server_that_is_well(watched):
+    watched.compile()
+    watched.start()
+    assert watched.call("fine") == "ok"
+    document = json.loads(watched.farcall("ls", "--json").stdout)
+    assert document["conditions"] == document["modules"][0]["conditions"] == []
+    assert json.loads(watched.get("/readyz?verbose")[1]) == {
+        "status": "ready", "reason": None, "modules": 1, "failed": 0, "conditions": []}
+    assert watched.get("/readyz")[1] == '{"status":"ready","modules":1,"failed":0}'
+    text = watched.get("/metrics")[1]
+    assert "farcall_module_condition{" not in text
+    samples = re.findall(r'\nfarcall_condition\{code="(\w+)",severity="\w+"\} (\d)', text)
+    assert samples == [(code, "0") for code in TABLE if TABLE[code][0] == "SERVER"]
+    assert watched.farcall("health").stdout == "ready\n"
+
+
+def test_versions_are_told_apart(watched):
+    """By ls, by top, and in what is wrong."""
+    watched.compile()
+    for version in "1", "2":
+        place = watched.modules / "m" / version
+        place.mkdir(parents=True)
+        for name in "m.so", "m.farcall.json":
+            shutil.copy(watched.modules / name, place / name.replace("m.", "model.", 1))
+    for name in "m.so", "m.farcall.json":
+        (watched.modules / name).unlink()
+    watched.start()
+    names = [line.split()[0] for line in watched.farcall("ls").stdout.splitlines()]
+    assert sorted(names) == ["m@1", "m@2"]
+    assert watched.call("crash", 1) == "worker_crashed"  # the name leads to the highest
+    once = until(lambda: (said := watched.farcall("top", "--once").stdout).count("crashed:") == 1
+                 and said)
+    assert re.search("^warning +m@2 crashed: function 'crash' was stopped", once, re.M)
+    assert re.search("^m@2 +ready", once, re.M) and re.search("^m@1 +ready", once, re.M)
+    assert re.search("^m.fine@2 ", once, re.M) and re.search("^m.fine ", once, re.M)
