@@ -10,8 +10,10 @@ const char *fc_text_of(yyjson_val *object, const char *key) {
 
 static void show(FILE *stream, const char *lead, const char *text) {
   if (!*text) return;
+  char escaped[1024];
+  fc_escape(escaped, sizeof escaped, sizeof escaped - 8, fc_str(text));
   fputs(lead, stream);
-  fc_show(stream, fc_str(text));
+  fputs(escaped, stream);
 }
 
 void fc_conditions_show(FILE *stream, yyjson_val *conditions) {

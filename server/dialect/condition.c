@@ -121,6 +121,7 @@ static void find_of_module(fc_condition_t condition, const look_t *look,
       break;
     case FC_CONDITION_WORKER_STUCK:
       out->held = facts->stuck != 0;
+      if (!out->held) break;
       snprintf(out->room, sizeof out->room, "%u of its workers",
                (unsigned)facts->stuck);
       out->detail = out->room;

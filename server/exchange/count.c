@@ -53,7 +53,7 @@ void fc_exchange_count(fc_exchange_t *x, int status, int code,
   fc_function_counts_t *counts = counts_of(x);
   if (!counts) return;
   counts->series->answers[code]++;
-  note(x, status, code);
+  if (code != FC_CODE_NONE) note(x, status, code);
   counts->series->received += x->body_seen;
   counts->series->sent += bytes_out;
   if (has_results) count_times(counts, x);

@@ -159,12 +159,13 @@ static void note_end(const fc_child_t *child, const fc_process_end_t *end) {
   const fc_held_t *held = child->count ? &child->held[child->first] : NULL;
   const fc_str_t function =
       held ? fc_process_host_function(child->host, held->function) : FC_STR("");
-  char how[160];
+  char how[160], name[72];
   describe_end(child, end, how, sizeof how);
+  fc_escape(name, sizeof name, 64, function);
   last->crashed_ns = now_ns;
-  snprintf(last->crash, sizeof last->crash, "%s%.*s%s %s",
-           held ? "function '" : "without a call it", FC_STR_ARG(function),
-           held ? "'" : "", how);
+  snprintf(last->crash, sizeof last->crash, "%s%s%s %s",
+           held ? "function '" : "without a call it", name, held ? "'" : "",
+           how);
 }
 
 static void log_end(const fc_child_t *child, const fc_process_end_t *end) {

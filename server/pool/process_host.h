@@ -229,7 +229,7 @@ typedef struct fc_host_group_t {
   bool told;  // the log has been told what it lacks; the loop's
 } fc_host_group_t;
 
-#define FC_CRASH_TEXT 240
+#define FC_CRASH_TEXT 256
 
 // What processes of a host have ended of. Times on fc_clock_ns' clock; 0: never.
 typedef struct fc_last_ends_t {

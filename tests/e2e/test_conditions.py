@@ -233,7 +233,8 @@ def have_a_certificate(watched, days):
 
 def fill_memory(watched):
     watched.compile()
-    watched.start("--max-memory=70M", "--client-memory=70M", "--max-body=64M")
+    watched.start("--body-timeout=600s", "--max-memory=70M", "--client-memory=70M",
+                  "--max-body=64M")
     filler = watched.connect()
     size = 62_000_000
     filler.sendall(b"POST /api/v1/functions/m/fine HTTP/1.1\r\nHost: localhost\r\n"
@@ -243,9 +244,20 @@ def fill_memory(watched):
 
 def fill_connections(watched):
     watched.compile()
-    watched.start("--connections=3")
-    for _ in range(2):
-        watched.connect()
+    watched.start("--connections=3", "--head-timeout=600s", "--idle-timeout=600s")
+
+    def are_full():
+        """One is that which asks; others may not have been closed yet."""
+        status, text = watched.get("/metrics")
+        if status != 200:
+            if watched.open_sockets:
+                watched.open_sockets.pop().close()
+            return False
+        count = int(re.search(r"\nfarcall_connections (\d+)", text)[1])
+        if count < 3:
+            watched.connect()
+        return count == 3 and len(watched.open_sockets) == 2
+    until(are_full)
 
 
 WAYS = {
@@ -314,16 +326,20 @@ def test_it_is_seen_everywhere(watched, code):
     until(lambda: re.search(f"^{severity} +{named}", watched.farcall("top", "--once").stdout,
                             re.M))
 
-    status, text = watched.get("/readyz?verbose")
-    verbose = json.loads(text)
-    assert (status == 200) == (verbose["status"] == "ready") == (not verbose["reason"])
-    shown = find(verbose["conditions"], code)
-    assert bool(shown) == for_all
+    def is_told():
+        status, text = watched.get("/readyz?verbose")
+        verbose = json.loads(text)
+        if "conditions" not in verbose:
+            return None  # it had no room for one more connection
+        assert (status == 200) == (verbose["status"] == "ready") == (not verbose["reason"])
+        return find(verbose["conditions"], code) or not for_all
+    shown = until(is_told)
+    assert for_all or shown is True
     if for_all:
         assert (shown["severity"], shown["count"]) == (severity, 1)
         assert "m" not in shown  # not which module it is
-        done = watched.farcall("health")
-        assert f"{severity}  {code}: " in done.stdout + done.stderr
+        until(lambda: f"{severity}  {code}: " in
+              (done := watched.farcall("health")).stdout + done.stderr)
 
     metric = "farcall_module_condition" if about == "MODULE" else "farcall_condition"
     labels = f'code="{code}",severity="{severity}"'
