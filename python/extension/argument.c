@@ -125,10 +125,10 @@ static bool set_view(fc_call_t *call, size_t index, const fc_leaf_t *leaf,
 
 // Fetches a buffer of an array that `coerce` makes of the object.
 static fc_dtype_t coerce(const fc_leaf_t *leaf, PyObject *object,
-                         fc_py_part_t *part) {
+                         PyObject *casting, fc_py_part_t *part) {
   const char *wanted = leaf->dtype ? fc_dtype_info(leaf->dtype)->text : NULL;
-  PyObject *pair = PyObject_CallFunction(fc_py_given.coerce, "Ozs", object,
-                                         wanted, leaf->path);
+  PyObject *pair = PyObject_CallFunction(fc_py_given.coerce, "OzsO", object,
+                                         wanted, leaf->path, casting);
   if (!pair) return FC_DTYPE_NONE;
   const char *text;
   PyObject *array;
@@ -147,7 +147,7 @@ static fc_dtype_t coerce(const fc_leaf_t *leaf, PyObject *object,
 
 // Makes the object a buffer in `part`. FC_DTYPE_NONE with an exception.
 static fc_dtype_t view_object(const fc_leaf_t *leaf, PyObject *object,
-                              fc_py_part_t *part) {
+                              PyObject *casting, fc_py_part_t *part) {
   if (PyObject_CheckBuffer(object)) {
     if (PyObject_GetBuffer(object, &part->view, PyBUF_FORMAT | PyBUF_STRIDES)) {
       PyErr_Clear();
@@ -157,12 +157,13 @@ static fc_dtype_t view_object(const fc_leaf_t *leaf, PyObject *object,
       PyBuffer_Release(&part->view);
     }
   }
-  return coerce(leaf, object, part);
+  return coerce(leaf, object, casting, part);
 }
 
 static bool set_tensor(fc_call_t *call, size_t index, const fc_leaf_t *leaf,
-                       PyObject *object, fc_py_part_t *part) {
-  const fc_dtype_t dtype = view_object(leaf, object, part);
+                       PyObject *object, PyObject *casting,
+                       fc_py_part_t *part) {
+  const fc_dtype_t dtype = view_object(leaf, object, casting, part);
   return dtype != FC_DTYPE_NONE && set_view(call, index, leaf, dtype, part);
 }
 
@@ -387,7 +388,7 @@ static bool copy_elements(const fc_leaf_t *leaf, PyObject *object,
   fc_leaf_t untyped = {.kind = FC_TYPE_UNKNOWN, .rank = FC_RANK_DYNAMIC};
   untyped.path = leaf->path;
   fc_py_part_t part = {0};
-  const fc_dtype_t dtype = view_object(&untyped, object, &part);
+  const fc_dtype_t dtype = view_object(&untyped, object, Py_None, &part);
   const int is_array = PyObject_IsInstance(object, fc_py_given.ndarray);
   const bool copied = dtype != FC_DTYPE_NONE && is_array >= 0 &&
                       (is_array ? copy_array(dtype, &part.view, arena, out)
@@ -464,12 +465,12 @@ static bool set_value(fc_call_t *call, size_t index, const fc_leaf_t *leaf,
 // ---------------------------------------------------------------------------
 
 bool fc_py_argument_set(fc_call_t *call, size_t index, const fc_leaf_t *leaf,
-                        PyObject *object, fc_arena_t *arena,
+                        PyObject *object, PyObject *casting, fc_arena_t *arena,
                         fc_py_part_t *part) {
   switch (leaf->kind) {
     case FC_TYPE_TENSOR:
     case FC_TYPE_VECTOR:
-      return set_tensor(call, index, leaf, object, part);
+      return set_tensor(call, index, leaf, object, casting, part);
     case FC_TYPE_SCALAR:
       return set_scalar(call, index, leaf, object, part);
     case FC_TYPE_NULL:

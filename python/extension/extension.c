@@ -30,7 +30,7 @@ PyObject *fc_py_raise(const fc_error_t *err) {
                                   fc_code_info(err->code)->text, pointer,
                                   expected, got);
   }
-  if (error) PyErr_SetObject(fc_py_given.error, error);
+  if (error) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
   Py_XDECREF(error);
   Py_XDECREF(message);
   Py_XDECREF(pointer);
@@ -43,9 +43,17 @@ PyObject *fc_py_fail(fc_code_t code, const char *path, const char *format,
                      ...) {
   fc_error_t err;
   char message[sizeof err.message];
+  // A path begins with the argument's name, or its number.
+  const int size = path ? (int)strcspn(path, "/") : 0;
+  const char *quote =
+      path && strspn(path, "0123456789") < (size_t)size ? "'" : "";
+  const int at =
+      path ? snprintf(message, sizeof message, "argument %s%.*s%s: ", quote,
+                      size > 64 ? 64 : size, path, quote)
+           : 0;
   va_list list;
   va_start(list, format);
-  vsnprintf(message, sizeof message, format, list);
+  vsnprintf(message + at, sizeof message - (size_t)at, format, list);
   va_end(list);
   fc_fail(&err, code, "%s", message);
   if (path) {

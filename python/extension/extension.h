@@ -18,7 +18,8 @@ typedef struct fc_py_given_t {
   PyObject *error;    // farcall.Error
   PyObject *ndarray;  // numpy.ndarray
   PyObject *dtype;    // (text of a dtype) -> numpy.dtype
-  PyObject *coerce;   // (object, text of a dtype or None) -> (array, text)
+  PyObject *coerce;   // (object, text of a dtype or None, path, casting) ->
+                      // (array, text)
   PyObject *dtypes[FC_DTYPE_COUNT];  // what `dtype` has answered, or NULL
 } fc_py_given_t;
 extern fc_py_given_t fc_py_given;
@@ -47,12 +48,14 @@ typedef struct fc_py_module_t {
   fc_module_t *module;
   fc_py_seat_t *free;
   uint32_t leased;  // seats that results of calls keep
+  uint32_t taken;   // seats that calls and results have
+  bool closed;      // `module` is NULL once no seat is taken
 } fc_py_module_t;
 
 extern PyType_Spec fc_py_module_spec;
 extern PyTypeObject *fc_py_module_type;
 // A free seat with a call of the function, or a new one, for which the global lock
-// is released. NULL with an exception.
+// is released. NULL with an exception, as when the module is closed.
 fc_py_seat_t *fc_py_seat_take(fc_py_module_t *module, size_t function);
 void fc_py_seat_give(fc_py_module_t *module, fc_py_seat_t *seat);
 
@@ -73,9 +76,10 @@ typedef struct fc_py_part_t {
   const char *high;
 } fc_py_part_t;
 
-// Sets one argument of a call. False with an exception.
+// Sets one argument of a call. `casting` says which elements may be made the
+// argument's, as NumPy's casting rules do. False with an exception.
 bool fc_py_argument_set(fc_call_t *call, size_t index, const fc_leaf_t *leaf,
-                        PyObject *object, fc_arena_t *arena,
+                        PyObject *object, PyObject *casting, fc_arena_t *arena,
                         fc_py_part_t *part);
 void fc_py_part_deinit(fc_py_part_t *part);
 

@@ -17,6 +17,7 @@ typedef struct function_t {
                       // each input is a leaf
   PyObject *build;    // (list of result leaves) -> the results, or None: each
                       // leaf is a result
+  PyObject *casting;  // for fc_py_argument_set
   Py_ssize_t path_count;
   char **paths;  // of result leaves; texts of `path_texts`
   PyObject *path_texts;
@@ -71,7 +72,8 @@ static void refuse(const function_t *self, PyObject *args, PyObject *kwargs) {
 // A call
 
 // Sets every argument leaf that is given; OUT arguments come after those.
-static bool set_leaves(fc_call_t *call, PyObject *const *objects, size_t count,
+static bool set_leaves(const function_t *self, fc_call_t *call,
+                       PyObject *const *objects, size_t count,
                        fc_arena_t *arena, fc_py_part_t *parts) {
   size_t total;
   const fc_leaf_t *leaves = fc_call_arguments(call, &total);
@@ -81,8 +83,8 @@ static bool set_leaves(fc_call_t *call, PyObject *const *objects, size_t count,
     return false;
   }
   for (size_t i = 0; i < count; i++) {
-    if (!fc_py_argument_set(call, i, &leaves[i], objects[i], arena,
-                            &parts[i])) {
+    if (!fc_py_argument_set(call, i, &leaves[i], objects[i], self->casting,
+                            arena, &parts[i])) {
       return false;
     }
   }
@@ -143,7 +145,7 @@ static PyObject *call_leaves(const function_t *self, PyObject *const *objects,
   fc_py_seat_t *seat = fc_py_seat_take(self->module, self->index);
   if (seat) {
     fc_call_t *call = seat->calls[self->index];
-    if (set_leaves(call, objects, count, &arena, parts)) {
+    if (set_leaves(self, call, objects, count, &arena, parts)) {
       results = run(self, call, seat, parts, count, &leased);
     }
     if (!leased) fc_py_seat_give(self->module, seat);
@@ -225,19 +227,25 @@ static bool read_paths(function_t *self, PyObject *texts) {
 static PyObject *function_new(PyTypeObject *type, PyObject *args,
                               PyObject *kwargs) {
   (void)kwargs;
-  PyObject *module, *keywords, *paths, *bind, *flatten, *build;
+  PyObject *module, *keywords, *paths, *bind, *flatten, *build, *casting;
   Py_ssize_t index, positional, count;
-  if (!PyArg_ParseTuple(args, "OnnnO!O!OOO:Function", &module, &index,
+  if (!PyArg_ParseTuple(args, "OnnnO!O!OOOU:Function", &module, &index,
                         &positional, &count, &PyDict_Type, &keywords,
-                        &PyTuple_Type, &paths, &bind, &flatten, &build)) {
+                        &PyTuple_Type, &paths, &bind, &flatten, &build,
+                        &casting)) {
     return NULL;
   }
   const int is_module =
       PyObject_IsInstance(module, (PyObject *)fc_py_module_type);
   if (is_module < 0) return NULL;
-  if (!is_module || index < 0 || positional < 0 || positional > count ||
-      (size_t)index >=
-          fc_module_function_count(((fc_py_module_t *)module)->module)) {
+  if (is_module && ((fc_py_module_t *)module)->closed) {
+    PyErr_SetString(PyExc_ValueError, "the module is closed");
+    return NULL;
+  }
+  const fc_module_t *opened =
+      is_module ? ((fc_py_module_t *)module)->module : NULL;
+  if (!opened || index < 0 || positional < 0 || positional > count ||
+      (size_t)index >= fc_module_function_count(opened)) {
     PyErr_SetString(PyExc_ValueError, "no such function of a module");
     return NULL;
   }
@@ -251,6 +259,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args,
   self->bind = Py_NewRef(bind);
   self->flatten = Py_NewRef(flatten);
   self->build = Py_NewRef(build);
+  self->casting = Py_NewRef(casting);
   if (read_paths(self, paths)) return (PyObject *)self;
   Py_DECREF(self);
   return NULL;
@@ -277,6 +286,7 @@ static void function_dealloc(PyObject *object) {
   Py_XDECREF(self->bind);
   Py_XDECREF(self->flatten);
   Py_XDECREF(self->build);
+  Py_XDECREF(self->casting);
   Py_XDECREF(self->path_texts);
   PyMem_Free(self->paths);
   PyObject_GC_Del(object);

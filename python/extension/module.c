@@ -2,7 +2,8 @@
 //
 // farcall._farcall.Module: a loaded file and its free seats. A call takes a seat and
 // gives it back, so there are as many seats as calls were in progress at once, and
-// results kept in their memory.
+// results kept in their memory. A closed module makes no more calls; its memory goes
+// with the last seat that is taken.
 #include "extension.h"
 
 PyTypeObject *fc_py_module_type;
@@ -41,13 +42,31 @@ static fc_py_seat_t *seat_create(fc_py_module_t *module) {
   return NULL;
 }
 
+// Counts a seat that nobody has any more.
+static void leave(fc_py_module_t *module) {
+  if (--module->taken || !module->closed) return;
+  fc_module_release(module->module);
+  module->module = NULL;
+}
+
+static bool check_open(const fc_py_module_t *module) {
+  if (!module->closed) return true;
+  PyErr_SetString(PyExc_ValueError, "the module is closed");
+  return false;
+}
+
 fc_py_seat_t *fc_py_seat_take(fc_py_module_t *module, size_t function) {
+  if (!check_open(module)) return NULL;
+  module->taken++;
   fc_py_seat_t *seat = module->free;
   if (seat) {
     module->free = seat->next;
   } else {
     seat = seat_create(module);
-    if (!seat) return NULL;
+    if (!seat) {
+      leave(module);
+      return NULL;
+    }
   }
   if (seat->calls[function]) return seat;
   const fc_str_t name = fc_module_function(module->module, function)->name;
@@ -68,8 +87,21 @@ fc_py_seat_t *fc_py_seat_take(fc_py_module_t *module, size_t function) {
 }
 
 void fc_py_seat_give(fc_py_module_t *module, fc_py_seat_t *seat) {
-  seat->next = module->free;
-  module->free = seat;
+  if (module->closed) {
+    seat_destroy(module, seat);
+  } else {
+    seat->next = module->free;
+    module->free = seat;
+  }
+  leave(module);
+}
+
+static void destroy_free(fc_py_module_t *module) {
+  while (module->free) {
+    fc_py_seat_t *seat = module->free;
+    module->free = seat->next;
+    seat_destroy(module, seat);
+  }
 }
 
 // ---------------------------------------------------------------------------
@@ -141,11 +173,7 @@ static PyObject *module_new(PyTypeObject *type, PyObject *args,
 static void module_dealloc(PyObject *object) {
   fc_py_module_t *self = module_of(object);
   PyTypeObject *type = Py_TYPE(object);
-  while (self->free) {
-    fc_py_seat_t *seat = self->free;
-    self->free = seat->next;
-    seat_destroy(self, seat);
-  }
+  destroy_free(self);
   fc_module_release(self->module);
   PyObject_Free(object);
   Py_DECREF(type);
@@ -167,6 +195,7 @@ static PyObject *signature_json(const fc_module_t *module, size_t index) {
 
 static PyObject *signatures(PyObject *self, PyObject *unused) {
   (void)unused;
+  if (!check_open(module_of(self))) return NULL;
   const fc_module_t *module = module_of(self)->module;
   const size_t count = fc_module_function_count(module);
   PyObject *list = PyList_New(0);
@@ -178,26 +207,29 @@ static PyObject *signatures(PyObject *self, PyObject *unused) {
   return list;
 }
 
-static PyObject *get_name(PyObject *self, void *unused) {
+static PyObject *close_module(PyObject *object, PyObject *unused) {
   (void)unused;
-  return str_of(fc_module_get_name(module_of(self)->module));
+  fc_py_module_t *self = module_of(object);
+  if (self->closed) Py_RETURN_NONE;
+  destroy_free(self);
+  self->taken++;
+  self->closed = true;
+  leave(self);
+  Py_RETURN_NONE;
 }
-static PyObject *get_version(PyObject *self, void *unused) {
-  (void)unused;
-  return str_of(fc_module_get_version(module_of(self)->module));
-}
-static PyObject *get_path(PyObject *self, void *unused) {
-  (void)unused;
-  return str_of(fc_module_get_path(module_of(self)->module));
-}
-static PyObject *get_kind(PyObject *self, void *unused) {
-  (void)unused;
-  return str_of(fc_str(fc_module_get_kind(module_of(self)->module)));
-}
-static PyObject *get_sha256(PyObject *self, void *unused) {
-  (void)unused;
-  return str_of(fc_str(fc_module_get_sha256(module_of(self)->module)));
-}
+
+#define GETTER(what, value)                                    \
+  static PyObject *get_##what(PyObject *self, void *unused) {  \
+    (void)unused;                                              \
+    const fc_module_t *module = module_of(self)->module;       \
+    return check_open(module_of(self)) ? str_of(value) : NULL; \
+  }
+GETTER(name, fc_module_get_name(module))
+GETTER(version, fc_module_get_version(module))
+GETTER(path, fc_module_get_path(module))
+GETTER(kind, fc_str(fc_module_get_kind(module)))
+GETTER(sha256, fc_str(fc_module_get_sha256(module)))
+
 static PyObject *get_leased(PyObject *self, void *unused) {
   (void)unused;
   return PyLong_FromUnsignedLong(module_of(self)->leased);
@@ -206,6 +238,7 @@ static PyObject *get_leased(PyObject *self, void *unused) {
 static PyMethodDef module_methods[] = {
     {"signatures", signatures, METH_NOARGS,
      "The signature of each function, as JSON (docs/abi.md)."},
+    {"close", close_module, METH_NOARGS, "No more calls are made."},
     {NULL, NULL, 0, NULL},
 };
 static PyGetSetDef module_getters[] = {

@@ -16,7 +16,8 @@ import numpy as _numpy
 
 from . import _farcall
 from ._arrays import aligned, coerce as _coerce, dtype, empty
-from ._error import Error
+from ._error import (ArgumentTypeError, ArgumentValueError, Error, FileMissingError,
+                     NameUnknownError)
 
 _farcall.given(Error, _numpy.ndarray, dtype, _coerce)
 
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from ._client import AsyncClient, Client
 
 __version__: str = _farcall.version
-__all__ = ["AsyncClient", "Client", "Error", "Function", "Module", "Server", "aligned",
-           "dtype", "empty", "load", "program", "serve"]
+__all__ = ["ArgumentTypeError", "ArgumentValueError", "AsyncClient", "Client", "Error",
+           "FileMissingError", "Function", "Module", "NameUnknownError", "Server",
+           "aligned", "dtype", "empty", "load", "program", "serve"]
 
 
 def __getattr__(name: str) -> Any:
@@ -37,3 +39,7 @@ def __getattr__(name: str) -> Any:
         from . import _client
         return getattr(_client, name)
     raise AttributeError(f"module 'farcall' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element types and arrays.
 
-An array is taken if its elements are of the argument's type; numbers and lists of
-numbers if every one of them fits it. Nothing is wrapped, cut or guessed.
+An array is taken if its elements are of the argument's type, or of one that NumPy's
+casting rule makes it of; numbers and lists of numbers if every one of them fits it.
+Floats are rounded. Nothing is wrapped, cut or guessed.
 """
 from __future__ import annotations
 
@@ -30,6 +31,8 @@ _BEYOND = {
 # Integers narrower than a byte lie in one each.
 _NARROW = {"i2": "int8", "i4": "int8", "si2": "int8", "si4": "int8",
            "ui2": "uint8", "ui4": "uint8"}
+# NumPy's rules but "unsafe", which cuts.
+CASTINGS = ("no", "equiv", "safe", "same_kind")
 _TEXTS = {**{name: text for text, name in reversed(_NUMPY.items())},
           **{name: text for text, name in _BEYOND.items()}}
 
@@ -69,13 +72,47 @@ def _names(text: str) -> tuple[str, ...]:
     return (name,)
 
 
-def _path(path: str) -> str:
-    return "/" + path
+def check_casting(casting: str) -> str:
+    if casting not in CASTINGS:
+        raise ValueError(f"casting {casting!r} is none of {', '.join(CASTINGS)}")
+    return casting
+
+
+def named(path: str, message: str) -> str:
+    """The message with the argument that a path leads to."""
+    who = path.split("/", 1)[0].replace("~1", "/").replace("~0", "~")
+    who = who if len(who) <= 64 else f"{who[:64]}…"
+    return f"argument {who}: {message}" if who.isdigit() else f"argument '{who}': {message}"
+
+
+def refused(message: str, code: str, path: str, expected: str | None = None,
+            got: str | None = None) -> Error:
+    return Error(named(path, message), code, "/" + path, expected, got)
 
 
 def _mismatch(array: numpy.ndarray[Any, Any], text: str, path: str) -> Error:
-    return Error(f"elements of {array.dtype.name}, its type has {text}",
-                 "dtype_mismatch", _path(path), text, array.dtype.name)
+    return refused(f"elements of {array.dtype.name}, the function takes {text}: "
+                   f"astype('{dtype(text).name}') makes them that", "dtype_mismatch",
+                   path, text, array.dtype.name)
+
+
+def _may_cast(given: numpy.dtype[Any], text: str, casting: Any) -> bool:
+    if text in _BEYOND:  # bits that come as integers are no numbers
+        return given.kind == "f" and casting == "same_kind" and bool(_ml_dtypes())
+    return given.kind in "biufc" and numpy.can_cast(given, dtype(text), casting) or \
+        given.name in _TEXTS and given.kind == "V" and dtype(text).kind in "fc" and \
+        casting == "same_kind"
+
+
+def _cast(array: numpy.ndarray[Any, Any], text: str, path: str,
+          casting: str) -> numpy.ndarray[Any, Any]:
+    if not _may_cast(array.dtype, text, casting):
+        raise _mismatch(array, text, path)
+    cast = _fitted(array, dtype(text), text)
+    if cast is None:
+        raise refused(f"an element of {array.dtype.name} is no {text}", "out_of_range",
+                      path, text)
+    return cast
 
 
 def _check_narrow(array: numpy.ndarray[Any, Any], text: str, path: str) -> None:
@@ -83,22 +120,22 @@ def _check_narrow(array: numpy.ndarray[Any, Any], text: str, path: str) -> None:
     low, high = (0, 2**bits - 1) if text[0] == "u" else (-2**(bits - 1), 2**(bits - 1) - 1)
     values = array.view(numpy.uint8 if text[0] == "u" else numpy.int8)
     if values.size and (values.min() < low or values.max() > high):
-        raise Error(f"an element is no {text}", "out_of_range", _path(path),
-                    f"{text} in [{low},{high}]")
+        raise refused(f"an element is no {text}", "out_of_range", path,
+                      f"{text} in [{low},{high}]")
 
 
-def _of_array(array: numpy.ndarray[Any, Any], text: str | None,
-              path: str) -> tuple[numpy.ndarray[Any, Any], str]:
+def _of_array(array: numpy.ndarray[Any, Any], text: str | None, path: str,
+              casting: str) -> tuple[numpy.ndarray[Any, Any], str]:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if text is None:
         known = _TEXTS.get(array.dtype.name)
         if known is None:
-            raise Error(f"elements of {array.dtype.name}, which is no element type",
-                        "dtype_mismatch", _path(path))
+            raise refused(f"elements of {array.dtype.name}, which is no element type",
+                          "dtype_mismatch", path)
         text = known
     elif array.dtype.name not in _names(text):
-        raise _mismatch(array, text, path)
+        array = _cast(array, text, path, casting)
     if text in _NARROW:
         _check_narrow(array, text, path)
     return array, text
@@ -115,22 +152,41 @@ def _fit_integers(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any]) -> b
                for each in (array.min(), array.max()))
 
 
-def _fits(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any], text: str) -> bool:
-    """Whether each number of an array that Python's were made into is one of the type;
-    a float may be rounded."""
+def _fits(array: numpy.ndarray[Any, Any], rounded: numpy.ndarray[Any, Any]) -> bool:
+    """Whether no float became infinite. ml_dtypes' are looked at as NumPy's."""
+    if rounded.dtype.kind == "V":
+        rounded = rounded.astype(numpy.float32)
+    if array.dtype.kind == "V":
+        array = array.astype(numpy.float32)
+    finite = numpy.isfinite(rounded)
+    return bool(finite.all() or (finite | ~numpy.isfinite(array)).all())
+
+
+def _fitted(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any],
+            text: str) -> numpy.ndarray[Any, Any] | None:
+    """The numbers as elements of the type, or None if one of them is none; a float may
+    be rounded."""
     kind = array.dtype.kind
-    if array.size == 0:
-        return True
     if wanted.kind == "b":
-        return kind == "b" or kind in "iu" and bool(numpy.isin(array, (0, 1)).all())
+        fits = kind == "b" or kind in "iu" and bool(numpy.isin(array, (0, 1)).all())
+        return array.astype(wanted) if fits or array.size == 0 else None
     if wanted.kind in "iu" and text not in _BEYOND:
-        return _fit_integers(array, wanted)
-    if kind not in ("iufc" if wanted.kind == "c" else "iuf"):
-        return False
+        fits = array.size == 0 or kind == "b" or _fit_integers(array, wanted)
+        return array.astype(wanted) if fits else None
     with numpy.errstate(over="ignore", invalid="ignore"):
         rounded = array.astype(wanted)
-    return bool((numpy.isfinite(rounded.astype(numpy.complex128))
-                 | ~numpy.isfinite(array)).all())
+    return rounded if _fits(array, rounded) else None
+
+
+def _is_kind(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any],
+             text: str) -> bool:
+    """Whether Python's numbers may be those of the type: True is no 1."""
+    kind = array.dtype.kind
+    if array.size == 0 or wanted.kind == "b":
+        return True
+    if wanted.kind in "iu" and text not in _BEYOND:
+        return bool(kind != "b")
+    return kind in ("iufc" if wanted.kind == "c" else "iuf")
 
 
 def _of_numbers(value: Any, text: str | None,
@@ -138,53 +194,65 @@ def _of_numbers(value: Any, text: str | None,
     try:
         array = numpy.asarray(value)
     except ValueError as error:
-        raise Error(f"no array: {error}", "shape_mismatch", _path(path)) from None
+        raise refused(f"no array: {error}", "shape_mismatch", path) from None
     if text is None:
-        raise Error("the element type is not known: give an array", "untyped_value",
-                    _path(path), "an array", type(value).__name__)
+        raise refused("the element type is not known: give an array", "untyped_value",
+                      path, "an array", type(value).__name__)
     wanted = dtype(text)
     if text in _BEYOND and not _ml_dtypes():
-        raise Error(f"numbers are made {text} by ml_dtypes, which is not installed",
-                    "unsupported_type", _path(path))
+        raise refused(f"numbers are made {text} by ml_dtypes, which is not installed",
+                      "unsupported_type", path)
     if array.dtype.kind not in "biufcO" or array.dtype.kind == "O" and \
             not all(isinstance(each, int) for each in array.flat):
-        raise Error(f"expected numbers, found {type(value).__name__}", "type_mismatch",
-                    _path(path), text, type(value).__name__)
+        raise refused(f"expected numbers, found {type(value).__name__}",
+                      "type_mismatch", path, text, type(value).__name__)
     try:
-        if not _fits(array, wanted, text):
-            raise OverflowError
-        array = array.astype(wanted)
+        fitted = _fitted(array, wanted, text) if _is_kind(array, wanted, text) else None
     except (OverflowError, TypeError, ValueError):
-        raise Error(f"a number is no {text}", "out_of_range", _path(path), text) \
-            from None
+        fitted = None
+    if fitted is None:
+        raise refused(f"a number is no {text}", "out_of_range", path, text)
+    array = fitted
     if text in _NARROW:
         _check_narrow(array, text, path)
     return array, text
 
 
-def array_of(value: Any, text: str | None,
-             path: str) -> tuple[numpy.ndarray[Any, Any], str]:
+def _from_dlpack(value: Any, path: str) -> numpy.ndarray[Any, Any]:
+    """Of a device of this machine's memory. What DLPack does not know, as bf16, may come
+    by __array__, whose words say more."""
+    try:
+        return numpy.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError) as error:
+        reason: Exception = error
+    if hasattr(value, "__array__"):
+        try:
+            return numpy.asarray(value)
+        except (RuntimeError, TypeError, ValueError) as error:
+            reason = error
+    raise refused(f"{type(value).__name__} gives no array: {reason}", "type_mismatch",
+                  path) from None
+
+
+def array_of(value: Any, text: str | None, path: str,
+             casting: str = "same_kind") -> tuple[numpy.ndarray[Any, Any], str]:
     """An array of the type, without a copy where the elements are of it already, and
     the text of the type. `text` None: any."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
-        return _of_array(numpy.asarray(value), text, path)
+        return _of_array(numpy.asarray(value), text, path, casting)
     if hasattr(value, "__dlpack__"):
-        try:
-            return _of_array(numpy.from_dlpack(value), text, path)
-        except (BufferError, RuntimeError, TypeError) as error:
-            raise Error(f"no array comes by DLPack: {error}", "type_mismatch",
-                        _path(path)) from None
+        return _of_array(_from_dlpack(value, path), text, path, casting)
     if hasattr(value, "__array_interface__") or hasattr(value, "__array__") or \
             isinstance(value, memoryview):
-        return _of_array(numpy.asarray(value), text, path)
+        return _of_array(numpy.asarray(value), text, path, casting)
     return _of_numbers(value, text, path)
 
 
-def coerce(value: Any, text: str | None,
-           path: str) -> tuple[numpy.ndarray[Any, Any], str]:
+def coerce(value: Any, text: str | None, path: str,
+           casting: str) -> tuple[numpy.ndarray[Any, Any], str]:
     """As array_of, for the extension: with a buffer, which types of ml_dtypes have
     not."""
-    array, text = array_of(value, text, path)
+    array, text = array_of(value, text, path, casting)
     if text in _BEYOND or text in _NARROW:
         array = array.view(numpy.uint16 if text == "bf16" else numpy.uint8)
     return array, text

@@ -2,6 +2,7 @@
 """Modules of a server, called as those of this process are. Needs httpx."""
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -13,15 +14,16 @@ try:
 except ImportError as error:
     raise ImportError("clients need httpx: pip install farcall[client]") from error
 
-from . import _wire
+from . import _arrays, _show, _wire
 from ._error import Error
 from ._module import Named
-from ._structure import Signature
+from ._structure import Param, Signature
 
 
 def _options(url: str, transport: Any, timeout: float | None,
              options: dict[str, Any]) -> dict[str, Any]:
     """What httpx is given. `unix:PATH` is a socket of this machine."""
+    options = dict(options)
     if url.startswith("unix:"):
         options.setdefault("transport", transport(uds=url.removeprefix("unix:")))
         url = "http://localhost"
@@ -65,6 +67,7 @@ class _Function:
     def __init__(self, client: Any, module: str, signature: Signature) -> None:
         self.signature = signature
         self._client = client
+        self._module = module
         self._url = _path(module, signature.name)
         self.__name__ = self.__qualname__ = signature.name
         self.__doc__ = signature.doc
@@ -73,8 +76,24 @@ class _Function:
     def __signature__(self) -> inspect.Signature:
         return self.signature.python()
 
+    @property
+    def inputs(self) -> list[Param]:
+        """Its arguments: `name`, `shape`, `dtype` and `type` of each."""
+        return self.signature.inputs
+
+    @property
+    def outputs(self) -> list[Param]:
+        """Its results, described as `inputs` are."""
+        return self.signature.outputs
+
+    def __reduce__(self) -> Any:
+        return _function_again, (self._client, self._module, self.signature.name)
+
     def __repr__(self) -> str:
         return f"<function {self.signature} of {self._client.url}>"
+
+    def _repr_html_(self) -> str:
+        return _show.function(self.signature)
 
     def _request(self, args: tuple[Any, ...],
                  kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,15 +146,35 @@ class RemoteModule(Named[R]):
 
     def __init__(self, client: Any, name: str, document: Any, kind: type[R]) -> None:
         self.name = name
-        self.functions = {signature.name: kind(client, name, signature)
-                          for signature in map(Signature, document["functions"])}
+        self._client = client
+        signatures = [Signature(each, client.casting) for each in document["functions"]]
+        self.functions = {each.name: kind(client, name, each) for each in signatures}
+
+    def __reduce__(self) -> Any:
+        return _module_again, (self._client, self.name)
+
+
+def _module_again(client: Client, name: str) -> RemoteModule[RemoteFunction]:
+    return client[name]
+
+
+def _function_again(client: Client, module: str, name: str) -> RemoteFunction:
+    return client[module][name]
 
 
 class _Base:
-    def __init__(self, url: str, timeout: float | None) -> None:
-        self.url = url
+    def __init__(self, url: str, timeout: float | None, casting: str,
+                 options: dict[str, Any]) -> None:
+        plain = url.startswith("unix:") or "://" in url
+        self.url = url if plain else f"http://{url}"
+        self.casting = _arrays.check_casting(casting)
+        self._again = {"timeout": timeout, "casting": casting, **options}
         self.deadline = {} if timeout is None else \
             {"Farcall-Timeout-Ms": str(max(1, round(timeout * 1000)))}
+
+    def __reduce__(self) -> Any:
+        """The connections are not pickled: another process makes its own."""
+        return functools.partial(type(self), self.url, **self._again), ()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
@@ -148,14 +187,17 @@ _WHOLE = {"signatures": "1"}
 class Client(_Base):
     """A server: `client["digits"].classify(image)`.
 
-    `url` is `http://…`, `https://…` or `unix:PATH`; `timeout` the seconds a call may
-    take. Further options are httpx.Client's, such as `verify` and `headers`.
+    `url` is `http://…`, `https://…`, `HOST:PORT` or `unix:PATH`; `timeout` the seconds a
+    call may take; `casting` NumPy's rule by which arrays of other elements are taken.
+    Further options are httpx.Client's, such as `verify` and `headers`.
     """
 
     def __init__(self, url: str = "http://127.0.0.1:8000", *,
-                 timeout: float | None = 30, **options: Any) -> None:
-        super().__init__(url, timeout)
-        self.http = httpx.Client(**_options(url, httpx.HTTPTransport, timeout, options))
+                 timeout: float | None = 30, casting: str = "same_kind",
+                 **options: Any) -> None:
+        super().__init__(url, timeout, casting, options)
+        self.http = httpx.Client(
+            **_options(self.url, httpx.HTTPTransport, timeout, options))
         self._modules: dict[str, RemoteModule[RemoteFunction]] = {}
 
     def modules(self) -> list[str]:
@@ -188,10 +230,11 @@ class AsyncClient(_Base):
     `await digits.classify(image)`."""
 
     def __init__(self, url: str = "http://127.0.0.1:8000", *,
-                 timeout: float | None = 30, **options: Any) -> None:
-        super().__init__(url, timeout)
+                 timeout: float | None = 30, casting: str = "same_kind",
+                 **options: Any) -> None:
+        super().__init__(url, timeout, casting, options)
         self.http = httpx.AsyncClient(
-            **_options(url, httpx.AsyncHTTPTransport, timeout, options))
+            **_options(self.url, httpx.AsyncHTTPTransport, timeout, options))
 
     async def modules(self) -> list[str]:
         """The names of all modules."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one exception."""
+"""The exceptions: one, and those of its kinds that Python has a name for."""
 from __future__ import annotations
+
+from typing import Any
 
 
 class Error(Exception):
@@ -11,17 +13,25 @@ class Error(Exception):
     pointer; `expected` and `got` say what would fit and what was there. Each is None
     where there is nothing to say. `http_status` is a server's answer.
 
+    An error is what Python calls it, too: FileNotFoundError, KeyError, TypeError or
+    ValueError, by its code.
+
     >>> try:
     ...     farcall.load("nowhere.vmfb")
-    ... except farcall.Error as error:
+    ... except FileNotFoundError as error:
     ...     print(error.code)
     module_path
     """
     __module__ = "farcall"
 
+    def __new__(cls, message: str, code: str = "internal", *rest: Any,
+                **others: Any) -> Error:
+        return super().__new__(_KINDS.get(code, cls) if cls is Error else cls)
+
     def __init__(self, message: str, code: str = "internal", pointer: str | None = None,
                  expected: str | None = None, got: str | None = None,
                  http_status: int | None = None) -> None:
+        # Six arguments: OSError would take five for its own.
         super().__init__(message, code, pointer, expected, got, http_status)
         self.message = message
         self.code = code
@@ -32,3 +42,35 @@ class Error(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+
+class FileMissingError(Error, FileNotFoundError):
+    """There is no such file."""
+    __module__ = "farcall"
+
+
+class NameUnknownError(Error, KeyError):
+    """There is no module, version or function of the name."""
+    __module__ = "farcall"
+
+
+class ArgumentTypeError(Error, TypeError):
+    """An argument is of another type, missing, or one too many."""
+    __module__ = "farcall"
+
+
+class ArgumentValueError(Error, ValueError):
+    """An argument's value does not fit its type."""
+    __module__ = "farcall"
+
+
+_KINDS: dict[str, type[Error]] = {
+    **dict.fromkeys(("module_not_found", "function_not_found", "version_not_found"),
+                    NameUnknownError),
+    **dict.fromkeys(("type_mismatch", "dtype_mismatch", "untyped_value",
+                     "unsupported_type", "missing_argument", "extra_argument",
+                     "unknown_argument", "duplicate_argument"), ArgumentTypeError),
+    **dict.fromkeys(("out_of_range", "shape_mismatch", "length_mismatch", "missing_key",
+                     "unknown_key", "data_length", "tensor_too_large"),
+                    ArgumentValueError),
+}

@@ -2,14 +2,17 @@
 """Modules in this process."""
 from __future__ import annotations
 
+import errno
 import inspect
+import io
 import os
+import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
-from . import _farcall
-from ._error import Error
-from ._structure import Signature
+from . import _arrays, _farcall, _show
+from ._error import Error, FileMissingError
+from ._structure import Param, Signature
 
 
 class Function(_farcall.Function):
@@ -18,15 +21,17 @@ class Function(_farcall.Function):
     __qualname__: str
     __doc__: str
     signature: Signature
+    _source: _Source
 
-    def __new__(cls, core: _farcall.Module, index: int,
+    def __new__(cls, source: _Source, core: _farcall.Module, index: int,
                 signature: Signature) -> Function:
         self: Function = super().__new__(
             cls, core, index, signature.positional, len(signature.inputs),
             signature.keywords, signature.paths(), signature.bind,
             None if signature.plain_inputs else signature.flatten,
-            None if signature.plain_outputs else signature.build)
+            signature.builder, signature.casting)
         self.signature = signature
+        self._source = source
         self.__name__ = signature.name
         self.__qualname__ = signature.name
         self.__doc__ = signature.doc
@@ -36,8 +41,28 @@ class Function(_farcall.Function):
     def __signature__(self) -> inspect.Signature:
         return self.signature.python()
 
+    @property
+    def inputs(self) -> list[Param]:
+        """Its arguments: `name`, `shape`, `dtype` and `type` of each."""
+        return self.signature.inputs
+
+    @property
+    def outputs(self) -> list[Param]:
+        """Its results, described as `inputs` are."""
+        return self.signature.outputs
+
+    def __reduce__(self) -> Any:
+        return _function_again, (self._source, self.__name__)
+
     def __repr__(self) -> str:
         return f"<function {self.signature}>"
+
+    def _repr_html_(self) -> str:
+        return _show.function(self.signature)
+
+
+def _function_again(source: _Source, name: str) -> Function:
+    return source.module()[name]
 
 
 class _Uncallable(Function):
@@ -50,11 +75,12 @@ class _Uncallable(Function):
 class Functions(Mapping[str, Function]):
     """The functions of a module by name, made when they are asked for."""
 
-    def __init__(self, core: _farcall.Module) -> None:
+    def __init__(self, source: _Source, core: _farcall.Module, casting: str) -> None:
+        self._source = source
         self._core = core
         self._signatures: dict[str, tuple[int, Signature]] = {}
         for index, document in enumerate(core.signatures()):
-            signature = Signature(document)
+            signature = Signature(document, casting)
             self._signatures.setdefault(signature.name, (index, signature))
         self._made: dict[str, Function] = {}
 
@@ -63,7 +89,7 @@ class Functions(Mapping[str, Function]):
         if made is None:
             index, signature = self._signatures[name]
             kind = Function if signature.callable else _Uncallable
-            made = self._made[name] = kind(self._core, index, signature)
+            made = self._made[name] = kind(self._source, self._core, index, signature)
         return made
 
     def __iter__(self) -> Iterator[str]:
@@ -106,23 +132,97 @@ class Named(Generic[F]):
         return iter(self.functions)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self.functions]
+        """What a caller uses, functions first."""
+        return [*self.functions, *(each for each in super().__dir__()
+                                   if not each.startswith("_"))]
 
     def __repr__(self) -> str:
         return f"<module {self.name}: {', '.join(self.functions)}>"
+
+    def _repr_html_(self) -> str:
+        functions: list[Any] = list(self.functions.values())
+        return _show.module(self.name, (each.signature for each in functions))
+
+
+Path = str | os.PathLike[str]
+Parameters = Path | Mapping[str, Path] | None
+
+
+def _absolute(parameters: Parameters) -> Parameters:
+    if isinstance(parameters, Mapping):
+        return {scope: os.path.abspath(file) for scope, file in parameters.items()}
+    if parameters is None:
+        return None
+    scope, equals, file = os.fspath(parameters).rpartition("=")
+    return scope + equals + os.path.abspath(file)
+
+
+class _Source:
+    """Where a module is from, and how it was loaded. This is pickled of it and of its
+    functions; those of one pickle are of one module again."""
+
+    def __init__(self, given: Path | bytes | bytearray | memoryview,
+                 options: dict[str, Any]) -> None:
+        self.path = ""
+        self.file: io.FileIO | None = None
+        self.sha256 = ""
+        self.options = {**options, "parameters": _absolute(options["parameters"])}
+        self._made: weakref.ref[Module] | None = None
+        if isinstance(given, (bytes, bytearray, memoryview)):
+            self._write(given)
+        else:
+            self.path = os.path.abspath(given)
+
+    def _write(self, data: bytes | bytearray | memoryview) -> None:
+        """To a file in memory, which the library takes as any other."""
+        self.file = io.FileIO(os.memfd_create(self.options["name"][:99]), "r+")
+        rest = memoryview(data).cast("B")
+        while rest:
+            rest = rest[self.file.write(rest):]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        data = None
+        if self.file:
+            data = os.pread(self.file.fileno(), os.fstat(self.file.fileno()).st_size, 0)
+        return self.path, data, self.sha256, self.options
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        path, data, sha256, options = state
+        self.__init__(path if data is None else data, options)  # type: ignore[misc]
+        self.sha256 = sha256
+
+    def module(self) -> Module:
+        """The module, loaded again. Its file must be the one that it was."""
+        made = self._made() if self._made else None
+        if made is None:
+            made = Module(self.path if self.file is None else self.__getstate__()[1],
+                          **self.options)
+            if made.sha256 != self.sha256:
+                raise Error(f"{self.path}: its SHA-256 is {made.sha256}, that of the "
+                            f"module that was pickled is {self.sha256}",
+                            "precondition_failed")
+            self._made = weakref.ref(made)
+        return made
+
+
+def _module_again(source: _Source) -> Module:
+    return source.module()
 
 
 class Module(Named[Function]):
     """A loaded file. Its functions are attributes, or items where a name is none:
     `m.main`, `m["jit.main"]`; `m.functions` has all of them.
 
-    `path` is the file, `name` the file's without its extension, `version` "1" if it has
-    none, `kind` "vm" or "native", `sha256` that of the file.
+    `path` is the file, "" for bytes, `name` the file's without its extension, `version`
+    "1" if it has none, `kind` "vm" or "native", `sha256` that of the file.
+
+    The end of a `with` block closes it. Its pickle has where the file is and its SHA-256.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, native: bool = True,
-                 parameters: str | os.PathLike[str] |
-                 Mapping[str, str | os.PathLike[str]] | None = None) -> None:
+    def __init__(self, path: Path | bytes | bytearray | memoryview, *,
+                 name: str = "module", native: bool = True,
+                 parameters: Parameters = None, casting: str = "same_kind") -> None:
+        _arrays.check_casting(casting)
         settings = {}
         if parameters is not None:
             if not isinstance(parameters, Mapping):
@@ -130,22 +230,60 @@ class Module(Named[Function]):
             settings["vm.parameters"] = ",".join(
                 f"{scope}={os.fspath(file)}" if scope else os.fspath(file)
                 for scope, file in parameters.items())
-        core = self._core = _farcall.Module(path, native, settings)
-        self.functions = Functions(core)
-        self.name = core.name
+        source = self._source = _Source(path, {
+            "name": name, "native": native, "parameters": parameters,
+            "casting": casting})
+        core = self._core = _open(source, path, native, settings)
+        self.functions = Functions(source, core, casting)
+        self.name = name if source.file else core.name
         self.version = core.version
-        self.path = core.path
+        self.path = "" if source.file else core.path
         self.kind = core.kind
-        self.sha256 = core.sha256
+        self.sha256 = source.sha256 = core.sha256
+
+    def close(self) -> None:
+        """No more calls are made. The module's memory goes with the calls that run and
+        the results that lie in it."""
+        self._core.close()
+
+    def __enter__(self) -> Module:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        return _module_again, (self._source,)
 
 
-def load(path: str | os.PathLike[str], *, native: bool = True,
-         parameters: str | os.PathLike[str] |
-         Mapping[str, str | os.PathLike[str]] | None = None) -> Module:
-    """Loads a `.vmfb` or a `.so`.
+def _open(source: _Source, path: Any, native: bool,
+          settings: dict[str, str]) -> _farcall.Module:
+    if source.file:
+        path = f"/proc/self/fd/{source.file.fileno()}"
+    try:
+        return _farcall.Module(path, native, settings)
+    except Error as error:
+        message = str(error)
+        if source.file:
+            number, name = path.rsplit("/", 1)[1], source.options["name"]
+            message = message.replace(path, name)
+            if message.startswith(f"{number}: "):
+                message = name + message[len(number):]
+        elif error.code == "module_path" and not os.path.exists(path):
+            missing = FileMissingError(message, error.code)
+            missing.errno, missing.filename = errno.ENOENT, os.fspath(path)
+            raise missing from None
+        raise type(error)(message, *error.args[1:]) from None
+
+
+def load(path: Path | bytes | bytearray | memoryview, *, name: str = "module",
+         native: bool = True, parameters: Parameters = None,
+         casting: str = "same_kind") -> Module:
+    """Loads a `.vmfb` or a `.so`, or the bytes of one, which are then called `name`.
 
     `native=False` refuses machine code in a `.vmfb`. `parameters` names an archive of
-    weights, or one for each scope: {"model": "weights.safetensors"}.
+    weights, or one for each scope: {"model": "weights.safetensors"}. `casting` is NumPy's
+    rule by which arrays of other elements are taken: "no" takes none.
 
     >>> m = farcall.load("examples/iree/matmul.vmfb")
     >>> m.functions.keys()
@@ -155,4 +293,5 @@ def load(path: str | os.PathLike[str], *, native: bool = True,
     array([[2., 3.],
            [8., 9.]], dtype=float32)
     """
-    return Module(path, native=native, parameters=parameters)
+    return Module(path, name=name, native=native, parameters=parameters,
+                  casting=casting)

@@ -2,15 +2,18 @@
 """Signatures (docs/abi.md), and what Python has for their types.
 
 A tuple or a list of a signature is a list, a dict a dict, text a str, bytes are bytes,
-a scalar is a number, a tensor an array. The extension knows leaves only: `flatten` takes
+a scalar is a number, a tensor an array; several results are a tuple, named if they are.
+The extension knows leaves only: `flatten` takes
 arguments apart, `build` puts results together.
 """
 from __future__ import annotations
 
+import collections
 import dataclasses
+import functools
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy
@@ -60,6 +63,19 @@ class Type:
         return self.kind in ("scalar", "tensor", "vector") or \
             self.kind == "bytes" and not self.text
 
+    def __str__(self) -> str:
+        if self.kind in ("tensor", "vector"):
+            return f"{self.kind}<{self._dims()}>"
+        inner = [f"{key}: {child}" if key else str(child) for key, child in
+                 zip(self.keys or [""] * len(self.children), self.children)]
+        named = self.dtype or ("text" if self.text else self.kind)
+        return f"{self.kind}<{', '.join(inner)}>" if inner else named
+
+    def _dims(self) -> str:
+        dims = "*x" if self.shape is None else "".join(
+            f"{'?' if dim is None else dim}x" for dim in self.shape)
+        return dims + (self.dtype or "?")
+
     @property
     def hint(self) -> Any:
         """What type checkers and readers are told."""
@@ -67,9 +83,7 @@ class Type:
             name = _arrays.dtype(self.dtype or "f64")
             return _NUMBERS.get(name.kind, float)
         if self.kind in ("tensor", "vector"):
-            dims = "*x" if self.shape is None else "".join(
-                f"{'?' if dim is None else dim}x" for dim in self.shape)
-            return Annotated[numpy.ndarray, dims + (self.dtype or "?")]
+            return Annotated[numpy.ndarray, self._dims()]
         if self.kind == "bytes":
             return str if self.text else bytes
         return {"list": list, "tuple": list, "dict": dict, "null": None}.get(
@@ -83,10 +97,43 @@ class Param:
     type: Type
     keyword: bool = False
 
+    @property
+    def shape(self) -> tuple[int | None, ...] | None:
+        """Of a tensor; None for each dimension of any size. () of a scalar. None: any,
+        or it is no array."""
+        return () if self.type.kind == "scalar" else self.type.shape
+
+    @property
+    def dtype(self) -> numpy.dtype[Any] | None:
+        """Of the elements; None: any, or it is no array."""
+        return _arrays.dtype(self.type.dtype) if self.type.dtype else None
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.type}" if self.name else str(self.type)
+
+
+def _again(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    """Results that were pickled."""
+    return results_of(names)(values)
+
+
+@functools.lru_cache(maxsize=256)
+def results_of(names: tuple[str, ...]) -> Callable[[Iterable[Any]], Any]:
+    """What makes results of these names a tuple. One that is no name of Python's is
+    `_` and its number."""
+    if not any(names):
+        return tuple
+    base: Any = collections.namedtuple("Results", names, rename=True)  # type: ignore[misc]
+    named: Any = type("Results", (base,), {
+        "__slots__": (), "__doc__": "Results of a call.",
+        "__reduce__": lambda self: (_again, (names, tuple(self)))})
+    make: Callable[[Iterable[Any]], Any] = named._make
+    return make
+
 
 def fail(code: str, message: str, path: str, expected: str | None = None,
          got: Any = None) -> Error:
-    return Error(message, code, "/" + path, expected,
+    return Error(_arrays.named(path, message), code, "/" + path, expected,
                  None if got is None else type(got).__name__)
 
 
@@ -200,6 +247,8 @@ def scalar_of(text: str, value: Any, path: str) -> Any:
     if _NUMBERS.get(_arrays.dtype(text).kind) is int and not hasattr(value, "__index__"):
         raise fail("type_mismatch", f"expected an integer, found {type(value).__name__}",
                    path, text, value)
+    if isinstance(value, numpy.generic) and value.dtype.kind in "biufc":
+        value = value.item()  # a number like Python's
     array, _ = _arrays.array_of(value, text, path)
     if array.ndim:
         raise fail("type_mismatch", "expected a number, found an array", path, text)
@@ -240,22 +289,22 @@ def _untyped(value: Any, path: str, depth: int = 0) -> Any:
     return _arrays.array_of(value, None, path)[0]
 
 
-def nested(node: Type, value: Any, path: str) -> Any:
+def nested(node: Type, value: Any, path: str, casting: str) -> Any:
     """A value inside a list as the extension takes it: None, bytes, an array, a NumPy
     scalar, or a list of these."""
     if node.kind == "scalar":
         return scalar_of(node.dtype or "f64", value, path)
     if node.kind in ("tensor", "vector"):
-        array, _ = _arrays.array_of(value, node.dtype, path)
+        array, _ = _arrays.array_of(value, node.dtype, path, casting)
         check_shape(node, array, path)
         return array
     if node.kind == "bytes":
         return bytes_of(node, value, path)
     if node.kind == "list":
-        return [nested(node.children[0], each, f"{path}/{index}")
+        return [nested(node.children[0], each, f"{path}/{index}", casting)
                 for index, each in enumerate(items(value, path))]
     if node.kind in ("tuple", "dict"):
-        return [nested(child, each, where) for each, (child, where)
+        return [nested(child, each, where, casting) for each, (child, where)
                 in zip(values(node, value, path), parts(node, path))]
     if node.kind == "null":
         return null_of(node, value, path)
@@ -264,14 +313,15 @@ def nested(node: Type, value: Any, path: str) -> Any:
     raise _refuse(node, path)
 
 
-def _flatten(node: Type, value: Any, path: str, leaves: list[Any]) -> None:
+def _flatten(node: Type, value: Any, path: str, casting: str,
+             leaves: list[Any]) -> None:
     if node.splits:
         for each, (child, where) in zip(values(node, value, path), parts(node, path)):
-            _flatten(child, each, where, leaves)
+            _flatten(child, each, where, casting, leaves)
     elif node.kind in ("scalar", "tensor", "vector"):
         leaves.append(value)
     else:
-        leaves.append(nested(node, value, path))
+        leaves.append(nested(node, value, path, casting))
 
 
 def typed(node: Type, value: Any) -> Any:
@@ -315,14 +365,20 @@ def _paths(node: Type, path: str) -> Iterator[str]:
         yield from _paths(child, where)
 
 
+def _one(results: Iterable[Any]) -> Any:
+    """The one result, or nothing."""
+    return next(iter(results), None)
+
+
 class Signature:
     """What a function takes and gives, read from its JSON document."""
 
-    def __init__(self, document: str | Mapping[str, Any]) -> None:
+    def __init__(self, document: str | Mapping[str, Any], casting: str) -> None:
         if isinstance(document, str):
             document = json.loads(document)
         assert isinstance(document, Mapping)
         self.document = document
+        self.casting = casting
         self.name: str = document["name"]
         self.text: str = document["text"]
         self.callable: bool = document["callable"]
@@ -334,6 +390,8 @@ class Signature:
         finals = [each for each in arguments if each["role"] in ("out", "inout")]
         self.outputs = [Param(each.get("name") or "", Type.read(each["type"]))
                         for each in [*document["results"], *finals]]
+        self.together = results_of(tuple(each.name for each in self.outputs)) \
+            if len(self.outputs) > 1 else _one
         # The root of SIP's arguments is a dict: they go by name alone.
         root = document.get("root")
         self.positional = 0 if root == "dict" else len(self.inputs)
@@ -363,24 +421,23 @@ class Signature:
         return all(param.type.kind in ("scalar", "tensor", "vector")
                    for param in self.inputs)
 
-    @property
-    def plain_outputs(self) -> bool:
-        return all(param.type.plain for param in self.outputs)
-
     def flatten(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         leaves: list[Any] = []
         for number, (param, value) in enumerate(zip(self.inputs, inputs)):
-            _flatten(param.type, value, escape(param.name) or str(number), leaves)
+            _flatten(param.type, value, escape(param.name) or str(number), self.casting,
+                     leaves)
         return tuple(leaves)
 
     def build(self, leaves: Sequence[Any]) -> Any:
         at = iter(leaves)
         return self.together([_build(param.type, at) for param in self.outputs])
 
-    @staticmethod
-    def together(results: list[Any]) -> Any:
-        """Nothing, the one result, or a tuple of them."""
-        return results[0] if len(results) == 1 else tuple(results) or None
+    @property
+    def builder(self) -> Callable[[tuple[Any, ...]], Any] | None:
+        """What makes results of leaves. None: the leaf, or the tuple of them, is that."""
+        if not all(param.type.plain for param in self.outputs):
+            return self.build
+        return None if self.together in (_one, tuple) else self.together
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The inputs in order. The extension binds them itself, and asks here when they

@@ -33,7 +33,8 @@ def _number(value: Any) -> Any:
 
 
 class _Writer:
-    def __init__(self) -> None:
+    def __init__(self, casting: str) -> None:
+        self.casting = casting
         self.tensors: list[bytes | memoryview] = []
 
     def tensor(self, array: numpy.ndarray[Any, Any], text: str | None) -> Any:
@@ -57,7 +58,7 @@ class _Writer:
 
     def value(self, node: Type, value: Any, path: str) -> Any:
         if node.kind in ("tensor", "vector"):
-            array, text = _arrays.array_of(value, node.dtype, path)
+            array, text = _arrays.array_of(value, node.dtype, path, self.casting)
             check_shape(node, array, path)
             return self.tensor(array, None if node.dtype else text)
         if node.kind == "scalar":
@@ -94,7 +95,7 @@ def _pieces(parts: list[bytes | memoryview]) -> Iterator[bytes | memoryview]:
 def write(signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) \
         -> tuple[dict[str, str], bytes | list[bytes | memoryview]]:
     """The fields and the body of a call, or the pieces of a large body."""
-    writer = _Writer()
+    writer = _Writer(signature.casting)
     inputs = [writer.value(param.type, value, escape(param.name) or str(number))
               for number, (param, value)
               in enumerate(zip(signature.inputs, signature.bind(args, kwargs)))]

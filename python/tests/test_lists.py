@@ -64,7 +64,7 @@ def test_nothing(module):
 @pytest.mark.parametrize("name,value,code,pointer", [
     ("arrays", 5, "type_mismatch", "/l"),
     ("arrays", [ARRAYS[0], "x"], "type_mismatch", "/l/1"),
-    ("arrays", [ARRAYS[0].astype("f8")], "dtype_mismatch", "/l/0"),
+    ("arrays", [ARRAYS[0].astype("c8")], "dtype_mismatch", "/l/0"),
     ("arrays", [[[1]]], "shape_mismatch", "/l/0"),
     ("records", [{"n": 1}], "missing_key", "/0/0"),
     ("records", [{"n": 1 << 31, "x": 1}], "out_of_range", "/0/0/n"),
