@@ -2,7 +2,7 @@
 //
 // farcall diff: what a new file of a module changes for its callers. Signatures are
 // compared first; then the same calls are made to both files in this process, and
-// their results are compared. The exit status is that of diff(1).
+// their results and times are compared. The exit status is that of diff(1).
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -11,6 +11,8 @@
 #include "crash.h"
 #include "file.h"
 #include "local.h"
+#include "paired.h"
+#include "sample.h"
 
 #define ANSWER_LIMIT ((size_t)1 << 30)
 
@@ -21,6 +23,7 @@ typedef struct diff_t {
   fc_text_t answers[2];
   fc_tolerance_t exact;
   bool differs;
+  bool answered;  // both files answered the last call
 } diff_t;
 
 static void print_head(const char *what, fc_str_t function) {
@@ -76,7 +79,6 @@ static void compare_functions(diff_t *diff) {
 typedef struct run_t {
   fc_status_t status;
   fc_error_t error;
-  uint64_t ns;
 } run_t;
 
 static void print_call(const char *what, fc_str_t function, uint32_t line) {
@@ -109,6 +111,14 @@ static fc_str_t results_of(const fc_text_t *answer) {
   return fc_str_make(text.data + head, text.size - head - 1);
 }
 
+// The same failure says nothing about results.
+static void tell_untried(const fc_function_t *function, const run_t *run) {
+  print_call("untried", function->name, 0);
+  fputs("neither file answers what is made up, but ", stdout);
+  print_outcome(run);
+  putchar('\n');
+}
+
 static int compare_runs(diff_t *diff, const fc_function_t *function,
                         uint32_t line, const fc_tolerance_t *tolerance,
                         const run_t runs[2]) {
@@ -117,6 +127,7 @@ static int compare_runs(diff_t *diff, const fc_function_t *function,
   fc_error_t err;
   if (failed[0] || failed[1]) {
     if (failed[0] == failed[1] && runs[0].error.code == runs[1].error.code) {
+      if (!line) tell_untried(function, &runs[0]);
       return SAME;
     }
     diff->differs = true;
@@ -138,25 +149,91 @@ static int compare_runs(diff_t *diff, const fc_function_t *function,
     print_call("values", function->name, line);
     print_results(&found);
   }
-  print_call("time", function->name, line);
-  printf("was %.1f us, is %.1f us\n", (double)runs[0].ns / 1e3,
-         (double)runs[1].ns / 1e3);
   return SAME;
 }
 
-// `functions` are the old one and the new one.
+// ---------------------------------------------------------------------------
+// Times
+
+#define BUDGET_NS 300000000u  // of the rounds of one call
+
+static void print_times(const fc_function_t *function, uint32_t line,
+                        const fc_paired_t *paired) {
+  static const char *const kVerdicts[] = {
+      "", ": no difference", ": longer", ": shorter"};
+  print_call("time", function->name, line);
+  printf("was %.1f us, is %.1f us%s\n",
+         (double)fc_paired_median(paired, 0) / 1e3,
+         (double)fc_paired_median(paired, 1) / 1e3,
+         kVerdicts[fc_paired_verdict(paired)]);
+}
+
+// Makes the call in both files, each first in every other round. `bound` are warm. False
+// when a call failed: a function with state may have enough.
+static bool time_round(fc_local_bound_t bound[2], fc_str_t body,
+                       fc_paired_t *paired) {
+  fc_error_t err;
+  uint64_t ns[2] = {0, 0};
+  for (size_t i = 0; i < 2; i++) {
+    const size_t which = (i + paired->count) % 2;
+    fc_crash_watch(which ? "the new file" : "the old file");
+    if (fc_local_call(&bound[which], body, NULL, NULL, &ns[which], &err)) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < 2; i++) paired->ns[i][paired->count] = ns[i];
+  paired->count++;
+  return true;
+}
+
+// Calls that take long are measured once or a few times, and nothing is said of them
+// unless there are enough.
+static void compare_times(const fc_function_t *function, uint32_t line,
+                          fc_str_t body, fc_local_bound_t bound[2]) {
+  fc_paired_t paired = {.count = 0};
+  uint64_t spent = 0;
+  while (paired.count < FC_PAIRED_MAX && time_round(bound, body, &paired)) {
+    const size_t last = paired.count - 1;
+    const uint64_t round = paired.ns[0][last] + paired.ns[1][last];
+    spent += round;
+    const bool few = paired.count < FC_PAIRED_ENOUGH;
+    if (spent > BUDGET_NS && (!few || round > BUDGET_NS)) break;
+  }
+  if (paired.count) print_times(function, line, &paired);
+}
+
+// ---------------------------------------------------------------------------
+// Calls
+
+static void call_first(fc_local_bound_t *bound, const fc_function_t *function,
+                       fc_str_t body, fc_text_t *answer, run_t *run) {
+  uint64_t ns;
+  fc_error_reset(&run->error);
+  run->status = fc_local_bind(function, bound, &run->error);
+  if (run->status == FC_OK) {
+    run->status = fc_local_call(bound, body, NULL, answer, &ns, &run->error);
+  }
+}
+
+// `functions` are the old one and the new one. The first call of each is compared and
+// warms it; those that follow are timed if `timed`.
 static int compare_call(diff_t *diff, const fc_function_t *functions[2],
-                        uint32_t line, fc_str_t body,
+                        uint32_t line, fc_str_t body, bool timed,
                         const fc_tolerance_t *tolerance) {
-  run_t runs[2] = {{.ns = 0}};
+  run_t runs[2];
+  fc_local_bound_t bound[2] = {{.function = NULL}, {.function = NULL}};
   for (int i = 0; i < 2; i++) {
     fc_text_reset(&diff->answers[i]);
     fc_crash_watch(i ? "the new file" : "the old file");
-    runs[i].status =
-        fc_local_answer(functions[i], body, NULL, &diff->answers[i],
-                        &runs[i].ns, &runs[i].error);
+    call_first(&bound[i], functions[i], body, &diff->answers[i], &runs[i]);
   }
-  return compare_runs(diff, functions[0], line, tolerance, runs);
+  const int trouble = compare_runs(diff, functions[0], line, tolerance, runs);
+  diff->answered = runs[0].status == FC_OK && runs[1].status == FC_OK;
+  if (!trouble && timed && diff->answered) {
+    compare_times(functions[0], line, body, bound);
+  }
+  for (int i = 0; i < 2; i++) fc_local_unbind(&bound[i]);
+  return trouble;
 }
 
 static int compare_calls(diff_t *diff, const fc_expectations_t *calls) {
@@ -172,33 +249,53 @@ static int compare_calls(diff_t *diff, const fc_expectations_t *calls) {
       }
     }
     const int trouble =
-        compare_call(diff, functions, call->line, call->body, &call->tolerance);
+        compare_call(diff, functions, call->line, call->body, true,
+                     &call->tolerance);
     if (trouble) return trouble;
   }
   return SAME;
 }
 
-// Calls each function that both files have, and that can be called in both, with the
-// example that the old file's signature gives.
+// Calls a function with the example that the old file's signature gives, and with
+// numbers that are drawn: zeros hide differences.
+static int compare_example(diff_t *diff, const fc_function_t *functions[2],
+                           fc_text_t *example, fc_text_t *drawn) {
+  fc_error_t err;
+  fc_text_reset(example);
+  fc_text_reset(drawn);
+  if (fc_signature_print_example(functions[0]->signature, &example->sink,
+                                 NULL) != FC_OK) {
+    return SAME;
+  }
+  if (fc_sample_draw(fc_text_str(example), &drawn->sink, &err) != FC_OK) {
+    return fc_complain(TROUBLE, "%s", err.message);
+  }
+  const bool before = diff->differs;
+  diff->differs = false;
+  int trouble = compare_call(diff, functions, 0, fc_text_str(example), false,
+                             &diff->exact);
+  const bool zeros_differ = diff->differs;
+  diff->differs = diff->differs || before;
+  if (trouble || zeros_differ || !diff->answered) return trouble;
+  return compare_call(diff, functions, 0, fc_text_str(drawn), true,
+                      &diff->exact);
+}
+
 static int compare_examples(diff_t *diff) {
-  fc_text_t body;
+  fc_text_t texts[2];
   int trouble = SAME;
-  fc_text_init(&body, fc_allocator_system(), ANSWER_LIMIT);
+  for (int i = 0; i < 2; i++) {
+    fc_text_init(&texts[i], fc_allocator_system(), ANSWER_LIMIT);
+  }
   for (size_t i = 0; i < fc_module_function_count(diff->modules[0]); i++) {
     const fc_function_t *functions[2] = {
         fc_module_function(diff->modules[0], i)};
     functions[1] = fc_module_find(diff->modules[1], functions[0]->name);
     if (!functions[0]->plan || !functions[1] || !functions[1]->plan) continue;
-    fc_text_reset(&body);
-    if (fc_signature_print_example(functions[0]->signature, &body.sink, NULL) !=
-        FC_OK) {
-      continue;
-    }
-    trouble =
-        compare_call(diff, functions, 0, fc_text_str(&body), &diff->exact);
+    trouble = compare_example(diff, functions, &texts[0], &texts[1]);
     if (trouble) break;
   }
-  fc_text_deinit(&body);
+  for (int i = 0; i < 2; i++) fc_text_deinit(&texts[i]);
   return trouble;
 }
 

@@ -4,10 +4,13 @@
 // are not there.
 #include "local.h"
 
+#include <sys/stat.h>
+
 #include "crash.h"
 #include "file.h"
 #include "input.h"
 #include "marshal/profiled.h"
+#include "module/kinds.h"
 
 #define NAMES_MAX 200
 
@@ -18,6 +21,19 @@ static int complain(const char *path, const fc_error_t *err) {
   bool named = *base && !strncmp(err->message, base, strlen(base));
   return fc_complain(FC_EXIT_DATA, "%.*s%s", named ? (int)(base - path) : 0,
                      path, err->message);
+}
+
+static bool is_regular(const char *path) {
+  struct stat status;
+  return !stat(path, &status) && S_ISREG(status.st_mode);
+}
+
+bool fc_local_is_file(const char *word) {
+  const fc_file_kind_t *kind = fc_file_kind_named(fc_str(word));
+  if (kind && (kind->use == FC_FILE_MODULE || kind->use == FC_FILE_SOURCE)) {
+    return true;
+  }
+  return strpbrk(word, "./") && is_regular(word);
 }
 
 int fc_local_load(const fc_args_t *args, const char *path, bool describe,

@@ -8,6 +8,10 @@
 #include "farcall/farcall.h"
 #include "module/expect.h"
 
+// Whether a word that may be a FILE or MODULE[/FUNCTION] of a server is a file: it has the
+// suffix of a module or a source, or there is a file of that name. Names of modules may
+// have dots, and a folder may be called as one, so a name alone is no file.
+bool fc_local_is_file(const char *word);
 // Loads a FILE of the command line with the options given there; with
 // `describe`, runs nothing of it. Returns an exit code, and has complained if
 // it isn't 0. The caller releases the module.

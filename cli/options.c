@@ -342,6 +342,15 @@ bool fc_is_vmfb(const fc_args_t *args, const char *path) {
   return false;
 }
 
+static bool is_act(fc_verb_t verb) {
+  return verb >= FC_VERB_LOAD && verb <= FC_VERB_RELOAD;
+}
+
+// Said before a server refuses them.
+static const char kActs[] =
+    "load, unload, promote, rollback and reload need a Unix socket of the "
+    "server, farcalld\n--admin=loopback, or a token with the scope admin.\n";
+
 void fc_print_help(fc_verb_t verb) {
   if (verb != FC_VERB_COUNT) {
     const fc_verb_info_t *info = &fc_verbs[verb];
@@ -351,6 +360,7 @@ void fc_print_help(fc_verb_t verb) {
       if (fc_option_belongs((fc_cli_option_t)i, verb))
         print_option(&fc_cli_options[i]);
     }
+    if (is_act(verb)) printf("\n%s", kActs);
     return;
   }
   printf(
@@ -361,6 +371,7 @@ void fc_print_help(fc_verb_t verb) {
            fc_verbs[i].name, fc_style(stdout, FC_STYLE_PLAIN),
            fc_verbs[i].words, fc_verbs[i].summary);
   }
-  printf("\nfarcall VERB --help says more; farcall --version prints the "
-         "version.\n");
+  printf("\n%sfarcall VERB --help says more; farcall --version prints the "
+         "version.\n",
+         kActs);
 }

@@ -55,8 +55,15 @@ static int profile_file(const fc_args_t *args) {
   return exit_code;
 }
 
+// MODULE/FUNCTION is of the server that the other verbs ask, too.
+static bool is_of_server(const fc_args_t *args) {
+  if (fc_args_has(args, FC_OPTION_SERVER)) return true;
+  return args->word_count == 1 && strchr(args->words[0], '/') &&
+         !fc_local_is_file(args->words[0]);
+}
+
 int fc_verb_profile(const fc_args_t *args) {
-  if (fc_args_has(args, FC_OPTION_SERVER)) return fc_verb_call(args);
+  if (is_of_server(args)) return fc_verb_call(args);
   if (args->word_count != 1 && args->word_count != 2) {
     return fc_complain(
         FC_EXIT_USAGE,

@@ -53,18 +53,27 @@ static int call_function(run_t *run, const fc_function_t *function) {
 static int run_file(run_t *run) {
   fc_module_t *module;
   const fc_function_t *function;
-  const int exit_code = fc_local_open(run->args, NULL, &module, &function);
+  const fc_args_t *args = run->args;
+  const char *name = args->word_count > 1 ? args->words[1] : NULL;
+  const int exit_code = fc_local_open(args, name, &module, &function);
   if (exit_code) return exit_code;
   int called =
-      fc_input_document(run->args, function->signature, &run->document);
+      fc_input_document(args, function->signature, &run->document);
   if (!called) called = call_function(run, function);
   fc_module_release(module);
   return called;
 }
 
+// A value that stands alone: no name begins so.
+static bool is_value(const fc_args_t *args) {
+  return args->word_count > 1 && strchr("0123456789-[{\"@", args->words[1][0]);
+}
+
 int fc_verb_run(const fc_args_t *args) {
-  if (args->word_count != 1) {
-    return fc_complain(FC_EXIT_USAGE, "run takes one module FILE, got %zu%s",
+  if (!args->word_count || args->word_count > 2 || is_value(args)) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "run takes one module FILE and perhaps one FUNCTION, "
+                       "got %zu words%s",
                        args->word_count, fc_input_words_hint(args));
   }
   run_t run = {.args = args};

@@ -5,11 +5,9 @@
 // leaves out, and where it comes from. Both are printed from the canonical
 // JSON.
 #include <stdio.h>
-#include <unistd.h>
 
 #include "file.h"
 #include "local.h"
-#include "module/kinds.h"
 #include "remote.h"
 #include "tree.h"
 
@@ -128,15 +126,6 @@ static int print_document(const fc_args_t *args, fc_str_t json,
   return exit_code;
 }
 
-// A suffix of a module or a source means a file, any other only if there is one: names of
-// modules may have dots. What is no module is not loaded, and the error says what works.
-static bool is_file(const char *word) {
-  const fc_file_kind_t *kind = fc_file_kind_named(fc_str(word));
-  if (!kind) return false;
-  return kind->use == FC_FILE_MODULE || kind->use == FC_FILE_SOURCE ||
-         !access(word, F_OK);
-}
-
 static int sig_of_module(const fc_args_t *args, const fc_module_t *module) {
   const char *name = fc_args_get(args, FC_OPTION_FUNCTION, NULL);
   const fc_function_t *function = name ? fc_local_find(module, name) : NULL;
@@ -224,7 +213,7 @@ int fc_verb_sig(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE,
                        "sig takes one MODULE[/FUNCTION] or FILE");
   }
-  if (args->word_count && is_file(args->words[0])) return sig_of_file(args);
+  if (args->word_count && fc_local_is_file(args->words[0])) return sig_of_file(args);
   int meant = args->word_count ? complain_of_file(args->words[0]) : FC_EXIT_OK;
   if (meant) return meant;
   if (fc_args_has(args, FC_OPTION_FUNCTION)) {

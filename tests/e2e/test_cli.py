@@ -70,7 +70,7 @@ def test_usage_errors_end_with_the_message(farcall):
             (["frobnicate"], "no verb 'frobnicate'"),
             (["call"], "call takes one MODULE/FUNCTION, got 0"),
             (["call", "tensor/f", "1", "2"], "got 3: values go by --input=VALUE"),
-            (["run", "m.so", "--input", "1", "2"], "got 2: values go by --input"),
+            (["run", "m.so", "--input", "1", "2"], "got 2 words: values go by --input"),
             (["call", "tensor"], "'tensor' is no MODULE/FUNCTION; farcall ls"),
             (["call", "tensor/f", "--json", __file__], "--json=@"),
             (["help", "cal"], "did you mean 'call'?"),
@@ -530,14 +530,35 @@ def test_an_output_that_is_none_is_refused(invoke, tmp_path):
 
 def test_sig_of_what_is_no_module_asks_no_server(farcall, tmp_path):
     (tmp_path / "net.onnx").write_bytes(b"\x08\x08")
+    for name in ("notes.txt", "notes"):
+        (tmp_path / name).write_text("a list of things")
     for word, code, message in [
             ("net.onnx", 65, "net.onnx: this is an ONNX model: `farcall serve net.onnx` "
              "compiles and serves it, `farcall compile net.onnx` makes a module of it"),
             ("net.so/f", 64, "a function of a file: farcall sig net.so --function=f"),
-            ("a/net.vmfb/f", 64, "farcall sig a/net.vmfb --function=f")]:
+            ("a/net.vmfb/f", 64, "farcall sig a/net.vmfb --function=f"),
+            ("notes.txt", 65, "notes.txt: not a module: no shared object (*.so) and no "
+             "IREE module (*.vmfb)"),
+            ("./notes", 65, "./notes: not a module")]:
         done = farcall("sig", word, "--server=http://127.0.0.1:1", cwd=tmp_path)
         assert done.returncode == code, done.stderr
         assert message in done.stderr, done.stderr
+
+
+def test_run_takes_the_function_as_profile_does(farcall, corpus):
+    named = farcall("run", corpus / "tensor.so", "identity", "--input=[2]")
+    assert (named.returncode, named.stdout) == (0, '{"results":[[2.0]]}\n'), named.stderr
+    option = farcall("run", corpus / "tensor.so", "neg", "-f", "identity", "--input=[2]")
+    assert option.stdout == named.stdout  # --function wins, as for profile
+    done = farcall("run", corpus / "tensor.so", "identidy", "--input=[2]")
+    assert done.returncode == 64 and "did you mean 'identity'?" in done.stderr
+
+
+def test_help_says_which_verbs_change_a_server(farcall):
+    said = "load, unload, promote, rollback and reload need a Unix socket"
+    for words in (["--help"], ["reload", "--help"], ["promote", "--help"]):
+        assert said in farcall(*words).stdout, words
+    assert said not in farcall("call", "--help").stdout
 
 
 def test_one_function_needs_no_name(farcall, corpus):

@@ -9,6 +9,7 @@ import re
 import pytest
 
 from conftest import ROOT
+from console import user_environment
 from otlp import Collector, attributes
 from reloading import wait_until
 
@@ -187,6 +188,9 @@ def test_the_command_line(farcall, serve, tmp_path):
     read = Page(text)
     assert read.tags.count("rect") == len(runs[0].stdout.splitlines()) - 1
     assert "script" not in read.tags and not read.wanted and "url(" not in text
+    named = farcall("profile", "digits/classify", document,
+                    env={**user_environment(), "FARCALL_SERVER": server.split("=", 1)[1]})
+    assert named.returncode == 0 and "classify" in named.stdout, named.stderr
     plain = farcall("call", "digits/classify", document, server)
     both = farcall("call", "digits/classify", document, server, "--profile",
                    f"--html={tmp_path / 'b.html'}")

@@ -163,8 +163,14 @@ def test_farcall_makes_and_sends_tokens(serve, tmp_path):
     assert server.stop() == 0
 
 
+def test_a_token_is_for_calls_alone_unless_scopes_are_given():
+    made = farcall("token", "new", "bob")
+    secret, entry = made.stdout.splitlines()
+    assert made.returncode == 0 and entry == line("bob", "call", secret).strip()
+
+
 @pytest.mark.parametrize("words, said", [
-    (["new", "a"], "--scope=''"),
+    (["new", "a", "--scope="], "--scope=''"),
     (["new", "a", "--scope=call,root"], "--scope='call,root'"),
     (["new", "a b", "--scope=call"], "'a b' is no name"),
     (["new", "a", "--scope=call", "--modules=a b"], "--modules='a b'"),

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arguments that are drawn for a function, always the same ones, from the call that its
+// signature gives as an example. One thread.
+#ifndef FARCALL_CLI_SAMPLE_H_
+#define FARCALL_CLI_SAMPLE_H_
+
+#include "farcall/base.h"
+
+// Writes the call document `example` with its numbers drawn: floats from [-2,2), which
+// every float type has exactly but those of 8 bits, integers from 0 to 7, for they may be
+// counts or indices, and bools. Shapes and names stay. FC_CODE_JSON_SYNTAX when it is
+// none; FC_CODE_OUT_OF_MEMORY.
+fc_status_t fc_sample_draw(fc_str_t example, fc_sink_t *sink,
+                           fc_error_t *err) FC_MUST_CHECK;
+
+#endif  // FARCALL_CLI_SAMPLE_H_
