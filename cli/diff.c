@@ -155,12 +155,13 @@ static int compare_runs(diff_t *diff, const fc_function_t *function,
 // ---------------------------------------------------------------------------
 // Times
 
-#define BUDGET_NS 300000000u  // of the rounds of one call
+#define BUDGET_NS 300000000u       // of the rounds of one call
+#define BUDGET_FEW_NS 6000000000u  // until there are enough of them
 
 static void print_times(const fc_function_t *function, uint32_t line,
                         const fc_paired_t *paired) {
-  static const char *const kVerdicts[] = {
-      "", ": no difference", ": longer", ": shorter"};
+  static const char *const kVerdicts[] = {"", ": no difference", ": longer",
+                                          ": shorter"};
   print_call("time", function->name, line);
   printf("was %.1f us, is %.1f us%s\n",
          (double)fc_paired_median(paired, 0) / 1e3,
@@ -194,10 +195,9 @@ static void compare_times(const fc_function_t *function, uint32_t line,
   uint64_t spent = 0;
   while (paired.count < FC_PAIRED_MAX && time_round(bound, body, &paired)) {
     const size_t last = paired.count - 1;
-    const uint64_t round = paired.ns[0][last] + paired.ns[1][last];
-    spent += round;
+    spent += paired.ns[0][last] + paired.ns[1][last];
     const bool few = paired.count < FC_PAIRED_ENOUGH;
-    if (spent > BUDGET_NS && (!few || round > BUDGET_NS)) break;
+    if (spent > (few ? BUDGET_FEW_NS : BUDGET_NS)) break;
   }
   if (paired.count) print_times(function, line, &paired);
 }
@@ -248,9 +248,8 @@ static int compare_calls(diff_t *diff, const fc_expectations_t *calls) {
                            j ? "new" : "old", err.message);
       }
     }
-    const int trouble =
-        compare_call(diff, functions, call->line, call->body, true,
-                     &call->tolerance);
+    const int trouble = compare_call(diff, functions, call->line, call->body,
+                                     true, &call->tolerance);
     if (trouble) return trouble;
   }
   return SAME;

@@ -17,7 +17,7 @@ typedef struct fc_paired_t {
 
 typedef enum fc_paired_verdict_t {
   FC_PAIRED_UNKNOWN,  // too few rounds
-  FC_PAIRED_SAME,     // chance explains what differs, or it is less than a tenth
+  FC_PAIRED_SAME,  // chance explains what differs, or it is less than a tenth
   FC_PAIRED_LONGER,
   FC_PAIRED_SHORTER,
 } fc_paired_verdict_t;

@@ -57,8 +57,7 @@ static int run_file(run_t *run) {
   const char *name = args->word_count > 1 ? args->words[1] : NULL;
   const int exit_code = fc_local_open(args, name, &module, &function);
   if (exit_code) return exit_code;
-  int called =
-      fc_input_document(args, function->signature, &run->document);
+  int called = fc_input_document(args, function->signature, &run->document);
   if (!called) called = call_function(run, function);
   fc_module_release(module);
   return called;

@@ -7,10 +7,10 @@
 
 #include "farcall/base.h"
 
-// Writes the call document `example` with its numbers drawn: floats from [-2,2), which
-// every float type has exactly but those of 8 bits, integers from 0 to 7, for they may be
-// counts or indices, and bools. Shapes and names stay. FC_CODE_JSON_SYNTAX when it is
-// none; FC_CODE_OUT_OF_MEMORY.
+// Writes the call document `example`, which fc_signature_print_example wrote, with its
+// numbers drawn: floats from [-2,2), which every float type has exactly but those of 8
+// bits, integers from 0 to 7, for they may be counts or indices, and bools. Shapes and
+// names stay. Fails as the sink does.
 fc_status_t fc_sample_draw(fc_str_t example, fc_sink_t *sink,
                            fc_error_t *err) FC_MUST_CHECK;
 

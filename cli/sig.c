@@ -213,7 +213,8 @@ int fc_verb_sig(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE,
                        "sig takes one MODULE[/FUNCTION] or FILE");
   }
-  if (args->word_count && fc_local_is_file(args->words[0])) return sig_of_file(args);
+  if (args->word_count && fc_local_is_file(args->words[0]))
+    return sig_of_file(args);
   int meant = args->word_count ? complain_of_file(args->words[0]) : FC_EXIT_OK;
   if (meant) return meant;
   if (fc_args_has(args, FC_OPTION_FUNCTION)) {

@@ -64,7 +64,8 @@ int fc_verb_token(const fc_args_t *args) {
   const char *scopes = fc_args_get(args, FC_OPTION_SCOPE, "call");
   const char *modules = fc_args_get(args, FC_OPTION_MODULES, "");
   if (args->word_count != 2 || strcmp(args->words[0], "new") != 0) {
-    return fc_complain(FC_EXIT_USAGE, "farcall token new NAME [--scope=SCOPE,…]");
+    return fc_complain(FC_EXIT_USAGE,
+                       "farcall token new NAME [--scope=SCOPE,…]");
   }
   if (!is_name(args->words[1])) {
     return fc_complain(FC_EXIT_USAGE,

@@ -25,6 +25,8 @@ static void names_and_shapes_stay(void **state) {
   } rows[] = {
       {"nothing", "[]"},
       {"names", "{\"kwargs\":{\"x\":\"text\",\"y\":null,\"z\":[]}}"},
+      {"a name that ends", "{\"kwargs\":{\"0\\\\\":[],\"a\\\"1\":null}}"},
+      {"an end in a name", "[\"0"},
       {"shape", "[{\"dtype\":\"f32\",\"shape\":[0,3],\"data\":[]}]"},
   };
   FC_TEST_EACH_ROW(const struct row, row, rows) {
@@ -34,58 +36,49 @@ static void names_and_shapes_stay(void **state) {
   }
 }
 
-static void check_leaf(yyjson_val *was, yyjson_val *is, size_t *seen) {
-  if (yyjson_is_arr(was)) {
-    assert_int_equal(yyjson_arr_size(was), yyjson_arr_size(is));
-    for (size_t i = 0; i < yyjson_arr_size(was); i++) {
-      check_leaf(yyjson_arr_get(was, i), yyjson_arr_get(is, i), seen);
-    }
-    return;
-  }
-  (*seen)++;
-  if (yyjson_is_real(was)) {
-    assert_true(yyjson_is_real(is));
-    assert_true(yyjson_get_real(is) >= -2 && yyjson_get_real(is) < 2);
-  } else if (yyjson_is_int(was)) {
-    assert_true(yyjson_is_int(is) && yyjson_get_uint(is) < 8);
+typedef struct leaf_t {
+  const char *name;  // as JSON pointer
+  size_t count;
+  int kind;  // 'f', 'i' or 'b'
+} leaf_t;
+
+static const leaf_t leaves[] = {
+    {"/0/0", 3, 'f'}, {"/0/1", 3, 'f'}, {"/1", 8, 'i'}, {"/2", 1, 'b'}};
+
+static void check(yyjson_val *value, int kind) {
+  if (kind == 'b') {
+    assert_true(yyjson_is_bool(value));
+  } else if (kind == 'i') {
+    assert_true(yyjson_is_uint(value) && yyjson_get_uint(value) < 8);
   } else {
-    assert_true(yyjson_is_bool(is));
+    assert_true(yyjson_is_real(value));
+    assert_true(yyjson_get_real(value) >= -2 && yyjson_get_real(value) < 2);
   }
 }
 
 static void numbers_are_drawn(void **state) {
   (void)state;
   static const char example[] =
-      "[[[0.0,0.0,0.0],[0.0,0.0,0.0]],[0,0,0,0,0,0,0,0],false,0]";
+      "[[[0.0,0.0,0.0],[0.0,0.0,0.0]],[0,0,0,0,0,0,0,0],[false]]";
   char *one = draw(example), *other = draw(example);
   assert_string_equal(one, other);  // always the same ones
-  yyjson_doc *was = yyjson_read(example, strlen(example), 0),
-             *is = yyjson_read(one, strlen(one), 0);
-  size_t seen = 0;
-  check_leaf(yyjson_doc_get_root(was), yyjson_doc_get_root(is), &seen);
-  assert_int_equal(seen, 16);
-  assert_null(strstr(one, "0.0,0.0"));
-  yyjson_doc_free(was);
-  yyjson_doc_free(is);
+  yyjson_doc *doc = yyjson_read(one, strlen(one), 0);
+  FC_TEST_EACH_ROW(const leaf_t, row, leaves) {
+    yyjson_val *list = yyjson_doc_ptr_get(doc, row->name), *item;
+    assert_int_equal(yyjson_arr_size(list), row->count);
+    size_t index, count;
+    yyjson_arr_foreach(list, index, count, item) check(item, row->kind);
+  }
+  assert_null(strstr(one, "0.000000,0.000000,0.000000"));
+  yyjson_doc_free(doc);
   free(one);
   free(other);
-}
-
-static void what_is_no_json_is_refused(void **state) {
-  (void)state;
-  fc_error_t err;
-  fc_text_t text;
-  fc_text_init(&text, fc_allocator_system(), 1 << 20);
-  assert_int_not_equal(fc_sample_draw(FC_STR("[1,"), &text.sink, &err), FC_OK);
-  assert_int_equal(err.code, FC_CODE_JSON_SYNTAX);
-  fc_text_deinit(&text);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(names_and_shapes_stay),
       cmocka_unit_test(numbers_are_drawn),
-      cmocka_unit_test(what_is_no_json_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
