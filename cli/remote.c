@@ -76,7 +76,7 @@ static fc_status_t read_token(const fc_args_t *args, const char **out_line,
   return *out_line ? FC_OK : fc_fail_memory(err);
 }
 
-static bool is_this_machine(const char *host) {
+bool fc_remote_is_here(const char *host) {
   struct in_addr address;
   if (inet_pton(AF_INET, host, &address) == 1) {
     return ntohl(address.s_addr) >> 24 == 127;
@@ -87,7 +87,7 @@ static bool is_this_machine(const char *host) {
 // Without TLS everybody between here and the server sees what is sent.
 static void note_plain(const fc_remote_t *server) {
   if (!server->authorization || server->is_https || server->socket) return;
-  if (is_this_machine(server->host)) return;
+  if (fc_remote_is_here(server->host)) return;
   fc_complain(0, "note: %s is not https: others on the way can read the token",
               server->url);
 }

@@ -15,6 +15,9 @@
 fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
                              fc_error_t *err);
 
+// Whether the host is this machine by its name or address alone.
+bool fc_remote_is_here(const char *host);
+
 // "MODULE/FUNCTION" -> "/api/v1/functions/MODULE/FUNCTION", each percent-encoded. NULL
 // after a complaint when one of the two is missing, or memory runs out.
 const char *fc_remote_target(const fc_args_t *args, const char *name);

@@ -3,6 +3,7 @@
 // farcall bench: a load on one function of a server, from the command line to the
 // report. Progress is one line on standard error, if that is a terminal.
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "bench/compare.h"
@@ -30,6 +31,8 @@ typedef struct fc_bench_t {
   fc_bench_step_t steps[FC_BENCH_STEPS_MAX];
   size_t step_count;
   size_t step_limit;
+  fc_bench_point_t curve[FC_BENCH_STEPS_MAX];
+  size_t curve_count;  // connections that are asked for, 0: the plan's alone
 } fc_bench_t;
 
 // ---------------------------------------------------------------------------
@@ -114,6 +117,45 @@ static int take_steps(fc_bench_t *bench) {
                      "--steps chooses the rates: leave out --rate");
 }
 
+static int by_connections(const void *a, const void *b) {
+  const fc_bench_point_t *one = a, *other = b;
+  return one->connections < other->connections
+             ? -1
+             : one->connections > other->connections;
+}
+
+// Of --concurrency=N,N…, in order, as a curve is drawn.
+static int take_curve(fc_bench_t *bench) {
+  const char *text = fc_args_get(bench->args, FC_OPTION_CONCURRENCY, "");
+  if (!strchr(text, ',')) return FC_EXIT_OK;
+  if (bench->plan.rate > 0 || bench->step_limit) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "--concurrency=%s makes closed loops: leave out --rate "
+                       "and --steps",
+                       text);
+  }
+  fc_str_t list = fc_str(text);
+  for (bool more = true; more;) {
+    more = memchr(list.data, ',', list.size) != NULL;
+    const fc_str_t word = fc_str_take(&list, ',');
+    double count;
+    char number[16];
+    snprintf(number, sizeof number, "%.*s", FC_STR_ARG(word));
+    if (bench->curve_count == FC_BENCH_STEPS_MAX ||
+        word.size >= sizeof number ||
+        !read_count(number, FC_LOAD_CONNECTIONS_MAX, &count)) {
+      return fc_complain(FC_EXIT_USAGE,
+                         "--concurrency=%s is no list of up to %u numbers from "
+                         "1 to %u",
+                         text, FC_BENCH_STEPS_MAX, FC_LOAD_CONNECTIONS_MAX);
+    }
+    bench->curve[bench->curve_count++].connections = (uint32_t)count;
+  }
+  qsort(bench->curve, bench->curve_count, sizeof bench->curve[0],
+        by_connections);
+  return FC_EXIT_OK;
+}
+
 static int take_options(fc_bench_t *bench) {
   const fc_args_t *args = bench->args;
   fc_load_plan_t *plan = &bench->plan;
@@ -123,7 +165,9 @@ static int take_options(fc_bench_t *bench) {
   if (!exit_code) exit_code = take_goals(bench);
   if (!exit_code) exit_code = take_steps(bench);
   const bool open = plan->rate > 0 || bench->step_limit;
-  if (!exit_code) {
+  if (!exit_code) exit_code = take_curve(bench);
+  connections = bench->curve[0].connections;
+  if (!exit_code && !bench->curve_count) {
     exit_code = take_count(
         args, FC_OPTION_CONCURRENCY, "concurrency", FC_LOAD_CONNECTIONS_MAX,
         open ? CONNECTIONS_OPEN : CONNECTIONS_DEFAULT, &connections);
@@ -229,6 +273,41 @@ static fc_status_t search(fc_bench_t *bench, fc_error_t *err) {
 }
 
 // ---------------------------------------------------------------------------
+// Throughput over concurrency
+
+// Leaves in the result the load that was answered most.
+static fc_status_t run_curve(fc_bench_t *bench, fc_error_t *err) {
+  FILE *stream = stream_of(bench->args);
+  const size_t wanted = bench->curve_count;
+  fc_load_result_t *best = fc_arena_alloc(bench->args->arena, sizeof *best, 16);
+  if (!best) return fc_fail_memory(err);
+  size_t most = 0;
+  bench->result.interrupted = false;
+  bench->curve_count = 0;
+  while (bench->curve_count < wanted && !bench->result.interrupted) {
+    fc_bench_point_t *point = &bench->curve[bench->curve_count];
+    const fc_load_result_t *result = &bench->result;
+    bench->plan.connections = point->connections;
+    FC_TRY(run_load(bench, err));
+    point->answered = fc_bench_rate(result);
+    point->p50_ns = fc_bench_histogram_quantile(&result->latency, 0.5);
+    point->p99_ns = fc_bench_histogram_quantile(&result->latency, 0.99);
+    point->max_ns = result->latency.max_ns;
+    point->errors = fc_bench_errors(result);
+    fc_bench_print_point(point, stream);
+    fflush(stream);
+    if (!bench->curve_count || point->answered > bench->curve[most].answered) {
+      most = bench->curve_count;
+      *best = *result;
+    }
+    bench->curve_count++;
+  }
+  bench->result = *best;
+  bench->plan.connections = bench->curve[most].connections;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
 // The report
 
 static fc_status_t save_page(const fc_args_t *args,
@@ -275,22 +354,35 @@ static int save_all(const fc_bench_t *bench, const fc_bench_report_t *report) {
 
 static int report(fc_bench_t *bench) {
   const bool oip = fc_args_has(bench->args, FC_OPTION_OIP);
+  const fc_remote_t *server = &bench->request.server;
+  fc_bench_machine_t machine;
+  fc_bench_machine_read(&machine);
   const fc_bench_report_t made = {
       .server = bench->request.server.url,
       .target = bench->request.target,
       .protocol = oip ? "oip" : "native",
       .verify = kVerify[bench->plan.verify],
+      .input = bench->request.input,
+      .input_sha256 = bench->request.input_sha256,
+      .input_size = bench->request.input_size,
+      .machine = &machine,
+      .same_machine = server->socket || fc_remote_is_here(server->host),
       .plan = &bench->plan,
       .result = &bench->result,
       .goals = bench->goals,
       .goal_count = bench->goal_count,
       .steps = bench->steps,
       .step_count = bench->step_count,
+      .curve = bench->curve,
+      .curve_count = bench->curve_count,
   };
   fc_bench_print(&made, stream_of(bench->args));
   const int exit_code = save_all(bench, &made);
   if (exit_code) return exit_code;
-  const bool failed = fc_bench_errors(&bench->result) > 0;
+  bool failed = fc_bench_errors(&bench->result) > 0;
+  for (size_t i = 0; i < bench->curve_count; i++) {
+    failed = failed || bench->curve[i].errors;
+  }
   return failed || !are_goals_met(bench) ? FC_EXIT_FAILED : FC_EXIT_OK;
 }
 
@@ -304,8 +396,9 @@ static int run(fc_bench_t *bench) {
     bench->plan.watch = show_slice;
     bench->plan.watch_context = bench;
   }
-  const fc_status_t status =
-      bench->step_limit ? search(bench, &err) : run_load(bench, &err);
+  const fc_status_t status = bench->step_limit    ? search(bench, &err)
+                             : bench->curve_count ? run_curve(bench, &err)
+                                                  : run_load(bench, &err);
   return status ? fc_remote_complain(&err) : report(bench);
 }
 
@@ -332,6 +425,9 @@ static int compare(const fc_args_t *args) {
   fc_status_t status = read_result(args, args->words[0], &both[0], &err);
   if (status == FC_OK) {
     status = read_result(args, args->words[1], &both[1], &err);
+  }
+  if (status == FC_OK) {
+    status = fc_bench_check_alike(&both[0], &both[1], &err);
   }
   if (status == FC_OK) {
     fc_bench_compare(&both[0], &both[1], stdout);

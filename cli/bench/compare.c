@@ -8,6 +8,51 @@
 #include "bench/report.h"
 #include "cli.h"
 
+// Fails if both say something, and not the same.
+static fc_status_t check_text(const fc_bench_document_t *old,
+                              const fc_bench_document_t *new, const char *key,
+                              fc_error_t *err) {
+  const char *was = fc_bench_text(old->root, key),
+             *is = fc_bench_text(new->root, key);
+  if (!*was || !*is || !strcmp(was, is)) return FC_OK;
+  return fc_fail(err, FC_CODE_JSON_SCHEMA,
+                 "the runs are unlike: '%s' was '%.80s' and is '%.80s'", key,
+                 was, is);
+}
+
+static fc_status_t check_number(const fc_bench_document_t *old,
+                                const fc_bench_document_t *new, const char *key,
+                                fc_error_t *err) {
+  const double was = fc_bench_number(old->root, key),
+               is = fc_bench_number(new->root, key);
+  const bool said =
+      yyjson_obj_get(old->root, key) && yyjson_obj_get(new->root, key);
+  if (!said || !(was < is || was > is)) return FC_OK;
+  return fc_fail(err, FC_CODE_JSON_SCHEMA,
+                 "the runs are unlike: '%s' was %g and is %g", key, was, is);
+}
+
+static bool searched(const fc_bench_document_t *document, const char *tried) {
+  return yyjson_arr_size(yyjson_obj_get(document->root, tried)) > 0;
+}
+
+fc_status_t fc_bench_check_alike(const fc_bench_document_t *old,
+                                 const fc_bench_document_t *new,
+                                 fc_error_t *err) {
+  const bool same_protocol = !strcmp(fc_bench_text(old->root, "protocol"),
+                                     fc_bench_text(new->root, "protocol"));
+  FC_TRY(check_text(old, new, "loop", err));
+  // What several runs found is a figure of theirs.
+  if (!searched(old, "curve") || !searched(new, "curve")) {
+    FC_TRY(check_number(old, new, "connections", err));
+  }
+  if (!searched(old, "steps") || !searched(new, "steps")) {
+    FC_TRY(check_number(old, new, "rate", err));
+  }
+  // Another protocol writes the same arguments in another way.
+  return same_protocol ? check_text(old, new, "input_sha256", err) : FC_OK;
+}
+
 static const char *judge(const fc_bench_figure_t *old,
                          const fc_bench_figure_t *new, bool more_is_better) {
   const bool less = new->high<old->low, more = new->low> old->high;
@@ -53,6 +98,10 @@ void fc_bench_compare(const fc_bench_document_t *old,
   fprintf(stream, "  %-10s %12.6g %12.6g", "answers/s", was.value, is.value);
   print_change(&was, &is, true, stream);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
+    if (!fc_bench_knows(old, kRows[i].share) ||
+        !fc_bench_knows(new, kRows[i].share)) {
+      break;
+    }
     const fc_bench_figure_t a = fc_bench_quantile(old, kRows[i].share),
                             b = fc_bench_quantile(new, kRows[i].share);
     fprintf(stream, "  %-10s %12s %12s", kRows[i].name,

@@ -4,6 +4,8 @@
 // number, counts as 0.
 #include "bench/document.h"
 
+#include "bench/histogram.h"
+
 #include <math.h>
 
 #define SIGMAS 1.96  // 95 %
@@ -47,6 +49,11 @@ static double value_at(yyjson_val *latency, double rank) {
   }
   const double most = fc_bench_number(latency, "max_ns");
   return upper < most ? upper : most;
+}
+
+bool fc_bench_knows(const fc_bench_document_t *document, double share) {
+  yyjson_val *latency = yyjson_obj_get(document->root, "latency");
+  return fc_bench_is_known(fc_bench_number(latency, "count"), share);
 }
 
 fc_bench_figure_t fc_bench_quantile(const fc_bench_document_t *document,

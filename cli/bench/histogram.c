@@ -36,6 +36,11 @@ void fc_bench_histogram_record(fc_bench_histogram_t *histogram,
   fc_bench_histogram_record_many(histogram, value_ns, 1);
 }
 
+bool fc_bench_is_known(double count, double share) {
+  // Shares such as 0.9999 are a little less or more than they say.
+  return share <= 0.5 || count * (1 - share) >= 10 - 1e-6;
+}
+
 uint64_t fc_bench_histogram_quantile(const fc_bench_histogram_t *histogram,
                                      double share) {
   const double exact = share * (double)histogram->count;

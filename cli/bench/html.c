@@ -32,7 +32,9 @@ static fc_status_t put_row(const fc_bench_document_t *documents, size_t count,
   FC_TRY(fc_print_to(sink, err, "<tr><th scope=row>%s", name));
   for (size_t i = 0; i < count; i++) {
     const double ns = fc_bench_quantile(&documents[i], share).value;
-    FC_TRY(fc_print_to(sink, err, "<td>%s", fc_page_time(ns).text));
+    const bool known = share >= 1 || fc_bench_knows(&documents[i], share);
+    FC_TRY(
+        fc_print_to(sink, err, "<td>%s", known ? fc_page_time(ns).text : "-"));
   }
   return put(sink, "</tr>\n", err);
 }
@@ -52,6 +54,103 @@ static fc_status_t put_number(const fc_bench_document_t *documents,
   return put(sink, "</tr>\n", err);
 }
 
+static fc_status_t put_texts(const fc_bench_document_t *documents, size_t count,
+                             const char *name, const char *key, fc_sink_t *sink,
+                             fc_error_t *err) {
+  bool any = false;
+  for (size_t i = 0; i < count; i++) {
+    any = any || *fc_bench_text(documents[i].root, key);
+  }
+  if (!any) return FC_OK;
+  FC_TRY(fc_print_to(sink, err, "<tr><th scope=row>%s", name));
+  for (size_t i = 0; i < count; i++) {
+    FC_TRY(put(sink, "<td>", err));
+    FC_TRY(put_text(sink, fc_bench_text(documents[i].root, key), err));
+  }
+  return put(sink, "</tr>\n", err);
+}
+
+// What was measured, where, when and with what.
+static fc_status_t put_circumstances(const fc_bench_document_t *documents,
+                                     size_t count, fc_sink_t *sink,
+                                     fc_error_t *err) {
+  static const struct {
+    const char *name, *key;
+  } kTexts[] = {
+      {"target", "target"},   {"server", "server"},     {"date (UTC)", "date"},
+      {"farcall", "version"}, {"processor", "cpu"},     {"system", "kernel"},
+      {"arguments", "input"}, {"protocol", "protocol"}, {"compared", "verify"}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kTexts); i++) {
+    FC_TRY(
+        put_texts(documents, count, kTexts[i].name, kTexts[i].key, sink, err));
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Sentences
+
+// Of one run: what the figures come to.
+static fc_status_t put_verdict(const fc_bench_document_t *document,
+                               fc_sink_t *sink, fc_error_t *err) {
+  yyjson_val *errors = yyjson_obj_get(document->root, "errors");
+  const double wrong = fc_bench_number(errors, "refused") +
+                       fc_bench_number(errors, "broken") +
+                       fc_bench_number(errors, "unanswered") +
+                       fc_bench_number(errors, "different");
+  FC_TRY(put(sink, "<p class=verdict>", err));
+  FC_TRY(put_text(sink, document->name, err));
+  FC_TRY(fc_print_to(
+      sink, err,
+      ": %.6g answers a second over %.0f connections, half of them within %s",
+      fc_bench_number(document->root, "answers_per_s"),
+      fc_bench_number(document->root, "connections"),
+      fc_page_time(fc_bench_quantile(document, 0.5).value).text));
+  if (fc_bench_knows(document, 0.99)) {
+    FC_TRY(fc_print_to(
+        sink, err, ", 99 of 100 within %s",
+        fc_page_time(fc_bench_quantile(document, 0.99).value).text));
+  }
+  if (wrong > 0) {
+    return fc_print_to(sink, err, "; <b>%.0f went wrong</b>.</p>\n", wrong);
+  }
+  return put(sink, "; none went wrong.</p>\n", err);
+}
+
+// Why the figures may not hold elsewhere, or at all.
+static fc_status_t put_caveats(const fc_bench_document_t *document,
+                               fc_sink_t *sink, fc_error_t *err) {
+  yyjson_val *root = document->root;
+  const double late = fc_bench_number(root, "late");
+  const struct {
+    bool holds;
+    const char *text;
+  } rows[] = {
+      {yyjson_get_bool(yyjson_obj_get(root, "same_machine")),
+       "Server and load shared the processors of one machine."},
+      {!strcmp(fc_bench_text(root, "input"), "example"),
+       "The arguments are the function's example, which may be zeros."},
+      {!strcmp(fc_bench_text(root, "input"), "metadata"),
+       "The arguments are zeros, made from the model's metadata."},
+      {late > 0, "Requests were sent late, because the load had no processor."},
+      {yyjson_get_bool(yyjson_obj_get(root, "interrupted")),
+       "The load was interrupted."},
+      {!fc_bench_knows(document, 0.99),
+       "There are too few answers to say what 99 of 100 are within."},
+      {!strcmp(fc_bench_text(root, "verify"), "first"),
+       "Only the first answer of each connection was compared."}};
+  bool any = false;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    if (!rows[i].holds) continue;
+    FC_TRY(fc_print_to(sink, err, "%s<li>%s\n",
+                       any ? "" : "<ul class=caveats>\n", rows[i].text));
+    any = true;
+  }
+  return any ? put(sink, "</ul>\n", err) : FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+
 static fc_status_t put_table(const fc_bench_document_t *documents, size_t count,
                              fc_sink_t *sink, fc_error_t *err) {
   static const struct {
@@ -60,6 +159,7 @@ static fc_status_t put_table(const fc_bench_document_t *documents, size_t count,
                   {"answers a second", "answers_per_s"},
                   {"connections", "connections"},
                   {"seconds", "duration_s"},
+                  {"processors", "processors"},
                   {"answers compared", "compared"},
                   {"not as expected", "different"},
                   {"refused", "refused"},
@@ -76,6 +176,7 @@ static fc_status_t put_table(const fc_bench_document_t *documents, size_t count,
     FC_TRY(put_text(sink, documents[i].name, err));
   }
   FC_TRY(put(sink, "</tr>\n", err));
+  FC_TRY(put_circumstances(documents, count, sink, err));
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNumbers); i++) {
     FC_TRY(put_number(documents, count, kNumbers[i].name, kNumbers[i].key, sink,
                       err));
@@ -182,6 +283,35 @@ static fc_status_t put_steps(const fc_bench_document_t *document,
   return fc_plot_end(&plot, err);
 }
 
+static fc_status_t put_curve(const fc_bench_document_t *documents, size_t count,
+                             fc_sink_t *sink, fc_error_t *err) {
+  fc_plot_t plot = {.title = "Answers a second by connections",
+                    .what_x = "connections",
+                    .sink = sink};
+  fc_plot_point_t points[2][POINTS_MAX];
+  size_t used[2] = {0, 0};
+  bool any = false;
+  for (size_t i = 0; i < count && i < FC_ARRAY_COUNT(points); i++) {
+    yyjson_val *curve = yyjson_obj_get(documents[i].root, "curve"), *point;
+    size_t index, size;
+    yyjson_arr_foreach(curve, index, size, point) {
+      if (used[i] == POINTS_MAX) break;
+      points[i][used[i]++] =
+          (fc_plot_point_t){fc_bench_number(point, "connections"),
+                            fc_bench_number(point, "answers_per_s")};
+    }
+    fc_plot_include(&plot, points[i], used[i]);
+    any = any || used[i];
+  }
+  if (!any) return FC_OK;
+  FC_TRY(fc_plot_begin(&plot, err));
+  FC_TRY(fc_plot_marks(&plot, err));
+  for (size_t i = 0; i < count && i < FC_ARRAY_COUNT(points); i++) {
+    FC_TRY(fc_plot_line(&plot, i, points[i], used[i], err));
+  }
+  return fc_plot_end(&plot, err);
+}
+
 fc_status_t fc_bench_print_html(const fc_bench_document_t *documents,
                                 size_t count, fc_sink_t *sink,
                                 fc_error_t *err) {
@@ -191,7 +321,12 @@ fc_status_t fc_bench_print_html(const fc_bench_document_t *documents,
   FC_TRY(put(sink, "</h1>\n<p>farcall bench of ", err));
   FC_TRY(put_text(sink, fc_bench_text(documents[0].root, "server"), err));
   FC_TRY(put(sink, "</p>\n", err));
+  for (size_t i = 0; i < count; i++) {
+    FC_TRY(put_verdict(&documents[i], sink, err));
+    FC_TRY(put_caveats(&documents[i], sink, err));
+  }
   FC_TRY(put_table(documents, count, sink, err));
+  FC_TRY(put_curve(documents, count, sink, err));
   FC_TRY(put_plot(documents, count,
                   (fc_plot_t){.title = "Latency by percentile",
                               .what_x = "of all requests",

@@ -25,6 +25,7 @@ static void print_latency(const char *name, const fc_bench_histogram_t *latency,
                           FILE *stream) {
   fprintf(stream, "  %-9s", name);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kShares); i++) {
+    if (!fc_bench_is_known((double)latency->count, kShares[i].share)) break;
     const uint64_t ns = fc_bench_histogram_quantile(latency, kShares[i].share);
     fprintf(stream, " %s %s  ", kShares[i].name, fc_page_time((double)ns).text);
   }
@@ -66,6 +67,17 @@ static void print_goals(const fc_bench_report_t *report, FILE *stream) {
   }
 }
 
+// Arguments that nobody gave are zeros, which are quicker than others.
+static void print_input(const fc_bench_report_t *report, FILE *stream) {
+  if (!strcmp(report->input, "given")) return;
+  fprintf(stream,
+          "  input     made up from the %s, %zu bytes: --input or --json has "
+          "another\n",
+          strcmp(report->input, "example") == 0 ? "function's example"
+                                                : "model's metadata",
+          report->input_size);
+}
+
 void fc_bench_print(const fc_bench_report_t *report, FILE *stream) {
   const fc_load_plan_t *plan = report->plan;
   const fc_load_result_t *result = report->result;
@@ -76,6 +88,7 @@ void fc_bench_print(const fc_bench_report_t *report, FILE *stream) {
   else fprintf(stream, "closed loop");
   fprintf(stream, ", %.3g s%s\n", (double)result->duration_ns / 1e9,
           result->interrupted ? " (interrupted)" : "");
+  print_input(report, stream);
   fprintf(stream, "  answers   %" PRIu64 ", %.6g a second\n", result->answers,
           fc_bench_rate(result));
   print_latency("latency", &result->latency, stream);
@@ -100,6 +113,16 @@ void fc_bench_print_step(const fc_bench_step_t *step, FILE *stream) {
           fc_page_time((double)step->p99_ns).text,
           fc_page_time((double)step->max_ns).text,
           step->met ? "met" : "missed");
+}
+
+void fc_bench_print_point(const fc_bench_point_t *point, FILE *stream) {
+  fprintf(stream, "  %-12u answered %.0f/s  p50 %s  p99 %s  max %s",
+          point->connections, point->answered,
+          fc_page_time((double)point->p50_ns).text,
+          fc_page_time((double)point->p99_ns).text,
+          fc_page_time((double)point->max_ns).text);
+  if (point->errors) fprintf(stream, "  errors %" PRIu64, point->errors);
+  fputc('\n', stream);
 }
 
 // ---------------------------------------------------------------------------
@@ -183,16 +206,42 @@ static fc_status_t put_steps(const fc_bench_report_t *report, fc_sink_t *sink,
   return fc_print_to(sink, err, "]");
 }
 
+static fc_status_t put_curve(const fc_bench_report_t *report, fc_sink_t *sink,
+                             fc_error_t *err) {
+  FC_TRY(fc_print_to(sink, err, ",\"curve\":["));
+  for (size_t i = 0; i < report->curve_count; i++) {
+    const fc_bench_point_t *point = &report->curve[i];
+    FC_TRY(fc_print_to(
+        sink, err,
+        "%s{\"connections\":%u,\"answers_per_s\":%.3f,\"p50_ns\":%" PRIu64
+        ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"errors\":%" PRIu64
+        "}",
+        i ? "," : "", point->connections, point->answered, point->p50_ns,
+        point->p99_ns, point->max_ns, point->errors));
+  }
+  return fc_print_to(sink, err, "]");
+}
+
 fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_load_plan_t *plan = report->plan;
   const fc_load_result_t *result = report->result;
+  const fc_bench_machine_t *machine = report->machine;
   FC_TRY(fc_print_to(sink, err, "{\"farcall_bench\":1,\"version\":\"%s\"",
                      fc_version()));
   FC_TRY(put_text(sink, err, "server", report->server));
   FC_TRY(put_text(sink, err, "target", report->target));
   FC_TRY(put_text(sink, err, "protocol", report->protocol));
   FC_TRY(put_text(sink, err, "verify", report->verify));
+  FC_TRY(put_text(sink, err, "date", machine->date));
+  FC_TRY(put_text(sink, err, "cpu", machine->cpu));
+  FC_TRY(put_text(sink, err, "kernel", machine->kernel));
+  FC_TRY(fc_print_to(sink, err, ",\"processors\":%u,\"same_machine\":%s",
+                     machine->processors,
+                     report->same_machine ? "true" : "false"));
+  FC_TRY(put_text(sink, err, "input", report->input));
+  FC_TRY(put_text(sink, err, "input_sha256", report->input_sha256));
+  FC_TRY(fc_print_to(sink, err, ",\"input_size\":%zu", report->input_size));
   FC_TRY(fc_print_to(
       sink, err,
       ",\"loop\":\"%s\",\"rate\":%.3f,\"connections\":%u"
@@ -210,6 +259,7 @@ fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
   FC_TRY(put_latency("service", &result->service, sink, err));
   FC_TRY(put_slices(result, sink, err));
   FC_TRY(put_goals(report, sink, err));
+  FC_TRY(put_curve(report, sink, err));
   FC_TRY(put_steps(report, sink, err));
   return fc_print_to(sink, err, "}\n");
 }

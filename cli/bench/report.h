@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "bench/goal.h"
+#include "bench/machine.h"
 #include "page.h"
 
 // One rate that was tried by --steps.
@@ -22,21 +23,40 @@ typedef struct fc_bench_step_t {
 
 #define FC_BENCH_STEPS_MAX 32u
 
+// A closed loop of so many connections, of several.
+typedef struct fc_bench_point_t {
+  uint32_t connections;
+  double answered;  // a second
+  uint64_t p50_ns;
+  uint64_t p99_ns;
+  uint64_t max_ns;
+  uint64_t errors;
+} fc_bench_point_t;
+
 typedef struct fc_bench_report_t {
   const char *server;
   const char *target;  // the path that was asked
   const char *protocol;
   const char *verify;
+  const char
+      *input;  // "given", "example" or "metadata": what the arguments are of
+  const char *input_sha256;
+  size_t input_size;
+  const fc_bench_machine_t *machine;  // that made the load
+  bool same_machine;                  // the server runs there, too
   const fc_load_plan_t *plan;
   const fc_load_result_t *result;
   const fc_bench_goal_t *goals;
   size_t goal_count;
   const fc_bench_step_t *steps;
   size_t step_count;
+  const fc_bench_point_t *curve;  // throughput over concurrency
+  size_t curve_count;             // 0: one concurrency was asked for
 } fc_bench_report_t;
 
 void fc_bench_print(const fc_bench_report_t *report, FILE *stream);
 void fc_bench_print_step(const fc_bench_step_t *step, FILE *stream);
+void fc_bench_print_point(const fc_bench_point_t *point, FILE *stream);
 fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
                                 fc_sink_t *sink, fc_error_t *err);
 

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "base/sha256.h"
 #include "file.h"
 #include "input.h"
 #include "json/writer.h"
@@ -200,6 +201,11 @@ int fc_bench_request_make(const fc_args_t *args,
           ? oip_target(args, &document, &out_request->target)
           : native_target(args, &document, &out_request->target);
   if (exit_code) return exit_code;
+  out_request->input = is_given(args)                     ? "given"
+                       : fc_args_has(args, FC_OPTION_OIP) ? "metadata"
+                                                          : "example";
+  out_request->input_size = document.size;
+  fc_sha256_hex(document.data, document.size, out_request->input_sha256);
   if (fc_server_ask(args->arena, &out_request->server, out_request->target,
                     document, &answer, &err) ||
       make_message(args, out_request, document, &err)) {

@@ -12,6 +12,9 @@ typedef struct fc_bench_request_t {
   const char *target;
   fc_str_t message;   // head and body
   fc_str_t expected;  // the body of the answer
+  const char *input;  // "given", or what was asked: "example" or "metadata"
+  size_t input_size;  // of the body
+  char input_sha256[65];
 } fc_bench_request_t;
 
 // Makes the request for the function or model that the command line names, with its

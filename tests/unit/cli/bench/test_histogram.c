@@ -78,6 +78,24 @@ static void one_value_counts_as_often_as_is_said(void **state) {
   assert_memory_equal(&once, &often, sizeof once);
 }
 
+static void a_percentile_needs_ten_values_beyond_it(void **state) {
+  (void)state;
+  static const struct row {
+    const char *name;
+    double count, share;
+    bool known;
+  } rows[] = {
+      {"median of one", 1, 0.5, true},      {"p90 of 99", 99, 0.9, false},
+      {"p90 of 100", 100, 0.9, true},       {"p99 of 999", 999, 0.99, false},
+      {"p99 of 1000", 1000, 0.99, true},    {"p99.9", 9999, 0.999, false},
+      {"p99.9 of 10000", 1e4, 0.999, true}, {"p99.99", 6000, 0.9999, false},
+      {"p99.99 of 1e5", 1e5, 0.9999, true},
+  };
+  FC_TEST_EACH_ROW(const struct row, row, rows) {
+    assert_int_equal(fc_bench_is_known(row->count, row->share), row->known);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(buckets_lie_end_to_end),
@@ -86,6 +104,7 @@ int main(void) {
       FC_TEST(no_quantile_exceeds_the_longest_value),
       FC_TEST(one_value_counts_as_often_as_is_said),
       FC_TEST(what_is_too_long_counts_in_the_last_bucket),
+      FC_TEST(a_percentile_needs_ten_values_beyond_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

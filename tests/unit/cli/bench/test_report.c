@@ -37,25 +37,38 @@ static const fc_bench_step_t kStep = {.rate = 30,
                                       .max_ns = 4000000,
                                       .met = true};
 
+static const fc_bench_machine_t kMachine = {"a processor", 6, "Linux 6.1",
+                                            "2026-01-02T03:04:05Z"};
+
+static const fc_bench_point_t kCurve[] = {{1, 20, 100, 200, 300, 0},
+                                          {2, 50, 110, 210, 310, 9}};
+
 static fc_bench_report_t report_of(const fc_load_result_t *result) {
   return (fc_bench_report_t){.server = "server",
                              .target = "target",
                              .protocol = "native",
                              .verify = "all",
+                             .input = "example",
+                             .input_sha256 = "abc",
+                             .input_size = 17,
+                             .machine = &kMachine,
+                             .same_machine = true,
                              .plan = &kPlan,
                              .result = result,
                              .steps = &kStep,
-                             .step_count = 1};
+                             .step_count = 1,
+                             .curve = kCurve,
+                             .curve_count = FC_ARRAY_COUNT(kCurve)};
 }
 
 static const char kShown[] =
     "target of server\n"
     "  2 connections, 60 requests a second, 4 s\n"
+    "  input     made up from the function's example, 17 bytes: --input or "
+    "--json has another\n"
     "  answers   200, 50 a second\n"
-    "  latency   p50 0.1 us   p75 0.15 us   p90 0.18 us   p99 0.198 us   "
-    "p99.9 0.2 us   p99.99 0.2 us   max 0.2 us\n"
-    "  once sent p50 0.05 us   p75 0.075 us   p90 0.09 us   p99 0.099 us   "
-    "p99.9 0.1 us   p99.99 0.1 us   max 0.1 us\n"
+    "  latency   p50 0.1 us   p75 0.15 us   p90 0.18 us   max 0.2 us\n"
+    "  once sent p50 0.05 us   p75 0.075 us   p90 0.09 us   max 0.1 us\n"
     "  compared  21 answers, 3 different\n"
     "  errors    4 refused\n"
     "  errors    5 connections broken\n"
@@ -63,7 +76,8 @@ static const char kShown[] =
     "  errors    3 answers not as expected\n"
     "  note: this program sent 7 requests more than 1 ms late: it had no "
     "processor\n"
-    "  30/s         answered 29/s  p50 2 us  p99 3 us  max 4 ms  met\n";
+    "  30/s         answered 29/s  p50 2 us  p99 3 us  max 4 ms  met\n"
+    "  2            answered 50/s  p50 0.11 us  p99 0.21 us  max 0.31 us  errors 9\n";
 
 static void every_figure_is_shown(void **state) {
   (void)state;
@@ -75,6 +89,7 @@ static void every_figure_is_shown(void **state) {
   assert_non_null(stream);
   fc_bench_print(&report, stream);
   fc_bench_print_step(&kStep, stream);
+  fc_bench_print_point(&kCurve[1], stream);
   fclose(stream);
   assert_string_equal(text, kShown);
 }
@@ -82,6 +97,10 @@ static void every_figure_is_shown(void **state) {
 static void every_figure_is_saved(void **state) {
   (void)state;
   static const char *const rows[] = {
+      "\"verify\":\"all\",\"date\":\"2026-01-02T03:04:05Z\","
+      "\"cpu\":\"a processor\",\"kernel\":\"Linux 6.1\",\"processors\":6,"
+      "\"same_machine\":true,\"input\":\"example\","
+      "\"input_sha256\":\"abc\",\"input_size\":17,",
       "\"rate\":60.000,\"connections\":2,\"duration_s\":4.000000,",
       "\"answers\":200,\"answers_per_s\":50.000,\"compared\":21,\"late\":7",
       "\"errors\":{\"refused\":4,\"broken\":5,\"unanswered\":6,\"different\":3}",
@@ -93,6 +112,8 @@ static void every_figure_is_saved(void **state) {
       "\"p99.99_ns\":100,\"max_ns\":100,\"buckets\":[[1,2],[2,2],",
       "\"slices\":[{\"end_s\":4.000,\"answers_per_s\":50.000,\"errors\":8,"
       "\"p50_ns\":11,\"p99_ns\":12,\"max_ns\":13}]",
+      "\"curve\":[{\"connections\":1,\"answers_per_s\":20.000,\"p50_ns\":100,"
+      "\"p99_ns\":200,\"max_ns\":300,\"errors\":0},{\"connections\":2,",
       "\"steps\":[{\"rate\":30.000,\"answers_per_s\":29.000,\"p50_ns\":2000,"
       "\"p99_ns\":3000,\"max_ns\":4000000,\"met\":true}]"};
   static fc_load_result_t result;
