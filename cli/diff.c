@@ -23,7 +23,8 @@ typedef struct diff_t {
   fc_text_t answers[2];
   fc_tolerance_t exact;
   bool differs;
-  bool answered;  // both files answered the last call
+  bool answered;   // both files answered the last call
+  fc_code_t code;  // else how the old one failed
 } diff_t;
 
 static void print_head(const char *what, fc_str_t function) {
@@ -111,14 +112,6 @@ static fc_str_t results_of(const fc_text_t *answer) {
   return fc_str_make(text.data + head, text.size - head - 1);
 }
 
-// The same failure says nothing about results.
-static void tell_untried(const fc_function_t *function, const run_t *run) {
-  print_call("untried", function->name, 0);
-  fputs("neither file answers what is made up, but ", stdout);
-  print_outcome(run);
-  putchar('\n');
-}
-
 static int compare_runs(diff_t *diff, const fc_function_t *function,
                         uint32_t line, const fc_tolerance_t *tolerance,
                         const run_t runs[2]) {
@@ -127,7 +120,6 @@ static int compare_runs(diff_t *diff, const fc_function_t *function,
   fc_error_t err;
   if (failed[0] || failed[1]) {
     if (failed[0] == failed[1] && runs[0].error.code == runs[1].error.code) {
-      if (!line) tell_untried(function, &runs[0]);
       return SAME;
     }
     diff->differs = true;
@@ -229,6 +221,7 @@ static int compare_call(diff_t *diff, const fc_function_t *functions[2],
   }
   const int trouble = compare_runs(diff, functions[0], line, tolerance, runs);
   diff->answered = runs[0].status == FC_OK && runs[1].status == FC_OK;
+  diff->code = runs[0].error.code;
   if (!trouble && timed && diff->answered) {
     compare_times(functions[0], line, body, bound);
   }
@@ -255,8 +248,17 @@ static int compare_calls(diff_t *diff, const fc_expectations_t *calls) {
   return SAME;
 }
 
+// The same failure says nothing about results.
+static void tell_untried(const fc_function_t *function, fc_code_t code) {
+  print_call("untried", function->name, 0);
+  fputs("neither file answers its example, but ", stdout);
+  fc_show_text(fc_code_info(code)->text);
+  putchar('\n');
+}
+
 // Calls a function with the example that the old file's signature gives, and with
-// numbers that are drawn: zeros hide differences.
+// numbers that are drawn: zeros hide differences. The latter are timed, unless they are
+// refused.
 static int compare_example(diff_t *diff, const fc_function_t *functions[2],
                            fc_text_t *example, fc_text_t *drawn) {
   fc_error_t err;
@@ -275,8 +277,15 @@ static int compare_example(diff_t *diff, const fc_function_t *functions[2],
                              &diff->exact);
   const bool zeros_differ = diff->differs;
   diff->differs = diff->differs || before;
-  if (trouble || zeros_differ || !diff->answered) return trouble;
-  return compare_call(diff, functions, 0, fc_text_str(drawn), true,
+  if (trouble || zeros_differ) return trouble;
+  if (!diff->answered) {
+    tell_untried(functions[0], diff->code);
+    return SAME;
+  }
+  trouble =
+      compare_call(diff, functions, 0, fc_text_str(drawn), true, &diff->exact);
+  if (trouble || diff->answered) return trouble;
+  return compare_call(diff, functions, 0, fc_text_str(example), true,
                       &diff->exact);
 }
 

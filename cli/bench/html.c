@@ -199,7 +199,8 @@ static size_t percentiles(const fc_bench_document_t *document,
   const double answers = fc_bench_number(latency, "count");
   size_t count = 0;
   if (!(answers > 0)) return 0;
-  const double most = log10(answers);
+  // As far as fc_bench_is_known of them, where there are more than a few.
+  const double most = log10(answers > 100 ? answers / 10 : answers);
   for (double nines = 0; count < POINTS_MAX; nines += NINES_STEP) {
     const double x = nines < most ? nines : most;
     const double ns = fc_bench_quantile(document, 1 - pow(10, -x)).value;

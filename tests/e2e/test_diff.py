@@ -12,6 +12,7 @@ from conftest import RELEASES, ROOT
 
 SOURCE = """
 double _mlir_ciface_scale(double x) { return x * FACTOR; }
+long long _mlir_ciface_peek(_Bool a, char b, char c, char d) { return a + b + c + d; }
 long long _mlir_ciface_divide(long long x, long long y) { return (y ? x / y : 0) + PLUS; }
 """
 SCALE = {"name": "scale", "symbol": "_mlir_ciface_scale", "cc": "ciface",
@@ -149,11 +150,22 @@ def test_numbers_are_drawn(farcall, build):
     assert float(found[1]) / 3 == float(found[2]) / 5 != 0
 
 
+def test_drawn_numbers_that_are_refused_are_not_told(farcall, build):
+    """`peek` takes nothing but 0: its example is timed."""
+    strict = {"name": "peek", "symbol": "_mlir_ciface_peek", "cc": "ciface",
+              "args": [{"type": "i1"}, {"type": "si2"}, {"type": "ui2"}, {"type": "si2"}],
+              "results": [{"type": "i64"}]}
+    module = build("old", [strict])
+    done = farcall("diff", module, module)
+    assert done.returncode == 0 and len(lines_of(done, "time")) == 1, done.stdout + done.stderr
+    assert not lines_of(done, "untried", "outcome")
+
+
 def test_a_function_that_refuses_what_is_made_up(farcall, calls):
     module = ROOT / "examples/iree/filter.vmfb"
     done = farcall("diff", module, module)
-    assert done.returncode == 0 and "untried   edges: neither file answers what is made up, " \
-        "but call_failed" in done.stdout.splitlines(), done.stdout
+    assert done.returncode == 0 and "untried   edges: neither file answers its example, but " \
+        "call_failed" in done.stdout.splitlines(), done.stdout
     given = calls({"function": "edges", "args": [[[0, 0, 1]] * 3]})
     assert len(lines_of(farcall("diff", module, module, given), "time")) == 1
 
