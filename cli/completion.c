@@ -26,7 +26,7 @@ static fc_kind_t kind_of(fc_verb_t verb) {
   static const struct {
     const char *word;
     fc_kind_t kind;
-  } kRows[] = {{"FUNCTION", KIND_FUNCTIONS},
+  } kRows[] = {{"/FUNCTION", KIND_FUNCTIONS},
                {"MODULE", KIND_MODULES},
                {"CODE", KIND_CODES},
                {"bash", KIND_SHELLS}};

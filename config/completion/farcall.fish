@@ -189,7 +189,7 @@ complete -c farcall -n '__fish_seen_subcommand_from bench' -l token -r -F -d 'th
 complete -c farcall -n '__fish_seen_subcommand_from bench' -l timeout -r -F -d 'how long the server may take for the whole answer; default 300, 0: for ever'
 complete -c farcall -n '__fish_seen_subcommand_from bench' -s i -l input -r -F -d 'next argument: 4xf32="1 2 3 4", @FILE.npy, or JSON such as 3.5 or [[1,2]]'
 complete -c farcall -n '__fish_seen_subcommand_from bench' -l json -r -F -d 'the whole call document, or @FILE, instead of --input'
-complete -c farcall -n '__fish_seen_subcommand_from bench' -s c -l concurrency -r -F -d 'connections, each with one request at a time; default 16, with --rate 128'
+complete -c farcall -n '__fish_seen_subcommand_from bench' -s c -l concurrency -r -F -d 'connections, each with one request at a time; default 16, with --rate 128. Several make a load each, and a curve'
 complete -c farcall -n '__fish_seen_subcommand_from bench' -s r -l rate -r -F -d 'open loop: N requests a second, whether answers come or not; latency counts from when a request was due'
 complete -c farcall -n '__fish_seen_subcommand_from bench' -s d -l duration -r -F -d 'how long to measure: 10s (default), 500ms, 2m'
 complete -c farcall -n '__fish_seen_subcommand_from bench' -l warmup -r -F -d 'load before that, which is not measured; default 1s'
@@ -216,7 +216,7 @@ complete -c farcall -f -n __fish_use_subcommand -a explain -d 'say what the code
 complete -c farcall -n '__fish_seen_subcommand_from explain' -s h -l help -d 'print this and exit'
 complete -c farcall -f -n '__fish_seen_subcommand_from explain' -a "(farcall explain | cut -d' ' -f1)"
 complete -c farcall -f -n __fish_use_subcommand -a token -d 'make a token for --token-file of farcalld'
-complete -c farcall -n '__fish_seen_subcommand_from token' -l scope -r -F -d 'what it is for: call, read, admin, metrics, profile'
+complete -c farcall -n '__fish_seen_subcommand_from token' -l scope -r -F -d 'what it is for: call (default), read, admin, metrics, profile'
 complete -c farcall -n '__fish_seen_subcommand_from token' -l modules -r -F -d 'for which modules, such as net*,text; default: all'
 complete -c farcall -n '__fish_seen_subcommand_from token' -s h -l help -d 'print this and exit'
 complete -c farcall -f -n __fish_use_subcommand -a completion -d 'print the script by which a shell completes command lines of farcall'
