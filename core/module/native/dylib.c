@@ -46,12 +46,15 @@ fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
   return FC_OK;
 }
 
-// Says what the loader said, for example "X: cannot open shared object file" or
-// "PATH: undefined symbol: Y", without paths, and adds what to do about it.
-static fc_status_t fail_to_load(const char *text, fc_error_t *err) {
+// Says what the loader said last, for example "X: cannot open shared object file" or
+// "PATH: undefined symbol: Y", without paths, and adds what to do about it. The text is
+// copied: the loader frees its own when it is asked for the next thing.
+static fc_status_t fail_to_load(fc_error_t *err) {
   static const char kMissing[] = ": cannot open shared object file";
   static const char kUndefined[] = "undefined symbol: ";
-  if (!text) text = "unknown reason";
+  const char *said = dlerror();
+  char text[2 * PATH_MAX];
+  snprintf(text, sizeof text, "%s", said ? said : "unknown reason");
   const char *missing = strstr(text, kMissing);
   const char *undefined = strstr(text, kUndefined);
   if (missing && text[0] != '/') {
@@ -149,7 +152,7 @@ static fc_status_t load(const fc_snapshot_t *snapshot, const fc_so_t *elf,
   const fc_fpenv_t env = fc_fpenv_get();
   void *handle = dlopen(name, OPEN_FLAGS);
   fc_fpenv_set(env);
-  if (!handle) return fail_to_load(dlerror(), err);
+  if (!handle) return fail_to_load(err);
   *out_handle = handle;
   return FC_OK;
 }
@@ -285,7 +288,7 @@ fc_status_t fc_dylib_open(fc_dylib_t *dylib, const fc_snapshot_t *snapshot,
   FC_ASSERT(dylib->handle);
   struct link_map *map;
   if (dlinfo(dylib->handle, RTLD_DI_LINKMAP, &map) < 0) {
-    return fail_to_load(dlerror(), err);
+    return fail_to_load(err);
   }
   dylib->base = map->l_addr;
   FC_TRY(note_segments(dylib, elf, err));

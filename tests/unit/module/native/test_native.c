@@ -703,6 +703,8 @@ static void what_cannot_be_loaded_says_why(void **state) {
        "run the library's instead; rename it"},
       {"undefined", FC_CODE_MODULE_LOAD,
        "undefined.so: undefined symbol 'surely_nobody_defines_this'"},
+      {"reader", FC_CODE_MODULE_LOAD,
+       "reader.so: undefined symbol 'delSparseTensorReader'"},
       {"needy", FC_CODE_MODULE_LOAD,
        "needy.so: it needs libfarcall-elsewhere.so, which the loader does not "
        "find"},
