@@ -908,6 +908,17 @@ func.func @says(%x: i32) -> i32 {
   cf.assert %ok, "x is zero"
   return %x : i32
 }
+func.func @mixes(%x: i32) -> i32 {
+  %0 = llvm.mlir.addressof @hello : !llvm.ptr
+  llvm.call @puts(%0) : (!llvm.ptr) -> ()
+  vector.print %x : i32
+  llvm.call @puts(%0) : (!llvm.ptr) -> ()
+  %c0 = arith.constant 0 : i32
+  %ok = arith.cmpi ne, %x, %c0 : i32
+  cf.assert %ok, "x is zero"
+  vector.print %x : i32
+  return %x : i32
+}
 """
 RUNNER_CALL = ("[[[[1,2.5,-3],[4,5,1e10]],[[1,2.5,-3],[4,5,0.1]]],"
                "[[[1,2.5,-3],[4,5,1e10]],[[1.0000001,2.25,-3],[4,0,0.1]]],"
@@ -953,6 +964,12 @@ def test_functions_of_mlirs_runner_are_there(farcall, tmp_path, scratch):
     assert (done.stdout, done.stderr) == ('{"results":[1]}\n', "a line\n")
     done = farcall("run", tmp_path / "m.so", "-f", "says", "--json=[0]")
     assert done.returncode == 1 and "x is zero" in done.stderr
+    # In the order in which it is printed, whatever prints it.
+    done = farcall("run", tmp_path / "m.so", "-f", "mixes", "--json=[7]")
+    assert done.stderr == "a line\n7\na line\n7\n"
+    done = farcall("run", tmp_path / "m.so", "-f", "mixes", "--json=[0]")
+    assert done.returncode == 1
+    assert done.stderr.startswith("a line\n0\n") and "x is zero" in done.stderr
 
 
 # ---------------------------------------------------------------------------

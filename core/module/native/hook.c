@@ -177,6 +177,15 @@ static void show(fc_hook_t *hook) {
   hook->shown = false;
 }
 
+FILE *fc_hook_output(void) {
+  fc_hook_t *hook = running;
+  if (hook && hook->text_size && !hook->shown) {
+    fwrite(hook->text, 1, hook->text_size, stderr);
+    hook->shown = true;
+  }
+  return stderr;
+}
+
 static int hook_puts(const char *text) {
   fc_hook_t *hook = running;
   if (!hook || !hook->leavable) return puts(text);

@@ -8,6 +8,7 @@
 #define FARCALL_MODULE_NATIVE_HOOK_H_
 
 #include <setjmp.h>
+#include <stdio.h>
 
 #include "memref/own.h"
 
@@ -64,7 +65,8 @@ typedef struct fc_hook_t {
   // What it printed with puts: the reason if it aborts (reports quote whole operations),
   // output like that of its other functions if not.
   char text[8192];
-  bool shown;  // the text was longer and is written already
+  bool
+      shown;  // the text is written already: it was longer, or other output came
   // Blocks of this call, cleared by native_call_end. A block at the address of
   // another one, whose free was not seen, does not count.
   uint64_t allocated;
@@ -75,5 +77,9 @@ typedef struct fc_hook_t {
 // Runs `function(context)` as a call of the module.
 fc_hook_outcome_t fc_hook_run(fc_hook_t *hook, void (*function)(void *context),
                               void *context);
+
+// Where the other functions of farcall that print for a module write: stderr. What the
+// call on this thread printed with puts is written first, so that all stands in order.
+FILE *fc_hook_output(void);
 
 #endif  // FARCALL_MODULE_NATIVE_HOOK_H_

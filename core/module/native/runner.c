@@ -11,6 +11,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "module/native/hook.h"
 #include "module/native/shim.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -65,7 +66,7 @@ static int64_t walk_next(walk_t *walk) {
 // Printing
 
 static void print_times(const char *text, int64_t count) {
-  while (count-- > 0) fputs(text, stderr);
+  while (count-- > 0) fputs(text, fc_hook_output());
 }
 
 static const uint8_t *element(const view_t *view, int64_t at) {
@@ -96,30 +97,30 @@ static int64_t integer_of(fc_dtype_t dtype, const uint8_t *bytes) {
 static void print_element(fc_dtype_t dtype, const uint8_t *bytes) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   if (info->class_ == FC_DTYPE_CLASS_COMPLEX) {
-    fprintf(stderr, "(%g,%g)", part_of(info->part, bytes),
+    fprintf(fc_hook_output(), "(%g,%g)", part_of(info->part, bytes),
             part_of(info->part, bytes + info->size / 2));
   } else if (info->class_ == FC_DTYPE_CLASS_FLOAT) {
-    fprintf(stderr, "%g", part_of(dtype, bytes));
+    fprintf(fc_hook_output(), "%g", part_of(dtype, bytes));
   } else if (dtype == FC_DTYPE_I8) {  // MLIR prints it as a character
-    fputc(*bytes, stderr);
+    fputc(*bytes, fc_hook_output());
   } else if (dtype == FC_DTYPE_UI64) {
-    fprintf(stderr, "%" PRIu64, (uint64_t)integer_of(dtype, bytes));
+    fprintf(fc_hook_output(), "%" PRIu64, (uint64_t)integer_of(dtype, bytes));
   } else {
-    fprintf(stderr, "%" PRId64, integer_of(dtype, bytes));
+    fprintf(fc_hook_output(), "%" PRId64, integer_of(dtype, bytes));
   }
 }
 
 static void print_list(const char *name, const int64_t *values, int64_t count) {
-  fprintf(stderr, " %s = [", name);
+  fprintf(fc_hook_output(), " %s = [", name);
   for (int64_t i = 0; i < count; i++) {
-    fprintf(stderr, "%s%" PRId64, i ? ", " : "", values[i]);
+    fprintf(fc_hook_output(), "%s%" PRId64, i ? ", " : "", values[i]);
   }
-  fputs("]", stderr);
+  fputs("]", fc_hook_output());
 }
 
 static void print_shape(const view_t *view) {
   const fc_memref_t *descriptor = view->descriptor;
-  fprintf(stderr, "base@ = %p rank = %" PRId64 " offset = %" PRId64,
+  fprintf(fc_hook_output(), "base@ = %p rank = %" PRId64 " offset = %" PRId64,
           descriptor->aligned, view->rank, descriptor->offset);
   print_list("sizes", descriptor->words, view->rank);
   print_list("strides", descriptor->words + view->rank, view->rank);
@@ -127,16 +128,16 @@ static void print_shape(const view_t *view) {
 
 // Prints a vector of 4 x 4 floats.
 static void print_vector(const uint8_t *bytes) {
-  fputc('(', stderr);
+  fputc('(', fc_hook_output());
   for (int i = 0; i < 4; i++) {
-    if (i) fputs(i < 3 ? ",   " : ",  ", stderr);
+    if (i) fputs(i < 3 ? ",   " : ",  ", fc_hook_output());
     for (int k = 0; k < 4; k++) {
-      fputs(k ? ", " : "(", stderr);
+      fputs(k ? ", " : "(", fc_hook_output());
       print_element(FC_DTYPE_F32, bytes + 16 * i + 4 * k);
     }
-    fputc(')', stderr);
+    fputc(')', fc_hook_output());
   }
-  fputc(')', stderr);
+  fputc(')', fc_hook_output());
 }
 
 // A row is a line, and each dim stands a space further to the right.
@@ -153,7 +154,7 @@ static void print_elements(const view_t *view) {
     more = ended < view->rank;
     if (!more) break;
     print_times("]", ended);
-    fputs(ended ? ", \n" : ", ", stderr);
+    fputs(ended ? ", \n" : ", ", fc_hook_output());
     print_times(" ", view->rank - ended);
     print_times("[", ended);
   }
@@ -161,11 +162,11 @@ static void print_elements(const view_t *view) {
 }
 
 static void print_memref(const char *kind, view_t view) {
-  fputs(kind, stderr);
+  fputs(kind, fc_hook_output());
   print_shape(&view);
-  fputs(" data = \n", stderr);
+  fputs(" data = \n", fc_hook_output());
   print_elements(&view);
-  fputc('\n', stderr);
+  fputc('\n', fc_hook_output());
 }
 
 static void print_ranked(const fc_memref_t *memref, int64_t rank,
@@ -175,9 +176,9 @@ static void print_ranked(const fc_memref_t *memref, int64_t rank,
 }
 
 static void print_unranked_shape(view_t view) {
-  fputs("Unranked Memref ", stderr);
+  fputs("Unranked Memref ", fc_hook_output());
   print_shape(&view);
-  fputc('\n', stderr);
+  fputc('\n', fc_hook_output());
 }
 
 EXPORT void _mlir_ciface_printMemref0dF32(fc_memref_t *memref) {
@@ -198,7 +199,7 @@ EXPORT void _mlir_ciface_printMemrefVector4x4xf32(fc_memref_t *memref) {
 }
 
 EXPORT void printFlops(double flops) {
-  fprintf(stderr, "%f GFLOPS\n", flops / 1e9);
+  fprintf(fc_hook_output(), "%f GFLOPS\n", flops / 1e9);
 }
 
 // ---------------------------------------------------------------------------
@@ -248,9 +249,9 @@ static int64_t verify(view_t actual, view_t expected) {
     if (is_equal(actual.dtype, a, b)) continue;
     if (errors++ >= VERIFY_SHOWN_MAX) continue;
     print_element(actual.dtype, a);
-    fputs(" != ", stderr);
+    fputs(" != ", fc_hook_output());
     print_element(actual.dtype, b);
-    fprintf(stderr, " offset = %" PRId64 "\n", walk.at);
+    fprintf(fc_hook_output(), " offset = %" PRId64 "\n", walk.at);
   } while (walk_next(&walk) < actual.rank);
   return errors;
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "memref/descriptor.h"
+#include "module/native/hook.h"
 
 // Copies `source` to `dest`, element by element. MLIR emits calls of this
 // function for copies that are not contiguous. Both shapes are equal: MLIR's
@@ -104,17 +105,17 @@ __attribute__((visibility("default"))) void mlirAlignedFree(void *memory) {
 // library writes, but to stderr, because results may go to stdout.
 #define PRINT __attribute__((visibility("default"))) void
 
-PRINT printI64(int64_t value) { fprintf(stderr, "%" PRId64, value); }
-PRINT printU64(uint64_t value) { fprintf(stderr, "%" PRIu64, value); }
-PRINT printF32(float value) { fprintf(stderr, "%g", (double)value); }
-PRINT printF64(double value) { fprintf(stderr, "%g", value); }
+PRINT printI64(int64_t value) { fprintf(fc_hook_output(), "%" PRId64, value); }
+PRINT printU64(uint64_t value) { fprintf(fc_hook_output(), "%" PRIu64, value); }
+PRINT printF32(float value) { fprintf(fc_hook_output(), "%g", (double)value); }
+PRINT printF64(double value) { fprintf(fc_hook_output(), "%g", value); }
 PRINT printF16(uint16_t bits) { printF32(fc_half_to_float(bits)); }
 PRINT printBF16(uint16_t bits) { printF32(fc_bfloat_to_float(bits)); }
-PRINT printString(const char *text) { fputs(text, stderr); }
-PRINT printOpen(void) { fputs("( ", stderr); }
-PRINT printClose(void) { fputs(" )", stderr); }
-PRINT printComma(void) { fputs(", ", stderr); }
-PRINT printNewline(void) { fputc('\n', stderr); }
+PRINT printString(const char *text) { fputs(text, fc_hook_output()); }
+PRINT printOpen(void) { fputs("( ", fc_hook_output()); }
+PRINT printClose(void) { fputs(" )", fc_hook_output()); }
+PRINT printComma(void) { fputs(", ", fc_hook_output()); }
+PRINT printNewline(void) { fputc('\n', fc_hook_output()); }
 #undef PRINT
 
 bool fc_shim_provides(fc_str_t name) {
