@@ -3,6 +3,8 @@
 // Bytes and text: a string, {"b64":…} or raw bytes.
 #include "marshal/bytes.h"
 
+#include <math.h>
+
 #include "base/utf8.h"
 #include "json/writer.h"
 #include "marshal/leaf.h"
@@ -89,20 +91,24 @@ fc_status_t fc_bytes_take(fc_frame_t *frame, const fc_op_t *op, fc_str_t bytes,
 // Reads IREE's string as the list of i8 it is; values of both signs are read.
 static fc_status_t read_numbers(fc_frame_t *frame, fc_value_t *dest,
                                 fc_error_t *err) {
+  static const char kByte[] = "a byte, -128 to 255";
   size_t size = 0, capacity = 0;
   uint8_t *data = NULL;
   for (;;) {
     fc_json_token_t token;
     FC_TRY(fc_json_next(&frame->reader, &token, err));
     if (token == FC_JSON_ARRAY_END) break;
-    int16_t number = 0;
+    double number = 0;
+    if (token != FC_JSON_NUMBER) {
+      return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, kByte, err);
+    }
     FC_TRY(
-        fc_json_read_scalar(&frame->reader, token, FC_DTYPE_I16, &number, err));
+        fc_json_read_scalar(&frame->reader, token, FC_DTYPE_F64, &number, err));
+    if (number != floor(number)) {
+      return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, kByte, err);
+    }
     if (number < INT8_MIN || number > UINT8_MAX) {
-      return here(frame,
-                  fc_fail(err, FC_CODE_OUT_OF_RANGE,
-                          "%d is no byte: -128 to 255", (int)number),
-                  err);
+      return fc_leaf_mismatch(frame, FC_CODE_OUT_OF_RANGE, token, kByte, err);
     }
     if (size == capacity) {
       uint8_t *before = data;
@@ -113,7 +119,7 @@ static fc_status_t read_numbers(fc_frame_t *frame, fc_value_t *dest,
       data = memory;
       if (size) memcpy(data, before, size);
     }
-    data[size++] = (uint8_t)number;
+    data[size++] = (uint8_t)(int)number;
   }
   set_bytes(dest, data, size);
   return FC_OK;

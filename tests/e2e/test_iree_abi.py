@@ -203,6 +203,14 @@ def test_each_form_of_a_call_is_taken_or_refused_as_the_client_s_mistake(hints):
             assert reply.json == {"results": wanted}, (name, document)
 
 
+@pytest.mark.parametrize("item", [1.5, 256, 1e300, "a", None, [1], True])
+def test_a_list_that_is_no_text_says_what_an_item_is(hints, item):
+    reply = hints.call(described(hints, "text_length")[1], [[104, item]])
+    assert reply.status in (400, 422)
+    assert reply.json["expected"] == "a byte, -128 to 255"
+    assert reply.json["pointer"] == "/0/1", reply.body
+
+
 def test_a_schema_takes_what_the_decoder_takes(hints):
     for name, document, wanted in CALLS:
         schema = described(hints, name, "?format=jsonschema")[0].json
