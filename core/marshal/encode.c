@@ -284,6 +284,10 @@ fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,
   if (op->kind == FC_TYPE_SCALAR) {
     FC_TRY(check_kind(encoder, FC_VALUE_SCALAR, value, err));
     tensor.data = (void *)(uintptr_t)value->scalar.bytes;
+  } else if (op->dtype == FC_DTYPE_NONE && value->kind != FC_VALUE_TENSOR) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                   "result %u is no tensor, which this form of an answer lacks",
+                   encoder->number);
   } else {
     FC_TRY(check_kind(encoder, FC_VALUE_TENSOR, value, err));
     tensor = value->tensor;

@@ -47,8 +47,10 @@ fc_status_t fc_encoder_put_last(fc_encoder_t *encoder, fc_str_t bytes,
 fc_status_t fc_encoder_find(fc_encoder_t *encoder, const fc_leaf_way_t *way,
                             const fc_value_t **out_value, fc_error_t *err);
 // Checks a SCALAR, TENSOR or VECTOR and gives it as a dense tensor of its declared
-// type, or of its own where none is declared: in the result's own memory, or a copy if the result is strided or its elements
-// are narrower than a byte. `value` must stay as long as the tensor is used.
+// type, or of its own where none is declared: in the result's own memory, or a copy if
+// the result is strided or its elements are narrower than a byte. `value` must stay as
+// long as the tensor is used. FC_CODE_UNSUPPORTED_TYPE: none is declared, and it is no
+// tensor.
 fc_status_t fc_encoder_tensor(fc_encoder_t *encoder, const fc_op_t *op,
                               const fc_value_t *value, fc_tensor_t *out_tensor,
                               size_t *out_count, size_t *out_size,

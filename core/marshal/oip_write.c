@@ -130,16 +130,10 @@ static fc_status_t find_output(answer_t *answer, const fc_op_t *op,
   *out_datatype = fc_model_datatype(op);
   sent->texts = NULL;
   if (fc_model_is_text(op)) return find_texts(answer, op, value, sent, err);
-  if (op->kind == FC_TYPE_TENSOR && op->dtype == FC_DTYPE_NONE) {
-    if (value->kind != FC_VALUE_TENSOR) {
-      return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                     "result %u is no tensor, which this protocol lacks",
-                     answer->encoder.number);
-    }
-    FC_TRY(find_datatype(answer, value->tensor.dtype, out_datatype, err));
-  }
-  return fc_encoder_tensor(&answer->encoder, op, value, &sent->tensor,
-                           &sent->count, &sent->size, err);
+  FC_TRY(fc_encoder_tensor(&answer->encoder, op, value, &sent->tensor,
+                           &sent->count, &sent->size, err));
+  if (op->kind != FC_TYPE_TENSOR || op->dtype != FC_DTYPE_NONE) return FC_OK;
+  return find_datatype(answer, sent->tensor.dtype, out_datatype, err);
 }
 
 static fc_status_t write_output(answer_t *answer, uint32_t number, sent_t *sent,

@@ -232,6 +232,29 @@ static void results_have_equally_many_rows(void **state) {
   fc_test_call_deinit(&call);
 }
 
+// As in the Open Inference Protocol: the function did nothing wrong.
+static void a_result_of_unknown_type_must_be_a_tensor(void **state) {
+  (void)state;
+  static const fc_value_t kNumber[] = {
+      {.kind = FC_VALUE_SCALAR, .dtype = FC_DTYPE_I32}};
+  fc_test_call_t call;
+  fc_text_t answer;
+  fc_error_t err;
+  fc_test_call_init(&call, "tensor<?xi8> -> any", NULL);
+  fc_text_init(&answer, fc_allocator_system(), 4096);
+  fc_error_reset(&err);
+  fc_frame_begin(call.frame, call.plan, NULL);
+  assert_int_equal(fc_tf_decode(call.frame, FC_STR("{\"inputs\":[1]}"), &err),
+                   FC_OK);
+  fc_frame_set_results(call.frame, kNumber, 1);
+  assert_int_not_equal(fc_tf_encode(call.frame, &answer.sink, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_UNSUPPORTED_TYPE);
+  assert_string_equal(
+      err.message, "result 0 is no tensor, which this form of an answer lacks");
+  fc_text_deinit(&answer);
+  fc_test_call_deinit(&call);
+}
+
 static fc_status_t whole_life(fc_allocator_t allocator, void *context,
                               fc_error_t *err) {
   static const char kBody[] =
@@ -274,6 +297,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(documents_are_read_and_written),
       FC_TEST(results_have_equally_many_rows),
+      FC_TEST(a_result_of_unknown_type_must_be_a_tensor),
       FC_TEST(every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
