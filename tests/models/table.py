@@ -32,6 +32,7 @@ import onnxruntime
 from apart import Apart, Other
 
 HERE = pathlib.Path(sys.executable).parent
+NAME = re.compile(r"[A-Za-z_]")  # of a dim: PaddleOCR's "?" is the lack of one
 # farcalld takes options from its environment; those of the tests are none.
 PLAIN = {name: value for name, value in os.environ.items()
          if not name.startswith("FARCALL_")}
@@ -110,8 +111,8 @@ class Model:
             return self.spelled
         inputs, outputs = self.session(2).get_inputs(), self.session(2).get_outputs()
         return ([each.name for each in inputs],
-                [[dim if isinstance(dim, str) else None for dim in each.shape]
-                 for each in inputs],
+                [[dim if isinstance(dim, str) and NAME.match(dim) else None
+                  for dim in each.shape] for each in inputs],
                 [each.name for each in outputs])
 
 
