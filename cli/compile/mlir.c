@@ -111,34 +111,26 @@ static const char *const kTosa[] = {
     "--mlir-print-debuginfo", NULL};
 
 static const char *const kLower[] = {
-    "--mlir-print-ir-after-failure",
-    "--mlir-print-op-generic",
-    "--mlir-print-debuginfo",
-    "--convert-linalg-to-loops",
+    "--mlir-print-ir-after-failure", "--mlir-print-op-generic",
+    "--mlir-print-debuginfo", "--convert-linalg-to-loops",
     "--expand-realloc",  // before scf-to-cf, since it makes scf
     "--lower-affine",    // likewise
-    "--convert-vector-to-scf",
-    "--convert-scf-to-cf",
-    "--memref-expand",
-    "--expand-strided-metadata",
+    "--lower-vector-mask", "--convert-vector-to-scf", "--convert-scf-to-cf",
+    "--memref-expand", "--expand-strided-metadata",
     "--lower-affine",  // again: the pass before makes affine.apply
-    "--arith-expand",
-    "--convert-complex-to-llvm",
-    "--convert-vector-to-llvm",
-    "--convert-math-to-llvm",
-    "--convert-math-to-libm",
-    "--convert-arith-to-llvm",
-    "--convert-index-to-llvm",
-    "--convert-ub-to-llvm",
-    "--convert-cf-to-llvm",
-    "--finalize-memref-to-llvm",
-    "--convert-func-to-llvm",
-    "--reconcile-unrealized-casts",
-    NULL};
+    // Floats that processors do not have are made of integers.
+    "--arith-expand=include-f8e8m0=1 include-f4e2m1=1",
+    "--convert-complex-to-standard",  // angle, exp and the like
+    "--convert-complex-to-llvm", "--convert-vector-to-llvm",
+    "--convert-math-to-llvm", "--convert-math-to-libm",
+    "--convert-arith-to-llvm", "--convert-index-to-llvm",
+    "--convert-ub-to-llvm", "--convert-cf-to-llvm", "--finalize-memref-to-llvm",
+    "--convert-func-to-llvm", "--reconcile-unrealized-casts", NULL};
 
 // affine.load and affine.store get no run-time checks, but the operations of
-// memref that they become do.
-static const char *const kVerify[] = {"--lower-affine",
+// memref that they become do. A mask must be gone before: it has room for one operation,
+// and none for checks.
+static const char *const kVerify[] = {"--lower-affine", "--lower-vector-mask",
                                       "--generate-runtime-verification", NULL};
 // With -O2 and -O3 the checks come first, and linalg then has only operations that
 // contract.h reads.
@@ -155,7 +147,8 @@ static const char *const kScope[] = {
     "--ensure-debug-info-scope-on-llvm-func=emission-kind=LineTablesOnly",
     "--mlir-print-debuginfo", NULL};
 static const char *const kTranslate[] = {"--mlir-to-llvmir", NULL};
-static const char *const kOptimize[] = {"--mtriple=" TRIPLE, NULL};
+static const char *const kOptimize[] = {"--mtriple=" TRIPLE, "--enable-matrix",
+                                        NULL};
 static const char *const kProbe[] = {"--mtriple=" TRIPLE, NULL};
 static const char *const kAssemble[] = {"--mtriple=" TRIPLE, "-filetype=obj",
                                         "--relocation-model=pic",
