@@ -46,6 +46,17 @@ def test_what_the_code_says_is_known(serve, alone):
     assert server.results("roles/read", [X, CACHE]) == [[5.0, 12.0, 21.0, 32.0]]
 
 
+def test_v1_answers_what_was_written_behind_the_results(serve, alone):
+    server = serve(describe(alone, "inout"))
+    reply = server.request("POST", "/v1/models/roles.put:predict", json.dumps(
+        {"inputs": {"0": PUT[0], "1": PUT[1], "cache": PUT[2]}}))
+    assert reply.status == 200, reply.body
+    assert list(reply.json["outputs"].items()) == [("0", [X]), ("cache", AFTER)]
+    reply = server.get("/v1/models/roles.put/metadata")
+    said = reply.json["metadata"]["signature_def"]["signature_def"]["serving_default"]
+    assert list(said["outputs"]) == ["0", "cache"]
+
+
 def test_what_nobody_declared_is_refused(serve, alone):
     server = serve(alone)
     for _ in range(20):  # more calls than are compared of a function that never writes
