@@ -409,6 +409,19 @@ def test_machine_code_can_be_refused():
     farcall.load(SCALARS, native=False)
 
 
+def test_what_is_written_into_an_argument_follows_the_results(tmp_path):
+    path = tmp_path / "roles.vmfb"
+    path.write_bytes((ROOT / "tests/corpus/iree/roles/roles.vmfb").read_bytes())
+    path.with_suffix(".farcall.json").write_text(json.dumps({
+        "farcall": 1, "functions": [
+            {"name": "put", "args": [{}, {}, {"name": "cache", "role": "inout"}]}]}))
+    x, cache = numpy.ones((1, 4), F32), numpy.zeros((3, 4), F32)
+    results = farcall.load(path).put(numpy.array([1]), x, cache=cache)
+    assert same(results[0], x)
+    assert same(results[1], numpy.array([[0] * 4, [1] * 4, [0] * 4], F32))
+    assert not cache.any()  # a client's own memory is never written into
+
+
 def test_parameters():
     archive = ROOT / "tests/corpus/safetensors/data.safetensors"
     data = archive.read_bytes()
