@@ -66,6 +66,11 @@ static inline fc_dtype_t fc_cconv_dtype(char kind) {
   }
 }
 
+// True when IREE has values of this type. An index is an i64 there.
+static inline bool fc_cconv_has(fc_dtype_t dtype) {
+  return fc_dtype_info(dtype)->hal_word != 0 || dtype == FC_DTYPE_INDEX;
+}
+
 // Adds source, cconv, raw counts, arguments and results: scalars by their kind,
 // references UNKNOWN (the value says what it is), each with its raw_index. A
 // variadic function is not callable; elements of a span have no raw_index. The caller

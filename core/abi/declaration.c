@@ -204,8 +204,9 @@ static fc_status_t check_register(reader_t *reader, item_t *item) {
                  "the calling convention has '%c' here, not '%c'", actual.kind,
                  known[0]);
   }
-  // An integer of a width that farcall does not have is typed by its register, too.
-  const bool odd = item->type.form == FC_MLIR_SCALAR && !item->type.dtype;
+  // An integer of a width that IREE does not have is typed by its register, too.
+  const bool odd =
+      item->type.form == FC_MLIR_SCALAR && !fc_cconv_has(item->type.dtype);
   if (found == known && !odd) return FC_OK;
   fc_dtype_t dtype = fc_cconv_dtype(actual.kind);
   if (!reader->warning[0]) {

@@ -71,9 +71,10 @@ const char *fc_dtype_texts(void) {
 #define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases, \
                  part, format)                                            \
   ", " text
+#define FC_DTYPE_WIDTH(bits, bytes)
 #include "farcall/dtype.def"
 #undef FC_DTYPE
-      ;
+      " and iN, siN, uiN to 64 bits";
   return kTexts + 2;
 }
 

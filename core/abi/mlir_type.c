@@ -175,10 +175,7 @@ static void refuse(fc_mlir_type_t *type, fc_str_t about, const char *why) {
 // Scalars
 
 // Floats MLIR has and farcall's table does not.
-static const char *const other_floats[] = {
-    "f80",           "f128",     "tf32",     "f8E4M3",   "f8E3M4",
-    "f8E4M3B11FNUZ", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN",
-};
+static const char *const other_floats[] = {"f80", "f128", "tf32"};
 
 // The width of `iN`, `siN` or `uiN`; 0 when the word is none of them, or MLIR has no such
 // width.

@@ -8,6 +8,7 @@
 #include "abi/render.h"
 #include "abi/walk.h"
 #include "base/float_format.h"
+#include "base/width.h"
 #include "json/writer.h"
 
 typedef struct writer_t {
@@ -69,20 +70,20 @@ static fc_status_t put_float(const writer_t *w, fc_dtype_t dtype) {
 
 // Writes the range of an integer type. With `either` it is that of signed and unsigned
 // together, for a signature that leaves the sign open, or a value that may state another
-// sign. Integers of 64 bits may come as a string.
+// sign. Those of more than 53 bits may come as a string.
 static fc_status_t put_integer(const writer_t *w, const fc_dtype_info_t *info,
                                bool either) {
   bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
   uint64_t low = UINT64_MAX >> (65 - info->bits);
   uint64_t max = is_unsigned || either ? UINT64_MAX >> (64 - info->bits) : low;
-  if (info->bits == 64) FC_TRY(put(w, "{\"anyOf\":["));
+  if (fc_width_is_great(info)) FC_TRY(put(w, "{\"anyOf\":["));
   FC_TRY(put(w, "{\"type\":\"integer\",\"minimum\":"));
   FC_TRY(
       fc_json_write_i64(w->sink, is_unsigned ? 0 : -(int64_t)low - 1, w->err));
   FC_TRY(put_count(w, ",\"maximum\":", max));
-  return put(w, info->bits == 64 ? "},{\"type\":\"string\",\"pattern\":"
-                                   "\"^-?(0|[1-9][0-9]*)$\"}]}"
-                                 : "}");
+  return put(w, fc_width_is_great(info) ? "},{\"type\":\"string\",\"pattern\":"
+                                          "\"^-?(0|[1-9][0-9]*)$\"}]}"
+                                        : "}");
 }
 
 static fc_status_t put_element(const writer_t *w, fc_dtype_t dtype,

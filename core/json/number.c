@@ -6,6 +6,7 @@
 #include "json/number.h"
 
 #include "base/float_format.h"
+#include "base/width.h"
 #include "json/decimal.h"
 #include "json/token.h"
 
@@ -115,14 +116,6 @@ static fc_str_t head(fc_str_t literal, const char **out_ellipsis) {
   return fc_str_make(literal.data, literal.size > limit ? limit : literal.size);
 }
 
-static uint64_t magnitude_limit(const fc_dtype_info_t *info, bool negative) {
-  if (info->class_ == FC_DTYPE_CLASS_BOOL) return !negative;
-  if (info->class_ == FC_DTYPE_CLASS_UINT) {
-    return negative ? 0 : UINT64_MAX >> (64 - info->bits);
-  }
-  return (UINT64_MAX >> (65 - info->bits)) + negative;
-}
-
 static double greatest_float(const fc_float_format_t *format) {
   int field = (int)(format->highest >> format->mantissa_bits);
   uint64_t hidden = UINT64_C(1) << format->mantissa_bits;
@@ -149,10 +142,10 @@ static fc_status_t fail_range(fc_str_t literal, fc_dtype_t dtype,
   if (info->class_ == FC_DTYPE_CLASS_BOOL) {
     fc_error_expected(err, "true, false, 0 or 1");
   } else if (fc_dtype_is_integer(info)) {
-    uint64_t low = magnitude_limit(info, true);
+    uint64_t low = fc_width_most(info, true);
     fc_error_expected(err, "%s in [%s%llu,%llu]", info->text, low ? "-" : "",
                       (unsigned long long)low,
-                      (unsigned long long)magnitude_limit(info, false));
+                      (unsigned long long)fc_width_most(info, false));
   } else {
     char text[FC_NUMBER_CHARS_MAX];
     const fc_float_format_t *format = &fc_float_formats[dtype];
@@ -239,7 +232,7 @@ static fc_status_t parse_integer(fc_str_t literal, const fc_decimal_t *decimal,
   if (whole == FRACTION) {
     return fail_type(literal, "not a whole number", dtype, err);
   }
-  if (whole == TOO_LARGE || value > magnitude_limit(info, decimal->negative)) {
+  if (whole == TOO_LARGE || value > fc_width_most(info, decimal->negative)) {
     return fail_range(literal, dtype, err);
   }
   if (decimal->negative) value = 0 - value;

@@ -7,6 +7,7 @@
 
 #include "base/hex.h"
 #include "base/utf8.h"
+#include "base/width.h"
 #include "json/decimal.h"
 #include "json/escape.h"
 #include "json/number.h"
@@ -567,8 +568,7 @@ static bool is_integer_text(fc_str_t text) {
 
 static bool takes_strings(fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  return info->class_ == FC_DTYPE_CLASS_FLOAT ||
-         (info->bits == 64 && info->class_ != FC_DTYPE_CLASS_COMPLEX);
+  return info->class_ == FC_DTYPE_CLASS_FLOAT || fc_width_is_great(info);
 }
 
 static fc_status_t read_quoted(const fc_json_reader_t *reader, fc_dtype_t dtype,

@@ -79,7 +79,7 @@ fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
 
 // Bulk path, right after FC_JSON_ARRAY_BEGIN or inside an array: reads scalar
 // elements (numbers; true/false for i1; "NaN" and the like for floats; decimal
-// strings for 64-bit integers) straight into `out`, up to `capacity` of them.
+// strings for integers of more than 53 bits) straight into `out`, up to `capacity` of them.
 // Not for complex types. *out_stop says why it stopped:
 //   FC_JSON_ARRAY_END   the array ended and its end was consumed
 //   FC_JSON_NUMBER      `capacity` elements were read and another one follows

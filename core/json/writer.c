@@ -8,6 +8,7 @@
 
 #include "base/hex.h"
 #include "base/utf8.h"
+#include "base/width.h"
 #include "json/number.h"
 #include "json/plain.h"
 
@@ -227,7 +228,7 @@ fc_status_t fc_json_write_u64(fc_sink_t *sink, uint64_t value,
 
 static bool is_quoted(fc_dtype_t dtype, bool int_strings) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  return int_strings && fc_dtype_is_integer(info) && info->bits == 64;
+  return int_strings && fc_width_is_great(info);
 }
 
 fc_status_t fc_json_write_element(fc_sink_t *sink, fc_dtype_t dtype,

@@ -24,7 +24,7 @@ fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, const fc_stop_t *stop,
                              size_t *out_size, fc_error_t *err);
 fc_status_t fc_json_write_i64(fc_sink_t *sink, int64_t value, fc_error_t *err);
 fc_status_t fc_json_write_u64(fc_sink_t *sink, uint64_t value, fc_error_t *err);
-// Writes one element. With `int_strings`, 64-bit integers are put in quotes.
+// Writes one element. With `int_strings`, integers of more than 53 bits are put in quotes.
 fc_status_t fc_json_write_element(fc_sink_t *sink, fc_dtype_t dtype,
                                   const void *element, bool int_strings,
                                   fc_error_t *err);

@@ -5,6 +5,7 @@
 // function's fault: bad_result, with the number of the result. Nothing is
 // recursive.
 #include "base/utf8.h"
+#include "base/width.h"
 #include "json/writer.h"
 #include "marshal/encoder.h"
 #include "marshal/framed.h"
@@ -222,17 +223,15 @@ static fc_status_t write_head(fc_encoder_t *encoder, fc_dtype_t dtype,
   return put(encoder, data, err);
 }
 
-// Sets the unused bits of elements narrower than a byte, in which a module may leave
-// anything: i1 becomes 0 or 1, i2, i4, si2 and si4 get their sign in all unused bits, ui2
-// and ui4 zeros.
+// Sets the bits above the width of elements, in which a module may leave anything:
+// booleans become 0 or 1, integers get their sign, unsigned ones and floats zeros.
 static void fill_bytes(fc_dtype_t dtype, uint8_t *data, size_t count) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  const unsigned mask = (1u << info->bits) - 1;
-  const unsigned sign = fc_dtype_is_signed(info) ? 1u << (info->bits - 1) : 0;
-  for (size_t i = 0; i < count; i++) {
-    data[i] = info->class_ == FC_DTYPE_CLASS_BOOL
-                  ? data[i] != 0
-                  : (uint8_t)(((data[i] & mask) ^ sign) - sign);
+  for (size_t i = 0; i < count; i++, data += info->size) {
+    uint64_t bits = fc_width_load(info, data);
+    bits = info->class_ == FC_DTYPE_CLASS_BOOL ? bits != 0
+                                               : fc_width_extend(info, bits);
+    memcpy(data, &bits, info->size);
   }
 }
 
@@ -245,7 +244,8 @@ static fc_status_t dense_bytes(fc_encoder_t *encoder, fc_dtype_t dtype,
   size_t count, size;
   (void)fc_shape_count(tensor->shape, tensor->rank, dtype, &count, &size);
   *out_bytes = fc_str_make(tensor->data, size);
-  const bool narrow = fc_dtype_info(dtype)->bits < 8;
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  const bool narrow = info->bits < 8u * info->size;
   if (size == 0 || (!narrow && fc_tensor_is_dense(tensor))) return FC_OK;
   if (size > encoder->limited.limit - bytes_written(&encoder->limited)) {
     FC_TRY(check_count(encoder, count, err));

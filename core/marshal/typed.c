@@ -4,8 +4,10 @@
 // of the Open Inference Protocol, and arrays in files.
 #include "marshal/typed.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
+#include "base/width.h"
 #include "json/writer.h"
 #include "marshal/bytes.h"
 #include "marshal/leaf.h"
@@ -314,28 +316,43 @@ static fc_status_t read_data(fc_frame_t *frame, fc_typed_t *typed,
                         value_dtype(typed), dest, err);
 }
 
-// Checks booleans and integers narrower than a byte: each fills a byte, which can hold
+// Fails because of an element that has bits above the width of its type.
+static fc_status_t too_wide(fc_frame_t *frame, const fc_dtype_info_t *info,
+                            size_t index, uint64_t bits, fc_error_t *err) {
+  const unsigned unused = 64 - 8u * info->size;
+  const bool is_signed = fc_dtype_is_signed(info);
+  if (is_signed) bits = (uint64_t)((int64_t)(bits << unused) >> unused);
+  char number[24];
+  snprintf(number, sizeof number, is_signed ? "%" PRId64 : "%" PRIu64, bits);
+  fc_status_t status = fc_fail(err, FC_CODE_OUT_OF_RANGE,
+                               "element %zu is %s, which does not fit %s",
+                               index, number, info->text);
+  if (fc_dtype_is_whole(info)) {
+    const uint64_t low = fc_width_most(info, true);
+    fc_error_expected(err, "%s in [%s%" PRIu64 ",%" PRIu64 "]", info->text,
+                      low ? "-" : "", low, fc_width_most(info, false));
+  } else {
+    fc_error_expected(err, "bits of %s in [0,%" PRIu64 "]", info->text,
+                      fc_width_cut(info, UINT64_MAX));
+  }
+  return here(frame, status, err);
+}
+
+// Checks booleans and elements that have fewer bits than their bytes: those can hold
 // values that the type does not have.
 static fc_status_t check_bytes(fc_frame_t *frame, fc_dtype_t dtype,
                                const uint8_t *data, size_t count,
                                fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  if (info->bits >= 8) return FC_OK;
-  bool is_signed =
-      info->class_ == FC_DTYPE_CLASS_INT || info->class_ == FC_DTYPE_CLASS_SINT;
-  int low = is_signed ? -(1 << (info->bits - 1)) : 0;
-  int high = is_signed ? -low - 1 : (1 << info->bits) - 1;
+  if (info->bits >= 8u * info->size) return FC_OK;
+  const uint64_t mask = UINT64_MAX >> (64 - 8u * info->size);
   for (size_t i = 0; i < count; i++) {
     if (i % FC_STOP_STEP == FC_STOP_STEP - 1) {
       FC_TRY(fc_stop_look(&frame->stop, err));
     }
-    int value = is_signed ? (int8_t)data[i] : data[i];
-    if (value >= low && value <= high) continue;
-    return here(frame,
-                fc_fail(err, FC_CODE_OUT_OF_RANGE,
-                        "element %zu is %d, which does not fit %s", i, value,
-                        info->text),
-                err);
+    const uint64_t bits = fc_width_load(info, data + i * info->size);
+    if ((fc_width_extend(info, bits) & mask) == bits) continue;
+    return too_wide(frame, info, i, bits, err);
   }
   return FC_OK;
 }

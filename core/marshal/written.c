@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "base/width.h"
 #include "marshal/guard.h"
 
 #define ALWAYS UINT32_MAX  // fc_plan_t.compared of a function that was caught
@@ -42,10 +43,10 @@ static fc_status_t sum_value(fc_frame_t *frame, fc_value_t *value,
                              fc_error_t *err) {
   size_t count, size;
   const fc_tensor_t *tensor = &value->tensor;
-  // Elements below a byte are handed over in another form: packed, or zero-extended.
+  // Such elements are handed over in another form: packed, or zero-extended.
   const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
   if (value->kind != FC_VALUE_TENSOR || !fc_tensor_is_dense(tensor) ||
-      (info->bits < 8 && info->class_ != FC_DTYPE_CLASS_BOOL) ||
+      fc_width_is_odd(info) ||
       !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
                       &size)) {
     return FC_OK;

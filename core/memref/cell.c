@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+#include "base/width.h"
+
 uint32_t fc_layout_add(fc_layout_t *layout, const fc_type_t *type) {
   const fc_dtype_info_t *info = fc_dtype_info((fc_dtype_t)type->dtype);
   uint32_t size = info->size;
@@ -24,39 +26,43 @@ fc_scalar_t fc_scalar_load(fc_dtype_t dtype, const void *bytes) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   fc_scalar_t scalar = {{0}};
   memcpy(scalar.bytes, bytes, info->size);
-  if (info->bits >= 8) return scalar;
-  const unsigned mask = (1u << info->bits) - 1;
-  const unsigned sign = (mask + 1) / 2;
-  unsigned value = scalar.u8 & mask;
-  if (fc_dtype_is_signed(info)) {
-    value = (value ^ sign) - sign;
-  }
-  scalar.u8 = (uint8_t)value;
+  if (info->bits >= 8u * info->size) return scalar;
+  const uint64_t value = fc_width_extend(info, fc_width_load(info, bytes));
+  memcpy(scalar.bytes, &value, info->size);
   return scalar;
 }
 
-// Elements narrower than a byte must lie zero-extended in memory, negative ones
-// too, because compiled code compares whole bytes. If an element has bits above
-// its width, `tensor` becomes a corrected copy, or with `in_place` is corrected
-// where it lies.
+static void cut_elements(const fc_dtype_info_t *info, const uint8_t *from,
+                         size_t count, uint8_t *to) {
+  for (size_t i = 0; i < count; i++, from += info->size, to += info->size) {
+    const uint64_t bits = fc_width_cut(info, fc_width_load(info, from));
+    memcpy(to, &bits, info->size);
+  }
+}
+
+// Elements with fewer bits than their bytes must lie zero-extended in memory, negative
+// ones too, because compiled code compares whole bytes. If an element has bits above its
+// width, `tensor` becomes a corrected copy, or with `in_place` is corrected where it lies.
 static fc_status_t zero_extend(fc_tensor_t *tensor, size_t count, bool in_place,
                                uint32_t index, fc_arena_t *arena,
                                fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
-  if (info->bits >= 8 || count == 0) return FC_OK;
-  const unsigned mask = (1u << info->bits) - 1;
-  const uint8_t *bytes = tensor->data;
-  unsigned seen = 0;
-  for (size_t i = 0; i < count; i++) seen |= bytes[i];
-  if (!(seen & ~mask)) return FC_OK;
-  uint8_t *copy = in_place ? tensor->data
-                           : fc_arena_alloc(arena, count, FC_MEMREF_ALIGNMENT);
+  if (info->bits >= 8u * info->size || count == 0) return FC_OK;
+  uint8_t *bytes = tensor->data;
+  uint64_t seen = 0;
+  for (size_t i = 0; i < count; i++) {
+    seen |= fc_width_load(info, bytes + i * info->size);
+  }
+  if (fc_width_cut(info, seen) == seen) return FC_OK;
+  const size_t size = count * info->size;
+  uint8_t *copy =
+      in_place ? bytes : fc_arena_alloc(arena, size, FC_MEMREF_ALIGNMENT);
   if (!copy) {
     return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
                    "argument %u: no memory for a copy of %zu bytes", index,
-                   count);
+                   size);
   }
-  for (size_t i = 0; i < count; i++) copy[i] = (uint8_t)(bytes[i] & mask);
+  cut_elements(info, bytes, count, copy);
   tensor->data = copy;
   return FC_OK;
 }

@@ -73,7 +73,7 @@ fc_dtype_t fc_dtype_find(fc_str_t text);
 // is `dtype` if that is one of them, else the type of the first row.
 // FC_DTYPE_NONE when no type has the name.
 fc_dtype_t fc_dtype_find_named(fc_str_t name, fc_dtype_t dtype);
-// "i1, i2, …": the texts of all, for messages.
+// "i1, i2, …": the texts of all, for messages. Integers of odd widths are told in one word.
 const char *fc_dtype_texts(void);
 fc_dtype_t fc_dtype_from_hal(uint32_t hal_word);
 fc_dtype_t fc_dtype_from_npy(fc_str_t descr);

@@ -26,11 +26,17 @@ _NUMPY = {
 _BEYOND = {
     "bf16": "bfloat16", "f8E5M2": "float8_e5m2", "f8E4M3FN": "float8_e4m3fn",
     "f8E5M2FNUZ": "float8_e5m2fnuz", "f8E4M3FNUZ": "float8_e4m3fnuz",
-    "f8E8M0FNU": "float8_e8m0fnu",
+    "f8E8M0FNU": "float8_e8m0fnu", "f8E4M3": "float8_e4m3", "f8E3M4": "float8_e3m4",
+    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz", "f6E2M3FN": "float6_e2m3fn",
+    "f6E3M2FN": "float6_e3m2fn", "f4E2M1FN": "float4_e2m1fn",
 }
-# Integers narrower than a byte lie in one each.
-_NARROW = {"i2": "int8", "i4": "int8", "si2": "int8", "si4": "int8",
-           "ui2": "uint8", "ui4": "uint8"}
+# Integers of other widths lie in the next power of two of bytes.
+_NARROW = {f"{sign}{bits}": f"{kind}{max(8, 1 << (bits - 1).bit_length())}"
+            for bits in range(1, 64)
+            for sign, kind in (("i", "int"), ("si", "int"), ("ui", "uint"))
+            if f"{sign}{bits}" not in _NUMPY}
+# Floats without infinity and NaN, and from where on a number rounds to none of them.
+_FINITE = {"f4E2M1FN": 7.0, "f6E2M3FN": 7.75, "f6E3M2FN": 30.0}
 # NumPy's rules but "unsafe", which cuts.
 CASTINGS = ("no", "equiv", "safe", "same_kind")
 _TEXTS = {**{name: text for text, name in reversed(_NUMPY.items())},
@@ -61,12 +67,16 @@ def dtype(text: str) -> numpy.dtype[Any]:
     return numpy.dtype(_NUMPY.get(text) or _NARROW[text])
 
 
+def _bits(text: str) -> int:
+    return int(text.lstrip("siu"))
+
+
 @functools.cache
 def _names(text: str) -> tuple[str, ...]:
     """The NumPy types whose arrays are taken for a type."""
     name = dtype(text).name
     if text in _NARROW:
-        return name, ("uint" if text[0] == "u" else "int") + text[-1]
+        return name, ("uint" if text[0] == "u" else "int") + str(_bits(text))
     if text[0] == "i" and text[1:].isdigit() and text != "i1":
         return name, "u" + name  # signless
     return (name,)
@@ -116,9 +126,9 @@ def _cast(array: numpy.ndarray[Any, Any], text: str, path: str,
 
 
 def _check_narrow(array: numpy.ndarray[Any, Any], text: str, path: str) -> None:
-    bits = int(text[-1])
+    bits = _bits(text)
     low, high = (0, 2**bits - 1) if text[0] == "u" else (-2**(bits - 1), 2**(bits - 1) - 1)
-    values = array.view(numpy.uint8 if text[0] == "u" else numpy.int8)
+    values = array.view(dtype(text))
     if values.size and (values.min() < low or values.max() > high):
         raise refused(f"an element is no {text}", "out_of_range", path,
                       f"{text} in [{low},{high}]")
@@ -173,6 +183,8 @@ def _fitted(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any],
     if wanted.kind in "iu" and text not in _BEYOND:
         fits = array.size == 0 or kind == "b" or _fit_integers(array, wanted)
         return array.astype(wanted) if fits else None
+    if text in _FINITE and not (numpy.abs(array) < _FINITE[text]).all():
+        return None
     with numpy.errstate(over="ignore", invalid="ignore"):
         rounded = array.astype(wanted)
     return rounded if _fits(array, rounded) else None

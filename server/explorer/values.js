@@ -23,7 +23,7 @@ function faultOf(value, dtype) {
     if (typeof value !== "number") return `${JSON.stringify(value)} is no number`;
     return Number.isFinite(value) ? "" : "the number is too large for a double";
   }
-  const wide = dtype.bits === 64;
+  const wide = dtype.bits > 53;
   const big = wide && typeof value === "string" && /^-?\d+$/.test(value);
   // Digits of such a number may be lost already.
   if (wide && Number.isInteger(value) && !Number.isSafeInteger(value)) {
@@ -43,7 +43,7 @@ function readElement(text, dtype) {
   if (!word) throw new Error(`a value of type ${dtype.name} is missing`);
   let value = word;
   if (/^(true|false)$/.test(word)) value = word === "true";
-  else if (/^-?\d+$/.test(word) && dtype.bits === 64 && dtype.kind !== "float") {
+  else if (/^-?\d+$/.test(word) && dtype.bits > 53 && dtype.kind !== "float") {
     value = Number.isSafeInteger(Number(word)) ? Number(word) : word;
   } else if (!/^(NaN|-?Infinity)$/.test(word)) {
     value = Number(word);

@@ -141,6 +141,17 @@ def dtypes():
     tiny = [5e-324, 1.7976931348623157e308, 0.1, -0.0]
     yield same("t_f64", tiny)
     yield same("t_c64", [[1, -2], [0.5, INF]], [[1.0, -2.0], [0.5, INF]])
+    yield same("t_i24", [-8388608, 8388607, 0, -1])
+    yield Case("dtypes/t_ui7", [[0, 127]], [[0, 127]])
+    yield same("t_i48", [-2**47, 2**47 - 1, -1])
+    yield same("t_f4", [6, -6, 0.5, -0.0, 1.5], [6.0, -6.0, 0.5, -0.0, 1.5])
+    yield same("t_f8e3", [15.5, -0.25, INF, NAN], [15.5, -0.25, INF, NAN])
+    yield same("t_f8b11", [30, -0.125, NAN], [30.0, -0.13, NAN])
+    yield Case("dtypes/add_i24", [[8388607, 0, -1], 1], [[-8388608, 1, 0], -8388607, 1])
+    yield Case("dtypes/min_i50", [[-2**49, 5], 2**49 - 1], [-2**49, [2**49 - 1, 5]])
+    yield Case("dtypes/s_i7", [-40], [48])
+    yield Case("dtypes/s_f4", [-3], [-3.0])
+    yield Case("dtypes/s_f8e3", [[1, -15.5]], [-15.5])
     yield Listed("dtypes/t_v4", "vector")
 
 

@@ -43,7 +43,8 @@ static fc_dtype_t take_dtype(line_t *line) {
   if (line->at == line->end) return FC_DTYPE_NONE;
   char c = *line->at++;
   int index = c >= 'a' && c <= 'z' ? c - 'a' + 1 : 0;
-  if (c >= '!' && c <= '%') index = c - '!' + 27;  // the last five
+  if (c >= '!' && c <= '%') index = c - '!' + 27;  // five more
+  if ((unsigned char)c >= 0x80) index = (unsigned char)c - 0x80 + 32;
   return index < FC_DTYPE_COUNT ? (fc_dtype_t)index : FC_DTYPE_NONE;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads lines "dtype literal" and prints, for each, the element's bytes in hex
-// or the code of the error. integers.py sends the lines and knows the answers.
+// or the code of the error; of "dtype #bits" the text of the element that has these bits,
+// in hex. integers.py and narrow.py send the lines and know the answers.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json/number.h"
@@ -15,6 +17,13 @@ static void answer(fc_str_t line) {
   fc_str_t literal = {space + 1, line.size - size - 1};
   uint64_t bits = 0;
   fc_error_t err;
+  if (literal.size && literal.data[0] == '#') {
+    char text[FC_NUMBER_CHARS_MAX];
+    bits = strtoull(literal.data + 1, NULL, 16);
+    char *end = fc_number_print(dtype, &bits, text);
+    printf("%.*s\n", (int)(end - text), text);
+    return;
+  }
   if (fc_number_parse(literal, dtype, &bits, &err) == FC_OK) {
     printf("%llx\n", (unsigned long long)bits);
   } else {

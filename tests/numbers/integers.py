@@ -9,8 +9,10 @@ import sys
 from decimal import Decimal
 
 TYPES = [("i1", 0, 1, 1)]
-for bits in (2, 4, 8, 16, 32, 64):
-    half, size = 1 << (bits - 1), max(bits // 8, 1)
+for bits in (2, 3, 4, 7, 8, 9, 16, 17, 24, 31, 32, 33, 48, 53, 54, 63, 64):
+    half, size = 1 << (bits - 1), 1
+    while 8 * size < bits:
+        size *= 2
     TYPES += [(f"i{bits}", -half, half - 1, size),
               (f"si{bits}", -half, half - 1, size),
               (f"ui{bits}", 0, 2 * half - 1, size)]

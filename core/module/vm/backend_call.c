@@ -2,6 +2,7 @@
 //
 // A call of a function of a module: its arguments as values of the vm, the call, and its
 // results. On a worker.
+#include "base/width.h"
 #include "module/vm/cache.h"
 #include "module/vm/hal/objects.h"
 #include "module/vm/opened.h"
@@ -124,8 +125,7 @@ static __attribute__((noinline)) fc_status_t make_arguments(
 // Elements below a byte are packed in the view, so what the function wrote is not in the
 // caller's tensor; else the view has the tensor's memory.
 static bool is_packed(const fc_value_t *value) {
-  const fc_dtype_info_t *info = fc_dtype_info(value->tensor.dtype);
-  return info->bits < 8 * info->size && info->class_ != FC_DTYPE_CLASS_BOOL;
+  return fc_width_is_odd(fc_dtype_info(value->tensor.dtype));
 }
 
 // Gives back the arguments that the function may have written into.

@@ -9,18 +9,12 @@
 #include <inttypes.h>
 
 #include "abi/walk.h"
+#include "base/width.h"
 
 #define DEPTH_MAX 64  // of nested lists
 
 // ---------------------------------------------------------------------------
 // Numbers
-
-static int64_t extend(uint64_t bits, const fc_dtype_info_t *info) {
-  unsigned unused = 64u - info->bits;
-  uint64_t high = bits << unused;
-  return fc_dtype_is_signed(info) ? (int64_t)high >> unused
-                                  : (int64_t)(high >> unused);
-}
 
 // A number as the VM keeps it: i64, f32 and f64 as they are, narrower integers as i32,
 // and the bits of narrower floats as i32.
@@ -57,9 +51,9 @@ static fc_status_t number_in(const fc_value_t *value, fc_vm_value_t *out,
   }
   uint64_t bits = 0;
   memcpy(&bits, value->scalar.bytes, info->size);
-  int64_t integer = extend(bits, info);
-  out->type = info->bits == 64 ? FC_VM_TYPE_I64 : FC_VM_TYPE_I32;
-  if (info->bits == 64) out->i64 = integer;
+  int64_t integer = (int64_t)fc_width_extend(info, bits);
+  out->type = info->bits > 32 ? FC_VM_TYPE_I64 : FC_VM_TYPE_I32;
+  if (info->bits > 32) out->i64 = integer;
   else out->i32 = (int32_t)(uint32_t)(uint64_t)integer;
   return FC_OK;
 }
@@ -119,7 +113,7 @@ static fc_status_t number_out(fc_vm_value_t number, fc_dtype_t declared,
     out->scalar.f64 =
         number.type == FC_VM_TYPE_F64 ? number.f64 : (double)number.f32;
   } else {
-    out->scalar.i64 = extend((uint64_t)integer_of(number), info);
+    out->scalar.u64 = fc_width_extend(info, (uint64_t)integer_of(number));
   }
   return FC_OK;
 }

@@ -283,19 +283,47 @@ static bool type_number(fit_t *fit, const fc_type_t *type, char letter) {
          give_type(fit, type, FC_TYPE_SCALAR, dtype);
 }
 
+// A type that IREE has no values of makes the function uncallable, unless the module has
+// another for it.
+static bool mark_foreign(fit_t *fit, const fc_type_t *type) {
+  fc_builder_t *builder = fit->subject->builder;
+  const fc_text_ref_t text = fc_builder_text(
+      builder, fc_str(fc_dtype_info((fc_dtype_t)type->dtype)->text));
+  fc_type_t *ours =
+      fc_builder_at(builder, (uint32_t)(type - fit->signature->nodes));
+  if (!ours) return false;
+  ours->flags |= FC_TYPE_ODD;
+  ours->text = text;
+  return true;
+}
+
+static bool fit_number(fit_t *fit, const fc_type_t *type, char letter) {
+  const fc_dtype_t said = (fc_dtype_t)type->dtype;
+  const fc_dtype_info_t *info = fc_dtype_info(said);
+  fc_dtype_t dtype = fit_scalar(said, letter);
+  if (!fc_cconv_has(said) && fc_dtype_is_whole(info)) {
+    dtype = fc_cconv_dtype(letter);
+    if (!fc_dtype_is_whole(fc_dtype_info(dtype))) return false;
+    warn(fit, fc_str(info->text), dtype);
+  }
+  return dtype != FC_DTYPE_NONE && change_dtype(fit, type, dtype);
+}
+
 static bool fit_tensor(fit_t *fit, const fc_type_t *type,
                        const fc_vm_shape_t *shape) {
-  if (!shape->known) return true;
+  const bool foreign = type->dtype && !fc_cconv_has((fc_dtype_t)type->dtype);
+  if (!shape->known) return !foreign || mark_foreign(fit, type);
   if (type->dtype == FC_DTYPE_NONE) return type_tensor(fit, type, shape);
   const fc_dtype_info_t *said = fc_dtype_info((fc_dtype_t)type->dtype);
   const fc_dtype_info_t *real = fc_dtype_info(shape->dtype);
   if (fc_dtype_is_whole(said) != fc_dtype_is_whole(real)) return false;
   const fc_dtype_t from = (fc_dtype_t)type->dtype;
   if (!same_shape(fit, type, shape)) return false;
-  if (fc_dtype_is_whole(said) && said->size == real->size &&
+  if (fc_dtype_is_whole(said) && said->size == real->size && !foreign &&
       !adds_sign(from, shape->dtype)) {
     return true;
   }
+  if (foreign) warn(fit, fc_str(said->text), shape->dtype);
   if (!fc_dtype_is_whole(said) && said->class_ != real->class_) return false;
   return change_dtype(fit, type, shape->dtype);
 }
@@ -303,10 +331,8 @@ static bool fit_tensor(fit_t *fit, const fc_type_t *type,
 static bool fit_leaf(fit_t *fit, const fc_type_t *type, char letter,
                      const fc_vm_shape_t *shape) {
   switch ((fc_type_kind_t)type->kind) {
-    case FC_TYPE_SCALAR: {
-      fc_dtype_t dtype = fit_scalar((fc_dtype_t)type->dtype, letter);
-      return dtype != FC_DTYPE_NONE && change_dtype(fit, type, dtype);
-    }
+    case FC_TYPE_SCALAR:
+      return fit_number(fit, type, letter);
     case FC_TYPE_UNKNOWN:
       return letter == 'r' ? type_reference(fit, type, shape)
                            : type_number(fit, type, letter);

@@ -338,17 +338,19 @@ static const struct {
     {"a tensor of another float",
      "{\"kind\":\"tensor\",\"dtype\":\"f8E5M2\",\"shape\":[2]}",
      "[\"ndarray\",\"unknown\",1,2]"},
-    {"a width", "{\"kind\":\"opaque\",\"type\":\"i24\"}", "\"i24\""},
+    {"a width", "{\"kind\":\"scalar\",\"dtype\":\"ui24\"}", "\"i24\""},
+    {"a great width", "{\"kind\":\"opaque\",\"type\":\"i128\"}", "\"i128\""},
     {"a wide float", "{\"kind\":\"opaque\",\"type\":\"f128\"}", "\"f128\""},
-    {"a width with a sign", "{\"kind\":\"opaque\",\"type\":\"ui7\"}", "\"i7\""},
+    {"a width with a sign", "{\"kind\":\"opaque\",\"type\":\"ui70\"}",
+     "\"i70\""},
     {"a tensor of a width",
      "{\"kind\":\"tensor\",\"dtype\":\"i24\",\"shape\":[null,2]}",
      "[\"ndarray\",\"i24\",2,null,2]"},
     {"a tensor of a word",
      "{\"kind\":\"tensor\",\"dtype\":\"!tf.string\",\"shape\":[2]}",
      "[\"ndarray\",\"unknown\",1,2]"},
-    {"a memref of a width", "{\"kind\":\"opaque\",\"type\":\"memref<?xi7>\"}",
-     "[\"ndarray\",\"i7\",1,null]"},
+    {"a memref of a width", "{\"kind\":\"opaque\",\"type\":\"memref<?xi70>\"}",
+     "[\"ndarray\",\"i70\",1,null]"},
     {"a memref of memrefs",
      "{\"kind\":\"opaque\",\"type\":\"memref<4xmemref<2xf32>>\"}",
      "[\"ndarray\",\"unknown\",1,4]"},
@@ -419,11 +421,11 @@ static void a_width_without_element_type_is_listed(void **state) {
   (void)state;
   fc_error_t err;
   fc_signature_t *signature =
-      parse(FC_STR("{\"a\":[\"i24\"],\"r\":[]}"), ANY, &err);
+      parse(FC_STR("{\"a\":[\"i128\"],\"r\":[]}"), ANY, &err);
   assert_non_null(signature);
   assert_false(signature->callable);
   assert_true(fc_str_equal(fc_signature_text(signature, signature->reason),
-                           FC_STR("type i24 is not supported")));
+                           FC_STR("type i128 is not supported")));
   fc_signature_destroy(signature);
 }
 

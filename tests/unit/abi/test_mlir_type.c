@@ -28,11 +28,13 @@ static const struct {
     {" i32\n", FC_TYPE_SCALAR, "i32", ""},
 
     {"i128", FC_TYPE_OPAQUE, "i128", "i128: integers of this width"},
-    {"i24", FC_TYPE_OPAQUE, "i24", "i24: integers of this width"},
-    {"ui1", FC_TYPE_OPAQUE, "ui1", "ui1: integers of this width"},
+    {"ui65", FC_TYPE_OPAQUE, "ui65", "ui65: integers of this width"},
     {"f80", FC_TYPE_OPAQUE, "f80", "f80: this float type"},
     {"tf32", FC_TYPE_OPAQUE, "tf32", "tf32: this float type"},
-    {"f8E4M3", FC_TYPE_OPAQUE, "f8E4M3", "f8E4M3: this float type"},
+    {"f128", FC_TYPE_OPAQUE, "f128", "f128: this float type"},
+    {"f8E4M3", FC_TYPE_SCALAR, "f8E4M3", ""},
+    {"f4E2M1FN", FC_TYPE_SCALAR, "f4E2M1FN", ""},
+    {"memref<?xf6E3M2FN>", FC_TYPE_TENSOR, "tensor<?xf6E3M2FN>", ""},
     {"complex<f16>", FC_TYPE_OPAQUE, "complex<f16>", "over f32 and f64"},
     {"complex<i32>", FC_TYPE_OPAQUE, "complex<i32>", "over f32 and f64"},
     {"none", FC_TYPE_NULL, "null", "none has no C calling convention"},
@@ -114,7 +116,7 @@ static const struct {
     {"tensor<*xi8>", FC_TYPE_TENSOR, "tensor<*xi8>", "a tensor has no C"},
     {"tensor<4xf32, #sparse<{a = \"x>\"}>>", FC_TYPE_TENSOR, "tensor<4xf32>",
      "a tensor has no C"},
-    {"tensor<4xi24>", FC_TYPE_OPAQUE, "tensor<4xi24>", "i24"},
+    {"tensor<4xi128>", FC_TYPE_OPAQUE, "tensor<4xi128>", "i128"},
     {"tensor<2x!quant.uniform<i8:f32, 0.1>>", FC_TYPE_OPAQUE, NULL, "elements"},
     {"vector<4xf32>", FC_TYPE_VECTOR, "vector<4xf32>", "a vector has no C"},
     {"vector<f32>", FC_TYPE_VECTOR, "vector<f32>", "a vector has no C"},
@@ -164,6 +166,39 @@ static void types_become_nodes(void **state) {
     assert_string_equal(shown, rows[i].text ? rows[i].text : rows[i].name);
     fc_text_deinit(&text);
     fc_signature_destroy(s);
+  }
+  fc_test_row(NULL);
+  fc_builder_destroy(b);
+}
+
+// Of each sign, as a number and as an element, with the bytes that LLVM gives it.
+static void integers_of_every_width_are_passed(void **state) {
+  (void)state;
+  static const char *const signs[] = {"", "s", "u"};
+  fc_builder_t *b = fc_builder_create(fc_allocator_system());
+  for (unsigned bits = 1; bits <= 65; bits++) {
+    for (size_t i = 0; i < 6; i++) {
+      char name[32];
+      snprintf(name, sizeof name, "%s%si%u%s", i < 3 ? "" : "memref<?x",
+               signs[i % 3], bits, i < 3 ? "" : ">");
+      fc_test_row(name);
+      fc_mlir_type_t type;
+      fc_error_t err = {0};
+      assert_int_equal(fc_mlir_type_parse(fc_str(name), &type, &err), FC_OK);
+      assert_int_equal(type.bits, bits);
+      assert_int_equal(type.refusal[0] == '\0', bits <= 64);
+      const fc_dtype_info_t *info = fc_dtype_info(type.dtype);
+      unsigned size = 1;
+      while (8 * size < bits) size *= 2;
+      if (bits > 64) size = 0;
+      assert_int_equal(info->size, size);
+      assert_int_equal(info->bits, bits > 64 ? 0 : bits);
+      fc_signature_t *s = build(b, name, &err);
+      assert_non_null(s);
+      assert_int_equal(fc_signature_node(s, s->results[0].type)->dtype,
+                       type.dtype);
+      fc_signature_destroy(s);
+    }
   }
   fc_test_row(NULL);
   fc_builder_destroy(b);
@@ -322,6 +357,7 @@ static void every_prefix_of_a_bracketed_type_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(types_become_nodes),
+      FC_TEST(integers_of_every_width_are_passed),
       FC_TEST(types_say_why_they_cannot_be_passed),
       FC_TEST(memrefs_keep_their_spelling),
       FC_TEST(faults_have_a_place_and_a_reason),

@@ -143,7 +143,7 @@ static const bad_row_t bad[] = {
      "/arguments/0: a type must be an object"},
     {"unknown kind", ARGUMENT("{\"kind\":\"int\"}"),
      "/arguments/0: unknown kind"},
-    {"unknown dtype", ARGUMENT("{\"kind\":\"scalar\",\"dtype\":\"i33\"}"),
+    {"unknown dtype", ARGUMENT("{\"kind\":\"scalar\",\"dtype\":\"i65\"}"),
      "/arguments/0: dtype is unknown"},
     {"fractional dim",
      ARGUMENT("{\"kind\":\"tensor\",\"dtype\":\"f32\",\"shape\":[1.5]}"),

@@ -620,6 +620,7 @@ static double narrow_value(fc_dtype_t dtype, unsigned bits) {
   return sign * ldexp(fraction | 1u << mantissa, (int)field - bias - mantissa);
 }
 
+// What the others are is in numbers/narrow, by an oracle of others.
 static const struct {
   const char *name;
   fc_dtype_t dtype;

@@ -281,7 +281,8 @@ static const fc_test_decode_row_t typed[] = {
      "argument 0: 'flaot' is no element type; there are i1, i2, i4, i8, i16, "
      "i32, i64, si2, si4, si8, si16, si32, si64, ui2, ui4, ui8, ui16, ui32, "
      "ui64, index, f16, bf16, f32, f64, f8E5M2, f8E4M3FN, f8E5M2FNUZ, "
-     "f8E4M3FNUZ, f8E8M0FNU, complex<f32>, complex<f64>"},
+     "f8E4M3FNUZ, f8E8M0FNU, complex<f32>, complex<f64>, f8E4M3, f8E3M4, "
+     "f8E4M3B11FNUZ, f6E2M3FN, f6E3M2FN, f4E2M1FN and iN, siN, uiN to 64 bits"},
     {"none, where one is declared", "tensor<1xi8> ->",
      "[{\"dtype\":^\"byte\",\"shape\":[1],\"data\":[1]}]", NULL,
      FC_CODE_DTYPE_MISMATCH, "/0/dtype",

@@ -435,7 +435,7 @@ static void wrong_arguments_are_refused_when_set(void **state) {
        "/0"},
       {"view_arg",
        "0",
-       (fc_dtype_t)200,
+       (fc_dtype_t)255,
        2,
        {8, 8},
        {8, 1},

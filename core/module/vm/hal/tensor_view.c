@@ -7,6 +7,8 @@
 
 #include <inttypes.h>
 
+#include "base/width.h"
+
 #define NUMERICAL_INT 0x10u
 #define ENCODING_DENSE 1u
 
@@ -14,10 +16,6 @@ struct fc_hal_loan_t {
   fc_hal_loan_t *next;
   fc_hal_buffer_t *buffer;  // retained
 };
-
-static bool is_packed(const fc_dtype_info_t *info) {
-  return info->class_ != FC_DTYPE_CLASS_BOOL && info->bits < 8;
-}
 
 // 0: IREE has no such type. An index, which IREE lacks too, is an i64 there.
 static uint32_t element_word(fc_dtype_t dtype) {
@@ -84,7 +82,7 @@ fc_status_t fc_hal_tensor_in(fc_vm_heap_t *heap, const fc_tensor_t *tensor,
                    "IREE has no tensors of %s in this layout", info->text);
   }
   fc_hal_buffer_t *buffer;
-  if (is_packed(info)) {
+  if (fc_width_is_odd(info)) {
     FC_TRY(pack_in(loans->invocation, heap, tensor, count, packed_size, &buffer,
                    err));
   } else {
@@ -136,7 +134,7 @@ static fc_dtype_t name_elements(uint32_t word, fc_dtype_t declared) {
                       have->class_ == FC_DTYPE_CLASS_FLOAT ||
                       said->class_ == FC_DTYPE_CLASS_COMPLEX ||
                       have->class_ == FC_DTYPE_CLASS_COMPLEX;
-  const bool packed = is_packed(said) || is_packed(have);
+  const bool packed = fc_width_is_odd(said) || fc_width_is_odd(have);
   return (floats || packed) && declared != own ? own : declared;
 }
 
@@ -186,7 +184,7 @@ fc_status_t fc_hal_tensor_out(fc_arena_t *arena, const fc_hal_view_t *view,
                                  .shape = view->dims,
                                  .data = data}};
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  if (is_packed(info)) {
+  if (fc_width_is_odd(info)) {
     return unpack_out(arena, data, count, info, &out->tensor.data, err);
   }
   if (!shared || !is_shared(view)) return FC_OK;

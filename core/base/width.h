@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elements with fewer bits than their bytes have: integers of odd widths and floats
+// below a byte. A module leaves anything in the bits above; farcall gives the sign there,
+// or zeros. Any thread.
+#ifndef FARCALL_CORE_BASE_WIDTH_H_
+#define FARCALL_CORE_BASE_WIDTH_H_
+
+#include "farcall/type.h"
+
+// True for such a type. A boolean is none: any byte but 0 is true.
+static inline bool fc_width_is_odd(const fc_dtype_info_t *info) {
+  return info->bits < 8 * info->size && info->class_ != FC_DTYPE_CLASS_BOOL;
+}
+
+// The bytes of an element of up to 8 bytes, as they lie there.
+static inline uint64_t fc_width_load(const fc_dtype_info_t *info,
+                                     const void *element) {
+  uint64_t bits = 0;
+  switch (info->size) {
+    case 1:
+      memcpy(&bits, element, 1);
+      break;
+    case 2:
+      memcpy(&bits, element, 2);
+      break;
+    case 4:
+      memcpy(&bits, element, 4);
+      break;
+    default:
+      memcpy(&bits, element, 8);
+  }
+  return bits;
+}
+
+// `bits` with zeros above the width.
+static inline uint64_t fc_width_cut(const fc_dtype_info_t *info,
+                                    uint64_t bits) {
+  return bits & UINT64_MAX >> (64u - info->bits);
+}
+
+// `bits` with the sign above the width, or zeros where the type has none.
+static inline uint64_t fc_width_extend(const fc_dtype_info_t *info,
+                                       uint64_t bits) {
+  const unsigned unused = 64u - info->bits;
+  if (!fc_dtype_is_signed(info)) return fc_width_cut(info, bits);
+  return (uint64_t)((int64_t)(bits << unused) >> unused);
+}
+
+// True for an integer with numbers beyond 2^53, which some readers of JSON round. They
+// may be written as text.
+static inline bool fc_width_is_great(const fc_dtype_info_t *info) {
+  return fc_dtype_is_integer(info) && info->bits > 53;
+}
+
+// The greatest magnitude of an integer or boolean type's numbers of one sign.
+static inline uint64_t fc_width_most(const fc_dtype_info_t *info,
+                                     bool negative) {
+  if (!fc_dtype_is_signed(info)) {
+    return negative ? 0 : fc_width_cut(info, UINT64_MAX);
+  }
+  return fc_width_cut(info, UINT64_MAX) / 2 + negative;
+}
+
+#endif  // FARCALL_CORE_BASE_WIDTH_H_
