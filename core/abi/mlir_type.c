@@ -7,8 +7,10 @@
 #include <stdio.h>
 
 enum {
-  NESTING_MAX = 64,                  // open brackets in what is kept as text
   INTEGER_BITS_MAX = (1 << 24) - 1,  // MLIR's own limit
+  VECTOR_RANK_MAX = 4,               // of elements
+  ROW_COUNT_MAX = 1 << 20,           // of elements
+  VECTOR_SIZE_MAX = 64,  // the alignment of memory that arguments are in
 };
 
 typedef struct reader_t {
@@ -103,48 +105,6 @@ static fc_status_t read_integer(reader_t *reader, bool negative, int64_t *out) {
 // ---------------------------------------------------------------------------
 // What is skipped
 
-// Moves *at from the opening quote of a string to the closing one; false when there is
-// none.
-static bool skip_string(fc_str_t text, size_t *at) {
-  for (size_t i = *at + 1; i < text.size; i++) {
-    if (text.data[i] == '\\') {
-      i++;
-    } else if (text.data[i] == '"') {
-      *at = i;
-      return true;
-    }
-  }
-  return false;
-}
-
-const char *fc_mlir_skip(fc_str_t text, size_t *at, const char *stops) {
-  static const char brackets[] = "<>()[]{}";
-  char closers[NESTING_MAX];
-  size_t depth = 0;
-  for (; *at < text.size; (*at)++) {
-    char c = text.data[*at];
-    if (!depth && c && strchr(stops, c)) return NULL;
-    if (c == '"') {
-      if (!skip_string(text, at)) return "the string does not end";
-      continue;
-    }
-    char next = *at + 1 < text.size ? text.data[*at + 1] : '\0';
-    if ((c == '-' && next == '>') || (c == '>' && next == '=')) {
-      (*at)++;  // an arrow or a comparison closes nothing
-      continue;
-    }
-    const char *bracket = c ? strchr(brackets, c) : NULL;
-    if (!bracket) continue;
-    if ((bracket - brackets) % 2 == 0) {
-      if (depth == NESTING_MAX) return "brackets nest too deep";
-      closers[depth++] = bracket[1];
-    } else if (!depth || closers[--depth] != c) {
-      return "this bracket closes nothing";
-    }
-  }
-  return depth ? "a bracket is not closed" : NULL;
-}
-
 // Skips one member of a list, up to the ',' or '>' behind it. *out_text becomes its
 // text, trimmed.
 static fc_status_t skip_member(reader_t *reader, fc_str_t *out_text) {
@@ -230,13 +190,81 @@ static fc_status_t read_complex(reader_t *reader, size_t start,
   return FC_OK;
 }
 
-// Reads an element type: a scalar or a complex; any other type is skipped and refused.
+static void add_dim(fc_mlir_type_t *type, int64_t dim) {
+  if (type->rank < FC_RANK_MAX) {
+    type->dims[type->rank++] = dim;
+    return;
+  }
+  type->odd = true;
+  refuse(type, type->text, "more dims than supported (32)");
+}
+
+// The bytes of the innermost row of a vector; 0 where LLVM lays out the row in another
+// way than its elements: packed, or with a gap behind them.
+static uint64_t row_size(const fc_mlir_type_t *vector) {
+  const fc_dtype_info_t *info = fc_dtype_info(vector->dtype);
+  const int64_t count = vector->rank ? vector->dims[vector->rank - 1] : 1;
+  uint64_t size;
+  if (info->bits < 8u * info->size || info->class_ == FC_DTYPE_CLASS_COMPLEX ||
+      __builtin_mul_overflow((uint64_t)count, info->size, &size) || !size ||
+      (size & (size - 1)) != 0) {
+    return 0;
+  }
+  return size;
+}
+
+// How many rows a vector has; 0 also where they are too many for a size.
+static uint64_t row_count(const fc_mlir_type_t *vector) {
+  uint64_t rows = 1;
+  for (int32_t i = 0; i + 1 < vector->rank; i++) {
+    if (__builtin_mul_overflow(rows, (uint64_t)vector->dims[i], &rows))
+      return 0;
+  }
+  return rows <= ROW_COUNT_MAX ? rows : 0;
+}
+
+// Appends the dims of a vector that is the element of a memref.
+static void add_inner(fc_mlir_type_t *type, const fc_mlir_type_t *vector) {
+  const uint64_t size = row_size(vector);
+  type->dtype = vector->dtype;
+  if (type->form != FC_MLIR_MEMREF || type->rank == FC_RANK_DYNAMIC ||
+      vector->rank > VECTOR_RANK_MAX) {
+    refuse(type, vector->text, "elements of this type are not supported");
+  } else if (vector->odd) {
+    refuse(type, vector->text, "scalable vectors are not supported");
+  } else if (!size || size > VECTOR_SIZE_MAX || !row_count(vector)) {
+    refuse(type, vector->text,
+           "as elements, vectors have rows of 1, 2, 4 … 64 bytes");
+  }
+  for (int32_t i = 0; i < vector->rank && !type->refusal[0]; i++) {
+    add_dim(type, vector->dims[i]);
+    type->inner++;
+  }
+}
+
+static fc_status_t read_shaped(reader_t *reader, fc_mlir_type_t *type);
+
+// Reads the vector behind its word.
+static fc_status_t read_vector(reader_t *reader, size_t start,
+                               fc_mlir_type_t *type) {
+  fc_mlir_type_t vector = {.form = FC_MLIR_VECTOR};
+  FC_TRY(read_shaped(reader, &vector));
+  vector.text = since(reader, start);
+  add_inner(type, &vector);
+  return FC_OK;
+}
+
+// Reads an element type: a scalar, a complex or a vector; any other type is skipped and
+// refused.
 static fc_status_t read_element(reader_t *reader, fc_mlir_type_t *type) {
   skip_space(reader);
   size_t start = reader->at;
   fc_str_t word = read_word(reader);
   if (fc_str_equal(word, FC_STR("complex"))) {
     return read_complex(reader, start, type);
+  }
+  if (type->form == FC_MLIR_MEMREF && fc_str_equal(word, FC_STR("vector"))) {
+    return read_vector(reader, start, type);
   }
   static const char *const nested[] = {"memref", "tensor", "vector", "tuple"};
   bool known = peek(reader) == '!' && !word.size;
@@ -256,15 +284,6 @@ static fc_status_t read_element(reader_t *reader, fc_mlir_type_t *type) {
 
 // ---------------------------------------------------------------------------
 // Shapes and layouts
-
-static void add_dim(fc_mlir_type_t *type, int64_t dim) {
-  if (type->rank < FC_RANK_MAX) {
-    type->dims[type->rank++] = dim;
-    return;
-  }
-  type->odd = true;
-  refuse(type, type->text, "more dims than supported (32)");
-}
 
 // Reads (dim `x`)*, up to the element type. Dims of a vector may be scalable:
 // [4].
@@ -522,7 +541,14 @@ static fc_status_t read_shaped(reader_t *reader, fc_mlir_type_t *type) {
   FC_TRY(expect(reader, '<'));
   FC_TRY(read_dims(reader, type));
   FC_TRY(read_element(reader, type));
-  if (type->form == FC_MLIR_MEMREF) FC_TRY(read_memref_tail(reader, type));
+  if (type->form == FC_MLIR_MEMREF) {
+    type->rank -= type->inner;  // a layout has no dims of vectors
+    FC_TRY(read_memref_tail(reader, type));
+    type->rank += type->inner;
+    if (type->inner && type->strided) {
+      refuse(type, type->text, "vectors as elements need the natural layout");
+    }
+  }
   if (type->form == FC_MLIR_TENSOR && accept(reader, ',')) {
     fc_str_t encoding = {0};
     FC_TRY(skip_member(reader, &encoding));
@@ -612,12 +638,21 @@ static fc_status_t read_form(reader_t *reader, fc_mlir_type_t *type) {
   return fault(reader, start, "expected a type");
 }
 
+// A row of 16 bytes is in one register on every processor, whatever its code was compiled
+// for. What a function returns has three of them (core/module/native/returned.h).
+static bool is_in_registers(const fc_mlir_type_t *vector) {
+  const uint64_t rows = row_count(vector);
+  return row_size(vector) == 16 && rows > 0 && rows <= 3;
+}
+
 // Reads the type that starts here; leaves the reader behind it.
 static fc_status_t read_type(reader_t *reader, fc_mlir_type_t *out) {
   static const char *const form_refusals[] = {
       [FC_MLIR_TENSOR] =
           "a tensor has no C calling convention, bufferize first",
-      [FC_MLIR_VECTOR] = "a vector has no C calling convention, take a memref",
+      [FC_MLIR_VECTOR] =
+          "only vectors of rows of 16 bytes, up to three, have registers on every "
+          "processor, take a memref",
       [FC_MLIR_TUPLE] = "a tuple has no C calling convention",
       [FC_MLIR_NONE] = "none has no C calling convention",
       [FC_MLIR_DIALECT] = "types of this dialect are not supported",
@@ -630,6 +665,7 @@ static fc_status_t read_type(reader_t *reader, fc_mlir_type_t *out) {
   out->text = fc_str_make(reader->text.data + start, reader->text.size - start);
   FC_TRY(read_form(reader, out));
   out->text = since(reader, start);
+  if (out->form == FC_MLIR_VECTOR && is_in_registers(out)) return FC_OK;
   if (out->form != FC_MLIR_SCALAR && out->form != FC_MLIR_MEMREF) {
     refuse(out, out->text, form_refusals[out->form]);
   }
@@ -668,6 +704,7 @@ static uint32_t shaped_node(fc_builder_t *builder, const fc_mlir_type_t *type) {
     fc_text_ref_t text = fc_builder_text(builder, type->text);
     fc_type_t *at = fc_builder_at(builder, node);
     if (at) at->text = text;
+    if (at) at->flavor = (uint8_t)type->inner;
   }
   return node;
 }

@@ -33,6 +33,8 @@ typedef struct fc_mlir_type_t {
   int64_t dims[FC_RANK_MAX];
   int64_t strides[FC_RANK_MAX];
   int64_t offset;
+  int32_t
+      inner;  // of a MEMREF: how many of its last dims are those of a vector
   // Why no such value crosses the C interface of MLIR; "" if it does.
   char refusal[160];
 } fc_mlir_type_t;

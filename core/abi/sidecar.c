@@ -30,6 +30,9 @@ typedef struct reader_t {
   fc_doc_t doc;
   argument_t *arguments;  // room for FC_SIDECAR_PARAMS_MAX
   size_t argument_count;
+  size_t float_count;  // arguments in registers of floats and vectors
+  bool vectors;        // the function takes or returns some
+  bool crowded;        // a vector came after these registers were taken
 } reader_t;
 
 // ---------------------------------------------------------------------------
@@ -123,6 +126,24 @@ static bool is_bare(const reader_t *reader, uint32_t memref) {
   return true;
 }
 
+// Counts what stands in registers of floats and vectors: floats of a byte are integers.
+static void count_registers(reader_t *reader, const fc_mlir_type_t *type) {
+  const fc_dtype_info_t *info = fc_dtype_info(type->dtype);
+  if (type->form == FC_MLIR_VECTOR) {
+    uint64_t size = info->size;
+    for (int32_t i = 0; i < type->rank && !type->refusal[0]; i++) {
+      size *= (uint64_t)type->dims[i];
+    }
+    reader->vectors = true;
+    reader->float_count += (size_t)(type->refusal[0] ? 1 : size / 16);
+    reader->crowded |= reader->float_count > 8;
+  } else if (type->form == FC_MLIR_SCALAR) {
+    const bool two = info->class_ == FC_DTYPE_CLASS_COMPLEX;
+    const bool one = info->class_ == FC_DTYPE_CLASS_FLOAT && info->size > 1;
+    reader->float_count += two ? 2 : one;
+  }
+}
+
 static fc_status_t read_argument(reader_t *reader, yyjson_val *object) {
   static const char *const roles[] = {"in", "out", "inout", "scratch"};
   static const fc_role_t role_of[] = {FC_ROLE_IN, FC_ROLE_OUT, FC_ROLE_INOUT,
@@ -138,6 +159,7 @@ static fc_status_t read_argument(reader_t *reader, yyjson_val *object) {
                        FC_ARRAY_COUNT(roles), &role));
   FC_TRY(read_type(reader, object, name, &type, &node));
   bool memref = type.form == FC_MLIR_MEMREF;
+  count_registers(reader, &type);
   if (role && !memref) {
     return fc_doc_fault(&reader->doc, "role", "only a memref can be '%s'",
                         roles[role]);
@@ -168,6 +190,7 @@ static fc_status_t read_result(reader_t *reader, yyjson_val *object,
   FC_TRY(
       fc_doc_choice(&reader->doc, object, "ownership", names, 3, &ownership));
   FC_TRY(read_type(reader, object, name, &type, &node));
+  reader->vectors |= type.form == FC_MLIR_VECTOR;
   fc_builder_result(reader->builder, name, node, FC_RAW_NEXT);
   *out_ownership = (uint8_t)ownership;
   *out_bare =
@@ -363,8 +386,20 @@ static fc_status_t read_results(reader_t *reader, yyjson_val *object,
   return FC_OK;
 }
 
+// Refuses vectors where no register is left for them, and where LLVM has another
+// convention.
+static void check_vectors(reader_t *reader, fc_cc_t cc) {
+  if (!reader->vectors || cc == FC_CC_PACKED) return;
+  if (cc != FC_CC_CIFACE) {
+    refuse(reader, "vectors are passed by the C interface and packed only");
+  } else if (reader->crowded) {
+    refuse(reader, "vectors need the first 8 registers of floats and vectors");
+  }
+}
+
 // Refuses what the bare pointer convention cannot pass.
 static void check_convention(reader_t *reader, fc_cc_t cc, bool bare) {
+  check_vectors(reader, cc);
   if (cc != FC_CC_BAREPTR) return;
   for (size_t i = 0; i < reader->argument_count; i++) {
     const argument_t *argument = &reader->arguments[i];
@@ -436,6 +471,8 @@ static fc_status_t read_function(reader_t *reader, yyjson_val *object,
   if (!yyjson_is_obj(object))
     return fc_doc_fault(&reader->doc, "", "must be an object");
   fc_builder_reset(reader->builder);
+  reader->float_count = 0;
+  reader->vectors = reader->crowded = false;
   function->ownership = ownership;
   bool bare = true;
   FC_TRY(read_symbol(reader, object, function));

@@ -7,14 +7,27 @@
 
 #include "base/width.h"
 
-uint32_t fc_layout_add(fc_layout_t *layout, const fc_type_t *type) {
+size_t fc_vector_size(const fc_signature_t *signature, const fc_type_t *type) {
+  size_t count, size = 0;
+  // The reader of types lets no other vectors pass than those of a few rows.
+  (void)fc_shape_count(fc_signature_dims(signature, type), type->rank,
+                       (fc_dtype_t)type->dtype, &count, &size);
+  return size;
+}
+
+uint32_t fc_layout_add(fc_layout_t *layout, const fc_signature_t *signature,
+                       const fc_type_t *type) {
   const fc_dtype_info_t *info = fc_dtype_info((fc_dtype_t)type->dtype);
   uint32_t size = info->size;
   uint32_t alignment = fc_dtype_info(info->part)->size;
   if (type->kind == FC_TYPE_TENSOR) {
     alignment = _Alignof(fc_memref_t);
-    size = type->rank == FC_RANK_DYNAMIC ? sizeof(fc_memref_unranked_t)
-                                         : (uint32_t)fc_memref_size(type->rank);
+    size = type->rank == FC_RANK_DYNAMIC
+               ? sizeof(fc_memref_unranked_t)
+               : (uint32_t)fc_memref_size(fc_memref_rank(type));
+  } else if (type->kind == FC_TYPE_VECTOR) {
+    alignment = FC_VECTOR_ROW;
+    size = (uint32_t)fc_vector_size(signature, type);
   }
   if (layout->alignment < alignment) layout->alignment = alignment;
   uint32_t offset = (layout->size + alignment - 1) & ~(alignment - 1);
@@ -125,15 +138,21 @@ fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
   FC_TRY(check_tensor(signature, type, tensor, index, &count, err));
   FC_TRY(zero_extend(tensor, count, guarded && !tensor->strides, index, arena,
                      err));
-  fc_memref_t *descriptor = fc_arena_alloc(arena, fc_memref_size(tensor->rank),
-                                           _Alignof(fc_memref_t));
+  if (type->kind == FC_TYPE_VECTOR) {
+    cell->rows = fc_arena_alloc(arena, count * fc_dtype_size(tensor->dtype),
+                                FC_MEMREF_ALIGNMENT);
+    if (!cell->rows) return fc_fail_memory(err);
+    memcpy(cell->rows, tensor->data, count * fc_dtype_size(tensor->dtype));
+    return FC_OK;
+  }
+  const size_t size = fc_memref_size(tensor->rank);
+  fc_memref_t *descriptor = fc_arena_alloc(arena, size, _Alignof(fc_memref_t));
   if (!descriptor) return fc_fail_memory(err);
   FC_TRY(fc_memref_build_as(signature, type, tensor, index, arena, descriptor,
                             &cell->block, err));
   cell->descriptor = descriptor;
   cell->data = descriptor;
   if (fc_role_is_answered(signature->arguments[index].role)) {
-    const size_t size = fc_memref_size(tensor->rank);
     cell->kept = fc_arena_alloc(arena, size, _Alignof(fc_memref_t));
     if (!cell->kept) return fc_fail_memory(err);
     memcpy(cell->kept, descriptor, size);

@@ -16,8 +16,9 @@ typedef struct fc_layout_t {
   uint32_t alignment;
 } fc_layout_t;
 
-// Appends a member of `type` (SCALAR or TENSOR), returns its offset.
-uint32_t fc_layout_add(fc_layout_t *layout, const fc_type_t *type);
+// Appends a member of `type` (SCALAR, TENSOR or VECTOR), returns its offset.
+uint32_t fc_layout_add(fc_layout_t *layout, const fc_signature_t *signature,
+                       const fc_type_t *type);
 
 // The bytes of one scalar as a module left them, cut to the width of its type
 // and extended by its sign, or by zeros if the type has none: bits above the width
@@ -33,6 +34,7 @@ typedef struct fc_memref_cell_t {
   fc_memref_t *kept;  // of an INOUT or OUT argument: a copy of the descriptor
                       // that the function cannot change
   fc_span_t block;    // what the descriptor may reach
+  uint8_t *rows;      // of a VECTOR: its elements, aligned as a whole
 } fc_memref_cell_t;
 
 // Checks that `value` is what argument `index` of the signature takes, and for
@@ -44,6 +46,10 @@ fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
                                const fc_value_t *value, bool guarded,
                                fc_arena_t *arena, fc_memref_cell_t *cell,
                                fc_error_t *err);
+
+// The bytes of a VECTOR: rows of FC_VECTOR_ROW, each of which is in one register.
+#define FC_VECTOR_ROW 16
+size_t fc_vector_size(const fc_signature_t *signature, const fc_type_t *type);
 
 // The tensor that a descriptor of fc_memref_argument describes: by it the final
 // contents of an argument are read.

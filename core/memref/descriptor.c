@@ -141,7 +141,9 @@ fc_status_t fc_memref_build_as(const fc_signature_t *signature,
     return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
                    "argument %u: its size overflows 64 bits", argument);
   }
-  fc_memref_build(tensor, out);
+  fc_tensor_t outer = *tensor;
+  outer.rank -= type->flavor;
+  fc_memref_build(&outer, out);
   *out_block = (fc_span_t){out->aligned, bytes};
   if (!(type->flags & FC_TYPE_STRIDED)) return FC_OK;
 
@@ -249,6 +251,40 @@ static bool extent_of(const fc_memref_t *descriptor, const reach_t *reach,
   return true;
 }
 
+// The elements of the vector that is the element of a memref; 1 if it is none.
+static int64_t vector_count(const fc_signature_t *signature,
+                            const fc_type_t *type) {
+  int64_t count = 1;
+  const int64_t *dims = fc_signature_dims(signature, type) + type->rank;
+  for (int32_t i = 1; i <= type->flavor; i++) {
+    if (!fc_i64_mul(count, dims[-i], &count)) return INT64_MAX;
+  }
+  return count;
+}
+
+fc_status_t fc_memref_widen(const fc_signature_t *signature,
+                            const fc_type_t *type, fc_arena_t *arena,
+                            fc_tensor_t *tensor, fc_error_t *err) {
+  const int32_t outer = tensor->rank, rank = type->rank;
+  if (!type->flavor) return FC_OK;
+  int64_t *words = fc_arena_alloc_array(arena, 2 * (size_t)rank, sizeof *words);
+  if (!words) return fc_fail_memory(err);
+  const int64_t *dims = fc_signature_dims(signature, type);
+  const int64_t count = vector_count(signature, type);
+  int64_t *strides = words + rank;
+  for (int32_t i = 0; i < outer; i++) {
+    words[i] = tensor->shape[i];
+    // A stride that overflows is one of a dim of size 1 or of an empty view.
+    if (!fc_i64_mul(tensor->strides[i], count, &strides[i])) strides[i] = 0;
+  }
+  for (int32_t i = outer; i < rank; i++) words[i] = dims[i];
+  dense_strides(words + outer, rank - outer, strides + outer);
+  tensor->rank = rank;
+  tensor->shape = words;
+  tensor->strides = strides;
+  return FC_OK;
+}
+
 fc_status_t fc_memref_read(const fc_memref_t *descriptor, int32_t rank,
                            const fc_signature_t *signature,
                            const fc_type_t *type, uint32_t result,
@@ -268,9 +304,12 @@ fc_status_t fc_memref_read(const fc_memref_t *descriptor, int32_t rank,
                           type->flags & FC_TYPE_STRIDED, result, err));
   }
   const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
-  size_t count, bytes;
+  size_t count, bytes, element_size;
   reach_t reach;
-  if (!fc_shape_count(sizes, rank, dtype, &count, &bytes) ||
+  if (!fc_size_mul(fc_dtype_size(dtype), (size_t)vector_count(signature, type),
+                   &element_size) ||
+      !fc_shape_count(sizes, rank, dtype, &count, &bytes) ||
+      !fc_size_mul(count, element_size, &bytes) || bytes > PTRDIFF_MAX ||
       !reach_of(sizes, strides, rank, &reach)) {
     return fc_fail(err, FC_CODE_BAD_RESULT,
                    "result %u: its size overflows 64 bits", result);
@@ -283,8 +322,7 @@ fc_status_t fc_memref_read(const fc_memref_t *descriptor, int32_t rank,
                    "result %u: a null address for %zu elements", result, count);
   }
   int64_t first;
-  if (!extent_of(descriptor, &reach, fc_dtype_size(dtype), &first,
-                 out_extent)) {
+  if (!extent_of(descriptor, &reach, element_size, &first, out_extent)) {
     return fc_fail(err, FC_CODE_BAD_RESULT,
                    "result %u: its elements lie outside the address space",
                    result);

@@ -31,6 +31,12 @@ static inline size_t fc_memref_size(int32_t rank) {
   return sizeof(fc_memref_t) + 2 * sizeof(int64_t) * (size_t)rank;
 }
 
+// The dims that a descriptor of this TENSOR has: those of vectors, its elements, are the
+// tensor's, and count as one element there.
+static inline int32_t fc_memref_rank(const fc_type_t *type) {
+  return type->rank == FC_RANK_DYNAMIC ? type->rank : type->rank - type->flavor;
+}
+
 // Alignment in bytes of the memory that arguments are copied to.
 #define FC_MEMREF_ALIGNMENT 64
 
@@ -54,15 +60,22 @@ fc_status_t fc_memref_build_as(const fc_signature_t *signature,
                                fc_memref_t *out, fc_span_t *out_block,
                                fc_error_t *err);
 
-// Checks a returned descriptor of `rank` against its declared type: sizes,
+// Checks a returned descriptor of `rank` dims against its declared type: sizes,
 // static dims, static strides and offset, a non-null address unless empty, no
 // overflow. Writes the view (shape and strides point into the descriptor) and
 // the bytes it spans, which the caller must find readable. Nothing beyond the
-// descriptor is read. FC_CODE_BAD_RESULT; `result` is for the message.
+// descriptor is read. The view of a memref of vectors needs fc_memref_widen.
+// FC_CODE_BAD_RESULT; `result` is for the message.
 fc_status_t fc_memref_read(const fc_memref_t *descriptor, int32_t rank,
                            const fc_signature_t *signature,
                            const fc_type_t *type, uint32_t result,
                            fc_tensor_t *out_tensor, fc_span_t *out_extent,
                            fc_error_t *err);
+
+// Gives the view of a memref of vectors, which fc_memref_read made, the dims of the
+// vectors. Its shape and strides come to lie in `arena`.
+fc_status_t fc_memref_widen(const fc_signature_t *signature,
+                            const fc_type_t *type, fc_arena_t *arena,
+                            fc_tensor_t *tensor, fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_MEMREF_DESCRIPTOR_H_

@@ -145,9 +145,10 @@ enum {
 
 // One node; children and dims are found by index, so the tree has no pointers.
 typedef struct fc_type_t {
-  uint8_t kind;    // fc_type_kind_t
-  uint8_t dtype;   // fc_dtype_t
-  uint8_t flavor;  // fc_flavor_t
+  uint8_t kind;   // fc_type_kind_t
+  uint8_t dtype;  // fc_dtype_t
+  uint8_t
+      flavor;  // fc_flavor_t; of a TENSOR, how many last dims are a vector's
   uint8_t flags;
   int32_t rank;    // TENSOR, VECTOR, REFARRAY
   uint32_t dims;   // first entry in fc_signature_t.dims

@@ -75,7 +75,7 @@ def abi():
     yield Case("abi/s_f64", [1e308], [INF])
     yield Case("abi/s_c32", [[1, 2]], [[2.0, 4.0]])
     yield Case("abi/s_c64", [[0.1, "-Infinity"]], [[0.2, "-Infinity"]])
-    yield Listed("abi/s_v4", "vector")
+    yield Case("abi/s_v4", [[1, 2, 3, -4]], [[2.0, 4.0, 6.0, -8.0]])
     yield Listed("abi/s_v22", "vector")
     yield Case("abi/s_void", [], [])
     yield Case("abi/s_f8", [1.5], [1.5])
@@ -88,7 +88,7 @@ def abi():
                [-3, [1.0, 2.0, 3.0], 1.5])
     yield Case("abi/m_2memref", [[1, 2], [[1, 2, 3], [4, 5, 6]]],
                [[1.0, 2.0], [[1, 2, 3], [4, 5, 6]]])
-    yield Listed("abi/m_v_i8", "vector")
+    yield Case("abi/m_v_i8", [-3, [1, 2, 3, 4.5]], [-3, [1.0, 2.0, 3.0, 4.5]])
     yield Listed("abi/m_i128_i8", "i128")
     yield Case("abi/r0", [5], [5.0])
     yield Case("abi/r1", [[1, 2, 3]], [[1.0, 2.0, 3.0]])
@@ -152,7 +152,8 @@ def dtypes():
     yield Case("dtypes/s_i7", [-40], [48])
     yield Case("dtypes/s_f4", [-3], [-3.0])
     yield Case("dtypes/s_f8e3", [[1, -15.5]], [-15.5])
-    yield Listed("dtypes/t_v4", "vector")
+    rows = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]
+    yield Case("dtypes/t_v4", [rows], [rows])
 
 
 def ownership():

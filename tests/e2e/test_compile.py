@@ -325,6 +325,21 @@ def test_a_private_function_with_an_interface_is_served(farcall, tmp_path, scrat
     assert done.stdout == '{"results":[3.0]}\n', done.stderr
 
 
+def test_variadic_functions_are_left_out(farcall, tmp_path, scratch):
+    """MLIR makes no C interface for them; who calls them is served."""
+    done = build(farcall, tmp_path, """
+      llvm.func @printf(!llvm.ptr, ...) -> i32
+      llvm.func @many(%n: i32, ...) -> i32 { llvm.return %n : i32 }
+      func.func @f(%x: i32) -> i32 {
+        %0 = llvm.call @many(%x, %x) vararg(!llvm.func<i32 (i32, ...)>) : (i32, i32) -> i32
+        return %0 : i32
+      }""")
+    assert done.returncode == 0, done.stderr
+    assert [f["name"] for f in sidecar(tmp_path / "m.so")["functions"]] == ["f"]
+    done = farcall("run", tmp_path / "m.so", "-f", "f", "--json=[7]")
+    assert done.stdout == '{"results":[7]}\n', done.stderr
+
+
 REFUSED = [
     ("syntax", "func.func @f(%x: f32) -> f32 {\n  return %y : f32\n}",
      "m.mlir:2:10: not valid MLIR: use of undeclared SSA value name"),

@@ -7,7 +7,7 @@ import pathlib
 import re
 
 TESTS = pathlib.Path(__file__).parent.parent
-OPEN = 2
+OPEN = 0
 ROW = re.compile(r"\| (?P<rule>[^|]+) \| (?P<tests>[^|]+) \|")
 TEST = re.compile(r"(?P<open>open )?`(?P<file>\S+) (?P<name>[^`]+)`")
 

@@ -25,6 +25,21 @@ static const fc_type_t *result_type(const fc_signature_t *signature,
   return fc_signature_node(signature, signature->results[index].type);
 }
 
+static bool is_vector(const fc_type_t *type) {
+  return type->kind == FC_TYPE_VECTOR;
+}
+
+static bool has_vectors(const fc_signature_t *signature) {
+  bool found = false;
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    found |= is_vector(argument_type(signature, i));
+  }
+  for (uint32_t i = 0; i < signature->result_count; i++) {
+    found |= is_vector(result_type(signature, i));
+  }
+  return found;
+}
+
 static bool is_complex(const fc_type_t *type) {
   return type->kind == FC_TYPE_SCALAR &&
          fc_dtype_info((fc_dtype_t)type->dtype)->class_ ==
@@ -35,8 +50,9 @@ static bool is_complex(const fc_type_t *type) {
 static bool returns_directly(const fc_signature_t *signature) {
   if (signature->result_count == 0) return true;
   const fc_type_t *type = result_type(signature, 0);
-  return signature->result_count == 1 && type->kind == FC_TYPE_SCALAR &&
-         !is_complex(type);
+  return signature->result_count == 1 &&
+         (is_vector(type) ||
+          (type->kind == FC_TYPE_SCALAR && !is_complex(type)));
 }
 
 // Compiled MLIR extends narrow integers itself. C compiled by clang expects the
@@ -60,6 +76,13 @@ static ffi_type *scalar_ffi_type(fc_dtype_t dtype) {
   }
 }
 
+// What is in a vector register. Only LLVM's convention has such arguments.
+static ffi_type *row_parts[] = {&ffi_type_double, &ffi_type_double, NULL};
+static ffi_type row_ffi_type = {.size = FC_VECTOR_ROW,
+                                .alignment = FC_VECTOR_ROW,
+                                .type = FFI_TYPE_STRUCT,
+                                .elements = row_parts};
+
 static uint32_t add_type(fc_native_function_t *function, ffi_type *type) {
   if (function->types) function->types[function->type_count] = type;
   return function->type_count++;
@@ -72,6 +95,9 @@ static void add_argument_types(fc_native_function_t *function,
         scalar_ffi_type(fc_dtype_info((fc_dtype_t)type->dtype)->part);
     add_type(function, part);
     add_type(function, part);
+  } else if (is_vector(type)) {
+    size_t size = fc_vector_size(function->signature, type);
+    for (; size; size -= FC_VECTOR_ROW) add_type(function, &row_ffi_type);
   } else if (type->kind == FC_TYPE_SCALAR) {
     add_type(function, scalar_ffi_type((fc_dtype_t)type->dtype));
   } else if (function->cc != FC_CC_EXPANDED) {
@@ -82,7 +108,7 @@ static void add_argument_types(fc_native_function_t *function,
   } else {
     add_type(function, &ffi_type_pointer);
     add_type(function, &ffi_type_pointer);
-    for (int32_t i = 0; i < 1 + 2 * type->rank; i++) {
+    for (int32_t i = 0; i < 1 + 2 * fc_memref_rank(type); i++) {
       add_type(function, &ffi_type_sint64);
     }
   }
@@ -91,14 +117,29 @@ static void add_argument_types(fc_native_function_t *function,
 // ---------------------------------------------------------------------------
 // What LLVM returns
 
+static void put_part(fc_native_function_t *function, fc_part_t part) {
+  if (function->parts) function->parts[function->part_count] = part;
+  function->part_count++;
+}
+
 static void add_part(fc_native_function_t *function, uint32_t offset,
                      fc_dtype_t dtype) {
   const fc_part_t part = {
       .offset = offset,
       .size = (uint8_t)fc_dtype_size(dtype),
       .place = fc_returned_add(&function->returned, FC_PROCESSOR, dtype)};
-  if (function->parts) function->parts[function->part_count] = part;
-  function->part_count++;
+  put_part(function, part);
+}
+
+// The rows of the one vector that is returned.
+static void add_rows(fc_native_function_t *function, const fc_type_t *type) {
+  const size_t size = fc_vector_size(function->signature, type);
+  for (uint32_t at = 0; at < size; at += FC_VECTOR_ROW) {
+    put_part(function, (fc_part_t){.offset = at,
+                                   .size = FC_VECTOR_ROW,
+                                   .place = {FC_BANK_VECTOR,
+                                             (uint8_t)(at / FC_VECTOR_ROW)}});
+  }
 }
 
 // A descriptor's parts are all of 8 bytes: three, the sizes and the strides. Two of an
@@ -107,6 +148,10 @@ static void add_parts_of(fc_native_function_t *function, const fc_type_t *type,
                          uint32_t offset) {
   const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
   const fc_dtype_t part = fc_dtype_info(dtype)->part;
+  if (is_vector(type)) {
+    add_rows(function, type);
+    return;
+  }
   if (type->kind == FC_TYPE_SCALAR) {
     add_part(function, offset, part);
     if (part != dtype) {
@@ -117,7 +162,7 @@ static void add_parts_of(fc_native_function_t *function, const fc_type_t *type,
   const uint32_t count = function->cc == FC_CC_BAREPTR ? 1
                          : type->rank == FC_RANK_DYNAMIC
                              ? 2
-                             : 3 + 2 * (uint32_t)type->rank;
+                             : 3 + 2 * (uint32_t)fc_memref_rank(type);
   for (uint32_t i = 0; i < count; i++) {
     add_part(function, offset + 8 * i, FC_DTYPE_I64);
   }
@@ -166,7 +211,8 @@ static uint32_t add_result(fc_native_function_t *function,
                                      .dtype = FC_DTYPE_I64};
   const bool bare =
       function->cc == FC_CC_BAREPTR && type->kind == FC_TYPE_TENSOR;
-  return fc_layout_add(&function->structure, bare ? &kPointer : type);
+  return fc_layout_add(&function->structure, function->signature,
+                       bare ? &kPointer : type);
 }
 
 static fc_status_t prepare_results(fc_native_function_t *function,
@@ -179,10 +225,14 @@ static fc_status_t prepare_results(fc_native_function_t *function,
     function->offsets[i] = add_result(function, result_type(signature, i));
   }
   function->structured = !returns_directly(signature);
+  const bool vectors = has_vectors(signature);
   function->by_llvm = function->structured && (function->cc == FC_CC_EXPANDED ||
                                                function->cc == FC_CC_BAREPTR);
   function->by_pointer = function->structured && !function->by_llvm;
-  return function->by_llvm ? plan_parts(function, allocator, err) : FC_OK;
+  function->by_llvm |= vectors && function->cc == FC_CC_CIFACE;
+  function->in_memory = function->structured || vectors;
+  if (!function->by_llvm || function->by_pointer) return FC_OK;
+  return plan_parts(function, allocator, err);
 }
 
 static fc_status_t prepare_types(fc_native_function_t *function,
@@ -202,6 +252,7 @@ fc_status_t fc_native_prepare(fc_native_function_t *function,
   FC_TRY(prepare_types(function, allocator, err));
   ffi_type *returned = &ffi_type_void;
   const bool direct = !function->structured && signature->result_count > 0;
+  const bool in_register = direct && !function->by_llvm;
   function->value_count = function->type_count;
   if (function->cc == FC_CC_PACKED) {
     // void f(void **): first the structure of results, if there is one, then one entry
@@ -210,7 +261,7 @@ fc_status_t fc_native_prepare(fc_native_function_t *function,
         function->by_pointer + signature->argument_count + direct;
     function->types[0] = &ffi_type_pointer;
     function->type_count = 1;
-  } else if (direct) {
+  } else if (in_register) {
     returned = scalar_ffi_type((fc_dtype_t)result_type(signature, 0)->dtype);
   }
   if (ffi_prep_cif(&function->cif, FFI_DEFAULT_ABI, function->type_count,
@@ -250,6 +301,13 @@ typedef struct native_call_t {
   size_t stack_count;
 } native_call_t;
 
+// Aligned for vectors, which a function may write as a whole.
+static uint8_t *zeroed(fc_arena_t *arena, size_t size) {
+  uint8_t *bytes = fc_arena_alloc(arena, size, FC_MEMREF_ALIGNMENT);
+  if (bytes) memset(bytes, 0, size);
+  return bytes;
+}
+
 static fc_status_t allocate_frame(const fc_native_function_t *function,
                                   fc_arena_t *arena, native_call_t **out_frame,
                                   fc_error_t *err) {
@@ -265,8 +323,8 @@ static fc_status_t allocate_frame(const fc_native_function_t *function,
       fc_arena_alloc_array(arena, function->by_llvm ? function->type_count : 0,
                            sizeof *running->stack);
   // Zeroed, so that a result the function forgets to write is a null address.
-  running->structure = fc_arena_alloc_array(
-      arena, function->structure.size + sizeof(fc_scalar_t), 1);
+  running->structure =
+      zeroed(arena, function->structure.size + sizeof(fc_scalar_t));
   if (!running->cells || !running->borrowed || !running->values ||
       !running->stack || !running->structure) {
     return fc_fail_memory(err);
@@ -290,10 +348,19 @@ static void **put_memref(const fc_native_function_t *function,
     *next++ = &descriptor->allocated;
     *next++ = &descriptor->aligned;
     *next++ = &descriptor->offset;
-    for (int32_t i = 0; i < 2 * type->rank; i++) {
+    for (int32_t i = 0; i < 2 * fc_memref_rank(type); i++) {
       *next++ = &descriptor->words[i];
     }
   }
+  return next;
+}
+
+static void **put_rows(const fc_native_function_t *function,
+                       const fc_type_t *type, uint8_t *rows, void **next) {
+  const bool packed = function->cc == FC_CC_PACKED;
+  const size_t size =
+      packed ? FC_VECTOR_ROW : fc_vector_size(function->signature, type);
+  for (size_t at = 0; at < size; at += FC_VECTOR_ROW) *next++ = rows + at;
   return next;
 }
 
@@ -319,13 +386,18 @@ static fc_status_t put_arguments(native_call_t *running,
       next = put_memref(function, type, cell, next);
       continue;
     }
+    if (is_vector(type)) {
+      next = put_rows(function, type, cell->rows, next);
+      continue;
+    }
     uint8_t *bytes = (uint8_t *)(uintptr_t)value->scalar.bytes;
     *next++ = bytes;
     if (is_complex(type) && function->cc != FC_CC_PACKED) {
       *next++ = bytes + fc_dtype_size((fc_dtype_t)type->dtype) / 2;
     }
   }
-  if (function->cc == FC_CC_PACKED) *next++ = &running->direct;
+  if (function->cc != FC_CC_PACKED) return FC_OK;
+  *next++ = function->in_memory ? (void *)running->structure : &running->direct;
   return FC_OK;
 }
 
@@ -348,6 +420,11 @@ static void spread(native_call_t *running) {
   registers->memory = (uint64_t)(uintptr_t)running->structure;
   for (uint32_t i = 0; i < function->type_count; i++) {
     const ffi_type *type = function->types[i];
+    if (type == &row_ffi_type) {  // there is room: the description was checked
+      FC_ASSERT(vectors < FC_ARGUMENT_VECTORS);
+      memcpy(registers->vectors[vectors++], running->values[i], FC_VECTOR_ROW);
+      continue;
+    }
     const uint64_t word = widen(type, running->values[i]);
     const bool is_float = type == &ffi_type_float || type == &ffi_type_double;
     if (is_float && vectors < FC_ARGUMENT_VECTORS) {
@@ -526,14 +603,15 @@ static fc_status_t check_computed_sizes(const native_call_t *running,
 
 static fc_status_t get_ranked(const native_call_t *running,
                               const fc_memref_t *descriptor, int32_t rank,
-                              uint32_t result, fc_value_t *out,
-                              fc_error_t *err) {
+                              uint32_t result, fc_arena_t *arena,
+                              fc_value_t *out, fc_error_t *err) {
   const fc_signature_t *signature = running->function->signature;
   fc_span_t bytes;
   const fc_type_t *type = result_type(signature, result);
   FC_TRY(check_computed_sizes(running, descriptor, rank, result, err));
   FC_TRY(fc_memref_read(descriptor, rank, signature, type, result, &out->tensor,
                         &bytes, err));
+  FC_TRY(fc_memref_widen(signature, type, arena, &out->tensor, err));
   out->kind = FC_VALUE_TENSOR;
   fc_own_block_t *own = fc_own_find(&running->hook->own, descriptor->allocated);
   if (own) {
@@ -546,8 +624,8 @@ static fc_status_t get_ranked(const native_call_t *running,
 
 static fc_status_t get_unranked(const native_call_t *running,
                                 const fc_memref_unranked_t *unranked,
-                                uint32_t result, fc_value_t *out,
-                                fc_error_t *err) {
+                                uint32_t result, fc_arena_t *arena,
+                                fc_value_t *out, fc_error_t *err) {
   if (unranked->rank < 0 || unranked->rank > FC_RANK_MAX) {
     return fc_fail(err, FC_CODE_BAD_RESULT,
                    "result %u: rank %" PRId64 " is not in [0,%d]", result,
@@ -570,7 +648,7 @@ static fc_status_t get_unranked(const native_call_t *running,
     fc_span_t bytes = {(uint8_t *)descriptor, fc_memref_size(rank)};
     FC_TRY(check_memory(running, descriptor, bytes, result, err));
   }
-  return get_ranked(running, descriptor, rank, result, out, err);
+  return get_ranked(running, descriptor, rank, result, arena, out, err);
 }
 
 // A bare pointer is `allocated`, and the type has the sizes, the strides and the offset.
@@ -583,7 +661,7 @@ static fc_status_t get_bare(const native_call_t *running, const void *from,
   const fc_type_t *type = result_type(signature, index);
   const int64_t *dims = fc_signature_dims(signature, type);
   const bool strided = type->flags & FC_TYPE_STRIDED;
-  const fc_tensor_t tensor = {.rank = type->rank,
+  const fc_tensor_t tensor = {.rank = fc_memref_rank(type),
                               .shape = dims,
                               .strides = strided ? dims + type->rank : NULL};
   fc_memref_t *descriptor =
@@ -593,7 +671,7 @@ static fc_status_t get_bare(const native_call_t *running, const void *from,
   memcpy(&descriptor->allocated, from, sizeof descriptor->allocated);
   descriptor->aligned = descriptor->allocated;
   if (strided) descriptor->offset = dims[2 * type->rank];
-  FC_TRY(get_ranked(running, descriptor, type->rank, index, out, err));
+  FC_TRY(get_ranked(running, descriptor, tensor.rank, index, arena, out, err));
   const fc_own_block_t *own =
       fc_own_find(&running->hook->own, descriptor->allocated);
   size_t count, size;
@@ -614,7 +692,7 @@ static fc_status_t get_result(const native_call_t *running, uint32_t index,
                               fc_error_t *err) {
   const fc_native_function_t *function = running->function;
   const fc_type_t *type = result_type(function->signature, index);
-  const void *from = function->structured
+  const void *from = function->in_memory
                          ? running->structure + function->offsets[index]
                          : running->direct.bytes;
   if (type->kind == FC_TYPE_SCALAR) {
@@ -623,13 +701,21 @@ static fc_status_t get_result(const native_call_t *running, uint32_t index,
     out->scalar = fc_scalar_load(out->dtype, from);
     return FC_OK;
   }
+  if (is_vector(type)) {
+    *out = (fc_value_t){.kind = FC_VALUE_TENSOR};
+    out->tensor = (fc_tensor_t){(fc_dtype_t)type->dtype, type->rank,
+                                fc_signature_dims(function->signature, type),
+                                NULL, (void *)(uintptr_t)from};
+    return FC_OK;
+  }
   if (function->cc == FC_CC_BAREPTR) {
     return get_bare(running, from, index, arena, out, err);
   }
   if (type->rank == FC_RANK_DYNAMIC) {
-    return get_unranked(running, from, index, out, err);
+    return get_unranked(running, from, index, arena, out, err);
   }
-  return get_ranked(running, from, type->rank, index, out, err);
+  return get_ranked(running, from, fc_memref_rank(type), index, arena, out,
+                    err);
 }
 
 static fc_status_t get_results(const native_call_t *running,
@@ -648,8 +734,10 @@ static fc_status_t get_results(const native_call_t *running,
     fc_value_t *out = &call->results[next++];
     *out = *value;
     if (type->kind != FC_TYPE_TENSOR) continue;
-    out->tensor = fc_memref_view(running->cells[i].kept, value->tensor.rank,
-                                 value->tensor.dtype);
+    out->tensor =
+        fc_memref_view(running->cells[i].kept,
+                       value->tensor.rank - type->flavor, value->tensor.dtype);
+    FC_TRY(fc_memref_widen(signature, type, call->arena, &out->tensor, err));
   }
   return FC_OK;
 }

@@ -39,7 +39,8 @@ typedef struct fc_native_function_t {
   bool by_pointer;        // whose address is the first argument
   fc_layout_t structure;  // layout of that structure
   uint32_t *offsets;      // of each result in the structure
-  bool by_llvm;           // by LLVM's convention for aggregates
+  bool by_llvm;           // by LLVM's convention for aggregates and vectors
+  bool in_memory;         // the results are read from where the structure is
   fc_returned_t returned;
   fc_part_t *parts;  // in registers; none if `returned` is demoted
   uint32_t part_count;

@@ -51,7 +51,7 @@ static void structures_have_the_padding_of_c(void **state) {
                                    AT(k), AT(l), AT(m)};
   fc_layout_t layout = {0};
   for (size_t i = 0; i < FC_ARRAY_COUNT(types); i++) {
-    assert_int_equal(fc_layout_add(&layout, &types[i]), offsets[i]);
+    assert_int_equal(fc_layout_add(&layout, NULL, &types[i]), offsets[i]);
   }
   assert_int_equal(layout.alignment, _Alignof(struct result_t));
   assert_true(layout.size <= sizeof(struct result_t));

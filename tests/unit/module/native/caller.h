@@ -170,7 +170,7 @@ static inline fc_status_t caller_call(caller_t *caller, const char *name,
     finals += signature->arguments[i].role != FC_ROLE_IN;
     while (*arguments == ' ' || *arguments == ';') arguments++;
     fc_value_t *value = &caller->arguments[i];
-    if (type->kind == FC_TYPE_TENSOR) {
+    if (type->kind == FC_TYPE_TENSOR || type->kind == FC_TYPE_VECTOR) {
       caller_parse_tensor(caller, type, &arguments, value);
       continue;
     }
@@ -215,8 +215,8 @@ static inline void caller_print(caller_t *caller, const fc_value_t *value) {
   }
   caller_append(caller, ":");
   for (int64_t k = 0; k < count; k++) {
-    int64_t rest = k, at = 0;
-    for (int32_t i = tensor->rank; i-- > 0;) {
+    int64_t rest = k, at = tensor->strides ? 0 : k;
+    for (int32_t i = tensor->rank; tensor->strides && i-- > 0;) {
       at += rest % tensor->shape[i] * tensor->strides[i];
       rest /= tensor->shape[i];
     }

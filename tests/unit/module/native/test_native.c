@@ -297,6 +297,53 @@ static void other_calling_conventions(void **state) {
   caller_close(&caller);
 }
 
+// vectors.mlir, as LLVM compiles it.
+static void vectors_are_passed(void **state) {
+  (void)state;
+  static const row_t rows[] = {
+      {"add", "4: 1 2 3 4; 4: 10 20 30 -40", "4: 11 22 33 -36"},
+      {"mixed",
+       "100; 7.5; 2: -1 4294967296; 2: 3 4; 2.5; "
+       "16: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 -64",
+       "112; 16: 2 4 6 8 10 12 14 16 18 20 22 24 26 28 30 -128; "
+       "2: -1 4294967296"},
+      {"rows", "3x4: 1 2 3 4 5 6 7 8 9 10 11 -12",
+       "3x4: 2 4 6 8 10 12 14 16 18 20 22 -24"},
+      {"first", "2: 0.5 -0.25", "-0.25"},
+      {"eight", "1; 2; 3; 4; 5; 6; 7; 4: 1 2 3 4; 0.5", "4: 1.5 2.5 3.5 4.5"},
+      {"same", "2x4: 1 2 3 4 5 6 7 8", "2x4: 1 2 3 4 5 6 7 8"},
+      {"same", "0x4:", "0x4:"},
+      {"double",
+       "1x2x2x8: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 "
+       "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 -0.5",
+       "1; 1x2x2x8: 2 4 6 8 10 12 14 16 18 20 22 24 26 28 30 -1 "
+       "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 -0.5; "
+       "1x2x2x8: 2 4 6 8 10 12 14 16 18 20 22 24 26 28 30 -1 "
+       "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 -0.5"},
+      {"at", "3x2: 1 2 3 4 5 6; 1", "2: 3 4"},
+      {"at", "3x2: 1 2 3 4 5 6; 2", "2: 5 6"},
+  };
+  RUN_ROWS("vectors", rows);
+
+  static const row_t refused[] = {
+      {"crowded", "",
+       "vectors need the first 8 registers of floats and vectors"},
+      {"flat", "", "vectors are passed by the C interface and packed only"},
+  };
+  caller_t caller;
+  caller_open(&caller, "vectors");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(refused); i++) {
+    fc_test_row(refused[i].name);
+    const fc_signature_t *signature =
+        caller.info->signatures[caller_find(&caller, refused[i].name)];
+    assert_false(signature->callable);
+    assert_true(fc_str_equal(fc_signature_text(signature, signature->reason),
+                             fc_str(refused[i].expected)));
+  }
+  fc_test_row(NULL);
+  caller_close(&caller);
+}
+
 static void aggregates_by_llvms_convention(void **state) {
   (void)state;
   static const row_t rows[] = {
@@ -831,6 +878,7 @@ int main(void) {
       FC_TEST(hostile_results_are_refused_unread),
       FC_TEST(a_check_that_fails_ends_the_call_only),
       FC_TEST(other_calling_conventions),
+      FC_TEST(vectors_are_passed),
       FC_TEST(aggregates_by_llvms_convention),
       FC_TEST(the_runtime_shim_serves_modules),
       FC_TEST(nothing_is_copied_where_a_size_is_zero),
