@@ -30,6 +30,9 @@ NAMES = {"i1": ["i1", "bool", "BOOL"], "index": ["index", "i64", "int64"],
 BYTES = {text: int(size) for text, size in re.findall(
     r'^FC_DTYPE\(\w+, "([^"]+)", \w+, \d+, (\d+),',
     (ROOT / "include/farcall/dtype.def").read_text(), re.M)}
+# Integers of other widths: the next power of two of bytes.
+BYTES |= {f"{sign}{bits}": max(1, (1 << (bits - 1).bit_length()) // 8)
+          for sign in ("i", "si", "ui") for bits in range(1, 65)}
 UNSIGNED = {"i8": ["ui8", "uint8", "u8"], "i32": ["ui32", "UINT32"]}
 GREATEST = {"f16": 65519.0, "bf16": 3.396e38, "f32": 3.4028235e38,
             "f64": 1.7976931348623157e308, "f8E4M3FN": 464.0}
@@ -92,7 +95,8 @@ class Maker:
             return [self.element(dtype[8:-1]), self.element(dtype[8:-1])]
         if dtype.startswith(("f", "bf")):
             limit = GREATEST.get(dtype, 1.0)
-            return rng.choice([0, -1, 1.5, limit, -limit, "NaN"])
+            special = [] if dtype.startswith(("f4", "f6")) else ["NaN"]
+            return rng.choice([0, -1, 1.5, limit, -limit, *special])
         bits = 64 if dtype == "index" else int(dtype.lstrip("isu"))
         low = 0 if dtype.startswith("u") else -(1 << bits - 1)
         value = rng.choice([low, low + (1 << bits) - 1, rng.randint(0, 1)])
@@ -134,7 +138,7 @@ class Maker:
 
     def value(self, type):
         kind = type["kind"]
-        if kind == "tensor":
+        if kind in ("tensor", "vector"):
             return self.tensor(type)
         if kind == "scalar":
             return self.element(type["dtype"])
