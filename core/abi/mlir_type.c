@@ -242,29 +242,13 @@ static void add_inner(fc_mlir_type_t *type, const fc_mlir_type_t *vector) {
   }
 }
 
-static fc_status_t read_shaped(reader_t *reader, fc_mlir_type_t *type);
-
-// Reads the vector behind its word.
-static fc_status_t read_vector(reader_t *reader, size_t start,
-                               fc_mlir_type_t *type) {
-  fc_mlir_type_t vector = {.form = FC_MLIR_VECTOR};
-  FC_TRY(read_shaped(reader, &vector));
-  vector.text = since(reader, start);
-  add_inner(type, &vector);
-  return FC_OK;
-}
-
-// Reads an element type: a scalar, a complex or a vector; any other type is skipped and
-// refused.
-static fc_status_t read_element(reader_t *reader, fc_mlir_type_t *type) {
+// Reads an element type: a scalar or a complex; any other type is skipped and refused.
+static fc_status_t read_plain(reader_t *reader, fc_mlir_type_t *type) {
   skip_space(reader);
   size_t start = reader->at;
   fc_str_t word = read_word(reader);
   if (fc_str_equal(word, FC_STR("complex"))) {
     return read_complex(reader, start, type);
-  }
-  if (type->form == FC_MLIR_MEMREF && fc_str_equal(word, FC_STR("vector"))) {
-    return read_vector(reader, start, type);
   }
   static const char *const nested[] = {"memref", "tensor", "vector", "tuple"};
   bool known = peek(reader) == '!' && !word.size;
@@ -308,6 +292,29 @@ static fc_status_t read_dims(reader_t *reader, fc_mlir_type_t *type) {
     add_dim(type, dim);
     FC_TRY(expect(reader, 'x'));
   }
+}
+
+// Reads a vector whose word was already read, the element of a memref.
+static fc_status_t read_vector(reader_t *reader, size_t start,
+                               fc_mlir_type_t *type) {
+  fc_mlir_type_t vector = {.form = FC_MLIR_VECTOR};
+  FC_TRY(expect(reader, '<'));
+  FC_TRY(read_dims(reader, &vector));
+  FC_TRY(read_plain(reader, &vector));
+  FC_TRY(expect(reader, '>'));
+  vector.text = since(reader, start);
+  add_inner(type, &vector);
+  return FC_OK;
+}
+
+// Reads an element type, which may be a vector where the type is a memref.
+static fc_status_t read_element(reader_t *reader, fc_mlir_type_t *type) {
+  skip_space(reader);
+  const size_t start = reader->at;
+  if (type->form == FC_MLIR_MEMREF && accept_word(reader, "vector")) {
+    return read_vector(reader, start, type);
+  }
+  return read_plain(reader, type);
 }
 
 static fc_status_t read_stride(reader_t *reader, int64_t *out) {
