@@ -131,13 +131,13 @@ static void apply_policies(fc_loop_t *loop, fc_module_policies_t *take) {
     fc_generation_t *generation = all->places[i];
     if (!generation) continue;
     const fc_module_policy_t *policy = fc_module_policies_find_version(
-        &loop->policies, generation->name, generation->version);
+        &loop->policies, generation->claim.name, generation->claim.version);
     // `policy` may point to loop->policies.others, which was overwritten just now:
     // `before` has the old one.
     const fc_module_policy_t *old = generation->policy == &loop->policies.others
                                         ? &before.others
                                         : generation->policy;
-    if (!is_hosted_alike(old, policy)) generation->anew = true;
+    if (!is_hosted_alike(old, policy)) generation->file.anew = true;
     generation->policy = policy;
   }
   fc_module_policies_deinit(&before);

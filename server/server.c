@@ -221,7 +221,7 @@ static void on_lost(void *context, uint32_t index, uint32_t function) {
   const fc_generation_t *generation =
       fc_generations_at(&loop->modules.generations, index);
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->name),
+      FC_LOG_TEXT("module", generation->claim.name),
       FC_LOG_TEXT("function",
                   fc_module_function(generation->module, function)->name),
       FC_LOG_NUMBER("lost", fc_pool_lost_threads(&loop->pool)),
@@ -255,14 +255,14 @@ static uint32_t files_of(const fc_loop_t *loop,
 // One more module holds open files.
 static void on_opened(void *context, fc_generation_t *generation) {
   fc_loop_t *loop = context;
-  generation->files = files_of(loop, generation);
-  loop->reserved_files += generation->files;
+  generation->loading.files = files_of(loop, generation);
+  loop->reserved_files += generation->loading.files;
   loop->server.connection_max = connection_max(loop);
 }
 
 static void on_closed(void *context, fc_generation_t *generation) {
   fc_loop_t *loop = context;
-  loop->reserved_files -= generation->files;
+  loop->reserved_files -= generation->loading.files;
   loop->server.connection_max = connection_max(loop);
 }
 

@@ -333,17 +333,17 @@ static void add_model(const fc_generation_t *generation,
                       const fc_function_t *function, fc_labels_t *labels) {
   char name[FC_LIMIT_LABEL + 2];
   uint32_t only;
-  fc_str_t model = generation->name;
+  fc_str_t model = generation->claim.name;
   if (function &&
       !fc_route_only_function(generation, function->module, &only)) {
-    const int size =
-        snprintf(name, sizeof name, "%.*s.%.*s", FC_STR_ARG(generation->name),
-                 FC_STR_ARG(function->name));
+    const int size = snprintf(name, sizeof name, "%.*s.%.*s",
+                              FC_STR_ARG(generation->claim.name),
+                              FC_STR_ARG(function->name));
     FC_ASSERT(size > 0 && (size_t)size < sizeof name);
     model = fc_str_make(name, (size_t)size);
   }
   fc_labels_add(labels, "model", model);
-  fc_labels_add(labels, "version", generation->version);
+  fc_labels_add(labels, "version", generation->claim.version);
 }
 
 // ---------------------------------------------------------------------------
@@ -472,7 +472,7 @@ static fc_status_t put_module_row(fc_parts_t *parts,
   const uint64_t value =
       pending ? numbers.waiting : value_at(&numbers, row->offset);
   if (parts->shown == FC_LIMIT_METRIC_MODULES ||
-      generation->label.size > FC_LIMIT_LABEL) {
+      generation->claim.label.size > FC_LIMIT_LABEL) {
     if (row->offset != offsetof(fc_module_metrics_t, generation)) {
       parts->rest += value;
     }
@@ -482,7 +482,7 @@ static fc_status_t put_module_row(fc_parts_t *parts,
   fc_labels_t labels = {0};
   parts->shown++;
   if (pending) add_model(generation, NULL, &labels);
-  else fc_labels_add(&labels, "module", generation->label);
+  else fc_labels_add(&labels, "module", generation->claim.label);
   return fc_metrics_put(family->name, family->kind, &labels, value, sink, err);
 }
 
@@ -518,7 +518,7 @@ static fc_status_t put_function(fc_parts_t *parts,
   if (parts->pass >= TRITON) {
     add_model(generation, function, &labels);
   } else {
-    fc_labels_add(&labels, "module", generation->label);
+    fc_labels_add(&labels, "module", generation->claim.label);
     fc_labels_add(&labels, "function", function->name);
   }
   return row->put(row, &labels, series, &out, err);

@@ -35,7 +35,7 @@ static bool names_module(const fc_server_t *server, fc_str_t path,
   char decoded[FC_LIMIT_TARGET];
   size_t size;
   return fc_percent_decode(fc_str_take(&rest, '/'), decoded, &size) &&
-         fc_str_equal(fc_str_make(decoded, size), generation->name);
+         fc_str_equal(fc_str_make(decoded, size), generation->claim.name);
 }
 
 // The document says what a body is. Content-Type and Accept are not looked at,

@@ -83,7 +83,7 @@ static fc_status_t check_ready(const fc_generation_t *generation,
     return FC_OK;
   }
   return fc_fail(err, FC_CODE_NOT_READY, "module '%.*s' is being loaded",
-                 FC_STR_ARG(generation->name));
+                 FC_STR_ARG(generation->claim.name));
 }
 
 static fc_status_t write_model_ready(const fc_generation_t *generation,
@@ -108,11 +108,11 @@ fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err) {
 // of a generation that drains, only its own version.
 static fc_status_t write_versions(const fc_generation_t *generation,
                                   fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(fc_json_write_string(sink, generation->version, err));
-  if (!generation->current) return FC_OK;
-  for (const fc_generation_t *g = generation->sibling; g != generation;
-       g = g->sibling) {
-    FC_TRY(put_text(sink, ",", g->version, err));
+  FC_TRY(fc_json_write_string(sink, generation->claim.version, err));
+  if (!generation->claim.current) return FC_OK;
+  for (const fc_generation_t *g = generation->claim.sibling; g != generation;
+       g = g->claim.sibling) {
+    FC_TRY(put_text(sink, ",", g->claim.version, err));
   }
   return FC_OK;
 }
@@ -179,7 +179,7 @@ static fc_status_t put_unknown(fc_parts_t *parts,
   const bool failed = generation->state == FC_GENERATION_FAILED;
   const bool described = generation->state == FC_GENERATION_DESCRIBED;
   FC_TRY(fc_parts_comma(parts, sink, err));
-  FC_TRY(put_text(sink, "{\"name\":", generation->name, err));
+  FC_TRY(put_text(sink, "{\"name\":", generation->claim.name, err));
   if (described) {
     return put(sink, ",\"state\":\"UNAVAILABLE\",\"reason\":\"unloaded\"}",
                err);

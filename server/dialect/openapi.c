@@ -160,8 +160,8 @@ static bool is_in_component(char c) { return is_word(c) || c == '.'; }
 static fc_str_t name_of(const fc_parts_t *parts,
                         const fc_generation_t *generation) {
   const fc_generation_t *found = fc_generations_find(
-      &parts->server->modules->generations, generation->label);
-  return found == generation ? generation->label : generation->key;
+      &parts->server->modules->generations, generation->claim.label);
+  return found == generation ? generation->claim.label : generation->claim.key;
 }
 
 // Writes what the names of a function's components begin with, "MODULE.FUNCTION.". No

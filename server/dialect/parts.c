@@ -17,7 +17,7 @@ typedef enum step_t {
 } step_t;
 
 static bool is_listed(const fc_generation_t *generation, bool with_draining) {
-  return generation && (generation->current || with_draining);
+  return generation && (generation->claim.current || with_draining);
 }
 
 // Lists generations, and returns how many. *out_size: bytes of their keys. `keys` NULL:
@@ -29,13 +29,13 @@ static uint32_t list(const fc_generations_t *generations, bool with_draining,
   for (uint32_t i = 0; i < generations->count; i++) {
     const fc_generation_t *generation = generations->places[i];
     if (!is_listed(generation, with_draining)) continue;
-    const fc_str_t key = generation->key;
+    const fc_str_t key = generation->claim.key;
     if (keys) {
       keys[count] = (fc_parts_key_t){.index = i,
                                      .size = (uint32_t)key.size,
                                      .serial = generation->serial,
                                      .text = size,
-                                     .current = generation->current};
+                                     .current = generation->claim.current};
       memcpy(texts + size, key.data, key.size);
     }
     size += key.size;
@@ -133,7 +133,7 @@ static fc_generation_t *find(const fc_parts_t *parts,
   const fc_generations_t *generations = &parts->server->modules->generations;
   fc_generation_t *generation = fc_generations_at(generations, key->index);
   const bool same = generation && generation->serial == key->serial;
-  if (key->current && !(same && generation->current)) {
+  if (key->current && !(same && generation->claim.current)) {
     fc_generation_t *newer = fc_generations_find(
         generations, fc_str_make(parts->texts + key->text, key->size));
     if (newer) return newer;

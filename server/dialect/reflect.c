@@ -298,9 +298,9 @@ static fc_status_t begin_module(const fc_server_t *server,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_module_t *module = generation->module;
   *out_open = module != NULL;
-  FC_TRY(put_text(sink, "{\"name\":", generation->name, err));
-  if (module || generation->label.size != generation->name.size) {
-    FC_TRY(put_text(sink, ",\"version\":", generation->version, err));
+  FC_TRY(put_text(sink, "{\"name\":", generation->claim.name, err));
+  if (module || generation->claim.label.size != generation->claim.name.size) {
+    FC_TRY(put_text(sink, ",\"version\":", generation->claim.version, err));
   }
   FC_TRY(put_text(sink, ",\"kind\":", fc_str(generation->kind), err));
   FC_TRY(
@@ -342,7 +342,7 @@ static fc_status_t write_module(const fc_server_t *server,
 static fc_status_t put_host(const fc_server_t *server,
                             const fc_generation_t *generation, fc_sink_t *sink,
                             fc_error_t *err) {
-  if (!generation->in_pool || !generation->module) return FC_OK;
+  if (!generation->loading.in_pool || !generation->module) return FC_OK;
   return write_host(server, generation->index, sink, err);
 }
 
@@ -394,7 +394,7 @@ static fc_status_t put_module(fc_parts_t *parts,
   const extras_t extras = extras_of(parts->flags);
   FC_TRY(fc_parts_comma(parts, sink, err));
   // A generation that drains may be about to be removed, and cannot be held.
-  if (!extras.signatures || !generation->module || !generation->current) {
+  if (!extras.signatures || !generation->module || !generation->claim.current) {
     FC_TRY(write_module(parts->server, generation, extras, sink, err));
     return put(sink, "}", err);
   }

@@ -261,13 +261,14 @@ static fc_status_t unknown_version(const fc_generation_t *head,
   fc_escape(shown, sizeof shown, 64, version);
   do {
     const int added = snprintf(have + size, sizeof have - size, "%s'%.*s'",
-                               size ? ", " : "", FC_STR_ARG(g->version));
+                               size ? ", " : "", FC_STR_ARG(g->claim.version));
     size += (size_t)added;
-    g = g->sibling;
+    g = g->claim.sibling;
   } while (g != head && size + 32 < sizeof have);
   return fc_fail(err, FC_CODE_VERSION_NOT_FOUND,
                  "module '%.*s' has no version '%s', only %s%s",
-                 FC_STR_ARG(head->name), shown, have, g == head ? "" : ", ...");
+                 FC_STR_ARG(head->claim.name), shown, have,
+                 g == head ? "" : ", ...");
 }
 
 static fc_status_t find_module(fc_str_t name,
@@ -289,7 +290,7 @@ static fc_status_t find_module(fc_str_t name,
     const fc_generation_t *nearest =
         fc_generations_nearest(generations, &search);
     return fail_name(FC_CODE_MODULE_NOT_FOUND, "module", name,
-                     nearest ? nearest->name : FC_STR(""), "", err);
+                     nearest ? nearest->claim.name : FC_STR(""), "", err);
   }
   *out_index = generation->index;
   if (!at) return FC_OK;
@@ -306,11 +307,11 @@ static fc_status_t check_loaded(const fc_generation_t *generation,
   if (generation->state == FC_GENERATION_LOADING ||
       fc_generation_is_coming(generation)) {
     return fc_fail(err, FC_CODE_NOT_READY, "module '%.*s' is being loaded",
-                   FC_STR_ARG(generation->name));
+                   FC_STR_ARG(generation->claim.name));
   }
   return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
                  "module '%.*s' could not be loaded: %s",
-                 FC_STR_ARG(generation->name), generation->error.message);
+                 FC_STR_ARG(generation->claim.name), generation->error.message);
 }
 
 // A call that names only the module means its only function.
@@ -325,7 +326,7 @@ static fc_status_t find_only_function(const fc_generation_t *generation,
   return fc_fail(
       err, FC_CODE_FUNCTION_NOT_FOUND,
       "module '%.*s' does not have one function to call: name one%s%s",
-      FC_STR_ARG(generation->name), *have ? " of " : "", have);
+      FC_STR_ARG(generation->claim.name), *have ? " of " : "", have);
 }
 
 // It has buffers, which the way of every call must not zero.
@@ -412,11 +413,13 @@ static fc_status_t fail_model(fc_str_t name, bool ready,
         fc_nearest_begin(fc_str_make(name.data + dot + 1, name.size - dot - 1));
     const fc_function_t *near =
         fc_generation_nearest_function(generation, &search);
-    if (near) return unknown_model(name, generation->name, near->name, err);
+    if (near)
+      return unknown_model(name, generation->claim.name, near->name, err);
   }
   fc_nearest_t search = fc_nearest_begin(name);
   const fc_generation_t *near = fc_generations_nearest(generations, &search);
-  return unknown_model(name, near ? near->name : FC_STR(""), FC_STR(""), err);
+  return unknown_model(name, near ? near->claim.name : FC_STR(""), FC_STR(""),
+                       err);
 }
 
 // The first function that clients may see, and how many there are.
@@ -447,7 +450,7 @@ static fc_status_t find_only(const fc_generation_t *generation,
       err, FC_CODE_FUNCTION_NOT_FOUND,
       "Request for unknown model: '%.*s' has %zu functions, each a model of "
       "its own%s%.*s",
-      FC_STR_ARG(generation->name), count, first ? ", as NAME." : "",
+      FC_STR_ARG(generation->claim.name), count, first ? ", as NAME." : "",
       FC_STR_ARG(first ? first->name : FC_STR("")));
 }
 

@@ -157,7 +157,7 @@ static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
   if (x->waiter.late) {
     return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
                    "the deadline passed while module '%.*s' was loaded",
-                   FC_STR_ARG(generation->name));
+                   FC_STR_ARG(generation->claim.name));
   }
   if (x->waiter.failed) {
     *err = generation->error;

@@ -15,7 +15,7 @@ static fc_str_t module_of(const fc_exchange_t *x, const fc_request_t *request,
       fc_generations_at(&server->modules->generations, x->place.module);
   fc_str_t name = FC_STR("");
   fc_error_t ignored;
-  if (generation) return generation->name;
+  if (generation) return generation->claim.name;
   const fc_route_row_t *row = &server->routes->rows[x->place.route];
   if (!(row->methods & FC_ROUTE_ACT) ||
       fc_route_module(server->routes, x->place.route, request->path, text,

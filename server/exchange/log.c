@@ -11,7 +11,7 @@ void fc_exchange_names(const fc_exchange_t *x, fc_str_t *out_module,
   *out_module = *out_function = FC_STR("");
   if (x->act) *out_module = x->act->name;
   if (!generation) return;
-  *out_module = generation->label;
+  *out_module = generation->claim.label;
   if (function == FC_ROUTE_NO_INDEX || !generation->module) return;
   *out_function = fc_module_function(generation->module, function)->name;
 }

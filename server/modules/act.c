@@ -152,8 +152,8 @@ static void lift(fc_modules_t *modules) {
 static bool lifts(const fc_modules_t *modules, const fc_act_t *act,
                   const fc_generation_t *loaded) {
   return (act->kind == FC_ACT_LOAD || act->kind == FC_ACT_RELOAD) &&
-         fc_state_refuses(modules->generations.decisions, loaded->name,
-                          loaded->version, loaded->mark);
+         fc_state_refuses(modules->generations.decisions, loaded->claim.name,
+                          loaded->claim.version, loaded->file.mark);
 }
 
 void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
@@ -165,9 +165,9 @@ void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
     act->loaded++;
     if (act->name.size) fc_act_note_digest(act->after, generation);
     if (lifts(modules, act, generation)) {
-      act->lifted = generation->mark;
+      act->lifted = generation->file.mark;
       snprintf(act->version, sizeof act->version, "%.*s",
-               FC_STR_ARG(generation->version));
+               FC_STR_ARG(generation->claim.version));
       lift(modules);
       return;
     }
@@ -229,7 +229,7 @@ static bool is_missed(const fc_modules_t *modules, const fc_act_t *act,
       fc_generations_find_path(&modules->generations, path);
   fc_str_t name, version;
   fc_path_identify(path, &name, &version);
-  return (generation && fc_str_equal(generation->path, path)) ||
+  return (generation && fc_str_equal(generation->file.path, path)) ||
          (!act->follows && fc_module_policies_find_version(
                                policies, name, version) != &policies->others);
 }
@@ -333,7 +333,7 @@ static fc_status_t check_known(const fc_modules_t *modules, const fc_act_t *act,
   const fc_generation_t *nearest = fc_generations_nearest(generations, &search);
   char shown[80], hint[160] = "";
   fc_escape(shown, sizeof shown, 64, act->name);
-  if (nearest) fc_escape(hint, sizeof hint, 128, nearest->name);
+  if (nearest) fc_escape(hint, sizeof hint, 128, nearest->claim.name);
   return fc_fail(err, FC_CODE_MODULE_NOT_FOUND, "no module '%s'%s%s%s", shown,
                  nearest ? ": did you mean '" : "", hint, nearest ? "'?" : "");
 }
@@ -547,7 +547,7 @@ void fc_acts_stop(fc_modules_t *modules) {
   fc_generations_t *generations = &modules->generations;
   fc_error_t error;
   for (uint32_t i = 0; i < generations->count; i++) {
-    if (generations->places[i]) generations->places[i]->act = NULL;
+    if (generations->places[i]) generations->places[i]->loading.act = NULL;
   }
   (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
   while (modules->put_away) fc_acts_bring_back(modules, &modules->put_away);

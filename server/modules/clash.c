@@ -17,7 +17,7 @@ static void tell(const clash_t *clash, fc_str_t model, fc_str_t module,
                  fc_str_t function) {
   const fc_log_field_t fields[] = {
       FC_LOG_TEXT("model", model),
-      FC_LOG_TEXT("module", clash->generation->name),
+      FC_LOG_TEXT("module", clash->generation->claim.name),
       FC_LOG_TEXT("other_module", module),
       FC_LOG_TEXT("other_function", function),
   };
@@ -28,7 +28,8 @@ static void tell(const clash_t *clash, fc_str_t model, fc_str_t module,
 
 static const fc_generation_t *find_other(const clash_t *clash, fc_str_t name) {
   const fc_generation_t *other = fc_generations_find(clash->generations, name);
-  return other && other->module && !fc_str_equal(name, clash->generation->name)
+  return other && other->module &&
+                 !fc_str_equal(name, clash->generation->claim.name)
              ? other
              : NULL;
 }
@@ -44,7 +45,7 @@ static void check_pairs(const clash_t *clash, fc_str_t model) {
     const fc_str_t function =
         fc_str_make(model.data + dot + 1, model.size - dot - 1);
     if (fc_generation_function(other, function)) {
-      tell(clash, model, other->name, function);
+      tell(clash, model, other->claim.name, function);
     }
   }
 }
@@ -52,7 +53,7 @@ static void check_pairs(const clash_t *clash, fc_str_t model) {
 void fc_clash_tell(const fc_generations_t *generations,
                    const fc_generation_t *generation, fc_log_t *log) {
   const clash_t clash = {generations, generation, log};
-  const fc_str_t module = generation->name;
+  const fc_str_t module = generation->claim.name;
   char text[NAME_MAX_SIZE];
   check_pairs(&clash, module);
   for (size_t i = 0; i < fc_module_function_count(generation->module); i++) {
@@ -65,7 +66,7 @@ void fc_clash_tell(const fc_generations_t *generations,
     memcpy(text + module.size + 1, function.data, function.size);
     const fc_str_t model = fc_str_make(text, module.size + 1 + function.size);
     const fc_generation_t *other = find_other(&clash, model);
-    if (other) tell(&clash, model, other->name, FC_STR(""));
+    if (other) tell(&clash, model, other->claim.name, FC_STR(""));
     check_pairs(&clash, model);
   }
 }

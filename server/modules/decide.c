@@ -24,14 +24,14 @@ void fc_acts_bring_back(fc_modules_t *modules, fc_put_away_t **at) {
 // then loads it again as a new one.
 void fc_acts_put_away(fc_modules_t *modules,
                       const fc_generation_t *generation) {
-  const fc_str_t path = generation->path;
+  const fc_str_t path = generation->file.path;
   fc_acts_bring_back(modules, find_put_away(modules, path));
   fc_put_away_t *made =
       fc_alloc(modules->generations.allocator, sizeof *made + path.size + 1);
   if (!made) return;
   if (path.size) memcpy(made->text, path.data, path.size);
   made->path = fc_str_make(made->text, path.size);
-  made->mark = generation->mark;
+  made->mark = generation->file.mark;
   made->next = modules->put_away;
   modules->put_away = made;
 }
@@ -42,11 +42,12 @@ void fc_acts_put_away(fc_modules_t *modules,
 // because the generation is not DESCRIBED or there is no file.
 static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
   if (generation->state != FC_GENERATION_DESCRIBED || !file->mark) return false;
-  if (generation->mark == file->mark && !generation->anew) return true;
-  generation->anew = false;
-  generation->mark = file->mark;
-  generation->size = file->size;
-  generation->stale = generation->describing;
+  if (generation->file.mark == file->mark && !generation->file.anew)
+    return true;
+  generation->file.anew = false;
+  generation->file.mark = file->mark;
+  generation->file.size = file->size;
+  generation->loading.stale = generation->loading.describing;
   fc_module_release(generation->module);
   generation->module = NULL;
   return true;
@@ -75,7 +76,7 @@ static void describe(fc_modules_t *modules, fc_act_t *act,
 static fc_status_t load_file(fc_modules_t *modules, fc_act_t *act,
                              const fc_load_t *load, const fc_listed_t *file,
                              fc_generation_t *other, fc_error_t *err) {
-  if (other && fc_str_equal(other->path, file->path) &&
+  if (other && fc_str_equal(other->file.path, file->path) &&
       follows_file(other, file)) {
     return fc_demand_open(modules, other, act, err);
   }
@@ -101,7 +102,7 @@ static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
     // The module in service goes on; its error says why the newer file does not.
     if (served) {
       other->error = error;
-      other->refused = file->mark;
+      other->file.refused = file->mark;
     }
     note_failure(modules, act, load, &error);
   }
@@ -133,7 +134,8 @@ static bool is_served_as(const fc_generation_t *generation,
                          const fc_listed_t *file) {
   return (generation->state == FC_GENERATION_READY ||
           fc_generation_is_coming(generation)) &&
-         !generation->anew && file->mark && generation->mark == file->mark;
+         !generation->file.anew && file->mark &&
+         generation->file.mark == file->mark;
 }
 
 // `path` is the file's own, or its variant's, which is in the same folder.
@@ -152,7 +154,8 @@ static bool is_written(const fc_modules_t *modules, const fc_listed_t *file,
 static bool must_wait(fc_modules_t *modules, const fc_act_t *act,
                       const fc_generation_t *other, const fc_listed_t *file) {
   if (!act->follows) return false;
-  if ((file->mark && !file->size) || (other && other->refused == file->mark))
+  if ((file->mark && !file->size) ||
+      (other && other->file.refused == file->mark))
     return true;
   const fc_put_away_t *away = *find_put_away(modules, file->path);
   if (away && away->mark == file->mark) return true;
@@ -201,7 +204,7 @@ static void consider(fc_modules_t *modules, fc_act_t *act,
   fc_generation_t *other =
       fc_generations_find_path(&modules->generations, file->path);
   if (is_left_out(modules, act, file)) return;
-  const bool same = other && fc_str_equal(other->path, file->path);
+  const bool same = other && fc_str_equal(other->file.path, file->path);
   if (other && (other->settled == act->serial ||
                 (!same && other->listed == act->serial))) {
     refuse_twin(modules, act, load, file, other);
@@ -219,15 +222,15 @@ static void consider(fc_modules_t *modules, fc_act_t *act,
 // stay.
 static void unload_if_gone(fc_modules_t *modules, fc_act_t *act,
                            fc_generation_t *generation) {
-  if (!generation || generation->origin == FC_PATH_NONE ||
+  if (!generation || generation->file.origin == FC_PATH_NONE ||
       generation->settled == act->serial ||
-      modules->paths[generation->origin].failed ||
+      modules->paths[generation->file.origin].failed ||
       (generation->state != FC_GENERATION_READY &&
        generation->state != FC_GENERATION_FAILED &&
        !fc_generation_is_coming(generation))) {
     return;
   }
-  if (generation->current) act->unloaded++;
+  if (generation->claim.current) act->unloaded++;
   fc_demand_drain(modules, generation);
 }
 
@@ -240,11 +243,12 @@ static void keep_unread(const fc_modules_t *modules, const fc_act_t *act,
       fc_generations_find(&modules->generations, unread->name);
   fc_generation_t *generation = first;
   while (generation) {
-    if (fc_str_starts(generation->path, folder) &&
-        generation->path.data[folder.size] == '/') {
+    if (fc_str_starts(generation->file.path, folder) &&
+        generation->file.path.data[folder.size] == '/') {
       generation->listed = generation->settled = act->serial;
     }
-    generation = generation->sibling == first ? NULL : generation->sibling;
+    generation =
+        generation->claim.sibling == first ? NULL : generation->claim.sibling;
   }
 }
 
@@ -252,7 +256,7 @@ static void note_listed(fc_modules_t *modules, const fc_act_t *act,
                         const fc_listed_t *file) {
   fc_generation_t *generation =
       fc_generations_find_path(&modules->generations, file->path);
-  if (generation && fc_str_equal(generation->path, file->path)) {
+  if (generation && fc_str_equal(generation->file.path, file->path)) {
     generation->listed = act->serial;
   }
 }
@@ -422,7 +426,8 @@ static void fail_no_file(fc_act_t *act, const fc_generation_t *had,
   } else if (had) {
     (void)fc_fail(&error, FC_CODE_MODULE_PATH,
                   "the file of module '%.*s' is gone: '%.*s'",
-                  FC_STR_ARG(act->name), FC_STR_ARG(fc_path_file(had->path)));
+                  FC_STR_ARG(act->name),
+                  FC_STR_ARG(fc_path_file(had->file.path)));
   } else {
     char shown[80], hint[160] = "";
     fc_escape(shown, sizeof shown, 64, act->name);
@@ -440,7 +445,7 @@ static void consider_one(fc_modules_t *modules, fc_act_t *act) {
   const fc_load_t *load = NULL;
   fc_str_t nearest = FC_STR("");
   const fc_listed_t *file =
-      find_file(act, had ? had->path : FC_STR(""), &load, &nearest);
+      find_file(act, had ? had->file.path : FC_STR(""), &load, &nearest);
   fc_act_note_digest(act->before, had);
   if (file) {  // the file may be of a higher version than the name leads to
     had = fc_generations_find_path(&modules->generations, file->path);
@@ -449,7 +454,8 @@ static void consider_one(fc_modules_t *modules, fc_act_t *act) {
     fail_no_file(act, had, nearest);
   } else if (act->kind == FC_ACT_LOAD && had &&
              had->state == FC_GENERATION_READY &&
-             fc_str_equal(had->path, file->path) && is_served_as(had, file)) {
+             fc_str_equal(had->file.path, file->path) &&
+             is_served_as(had, file)) {
     keep(act, had);
     fc_act_note_digest(act->after, had);
   } else {

@@ -65,13 +65,14 @@ void fc_demand_wake(fc_modules_t *modules, fc_generation_t *generation) {
 
 static fc_status_t describe(fc_modules_t *modules, fc_generation_t *generation,
                             fc_error_t *err) {
-  if (generation->describing || generation->state != FC_GENERATION_DESCRIBED) {
+  if (generation->loading.describing ||
+      generation->state != FC_GENERATION_DESCRIBED) {
     return FC_OK;
   }
-  FC_TRY(fc_loader_describe(modules->loader, generation->path,
+  FC_TRY(fc_loader_describe(modules->loader, generation->file.path,
                             generation->index,
                             fc_module_policy_dims(generation->policy), err));
-  generation->describing = true;
+  generation->loading.describing = true;
   modules->pending++;
   return FC_OK;
 }
@@ -137,10 +138,10 @@ static void keep_description(fc_modules_t *modules,
                              const fc_generation_t *generation) {
   const uint32_t next = modules->described_next++;
   fc_described_t *place = &modules->described[next % FC_LIMIT_DESCRIBED];
-  uint64_t bytes = generation->size;
+  uint64_t bytes = generation->file.size;
   forget(modules, place);
-  *place =
-      (fc_described_t){generation->index, generation->serial, generation->size};
+  *place = (fc_described_t){generation->index, generation->serial,
+                            generation->file.size};
   for (uint32_t i = 1; i < FC_LIMIT_DESCRIBED; i++) {
     fc_described_t *older =
         &modules
@@ -153,9 +154,10 @@ static void keep_description(fc_modules_t *modules,
 void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
   fc_generation_t *generation =
       fc_generations_at(&modules->generations, load->generation);
-  const bool opening = generation->opening, stale = generation->stale;
+  const bool opening = generation->loading.opening,
+             stale = generation->loading.stale;
   fc_error_t error;
-  generation->describing = generation->stale = false;
+  generation->loading.describing = generation->loading.stale = false;
   if (!fc_generation_is_coming(generation) || generation->module) {
     // If the file is also being opened, the generation is settled when that ends.
     if (opening) fc_demand_wake(modules, generation);
@@ -163,7 +165,7 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
     return;
   }
   if (stale && describe(modules, generation, &error) == FC_OK &&
-      generation->describing) {
+      generation->loading.describing) {
     return;
   }
   // The list of trusted files may have been read again meanwhile.
@@ -172,7 +174,7 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
   }
   if (load->status == FC_OK) {
     if (generation->error.status == FC_RESOURCE_EXHAUSTED &&
-        !generation->retry_ns) {
+        !generation->loading.retry_ns) {
       fc_error_reset(&generation->error);
     }
     fc_generations_set_module(&modules->generations, generation, load->module);
@@ -197,29 +199,29 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
 static bool may_go(const fc_generation_t *generation,
                    const fc_generation_t *beside) {
   return generation->holds == 0 && !generation->policy->pin &&
-         !generation->fileless &&
-         !(beside && fc_str_equal(generation->key, beside->key));
+         !generation->fallback.fileless &&
+         !(beside && fc_str_equal(generation->claim.key, beside->claim.key));
 }
 
 // May what the generation keeps to go back to be given up? Not if it is going back. It
 // is given up before any module is unloaded.
 static bool may_forget(const fc_generation_t *generation) {
-  return generation->before && !generation->crashes;
+  return generation->fallback.module && !generation->fallback.crashes;
 }
 
 fc_status_t fc_demand_put_back(fc_modules_t *modules,
                                fc_generation_t *generation, fc_error_t *err) {
-  const fc_listed_t file = {.path = generation->path,
-                            .mark = generation->mark,
-                            .size = generation->size};
+  const fc_listed_t file = {.path = generation->file.path,
+                            .mark = generation->file.mark,
+                            .size = generation->file.size};
   fc_generation_t *made;
-  FC_TRY(fc_modules_enter(modules, &file, generation->origin, &made, err));
+  FC_TRY(fc_modules_enter(modules, &file, generation->file.origin, &made, err));
   made->kind = generation->kind;
   made->calls = generation->calls;
   made->used_ns = generation->used_ns;
-  made->refused = generation->refused;
-  made->retries = generation->retries;
-  made->retry_ns = generation->retry_ns;
+  made->file.refused = generation->file.refused;
+  made->loading.retries = generation->loading.retries;
+  made->loading.retry_ns = generation->loading.retry_ns;
   made->error = generation->error;
   made->listed = generation->listed;
   made->settled = generation->settled;
@@ -237,7 +239,7 @@ static bool unload(fc_modules_t *modules, fc_generation_t *generation,
                    const char *why) {
   fc_error_t error;
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->label),
+      FC_LOG_TEXT("module", generation->claim.label),
       FC_LOG_NUMBER("bytes", generation->bytes),
       FC_LOG_TEXT("reason", fc_str(why)),
   };
@@ -268,7 +270,7 @@ static fc_status_t check_room(const fc_modules_t *modules,
   for (const fc_generation_t *g = modules->generations.oldest;
        g && left > limit; g = g->newer) {
     if (may_go(g, wanted)) left -= g->bytes;
-    else if (may_forget(g)) left -= g->before_size;
+    else if (may_forget(g)) left -= g->fallback.size;
   }
   if (left <= limit) return FC_OK;
   return fc_fail(
@@ -276,7 +278,7 @@ static fc_status_t check_room(const fc_modules_t *modules,
       "module '%.*s' needs about %llu bytes; modules may take %llu "
       "(15/16 of --module-memory), and those that take %llu are in use or "
       "pinned",
-      FC_STR_ARG(wanted->label), (unsigned long long)need,
+      FC_STR_ARG(wanted->claim.label), (unsigned long long)need,
       (unsigned long long)limit, (unsigned long long)(left - need));
 }
 
@@ -305,7 +307,7 @@ static void make_room(fc_modules_t *modules, const fc_generation_t *wanted,
 
 static uint64_t estimate(const fc_modules_t *modules,
                          const fc_generation_t *generation) {
-  return generation->size +
+  return generation->file.size +
          (modules->overhead ? modules->overhead : FC_LIMIT_MODULE_OVERHEAD);
 }
 
@@ -324,7 +326,7 @@ fc_status_t fc_demand_open(fc_modules_t *modules, fc_generation_t *generation,
     make_room(modules, generation, need, "room for others");
   }
   generation->state = FC_GENERATION_LOADING;
-  if (state == FC_GENERATION_DESCRIBED) generation->demanded = true;
+  if (state == FC_GENERATION_DESCRIBED) generation->loading.demanded = true;
   if (!modules->wanted_first && fits_now(modules, need)) {
     fc_status_t status = fc_modules_open(modules, generation, err);
     if (status != FC_OK) {
@@ -332,14 +334,15 @@ fc_status_t fc_demand_open(fc_modules_t *modules, fc_generation_t *generation,
       return status;
     }
   } else {
-    generation->next_wanted = NULL;
-    if (modules->wanted_first) modules->wanted_last->next_wanted = generation;
+    generation->loading.next_wanted = NULL;
+    if (modules->wanted_first)
+      modules->wanted_last->loading.next_wanted = generation;
     else modules->wanted_first = generation;
     modules->wanted_last = generation;
     modules->wanted_bytes += need;
   }
-  generation->opening = true;
-  generation->act = act;
+  generation->loading.opening = true;
+  generation->loading.act = act;
   modules->pending++;
   fc_error_reset(&generation->error);
   fc_generations_weigh(&modules->generations, generation, need);
@@ -352,7 +355,7 @@ static void open_wanted(fc_modules_t *modules) {
   while ((generation = modules->wanted_first) &&
          (generation->state != FC_GENERATION_LOADING ||
           fits_now(modules, generation->bytes))) {
-    modules->wanted_first = generation->next_wanted;
+    modules->wanted_first = generation->loading.next_wanted;
     modules->wanted_bytes -= generation->bytes;
     if (generation->state == FC_GENERATION_LOADING &&
         fc_modules_open(modules, generation, &error) == FC_OK) {
@@ -378,7 +381,7 @@ bool fc_demand_go_on(fc_modules_t *modules) {
 }
 
 void fc_demand_drain(fc_modules_t *modules, fc_generation_t *generation) {
-  const bool opening = generation->opening;
+  const bool opening = generation->loading.opening;
   fc_generations_drain(&modules->generations, generation);
   if (!opening) return;  // the generation may be gone
   fc_demand_wake(modules, generation);
@@ -399,10 +402,11 @@ static void weigh(fc_modules_t *modules, fc_generation_t *generation,
                   uint64_t least) {
   const uint64_t bytes = fc_modules_memory(modules, generation);
   const uint64_t beside =
-      bytes > generation->size ? bytes - generation->size : 1;
+      bytes > generation->file.size ? bytes - generation->file.size : 1;
   modules->overhead =
       modules->overhead ? (modules->overhead * 31 + beside) / 32 : beside;
-  const uint64_t kept = generation->before ? generation->before_size : 0;
+  const uint64_t kept =
+      generation->fallback.module ? generation->fallback.size : 0;
   fc_generations_weigh(&modules->generations, generation,
                        (bytes > least ? bytes : least) + kept);
 }
@@ -410,7 +414,7 @@ static void weigh(fc_modules_t *modules, fc_generation_t *generation,
 void fc_demand_on_ready(fc_modules_t *modules, fc_generation_t *generation) {
   fc_generations_touch(&modules->generations, generation, fc_clock_ns());
   const uint64_t least =
-      modules->overhead ? generation->size + modules->overhead : 0;
+      modules->overhead ? generation->file.size + modules->overhead : 0;
   weigh(modules, generation, least);
   if (modules->options.memory) {
     make_room(modules, NULL, 0, "room for others");

@@ -13,8 +13,8 @@ static void tell_unloaded(const fc_modules_t *modules,
                           const fc_generation_t *generation,
                           const fc_error_t *why) {
   const fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->label),
-      FC_LOG_TEXT("path", generation->path),
+      FC_LOG_TEXT("module", generation->claim.label),
+      FC_LOG_TEXT("path", generation->file.path),
       FC_LOG_TEXT("reason", fc_str(why->message)),
   };
   fc_log_fields(modules->options.log, FC_LOG_WARN,

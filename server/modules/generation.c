@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "module/files.h"
+#include "modules/claim.h"
 #include "modules/policy.h"
 #include "modules/rollback.h"
 #include "modules/trial.h"
@@ -55,157 +55,6 @@ static fc_status_t find_place(fc_generations_t *generations,
 }
 
 // ---------------------------------------------------------------------------
-// Names
-
-static void identify(fc_generation_t *made) {
-  fc_str_t name, version;
-  const fc_str_t path = made->path;
-  const bool versioned = fc_path_is_version(path, &name, &version);
-  char *text = made->text + path.size + 1;
-  fc_path_identify(path, &made->name, &made->version);
-  const int size = snprintf(text, path.size + 3, "%.*s@%.*s",
-                            FC_STR_ARG(made->name), FC_STR_ARG(made->version));
-  made->key = fc_str_make(text, (size_t)size);
-  made->label = versioned ? made->key : made->name;
-}
-
-void fc_generations_prefer(const fc_generations_t *generations,
-                           fc_generation_t *generation) {
-  const fc_decision_t *decision =
-      fc_state_find(generations->decisions, generation->name, FC_STR(""));
-  generation->preferred =
-      decision && fc_str_equal(decision->version, generation->version);
-}
-
-// A name leads to its version with the highest rank. 0: failed or drains; 1: is being
-// loaded and nobody waits for it; 2: can be called or waited for; 3: is also preferred.
-static int rank_of(const fc_generation_t *generation) {
-  const bool usable = generation->state == FC_GENERATION_READY ||
-                      fc_generation_is_coming(generation);
-  if (!usable) return generation->state == FC_GENERATION_LOADING;
-  return generation->preferred ? 3 : 2;
-}
-
-static bool is_better(const fc_generation_t *a, const fc_generation_t *b) {
-  const int difference = rank_of(a) - rank_of(b);
-  if (difference) return difference > 0;
-  return fc_version_compare(a->version, b->version) > 0;
-}
-
-// Makes `name`, which the table has, lead to a generation. The table borrows the name's
-// bytes, which must be in that generation: the one that the name led to before may be
-// freed.
-static void lead(fc_generations_t *generations, fc_str_t name,
-                 const fc_generation_t *to) {
-  const fc_status_t status =
-      fc_name_table_put(&generations->names, name, to->index, NULL);
-  FC_ASSERT(status == FC_OK);  // putting a name that is there takes no memory
-}
-
-// Where the name is in the order of names, or would be.
-static uint32_t place_of(const fc_generations_t *generations, fc_str_t name) {
-  uint32_t low = 0, high = generations->name_count;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    const uint32_t index = generations->order[middle];
-    if (fc_str_compare(generations->places[index]->name, name) < 0) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-// The entry of a name that some current generation has.
-static uint32_t *entry_of(const fc_generations_t *generations, fc_str_t name) {
-  const uint32_t at = place_of(generations, name);
-  FC_ASSERT(at < generations->name_count);
-  return &generations->order[at];
-}
-
-static void enter_order(fc_generations_t *generations,
-                        const fc_generation_t *generation) {
-  uint32_t *at = generations->order + place_of(generations, generation->name);
-  const uint32_t *end = generations->order + generations->name_count++;
-  memmove(at + 1, at, (size_t)(end - at) * sizeof *at);
-  *at = generation->index;
-}
-
-static void leave_order(fc_generations_t *generations, fc_str_t name) {
-  uint32_t *at = entry_of(generations, name);
-  const uint32_t *end = generations->order + generations->name_count--;
-  memmove(at, at + 1, (size_t)(end - at - 1) * sizeof *at);
-}
-
-void fc_generations_settle_name(fc_generations_t *generations,
-                                const fc_generation_t *generation) {
-  const fc_generation_t *best = generation;
-  for (const fc_generation_t *g = generation->sibling; g != generation;
-       g = g->sibling) {
-    if (is_better(g, best)) best = g;
-  }
-  lead(generations, best->name, best);
-  *entry_of(generations, best->name) = best->index;
-}
-
-// Makes the generation current: its key leads to it, and where its name leads
-// is settled anew.
-static fc_status_t join(fc_generations_t *generations,
-                        fc_generation_t *generation, fc_error_t *err) {
-  fc_name_table_t *names = &generations->names;
-  fc_generation_t *head = fc_generations_find(generations, generation->name);
-  FC_TRY(fc_name_table_put(names, generation->key, generation->index, err));
-  if (!head) {
-    fc_status_t status =
-        fc_name_table_put(names, generation->name, generation->index, err);
-    if (status != FC_OK) {
-      fc_name_table_remove(names, generation->key);
-      return status;
-    }
-    enter_order(generations, generation);
-  }
-  generation->sibling = head ? head->sibling : generation;
-  if (head) head->sibling = generation;
-  generation->current = true;
-  fc_generations_settle_name(generations, generation);
-  return FC_OK;
-}
-
-static fc_generation_t *before(fc_generation_t *generation) {
-  fc_generation_t *g = generation;
-  while (g->sibling != generation) g = g->sibling;
-  return g;
-}
-
-static void replace(fc_generations_t *generations, fc_generation_t *other,
-                    fc_generation_t *generation) {
-  fc_generation_t *previous = before(other);
-  generation->sibling = other->sibling == other ? generation : other->sibling;
-  if (previous != other) previous->sibling = generation;
-  other->sibling = NULL;
-  other->current = false;
-  generation->current = true;
-  lead(generations, generation->key, generation);
-}
-
-// Makes the generation no longer current: neither its key nor its name leads to it.
-static void part(fc_generations_t *generations, fc_generation_t *generation) {
-  if (!generation->current) return;
-  fc_generation_t *previous = before(generation);
-  generation->current = false;
-  fc_name_table_remove(&generations->names, generation->key);
-  if (previous == generation) {
-    fc_name_table_remove(&generations->names, generation->name);
-    leave_order(generations, generation->name);
-  } else {
-    previous->sibling = generation->sibling;
-    fc_generations_settle_name(generations, previous);
-  }
-  generation->sibling = NULL;
-}
-
-// ---------------------------------------------------------------------------
 
 fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
                                  const char *kind,
@@ -221,14 +70,14 @@ fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
   if (path.size) memcpy(made->text, path.data, path.size);
   made->index = index;
   made->serial = ++generations->made;
-  made->origin = FC_PATH_NONE;
+  made->file.origin = FC_PATH_NONE;
   made->kind = kind;
-  made->path = fc_str_make(made->text, path.size);
-  identify(made);
+  made->file.path = fc_str_make(made->text, path.size);
+  fc_claim_identify(made);
   fc_generations_prefer(generations, made);
   generations->places[index] = made;
-  if (!fc_generations_find(generations, made->key)) {
-    fc_status_t status = join(generations, made, err);
+  if (!fc_generations_find(generations, made->claim.key)) {
+    fc_status_t status = fc_claim_join(generations, made, err);
     if (status != FC_OK) {
       generations->places[index] = NULL;
       fc_free(generations->allocator, made);
@@ -264,7 +113,7 @@ static void unlink_ready(fc_generations_t *generations,
 void fc_generations_touch(fc_generations_t *generations,
                           fc_generation_t *generation, uint64_t now_ns) {
   generation->used_ns = now_ns;
-  if (generation->before && !generation->crashes &&
+  if (generation->fallback.module && !generation->fallback.crashes &&
       fc_rollback_is_proved(generation, generation->calls, now_ns)) {
     fc_rollback_forget(generations, generation);
   }
@@ -302,9 +151,11 @@ static fc_status_t take_name(fc_generations_t *generations,
                              fc_generation_t *generation,
                              fc_generation_state_t state, fc_error_t *err) {
   FC_ASSERT(generation->state == FC_GENERATION_LOADING);
-  fc_generation_t *other = fc_generations_find(generations, generation->key);
-  if (!other) FC_TRY(join(generations, generation, err));
-  if (other && other != generation) replace(generations, other, generation);
+  fc_generation_t *other =
+      fc_generations_find(generations, generation->claim.key);
+  if (!other) FC_TRY(fc_claim_join(generations, generation, err));
+  if (other && other != generation)
+    fc_claim_replace(generations, other, generation);
   change_state(generations, generation, state);
   fc_generations_settle_name(generations, generation);
   if (other && other != generation) fc_generations_drain(generations, other);
@@ -330,19 +181,19 @@ void fc_generations_fail(fc_generations_t *generations,
   generation->error = *error;
   fc_module_release(generation->module);
   generation->module = NULL;
-  if (generation->current) {
+  if (generation->claim.current) {
     fc_generations_settle_name(generations, generation);
     return;
   }
   // If there is no memory, it is not found again, and goes with the next act.
   const fc_status_t status = fc_name_table_put(
-      &generations->twins, generation->path, generation->index, NULL);
+      &generations->twins, generation->file.path, generation->index, NULL);
   (void)status;
 }
 
 static bool leads_to(const fc_generations_t *generations,
                      const fc_generation_t *generation) {
-  return fc_name_table_find(&generations->twins, generation->path) ==
+  return fc_name_table_find(&generations->twins, generation->file.path) ==
          generation->index;
 }
 
@@ -351,12 +202,13 @@ fc_generation_t *fc_generations_find_twin(const fc_generations_t *generations,
   const uint32_t index = fc_name_table_find(&generations->twins, path);
   if (index == FC_NAME_NONE) return NULL;
   fc_generation_t *twin = generations->places[index];
-  return twin->state == FC_GENERATION_FAILED && !twin->current ? twin : NULL;
+  return twin->state == FC_GENERATION_FAILED && !twin->claim.current ? twin
+                                                                     : NULL;
 }
 
 void fc_generations_drain(fc_generations_t *generations,
                           fc_generation_t *generation) {
-  part(generations, generation);
+  fc_claim_leave(generations, generation);
   change_state(generations, generation, FC_GENERATION_DRAINING);
   if (generation->holds == 0) {
     generations->on_idle(generations->context, generation);
@@ -375,7 +227,7 @@ void fc_generations_remove(fc_generations_t *generations,
                            fc_generation_t *generation) {
   const uint32_t index = generation->index;
   FC_ASSERT(generation->holds == 0);
-  part(generations, generation);
+  fc_claim_leave(generations, generation);
   change_state(generations, generation, FC_GENERATION_DRAINING);
   fc_rollback_forget(generations, generation);
   fc_generations_weigh(generations, generation, 0);
@@ -383,7 +235,7 @@ void fc_generations_remove(fc_generations_t *generations,
   generations->used--;
   if (index < generations->first_free) generations->first_free = index;
   if (leads_to(generations, generation)) {
-    fc_name_table_remove(&generations->twins, generation->path);
+    fc_name_table_remove(&generations->twins, generation->file.path);
   }
   fc_trial_free(generation);
   fc_module_release(generation->module);
@@ -456,7 +308,7 @@ static fc_function_counts_t *begin_count(fc_generations_t *generations,
   fc_function_counts_t *counts = &generation->counts[function];
   const fc_str_t name = fc_module_function(module, function)->name;
   counts->series = fc_series_take(&generations->series, generations->allocator,
-                                  generation->label.size + name.size);
+                                  generation->claim.label.size + name.size);
   return counts->series ? counts : NULL;
 }
 
@@ -502,58 +354,4 @@ void fc_generations_release(fc_generations_t *generations,
   if (--generation->holds == 0 && generation->state == FC_GENERATION_DRAINING) {
     generations->on_idle(generations->context, generation);
   }
-}
-
-fc_generation_t *fc_generations_find(const fc_generations_t *generations,
-                                     fc_str_t name) {
-  const uint32_t index = fc_name_table_find(&generations->names, name);
-  return index == FC_NAME_NONE ? NULL : generations->places[index];
-}
-
-const fc_generation_t *fc_generations_nearest(
-    const fc_generations_t *generations, fc_nearest_t *search) {
-  const fc_generation_t *nearest = NULL;
-  uint32_t above = place_of(generations, search->wanted), below = above;
-  for (uint32_t i = 0; i < FC_NEAREST_MAX; i++) {
-    const bool down = below && (i % 2 || above == generations->name_count);
-    if (!down && above == generations->name_count) break;
-    const uint32_t index = generations->order[down ? --below : above++];
-    const fc_generation_t *generation = generations->places[index];
-    if (fc_nearest_offer(search, generation->name)) nearest = generation;
-  }
-  return nearest;
-}
-
-// Sets *version, an alias, to the version that the module's policy has for it, if any.
-static void configured_alias(const fc_generations_t *generations, fc_str_t name,
-                             fc_str_t *version) {
-  const fc_generation_t *head = fc_generations_find(generations, name);
-  if (!head || !head->policy) return;
-  (void)fc_module_policy_alias(head->policy, *version, version);
-}
-
-fc_generation_t *fc_generations_find_version(
-    const fc_generations_t *generations, fc_str_t name, fc_str_t version) {
-  char key[FC_MODULE_NAME_MAX + 24];
-  const fc_decision_t *alias =
-      fc_is_alias(version)
-          ? fc_state_find(generations->decisions, name, version)
-          : NULL;
-  if (alias) version = alias->version;
-  else if (fc_is_alias(version)) configured_alias(generations, name, &version);
-  if (name.size > FC_MODULE_NAME_MAX || version.size > 20) return NULL;
-  const int size = snprintf(key, sizeof key, "%.*s@%.*s", FC_STR_ARG(name),
-                            FC_STR_ARG(version));
-  return fc_generations_find(generations, fc_str_make(key, (size_t)size));
-}
-
-fc_generation_t *fc_generations_find_path(const fc_generations_t *generations,
-                                          fc_str_t path) {
-  fc_str_t name, version;
-  fc_path_identify(path, &name, &version);
-  // Where a path gives no name, the path itself is the name, and may be longer
-  // than names.
-  return name.size > FC_MODULE_NAME_MAX
-             ? fc_generations_find(generations, name)
-             : fc_generations_find_version(generations, name, version);
 }

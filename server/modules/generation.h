@@ -25,87 +25,101 @@ typedef enum fc_generation_state_t {
 
 #define FC_PATH_NONE UINT32_MAX
 
-typedef struct fc_generation_t {
-  uint32_t index;  // calls and the pool name the generation by this
-  // Calls asked of it. A generation that takes the place of an unloaded one
-  // goes on counting (fc_demand_put_back).
-  uint64_t calls;
-  // When a call of it was last refused because too many waited, and when one last ran out
-  // of memory; 0: never.
-  uint64_t overloaded_ns;
-  uint64_t memory_ns;
-  uint64_t serial;  // counts all generations of a server, from 1
-  uint8_t state;    // fc_generation_state_t
-  bool current;     // its key leads to it
-  // Its module runs in processes of its own. Decided when the file is opened, because a
-  // file for threads is opened otherwise.
-  bool in_process;
-  bool anew;       // its policy has changed since it was opened or hosted
-  uint32_t files;  // descriptors reserved for it (`counted`)
-  bool in_pool;  // the pool has parts of it, which must go before it is removed
-  // The loader was asked to hash its file; it is not asked again.
+// The file that the generation is of. Written where files are entered and acts decide
+// (modules.c, decide.c).
+typedef struct fc_generation_file_t {
+  fc_str_t path;
+  // Position of the PATH that names the file; FC_PATH_NONE: none does.
+  uint32_t origin;
+  uint64_t mark;  // as in fc_listed_t
+  uint64_t size;  // when it was listed, bytes
+  // Mark of the newest file of its key that could not be loaded or was rolled back; 0:
+  // none.
+  uint64_t refused;
+  bool anew;  // the policy has changed since the file was opened or hosted
+  // The loader was asked to hash the file; it is not asked again.
   bool hash_asked;
+} fc_generation_file_t;
+
+// The names that the generation claims, and whether they lead to it. Written by claim.c
+// alone.
+typedef struct fc_generation_claim_t {
+  fc_str_t name;     // of the module; the path itself, if that gives no name
+  fc_str_t version;  // of the module
+  fc_str_t key;      // name@version
+  fc_str_t label;    // the key, or the name where a file has no version
+  bool current;      // the key leads to it
+  // Links a ring: the current generations of one name, one for each version.
+  struct fc_generation_t *sibling;
+  // A request promoted it, or went back to it: its name leads to it if it can be called
+  // or waited for, whatever higher versions there are.
+  bool preferred;
+} fc_generation_claim_t;
+
+// How far its loading has come. Written where loading is begun and ends (demand.c,
+// modules.c, retry.c).
+typedef struct fc_generation_loading_t {
+  uint32_t files;  // descriptors reserved for it (`counted`)
   // Descriptors for its open files are reserved (fc_modules_events_t.on_opened).
   bool counted;
+  bool in_pool;  // the pool has parts of it, which must go before it is removed
   // It was DESCRIBED before its loading began, so requests for it wait.
   bool demanded;
   bool describing;  // the loader reads its signatures
   // Its file or policy changed while the loader read its signatures, so they are read
   // again.
   bool stale;
-  bool goes_back;  // to `before`, or to a lower version, if it crashes
-  // When it was entered, a lower version of its name served (rollback.h).
-  bool succeeds;
-  // It was brought back: in the place of its file is one that is refused.
-  bool fileless;
   // Its loading has begun and is not over: its file waits for room or is being opened, or
   // the pool is adding it. The generation is not removed before that has ended.
   bool opening;
   // It is loaded in the place of a FAILED one (retry.h).
   bool is_retry;
-  uint32_t holds;
   // Failures in a row for a reason from outside, and when its file may be loaded again
   // (retry.h); 0: at any time.
   uint32_t retries;
   uint64_t retry_ns;
-  // Position of the PATH that names its file; FC_PATH_NONE: none does.
-  uint32_t origin;
-  uint64_t mark;   // of its file, as in fc_listed_t
-  uint64_t size;   // of its file when it was listed, bytes
-  uint64_t bytes;  // what it takes of --module-memory (demand.h), bytes
   struct fc_generation_t *next_wanted;  // the next one that waits for room
-  uint64_t used_ns;                     // when it was last asked for
-  // The neighbours among those that are READY, by used_ns.
-  struct fc_generation_t *older;
-  struct fc_generation_t *newer;
-  // Mark of the newest file of its key that could not be loaded or was rolled back; 0:
-  // none.
-  uint64_t refused;
-  uint64_t listed;       // serial of the last act whose listings have its file
-  uint64_t settled;      // serial of the last act that has decided about it
   struct fc_act_t *act;  // the act that waits until it is loaded; NULL: none
-  fc_module_t *before;   // served its key before, may serve again (rollback.h)
-  uint64_t before_mark;  // of the file of `before`
-  uint64_t before_size;
-  uint64_t before_ns;  // when this generation's file began to serve
-  bool before_in_process;
+  struct fc_trial_t *trial;  // calls it must make first (trial.h); NULL: none
+} fc_generation_loading_t;
+
+// What the generation may go back to. Written by rollback.c alone, but for `goes_back`.
+typedef struct fc_generation_fallback_t {
+  fc_module_t *module;  // served the key before, may serve again; NULL: none
+  uint64_t mark;        // of the file of `module`
+  uint64_t size;
+  bool in_process;  // where `module` ran
+  bool goes_back;   // to `module`, or to a lower version, if it crashes
+  bool succeeds;    // when it was entered, a lower version of its name served
+  bool
+      fileless;  // it was brought back: in the place of its file is a refused one
+  uint64_t since_ns;  // when this generation's file began to serve
   // Crashes for which it is to go back, in how many calls; 0: it is not.
   uint64_t crashes;
   uint64_t crash_calls;
-  struct fc_trial_t *trial;  // calls it must make first (trial.h); NULL: none
-  fc_str_t name;     // of the module; the path itself, if that gives no name
-  fc_str_t version;  // of the module
-  fc_str_t key;      // name@version
-  fc_str_t label;    // the key, or the name where a file has no version
-  // Links a ring: the current generations of one name, one for each version.
-  struct fc_generation_t *sibling;
-  // A request promoted it, or went back to it: its name leads to it if it can be called
-  // or waited for, whatever higher versions there are.
-  bool preferred;
+} fc_generation_fallback_t;
+
+typedef struct fc_generation_t {
+  uint32_t index;   // calls and the pool name the generation by this
+  uint64_t serial;  // counts all generations of a server, from 1
+  uint8_t state;    // fc_generation_state_t
+  // Its module runs in processes of its own. Decided when the file is opened, because a
+  // file for threads is opened otherwise.
+  bool in_process;
+  uint32_t holds;
+  uint64_t bytes;    // what it takes of --module-memory (demand.h), bytes
+  uint64_t used_ns;  // when it was last asked for
+  // The neighbours among those that are READY, by used_ns.
+  struct fc_generation_t *older;
+  struct fc_generation_t *newer;
+  uint64_t listed;   // serial of the last act whose listings have its file
+  uint64_t settled;  // serial of the last act that has decided about it
+  fc_generation_file_t file;
+  fc_generation_claim_t claim;
+  fc_generation_loading_t loading;
+  fc_generation_fallback_t fallback;
 
   const struct fc_module_policy_t *policy;  // of its version; borrowed
-
-  fc_str_t path;
   const char *kind;  // "native", "vm", or "" when unknown
   // NULL before the file was opened, and after a failure. While the state is
   // LOADING or DESCRIBED, requests are allowed to use the module's signatures alone;
@@ -116,8 +130,14 @@ typedef struct fc_generation_t {
   // as memory, when its file was last opened; the next request opens the file again. The
   // code is FC_CODE_NONE if there is nothing to tell.
   fc_error_t error;
-  // By the function's index; NULL before the first call was counted. A generation that
-  // takes the place of an unloaded one goes on counting.
+  // Calls asked of it. A generation that takes the place of an unloaded one goes on
+  // counting (fc_demand_put_back), here and in `counts`.
+  uint64_t calls;
+  // When a call of it was last refused because too many waited, and when one last ran out
+  // of memory; 0: never.
+  uint64_t overloaded_ns;
+  uint64_t memory_ns;
+  // By the function's index; NULL before the first call was counted.
   fc_function_counts_t *counts;
   size_t count_size;     // of `counts`
   uint64_t count_names;  // fc_counts_names of the module they are of
@@ -251,7 +271,8 @@ void fc_generations_pass_counts(fc_generations_t *generations,
 // Does a request for the generation wait until it is loaded or described?
 static inline bool fc_generation_is_coming(const fc_generation_t *generation) {
   return generation->state == FC_GENERATION_DESCRIBED ||
-         (generation->state == FC_GENERATION_LOADING && generation->demanded);
+         (generation->state == FC_GENERATION_LOADING &&
+          generation->loading.demanded);
 }
 // Sets how many bytes the generation takes of --module-memory.
 void fc_generations_weigh(fc_generations_t *generations,

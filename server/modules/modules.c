@@ -33,7 +33,7 @@ static void warn_uncallable(fc_log_t *log, const fc_generation_t *generation) {
   if (!function) return;
   const fc_signature_t *signature = function->signature;
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->label),
+      FC_LOG_TEXT("module", generation->claim.label),
       FC_LOG_TEXT("function", function->name),
       FC_LOG_TEXT("reason", fc_signature_text(signature, signature->reason)),
   };
@@ -47,9 +47,9 @@ static void tell_loaded(fc_modules_t *modules,
   fc_log_t *log = modules->options.log;
   const fc_module_t *module = generation->module;
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->label),
+      FC_LOG_TEXT("module", generation->claim.label),
       FC_LOG_TEXT("kind", fc_str(generation->kind)),
-      FC_LOG_TEXT("path", generation->path),
+      FC_LOG_TEXT("path", generation->file.path),
       FC_LOG_NUMBER("functions", fc_module_function_count(module)),
   };
   fc_log_fields(log, FC_LOG_INFO, FC_STR("module loaded"), fields, 4);
@@ -72,7 +72,7 @@ void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,
 }
 
 static void count_open(fc_modules_t *modules, fc_generation_t *generation) {
-  generation->counted = true;
+  generation->loading.counted = true;
   if (modules->events.on_opened) {
     modules->events.on_opened(modules->events.context, generation);
   }
@@ -81,8 +81,8 @@ static void count_open(fc_modules_t *modules, fc_generation_t *generation) {
 // Call count_closed before the generation's module is released, because on_closed
 // may read the module.
 static void count_closed(fc_modules_t *modules, fc_generation_t *generation) {
-  if (!generation->counted) return;
-  generation->counted = false;
+  if (!generation->loading.counted) return;
+  generation->loading.counted = false;
   if (modules->events.on_closed) {
     modules->events.on_closed(modules->events.context, generation);
   }
@@ -95,9 +95,9 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
   count_closed(modules, generation);
   fc_generations_fail(&modules->generations, generation, error);
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->label),
+      FC_LOG_TEXT("module", generation->claim.label),
       FC_LOG_TEXT("kind", fc_str(generation->kind)),
-      FC_LOG_TEXT("path", generation->path),
+      FC_LOG_TEXT("path", generation->file.path),
   };
   fc_log_fields(modules->options.log, FC_LOG_ERROR,
                 fc_str(generation->error.message), fields, 3);
@@ -110,23 +110,23 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
 // request tries again.
 void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
                           const fc_error_t *error) {
-  fc_act_t *act = generation->act;
+  fc_act_t *act = generation->loading.act;
   fc_error_t ignored;
   fc_generation_t *other =
-      fc_generations_find(&modules->generations, generation->key);
-  const bool again =
-      generation->demanded && generation->current && fc_retry_may_help(error);
-  generation->act = NULL;
-  generation->opening = false;
+      fc_generations_find(&modules->generations, generation->claim.key);
+  const bool again = generation->loading.demanded &&
+                     generation->claim.current && fc_retry_may_help(error);
+  generation->loading.act = NULL;
+  generation->loading.opening = false;
   fail(modules, generation, error);
   // The estimate of its memory counts no more. If the pool has parts of the generation,
   // these take memory until fc_modules_on_retired.
-  if (!generation->in_pool) {
+  if (!generation->loading.in_pool) {
     fc_generations_weigh(&modules->generations, generation, 0);
   }
   // A file that only lacked memory is not refused: there may be enough the next time.
   const bool refuses = !fc_retry_may_help(error);
-  if (refuses) generation->refused = generation->mark;
+  if (refuses) generation->file.refused = generation->file.mark;
   if (other && other->state == FC_GENERATION_FAILED) {
     fc_retry_note(modules, other, error);
   }
@@ -137,12 +137,13 @@ void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
     return;
   }
   // There was no memory for a DESCRIBED generation, so this one stays, FAILED.
-  if (again) generation->refused = generation->mark;
+  if (again) generation->file.refused = generation->file.mark;
   if (other && other != generation) {
     other->error = *error;
-    if (refuses) other->refused = generation->mark;
+    if (refuses) other->file.refused = generation->file.mark;
   }
-  if (!generation->current && generation->state != FC_GENERATION_DRAINING) {
+  if (!generation->claim.current &&
+      generation->state != FC_GENERATION_DRAINING) {
     fc_generations_drain(&modules->generations, generation);
   }
   // Last, because the end of an act can begin another act, which can remove any
@@ -159,11 +160,11 @@ static void hash_next(fc_modules_t *modules) {
   for (uint32_t i = 0; i < generations->count; i++) {
     fc_generation_t *generation = generations->places[i];
     if (!generation || generation->state != FC_GENERATION_READY ||
-        generation->hash_asked ||
+        generation->file.hash_asked ||
         fc_module_get_digest(generation->module).size > 0) {
       continue;
     }
-    generation->hash_asked = true;
+    generation->file.hash_asked = true;
     // If memory is short, the module is served without a digest.
     modules->hashing =
         fc_loader_hash(modules->loader, generation->module, &error) == FC_OK;
@@ -183,7 +184,7 @@ static void go_on(fc_modules_t *modules) {
 // versions are all called model.*, so of theirs NAME/VERSION/model.* is shown.
 static fc_str_t shown_path(const fc_generation_t *generation) {
   fc_str_t name, version;
-  const fc_str_t path = generation->path;
+  const fc_str_t path = generation->file.path;
   if (!fc_path_is_version(path, &name, &version)) return fc_path_file(path);
   return fc_str_make(name.data, (size_t)(path.data + path.size - name.data));
 }
@@ -192,7 +193,8 @@ static void fail_twice(const fc_generation_t *generation,
                        const fc_generation_t *other, fc_error_t *err) {
   (void)fc_fail(err, FC_CODE_MODULE_PATH,
                 "two modules are called '%.*s': '%.*s' and '%.*s'",
-                FC_STR_ARG(generation->label), FC_STR_ARG(shown_path(other)),
+                FC_STR_ARG(generation->claim.label),
+                FC_STR_ARG(shown_path(other)),
                 FC_STR_ARG(shown_path(generation)));
 }
 
@@ -205,11 +207,12 @@ fc_status_t fc_modules_enter(fc_modules_t *modules, const fc_listed_t *file,
   fc_generation_t *generation;
   FC_TRY(fc_generations_enter(&modules->generations, file->path,
                               named ? named->kind : "", &generation, err));
-  generation->origin = origin;
-  generation->mark = file->mark;
-  generation->size = file->size;
+  generation->file.origin = origin;
+  generation->file.mark = file->mark;
+  generation->file.size = file->size;
   generation->policy = fc_module_policies_find_version(
-      modules->options.policies, generation->name, generation->version);
+      modules->options.policies, generation->claim.name,
+      generation->claim.version);
   fc_rollback_note(modules, generation);
   *out_generation = generation;
   return FC_OK;
@@ -238,8 +241,8 @@ fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
   const fc_module_policy_t *policy = generation->policy;
   const unsigned isolation =
       policy->fresh == FC_FRESH_CALL ? FC_ISOLATION_PROCESS : policy->isolation;
-  return fc_loader_open(modules->loader, generation->path, generation->index,
-                        isolation, heap_of(modules, policy),
+  return fc_loader_open(modules->loader, generation->file.path,
+                        generation->index, isolation, heap_of(modules, policy),
                         fc_str(policy->parameters), fc_str(policy->self_test),
                         fc_module_policy_dims(policy), err);
 }
@@ -276,7 +279,7 @@ fc_status_t fc_modules_enter_refused(fc_modules_t *modules,
                                      fc_error_t *err) {
   fc_generation_t *generation;
   FC_TRY(fc_modules_enter(modules, file, origin, &generation, err));
-  generation->refused = file->mark;
+  generation->file.refused = file->mark;
   generation->listed = generation->settled = act->serial;
   fail(modules, generation, why);
   return FC_OK;
@@ -300,9 +303,9 @@ static fc_status_t check_replaces(const fc_modules_t *modules,
                                   const fc_generation_t *generation,
                                   fc_error_t *err) {
   const fc_generation_t *old =
-      fc_generations_find(&modules->generations, generation->key);
+      fc_generations_find(&modules->generations, generation->claim.key);
   if (!old || old == generation || old->state != FC_GENERATION_READY ||
-      (generation->act && generation->act->forced)) {
+      (generation->loading.act && generation->loading.act->forced)) {
     return FC_OK;
   }
   return fc_module_check_replaces(old->module, generation->module, err);
@@ -330,9 +333,9 @@ void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
   // Counted before fc_trial_add, because fc_modules_on_added can be called before
   // that returns.
   modules->pending++;
-  generation->in_pool = true;
+  generation->loading.in_pool = true;
   if (fc_trial_add(modules, generation, take_proof, &error) == FC_OK) return;
-  generation->in_pool = false;
+  generation->loading.in_pool = false;
   modules->pending--;
   fc_modules_fail_load(modules, generation, &error);
 }
@@ -434,11 +437,11 @@ void fc_modules_on_added(void *context, uint32_t index,
     fc_modules_fail_load(modules, generation, error);
     fc_pool_retire(modules->options.pool, index);
   } else {
-    fc_act_t *act = generation->act;
-    generation->act = NULL;
-    generation->opening = false;
-    generation->retries = 0;
-    generation->retry_ns = 0;
+    fc_act_t *act = generation->loading.act;
+    generation->loading.act = NULL;
+    generation->loading.opening = false;
+    generation->loading.retries = 0;
+    generation->loading.retry_ns = 0;
     modules->loads++;
     fc_demand_on_ready(modules, generation);
     fc_demand_wake(modules, generation);
@@ -466,8 +469,8 @@ static void remove_generation(fc_modules_t *modules,
 // again.
 static void on_idle(void *context, fc_generation_t *generation) {
   fc_modules_t *modules = context;
-  if (generation->opening || generation->describing) return;
-  if (!generation->in_pool) {
+  if (generation->loading.opening || generation->loading.describing) return;
+  if (!generation->loading.in_pool) {
     remove_generation(modules, generation);
   } else if (generation->module) {
     fc_pool_retire(modules->options.pool, generation->index);
@@ -475,10 +478,10 @@ static void on_idle(void *context, fc_generation_t *generation) {
 }
 
 void fc_modules_settle(fc_modules_t *modules, fc_generation_t *generation) {
-  fc_act_t *act = generation->act;
+  fc_act_t *act = generation->loading.act;
   fc_error_t error;
-  generation->opening = false;
-  generation->act = NULL;
+  generation->loading.opening = false;
+  generation->loading.act = NULL;
   fc_demand_wake(modules, generation);
   if (generation->state == FC_GENERATION_DRAINING && generation->holds == 0) {
     on_idle(modules, generation);
@@ -493,7 +496,7 @@ void fc_modules_settle(fc_modules_t *modules, fc_generation_t *generation) {
 void fc_modules_on_retired(void *context, uint32_t index) {
   fc_modules_t *modules = context;
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
-  generation->in_pool = false;
+  generation->loading.in_pool = false;
   if (fc_trial_on_retired(generation)) return;
   if (generation->state == FC_GENERATION_FAILED) {
     fc_generations_weigh(&modules->generations, generation, 0);

@@ -18,11 +18,14 @@ static bool is_usable(const fc_generation_t *generation) {
 
 fc_generation_t *fc_acts_find_lower(fc_generation_t *head) {
   fc_generation_t *best = NULL;
-  for (fc_generation_t *g = head->sibling; g != head; g = g->sibling) {
-    if (!is_usable(g) || fc_version_compare(g->version, head->version) > 0) {
+  for (fc_generation_t *g = head->claim.sibling; g != head;
+       g = g->claim.sibling) {
+    if (!is_usable(g) ||
+        fc_version_compare(g->claim.version, head->claim.version) > 0) {
       continue;
     }
-    if (!best || fc_version_compare(g->version, best->version) > 0) best = g;
+    if (!best || fc_version_compare(g->claim.version, best->claim.version) > 0)
+      best = g;
   }
   return best;
 }
@@ -96,8 +99,9 @@ static fc_status_t find_target(const fc_modules_t *modules, const fc_act_t *act,
 }
 
 static void put_version(char out[24], const fc_generation_t *generation) {
-  snprintf(out, 24, "%.*s", generation ? (int)generation->version.size : 0,
-           generation ? generation->version.data : "");
+  snprintf(out, 24, "%.*s",
+           generation ? (int)generation->claim.version.size : 0,
+           generation ? generation->claim.version.data : "");
 }
 
 // Puts `changed` into a copy of act->decisions, which takes their place. If the act has
@@ -120,14 +124,14 @@ static fc_status_t decide(fc_modules_t *modules, fc_act_t *act,
   const bool back = act->kind == FC_ACT_ROLLBACK;
   const bool moves = subject->led && subject->led != target;
   fc_decision_t lead = {.name = subject->name, .alias = subject->alias};
-  if (target) lead.version = target->version;
-  if (!back && moves) lead.before = subject->led->version;
+  if (target) lead.version = target->claim.version;
+  if (!back && moves) lead.before = subject->led->claim.version;
   else if (!back && subject->had) lead.before = subject->had->before;
   FC_TRY(change(modules, act, &lead, err));
   if (!back || subject->alias.size || !moves) return FC_OK;
   const fc_decision_t refusal = {.name = subject->name,
-                                 .version = subject->led->version,
-                                 .mark = subject->led->mark};
+                                 .version = subject->led->claim.version,
+                                 .mark = subject->led->file.mark};
   return refusal.mark ? change(modules, act, &refusal, err) : FC_OK;
 }
 
@@ -191,14 +195,14 @@ void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {
   fc_generation_t *g = head;
   do {
     fc_generations_prefer(all, g);
-    g = g->sibling;
+    g = g->claim.sibling;
   } while (g != head);
   fc_generations_settle_name(all, head);
   fc_generation_t *left =
       fc_generations_find_version(all, name, fc_str(act->previous));
   // A version that was rolled back is unloaded.
-  if (left &&
-      fc_state_refuses(all->decisions, name, left->version, left->mark)) {
+  if (left && fc_state_refuses(all->decisions, name, left->claim.version,
+                               left->file.mark)) {
     fc_demand_drain(modules, left);
   }
 }

@@ -21,27 +21,28 @@ bool fc_retry_may_help(const fc_error_t *error) {
 
 void fc_retry_note(fc_modules_t *modules, fc_generation_t *generation,
                    const fc_error_t *error) {
-  generation->retry_ns = 0;
+  generation->loading.retry_ns = 0;
   if (!fc_retry_may_help(error)) return;
   const uint64_t now_ns = fc_clock_ns();
-  generation->retry_ns =
-      now_ns + fc_health_backoff_ns(++generation->retries, now_ns);
-  note_due(modules, generation->retry_ns);
+  generation->loading.retry_ns =
+      now_ns + fc_health_backoff_ns(++generation->loading.retries, now_ns);
+  note_due(modules, generation->loading.retry_ns);
 }
 
 fc_status_t fc_retry_check(const fc_generation_t *generation, fc_error_t *err) {
-  if (generation->retry_ns <= fc_clock_ns()) return FC_OK;
+  if (generation->loading.retry_ns <= fc_clock_ns()) return FC_OK;
   *err = generation->error;
   return err->status;
 }
 
 static fc_status_t try_again(fc_modules_t *modules,
                              const fc_generation_t *failed, fc_error_t *err) {
-  const fc_listed_t file = {
-      .path = failed->path, .mark = failed->mark, .size = failed->size};
+  const fc_listed_t file = {.path = failed->file.path,
+                            .mark = failed->file.mark,
+                            .size = failed->file.size};
   fc_generation_t *made;
-  FC_TRY(fc_modules_enter(modules, &file, failed->origin, &made, err));
-  made->is_retry = true;
+  FC_TRY(fc_modules_enter(modules, &file, failed->file.origin, &made, err));
+  made->loading.is_retry = true;
   const fc_status_t status = fc_demand_open(modules, made, NULL, err);
   if (status != FC_OK) fc_generations_remove(&modules->generations, made);
   return status;
@@ -50,13 +51,13 @@ static fc_status_t try_again(fc_modules_t *modules,
 static void begin(fc_modules_t *modules, fc_generation_t *failed) {
   fc_error_t error;
   const fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", failed->label),
-      FC_LOG_NUMBER("tries", failed->retries),
+      FC_LOG_TEXT("module", failed->claim.label),
+      FC_LOG_NUMBER("tries", failed->loading.retries),
   };
   fc_log_fields(modules->options.log, FC_LOG_INFO,
                 FC_STR("trying to load the module again"), fields,
                 FC_ARRAY_COUNT(fields));
-  failed->retry_ns = 0;
+  failed->loading.retry_ns = 0;
   if (try_again(modules, failed, &error) == FC_OK) return;
   failed->error = error;
   fc_retry_note(modules, failed, &error);
@@ -70,12 +71,12 @@ void fc_retry_expire(fc_modules_t *modules, uint64_t now_ns) {
   // Generations that are entered meanwhile have no try of their own.
   for (uint32_t i = 0; i < all->count; i++) {
     fc_generation_t *generation = all->places[i];
-    if (!generation || !generation->retry_ns ||
+    if (!generation || !generation->loading.retry_ns ||
         generation->state != FC_GENERATION_FAILED) {
       continue;
     }
-    if (generation->retry_ns > now_ns || !left) {
-      note_due(modules, generation->retry_ns);
+    if (generation->loading.retry_ns > now_ns || !left) {
+      note_due(modules, generation->loading.retry_ns);
     } else {
       left--;
       begin(modules, generation);
@@ -84,11 +85,12 @@ void fc_retry_expire(fc_modules_t *modules, uint64_t now_ns) {
 }
 
 void fc_retry_settle(fc_modules_t *modules, fc_generation_t *generation) {
-  if (!generation->is_retry || generation->state != FC_GENERATION_LOADING) {
+  if (!generation->loading.is_retry ||
+      generation->state != FC_GENERATION_LOADING) {
     return;
   }
   const fc_generation_t *failed =
-      fc_generations_find(&modules->generations, generation->key);
+      fc_generations_find(&modules->generations, generation->claim.key);
   if (!failed || failed->state != FC_GENERATION_FAILED) {
     fc_generations_drain(&modules->generations, generation);
     return;

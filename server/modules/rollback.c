@@ -20,7 +20,7 @@ static void refuse_waiting(const fc_modules_t *modules,
   (void)fc_fail(&error, FC_CODE_MODULE_UNAVAILABLE,
                 "the new file of module '%.*s' crashes: what served before "
                 "serves again",
-                FC_STR_ARG(generation->label));
+                FC_STR_ARG(generation->claim.label));
   fc_pool_refuse(modules->options.pool, generation->index, 1, &error);
 }
 
@@ -29,8 +29,9 @@ static void refuse_waiting(const fc_modules_t *modules,
 static fc_generation_t *find_lower(const fc_modules_t *modules,
                                    const fc_generation_t *generation) {
   fc_generation_t *head =
-      fc_generations_find(&modules->generations, generation->name);
-  if (!head || fc_version_compare(head->version, generation->version) > 0) {
+      fc_generations_find(&modules->generations, generation->claim.name);
+  if (!head ||
+      fc_version_compare(head->claim.version, generation->claim.version) > 0) {
     return NULL;
   }
   return head == generation ? fc_acts_find_lower(head) : head;
@@ -40,13 +41,14 @@ static fc_generation_t *find_lower(const fc_modules_t *modules,
 void fc_rollback_note(const fc_modules_t *modules,
                       fc_generation_t *generation) {
   const fc_generation_t *lower = find_lower(modules, generation);
-  generation->succeeds =
+  generation->fallback.succeeds =
       modules->started && lower && lower->state == FC_GENERATION_READY &&
-      fc_version_compare(lower->version, generation->version) < 0;
+      fc_version_compare(lower->claim.version, generation->claim.version) < 0;
 }
 
 static bool may_go_back(const fc_generation_t *generation) {
-  return generation->before || (generation->succeeds && generation->goes_back);
+  return generation->fallback.module ||
+         (generation->fallback.succeeds && generation->fallback.goes_back);
 }
 
 // Does its present policy ask for processes for this module?
@@ -69,53 +71,55 @@ static bool can_be_hosted(const fc_generation_t *generation,
 // `old` is of the same file: what it would have gone back to is now for `generation`.
 static void inherit(fc_generations_t *all, fc_generation_t *generation,
                     fc_generation_t *old) {
-  generation->succeeds |= old->succeeds;
-  generation->before_ns = old->before_ns;
-  if (!old->before || !can_be_hosted(generation, old->before)) return;
-  generation->before = fc_module_retain(old->before);
-  generation->before_mark = old->before_mark;
-  generation->before_size = old->before_size;
-  generation->before_in_process = old->before_in_process;
+  generation->fallback.succeeds |= old->fallback.succeeds;
+  generation->fallback.since_ns = old->fallback.since_ns;
+  if (!old->fallback.module || !can_be_hosted(generation, old->fallback.module))
+    return;
+  generation->fallback.module = fc_module_retain(old->fallback.module);
+  generation->fallback.mark = old->fallback.mark;
+  generation->fallback.size = old->fallback.size;
+  generation->fallback.in_process = old->fallback.in_process;
   fc_rollback_forget(all, old);
 }
 
 static void keep(fc_generation_t *generation, const fc_generation_t *old) {
   if (!can_be_hosted(generation, old->module)) return;
-  generation->before = fc_module_retain(old->module);
-  generation->before_mark = old->mark;
-  generation->before_size = old->size;
-  generation->before_in_process = old->in_process;
+  generation->fallback.module = fc_module_retain(old->module);
+  generation->fallback.mark = old->file.mark;
+  generation->fallback.size = old->file.size;
+  generation->fallback.in_process = old->in_process;
 }
 
 void fc_rollback_keep(fc_modules_t *modules, fc_generation_t *generation) {
   fc_generations_t *all = &modules->generations;
-  fc_generation_t *old = fc_generations_find(all, generation->key);
-  if (old && old->crashes) refuse_waiting(modules, old);
-  generation->before_ns = fc_clock_ns();
-  if (!generation->goes_back || !old || old == generation || !old->mark ||
-      old->state != FC_GENERATION_READY) {
+  fc_generation_t *old = fc_generations_find(all, generation->claim.key);
+  if (old && old->fallback.crashes) refuse_waiting(modules, old);
+  generation->fallback.since_ns = fc_clock_ns();
+  if (!generation->fallback.goes_back || !old || old == generation ||
+      !old->file.mark || old->state != FC_GENERATION_READY) {
     return;
   }
-  if (old->mark == generation->mark) inherit(all, generation, old);
+  if (old->file.mark == generation->file.mark) inherit(all, generation, old);
   else keep(generation, old);
-  if (!generation->before) return;
+  if (!generation->fallback.module) return;
   fc_generations_weigh(all, generation,
-                       generation->bytes + generation->before_size);
+                       generation->bytes + generation->fallback.size);
 }
 
 bool fc_rollback_is_proved(const fc_generation_t *generation, uint64_t calls,
                            uint64_t now_ns) {
   return calls > FC_LIMIT_PROVING_CALLS &&
-         now_ns - generation->before_ns > FC_LIMIT_PROVING_MS * 1000000ull;
+         now_ns - generation->fallback.since_ns >
+             FC_LIMIT_PROVING_MS * 1000000ull;
 }
 
 void fc_rollback_forget(fc_generations_t *generations,
                         fc_generation_t *generation) {
-  const uint64_t bytes = generation->bytes, kept = generation->before_size;
-  generation->succeeds = false;
-  if (!generation->before) return;
-  fc_module_release(generation->before);
-  generation->before = NULL;
+  const uint64_t bytes = generation->bytes, kept = generation->fallback.size;
+  generation->fallback.succeeds = false;
+  if (!generation->fallback.module) return;
+  fc_module_release(generation->fallback.module);
+  generation->fallback.module = NULL;
   fc_generations_weigh(generations, generation,
                        bytes > kept ? bytes - kept : 0);
 }
@@ -123,7 +127,8 @@ void fc_rollback_forget(fc_generations_t *generations,
 void fc_rollback_on_crash(fc_modules_t *modules, uint32_t index,
                           uint64_t crashes, uint64_t calls, bool quarantined) {
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
-  if (!generation || generation->crashes || !may_go_back(generation)) return;
+  if (!generation || generation->fallback.crashes || !may_go_back(generation))
+    return;
   if (fc_rollback_is_proved(generation, calls, fc_clock_ns())) {
     fc_rollback_forget(&modules->generations, generation);
     return;
@@ -131,8 +136,8 @@ void fc_rollback_on_crash(fc_modules_t *modules, uint32_t index,
   const bool at_once =
       crashes >= FC_LIMIT_PROVING_CRASHES && calls <= FC_LIMIT_PROVING_CALLS;
   if (!quarantined && !at_once) return;
-  generation->crashes = crashes;
-  generation->crash_calls = calls;
+  generation->fallback.crashes = crashes;
+  generation->fallback.crash_calls = calls;
   modules->crashed++;
   modules->events.wake(modules->events.context);
 }
@@ -141,37 +146,38 @@ void fc_rollback_on_crash(fc_modules_t *modules, uint32_t index,
 
 static fc_status_t refuse(fc_modules_t *modules, fc_act_t *act,
                           const fc_generation_t *generation, fc_error_t *err) {
-  const fc_decision_t refusal = {.name = generation->name,
-                                 .version = generation->version,
-                                 .mark = generation->mark};
+  const fc_decision_t refusal = {.name = generation->claim.name,
+                                 .version = generation->claim.version,
+                                 .mark = generation->file.mark};
   return refusal.mark ? fc_acts_refuse(modules, act, &refusal, err) : FC_OK;
 }
 
 // Enters the module that was kept, and has the pool make its first worker.
 static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
                               fc_generation_t *generation, fc_error_t *err) {
-  const fc_listed_t file = {.path = fc_module_get_path(generation->before),
-                            .mark = generation->before_mark,
-                            .size = generation->before_size};
+  const fc_listed_t file = {
+      .path = fc_module_get_path(generation->fallback.module),
+      .mark = generation->fallback.mark,
+      .size = generation->fallback.size};
   fc_proof_t none = {0};
   fc_generation_t *made;
-  FC_TRY(fc_modules_enter(modules, &file, generation->origin, &made, err));
-  made->module = generation->before;
-  generation->before = NULL;
+  FC_TRY(fc_modules_enter(modules, &file, generation->file.origin, &made, err));
+  made->module = generation->fallback.module;
+  generation->fallback.module = NULL;
   made->kind = fc_module_get_kind(made->module);
   made->in_process =
-      generation->before_in_process || asks_for_processes(made, made->module);
-  made->opening = made->fileless = true;
-  made->act = act;
+      generation->fallback.in_process || asks_for_processes(made, made->module);
+  made->loading.opening = made->fallback.fileless = true;
+  made->loading.act = act;
   made->listed = generation->listed;
   made->settled = generation->settled;
   fc_generations_weigh(&modules->generations, made, generation->bytes);
   (void)fc_fail(&made->error, FC_CODE_WORKER_CRASHED,
                 "its newest file was rolled back: it crashed %llu times in its "
                 "first %llu calls",
-                (unsigned long long)generation->crashes,
-                (unsigned long long)generation->crash_calls);
-  made->refused = generation->mark;
+                (unsigned long long)generation->fallback.crashes,
+                (unsigned long long)generation->fallback.crash_calls);
+  made->file.refused = generation->file.mark;
   act->pending++;
   fc_modules_add(modules, made, &none);
   return FC_OK;
@@ -187,22 +193,23 @@ static void go_down(const fc_modules_t *modules, fc_act_t *act,
       &lower->error, FC_CODE_WORKER_CRASHED,
       "version %.*s was rolled back: it crashed %llu times in its first "
       "%llu calls",
-      FC_STR_ARG(generation->version), (unsigned long long)generation->crashes,
-      (unsigned long long)generation->crash_calls);
+      FC_STR_ARG(generation->claim.version),
+      (unsigned long long)generation->fallback.crashes,
+      (unsigned long long)generation->fallback.crash_calls);
   snprintf(act->version, sizeof act->version, "%.*s",
-           FC_STR_ARG(lower->version));
+           FC_STR_ARG(lower->claim.version));
   snprintf(act->previous, sizeof act->previous, "%.*s",
-           FC_STR_ARG(generation->version));
+           FC_STR_ARG(generation->claim.version));
   fc_act_note_digest(act->after, lower);
 }
 
 static void tell(const fc_modules_t *modules,
                  const fc_generation_t *generation) {
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->label),
-      FC_LOG_TEXT("path", generation->path),
-      FC_LOG_NUMBER("crashes", generation->crashes),
-      FC_LOG_NUMBER("calls", generation->crash_calls),
+      FC_LOG_TEXT("module", generation->claim.label),
+      FC_LOG_TEXT("path", generation->file.path),
+      FC_LOG_NUMBER("crashes", generation->fallback.crashes),
+      FC_LOG_NUMBER("calls", generation->fallback.crash_calls),
   };
   fc_log_fields(modules->options.log, FC_LOG_ERROR,
                 FC_STR("a new file crashes: what served before serves again"),
@@ -210,8 +217,8 @@ static void tell(const fc_modules_t *modules,
 }
 
 static void go_back(fc_modules_t *modules, fc_generation_t *generation) {
-  fc_act_t *act = fc_act_create(modules, FC_ACT_ROLLBACK, generation->label,
-                                FC_STR("its crashes"));
+  fc_act_t *act = fc_act_create(modules, FC_ACT_ROLLBACK,
+                                generation->claim.label, FC_STR("its crashes"));
   fc_error_t error;
   if (!act) return;
   modules->rollbacks++;
@@ -220,11 +227,11 @@ static void go_back(fc_modules_t *modules, fc_generation_t *generation) {
   fc_act_note_digest(act->before, generation);
   fc_acts_enter(modules, act);
   act->pending++;  // the act must not end before both parts have begun
-  if (!generation->before) go_down(modules, act, generation);
+  if (!generation->fallback.module) go_down(modules, act, generation);
   if (refuse(modules, act, generation, &error) != FC_OK) {
     fc_act_note_failure(act, &error);
   }
-  if (generation->before &&
+  if (generation->fallback.module &&
       bring_back(modules, act, generation, &error) != FC_OK) {
     fc_act_note_failure(act, &error);
   }
@@ -235,8 +242,8 @@ static void go_back(fc_modules_t *modules, fc_generation_t *generation) {
 // goes? A version that was promoted stays, because somebody chose it.
 static bool leads_down(const fc_modules_t *modules,
                        const fc_generation_t *generation) {
-  return generation->mark && !generation->preferred &&
-         fc_generations_find(&modules->generations, generation->name) ==
+  return generation->file.mark && !generation->claim.preferred &&
+         fc_generations_find(&modules->generations, generation->claim.name) ==
              generation &&
          find_lower(modules, generation);
 }
@@ -246,14 +253,16 @@ void fc_rollback_go_on(fc_modules_t *modules) {
   for (uint32_t i = 0; i < all->count; i++) {
     fc_generation_t *generation = all->places[i];
     if (modules->acts) return;
-    if (!generation || !generation->crashes || !may_go_back(generation))
+    if (!generation || !generation->fallback.crashes ||
+        !may_go_back(generation))
       continue;
     // Another generation can have taken its place since its crashes were noted.
-    if (generation->current && generation->state == FC_GENERATION_READY &&
-        (generation->before || leads_down(modules, generation))) {
+    if (generation->claim.current && generation->state == FC_GENERATION_READY &&
+        (generation->fallback.module || leads_down(modules, generation))) {
       go_back(modules, generation);
     } else {
-      generation->crashes = 0;  // its calls are not refused when it is replaced
+      generation->fallback.crashes =
+          0;  // its calls are not refused when it is replaced
     }
     fc_rollback_forget(all, generation);
   }

@@ -44,9 +44,9 @@ static void give_answer(fc_trial_t *trial) {
 }
 
 void fc_trial_free(fc_generation_t *generation) {
-  fc_trial_t *trial = generation->trial;
+  fc_trial_t *trial = generation->loading.trial;
   if (!trial) return;
-  generation->trial = NULL;
+  generation->loading.trial = NULL;
   give_answer(trial);
   fc_proof_deinit(&trial->proof);
   fc_text_deinit(&trial->text);
@@ -54,8 +54,10 @@ void fc_trial_free(fc_generation_t *generation) {
 }
 
 void fc_trial_stop(fc_modules_t *modules, fc_generation_t *generation) {
-  if (!generation->trial || generation->trial->job.state == FC_JOB_NEW) return;
-  fc_pool_drop(modules->options.pool, &generation->trial->job);
+  if (!generation->loading.trial ||
+      generation->loading.trial->job.state == FC_JOB_NEW)
+    return;
+  fc_pool_drop(modules->options.pool, &generation->loading.trial->job);
 }
 
 // Ends the trial: its generation can be called now or drains, or it failed with `error`.
@@ -163,7 +165,7 @@ static bool warm(fc_trial_t *trial) {
 
 static void leave(fc_trial_t *trial) {
   fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", trial->generation->label),
+      FC_LOG_TEXT("module", trial->generation->claim.label),
       FC_LOG_NUMBER("calls", trial->proof.tests->count),
   };
   fc_log_fields(trial->modules->options.log, FC_LOG_INFO,
@@ -252,7 +254,7 @@ fc_status_t fc_trial_check(fc_trial_t *trial, fc_error_t *err) {
 void fc_trial_on_checked(fc_modules_t *modules, const fc_load_t *load) {
   const fc_generation_t *generation =
       fc_generations_at(&modules->generations, load->generation);
-  fc_trial_t *trial = generation->trial;
+  fc_trial_t *trial = generation->loading.trial;
   if (load->status != FC_OK && generation->state == FC_GENERATION_LOADING) {
     fail_test(trial, &load->error);
     return;
@@ -305,7 +307,7 @@ static void go_on_warm(fc_trial_t *trial) {
     end(trial, &error);
     return;
   }
-  fc_log_field_t field = FC_LOG_TEXT("module", trial->generation->label);
+  fc_log_field_t field = FC_LOG_TEXT("module", trial->generation->claim.label);
   fc_log_fields(trial->modules->options.log, FC_LOG_WARN, fc_str(error.message),
                 &field, 1);
   trial->round = trial->proof.warm_up;
@@ -386,7 +388,7 @@ static fc_status_t make_trial(fc_modules_t *modules,
   *take_proof = (fc_proof_t){0};
   trial->stage = trial->proof.tests ? STAGE_TEST : STAGE_WARM;
   fc_text_init(&trial->text, allocator, FC_LIMIT_TRIAL_ANSWER);
-  generation->trial = trial;
+  generation->loading.trial = trial;
   return FC_OK;
 }
 
@@ -395,8 +397,8 @@ fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
   fc_hosting_t hosting = fc_modules_hosting(modules, generation);
   // A `fileless` generation was made by a rollback: it has served before, and its proof is
   // empty. Such a generation is neither tried nor rolled back, whatever the policy says.
-  if (!generation->fileless) follow(generation->policy, take_proof);
-  generation->goes_back = take_proof->rollback_on_crash;
+  if (!generation->fallback.fileless) follow(generation->policy, take_proof);
+  generation->fallback.goes_back = take_proof->rollback_on_crash;
   hosting.trial = take_proof->tests;
   hosting.process |= hosting.trial;  // the loader has hashed its file for that
   hosting.fresh &= !hosting.trial;   // one process makes all calls of the trial
@@ -411,7 +413,7 @@ fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
 }
 
 bool fc_trial_on_added(fc_generation_t *generation) {
-  fc_trial_t *trial = generation->trial;
+  fc_trial_t *trial = generation->loading.trial;
   if (!trial) return false;
   // The time begins when the first worker serves, because loading may take long.
   if (!trial->due_ns) {
@@ -422,7 +424,7 @@ bool fc_trial_on_added(fc_generation_t *generation) {
 }
 
 bool fc_trial_on_retired(fc_generation_t *generation) {
-  fc_trial_t *trial = generation->trial;
+  fc_trial_t *trial = generation->loading.trial;
   fc_error_t error;
   if (!trial) return false;
   fc_modules_t *modules = trial->modules;
@@ -431,13 +433,13 @@ bool fc_trial_on_retired(fc_generation_t *generation) {
     end(trial, NULL);
     return true;
   }
-  generation->in_pool = true;
+  generation->loading.in_pool = true;
   const fc_hosting_t hosting = fc_modules_hosting(modules, generation);
   if (fc_pool_add(modules->options.pool, generation->index, generation->module,
                   &hosting, &error) == FC_OK) {
     return true;
   }
-  generation->in_pool = false;
+  generation->loading.in_pool = false;
   fc_trial_free(generation);
   modules->pending--;
   fc_modules_fail_load(modules, generation, &error);

@@ -76,7 +76,7 @@ static fc_status_t put_module(fc_parts_t *parts,
     FC_TRY(fc_sink_put(sink, FC_STR("."), err));
   }
   return parts->form->middle
-             ? fc_sink_put(&parts->aside.sink, generation->name, err)
+             ? fc_sink_put(&parts->aside.sink, generation->claim.name, err)
              : FC_OK;
 }
 
@@ -305,7 +305,7 @@ static fc_status_t put_last(const fc_server_t *server,
                             fc_error_t *err) {
   (void)server;
   FC_TRY(fc_sink_put(sink, FC_STR("|"), err));
-  return fc_sink_put(sink, generation->name, err);
+  return fc_sink_put(sink, generation->claim.name, err);
 }
 
 // A document about one module, which is replaced and dropped between two parts.

@@ -58,7 +58,7 @@ static void a_name_has_one_generation_at_a_time(void **state) {
   assert_int_equal(first->state, FC_GENERATION_LOADING);
   assert_ptr_equal(find(&table, "m"), first);
   fc_generation_t *second = enter(&table, "/b/m.vmfb");
-  assert_false(second->current);
+  assert_false(second->claim.current);
   assert_ptr_equal(find(&table, "m"), first);
   assert_int_equal(fc_generations_publish(&table.generations, first, NULL),
                    FC_OK);
@@ -96,7 +96,7 @@ static void a_name_leads_to_its_highest_version(void **state) {
   assert_ptr_equal(find(&table, "m@20"), next);
   fc_generations_fail(&table.generations, next, &error);
   assert_ptr_equal(find(&table, "m"), twelfth);
-  third->preferred = true;
+  third->claim.preferred = true;
   fc_generations_settle_name(&table.generations, third);
   assert_ptr_equal(find(&table, "m"), third);
   fc_generations_remove(&table.generations, third);
@@ -205,7 +205,7 @@ static void few_of_many_names_are_compared(void **state) {
     const fc_generation_t *near = nearest_of(&table, row->wanted, &compared);
     assert_int_equal(near != NULL, row->nearest != NULL);
     if (near) {
-      assert_true(fc_str_equal(near->name, fc_str(row->nearest)));
+      assert_true(fc_str_equal(near->claim.name, fc_str(row->nearest)));
     }
     assert_in_range(compared, 0, row->most);
   }

@@ -433,7 +433,7 @@ static void compare(house_t *thread, house_t *process, uint32_t module,
   const uint32_t index = (uint32_t)function->index;
   static char name[400];  // static: it is printed after a failure
   snprintf(name, sizeof name, "%.*s/%.*s %.*s",
-           FC_STR_ARG(generation_at(thread, module)->name),
+           FC_STR_ARG(generation_at(thread, module)->claim.name),
            FC_STR_ARG(function->name), FC_STR_ARG(body));
   fc_test_row(name);
   outcome_t a = call(thread, module, index, body, flags);
