@@ -23,7 +23,7 @@ static bool may_come_later(const fc_loop_t *loop) {
 
 // A file that is none, or that is not there, has failed with FC_CODE_MODULE_PATH.
 static bool is_module(const fc_generation_t *generation) {
-  return generation->state != FC_GENERATION_FAILED ||
+  return fc_generation_state(generation) != FC_GENERATION_FAILED ||
          generation->error.code != FC_CODE_MODULE_PATH;
 }
 

@@ -427,7 +427,7 @@ static fc_module_metrics_t module_numbers(const fc_server_t *server,
                                           const fc_generation_t *generation,
                                           const row_t *row) {
   fc_module_metrics_t numbers = {0};
-  if (generation->state != FC_GENERATION_READY) return numbers;
+  if (fc_generation_state(generation) != FC_GENERATION_READY) return numbers;
   fc_pool_metrics(server->pool, generation->index, &numbers);
   numbers.ready = 1;
   numbers.refused = generation->error.code != FC_CODE_NONE;
@@ -464,7 +464,8 @@ static fc_status_t put_module_row(fc_parts_t *parts,
   const bool pending = parts->pass == PENDING;
   const row_t *row = &kModules[pending ? 0 : parts->pass];
   const bool is_ready = row->offset == offsetof(fc_module_metrics_t, ready);
-  if (generation->state != FC_GENERATION_READY && (pending || !is_ready)) {
+  if (fc_generation_state(generation) != FC_GENERATION_READY &&
+      (pending || !is_ready)) {
     return FC_OK;
   }
   const fc_module_metrics_t numbers =
@@ -494,11 +495,12 @@ static fc_status_t put_module(fc_parts_t *parts,
     return put_module_conditions(parts, generation, sink, err);
   }
   // There may be ten thousand modules that are not loaded: they have no lines.
-  if (generation->state == FC_GENERATION_DESCRIBED) return FC_OK;
+  if (fc_generation_state(generation) == FC_GENERATION_DESCRIBED) return FC_OK;
   if (!function_row(parts->pass)) {
     return put_module_row(parts, generation, sink, err);
   }
-  if (generation->counts && generation->state == FC_GENERATION_READY) {
+  if (generation->counts &&
+      fc_generation_state(generation) == FC_GENERATION_READY) {
     fc_parts_hold(parts, generation);
   }
   return FC_OK;

@@ -78,7 +78,7 @@ fc_status_t fc_oip_put_name(const fc_generation_t *generation,
 
 static fc_status_t check_ready(const fc_generation_t *generation,
                                fc_error_t *err) {
-  if (generation->state == FC_GENERATION_READY ||
+  if (fc_generation_state(generation) == FC_GENERATION_READY ||
       fc_generation_is_coming(generation)) {
     return FC_OK;
   }
@@ -165,7 +165,7 @@ static fc_status_t put_ready(fc_parts_t *parts,
                              fc_error_t *err) {
   (void)sink;
   (void)err;
-  if (generation->state == FC_GENERATION_READY) {
+  if (fc_generation_state(generation) == FC_GENERATION_READY) {
     fc_parts_hold(parts, generation);
   }
   return FC_OK;
@@ -176,8 +176,9 @@ static fc_status_t put_ready(fc_parts_t *parts,
 static fc_status_t put_unknown(fc_parts_t *parts,
                                const fc_generation_t *generation,
                                fc_sink_t *sink, fc_error_t *err) {
-  const bool failed = generation->state == FC_GENERATION_FAILED;
-  const bool described = generation->state == FC_GENERATION_DESCRIBED;
+  const bool failed = fc_generation_state(generation) == FC_GENERATION_FAILED;
+  const bool described =
+      fc_generation_state(generation) == FC_GENERATION_DESCRIBED;
   FC_TRY(fc_parts_comma(parts, sink, err));
   FC_TRY(put_text(sink, "{\"name\":", generation->claim.name, err));
   if (described) {
@@ -201,7 +202,8 @@ static fc_status_t put_indexed(fc_parts_t *parts,
   if (parts->flags & ASKS_READY) {
     return put_ready(parts, generation, sink, err);
   }
-  if (!generation->module || generation->state == FC_GENERATION_DESCRIBED) {
+  if (!generation->module ||
+      fc_generation_state(generation) == FC_GENERATION_DESCRIBED) {
     return put_unknown(parts, generation, sink, err);
   }
   fc_parts_hold(parts, generation);
@@ -230,7 +232,7 @@ static fc_status_t put_stats(fc_parts_t *parts,
 static fc_status_t put_entry(fc_parts_t *parts,
                              const fc_generation_t *generation, size_t index,
                              fc_sink_t *sink, fc_error_t *err) {
-  const bool ready = generation->state == FC_GENERATION_READY;
+  const bool ready = fc_generation_state(generation) == FC_GENERATION_READY;
   const fc_function_t *function = model_at(parts, index);
   if (!function) return FC_OK;
   FC_TRY(fc_parts_comma(parts, sink, err));

@@ -9,13 +9,12 @@ fc_load_counts_t fc_ready_count(const fc_server_t *server) {
   for (uint32_t i = 0; i < server->modules->generations.count; i++) {
     const fc_generation_t *generation = server->modules->generations.places[i];
     if (!generation) continue;
-    if (generation->state == FC_GENERATION_READY ||
-        fc_generation_is_coming(generation)) {
-      counts.served++;
-    }
-    if (generation->state == FC_GENERATION_DESCRIBED) counts.described++;
-    if (generation->state == FC_GENERATION_FAILED) counts.failed++;
-    if (generation->state == FC_GENERATION_DRAINING) counts.draining++;
+    const fc_generation_state_t state = fc_generation_state(generation);
+    counts.served +=
+        state == FC_GENERATION_READY || fc_generation_is_coming(generation);
+    counts.described += state == FC_GENERATION_DESCRIBED;
+    counts.failed += state == FC_GENERATION_FAILED;
+    counts.draining += state == FC_GENERATION_DRAINING;
   }
   return counts;
 }

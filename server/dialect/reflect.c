@@ -261,7 +261,7 @@ static const char *const kStates[] = {
 static fc_status_t write_reason(const fc_generation_t *generation,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_str_t reason = fc_str(generation->error.message);
-  if (generation->state == FC_GENERATION_FAILED) {
+  if (fc_generation_state(generation) == FC_GENERATION_FAILED) {
     return put_text(sink, ",\"reason\":", reason, err);
   }
   FC_TRY(put(sink, ",\"reason\":null", err));
@@ -303,8 +303,8 @@ static fc_status_t begin_module(const fc_server_t *server,
     FC_TRY(put_text(sink, ",\"version\":", generation->claim.version, err));
   }
   FC_TRY(put_text(sink, ",\"kind\":", fc_str(generation->kind), err));
-  FC_TRY(
-      put_text(sink, ",\"state\":", fc_str(kStates[generation->state]), err));
+  FC_TRY(put_text(sink, ",\"state\":",
+                  fc_str(kStates[fc_generation_state(generation)]), err));
   FC_TRY(put_number(sink, ",\"generation\":", generation->serial, err));
   FC_TRY(write_reason(generation, sink, err));
   if (extras.conditions) {
@@ -319,7 +319,8 @@ static fc_status_t begin_module(const fc_server_t *server,
     FC_TRY(put_number(sink, ",\"memory\":", bytes, err));
   }
   // A DESCRIBED module is entered without a look into its file.
-  const bool known = module || generation->state != FC_GENERATION_DESCRIBED;
+  const bool known =
+      module || fc_generation_state(generation) != FC_GENERATION_DESCRIBED;
   if (!known) return put(sink, ",\"functions\":null", err);
   if (!module) return put(sink, ",\"functions\":[]", err);
   const fc_str_t sha256 = fc_str(fc_module_get_sha256(module));
@@ -342,7 +343,7 @@ static fc_status_t write_module(const fc_server_t *server,
 static fc_status_t put_host(const fc_server_t *server,
                             const fc_generation_t *generation, fc_sink_t *sink,
                             fc_error_t *err) {
-  if (!generation->loading.in_pool || !generation->module) return FC_OK;
+  if (!fc_step_in_pool(generation->step) || !generation->module) return FC_OK;
   return write_host(server, generation->index, sink, err);
 }
 

@@ -304,7 +304,7 @@ static fc_status_t find_module(fc_str_t name,
 static fc_status_t check_loaded(const fc_generation_t *generation,
                                 fc_error_t *err) {
   if (generation->module) return FC_OK;
-  if (generation->state == FC_GENERATION_LOADING ||
+  if (fc_generation_state(generation) == FC_GENERATION_LOADING ||
       fc_generation_is_coming(generation)) {
     return fc_fail(err, FC_CODE_NOT_READY, "module '%.*s' is being loaded",
                    FC_STR_ARG(generation->claim.name));

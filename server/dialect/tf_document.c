@@ -89,7 +89,7 @@ static fc_status_t write_metadata(const fc_generation_t *generation,
 static fc_status_t write_status(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err) {
-  const bool ready = generation->state == FC_GENERATION_READY;
+  const bool ready = fc_generation_state(generation) == FC_GENERATION_READY;
   const fc_model_t *model;
   FC_TRY(check_model(function, &model, err));
   FC_TRY(put(sink, "{\"name\":", err));

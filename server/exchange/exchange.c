@@ -287,7 +287,8 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   if (server->modules->started && fc_generation_is_coming(generation)) {
     return wait_for_module(x, request, true, err);
   }
-  if (!server->modules->started || generation->state == FC_GENERATION_LOADING) {
+  if (!server->modules->started ||
+      fc_generation_state(generation) == FC_GENERATION_LOADING) {
     return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
   }
   const fc_function_t *function =

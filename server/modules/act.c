@@ -396,7 +396,7 @@ static void unload(fc_modules_t *modules, fc_act_t *act) {
   for (; generation;
        generation = fc_generations_find(&modules->generations, act->name)) {
     fc_acts_put_away(modules, generation);
-    fc_demand_drain(modules, generation);
+    fc_generations_drain(&modules->generations, generation);
     act->unloaded++;
   }
   act->ended = true;

@@ -33,9 +33,9 @@ void fc_generations_prefer(const fc_generations_t *generations,
 // A name leads to its version with the highest rank. 0: failed or drains; 1: is being
 // loaded and nobody waits for it; 2: can be called or waited for; 3: is also preferred.
 static int rank_of(const fc_generation_t *generation) {
-  const bool usable = generation->state == FC_GENERATION_READY ||
+  const bool usable = fc_generation_state(generation) == FC_GENERATION_READY ||
                       fc_generation_is_coming(generation);
-  if (!usable) return generation->state == FC_GENERATION_LOADING;
+  if (!usable) return fc_generation_state(generation) == FC_GENERATION_LOADING;
   return generation->claim.preferred ? 3 : 2;
 }
 

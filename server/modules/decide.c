@@ -41,13 +41,16 @@ void fc_acts_put_away(fc_modules_t *modules,
 // noted, and signatures that were read before are dropped. False: nothing was done,
 // because the generation is not DESCRIBED or there is no file.
 static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
-  if (generation->state != FC_GENERATION_DESCRIBED || !file->mark) return false;
+  if (fc_generation_state(generation) != FC_GENERATION_DESCRIBED || !file->mark)
+    return false;
   if (generation->file.mark == file->mark && !generation->file.anew)
     return true;
   generation->file.anew = false;
   generation->file.mark = file->mark;
   generation->file.size = file->size;
-  generation->loading.stale = generation->loading.describing;
+  if (generation->loading.reading) {
+    generation->loading.reading = FC_READING_STALE;
+  }
   fc_module_release(generation->module);
   generation->module = NULL;
   return true;
@@ -89,7 +92,8 @@ static fc_status_t load_file(fc_modules_t *modules, fc_act_t *act,
 static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
                   const fc_listed_t *file, fc_generation_t *other) {
   fc_error_t error;
-  const bool served = other && other->state == FC_GENERATION_READY;
+  const bool served =
+      other && fc_generation_state(other) == FC_GENERATION_READY;
   fc_acts_bring_back(modules, find_put_away(modules, file->path));
   if (modules->options.demand && act->name.size == 0 && !served && file->mark) {
     describe(modules, act, load, file);
@@ -132,7 +136,7 @@ static void keep(fc_act_t *act, fc_generation_t *generation) {
 
 static bool is_served_as(const fc_generation_t *generation,
                          const fc_listed_t *file) {
-  return (generation->state == FC_GENERATION_READY ||
+  return (fc_generation_state(generation) == FC_GENERATION_READY ||
           fc_generation_is_coming(generation)) &&
          !generation->file.anew && file->mark &&
          generation->file.mark == file->mark;
@@ -225,13 +229,13 @@ static void unload_if_gone(fc_modules_t *modules, fc_act_t *act,
   if (!generation || generation->file.origin == FC_PATH_NONE ||
       generation->settled == act->serial ||
       modules->paths[generation->file.origin].failed ||
-      (generation->state != FC_GENERATION_READY &&
-       generation->state != FC_GENERATION_FAILED &&
+      (fc_generation_state(generation) != FC_GENERATION_READY &&
+       fc_generation_state(generation) != FC_GENERATION_FAILED &&
        !fc_generation_is_coming(generation))) {
     return;
   }
   if (generation->claim.current) act->unloaded++;
-  fc_demand_drain(modules, generation);
+  fc_generations_drain(&modules->generations, generation);
 }
 
 // Keeps what was loaded from a directory that cannot be read: its files may still be
@@ -453,7 +457,7 @@ static void consider_one(fc_modules_t *modules, fc_act_t *act) {
   if (!file) {
     fail_no_file(act, had, nearest);
   } else if (act->kind == FC_ACT_LOAD && had &&
-             had->state == FC_GENERATION_READY &&
+             fc_generation_state(had) == FC_GENERATION_READY &&
              fc_str_equal(had->file.path, file->path) &&
              is_served_as(had, file)) {
     keep(act, had);

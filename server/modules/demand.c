@@ -65,14 +65,14 @@ void fc_demand_wake(fc_modules_t *modules, fc_generation_t *generation) {
 
 static fc_status_t describe(fc_modules_t *modules, fc_generation_t *generation,
                             fc_error_t *err) {
-  if (generation->loading.describing ||
-      generation->state != FC_GENERATION_DESCRIBED) {
+  if (generation->loading.reading ||
+      fc_generation_state(generation) != FC_GENERATION_DESCRIBED) {
     return FC_OK;
   }
   FC_TRY(fc_loader_describe(modules->loader, generation->file.path,
                             generation->index,
                             fc_module_policy_dims(generation->policy), err));
-  generation->loading.describing = true;
+  generation->loading.reading = FC_READING_NOW;
   modules->pending++;
   return FC_OK;
 }
@@ -84,7 +84,7 @@ fc_status_t fc_demand_wait(fc_modules_t *modules, fc_generation_t *generation,
   }
   if (!calls) {
     FC_TRY(describe(modules, generation, err));
-  } else if (generation->state == FC_GENERATION_DESCRIBED) {
+  } else if (fc_generation_state(generation) == FC_GENERATION_DESCRIBED) {
     FC_TRY(fc_retry_check(generation, err));
     FC_TRY(fc_demand_open(modules, generation, NULL, err));
   }
@@ -124,7 +124,7 @@ static void forget(fc_modules_t *modules, fc_described_t *oldest) {
   fc_generation_t *generation =
       fc_generations_at(&modules->generations, oldest->index);
   if (!generation || generation->serial != oldest->serial ||
-      generation->state != FC_GENERATION_DESCRIBED) {
+      fc_generation_state(generation) != FC_GENERATION_DESCRIBED) {
     return;
   }
   fc_module_release(generation->module);
@@ -151,21 +151,26 @@ static void keep_description(fc_modules_t *modules,
   }
 }
 
+// The signatures are not wanted: the generation drains, failed, or has them by now.
+static void drop_description(fc_modules_t *modules,
+                             fc_generation_t *generation) {
+  fc_demand_wake(modules, generation);
+  if (!fc_generation_is_draining(generation)) return;
+  fc_generations_let_go(&modules->generations, generation);
+}
+
 void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
   fc_generation_t *generation =
       fc_generations_at(&modules->generations, load->generation);
-  const bool opening = generation->loading.opening,
-             stale = generation->loading.stale;
+  const bool stale = generation->loading.reading == FC_READING_STALE;
+  const bool described = generation->step == FC_STEP_DESCRIBED;
   fc_error_t error;
-  generation->loading.describing = generation->loading.stale = false;
+  generation->loading.reading = FC_READING_NOT;
   if (!fc_generation_is_coming(generation) || generation->module) {
-    // If the file is also being opened, the generation is settled when that ends.
-    if (opening) fc_demand_wake(modules, generation);
-    else fc_modules_settle(modules, generation);
+    drop_description(modules, generation);
     return;
   }
-  if (stale && describe(modules, generation, &error) == FC_OK &&
-      generation->loading.describing) {
+  if (stale && described && describe(modules, generation, &error) == FC_OK) {
     return;
   }
   // The list of trusted files may have been read again meanwhile.
@@ -181,10 +186,10 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load) {
     load->module = NULL;
     keep_description(modules, generation);
   } else if (load->status == FC_RESOURCE_EXHAUSTED) {
-    if (!opening) generation->error = load->error;
-  } else if (generation->state == FC_GENERATION_DESCRIBED) {
-    generation->state = FC_GENERATION_LOADING;
-    fc_modules_fail_load(modules, generation, &load->error);
+    if (described) generation->error = load->error;
+  } else if (described) {
+    fc_generations_raise(&modules->generations, generation, FC_ON_FAILED,
+                         &load->error);
     return;
   }
   fc_demand_wake(modules, generation);
@@ -230,7 +235,7 @@ fc_status_t fc_demand_put_back(fc_modules_t *modules,
   fc_status_t status = fc_generations_describe(all, made, err);
   if (status != FC_OK) {
     fc_generations_pass_counts(all, made, generation);
-    fc_generations_remove(all, made);
+    fc_generations_drain(all, made);
   }
   return status;
 }
@@ -317,35 +322,35 @@ static bool fits_now(const fc_modules_t *modules, uint64_t need) {
              room(modules);
 }
 
+void fc_demand_queue(fc_modules_t *modules, fc_generation_t *generation,
+                     const fc_error_t *none) {
+  (void)none;
+  generation->loading.next_wanted = NULL;
+  if (modules->wanted_first) {
+    modules->wanted_last->loading.next_wanted = generation;
+  } else {
+    modules->wanted_first = generation;
+  }
+  modules->wanted_last = generation;
+  modules->wanted_bytes += generation->bytes;
+}
+
 fc_status_t fc_demand_open(fc_modules_t *modules, fc_generation_t *generation,
                            struct fc_act_t *act, fc_error_t *err) {
-  const uint8_t state = generation->state;
+  fc_generations_t *all = &modules->generations;
   const uint64_t need = estimate(modules, generation);
   if (modules->options.memory) {
     FC_TRY(check_room(modules, generation, need, err));
     make_room(modules, generation, need, "room for others");
   }
-  generation->state = FC_GENERATION_LOADING;
-  if (state == FC_GENERATION_DESCRIBED) generation->loading.demanded = true;
-  if (!modules->wanted_first && fits_now(modules, need)) {
-    fc_status_t status = fc_modules_open(modules, generation, err);
-    if (status != FC_OK) {
-      generation->state = state;
-      return status;
-    }
-  } else {
-    generation->loading.next_wanted = NULL;
-    if (modules->wanted_first)
-      modules->wanted_last->loading.next_wanted = generation;
-    else modules->wanted_first = generation;
-    modules->wanted_last = generation;
-    modules->wanted_bytes += need;
-  }
-  generation->loading.opening = true;
+  const bool waits = modules->wanted_first || !fits_now(modules, need);
+  if (!waits) FC_TRY(fc_modules_open(modules, generation, err));
+  generation->loading.demanded = generation->step == FC_STEP_DESCRIBED;
   generation->loading.act = act;
   modules->pending++;
   fc_error_reset(&generation->error);
-  fc_generations_weigh(&modules->generations, generation, need);
+  fc_generations_weigh(all, generation, need);
+  fc_generations_raise(all, generation, waits ? FC_ON_ASKED : FC_ON_ROOM, NULL);
   return FC_OK;
 }
 
@@ -353,20 +358,19 @@ static void open_wanted(fc_modules_t *modules) {
   fc_generation_t *generation;
   fc_error_t error;
   while ((generation = modules->wanted_first) &&
-         (generation->state != FC_GENERATION_LOADING ||
+         (fc_generation_is_draining(generation) ||
           fits_now(modules, generation->bytes))) {
     modules->wanted_first = generation->loading.next_wanted;
     modules->wanted_bytes -= generation->bytes;
-    if (generation->state == FC_GENERATION_LOADING &&
-        fc_modules_open(modules, generation, &error) == FC_OK) {
-      continue;
+    fc_step_event_t event = FC_ON_ROOM;
+    if (fc_generation_is_draining(generation)) {
+      modules->pending--;
+    } else if (fc_modules_open(modules, generation, &error) != FC_OK) {
+      modules->pending--;
+      event = FC_ON_FAILED;
     }
-    modules->pending--;
-    if (generation->state == FC_GENERATION_LOADING) {
-      fc_modules_fail_load(modules, generation, &error);
-    } else {
-      fc_modules_settle(modules, generation);
-    }
+    fc_generations_raise(&modules->generations, generation, event,
+                         event == FC_ON_FAILED ? &error : NULL);
   }
 }
 
@@ -378,14 +382,6 @@ bool fc_demand_go_on(fc_modules_t *modules) {
     waiter->on_woken(waiter);
   }
   return modules->woken;
-}
-
-void fc_demand_drain(fc_modules_t *modules, fc_generation_t *generation) {
-  const bool opening = generation->loading.opening;
-  fc_generations_drain(&modules->generations, generation);
-  if (!opening) return;  // the generation may be gone
-  fc_demand_wake(modules, generation);
-  if (modules->wanted_first) modules->events.wake(modules->events.context);
 }
 
 void fc_demand_stop(fc_modules_t *modules) {

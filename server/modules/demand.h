@@ -87,10 +87,9 @@ void fc_demand_on_described(fc_modules_t *modules, fc_load_t *load);
 fc_status_t fc_demand_put_back(fc_modules_t *modules,
                                fc_generation_t *generation,
                                fc_error_t *err) FC_MUST_CHECK;
-// Takes the name from a generation that is not served any more. If the generation is
-// being loaded (`opening`), its waiters are woken now; if the loader reads its
-// signatures, when that is done.
-void fc_demand_drain(fc_modules_t *modules, fc_generation_t *generation);
+// FC_DO_QUEUE: enters the generation among those that wait for room.
+void fc_demand_queue(fc_modules_t *modules, fc_generation_t *generation,
+                     const fc_error_t *none);
 // Wakes all waiters, because the server stops.
 void fc_demand_stop(fc_modules_t *modules);
 
@@ -100,17 +99,17 @@ fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
 // How the generation's policy wants it hosted.
 fc_hosting_t fc_modules_hosting(const fc_modules_t *modules,
                                 const fc_generation_t *generation);
-// Has the pool add the generation, whose file is open (trial.h); takes `proof` over.
-void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
-                    fc_proof_t *take_proof);
-void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
-                          const fc_error_t *error);
 fc_status_t fc_modules_enter(fc_modules_t *modules, const fc_listed_t *file,
                              uint32_t origin, fc_generation_t **out_generation,
                              fc_error_t *err) FC_MUST_CHECK;
-// The loader, or the pool, is done with a generation that is not served after all: ends
-// what waits for it. If it drains and nobody holds it, it is removed, at once or when the
-// pool has given up what it has of it.
-void fc_modules_settle(fc_modules_t *modules, fc_generation_t *generation);
+// Has files hashed if nothing else is to be loaded.
+void fc_modules_go_on(fc_modules_t *modules);
+// actions.c: fc_step_act_t of all generations; `context` is the fc_modules_t.
+void fc_modules_do(void *context, fc_generation_t *generation,
+                   fc_step_action_t action, const fc_error_t *error);
+// The trial of a generation is over, or there is none, and it is published if it can be;
+// with `error`, the pool or the trial says why it cannot be.
+void fc_modules_on_tried(fc_modules_t *modules, fc_generation_t *generation,
+                         const fc_error_t *error);
 
 #endif  // FARCALL_SERVER_MODULES_DEMAND_H_

@@ -28,12 +28,12 @@ void fc_modules_distrust(fc_modules_t *modules) {
     fc_generation_t *generation = all->places[i];
     fc_error_t why;
     if (!generation || !generation->module ||
-        (generation->state != FC_GENERATION_READY &&
-         generation->state != FC_GENERATION_DESCRIBED) ||
+        (fc_generation_state(generation) != FC_GENERATION_READY &&
+         fc_generation_state(generation) != FC_GENERATION_DESCRIBED) ||
         fc_modules_admit(modules, generation->module, &why) == FC_OK) {
       continue;
     }
     tell_unloaded(modules, generation, &why);
-    fc_demand_drain(modules, generation);
+    fc_generations_drain(&modules->generations, generation);
   }
 }

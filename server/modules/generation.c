@@ -117,7 +117,7 @@ void fc_generations_touch(fc_generations_t *generations,
       fc_rollback_is_proved(generation, generation->calls, now_ns)) {
     fc_rollback_forget(generations, generation);
   }
-  if (generation->state != FC_GENERATION_READY) return;
+  if (fc_generation_state(generation) != FC_GENERATION_READY) return;
   unlink_ready(generations, generation);
   link_newest(generations, generation);
 }
@@ -125,66 +125,95 @@ void fc_generations_touch(fc_generations_t *generations,
 void fc_generations_weigh(fc_generations_t *generations,
                           fc_generation_t *generation, uint64_t bytes) {
   generations->bytes += bytes - generation->bytes;
-  if (generation->state == FC_GENERATION_DRAINING) {
+  if (fc_generation_state(generation) == FC_GENERATION_DRAINING) {
     generations->leaving += bytes - generation->bytes;
   }
   generation->bytes = bytes;
 }
 
-static void change_state(fc_generations_t *generations,
-                         fc_generation_t *generation,
-                         fc_generation_state_t state) {
-  if (generation->state == FC_GENERATION_READY) {
-    unlink_ready(generations, generation);
-  }
-  if (state == FC_GENERATION_DRAINING &&
-      generation->state != FC_GENERATION_DRAINING) {
+static void go_to(fc_generations_t *generations, fc_generation_t *generation,
+                  fc_step_t next) {
+  const fc_generation_state_t state = fc_generation_state(generation);
+  const fc_generation_state_t becomes = fc_step_state(next);
+  generation->step = (uint8_t)next;
+  if (state == becomes) return;
+  if (state == FC_GENERATION_READY) unlink_ready(generations, generation);
+  if (becomes == FC_GENERATION_READY) link_newest(generations, generation);
+  if (becomes == FC_GENERATION_DRAINING) {
     generations->leaving += generation->bytes;
   }
-  generation->state = (uint8_t)state;
-  if (state == FC_GENERATION_READY) link_newest(generations, generation);
+  if (generation->claim.current) {
+    fc_generations_settle_name(generations, generation);
+  }
 }
 
 // ---------------------------------------------------------------------------
+// Events
 
+// Tells of a pair that is not in the table, by an act of its own.
+static void complain(fc_generations_t *generations, fc_generation_t *generation,
+                     fc_step_event_t event) {
+  fc_error_t error;
+  (void)fc_fail(
+      &error, FC_CODE_INTERNAL, "generation %llu cannot be %s while it is %s",
+      (unsigned long long)generation->serial, fc_step_event_name(event),
+      fc_step_name((fc_step_t)generation->step));
+#ifndef NDEBUG
+  FC_ASSERT(!"a pair of step and event that is in step.def");
+#endif
+  generations->act(generations->context, generation, FC_DO_NONE, &error);
+}
+
+void fc_generations_raise(fc_generations_t *generations,
+                          fc_generation_t *generation, fc_step_event_t event,
+                          const fc_error_t *error) {
+  const fc_step_row_t *row = fc_step_find((fc_step_t)generation->step, event);
+  if (!row) {
+    complain(generations, generation, event);
+    return;
+  }
+  go_to(generations, generation, (fc_step_t)row->next);
+  if (row->action == FC_DO_NONE) return;
+  generations->act(generations->context, generation,
+                   (fc_step_action_t)row->action, error);
+}
+
+// What had the key drains before the event, because what follows that can begin an act,
+// which looks at all generations.
 static fc_status_t take_name(fc_generations_t *generations,
-                             fc_generation_t *generation,
-                             fc_generation_state_t state, fc_error_t *err) {
-  FC_ASSERT(generation->state == FC_GENERATION_LOADING);
+                             fc_generation_t *generation, fc_step_event_t event,
+                             fc_error_t *err) {
   fc_generation_t *other =
       fc_generations_find(generations, generation->claim.key);
   if (!other) FC_TRY(fc_claim_join(generations, generation, err));
-  if (other && other != generation)
+  if (other && other != generation) {
     fc_claim_replace(generations, other, generation);
-  change_state(generations, generation, state);
-  fc_generations_settle_name(generations, generation);
-  if (other && other != generation) fc_generations_drain(generations, other);
+    fc_generations_settle_name(generations, generation);
+    fc_generations_drain(generations, other);
+  }
+  fc_generations_raise(generations, generation, event, NULL);
   return FC_OK;
 }
 
 fc_status_t fc_generations_publish(fc_generations_t *generations,
                                    fc_generation_t *generation,
                                    fc_error_t *err) {
-  return take_name(generations, generation, FC_GENERATION_READY, err);
+  return take_name(generations, generation, FC_ON_PASSED, err);
 }
 
 fc_status_t fc_generations_describe(fc_generations_t *generations,
                                     fc_generation_t *generation,
                                     fc_error_t *err) {
-  return take_name(generations, generation, FC_GENERATION_DESCRIBED, err);
+  return take_name(generations, generation, FC_ON_LISTED, err);
 }
 
-void fc_generations_fail(fc_generations_t *generations,
-                         fc_generation_t *generation, const fc_error_t *error) {
-  FC_ASSERT(generation->state == FC_GENERATION_LOADING);
-  generation->state = FC_GENERATION_FAILED;
+void fc_generations_note_failure(fc_generations_t *generations,
+                                 fc_generation_t *generation,
+                                 const fc_error_t *error) {
   generation->error = *error;
   fc_module_release(generation->module);
   generation->module = NULL;
-  if (generation->claim.current) {
-    fc_generations_settle_name(generations, generation);
-    return;
-  }
+  if (generation->claim.current) return;
   // If there is no memory, it is not found again, and goes with the next act.
   const fc_status_t status = fc_name_table_put(
       &generations->twins, generation->file.path, generation->index, NULL);
@@ -202,17 +231,22 @@ fc_generation_t *fc_generations_find_twin(const fc_generations_t *generations,
   const uint32_t index = fc_name_table_find(&generations->twins, path);
   if (index == FC_NAME_NONE) return NULL;
   fc_generation_t *twin = generations->places[index];
-  return twin->state == FC_GENERATION_FAILED && !twin->claim.current ? twin
-                                                                     : NULL;
+  return fc_generation_state(twin) == FC_GENERATION_FAILED &&
+                 !twin->claim.current
+             ? twin
+             : NULL;
 }
 
 void fc_generations_drain(fc_generations_t *generations,
                           fc_generation_t *generation) {
   fc_claim_leave(generations, generation);
-  change_state(generations, generation, FC_GENERATION_DRAINING);
-  if (generation->holds == 0) {
-    generations->on_idle(generations->context, generation);
-  }
+  fc_generations_raise(generations, generation, FC_ON_DROPPED, NULL);
+}
+
+void fc_generations_let_go(fc_generations_t *generations,
+                           fc_generation_t *generation) {
+  if (generation->holds || generation->loading.reading) return;
+  fc_generations_raise(generations, generation, FC_ON_RELEASED, NULL);
 }
 
 static void drop_counts(fc_generations_t *generations,
@@ -228,7 +262,7 @@ void fc_generations_remove(fc_generations_t *generations,
   const uint32_t index = generation->index;
   FC_ASSERT(generation->holds == 0);
   fc_claim_leave(generations, generation);
-  change_state(generations, generation, FC_GENERATION_DRAINING);
+  go_to(generations, generation, FC_STEP_GONE);
   fc_rollback_forget(generations, generation);
   fc_generations_weigh(generations, generation, 0);
   generations->places[index] = NULL;
@@ -351,7 +385,6 @@ void fc_generations_pass_counts(fc_generations_t *generations,
 void fc_generations_release(fc_generations_t *generations,
                             fc_generation_t *generation) {
   FC_ASSERT(generation->holds > 0);
-  if (--generation->holds == 0 && generation->state == FC_GENERATION_DRAINING) {
-    generations->on_idle(generations->context, generation);
-  }
+  if (--generation->holds || !fc_generation_is_draining(generation)) return;
+  fc_generations_let_go(generations, generation);
 }

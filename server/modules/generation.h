@@ -11,17 +11,7 @@
 #include "farcall/module.h"
 #include "modules/counts.h"
 #include "modules/state.h"
-
-typedef enum fc_generation_state_t {
-  FC_GENERATION_LOADING,  // it cannot be called yet
-  FC_GENERATION_READY,    // its calls are answered
-  FC_GENERATION_FAILED,   // it could not be loaded; if a name leads to it,
-                          // requests for the name are told the reason
-
-  // No name leads to it any more; calls that hold it go on.
-  FC_GENERATION_DRAINING,
-  FC_GENERATION_DESCRIBED,  // it is loaded when it is asked for
-} fc_generation_state_t;
+#include "modules/step.h"
 
 #define FC_PATH_NONE UINT32_MAX
 
@@ -56,22 +46,20 @@ typedef struct fc_generation_claim_t {
   bool preferred;
 } fc_generation_claim_t;
 
-// How far its loading has come. Written where loading is begun and ends (demand.c,
-// modules.c, retry.c).
+typedef enum fc_reading_state_t {
+  FC_READING_NOT,
+  FC_READING_NOW,
+  FC_READING_STALE,  // its file or policy has changed since, so they are read again
+} fc_reading_state_t;
+
+// What its loading needs besides the step. Written where loading is begun and ends
+// (demand.c, actions.c, retry.c).
 typedef struct fc_generation_loading_t {
-  uint32_t files;  // descriptors reserved for it (`counted`)
-  // Descriptors for its open files are reserved (fc_modules_events_t.on_opened).
-  bool counted;
-  bool in_pool;  // the pool has parts of it, which must go before it is removed
+  uint32_t
+      files;  // descriptors reserved for it (fc_modules_events_t.on_opened)
+  uint8_t reading;  // fc_reading_state_t: the loader reads its signatures
   // It was DESCRIBED before its loading began, so requests for it wait.
   bool demanded;
-  bool describing;  // the loader reads its signatures
-  // Its file or policy changed while the loader read its signatures, so they are read
-  // again.
-  bool stale;
-  // Its loading has begun and is not over: its file waits for room or is being opened, or
-  // the pool is adding it. The generation is not removed before that has ended.
-  bool opening;
   // It is loaded in the place of a FAILED one (retry.h).
   bool is_retry;
   // Failures in a row for a reason from outside, and when its file may be loaded again
@@ -102,11 +90,12 @@ typedef struct fc_generation_fallback_t {
 typedef struct fc_generation_t {
   uint32_t index;   // calls and the pool name the generation by this
   uint64_t serial;  // counts all generations of a server, from 1
-  uint8_t state;    // fc_generation_state_t
+  uint8_t step;     // fc_step_t
   // Its module runs in processes of its own. Decided when the file is opened, because a
   // file for threads is opened otherwise.
   bool in_process;
-  uint32_t holds;
+  uint32_t
+      holds;  // by calls, and by all else that needs the generation to stay
   uint64_t bytes;    // what it takes of --module-memory (demand.h), bytes
   uint64_t used_ns;  // when it was last asked for
   // The neighbours among those that are READY, by used_ns.
@@ -144,7 +133,12 @@ typedef struct fc_generation_t {
   char text[];           // the path, and the key
 } fc_generation_t;
 
-// A new table is all zero but for the allocator, series.most, on_idle and context.
+// Does what follows an event. `error` is the reason of FC_ON_FAILED and _REFUSED, else
+// NULL. The generation may be gone afterwards.
+typedef void fc_step_act_t(void *context, struct fc_generation_t *generation,
+                           fc_step_action_t action, const fc_error_t *error);
+
+// A new table is all zero but for the allocator, series.most, act and context.
 typedef struct fc_generations_t {
   fc_allocator_t allocator;
   fc_generation_t **places;  // by index; NULL: free
@@ -170,41 +164,49 @@ typedef struct fc_generations_t {
   uint64_t leaving;          // the part of `bytes` that draining ones take
   fc_decision_t *decisions;  // about names, aliases and refused files; owned
   fc_all_series_t series;    // of the functions of all generations
-  // Called when a draining generation is not held any more: it can be removed,
-  // because no name leads to it. Any function below that may change the table may call
-  // this before it returns.
-  void (*on_idle)(void *context, fc_generation_t *generation);
+  // Any function below that may change a step may call this before it returns.
+  fc_step_act_t *act;
   void *context;
 } fc_generations_t;
 
 // Releases every module. No generation may be held.
 void fc_generations_deinit(fc_generations_t *generations);
 
-// Enters a generation of the module at `path`, in state LOADING. If no other
-// generation has its key, the key leads to it at once; otherwise only after
-// fc_generations_publish or _describe. `kind` is static. FC_CODE_OUT_OF_MEMORY.
+// Enters a generation of the module at `path`. If no other generation has its key, the
+// key leads to it at once; otherwise only after fc_generations_publish or _describe.
+// `kind` is static. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_generations_enter(fc_generations_t *generations, fc_str_t path,
                                  const char *kind,
                                  fc_generation_t **out_generation,
                                  fc_error_t *err) FC_MUST_CHECK;
-// Makes a loading generation READY: from now on its key leads to it, and the
-// generation that had the key drains. On FC_CODE_OUT_OF_MEMORY nothing has
-// changed.
+// Something has happened to the generation: it goes to the step that the table of
+// step.def has for that, and what follows is done. If the table has none, that is a
+// mistake of the server: builds for tests end, others log it and do nothing.
+void fc_generations_raise(fc_generations_t *generations,
+                          fc_generation_t *generation, fc_step_event_t event,
+                          const fc_error_t *error);
+// Raises FC_ON_PASSED: the generation is READY, from now on its key leads to it, and the
+// generation that had the key drains. On FC_CODE_OUT_OF_MEMORY nothing has changed.
 fc_status_t fc_generations_publish(fc_generations_t *generations,
                                    fc_generation_t *generation,
                                    fc_error_t *err) FC_MUST_CHECK;
-// Does the same, but the generation becomes DESCRIBED.
+// Does the same with FC_ON_LISTED: the generation becomes DESCRIBED.
 fc_status_t fc_generations_describe(fc_generations_t *generations,
                                     fc_generation_t *generation,
                                     fc_error_t *err) FC_MUST_CHECK;
-// Makes a loading generation FAILED and releases its module. If its key leads
-// to it, the key goes on doing so, and requests are told the reason.
-void fc_generations_fail(fc_generations_t *generations,
-                         fc_generation_t *generation, const fc_error_t *error);
-// Makes a generation DRAINING: its key no longer leads to it. on_idle is called once
-// nobody holds it, perhaps at once.
+// The generation has FAILED: releases its module and notes the reason. If its key leads
+// to it, requests are told the reason.
+void fc_generations_note_failure(fc_generations_t *generations,
+                                 fc_generation_t *generation,
+                                 const fc_error_t *error);
+// Raises FC_ON_DROPPED: the generation drains, and its key no longer leads to it. It may
+// be gone afterwards.
 void fc_generations_drain(fc_generations_t *generations,
                           fc_generation_t *generation);
+// The generation drains: raises FC_ON_RELEASED if nobody holds it. It may be gone
+// afterwards.
+void fc_generations_let_go(fc_generations_t *generations,
+                           fc_generation_t *generation);
 // Takes a generation out of the table and frees it. Nobody may hold it.
 void fc_generations_remove(fc_generations_t *generations,
                            fc_generation_t *generation);
@@ -268,11 +270,21 @@ void fc_generations_set_module(fc_generations_t *generations,
 void fc_generations_pass_counts(fc_generations_t *generations,
                                 fc_generation_t *from, fc_generation_t *to);
 
+static inline fc_generation_state_t fc_generation_state(
+    const fc_generation_t *generation) {
+  return fc_step_state((fc_step_t)generation->step);
+}
+
+static inline bool fc_generation_is_draining(
+    const fc_generation_t *generation) {
+  return fc_generation_state(generation) == FC_GENERATION_DRAINING;
+}
+
 // Does a request for the generation wait until it is loaded or described?
 static inline bool fc_generation_is_coming(const fc_generation_t *generation) {
-  return generation->state == FC_GENERATION_DESCRIBED ||
-         (generation->state == FC_GENERATION_LOADING &&
-          generation->loading.demanded);
+  const fc_generation_state_t state = fc_generation_state(generation);
+  return state == FC_GENERATION_DESCRIBED ||
+         (state == FC_GENERATION_LOADING && generation->loading.demanded);
 }
 // Sets how many bytes the generation takes of --module-memory.
 void fc_generations_weigh(fc_generations_t *generations,
@@ -302,8 +314,8 @@ void fc_generation_list_functions(const fc_generation_t *generation, char *out,
 static inline void fc_generation_hold(fc_generation_t *generation) {
   generation->holds++;
 }
-// Do not use the generation afterwards: if it drains and this was the last
-// hold, on_idle is called, which may remove it.
+// Do not use the generation afterwards: it may be gone, if it drains and this was the
+// last hold.
 void fc_generations_release(fc_generations_t *generations,
                             fc_generation_t *generation);
 

@@ -47,7 +47,7 @@ uint64_t fc_modules_memory(const fc_modules_t *modules,
   fc_host_worker_t worker;
   if (!generation->module) return 0;
   bytes += fc_module_get_files(generation->module).digest.size;
-  if (!generation->loading.in_pool) return bytes;
+  if (!fc_step_in_pool(generation->step)) return bytes;
   const fc_host_t *host =
       fc_pool_host(modules->options.pool, generation->index);
   for (uint32_t i = 0; host && fc_host_worker(host, i, &worker); i++) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is to be loaded is decided in decide.c. LOADING ends in
-// fc_modules_on_added, or earlier in a failure. A DRAINING generation is removed in
-// fc_modules_on_retired, or in on_idle if the pool has nothing of it; in both cases only
-// when nobody holds it any more.
+// What is to be loaded is decided in decide.c. Here files are entered, and the loader's
+// answers become events of generations (step.def), which actions.c follows.
 #include "modules/modules.h"
 
 #include "module/backends.h"
@@ -71,86 +69,6 @@ void fc_modules_fail_path(fc_modules_t *modules, uint32_t position,
                 &field, 1);
 }
 
-static void count_open(fc_modules_t *modules, fc_generation_t *generation) {
-  generation->loading.counted = true;
-  if (modules->events.on_opened) {
-    modules->events.on_opened(modules->events.context, generation);
-  }
-}
-
-// Call count_closed before the generation's module is released, because on_closed
-// may read the module.
-static void count_closed(fc_modules_t *modules, fc_generation_t *generation) {
-  if (!generation->loading.counted) return;
-  generation->loading.counted = false;
-  if (modules->events.on_closed) {
-    modules->events.on_closed(modules->events.context, generation);
-  }
-}
-
-static void fail(fc_modules_t *modules, fc_generation_t *generation,
-                 const fc_error_t *error) {
-  modules->any_failed = true;
-  modules->load_failures++;
-  count_closed(modules, generation);
-  fc_generations_fail(&modules->generations, generation, error);
-  fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", generation->claim.label),
-      FC_LOG_TEXT("kind", fc_str(generation->kind)),
-      FC_LOG_TEXT("path", generation->file.path),
-  };
-  fc_log_fields(modules->options.log, FC_LOG_ERROR,
-                fc_str(generation->error.message), fields, 3);
-}
-
-// Ends the loading of a generation with `error`. If another generation has its
-// key, the failed one is removed, and the other one tells the reason. If none
-// has, it stays, FAILED, and tells the reason itself. But if it was DESCRIBED
-// before and only lacked memory, a DESCRIBED generation takes its place, and the next
-// request tries again.
-void fc_modules_fail_load(fc_modules_t *modules, fc_generation_t *generation,
-                          const fc_error_t *error) {
-  fc_act_t *act = generation->loading.act;
-  fc_error_t ignored;
-  fc_generation_t *other =
-      fc_generations_find(&modules->generations, generation->claim.key);
-  const bool again = generation->loading.demanded &&
-                     generation->claim.current && fc_retry_may_help(error);
-  generation->loading.act = NULL;
-  generation->loading.opening = false;
-  fail(modules, generation, error);
-  // The estimate of its memory counts no more. If the pool has parts of the generation,
-  // these take memory until fc_modules_on_retired.
-  if (!generation->loading.in_pool) {
-    fc_generations_weigh(&modules->generations, generation, 0);
-  }
-  // A file that only lacked memory is not refused: there may be enough the next time.
-  const bool refuses = !fc_retry_may_help(error);
-  if (refuses) generation->file.refused = generation->file.mark;
-  if (other && other->state == FC_GENERATION_FAILED) {
-    fc_retry_note(modules, other, error);
-  }
-  fc_demand_wake(modules, generation);
-  if (again && fc_demand_put_back(modules, generation, &ignored) == FC_OK) {
-    // `generation` is not used any more: fc_demand_put_back can have removed it.
-    if (act) fc_acts_on_loaded(modules, act, NULL, error);
-    return;
-  }
-  // There was no memory for a DESCRIBED generation, so this one stays, FAILED.
-  if (again) generation->file.refused = generation->file.mark;
-  if (other && other != generation) {
-    other->error = *error;
-    if (refuses) other->file.refused = generation->file.mark;
-  }
-  if (!generation->claim.current &&
-      generation->state != FC_GENERATION_DRAINING) {
-    fc_generations_drain(&modules->generations, generation);
-  }
-  // Last, because the end of an act can begin another act, which can remove any
-  // generation.
-  if (act) fc_acts_on_loaded(modules, act, NULL, error);
-}
-
 // Has the loader hash the file of the next module that is served and was not hashed when
 // it was loaded. Hashing a large file takes seconds, so this comes last, when nothing
 // else is to be loaded.
@@ -159,7 +77,7 @@ static void hash_next(fc_modules_t *modules) {
   fc_error_t error;
   for (uint32_t i = 0; i < generations->count; i++) {
     fc_generation_t *generation = generations->places[i];
-    if (!generation || generation->state != FC_GENERATION_READY ||
+    if (!generation || fc_generation_state(generation) != FC_GENERATION_READY ||
         generation->file.hash_asked ||
         fc_module_get_digest(generation->module).size > 0) {
       continue;
@@ -172,7 +90,7 @@ static void hash_next(fc_modules_t *modules) {
   }
 }
 
-static void go_on(fc_modules_t *modules) {
+void fc_modules_go_on(fc_modules_t *modules) {
   if (modules->pending || modules->stopped || modules->hashing) return;
   hash_next(modules);
 }
@@ -224,7 +142,7 @@ fc_status_t fc_modules_begin(fc_modules_t *modules, const fc_listed_t *file,
   FC_TRY(fc_modules_enter(modules, file, origin, &generation, err));
   fc_status_t status = fc_demand_open(modules, generation, act, err);
   if (status != FC_OK) {
-    fc_generations_remove(&modules->generations, generation);
+    fc_generations_drain(&modules->generations, generation);
     return status;
   }
   if (act) generation->listed = generation->settled = act->serial;
@@ -255,7 +173,7 @@ fc_status_t fc_modules_describe(fc_modules_t *modules, const fc_listed_t *file,
   fc_status_t status =
       fc_generations_describe(&modules->generations, generation, err);
   if (status != FC_OK) {
-    fc_generations_remove(&modules->generations, generation);
+    fc_generations_drain(&modules->generations, generation);
     return status;
   }
   generation->listed = generation->settled = act->serial;
@@ -269,7 +187,8 @@ fc_status_t fc_modules_enter_twin(fc_modules_t *modules,
   fc_generation_t *generation;
   FC_TRY(fc_modules_enter(modules, file, origin, &generation, err));
   fail_twice(generation, other, out_why);
-  fail(modules, generation, out_why);
+  fc_generations_raise(&modules->generations, generation, FC_ON_FAILED,
+                       out_why);
   return FC_OK;
 }
 
@@ -281,7 +200,7 @@ fc_status_t fc_modules_enter_refused(fc_modules_t *modules,
   FC_TRY(fc_modules_enter(modules, file, origin, &generation, err));
   generation->file.refused = file->mark;
   generation->listed = generation->settled = act->serial;
-  fail(modules, generation, why);
+  fc_generations_raise(&modules->generations, generation, FC_ON_FAILED, why);
   return FC_OK;
 }
 
@@ -304,7 +223,8 @@ static fc_status_t check_replaces(const fc_modules_t *modules,
                                   fc_error_t *err) {
   const fc_generation_t *old =
       fc_generations_find(&modules->generations, generation->claim.key);
-  if (!old || old == generation || old->state != FC_GENERATION_READY ||
+  if (!old || old == generation ||
+      fc_generation_state(old) != FC_GENERATION_READY ||
       (generation->loading.act && generation->loading.act->forced)) {
     return FC_OK;
   }
@@ -326,20 +246,6 @@ fc_hosting_t fc_modules_hosting(const fc_modules_t *modules,
                         .parameters = policy->parameters};
 }
 
-void fc_modules_add(fc_modules_t *modules, fc_generation_t *generation,
-                    fc_proof_t *take_proof) {
-  fc_error_t error;
-  count_open(modules, generation);
-  // Counted before fc_trial_add, because fc_modules_on_added can be called before
-  // that returns.
-  modules->pending++;
-  generation->loading.in_pool = true;
-  if (fc_trial_add(modules, generation, take_proof, &error) == FC_OK) return;
-  generation->loading.in_pool = false;
-  modules->pending--;
-  fc_modules_fail_load(modules, generation, &error);
-}
-
 // Goes by how the file was opened: the policy may have changed since.
 static bool runs_in_process(const fc_load_t *load) {
   const fc_module_info_t *info = fc_module_get_info(load->module);
@@ -347,29 +253,35 @@ static bool runs_in_process(const fc_load_t *load) {
          fc_isolation_process(load->isolation, info->runs_native);
 }
 
-static void on_opened(fc_modules_t *modules, fc_load_t *load) {
-  fc_generation_t *generation =
-      fc_generations_at(&modules->generations, load->generation);
-  fc_error_t error;
-  fc_retry_settle(modules, generation);
-  if (generation->state != FC_GENERATION_LOADING) {  // it drains
-    fc_modules_settle(modules, generation);
-    return;
-  }
+// The module is open, and what replaces another one can take its place.
+static fc_status_t take_module(fc_modules_t *modules,
+                               fc_generation_t *generation, fc_load_t *load,
+                               fc_error_t *err) {
   if (load->status != FC_OK) {
-    fc_modules_fail_load(modules, generation, &load->error);
-    return;
+    *err = load->error;
+    return load->status;
   }
   // Its signatures may have been read before.
   fc_generations_set_module(&modules->generations, generation, load->module);
   generation->in_process = runs_in_process(load);
   load->module = NULL;
-  if (check_replaces(modules, generation, &error) != FC_OK) {
-    fc_modules_fail_load(modules, generation, &error);
-    return;
-  }
+  FC_TRY(check_replaces(modules, generation, err));
+  FC_TRY(fc_trial_make(modules, generation, &load->proof, err));
   tell_loaded(modules, generation);
-  fc_modules_add(modules, generation, &load->proof);
+  return FC_OK;
+}
+
+static void on_opened(fc_modules_t *modules, fc_load_t *load) {
+  fc_generations_t *all = &modules->generations;
+  fc_generation_t *generation = fc_generations_at(all, load->generation);
+  fc_error_t error;
+  fc_retry_settle(modules, generation);
+  if (fc_generation_is_draining(generation) ||
+      take_module(modules, generation, load, &error) == FC_OK) {
+    fc_generations_raise(all, generation, FC_ON_OPENED, NULL);
+  } else {
+    fc_generations_raise(all, generation, FC_ON_FAILED, &error);
+  }
 }
 
 // The hash is in load->module, which the load holds; the generation may be gone.
@@ -407,103 +319,7 @@ void fc_modules_collect(fc_modules_t *modules) {
   // the loop comes in between.
   if (more) modules->events.wake(modules->events.context);
   if (modules->crashed) fc_rollback_go_on(modules);
-  go_on(modules);
-}
-
-void fc_modules_on_added(void *context, uint32_t index,
-                         const fc_error_t *error) {
-  fc_modules_t *modules = context;
-  fc_generation_t *generation = fc_generations_at(&modules->generations, index);
-  fc_error_t unpublished;
-  if (!error && fc_trial_on_added(generation)) return;
-  fc_trial_free(generation);
-  fc_retry_settle(modules, generation);
-  if (generation->state == FC_GENERATION_DRAINING) {
-    modules->pending--;
-    fc_modules_settle(modules, generation);
-    return;
-  }
-  if (!error &&
-      fc_modules_admit(modules, generation->module, &unpublished) != FC_OK) {
-    error = &unpublished;
-  }
-  if (!error) fc_rollback_keep(modules, generation);
-  if (!error && fc_generations_publish(&modules->generations, generation,
-                                       &unpublished) != FC_OK) {
-    error = &unpublished;
-  }
-  modules->pending--;
-  if (error) {
-    fc_modules_fail_load(modules, generation, error);
-    fc_pool_retire(modules->options.pool, index);
-  } else {
-    fc_act_t *act = generation->loading.act;
-    generation->loading.act = NULL;
-    generation->loading.opening = false;
-    generation->loading.retries = 0;
-    generation->loading.retry_ns = 0;
-    modules->loads++;
-    fc_demand_on_ready(modules, generation);
-    fc_demand_wake(modules, generation);
-    if (act) fc_acts_on_loaded(modules, act, generation, NULL);
-  }
-  go_on(modules);
-}
-
-// ---------------------------------------------------------------------------
-// And away
-
-static void remove_generation(fc_modules_t *modules,
-                              fc_generation_t *generation) {
-  count_closed(modules, generation);
-  fc_generations_remove(&modules->generations, generation);
-  if (modules->wanted_first && !modules->stopped) {
-    modules->events.wake(modules->events.context);
-  }
-}
-
-// Nobody holds a draining generation any more: removes it, or has the pool give
-// up what it has of the generation, after which fc_modules_on_retired removes it. If its
-// module is NULL, the generation failed and the pool was told already. While the
-// generation is being loaded or described, nothing is done: fc_modules_settle calls this
-// again.
-static void on_idle(void *context, fc_generation_t *generation) {
-  fc_modules_t *modules = context;
-  if (generation->loading.opening || generation->loading.describing) return;
-  if (!generation->loading.in_pool) {
-    remove_generation(modules, generation);
-  } else if (generation->module) {
-    fc_pool_retire(modules->options.pool, generation->index);
-  }
-}
-
-void fc_modules_settle(fc_modules_t *modules, fc_generation_t *generation) {
-  fc_act_t *act = generation->loading.act;
-  fc_error_t error;
-  generation->loading.opening = false;
-  generation->loading.act = NULL;
-  fc_demand_wake(modules, generation);
-  if (generation->state == FC_GENERATION_DRAINING && generation->holds == 0) {
-    on_idle(modules, generation);
-  }
-  if (!act) return;
-  (void)fc_fail(&error, FC_CODE_MODULE_UNAVAILABLE,
-                "the module was unloaded while it was loaded");
-  fc_acts_on_loaded(modules, act, NULL, &error);
-}
-
-// A FAILED generation is not removed, because it tells the reason.
-void fc_modules_on_retired(void *context, uint32_t index) {
-  fc_modules_t *modules = context;
-  fc_generation_t *generation = fc_generations_at(&modules->generations, index);
-  generation->loading.in_pool = false;
-  if (fc_trial_on_retired(generation)) return;
-  if (generation->state == FC_GENERATION_FAILED) {
-    fc_generations_weigh(&modules->generations, generation, 0);
-  }
-  if (generation->state == FC_GENERATION_DRAINING && generation->holds == 0) {
-    remove_generation(modules, generation);
-  }
+  fc_modules_go_on(modules);
 }
 
 // ---------------------------------------------------------------------------
@@ -521,7 +337,7 @@ fc_status_t fc_modules_init(fc_modules_t *modules, fc_allocator_t allocator,
                             .events = *events,
                             .generations = {.allocator = allocator,
                                             .series = {.most = options->series},
-                                            .on_idle = on_idle,
+                                            .act = fc_modules_do,
                                             .context = modules}};
   const fc_loader_options_t loader = {.allocator = allocator,
                                       .backends = options->backends,

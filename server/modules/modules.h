@@ -160,11 +160,8 @@ fc_status_t fc_modules_load(fc_modules_t *modules, fc_str_t path, bool replace,
 // FC_LIMIT_WAKES waiters. Calls events.wake if there is more of either.
 void fc_modules_collect(fc_modules_t *modules);
 
-// The loop passes on_added and on_retired of fc_pool_events_t on to these functions. A
-// trial (trial.h) that has ended calls fc_modules_on_added too.
-// fc_modules_on_added: the generation can be called if `error` is NULL; otherwise the
-// generation failed with `error`. fc_modules_on_retired: the pool has nothing of the
-// generation any more. `context` is the fc_modules_t.
+// The loop passes on_added and on_retired of fc_pool_events_t on to these functions.
+// `context` is the fc_modules_t.
 void fc_modules_on_added(void *context, uint32_t generation,
                          const fc_error_t *error);
 void fc_modules_on_retired(void *context, uint32_t generation);

@@ -12,8 +12,9 @@
 #include "modules/demand.h"
 
 static bool is_usable(const fc_generation_t *generation) {
-  return generation && (generation->state == FC_GENERATION_READY ||
-                        fc_generation_is_coming(generation));
+  return generation &&
+         (fc_generation_state(generation) == FC_GENERATION_READY ||
+          fc_generation_is_coming(generation));
 }
 
 fc_generation_t *fc_acts_find_lower(fc_generation_t *head) {
@@ -203,6 +204,6 @@ void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {
   // A version that was rolled back is unloaded.
   if (left && fc_state_refuses(all->decisions, name, left->claim.version,
                                left->file.mark)) {
-    fc_demand_drain(modules, left);
+    fc_generations_drain(&modules->generations, left);
   }
 }

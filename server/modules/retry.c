@@ -44,7 +44,7 @@ static fc_status_t try_again(fc_modules_t *modules,
   FC_TRY(fc_modules_enter(modules, &file, failed->file.origin, &made, err));
   made->loading.is_retry = true;
   const fc_status_t status = fc_demand_open(modules, made, NULL, err);
-  if (status != FC_OK) fc_generations_remove(&modules->generations, made);
+  if (status != FC_OK) fc_generations_drain(&modules->generations, made);
   return status;
 }
 
@@ -72,7 +72,7 @@ void fc_retry_expire(fc_modules_t *modules, uint64_t now_ns) {
   for (uint32_t i = 0; i < all->count; i++) {
     fc_generation_t *generation = all->places[i];
     if (!generation || !generation->loading.retry_ns ||
-        generation->state != FC_GENERATION_FAILED) {
+        fc_generation_state(generation) != FC_GENERATION_FAILED) {
       continue;
     }
     if (generation->loading.retry_ns > now_ns || !left) {
@@ -86,12 +86,12 @@ void fc_retry_expire(fc_modules_t *modules, uint64_t now_ns) {
 
 void fc_retry_settle(fc_modules_t *modules, fc_generation_t *generation) {
   if (!generation->loading.is_retry ||
-      generation->state != FC_GENERATION_LOADING) {
+      fc_generation_state(generation) != FC_GENERATION_LOADING) {
     return;
   }
   const fc_generation_t *failed =
       fc_generations_find(&modules->generations, generation->claim.key);
-  if (!failed || failed->state != FC_GENERATION_FAILED) {
+  if (!failed || fc_generation_state(failed) != FC_GENERATION_FAILED) {
     fc_generations_drain(&modules->generations, generation);
     return;
   }

@@ -42,7 +42,8 @@ void fc_rollback_note(const fc_modules_t *modules,
                       fc_generation_t *generation) {
   const fc_generation_t *lower = find_lower(modules, generation);
   generation->fallback.succeeds =
-      modules->started && lower && lower->state == FC_GENERATION_READY &&
+      modules->started && lower &&
+      fc_generation_state(lower) == FC_GENERATION_READY &&
       fc_version_compare(lower->claim.version, generation->claim.version) < 0;
 }
 
@@ -96,7 +97,7 @@ void fc_rollback_keep(fc_modules_t *modules, fc_generation_t *generation) {
   if (old && old->fallback.crashes) refuse_waiting(modules, old);
   generation->fallback.since_ns = fc_clock_ns();
   if (!generation->fallback.goes_back || !old || old == generation ||
-      !old->file.mark || old->state != FC_GENERATION_READY) {
+      !old->file.mark || fc_generation_state(old) != FC_GENERATION_READY) {
     return;
   }
   if (old->file.mark == generation->file.mark) inherit(all, generation, old);
@@ -159,7 +160,6 @@ static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
       .path = fc_module_get_path(generation->fallback.module),
       .mark = generation->fallback.mark,
       .size = generation->fallback.size};
-  fc_proof_t none = {0};
   fc_generation_t *made;
   FC_TRY(fc_modules_enter(modules, &file, generation->file.origin, &made, err));
   made->module = generation->fallback.module;
@@ -167,7 +167,7 @@ static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
   made->kind = fc_module_get_kind(made->module);
   made->in_process =
       generation->fallback.in_process || asks_for_processes(made, made->module);
-  made->loading.opening = made->fallback.fileless = true;
+  made->fallback.fileless = true;
   made->loading.act = act;
   made->listed = generation->listed;
   made->settled = generation->settled;
@@ -179,7 +179,7 @@ static fc_status_t bring_back(fc_modules_t *modules, fc_act_t *act,
                 (unsigned long long)generation->fallback.crash_calls);
   made->file.refused = generation->file.mark;
   act->pending++;
-  fc_modules_add(modules, made, &none);
+  fc_generations_raise(&modules->generations, made, FC_ON_RESTORED, NULL);
   return FC_OK;
 }
 
@@ -257,7 +257,8 @@ void fc_rollback_go_on(fc_modules_t *modules) {
         !may_go_back(generation))
       continue;
     // Another generation can have taken its place since its crashes were noted.
-    if (generation->claim.current && generation->state == FC_GENERATION_READY &&
+    if (generation->claim.current &&
+        fc_generation_state(generation) == FC_GENERATION_READY &&
         (generation->fallback.module || leads_down(modules, generation))) {
       go_back(modules, generation);
     } else {

@@ -63,9 +63,7 @@ void fc_trial_stop(fc_modules_t *modules, fc_generation_t *generation) {
 // Ends the trial: its generation can be called now or drains, or it failed with `error`.
 static void end(fc_trial_t *trial, const fc_error_t *error) {
   fc_modules_t *modules = trial->modules;
-  const uint32_t index = trial->generation->index;
-  fc_trial_free(trial->generation);
-  fc_modules_on_added(modules, index, error);
+  fc_modules_on_tried(modules, trial->generation, error);
 }
 
 static void fail_test(fc_trial_t *trial, const fc_error_t *why) {
@@ -203,7 +201,7 @@ static void go_on_test(fc_trial_t *trial) {
 
 static void go_on(fc_trial_t *trial) {
   fc_error_t error;
-  if (trial->generation->state != FC_GENERATION_LOADING) {
+  if (fc_generation_state(trial->generation) != FC_GENERATION_LOADING) {
     end(trial, NULL);
   } else if (trial->modules->stopped) {
     (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
@@ -255,7 +253,8 @@ void fc_trial_on_checked(fc_modules_t *modules, const fc_load_t *load) {
   const fc_generation_t *generation =
       fc_generations_at(&modules->generations, load->generation);
   fc_trial_t *trial = generation->loading.trial;
-  if (load->status != FC_OK && generation->state == FC_GENERATION_LOADING) {
+  if (load->status != FC_OK &&
+      fc_generation_state(generation) == FC_GENERATION_LOADING) {
     fail_test(trial, &load->error);
     return;
   }
@@ -316,7 +315,7 @@ static void go_on_warm(fc_trial_t *trial) {
 
 // The trial's call is over.
 static void take(fc_trial_t *trial) {
-  if (trial->generation->state != FC_GENERATION_LOADING) {
+  if (fc_generation_state(trial->generation) != FC_GENERATION_LOADING) {
     go_on(trial);
   } else if (trial->stage == STAGE_WARM) {
     go_on_warm(trial);
@@ -392,24 +391,23 @@ static fc_status_t make_trial(fc_modules_t *modules,
   return FC_OK;
 }
 
-fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
-                         fc_proof_t *take_proof, fc_error_t *err) {
-  fc_hosting_t hosting = fc_modules_hosting(modules, generation);
-  // A `fileless` generation was made by a rollback: it has served before, and its proof is
-  // empty. Such a generation is neither tried nor rolled back, whatever the policy says.
-  if (!generation->fallback.fileless) follow(generation->policy, take_proof);
+fc_status_t fc_trial_make(fc_modules_t *modules, fc_generation_t *generation,
+                          fc_proof_t *take_proof, fc_error_t *err) {
+  follow(generation->policy, take_proof);
   generation->fallback.goes_back = take_proof->rollback_on_crash;
-  hosting.trial = take_proof->tests;
-  hosting.process |= hosting.trial;  // the loader has hashed its file for that
-  hosting.fresh &= !hosting.trial;   // one process makes all calls of the trial
-  if (take_proof->tests || take_proof->warm_up) {
-    FC_TRY(make_trial(modules, generation, take_proof, err));
-  }
-  const fc_status_t status =
-      fc_pool_add(modules->options.pool, generation->index, generation->module,
-                  &hosting, err);
-  if (status != FC_OK) fc_trial_free(generation);
-  return status;
+  if (!take_proof->tests && !take_proof->warm_up) return FC_OK;
+  return make_trial(modules, generation, take_proof, err);
+}
+
+void fc_trial_adapt(fc_generation_t *generation, fc_hosting_t *hosting) {
+  fc_trial_t *trial = generation->loading.trial;
+  if (!trial) return;
+  if (trial->stage == STAGE_LEAVE) trial->stage = STAGE_WARM;
+  hosting->trial = trial->stage == STAGE_TEST;
+  hosting->process |=
+      hosting->trial;  // the loader has hashed its file for that
+  hosting->fresh &=
+      !hosting->trial;  // one process makes all calls of the trial
 }
 
 bool fc_trial_on_added(fc_generation_t *generation) {
@@ -420,28 +418,5 @@ bool fc_trial_on_added(fc_generation_t *generation) {
     trial->due_ns = fc_clock_ns() + FC_LIMIT_TRIAL_MS * 1000000ull;
   }
   go_on(trial);
-  return true;
-}
-
-bool fc_trial_on_retired(fc_generation_t *generation) {
-  fc_trial_t *trial = generation->loading.trial;
-  fc_error_t error;
-  if (!trial) return false;
-  fc_modules_t *modules = trial->modules;
-  trial->stage = STAGE_WARM;
-  if (generation->state != FC_GENERATION_LOADING) {
-    end(trial, NULL);
-    return true;
-  }
-  generation->loading.in_pool = true;
-  const fc_hosting_t hosting = fc_modules_hosting(modules, generation);
-  if (fc_pool_add(modules->options.pool, generation->index, generation->module,
-                  &hosting, &error) == FC_OK) {
-    return true;
-  }
-  generation->loading.in_pool = false;
-  fc_trial_free(generation);
-  modules->pending--;
-  fc_modules_fail_load(modules, generation, &error);
   return true;
 }

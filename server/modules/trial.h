@@ -13,17 +13,17 @@
 
 #include "modules/modules.h"
 
-// Adds a generation that is LOADING to the pool, and makes its calls first if there are
-// any; takes `proof` over. fc_modules_on_added and _on_retired go on from there.
-// FC_CODE_OUT_OF_MEMORY: nothing was added.
-fc_status_t fc_trial_add(fc_modules_t *modules, fc_generation_t *generation,
-                         fc_proof_t *take_proof, fc_error_t *err) FC_MUST_CHECK;
+// Makes the trial of a generation whose file is open, if it is to make calls; takes
+// `proof` over. FC_CODE_OUT_OF_MEMORY: there is no trial.
+fc_status_t fc_trial_make(fc_modules_t *modules, fc_generation_t *generation,
+                          fc_proof_t *take_proof,
+                          fc_error_t *err) FC_MUST_CHECK;
+// Changes how the generation is to be hosted, if it has a trial: a test is made in a
+// process of its own. After the test, the generation is hosted as its policy says.
+void fc_trial_adapt(fc_generation_t *generation, fc_hosting_t *hosting);
 // The pool has added the generation. True: it has a trial, and when that is over
-// fc_modules_on_added is called again, perhaps from here, or its loading has failed.
+// fc_modules_on_tried is called, perhaps from here.
 bool fc_trial_on_added(fc_generation_t *generation);
-// The pool has nothing of the generation any more. True: it has a trial, whose test is
-// over; it was added again for its own host, or its loading has ended.
-bool fc_trial_on_retired(fc_generation_t *generation);
 // The loader has compared an answer, or made the examples of the warm-up.
 void fc_trial_on_checked(fc_modules_t *modules, const fc_load_t *load);
 // Events of the pool about a call with FC_CALL_OWN.

@@ -247,16 +247,25 @@ static fc_module_t *load_module(fc_error_t *error) {
   return module;
 }
 
-// Publishes module 't', as modules.c does after it has loaded a file.
+static void act(void *context, fc_generation_t *generation,
+                fc_step_action_t action, const fc_error_t *error) {
+  (void)context, (void)generation, (void)action, (void)error;
+}
+
+// Publishes module 't', as the server does after it has loaded a file.
 static void add_module(house_t *house) {
   fc_error_t error;
   fc_generations_t *generations = &house->modules.generations;
   fc_generation_t *generation;
   generations->allocator = fc_allocator_system();
+  generations->act = act;
   check(fc_generations_enter(generations, FC_STR("t.fixture"), "fixture",
                              &generation, &error) == FC_OK,
         error.message);
   generation->module = load_module(&error);
+  fc_generations_raise(generations, generation, FC_ON_ROOM, NULL);
+  fc_generations_raise(generations, generation, FC_ON_OPENED, NULL);
+  fc_generations_raise(generations, generation, FC_ON_HOSTED, NULL);
   check(fc_generations_publish(generations, generation, &error) == FC_OK &&
             fc_pool_add(&house->pool, generation->index, generation->module,
                         &(fc_hosting_t){0}, &error) == FC_OK,

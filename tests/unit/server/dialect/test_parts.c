@@ -8,6 +8,7 @@
 
 #include "config/limits.h"
 #include "dialect/oip.h"
+#include "helpers/generation.h"
 #include "helpers/test.h"
 
 #define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/vm/"
@@ -19,15 +20,19 @@ typedef struct house_t {
   fc_server_t server;
 } house_t;
 
-static void leave(void *context, fc_generation_t *generation) {
+static void act(void *context, fc_generation_t *generation,
+                fc_step_action_t action, const fc_error_t *error) {
   house_t *house = context;
-  fc_generations_remove(&house->modules.generations, generation);
+  fc_generations_t *all = &house->modules.generations;
+  if (fc_test_act(all, generation, action, error)) {
+    fc_generations_remove(all, generation);
+  }
 }
 
 static void begin(house_t *house) {
   *house = (house_t){.server = {.modules = &house->modules}};
   house->modules.generations = (fc_generations_t){
-      .allocator = fc_allocator_system(), .on_idle = leave, .context = house};
+      .allocator = fc_allocator_system(), .act = act, .context = house};
   assert_int_equal(fc_blocks_create(fc_allocator_system(), 64u << 20, 0,
                                     &house->blocks, NULL),
                    FC_OK);
@@ -48,8 +53,7 @@ static fc_generation_t *publish(house_t *house, const char *name) {
                                         fc_str(path), "vm", &generation, NULL),
                    FC_OK);
   assert_int_equal(
-      fc_generations_publish(&house->modules.generations, generation, NULL),
-      FC_OK);
+      fc_test_publish(&house->modules.generations, generation, NULL), FC_OK);
   return generation;
 }
 

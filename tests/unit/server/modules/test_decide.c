@@ -95,7 +95,9 @@ static unsigned count_served(void) {
   unsigned count = 0;
   for (uint32_t i = 0; i < loop.modules.generations.count; i++) {
     const fc_generation_t *generation = loop.modules.generations.places[i];
-    if (generation && generation->state == FC_GENERATION_DESCRIBED) count++;
+    if (generation &&
+        fc_generation_state(generation) == FC_GENERATION_DESCRIBED)
+      count++;
   }
   return count;
 }

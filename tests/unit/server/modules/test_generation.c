@@ -8,24 +8,27 @@
 #include <unistd.h>
 
 #include "helpers/folder.h"
+#include "helpers/generation.h"
 #include "helpers/pages.h"
 #include "module/mirror.h"
 
 typedef struct table_t {
   fc_generations_t generations;
-  fc_generation_t *idle;  // the last generation that on_idle was told of
+  fc_generation_t *idle;  // the last generation that nobody holds and may go
   uint32_t idle_count;
 } table_t;
 
-static void note_idle(void *context, fc_generation_t *generation) {
+static void note_idle(void *context, fc_generation_t *generation,
+                      fc_step_action_t action, const fc_error_t *error) {
   table_t *table = context;
+  if (!fc_test_act(&table->generations, generation, action, error)) return;
   table->idle = generation;
   table->idle_count++;
 }
 
 static void begin(table_t *table, fc_allocator_t allocator) {
   *table = (table_t){.generations = {.allocator = allocator,
-                                     .on_idle = note_idle,
+                                     .act = note_idle,
                                      .context = table}};
 }
 
@@ -39,8 +42,8 @@ static fc_generation_t *enter(table_t *table, const char *path) {
 
 static fc_generation_t *publish(table_t *table, const char *path) {
   fc_generation_t *generation = enter(table, path);
-  assert_int_equal(
-      fc_generations_publish(&table->generations, generation, NULL), FC_OK);
+  assert_int_equal(fc_test_publish(&table->generations, generation, NULL),
+                   FC_OK);
   return generation;
 }
 
@@ -55,18 +58,16 @@ static void a_name_has_one_generation_at_a_time(void **state) {
   table_t table;
   begin(&table, fc_allocator_system());
   fc_generation_t *first = enter(&table, "/a/m.so");
-  assert_int_equal(first->state, FC_GENERATION_LOADING);
+  assert_int_equal(fc_generation_state(first), FC_GENERATION_LOADING);
   assert_ptr_equal(find(&table, "m"), first);
   fc_generation_t *second = enter(&table, "/b/m.vmfb");
   assert_false(second->claim.current);
   assert_ptr_equal(find(&table, "m"), first);
-  assert_int_equal(fc_generations_publish(&table.generations, first, NULL),
-                   FC_OK);
+  assert_int_equal(fc_test_publish(&table.generations, first, NULL), FC_OK);
   fc_generation_hold(first);
-  assert_int_equal(fc_generations_publish(&table.generations, second, NULL),
-                   FC_OK);
+  assert_int_equal(fc_test_publish(&table.generations, second, NULL), FC_OK);
   assert_ptr_equal(find(&table, "m"), second);
-  assert_int_equal(first->state, FC_GENERATION_DRAINING);
+  assert_int_equal(fc_generation_state(first), FC_GENERATION_DRAINING);
   assert_int_equal(table.idle_count, 0);
   fc_generations_release(&table.generations, first);
   assert_int_equal(table.idle_count, 1);
@@ -94,7 +95,7 @@ static void a_name_leads_to_its_highest_version(void **state) {
   fc_generation_t *next = enter(&table, "/a/m/20/model.so");
   assert_ptr_equal(find(&table, "m"), twelfth);
   assert_ptr_equal(find(&table, "m@20"), next);
-  fc_generations_fail(&table.generations, next, &error);
+  fc_generations_raise(&table.generations, next, FC_ON_FAILED, &error);
   assert_ptr_equal(find(&table, "m"), twelfth);
   third->claim.preferred = true;
   fc_generations_settle_name(&table.generations, third);
@@ -120,7 +121,7 @@ static void a_failed_one_keeps_its_place_and_reason(void **state) {
   (void)fc_fail(&error, FC_CODE_MODULE_LOAD, "it is bad");
   begin(&table, fc_allocator_system());
   fc_generation_t *failed = enter(&table, "m.so");
-  fc_generations_fail(&table.generations, failed, &error);
+  fc_generations_raise(&table.generations, failed, FC_ON_FAILED, &error);
   assert_ptr_equal(find(&table, "m"), failed);
   assert_string_equal(failed->error.message, "it is bad");
   // Nobody held the failed generation, so it is idle at once.
@@ -352,7 +353,7 @@ static fc_status_t replace_some(fc_allocator_t allocator, void *context,
     status = fc_generations_enter(&table.generations, fc_str(path), "",
                                   &generation, err);
     if (status != FC_OK) break;
-    status = fc_generations_publish(&table.generations, generation, err);
+    status = fc_test_publish(&table.generations, generation, err);
   }
   fc_generations_deinit(&table.generations);
   return status;

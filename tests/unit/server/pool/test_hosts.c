@@ -1133,7 +1133,7 @@ static void leave_doomed(house_t *house) {
 static void expect_failed(const house_t *house, const char *reason,
                           uint32_t tries) {
   const fc_generation_t *generation = find(house);
-  assert_int_equal(generation->state, FC_GENERATION_FAILED);
+  assert_int_equal(fc_generation_state(generation), FC_GENERATION_FAILED);
   assert_string_equal(generation->error.message, reason);
   assert_int_equal(atomic_load(&spawns), tries);
 }
@@ -1166,11 +1166,11 @@ static void a_module_gets_another_try_by_and_by(void **state) {
     atomic_fetch_add(&stopped_ns, 82 * MS);
     settle(&house);
     assert_int_equal(atomic_load(&spawns), 4);
-    assert_int_equal(find(&house)->state, FC_GENERATION_READY);
+    assert_int_equal(fc_generation_state(find(&house)), FC_GENERATION_READY);
     assert_int_equal(house.modules.generations.used, FC_ARRAY_COUNT(kModules));
     expect_answer(&house, find(&house)->index);
     // A file that is wrong is not tried again.
-    assert_int_equal(generation_at(&house, UNDEFINED)->state,
+    assert_int_equal(fc_generation_state(generation_at(&house, UNDEFINED)),
                      FC_GENERATION_FAILED);
     assert_int_equal(house.modules.retry_ns, 0);
     leave_doomed(&house);
@@ -1186,7 +1186,7 @@ static void a_try_that_nobody_wants_any_more_is_dropped(void **state) {
   atomic_fetch_add(&stopped_ns, 121 * MS);
   while (sem_trywait(&spawning)) turn(&house);
   atomic_store(&is_slow, false);
-  fc_demand_drain(&house.modules, find(&house));
+  fc_generations_drain(&house.modules.generations, find(&house));
   sem_post(&spawn_gate);
   settle(&house);
   while (house.modules.generations.used >= FC_ARRAY_COUNT(kModules)) {
@@ -1221,7 +1221,8 @@ static void a_demanded_module_gets_another_try_by_a_request(void **state) {
   for (uint32_t tries = 1; tries <= 2; tries++) {
     assert_int_equal(ask(&house, &waiter, &error), FC_OK);
     assert_true(waiter.failed);
-    assert_int_equal(find(&house)->state, FC_GENERATION_DESCRIBED);
+    assert_int_equal(fc_generation_state(find(&house)),
+                     FC_GENERATION_DESCRIBED);
     assert_string_equal(find(&house)->error.message, KILLED);
     assert_int_equal(atomic_load(&spawns), tries);
   }
@@ -1233,7 +1234,7 @@ static void a_demanded_module_gets_another_try_by_a_request(void **state) {
   assert_int_equal(atomic_load(&spawns), 2);
   assert_int_equal(ask(&house, &waiter, &error), FC_OK);
   assert_false(waiter.failed);
-  assert_int_equal(find(&house)->state, FC_GENERATION_READY);
+  assert_int_equal(fc_generation_state(find(&house)), FC_GENERATION_READY);
   expect_answer(&house, find(&house)->index);
   leave_doomed(&house);
 }
@@ -1260,7 +1261,7 @@ static void a_process_with_another_file_does_not_serve(void **state) {
   enter(&house, FC_ISOLATION_PROCESS, 0);
   parameters = "";
   const fc_generation_t *generation = generation_at(&house, SCALARS);
-  assert_int_equal(generation->state, FC_GENERATION_FAILED);
+  assert_int_equal(fc_generation_state(generation), FC_GENERATION_FAILED);
   assert_string_equal(generation->error.message,
                       "its worker loaded another file: it was changed");
   leave(&house);
@@ -1280,7 +1281,7 @@ static void serve_side_by_side(house_t *house) {
   house->done = NULL;
   fc_pool_enqueue(&house->pool, &job);
   replace(house);
-  assert_int_equal(old->state, FC_GENERATION_DRAINING);
+  assert_int_equal(fc_generation_state(old), FC_GENERATION_DRAINING);
   while (!house->done) turn(house);
   fc_pool_finish(&house->pool, &job);
   for (int i = 0; i < 3; i++) {
@@ -1354,7 +1355,7 @@ static void a_second_module_of_one_name_is_an_error(void **state) {
                       &error),
       FC_OK);
   const fc_generation_t *second = generation_at(&house, used);
-  assert_int_equal(second->state, FC_GENERATION_FAILED);
+  assert_int_equal(fc_generation_state(second), FC_GENERATION_FAILED);
   assert_string_equal(second->error.message,
                       "two modules are called 'scalars': 'scalars.so' and "
                       "'scalars.vmfb'");

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a generation is on its way, as a table of steps and events (step.def). Pure: who
+// raises events is fc_generations_raise, what follows is done in actions.c.
+#ifndef FARCALL_SERVER_MODULES_STEP_H_
+#define FARCALL_SERVER_MODULES_STEP_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// What clients are shown of it.
+typedef enum fc_generation_state_t {
+  FC_GENERATION_LOADING,  // it cannot be called yet
+  FC_GENERATION_READY,    // its calls are answered
+  FC_GENERATION_FAILED,   // it could not be loaded; if a name leads to it,
+                          // requests for the name are told the reason
+
+  // No name leads to it any more; calls that hold it go on.
+  FC_GENERATION_DRAINING,
+  FC_GENERATION_DESCRIBED,  // it is loaded when it is asked for
+} fc_generation_state_t;
+
+typedef enum fc_step_t {
+#define FC_STEP(name, state, in_pool) FC_STEP_##name,
+#include "modules/step.def"
+  FC_STEP_COUNT
+} fc_step_t;
+
+typedef enum fc_step_event_t {
+#define FC_STEP_EVENT(name) FC_ON_##name,
+#include "modules/step.def"
+  FC_ON_COUNT
+} fc_step_event_t;
+
+typedef enum fc_step_action_t {
+#define FC_STEP_ACTION(name) FC_DO_##name,
+#include "modules/step.def"
+  FC_DO_COUNT
+} fc_step_action_t;
+
+typedef struct fc_step_row_t {
+  bool is_there;
+  uint8_t next;    // fc_step_t
+  uint8_t action;  // fc_step_action_t
+} fc_step_row_t;
+
+// The row of a pair; NULL: the pair cannot happen.
+const fc_step_row_t *fc_step_find(fc_step_t step, fc_step_event_t event);
+fc_generation_state_t fc_step_state(fc_step_t step);
+bool fc_step_in_pool(fc_step_t step);
+// Their names in step.def, static.
+const char *fc_step_name(fc_step_t step);
+const char *fc_step_event_name(fc_step_event_t event);
+
+#endif  // FARCALL_SERVER_MODULES_STEP_H_
