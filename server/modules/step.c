@@ -9,7 +9,7 @@ static const fc_step_row_t kRows[FC_STEP_COUNT][FC_ON_COUNT] = {
 #include "modules/step.def"
 };
 
-static const uint8_t kStates[] = {
+const uint8_t fc_step_states[] = {
 #define FC_STEP(name, state, in_pool) [FC_STEP_##name] = FC_GENERATION_##state,
 #include "modules/step.def"
 };
@@ -32,10 +32,6 @@ static const char *const kEvents[] = {
 const fc_step_row_t *fc_step_find(fc_step_t step, fc_step_event_t event) {
   const fc_step_row_t *row = &kRows[step][event];
   return row->is_there ? row : NULL;
-}
-
-fc_generation_state_t fc_step_state(fc_step_t step) {
-  return (fc_generation_state_t)kStates[step];
 }
 
 bool fc_step_in_pool(fc_step_t step) { return kInPool[step]; }

@@ -46,7 +46,11 @@ typedef struct fc_step_row_t {
 
 // The row of a pair; NULL: the pair cannot happen.
 const fc_step_row_t *fc_step_find(fc_step_t step, fc_step_event_t event);
-fc_generation_state_t fc_step_state(fc_step_t step);
+// Looked at by each call, so it is a look at a table.
+extern const uint8_t fc_step_states[FC_STEP_COUNT];
+static inline fc_generation_state_t fc_step_state(fc_step_t step) {
+  return (fc_generation_state_t)fc_step_states[step];
+}
 bool fc_step_in_pool(fc_step_t step);
 // Their names in step.def, static.
 const char *fc_step_name(fc_step_t step);
