@@ -69,7 +69,7 @@ static look_t look_at(const fc_server_t *server,
   look_t look = {
       .server = server, .generation = generation, .now_ns = fc_clock_ns()};
   const fc_host_t *host =
-      generation && generation->in_pool && generation->module
+      generation && fc_step_in_pool(generation->step) && generation->module
           ? fc_pool_host(server->pool, generation->index)
           : NULL;
   if (host) fc_host_describe(host, &look.facts);
@@ -92,16 +92,17 @@ static void lasts(uint64_t until_ns, const look_t *look, found_t *out) {
 static void find_failure(fc_condition_t condition, const look_t *look,
                          found_t *out) {
   const fc_generation_t *generation = look->generation;
-  const bool failed = generation->state == FC_GENERATION_FAILED;
-  const bool serves = generation->state == FC_GENERATION_READY;
-  const bool asleep = generation->state == FC_GENERATION_DESCRIBED;
+  const fc_generation_state_t state = fc_generation_state(generation);
+  const bool failed = state == FC_GENERATION_FAILED;
+  const bool serves = state == FC_GENERATION_READY;
+  const bool asleep = state == FC_GENERATION_DESCRIBED;
   const bool told = generation->error.code != FC_CODE_NONE;
   if (condition == FC_CONDITION_LOAD_FAILED) out->held = failed;
   if (condition == FC_CONDITION_FILE_REFUSED) out->held = serves && told;
   if (condition == FC_CONDITION_RETRYING) {
-    out->held = (failed || asleep) && told && generation->retries &&
+    out->held = (failed || asleep) && told && generation->loading.retries &&
                 fc_retry_may_help(&generation->error);
-    out->until_ns = generation->retry_ns;
+    out->until_ns = generation->loading.retry_ns;
   }
   if (out->held) out->detail = generation->error.message;
 }
@@ -214,7 +215,8 @@ fc_held_conditions_t fc_conditions_held(const fc_server_t *server,
                                         const fc_generation_t *generation) {
   fc_held_conditions_t held = 0;
   // Of ten thousand modules that nobody has asked for there is nothing to tell.
-  if (generation && generation->state == FC_GENERATION_DESCRIBED &&
+  if (generation &&
+      fc_generation_state(generation) == FC_GENERATION_DESCRIBED &&
       generation->error.code == FC_CODE_NONE) {
     return 0;
   }

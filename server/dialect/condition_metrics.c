@@ -41,12 +41,12 @@ fc_status_t fc_condition_metrics_put_module(const fc_server_t *server,
                                             fc_sink_t *sink, fc_error_t *err) {
   const fc_family_t *family = &fc_condition_family;
   const fc_held_conditions_t held =
-      generation->current ? fc_conditions_held(server, generation) : 0;
+      generation->claim.current ? fc_conditions_held(server, generation) : 0;
   *out_count = 0;
   for (int i = 0; i < FC_CONDITION_COUNT; i++) {
     if (!(held >> i & 1) || ++*out_count > room) continue;
     fc_labels_t labels = {0};
-    fc_labels_add(&labels, "module", generation->label);
+    fc_labels_add(&labels, "module", generation->claim.label);
     add_labels(i, &labels);
     FC_TRY(fc_metrics_put(family->name, family->kind, &labels, 1, sink, err));
   }

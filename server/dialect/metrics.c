@@ -444,7 +444,7 @@ static fc_module_metrics_t module_numbers(const fc_server_t *server,
 static fc_status_t put_module_conditions(fc_parts_t *parts,
                                          const fc_generation_t *generation,
                                          fc_sink_t *sink, fc_error_t *err) {
-  const uint32_t room = generation->label.size > FC_LIMIT_LABEL
+  const uint32_t room = generation->claim.label.size > FC_LIMIT_LABEL
                             ? 0
                             : FC_LIMIT_METRIC_MODULES - parts->shown;
   uint32_t count;

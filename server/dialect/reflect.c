@@ -311,7 +311,7 @@ static fc_status_t begin_module(const fc_server_t *server,
     FC_TRY(put(sink, ",\"conditions\":", err));
     FC_TRY(fc_conditions_write(server, generation, sink, err));
     // What metrics and the log call it.
-    FC_TRY(put_text(sink, ",\"label\":", generation->label, err));
+    FC_TRY(put_text(sink, ",\"label\":", generation->claim.label, err));
   }
   if (extras.memory) {
     FC_TRY(put_number(sink, ",\"calls\":", generation->calls, err));
