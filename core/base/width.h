@@ -47,6 +47,18 @@ static inline uint64_t fc_width_extend(const fc_dtype_info_t *info,
   return (uint64_t)((int64_t)(bits << unused) >> unused);
 }
 
+// Sets the bits above the width of elements as module and caller want them: booleans
+// become 0 or 1.
+static inline void fc_width_fill(const fc_dtype_info_t *info, uint8_t *data,
+                                 size_t count) {
+  for (size_t i = 0; i < count; i++, data += info->size) {
+    uint64_t bits = fc_width_load(info, data);
+    bits = info->class_ == FC_DTYPE_CLASS_BOOL ? bits != 0
+                                               : fc_width_extend(info, bits);
+    memcpy(data, &bits, info->size);
+  }
+}
+
 // True for an integer with numbers beyond 2^53, which some readers of JSON round. They
 // may be written as text.
 static inline bool fc_width_is_great(const fc_dtype_info_t *info) {

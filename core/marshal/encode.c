@@ -223,18 +223,6 @@ static fc_status_t write_head(fc_encoder_t *encoder, fc_dtype_t dtype,
   return put(encoder, data, err);
 }
 
-// Sets the bits above the width of elements, in which a module may leave anything:
-// booleans become 0 or 1, integers get their sign, unsigned ones and floats zeros.
-static void fill_bytes(fc_dtype_t dtype, uint8_t *data, size_t count) {
-  const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  for (size_t i = 0; i < count; i++, data += info->size) {
-    uint64_t bits = fc_width_load(info, data);
-    bits = info->class_ == FC_DTYPE_CLASS_BOOL ? bits != 0
-                                               : fc_width_extend(info, bits);
-    memcpy(data, &bits, info->size);
-  }
-}
-
 // The bytes of a tensor in row-major order: its own memory, or a copy. Nothing is
 // copied that the answer cannot hold, be it as raw bytes or as JSON: elements of a
 // tensor can share memory, so the copy could need far more memory than the tensor has.
@@ -253,7 +241,7 @@ static fc_status_t dense_bytes(fc_encoder_t *encoder, fc_dtype_t dtype,
   uint8_t *copy = fc_arena_alloc(&encoder->frame->tensors, size, 64);
   if (!copy) return fc_fail_memory(err);
   FC_TRY(fc_gather(tensor, copy, encoder->limited.stop, err));
-  if (narrow) fill_bytes(dtype, copy, count);
+  if (narrow) fc_width_fill(info, copy, count);
   *out_bytes = fc_str_make((const char *)copy, size);
   return FC_OK;
 }
