@@ -49,7 +49,7 @@ func.func @twice(%x: f32) -> f32 {
 func.func @wide(%a: i128) -> i128 {
   return %a : i128
 }
-func.func @rows(%m: memref<?xvector<4xf32>>, %x: f32) -> f32 {
+func.func @rows(%m: memref<?xvector<3xf32>>, %x: f32) -> f32 {
   return %x : f32
 }
 """

@@ -138,7 +138,7 @@ def test_refused_calls_exit_1(invoke):
             ("tensor/matmul", ["--input=[[1]]"], "missing_argument"),
             ("abi/s_i8", ["--input=300"], "300 does not fit i8"),
             ("abi/r1", ["--input=2xi32=1 2"], "dtype_mismatch"),
-            ("abi/s_v4", ["--input=[1,2,3,4]"], "unsupported_type"),
+            ("abi/s_v22", ["--input=[[1,2],[3,4]]"], "unsupported_type"),
             ("tensor/conv", ["--input=[[[[1]]]]"], "call_failed"),
             ("ownership/dangling", [], "bad_result")]:
         done = invoke(function, *arguments)
@@ -338,7 +338,7 @@ def test_ls_and_sig(farcall, server):
     assert one.stdout.splitlines()[0] in module and len(module.splitlines()) == 9
     everything = farcall("sig", "--server", server.url).stdout
     assert module in everything
-    vector = next(l for l in everything.splitlines() if l.startswith("abi/s_v4("))
+    vector = next(l for l in everything.splitlines() if l.startswith("abi/s_v22("))
     assert "# not callable: " in vector and "vector" in vector
     document = farcall("sig", "tensor/matmul", "--json", "--server", server.url)
     assert json.loads(document.stdout)["name"] == "matmul"

@@ -91,7 +91,7 @@ ROWS = [
     Wrong("inner dims differ", MATMUL, "[[[1,2,3],[4,5,6]],[[1,0],[0,1]]]", 422,
           "call_failed"),
     Wrong("image too small", "tensor/conv", "[[[[[1]]]]]", 422, "call_failed"),
-    Wrong("vectors", "abi/s_v4", "[[1,2,3,4]]", 501, "unsupported_type"),
+    Wrong("vectors", "abi/s_v22", "[[[1,2],[3,4]]]", 501, "unsupported_type"),
     Wrong("unknown function", "tensor/matmull", "[]", 404,
           "function_not_found", None, "matmul"),
     Wrong("unknown module", "tensr/matmul", "[]", 404, "module_not_found", None,
