@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A running interpreter, and the steps it may make: it looks at the clock and the cancel
-// word after so many of them. Included by interp.c and steps.c only.
+// word after so many of them. Included by steps.c and, for interp.c, interp_calls.h only.
 #ifndef FARCALL_CORE_MODULE_VM_STEPS_H_
 #define FARCALL_CORE_MODULE_VM_STEPS_H_
 

@@ -31,6 +31,7 @@ typedef struct vmvx_t {
   fc_vm_context_t *context;
   kernel_t *kernels;
   uint32_t kernel_count;
+  bool has_lock;
   bool serial;  // the module has globals: a dispatch holds `lock`
   bool heavy;   // a function of it is too heavy for a call with a budget
   pthread_mutex_t lock;
@@ -141,6 +142,7 @@ static fc_status_t vmvx_open(fc_hal_executable_t *executable,
   vmvx_t *vmvx = (vmvx_t *)executable;
   fc_vm_heap_t *heap = executable->object.heap;
   pthread_mutex_init(&vmvx->lock, NULL);
+  vmvx->has_lock = true;
   FC_TRY(fc_vm_module_create((const uint8_t *)file.data, file.size,
                              heap->allocator, &vmvx->module, err));
   FC_TRY(fc_vm_verify(vmvx->module, err));
@@ -163,7 +165,8 @@ static void vmvx_close(fc_hal_executable_t *executable) {
   fc_vm_module_destroy(vmvx->module);
   fc_vm_heap_uncount(heap, vmvx->tables_size);
   fc_free(heap->allocator, vmvx->kernels);
-  pthread_mutex_destroy(&vmvx->lock);
+  // Without memory for the file it is closed before it was opened.
+  if (vmvx->has_lock) pthread_mutex_destroy(&vmvx->lock);
 }
 
 static uint32_t vmvx_count(const fc_hal_executable_t *executable) {
