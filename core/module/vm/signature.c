@@ -595,13 +595,17 @@ static const char *lacks(const subject_t *s, const fc_signature_t *signature) {
   return NULL;
 }
 
-static void finish(subject_t *s, fc_str_t name, fc_str_t reason) {
+// Ends the builder. `signature` has what the sidecar says; an attribute that it has, as
+// "doc", is not taken from the function too.
+static void finish(subject_t *s, const fc_signature_t *signature, fc_str_t name,
+                   fc_str_t reason) {
   fc_builder_name(s->builder, name);
   fc_builder_cconv(s->builder, s->function->cconv_text);
   fc_builder_memory_safe(s->builder, !s->machine_code, !s->static_shapes);
   for (uint32_t i = 0; i < s->function->attr_count; i++) {
-    fc_builder_attr(s->builder, s->function->attrs[i].key,
-                    s->function->attrs[i].value);
+    const fc_vm_attr_t *own = &s->function->attrs[i];
+    if (fc_signature_attr(signature, own->key).size) continue;
+    fc_builder_attr(s->builder, own->key, own->value);
   }
   if (reason.size) fc_builder_refuse(s->builder, reason);
   if (s->warning[0]) fc_builder_warning(s->builder, fc_str(s->warning));
@@ -634,16 +638,21 @@ static fc_status_t try_source(subject_t *s, size_t index, fc_str_t name,
     status =
         fc_names_apply(s->names, name, signature, s->builder, &named, &why);
   }
+  if (status == FC_OK && named) {
+    fc_signature_destroy(signature);
+    signature = NULL;
+    status = fc_signature_build(s->builder, &signature, &why);
+  }
   if (status == FC_OK) name_dims(s, signature);
   if (status == FC_OK) status = name_arguments(s, signature, &why);
   const char *lack = status == FC_OK ? lacks(s, signature) : NULL;
   if (lack && !reason.size) reason = fc_str(lack);
-  fc_signature_destroy(signature);
   if (status == FC_OK) {
-    finish(s, name, reason);
+    finish(s, signature, name, reason);
     status = fc_signature_build(s->builder, out, &why);
-    if (status == FC_OK) return FC_OK;
   }
+  fc_signature_destroy(signature);
+  if (status == FC_OK) return FC_OK;
   // If names or types of the sidecar do not fit, the sidecar is wrong, and no other
   // source is tried.
   bool last = named || index == 0 || index + 1 == FC_ARRAY_COUNT(sources);

@@ -4,6 +4,7 @@
 // recovered shapes against declarations, in modules of every release.
 #include "module/vm/recover.h"
 
+#include "abi/names.h"
 #include "module/vm/files.h"
 #include "module/vm/signature.h"
 #include "module/vm/verify.h"
@@ -183,6 +184,73 @@ static void writes_are_seen(void **state) {
   free(data);
 }
 
+// What a module and its sidecar both say has one row, the sidecar's, whether that has
+// the types or names alone. What only the module says stays.
+static void a_sidecar_wins_over_the_file(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *sidecar, *doc;
+    uint32_t count;
+  } rows[] = {
+      {"no sidecar", NULL, "the file's", 2},
+      {"one of another function",
+       "{\"farcall\":1,\"functions\":[{\"name\":\"add\",\"doc\":\"its\"}]}",
+       "the file's", 2},
+      {"names",
+       "{\"farcall\":1,\"functions\":[{\"name\":\"bump\",\"doc\":\"its\"}]}",
+       "its", 2},
+      {"names, shown",
+       "{\"farcall\":1,\"functions\":[{\"name\":\"bump\",\"show\":[]}]}",
+       "the file's", 3},
+      {"types",
+       "{\"farcall\":1,\"functions\":[{\"name\":\"bump\",\"doc\":\"its\","
+       "\"arguments\":[{\"type\":{\"kind\":\"tensor\",\"dtype\":\"f32\",\"shape\":null}},"
+       "{\"type\":{\"kind\":\"tensor\",\"dtype\":\"f32\",\"shape\":null}}],"
+       "\"results\":[{\"type\":{\"kind\":\"tensor\",\"dtype\":\"f32\","
+       "\"shape\":null}}]}]}",
+       "its", 2},
+  };
+  const fc_vm_attr_t own[] = {
+      {FC_STR("doc"), FC_STR("the file's")},
+      {FC_STR("unit"), FC_STR("V")},
+  };
+  uint8_t *data;
+  fc_vm_module_t *module = open_verified(CORPUS "/roles/roles.vmfb", &data);
+  const fc_vm_export_t *export = fc_vm_module_find(module, FC_STR("bump"));
+  assert_non_null(export);
+  module->functions[export->function].attrs = own;
+  module->functions[export->function].attr_count = FC_ARRAY_COUNT(own);
+  fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_error_t err = {0};
+    fc_names_t *names = NULL;
+    if (row->sidecar &&
+        fc_names_parse(fc_str(row->sidecar), true, fc_allocator_system(),
+                       &names, &err) != FC_OK) {
+      fail_msg("%s", err.message);
+    }
+    fc_arena_t arena;
+    fc_arena_init(&arena, fc_allocator_system(), 4096, SIZE_MAX);
+    size_t budget = FC_VM_RECOVER_BUDGET;
+    fc_signature_t *signature = NULL;
+    if (fc_vm_signature_create(module, export, (fc_str_t){0}, false, names,
+                               builder, &budget, &arena, &signature, &err)) {
+      fail_msg("%s", err.message);
+    }
+    assert_int_equal(signature->attr_count, row->count);
+    assert_true(fc_str_equal(fc_signature_attr(signature, FC_STR("doc")),
+                             fc_str(row->doc)));
+    assert_true(fc_str_equal(fc_signature_attr(signature, FC_STR("unit")),
+                             FC_STR("V")));
+    fc_signature_destroy(signature);
+    fc_arena_deinit(&arena);
+    fc_names_destroy(names);
+  }
+  fc_builder_destroy(builder);
+  fc_vm_module_destroy(module);
+  free(data);
+}
+
 // Operands are verified against the convention that a file declares for an
 // import. Where the real function has another convention, they tell nothing.
 static void imports_of_another_convention_say_nothing(void **state) {
@@ -288,6 +356,7 @@ int main(void) {
       FC_TEST(recovered_shapes_are_the_declared_ones),
       FC_TEST(dims_that_every_call_compares_are_found),
       FC_TEST(writes_are_seen),
+      FC_TEST(a_sidecar_wins_over_the_file),
       FC_TEST(imports_of_another_convention_say_nothing),
       FC_TEST(an_assert_counts_when_every_call_passes_it),
       FC_TEST(results_are_what_all_returns_agree_on),
