@@ -13,12 +13,15 @@ const withToken = (fields) =>
 // Fetches JSON. Says in the state whether the server is there; throws if it is not, or
 // if what answers is no JSON, as a proxy's page.
 async function fetchJson(path, options) {
-  let answer;
-  try { answer = await fetch(path, options); } catch (error) {
+  const request = new Request(path, options);  // throws if it cannot be sent
+  let answer, text;
+  try {
+    answer = await fetch(request);
+    text = await answer.text();
+  } catch (error) {
     if (error.name !== "AbortError") page.set({ gone: true });
     throw error;
   }
-  const text = await answer.text();
   if (page.gone) page.set({ gone: false });
   let read;
   try { read = JSON.parse(text); } catch {

@@ -76,7 +76,7 @@ function gridEditor(name, type, dtype, start) {
   // Fills the cells from this one on; open dims grow. What does not fit changes nothing.
   const fill = (at, pasted) => {
     const rows = rank === 1 && pasted.every((row) => row.length === 1) ? [pasted.flat()] : pasted;
-    const ends = [at[0] + rows.length, at[1] + Math.max(...rows.map((row) => row.length))];
+    const ends = [at[0] + rows.length, at[1] + rows.reduce((most, row) => Math.max(most, row.length), 0)];
     const has = [cells.length, cells[0].length];
     const wants = rank === 2 ? [0, 1] : [1];
     const fits = ends.every((end, k) => end <= has[k]

@@ -3,7 +3,7 @@
 // The page: which function is shown, and where its panes are.
 
 const KEPT_MOST = 20;
-let shown = null;  // the nodes of the function that is shown
+let shown = null;  // {view, nodes} of the function that is shown
 const kept = new Map();  // by hash: a function's panes with what was typed into them
 
 function functionNodes(view) {
@@ -30,7 +30,7 @@ function keptView(hash, signature, path) {
     kept.set(hash, { text, view, nodes: functionNodes(view) });
   }
   if (kept.size > KEPT_MOST) kept.delete(kept.keys().next().value);
-  return kept.get(hash).nodes;
+  return kept.get(hash);
 }
 
 async function showFunction() {
@@ -42,20 +42,23 @@ async function showFunction() {
   const title = make("h2", {}, make("small", {}, `${module} / `), name);
   const path = pathOf(module, name);
   document.title = `${name} · farcall`;
-  let nodes;
+  let next;
   try {
-    nodes = keptView(asked, await getJson(path), path);
+    next = keptView(asked, await getJson(path), path);
   } catch (error) {
     if (page.gone || error.isAccess) return;  // said elsewhere
-    nodes = [error.problem ? problemView(error.problem, error.status) : make("p", {}, error.message)];
+    next = { view: null, nodes: [error.problem ? problemView(error.problem, error.status)
+      : make("p", {}, error.message)] };
   }
   // Another function may have been chosen meanwhile.
-  if (location.hash !== asked || nodes === shown) return;
-  shown = nodes;
-  byId("function").replaceChildren(title, ...nodes);
+  if (location.hash !== asked || next === shown) return;
+  shown?.view?.set({ left: true });
+  shown = next;
+  byId("function").replaceChildren(title, ...next.nodes);
 }
 
 async function load() {
+  page.set({ isLoading: true });
   try {
     const [info, { functions }] =
       await Promise.all([getJson("/api/v1"), getJson("/api/v1/functions")]);
@@ -69,8 +72,11 @@ async function load() {
     }
   } catch (error) {
     const said = page.gone || error.isAccess;
-    page.set({ listFault: said ? "" : `The list cannot be read: ${error.message}` });
+    const listFault = said ? "" : `The list cannot be read: ${error.message}`;
+    // Set only when it changes, or screen readers say it again.
+    if (listFault !== page.listFault) page.set({ listFault });
   }
+  page.set({ isLoading: false });
 }
 
 byId("nav").append(...panesOf("nav"));

@@ -175,8 +175,10 @@ function pointsOf(numbers) {
   for (let from = 0; from < numbers.length; from += step) {
     let low = from, high = from;
     for (let i = from; i < Math.min(numbers.length, from + step); i++) {
-      if (numbers[i] < numbers[low]) low = i;
-      if (numbers[i] > numbers[high]) high = i;
+      if (!Number.isFinite(numbers[i])) continue;
+      const isFirst = !Number.isFinite(numbers[low]);
+      if (isFirst || numbers[i] < numbers[low]) low = i;
+      if (isFirst || numbers[i] > numbers[high]) high = i;
     }
     points.push(Math.min(low, high), Math.max(low, high));
   }
@@ -185,6 +187,7 @@ function pointsOf(numbers) {
 
 function linePlot(tensor) {
   const numbers = lineOf(tensor);
+  const exact = flatten(tensor.value);  // wide integers are texts
   const range = rangeOf(numbers);
   const [low, high] = range.map(numberText);
   let broken = true;
@@ -205,7 +208,7 @@ function linePlot(tensor) {
     "aria-label": `Line of ${tensor.text}, from ${low} to ${high}` }, svg("path", { d: path }));
   const at = ([, x]) => {
     const i = Math.round(x * (numbers.length - 1));
-    return `${i}: ${numbers[i]}`;
+    return `${i}: ${exact[i]}`;
   };
   return [make("p", { className: "scale" }, numberNode("span", range[1])), plot,
     make("p", { className: "scale" }, numberNode("span", range[0])),

@@ -3,7 +3,7 @@
 // What a module says of how its results are best shown: attribute "show" of a signature,
 // which its sidecar or its compiler wrote. Whatever is not as it should be is passed over.
 
-const RATE_MOST = 384000;
+const RATE_LEAST = 3000, RATE_MOST = 384000;  // as in core/abi/show.c
 
 // Of each place in the results, a JSON pointer: {labels, audio}, those that there are.
 function shownOf(signature) {
@@ -12,7 +12,7 @@ function shownOf(signature) {
   if (!Array.isArray(list)) return new Map();
   return new Map(list.filter((each) => typeof each?.at === "string").map((each) => [each.at, {
     labels: Array.isArray(each.labels) ? each.labels.map(String) : undefined,
-    audio: each.audio > 0 && each.audio <= RATE_MOST ? each.audio : undefined,
+    audio: each.audio >= RATE_LEAST && each.audio <= RATE_MOST ? each.audio : undefined,
   }]));
 }
 
@@ -23,27 +23,35 @@ function samplesOf(numbers, dtype) {
   return Float32Array.from(numbers, (each) => (Number(each) - middle) / full);
 }
 
-// A button that plays one or two rows of samples.
+// A button that plays one or two rows of samples, for as long as it is on the page.
 function playButton(rows, rate, dtype) {
-  let source = null;
+  let context = null;  // of what is played
   const fault = make("span", { className: "wrong", role: "alert" });
-  const stop = () => { source?.context.close(); source = null; play.textContent = "Play"; };
+  const stop = () => {
+    context?.close();
+    context = null;
+    watcher.disconnect();
+    play.textContent = "Play";
+  };
+  const watcher = new MutationObserver(() => { if (!play.isConnected) stop(); });
   const start = () => {
     fault.textContent = "";
     try {
-      const context = new AudioContext();
+      context = new AudioContext();
       const buffer = context.createBuffer(rows.length, rows[0].length, rate);
       rows.forEach((row, i) => buffer.copyToChannel(samplesOf(row, dtype), i));
-      source = new AudioBufferSourceNode(context, { buffer });
+      const source = new AudioBufferSourceNode(context, { buffer });
       source.onended = stop;
       source.connect(context.destination);
       source.start();
       play.textContent = "Stop";
+      watcher.observe(document.body, { childList: true, subtree: true });
     } catch (error) {
+      stop();
       fault.textContent = `It cannot be played: ${error.message}`;
     }
   };
-  const play = button("Play", () => (source ? stop() : start()));
+  const play = button("Play", () => (context ? stop() : start()));
   const seconds = numberText(rows[0].length / rate);
   return make("p", { className: "row" }, play, `${seconds} s, ${rate} samples a second`, fault);
 }

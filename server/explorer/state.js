@@ -18,16 +18,24 @@ function makeState(facts) {
   return state;
 }
 
+// May this be sent in a field of a request?
+const isToken = (text) => /^[\x21-\x7e]+$/.test(text);
+const storedToken = () =>
+  [sessionStorage.getItem("token") ?? ""].find(isToken) ?? "";
+
 // The page. `info` and `health` are what the server says of itself, null before it did;
-// `conditions` what is wrong with it (panes/health.js), `listed` are the functions; `access` is null or, if a token is wanted, {detail}: what
-// is wrong with that given, "" if none was. `gone`: the server does not answer.
-const page = makeState({ token: sessionStorage.getItem("token") ?? "", info: null,
-  health: null, conditions: [], gone: false, listed: null, listFault: "", access: null,
-  hash: location.hash });
+// `conditions` what is wrong with it (panes/health.js), `listed` are the functions,
+// `listFault` why they could not be read; `access` is null or, if a token is wanted,
+// {detail}: what is wrong with that given, "" if none was. `gone`: the server does not
+// answer.
+const page = makeState({ token: storedToken(), info: null,
+  health: null, conditions: [], gone: false, listed: null, listFault: "",
+  isLoading: false, access: null,  hash: location.hash });
 
 // A function: its signature and path, the form of its arguments (panes/arguments.js), and
 // `run`, what became of the last call: null, or {phase: calling|answered|refused|
-// cancelled|unsent|failed, …}. Its panes watch `info` and `token` here, not at the page,
+// cancelled|unsent|failed, …}. `left` is set when another function is shown: what was
+// answered is let go, what was typed stays. Its panes watch `info` and `token` here, not at the page,
 // which would keep them for ever.
 const makeView = (signature, path) => makeState({ signature, path, form: null, run: null,
   info: page.info, token: page.token });

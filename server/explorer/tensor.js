@@ -65,13 +65,23 @@ function tensorField(name, type) {
     make("label", { htmlFor: scale.id }, "Black is"), scale);
 
   const fits = !large;
-  const canGrid = () => shapeOf(value).length <= 2 && flatten(value).length <= GRID_MOST;
+  const canGrid = () => {
+    try {
+      return shapeOf(value).length <= 2 && flatten(value).length <= GRID_MOST;
+    } catch { return false; }  // it is ragged
+  };
+  const useGrid = () => {
+    if (canGrid()) { use(gridEditor(name, type, dtype, value)); return; }
+    way.press("JSON");
+    about.textContent = "A grid cannot show this, so it stays JSON";
+    about.hidden = false;
+  };
   const entries = [];
   if (fits && isDrawable(picture)) {
     entries.push(["Draw", () => use(padEditor(name, picture, () => value, set, ink, whole, scaleRow))]);
   }
   if (dtype.kind !== "complex" && (type.shape ?? [0]).length <= 2 && count <= GRID_MOST) {
-    entries.push(["Grid", () => use(canGrid() ? gridEditor(name, type, dtype, value) : jsonEditor(name, value))]);
+    entries.push(["Grid", useGrid]);
   }
   if (fits) entries.push(["JSON", () => use(jsonEditor(name, value))]);
   entries.push(["File", () => use(fileEditor(name, type, picture, () => value, set, ink, whole, scaleRow, check))]);

@@ -237,6 +237,7 @@ const tests = {
     await page.getByLabel("Dim 1 of a").fill("3");
     await page.getByRole("button", { name: "Call", exact: true }).click();
     await page.getByText("Refused: see the marked field").waitFor();
+    await page.getByLabel("Code of this call").filter({ hasText: "[[0,0,0],[0,0,0]]" }).waitFor();
     const field = page.getByRole("group", { name: /^b tensor/ });
     assert.match(await field.locator(".wrong").innerText(), /dim/);
     assert.equal(await answerText(page), "");  // each error is told once
@@ -289,6 +290,18 @@ const tests = {
     await number.fill("20");
     assert.deepEqual(JSON.parse(/-d '(.*)'/.exec(await page.getByLabel("Code of this call").innerText())[1]).options,
       { int64: "string" });
+    for (const [type, isText] of [[{ kind: "tensor", dtype: "ui57", shape: [1] }, true],
+      [{ kind: "scalar", dtype: "i54" }, true], [{ kind: "scalar", dtype: "i53" }, false],
+      [{ kind: "list", items: { kind: "unknown" } }, true], [{ kind: "tensor", shape: null }, true],
+      [{ kind: "tensor", dtype: "f64", shape: [1] }, false], [{ kind: "bytes" }, false],
+      [{ kind: "dict", fields: [{ name: "x", type: { kind: "scalar", dtype: "si60" } }] }, true]]) {
+      await page.unrouteAll();
+      await page.goto(url);
+      const sent = page.waitForRequest((each) => each.method() === "POST");
+      await pretend(page, [type], [{ x: 0 }]);
+      const { options } = (await sent).postDataJSON();
+      assert.deepEqual(options, isText ? { int64: "string" } : undefined, JSON.stringify(type));
+    }
     return page;
   },
 
@@ -328,6 +341,20 @@ const tests = {
     assert.equal(await token.getAttribute("aria-invalid"), "true");
     assert.equal(await page.getByText("the token is not known").count(), 1);
     await noViolations(page, "the token is asked for");
+    for (const word of ["a b", "tok\u2026en", "t\u00f6ken"]) {
+      await token.fill(word);
+      await page.getByRole("button", { name: "Use" }).click();
+      await page.getByText("a token has no space, and only characters of ASCII").waitFor();
+      assert.equal(await page.evaluate("sessionStorage.getItem('token')"), "wrong");
+      // One that is kept from before is no token either.
+      await page.evaluate((kept) => sessionStorage.setItem("token", kept), word);
+      const checked = page.waitForResponse("**/readyz?verbose");
+      await page.reload();
+      await (await checked).finished();
+      await page.getByRole("heading", { name: "This server wants a token" }).waitFor();
+      assert.equal(await page.getByText("The server is gone").count(), 0);
+      await page.evaluate(() => sessionStorage.setItem("token", "wrong"));
+    }
     await page.getByLabel("Token").fill(process.env.FARCALL_TOKEN);
     await page.getByRole("button", { name: "Use" }).click();
     await page.getByRole("heading", { level: 2, name: "classify" }).waitFor();
@@ -410,6 +437,18 @@ const tests = {
     await page.goBack();
     await page.getByRole("heading", { level: 2, name: "hyp" }).waitFor();
     assert.equal(await page.getByLabel("input0 f32").inputValue(), "12");
+    assert.equal(await answerText(page), "", "what was answered is let go");
+    assert.equal(await page.locator(".stages, .call [role=status]:not(:empty)").count(), 0);
+    // What is answered while another function is shown is there on return.
+    const letGo = await holdCalls(page);
+    await page.getByRole("button", { name: "Call", exact: true }).click();
+    await page.getByText("Calling…").waitFor();
+    await go(page, "digits classify");
+    const answered = page.waitForResponse((each) => each.request().method() === "POST");
+    letGo();
+    await (await answered).finished();
+    await page.goBack();
+    await page.getByText(/Answered in/).waitFor();
     assert.match(await answerText(page), /13/);
     return page;
   },
@@ -434,8 +473,23 @@ const tests = {
     await page.getByRole("heading", { name: "Answer" }).waitFor();
     await page.getByRole("radio", { name: "JSON" }).last().check();
     assert.deepEqual(JSON.parse(await page.locator("#answer pre").innerText()), [[7, 8], [16, 17]]);
+    // More rows than a call of a function may have arguments.
+    await page.getByRole("radio", { name: "Grid", exact: true }).first().check();
+    await paste("a 0, 0", "1\n".repeat(200000) + "1");
+    await page.getByText("what was pasted ends at 200001x1, the grid at").waitFor();
     await page.goto(`${url}/#/digits/classify`);
     await page.getByRole("heading", { level: 2, name: "classify" }).waitFor();
+    // What is ragged stays JSON.
+    const json = page.getByRole("radio", { name: "JSON", exact: true });
+    await json.check();
+    await page.getByLabel("image as JSON").fill("[[1,2],[3]]");
+    await page.getByRole("radio", { name: "Grid", exact: true }).click();
+    await page.getByText("A grid cannot show this, so it stays JSON").waitFor();
+    assert.ok(await json.isChecked());
+    assert.equal(await page.getByLabel("image as JSON").inputValue(), "[[1,2],\n [3]]");
+    await page.getByText("/1 has shape 1, /0 has 2").waitFor();
+    await page.getByLabel("image as JSON").fill(JSON.stringify(image));
+    await page.getByText("8x8, 64 elements").waitFor();
     await page.getByRole("radio", { name: "Grid", exact: true }).check();
     await paste("image 7, 7", "1\t2");
     await page.getByText("what was pasted ends at 8x9, the grid at 8x8").waitFor();
@@ -475,6 +529,68 @@ const tests = {
     await page.context().setOffline(false);
     await page.getByText(/The server is gone/).waitFor({ state: "detached" });
     assert.equal(await page.getByLabel("input0 f32").inputValue(), "12");
+    return page;
+  },
+
+  async "a connection that is cut within an answer is a server that is gone"() {
+    const page = await open();
+    await page.goto(`${url}/#/scalars-3.13.0/hyp`);
+    await page.getByRole("heading", { level: 2, name: "hyp" }).waitFor();
+    await page.route("**/readyz?verbose", (route) => route.fulfill({ json: { status: "ready" } }));
+    await page.evaluate(() => {
+      Response.prototype.text = () => Promise.reject(new TypeError("network error"));
+    });
+    await page.getByText(/The server is gone/).waitFor();
+    return page;
+  },
+
+  async "a list that could not be read is read when it can be"() {
+    const page = await open();
+    let isBad = true;
+    await page.route("**/api/v1/functions", (route) => (isBad
+      ? route.fulfill({ status: 503, json: { code: "overload", detail: "too much at once" } })
+      : route.continue()));
+    await page.goto(url);
+    await page.getByText("The list cannot be read: too much at once").waitFor();
+    isBad = false;
+    await page.getByText("12 of 12 functions").waitFor();
+    return page;
+  },
+
+  async "modules are asked for conditions only when something has changed"() {
+    const page = await open();
+    let health = { status: "ready", modules: 5, failed: 0, conditions: [] };
+    let asked = 0, ready = 0, status = 503;
+    await page.route("**/api/v1/modules?conditions=1", (route) => {
+      asked++;
+      return route.fulfill({ status, json: { conditions: [], modules: [{ name: `m${asked}`,
+        conditions: [{ code: "crashed", text: "a process crashed" }] }] } });
+    });
+    await page.route("**/readyz?verbose", (route) => { ready++; return route.fulfill({ json: health }); });
+    // Waits until the server was asked so often more.
+    const rounds = async (count) => {
+      for (const end = ready + count; ready < end;) await page.waitForResponse("**/readyz?verbose");
+    };
+    await page.goto(url);
+    await rounds(2);
+    assert.equal(asked, 0, "nothing is wrong");
+    health = { ...health, conditions: [{ code: "crashed", text: "a process crashed", count: 1 }] };
+    await page.locator(".health").getByText("a process crashed").waitFor();
+    await rounds(2);
+    assert.ok(asked > 1, "a server that failed is asked again");
+    status = 200;
+    await page.locator(".health").getByText(/^m\d+:/).waitFor();
+    const before = asked;
+    await rounds(3);
+    assert.equal(asked, before, "nothing has changed");
+    health = { ...health, conditions: [...health.conditions, { code: "slow", text: "it is slow" }] };
+    await page.locator(".health").getByText(`m${before + 1}:`).waitFor();
+    status = 403;
+    health = { ...health, conditions: health.conditions.slice(1) };
+    await page.locator(".health").getByText("it is slow").waitFor();
+    const refused = asked;
+    await rounds(2);
+    assert.equal(asked, refused, "a refusal is no failure");
     return page;
   },
 
@@ -523,7 +639,7 @@ const tests = {
     return page;
   },
 
-  async "scores are bars, a vector is a line, a batch is images"() {
+  async "scores are bars, a vector is a line"() {
     const page = await open();
     await page.goto(`${url}/#/digits/batch`);
     await call(page);
@@ -533,12 +649,9 @@ const tests = {
     assert.deepEqual(rows, [...rows].sort((a, b) => b[1] - a[1]), "the highest first");
     const scores = Array.from({ length: 30 }, (_, i) => (i === 17 ? .71 : .01));
     const wave = Array.from({ length: 5000 }, (_, i) => (i === 1234 ? 9 : Math.sin(i / 100)));
-    const image = (k) => Array.from({ length: 6 }, (_, i) => Array.from({ length: 5 }, (__, j) => [k, i / 6, j / 5]));
     await pretend(page, [
-      { kind: "tensor", dtype: "f32", shape: [1, 30] }, { kind: "tensor", dtype: "f32", shape: [5000] },
-      { kind: "tensor", dtype: "f32", shape: [3, 6, 5, 3] }, { kind: "scalar", dtype: "f64" },
-      { kind: "tensor", dtype: "f32", shape: [120, 2] }],
-    [[scores], wave, [0, .5, 1].map(image), 0.123456789, Array.from({ length: 120 }, (_, i) => [i, 0.123456789])]);
+      { kind: "tensor", dtype: "f32", shape: [1, 30] }, { kind: "tensor", dtype: "f32", shape: [5000] }],
+    [[scores], wave]);
     assert.match(await bars.first().innerText(), /17\s+0\.71/);
     const path = await page.locator(".plot path").getAttribute("d");
     assert.ok(path.split("L").length < 1100, "of many points the extremes are drawn");
@@ -547,6 +660,30 @@ const tests = {
     const at = await plot.boundingBox();
     await plot.hover({ position: { x: at.width / 2, y: 20 } });
     assert.match(await page.locator(".plot ~ .readout").innerText(), /^2\d{3}: -?[\d.]+$/);
+    // Where a part begins with what is no number, its extremes are those of the others.
+    await page.unrouteAll();
+    const odd = Array.from({ length: 3000 }, (_, i) => (i % 6 ? i % 7 / 7 : ["NaN", "-Infinity", "Infinity"][i / 6 % 3]));
+    odd[1201] = -5;
+    odd[1203] = 5;
+    const wide = Array.from({ length: 9 }, (_, i) => String(9007199254740993n + BigInt(i)));
+    await page.goto(url);
+    await pretend(page, [{ kind: "tensor", dtype: "f32", shape: [3000] },
+      { kind: "tensor", dtype: "i64", shape: [9] }], [odd, wide]);
+    const drawn = await page.locator(".plot path").first().getAttribute("d");
+    assert.match(drawn, /[ML]1201 100L1203 0/);
+    assert.ok(drawn.split("L").length > 400, "it is a line, and no dots");
+    await page.locator(".plot").nth(1).hover({ position: { x: 1, y: 20 } });
+    assert.match(await page.locator(".readout").nth(1).innerText(), /^0: 9007199254740993$/);
+    return page;
+  },
+
+  async "a batch is images, and a table has pages"() {
+    const page = await open();
+    const image = (k) => Array.from({ length: 6 }, (_, i) => Array.from({ length: 5 }, (__, j) => [k, i / 6, j / 5]));
+    await pretend(page, [
+      { kind: "tensor", dtype: "f32", shape: [3, 6, 5, 3] }, { kind: "scalar", dtype: "f64" },
+      { kind: "tensor", dtype: "f32", shape: [120, 2] }],
+    [[0, .5, 1].map(image), 0.123456789, Array.from({ length: 120 }, (_, i) => [i, 0.123456789])]);
     assert.equal(await page.locator(".images canvas").count(), 3);
     const pixel = await page.locator(".images canvas").nth(2).evaluate((canvas) =>
       [...canvas.getContext("2d").getImageData(4, 3, 1, 1).data]);
@@ -580,9 +717,46 @@ const tests = {
     await page.getByRole("button", { name: "Play" }).click();
     await page.getByRole("button", { name: "Stop" }).waitFor();
     await page.getByRole("button", { name: "Play" }).waitFor();  // it has ended
+    // It ends with the answer, and what cannot be played leaves nothing behind.
+    await page.evaluate(() => {
+      let count = 0;
+      const { close } = AudioContext.prototype;
+      AudioContext.prototype.close = function () {
+        document.body.dataset.closed = ++count;
+        return close.call(this);
+      };
+    });
+    const long = Array.from({ length: 480000 }, (_, i) => i % 100 / 100);
+    await page.unrouteAll();
+    await page.goto(`${url}/#/digits/classify`);
+    await page.getByRole("heading", { level: 2, name: "classify" }).waitFor();
+    await pretend(page, [{ kind: "tensor", dtype: "f32", shape: [480000] }], [long], JSON.stringify([sound]));
+    const play = async () => {
+      await page.getByRole("button", { name: "Play" }).click();
+      await page.getByRole("button", { name: "Stop" }).waitFor();
+    };
+    await play();
+    await page.getByRole("button", { name: "Call", exact: true }).click();
+    await page.getByRole("button", { name: "Play" }).waitFor();
+    await page.locator('body[data-closed=\"1\"]').waitFor();
+    await play();
+    await go(page, "digits batch");
+    await page.locator('body[data-closed=\"2\"]').waitFor();
+    await page.goBack();
+    await call(page);
+    await page.evaluate(() => {
+      AudioContext.prototype.createBuffer = () => { throw new Error("no such rate"); };
+    });
+    await page.getByRole("button", { name: "Play" }).click();
+    await page.getByText("It cannot be played: no such rate").waitFor();
+    await page.locator('body[data-closed=\"3\"]').waitFor();
+    await page.unrouteAll();
+    await page.goto(url);
+    await pretend(page, [{ kind: "tensor", dtype: "f32", shape: [3] }], [[.7, .2, .1]],
+      JSON.stringify([{ at: "/0", labels: ["a cat", "a <b>dog</b>", 3] }]));
     const labels = await page.locator(".scores li").allInnerTexts();
     assert.deepEqual(labels.map((each) => each.split("\n")[0]), ["a cat", "a <b>dog</b>", "3"]);
-    for (const show of ["no JSON", "7", "null", '{"at":"/1"}', '[{"at":"/1","labels":"x","audio":"x"}]']) {
+    for (const show of ["no JSON", "7", "null", '{"at":"/1"}', '[{"at":"/1","labels":"x","audio":"x"}]', '[{"at":"/0","audio":2999}]']) {
       await page.unrouteAll();
       await page.goto(url);
       await pretend(page, [{ kind: "tensor", dtype: "f32", shape: [8] }], [wave(8).slice(0, 8)], show);

@@ -16,5 +16,6 @@ pane("right", (view) => {
         problemView(answer.read, answer.status)]));
     }
   });
+  view.watch(["left"], () => node.replaceChildren());
   return node;
 });

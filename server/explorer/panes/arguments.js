@@ -2,9 +2,15 @@
 //
 // The form of a function's arguments.
 
-// Has an answer numbers of 64 bits? A number of JavaScript is exact to 53 bits.
-const isWide = (type) => /^(i64|si64|ui64|index)$/.test(type?.dtype ?? "")
-  || [type?.fields?.map((each) => each.type) ?? [], type?.items ?? []].flat().some(isWide);
+// May an answer have integers of more than 53 bits, which JavaScript rounds? Where the
+// type is not known it may.
+function isWide(type) {
+  if (["bytes", "null"].includes(type?.kind)) return false;
+  const inner = type?.fields?.map((each) => each.type) ?? type?.items;
+  if (inner) return [inner].flat().some(isWide);
+  const { kind, bits } = dtypeOf(type?.dtype);
+  return kind === "other" || (["int", "uint"].includes(kind) && bits > 53);
+}
 
 // The fields of what a client sends, and the call they make.
 function callForm(signature) {

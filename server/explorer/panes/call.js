@@ -68,6 +68,11 @@ pane("right", (view) => {
     cancel.hidden = !running;
     status.textContent = RUN_TEXTS[view.run.phase](view.run);
   });
+  view.watch(["left"], () => {
+    if (!view.run || view.run.phase === "calling") return;
+    view.run = null;
+    status.textContent = "";
+  });
   const allow = () => { profile.hidden = view.info?.profile === false; };
   view.watch(["info"], allow);
   allow();

@@ -6,7 +6,6 @@
 const HEALTH_MS = 2000;
 const HEALTH_WAIT_MS = 10000;  // a server that says nothing for so long is gone
 const CONDITIONS_MOST = 20;
-const MODULES_MOST = 200;  // of more is asked only if /readyz has a condition
 
 const textOf = (value) => (typeof value === "string" ? value : "");
 
@@ -41,22 +40,30 @@ function conditionsOf(health, modules) {
 }
 
 // What changes when a module comes, goes or fails.
-const servedOf = ({ status, modules, failed }) => JSON.stringify([status, modules, failed]);
+const servedOf = (health) => JSON.stringify([health?.status, health?.modules, health?.failed]);
+
+// What changes when a condition comes or goes, and who asks for it.
+const saidOf = (health) => JSON.stringify([page.token, servedOf(health), health?.conditions]);
 
 const ask = (path) => fetchJson(path, { signal: AbortSignal.timeout(HEALTH_WAIT_MS),
   headers: withToken({ Accept: "application/json" }) });
 
 let isAsking = false;
-let mayAsk = true;  // for the conditions of modules: the server was not seen to refuse that
+let known = { said: "", modules: null };  // what the modules were when the server said this
 
-// Which module has which condition; null: the server says that to others alone, or there
-// are so many modules that they are not asked for each time.
+// Which module has which condition; null: none has one, or the server says that to others
+// alone. The list may be long, so it is asked for only when something has changed.
 async function askModules(health) {
-  const isLong = !(page.info?.modules <= MODULES_MOST) && !listOf(health.conditions).length;
-  if (!mayAsk || isLong) return null;
-  const { answer, read } = await ask("/api/v1/modules?conditions=1");
-  mayAsk = answer.ok;
-  return answer.ok ? read : null;
+  const said = saidOf(health);
+  if (said === known.said) return known.modules;
+  let modules = null, isFinal = true;
+  if (listOf(health?.conditions).length || Number(health?.failed) > 0) {
+    const { answer, read } = await ask("/api/v1/modules?conditions=1");
+    if (answer.ok) modules = read;
+    isFinal = answer.ok || [401, 403].includes(answer.status);
+  }
+  if (isFinal) known = { said, modules };
+  return modules;
 }
 
 async function askHealth() {
@@ -66,7 +73,8 @@ async function askHealth() {
     const { read } = await ask("/readyz?verbose");
     const was = page.health;
     page.set({ health: read, conditions: conditionsOf(read, await askModules(read)) });
-    if (was && servedOf(read) !== servedOf(was)) page.set({ reload: true });
+    const isOther = was && servedOf(read) !== servedOf(was);
+    if (isOther || (page.listFault && !page.isLoading)) page.set({ reload: true });
   } catch { /* page.gone, or an answer that is not farcalld's */ }
   isAsking = false;
 }
@@ -88,8 +96,10 @@ pane("top", () => {
       each.module ? make("strong", {}, `${each.module}: `) : null, each.text)));
   };
   page.watch(["gone", "conditions"], show);
-  page.watch(["token", "reload"], () => { mayAsk = true; });
-  page.watch(["gone"], () => { if (!page.gone) page.set({ reload: true }); });
+  page.watch(["gone"], () => {
+    known = { said: "", modules: null };
+    if (!page.gone) page.set({ reload: true });
+  });
   setInterval(askHealth, HEALTH_MS);
   document.addEventListener("visibilitychange", askHealth);
   askHealth();

@@ -100,6 +100,12 @@ pane("below", (view) => {
   pressed.press("curl");
   for (const type of ["input", "click"]) view.form.node.addEventListener(type, later);
   view.watch(["token"], later);
+  // Reading the form takes away what a server said of it, so not after the call.
+  view.watch(["run"], () => {
+    if (view.run.phase !== "calling") return;
+    clearTimeout(timer);
+    show();
+  });
   return make("section", { className: "snippets" }, make("h3", {}, "This call elsewhere"),
     pressed.row, make("div", { className: "code" }, text,
       make("div", { className: "copy" }, copied, copy)));

@@ -50,5 +50,6 @@ pane("right", (view) => {
       ...(profile
         ? [make("h3", {}, "The profile of the call"), profileView(profile)] : []));
   });
+  view.watch(["left"], () => node.replaceChildren());
   return node;
 });

@@ -5,8 +5,10 @@
 pane("top", () => {
   const input = make("input", { type: "password", autocomplete: "off" });
   const field = controlField("Token", input, () => {
-    if (!input.value.trim()) throw new Error("a token is missing");
-    return input.value.trim();
+    const token = input.value.trim();
+    if (!token) throw new Error("a token is missing");
+    if (!isToken(token)) throw new Error("a token has no space, and only characters of ASCII");
+    return token;
   });
   const form = make("form", { "aria-label": "Access", hidden: true, noValidate: true },
     make("h2", {}, "This server wants a token"), field.node,
