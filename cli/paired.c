@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SIGMAS 2.576  // 99 %
+#define LEVEL 0.01
 #define LEAST_RATIO 1.1
 
 static int by_time(const void *a, const void *b) {
@@ -23,23 +23,32 @@ uint64_t fc_paired_median(const fc_paired_t *paired, int which) {
   return sorted[paired->count / 2];
 }
 
-// In how many rounds more the new one took longer than shorter.
-static double surplus(const fc_paired_t *paired) {
-  double longer = 0;
-  for (size_t i = 0; i < paired->count; i++) {
-    longer += paired->ns[1][i] > paired->ns[0][i];
-    longer -= paired->ns[1][i] < paired->ns[0][i];
+// How likely it is that of so many throws of a coin `most` or more, which is over half,
+// fall on the one side or on the other.
+static double chance_of(size_t throws, size_t most) {
+  double term = ldexp(1, -(int)throws), sum = 0;  // all on one side
+  for (size_t i = throws; i >= most; i--) {
+    sum += term;
+    term *= (double)i / (double)(throws - i + 1);
   }
-  return longer;
+  return 2 * sum;
 }
 
+// Rounds that took equally long say nothing.
 fc_paired_verdict_t fc_paired_verdict(const fc_paired_t *paired) {
+  size_t longer = 0, shorter = 0;
   if (paired->count < FC_PAIRED_ENOUGH) return FC_PAIRED_UNKNOWN;
-  const double more = surplus(paired);
+  for (size_t i = 0; i < paired->count; i++) {
+    longer += paired->ns[1][i] > paired->ns[0][i];
+    shorter += paired->ns[1][i] < paired->ns[0][i];
+  }
+  const size_t most = longer > shorter ? longer : shorter;
+  if (longer == shorter || chance_of(longer + shorter, most) > LEVEL) {
+    return FC_PAIRED_SAME;
+  }
   const double was = (double)fc_paired_median(paired, 0),
                is = (double)fc_paired_median(paired, 1);
-  const double chance = SIGMAS * sqrt((double)paired->count);
-  if (more > chance && is > was * LEAST_RATIO) return FC_PAIRED_LONGER;
-  if (more < -chance && was > is * LEAST_RATIO) return FC_PAIRED_SHORTER;
+  if (longer > shorter && is > was * LEAST_RATIO) return FC_PAIRED_LONGER;
+  if (shorter > longer && was > is * LEAST_RATIO) return FC_PAIRED_SHORTER;
   return FC_PAIRED_SAME;
 }

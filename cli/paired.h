@@ -24,7 +24,8 @@ typedef enum fc_paired_verdict_t {
 
 // The median of one of the two; 0 without rounds.
 uint64_t fc_paired_median(const fc_paired_t *paired, int which);
-// By the sign test over the rounds, at the level of 1 %, and by the medians.
+// By the exact sign test over the rounds that differ, at the level of 1 %, and by the
+// medians.
 fc_paired_verdict_t fc_paired_verdict(const fc_paired_t *paired);
 
 #endif  // FARCALL_CLI_PAIRED_H_

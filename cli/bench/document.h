@@ -32,9 +32,9 @@ void fc_bench_document_deinit(fc_bench_document_t *document);
 double fc_bench_number(yyjson_val *object, const char *key);
 const char *fc_bench_text(yyjson_val *object, const char *key);
 
-// A quantile of "latency" in ns, and the values of the ranks between which it lies.
 // Whether it has answers enough for this quantile.
 bool fc_bench_knows(const fc_bench_document_t *document, double share);
+// A quantile of "latency" in ns, and the values of the ranks between which it lies.
 fc_bench_figure_t fc_bench_quantile(const fc_bench_document_t *document,
                                     double share);
 // Answers a second. The interval is as wide as that of their mean over the slices.
