@@ -268,7 +268,9 @@ static int compare_example(diff_t *diff, const fc_function_t *functions[2],
                                  NULL) != FC_OK) {
     return SAME;
   }
-  if (fc_sample_draw(fc_text_str(example), &drawn->sink, &err) != FC_OK) {
+  const bool safe = functions[0]->signature->memory_safe &&
+                    functions[1]->signature->memory_safe;
+  if (fc_sample_draw(fc_text_str(example), safe, &drawn->sink, &err) != FC_OK) {
     return fc_complain(TROUBLE, "%s", err.message);
   }
   const bool before = diff->differs;

@@ -49,25 +49,27 @@ static size_t size_of_rest(fc_str_t text) {
   return size < text.size ? size : text.size;
 }
 
-static fc_status_t put_drawn(fc_str_t value, uint64_t number, fc_sink_t *sink,
-                             fc_error_t *err) {
+static fc_status_t put_drawn(fc_str_t value, bool integers, uint64_t number,
+                             fc_sink_t *sink, fc_error_t *err) {
   if (value.data[0] == 't' || value.data[0] == 'f') {
     return fc_print_to(sink, err, "%s", number % 2 ? "true" : "false");
   }
   if (!memchr(value.data, '.', value.size)) {
-    return fc_print_to(sink, err, "%d", (int)(number % 8));
+    return integers ? fc_print_to(sink, err, "%d", (int)(number % 8))
+                    : fc_sink_put(sink, value, err);
   }
   return fc_print_to(sink, err, "%.6f", ((double)(number % 256) - 128) / 64);
 }
 
-fc_status_t fc_sample_draw(fc_str_t example, fc_sink_t *sink, fc_error_t *err) {
+fc_status_t fc_sample_draw(fc_str_t example, bool integers, fc_sink_t *sink,
+                           fc_error_t *err) {
   uint64_t state = SEED;
   while (example.size) {
     size_t size = size_of_value(example);
     const bool drawn = size > 0;
     if (!drawn) size = size_of_rest(example);
     const fc_str_t part = fc_str_make(example.data, size);
-    FC_TRY(drawn ? put_drawn(part, draw(&state), sink, err)
+    FC_TRY(drawn ? put_drawn(part, integers, draw(&state), sink, err)
                  : fc_sink_put(sink, part, err));
     example = fc_str_make(example.data + size, example.size - size);
   }

@@ -9,9 +9,10 @@
 
 // Writes the call document `example`, which fc_signature_print_example wrote, with its
 // numbers drawn: floats from [-2,2), which every float type has exactly but those of 8
-// bits, integers from 0 to 7, for they may be counts or indices, and bools. Shapes and
-// names stay. Fails as the sink does.
-fc_status_t fc_sample_draw(fc_str_t example, fc_sink_t *sink,
+// bits, bools, and with `integers` integers from 0 to 7. Any integer may be an index, and
+// dims that are free are 1: code that does not check what it reads must not get them.
+// Integers that are not drawn, shapes and names stay. Fails as the sink does.
+fc_status_t fc_sample_draw(fc_str_t example, bool integers, fc_sink_t *sink,
                            fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_CLI_SAMPLE_H_

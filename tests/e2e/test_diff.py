@@ -13,6 +13,7 @@ from conftest import RELEASES, ROOT
 SOURCE = """
 double _mlir_ciface_scale(double x) { return x * FACTOR; }
 long long _mlir_ciface_peek(_Bool a, char b, char c, char d) { return a + b + c + d; }
+long long _mlir_ciface_count(long long x) { return x * (int)FACTOR; }
 long long _mlir_ciface_divide(long long x, long long y) { return (y ? x / y : 0) + PLUS; }
 """
 SCALE = {"name": "scale", "symbol": "_mlir_ciface_scale", "cc": "ciface",
@@ -20,19 +21,22 @@ SCALE = {"name": "scale", "symbol": "_mlir_ciface_scale", "cc": "ciface",
 DIVIDE = {"name": "divide", "symbol": "_mlir_ciface_divide", "cc": "ciface",
           "args": [{"type": "i64"}, {"type": "i64"}], "results": [{"type": "i64"}]}
 
+COUNT = {"name": "count", "symbol": "_mlir_ciface_count", "cc": "ciface",
+         "args": [{"type": "i64"}], "results": [{"type": "i64"}]}
+
 
 @pytest.fixture
 def build(tmp_path):
     (tmp_path / "scaled.c").write_text(SOURCE)
 
-    def make(release, functions=(SCALE, DIVIDE), factor="3.0", plus="0"):
+    def make(release, functions=(SCALE, DIVIDE), factor="3.0", plus="0", **members):
         folder = tmp_path / release
         folder.mkdir()
         subprocess.run(["cc", "-O1", "-fPIC", "-shared", f"-DFACTOR={factor}",
                         f"-DPLUS={plus}", "-o", folder / "scaled.so",
                         tmp_path / "scaled.c"], check=True)
         (folder / "scaled.farcall.json").write_text(json.dumps(
-            {"farcall": 1, "abi": "mlir-memref", "functions": list(functions)}))
+            {"farcall": 1, "abi": "mlir-memref", "functions": list(functions), **members}))
         return folder / "scaled.so"
     return make
 
@@ -150,12 +154,48 @@ def test_numbers_are_drawn(farcall, build):
     assert float(found[1]) / 3 == float(found[2]) / 5 != 0
 
 
+def test_integers_are_drawn_for_code_that_checks(farcall, build):
+    """Zeros hide a factor, and that one of the files checks is not enough."""
+    for old, new in [(True, True), (True, False), (False, True)]:
+        files = [build(f"{name}-{old}-{new}", [COUNT], factor=factor, checked=checked)
+                 for name, factor, checked in [("old", "3.0", old), ("new", "5.0", new)]]
+        done = farcall("diff", *files)
+        assert len(lines_of(done, "values")) == (old and new), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("where", ["scalar", "tensor"])
+def test_no_index_is_drawn_for_code_that_does_not_check_it(farcall, tmp_path, where):
+    """The example has one row of 4 MB: what lies behind it is not mapped."""
+    (tmp_path / "row.c").write_text("""
+typedef struct { float *allocated, *aligned; long long offset, sizes[2], strides[2]; } rows_t;
+typedef struct { long long *allocated, *aligned, offset, sizes[1], strides[1]; } list_t;
+float _mlir_ciface_scalar(rows_t *rows, long long at) {
+  return rows->aligned[at * rows->strides[0]];
+}
+float _mlir_ciface_tensor(rows_t *rows, list_t *at) {
+  return rows->aligned[at->aligned[0] * rows->strides[0]];
+}
+""")
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", tmp_path / "row.so",
+                    tmp_path / "row.c"], check=True)
+    at = {"scalar": {"type": "index"}, "tensor": {"type": "memref<2xi64>"}}[where]
+    (tmp_path / "row.farcall.json").write_text(json.dumps(
+        {"farcall": 1, "abi": "mlir-memref", "functions": [
+            {"name": where, "symbol": f"_mlir_ciface_{where}", "cc": "ciface",
+             "args": [{"type": "memref<?x1000000xf32>"}, at],
+             "results": [{"type": "f32"}]}]}))
+    done = farcall("diff", tmp_path / "row.so", tmp_path / "row.so")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (line,) = lines_of(done, "time")
+    assert line.split()[1] == f"{where}:"
+
+
 def test_drawn_numbers_that_are_refused_are_not_told(farcall, build):
-    """`peek` takes nothing but 0: its example is timed."""
+    """`peek` takes numbers of two bits: its example is timed."""
     strict = {"name": "peek", "symbol": "_mlir_ciface_peek", "cc": "ciface",
               "args": [{"type": "i1"}, {"type": "si2"}, {"type": "ui2"}, {"type": "si2"}],
               "results": [{"type": "i64"}]}
-    module = build("old", [strict])
+    module = build("old", [strict], checked=True)
     done = farcall("diff", module, module)
     assert done.returncode == 0 and len(lines_of(done, "time")) == 1, done.stdout + done.stderr
     assert not lines_of(done, "untried", "outcome")

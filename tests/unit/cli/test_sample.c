@@ -7,11 +7,12 @@
 
 #include "sample.h"
 
-static char *draw(const char *example) {
+static char *draw(const char *example, bool integers) {
   fc_error_t err;
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), 1 << 20);
-  assert_int_equal(fc_sample_draw(fc_str(example), &text.sink, &err), FC_OK);
+  assert_int_equal(fc_sample_draw(fc_str(example), integers, &text.sink, &err),
+                   FC_OK);
   const fc_str_t drawn = fc_text_str(&text);
   char *copy = strndup(drawn.data, drawn.size);
   fc_text_deinit(&text);
@@ -30,7 +31,7 @@ static void names_and_shapes_stay(void **state) {
       {"shape", "[{\"dtype\":\"f32\",\"shape\":[0,3],\"data\":[]}]"},
   };
   FC_TEST_EACH_ROW(const struct row, row, rows) {
-    char *drawn = draw(row->example);
+    char *drawn = draw(row->example, true);
     assert_string_equal(drawn, row->example);
     free(drawn);
   }
@@ -60,7 +61,7 @@ static void numbers_are_drawn(void **state) {
   (void)state;
   static const char example[] =
       "[[[0.0,0.0,0.0],[0.0,0.0,0.0]],[0,0,0,0,0,0,0,0],[false]]";
-  char *one = draw(example), *other = draw(example);
+  char *one = draw(example, true), *other = draw(example, true);
   assert_string_equal(one, other);  // always the same ones
   yyjson_doc *doc = yyjson_read(one, strlen(one), 0);
   FC_TEST_EACH_ROW(const leaf_t, row, leaves) {
@@ -75,10 +76,19 @@ static void numbers_are_drawn(void **state) {
   free(other);
 }
 
+static void integers_stay_unless_they_are_wanted(void **state) {
+  (void)state;
+  char *drawn = draw("[[[0,0],[0,0]],0,-1,{\"0\":7},0.0]", false);
+  assert_memory_equal(drawn, "[[[0,0],[0,0]],0,-1,{\"0\":7},", 28);
+  assert_string_not_equal(drawn + 28, "0.0]");
+  free(drawn);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(names_and_shapes_stay),
       cmocka_unit_test(numbers_are_drawn),
+      cmocka_unit_test(integers_stay_unless_they_are_wanted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
