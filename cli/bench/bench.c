@@ -262,6 +262,7 @@ static fc_status_t search(fc_bench_t *bench, fc_error_t *err) {
     if (met) *best = bench->result;
   }
   if (found.best > 0) {
+    best->interrupted = bench->result.interrupted;
     bench->result = *best;
     bench->plan.rate = found.best;
     fprintf(stream, "  the highest rate that keeps the goals: %.0f/s\n",
@@ -275,18 +276,18 @@ static fc_status_t search(fc_bench_t *bench, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Throughput over concurrency
 
-// Leaves in the result the load that was answered most.
+// Leaves in the result the load that was answered most, with the errors of all.
 static fc_status_t run_curve(fc_bench_t *bench, fc_error_t *err) {
   FILE *stream = stream_of(bench->args);
   const size_t wanted = bench->curve_count;
   fc_load_result_t *best = fc_arena_alloc(bench->args->arena, sizeof *best, 16);
   if (!best) return fc_fail_memory(err);
   size_t most = 0;
-  bench->result.interrupted = false;
+  best->interrupted = false;
   bench->curve_count = 0;
-  while (bench->curve_count < wanted && !bench->result.interrupted) {
+  while (bench->curve_count < wanted && !best->interrupted) {
     fc_bench_point_t *point = &bench->curve[bench->curve_count];
-    const fc_load_result_t *result = &bench->result;
+    fc_load_result_t *result = &bench->result;
     bench->plan.connections = point->connections;
     FC_TRY(run_load(bench, err));
     point->answered = fc_bench_rate(result);
@@ -296,9 +297,14 @@ static fc_status_t run_curve(fc_bench_t *bench, fc_error_t *err) {
     point->errors = fc_bench_errors(result);
     fc_bench_print_point(point, stream);
     fflush(stream);
-    if (!bench->curve_count || point->answered > bench->curve[most].answered) {
-      most = bench->curve_count;
+    if (!bench->curve_count) {
       *best = *result;
+    } else if (point->answered > bench->curve[most].answered) {
+      most = bench->curve_count;
+      fc_bench_add_errors(result, best);
+      *best = *result;
+    } else {
+      fc_bench_add_errors(best, result);
     }
     bench->curve_count++;
   }
@@ -379,11 +385,9 @@ static int report(fc_bench_t *bench) {
   fc_bench_print(&made, stream_of(bench->args));
   const int exit_code = save_all(bench, &made);
   if (exit_code) return exit_code;
-  bool failed = fc_bench_errors(&bench->result) > 0;
-  for (size_t i = 0; i < bench->curve_count; i++) {
-    failed = failed || bench->curve[i].errors;
-  }
-  return failed || !are_goals_met(bench) ? FC_EXIT_FAILED : FC_EXIT_OK;
+  return fc_bench_errors(&bench->result) || !are_goals_met(bench)
+             ? FC_EXIT_FAILED
+             : FC_EXIT_OK;
 }
 
 static int run(fc_bench_t *bench) {

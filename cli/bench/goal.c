@@ -101,6 +101,20 @@ uint64_t fc_bench_errors(const fc_load_result_t *result) {
          result->different;
 }
 
+void fc_bench_add_errors(fc_load_result_t *result,
+                         const fc_load_result_t *other) {
+  result->refused += other->refused;
+  result->broken += other->broken;
+  result->unanswered += other->unanswered;
+  result->different += other->different;
+  result->compared += other->compared;
+  result->interrupted = result->interrupted || other->interrupted;
+  if (result->first_status) return;
+  result->first_status = other->first_status;
+  result->first_size = other->first_size;
+  memcpy(result->first_body, other->first_body, other->first_size);
+}
+
 double fc_bench_goal_figure(const fc_bench_goal_t *goal,
                             const fc_load_result_t *result) {
   const fc_bench_histogram_t *latency = &result->latency;

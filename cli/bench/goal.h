@@ -36,5 +36,9 @@ bool fc_bench_goal_is_met(const fc_bench_goal_t *goal,
 double fc_bench_rate(const fc_load_result_t *result);
 // Requests that got no good answer.
 uint64_t fc_bench_errors(const fc_load_result_t *result);
+// Adds what went wrong in another load: its errors of each kind, among the answers that were
+// compared, its first refusal if there is none yet, and that it was interrupted.
+void fc_bench_add_errors(fc_load_result_t *result,
+                         const fc_load_result_t *other);
 
 #endif  // FARCALL_CLI_BENCH_GOAL_H_

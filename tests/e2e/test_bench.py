@@ -545,12 +545,52 @@ def test_a_curve_over_concurrency(bench, server, farcall, tmp_path):
                    tmp_path / "other.json").returncode == 0
 
 
-def test_errors_of_each_load_of_a_curve_count(bench):
-    """Those of a load that is not the best one, too."""
-    with answering(lambda n: message("[1]" if n <= 40 else "[2]")) as url:
-        done = bench(url, "--concurrency=1,2", "--verify=all")
-    assert done.returncode == 1 and done.result["curve"][1]["errors"] > 0
+BUSY = message('"busy"', "503 Service Unavailable")
+
+
+@pytest.mark.parametrize("bad, kind, said", [
+    (message("[2]"), "different", "answers not as expected"), (BUSY, "refused", "refused"),
+    (None, "broken", "connections broken")], ids=["different", "refused", "broken"])
+def test_errors_of_each_load_of_a_curve_count(bench, tmp_path, bad, kind, said):
+    """Those of a load that is not the best one, too: status, JSON, page and text agree."""
+    with answering(lambda n: message("[1]") if n == 1 else bad) as url:
+        done = bench(url, "--concurrency=1,2,3", f"--html={tmp_path}/r.html")
+    points = [each["errors"] for each in done.result["curve"]]
+    errors = done.result["errors"]
+    assert done.returncode == 1 and all(points) and sum(points) == sum(errors.values())
+    assert errors[kind] >= sum(points) - 3 * 3  # the end may find some on their way
     assert re.search(r"^  2 +answered .*  errors \d+$", done.stdout, re.M), done.stdout
+    assert f"  errors    {errors[kind]} {said}\n" in done.stdout
+    assert ('the first refused: 503 "busy"' in done.stdout) == (bad == BUSY)
+    assert f"<b>{sum(points)} went wrong</b>" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize("loads, good", [
+    (["--concurrency=" + ",".join(map(str, range(1, 32)))], r"  1 +answered"),
+    (["--slo=p99<60s", "--steps=32"], r"  \d+/s +answered .* met$")], ids=["curve", "steps"])
+def test_an_interrupt_of_one_of_several_loads_is_told(tmp_path, loads, good):
+    """Though the report is of an earlier one: nothing good is answered any more. A load has
+    begun when it asks something: until then an interrupt just ends the program."""
+    path, refuse, interrupt = tmp_path / "result.json", threading.Event(), threading.Event()
+
+    def answer(_):
+        if interrupt.is_set():
+            interrupt.clear()
+            process.send_signal(signal.SIGINT)
+        return BUSY if refuse.is_set() else message("[1]")
+
+    with answering(answer) as url:
+        process = subprocess.Popen(
+            [BIN / "farcall", "bench", "m/f", f"--server={url}", QUESTION, "--warmup=0",
+             "--duration=300ms", f"--save={path}", *loads], stdout=subprocess.PIPE,
+            text=True)
+        for pattern, event in (good, refuse), (r"  \S+ +answered 0/s", interrupt):
+            while not re.match(pattern, process.stdout.readline()):
+                assert process.poll() is None
+            event.set()
+        said, _ = process.communicate(timeout=60)
+    assert "(interrupted)" in said
+    assert json.loads(path.read_text())["interrupted"] is True
 
 
 def test_a_search_finds_the_rate(farcall, tmp_path):

@@ -127,12 +127,43 @@ static void a_search_comes_near_the_highest_rate(void **state) {
   }
 }
 
+static void errors_of_two_loads_are_added(void **state) {
+  (void)state;
+  fc_load_result_t first = {
+      .refused = 1, .broken = 20, .compared = 7, .answers = 9};
+  fc_load_result_t other = {.refused = 100,
+                            .broken = 1,
+                            .unanswered = 2,
+                            .different = 3,
+                            .compared = 40,
+                            .answers = 50,
+                            .first_status = 503,
+                            .first_size = 4,
+                            .first_body = "busy",
+                            .interrupted = true};
+  fc_bench_add_errors(&first, &other);
+  assert_int_equal(fc_bench_errors(&first), 101 + 21 + 2 + 3);
+  assert_int_equal(first.refused, 101);
+  assert_int_equal(first.different, 3);
+  assert_int_equal(first.compared, 47);
+  assert_int_equal(first.answers, 9);  // no error
+  assert_true(first.interrupted);
+  assert_int_equal(first.first_status, 503);
+  assert_int_equal(first.first_size, 4);
+  assert_memory_equal(first.first_body, "busy", 4);
+  const fc_load_result_t last = {.first_status = 429, .first_size = 1};
+  fc_bench_add_errors(&first, &last);
+  assert_int_equal(first.first_status, 503);  // the first stays
+  assert_true(first.interrupted);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(times_have_units),
       FC_TEST(goals_are_met_or_not),
       FC_TEST(goals_have_a_limit),
       FC_TEST(a_load_without_answers_meets_no_goal),
+      FC_TEST(errors_of_two_loads_are_added),
       FC_TEST(a_search_comes_near_the_highest_rate),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
