@@ -102,10 +102,21 @@ static void complain_of_many(const fc_args_t *args, const fc_module_t *module) {
               FC_STR_ARG(own), count, names ? names : "");
 }
 
+// A word that names no function may be a value without its option.
+static const fc_function_t *find_word(const fc_module_t *module,
+                                      const char *word) {
+  const fc_function_t *function = fc_local_find(module, word);
+  if (!function && *word && strchr("0123456789-[{\"@", *word)) {
+    fc_complain(0, "values go by --input=VALUE, one for each argument");
+  }
+  return function;
+}
+
 static const fc_function_t *choose(const fc_args_t *args,
                                    const fc_module_t *module,
-                                   const char *name) {
-  name = fc_args_get(args, FC_OPTION_FUNCTION, name);
+                                   const char *word) {
+  const char *name = fc_args_get(args, FC_OPTION_FUNCTION, NULL);
+  if (word) return find_word(module, word);
   if (name) return fc_local_find(module, name);
   if (fc_module_function_count(module) == 1) {
     return fc_module_function(module, 0);
@@ -131,14 +142,19 @@ static int check(const fc_args_t *args, const fc_function_t *function) {
   return FC_EXIT_OK;
 }
 
-int fc_local_open(const fc_args_t *args, const char *name,
+int fc_local_open(const fc_args_t *args, const char *word,
                   fc_module_t **out_module,
                   const fc_function_t **out_function) {
   fc_module_t *module;
+  if (word && fc_args_has(args, FC_OPTION_FUNCTION)) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "the function is named twice: %s, --function=%s", word,
+                       fc_args_get(args, FC_OPTION_FUNCTION, ""));
+  }
   fc_crash_watch(fc_file_base(args->words[0]));
   int exit_code = fc_local_load(args, args->words[0], false, &module);
   if (exit_code) return exit_code;
-  const fc_function_t *function = choose(args, module, name);
+  const fc_function_t *function = choose(args, module, word);
   exit_code = function ? check(args, function) : FC_EXIT_USAGE;
   if (exit_code) {
     fc_module_release(module);

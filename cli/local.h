@@ -18,10 +18,10 @@ bool fc_local_is_file(const char *word);
 int fc_local_load(const fc_args_t *args, const char *path, bool describe,
                   fc_module_t **out_module);
 // Loads the FILE that is the first word, and finds a function there that can be called:
-// that of --function, else `name`, else the only one. What tells of a crash names the
-// function from now on. Returns an exit code, and has complained if it isn't 0. The caller releases the
-// module.
-int fc_local_open(const fc_args_t *args, const char *name,
+// `word` or that of --function, which must not name it both, else the only one. What tells
+// of a crash names the function from now on. Returns an exit code, and has complained if it
+// isn't 0. The caller releases the module.
+int fc_local_open(const fc_args_t *args, const char *word,
                   fc_module_t **out_module, const fc_function_t **out_function);
 // Reads a file of calls (module/expect.h). Returns an exit code, and has complained if
 // it isn't 0. The caller destroys *out_calls.

@@ -63,13 +63,8 @@ static int run_file(run_t *run) {
   return called;
 }
 
-// A value that stands alone: no name begins so.
-static bool is_value(const fc_args_t *args) {
-  return args->word_count > 1 && strchr("0123456789-[{\"@", args->words[1][0]);
-}
-
 int fc_verb_run(const fc_args_t *args) {
-  if (!args->word_count || args->word_count > 2 || is_value(args)) {
+  if (!args->word_count || args->word_count > 2) {
     return fc_complain(FC_EXIT_USAGE,
                        "run takes one module FILE and perhaps one FUNCTION, "
                        "got %zu words%s",

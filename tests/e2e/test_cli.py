@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """farcall's other verbs: exit codes, hints, .npy files against NumPy, and the
 printed curl command, which is run."""
+import itertools
 import json
 import os
 import platform
@@ -70,7 +71,10 @@ def test_usage_errors_end_with_the_message(farcall):
             (["frobnicate"], "no verb 'frobnicate'"),
             (["call"], "call takes one MODULE/FUNCTION, got 0"),
             (["call", "tensor/f", "1", "2"], "got 3: values go by --input=VALUE"),
-            (["run", "m.so", "--input", "1", "2"], "got 2 words: values go by --input"),
+            (["run", "m.so", "1", "2"], "got 3 words: values go by --input"),
+            (["run", "m.so", "f", "--function=f"], "the function is named twice: f, "
+             "--function=f"),
+            (["profile", "m.so", "f", "-f", "g"], "named twice: f, --function=g"),
             (["call", "tensor"], "'tensor' is no MODULE/FUNCTION; farcall ls"),
             (["call", "tensor/f", "--json", __file__], "--json=@"),
             (["help", "cal"], "did you mean 'call'?"),
@@ -548,8 +552,8 @@ def test_sig_of_what_is_no_module_asks_no_server(farcall, tmp_path):
 def test_run_takes_the_function_as_profile_does(farcall, corpus):
     named = farcall("run", corpus / "tensor.so", "identity", "--input=[2]")
     assert (named.returncode, named.stdout) == (0, '{"results":[[2.0]]}\n'), named.stderr
-    option = farcall("run", corpus / "tensor.so", "neg", "-f", "identity", "--input=[2]")
-    assert option.stdout == named.stdout  # --function wins, as for profile
+    option = farcall("run", corpus / "tensor.so", "-f", "identity", "--input=[2]")
+    assert option.stdout == named.stdout
     done = farcall("run", corpus / "tensor.so", "identidy", "--input=[2]")
     assert done.returncode == 64 and "did you mean 'identity'?" in done.stderr
 
@@ -559,6 +563,31 @@ def test_help_says_which_verbs_change_a_server(farcall):
     for words in (["--help"], ["reload", "--help"], ["promote", "--help"]):
         assert said in farcall(*words).stdout, words
     assert said not in farcall("call", "--help").stdout
+
+
+def test_a_function_is_named_by_a_word(farcall, corpus, tmp_path):
+    """By any: also one that looks like a value. What names no function may be one."""
+    (tmp_path / "numbered.c").write_text("int _mlir_ciface_f(void) { return 5; }")
+    subprocess.run(["cc", "-shared", "-o", tmp_path / "numbered.so",
+                    tmp_path / "numbered.c"], check=True)
+    names = ["f", "2x", "7", "4xf32=1"]
+    (tmp_path / "numbered.farcall.json").write_text(json.dumps(
+        {"farcall": 1, "abi": "mlir-memref", "functions": [
+            {"name": name, "symbol": "_mlir_ciface_f", "cc": "ciface", "args": [],
+             "results": [{"type": "i32"}]} for name in names]}))
+    for name in names:
+        for words in [name], [f"--function={name}"]:
+            done = farcall("run", tmp_path / "numbered.so", *words)
+            assert done.stdout == '{"results":[5]}\n', done.stderr
+        assert farcall("profile", tmp_path / "numbered.so", name).returncode == 0
+    for verb, value in itertools.product(["run", "profile"],
+                                         ["2", "[1]", "3xf32=1", "@a.npy", '{"a":1}']):
+        done = farcall(verb, corpus / "tensor.so", "--input=1", value)
+        assert done.returncode == 64
+        assert f"'tensor' has no function '{value}'" in done.stderr
+        assert done.stderr.splitlines()[-1].startswith("farcall: values go by --input=VALUE")
+    done = farcall("run", corpus / "tensor.so", "matmull")
+    assert done.returncode == 64 and "values go by" not in done.stderr
 
 
 def test_one_function_needs_no_name(farcall, corpus):
