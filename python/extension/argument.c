@@ -276,6 +276,28 @@ static bool round_float(fc_dtype_t dtype, double value, void *out) {
   return whole || isfinite(single);
 }
 
+// Whether an object that gave an infinite f64 is less than that, as a longdouble of NumPy's
+// beyond the greatest f64. What cannot be compared is believed.
+static bool was_finite(PyObject *object, double value) {
+  if (!object || !isinf(value) || PyFloat_CheckExact(object)) return false;
+  PyObject *infinity = PyFloat_FromDouble(value);
+  const int less = infinity ? PyObject_RichCompareBool(
+                                  object, infinity, value > 0 ? Py_LT : Py_GT)
+                            : -1;
+  if (less < 0) PyErr_Clear();
+  Py_XDECREF(infinity);
+  return less == 1;
+}
+
+// The same of one part of a complex number.
+static bool part_was_finite(PyObject *object, const char *name, double value) {
+  PyObject *part = isinf(value) ? PyObject_GetAttrString(object, name) : NULL;
+  PyErr_Clear();
+  const bool was = was_finite(part, value);
+  Py_XDECREF(part);
+  return was;
+}
+
 static bool read_float(const fc_leaf_t *leaf, PyObject *object,
                        fc_scalar_t *out) {
   const double value = PyFloat_AsDouble(object);
@@ -284,6 +306,7 @@ static bool read_float(const fc_leaf_t *leaf, PyObject *object,
                ? out_of_range(leaf, object)
                : wrong_type(leaf, "a number", object);
   }
+  if (was_finite(object, value)) return out_of_range(leaf, object);
   if (leaf->dtype == FC_DTYPE_F32 && PyLong_Check(object)) {
     // Rounded once: the f64 nearest to an integer may lie between two f32.
     int beyond;
@@ -308,6 +331,10 @@ static bool read_complex(const fc_leaf_t *leaf, PyObject *object,
   const double re = PyComplex_RealAsDouble(number);
   const double im = PyComplex_ImagAsDouble(number);
   Py_DECREF(number);
+  if (part_was_finite(object, "real", re) ||
+      part_was_finite(object, "imag", im)) {
+    return out_of_range(leaf, object);
+  }
   const fc_dtype_t part = fc_dtype_info(leaf->dtype)->part;
   return (round_float(part, re, out->bytes) &&
           round_float(part, im, out->bytes + fc_dtype_size(part))) ||

@@ -4,6 +4,8 @@
 // and keeps the seat; a small one is copied, which is quicker than another seat.
 #include "extension.h"
 
+#include "base/width.h"
+
 // Below so many bytes a tensor is copied.
 #define KEPT_MIN 16384
 // Seats that results of one module may keep; results beyond them are copied.
@@ -23,6 +25,7 @@ static bool stays(const fc_py_run_t *run, const fc_tensor_t *tensor,
                   size_t size) {
   const fc_module_info_t *info = fc_module_get_info(run->module->module);
   return size >= KEPT_MIN && fc_tensor_is_dense(tensor) &&
+         !fc_width_is_odd(fc_dtype_info(tensor->dtype)) &&
          (uintptr_t)tensor->data % fc_dtype_size(tensor->dtype) == 0 &&
          (run->lease || run->module->leased < LEASES_MAX) &&
          // The next call may change what a module with state has returned.
@@ -40,7 +43,12 @@ static PyObject *memory_of(fc_py_run_t *run, const fc_tensor_t *tensor,
     return fc_py_memory_borrow(tensor->data, size, run->lease);
   }
   PyObject *memory = fc_py_memory_create(size);
-  if (memory && count) fc_tensor_gather(tensor, fc_py_memory_data(memory));
+  if (!memory || !count) return memory;
+  const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
+  fc_tensor_gather(tensor, fc_py_memory_data(memory));
+  if (fc_width_is_odd(info)) {
+    fc_width_fill(info, fc_py_memory_data(memory), count);
+  }
   return memory;
 }
 
@@ -100,12 +108,9 @@ static PyObject *scalar_of(fc_dtype_t dtype, const fc_scalar_t *scalar) {
     return fc_py_fail(FC_CODE_UNSUPPORTED_TYPE, NULL,
                       "a scalar of %s cannot be given to Python", info->text);
   }
-  const unsigned size = 8u * info->size;
-  if (fc_dtype_is_signed(info)) {
-    const unsigned unused = 64 - size;
-    return PyLong_FromLongLong((int64_t)(scalar->u64 << unused) >> unused);
-  }
-  return PyLong_FromUnsignedLongLong(scalar->u64 & (UINT64_MAX >> (64 - size)));
+  const uint64_t bits = fc_width_extend(info, scalar->u64);
+  return fc_dtype_is_signed(info) ? PyLong_FromLongLong((int64_t)bits)
+                                  : PyLong_FromUnsignedLongLong(bits);
 }
 
 // A value that is no list.

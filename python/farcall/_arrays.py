@@ -100,10 +100,21 @@ def refused(message: str, code: str, path: str, expected: str | None = None,
     return Error(named(path, message), code, "/" + path, expected, got)
 
 
+def _may_advise(given: numpy.dtype[Any], text: str) -> bool:
+    """Whether `astype` makes the elements what was meant: it cuts nothing, wraps nothing,
+    and they are no bits of floats that came as integers."""
+    wanted = dtype(text)
+    if text in _BEYOND:
+        return given.kind == "f" and bool(_ml_dtypes())
+    return numpy.can_cast(given, wanted, "safe") or \
+        wanted.kind in "fc" and numpy.can_cast(given, wanted, "same_kind")
+
+
 def _mismatch(array: numpy.ndarray[Any, Any], text: str, path: str) -> Error:
-    return refused(f"elements of {array.dtype.name}, the function takes {text}: "
-                   f"astype('{dtype(text).name}') makes them that", "dtype_mismatch",
-                   path, text, array.dtype.name)
+    advice = f": astype('{dtype(text).name}') makes them that" \
+        if _may_advise(array.dtype, text) else ""
+    return refused(f"elements of {array.dtype.name}, the function takes {text}{advice}",
+                   "dtype_mismatch", path, text, array.dtype.name)
 
 
 def _may_cast(given: numpy.dtype[Any], text: str, casting: Any) -> bool:
@@ -163,13 +174,18 @@ def _fit_integers(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any]) -> b
 
 
 def _fits(array: numpy.ndarray[Any, Any], rounded: numpy.ndarray[Any, Any]) -> bool:
-    """Whether no float became infinite. ml_dtypes' are looked at as NumPy's."""
+    """Whether floats stayed finite, infinite or NaN. ml_dtypes' are looked at as
+    NumPy's."""
+    if rounded.dtype.kind == "c":
+        return _fits(array.real, rounded.real) and _fits(array.imag, rounded.imag)
+    if array.dtype.kind == "O":  # integers
+        return bool(numpy.isfinite(rounded).all())
     if rounded.dtype.kind == "V":
         rounded = rounded.astype(numpy.float32)
     if array.dtype.kind == "V":
         array = array.astype(numpy.float32)
-    finite = numpy.isfinite(rounded)
-    return bool(finite.all() or (finite | ~numpy.isfinite(array)).all())
+    return all(bool((of(array) == of(rounded)).all())
+               for of in (numpy.isinf, numpy.isnan))
 
 
 def _fitted(array: numpy.ndarray[Any, Any], wanted: numpy.dtype[Any],
@@ -266,7 +282,7 @@ def coerce(value: Any, text: str | None, path: str,
     not."""
     array, text = array_of(value, text, path, casting)
     if text in _BEYOND or text in _NARROW:
-        array = array.view(numpy.uint16 if text == "bf16" else numpy.uint8)
+        array = array.view(f"u{array.itemsize}")
     return array, text
 
 

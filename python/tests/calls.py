@@ -57,7 +57,7 @@ REFUSED = [
     (VERSIONS, "mul4", (X,), "missing_argument", ["argument 1"]),
     (VERSIONS, "mul4", (X, Y, X), "extra_argument", ["argument 2", "takes 2"]),
     (VERSIONS, "mul4", (X, Y.astype(numpy.complex64)), "dtype_mismatch",
-     ["argument 'input1'", "complex64", "f32", r"astype\('float32'\)"]),
+     ["argument 'input1'", "complex64", "f32$"]),
     (VERSIONS, "mul4", (X, numpy.full(4, 1e39)), "out_of_range", ["'input1'", "f32"]),
     (VERSIONS, "mixed", (X[:3], [1, 2], 1, 1.0), "dtype_mismatch", ["float32", "i8"]),
     (VERSIONS, "mixed", (numpy.array([1, 2, 128]), [1, 2], 1, 1.0), "out_of_range",
