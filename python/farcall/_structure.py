@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import inspect
 import json
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -119,11 +120,12 @@ def _again(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
 
 @functools.lru_cache(maxsize=256)
 def results_of(names: tuple[str, ...]) -> Callable[[Iterable[Any]], Any]:
-    """What makes results of these names a tuple. One that is no name of Python's is
-    `_` and its number."""
+    """What makes results of these names a tuple. Names are NFKC, as Python reads them.
+    One that is no name of Python's, or is there already, is `_` and its number."""
     if not any(names):
         return tuple
-    base: Any = collections.namedtuple("Results", names, rename=True)  # type: ignore[misc]
+    fields = [unicodedata.normalize("NFKC", name) for name in names]
+    base: Any = collections.namedtuple("Results", fields, rename=True)  # type: ignore[misc]
     named: Any = type("Results", (base,), {
         "__slots__": (), "__doc__": "Results of a call.",
         "__reduce__": lambda self: (_again, (names, tuple(self)))})

@@ -166,6 +166,25 @@ def test_named_results(named_so):
             assert again == got and again.quotient == 3
 
 
+# (names of results, those of the tuple). Python's parser makes names NFKC.
+NAMES = [
+    (("a", "a"), ("a", "_1")),
+    (("\ufb01", "x"), ("fi", "x")),
+    (("\ufb01", "fi"), ("fi", "_1")),
+    (("\uff43lass", "_x", "", "1"), ("_0", "_1", "_2", "_3")),
+    (("\u212b", "\u00c5", "A\u030a"), ("\u00c5", "_1", "_2")),
+]
+
+
+@pytest.mark.parametrize("names, fields", NAMES)
+def test_names_of_results(names, fields):
+    from farcall._structure import results_of
+    got = results_of(names)(range(len(names)))
+    assert got._fields == fields
+    assert [getattr(got, each) for each in fields] == list(range(len(names)))
+    assert pickle.loads(pickle.dumps(got)) == got
+
+
 # ---------------------------------------------------------------------------
 # Modules
 
