@@ -137,13 +137,47 @@ static bool read_settings(PyObject *dict, fc_setting_t *settings,
   return true;
 }
 
+static fc_status_t check_sha256(const fc_module_t *module, const char *wanted,
+                                fc_error_t *err) {
+  const char *sha256 = fc_module_get_sha256(module);
+  if (strcmp(sha256, wanted) == 0) return FC_OK;
+  const fc_str_t name = fc_module_get_name(module);
+  return fc_fail(err, FC_CODE_PRECONDITION_FAILED,
+                 "%.*s: its SHA-256 is %s, that of the module that was pickled "
+                 "is %.64s",
+                 (int)name.size, name.data, sha256, wanted);
+}
+
+// Opens a file of this SHA-256, or any if it is "". No code of another runs: the file is
+// only described at first, and it is the bytes that were hashed that are loaded then.
+static fc_status_t open_module(const char *path,
+                               const fc_module_options_t *options,
+                               const char *sha256, fc_module_t **out_module,
+                               fc_error_t *err) {
+  if (!sha256[0]) return fc_module_open(path, options, out_module, err);
+  fc_module_options_t describing = *options;
+  describing.describe_native = true;
+  fc_module_t *described;
+  FC_TRY(fc_module_open(path, &describing, &described, err));
+  fc_status_t status = check_sha256(described, sha256, err);
+  if (status == FC_OK) {
+    const fc_module_files_t files = fc_module_get_files(described);
+    status =
+        fc_module_load_files(NULL, fc_module_get_path(described), &files,
+                             options, fc_allocator_system(), out_module, err);
+  }
+  fc_module_release(described);
+  return status;
+}
+
 static PyObject *module_new(PyTypeObject *type, PyObject *args,
                             PyObject *kwargs) {
   (void)kwargs;
   PyObject *path, *settings;
   int native;
-  if (!PyArg_ParseTuple(args, "O&pO!:Module", PyUnicode_FSConverter, &path,
-                        &native, &PyDict_Type, &settings)) {
+  const char *sha256;
+  if (!PyArg_ParseTuple(args, "O&pO!s:Module", PyUnicode_FSConverter, &path,
+                        &native, &PyDict_Type, &settings, &sha256)) {
     return NULL;
   }
   fc_setting_t given[SETTINGS_MAX];
@@ -158,7 +192,7 @@ static PyObject *module_new(PyTypeObject *type, PyObject *args,
     fc_status_t status;
     fc_module_t *module = NULL;
     Py_BEGIN_ALLOW_THREADS;
-    status = fc_module_open(text, &options, &module, &err);
+    status = open_module(text, &options, sha256, &module, &err);
     Py_END_ALLOW_THREADS;
     module_of(self)->module = module;
     if (status != FC_OK) {

@@ -130,12 +130,21 @@ class _Pieces:
 
 
 class AsyncRemoteFunction(_Function):
+    def __reduce__(self) -> Any:
+        raise _no_pickle("function")
+
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         request = self._request(args, kwargs)
         if isinstance(request["content"], list):
             request["content"] = _Pieces(request["content"])
         async with self._client.http.stream("POST", **request) as answer:
             return self._results(answer, [each async for each in answer.aiter_bytes()])
+
+
+def _no_pickle(what: str) -> TypeError:
+    """To make it again would ask the server, for which a pickle cannot wait."""
+    return TypeError(f"a {what} of an AsyncClient cannot be pickled: pickle the client, "
+                     "or use farcall.Client")
 
 
 R = TypeVar("R", bound=_Function)
@@ -151,6 +160,8 @@ class RemoteModule(Named[R]):
         self.functions = {each.name: kind(client, name, each) for each in signatures}
 
     def __reduce__(self) -> Any:
+        if isinstance(self._client, AsyncClient):
+            raise _no_pickle("module")
         return _module_again, (self._client, self.name)
 
 

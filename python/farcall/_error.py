@@ -31,8 +31,8 @@ class Error(Exception):
     def __init__(self, message: str, code: str = "internal", pointer: str | None = None,
                  expected: str | None = None, got: str | None = None,
                  http_status: int | None = None) -> None:
-        # Six arguments: OSError would take five for its own.
-        super().__init__(message, code, pointer, expected, got, http_status)
+        super().__init__()
+        self.args = (message, code, pointer, expected, got, http_status)
         self.message = message
         self.code = code
         self.pointer = pointer
@@ -47,6 +47,11 @@ class Error(Exception):
 class FileMissingError(Error, FileNotFoundError):
     """There is no such file."""
     __module__ = "farcall"
+
+    def __reduce__(self) -> Any:
+        """OSError's own takes `args` for those of an OSError."""
+        return type(self), self.args, {**self.__dict__, "errno": self.errno,
+                                       "filename": self.filename}
 
 
 class NameUnknownError(Error, KeyError):

@@ -2,12 +2,12 @@
 """Modules in this process."""
 from __future__ import annotations
 
+import copy
 import errno
 import inspect
 import io
 import os
-import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from . import _arrays, _farcall, _show
@@ -92,6 +92,13 @@ class Functions(Mapping[str, Function]):
             made = self._made[name] = kind(self._source, self._core, index, signature)
         return made
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._signatures
+
+    def signatures(self) -> Iterator[Signature]:
+        """Those of all of them, also when the module is closed."""
+        return (signature for _, signature in self._signatures.values())
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
 
@@ -120,7 +127,7 @@ class Named(Generic[F]):
             raise AttributeError(name)
         try:
             function = self[name]
-        except Error as error:
+        except (Error, ValueError) as error:  # a closed module makes no functions
             raise AttributeError(str(error)) from error
         self.__dict__[name] = function  # the next time it is found at once
         return function
@@ -141,33 +148,44 @@ class Named(Generic[F]):
 
     def _repr_html_(self) -> str:
         functions: list[Any] = list(self.functions.values())
-        return _show.module(self.name, (each.signature for each in functions))
+        return _show.module(self.name, [each.signature for each in functions])
 
 
 Path = str | os.PathLike[str]
 Parameters = Path | Mapping[str, Path] | None
 
 
-def _absolute(parameters: Parameters) -> Parameters:
+def _archives(parameters: Parameters) -> list[tuple[str, str]]:
+    """Scopes and the absolute paths of their archives; scope "" is all of them."""
+    given: Iterable[tuple[str, Path]] = ()
     if isinstance(parameters, Mapping):
-        return {scope: os.path.abspath(file) for scope, file in parameters.items()}
-    if parameters is None:
-        return None
-    scope, equals, file = os.fspath(parameters).rpartition("=")
-    return scope + equals + os.path.abspath(file)
+        given = parameters.items()
+    elif parameters:  # as option vm.parameters is written
+        given = map(_archive, os.fspath(parameters).split(","))
+    return [(scope, os.path.abspath(file)) for scope, file in given]
+
+
+def _archive(text: str) -> tuple[str, str]:
+    scope, equals, file = text.partition("=")
+    return (scope, file) if equals and "/" not in scope else ("", text)
+
+
+_MEMFD_NAME_MAX = 249  # bytes (memfd_create(2))
 
 
 class _Source:
     """Where a module is from, and how it was loaded. This is pickled of it and of its
-    functions; those of one pickle are of one module again."""
+    functions; those of one pickle are of one module again, which the unpickled source
+    keeps until all of the pickle is read. A module's own source keeps none."""
 
     def __init__(self, given: Path | bytes | bytearray | memoryview,
                  options: dict[str, Any]) -> None:
         self.path = ""
         self.file: io.FileIO | None = None
         self.sha256 = ""
-        self.options = {**options, "parameters": _absolute(options["parameters"])}
-        self._made: weakref.ref[Module] | None = None
+        self.options = options
+        self._keeps = False
+        self._made: Module | None = None
         if isinstance(given, (bytes, bytearray, memoryview)):
             self._write(given)
         else:
@@ -175,7 +193,11 @@ class _Source:
 
     def _write(self, data: bytes | bytearray | memoryview) -> None:
         """To a file in memory, which the library takes as any other."""
-        self.file = io.FileIO(os.memfd_create(self.options["name"][:99]), "r+")
+        name = self.options["name"]
+        if "\0" in name:
+            raise ValueError(f"name {name!r} has a zero byte")
+        shown = name.encode(errors="replace")[:_MEMFD_NAME_MAX]
+        self.file = io.FileIO(os.memfd_create(shown), "r+")
         rest = memoryview(data).cast("B")
         while rest:
             rest = rest[self.file.write(rest):]
@@ -190,18 +212,16 @@ class _Source:
         path, data, sha256, options = state
         self.__init__(path if data is None else data, options)  # type: ignore[misc]
         self.sha256 = sha256
+        self._keeps = True
 
     def module(self) -> Module:
         """The module, loaded again. Its file must be the one that it was."""
-        made = self._made() if self._made else None
-        if made is None:
-            made = Module(self.path if self.file is None else self.__getstate__()[1],
-                          **self.options)
-            if made.sha256 != self.sha256:
-                raise Error(f"{self.path}: its SHA-256 is {made.sha256}, that of the "
-                            f"module that was pickled is {self.sha256}",
-                            "precondition_failed")
-            self._made = weakref.ref(made)
+        if self._made:
+            return self._made
+        made = Module.__new__(Module)
+        made._load(copy.copy(self))
+        if self._keeps:
+            self._made = made
         return made
 
 
@@ -216,26 +236,26 @@ class Module(Named[Function]):
     `path` is the file, "" for bytes, `name` the file's without its extension, `version`
     "1" if it has none, `kind` "vm" or "native", `sha256` that of the file.
 
-    The end of a `with` block closes it. Its pickle has where the file is and its SHA-256.
+    The end of a `with` block closes it. Its pickle has where the file is and its SHA-256,
+    or the bytes.
     """
+    _closed = False
+    functions: Functions
 
     def __init__(self, path: Path | bytes | bytearray | memoryview, *,
                  name: str = "module", native: bool = True,
                  parameters: Parameters = None, casting: str = "same_kind") -> None:
-        _arrays.check_casting(casting)
-        settings = {}
-        if parameters is not None:
-            if not isinstance(parameters, Mapping):
-                parameters = {"": parameters}
-            settings["vm.parameters"] = ",".join(
-                f"{scope}={os.fspath(file)}" if scope else os.fspath(file)
-                for scope, file in parameters.items())
-        source = self._source = _Source(path, {
-            "name": name, "native": native, "parameters": parameters,
-            "casting": casting})
-        core = self._core = _open(source, path, native, settings)
-        self.functions = Functions(source, core, casting)
-        self.name = name if source.file else core.name
+        self._load(_Source(path, {
+            "name": name, "native": native, "parameters": _archives(parameters),
+            "casting": _arrays.check_casting(casting)}), path)
+
+    def _load(self, source: _Source, path: Any = None) -> None:
+        """`path`: how the file is called in messages; None: by its source's path."""
+        self._source = source
+        source._keeps = False
+        core = self._core = _open(source, source.path if path is None else path)
+        self.functions = Functions(source, core, source.options["casting"])
+        self.name = source.options["name"] if source.file else core.name
         self.version = core.version
         self.path = "" if source.file else core.path
         self.kind = core.kind
@@ -245,6 +265,11 @@ class Module(Named[Function]):
         """No more calls are made. The module's memory goes with the calls that run and
         the results that lie in it."""
         self._core.close()
+        self._closed = True
+
+    def _repr_html_(self) -> str:
+        heading = f"{self.name}, closed" if self._closed else self.name
+        return _show.module(heading, self.functions.signatures())
 
     def __enter__(self) -> Module:
         return self
@@ -256,16 +281,21 @@ class Module(Named[Function]):
         return _module_again, (self._source,)
 
 
-def _open(source: _Source, path: Any, native: bool,
-          settings: dict[str, str]) -> _farcall.Module:
+def _open(source: _Source, path: Any) -> _farcall.Module:
+    """Only a file of the source's SHA-256, if that has one."""
+    options, settings = source.options, {}
+    if options["parameters"]:
+        settings["vm.parameters"] = ",".join(
+            f"{scope}={file}" if scope else file
+            for scope, file in options["parameters"])
     if source.file:
         path = f"/proc/self/fd/{source.file.fileno()}"
     try:
-        return _farcall.Module(path, native, settings)
+        return _farcall.Module(path, options["native"], settings, source.sha256)
     except Error as error:
         message = str(error)
         if source.file:
-            number, name = path.rsplit("/", 1)[1], source.options["name"]
+            number, name = path.rsplit("/", 1)[1], options["name"]
             message = message.replace(path, name)
             if message.startswith(f"{number}: "):
                 message = name + message[len(number):]

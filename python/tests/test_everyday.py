@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """What people do first with arrays, errors, notebooks and pools of processes: the same
 in this process and of a server."""
+import asyncio
 import copy
 import errno
 import gc
 import html
+import json
 import multiprocessing
 import os
 import pickle
 import re
 import subprocess
 import sys
+import weakref
 
 import farcall
 import numpy
@@ -75,9 +78,25 @@ def test_a_module_that_is_not_there(server, tmp_path):
     assert (error.code, error.errno, error.filename) == \
         ("module_path", errno.ENOENT, str(tmp_path / "none.vmfb"))
     assert "none.vmfb" in str(error) and isinstance(error, farcall.Error)
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(again) is type(error) and str(again) == str(error)
+        assert (again.code, again.errno, again.filename, again.args) == \
+            (error.code, error.errno, error.filename, error.args)
+    assert error.args[:2] == (error.message, "module_path")
     with pytest.raises(KeyError) as caught:
         server.client()["none"]
     assert caught.value.code == "module_not_found"
+
+
+@pytest.mark.parametrize("kind", [
+    farcall.Error, farcall.FileMissingError, farcall.NameUnknownError,
+    farcall.ArgumentTypeError, farcall.ArgumentValueError])
+def test_pickles_of_errors(kind):
+    error = kind("words", "internal", "/a", "one", "other", 500)
+    error.add_note("a note")
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is kind and again.args == error.args and len(again.args) == 6
+    assert vars(again) == vars(error) and str(again) == "words"
 
 
 def test_other_errors_are_no_kind_of_pythons(tmp_path):
@@ -234,7 +253,14 @@ def test_close():
     fresh = farcall.load(SCALARS)
     fresh.close()
     with pytest.raises(ValueError, match="closed"):
+        fresh["fact"]
+    with pytest.raises(AttributeError, match="closed"):
         fresh.fact
+    assert not hasattr(fresh, "fact") and getattr(fresh, "hyp", None) is None
+    assert "fact" in fresh and "fact" in dir(fresh) and "fact" in repr(fresh)
+    shown = fresh._repr_html_()
+    assert "closed" in shown and "fact" in shown
+    assert "closed" not in farcall.load(SCALARS)._repr_html_()
     assert same(farcall.load(MATMUL).matmul([[2]], [[3]]), numpy.array([[6]], F32))
 
 
@@ -280,6 +306,21 @@ def test_bytes(tmp_path):
     assert len(os.listdir("/proc/self/fd")) <= before
 
 
+ODD = ["", "x" * 1000, "\U0001f600" * 99, "é" * 125, "a/b", "half of one: \ud83d"]
+
+
+@pytest.mark.parametrize("row", range(len(ODD)))
+def test_names_of_bytes(row):
+    name = ODD[row]
+    module = farcall.load(MATMUL.read_bytes(), name=name)
+    assert module.name == name and module.matmul([[2]], [[3]]).tolist() == [[6]]
+
+
+def test_a_name_with_a_zero():
+    with pytest.raises(ValueError, match=r"name 'a\\x00b' has a zero byte"):
+        farcall.load(MATMUL.read_bytes(), name="a\0b")
+
+
 def test_native_bytes(tensor_so):
     module = farcall.load(tensor_so.read_bytes())
     assert module.kind == "native"
@@ -299,12 +340,33 @@ def test_pickles(load, monkeypatch, tmp_path):
     assert copy.copy(module).fact(4) == copy.deepcopy(module.fact)(4) == 24
 
 
+def test_copies_are_modules_of_their_own():
+    module = farcall.load(SCALARS)
+    for _ in range(2):
+        with copy.copy(module) as other:
+            assert other is not module and other.add_total(5) == 5
+    total, next_total = copy.deepcopy((module.add_total, module.add_total))
+    assert (total(5), next_total(7), module.add_total(1)) == (5, 12, 1)
+
+
 def test_pickles_of_one_module_are_of_one_module():
     module = farcall.load(SCALARS)
     one, other = pickle.loads(pickle.dumps((module.add_total, module.add_total)))
     assert (one(5), other(7), module.add_total(1)) == (5, 12, 1)
     again, total = pickle.loads(pickle.dumps((module, module.add_total)))
     assert (again.add_total(5), total(7)) == (5, 12)
+    total, again = pickle.loads(pickle.dumps((module.add_total, module)))
+    assert (total(5), again.add_total(7)) == (5, 12)
+
+
+def test_functions_of_one_pickle_are_of_one_module():
+    """The first is not kept by the second, nor by anything else once they are gone."""
+    module = farcall.load(VERSIONS)
+    one, other = pickle.loads(pickle.dumps((module.mul4, module.next)))
+    assert one._source is other._source is not module._source
+    ended = weakref.ref(one._source)
+    del one, other
+    assert ended() is None
 
 
 def test_a_pickle_of_a_path_from_elsewhere(monkeypatch, tmp_path):
@@ -329,6 +391,57 @@ def test_a_pickle_of_a_file_that_is_another(tmp_path):
     assert caught.value.code == "precondition_failed"
 
 
+CONSTRUCTED = """
+#include <stdio.h>
+__attribute__((constructor)) static void run(void) {
+  FILE *file = fopen(RAN, "w");
+  if (file) fclose(file);
+}
+void _mlir_ciface_nothing(void) {}
+"""
+SIDECAR = {"farcall": 1, "abi": "mlir-memref", "functions": [
+    {"name": "nothing", "symbol": "_mlir_ciface_nothing", "cc": "ciface", "args": [],
+     "results": []}]}
+
+
+def test_code_of_a_file_that_is_another_does_not_run(tensor_so, tmp_path):
+    path, ran = tmp_path / "m.so", tmp_path / "ran"
+    path.write_bytes(tensor_so.read_bytes())
+    pickled = pickle.dumps(farcall.load(path))
+    assert pickle.loads(pickled).identity([1, 2]).tolist() == [1, 2]
+    (tmp_path / "m.c").write_text(CONSTRUCTED)
+    path.unlink()
+    subprocess.run(["cc", "-shared", "-fPIC", f'-DRAN="{ran}"', tmp_path / "m.c", "-o",
+                    path], check=True, timeout=60)
+    path.with_suffix(".farcall.json").write_text(json.dumps(SIDECAR))
+    with pytest.raises(farcall.Error, match="that was pickled") as caught:
+        pickle.loads(pickled)
+    assert caught.value.code == "precondition_failed" and not ran.exists()
+    again = pickle.loads(pickle.dumps(farcall.load(path)))
+    assert ran.exists() and again.nothing() is None  # it is one that runs
+
+
+def test_a_pickle_of_a_module_with_weights(monkeypatch, tmp_path):
+    archive = ROOT / "tests/corpus/safetensors/data.safetensors"
+    path = ROOT / "tests/corpus/iree/parameters/parameters-vmvx.vmfb"
+    monkeypatch.chdir(archive.parent)
+    odd = tmp_path / "a=b.safetensors"
+    odd.write_bytes(archive.read_bytes())
+    for parameters in (f"model={archive.name}", f"model={archive}", archive.name,
+                       archive, odd, f"model={odd}", {"model": archive.name},
+                       f"other={odd},model={archive.name}"):
+        monkeypatch.chdir(archive.parent)
+        module = farcall.load(path, parameters=parameters)
+        wanted = module.dense(X.reshape(1, 4))
+        pickled = pickle.dumps(module)
+        monkeypatch.chdir(tmp_path)
+        assert same(pickle.loads(pickled).dense(X.reshape(1, 4)), wanted), parameters
+    for none in (None, "", {}):
+        with pytest.raises(farcall.Error) as caught:
+            farcall.load(path, parameters=none).dense(X.reshape(1, 4))
+        assert "parameter" in str(caught.value)
+
+
 def test_a_pickle_of_bytes():
     pickled = pickle.dumps(farcall.load(MATMUL.read_bytes(), name="product"))
     again = pickle.loads(pickled)
@@ -347,6 +460,22 @@ def test_addresses(server):
         with pickle.loads(pickle.dumps(client)) as again:
             assert again.url == server.url
             assert again["matmul"].matmul([[2]], [[3]]).tolist() == [[6]]
+
+
+def test_async_functions_are_not_pickled(server):
+    async def refused():
+        async with server.async_client() as client:
+            module = await client.module("matmul")
+            for each, what in ((module, "module"), (module.matmul, "function")):
+                with pytest.raises(TypeError, match=f"a {what} of an AsyncClient"):
+                    pickle.dumps(each)
+            return pickle.dumps(client)
+
+    async def product(client):
+        async with client:
+            return await (await client.module("matmul")).matmul([[2]], [[3]])
+    again = pickle.loads(asyncio.run(refused()))
+    assert asyncio.run(product(again)).tolist() == [[6]]
 
 
 def test_pandas_like(load):
