@@ -106,7 +106,7 @@ UNBOUND = [
 # (function, its signature in Python, words of why it cannot be called), of some_so
 UNCALLABLE = [
     ("wide", ["a"], "i128: integers of this width"),
-    ("rows", ["m", "x"], "vector<3xf32>: vectors have rows of 1, 2, 4"),
+    ("rows", ["m", "x"], "vector<3xf32>: as elements, vectors have rows"),
 ]
 
 
