@@ -73,13 +73,12 @@ static fc_status_t put_float(const writer_t *w, fc_dtype_t dtype) {
 // sign. Those of more than 53 bits may come as a string.
 static fc_status_t put_integer(const writer_t *w, const fc_dtype_info_t *info,
                                bool either) {
-  bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
-  uint64_t low = UINT64_MAX >> (65 - info->bits);
-  uint64_t max = is_unsigned || either ? UINT64_MAX >> (64 - info->bits) : low;
+  const uint64_t low = fc_width_most(info, true);
+  const uint64_t max = either ? fc_width_cut(info, UINT64_MAX)
+                              : fc_width_most(info, false);
   if (fc_width_is_great(info)) FC_TRY(put(w, "{\"anyOf\":["));
   FC_TRY(put(w, "{\"type\":\"integer\",\"minimum\":"));
-  FC_TRY(
-      fc_json_write_i64(w->sink, is_unsigned ? 0 : -(int64_t)low - 1, w->err));
+  FC_TRY(fc_json_write_i64(w->sink, (int64_t)(0 - low), w->err));
   FC_TRY(put_count(w, ",\"maximum\":", max));
   return put(w, fc_width_is_great(info) ? "},{\"type\":\"string\",\"pattern\":"
                                           "\"^-?(0|[1-9][0-9]*)$\"}]}"

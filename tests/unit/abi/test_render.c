@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/test.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <yyjson.h>
 
@@ -196,6 +197,52 @@ static void schemas_describe_values(void **state) {
 #define BY_NAME(name)                                                          \
   "{\"required\":[\"kwargs\"],\"properties\":{\"kwargs\":{\"required\":[" name \
   "]}}}"
+
+// The bounds of an integer, by counting its numbers: each bit doubles them.
+static void expect_bounds(const fc_dtype_info_t *info, bool either,
+                          fc_text_t *text) {
+  const bool is_unsigned = info->class_ == FC_DTYPE_CLASS_UINT;
+  unsigned __int128 numbers = 1;
+  for (unsigned bit = 0; bit < info->bits; bit++) numbers += numbers;
+  const uint64_t half = (uint64_t)(numbers / 2);
+  const uint64_t low = is_unsigned ? 0 : half;
+  const uint64_t end =
+      is_unsigned || either ? (uint64_t)(numbers - 1) : half - 1;
+  char types[40], wanted[80];
+  snprintf(types, sizeof types, either ? "inferred tensor<?x%s> -> " : "%s -> ",
+           info->text);
+  snprintf(wanted, sizeof wanted,
+           "\"minimum\":%s%" PRIu64 ",\"maximum\":%" PRIu64 "}",
+           low ? "-" : "", low, end);
+  fc_signature_t *s = fc_test_signature(fc_allocator_system(), types);
+  const char *schema = render(fc_signature_print_schema, s, text);
+  fc_test_row(types);
+  schema = behind(schema, "\"$defs\":{\"argument0\":");
+  schema = behind(schema, "\"type\":\"integer\",");
+  if (strncmp(schema, wanted, strlen(wanted)) != 0) {
+    assert_string_equal(schema, wanted);
+  }
+  fc_signature_destroy(s);
+}
+
+static void schemas_bound_integers_of_every_width(void **state) {
+  (void)state;
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1 << 20);
+  size_t seen = 0;
+  for (unsigned i = FC_DTYPE_NONE + 1; i < FC_DTYPE_COUNT; i++) {
+    const fc_dtype_info_t *info = fc_dtype_info((fc_dtype_t)i);
+    if (!fc_dtype_is_integer(info) || info->class_ == FC_DTYPE_CLASS_BOOL) {
+      continue;
+    }
+    expect_bounds(info, false, &text);
+    if (info->class_ == FC_DTYPE_CLASS_INT) expect_bounds(info, true, &text);
+    seen++;
+  }
+  assert_int_equal(seen, 3 * 64);  // index, and 64 widths, but i1 is a boolean
+  fc_test_row(NULL);
+  fc_text_deinit(&text);
+}
 
 // For each line of types: the bare array, "kwargs", what must be in one of the
 // two, and the results.
@@ -461,6 +508,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(signatures_render),
       FC_TEST(schemas_describe_values),
+      FC_TEST(schemas_bound_integers_of_every_width),
       FC_TEST(schemas_offer_every_way_to_call),
       FC_TEST(examples_are_accepted),
       FC_TEST(components_refer_to_each_other),
