@@ -6,11 +6,10 @@
 
 #include <stdio.h>
 
+#include "abi/mlir_rows.h"
+
 enum {
   INTEGER_BITS_MAX = (1 << 24) - 1,  // MLIR's own limit
-  VECTOR_RANK_MAX = 4,               // of elements
-  ROW_COUNT_MAX = 1 << 20,           // of elements
-  VECTOR_SIZE_MAX = 64,  // the alignment of memory that arguments are in
 };
 
 typedef struct reader_t {
@@ -199,42 +198,17 @@ static void add_dim(fc_mlir_type_t *type, int64_t dim) {
   refuse(type, type->text, "more dims than supported (32)");
 }
 
-// The bytes of the innermost row of a vector; 0 where LLVM lays out the row in another
-// way than its elements: packed, or with a gap behind them.
-static uint64_t row_size(const fc_mlir_type_t *vector) {
-  const fc_dtype_info_t *info = fc_dtype_info(vector->dtype);
-  const int64_t count = vector->rank ? vector->dims[vector->rank - 1] : 1;
-  uint64_t size;
-  if (info->bits < 8u * info->size || info->class_ == FC_DTYPE_CLASS_COMPLEX ||
-      __builtin_mul_overflow((uint64_t)count, info->size, &size) || !size ||
-      (size & (size - 1)) != 0) {
-    return 0;
-  }
-  return size;
-}
-
-// How many rows a vector has; 0 also where they are too many for a size.
-static uint64_t row_count(const fc_mlir_type_t *vector) {
-  uint64_t rows = 1;
-  for (int32_t i = 0; i + 1 < vector->rank; i++) {
-    if (__builtin_mul_overflow(rows, (uint64_t)vector->dims[i], &rows))
-      return 0;
-  }
-  return rows <= ROW_COUNT_MAX ? rows : 0;
-}
-
 // Appends the dims of a vector that is the element of a memref.
 static void add_inner(fc_mlir_type_t *type, const fc_mlir_type_t *vector) {
-  const uint64_t size = row_size(vector);
+  char why[FC_MLIR_ROWS_TEXT];
   type->dtype = vector->dtype;
-  if (type->form != FC_MLIR_MEMREF || type->rank == FC_RANK_DYNAMIC ||
-      vector->rank > VECTOR_RANK_MAX) {
+  if (type->rank == FC_RANK_DYNAMIC) {
     refuse(type, vector->text, "elements of this type are not supported");
-  } else if (vector->odd) {
-    refuse(type, vector->text, "scalable vectors are not supported");
-  } else if (!size || size > VECTOR_SIZE_MAX || !row_count(vector)) {
-    refuse(type, vector->text,
-           "as elements, vectors have rows of 1, 2, 4 … 64 bytes");
+  } else if (vector->refusal[0] && !type->refusal[0]) {
+    memcpy(type->refusal, vector->refusal, sizeof type->refusal);
+  } else if (!fc_mlir_rows_are_elements(vector->dtype, vector->rank,
+                                        vector->dims, why)) {
+    refuse(type, vector->text, why);
   }
   for (int32_t i = 0; i < vector->rank && !type->refusal[0]; i++) {
     add_dim(type, vector->dims[i]);
@@ -297,7 +271,8 @@ static fc_status_t read_dims(reader_t *reader, fc_mlir_type_t *type) {
 // Reads a vector whose word was already read, the element of a memref.
 static fc_status_t read_vector(reader_t *reader, size_t start,
                                fc_mlir_type_t *type) {
-  fc_mlir_type_t vector = {.form = FC_MLIR_VECTOR};
+  fc_mlir_type_t vector = {.form = FC_MLIR_VECTOR,
+                           .text = since(reader, start)};
   FC_TRY(expect(reader, '<'));
   FC_TRY(read_dims(reader, &vector));
   FC_TRY(read_plain(reader, &vector));
@@ -645,13 +620,6 @@ static fc_status_t read_form(reader_t *reader, fc_mlir_type_t *type) {
   return fault(reader, start, "expected a type");
 }
 
-// A row of 16 bytes is in one register on every processor, whatever its code was compiled
-// for. What a function returns has three of them (core/module/native/returned.h).
-static bool is_in_registers(const fc_mlir_type_t *vector) {
-  const uint64_t rows = row_count(vector);
-  return row_size(vector) == 16 && rows > 0 && rows <= 3;
-}
-
 // Reads the type that starts here; leaves the reader behind it.
 static fc_status_t read_type(reader_t *reader, fc_mlir_type_t *out) {
   static const char *const form_refusals[] = {
@@ -672,7 +640,10 @@ static fc_status_t read_type(reader_t *reader, fc_mlir_type_t *out) {
   out->text = fc_str_make(reader->text.data + start, reader->text.size - start);
   FC_TRY(read_form(reader, out));
   out->text = since(reader, start);
-  if (out->form == FC_MLIR_VECTOR && is_in_registers(out)) return FC_OK;
+  if (out->form == FC_MLIR_VECTOR &&
+      fc_mlir_rows_are_in_registers(out->dtype, out->rank, out->dims)) {
+    return FC_OK;
+  }
   if (out->form != FC_MLIR_SCALAR && out->form != FC_MLIR_MEMREF) {
     refuse(out, out->text, form_refusals[out->form]);
   }

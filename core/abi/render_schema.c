@@ -74,8 +74,8 @@ static fc_status_t put_float(const writer_t *w, fc_dtype_t dtype) {
 static fc_status_t put_integer(const writer_t *w, const fc_dtype_info_t *info,
                                bool either) {
   const uint64_t low = fc_width_most(info, true);
-  const uint64_t max = either ? fc_width_cut(info, UINT64_MAX)
-                              : fc_width_most(info, false);
+  const uint64_t max =
+      either ? fc_width_cut(info, UINT64_MAX) : fc_width_most(info, false);
   if (fc_width_is_great(info)) FC_TRY(put(w, "{\"anyOf\":["));
   FC_TRY(put(w, "{\"type\":\"integer\",\"minimum\":"));
   FC_TRY(fc_json_write_i64(w->sink, (int64_t)(0 - low), w->err));

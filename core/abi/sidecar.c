@@ -33,6 +33,7 @@ typedef struct reader_t {
   size_t float_count;  // arguments in registers of floats and vectors
   bool vectors;        // the function takes or returns some
   bool crowded;        // a vector came after these registers were taken
+  uint8_t alignment;   // of the arguments of the function
 } reader_t;
 
 // ---------------------------------------------------------------------------
@@ -77,6 +78,15 @@ static fc_status_t read_dims(reader_t *reader, yyjson_val *object,
   return FC_OK;
 }
 
+// Code reads the row of a vector in a memref as a whole, so that it must lie at a
+// multiple of its size.
+static void note_row(reader_t *reader, const fc_mlir_type_t *type) {
+  if (!type->inner || type->refusal[0]) return;
+  const size_t row =  // at most 64 bytes, or the type were refused
+      (size_t)type->dims[type->rank - 1] * fc_dtype_size(type->dtype);
+  if (row > reader->alignment) reader->alignment = (uint8_t)row;
+}
+
 // Makes a node of the type of an argument or result, with the dims that the
 // description has. What cannot be passed makes the function not callable.
 static fc_status_t read_type(reader_t *reader, yyjson_val *object,
@@ -90,6 +100,7 @@ static fc_status_t read_type(reader_t *reader, yyjson_val *object,
       fc_mlir_type_build(reader->builder, text, out_node, &inner) != FC_OK) {
     return fc_doc_fault(&reader->doc, "type", "%s", inner.message);
   }
+  note_row(reader, type);
   FC_TRY(read_dims(reader, object, type));
   const fc_type_t *node = fc_builder_at(reader->builder, *out_node);
   if (node && node->kind == FC_TYPE_TENSOR) {
@@ -473,6 +484,7 @@ static fc_status_t read_function(reader_t *reader, yyjson_val *object,
   fc_builder_reset(reader->builder);
   reader->float_count = 0;
   reader->vectors = reader->crowded = false;
+  reader->alignment = reader->sidecar->alignment;
   function->ownership = ownership;
   bool bare = true;
   FC_TRY(read_symbol(reader, object, function));
@@ -481,7 +493,7 @@ static fc_status_t read_function(reader_t *reader, yyjson_val *object,
   check_convention(reader, function->cc, bare);
   fc_builder_memory_safe(reader->builder, reader->sidecar->checked,
                          !is_static(reader));
-  fc_builder_alignment(reader->builder, reader->sidecar->alignment);
+  fc_builder_alignment(reader->builder, reader->alignment);
   FC_TRY(build(reader, &function->signature));
   return reader->names ? rename_all(reader, &function->signature) : FC_OK;
 }

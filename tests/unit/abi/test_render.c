@@ -212,8 +212,8 @@ static void expect_bounds(const fc_dtype_info_t *info, bool either,
   snprintf(types, sizeof types, either ? "inferred tensor<?x%s> -> " : "%s -> ",
            info->text);
   snprintf(wanted, sizeof wanted,
-           "\"minimum\":%s%" PRIu64 ",\"maximum\":%" PRIu64 "}",
-           low ? "-" : "", low, end);
+           "\"minimum\":%s%" PRIu64 ",\"maximum\":%" PRIu64 "}", low ? "-" : "",
+           low, end);
   fc_signature_t *s = fc_test_signature(fc_allocator_system(), types);
   const char *schema = render(fc_signature_print_schema, s, text);
   fc_test_row(types);

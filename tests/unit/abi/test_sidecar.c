@@ -385,6 +385,40 @@ static void only_checked_code_is_memory_safe(void **state) {
   fc_test_row(NULL);
 }
 
+// "alignment" is beyond what the elements need, and those that are vectors need their row.
+static void rows_of_vectors_raise_the_alignment(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;  // the type of the argument
+    int alignment, expected;
+  } rows[] = {
+      {"memref<4xf64>", 1, 1},
+      {"memref<4xvector<4xf32>>", 1, 16},
+      {"memref<4xvector<4xf32>>", 32, 32},
+      {"memref<?xvector<2x16xf32>>", 1, 64},
+      {"memref<?xvector<16x2xi8>>", 1, 2},
+      {"memref<vector<f32>>", 1, 1},
+      {"memref<4xf32>\"},{\"type\":\"memref<?xvector<8xi16>>", 8, 16},
+      {"memref<2xvector<32xf32>>", 8, 8},  // refused
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    char json[512];
+    snprintf(json, sizeof json,
+             "{\"farcall\":1,\"alignment\":%d,\"functions\":[{\"name\":\"f\","
+             "\"symbol\":\"s\",\"args\":[{\"type\":\"%s\"}]},{\"name\":\"g\","
+             "\"symbol\":\"s\"}]}",
+             row->alignment, row->name);
+    fc_error_t err = {0};
+    fc_sidecar_t *sidecar = parse(json, &err);
+    if (!sidecar) fail_msg("%s", err.message);
+    assert_int_equal(sidecar->functions[0].signature->alignment, row->expected);
+    // That of one function is not the next one's.
+    assert_int_equal(sidecar->functions[1].signature->alignment,
+                     row->alignment);
+    fc_sidecar_destroy(sidecar);
+  }
+}
+
 static void an_embedded_description_says_so(void **state) {
   (void)state;
   fc_sidecar_t *sidecar = NULL;
@@ -465,6 +499,7 @@ int main(void) {
       FC_TEST(functions_are_listed_with_a_reason),
       FC_TEST(wrong_descriptions_are_refused),
       FC_TEST(only_checked_code_is_memory_safe),
+      FC_TEST(rows_of_vectors_raise_the_alignment),
       FC_TEST(an_embedded_description_says_so),
       FC_TEST(parsing_survives_every_failing_allocation),
       FC_TEST(one_wrong_byte_is_survived),
