@@ -3,9 +3,8 @@
 // Bytes and text: a string, {"b64":…} or raw bytes.
 #include "marshal/bytes.h"
 
-#include <math.h>
-
 #include "base/utf8.h"
+#include "json/number.h"
 #include "json/writer.h"
 #include "marshal/leaf.h"
 
@@ -94,21 +93,18 @@ static fc_status_t read_numbers(fc_frame_t *frame, fc_value_t *dest,
   static const char kByte[] = "a byte, -128 to 255";
   size_t size = 0, capacity = 0;
   uint8_t *data = NULL;
+  fc_error_t inner = {.code = FC_CODE_OUT_OF_RANGE};
   for (;;) {
     fc_json_token_t token;
     FC_TRY(fc_json_next(&frame->reader, &token, err));
     if (token == FC_JSON_ARRAY_END) break;
-    double number = 0;
+    int64_t number = 0;
     if (token != FC_JSON_NUMBER) {
       return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, kByte, err);
     }
-    FC_TRY(
-        fc_json_read_scalar(&frame->reader, token, FC_DTYPE_F64, &number, err));
-    if (number != floor(number)) {
-      return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, kByte, err);
-    }
-    if (number < INT8_MIN || number > UINT8_MAX) {
-      return fc_leaf_mismatch(frame, FC_CODE_OUT_OF_RANGE, token, kByte, err);
+    if (fc_number_parse(frame->reader.text, FC_DTYPE_I64, &number, &inner) ||
+        number < INT8_MIN || number > UINT8_MAX) {
+      return fc_leaf_mismatch(frame, inner.code, token, kByte, err);
     }
     if (size == capacity) {
       uint8_t *before = data;
@@ -119,7 +115,7 @@ static fc_status_t read_numbers(fc_frame_t *frame, fc_value_t *dest,
       data = memory;
       if (size) memcpy(data, before, size);
     }
-    data[size++] = (uint8_t)(int)number;
+    data[size++] = (uint8_t)number;
   }
   set_bytes(dest, data, size);
   return FC_OK;

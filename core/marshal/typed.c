@@ -338,6 +338,23 @@ static fc_status_t too_wide(fc_frame_t *frame, const fc_dtype_info_t *info,
   return here(frame, status, err);
 }
 
+// The first element with other bits above its width than its type has there; `count` if
+// there is none.
+static size_t find_wide(const fc_dtype_info_t *info, const uint8_t *data,
+                        size_t count) {
+  size_t i = 0;
+  if (info->size == 1) {
+    while (i < count && fc_width_extend_byte(info, data[i]) == data[i]) i++;
+    return i;
+  }
+  const uint64_t mask = UINT64_MAX >> (64 - 8u * info->size);
+  for (; i < count; i++) {
+    const uint64_t bits = fc_width_load(info, data + i * info->size);
+    if ((fc_width_extend(info, bits) & mask) != bits) break;
+  }
+  return i;
+}
+
 // Checks booleans and elements that have fewer bits than their bytes: those can hold
 // values that the type does not have.
 static fc_status_t check_bytes(fc_frame_t *frame, fc_dtype_t dtype,
@@ -345,14 +362,13 @@ static fc_status_t check_bytes(fc_frame_t *frame, fc_dtype_t dtype,
                                fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   if (info->bits >= 8u * info->size) return FC_OK;
-  const uint64_t mask = UINT64_MAX >> (64 - 8u * info->size);
-  for (size_t i = 0; i < count; i++) {
-    if (i % FC_STOP_STEP == FC_STOP_STEP - 1) {
-      FC_TRY(fc_stop_look(&frame->stop, err));
-    }
-    const uint64_t bits = fc_width_load(info, data + i * info->size);
-    if ((fc_width_extend(info, bits) & mask) == bits) continue;
-    return too_wide(frame, info, i, bits, err);
+  for (size_t i = 0; i < count; i += FC_STOP_STEP) {
+    if (i) FC_TRY(fc_stop_look(&frame->stop, err));
+    const size_t step = count - i < FC_STOP_STEP ? count - i : FC_STOP_STEP;
+    const size_t wide = i + find_wide(info, data + i * info->size, step);
+    if (wide == i + step) continue;
+    return too_wide(frame, info, wide,
+                    fc_width_load(info, data + wide * info->size), err);
   }
   return FC_OK;
 }

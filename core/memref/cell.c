@@ -45,10 +45,40 @@ fc_scalar_t fc_scalar_load(fc_dtype_t dtype, const void *bytes) {
   return scalar;
 }
 
+// Any byte but 0 is true; compiled code wants 1 for it.
+static uint64_t cut(const fc_dtype_info_t *info, uint64_t bits) {
+  return info->class_ == FC_DTYPE_CLASS_BOOL ? bits != 0
+                                             : fc_width_cut(info, bits);
+}
+
+fc_scalar_t fc_scalar_cut(fc_dtype_t dtype, const fc_scalar_t *scalar) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  if (info->bits >= 8u * info->size) return *scalar;
+  const uint64_t bits = cut(info, fc_width_load(info, scalar->bytes));
+  fc_scalar_t result = {{0}};
+  memcpy(result.bytes, &bits, info->size);
+  return result;
+}
+
+// The bits that any of the elements has.
+static uint64_t bits_of_all(const fc_dtype_info_t *info, const uint8_t *bytes,
+                            size_t count) {
+  if (info->size == 1) {
+    uint8_t seen = 0;
+    for (size_t i = 0; i < count; i++) seen |= bytes[i];
+    return seen;
+  }
+  uint64_t seen = 0;
+  for (size_t i = 0; i < count; i++, bytes += info->size) {
+    seen |= fc_width_load(info, bytes);
+  }
+  return seen;
+}
+
 static void cut_elements(const fc_dtype_info_t *info, const uint8_t *from,
                          size_t count, uint8_t *to) {
   for (size_t i = 0; i < count; i++, from += info->size, to += info->size) {
-    const uint64_t bits = fc_width_cut(info, fc_width_load(info, from));
+    const uint64_t bits = cut(info, fc_width_load(info, from));
     memcpy(to, &bits, info->size);
   }
 }
@@ -62,10 +92,7 @@ static fc_status_t zero_extend(fc_tensor_t *tensor, size_t count, bool in_place,
   const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
   if (info->bits >= 8u * info->size || count == 0) return FC_OK;
   uint8_t *bytes = tensor->data;
-  uint64_t seen = 0;
-  for (size_t i = 0; i < count; i++) {
-    seen |= fc_width_load(info, bytes + i * info->size);
-  }
+  const uint64_t seen = bits_of_all(info, bytes, count);
   if (fc_width_cut(info, seen) == seen) return FC_OK;
   const size_t size = count * info->size;
   uint8_t *copy =

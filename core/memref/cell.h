@@ -25,6 +25,10 @@ uint32_t fc_layout_add(fc_layout_t *layout, const fc_signature_t *signature,
 // are undefined in registers and in memory.
 fc_scalar_t fc_scalar_load(fc_dtype_t dtype, const void *bytes);
 
+// A scalar as compiled code reads it from memory: zeros above its width, whatever its
+// sign; a boolean is 0 or 1.
+fc_scalar_t fc_scalar_cut(fc_dtype_t dtype, const fc_scalar_t *scalar);
+
 // The argument memory of one memref: cell -> [unranked ->] descriptor. `data`
 // is what is passed by pointer.
 typedef struct fc_memref_cell_t {

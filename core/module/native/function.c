@@ -364,6 +364,23 @@ static void **put_rows(const fc_native_function_t *function,
   return next;
 }
 
+// The bytes of a scalar. As they stand they are extended by their sign, as a register has
+// them; compiled code that reads memory takes for granted that zeros are there.
+static fc_status_t get_scalar(const fc_native_function_t *function,
+                              const fc_value_t *value, fc_arena_t *arena,
+                              uint8_t **out_bytes, fc_error_t *err) {
+  const fc_dtype_info_t *info = fc_dtype_info(value->dtype);
+  *out_bytes = (uint8_t *)(uintptr_t)value->scalar.bytes;
+  if (function->cc != FC_CC_PACKED || info->bits >= 8u * info->size) {
+    return FC_OK;
+  }
+  fc_scalar_t *copy = fc_arena_alloc_array(arena, 1, sizeof *copy);
+  if (!copy) return fc_fail_memory(err);
+  *copy = fc_scalar_cut(value->dtype, &value->scalar);
+  *out_bytes = copy->bytes;
+  return FC_OK;
+}
+
 static fc_status_t put_arguments(native_call_t *running,
                                  const fc_backend_call_t *call,
                                  fc_error_t *err) {
@@ -390,7 +407,8 @@ static fc_status_t put_arguments(native_call_t *running,
       next = put_rows(function, type, cell->rows, next);
       continue;
     }
-    uint8_t *bytes = (uint8_t *)(uintptr_t)value->scalar.bytes;
+    uint8_t *bytes;
+    FC_TRY(get_scalar(function, value, call->arena, &bytes, err));
     *next++ = bytes;
     if (is_complex(type) && function->cc != FC_CC_PACKED) {
       *next++ = bytes + fc_dtype_size((fc_dtype_t)type->dtype) / 2;

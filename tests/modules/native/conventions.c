@@ -3,6 +3,8 @@
 // The calling conventions beside the C interface.
 #include "memref.h"
 
+#include <string.h>
+
 // packed: each entry points to the argument as it lies in memory (for a
 // memref, to the pointer to its descriptor), the last to the result.
 EXPORT void _farcall_scale(void **a) {
@@ -23,6 +25,15 @@ EXPORT void _farcall_swap(void **a) {
   r1_t *out = *(r1_t **)a[0];
   out[0] = **(r1_t **)a[2];
   out[1] = **(r1_t **)a[1];
+}
+
+// As LLVM loads them: it takes for granted that no bits are set above the width.
+EXPORT void _farcall_stored(void **a) {
+  int64_t *out = *(int64_t **)a[0];
+  out[0] = *(uint8_t *)a[1];
+  out[1] = *(uint32_t *)a[2];
+  memcpy(&out[2], a[3], sizeof out[2]);
+  out[3] = *(uint8_t *)a[4];
 }
 
 // expanded: a memref is its descriptor's fields, one after another.

@@ -135,6 +135,7 @@ static uint32_t take_plain_type(scan_t *scan) {
   if (accept(scan, "(")) return take_items(scan, FC_TYPE_TUPLE, ")");
   if (accept(scan, "{")) return take_items(scan, FC_TYPE_DICT, "}");
   if (accept(scan, "str")) return fc_builder_bytes(builder, FC_FLAVOR_UTF8);
+  if (accept(scan, "chars")) return fc_builder_bytes(builder, FC_FLAVOR_I8);
   if (accept(scan, "bytes")) return fc_builder_bytes(builder, FC_FLAVOR_RAW);
   if (accept(scan, "null")) return fc_builder_node(builder, FC_TYPE_NULL);
   if (accept(scan, "any")) return fc_builder_node(builder, FC_TYPE_UNKNOWN);

@@ -8,7 +8,7 @@
 //   type       f32                        scalar of any dtype
 //              tensor<2x?xNxf32> tensor<*xf32> tensor<?x_>   N a named dim,
 //                                         * unranked, _ no element type
-//              vector<4xf32> str bytes null any opaque
+//              vector<4xf32> str bytes chars null any opaque
 //              [T] (T, T) {a: T, b: T}    list, tuple, dict
 //              ref<2x?xT>                 array of references
 //   @3         after a type: its raw_index; a parameter that has one below has

@@ -91,29 +91,32 @@ static void narrow_elements_are_cut_in_a_copy(void **state) {
   (void)state;
   static const struct {
     const char *name;
+    fc_dtype_t dtype;
     uint8_t bytes[3];
     uint8_t expected[3];
     bool copied;
   } rows[] = {
-      {"negative", {0xfd, 7, 0xf8}, {0x0d, 7, 8}, true},
-      {"cut already", {0x0d, 7, 8}, {0x0d, 7, 8}, false},
-      {"the last", {1, 2, 0x10}, {1, 2, 0}, true},
+      {"negative", FC_DTYPE_I4, {0xfd, 7, 0xf8}, {0x0d, 7, 8}, true},
+      {"cut already", FC_DTYPE_I4, {0x0d, 7, 8}, {0x0d, 7, 8}, false},
+      {"the last", FC_DTYPE_I4, {1, 2, 0x10}, {1, 2, 0}, true},
+      {"any byte but 0 is true", FC_DTYPE_I1, {2, 0, 0xff}, {1, 0, 1}, true},
+      {"booleans", FC_DTYPE_I1, {1, 0, 1}, {1, 0, 1}, false},
   };
-  fc_builder_t *builder = fc_builder_create(fc_allocator_system());
   const int64_t dims[] = {3};
-  fc_signature_t *signature;
-  fc_builder_name(builder, FC_STR("f"));
-  fc_builder_argument(builder, FC_STR("x"),
-                      fc_builder_tensor(builder, FC_DTYPE_I4, 1, dims),
-                      FC_ROLE_IN, true, FC_RAW_NEXT);
-  assert_int_equal(fc_signature_build(builder, &signature, NULL), FC_OK);
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+    fc_signature_t *signature;
+    fc_builder_name(builder, FC_STR("f"));
+    fc_builder_argument(builder, FC_STR("x"),
+                        fc_builder_tensor(builder, row->dtype, 1, dims),
+                        FC_ROLE_IN, true, FC_RAW_NEXT);
+    assert_int_equal(fc_signature_build(builder, &signature, NULL), FC_OK);
     fc_arena_t arena;
     fc_arena_init(&arena, fc_allocator_system(), 4096, 1 << 20);
     _Alignas(64) uint8_t bytes[3];
     memcpy(bytes, row->bytes, sizeof bytes);
     const fc_value_t value = {.kind = FC_VALUE_TENSOR,
-                              .tensor = {FC_DTYPE_I4, 1, dims, NULL, bytes}};
+                              .tensor = {row->dtype, 1, dims, NULL, bytes}};
     fc_memref_cell_t cell = {0};
     assert_int_equal(
         fc_memref_argument(signature, 0, &value, false, &arena, &cell, NULL),
@@ -129,9 +132,9 @@ static void narrow_elements_are_cut_in_a_copy(void **state) {
     assert_ptr_equal(cell.descriptor->aligned, bytes);
     assert_memory_equal(bytes, row->expected, sizeof bytes);
     fc_arena_deinit(&arena);
+    fc_signature_destroy(signature);
+    fc_builder_destroy(builder);
   }
-  fc_signature_destroy(signature);
-  fc_builder_destroy(builder);
 }
 
 int main(void) {
