@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/width.h"
 #include "module/call_state.h"
 
 static const fc_plan_t *plan_of(const fc_call_t *call) {
@@ -86,12 +87,12 @@ static fc_status_t allocate(fc_call_t *call, fc_error_t *err) {
       arena, signature->raw_argument_count + (size_t)1, sizeof *call->flat);
   call->storage = fc_arena_alloc_array(arena, plan->store_count + (size_t)1,
                                        sizeof *call->storage);
-  if (!call->given || !call->flat || !call->storage) return fc_fail_memory(err);
-  if (fc_module_get_info(call->instance->module)->holds_results) {
-    call->kept = fc_arena_alloc_array(arena, results + 1, sizeof *call->kept);
-    call->kept_buffers = fc_arena_alloc_array(arena, 2 * results + 1,
-                                              sizeof *call->kept_buffers);
-    if (!call->kept || !call->kept_buffers) return fc_fail_memory(err);
+  call->kept = fc_arena_alloc_array(arena, results + 1, sizeof *call->kept);
+  call->kept_buffers =
+      fc_arena_alloc_array(arena, 2 * results + 1, sizeof *call->kept_buffers);
+  if (!call->given || !call->flat || !call->storage || !call->kept ||
+      !call->kept_buffers) {
+    return fc_fail_memory(err);
   }
   for (uint32_t i = 0; i < call->arguments.count; i++) {
     FC_TRY(prepare_argument(call, i, err));
@@ -252,6 +253,12 @@ static fc_status_t begin(fc_call_t *call, fc_error_t *err) {
   return FC_OK;
 }
 
+// True where a module leaves bits of its own above the width of an element.
+static bool is_narrow(fc_dtype_t dtype) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  return info->bits < 8u * info->size;
+}
+
 static fc_status_t keep_tensor(fc_call_t *call, size_t index,
                                fc_tensor_t *tensor, fc_error_t *err) {
   fc_call_buffer_t *elements = &call->kept_buffers[2 * index];
@@ -265,6 +272,9 @@ static fc_status_t keep_tensor(fc_call_t *call, size_t index,
     return fc_fail_memory(err);
   }
   fc_tensor_gather(tensor, elements->data);
+  if (is_narrow(tensor->dtype)) {
+    fc_width_fill(fc_dtype_info(tensor->dtype), elements->data, count);
+  }
   if (shape_size) memcpy(shape->data, tensor->shape, shape_size);
   tensor->shape = shape->data;
   tensor->strides = NULL;
@@ -272,17 +282,24 @@ static fc_status_t keep_tensor(fc_call_t *call, size_t index,
   return FC_OK;
 }
 
-// Copies the results, with the elements and shapes of tensors, and ends the frame's call.
-// So the module does not stay locked until they are released.
+// Makes copies of tensors that cannot stay where they are: elements with bits above their
+// width, which get those that callers want, and all where the module would stay locked
+// until its results are released. Then the frame's call ends.
 static fc_status_t keep_results(fc_call_t *call, fc_error_t *err) {
+  const bool all = fc_module_get_info(call->instance->module)->holds_results;
   size_t count;
   const fc_value_t *results = fc_frame_results(call->instance->frame, &count);
   for (size_t i = 0; i < count; i++) {
-    call->kept[i] = results[i];
-    if (results[i].kind != FC_VALUE_TENSOR) continue;
-    FC_TRY(keep_tensor(call, i, &call->kept[i].tensor, err));
+    fc_value_t *value = &call->kept[i];
+    *value = results[i];
+    if (value->kind == FC_VALUE_SCALAR && is_narrow(value->dtype)) {
+      fc_width_fill(fc_dtype_info(value->dtype), value->scalar.bytes, 1);
+    } else if (value->kind == FC_VALUE_TENSOR &&
+               (all || is_narrow(value->tensor.dtype))) {
+      FC_TRY(keep_tensor(call, i, &value->tensor, err));
+    }
   }
-  fc_frame_end(call->instance->frame);
+  if (all) fc_frame_end(call->instance->frame);
   return FC_OK;
 }
 
@@ -296,7 +313,7 @@ static fc_status_t run(fc_call_t *call, const fc_run_options_t *options,
                          instance->handle, call->function->index,
                          options->cancel ? &options->cancel->word : NULL,
                          options->deadline_ns, err));
-  return call->kept ? keep_results(call, err) : FC_OK;
+  return keep_results(call, err);
 }
 
 fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
@@ -373,10 +390,8 @@ fc_status_t fc_call_get_value(const fc_call_t *call, const char *path,
   const uint32_t leaf = fc_leaves_find(&call->results, fc_str(path), &rest);
   if (leaf == FC_LEAF_NONE) return fail_absent(path, err);
   const fc_leaf_way_t *way = &call->results.ways[leaf];
-  size_t count;
   const fc_value_t *value =
-      call->kept ? call->kept : fc_frame_results(call->instance->frame, &count);
-  value = way->raw_index < 0 ? NULL : &value[way->raw_index];
+      way->raw_index < 0 ? NULL : &call->kept[way->raw_index];
   for (uint32_t i = 0; value && i < way->step_count; i++) {
     value = item_of(value, way->steps[i]);
   }

@@ -33,9 +33,8 @@ struct fc_call_t {
   fc_value_t *flat;           // the arguments of the flat call
   fc_call_buffer_t
       *storage;  // by place()'s `leaf`: of OUT arguments that are not set
-  // Only for a module that is locked until its results are released
-  // (holds_results), otherwise NULL: copies of the results, and for each result
-  // two buffers, for its elements and its shape.
+  // The results of the last run, and for each two buffers, for the elements and the shape
+  // of a tensor that is copied.
   fc_value_t *kept;
   fc_call_buffer_t *kept_buffers;
 };

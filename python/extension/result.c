@@ -24,12 +24,15 @@ static bool is_argument(const fc_py_run_t *run, const void *data, size_t size) {
 static bool stays(const fc_py_run_t *run, const fc_tensor_t *tensor,
                   size_t size) {
   const fc_module_info_t *info = fc_module_get_info(run->module->module);
+  const fc_dtype_info_t *dtype = fc_dtype_info(tensor->dtype);
   return size >= KEPT_MIN && fc_tensor_is_dense(tensor) &&
          !fc_width_is_odd(fc_dtype_info(tensor->dtype)) &&
          (uintptr_t)tensor->data % fc_dtype_size(tensor->dtype) == 0 &&
          (run->lease || run->module->leased < LEASES_MAX) &&
          // The next call may change what a module with state has returned.
          !info->serial && !info->private_state &&
+         // Such elements are in memory of the call, which its next run writes to.
+         dtype->bits == 8u * dtype->size &&
          !is_argument(run, tensor->data, size);
 }
 

@@ -387,6 +387,79 @@ static void aligned_elements_are_passed_where_they_are(void **state) {
   leave(&user);
 }
 
+// A module of the function "echo" with results as arguments; with `inout` the result is
+// what the argument holds.
+static void enter_narrow(user_t *user, const char *type, bool inout) {
+  char text[400];
+  snprintf(text, sizeof text,
+           inout ? "mirror\n{\"name\":\"echo\",\"source\":\"inferred\","
+                   "\"arguments\":[{\"name\":\"x\",\"role\":\"inout\",\"type\":"
+                   "%s}],\"results\":[]}\n"
+                 : "mirror\n{\"name\":\"echo\",\"source\":\"inferred\","
+                   "\"arguments\":[{\"name\":\"x\",\"type\":%s}],\"results\":"
+                   "[{\"name\":\"y\",\"type\":%s}]}\n",
+           type, type);
+  enter_echo(user, text);
+}
+
+// A module leaves anything above the width of an element.
+static void results_have_no_bits_above_their_width(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    fc_dtype_t dtype;
+    uint64_t given[3], expected[3];
+  } rows[] = {
+      {"i1", FC_DTYPE_I1, {165, 0, 2}, {1, 0, 1}},
+      {"i4", FC_DTYPE_I4, {0x0f, 2, 0x53}, {0xff, 2, 3}},
+      {"si1", FC_DTYPE_SI1, {1, 0x80, 0xfe}, {0xff, 0, 0}},
+      {"ui7", FC_DTYPE_UI7, {0xff, 0x80, 5}, {0x7f, 0, 5}},
+      {"f4E2M1FN", FC_DTYPE_F4E2M1FN, {0xf7, 0x18, 0}, {7, 8, 0}},
+      {"i12", FC_DTYPE_I12, {0x0800, 0xf7ff, 1}, {0xf800, 0x07ff, 1}},
+      {"ui24", FC_DTYPE_UI24, {0xaa123456, 0, 7}, {0x123456, 0, 7}},
+      {"i48", FC_DTYPE_I48, {0xffffffffffff, 1, 2}, {UINT64_MAX, 1, 2}},
+      {"i8", FC_DTYPE_I8, {0x80, 1, 0xff}, {0x80, 1, 0xff}},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const size_t size = fc_dtype_size(row->dtype);
+    _Alignas(64) uint8_t given[3 * 8] = {0};
+    uint8_t before[3 * 8], expected[3 * 8];
+    for (size_t i = 0; i < 3; i++) {
+      memcpy(given + i * size, &row->given[i], size);
+      memcpy(expected + i * size, &row->expected[i], size);
+    }
+    memcpy(before, given, sizeof given);
+    for (int inout = 0; inout < 2; inout++) {
+      user_t user;
+      char type[100];
+      snprintf(type, sizeof type,
+               "{\"kind\":\"tensor\",\"dtype\":\"%s\",\"shape\":[null]}",
+               row->name);
+      enter_narrow(&user, type, inout);
+      for (int round = 0; round < 2; round++) {
+        set(&user, "x", tensor_of(row->dtype, 1, SHAPE(3), given));
+        run(&user);
+        const fc_tensor_t result = get(&user, inout ? "x" : "y");
+        assert_int_equal(result.shape[0], 3);
+        assert_memory_equal(result.data, expected, 3 * size);
+        assert_memory_equal(given, before, 3 * size);
+      }
+      leave(&user);
+    }
+    for (size_t i = 0; i < 3; i++) {
+      user_t user;
+      char type[100];
+      snprintf(type, sizeof type, "{\"kind\":\"scalar\",\"dtype\":\"%s\"}",
+               row->name);
+      enter_narrow(&user, type, false);
+      set(&user, "x", tensor_of(row->dtype, 0, NULL, given + i * size));
+      run(&user);
+      assert_memory_equal(get(&user, "y").data, expected + i * size, size);
+      leave(&user);
+    }
+  }
+}
+
 // ---------------------------------------------------------------------------
 
 static void wrong_arguments_are_refused_when_set(void **state) {
@@ -999,6 +1072,7 @@ int main(void) {
       FC_TEST(storage_of_results_may_be_the_callers),
       FC_TEST(elements_that_lie_anyhow_are_copied),
       FC_TEST(aligned_elements_are_passed_where_they_are),
+      FC_TEST(results_have_no_bits_above_their_width),
       FC_TEST(wrong_arguments_are_refused_when_set),
       FC_TEST(dims_that_must_agree_are_checked_by_a_run),
       FC_TEST(functions_that_cannot_be_called_say_why),
