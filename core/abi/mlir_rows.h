@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How LLVM lays out a vector: its innermost dim is a row, and the other dims count the rows.
+// How LLVM lays out a vector: its innermost dim is a row, the other dims count the rows.
 // Says which vectors are passed, by themselves or as the elements of a memref. `dims` has
 // `rank` sizes that are not negative. Any thread.
 #ifndef FARCALL_ABI_MLIR_ROWS_H_

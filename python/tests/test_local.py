@@ -5,6 +5,7 @@ import gc
 import inspect
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ import numpy
 import pytest
 
 from calls import A, B, CALLS, REFUSED, UNBOUND, X, Y, check_uncallable, same
-from conftest import EXAMPLES, HALF, RELEASES, ROOT, SCALARS, VERSIONS
+from conftest import BUILD, EXAMPLES, HALF, RELEASES, ROOT, SCALARS, VERSIONS
 
 F32 = numpy.float32
 
@@ -218,6 +219,25 @@ def test_large_results_are_not_copied():
     assert m._core._leased == 1 and (view == 0).all()
     del view
     assert m._core._leased == 0
+
+
+@pytest.mark.parametrize("repeat", [1, 10000])
+def test_results_have_no_bits_above_their_width(tmp_path, repeat):
+    # Compiled code has zeros above them, and its booleans may be any byte.
+    functions = [{"name": name, "symbol": "_mlir_ciface_vector",
+                  "args": [{"type": f"memref<?x{name}>"}],
+                  "results": [{"type": f"memref<?x{name}>"}]}
+                 for name in ["i4", "i1", "i8"]]
+    shutil.copy(BUILD / "tests/modules/native/identity.so", tmp_path / "same.so")
+    (tmp_path / "same.farcall.json").write_text(json.dumps(
+        {"farcall": 1, "pure": True, "functions": functions}))
+    m = farcall.load(tmp_path / "same.so")
+    bytes_ = numpy.array([-1, 2, 3] * repeat, numpy.int8)
+    assert numpy.array_equal(numpy.asarray(m.i4(bytes_)).astype(numpy.int8), bytes_)
+    truth = m.i1(bytes_.view(numpy.bool_))
+    assert truth.dtype == numpy.bool_ and (truth.view(numpy.uint8) == 1).all()
+    assert m._core._leased == 0  # the next run writes to the memory of such results
+    assert numpy.array_equal(m.i8(bytes_), bytes_)
 
 
 def test_results_outlive_their_module():
