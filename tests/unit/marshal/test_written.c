@@ -6,6 +6,7 @@
 
 #include "helpers/call.h"
 #include "helpers/test.h"
+#include "marshal/frame.h"
 
 // Adds one to the first byte of the last argument that has memory, or of the last item of a
 // list there.
@@ -169,6 +170,8 @@ static void one_of_many_is_compared_for_ever(void **state) {
   const fc_backend_t backend = writer();
   fc_test_call_t call;
   fc_test_call_init(&call, "tensor<1xi8> -> i8", NULL);
+  // Not the frame's address: by some of them the first call is compared.
+  call.frame->dice = 1;
   assert_int_equal(count_refused(&call, &fc_backend_echo, FC_WRITTEN_FIRST), 0);
   size_t unnoticed = 0;
   while (!count_refused(&call, &backend, 1)) unnoticed++;
