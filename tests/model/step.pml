@@ -228,8 +228,7 @@ end:
       opening = false;
       if
       :: event = E_OPENED
-      :: state == DRAINING -> event = E_OPENED
-      :: event = E_FAILED
+      :: state != DRAINING -> event = E_FAILED
       fi
     }
   :: atomic { QUIET && reading && !opening ->
