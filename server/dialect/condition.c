@@ -97,11 +97,15 @@ static void find_failure(fc_condition_t condition, const look_t *look,
   const bool serves = state == FC_GENERATION_READY;
   const bool asleep = state == FC_GENERATION_DESCRIBED;
   const bool told = generation->error.code != FC_CODE_NONE;
+  const bool retries = (failed || asleep) && told &&
+                       generation->loading.retries &&
+                       fc_retry_may_help(&generation->error);
   if (condition == FC_CONDITION_LOAD_FAILED) out->held = failed;
-  if (condition == FC_CONDITION_FILE_REFUSED) out->held = serves && told;
+  if (condition == FC_CONDITION_FILE_REFUSED) {
+    out->held = told && (serves || (asleep && !retries));
+  }
   if (condition == FC_CONDITION_RETRYING) {
-    out->held = (failed || asleep) && told && generation->loading.retries &&
-                fc_retry_may_help(&generation->error);
+    out->held = retries;
     out->until_ns = generation->loading.retry_ns;
   }
   if (out->held) out->detail = generation->error.message;
@@ -206,9 +210,17 @@ static bool find(fc_condition_t condition, const look_t *look, found_t *out) {
   return out->held;
 }
 
+// A module is what a name leads to, or a file that is not served. Of one that drains only
+// what keeps it is told.
 static bool is_about(fc_condition_t condition,
                      const fc_generation_t *generation) {
-  return fc_conditions[condition].of_module == (generation != NULL);
+  if (!generation) return !fc_conditions[condition].of_module;
+  if (!fc_conditions[condition].of_module) return false;
+  const fc_generation_state_t state = fc_generation_state(generation);
+  if (state == FC_GENERATION_DRAINING) {
+    return condition == FC_CONDITION_WORKER_STUCK;
+  }
+  return generation->claim.current || state == FC_GENERATION_FAILED;
 }
 
 fc_held_conditions_t fc_conditions_held(const fc_server_t *server,

@@ -16,7 +16,8 @@ typedef enum fc_condition_t {
 
 typedef enum fc_condition_severity_t {
   FC_SEVERITY_WARNING,
-  FC_SEVERITY_CRITICAL
+  FC_SEVERITY_CRITICAL,
+  FC_SEVERITY_COUNT
 } fc_condition_severity_t;
 
 typedef struct fc_condition_row_t {
@@ -33,7 +34,8 @@ const char *fc_condition_severity_name(fc_condition_severity_t severity);
 // A set: bit I is condition I.
 typedef uint32_t fc_held_conditions_t;
 
-// Those that hold of a module, or of the server if `generation` is NULL.
+// Those that hold of a module, or of the server if `generation` is NULL. A generation
+// that no name leads to has none, unless it has failed or a worker is stuck in it.
 fc_held_conditions_t fc_conditions_held(const fc_server_t *server,
                                         const fc_generation_t *generation);
 // Writes them as an array: [{"code":…,"severity":…,"text":…,"detail":…,"at":…,"until":…}].
@@ -42,7 +44,8 @@ fc_status_t fc_conditions_write(const fc_server_t *server,
                                 const fc_generation_t *generation,
                                 fc_sink_t *sink, fc_error_t *err);
 // Writes the array of those that everybody may see, of the server and all modules:
-// [{"code":…,"severity":…,"text":…,"count":…}], where a module counts 1, the server too.
+// [{"code":…,"severity":…,"text":…,"count":…}], where each generation counts 1, the
+// server too.
 fc_status_t fc_conditions_write_summary(const fc_server_t *server,
                                         fc_sink_t *sink, fc_error_t *err);
 

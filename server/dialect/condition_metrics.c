@@ -12,10 +12,26 @@ static void add_labels(int condition, fc_labels_t *labels) {
                 fc_str(fc_condition_severity_name(row->severity)));
 }
 
-void fc_condition_metrics_add_other(fc_labels_t *labels, fc_str_t other) {
-  fc_labels_add(labels, "code", other);
-  fc_labels_add(labels, "severity",
-                fc_str(fc_condition_severity_name(FC_SEVERITY_CRITICAL)));
+static bool holds(const fc_server_t *server, const fc_generation_t *generation,
+                  int condition) {
+  return fc_conditions_held(server, generation) >> condition & 1;
+}
+
+// Has another generation with this label the line? Files that fail and generations that
+// drain have the label of the one in service, which comes first, then those before.
+static bool has_line(const fc_server_t *server,
+                     const fc_generation_t *generation, int condition) {
+  const fc_generations_t *all = &server->modules->generations;
+  if (generation->claim.current) return false;
+  for (uint32_t i = 0; i < all->count; i++) {
+    const fc_generation_t *other = all->places[i];
+    if (!other || (!other->claim.current && i >= generation->index)) continue;
+    if (fc_str_equal(other->claim.label, generation->claim.label) &&
+        holds(server, other, condition)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 fc_status_t fc_condition_metrics_put_server(const fc_server_t *server,
@@ -37,18 +53,41 @@ fc_status_t fc_condition_metrics_put_server(const fc_server_t *server,
 
 fc_status_t fc_condition_metrics_put_module(const fc_server_t *server,
                                             const fc_generation_t *generation,
-                                            uint32_t room, uint32_t *out_count,
+                                            uint32_t *room,
+                                            uint64_t rest[FC_SEVERITY_COUNT],
                                             fc_sink_t *sink, fc_error_t *err) {
   const fc_family_t *family = &fc_condition_family;
-  const fc_held_conditions_t held =
-      generation->claim.current ? fc_conditions_held(server, generation) : 0;
-  *out_count = 0;
+  const bool fits = generation->claim.label.size <= FC_LIMIT_LABEL;
+  const fc_held_conditions_t held = fc_conditions_held(server, generation);
   for (int i = 0; i < FC_CONDITION_COUNT; i++) {
-    if (!(held >> i & 1) || ++*out_count > room) continue;
     fc_labels_t labels = {0};
+    if (!(held >> i & 1)) continue;
+    if (!fits || !*room) {
+      rest[fc_conditions[i].severity]++;
+      continue;
+    }
+    if (has_line(server, generation, i)) continue;
     fc_labels_add(&labels, "module", generation->claim.label);
     add_labels(i, &labels);
     FC_TRY(fc_metrics_put(family->name, family->kind, &labels, 1, sink, err));
+    --*room;
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_condition_metrics_put_rest(
+    const uint64_t rest[FC_SEVERITY_COUNT], fc_str_t other, fc_sink_t *sink,
+    fc_error_t *err) {
+  const fc_family_t *family = &fc_condition_family;
+  for (int i = 0; i < FC_SEVERITY_COUNT; i++) {
+    const char *severity = fc_condition_severity_name(i);
+    fc_labels_t labels = {0};
+    if (!rest[i]) continue;
+    fc_labels_add(&labels, "module", other);
+    fc_labels_add(&labels, "code", other);
+    fc_labels_add(&labels, "severity", fc_str(severity));
+    FC_TRY(fc_metrics_put(family->name, family->kind, &labels, rest[i], sink,
+                          err));
   }
   return FC_OK;
 }

@@ -14,12 +14,18 @@ extern const fc_family_t fc_condition_family;
 fc_status_t fc_condition_metrics_put_server(const fc_server_t *server,
                                             bool open, fc_sink_t *sink,
                                             fc_error_t *err);
-// Writes the lines of a module, at most `room`. *out_count: how many hold.
+// Writes the lines of a generation, at most *room, which each takes 1 of; a label has a
+// line of each code once. Those that there is no room for, or whose label is too long, are
+// added to `rest` by their severity.
 fc_status_t fc_condition_metrics_put_module(const fc_server_t *server,
                                             const fc_generation_t *generation,
-                                            uint32_t room, uint32_t *out_count,
+                                            uint32_t *room,
+                                            uint64_t rest[FC_SEVERITY_COUNT],
                                             fc_sink_t *sink, fc_error_t *err);
-// Adds the labels of a line for those that there was no room for.
-void fc_condition_metrics_add_other(fc_labels_t *labels, fc_str_t other);
+// Writes a line for each severity that `rest` has any of. `other` stands for the module
+// and the code.
+fc_status_t fc_condition_metrics_put_rest(
+    const uint64_t rest[FC_SEVERITY_COUNT], fc_str_t other, fc_sink_t *sink,
+    fc_error_t *err);
 
 #endif  // FARCALL_SERVER_DIALECT_CONDITION_METRICS_H_

@@ -397,12 +397,14 @@ static fc_status_t put_other_functions(const fc_parts_t *parts, uint32_t pass,
 static fc_status_t put_other_modules(const fc_parts_t *parts, uint32_t pass,
                                      fc_sink_t *sink, fc_error_t *err) {
   const fc_family_t *family = family_of(pass);
-  if (!parts->rest) return FC_OK;
+  if (pass == CONDITIONS) {
+    return fc_condition_metrics_put_rest(parts->rest, OTHER, sink, err);
+  }
+  if (!parts->rest[0]) return FC_OK;
   fc_labels_t labels = {0};
   fc_labels_add(&labels, pass == PENDING ? "model" : "module", OTHER);
-  if (pass == CONDITIONS) fc_condition_metrics_add_other(&labels, OTHER);
-  return fc_metrics_put(family->name, family->kind, &labels, parts->rest, sink,
-                        err);
+  return fc_metrics_put(family->name, family->kind, &labels, parts->rest[0],
+                        sink, err);
 }
 
 static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
@@ -414,7 +416,7 @@ static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
         parts, pass - 1, sink, err));
   }
   parts->shown = 0;
-  parts->rest = 0;
+  memset(parts->rest, 0, sizeof parts->rest);
   *out_more = pass < (triton ? (uint32_t)PASSES : (uint32_t)PENDING);
   if (!*out_more) return FC_OK;
   return fc_metrics_put_family(family_of(pass), parts->flags & IS_OPEN, sink,
@@ -441,17 +443,16 @@ static fc_module_metrics_t module_numbers(const fc_server_t *server,
   return numbers;
 }
 
+_Static_assert(FC_ARRAY_COUNT(((fc_parts_t *)0)->rest) == FC_SEVERITY_COUNT,
+               "a rest of each severity");
+
 static fc_status_t put_module_conditions(fc_parts_t *parts,
                                          const fc_generation_t *generation,
                                          fc_sink_t *sink, fc_error_t *err) {
-  const uint32_t room = generation->claim.label.size > FC_LIMIT_LABEL
-                            ? 0
-                            : FC_LIMIT_METRIC_MODULES - parts->shown;
-  uint32_t count;
-  FC_TRY(fc_condition_metrics_put_module(parts->server, generation, room,
-                                         &count, sink, err));
-  parts->shown += count < room ? count : room;
-  parts->rest += count < room ? 0 : count - room;
+  uint32_t room = FC_LIMIT_METRIC_MODULES - parts->shown;
+  FC_TRY(fc_condition_metrics_put_module(parts->server, generation, &room,
+                                         parts->rest, sink, err));
+  parts->shown = FC_LIMIT_METRIC_MODULES - room;
   return FC_OK;
 }
 
@@ -475,7 +476,7 @@ static fc_status_t put_module_row(fc_parts_t *parts,
   if (parts->shown == FC_LIMIT_METRIC_MODULES ||
       generation->claim.label.size > FC_LIMIT_LABEL) {
     if (row->offset != offsetof(fc_module_metrics_t, generation)) {
-      parts->rest += value;
+      parts->rest[0] += value;
     }
     return FC_OK;
   }
@@ -494,8 +495,12 @@ static fc_status_t put_module(fc_parts_t *parts,
   if (parts->pass == CONDITIONS) {
     return put_module_conditions(parts, generation, sink, err);
   }
-  // There may be ten thousand modules that are not loaded: they have no lines.
-  if (fc_generation_state(generation) == FC_GENERATION_DESCRIBED) return FC_OK;
+  // There may be ten thousand modules that are not loaded: they have no lines. Nor have
+  // generations that no name leads to.
+  if (!generation->claim.current ||
+      fc_generation_state(generation) == FC_GENERATION_DESCRIBED) {
+    return FC_OK;
+  }
   if (!function_row(parts->pass)) {
     return put_module_row(parts, generation, sink, err);
   }
@@ -526,12 +531,14 @@ static fc_status_t put_function(fc_parts_t *parts,
   return row->put(row, &labels, series, &out, err);
 }
 
-static const fc_parts_form_t kText = {.begin = begin_text,
+static const fc_parts_form_t kText = {.with_draining = true,
+                                      .begin = begin_text,
                                       .pass = put_pass,
                                       .module = put_module,
                                       .function = put_function,
                                       .end = ""};
-static const fc_parts_form_t kOpen = {.begin = begin_open,
+static const fc_parts_form_t kOpen = {.with_draining = true,
+                                      .begin = begin_open,
                                       .pass = put_pass,
                                       .module = put_module,
                                       .function = put_function,

@@ -64,7 +64,9 @@ struct fc_parts_t {
   uint32_t at;     // the key whose entry is next
   uint32_t pass;   // passes through the modules that have ended
   uint32_t shown;  // the form's own: modules that have lines in this pass
-  uint64_t rest;   // the form's own: the sum of the numbers of modules without
+  // The form's own: the sum of the numbers of modules without lines; of conditions there
+  // is one for each severity.
+  uint64_t rest[2];
   uint32_t count;
   fc_generation_t *held;  // its functions are being written; NULL: none
   fc_module_t *module;    // retained: `held` may get another one, or lose it

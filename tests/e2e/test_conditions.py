@@ -3,6 +3,7 @@
 ls, top, health, /readyz?verbose, /metrics, and by a rule that alerts. A row is a server, what
 is done to it, and the module that it is about."""
 import http.client
+import itertools
 import json
 import re
 import shutil
@@ -217,12 +218,16 @@ def lose_a_thread(watched):
     assert watched.call("gate") == "deadline_exceeded"
 
 
-def refuse_a_file(watched):
-    watched.compile()
-    watched.start()
+def refuse(watched):
     (watched.modules / "new").write_bytes(b"nonsense")
     (watched.modules / "new").rename(watched.modules / "m.so")
     assert watched.farcall("load", "m").returncode == 1
+
+
+def refuse_a_file(watched):
+    watched.compile()
+    watched.start()
+    refuse(watched)
 
 
 def have_a_certificate(watched, days):
@@ -277,6 +282,22 @@ WAYS = {
     "memory_full": fill_memory,
     "connections_full": fill_connections,
 }
+VALUES = itertools.count(1000)
+
+
+def crash_twice(watched):
+    value = next(VALUES)
+    watched.call("crash", value)
+    watched.call("crash", value)
+
+
+# What brings about again what holds for a minute, on a machine that took longer.
+AGAIN = {
+    "overloaded": lambda watched: [watched.call_beside("gate", next(VALUES)) for _ in range(4)],
+    "memory_limit": lambda watched: watched.call("killed", next(VALUES)),
+    "budget_used": lambda watched: watched.call("spin", next(VALUES)),
+    "bodies_refused": crash_twice,
+}
 # What the detail must name, where it is known.
 DETAILS = {
     "quarantined": "function 'crash' was stopped by signal 11 (SIGSEGV) at offset 0x",
@@ -297,56 +318,153 @@ def find(conditions, code):
 
 
 def listed(watched, code):
+    return listed_in(watched.farcall("ls", "--json").stdout, code)
+
+
+def alerts(metric, severity):
+    """The rules that fire where the metric has samples above 0 with this severity."""
+    return [name for name, rule in re.findall(r"- alert: (\w+)\n(.*?)(?=\n      - |\Z)", RULES,
+                                              re.S)
+            if f'{metric}{{severity="{severity}"}} >= 1' in rule]
+
+
+def take(watched):
+    """All documents, one right after the other: some conditions hold for a minute."""
+    documents = {"ls": watched.farcall("ls", "--json"), "long": watched.farcall("ls", "--long"),
+                 "top": watched.farcall("top", "--once"), "ready": watched.get("/readyz?verbose"),
+                 "health": watched.farcall("health"), "metrics": watched.get("/metrics")}
+    return {name: each if isinstance(each, tuple) else (each.returncode,
+                                                        each.stdout + each.stderr)
+            for name, each in documents.items()}
+
+
+def sample(code):
+    about, severity, _ = TABLE[code]
+    module = 'module="m",' if about == "MODULE" else ""
+    metric = "farcall_module_condition" if about == "MODULE" else "farcall_condition"
+    return f'{metric}{{{module}code="{code}",severity="{severity}"}}'
+
+
+def listed_in(text, code):
     """The condition as ls --json has it."""
-    done = watched.farcall("ls", "--json")
-    if done.returncode:
-        return None
-    document = json.loads(done.stdout)
+    document = json.loads(text)
     if TABLE[code][0] == "SERVER":
         return find(document["conditions"], code)
     return find(document["modules"][0]["conditions"], code) if document["modules"] else None
 
 
-def alerts(metric, severity):
-    """The rules that fire where the metric has a sample of 1 with this severity."""
-    return [name for name, rule in re.findall(r"- alert: (\w+)\n(.*?)(?=\n      - |\Z)", RULES,
-                                              re.S)
-            if f'{metric}{{severity="{severity}"}} == 1' in rule]
+def missed(documents, code):
+    """Those that do not show it. One that there was no connection for shows nothing."""
+    about, severity, for_all = TABLE[code]
+    named = f"{'m' if about == 'MODULE' else 'the server'} {code}: "
+    ready = documents["ready"][1]
+    shown = {
+        "ls": documents["ls"][0] == 0 and listed_in(documents["ls"][1], code),
+        "long": code in documents["long"][1],
+        "top": re.search(f"^{severity} +{named}", documents["top"][1], re.M),
+        "ready": '"conditions"' in ready and
+        (not for_all or find(json.loads(ready)["conditions"], code)),
+        "health": not for_all or f"{severity}  {code}: " in documents["health"][1],
+        "metrics": f"\n{sample(code)} 1\n" in documents["metrics"][1],
+    }
+    return [name for name, is_shown in shown.items() if not is_shown]
 
 
 @pytest.mark.parametrize("code", WAYS)
 def test_it_is_seen_everywhere(watched, code):
     about, severity, for_all = TABLE[code]
     WAYS[code](watched)
-    found = until(lambda: listed(watched, code))
+
+    def seen():
+        documents = take(watched)
+        if not missed(documents, code):
+            return documents
+        AGAIN.get(code, lambda _: None)(watched)
+        return None
+    documents = until(seen)
+    found = listed_in(documents["ls"][1], code)
     assert found["severity"] == severity and found["text"]
     assert DETAILS.get(code, "") in found.get("detail", "")
-    until(lambda: code in watched.farcall("ls", "--long").stdout)
-    named = f"{'m' if about == 'MODULE' else 'the server'} {code}: "
-    until(lambda: re.search(f"^{severity} +{named}", watched.farcall("top", "--once").stdout,
-                            re.M))
-
-    def is_told():
-        status, text = watched.get("/readyz?verbose")
-        verbose = json.loads(text)
-        if "conditions" not in verbose:
-            return None  # it had no room for one more connection
-        assert (status == 200) == (verbose["status"] == "ready") == (not verbose["reason"])
-        return find(verbose["conditions"], code) or not for_all
-    shown = until(is_told)
-    assert for_all or shown is True
-    if for_all:
+    status, text = documents["ready"]
+    verbose = json.loads(text)
+    assert (status == 200) == (verbose["status"] == "ready") == (not verbose["reason"])
+    shown = find(verbose["conditions"], code)
+    assert bool(shown) == for_all
+    if shown:
         assert (shown["severity"], shown["count"]) == (severity, 1)
         assert "m" not in shown  # not which module it is
-        until(lambda: f"{severity}  {code}: " in
-              (done := watched.farcall("health")).stdout + done.stderr)
+    assert alerts(sample(code).split("{")[0], severity)
 
-    metric = "farcall_module_condition" if about == "MODULE" else "farcall_condition"
-    labels = f'code="{code}",severity="{severity}"'
-    if about == "MODULE":
-        labels = f'module="m",{labels}'
-    until(lambda: f"\n{metric}{{{labels}}} 1\n" in watched.get("/metrics")[1])
-    assert alerts(metric, severity)
+
+def samples(watched):
+    """The lines of modules' conditions in /metrics, which may not stand there twice."""
+    found = re.findall(r'\nfarcall_module_condition\{module="(.*?)",code="(.*?)",'
+                       r'severity="(\w+)"\} (\d+)', watched.get("/metrics")[1])
+    assert len({each[:2] for each in found if each[0] != "(other)"}) == \
+        len([each for each in found if each[0] != "(other)"])
+    return {tuple(each[:3]): int(each[3]) for each in found}
+
+
+def summary(watched):
+    return {each["code"]: each["count"]
+            for each in json.loads(watched.get("/readyz?verbose")[1])["conditions"]}
+
+
+def test_a_refused_file_is_told_while_its_module_sleeps(watched):
+    config = watched.folder / "farcalld.conf"
+    config.write_text("{}")
+    watched.compile()
+    watched.start(f"--config={config}")
+    refuse(watched)
+    assert listed(watched, "file_refused")
+    config.write_text('{"idle-unload": "1s"}')
+    watched.process.send_signal(signal.SIGHUP)
+    until(lambda: json.loads(watched.get("/api/v1/modules")[1])["modules"][0]["state"]
+          == "described")
+    assert listed(watched, "file_refused")["detail"]
+    assert samples(watched) == {("m", "file_refused", "warning"): 1}
+
+
+def test_files_that_have_a_served_name_are_told_by_all(watched):
+    watched.compile()
+    others = [watched.folder / name for name in ("b", "c")]
+    for other in others:
+        shutil.copytree(watched.modules, other)
+    watched.start(*map(str, others))
+    assert watched.call("fine") == "ok"
+    conditions = [[each["code"] for each in module["conditions"]] for module in json.loads(
+        watched.farcall("ls", "--json").stdout)["modules"]]
+    assert sorted(conditions) == [[], ["load_failed"], ["load_failed"]]
+    assert summary(watched) == {"load_failed": 2}
+    assert samples(watched) == {("m", "load_failed", "critical"): 1}
+
+
+def test_of_what_drains_only_a_stuck_worker_is_told(watched):
+    watched.compile()
+    watched.start("--isolation=thread", "--workers=2")
+    assert watched.call("gate", 0, **{"Farcall-Timeout-Ms": "100"}) == "deadline_exceeded"
+    until(lambda: "worker_stuck" in summary(watched))
+    watched.compile("fine")
+    assert watched.farcall("load", "m").returncode == 0
+    states = [(module["state"], [each["code"] for each in module["conditions"]])
+              for module in json.loads(watched.farcall("ls", "--json").stdout)["modules"]]
+    assert sorted(states) == [("draining", ["worker_stuck"]), ("ready", [])]
+    assert summary(watched)["worker_stuck"] == 1
+    assert samples(watched) == {("m", "worker_stuck", "warning"): 1}
+
+
+def test_those_without_a_line_are_counted_by_severity(watched):
+    """A thousand have lines of their own."""
+    for number in range(1003):
+        (watched.modules / f"bad{number}.so").write_bytes(b"nonsense")
+    watched.start()
+    watched.compile()
+    assert watched.farcall("load", "m").returncode == 0
+    refuse(watched)
+    found = samples(watched)
+    assert len(found) == 1002
+    assert found["(other)", "(other)", "critical"] == 3
+    assert found["(other)", "(other)", "warning"] == 1
 
 
 def test_nothing_is_wrong_with_a_server_that_is_well(watched):
