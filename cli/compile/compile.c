@@ -230,6 +230,10 @@ static int choose_output(const fc_args_t *args, fc_compile_t *compile,
                        road->suffix);
   }
   if (fc_module_name(fc_str(output), &name, &err)) {
+    if (compile->folder) {
+      return fc_complain(FC_EXIT_USAGE, "%s: give the file another name",
+                         err.message);
+    }
     return fc_complain(FC_EXIT_USAGE, "%s: give another with -o FILE%s",
                        err.message, road->suffix);
   }

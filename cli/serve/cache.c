@@ -3,8 +3,8 @@
 // Modules that sources were compiled to, kept in the user's cache: FOLDER/KEY/NAME.vmfb
 // with its sidecar, where the key is of all that the module depends on. An entry appears
 // whole or not at all and may be removed at any time. Of several of us who need the same
-// module one compiles it, and the others wait. The cache must be ours alone: what lies
-// there is run.
+// module one compiles it, and the others wait. Nobody but us and root may write to the
+// cache: what lies there is run.
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -23,6 +23,8 @@
 
 // How often a source that changes while it is compiled is compiled.
 #define TRIES_MAX 3
+#define ARENA_BLOCK (256u << 10)
+#define ARENA_LIMIT ((size_t)4 << 30)
 
 // ---------------------------------------------------------------------------
 // The folder
@@ -65,7 +67,7 @@ static int refuse_others(const char *folder) {
   if (stat(folder, &info)) {
     return fc_complain(FC_EXIT_FAILED, "%s: %s", folder, strerror(errno));
   }
-  if (info.st_uid != geteuid()) {
+  if (info.st_uid != geteuid() && info.st_uid != 0) {
     return fc_complain(FC_EXIT_FAILED,
                        "the cache %s belongs to another user (%u): give "
                        "--cache=DIR",
@@ -229,11 +231,10 @@ static int find_or_make(making_t *making, const char **out_module) {
   return exit_code;
 }
 
-int fc_serve_module(const fc_args_t *args, const char *path,
-                    const char **out_module) {
+static int make_module(const fc_args_t *args, const char *path,
+                       const char **out_module) {
   making_t making = {.args = args, .path = path};
   int exit_code = open_folder(args, &making.folder);
-  *out_module = NULL;
   for (int i = 0; !exit_code && i < TRIES_MAX; i++) {
     exit_code = find_or_make(&making, out_module);
     if (exit_code || *out_module || fc_tool_interrupted()) return exit_code;
@@ -243,4 +244,21 @@ int fc_serve_module(const fc_args_t *args, const char *path,
   return fc_complain(FC_EXIT_DATA,
                      "%s changes all the time: try again when it is whole",
                      path);
+}
+
+// A folder may have many sources, so the memory that one has taken is given back.
+int fc_serve_module(const fc_args_t *args, const char *path,
+                    const char **out_module) {
+  fc_arena_t arena;
+  fc_args_t own = *args;
+  const char *module = NULL;
+  own.arena = &arena;
+  fc_arena_init(&arena, fc_allocator_system(), ARENA_BLOCK, ARENA_LIMIT);
+  int exit_code = make_module(&own, path, &module);
+  *out_module = module ? fc_print(args->arena, "%s", module) : NULL;
+  if (module && !*out_module) {
+    exit_code = fc_complain(FC_EXIT_FAILED, "out of memory");
+  }
+  fc_arena_deinit(&arena);
+  return exit_code;
 }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
+// Who uses an entry has a lock on a byte of the file IN_USE, whose place is the entry's
+// name: one descriptor for all entries, which goes on to farcalld, and not to the processes
+// that farcalld starts.
+//
 // The list is as sha256sum writes it, a line for each file. It need not be waited for
 // until it is on the disk: after a crash of the machine the digests do not fit.
 #include "serve/entry.h"
@@ -17,6 +21,7 @@
 #include "file.h"
 
 #define LIST "SHA256SUMS"
+#define IN_USE "in-use"
 #define HEX 64
 #define DAY_S (24 * 3600)
 #define MONTH_S (30 * DAY_S)
@@ -36,7 +41,14 @@ static bool hash_open(int file, fc_sha256_t *hash) {
   }
 }
 
-// Hashes a file of ours that is no link. False with errno.
+// Can nobody but us and root have written to it? What is ours is taken as we left it; to
+// what is root's, such as the files of an image, nobody else may be able to write.
+static bool is_safe(const struct stat *info) {
+  return info->st_uid == geteuid() ||
+         (info->st_uid == 0 && !(info->st_mode & (S_IWGRP | S_IWOTH)));
+}
+
+// Hashes a file of ours, or root's, that is no link. False with errno.
 static bool hash_file(const char *path, char out_hex[HEX + 1]) {
   struct stat info;
   fc_sha256_t hash;
@@ -45,7 +57,7 @@ static bool hash_file(const char *path, char out_hex[HEX + 1]) {
   errno = EINVAL;
   fc_sha256_init(&hash);
   const bool good = !fstat(file, &info) && S_ISREG(info.st_mode) &&
-                    info.st_uid == geteuid() && hash_open(file, &hash);
+                    is_safe(&info) && hash_open(file, &hash);
   const int reason = errno;
   close(file);
   if (good) fc_sha256_finish(&hash, out_hex);
@@ -98,6 +110,46 @@ fc_status_t fc_entry_seal(fc_arena_t *arena, const char *folder,
 }
 
 // ---------------------------------------------------------------------------
+// Use
+
+// Of this process, from the first entry that it finds on; -1: none.
+static int uses = -1;
+
+static int open_uses(fc_arena_t *arena, const char *cache) {
+  static const int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const char *path = fc_print(arena, "%s/" IN_USE, cache);
+  if (!path) return -1;
+  const int file = open(path, O_RDWR | O_CREAT | kFlags, 0600);
+  return file < 0 ? open(path, O_RDONLY | kFlags) : file;
+}
+
+// False with errno: EAGAIN if another has it. These locks are those of the open file, not
+// of the process.
+static bool lock_entry(int file, const char *entry, short kind) {
+  char place[16];
+  snprintf(place, sizeof place, "%s", fc_file_base(entry));
+  struct flock range = {.l_type = kind,
+                        .l_whence = SEEK_SET,
+                        .l_start = (off_t)strtoll(place, NULL, 16),
+                        .l_len = 1};
+  return !fcntl(file, F_OFD_SETLK, &range);
+}
+
+// False: it is being removed. Where the file system has no locks, or the cache is of root
+// and nobody prunes it, it is used without.
+static bool use(fc_arena_t *arena, const char *entry) {
+  const int size = (int)(fc_file_base(entry) - entry);
+  const char *cache = fc_print(arena, "%.*s", size, entry);
+  if (cache && uses < 0) uses = open_uses(arena, cache);
+  return uses < 0 || lock_entry(uses, entry, F_RDLCK) ||
+         (errno != EAGAIN && errno != EACCES);
+}
+
+void fc_entry_keep_used(void) {
+  if (uses >= 0) (void)fcntl(uses, F_SETFD, 0);
+}
+
+// ---------------------------------------------------------------------------
 // Finding
 
 // Is the file that a line of the list names as it was?
@@ -142,10 +194,12 @@ const char *fc_entry_find(fc_arena_t *arena, const char *entry,
       base, dot && dot != base ? (size_t)(dot - base) : strlen(base)};
   const char *path = fc_print(arena, "%s/" LIST, entry);
   if (!path || lstat(entry, &info) || !S_ISDIR(info.st_mode) ||
-      info.st_uid != geteuid() || info.st_mode & (S_IWGRP | S_IWOTH)) {
+      !is_safe(&info) || info.st_mode & (S_IWGRP | S_IWOTH)) {
     return NULL;
   }
-  // Its time is when it was used last. It is set first, so that nobody removes it.
+  // First, so that nobody removes it while it is verified, nor while it is used.
+  if (!use(arena, entry)) return NULL;
+  // Its time is when it was used last.
   (void)utimensat(AT_FDCWD, entry, NULL, AT_SYMLINK_NOFOLLOW);
   if (fc_file_read(arena, path, &list, &err)) return NULL;
   return verify(arena, entry, stem, list);
@@ -191,9 +245,16 @@ static int newest_first(const void *a, const void *b) {
                                     : 1;
 }
 
+// Nobody may begin to use it until `locks` is closed.
+static void remove_unused(int locks, const char *entry) {
+  if (lock_entry(locks, entry, F_WRLCK)) fc_workdir_remove(entry);
+}
+
 void fc_entry_prune(fc_arena_t *arena, const char *cache) {
   static const size_t kCapacity = 4096;
   const time_t now = time(NULL);
+  const int locks = open_uses(arena, cache);
+  if (locks < 0) return;
   old_t *entries = fc_arena_alloc_array(arena, kCapacity, sizeof *entries);
   const size_t count =
       entries ? gather(arena, cache, now, entries, kCapacity) : 0;
@@ -201,7 +262,8 @@ void fc_entry_prune(fc_arena_t *arena, const char *cache) {
   for (size_t i = 0; i < count; i++) {
     const time_t age_s = now - entries[i].used;
     if (age_s > MONTH_S || (i >= ENTRIES_MAX && age_s > DAY_S)) {
-      fc_workdir_remove(entries[i].path);
+      remove_unused(locks, entries[i].path);
     }
   }
+  close(locks);
 }

@@ -17,13 +17,15 @@
 fc_status_t fc_entry_seal(fc_arena_t *arena, const char *folder,
                           fc_error_t *err) FC_MUST_CHECK;
 // The path of the module that the entry has of a source; NULL: there is no such entry, or
-// it is not whole, not as it was sealed, or not ours alone. An entry that is found counts
-// as used now.
+// it is not whole, not as it was sealed, or others may write to it. An entry that is
+// found is used from now on, by this process and the farcalld that it becomes.
 const char *fc_entry_find(fc_arena_t *arena, const char *entry,
                           const char *source);
+// Call it right before this process becomes farcalld: what it uses stays in use.
+void fc_entry_keep_used(void);
 // Removes entries of the cache that were not used for a month, all but the newest if there
-// are many, and what a compilation that was killed has left a day ago. What was used in
-// the last day stays: a farcalld may just begin to read it. Other files are left alone.
+// are many, and what a compilation that was killed has left a day ago. What is in use, or
+// was in the last day, stays. Other files are left alone.
 void fc_entry_prune(fc_arena_t *arena, const char *cache);
 
 #endif  // FARCALL_CLI_SERVE_ENTRY_H_

@@ -13,6 +13,7 @@
 
 #include "file.h"
 #include "module/kinds.h"
+#include "serve/entry.h"
 #include "tool.h"
 
 typedef struct serve_t {
@@ -210,6 +211,7 @@ static int become_server(const serve_t *serve) {
     fc_complain(0, "note: the page's address is in the log");
   }
   fflush(stdout);
+  fc_entry_keep_used();
   // exec takes char *const[] but does not write to it.
   execv(program, (char *const *)(uintptr_t)argv);
   return fc_complain(FC_EXIT_UNAVAILABLE, "cannot run %s: %s", program,

@@ -4,9 +4,11 @@ depend on, by nobody else, and not for ever. The compiler is a script, which wri
 that it ran, and goes on when the test says so."""
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -37,13 +39,15 @@ class Cache:
         self.variables = {"RUNS": str(self.runs), "HOLD": str(self.hold),
                           "MADE": str(ROOT / "examples/iree/matmul.vmfb")}
 
+    def run(self, *arguments, program=BIN / "farcall", **options):
+        return subprocess.Popen(
+            [program, "serve", "--tools=tools", "--cache=cache", *arguments],
+            cwd=self.folder, text=True, env={**user_environment(), **self.variables},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
     def start(self, *arguments, **options):
         """farcalld only looks at its options (-t), so it ends."""
-        return subprocess.Popen(
-            [BIN / "farcall", "serve", self.source.name, "--tools=tools", "--cache=cache",
-             "-t", *arguments], cwd=self.folder, text=True,
-            env={**user_environment(), **self.variables}, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        return self.run(self.source.name, "-t", *arguments, **options)
 
     def serve(self, *arguments):
         process = self.start(*arguments)
@@ -280,6 +284,110 @@ def test_what_nobody_uses_goes(cache):
     assert used.name in left and "e" * 32 in left and "f" * 32 not in left
     assert left & set(f"{i:032x}" for i in range(70)) == {f"{i:032x}" for i in range(61)}
     assert (cache.cache / "a person's own").exists()
+
+
+def uses(process):
+    """How many descriptors of the process say which entries are used; -1: it is not yet
+    farcalld."""
+    if not os.readlink(f"/proc/{process.pid}/exe").endswith("/farcalld"):
+        return -1
+    found = [os.path.join(f"/proc/{process.pid}/fd", each)
+             for each in os.listdir(f"/proc/{process.pid}/fd")]
+    return sum(os.path.basename(os.readlink(each)) == "in-use" for each in found
+               if os.path.islink(each))
+
+
+def test_what_a_server_uses_stays(cache):
+    second = cache.folder / "n.mlir"
+    second.write_text(SOURCE + "// second\n")
+    server = cache.run(cache.source.name, second.name, f"--listen=unix:{cache.folder}/socket")
+    try:
+        until(lambda: (cache.folder / "socket").exists())
+        assert uses(server) == 1  # one for both
+        used = cache.entries()
+        assert len(used) == 2
+
+        def compile_another(number):
+            for each in used:
+                if each.exists():
+                    os.utime(each, (time.time() - 40 * DAY,) * 2)
+            cache.source.write_text(SOURCE + f"// another {number}\n")
+            code, said = cache.serve()
+            assert code == 0 and "compiled" in said, said
+        compile_another(1)
+        assert set(used) <= set(cache.entries())
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=60)
+    compile_another(2)
+    assert not set(used) & set(cache.entries())
+
+
+def test_a_folder_of_sources_takes_the_memory_of_one(cache):
+    def peak(count):
+        folder = cache.folder / f"of{count}"
+        folder.mkdir()
+        for number in range(count):
+            text = f"// {number} of {count}\n" + "// a long comment of a long model\n" * 500_000
+            (folder / f"m{number}.mlir").write_text(SOURCE + text)
+        process = cache.run(folder, "-t")
+        said = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        assert status == 0 and said.count("note: compiled ") == count, said
+        return usage.ru_maxrss >> 10  # MiB
+    # Freed memory is given back, also under the address sanitizer.
+    cache.variables["ASAN_OPTIONS"] = \
+        os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
+    assert peak(6) < peak(1) + 3 * 16
+
+
+def test_a_name_that_cannot_be_served(cache):
+    (cache.folder / "models").mkdir()
+    (cache.folder / "models/b@d.mlir").write_text(SOURCE)
+    _, said = cache.run("models", "-t").communicate(timeout=60)
+    assert "b@d" in said and said.rstrip().endswith(": give the file another name"), said
+    assert "-o FILE" not in said
+
+
+# Who may have written to a cache that root has made, such as that of an image.
+BAKED = {
+    "nobody else": (lambda entry: None, True),
+    "others to a module": (lambda entry: (entry / "m.vmfb").chmod(0o666), False),
+    "others to an entry": (lambda entry: entry.chmod(0o777), False),
+    "a module of a third": (lambda entry: os.chown(entry / "m.vmfb", 4712, 4712), False),
+}
+
+
+@pytest.mark.parametrize("name", BAKED)
+def test_a_cache_that_root_made(cache, name):
+    if os.geteuid():
+        pytest.skip("SKIPPED: only root can become another user")
+    spoil, is_used = BAKED[name]
+    with tempfile.TemporaryDirectory() as folder:
+        # Where everybody may look.
+        place = pathlib.Path(folder)
+        shutil.copytree(cache.folder, place / "of", symlinks=True)
+        for each in [place, *place.rglob("*")]:
+            each.chmod(0o755 if each.is_dir() or os.access(each, os.X_OK) else 0o644)
+        for program in "farcall", "farcalld":
+            shutil.copy2(BIN / program, place)
+        (place / "of/runs").chmod(0o666)
+        baked = Cache.__new__(Cache)
+        baked.__dict__.update(cache.__dict__, folder=place / "of", cache=place / "of/cache",
+                              source=place / "of/m.mlir", runs=place / "of/runs")
+        baked.variables = {**cache.variables, "RUNS": str(baked.runs), "TMPDIR": str(place)}
+        # The program is part of the key.
+        first = baked.run("m.mlir", "-t", program=place / "farcall")
+        assert first.communicate(timeout=60) and first.returncode == 0
+        [entry] = [each for each in baked.entries() if each.name != cache.entry().name]
+        for each in [entry, *entry.iterdir()]:
+            each.chmod(0o755 if each.is_dir() else 0o644)
+        spoil(entry)
+        process = baked.run("m.mlir", "-t", program=place / "farcall", user=4711, group=4711,
+                            extra_groups=[])
+        _, said = process.communicate(timeout=60)
+        assert ("was compiled before" in said) == is_used, said
+        assert (process.returncode == 0) == is_used, said
 
 
 def give_away(folder):
