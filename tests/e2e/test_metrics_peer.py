@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prometheus scrapes a server: promtool has nothing to say against either text, every
-query of the dashboard and of the alert rules finds data, and no rule fires."""
+query of the dashboard and of the alert rules finds data, and no rule fires but the one that
+is to."""
 import json
 import re
 import shutil
@@ -157,7 +158,8 @@ def test_prometheus_answers_every_query(scraped):
     groups = prometheus.get("rules")["groups"]
     rules = [rule for group in groups for rule in group["rules"]]
     assert rules and all(rule["health"] == "ok" for rule in rules), rules
-    assert [rule["name"] for rule in rules if rule["state"] == "firing"] == []
+    # Of the module that is broken.
+    assert {rule["name"] for rule in rules if rule["state"] == "firing"} == {"FarcallCritical"}
     # What a rule compares is there, also when it does not fire.
     for rule in rules:
         left = re.sub(r"[^=]?[=<>]=? [0-9.]+.*$", "", rule["query"])
