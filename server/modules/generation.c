@@ -167,7 +167,7 @@ static void complain(fc_generations_t *generations, fc_generation_t *generation,
 void fc_generations_raise(fc_generations_t *generations,
                           fc_generation_t *generation, fc_step_event_t event,
                           const fc_error_t *error) {
-  const fc_step_row_t *row = fc_step_find((fc_step_t)generation->step, event);
+  const fc_step_row_t *row = fc_step_row((fc_step_t)generation->step, event);
   if (!row) {
     complain(generations, generation, event);
     return;

@@ -29,7 +29,7 @@ static const char *const kEvents[] = {
 #include "modules/step.def"
 };
 
-const fc_step_row_t *fc_step_find(fc_step_t step, fc_step_event_t event) {
+const fc_step_row_t *fc_step_row(fc_step_t step, fc_step_event_t event) {
   const fc_step_row_t *row = &kRows[step][event];
   return row->is_there ? row : NULL;
 }

@@ -45,7 +45,7 @@ typedef struct fc_step_row_t {
 } fc_step_row_t;
 
 // The row of a pair; NULL: the pair cannot happen.
-const fc_step_row_t *fc_step_find(fc_step_t step, fc_step_event_t event);
+const fc_step_row_t *fc_step_row(fc_step_t step, fc_step_event_t event);
 // Looked at by each call, so it is a look at a table.
 extern const uint8_t fc_step_states[FC_STEP_COUNT];
 static inline fc_generation_state_t fc_step_state(fc_step_t step) {

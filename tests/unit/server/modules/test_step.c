@@ -113,7 +113,7 @@ static void try_pair(const way_t *way, fc_step_t step, unsigned event) {
   assert_int_equal(one->step, step);
   expect_kept(&table, one);
   table.action = -1;
-  const fc_step_row_t *row = fc_step_find(step, event);
+  const fc_step_row_t *row = fc_step_row(step, event);
   assert_true((row != NULL) == (*drawn != '.'));
 #ifndef NDEBUG
   if (row)  // raising the others ends the program
@@ -154,7 +154,7 @@ static void there_is_no_way_back(void **state) {
   (void)state;
   for (unsigned step = 0; step < FC_STEP_COUNT; step++) {
     for (unsigned event = 0; event < FC_ON_COUNT; event++) {
-      const fc_step_row_t *row = fc_step_find(step, event);
+      const fc_step_row_t *row = fc_step_row(step, event);
       if (!row) continue;
       fc_test_row(fc_step_name((fc_step_t)step));
       if (fc_step_state(step) == FC_GENERATION_DRAINING) {
