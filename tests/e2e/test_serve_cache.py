@@ -2,6 +2,7 @@
 """The modules that farcall serve keeps: made once, whole or not at all, of all that they
 depend on, by nobody else, and not for ever. The compiler is a script, which writes down
 that it ran, and goes on when the test says so."""
+import contextlib
 import json
 import os
 import pathlib
@@ -188,14 +189,15 @@ def test_two_at_once_compile_once(cache):
     both = [cache.start(), cache.start()]
     until(lambda: cache.made() == 2)
     # One of them says that it waits; which one is chance.
-    said = ["", ""]
+    said = [b"", b""]
     for process in both:
         os.set_blocking(process.stderr.fileno(), False)
 
     def one_waits():
         for i, process in enumerate(both):
-            said[i] += process.stderr.read() or ""
-        return any("another farcall compiles" in text for text in said)
+            with contextlib.suppress(BlockingIOError):
+                said[i] += os.read(process.stderr.fileno(), 1 << 16)
+        return any(b"another farcall compiles" in text for text in said)
     until(one_waits)
     cache.hold.unlink()
     for process in both:
