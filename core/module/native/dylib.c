@@ -23,8 +23,10 @@
 // work with that: their malloc is found through the process.
 #if FC_SANITIZED
 #define OPEN_FLAGS (RTLD_NOW | RTLD_LOCAL)
+#define PLACE_OF_HEAP(handle) ((void)(handle), RTLD_DEFAULT)
 #else
 #define OPEN_FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)
+#define PLACE_OF_HEAP(handle) (handle)
 #endif
 
 fc_status_t fc_dylib_check(const fc_so_t *elf, fc_dylib_t *out_dylib,
@@ -245,7 +247,7 @@ static void complete_heap(redirect_t *work) {
         work->heap_known[hook->heap_member / sizeof(void *)]) {
       continue;
     }
-    void *original = dlsym(dylib->handle, hook->name);
+    void *original = dlsym(PLACE_OF_HEAP(dylib->handle), hook->name);
     if (!original) continue;
     memcpy((char *)&dylib->heap + hook->heap_member, &original,
            sizeof original);
