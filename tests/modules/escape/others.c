@@ -131,7 +131,7 @@ KIND(schedule) {
   struct sched_param none = {0};
   return error_of(sched_setscheduler(a, SCHED_OTHER, &none));
 }
-KIND(priority) { return error_of(setpriority(PRIO_PROCESS, a, 1)); }
+KIND(priority) { return error_of(setpriority(PRIO_PROCESS, a, 10)); }
 KIND(disk_priority) {
   return error_of(syscall(SYS_ioprio_set, 1, a, 2 << 13 | 4));
 }
