@@ -453,39 +453,39 @@ static const char *wanted_at(const fc_json_reader_t *reader) {
   }
 }
 
+// At the place of the next look. *out_token is FC_JSON_END or _NEED_MORE if that is the
+// end of the bytes.
+static __attribute__((noinline)) fc_status_t pause_at(
+    fc_json_reader_t *reader, const char *p, fc_json_token_t *out_token,
+    fc_error_t *err) {
+  if (p < reader->end) return look(reader, p, err);
+  *out_token = reader->last ? FC_JSON_END : FC_JSON_NEED_MORE;
+  const bool complete = reader->state == FC_JSON_AT_COMMA && !reader->depth;
+  if (complete || !reader->last) return FC_OK;
+  return fc_json_fail_unexpected(reader, p, wanted_at(reader), err);
+}
+
 // Consumes punctuation until a token stands at `cursor`. *out_token is
-// FC_JSON_END or _NEED_MORE when there is none.
+// FC_JSON_END or _NEED_MORE when there is none, else FC_JSON_NULL, whatever it is.
 static fc_status_t approach(fc_json_reader_t *reader,
                             fc_json_token_t *out_token, fc_error_t *err) {
+  *out_token = FC_JSON_NULL;
   for (;;) {
     skip_space(reader);
     const char *p = reader->cursor;
-    if (FC_UNLIKELY(p >= reader->look) && p < reader->end) {
-      FC_TRY(look(reader, p, err));
+    if (FC_UNLIKELY(p >= reader->look)) {
+      FC_TRY(pause_at(reader, p, out_token, err));
+      if (*out_token != FC_JSON_NULL) return FC_OK;
       continue;
     }
-    if (p == reader->end) {
-      bool complete = reader->state == FC_JSON_AT_COMMA && reader->depth == 0;
-      *out_token = FC_JSON_NEED_MORE;
-      if (!reader->last) return FC_OK;
-      *out_token = FC_JSON_END;
-      return complete
-                 ? FC_OK
-                 : fc_json_fail_unexpected(reader, p, wanted_at(reader), err);
-    }
-    *out_token = FC_JSON_NULL;  // stands for any token: something is at `p`
     if (reader->state == FC_JSON_AT_COLON) {
-      if (*p != ':')
-        return fc_json_fail_unexpected(reader, p, wanted_at(reader), err);
+      if (*p != ':') break;
       reader->state = FC_JSON_AT_VALUE;
     } else if (reader->state == FC_JSON_AT_COMMA) {
-      bool closes =
-          reader->depth && *p == (top_level(reader)->is_object ? '}' : ']');
-      if (closes) return FC_OK;
-      if (reader->depth == 0 || *p != ',') {
-        return fc_json_fail_unexpected(reader, p, wanted_at(reader), err);
-      }
+      if (!reader->depth) break;
       fc_json_level_t *level = top_level(reader);
+      if (*p == (level->is_object ? '}' : ']')) return FC_OK;
+      if (*p != ',') break;
       if (!level->is_object) level->index++;
       reader->state = level->is_object ? FC_JSON_AT_KEY : FC_JSON_AT_VALUE;
     } else {
@@ -493,6 +493,8 @@ static fc_status_t approach(fc_json_reader_t *reader,
     }
     reader->cursor++;
   }
+  return fc_json_fail_unexpected(reader, reader->cursor, wanted_at(reader),
+                                 err);
 }
 
 fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,

@@ -14,7 +14,7 @@ void fc_own_init(fc_own_t *own, fc_allocator_t allocator) {
 void fc_own_deinit(fc_own_t *own) {
   fc_free(own->allocator, own->blocks);
   own->blocks = NULL;
-  own->capacity = own->count = 0;
+  own->capacity = own->count = own->lowest = 0;
 }
 
 static size_t home_of(const fc_own_t *own, const void *data) {
@@ -39,6 +39,7 @@ static bool grow(fc_own_t *own) {
   bigger.blocks =
       fc_alloc_array(own->allocator, bigger.capacity, sizeof *bigger.blocks);
   if (!bigger.blocks) return false;
+  bigger.lowest = 0;
   for (size_t i = 0; i < own->capacity; i++) {
     const fc_own_block_t *block = &own->blocks[i];
     if (block->data) bigger.blocks[place_of(&bigger, block->data)] = *block;
@@ -50,7 +51,9 @@ static bool grow(fc_own_t *own) {
 
 bool fc_own_add(fc_own_t *own, void *data, size_t size) {
   if (own->count >= own->capacity / 2 && !grow(own)) return false;
-  fc_own_block_t *block = &own->blocks[place_of(own, data)];
+  const size_t at = place_of(own, data);
+  fc_own_block_t *block = &own->blocks[at];
+  if (!own->count || at < own->lowest) own->lowest = at;
   if (!block->data) own->count++;
   *block = (fc_own_block_t){data, size, false};
   return true;
@@ -83,7 +86,7 @@ bool fc_own_remove(fc_own_t *own, const void *data) {
 void fc_own_clear(fc_own_t *own,
                   void (*visit)(void *context, const fc_own_block_t *block),
                   void *context) {
-  for (size_t i = 0; i < own->capacity && own->count; i++) {
+  for (size_t i = own->lowest; i < own->capacity && own->count; i++) {
     if (!own->blocks[i].data) continue;
     fc_own_block_t block = own->blocks[i];
     own->blocks[i] = (fc_own_block_t){0};

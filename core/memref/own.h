@@ -26,6 +26,7 @@ typedef struct fc_own_t {
   fc_own_block_t *blocks;
   size_t capacity;  // a power of two, or 0
   size_t count;
+  size_t lowest;  // no place before this one is taken
 } fc_own_t;
 
 void fc_own_init(fc_own_t *own, fc_allocator_t allocator);

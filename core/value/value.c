@@ -5,19 +5,28 @@
 // here allocates, and nothing checks that `data` holds what the shape says.
 #include "value/gather.h"
 
-bool fc_shape_count(const int64_t *shape, int32_t rank, fc_dtype_t dtype,
-                    size_t *out_count, size_t *out_size) {
-  size_t count = 1;
-  bool empty = false, overflow = false;
+// [0, huge, huge] has no elements, however large its other dims are.
+static bool is_empty(const int64_t *shape, int32_t rank) {
+  bool empty = false;
   for (int32_t i = 0; i < rank; i++) {
     if (shape[i] < 0) return false;
-    if (shape[i] == 0) empty = true;
-    else if (!fc_size_mul(count, (size_t)shape[i], &count)) overflow = true;
+    empty |= shape[i] == 0;
   }
-  // [0, huge, huge] has no elements, however large its other dims are.
-  if (empty) count = 0;
-  else if (overflow) return false;
-  size_t size;
+  return empty;
+}
+
+bool fc_shape_count(const int64_t *shape, int32_t rank, fc_dtype_t dtype,
+                    size_t *out_count, size_t *out_size) {
+  size_t count = 1, size;
+  bool fits = true;
+  for (int32_t i = 0; i < rank; i++) {
+    fits &= shape[i] >= 0;
+    fits &= fc_size_mul(count, (size_t)shape[i], &count);
+  }
+  if (FC_UNLIKELY(!fits)) {
+    if (!is_empty(shape, rank)) return false;
+    count = 0;
+  }
   if (!fc_size_mul(count, fc_dtype_size(dtype), &size)) return false;
   *out_count = count;
   *out_size = size;

@@ -299,6 +299,7 @@ typedef struct native_call_t {
   fc_registers_t registers;  // of a call by LLVM's convention
   uint64_t *stack;
   size_t stack_count;
+  uint64_t words[];  // of `borrowed`, `values` and `stack`
 } native_call_t;
 
 // Aligned for vectors, which a function may write as a whole.
@@ -312,23 +313,19 @@ static fc_status_t allocate_frame(const fc_native_function_t *function,
                                   fc_arena_t *arena, native_call_t **out_frame,
                                   fc_error_t *err) {
   const size_t count = function->signature->argument_count;
-  native_call_t *running = fc_arena_alloc_array(arena, 1, sizeof *running);
+  const size_t values = function->value_count + 1;
+  const size_t stack = function->by_llvm ? function->type_count : 0;
+  native_call_t *running = fc_arena_alloc_array(
+      arena, 1, sizeof *running + (count + values + stack) * sizeof(uint64_t));
   if (!running) return fc_fail_memory(err);
+  running->borrowed = (void **)running->words;
+  running->values = running->borrowed + count;
+  running->stack = running->words + count + values;
   running->cells = fc_arena_alloc_array(arena, count, sizeof *running->cells);
-  running->borrowed =
-      fc_arena_alloc_array(arena, count, sizeof *running->borrowed);
-  running->values = fc_arena_alloc_array(arena, function->value_count + 1,
-                                         sizeof *running->values);
-  running->stack =
-      fc_arena_alloc_array(arena, function->by_llvm ? function->type_count : 0,
-                           sizeof *running->stack);
   // Zeroed, so that a result the function forgets to write is a null address.
   running->structure =
       zeroed(arena, function->structure.size + sizeof(fc_scalar_t));
-  if (!running->cells || !running->borrowed || !running->values ||
-      !running->stack || !running->structure) {
-    return fc_fail_memory(err);
-  }
+  if (!running->cells || !running->structure) return fc_fail_memory(err);
   *out_frame = running;
   return FC_OK;
 }
