@@ -129,9 +129,11 @@ bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain);
 size_t fc_json_pointer(const fc_json_reader_t *reader, char *out,
                        size_t capacity);
 // Adds fc_json_pointer and the offset of the token just read to an error, each if it
-// has none. Returns `status`, so that an error can be made, located and returned in one
-// statement: `return fc_json_locate(reader, fc_fail(…), err)`.
+// has none. Returns `status`.
 fc_status_t fc_json_locate(const fc_json_reader_t *reader, fc_status_t status,
                            fc_error_t *err);
+// fc_fail, located.
+#define fc_json_fail(reader, err, code, ...) \
+  fc_json_locate(reader, fc_fail(err, code, __VA_ARGS__), err)
 
 #endif  // FARCALL_JSON_READER_H_

@@ -8,18 +8,11 @@
 #include "json/writer.h"
 #include "marshal/leaf.h"
 
-static fc_status_t here(fc_frame_t *frame, fc_status_t status,
-                        fc_error_t *err) {
-  return fc_json_locate(&frame->reader, status, err);
-}
-
 static fc_status_t check_size(fc_frame_t *frame, size_t size, fc_error_t *err) {
   if (size <= frame->limits.tensor_size) return FC_OK;
-  return here(frame,
-              fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+  return fc_json_fail(&frame->reader, err, FC_CODE_TENSOR_TOO_LARGE,
                       "%zu bytes are over the limit of %zu", size,
-                      frame->limits.tensor_size),
-              err);
+                      frame->limits.tensor_size);
 }
 
 static fc_status_t place_text(fc_frame_t *frame, size_t size, uint8_t **out,
@@ -57,10 +50,8 @@ static fc_status_t check_text(fc_frame_t *frame, const fc_op_t *op,
     FC_TRY(fc_utf8_check(bytes, &frame->stop, &valid, err));
   }
   if (valid) return FC_OK;
-  return here(frame,
-              fc_fail(err, FC_CODE_TYPE_MISMATCH,
-                      "the bytes are not UTF-8, the argument is text"),
-              err);
+  return fc_json_fail(&frame->reader, err, FC_CODE_TYPE_MISMATCH,
+                      "the bytes are not UTF-8, the argument is text");
 }
 
 static fc_status_t read_b64_bytes(fc_frame_t *frame, const fc_op_t *op,
@@ -71,7 +62,7 @@ static fc_status_t read_b64_bytes(fc_frame_t *frame, const fc_op_t *op,
   size_t placed = text.size / 4 * 3, size = 0;
   FC_TRY(place_text(frame, placed, &data, err));
   fc_status_t status = fc_base64_decode(text, data, &frame->stop, &size, err);
-  if (status != FC_OK) return here(frame, status, err);
+  if (status != FC_OK) return fc_json_locate(&frame->reader, status, err);
   fc_str_t bytes = {(const char *)data, size};
   FC_TRY(check_text(frame, op, bytes, err));
   fc_frame_commit(frame, data, placed, size);
@@ -147,14 +138,14 @@ fc_status_t fc_bytes_decode(fc_frame_t *frame, const fc_op_t *op,
     }
     if (!fc_json_text_is(reader, FC_STR("b64"))) {
       fc_status_t status =
-          fc_fail(err, FC_CODE_UNKNOWN_KEY, "bytes have the one member 'b64'");
+          fc_json_fail(&frame->reader, err, FC_CODE_UNKNOWN_KEY,
+                       "bytes have the one member 'b64'");
       fc_error_got(err, reader->text);
-      return here(frame, status, err);
+      return status;
     }
     if (seen) {
-      return here(frame,
-                  fc_fail(err, FC_CODE_DUPLICATE_KEY, "'b64' is given twice"),
-                  err);
+      return fc_json_fail(&frame->reader, err, FC_CODE_DUPLICATE_KEY,
+                          "'b64' is given twice");
     }
     seen = true;
     FC_TRY(fc_json_next(reader, &token, err));

@@ -19,11 +19,6 @@ static const fc_op_t kUnknown = {.kind = FC_TYPE_UNKNOWN,
                                  .raw = FC_RAW_NONE,
                                  .span = 1};
 
-static fc_status_t here(fc_frame_t *frame, fc_status_t status,
-                        fc_error_t *err) {
-  return fc_json_locate(&frame->reader, status, err);
-}
-
 static fc_value_t *place_of(fc_frame_t *frame, const fc_op_t *op,
                             fc_value_t *items, size_t index) {
   if (op->raw >= 0) return &frame->arguments[op->raw];
@@ -89,7 +84,7 @@ static fc_status_t untyped(fc_frame_t *frame, const char *found,
       "{\"bytes\":\"text\"} or null");
   fc_error_expected(err, "a value with its type");
   fc_error_got(err, fc_str(found));
-  return here(frame, status, err);
+  return fc_json_locate(&frame->reader, status, err);
 }
 
 // Begins a value of an unknown type: null, or an object that says what it is.
@@ -128,10 +123,8 @@ static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
   FC_TRY(fc_bytes_decode(frame, &kUnknown, token, dest, err));
   FC_TRY(fc_json_next(reader, &token, err));
   if (token == FC_JSON_OBJECT_END) return FC_OK;
-  return here(
-      frame,
-      fc_fail(err, FC_CODE_UNKNOWN_KEY, "'bytes' stands alone in its object"),
-      err);
+  return fc_json_fail(&frame->reader, err, FC_CODE_UNKNOWN_KEY,
+                      "'bytes' stands alone in its object");
 }
 
 // Begins the value whose token was just read. A leaf is read to its end; for a
@@ -193,12 +186,12 @@ static fc_status_t wrong_length(fc_frame_t *frame, const char *what,
                                 uint32_t wanted, size_t count,
                                 fc_error_t *err) {
   fc_status_t status =
-      fc_fail(err, FC_CODE_LENGTH_MISMATCH,
-              count > wanted ? "expected %u %s, here is one more"
-                             : "expected %u %s, found %zu",
-              wanted, what, count);
+      fc_json_fail(&frame->reader, err, FC_CODE_LENGTH_MISMATCH,
+                   count > wanted ? "expected %u %s, here is one more"
+                                  : "expected %u %s, found %zu",
+                   wanted, what, count);
   fc_error_expected(err, "%u %s", wanted, what);
-  return here(frame, status, err);
+  return status;
 }
 
 static fc_status_t step_tuple(fc_frame_t *frame, fc_level_t *level,
@@ -229,10 +222,8 @@ static fc_status_t close_wrapper(fc_frame_t *frame, fc_error_t *err) {
   fc_json_token_t token;
   FC_TRY(fc_json_next(&frame->reader, &token, err));
   if (token == FC_JSON_OBJECT_END) return FC_OK;
-  return here(
-      frame,
-      fc_fail(err, FC_CODE_UNKNOWN_KEY, "'list' stands alone in its object"),
-      err);
+  return fc_json_fail(&frame->reader, err, FC_CODE_UNKNOWN_KEY,
+                      "'list' stands alone in its object");
 }
 
 static fc_status_t step_list(fc_frame_t *frame, fc_level_t *level,
@@ -285,20 +276,21 @@ static fc_status_t unknown_key(fc_frame_t *frame, fc_code_t code,
   } else {
     snprintf(hint, sizeof hint, ": %s", none);
   }
-  fc_status_t status =
-      fc_fail(err, code, "there is no %s '%s'%s", what, shown, hint);
+  fc_status_t status = fc_json_fail(&frame->reader, err, code,
+                                    "there is no %s '%s'%s", what, shown, hint);
   fc_error_got(err, name);
-  return here(frame, status, err);
+  return status;
 }
 
 static fc_status_t missing_key(fc_frame_t *frame, const fc_level_t *level,
                                fc_error_t *err) {
   const fc_op_t *child = fc_op_child(level->op);
   for (uint32_t i = 0; level->seen[i]; i++) child = fc_op_next(child);
-  fc_status_t status = fc_fail(err, FC_CODE_MISSING_KEY,
-                               "key '%.*s' is missing", FC_STR_ARG(child->key));
+  fc_status_t status =
+      fc_json_fail(&frame->reader, err, FC_CODE_MISSING_KEY,
+                   "key '%.*s' is missing", FC_STR_ARG(child->key));
   fc_error_expected(err, "key '%.*s'", FC_STR_ARG(child->key));
-  return here(frame, status, err);
+  return status;
 }
 
 static fc_status_t close_dict(fc_frame_t *frame, const fc_level_t *level,
@@ -322,10 +314,8 @@ static fc_status_t open_entry(fc_frame_t *frame, fc_level_t *level,
                        op->child_count, "the dict has none", err);
   }
   if (level->seen[key->ordinal]) {
-    return here(frame,
-                fc_fail(err, FC_CODE_DUPLICATE_KEY, "key '%.*s' is given twice",
-                        FC_STR_ARG(key->name)),
-                err);
+    return fc_json_fail(&frame->reader, err, FC_CODE_DUPLICATE_KEY,
+                        "key '%.*s' is given twice", FC_STR_ARG(key->name));
   }
   level->seen[key->ordinal] = 1;
   level->count++;
@@ -371,12 +361,12 @@ static fc_status_t close_array(fc_frame_t *frame, const fc_level_t *level,
 static fc_status_t wrong_dim(fc_frame_t *frame, const fc_level_t *level,
                              fc_error_t *err) {
   long long wanted = (long long)level->array->dims[level->dim];
-  fc_status_t status =
-      fc_fail(err, FC_CODE_SHAPE_MISMATCH, "dim %d has %lld elements, here %s",
-              (int)level->dim, wanted,
-              level->count < (uint64_t)wanted ? "are fewer" : "is one more");
+  fc_status_t status = fc_json_fail(
+      &frame->reader, err, FC_CODE_SHAPE_MISMATCH,
+      "dim %d has %lld elements, here %s", (int)level->dim, wanted,
+      level->count < (uint64_t)wanted ? "are fewer" : "is one more");
   fc_error_expected(err, "%lld elements", wanted);
-  return here(frame, status, err);
+  return status;
 }
 
 static fc_status_t step_array(fc_frame_t *frame, fc_level_t *level,
@@ -472,8 +462,8 @@ static fc_status_t read_argument(fc_frame_t *frame, document_t *document,
   const fc_plan_param_t *param = &frame->plan->inputs[input];
   fc_status_t status;
   if (document->given[input]) {
-    status = here(frame,
-                  fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT, "given twice"), err);
+    status = fc_json_fail(&frame->reader, err, FC_CODE_DUPLICATE_ARGUMENT,
+                          "given twice");
   } else {
     document->given[input] = 1;
     document->missing--;
@@ -530,11 +520,11 @@ static fc_status_t extra_argument(fc_frame_t *frame, size_t index,
                                   fc_error_t *err) {
   uint32_t wanted = frame->plan->positional_count;
   fc_status_t status =
-      fc_fail(err, FC_CODE_EXTRA_ARGUMENT,
-              "argument %zu: the function takes %u by position%s", index,
-              wanted, takes_one_tensor(frame->plan) ? LIST_HINT : "");
+      fc_json_fail(&frame->reader, err, FC_CODE_EXTRA_ARGUMENT,
+                   "argument %zu: the function takes %u by position%s", index,
+                   wanted, takes_one_tensor(frame->plan) ? LIST_HINT : "");
   fc_error_expected(err, "at most %u arguments", wanted);
-  return here(frame, status, err);
+  return status;
 }
 
 // For a function whose SIP signature (farcall/abi.h) has a dict as its root: reads
@@ -573,9 +563,8 @@ static fc_status_t read_args(fc_frame_t *frame, document_t *document,
 static fc_status_t duplicate_key(fc_frame_t *frame, fc_error_t *err) {
   char shown[80];
   fc_escape(shown, sizeof shown, 64, frame->reader.text);
-  return here(frame,
-              fc_fail(err, FC_CODE_DUPLICATE_KEY, "'%s' is given twice", shown),
-              err);
+  return fc_json_fail(&frame->reader, err, FC_CODE_DUPLICATE_KEY,
+                      "'%s' is given twice", shown);
 }
 
 // For a function whose last argument takes the keywords of a call: reads the value of one
@@ -586,8 +575,8 @@ static fc_status_t read_rest(fc_frame_t *frame, document_t *document,
   const uint32_t input = (uint32_t)(rest - frame->plan->inputs);
   fc_status_t status;
   if (!document->rest.op && document->given[input]) {
-    status = here(frame,
-                  fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT, "given twice"), err);
+    status = fc_json_fail(&frame->reader, err, FC_CODE_DUPLICATE_ARGUMENT,
+                          "given twice");
     return name_argument(frame, rest, status, err);
   }
   if (!document->rest.op) {
@@ -648,8 +637,8 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
     // This object has given the input already, so its key comes twice.
     if (document->given[key->ordinal] == 2) return duplicate_key(frame, err);
     if (document->given[key->ordinal] || document->root_given) {
-      fc_status_t status = here(
-          frame, fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT, "given twice"), err);
+      fc_status_t status = fc_json_fail(
+          &frame->reader, err, FC_CODE_DUPLICATE_ARGUMENT, "given twice");
       return name_argument(frame, &plan->inputs[key->ordinal], status, err);
     }
     FC_TRY(fc_json_next(&frame->reader, &token, err));
@@ -703,7 +692,7 @@ static fc_status_t wrong_value(fc_frame_t *frame, uint32_t option,
       kOptions[option].name.data, expected, shown);
   fc_error_expected(err, "%s", expected);
   fc_error_got(err, found);
-  return here(frame, status, err);
+  return fc_json_locate(&frame->reader, status, err);
 }
 
 // Reads the value of an option. *out_value is its place among the values that
@@ -747,12 +736,13 @@ static fc_status_t misplaced_argument(fc_frame_t *frame, fc_str_t name,
                                       fc_error_t *err) {
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);
-  fc_status_t status = fc_fail(err, FC_CODE_UNKNOWN_FIELD,
-                               "there is no member '%s': arguments by name are "
-                               "members of 'kwargs'",
-                               shown);
+  fc_status_t status =
+      fc_json_fail(&frame->reader, err, FC_CODE_UNKNOWN_FIELD,
+                   "there is no member '%s': arguments by name are "
+                   "members of 'kwargs'",
+                   shown);
   fc_error_got(err, name);
-  return here(frame, status, err);
+  return status;
 }
 
 static fc_status_t read_section(fc_frame_t *frame, document_t *document,
@@ -851,7 +841,7 @@ static fc_status_t decode(fc_frame_t *frame, fc_str_t text, fc_error_t *err) {
                    "%zu bytes of the body belong to no value", frame->raw.size);
   }
   fc_status_t status = fc_frame_place_stores(frame, err);
-  if (status != FC_OK) return here(frame, status, err);
+  if (status != FC_OK) return fc_json_locate(&frame->reader, status, err);
   frame->decoded = true;
   return FC_OK;
 }

@@ -14,11 +14,6 @@
 // ---------------------------------------------------------------------------
 // Messages
 
-static fc_status_t here(fc_frame_t *frame, fc_status_t status,
-                        fc_error_t *err) {
-  return fc_json_locate(&frame->reader, status, err);
-}
-
 static fc_dtype_t part_of(fc_dtype_t dtype) {
   return fc_dtype_info(dtype)->part;
 }
@@ -26,10 +21,10 @@ static fc_dtype_t part_of(fc_dtype_t dtype) {
 fc_status_t fc_fill_too_large(fc_frame_t *frame, size_t limit,
                               fc_error_t *err) {
   fc_status_t status =
-      fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
-              "the tensor is over the limit of %zu elements", limit);
+      fc_json_fail(&frame->reader, err, FC_CODE_TENSOR_TOO_LARGE,
+                   "the tensor is over the limit of %zu elements", limit);
   fc_error_expected(err, "at most %zu elements", limit);
-  return here(frame, status, err);
+  return status;
 }
 
 // True for a dim whose name has got its size from an earlier value.
@@ -58,7 +53,7 @@ static fc_status_t disagrees(fc_frame_t *frame, const fc_fill_t *fill,
                              int32_t dim, int64_t size, fc_error_t *err) {
   fc_status_t status = fc_frame_fail_dim(frame, FC_CODE_SHAPE_MISMATCH,
                                          fill->op, dim, size, err);
-  return here(frame, status, err);
+  return fc_json_locate(&frame->reader, status, err);
 }
 
 // The number of a dim in messages: of a row, that of the whole tensor.
@@ -82,7 +77,7 @@ static fc_status_t too_many(fc_frame_t *frame, const fc_fill_t *fill,
                     "dim %d has %lld elements, here is one more",
                     shown_dim(fill, dim), wanted);
   fc_error_expected(err, "%lld elements", wanted);
-  return here(frame, status, err);
+  return fc_json_locate(&frame->reader, status, err);
 }
 
 // Fails at the end of an array that has too few elements.
@@ -102,7 +97,7 @@ static fc_status_t too_few(fc_frame_t *frame, const fc_fill_t *fill,
   char got[24];
   size_t size = (size_t)(fc_number_print_i64(count, got) - got);
   fc_error_got(err, fc_str_make(got, size));
-  return here(frame, status, err);
+  return fc_json_locate(&frame->reader, status, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -123,10 +118,8 @@ static fc_status_t read_pair(fc_frame_t *frame, fc_dtype_t part, void *out,
                               "a number of a [re,im] pair", err);
     }
   }
-  return here(frame,
-              fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                      "a complex number is a pair [re,im] of two numbers"),
-              err);
+  return fc_json_fail(&frame->reader, err, FC_CODE_SHAPE_MISMATCH,
+                      "a complex number is a pair [re,im] of two numbers");
 }
 
 fc_status_t fc_fill_element(fc_frame_t *frame, fc_dtype_t dtype,
@@ -258,11 +251,9 @@ static fc_status_t read_numbers(fc_frame_t *frame, fc_fill_t *fill, size_t want,
   FC_TRY(fc_json_next(reader, out_stop, err));
   if (*out_count == want) return FC_OK;
   if (*out_stop == FC_JSON_ARRAY_BEGIN) {
-    return here(frame,
-                fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+    return fc_json_fail(&frame->reader, err, FC_CODE_SHAPE_MISMATCH,
                         "nested deeper than the %d dims of the tensor",
-                        (int)fill->rank),
-                err);
+                        (int)fill->rank);
   }
   fc_scalar_t unused;
   FC_TRY(fc_json_read_scalar(reader, *out_stop, fill->dtype, &unused, err));
@@ -306,13 +297,13 @@ static fc_status_t not_an_array(fc_frame_t *frame, fc_fill_t *fill,
   }
   fill->too_flat = fill->op != NULL;
   fc_status_t status =
-      fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-              depth ? "nested %d deep, the tensor has %d dims"
-                    : "a bare number (%d dims), the tensor has %d dims",
-              (int)depth, (int)fill->rank);
+      fc_json_fail(&frame->reader, err, FC_CODE_SHAPE_MISMATCH,
+                   depth ? "nested %d deep, the tensor has %d dims"
+                         : "a bare number (%d dims), the tensor has %d dims",
+                   (int)depth, (int)fill->rank);
   fc_error_expected(err, "rank %d", (int)fill->rank);
   fc_error_got(err, frame->reader.text);
-  return here(frame, status, err);
+  return status;
 }
 
 // Reads nested arrays exactly fill->rank deep; `token` was just read.
@@ -501,10 +492,8 @@ fc_status_t fc_fill_decode(fc_frame_t *frame, const fc_op_t *op,
   if (op->rank == FC_RANK_DYNAMIC) {
     fill->rank = fc_fill_rank(frame, token, op->dtype);
     if (fill->rank > FC_RANK_MAX) {
-      return here(frame,
-                  fc_fail(err, FC_CODE_SHAPE_MISMATCH, "rank %d exceeds %d",
-                          (int)fill->rank, FC_RANK_MAX),
-                  err);
+      return fc_json_fail(&frame->reader, err, FC_CODE_SHAPE_MISMATCH,
+                          "rank %d exceeds %d", (int)fill->rank, FC_RANK_MAX);
     }
   }
   for (int32_t i = 0; i < fill->rank; i++) {

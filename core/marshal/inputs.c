@@ -4,11 +4,6 @@
 #include "marshal/inputs.h"
 #include "marshal/bytes.h"
 
-static fc_status_t here(const fc_inputs_t *inputs, fc_status_t status,
-                        fc_error_t *err) {
-  return fc_json_locate(&inputs->frame->reader, status, err);
-}
-
 // ---------------------------------------------------------------------------
 // Where values go
 
@@ -85,9 +80,10 @@ fc_status_t fc_inputs_check_one(const fc_inputs_t *inputs,
     return FC_OK;
   }
   fc_status_t status =
-      fc_fail(err, FC_CODE_SHAPE_MISMATCH, "one value has the shape [] or [1]");
+      fc_json_fail(&inputs->frame->reader, err, FC_CODE_SHAPE_MISMATCH,
+                   "one value has the shape [] or [1]");
   fc_error_expected(err, "[] or [1]");
-  return here(inputs, status, err);
+  return status;
 }
 
 fc_status_t fc_inputs_store(fc_inputs_t *inputs, uint32_t number,
@@ -156,7 +152,7 @@ fc_status_t fc_inputs_name(const fc_inputs_t *inputs,
   if (!err || status == FC_OK || !tensor) return status;
   const bool framing = err->code == FC_CODE_BINARY_FRAMING;
   if (!framing && !fc_code_is_argument(err->code)) return status;
-  (void)here(inputs, status, err);
+  (void)fc_json_locate(&inputs->frame->reader, status, err);
   char name[80];
   fc_error_t named;
   fc_escape(name, sizeof name, 64, tensor->name);
@@ -180,7 +176,7 @@ fc_status_t fc_inputs_unknown(const fc_inputs_t *inputs, const char *what,
             : fc_fail(err, FC_CODE_UNKNOWN_ARGUMENT,
                       "there is no %s '%s': the model has none", what, shown);
   fc_error_got(err, name);
-  return here(inputs, status, err);
+  return fc_json_locate(&inputs->frame->reader, status, err);
 }
 
 fc_status_t fc_inputs_find(const fc_inputs_t *inputs, fc_str_t name,
@@ -196,10 +192,8 @@ fc_status_t fc_inputs_find(const fc_inputs_t *inputs, fc_str_t name,
   if (!inputs->given[number]) return FC_OK;
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);
-  return here(inputs,
-              fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT,
-                      "input '%s': given twice", shown),
-              err);
+  return fc_json_fail(&inputs->frame->reader, err, FC_CODE_DUPLICATE_ARGUMENT,
+                      "input '%s': given twice", shown);
 }
 
 fc_status_t fc_inputs_check(const fc_inputs_t *inputs, fc_error_t *err) {
@@ -209,9 +203,7 @@ fc_status_t fc_inputs_check(const fc_inputs_t *inputs, fc_error_t *err) {
   while (inputs->given[first]) first++;
   char name[80];
   fc_escape(name, sizeof name, 64, model->inputs[first].name);
-  return here(inputs,
-              fc_fail(err, FC_CODE_MISSING_ARGUMENT,
+  return fc_json_fail(&inputs->frame->reader, err, FC_CODE_MISSING_ARGUMENT,
                       "input '%s': missing; the model has %u inputs", name,
-                      model->input_count),
-              err);
+                      model->input_count);
 }

@@ -10,11 +10,6 @@
 // ---------------------------------------------------------------------------
 // Messages
 
-static fc_status_t here(fc_frame_t *frame, fc_status_t status,
-                        fc_error_t *err) {
-  return fc_json_locate(&frame->reader, status, err);
-}
-
 static bool is_scalar_token(fc_json_token_t token) {
   return token == FC_JSON_NUMBER || token == FC_JSON_TRUE ||
          token == FC_JSON_FALSE || token == FC_JSON_STRING ||
@@ -25,12 +20,12 @@ fc_status_t fc_leaf_mismatch(fc_frame_t *frame, fc_code_t code,
                              fc_json_token_t token, const char *expected,
                              fc_error_t *err) {
   const char *found = fc_json_token_name(token);
-  fc_status_t status =
-      fc_fail(err, code, "expected %s, found %s", expected, found);
+  fc_status_t status = fc_json_fail(&frame->reader, err, code,
+                                    "expected %s, found %s", expected, found);
   fc_error_expected(err, "%s", expected);
   bool has_text = token == FC_JSON_NUMBER || token == FC_JSON_STRING;
   fc_error_got(err, has_text ? frame->reader.text : fc_str(found));
-  return here(frame, status, err);
+  return status;
 }
 
 fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
@@ -46,10 +41,10 @@ fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
 
 fc_status_t fc_leaf_missing(fc_frame_t *frame, const char *name,
                             fc_error_t *err) {
-  fc_status_t status =
-      fc_fail(err, FC_CODE_MISSING_KEY, "a typed value needs '%s'", name);
+  fc_status_t status = fc_json_fail(&frame->reader, err, FC_CODE_MISSING_KEY,
+                                    "a typed value needs '%s'", name);
   fc_error_expected(err, "%s", name);
-  return here(frame, status, err);
+  return status;
 }
 
 // ---------------------------------------------------------------------------
@@ -64,11 +59,9 @@ fc_status_t fc_leaf_read_raw(fc_frame_t *frame, fc_str_t *out_bytes,
   FC_TRY(fc_json_next(&frame->reader, &token, err));
   FC_TRY(fc_json_read_scalar(&frame->reader, token, FC_DTYPE_UI64, &size, err));
   if (size > frame->raw.size) {
-    fc_status_t status =
-        fc_fail(err, FC_CODE_BINARY_FRAMING,
-                "binary_data_size is %llu, the body has %zu bytes left",
-                (unsigned long long)size, frame->raw.size);
-    return here(frame, status, err);
+    return fc_json_fail(&frame->reader, err, FC_CODE_BINARY_FRAMING,
+                        "binary_data_size is %llu, the body has %zu bytes left",
+                        (unsigned long long)size, frame->raw.size);
   }
   *out_bytes = fc_str_make(frame->raw.data, (size_t)size);
   frame->raw.data += size;
@@ -98,7 +91,7 @@ static fc_status_t not_a_scalar(fc_frame_t *frame, fc_dtype_t dtype,
       text, found);
   fc_error_expected(err, "%s", text);
   fc_error_got(err, fc_str(found));
-  return here(frame, status, err);
+  return fc_json_locate(&frame->reader, status, err);
 }
 
 static fc_status_t decode_scalar(fc_frame_t *frame, const fc_op_t *op,
@@ -131,7 +124,7 @@ static fc_status_t decode_tensor(fc_frame_t *frame, const fc_op_t *op,
       "the element type is not known: give {\"dtype\",\"shape\",\"data\"}");
   fc_error_expected(err, "{\"dtype\":…,\"shape\":[…],\"data\":[…]}");
   fc_error_got(err, fc_str(fc_json_token_name(token)));
-  return here(frame, status, err);
+  return fc_json_locate(&frame->reader, status, err);
 }
 
 fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,

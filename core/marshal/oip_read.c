@@ -23,11 +23,6 @@ typedef struct request_t {
   bool raw_seen;  // "binary_data_output" was said
 } request_t;
 
-static fc_status_t here(const request_t *request, fc_status_t status,
-                        fc_error_t *err) {
-  return fc_json_locate(&request->frame->reader, status, err);
-}
-
 static bool key_is(const request_t *request, const char *name) {
   return fc_json_text_is(&request->frame->reader, fc_str(name));
 }
@@ -66,9 +61,8 @@ static fc_status_t expect_or_null(request_t *request, fc_json_token_t wanted,
 
 static fc_status_t twice(request_t *request, const char *name,
                          fc_error_t *err) {
-  return here(request,
-              fc_fail(err, FC_CODE_DUPLICATE_KEY, "'%s' is given twice", name),
-              err);
+  return fc_json_fail(&request->frame->reader, err, FC_CODE_DUPLICATE_KEY,
+                      "'%s' is given twice", name);
 }
 
 static fc_status_t read_bool(request_t *request, bool *out_value,
@@ -85,8 +79,8 @@ static fc_status_t read_bool(request_t *request, bool *out_value,
 
 static fc_status_t fail_framing(request_t *request, fc_error_t *err,
                                 const char *message) {
-  return here(request, fc_fail(err, FC_CODE_BINARY_FRAMING, "%s", message),
-              err);
+  return fc_json_fail(&request->frame->reader, err, FC_CODE_BINARY_FRAMING,
+                      "%s", message);
 }
 
 // ---------------------------------------------------------------------------
@@ -188,11 +182,12 @@ static fc_status_t read_datatype(request_t *request, input_t *input,
   if (input->is_bytes_type) return FC_OK;
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);
-  fc_status_t status = fc_fail(err, FC_CODE_DTYPE_MISMATCH,
-                               "datatype '%s', declared BYTES", shown);
+  fc_status_t status =
+      fc_json_fail(&request->frame->reader, err, FC_CODE_DTYPE_MISMATCH,
+                   "datatype '%s', declared BYTES", shown);
   fc_error_expected(err, "BYTES");
   fc_error_got(err, name);
-  return here(request, status, err);
+  return status;
 }
 
 // Reads "data", whose key was just read. null counts as if it were left out.
@@ -220,10 +215,8 @@ static fc_status_t read_data(request_t *request, input_t *input,
 }
 
 static fc_status_t fail_shared(request_t *request, fc_error_t *err) {
-  return here(request,
-              fc_fail(err, FC_CODE_UNKNOWN_FIELD,
-                      "regions of shared memory are not read or written"),
-              err);
+  return fc_json_fail(&request->frame->reader, err, FC_CODE_UNKNOWN_FIELD,
+                      "regions of shared memory are not read or written");
 }
 
 // Reads {"binary_data_size":n}. Shared memory is refused; other parameters are
@@ -290,11 +283,9 @@ static fc_status_t take_raw(request_t *request, input_t *input,
                         "raw bytes need Inference-Header-Content-Length");
   }
   if (input->raw_size > request->raw_size) {
-    fc_status_t status =
-        fc_fail(err, FC_CODE_BINARY_FRAMING,
-                "binary_data_size is %llu, the body has %zu bytes left",
-                (unsigned long long)input->raw_size, request->raw_size);
-    return here(request, status, err);
+    return fc_json_fail(&request->frame->reader, err, FC_CODE_BINARY_FRAMING,
+                        "binary_data_size is %llu, the body has %zu bytes left",
+                        (unsigned long long)input->raw_size, request->raw_size);
   }
   const fc_str_t bytes = fc_str_make(request->raw, (size_t)input->raw_size);
   request->raw += bytes.size;
@@ -309,9 +300,10 @@ static fc_status_t take_raw(request_t *request, input_t *input,
 static fc_status_t missing(request_t *request, const char *name,
                            fc_error_t *err) {
   fc_status_t status =
-      fc_fail(err, FC_CODE_MISSING_KEY, "'%s' is missing", name);
+      fc_json_fail(&request->frame->reader, err, FC_CODE_MISSING_KEY,
+                   "'%s' is missing", name);
   fc_error_expected(err, "'%s'", name);
-  return here(request, status, err);
+  return status;
 }
 
 // An empty tensor is sent without data, too.
@@ -414,10 +406,8 @@ static fc_status_t read_output_name(request_t *request, output_t *output,
   if (request->oip->forms[output->number] == FC_OIP_ABSENT) return FC_OK;
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);
-  return here(request,
-              fc_fail(err, FC_CODE_DUPLICATE_ARGUMENT,
-                      "output '%s': asked for twice", shown),
-              err);
+  return fc_json_fail(&request->frame->reader, err, FC_CODE_DUPLICATE_ARGUMENT,
+                      "output '%s': asked for twice", shown);
 }
 
 static fc_status_t read_output_parameters(request_t *request, output_t *output,
@@ -432,10 +422,8 @@ static fc_status_t read_output_parameters(request_t *request, output_t *output,
       return fail_shared(request, err);
     }
     if (key_is(request, "classification")) {
-      return here(request,
-                  fc_fail(err, FC_CODE_UNKNOWN_FIELD,
-                          "this server does not classify outputs"),
-                  err);
+      return fc_json_fail(&request->frame->reader, err, FC_CODE_UNKNOWN_FIELD,
+                          "this server does not classify outputs");
     }
     if (!key_is(request, "binary_data")) {
       FC_TRY(skip_value(request, err));
@@ -507,10 +495,8 @@ static fc_status_t read_sequence(request_t *request, fc_error_t *err) {
       (token == FC_JSON_NUMBER && fc_json_text_is(reader, FC_STR("0")))) {
     return FC_OK;
   }
-  return here(request,
-              fc_fail(err, FC_CODE_UNKNOWN_FIELD,
-                      "this server keeps no sequences of calls"),
-              err);
+  return fc_json_fail(&request->frame->reader, err, FC_CODE_UNKNOWN_FIELD,
+                      "this server keeps no sequences of calls");
 }
 
 static fc_status_t read_parameters(request_t *request, fc_error_t *err) {
@@ -566,10 +552,9 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
     return missing(request, "inputs", err);
   }
   if (request->raw_size) {
-    fc_status_t status =
-        fc_fail(err, FC_CODE_BINARY_FRAMING,
-                "%zu bytes of the body belong to no input", request->raw_size);
-    return here(request, status, err);
+    return fc_json_fail(&request->frame->reader, err, FC_CODE_BINARY_FRAMING,
+                        "%zu bytes of the body belong to no input",
+                        request->raw_size);
   }
   return next(request, &token, err);
 }

@@ -7,19 +7,14 @@
 #include "marshal/bytes.h"
 #include "marshal/leaf.h"
 
-static fc_status_t here(const fc_frame_t *frame, fc_status_t status,
-                        fc_error_t *err) {
-  return fc_json_locate(&frame->reader, status, err);
-}
-
 // Makes room for one more element. A BYTES is one alone.
 static fc_status_t next_item(fc_frame_t *frame, fc_strings_t *texts,
                              fc_error_t *err) {
   if (texts->count < texts->capacity) return FC_OK;
   const bool one = texts->op->kind == FC_TYPE_BYTES;
   if (one && texts->count) {
-    return here(
-        frame, fc_fail(err, FC_CODE_DATA_LENGTH, "more than one element"), err);
+    return fc_json_fail(&frame->reader, err, FC_CODE_DATA_LENGTH,
+                        "more than one element");
   }
   const size_t capacity = texts->capacity ? 2 * texts->capacity : one ? 1 : 16;
   void *memory = NULL;
@@ -37,10 +32,8 @@ static const fc_op_t *element_of(const fc_strings_t *texts) {
 }
 
 static fc_status_t ragged(const fc_frame_t *frame, fc_error_t *err) {
-  return here(
-      frame,
-      fc_fail(err, FC_CODE_SHAPE_MISMATCH, "the elements are nested unevenly"),
-      err);
+  return fc_json_fail(&frame->reader, err, FC_CODE_SHAPE_MISMATCH,
+                      "the elements are nested unevenly");
 }
 
 // Arrays that are open, by depth: how many elements each has so far.
@@ -107,11 +100,9 @@ fc_status_t fc_strings_take(fc_frame_t *frame, fc_strings_t *texts,
                             fc_str_t bytes, fc_error_t *err) {
   while (bytes.size) {
     if (bytes.size < 4 || read_u32(bytes.data) > bytes.size - 4) {
-      return here(frame,
-                  fc_fail(err, FC_CODE_BINARY_FRAMING,
+      return fc_json_fail(&frame->reader, err, FC_CODE_BINARY_FRAMING,
                           "an element of BYTES is its size in four bytes, and "
-                          "so many bytes"),
-                  err);
+                          "so many bytes");
     }
     const fc_str_t text = fc_str_make(bytes.data + 4, read_u32(bytes.data));
     FC_TRY(next_item(frame, texts, err));
@@ -130,10 +121,10 @@ fc_status_t fc_strings_check_one(fc_frame_t *frame, const fc_typed_t *typed,
   int32_t i = 0;
   while (i < typed->rank && typed->dims[i] == 1) i++;
   if (i == typed->rank) return FC_OK;
-  fc_status_t status = fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                               "one value has a shape of ones: [] or [1]");
+  fc_status_t status = fc_json_fail(&frame->reader, err, FC_CODE_SHAPE_MISMATCH,
+                                    "one value has a shape of ones: [] or [1]");
   fc_error_expected(err, "[] or [1]");
-  return here(frame, status, err);
+  return status;
 }
 
 static fc_status_t check(const fc_frame_t *frame, const fc_strings_t *texts,
@@ -142,21 +133,19 @@ static fc_status_t check(const fc_frame_t *frame, const fc_strings_t *texts,
   if (!fc_shape_count(typed->dims, typed->rank, FC_DTYPE_I8, &count, &size) ||
       count != texts->count) {
     fc_status_t status =
-        fc_fail(err, FC_CODE_DATA_LENGTH, "%zu elements for a shape of %zu",
-                texts->count, count);
+        fc_json_fail(&frame->reader, err, FC_CODE_DATA_LENGTH,
+                     "%zu elements for a shape of %zu", texts->count, count);
     fc_error_expected(err, "%zu elements", count);
-    return here(frame, status, err);
+    return status;
   }
   if (texts->rank < 2 || (texts->rank == typed->rank &&
                           !memcmp(texts->dims, typed->dims,
                                   (size_t)texts->rank * sizeof *texts->dims))) {
     return FC_OK;
   }
-  return here(frame,
-              fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+  return fc_json_fail(&frame->reader, err, FC_CODE_SHAPE_MISMATCH,
                       "the elements are nested in another way than the shape "
-                      "says"),
-              err);
+                      "says");
 }
 
 // Makes two lists of an array of references: its elements and its dims.

@@ -24,11 +24,6 @@ typedef struct request_t {
   const char *form;  // "inputs" or "instances"; NULL: neither was read
 } request_t;
 
-static fc_status_t here(const request_t *request, fc_status_t status,
-                        fc_error_t *err) {
-  return fc_json_locate(&request->frame->reader, status, err);
-}
-
 static fc_status_t next(request_t *request, fc_json_token_t *out_token,
                         fc_error_t *err) {
   return fc_json_next(&request->frame->reader, out_token, err);
@@ -64,8 +59,8 @@ static fc_status_t read_bytes(request_t *request, const fc_op_t *op,
   if (!listed) return FC_OK;
   FC_TRY(next(request, &token, err));
   if (token == FC_JSON_ARRAY_END) return FC_OK;
-  return here(request,
-              fc_fail(err, FC_CODE_DATA_LENGTH, "more than one element"), err);
+  return fc_json_fail(&request->frame->reader, err, FC_CODE_DATA_LENGTH,
+                      "more than one element");
 }
 
 static fc_status_t read_value(request_t *request, const fc_op_t *op,
@@ -328,8 +323,8 @@ static fc_status_t read_rows(request_t *request, fc_error_t *err) {
   }
   request->frame->by_rows = true;
   if (is_next(request, FC_STR("]"), FC_STR(""))) {
-    return here(request,
-                fc_fail(err, FC_CODE_LENGTH_MISMATCH, "there is no row"), err);
+    return fc_json_fail(&request->frame->reader, err, FC_CODE_LENGTH_MISMATCH,
+                        "there is no row");
   }
   // Rows without a name are, as an array, the whole of the only input.
   const bool objects = is_next(request, FC_STR("{"), FC_STR(""));
@@ -366,11 +361,11 @@ static fc_status_t read_signature(request_t *request, fc_error_t *err) {
     return FC_OK;
   }
   fc_status_t status =
-      fc_fail(err, FC_CODE_UNKNOWN_FIELD,
-              "a model has the one signature 'serving_default'");
+      fc_json_fail(&request->frame->reader, err, FC_CODE_UNKNOWN_FIELD,
+                   "a model has the one signature 'serving_default'");
   fc_error_expected(err, "serving_default");
   if (token == FC_JSON_STRING) fc_error_got(err, reader->text);
-  return here(request, status, err);
+  return status;
 }
 
 static fc_status_t read_member(request_t *request, fc_error_t *err) {
@@ -385,11 +380,9 @@ static fc_status_t read_member(request_t *request, fc_error_t *err) {
     return fc_json_skip(reader, token, err);
   }
   if (request->form) {
-    return here(
-        request,
-        fc_fail(err, FC_CODE_DUPLICATE_KEY,
-                "there is '%s' already: one of both is enough", request->form),
-        err);
+    return fc_json_fail(&request->frame->reader, err, FC_CODE_DUPLICATE_KEY,
+                        "there is '%s' already: one of both is enough",
+                        request->form);
   }
   request->form = rows ? "instances" : "inputs";
   return rows ? read_rows(request, err) : read_columns(request, err);
@@ -409,9 +402,10 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
   }
   if (!request->form) {
     fc_status_t status =
-        fc_fail(err, FC_CODE_MISSING_KEY, "'instances' or 'inputs' is missing");
+        fc_json_fail(&request->frame->reader, err, FC_CODE_MISSING_KEY,
+                     "'instances' or 'inputs' is missing");
     fc_error_expected(err, "'instances' or 'inputs'");
-    return here(request, status, err);
+    return status;
   }
   return next(request, &token, err);
 }

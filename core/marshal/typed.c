@@ -12,11 +12,6 @@
 #include "marshal/bytes.h"
 #include "marshal/leaf.h"
 
-static fc_status_t here(fc_frame_t *frame, fc_status_t status,
-                        fc_error_t *err) {
-  return fc_json_locate(&frame->reader, status, err);
-}
-
 static const fc_str_t kMembers[FC_MEMBER_COUNT] = {
     {"dtype", 5}, {"shape", 5}, {"data", 4}, {"b64", 3}};
 
@@ -79,7 +74,7 @@ static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t declared,
     fc_error_expected(err, "%s", info->text);
   }
   fc_error_got(err, name);
-  return here(frame, status, err);
+  return fc_json_locate(&frame->reader, status, err);
 }
 
 static fc_status_t read_dtype(fc_frame_t *frame, fc_typed_t *typed,
@@ -102,26 +97,27 @@ static fc_status_t read_dtype(fc_frame_t *frame, fc_typed_t *typed,
 static fc_status_t wrong_dim(fc_frame_t *frame, const fc_op_t *op, int32_t dim,
                              int64_t found, int64_t wanted, fc_error_t *err) {
   if (fc_dim_is_named(op->dims[dim])) {
-    return here(
-        frame,
+    return fc_json_locate(
+        &frame->reader,
         fc_frame_fail_dim(frame, FC_CODE_SHAPE_MISMATCH, op, dim, found, err),
         err);
   }
   fc_status_t status =
-      fc_fail(err, FC_CODE_SHAPE_MISMATCH, "dim %d is %lld, declared %lld",
-              (int)dim + op->lead, (long long)found, (long long)wanted);
+      fc_json_fail(&frame->reader, err, FC_CODE_SHAPE_MISMATCH,
+                   "dim %d is %lld, declared %lld", (int)dim + op->lead,
+                   (long long)found, (long long)wanted);
   fc_error_expected(err, "%lld", (long long)wanted);
   fc_error_got(err, frame->reader.text);
-  return here(frame, status, err);
+  return status;
 }
 
 static fc_status_t wrong_rank(fc_frame_t *frame, const fc_op_t *op,
                               int32_t rank, fc_error_t *err) {
   fc_status_t status =
-      fc_fail(err, FC_CODE_SHAPE_MISMATCH, "%d dims, the tensor has %d",
-              (int)rank, (int)op->rank);
+      fc_json_fail(&frame->reader, err, FC_CODE_SHAPE_MISMATCH,
+                   "%d dims, the tensor has %d", (int)rank, (int)op->rank);
   fc_error_expected(err, "rank %d", (int)op->rank);
-  return here(frame, status, err);
+  return status;
 }
 
 // Fails because a dim is not the declared one. If the whole shape has another rank than
@@ -157,15 +153,16 @@ static fc_status_t read_dim(fc_frame_t *frame, fc_typed_t *typed,
         ranked ? "more than the %d dims of the tensor" : "more than %d dims",
         (int)limit);
     fc_error_expected(err, "rank %d", (int)limit);
-    return here(frame, status, err);
+    return fc_json_locate(&frame->reader, status, err);
   }
   int64_t dim;
   FC_TRY(fc_json_read_scalar(&frame->reader, token, FC_DTYPE_I64, &dim, err));
   if (dim < 0) {
-    fc_status_t status = fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                                 "dim %d is negative", (int)typed->rank);
+    fc_status_t status =
+        fc_json_fail(&frame->reader, err, FC_CODE_SHAPE_MISMATCH,
+                     "dim %d is negative", (int)typed->rank);
     fc_error_got(err, frame->reader.text);
-    return here(frame, status, err);
+    return status;
   }
   int64_t wanted =
       ranked ? fc_frame_dim(frame, op->dims[typed->rank]) : FC_DIM_DYNAMIC;
@@ -204,10 +201,8 @@ static fc_status_t check_shape(fc_frame_t *frame, const fc_typed_t *typed,
       fc_frame_empty_rows(typed->dims, typed->rank) <= EMPTY_ROWS_MAX) {
     return FC_OK;
   }
-  return here(frame,
-              fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
-                      "an empty tensor of more than %zu rows", EMPTY_ROWS_MAX),
-              err);
+  return fc_json_fail(&frame->reader, err, FC_CODE_TENSOR_TOO_LARGE,
+                      "an empty tensor of more than %zu rows", EMPTY_ROWS_MAX);
 }
 
 // `checked` false, for a look ahead: the dims are not compared with the declared ones.
@@ -324,9 +319,9 @@ static fc_status_t too_wide(fc_frame_t *frame, const fc_dtype_info_t *info,
   if (is_signed) bits = (uint64_t)((int64_t)(bits << unused) >> unused);
   char number[24];
   snprintf(number, sizeof number, is_signed ? "%" PRId64 : "%" PRIu64, bits);
-  fc_status_t status = fc_fail(err, FC_CODE_OUT_OF_RANGE,
-                               "element %zu is %s, which does not fit %s",
-                               index, number, info->text);
+  fc_status_t status = fc_json_fail(&frame->reader, err, FC_CODE_OUT_OF_RANGE,
+                                    "element %zu is %s, which does not fit %s",
+                                    index, number, info->text);
   if (fc_dtype_is_whole(info)) {
     const uint64_t low = fc_width_most(info, true);
     fc_error_expected(err, "%s in [%s%" PRIu64 ",%" PRIu64 "]", info->text,
@@ -335,7 +330,7 @@ static fc_status_t too_wide(fc_frame_t *frame, const fc_dtype_info_t *info,
     fc_error_expected(err, "bits of %s in [0,%" PRIu64 "]", info->text,
                       fc_width_cut(info, UINT64_MAX));
   }
-  return here(frame, status, err);
+  return status;
 }
 
 // The first element with other bits above its width than its type has there; `count` if
@@ -376,10 +371,10 @@ static fc_status_t check_bytes(fc_frame_t *frame, fc_dtype_t dtype,
 static fc_status_t wrong_bytes(fc_frame_t *frame, size_t size, size_t wanted,
                                fc_error_t *err) {
   fc_status_t status =
-      fc_fail(err, FC_CODE_DATA_LENGTH, "%zu bytes for a shape of %zu bytes",
-              size, wanted);
+      fc_json_fail(&frame->reader, err, FC_CODE_DATA_LENGTH,
+                   "%zu bytes for a shape of %zu bytes", size, wanted);
   fc_error_expected(err, "%zu bytes", wanted);
-  return here(frame, status, err);
+  return status;
 }
 
 static fc_status_t read_b64(fc_frame_t *frame, fc_typed_t *typed,
@@ -402,7 +397,7 @@ static fc_status_t read_b64(fc_frame_t *frame, fc_typed_t *typed,
   FC_TRY(fc_frame_place(frame, typed->dtype, placed, &memory, err));
   fc_status_t status =
       fc_base64_decode(text, memory, &frame->stop, &decoded, err);
-  if (status != FC_OK) return here(frame, status, err);
+  if (status != FC_OK) return fc_json_locate(&frame->reader, status, err);
   if (decoded != size) return wrong_bytes(frame, decoded, size, err);
   FC_TRY(check_bytes(frame, typed->dtype, memory, count, err));
   fill->data = memory;
@@ -419,10 +414,8 @@ static fc_status_t read_payload(fc_frame_t *frame, fc_typed_t *typed,
                                 fc_value_t *dest, fc_error_t *err) {
   int other = member == FC_MEMBER_DATA ? FC_MEMBER_B64 : FC_MEMBER_DATA;
   if (typed->seen[other]) {
-    return here(
-        frame,
-        fc_fail(err, FC_CODE_UNKNOWN_KEY, "both 'data' and 'b64' are given"),
-        err);
+    return fc_json_fail(&frame->reader, err, FC_CODE_UNKNOWN_KEY,
+                        "both 'data' and 'b64' are given");
   }
   if (needs_look_ahead(typed)) look_ahead(frame, typed, token);
   bool array = token == FC_JSON_ARRAY_BEGIN;
@@ -444,10 +437,8 @@ fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
                           fc_value_t *dest, fc_error_t *err) {
   fc_json_token_t token;
   if (typed->seen[member]) {
-    return here(frame,
-                fc_fail(err, FC_CODE_DUPLICATE_KEY, "'%s' is given twice",
-                        typed->members[member].data),
-                err);
+    return fc_json_fail(&frame->reader, err, FC_CODE_DUPLICATE_KEY,
+                        "'%s' is given twice", typed->members[member].data);
   }
   FC_TRY(fc_json_next(&frame->reader, &token, err));
   switch (member) {
@@ -476,11 +467,11 @@ static fc_status_t unknown_member(fc_frame_t *frame, fc_error_t *err) {
   fc_escape(shown, sizeof shown, 64, name);
   if (nearest) snprintf(hint, sizeof hint, "; did you mean '%s'?", nearest);
   fc_status_t status =
-      fc_fail(err, FC_CODE_UNKNOWN_KEY, "a typed value has no member '%s'%s",
-              shown, hint);
+      fc_json_fail(&frame->reader, err, FC_CODE_UNKNOWN_KEY,
+                   "a typed value has no member '%s'%s", shown, hint);
   fc_error_expected(err, "dtype, shape, data or b64");
   fc_error_got(err, name);
-  return here(frame, status, err);
+  return status;
 }
 
 static fc_status_t read_member(fc_frame_t *frame, fc_typed_t *typed,
@@ -494,10 +485,8 @@ static fc_status_t read_member(fc_frame_t *frame, fc_typed_t *typed,
 static fc_status_t take_raw(fc_frame_t *frame, fc_typed_t *typed,
                             fc_str_t bytes, fc_value_t *dest, fc_error_t *err) {
   if (typed->seen[FC_MEMBER_DATA] || typed->seen[FC_MEMBER_B64]) {
-    return here(frame,
-                fc_fail(err, FC_CODE_UNKNOWN_KEY,
-                        "the value is given twice: as text, and as raw bytes"),
-                err);
+    return fc_json_fail(&frame->reader, err, FC_CODE_UNKNOWN_KEY,
+                        "the value is given twice: as text, and as raw bytes");
   }
   if (!typed->seen[FC_MEMBER_SHAPE])
     return fc_leaf_missing(frame, "shape", err);
