@@ -25,12 +25,6 @@ static fc_value_t *place_of(fc_frame_t *frame, const fc_op_t *op,
   return items ? &items[index] : NULL;
 }
 
-static void set_list(fc_value_t *dest, fc_value_t *items, size_t count) {
-  if (!dest) return;
-  *dest = (fc_value_t){.kind = FC_VALUE_LIST,
-                       .list = {.items = items, .count = count}};
-}
-
 // ---------------------------------------------------------------------------
 // Containers: opening
 
@@ -170,18 +164,6 @@ static fc_status_t open_value(fc_frame_t *frame, const fc_op_t *op,
 // ---------------------------------------------------------------------------
 // Containers: one step
 
-static fc_status_t grow(fc_frame_t *frame, fc_value_t **items, size_t count,
-                        size_t *capacity, fc_error_t *err) {
-  if (count < *capacity) return FC_OK;
-  size_t wanted = *capacity ? *capacity * 2 : 4;
-  void *memory = NULL;
-  FC_TRY(fc_frame_alloc(frame, wanted, sizeof **items, &memory, err));
-  if (count) memcpy(memory, *items, count * sizeof **items);
-  *items = memory;
-  *capacity = wanted;
-  return FC_OK;
-}
-
 static fc_status_t wrong_length(fc_frame_t *frame, const char *what,
                                 uint32_t wanted, size_t count,
                                 fc_error_t *err) {
@@ -203,7 +185,7 @@ static fc_status_t step_tuple(fc_frame_t *frame, fc_level_t *level,
     if (level->count != wanted) {
       return wrong_length(frame, "elements", wanted, level->count, err);
     }
-    set_list(level->dest, level->items, level->count);
+    fc_leaf_set_list(level->dest, level->items, level->count);
     frame->depth--;
     return FC_OK;
   }
@@ -231,11 +213,12 @@ static fc_status_t step_list(fc_frame_t *frame, fc_level_t *level,
   fc_json_token_t token;
   FC_TRY(fc_json_next(&frame->reader, &token, err));
   if (token == FC_JSON_ARRAY_END) {
-    set_list(level->dest, level->items, level->count);
+    fc_leaf_set_list(level->dest, level->items, level->count);
     frame->depth--;
     return level->wrapped ? close_wrapper(frame, err) : FC_OK;
   }
-  FC_TRY(grow(frame, &level->items, level->count, &level->capacity, err));
+  FC_TRY(fc_leaf_grow(frame, &level->items, level->count, &level->capacity, 4,
+                      err));
   return open_value(frame, level->child, token, &level->items[level->count++],
                     err);
 }
@@ -298,7 +281,7 @@ static fc_status_t close_dict(fc_frame_t *frame, const fc_level_t *level,
   if (level->count < level->op->child_count) {
     return missing_key(frame, level, err);
   }
-  set_list(level->dest, level->items, level->count);
+  fc_leaf_set_list(level->dest, level->items, level->count);
   return FC_OK;
 }
 
@@ -338,26 +321,6 @@ static fc_status_t step_dict(fc_frame_t *frame, fc_level_t *level,
   return open_entry(frame, level, name, err);
 }
 
-// Makes two lists of a finished array of references: its elements and its dims.
-static fc_status_t close_array(fc_frame_t *frame, const fc_level_t *level,
-                               fc_error_t *err) {
-  fc_refarray_t *array = level->array;
-  int32_t rank = level->op->rank;
-  void *memory = NULL;
-  FC_TRY(fc_frame_alloc(frame, (size_t)rank + 2, sizeof(fc_value_t), &memory,
-                        err));
-  fc_value_t *both = memory, *dims = both + 2;
-  for (int32_t i = 0; i < rank; i++) {
-    int64_t dim = array->dims[i] < 0 ? 0 : array->dims[i];
-    dims[i] = (fc_value_t){
-        .kind = FC_VALUE_SCALAR, .dtype = FC_DTYPE_I64, .scalar = {.i64 = dim}};
-  }
-  set_list(&both[0], array->items, array->count);
-  set_list(&both[1], dims, (size_t)rank);
-  set_list(level->dest, both, 2);
-  return FC_OK;
-}
-
 static fc_status_t wrong_dim(fc_frame_t *frame, const fc_level_t *level,
                              fc_error_t *err) {
   long long wanted = (long long)level->array->dims[level->dim];
@@ -379,7 +342,10 @@ static fc_status_t step_array(fc_frame_t *frame, fc_level_t *level,
     if (*dim < 0) *dim = (int64_t)level->count;
     if (level->count != (uint64_t)*dim) return wrong_dim(frame, level, err);
     frame->depth--;
-    return level->dim ? FC_OK : close_array(frame, level, err);
+    return level->dim ? FC_OK
+                      : fc_leaf_set_array(frame, array->items, array->count,
+                                          array->dims, level->op->rank,
+                                          level->dest, err);
   }
   if (*dim >= 0 && level->count == (uint64_t)*dim) {
     return wrong_dim(frame, level, err);
@@ -397,7 +363,8 @@ static fc_status_t step_array(fc_frame_t *frame, fc_level_t *level,
     inner->dim = next;
     return FC_OK;
   }
-  FC_TRY(grow(frame, &array->items, array->count, &array->capacity, err));
+  FC_TRY(fc_leaf_grow(frame, &array->items, array->count, &array->capacity, 4,
+                      err));
   return open_value(frame, fc_op_child(level->op), token,
                     &array->items[array->count++], err);
 }
@@ -852,14 +819,7 @@ fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
 
 fc_status_t fc_framed_decode(fc_frame_t *frame, fc_str_t body,
                              uint64_t document, fc_error_t *err) {
-  if (document > body.size) {
-    return fc_fail(err, FC_CODE_BINARY_FRAMING,
-                   "Inference-Header-Content-Length is %llu, the body has %zu "
-                   "bytes",
-                   (unsigned long long)document, body.size);
-  }
-  const size_t size = (size_t)document;
+  FC_TRY(fc_leaf_split(frame, &body, document, err));
   frame->framed = true;
-  frame->raw = fc_str_make(body.data + size, body.size - size);
-  return decode(frame, fc_str_make(body.data, size), err);
+  return decode(frame, body, err);
 }

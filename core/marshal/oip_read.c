@@ -15,9 +15,7 @@ typedef struct request_t {
   fc_frame_t *frame;
   fc_oip_t *oip;
   fc_inputs_t inputs;
-  bool has_raw;     // the document has a length, so raw bytes may follow it
-  const char *raw;  // raw bytes nobody has taken
-  size_t raw_size;
+  bool has_raw;  // the document has a length, so raw bytes may follow it
   bool outputs_seen;
   bool inputs_seen;
   bool raw_seen;  // "binary_data_output" was said
@@ -282,14 +280,8 @@ static fc_status_t take_raw(request_t *request, input_t *input,
     return fail_framing(request, err,
                         "raw bytes need Inference-Header-Content-Length");
   }
-  if (input->raw_size > request->raw_size) {
-    return fc_json_fail(&request->frame->reader, err, FC_CODE_BINARY_FRAMING,
-                        "binary_data_size is %llu, the body has %zu bytes left",
-                        (unsigned long long)input->raw_size, request->raw_size);
-  }
-  const fc_str_t bytes = fc_str_make(request->raw, (size_t)input->raw_size);
-  request->raw += bytes.size;
-  request->raw_size -= bytes.size;
+  fc_str_t bytes;
+  FC_TRY(fc_leaf_take_raw(request->frame, input->raw_size, &bytes, err));
   if (fc_model_is_text(input->tensor->op)) {
     return fc_strings_take(request->frame, &input->texts, bytes, err);
   }
@@ -551,10 +543,10 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
   if (!request->inputs_seen && request->inputs.missing) {
     return missing(request, "inputs", err);
   }
-  if (request->raw_size) {
+  const size_t left = request->frame->raw.size;
+  if (left) {
     return fc_json_fail(&request->frame->reader, err, FC_CODE_BINARY_FRAMING,
-                        "%zu bytes of the body belong to no input",
-                        request->raw_size);
+                        "%zu bytes of the body belong to no input", left);
   }
   return next(request, &token, err);
 }
@@ -641,16 +633,9 @@ fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
   request_t request = {.has_raw = document != FC_OIP_ALL};
   FC_TRY(begin(&request, frame, err));
   if (document == FC_OIP_ALL) document = body.size;
-  if (document > body.size) {
-    return fc_fail(err, FC_CODE_BINARY_FRAMING,
-                   "Inference-Header-Content-Length is %llu, the body has %zu "
-                   "bytes",
-                   (unsigned long long)document, body.size);
-  }
-  request.raw = body.data + document;
-  request.raw_size = body.size - (size_t)document;
-  fc_frame_read(frame, body.data, (size_t)document);
-  FC_TRY(request.has_raw && document == 0 ? read_raw(&request, body, err)
+  FC_TRY(fc_leaf_split(frame, &body, document, err));
+  fc_frame_read(frame, body.data, body.size);
+  FC_TRY(request.has_raw && document == 0 ? read_raw(&request, frame->raw, err)
                                           : read_document(&request, err));
   FC_TRY(fc_frame_place_stores(frame, err));
   frame->decoded = true;

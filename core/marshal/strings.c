@@ -16,15 +16,8 @@ static fc_status_t next_item(fc_frame_t *frame, fc_strings_t *texts,
     return fc_json_fail(&frame->reader, err, FC_CODE_DATA_LENGTH,
                         "more than one element");
   }
-  const size_t capacity = texts->capacity ? 2 * texts->capacity : one ? 1 : 16;
-  void *memory = NULL;
-  FC_TRY(fc_frame_alloc(frame, capacity, sizeof *texts->items, &memory, err));
-  if (texts->count) {
-    memcpy(memory, texts->items, texts->count * sizeof *texts->items);
-  }
-  texts->items = memory;
-  texts->capacity = capacity;
-  return FC_OK;
+  return fc_leaf_grow(frame, &texts->items, texts->count, &texts->capacity,
+                      one ? 1 : 16, err);
 }
 
 static const fc_op_t *element_of(const fc_strings_t *texts) {
@@ -148,29 +141,6 @@ static fc_status_t check(const fc_frame_t *frame, const fc_strings_t *texts,
                       "says");
 }
 
-// Makes two lists of an array of references: its elements and its dims.
-static fc_status_t make_array(fc_frame_t *frame, const fc_strings_t *texts,
-                              const fc_typed_t *typed, fc_value_t *dest,
-                              fc_error_t *err) {
-  void *memory = NULL;
-  const size_t rank = (size_t)typed->rank;
-  FC_TRY(fc_frame_alloc(frame, rank + 2, sizeof(fc_value_t), &memory, err));
-  fc_value_t *both = memory, *dims = both + 2;
-  for (size_t i = 0; i < rank; i++) {
-    dims[i] = (fc_value_t){.kind = FC_VALUE_SCALAR,
-                           .dtype = FC_DTYPE_I64,
-                           .scalar = {.i64 = typed->dims[i]}};
-  }
-  both[0] =
-      (fc_value_t){.kind = FC_VALUE_LIST,
-                   .list = {.items = texts->items, .count = texts->count}};
-  both[1] = (fc_value_t){.kind = FC_VALUE_LIST,
-                         .list = {.items = dims, .count = rank}};
-  *dest =
-      (fc_value_t){.kind = FC_VALUE_LIST, .list = {.items = both, .count = 2}};
-  return FC_OK;
-}
-
 fc_status_t fc_strings_finish(fc_frame_t *frame, const fc_strings_t *texts,
                               const fc_typed_t *typed, fc_value_t *dest,
                               fc_error_t *err) {
@@ -180,11 +150,10 @@ fc_status_t fc_strings_finish(fc_frame_t *frame, const fc_strings_t *texts,
     return FC_OK;
   }
   if (texts->op->kind == FC_TYPE_LIST) {
-    *dest =
-        (fc_value_t){.kind = FC_VALUE_LIST,
-                     .list = {.items = texts->items, .count = texts->count}};
+    fc_leaf_set_list(dest, texts->items, texts->count);
     return FC_OK;
   }
   fc_frame_bind_dims(frame, texts->op, typed->dims);
-  return make_array(frame, texts, typed, dest, err);
+  return fc_leaf_set_array(frame, texts->items, texts->count, typed->dims,
+                           typed->rank, dest, err);
 }
