@@ -544,6 +544,29 @@ fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
   return FC_OK;
 }
 
+fc_status_t fc_json_read_members(fc_json_reader_t *reader,
+                                 const fc_json_member_t *members, size_t count,
+                                 void *context, fc_error_t *err) {
+  fc_json_token_t token;
+  for (;;) {
+    FC_TRY(fc_json_next(reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    const fc_json_member_t *member = members, *end = members + count;
+    while (member < end && !fc_json_text_is(reader, fc_str(member->name))) {
+      member++;
+    }
+    if (member == end) {
+      FC_TRY(fc_json_next(reader, &token, err));
+      FC_TRY(fc_json_skip(reader, token, err));
+    } else if (member->refusal) {
+      return fc_json_fail(reader, err, FC_CODE_UNKNOWN_FIELD, "%s",
+                          member->refusal);
+    } else {
+      FC_TRY(member->read(context, err));
+    }
+  }
+}
+
 // ---------------------------------------------------------------------------
 // Elements
 

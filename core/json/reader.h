@@ -77,6 +77,18 @@ fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,
 fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
                          fc_error_t *err);
 
+// A member of an object that somebody reads.
+typedef struct fc_json_member_t {
+  const char *name;
+  // Reads the member's value; its key was just read.
+  fc_status_t (*read)(void *context, fc_error_t *err);
+  const char *refusal;  // instead: the message of FC_CODE_UNKNOWN_FIELD
+} fc_json_member_t;
+// Reads an object to its end, whose brace was just read. Other members are skipped.
+fc_status_t fc_json_read_members(fc_json_reader_t *reader,
+                                 const fc_json_member_t *members, size_t count,
+                                 void *context, fc_error_t *err);
+
 // Bulk path, right after FC_JSON_ARRAY_BEGIN or inside an array: reads scalar
 // elements (numbers; true/false for i1; "NaN" and the like for floats; decimal
 // strings for integers of more than 53 bits) straight into `out`, up to `capacity` of them.

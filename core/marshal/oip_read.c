@@ -57,6 +57,34 @@ static fc_status_t expect_or_null(request_t *request, fc_json_token_t wanted,
                           fc_json_token_name(wanted), err);
 }
 
+// Reads an object, or null as one that was left out.
+static fc_status_t read_object(request_t *request,
+                               const fc_json_member_t *members, size_t count,
+                               void *context, fc_error_t *err) {
+  bool absent;
+  FC_TRY(expect_or_null(request, FC_JSON_OBJECT_BEGIN, &absent, err));
+  return absent ? FC_OK
+                : fc_json_read_members(&request->frame->reader, members, count,
+                                       context, err);
+}
+
+// Reads the objects of an array, whose bracket was just read, by `read`, each of them from
+// behind its brace.
+static fc_status_t read_objects(request_t *request,
+                                fc_status_t (*read)(request_t *, fc_error_t *),
+                                fc_error_t *err) {
+  fc_json_token_t token;
+  for (;;) {
+    FC_TRY(next(request, &token, err));
+    if (token == FC_JSON_ARRAY_END) return FC_OK;
+    if (token != FC_JSON_OBJECT_BEGIN) {
+      return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
+                              "an object", err);
+    }
+    FC_TRY(read(request, err));
+  }
+}
+
 static fc_status_t twice(request_t *request, const char *name,
                          fc_error_t *err) {
   return fc_json_fail(&request->frame->reader, err, FC_CODE_DUPLICATE_KEY,
@@ -88,6 +116,7 @@ static const fc_str_t kMembers[FC_MEMBER_COUNT] = {
     {"datatype", 8}, {"shape", 5}, {"data", 4}, {"", 0}};
 
 typedef struct input_t {
+  request_t *request;
   uint32_t number;  // of the model's inputs, NONE while not known
   const fc_model_tensor_t *tensor;
   fc_op_t op;  // what it is read as (fc_inputs_open)
@@ -212,42 +241,31 @@ static fc_status_t read_data(request_t *request, input_t *input,
   return fc_strings_read(frame, &input->texts, token, err);
 }
 
-static fc_status_t fail_shared(request_t *request, fc_error_t *err) {
-  return fc_json_fail(&request->frame->reader, err, FC_CODE_UNKNOWN_FIELD,
-                      "regions of shared memory are not read or written");
-}
+#define NO_SHARED_MEMORY "regions of shared memory are not read or written"
 
-// Reads {"binary_data_size":n}. Shared memory is refused; other parameters are
-// ignored.
-static fc_status_t read_input_parameters(request_t *request, input_t *input,
-                                         fc_error_t *err) {
+static fc_status_t read_raw_size(void *context, fc_error_t *err) {
+  input_t *input = context;
+  request_t *request = input->request;
   fc_json_token_t token;
-  bool absent;
-  FC_TRY(expect_or_null(request, FC_JSON_OBJECT_BEGIN, &absent, err));
-  while (!absent) {
-    FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_OBJECT_END) break;
-    if (key_is(request, "shared_memory_region")) {
-      return fail_shared(request, err);
-    }
-    if (!key_is(request, "binary_data_size")) {
-      FC_TRY(skip_value(request, err));
-      continue;
-    }
-    if (input->has_raw) return twice(request, "binary_data_size", err);
-    FC_TRY(next(request, &token, err));
-    FC_TRY(fc_json_read_scalar(&request->frame->reader, token, FC_DTYPE_UI64,
-                               &input->raw_size, err));
-    input->has_raw = true;
-  }
+  if (input->has_raw) return twice(request, "binary_data_size", err);
+  FC_TRY(next(request, &token, err));
+  FC_TRY(fc_json_read_scalar(&request->frame->reader, token, FC_DTYPE_UI64,
+                             &input->raw_size, err));
+  input->has_raw = true;
   return FC_OK;
 }
+
+static const fc_json_member_t kInputParameters[] = {
+    {"shared_memory_region", NULL, NO_SHARED_MEMORY},
+    {"binary_data_size", read_raw_size, NULL},
+};
 
 static fc_status_t read_input_member(request_t *request, input_t *input,
                                      fc_error_t *err) {
   if (key_is(request, "name")) return read_input_name(request, input, err);
   if (key_is(request, "parameters")) {
-    return read_input_parameters(request, input, err);
+    return read_object(request, kInputParameters,
+                       FC_ARRAY_COUNT(kInputParameters), input, err);
   }
   // Once is enough: a second look would see only some of the same members.
   if (!input->tensor && !input->looked) look_for_name(request, input);
@@ -338,6 +356,7 @@ static fc_status_t finish_value(request_t *request, input_t *input,
 static fc_status_t read_input(request_t *request, fc_error_t *err) {
   input_t input;
   memset(&input, 0, offsetof(input_t, op));
+  input.request = request;
   input.number = NONE;
   input.value = (fc_value_t){0};
   input.texts.op = NULL;
@@ -357,20 +376,12 @@ static fc_status_t read_input(request_t *request, fc_error_t *err) {
   return fc_inputs_store(&request->inputs, input.number, input.value, err);
 }
 
-static fc_status_t read_inputs(request_t *request, fc_error_t *err) {
-  fc_json_token_t token;
+static fc_status_t read_inputs(void *context, fc_error_t *err) {
+  request_t *request = context;
   if (request->inputs_seen) return twice(request, "inputs", err);
   request->inputs_seen = true;
   FC_TRY(expect(request, FC_JSON_ARRAY_BEGIN, err));
-  for (;;) {
-    FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_ARRAY_END) break;
-    if (token != FC_JSON_OBJECT_BEGIN) {
-      return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
-                              "an object", err);
-    }
-    FC_TRY(read_input(request, err));
-  }
+  FC_TRY(read_objects(request, read_input, err));
   return fc_inputs_check(&request->inputs, err);
 }
 
@@ -378,13 +389,15 @@ static fc_status_t read_inputs(request_t *request, fc_error_t *err) {
 // Outputs
 
 typedef struct output_t {
+  request_t *request;
   uint32_t number;
   uint8_t form;
   bool has_name;
 } output_t;
 
-static fc_status_t read_output_name(request_t *request, output_t *output,
-                                    fc_error_t *err) {
+static fc_status_t read_output_name(void *context, fc_error_t *err) {
+  output_t *output = context;
+  request_t *request = output->request;
   const fc_model_t *model = request->oip->model;
   fc_str_t name;
   if (output->has_name) return twice(request, "name", err);
@@ -402,46 +415,31 @@ static fc_status_t read_output_name(request_t *request, output_t *output,
                       "output '%s': asked for twice", shown);
 }
 
-static fc_status_t read_output_parameters(request_t *request, output_t *output,
-                                          fc_error_t *err) {
-  fc_json_token_t token;
-  bool absent;
-  FC_TRY(expect_or_null(request, FC_JSON_OBJECT_BEGIN, &absent, err));
-  while (!absent) {
-    FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_OBJECT_END) break;
-    if (key_is(request, "shared_memory_region")) {
-      return fail_shared(request, err);
-    }
-    if (key_is(request, "classification")) {
-      return fc_json_fail(&request->frame->reader, err, FC_CODE_UNKNOWN_FIELD,
-                          "this server does not classify outputs");
-    }
-    if (!key_is(request, "binary_data")) {
-      FC_TRY(skip_value(request, err));
-      continue;
-    }
-    bool raw;
-    FC_TRY(read_bool(request, &raw, err));
-    output->form = raw ? FC_OIP_RAW : FC_OIP_JSON;
-  }
+static fc_status_t read_output_form(void *context, fc_error_t *err) {
+  output_t *output = context;
+  bool raw;
+  FC_TRY(read_bool(output->request, &raw, err));
+  output->form = raw ? FC_OIP_RAW : FC_OIP_JSON;
   return FC_OK;
 }
 
+static fc_status_t read_output_parameters(void *context, fc_error_t *err) {
+  static const fc_json_member_t kRows[] = {
+      {"shared_memory_region", NULL, NO_SHARED_MEMORY},
+      {"classification", NULL, "this server does not classify outputs"},
+      {"binary_data", read_output_form, NULL},
+  };
+  return read_object(((output_t *)context)->request, kRows,
+                     FC_ARRAY_COUNT(kRows), context, err);
+}
+
 static fc_status_t read_output(request_t *request, fc_error_t *err) {
-  output_t output = {.number = NONE, .form = FC_OIP_UNSAID};
-  fc_json_token_t token;
-  for (;;) {
-    FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_OBJECT_END) break;
-    if (key_is(request, "name")) {
-      FC_TRY(read_output_name(request, &output, err));
-    } else if (key_is(request, "parameters")) {
-      FC_TRY(read_output_parameters(request, &output, err));
-    } else {
-      FC_TRY(skip_value(request, err));
-    }
-  }
+  static const fc_json_member_t kRows[] = {
+      {"name", read_output_name, NULL},
+      {"parameters", read_output_parameters, NULL}};
+  output_t output = {.request = request, .number = NONE, .form = FC_OIP_UNSAID};
+  FC_TRY(fc_json_read_members(&request->frame->reader, kRows,
+                              FC_ARRAY_COUNT(kRows), &output, err));
   if (!output.has_name) return missing(request, "name", err);
   fc_oip_t *oip = request->oip;
   oip->forms[output.number] = output.form;
@@ -450,35 +448,22 @@ static fc_status_t read_output(request_t *request, fc_error_t *err) {
   return FC_OK;
 }
 
-static fc_status_t read_outputs(request_t *request, fc_error_t *err) {
-  fc_json_token_t token;
+static fc_status_t read_outputs(void *context, fc_error_t *err) {
+  request_t *request = context;
   if (request->outputs_seen) return twice(request, "outputs", err);
   request->outputs_seen = true;
   bool absent;
   FC_TRY(expect_or_null(request, FC_JSON_ARRAY_BEGIN, &absent, err));
-  while (!absent) {
-    FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_ARRAY_END) break;
-    if (token != FC_JSON_OBJECT_BEGIN) {
-      return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
-                              "an object", err);
-    }
-    FC_TRY(read_output(request, err));
-  }
-  return FC_OK;
+  return absent ? FC_OK : read_objects(request, read_output, err);
 }
 
 // ---------------------------------------------------------------------------
 // The document
 
-static bool is_sequence(const request_t *request) {
-  return key_is(request, "sequence_id") || key_is(request, "sequence_start") ||
-         key_is(request, "sequence_end");
-}
-
 // Nothing is kept from one call to the next, so a call that is part of a sequence is
 // refused: its answer would be wrong. No sequence is 0, "", false or null.
-static fc_status_t read_sequence(request_t *request, fc_error_t *err) {
+static fc_status_t read_sequence(void *context, fc_error_t *err) {
+  request_t *request = context;
   fc_json_token_t token;
   FC_TRY(next(request, &token, err));
   const fc_json_reader_t *reader = &request->frame->reader;
@@ -491,34 +476,26 @@ static fc_status_t read_sequence(request_t *request, fc_error_t *err) {
                       "this server keeps no sequences of calls");
 }
 
-static fc_status_t read_parameters(request_t *request, fc_error_t *err) {
-  fc_json_token_t token;
-  bool absent;
-  FC_TRY(expect_or_null(request, FC_JSON_OBJECT_BEGIN, &absent, err));
-  while (!absent) {
-    FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_OBJECT_END) break;
-    if (is_sequence(request)) {
-      FC_TRY(read_sequence(request, err));
-      continue;
-    }
-    if (!key_is(request, "binary_data_output")) {
-      FC_TRY(skip_value(request, err));
-      continue;
-    }
-    if (request->raw_seen) return twice(request, "binary_data_output", err);
-    request->raw_seen = true;
-    FC_TRY(read_bool(request, &request->oip->raw, err));
-  }
-  return FC_OK;
+static fc_status_t read_raw_output(void *context, fc_error_t *err) {
+  request_t *request = context;
+  if (request->raw_seen) return twice(request, "binary_data_output", err);
+  request->raw_seen = true;
+  return read_bool(request, &request->oip->raw, err);
 }
 
-static fc_status_t read_member(request_t *request, fc_error_t *err) {
+static fc_status_t read_parameters(void *context, fc_error_t *err) {
+  static const fc_json_member_t kRows[] = {
+      {"sequence_id", read_sequence, NULL},
+      {"sequence_start", read_sequence, NULL},
+      {"sequence_end", read_sequence, NULL},
+      {"binary_data_output", read_raw_output, NULL},
+  };
+  return read_object(context, kRows, FC_ARRAY_COUNT(kRows), context, err);
+}
+
+static fc_status_t read_id(void *context, fc_error_t *err) {
+  request_t *request = context;
   fc_oip_t *oip = request->oip;
-  if (key_is(request, "inputs")) return read_inputs(request, err);
-  if (key_is(request, "outputs")) return read_outputs(request, err);
-  if (key_is(request, "parameters")) return read_parameters(request, err);
-  if (!key_is(request, "id")) return skip_value(request, err);
   if (oip->has_id) return twice(request, "id", err);
   bool absent;
   FC_TRY(expect_or_null(request, FC_JSON_STRING, &absent, err));
@@ -529,17 +506,20 @@ static fc_status_t read_member(request_t *request, fc_error_t *err) {
 }
 
 static fc_status_t read_document(request_t *request, fc_error_t *err) {
+  static const fc_json_member_t kRows[] = {
+      {"inputs", read_inputs, NULL},
+      {"outputs", read_outputs, NULL},
+      {"parameters", read_parameters, NULL},
+      {"id", read_id, NULL},
+  };
   fc_json_token_t token;
   FC_TRY(next(request, &token, err));
   if (token != FC_JSON_OBJECT_BEGIN) {
     return fc_leaf_mismatch(request->frame, FC_CODE_JSON_SCHEMA, token,
                             "an object", err);
   }
-  for (;;) {
-    FC_TRY(next(request, &token, err));
-    if (token == FC_JSON_OBJECT_END) break;
-    FC_TRY(read_member(request, err));
-  }
+  FC_TRY(fc_json_read_members(&request->frame->reader, kRows,
+                              FC_ARRAY_COUNT(kRows), request, err));
   if (!request->inputs_seen && request->inputs.missing) {
     return missing(request, "inputs", err);
   }
@@ -588,7 +568,7 @@ static fc_status_t read_raw(request_t *request, fc_str_t body,
                    "a body without a document is one input, the model has %u",
                    model->input_count);
   }
-  input_t input = {.number = NONE};
+  input_t input = {.request = request, .number = NONE};
   choose(request, &input, 0);
   const fc_op_t *op = input.tensor->op;
   request->oip->raw = true;
