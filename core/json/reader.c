@@ -544,6 +544,27 @@ fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
   return FC_OK;
 }
 
+fc_status_t fc_json_mismatch(const fc_json_reader_t *reader, fc_code_t code,
+                             fc_json_token_t token, const char *expected,
+                             fc_error_t *err) {
+  const char *found = fc_json_token_name(token);
+  const fc_status_t status =
+      fc_json_fail(reader, err, code, "expected %s, found %s", expected, found);
+  fc_error_expected(err, "%s", expected);
+  const bool has_text = token == FC_JSON_NUMBER || token == FC_JSON_STRING;
+  fc_error_got(err, has_text ? reader->text : fc_str(found));
+  return status;
+}
+
+fc_status_t fc_json_expect(fc_json_reader_t *reader, fc_json_token_t wanted,
+                           fc_code_t code, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(reader, &token, err));
+  return token == wanted ? FC_OK
+                         : fc_json_mismatch(reader, code, token,
+                                            fc_json_token_name(wanted), err);
+}
+
 fc_status_t fc_json_read_members(fc_json_reader_t *reader,
                                  const fc_json_member_t *members, size_t count,
                                  void *context, fc_error_t *err) {

@@ -77,6 +77,14 @@ fc_status_t fc_json_next(fc_json_reader_t *reader, fc_json_token_t *out_token,
 fc_status_t fc_json_skip(fc_json_reader_t *reader, fc_json_token_t token,
                          fc_error_t *err);
 
+// Fails with "expected X, found Y" at the token just read.
+fc_status_t fc_json_mismatch(const fc_json_reader_t *reader, fc_code_t code,
+                             fc_json_token_t token, const char *expected,
+                             fc_error_t *err);
+// Reads the next token, which must be `wanted`; `code` is that of the mismatch.
+fc_status_t fc_json_expect(fc_json_reader_t *reader, fc_json_token_t wanted,
+                           fc_code_t code, fc_error_t *err);
+
 // A member of an object that somebody reads.
 typedef struct fc_json_member_t {
   const char *name;

@@ -91,11 +91,12 @@ static fc_status_t read_numbers(fc_frame_t *frame, fc_value_t *dest,
     if (token == FC_JSON_ARRAY_END) break;
     int64_t number = 0;
     if (token != FC_JSON_NUMBER) {
-      return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, kByte, err);
+      return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
+                              kByte, err);
     }
     if (fc_number_parse(frame->reader.text, FC_DTYPE_I64, &number, &inner) ||
         number < INT8_MIN || number > UINT8_MAX) {
-      return fc_leaf_mismatch(frame, inner.code, token, kByte, err);
+      return fc_json_mismatch(&frame->reader, inner.code, token, kByte, err);
     }
     if (size == capacity) {
       uint8_t *before = data;
@@ -122,8 +123,8 @@ fc_status_t fc_bytes_decode(fc_frame_t *frame, const fc_op_t *op,
     return read_numbers(frame, dest, err);
   }
   if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, kExpected,
-                            err);
+    return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
+                            kExpected, err);
   }
   bool seen = false;
   for (;;) {
@@ -150,7 +151,7 @@ fc_status_t fc_bytes_decode(fc_frame_t *frame, const fc_op_t *op,
     seen = true;
     FC_TRY(fc_json_next(reader, &token, err));
     if (token != FC_JSON_STRING) {
-      return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+      return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
                               "a base64 string", err);
     }
     FC_TRY(read_b64_bytes(frame, op, dest, err));

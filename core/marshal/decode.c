@@ -106,8 +106,8 @@ static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
   FC_TRY(fc_json_next(reader, &token, err));
   if (list) {
     if (token != FC_JSON_ARRAY_BEGIN) {
-      return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, "an array",
-                              err);
+      return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
+                              "an array", err);
     }
     fc_level_t *level = push(frame, op, dest);
     level->child = &kUnknown;
@@ -145,7 +145,7 @@ static fc_status_t open_value(fc_frame_t *frame, const fc_op_t *op,
   }
   bool dict = op->kind == FC_TYPE_DICT;
   if (token != (dict ? FC_JSON_OBJECT_BEGIN : FC_JSON_ARRAY_BEGIN)) {
-    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+    return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
                             kExpected[op->kind], err);
   }
   switch (op->kind) {
@@ -353,8 +353,8 @@ static fc_status_t step_array(fc_frame_t *frame, fc_level_t *level,
   level->count++;
   if (level->dim + 1 < level->op->rank) {
     if (token != FC_JSON_ARRAY_BEGIN) {
-      return fc_leaf_mismatch(frame, FC_CODE_SHAPE_MISMATCH, token, "an array",
-                              err);
+      return fc_json_mismatch(&frame->reader, FC_CODE_SHAPE_MISMATCH, token,
+                              "an array", err);
     }
     const fc_op_t *op = level->op;
     int32_t next = level->dim + 1;
@@ -510,7 +510,8 @@ static fc_status_t read_args(fc_frame_t *frame, document_t *document,
                              fc_json_token_t token, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   if (token != FC_JSON_ARRAY_BEGIN) {
-    return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token, "an array", err);
+    return fc_json_mismatch(&frame->reader, FC_CODE_JSON_SCHEMA, token,
+                            "an array", err);
   }
   for (uint32_t i = 0;; i++) {
     FC_TRY(fc_json_next(&frame->reader, &token, err));
@@ -575,8 +576,8 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
                                fc_json_token_t token, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token, "an object",
-                            err);
+    return fc_json_mismatch(&frame->reader, FC_CODE_JSON_SCHEMA, token,
+                            "an object", err);
   }
   for (;;) {
     FC_TRY(fc_json_next(&frame->reader, &token, err));
@@ -681,8 +682,8 @@ static fc_status_t read_options(fc_frame_t *frame, fc_json_token_t token,
                                 fc_error_t *err) {
   unsigned values[OPTION_COUNT] = {0};
   if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token, "an object",
-                            err);
+    return fc_json_mismatch(&frame->reader, FC_CODE_JSON_SCHEMA, token,
+                            "an object", err);
   }
   for (;;) {
     FC_TRY(fc_json_next(&frame->reader, &token, err));
@@ -786,7 +787,7 @@ static fc_status_t read_document(fc_frame_t *frame, document_t *document,
       FC_TRY(read_section(frame, document, err));
     }
   } else {
-    return fc_leaf_mismatch(frame, FC_CODE_JSON_SCHEMA, token,
+    return fc_json_mismatch(&frame->reader, FC_CODE_JSON_SCHEMA, token,
                             "an array of arguments or an object", err);
   }
   if (document->missing) return missing_argument(frame, document, err);

@@ -114,7 +114,7 @@ static fc_status_t read_pair(fc_frame_t *frame, fc_dtype_t part, void *out,
   if (token != FC_JSON_ARRAY_END) {
     FC_TRY(fc_json_next(reader, &token, err));
     if (count < 2 && token != FC_JSON_ARRAY_BEGIN) {
-      return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+      return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
                               "a number of a [re,im] pair", err);
     }
   }
@@ -129,7 +129,7 @@ fc_status_t fc_fill_element(fc_frame_t *frame, fc_dtype_t dtype,
     return fc_json_read_scalar(&frame->reader, token, dtype, out, err);
   }
   if (token != FC_JSON_ARRAY_BEGIN) {
-    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+    return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
                             "a pair [re,im]", err);
   }
   return read_pair(frame, part, out, err);
@@ -292,8 +292,8 @@ static fc_status_t not_an_array(fc_frame_t *frame, fc_fill_t *fill,
                  (fill->dtype == FC_DTYPE_I1 &&
                   (token == FC_JSON_TRUE || token == FC_JSON_FALSE));
   if (!element) {
-    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, "an array",
-                            err);
+    return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
+                            "an array", err);
   }
   fill->too_flat = fill->op != NULL;
   fc_status_t status =
@@ -463,7 +463,7 @@ static fc_status_t read_rank_0(fc_frame_t *frame, fc_fill_t *fill,
                                fc_json_token_t token, fc_error_t *err) {
   bool array = token == FC_JSON_ARRAY_BEGIN;
   if (array && fill->part == fill->dtype) {
-    return fc_leaf_mismatch(frame, FC_CODE_SHAPE_MISMATCH, token,
+    return fc_json_mismatch(&frame->reader, FC_CODE_SHAPE_MISMATCH, token,
                             "a bare value for a tensor without dims", err);
   }
   fc_error_t why;

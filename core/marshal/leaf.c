@@ -16,18 +16,6 @@ static bool is_scalar_token(fc_json_token_t token) {
          token == FC_JSON_NULL;
 }
 
-fc_status_t fc_leaf_mismatch(fc_frame_t *frame, fc_code_t code,
-                             fc_json_token_t token, const char *expected,
-                             fc_error_t *err) {
-  const char *found = fc_json_token_name(token);
-  fc_status_t status = fc_json_fail(&frame->reader, err, code,
-                                    "expected %s, found %s", expected, found);
-  fc_error_expected(err, "%s", expected);
-  bool has_text = token == FC_JSON_NUMBER || token == FC_JSON_STRING;
-  fc_error_got(err, has_text ? frame->reader.text : fc_str(found));
-  return status;
-}
-
 fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
                          fc_error_t *err) {
   fc_str_t raw = frame->reader.text;
@@ -197,5 +185,6 @@ fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
     if (dest) *dest = (fc_value_t){.kind = FC_VALUE_NULL};
     return FC_OK;
   }
-  return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, "null", err);
+  return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token, "null",
+                          err);
 }

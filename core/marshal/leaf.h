@@ -15,10 +15,6 @@ fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
 // The content of the string or key just read, unescaped. It lasts as long as the call.
 fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
                          fc_error_t *err);
-// Fails with "expected X, found Y" at the token just read.
-fc_status_t fc_leaf_mismatch(fc_frame_t *frame, fc_code_t code,
-                             fc_json_token_t token, const char *expected,
-                             fc_error_t *err);
 // Fails because a value of several members lacks `name`.
 fc_status_t fc_leaf_missing(fc_frame_t *frame, const char *name,
                             fc_error_t *err);

@@ -38,11 +38,8 @@ static fc_status_t skip_value(request_t *request, fc_error_t *err) {
 
 static fc_status_t expect(request_t *request, fc_json_token_t wanted,
                           fc_error_t *err) {
-  fc_json_token_t token;
-  FC_TRY(next(request, &token, err));
-  if (token == wanted) return FC_OK;
-  return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
-                          fc_json_token_name(wanted), err);
+  return fc_json_expect(&request->frame->reader, wanted, FC_CODE_TYPE_MISMATCH,
+                        err);
 }
 
 // Reads the token `wanted`, or null as a member that was left out: Python's clients write
@@ -53,7 +50,7 @@ static fc_status_t expect_or_null(request_t *request, fc_json_token_t wanted,
   FC_TRY(next(request, &token, err));
   *out_absent = token == FC_JSON_NULL;
   if (token == wanted || *out_absent) return FC_OK;
-  return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
+  return fc_json_mismatch(&request->frame->reader, FC_CODE_TYPE_MISMATCH, token,
                           fc_json_token_name(wanted), err);
 }
 
@@ -78,8 +75,8 @@ static fc_status_t read_objects(request_t *request,
     FC_TRY(next(request, &token, err));
     if (token == FC_JSON_ARRAY_END) return FC_OK;
     if (token != FC_JSON_OBJECT_BEGIN) {
-      return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
-                              "an object", err);
+      return fc_json_mismatch(&request->frame->reader, FC_CODE_TYPE_MISMATCH,
+                              token, "an object", err);
     }
     FC_TRY(read(request, err));
   }
@@ -96,8 +93,8 @@ static fc_status_t read_bool(request_t *request, bool *out_value,
   fc_json_token_t token;
   FC_TRY(next(request, &token, err));
   if (token != FC_JSON_TRUE && token != FC_JSON_FALSE) {
-    return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
-                            "true or false", err);
+    return fc_json_mismatch(&request->frame->reader, FC_CODE_TYPE_MISMATCH,
+                            token, "true or false", err);
   }
   *out_value = token == FC_JSON_TRUE;
   return FC_OK;
@@ -515,7 +512,7 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
   fc_json_token_t token;
   FC_TRY(next(request, &token, err));
   if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_leaf_mismatch(request->frame, FC_CODE_JSON_SCHEMA, token,
+    return fc_json_mismatch(&request->frame->reader, FC_CODE_JSON_SCHEMA, token,
                             "an object", err);
   }
   FC_TRY(fc_json_read_members(&request->frame->reader, kRows,

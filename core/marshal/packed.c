@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "marshal/packed_item.h"
+#include "value/safetensors.h"
 #include "value/zip.h"
 
 // ---------------------------------------------------------------------------
@@ -162,7 +163,7 @@ fc_status_t fc_packed_check(const fc_frame_t *frame, fc_packed_t form,
     const fc_dtype_t dtype = dtype_of(model->outputs[i].op);
     const bool safe = form == FC_PACKED_SAFETENSORS;
     const char *type =
-        safe ? fc_packed_safetensors_type(dtype) : fc_dtype_info(dtype)->npy;
+        safe ? fc_safetensors_type(dtype) : fc_dtype_info(dtype)->npy;
     if (!type[0]) {
       return refuse(&model->outputs[i], safe ? "safetensors" : "NumPy", err);
     }

@@ -19,7 +19,5 @@ fc_status_t fc_packed_read_safetensors(fc_inputs_t *inputs, fc_str_t body,
 fc_status_t fc_packed_write_safetensors(fc_encoder_t *encoder,
                                         const fc_packed_item_t *items,
                                         uint32_t count, fc_error_t *err);
-// What safetensors calls the type; "" when it has no such type.
-const char *fc_packed_safetensors_type(fc_dtype_t dtype);
 
 #endif  // FARCALL_MARSHAL_PACKED_ITEM_H_

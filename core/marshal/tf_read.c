@@ -118,8 +118,8 @@ static fc_status_t read_columns(request_t *request, fc_error_t *err) {
     return read_whole(request, 0, token, err);
   }
   if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
-                            "an object of inputs by name", err);
+    return fc_json_mismatch(&request->frame->reader, FC_CODE_TYPE_MISMATCH,
+                            token, "an object of inputs by name", err);
   }
   for (;;) {
     uint32_t number;
@@ -318,8 +318,8 @@ static fc_status_t read_rows(request_t *request, fc_error_t *err) {
   fc_json_token_t token;
   FC_TRY(next(request, &token, err));
   if (token != FC_JSON_ARRAY_BEGIN) {
-    return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
-                            "an array of rows", err);
+    return fc_json_mismatch(&request->frame->reader, FC_CODE_TYPE_MISMATCH,
+                            token, "an array of rows", err);
   }
   request->frame->by_rows = true;
   if (is_next(request, FC_STR("]"), FC_STR(""))) {
@@ -341,8 +341,8 @@ static fc_status_t read_rows(request_t *request, fc_error_t *err) {
     FC_TRY(next(request, &token, err));
     if (token == FC_JSON_ARRAY_END) return store_rows(request, err);
     if (token != FC_JSON_OBJECT_BEGIN) {
-      return fc_leaf_mismatch(request->frame, FC_CODE_TYPE_MISMATCH, token,
-                              "an object, a row of all inputs", err);
+      return fc_json_mismatch(&request->frame->reader, FC_CODE_TYPE_MISMATCH,
+                              token, "an object, a row of all inputs", err);
     }
     FC_TRY(read_row(request, err));
   }
@@ -392,7 +392,7 @@ static fc_status_t read_document(request_t *request, fc_error_t *err) {
   fc_json_token_t token;
   FC_TRY(next(request, &token, err));
   if (token != FC_JSON_OBJECT_BEGIN) {
-    return fc_leaf_mismatch(request->frame, FC_CODE_JSON_SCHEMA, token,
+    return fc_json_mismatch(&request->frame->reader, FC_CODE_JSON_SCHEMA, token,
                             "an object", err);
   }
   for (;;) {

@@ -80,7 +80,7 @@ static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t declared,
 static fc_status_t read_dtype(fc_frame_t *frame, fc_typed_t *typed,
                               fc_json_token_t token, fc_error_t *err) {
   if (token != FC_JSON_STRING) {
-    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+    return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
                             "the name of an element type", err);
   }
   fc_str_t name;
@@ -144,7 +144,8 @@ static fc_status_t read_dim(fc_frame_t *frame, fc_typed_t *typed,
   const fc_op_t *op = typed->op;
   bool ranked = checked && op->rank >= 0;
   if (token != FC_JSON_NUMBER) {
-    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token, "a dim", err);
+    return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
+                            "a dim", err);
   }
   int32_t limit = ranked ? op->rank : FC_RANK_MAX;
   if (typed->rank == limit) {
@@ -210,7 +211,7 @@ static fc_status_t read_shape(fc_frame_t *frame, fc_typed_t *typed,
                               fc_json_token_t token, bool checked,
                               fc_error_t *err) {
   if (token != FC_JSON_ARRAY_BEGIN) {
-    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+    return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
                             "an array of dims", err);
   }
   typed->rank = 0;
@@ -381,7 +382,7 @@ static fc_status_t read_b64(fc_frame_t *frame, fc_typed_t *typed,
                             fc_json_token_t token, fc_value_t *dest,
                             fc_error_t *err) {
   if (token != FC_JSON_STRING) {
-    return fc_leaf_mismatch(frame, FC_CODE_TYPE_MISMATCH, token,
+    return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
                             "a base64 string", err);
   }
   fc_fill_t *fill = fc_fill_begin(frame, typed->dtype, FC_CODE_DATA_LENGTH);

@@ -16,7 +16,7 @@ fc_status_t fc_parameters_parse(fc_parameters_t *archive, uint8_t *data,
       (fc_parameters_t){.allocator = allocator, .data = data, .size = size};
   fc_arena_init(&archive->arena, allocator, 4096, SIZE_MAX);
   fc_status_t status = fc_irpa_is(archive) ? fc_irpa_read(archive, err)
-                                           : fc_safetensors_read(archive, err);
+                                           : fc_safetensors_index(archive, err);
   if (status != FC_OK) fc_parameters_close(archive);
   return status;
 }

@@ -56,7 +56,7 @@ fc_status_t fc_parameters_append(fc_parameters_t *archive,
 bool fc_irpa_is(const fc_parameters_t *archive);
 fc_status_t fc_irpa_read(fc_parameters_t *archive,
                          fc_error_t *err) FC_MUST_CHECK;
-fc_status_t fc_safetensors_read(fc_parameters_t *archive,
-                                fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_safetensors_index(fc_parameters_t *archive,
+                                 fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_CORE_PARAMETERS_PARAMETERS_H_

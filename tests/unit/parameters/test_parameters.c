@@ -169,8 +169,8 @@ static const json_row_t headers[] = {
     {"three numbers", "{\"a\":{\"data_offsets\":[0,1,2]}}", "data_offsets are"},
     {"negative", "{\"a\":{\"data_offsets\":[-1,2]}}", ""},
     {"no range", "{\"a\":{\"dtype\":\"F32\"}}", "a tensor has no data_offsets"},
-    {"no object", "{\"a\":[0,4]}", "array where an object is expected"},
-    {"an array", "[]", "array where an object is expected"},
+    {"no object", "{\"a\":[0,4]}", "expected an object, found an array"},
+    {"an array", "[]", "expected an object, found an array"},
     {"cut", "{\"a\":", ""},
     {"two", "{}{}", ""},
 };

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads safetensors: the size of a JSON object in eight bytes, the object, the tensors'
+// bytes. https://github.com/huggingface/safetensors has the format. A file may come from
+// anywhere: nothing in it is believed before it is checked. Any thread.
+#ifndef FARCALL_VALUE_SAFETENSORS_H_
+#define FARCALL_VALUE_SAFETENSORS_H_
+
+#include "json/reader.h"
+
+// A file whose object is being read.
+typedef struct fc_safetensors_t {
+  fc_json_reader_t *reader;  // the caller has fed it the object
+  fc_str_t data;             // behind the object
+  fc_code_t code;            // of errors about the format
+  const char *lead;          // of their messages
+  bool typed;                // types and shapes are read, not skipped
+} fc_safetensors_t;
+
+typedef struct fc_safetensor_t {
+  fc_dtype_t dtype;  // FC_DTYPE_NONE: not said
+  int32_t rank;      // below 0: not said
+  int64_t dims[FC_RANK_MAX];
+  fc_str_t bytes;   // data NULL: not said
+  uint64_t offset;  // of `bytes` in the data
+} fc_safetensor_t;
+
+// Cuts a file into its object and its data. False when its first eight bytes are not the
+// size of an object in it.
+bool fc_safetensors_cut(fc_str_t file, fc_str_t *out_head, fc_str_t *out_data);
+// Goes on to the next tensor, whose name is then the reader's text; *out_more becomes false
+// behind the last one, where the object has ended.
+fc_status_t fc_safetensors_next(const fc_safetensors_t *file, bool *out_more,
+                                fc_error_t *err) FC_MUST_CHECK;
+// Reads the tensor whose name was just read. FC_CODE_DTYPE_MISMATCH when farcall has no such
+// element type.
+fc_status_t fc_safetensors_read(const fc_safetensors_t *file,
+                                fc_safetensor_t *out_tensor,
+                                fc_error_t *err) FC_MUST_CHECK;
+// Fails because the file breaks a rule of the format.
+fc_status_t fc_safetensors_fail(const fc_safetensors_t *file, const char *what,
+                                fc_error_t *err);
+
+// What safetensors calls the type; "" when it has no such type.
+const char *fc_safetensors_type(fc_dtype_t dtype);
+
+#endif  // FARCALL_VALUE_SAFETENSORS_H_
