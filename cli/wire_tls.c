@@ -4,12 +4,10 @@
 // server that has gone would end this program by SIGPIPE.
 #include <arpa/inet.h>
 #include <errno.h>
-#include <openssl/err.h>
-#include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "tls/openssl.h"
 #include "wire.h"
 
 // Made once: a program asks one server by one set of rules, over many connections.
@@ -39,26 +37,6 @@ static int write_bio(BIO *bio, const char *data, int size) {
                false);
 }
 
-static long control_bio(BIO *bio, int what, long number, void *pointer) {
-  (void)bio;
-  (void)number;
-  (void)pointer;
-  return what == BIO_CTRL_FLUSH;
-}
-
-static int create_bio(BIO *bio) {
-  BIO_set_init(bio, 1);
-  return 1;
-}
-
-static bool make_method(void) {
-  method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wire");
-  return method && BIO_meth_set_read(method, read_bio) &&
-         BIO_meth_set_write(method, write_bio) &&
-         BIO_meth_set_ctrl(method, control_bio) &&
-         BIO_meth_set_create(method, create_bio);
-}
-
 // ---------------------------------------------------------------------------
 // Rules
 
@@ -78,9 +56,10 @@ static fc_status_t fail_file(const char *option, const char *name,
 }
 
 static fc_status_t make_context(const fc_wire_rules_t *rules, fc_error_t *err) {
-  if (!make_method() || !(context = SSL_CTX_new(TLS_client_method()))) {
-    return fc_fail_memory(err);
-  }
+  FC_TRY(fc_openssl_load(err));
+  method = fc_openssl_make_method("wire", read_bio, write_bio);
+  context = method ? SSL_CTX_new(TLS_client_method()) : NULL;
+  if (!context) return fc_fail_memory(err);
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
@@ -122,7 +101,7 @@ fc_status_t fc_wire_secure(fc_wire_t *wire, const fc_wire_rules_t *rules,
   if (!context) {
     const fc_status_t status = make_context(rules, err);
     if (status != FC_OK) {
-      SSL_CTX_free(context);
+      if (context) SSL_CTX_free(context);
       context = NULL;
       return status;
     }

@@ -2,11 +2,7 @@
 #
 # bin/farcall-one: farcalld, or farcall when it is called by that name. libfarcall is in it
 # once, and of other libraries what it uses, where they have archives (Dependencies.cmake).
-# The image without TLS has it; with TLS, farcall is linked with OpenSSL, which farcalld
-# loads only when a listener wants it.
-if(FARCALL_TLS)
-  message(FATAL_ERROR "FARCALL_ONE is for builds without TLS")
-endif()
+# The images have it.
 add_executable(farcall-one cmake/one.c)
 foreach(each server cli)
   add_library(farcall-one-${each} OBJECT ${each}/main.c)

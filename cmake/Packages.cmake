@@ -53,12 +53,13 @@ headers|This package has headers, the archive, and what CMake and pkg-config nee
 endforeach()
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 
-# farcalld and farcall are linked with the archive. OpenSSL is loaded by farcalld when a
-# listener wants it, so dpkg-shlibdeps does not see it there.
+# farcalld and farcall are linked with the archive. They load OpenSSL when it is wanted, so
+# dpkg-shlibdeps does not see it.
 set(CPACK_DEBIAN_FARCALLD_PACKAGE_DEPENDS
   "systemd | systemd-standalone-sysusers, systemd | systemd-standalone-tmpfiles")
 if(FARCALL_TLS)
   string(APPEND CPACK_DEBIAN_FARCALLD_PACKAGE_DEPENDS ", libssl3 (>= 3.0.0)")
+  set(CPACK_DEBIAN_FARCALL_PACKAGE_DEPENDS "libssl3 (>= 3.0.0)")
 endif()
 set(CPACK_DEBIAN_FARCALLD_PACKAGE_RECOMMENDS farcall)
 set(CPACK_DEBIAN_FARCALL_PACKAGE_SUGGESTS "farcalld, mlir-22-tools, llvm-22")

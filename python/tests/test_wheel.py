@@ -48,6 +48,7 @@ def test_it_brings_its_libraries(tmp_path):
     brought = {path.name for path in (tmp_path / "farcall.libs").iterdir()}
     for wanted in ("ffi", "nettle", "yyjson", "uv", "llhttp"):
         assert any(re.match(f"lib{wanted}", each) for each in brought), wanted
+    assert not any(re.match("lib(ssl|crypto)", each) for each in brought)
     system = {"libc.so.6", "libm.so.6", "libz.so.1", "ld-linux-x86-64.so.2"}
     files = [tmp_path / "farcall/_farcall.abi3.so", *(tmp_path / "farcall/bin").iterdir(),
              *(tmp_path / "farcall.libs").iterdir()]
@@ -118,7 +119,7 @@ def test_sdist(tmp_path):
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True,
                              text=True, check=True).stdout.split()
     for path in tracked:
-        if path.split("/")[0] in ("core", "server", "cli", "include", "cmake", "python"):
+        if path.split("/")[0] in ("core", "tls", "server", "cli", "include", "cmake", "python"):
             assert path in names, path
     assert {"CMakeLists.txt", "pyproject.toml", "LICENSE", "docs/python.md"} <= names
     assert not [each for each in names if each.startswith(("tests/", "build/", "bench/"))]

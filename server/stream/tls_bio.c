@@ -31,27 +31,8 @@ static int write_bio(BIO *bio, const char *data, int size) {
   return size;
 }
 
-static long control_bio(BIO *bio, int what, long number, void *pointer) {
-  (void)bio;
-  (void)number;
-  (void)pointer;
-  return what == BIO_CTRL_FLUSH;
-}
-
-static int create_bio(BIO *bio) {
-  BIO_set_init(bio, 1);
-  return 1;
-}
-
 void *fc_tls_make_method(void) {
-  BIO_METHOD *method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
-                                    "stream of farcall");
-  if (!method) return NULL;
-  BIO_meth_set_read(method, read_bio);
-  BIO_meth_set_write(method, write_bio);
-  BIO_meth_set_ctrl(method, control_bio);
-  BIO_meth_set_create(method, create_bio);
-  return method;
+  return fc_openssl_make_method("stream of farcall", read_bio, write_bio);
 }
 
 void fc_tls_free_method(void *method) { BIO_meth_free(method); }

@@ -8,8 +8,8 @@
 
 #include "config/limits.h"
 #include "pool/block.h"
-#include "stream/openssl.h"
 #include "stream/tls.h"
+#include "tls/openssl.h"
 
 // Bytes that are encrypted at once, in records of 16 KiB, and room for the result: each
 // record grows by at most 256 bytes, and alerts, tickets and new keys are small.

@@ -801,6 +801,15 @@ def test_farcall_checks_the_name(farcall, start, authority):
         assert done.returncode != 0 and why in done.stderr, done.stderr
 
 
+def test_farcall_says_that_openssl_is_missing(farcall, start, files, tmp_path, monkeypatch):
+    server = start(files)
+    (tmp_path / "libssl.so.3").write_bytes(b"")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    done = farcall("health", f"--server=https://127.0.0.1:{server.port}")
+    assert done.returncode != 0
+    assert "TLS needs OpenSSL 3" in done.stderr and "libssl.so.3" in done.stderr
+
+
 @pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])
 def test_farcall_asks_other_servers(farcall, files, authority, version):
     """What it says is TLS as others speak it: a server of openssl's."""

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The loader behind openssl.h.
 #include <dlfcn.h>
 #include <string.h>
 
-#include "stream/openssl.h"
+#include "tls/openssl.h"
 
 #define LIBRARY "libssl.so.3"  // which brings libcrypto
 
@@ -17,10 +19,10 @@ static fc_status_t fail(fc_error_t *err) {
 fc_status_t fc_openssl_load(fc_error_t *err) {
   static const struct {
     const char *name;
-    void *member;  // of fc_openssl, where the name's line in openssl.h leads
+    void *member;  // of fc_openssl, where the name leads
   } kFunctions[] = {
 #define FC_OPENSSL(name) {#name, &(name)},
-#include "stream/openssl.def"
+#include "tls/openssl.def"
   };
   static bool loaded;
   if (loaded) return FC_OK;
@@ -33,4 +35,29 @@ fc_status_t fc_openssl_load(fc_error_t *err) {
   }
   loaded = true;
   return FC_OK;
+}
+
+static long control(BIO *bio, int what, long number, void *pointer) {
+  (void)bio;
+  (void)number;
+  (void)pointer;
+  return what == BIO_CTRL_FLUSH;
+}
+
+static int create(BIO *bio) {
+  BIO_set_init(bio, 1);
+  return 1;
+}
+
+BIO_METHOD *fc_openssl_make_method(const char *name,
+                                   int (*read)(BIO *, char *, int),
+                                   int (*write)(BIO *, const char *, int)) {
+  BIO_METHOD *method =
+      BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, name);
+  if (!method) return NULL;
+  BIO_meth_set_read(method, read);
+  BIO_meth_set_write(method, write);
+  BIO_meth_set_ctrl(method, control);
+  BIO_meth_set_create(method, create);
+  return method;
 }
