@@ -287,50 +287,30 @@ fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err) {
 // Arguments that were set, not decoded. Their types and shapes are checked
 // here, because native code reads as much memory as its arguments say there is.
 
-static fc_status_t wrong(const fc_plan_param_t *input, fc_code_t code,
-                         const char *wanted, fc_error_t *err) {
-  char name[80];
-  fc_escape(name, sizeof name, 64, input->name);
-  return fc_fail(err, code, "argument %u ('%s'): expected %s", input->number,
-                 name, wanted);
-}
-
-static fc_status_t check_dims(fc_frame_t *frame, const fc_plan_param_t *input,
-                              const fc_op_t *op, const fc_tensor_t *tensor,
-                              fc_error_t *err) {
-  char wanted[48];
-  if (tensor->rank != op->rank) {
-    snprintf(wanted, sizeof wanted, "%d dims", (int)op->rank);
-    return wrong(input, FC_CODE_SHAPE_MISMATCH, wanted, err);
-  }
+static fc_status_t check_named_dims(fc_frame_t *frame, const fc_op_t *op,
+                                    const fc_tensor_t *tensor,
+                                    fc_error_t *err) {
   for (int32_t i = 0; i < op->rank; i++) {
-    int64_t dim = fc_frame_dim(frame, op->dims[i]);
+    if (!fc_dim_is_named(op->dims[i])) continue;
+    const int64_t dim = fc_frame_dim(frame, op->dims[i]);
     if (dim >= 0 && tensor->shape[i] != dim) {
-      if (fc_dim_is_named(op->dims[i])) {
-        fc_status_t status = fc_frame_fail_dim(frame, FC_CODE_SHAPE_MISMATCH,
-                                               op, i, tensor->shape[i], err);
-        if (err) fc_plan_name_argument(input, err);
-        return status;
-      }
-      snprintf(wanted, sizeof wanted, "dim %d to be %lld", (int)i,
-               (long long)dim);
-      return wrong(input, FC_CODE_SHAPE_MISMATCH, wanted, err);
+      return fc_frame_fail_dim(frame, FC_CODE_SHAPE_MISMATCH, op, i,
+                               tensor->shape[i], err);
     }
     fc_frame_bind_dim(frame, op, i, tensor->shape[i]);
   }
   return FC_OK;
 }
 
-// Compiled code relies on dense elements and on an alignment. A tensor that
-// lacks one of the two is copied.
+// A tensor that compiled code cannot use is copied.
 static fc_status_t take_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
-                               size_t size, fc_error_t *err) {
-  const size_t alignment = frame->plan->signature->alignment;
-  const size_t element = fc_dtype_size(tensor->dtype);
-  bool usable = fc_tensor_is_dense(tensor) &&
-                (uintptr_t)tensor->data % alignment == 0 &&
-                (uintptr_t)tensor->data % element == 0;
-  if (usable || size == 0) return FC_OK;
+                               fc_error_t *err) {
+  size_t count, size;
+  (void)fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                       &size);
+  if (!size || fc_tensor_is_usable(tensor, frame->plan->signature->alignment)) {
+    return FC_OK;
+  }
   void *memory = NULL;
   FC_TRY(fc_frame_place(frame, tensor->dtype, size, &memory, err));
   FC_TRY(fc_gather(tensor, memory, &frame->stop, err));
@@ -340,59 +320,33 @@ static fc_status_t take_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
   return FC_OK;
 }
 
-static fc_status_t check_tensor(fc_frame_t *frame, const fc_plan_param_t *input,
-                                const fc_op_t *op, fc_tensor_t *tensor,
-                                fc_error_t *err) {
-  char wanted[64];
-  if (op->dtype && tensor->dtype != op->dtype) {
-    return wrong(input, FC_CODE_DTYPE_MISMATCH, fc_dtype_info(op->dtype)->text,
-                 err);
-  }
-  if (fc_dtype_size(tensor->dtype) == 0) {
-    return wrong(input, FC_CODE_DTYPE_MISMATCH, "an element type", err);
-  }
-  if (tensor->rank < 0 || tensor->rank > FC_RANK_MAX) {
-    snprintf(wanted, sizeof wanted, "at most %d dims", FC_RANK_MAX);
-    return wrong(input, FC_CODE_SHAPE_MISMATCH, wanted, err);
-  }
-  size_t count, size;
-  if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
-                      &size)) {
-    return wrong(input, FC_CODE_SHAPE_MISMATCH,
-                 "dims of 0 or more, and no more elements than memory can hold",
-                 err);
-  }
-  if (count && !tensor->data) {
-    snprintf(wanted, sizeof wanted, "the memory of %zu elements", count);
-    return wrong(input, FC_CODE_SHAPE_MISMATCH, wanted, err);
-  }
+static fc_status_t check_tensor(fc_frame_t *frame, const fc_op_t *op,
+                                fc_tensor_t *tensor, fc_error_t *err) {
   const bool shaped = op->kind == FC_TYPE_TENSOR || op->kind == FC_TYPE_VECTOR;
-  if (shaped && op->rank >= 0) {
-    FC_TRY(check_dims(frame, input, op, tensor, err));
-  }
-  return take_tensor(frame, tensor, size, err);
+  FC_TRY(fc_tensor_check(tensor, op->dtype, shaped ? op->rank : FC_RANK_DYNAMIC,
+                         op->dims, err));
+  if (shaped) FC_TRY(check_named_dims(frame, op, tensor, err));
+  return take_tensor(frame, tensor, err);
 }
 
 // Checks one value of the flat call, of an argument or of a part of one.
 static fc_status_t check_value(fc_frame_t *frame, const fc_plan_param_t *input,
                                const fc_op_t *op, fc_error_t *err) {
   fc_value_t *value = &frame->arguments[op->raw];
-  switch ((fc_type_kind_t)op->kind) {
-    case FC_TYPE_TENSOR:
-    case FC_TYPE_VECTOR:
-      if (value->kind == FC_VALUE_TENSOR) break;
-      return wrong(input, FC_CODE_TYPE_MISMATCH, "a tensor", err);
-    case FC_TYPE_SCALAR:
-      if (value->kind == FC_VALUE_SCALAR && value->dtype == op->dtype) {
-        return FC_OK;
-      }
-      return wrong(input, FC_CODE_TYPE_MISMATCH, fc_dtype_info(op->dtype)->text,
-                   err);
-    default:
-      break;
+  const bool scalar = op->kind == FC_TYPE_SCALAR;
+  const bool tensor = op->kind == FC_TYPE_TENSOR || op->kind == FC_TYPE_VECTOR;
+  fc_status_t status = FC_OK;
+  if (scalar ? value->kind != FC_VALUE_SCALAR || value->dtype != op->dtype
+             : tensor && value->kind != FC_VALUE_TENSOR) {
+    status = fc_fail(err, FC_CODE_TYPE_MISMATCH, "expected %s",
+                     scalar ? fc_dtype_info(op->dtype)->text : "a tensor");
+  } else if (value->kind == FC_VALUE_TENSOR) {
+    status = check_tensor(frame, op, &value->tensor, err);
   }
-  if (value->kind != FC_VALUE_TENSOR) return FC_OK;
-  return check_tensor(frame, input, op, &value->tensor, err);
+  if (status != FC_OK && err && fc_code_is_argument(err->code)) {
+    fc_plan_name_argument(input, err);
+  }
+  return status;
 }
 
 static fc_status_t check_arguments(fc_frame_t *frame, fc_error_t *err) {

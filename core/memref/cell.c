@@ -3,9 +3,8 @@
 // Argument and result memory of a call: see cell.h.
 #include "memref/cell.h"
 
-#include <inttypes.h>
-
 #include "base/width.h"
+#include "value/gather.h"
 
 size_t fc_vector_size(const fc_signature_t *signature, const fc_type_t *type) {
   size_t count, size = 0;
@@ -110,32 +109,11 @@ static fc_status_t zero_extend(fc_tensor_t *tensor, size_t count, bool in_place,
 static fc_status_t check_tensor(const fc_signature_t *signature,
                                 const fc_type_t *type,
                                 const fc_tensor_t *tensor, uint32_t index,
-                                size_t *out_count, fc_error_t *err) {
-  if (tensor->dtype != type->dtype) {
-    return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
-                   "argument %u has elements of %s, not of %s", index,
-                   fc_dtype_info(tensor->dtype)->text,
-                   fc_dtype_info((fc_dtype_t)type->dtype)->text);
-  }
-  if (tensor->rank < 0 || tensor->rank > FC_RANK_MAX ||
-      (type->rank != FC_RANK_DYNAMIC && tensor->rank != type->rank)) {
-    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                   "argument %u has %" PRId32 " dims, its type has %" PRId32,
-                   index, tensor->rank, type->rank);
-  }
-  const int64_t *dims = fc_signature_dims(signature, type);
-  for (int32_t i = 0; i < type->rank; i++) {
-    if (dims[i] < 0 || dims[i] == tensor->shape[i]) continue;
-    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                   "argument %u: dim %" PRId32 " is %" PRId64
-                   ", its type says %" PRId64,
-                   index, i, tensor->shape[i], dims[i]);
-  }
-  size_t bytes;
-  if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, out_count,
-                      &bytes)) {
-    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
-                   "argument %u: its size overflows 64 bits", index);
+                                fc_error_t *err) {
+  fc_error_t why;
+  if (fc_tensor_check(tensor, type->dtype, type->rank,
+                      fc_signature_dims(signature, type), &why) != FC_OK) {
+    return fc_fail(err, why.code, "argument %u: %s", index, why.message);
   }
   if (!fc_tensor_is_dense(tensor)) {
     return fc_fail(err, FC_CODE_INTERNAL, "argument %u is not dense", index);
@@ -161,15 +139,16 @@ fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
                    index);
   }
   fc_tensor_t given = value->tensor, *tensor = &given;
-  size_t count;
-  FC_TRY(check_tensor(signature, type, tensor, index, &count, err));
+  size_t count, bytes;
+  FC_TRY(check_tensor(signature, type, tensor, index, err));
+  (void)fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                       &bytes);
   FC_TRY(zero_extend(tensor, count, guarded && !tensor->strides, index, arena,
                      err));
   if (type->kind == FC_TYPE_VECTOR) {
-    cell->rows = fc_arena_alloc(arena, count * fc_dtype_size(tensor->dtype),
-                                FC_MEMREF_ALIGNMENT);
+    cell->rows = fc_arena_alloc(arena, bytes, FC_MEMREF_ALIGNMENT);
     if (!cell->rows) return fc_fail_memory(err);
-    memcpy(cell->rows, tensor->data, count * fc_dtype_size(tensor->dtype));
+    memcpy(cell->rows, tensor->data, bytes);
     return FC_OK;
   }
   const size_t size = fc_memref_size(tensor->rank);

@@ -6,35 +6,11 @@
 
 #include <inttypes.h>
 
+#include "value/gather.h"
+
 // Stands in for the memory of an empty tensor that has none, so that no argument is
 // null.
 static _Alignas(FC_MEMREF_ALIGNMENT) uint8_t nothing[FC_MEMREF_ALIGNMENT];
-
-// How far below and above its first element a view reaches, in elements.
-typedef struct reach_t {
-  int64_t low;   // <= 0
-  int64_t high;  // >= 0
-  bool empty;
-} reach_t;
-
-static bool reach_of(const int64_t *sizes, const int64_t *strides, int32_t rank,
-                     reach_t *out) {
-  reach_t reach = {0};
-  for (int32_t i = 0; i < rank; i++) {
-    if (sizes[i] == 0) {
-      *out = (reach_t){.empty = true};
-      return true;
-    }
-  }
-  for (int32_t i = 0; i < rank; i++) {
-    int64_t span;
-    if (!fc_i64_mul(sizes[i] - 1, strides[i], &span)) return false;
-    int64_t *end = span < 0 ? &reach.low : &reach.high;
-    if (!fc_i64_add(*end, span, end)) return false;
-  }
-  *out = reach;
-  return true;
-}
 
 static void dense_strides(const int64_t *shape, int32_t rank,
                           int64_t *strides) {
@@ -152,12 +128,10 @@ fc_status_t fc_memref_build_as(const fc_signature_t *signature,
       declared[rank] == FC_STRIDE_DYNAMIC ? 0 : declared[rank];
   int64_t strides[FC_RANK_MAX + 1];
   const size_t size = fc_dtype_size(tensor->dtype);
-  reach_t reach;
   int64_t low, high;
   if (!choose_strides(declared, tensor->shape, rank, strides) ||
-      !reach_of(tensor->shape, strides, rank, &reach) ||
-      !fc_i64_add(offset, reach.low, &low) ||
-      !fc_i64_add(offset, reach.high, &high)) {
+      !fc_shape_reach(tensor->shape, strides, rank, &low, &high) ||
+      !fc_i64_add(offset, low, &low) || !fc_i64_add(offset, high, &high)) {
     return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
                    "argument %u: its strides span too much", argument);
   }
@@ -166,7 +140,7 @@ fc_status_t fc_memref_build_as(const fc_signature_t *signature,
                                             sizeof *strides * (size_t)rank);
   memcpy(out_strides, strides, sizeof *strides * (size_t)rank);
   out->offset = offset;
-  if (dense || reach.empty) return FC_OK;
+  if (dense || !count) return FC_OK;
   if (!strides_are_disjoint(tensor->shape, strides, rank)) {
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
                    "argument %u: elements overlap in its strided layout",
@@ -231,16 +205,16 @@ static fc_status_t check_declared(const fc_memref_t *descriptor, int32_t rank,
 
 // Computes the address of a view's first element, and the bytes from its lowest element
 // to the end of its highest. False when they are no addresses of a program.
-static bool extent_of(const fc_memref_t *descriptor, const reach_t *reach,
+static bool extent_of(const fc_memref_t *descriptor, int64_t low, int64_t high,
                       size_t element_size, int64_t *out_first,
                       fc_span_t *out_extent) {
   const int64_t size = (int64_t)element_size;
   int64_t base = (int64_t)(uintptr_t)descriptor->aligned;
-  int64_t first, low, high;
+  int64_t first;
   if (base < 0) return false;  // the upper half belongs to the kernel
   if (!fc_i64_mul(descriptor->offset, size, &first) ||
-      !fc_i64_add(base, first, &first) || !fc_i64_mul(reach->low, size, &low) ||
-      !fc_i64_add(first, low, &low) || !fc_i64_mul(reach->high, size, &high) ||
+      !fc_i64_add(base, first, &first) || !fc_i64_mul(low, size, &low) ||
+      !fc_i64_add(first, low, &low) || !fc_i64_mul(high, size, &high) ||
       !fc_i64_add(first, high, &high) || !fc_i64_add(high, size, &high)) {
     return false;
   }
@@ -305,12 +279,12 @@ fc_status_t fc_memref_read(const fc_memref_t *descriptor, int32_t rank,
   }
   const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
   size_t count, bytes, element_size;
-  reach_t reach;
+  int64_t low, high;
   if (!fc_size_mul(fc_dtype_size(dtype), (size_t)vector_count(signature, type),
                    &element_size) ||
       !fc_shape_count(sizes, rank, dtype, &count, &bytes) ||
       !fc_size_mul(count, element_size, &bytes) || bytes > PTRDIFF_MAX ||
-      !reach_of(sizes, strides, rank, &reach)) {
+      !fc_shape_reach(sizes, strides, rank, &low, &high)) {
     return fc_fail(err, FC_CODE_BAD_RESULT,
                    "result %u: its size overflows 64 bits", result);
   }
@@ -322,7 +296,7 @@ fc_status_t fc_memref_read(const fc_memref_t *descriptor, int32_t rank,
                    "result %u: a null address for %zu elements", result, count);
   }
   int64_t first;
-  if (!extent_of(descriptor, &reach, element_size, &first, out_extent)) {
+  if (!extent_of(descriptor, low, high, element_size, &first, out_extent)) {
     return fc_fail(err, FC_CODE_BAD_RESULT,
                    "result %u: its elements lie outside the address space",
                    result);

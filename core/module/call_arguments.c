@@ -2,10 +2,10 @@
 //
 // The arguments of a fc_call_t (farcall/call.h): checked against their types when they
 // are set.
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "module/call_state.h"
+#include "value/gather.h"
 
 fc_status_t fc_call_locate(const fc_call_t *call, uint32_t leaf,
                            fc_status_t status, fc_error_t *err) {
@@ -15,68 +15,6 @@ fc_status_t fc_call_locate(const fc_call_t *call, uint32_t leaf,
            call->arguments.leaves[leaf].path);
   err->has_pointer = true;
   return status;
-}
-
-static fc_status_t check_dims(const fc_leaf_t *type, const fc_tensor_t *tensor,
-                              fc_error_t *err) {
-  if (type->rank < 0) return FC_OK;
-  if (tensor->rank != type->rank) {
-    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                   "%" PRId32 " dims, its type has %" PRId32, tensor->rank,
-                   type->rank);
-  }
-  for (int32_t i = 0; i < type->rank; i++) {
-    if (type->dims[i] < 0 || type->dims[i] == tensor->shape[i]) continue;
-    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                   "dim %" PRId32 " is %" PRId64 ", its type says %" PRId64, i,
-                   tensor->shape[i], type->dims[i]);
-  }
-  return FC_OK;
-}
-
-// Adds to *high, or to *low if the stride is negative, how many bytes dim `i`
-// reaches from the first element. False when that overflows.
-static bool add_reach(const fc_tensor_t *tensor, int32_t i, int64_t *low,
-                      int64_t *high) {
-  int64_t reach;
-  int64_t *end = tensor->strides[i] < 0 ? low : high;
-  return fc_i64_mul(tensor->shape[i] - 1, tensor->strides[i], &reach) &&
-         fc_i64_mul(reach, (int64_t)fc_dtype_size(tensor->dtype), &reach) &&
-         fc_i64_add(*end, reach, end);
-}
-
-// True when every element lies in the half of the address space that programs
-// have.
-static bool is_addressable(const fc_tensor_t *tensor, size_t size) {
-  int64_t low = 0, high = (int64_t)fc_dtype_size(tensor->dtype);
-  if (!tensor->strides) {
-    if (size > INT64_MAX) return false;
-    high = (int64_t)size;
-  }
-  for (int32_t i = 0; tensor->strides && i < tensor->rank; i++) {
-    if (!add_reach(tensor, i, &low, &high)) return false;
-  }
-  const int64_t at = (int64_t)(uintptr_t)tensor->data;
-  return at > 0 && fc_i64_add(at, low, &low) && low > 0 &&
-         fc_i64_add(at, high, &high);
-}
-
-static fc_status_t check_memory(const fc_tensor_t *tensor, fc_error_t *err) {
-  size_t count, size;
-  if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
-                      &size)) {
-    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                   "a dim is negative, or the elements are more than memory "
-                   "can hold");
-  }
-  if (count == 0) return FC_OK;
-  if (!tensor->data) {
-    return fc_fail(err, FC_CODE_DATA_LENGTH, "no memory for %zu elements",
-                   count);
-  }
-  if (is_addressable(tensor, size)) return FC_OK;
-  return fc_fail(err, FC_CODE_DATA_LENGTH,
-                 "its elements lie outside the address space");
 }
 
 static fc_status_t check_tensor(const fc_leaf_t *type,
@@ -91,29 +29,11 @@ static fc_status_t check_tensor(const fc_leaf_t *type,
       return fc_fail(err, FC_CODE_TYPE_MISMATCH,
                      "it is no tensor: fc_call_set_value sets it");
   }
-  const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
-  if (!info->size || (type->dtype && type->dtype != tensor->dtype)) {
-    return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
-                   "elements of %s, its type has %s",
-                   info->size ? info->text : "no type",
-                   type->dtype ? fc_dtype_info(type->dtype)->text : "any");
-  }
-  if (tensor->rank < 0 || tensor->rank > FC_RANK_MAX) {
-    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                   "%" PRId32 " dims, at most %d can be", tensor->rank,
-                   FC_RANK_MAX);
-  }
-  FC_TRY(check_dims(type, tensor, err));
-  return check_memory(tensor, err);
+  return fc_tensor_check(tensor, type->dtype, type->rank, type->dims, err);
 }
 
-// True when the function can be given the caller's elements where they lie: compiled
-// code relies on dense elements that are aligned as it expects.
 static bool is_usable(const fc_call_t *call, const fc_tensor_t *tensor) {
-  const uintptr_t at = (uintptr_t)tensor->data;
-  return fc_tensor_is_dense(tensor) &&
-         at % call->function->signature->alignment == 0 &&
-         at % fc_dtype_size(tensor->dtype) == 0;
+  return fc_tensor_is_usable(tensor, call->function->signature->alignment);
 }
 
 static fc_status_t set_tensor(fc_call_t *call, uint32_t leaf,

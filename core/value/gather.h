@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies for calls that may be ended meanwhile: they look every so often (fc_stop_look).
-// Any thread.
+// Tensors that callers made, and copies for calls that may be ended meanwhile: they look
+// every so often (fc_stop_look). Any thread.
 #ifndef FARCALL_VALUE_GATHER_H_
 #define FARCALL_VALUE_GATHER_H_
 
@@ -13,5 +13,18 @@ fc_status_t fc_copy(void *dest, const void *source, size_t size,
 // Does what fc_tensor_gather does.
 fc_status_t fc_gather(const fc_tensor_t *tensor, void *dest,
                       const fc_stop_t *stop, fc_error_t *err);
+
+// How far a view of `rank` dims reaches from its first element, in elements: *out_low <= 0,
+// *out_high >= 0; both are 0 if it has none. False when that overflows.
+bool fc_shape_reach(const int64_t *shape, const int64_t *strides, int32_t rank,
+                    int64_t *out_low, int64_t *out_high);
+// Checks a tensor against its type: `dtype` FC_DTYPE_NONE, `rank` and `dims` below 0: any. Its
+// elements must lie where programs have memory. FC_CODE_DTYPE_MISMATCH,
+// FC_CODE_SHAPE_MISMATCH, FC_CODE_DATA_LENGTH; messages do not name the argument.
+fc_status_t fc_tensor_check(const fc_tensor_t *tensor, fc_dtype_t dtype,
+                            int32_t rank, const int64_t *dims, fc_error_t *err);
+// Can compiled code use the elements where they lie? It relies on dense elements that are
+// aligned as it expects.
+bool fc_tensor_is_usable(const fc_tensor_t *tensor, size_t alignment);
 
 #endif  // FARCALL_VALUE_GATHER_H_

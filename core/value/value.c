@@ -5,6 +5,8 @@
 // here allocates, and nothing checks that `data` holds what the shape says.
 #include "value/gather.h"
 
+#include <inttypes.h>
+
 // [0, huge, huge] has no elements, however large its other dims are.
 static bool is_empty(const int64_t *shape, int32_t rank) {
   bool empty = false;
@@ -47,6 +49,100 @@ bool fc_tensor_is_dense(const fc_tensor_t *tensor) {
   }
   return true;
 }
+
+bool fc_tensor_is_usable(const fc_tensor_t *tensor, size_t alignment) {
+  const uintptr_t at = (uintptr_t)tensor->data;
+  return fc_tensor_is_dense(tensor) && at % alignment == 0 &&
+         at % fc_dtype_size(tensor->dtype) == 0;
+}
+
+// ---------------------------------------------------------------------------
+// Tensors that callers made
+
+bool fc_shape_reach(const int64_t *shape, const int64_t *strides, int32_t rank,
+                    int64_t *out_low, int64_t *out_high) {
+  int64_t low = 0, high = 0;
+  *out_low = *out_high = 0;
+  for (int32_t i = 0; i < rank; i++) {
+    if (shape[i] == 0) return true;
+  }
+  for (int32_t i = 0; i < rank; i++) {
+    int64_t span;
+    if (!fc_i64_mul(shape[i] - 1, strides[i], &span)) return false;
+    int64_t *end = span < 0 ? &low : &high;
+    if (!fc_i64_add(*end, span, end)) return false;
+  }
+  *out_low = low;
+  *out_high = high;
+  return true;
+}
+
+// True when every element lies in the half of the address space that programs have.
+static bool is_addressable(const fc_tensor_t *tensor, size_t total) {
+  const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
+  int64_t low = 0, high = (int64_t)total / size - 1;
+  int64_t at = (int64_t)(uintptr_t)tensor->data, end;
+  if (total > INT64_MAX) return false;
+  if (tensor->strides && !fc_shape_reach(tensor->shape, tensor->strides,
+                                         tensor->rank, &low, &high)) {
+    return false;
+  }
+  return at > 0 && fc_i64_mul(low, size, &low) && fc_i64_add(at, low, &low) &&
+         low > 0 && fc_i64_mul(high, size, &high) &&
+         fc_i64_add(high, size, &high) && fc_i64_add(at, high, &end);
+}
+
+static fc_status_t check_dims(const fc_tensor_t *tensor, int32_t rank,
+                              const int64_t *dims, fc_error_t *err) {
+  if (tensor->rank < 0 || tensor->rank > FC_RANK_MAX) {
+    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                   "%" PRId32 " dims, at most %d can be", tensor->rank,
+                   FC_RANK_MAX);
+  }
+  if (rank >= 0 && tensor->rank != rank) {
+    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                   "%" PRId32 " dims, its type has %" PRId32, tensor->rank,
+                   rank);
+  }
+  for (int32_t i = 0; i < rank; i++) {
+    if (dims[i] < 0 || dims[i] == tensor->shape[i]) continue;
+    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                   "dim %" PRId32 " is %" PRId64 ", its type says %" PRId64, i,
+                   tensor->shape[i], dims[i]);
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_tensor_check(const fc_tensor_t *tensor, fc_dtype_t dtype,
+                            int32_t rank, const int64_t *dims,
+                            fc_error_t *err) {
+  const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
+  size_t count, size;
+  if (!info->size || (dtype && dtype != tensor->dtype)) {
+    return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
+                   "elements of %s, its type has %s",
+                   info->size ? info->text : "no type",
+                   dtype ? fc_dtype_info(dtype)->text : "any");
+  }
+  FC_TRY(check_dims(tensor, rank, dims, err));
+  if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                      &size)) {
+    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                   "a dim is negative, or the elements are more than memory "
+                   "can hold");
+  }
+  if (count == 0) return FC_OK;
+  if (!tensor->data) {
+    return fc_fail(err, FC_CODE_DATA_LENGTH, "no memory for %zu elements",
+                   count);
+  }
+  if (is_addressable(tensor, size)) return FC_OK;
+  return fc_fail(err, FC_CODE_DATA_LENGTH,
+                 "its elements lie outside the address space");
+}
+
+// ---------------------------------------------------------------------------
+// Copies
 
 // Elements that are copied without a look whether the call is to end.
 #define STEP 16384

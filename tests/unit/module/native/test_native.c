@@ -718,7 +718,7 @@ static void wrong_arguments_are_refused(void **state) {
   caller_open(&caller, "owner");
   static const row_t rows[] = {
       {"alias_arg", "2x2: 1 2 3 4",
-       "shape_mismatch: argument 0 has 2 dims, its type has 1"},
+       "shape_mismatch: argument 0: 2 dims, its type has 1"},
       {"column_major", "2x2: 1 2 3 4",
        "shape_mismatch: argument 0: dim 1 is 2, its type says 3"},
   };
