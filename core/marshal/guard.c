@@ -3,6 +3,8 @@
 // Copies of arguments that end at an unmapped page, and results made of what lies between.
 #include "marshal/guard.h"
 
+#include "value/gather.h"
+
 // True when all bytes of some element are FC_GUARD_FILL. `size` is a constant in each
 // call, so that memcmp becomes one comparison.
 static inline bool has_fill(const uint8_t *data, size_t count, size_t size) {
@@ -41,21 +43,15 @@ static bool holds_fill(const void *data, size_t count, fc_dtype_t dtype) {
 // same elements.
 static bool view_holds_fill(const fc_tensor_t *tensor) {
   const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
-  const uint8_t *at = tensor->data;
-  int64_t index[FC_RANK_MAX] = {0};
-  for (;;) {
-    if (holds_fill(at, 1, tensor->dtype)) return true;
-    int32_t dim = tensor->rank - 1;
-    for (; dim >= 0; dim--) {
-      const int64_t step = tensor->strides[dim] * size;
-      if (step == 0) continue;
-      at += step;
-      if (++index[dim] < tensor->shape[dim]) break;
-      at -= step * index[dim];
-      index[dim] = 0;
-    }
-    if (dim < 0) return false;
+  int64_t shape[FC_RANK_MAX], index[FC_RANK_MAX] = {0}, at = 0;
+  for (int32_t i = 0; i < tensor->rank; i++) {
+    shape[i] = tensor->strides[i] ? tensor->shape[i] : 1;
   }
+  do {
+    if (holds_fill((const uint8_t *)tensor->data + at * size, 1, tensor->dtype))
+      return true;
+  } while (fc_view_step(tensor->rank, shape, tensor->strides, index, &at) >= 0);
+  return false;
 }
 
 static bool tensor_holds_fill(const fc_tensor_t *tensor) {

@@ -90,20 +90,11 @@ static bool strides_are_disjoint(const int64_t *shape, const int64_t *strides,
 static void scatter(const uint8_t *source, uint8_t *dest, size_t size,
                     const int64_t *shape, const int64_t *strides,
                     int32_t rank) {
-  int64_t index[FC_RANK_MAX] = {0};
-  int64_t at = 0;
-  for (;;) {
+  int64_t index[FC_RANK_MAX] = {0}, at = 0;
+  do {
     memcpy(dest + at * (int64_t)size, source, size);
     source += size;
-    int32_t i = rank;
-    while (i-- > 0) {
-      at += strides[i];
-      if (++index[i] < shape[i]) break;
-      at -= strides[i] * shape[i];
-      index[i] = 0;
-    }
-    if (i < 0) return;
-  }
+  } while (fc_view_step(rank, shape, strides, index, &at) >= 0);
 }
 
 fc_status_t fc_memref_build_as(const fc_signature_t *signature,

@@ -14,6 +14,23 @@ fc_status_t fc_copy(void *dest, const void *source, size_t size,
 fc_status_t fc_gather(const fc_tensor_t *tensor, void *dest,
                       const fc_stop_t *stop, fc_error_t *err);
 
+// Walks over a view in row-major order, like an odometer: counts `index` up and moves *at,
+// the place of its element, by the strides. Returns the dim that went on (those behind it
+// have begun anew); -1 at the end.
+static inline int32_t fc_view_step(int32_t rank, const int64_t *shape,
+                                   const int64_t *strides, int64_t *index,
+                                   int64_t *at) {
+  int32_t i = rank;
+  while (i-- > 0) {
+    if (++index[i] < shape[i]) {
+      *at += strides[i];
+      break;
+    }
+    *at -= strides[i] * (shape[i] - 1);
+    index[i] = 0;
+  }
+  return i;
+}
 // How far a view of `rank` dims reaches from its first element, in elements: *out_low <= 0,
 // *out_high >= 0; both are 0 if it has none. False when that overflows.
 bool fc_shape_reach(const int64_t *shape, const int64_t *strides, int32_t rank,

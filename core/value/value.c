@@ -194,16 +194,16 @@ fc_status_t fc_gather(const fc_tensor_t *tensor, void *dest,
     return FC_OK;
   }
   const size_t size = fc_dtype_size(tensor->dtype);
-  const uint8_t *source = tensor->data;
   uint8_t *out = dest;
   int64_t left = STEP;
   if (fc_tensor_is_dense(tensor)) {
-    return fc_copy(dest, source, total, stop, err);
+    return fc_copy(dest, tensor->data, total, stop, err);
   }
   const int32_t inner = tensor->rank - 1;
   const int64_t row = tensor->shape[inner];
-  int64_t index[FC_RANK_MAX] = {0};
-  for (;;) {
+  int64_t index[FC_RANK_MAX] = {0}, at = 0;
+  do {
+    const uint8_t *source = (const uint8_t *)tensor->data + at * (int64_t)size;
     if (FC_LIKELY(row <= left)) {
       copy_row(out, source, row, tensor->strides[inner], size);
       left -= row;
@@ -213,15 +213,9 @@ fc_status_t fc_gather(const fc_tensor_t *tensor, void *dest,
       left = STEP;
     }
     out += (size_t)row * size;
-    int32_t dim = inner - 1;
-    for (; dim >= 0; dim--) {
-      source += tensor->strides[dim] * (int64_t)size;
-      if (++index[dim] < tensor->shape[dim]) break;
-      source -= tensor->strides[dim] * tensor->shape[dim] * (int64_t)size;
-      index[dim] = 0;
-    }
-    if (dim < 0) return FC_OK;
-  }
+  } while (fc_view_step(inner, tensor->shape, tensor->strides, index, &at) >=
+           0);
+  return FC_OK;
 }
 
 void fc_tensor_gather(const fc_tensor_t *tensor, void *dest) {

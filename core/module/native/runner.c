@@ -13,6 +13,7 @@
 
 #include "module/native/hook.h"
 #include "module/native/shim.h"
+#include "value/gather.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define VERIFY_SHOWN_MAX 10
@@ -50,16 +51,10 @@ static bool walk_begin(walk_t *walk, const view_t *view) {
 // Goes to the next element. Returns how many of the innermost dims have begun anew: all
 // of them at the end.
 static int64_t walk_next(walk_t *walk) {
-  const int64_t rank = walk->view->rank;
-  const int64_t *sizes = walk->view->descriptor->words, *strides = sizes + rank;
-  int64_t i = rank;
-  while (i-- > 0) {
-    walk->at += strides[i];
-    if (++walk->index[i] < sizes[i]) break;
-    walk->at -= strides[i] * sizes[i];
-    walk->index[i] = 0;
-  }
-  return rank - 1 - i;
+  const int32_t rank = (int32_t)walk->view->rank;
+  const int64_t *sizes = walk->view->descriptor->words;
+  return rank - 1 -
+         fc_view_step(rank, sizes, sizes + rank, walk->index, &walk->at);
 }
 
 // ---------------------------------------------------------------------------
