@@ -3,28 +3,15 @@
 // Answers: results of calls, documents, errors. Each is counted and logged here, once,
 // and then given to the carrier. A client without an exchange gets a refusal, which is
 // counted but not logged here.
-#include "base/utf8.h"
-#include "dialect/parts.h"
-#include "exchange/exchange.h"
+#include "exchange/answer.h"
 
-typedef struct outcome_t {
-  int status;
-  fc_code_t code;
-  fc_str_t content_type;
-  fc_str_t digest;
-  bool weak_digest;
-  uint64_t document;
-  fc_coding_t coding;
-  bool is_page;
-  bool is_call;  // log and head tell the times of all stages
-  bool is_last;
-} outcome_t;
+#include "base/utf8.h"
 
 static fc_str_t code_in_head(const fc_dialect_t *dialect, fc_code_t code) {
   return fc_str(dialect->names_code ? fc_code_info(code)->text : "");
 }
 
-static void describe(const fc_exchange_t *x, const outcome_t *what,
+static void describe(const fc_exchange_t *x, const fc_reply_t *what,
                      fc_answer_t *out) {
   *out = (fc_answer_t){.status = what->status,
                        .content_type = what->content_type,
@@ -53,8 +40,7 @@ static void describe(const fc_exchange_t *x, const outcome_t *what,
   }
 }
 
-// The body is x->pieces.
-static void send_answer(fc_exchange_t *x, const outcome_t *what) {
+void fc_exchange_send(fc_exchange_t *x, const fc_reply_t *what) {
   fc_answer_t answer;
   describe(x, what, &answer);
   fc_exchange_count(x, what->status, (int)what->code, answer.length,
@@ -93,7 +79,7 @@ static fc_answer_t print_refusal(const fc_dialect_t *dialect,
                        .is_last = true};
 }
 
-static void answer_nothing(fc_exchange_t *x) {
+void fc_exchange_answer_nothing(fc_exchange_t *x) {
   char text[FC_LIMIT_HEAD + FC_EXCHANGE_REFUSAL_MAX];
   fc_error_t error;
   (void)fc_fail_memory(&error);
@@ -121,9 +107,7 @@ fc_answer_t fc_exchange_refusal(fc_server_t *server, const fc_error_t *error,
 // ---------------------------------------------------------------------------
 // Bodies written on the loop
 
-// Opens a sink in a fresh block with room for the head. False: there is no
-// memory.
-static bool open_answer(fc_exchange_t *x, fc_block_sink_t *out) {
+bool fc_exchange_open_answer(fc_exchange_t *x, fc_block_sink_t *out) {
   fc_blocks_t *blocks = x->server->blocks;
   uint32_t block;
   if (fc_block_take(blocks, FC_LIMIT_HEAD, &block, NULL) != FC_OK) {
@@ -133,7 +117,7 @@ static bool open_answer(fc_exchange_t *x, fc_block_sink_t *out) {
   return true;
 }
 
-static void close_answer(fc_exchange_t *x, fc_block_sink_t *out) {
+void fc_exchange_close_answer(fc_exchange_t *x, fc_block_sink_t *out) {
   fc_block_sink_finish(out);
   memcpy(x->pieces, out->pieces, out->count * sizeof *out->pieces);
   x->piece_count = out->count;
@@ -162,172 +146,25 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
   if (stage != FC_STAGE_COUNT) problem.stage = fc_stage_name(stage);
   if (is_ours) tell_operator(x, error);
   fc_block_sink_t out;
-  if (!open_answer(x, &out)) {
-    answer_nothing(x);
+  if (!fc_exchange_open_answer(x, &out)) {
+    fc_exchange_answer_nothing(x);
     return;
   }
   if (dialect->encode_error(&problem, &out.sink, NULL) != FC_OK) {
     fc_block_sink_drop(&out);
-    answer_nothing(x);
+    fc_exchange_answer_nothing(x);
     return;
   }
-  close_answer(x, &out);
-  send_answer(x, &(outcome_t){.status = problem.status,
-                              .code = error->code,
-                              .content_type = fc_str(dialect->error_type),
-                              .is_last = is_ours});
+  fc_exchange_close_answer(x, &out);
+  fc_exchange_send(x, &(fc_reply_t){.status = problem.status,
+                                    .code = error->code,
+                                    .content_type = fc_str(dialect->error_type),
+                                    .is_last = is_ours});
 }
 
 void fc_exchange_fail(fc_exchange_t *x, const fc_error_t *error,
                       fc_stage_t stage) {
   fail(x, error, stage, FC_STR(""));
-}
-
-// The document is in `out`.
-static void send_document(fc_exchange_t *x, const fc_document_t *document,
-                          fc_block_sink_t *out) {
-  const bool same = document->not_modified;
-  close_answer(x, out);
-  send_answer(x, &(outcome_t){
-                     .status = same                    ? 304
-                               : document->unavailable ? 503
-                                                       : 200,
-                     .content_type = same ? FC_STR("") : document->content_type,
-                     .digest = document->digest,
-                     .weak_digest = document->weak_digest,
-                     .coding = document->coding,
-                     .is_page = document->is_page});
-}
-
-// ---------------------------------------------------------------------------
-// Documents in parts
-
-// A document that is being written. All documents of a loop that are being written are in
-// a ring, and each turn writes a part of the next one.
-typedef struct fc_draft_t {
-  fc_exchange_t *x;
-  fc_document_t document;
-  fc_block_sink_t out;
-  struct fc_draft_t *next;
-  struct fc_draft_t *previous;
-} fc_draft_t;
-
-static void enter_draft(fc_draft_t *w) {
-  fc_draft_t *first = w->x->server->drafts;
-  w->next = first ? first : w;
-  w->previous = first ? first->previous : w;
-  w->next->previous = w->previous->next = w;
-  if (!first) w->x->server->drafts = w;
-  w->x->server->draft_count++;
-}
-
-// Takes the draft out of the ring and frees it, but for `out`: what was written is
-// the caller's.
-static void leave_draft(fc_draft_t *w) {
-  fc_server_t *server = w->x->server;
-  w->next->previous = w->previous;
-  w->previous->next = w->next;
-  if (server->drafts == w) server->drafts = w->next == w ? NULL : w->next;
-  w->x->draft = NULL;
-  server->draft_count--;
-  fc_parts_destroy(w->document.parts);
-  fc_free(server->modules->generations.allocator, w);
-}
-
-void fc_exchange_drop_draft(fc_exchange_t *x) {
-  if (!x->draft) return;
-  fc_block_sink_drop(&x->draft->out);
-  leave_draft(x->draft);
-}
-
-// Writes a part, and answers if it was the last one or failed. True: there is more.
-static bool write_part(fc_draft_t *w) {
-  fc_exchange_t *x = w->x;
-  fc_error_t error;
-  bool more;
-  fc_error_reset(&error);
-  if (fc_parts_write(w->document.parts, &w->out, &more, &error) != FC_OK) {
-    fc_exchange_drop_draft(x);
-    fc_exchange_fail(x, &error, FC_STAGE_COUNT);
-    return false;
-  }
-  if (more) return true;
-  const fc_document_t document = w->document;
-  fc_block_sink_t out = w->out;
-  w->document.parts = NULL;  // the digest is in a module that they retain
-  leave_draft(w);
-  send_document(x, &document, &out);
-  fc_parts_destroy(document.parts);
-  return false;
-}
-
-// Takes over `out` and the document's parts.
-static void begin_draft(fc_exchange_t *x, const fc_document_t *document,
-                        fc_block_sink_t *out) {
-  fc_draft_t *w =
-      fc_alloc(x->server->modules->generations.allocator, sizeof *w);
-  if (!w) {
-    fc_block_sink_drop(out);
-    fc_parts_destroy(document->parts);
-    answer_nothing(x);
-    return;
-  }
-  *w = (fc_draft_t){.x = x, .document = *document, .out = *out};
-  w->document.parts->owner = x->job.caller;
-  fc_block_sink_own(&w->out, &w->document.parts->owner);
-  x->draft = w;
-  // The first part is written at once only if no other document is being written.
-  // Otherwise many requests in one turn of the loop would make it a long one.
-  const bool is_first = x->server->draft_count == 0;
-  enter_draft(w);
-  if (is_first) (void)write_part(w);
-}
-
-static fc_status_t check_drafts(const fc_server_t *server, fc_error_t *err) {
-  if (server->draft_count < FC_LIMIT_DRAFTS) return FC_OK;
-  return fc_fail(err, FC_CODE_OVERLOADED,
-                 "%u documents about all modules are being written, the limit",
-                 FC_LIMIT_DRAFTS);
-}
-
-void fc_exchange_write_part(fc_server_t *server) {
-  fc_draft_t *w = server->drafts;
-  if (!w) return;
-  fc_exchange_t *x = w->x;
-  server->drafts = w->next;
-  if (!write_part(w)) x->carrier->resume(x);
-}
-
-void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
-  const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
-  fc_block_sink_t out;
-  fc_error_t error;
-  fc_error_reset(&error);
-  if (!open_answer(x, &out)) {
-    answer_nothing(x);
-    return;
-  }
-  if (x->is_preflight) {
-    close_answer(x, &out);
-    send_answer(x, &(outcome_t){.status = 204});
-    return;
-  }
-  fc_document_t document;
-  if (dialect->document(x->server, request, &x->place, &document, &out.sink,
-                        &error) != FC_OK) {
-    fc_block_sink_drop(&out);
-    fc_exchange_fail(x, &error, FC_STAGE_COUNT);
-    return;
-  }
-  if (!document.parts) {
-    send_document(x, &document, &out);
-  } else if (check_drafts(x->server, &error) != FC_OK) {
-    fc_parts_destroy(document.parts);
-    fc_block_sink_drop(&out);
-    fc_exchange_fail(x, &error, FC_STAGE_COUNT);
-  } else {
-    begin_draft(x, &document, &out);
-  }
 }
 
 void fc_exchange_answer_act(fc_exchange_t *x) {
@@ -338,8 +175,8 @@ void fc_exchange_answer_act(fc_exchange_t *x) {
     fc_exchange_fail(x, &act->error, FC_STAGE_CALL);
     return;
   }
-  if (!open_answer(x, &out)) {
-    answer_nothing(x);
+  if (!fc_exchange_open_answer(x, &out)) {
+    fc_exchange_answer_nothing(x);
     return;
   }
   if (fc_dialect_of(x->server, &x->place)
@@ -348,9 +185,10 @@ void fc_exchange_answer_act(fc_exchange_t *x) {
     fc_exchange_fail(x, &error, FC_STAGE_CALL);
     return;
   }
-  close_answer(x, &out);
-  send_answer(x, &(outcome_t){.status = 200,
-                              .content_type = FC_STR("application/json")});
+  fc_exchange_close_answer(x, &out);
+  fc_exchange_send(
+      x,
+      &(fc_reply_t){.status = 200, .content_type = FC_STR("application/json")});
 }
 
 // ---------------------------------------------------------------------------
@@ -383,12 +221,12 @@ static void answer_failed(fc_exchange_t *x, const fc_outcome_t *outcome) {
 static void answer_validated(fc_exchange_t *x) {
   fc_block_sink_t out;
   fc_pool_finish(x->server->pool, &x->job);
-  if (!open_answer(x, &out)) {
-    answer_nothing(x);
+  if (!fc_exchange_open_answer(x, &out)) {
+    fc_exchange_answer_nothing(x);
     return;
   }
-  close_answer(x, &out);
-  send_answer(x, &(outcome_t){.status = 204, .is_call = true});
+  fc_exchange_close_answer(x, &out);
+  fc_exchange_send(x, &(fc_reply_t){.status = 204, .is_call = true});
 }
 
 void fc_exchange_answer_expired(fc_exchange_t *x) {
@@ -441,12 +279,12 @@ static void take_spans(fc_exchange_t *x, uint32_t size,
 }
 
 static void send_traced(fc_exchange_t *x, uint32_t size,
-                        const outcome_t *what) {
+                        const fc_reply_t *what) {
   fc_dispatch_span_t spans[FC_SPANS_DISPATCHES];
   take_spans(x, size, spans);
   x->dispatches = size ? spans : NULL;
   x->dispatch_count = size / (uint32_t)sizeof *spans;
-  send_answer(x, what);
+  fc_exchange_send(x, what);
 }
 
 void fc_exchange_answer_call(fc_exchange_t *x) {
@@ -472,7 +310,7 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
   const uint32_t spans_size = outcome->spans_size;
   fc_pool_finish(pool, &x->job);
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
-  const outcome_t what = {
+  const fc_reply_t what = {
       .status = 200,
       .content_type = dialect->result_type(x->job.call.parameters, document),
       .document = document,
@@ -481,6 +319,6 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
   if (FC_UNLIKELY(x->job.call.flags & FC_CALL_TRACED)) {
     send_traced(x, spans_size, &what);
   } else {
-    send_answer(x, &what);
+    fc_exchange_send(x, &what);
   }
 }
