@@ -61,7 +61,8 @@ fc_status_t fc_parts_create(const fc_server_t *server,
   fc_parts_t *parts =
       fc_alloc(server->modules->generations.allocator, sizeof *parts);
   if (!parts) return fc_fail_memory(err);
-  *parts = (fc_parts_t){.server = server, .form = form, .flags = flags};
+  *parts = (fc_parts_t){
+      .server = server, .form = form, .flags = flags, .list = FC_BLOCK_NONE};
   *out_parts = parts;
   return FC_OK;
 }
@@ -73,8 +74,10 @@ static fc_status_t list_all(fc_parts_t *parts, fc_error_t *err) {
   const uint32_t count = list(generations, with_draining, NULL, NULL, &size);
   const size_t keys = count * sizeof *parts->keys;
   FC_TRY(open_aside(parts, err));
-  parts->keys = fc_alloc(generations->allocator, keys + size + 1);
-  if (!parts->keys) return fc_fail_memory(err);
+  FC_TRY(fc_block_take_for(parts->server->blocks, &parts->owner, keys + size,
+                           keys + size, &parts->list, err));
+  parts->keys = (fc_parts_key_t *)(void *)fc_block_data(parts->server->blocks,
+                                                        parts->list);
   char *texts = (char *)(parts->keys + count);
   (void)list(generations, with_draining, parts->keys, texts, &size);
   parts->texts = texts;
@@ -95,7 +98,7 @@ void fc_parts_destroy(fc_parts_t *parts) {
       parts->server->modules->generations.allocator;
   release(parts);
   fc_block_sink_drop(&parts->aside);
-  fc_free(allocator, parts->keys);
+  fc_block_give(parts->server->blocks, parts->list);
   fc_free(allocator, parts);
 }
 

@@ -76,7 +76,9 @@ struct fc_parts_t {
   uint64_t put_aside;  // bytes in `aside`, set when it is complete
   uint32_t piece;      // of `aside`, to be copied next
   uint64_t copied;     // bytes of that piece that were copied
-  // `count` keys, and behind them their texts. NULL: nothing was listed yet.
+  // A block of the owner's: `count` keys, and behind them their texts. FC_BLOCK_NONE:
+  // nothing was listed yet.
+  uint32_t list;
   fc_parts_key_t *keys;
   const char *texts;
 };

@@ -11,8 +11,8 @@ static fc_str_t code_in_head(const fc_dialect_t *dialect, fc_code_t code) {
   return fc_str(dialect->names_code ? fc_code_info(code)->text : "");
 }
 
-static void describe(const fc_exchange_t *x, const fc_reply_t *what,
-                     fc_answer_t *out) {
+void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
+                          fc_answer_t *out) {
   *out = (fc_answer_t){.status = what->status,
                        .content_type = what->content_type,
                        .digest = what->digest,
@@ -40,16 +40,20 @@ static void describe(const fc_exchange_t *x, const fc_reply_t *what,
   }
 }
 
-void fc_exchange_send(fc_exchange_t *x, const fc_reply_t *what) {
-  fc_answer_t answer;
-  describe(x, what, &answer);
-  fc_exchange_count(x, what->status, (int)what->code, answer.length,
-                    what->is_call);
+void fc_exchange_note(fc_exchange_t *x, const fc_answer_facts_t *what,
+                      uint64_t size) {
+  fc_exchange_count(x, what->status, (int)what->code, size, what->is_call);
   if (x->trace.sampled) {
-    fc_exchange_export(x, what->status, (int)what->code, answer.length);
+    fc_exchange_export(x, what->status, (int)what->code, size);
     x->dispatches = NULL;
   }
-  fc_exchange_log(x, what->status, what->code, answer.length, what->is_call);
+  fc_exchange_log(x, what->status, what->code, size, what->is_call);
+}
+
+void fc_exchange_send(fc_exchange_t *x, const fc_answer_facts_t *what) {
+  fc_answer_t answer;
+  fc_exchange_describe(x, what, &answer);
+  fc_exchange_note(x, what, answer.length);
   x->carrier->answer(x, &answer);
 }
 
@@ -134,6 +138,13 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
                  fc_str_t name) {
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
   const bool is_ours = error->code == FC_CODE_INTERNAL;
+  if (x->parted.begun) {
+    if (is_ours) tell_operator(x, error);
+    fc_exchange_send_part(
+        x, &(fc_answer_facts_t){.status = 200, .code = error->code},
+        FC_PART_CUT);
+    return;
+  }
   if (!x->id_size) {
     fc_exchange_make_id(x->server, x->id);
     x->id_size = FC_EXCHANGE_ID_SIZE;
@@ -156,10 +167,11 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
     return;
   }
   fc_exchange_close_answer(x, &out);
-  fc_exchange_send(x, &(fc_reply_t){.status = problem.status,
-                                    .code = error->code,
-                                    .content_type = fc_str(dialect->error_type),
-                                    .is_last = is_ours});
+  fc_exchange_send(
+      x, &(fc_answer_facts_t){.status = problem.status,
+                              .code = error->code,
+                              .content_type = fc_str(dialect->error_type),
+                              .is_last = is_ours});
 }
 
 void fc_exchange_fail(fc_exchange_t *x, const fc_error_t *error,
@@ -187,8 +199,8 @@ void fc_exchange_answer_act(fc_exchange_t *x) {
   }
   fc_exchange_close_answer(x, &out);
   fc_exchange_send(
-      x,
-      &(fc_reply_t){.status = 200, .content_type = FC_STR("application/json")});
+      x, &(fc_answer_facts_t){.status = 200,
+                              .content_type = FC_STR("application/json")});
 }
 
 // ---------------------------------------------------------------------------
@@ -226,7 +238,7 @@ static void answer_validated(fc_exchange_t *x) {
     return;
   }
   fc_exchange_close_answer(x, &out);
-  fc_exchange_send(x, &(fc_reply_t){.status = 204, .is_call = true});
+  fc_exchange_send(x, &(fc_answer_facts_t){.status = 204, .is_call = true});
 }
 
 void fc_exchange_answer_expired(fc_exchange_t *x) {
@@ -279,7 +291,7 @@ static void take_spans(fc_exchange_t *x, uint32_t size,
 }
 
 static void send_traced(fc_exchange_t *x, uint32_t size,
-                        const fc_reply_t *what) {
+                        const fc_answer_facts_t *what) {
   fc_dispatch_span_t spans[FC_SPANS_DISPATCHES];
   take_spans(x, size, spans);
   x->dispatches = size ? spans : NULL;
@@ -310,7 +322,7 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
   const uint32_t spans_size = outcome->spans_size;
   fc_pool_finish(pool, &x->job);
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
-  const fc_reply_t what = {
+  const fc_answer_facts_t what = {
       .status = 200,
       .content_type = dialect->result_type(x->job.call.parameters, document),
       .document = document,

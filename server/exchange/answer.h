@@ -8,7 +8,7 @@
 #include "exchange/exchange.h"
 
 // What the head and the log say of an answer.
-typedef struct fc_reply_t {
+typedef struct fc_answer_facts_t {
   int status;
   fc_code_t code;
   fc_str_t content_type;
@@ -19,15 +19,30 @@ typedef struct fc_reply_t {
   bool is_page;
   bool is_call;  // log and head tell the times of all stages
   bool is_last;
-} fc_reply_t;
+} fc_answer_facts_t;
 
 // Opens a sink in a fresh block with room for the head. False: there is no memory.
 bool fc_exchange_open_answer(fc_exchange_t *exchange, fc_block_sink_t *out);
 // What was written is x->pieces from now on.
 void fc_exchange_close_answer(fc_exchange_t *exchange, fc_block_sink_t *out);
 // Counts, logs and sends the answer, whose body is x->pieces.
-void fc_exchange_send(fc_exchange_t *exchange, const fc_reply_t *what);
+void fc_exchange_send(fc_exchange_t *exchange, const fc_answer_facts_t *what);
+// The same for an answer whose length may not be known yet: x->pieces are its next part.
+// If the first part is the last, the answer is sent as a whole. Else `what` says in the
+// first part what the head says, and in each what the log says of an answer that ends
+// with it. If the method is HEAD, the first part is the last one: the source is over.
+void fc_exchange_send_part(fc_exchange_t *exchange,
+                           const fc_answer_facts_t *what, fc_part_end_t part);
 // Answers that there is no memory, without any.
 void fc_exchange_answer_nothing(fc_exchange_t *exchange);
+
+// ---------------------------------------------------------------------------
+// Between answer.c and part.c
+
+void fc_exchange_describe(const fc_exchange_t *exchange,
+                          const fc_answer_facts_t *what, fc_answer_t *out);
+// Counts, exports and logs an answer of so many bytes.
+void fc_exchange_note(fc_exchange_t *exchange, const fc_answer_facts_t *what,
+                      uint64_t size);
 
 #endif  // FARCALL_SERVER_EXCHANGE_ANSWER_H_

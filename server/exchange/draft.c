@@ -5,37 +5,40 @@
 #include "dialect/parts.h"
 #include "exchange/answer.h"
 
-// The document is in `out`.
+// `out` has the document, or its next part.
 static void send_document(fc_exchange_t *x, const fc_document_t *document,
-                          fc_block_sink_t *out) {
+                          fc_block_sink_t *out, fc_part_end_t part) {
   const bool same = document->not_modified;
   fc_exchange_close_answer(x, out);
-  fc_exchange_send(
+  out->count = 0;
+  fc_exchange_send_part(
       x,
-      &(fc_reply_t){.status = same                    ? 304
-                              : document->unavailable ? 503
-                                                      : 200,
-                    .content_type = same ? FC_STR("") : document->content_type,
-                    .digest = document->digest,
-                    .weak_digest = document->weak_digest,
-                    .coding = document->coding,
-                    .is_page = document->is_page});
+      &(fc_answer_facts_t){
+          .status = same                    ? 304
+                    : document->unavailable ? 503
+                                            : 200,
+          .content_type = same ? FC_STR("") : document->content_type,
+          .digest = document->digest,
+          .weak_digest = document->weak_digest,
+          .coding = document->coding,
+          .is_page = document->is_page},
+      part);
 }
 
 // ---------------------------------------------------------------------------
 // Documents in parts
 
-// A document that is being written. All documents of a loop that are being written are in
-// a ring, and each turn writes a part of the next one.
+// A document that is being written. Those whose parts so far were sent are in a ring, and
+// each turn writes a part of the next one.
 typedef struct fc_draft_t {
   fc_exchange_t *x;
   fc_document_t document;
-  fc_block_sink_t out;
-  struct fc_draft_t *next;
+  fc_block_sink_t out;      // count 0: to be opened before the next part
+  struct fc_draft_t *next;  // NULL: the draft waits for its reader
   struct fc_draft_t *previous;
 } fc_draft_t;
 
-static void enter_draft(fc_draft_t *w) {
+static void enter_ring(fc_draft_t *w) {
   fc_draft_t *first = w->x->server->drafts;
   w->next = first ? first : w;
   w->previous = first ? first->previous : w;
@@ -44,44 +47,81 @@ static void enter_draft(fc_draft_t *w) {
   w->x->server->draft_count++;
 }
 
-// Takes the draft out of the ring and frees it, but for `out`: what was written is
-// the caller's.
-static void leave_draft(fc_draft_t *w) {
+static void leave_ring(fc_draft_t *w) {
   fc_server_t *server = w->x->server;
+  if (!w->next) return;
   w->next->previous = w->previous;
   w->previous->next = w->next;
   if (server->drafts == w) server->drafts = w->next == w ? NULL : w->next;
-  w->x->draft = NULL;
+  w->next = w->previous = NULL;
   server->draft_count--;
+}
+
+void fc_exchange_go_on_draft(fc_exchange_t *x) {
+  if (!x->draft->next) enter_ring(x->draft);
+}
+
+// Frees the draft, but for `out`: what was written is the caller's.
+static void end_draft(fc_draft_t *w) {
+  leave_ring(w);
+  w->x->draft = NULL;
   fc_parts_destroy(w->document.parts);
-  fc_free(server->modules->generations.allocator, w);
+  fc_free(w->x->server->modules->generations.allocator, w);
 }
 
 void fc_exchange_drop_draft(fc_exchange_t *x) {
   if (!x->draft) return;
   fc_block_sink_drop(&x->draft->out);
-  leave_draft(x->draft);
+  end_draft(x->draft);
 }
 
-// Writes a part, and answers if it was the last one or failed. True: there is more.
-static bool write_part(fc_draft_t *w) {
+static bool has_bytes(const fc_block_sink_t *out) {
+  const fc_piece_t *first = &out->pieces[0];
+  return out->count > 1 ||
+         out->sink.cursor !=
+             (char *)fc_block_data(out->blocks, first->block) + first->offset;
+}
+
+// Sends what is written, and ends the draft if nothing follows.
+static void send_draft(fc_draft_t *w, fc_part_end_t part) {
+  fc_exchange_t *x = w->x;
+  const fc_document_t document = w->document;
+  fc_block_sink_t out = w->out;
+  if (part == FC_PART_MORE && x->method != FC_METHOD_HEAD) {
+    send_document(x, &document, &w->out, part);
+    // The draft is gone if the connection is.
+    if (x->draft && x->parted.sending) leave_ring(x->draft);
+    return;
+  }
+  w->document.parts = NULL;  // the digest is in a module that they retain
+  end_draft(w);
+  send_document(x, &document, &out, part);
+  fc_parts_destroy(document.parts);
+}
+
+static fc_status_t open_part(fc_draft_t *w, fc_error_t *err) {
+  if (w->out.count) return FC_OK;
+  if (!fc_exchange_open_answer(w->x, &w->out)) return fc_fail_memory(err);
+  fc_block_sink_own(&w->out, &w->document.parts->owner);
+  return FC_OK;
+}
+
+// Writes a part, and sends it if it is the last one or `may_begin`. A document that fits
+// one part is sent as a whole.
+static void write_part(fc_draft_t *w, bool may_begin) {
   fc_exchange_t *x = w->x;
   fc_error_t error;
   bool more;
   fc_error_reset(&error);
-  if (fc_parts_write(w->document.parts, &w->out, &more, &error) != FC_OK) {
+  if (open_part(w, &error) != FC_OK ||
+      fc_parts_write(w->document.parts, &w->out, &more, &error) != FC_OK) {
     fc_exchange_drop_draft(x);
     fc_exchange_fail(x, &error, FC_STAGE_COUNT);
-    return false;
+  } else if (!more) {
+    send_draft(w, FC_PART_LAST);
+  } else if (may_begin && has_bytes(&w->out)) {
+    send_draft(w, FC_PART_MORE);
   }
-  if (more) return true;
-  const fc_document_t document = w->document;
-  fc_block_sink_t out = w->out;
-  w->document.parts = NULL;  // the digest is in a module that they retain
-  leave_draft(w);
-  send_document(x, &document, &out);
-  fc_parts_destroy(document.parts);
-  return false;
 }
 
 // Takes over `out` and the document's parts.
@@ -102,8 +142,8 @@ static void begin_draft(fc_exchange_t *x, const fc_document_t *document,
   // The first part is written at once only if no other document is being written.
   // Otherwise many requests in one turn of the loop would make it a long one.
   const bool is_first = x->server->draft_count == 0;
-  enter_draft(w);
-  if (is_first) (void)write_part(w);
+  enter_ring(w);
+  if (is_first) write_part(w, false);
 }
 
 static fc_status_t check_drafts(const fc_server_t *server, fc_error_t *err) {
@@ -118,7 +158,8 @@ void fc_exchange_write_part(fc_server_t *server) {
   if (!w) return;
   fc_exchange_t *x = w->x;
   server->drafts = w->next;
-  if (!write_part(w)) x->carrier->resume(x);
+  write_part(w, true);
+  if (!x->draft) x->carrier->resume(x);
 }
 
 void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
@@ -132,7 +173,7 @@ void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
   }
   if (x->is_preflight) {
     fc_exchange_close_answer(x, &out);
-    fc_exchange_send(x, &(fc_reply_t){.status = 204});
+    fc_exchange_send(x, &(fc_answer_facts_t){.status = 204});
     return;
   }
   fc_document_t document;
@@ -143,7 +184,7 @@ void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
     return;
   }
   if (!document.parts) {
-    send_document(x, &document, &out);
+    send_document(x, &document, &out, FC_PART_LAST);
   } else if (check_drafts(x->server, &error) != FC_OK) {
     fc_parts_destroy(document.parts);
     fc_block_sink_drop(&out);

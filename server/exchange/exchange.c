@@ -60,6 +60,7 @@ void fc_exchange_reset(fc_exchange_t *x) {
   x->retry_after = 0;
   x->id_size = x->who_size = 0;
   x->trace.known = x->trace.sampled = false;
+  if (FC_UNLIKELY(x->parted.begun)) x->parted = (fc_parted_t){0};
   memset(x->spent_ns, 0, sizeof x->spent_ns);
 }
 
@@ -487,18 +488,25 @@ void fc_exchange_on_expired(void *context, fc_job_t *job) {
 }
 
 bool fc_exchange_is_running(const fc_exchange_t *x) {
-  return x->act || x->draft || x->job.state == FC_JOB_RUNNING;
+  return x->act || x->draft || x->parted.begun ||
+         x->job.state == FC_JOB_RUNNING;
 }
 
-void fc_exchange_abandoned(fc_exchange_t *x) {
-  fc_exchange_count(x, 499, FC_SERIES_LEFT, 0, false);
-  fc_exchange_export(x, 499, FC_SERIES_LEFT, 0);
-  fc_exchange_log(x, 499, FC_CODE_NONE, 0, false);
-}
-
-void fc_exchange_drop(fc_exchange_t *x) {
+static void drop(fc_exchange_t *x) {
   release_act(x);
   fc_exchange_drop_draft(x);
   fc_demand_leave(x->server->modules, &x->waiter);
   fc_pool_drop(x->server->pool, &x->job);
+}
+
+void fc_exchange_drop(fc_exchange_t *x) {
+  if (x->parted.begun) fc_exchange_abandoned(x);
+  drop(x);
+}
+
+void fc_exchange_cut(fc_exchange_t *x, const fc_error_t *error) {
+  drop(x);
+  if (!x->parted.ended && !x->parted.sending) {
+    fc_exchange_fail(x, error, FC_STAGE_COUNT);
+  }
 }

@@ -15,6 +15,7 @@
 //     fc_exchange_document  the request is answered without its body
 //     fc_exchange_fail      it is refused
 //     fc_exchange_append, _submit  its body arrives (is_call), and is complete
+//   fc_exchange_part_sent  so it is with those of a part: the next one may be made
 //   fc_exchange_sent     the carrier needs the pieces of the answer no longer
 //   fc_exchange_reset    the next request may start
 #ifndef FARCALL_SERVER_EXCHANGE_EXCHANGE_H_
@@ -32,6 +33,7 @@ typedef struct fc_exchange_t fc_exchange_t;
 typedef struct fc_answer_t {
   int status;
   uint64_t length;  // of the body
+  bool in_parts;    // `length` is that of the first part
   fc_str_t content_type;
   fc_str_t digest;  // the entity tag, "" if none
   bool weak_digest;
@@ -49,11 +51,25 @@ typedef struct fc_answer_t {
   bool is_last;              // the connection should close after this answer
 } fc_answer_t;
 
+// What follows a part of an answer.
+typedef enum fc_part_end_t {
+  FC_PART_MORE,
+  FC_PART_LAST,  // nothing: the answer is whole
+  FC_PART_CUT,   // nothing, though the answer is not whole
+} fc_part_end_t;
+
 typedef struct fc_carrier_t {
   // Sends the answer: the head and then, unless the method is HEAD, the pieces
   // of the exchange. The first piece has FC_LIMIT_HEAD free bytes in front. When
   // all is sent the carrier calls fc_exchange_sent, perhaps before this returns.
   void (*answer)(fc_exchange_t *exchange, const fc_answer_t *answer);
+  // Begins an answer in parts: does what `answer` does with the first part, and calls
+  // fc_exchange_part_sent in the end, not fc_exchange_sent. A HEAD ends it.
+  void (*begin)(fc_exchange_t *exchange, const fc_answer_t *answer);
+  // Sends the pieces of the exchange as the next part, once the one before was sent, and
+  // then calls fc_exchange_part_sent; after the last one fc_exchange_sent. That there are
+  // no pieces is allowed if there is no more. The client sees that an answer was cut.
+  void (*part)(fc_exchange_t *exchange, fc_part_end_t part);
   // Sends an answer when there is no memory for pieces. The body is at `body`,
   // also with FC_LIMIT_HEAD free bytes in front. The carrier must not use
   // `body` after it returns: what cannot be sent at once is never sent.
@@ -65,6 +81,18 @@ typedef struct fc_carrier_t {
   // carrier may go on with bytes it has kept.
   void (*resume)(fc_exchange_t *exchange);
 } fc_carrier_t;
+
+// An answer in parts. Its source makes a part only when the carrier has none: a client
+// that reads slowly holds its own source up, and nothing gathers.
+typedef struct fc_parted_t {
+  bool begun;  // the head was sent
+  bool
+      ended;  // the last part was given to the carrier; it is counted and logged
+  bool sending;  // the carrier has a part
+  uint64_t count;
+  uint64_t size;      // bytes of the parts
+  uint64_t first_ns;  // from the first byte of the request to the first part
+} fc_parted_t;
 
 struct fc_exchange_t {
   fc_server_t *server;
@@ -105,6 +133,7 @@ struct fc_exchange_t {
   // Of the call, until it is exported; NULL: none are known.
   const fc_dispatch_span_t *dispatches;
   uint32_t dispatch_count;
+  fc_parted_t parted;
   uint32_t piece_count;
   fc_piece_t pieces[FC_PIECES_MAX];
 };
@@ -126,16 +155,21 @@ fc_status_t fc_exchange_admit(fc_exchange_t *exchange,
                               const fc_request_t *request,
                               fc_error_t *err) FC_MUST_CHECK;
 // Answers a request that was admitted and asks for a document, or is a preflight. A
-// document about all modules may be long: then the answer is given in a later turn of the
-// loop, and exchange->draft is set until then.
+// document about all modules may be long: then the answer is given in later turns of the
+// loop, in parts if it is longer than one, and exchange->draft is set until then.
 void fc_exchange_document(fc_exchange_t *exchange, const fc_request_t *request);
-// Writes a part of one of the documents that are being written (server->drafts).
+// Writes a part of one of the documents whose parts so far were sent (server->drafts).
 // Called once a turn of the loop.
 void fc_exchange_write_part(fc_server_t *server);
-// Answers any request with an error. A request without a head is given an id.
+// Answers any request with an error. A request without a head is given an id. An answer
+// in parts that has begun is cut: no part may be on its way then.
 // `stage` is where it failed; FC_STAGE_COUNT: the answer does not say.
 void fc_exchange_fail(fc_exchange_t *exchange, const fc_error_t *error,
                       fc_stage_t stage);
+
+// Cuts an answer in parts that has begun: nothing of it is made any more, and the error is
+// its last part, if the carrier has no other one and there is anything to say.
+void fc_exchange_cut(fc_exchange_t *exchange, const fc_error_t *error);
 
 // Where the next bytes of the body may be read to; `left` are still to come.
 fc_span_t fc_exchange_room(const fc_exchange_t *exchange, uint64_t left);
@@ -147,14 +181,19 @@ fc_status_t fc_exchange_append(fc_exchange_t *exchange, fc_str_t bytes,
 // document that the body asks for; with an error if that is not possible.
 void fc_exchange_submit(fc_exchange_t *exchange);
 
-// Has a worker the call, or has the exchange an act or a document that is being written?
+// Has a worker the call, or has the exchange an act, a document that is being written, or
+// an answer that has begun?
 bool fc_exchange_is_running(const fc_exchange_t *exchange);
-// The client has gone while it waited for its answer: log, metrics and spans say so.
+// The client has gone while it waited for its answer, or for more parts of it: log,
+// metrics and spans say so. Does nothing if that was said.
 void fc_exchange_abandoned(fc_exchange_t *exchange);
 // Nobody waits for the answer any more. A call is dropped (fc_pool_drop), a document
-// is not written further, a wait for a module ends; an act that has begun goes on.
+// is not written further, an answer that has begun ends as one whose client has gone, a wait for a module ends; an act that has begun goes on.
 void fc_exchange_drop(fc_exchange_t *exchange);
 
+// The carrier has sent a part: its pieces are given back, and the next part is made, in
+// this turn or a later one.
+void fc_exchange_part_sent(fc_exchange_t *exchange);
 // The answer's pieces are not needed any more: gives their blocks back.
 void fc_exchange_sent(fc_exchange_t *exchange);
 // The next request may start.
@@ -226,6 +265,8 @@ void fc_exchange_answer_expired(fc_exchange_t *exchange);
 void fc_exchange_answer_act(fc_exchange_t *exchange);
 // Gives up the document that is being written, if there is one.
 void fc_exchange_drop_draft(fc_exchange_t *exchange);
+// The document that is being written may go on.
+void fc_exchange_go_on_draft(fc_exchange_t *exchange);
 // `stage` is over: adds the time since the last mark to it.
 void fc_exchange_mark(fc_exchange_t *exchange, fc_stage_t stage);
 // Names of module and function for log, spans and errors; "" if there is none.

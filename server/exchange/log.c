@@ -24,7 +24,7 @@ static bool is_health(fc_route_t route) {
 static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
                      uint64_t bytes_out, bool is_call) {
   const fc_server_t *server = x->server;
-  fc_log_field_t fields[15 + FC_STAGE_COUNT];
+  fc_log_field_t fields[17 + FC_STAGE_COUNT];
   char ids[2 * (FC_TRACE_ID + FC_SPAN_ID)];
   size_t count = 0;
   char client[FC_PEER_TEXT_SIZE];
@@ -57,6 +57,10 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
   }
   fields[count++] = FC_LOG_NUMBER("bytes_in", x->body_seen);
   fields[count++] = FC_LOG_NUMBER("bytes_out", bytes_out);
+  if (x->parted.begun) {
+    fields[count++] = FC_LOG_NUMBER("parts", x->parted.count);
+    fields[count++] = FC_LOG_NUMBER("first_us", x->parted.first_ns / 1000);
+  }
   uint64_t total = x->began_ns ? fc_clock_ns() - x->began_ns : 0;
   fields[count++] = FC_LOG_NUMBER("us", total / 1000);
   static const char *const kKeys[FC_STAGE_COUNT] = {

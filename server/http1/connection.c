@@ -112,6 +112,7 @@ static void on_read(void *context, fc_str_t bytes) {
       break;
     case FC_CONNECTION_WAIT:
     case FC_CONNECTION_CALL:
+    case FC_CONNECTION_PARTS:
     case FC_CONNECTION_WRITE:
       if (stash(c, bytes)) fc_connection_follow_reading(c);
       break;
@@ -344,9 +345,12 @@ void fc_connection_drain(fc_connection_t *c) {
 }
 
 void fc_connection_abandon(fc_connection_t *c) {
-  if (fc_connection_is_waiting(c)) {
+  fc_error_t error;
+  if (c->state == FC_CONNECTION_PARTS) {
+    (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+    fc_exchange_cut(&c->exchange, &error);
+  } else if (fc_connection_is_waiting(c)) {
     fc_exchange_drop(&c->exchange);
-    fc_error_t error;
     (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
     fc_connection_refuse(c, &error, FC_STAGE_QUEUE);
   }

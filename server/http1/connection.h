@@ -22,6 +22,8 @@
 // HEAD to WAIT and back: its head is kept, and read again. One for a long document goes
 // from HEAD to CALL. An error leads from HEAD, WAIT and BODY to WRITE, a slow body from
 // DISCARD to LINGER, and a drain from an idle HEAD to LINGER. Any state may become CLOSED.
+// An answer in parts leads from CALL to PARTS, and when its last part is written to where
+// WRITE leads.
 typedef enum fc_connection_state_t {
   FC_CONNECTION_HEAD,  // waits for a request, or reads its head
   FC_CONNECTION_WAIT,  // the head is kept, to be read again later
@@ -30,6 +32,7 @@ typedef enum fc_connection_state_t {
   FC_CONNECTION_DISCARD,
   // A call is queued or runs, an act is in progress, or a document is being written.
   FC_CONNECTION_CALL,
+  FC_CONNECTION_PARTS,  // parts of an answer are being made, and written
   FC_CONNECTION_WRITE,  // the answer is being made, or does not fit the stream yet
   FC_CONNECTION_LINGER,  // nothing more is sent; waits for the client to close
   FC_CONNECTION_CLOSED,
@@ -66,9 +69,15 @@ struct fc_connection_t {
   fc_framing_t framing;
   llhttp_t parser;
   // Of its answer
-  uint64_t write_size;  // bytes of the answer, until it is written; then 0
-  uint64_t write_done;  // of these, how many the stream was given
-  uint32_t head_size;   // of these, how many are before the first piece
+  uint64_t
+      write_size;  // bytes of the answer or part, until it is written; then 0
+  uint64_t write_done;    // of these, how many the stream was given
+  uint64_t write_before;  // bytes of earlier parts that `write_pace` counts
+  uint32_t head_size;     // bytes of write_size that are before the first piece
+  uint8_t tail;  // what is behind the last piece: a row of kTails (write.c)
+  uint8_t part;  // fc_part_end_t: what follows the part that is written
+  bool in_parts;
+  bool is_paced;  // `write_pace` has begun for this answer
   fc_pace_t write_pace;
   fc_owner_count_t count;  // in fc_server_t.client_connections
   fc_exchange_t exchange;
@@ -116,10 +125,12 @@ bool fc_connection_is_taken(fc_connection_t *connection);
 void fc_connection_linger(fc_connection_t *connection);
 void fc_connection_close(fc_connection_t *connection, bool reset);
 
-// Does the client wait, as in WAIT, or for a call, an act or a long document?
+// Does the client wait, as in WAIT, or for a call, an act, a long document or more parts
+// of an answer?
 static inline bool fc_connection_is_waiting(const fc_connection_t *connection) {
   return connection->state == FC_CONNECTION_WAIT ||
-         connection->state == FC_CONNECTION_CALL;
+         connection->state == FC_CONNECTION_CALL ||
+         connection->state == FC_CONNECTION_PARTS;
 }
 
 static inline bool fc_connection_is_writing(const fc_connection_t *connection) {

@@ -43,7 +43,7 @@ typedef struct fc_http1_t {
   fc_parser_t parser;
   fc_error_t error;  // for rare errors: clearing one on the stack costs time
   // What a stream is given; here because clearing them on the stack costs time.
-  fc_span_t spans[FC_PIECES_MAX];
+  fc_span_t spans[FC_PIECES_MAX + 1];
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t turned_away;  // connections that are not served, until closed

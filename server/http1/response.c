@@ -165,6 +165,15 @@ static char *put_origin(char *out, const fc_response_head_t *head) {
   return put(out, fc_str_make(kExposed, sizeof kExposed - 1));
 }
 
+char *fc_response_chunk(uint64_t size, char *end) {
+  static const char kDigits[] = "0123456789abcdef";
+  *--end = '\n';
+  *--end = '\r';
+  do *--end = kDigits[size & 15];
+  while (size >>= 4);
+  return end;
+}
+
 char *fc_response_head(const fc_response_head_t *head, char *end) {
   // Every field is bounded: 128 bytes of request id, 55 of a trace, eight times of at
   // most 18 characters each, a digest, a list of methods, a code, an origin, what a page
@@ -186,6 +195,7 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
     out = fc_number_print_u64(head->length, out);
     out = put(out, FC_STR("\r\n"));
   }
+  if (head->in_chunks) out = put(out, FC_STR("Transfer-Encoding: chunked\r\n"));
   out = put_field(out, FC_STR("X-Request-Id: "), head->request_id);
   if (head->etag.size) {
     out = put(out, head->weak_etag ? FC_STR("ETag: W/\"") : FC_STR("ETag: \""));
@@ -215,6 +225,11 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   else if (head->keep_alive)
     out = put(out, FC_STR("Connection: keep-alive\r\n"));
   out = put(out, FC_STR("\r\n"));
+  if (head->in_chunks && head->length) {
+    char line[FC_RESPONSE_CHUNK];
+    const char *first = fc_response_chunk(head->length, line + sizeof line);
+    out = put(out, fc_str_make(first, (size_t)(line + sizeof line - first)));
+  }
   size_t size = (size_t)(out - begin);
   FC_ASSERT(size <= FC_LIMIT_HEAD);
   return memmove(end - size, begin, size);

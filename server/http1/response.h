@@ -14,7 +14,9 @@ typedef struct fc_response_head_t {
   int status;
   fc_str_t content_type;  // "" with an empty body
   uint64_t length;
-  bool no_length;  // 204 and 304 have none
+  bool no_length;  // 204 and 304 have none, nor has an answer in parts
+  bool
+      in_chunks;  // `length` is that of the first chunk, whose first line is put, too
   fc_str_t request_id;
   fc_str_t etag;  // without its quotes, "" if none
   bool weak_etag;
@@ -38,6 +40,9 @@ typedef struct fc_response_head_t {
 // Writes the head so that it ends at `end`, which has FC_LIMIT_HEAD bytes
 // before it. Returns its first byte.
 char *fc_response_head(const fc_response_head_t *head, char *end);
+// Writes the first line of a chunk so that it ends at `end`, and returns its first byte.
+char *fc_response_chunk(uint64_t size, char *end);
+#define FC_RESPONSE_CHUNK 18  // its most bytes
 // The reason phrase of a status, such as "Bad Request"; "Unknown" if kReasons lacks it.
 fc_str_t fc_response_reason(int status);
 // Writes a time as "Sun, 06 Nov 1994 08:49:37 GMT", NUL-terminated.

@@ -42,10 +42,18 @@ void fc_connection_linger(fc_connection_t *c) {
 // ---------------------------------------------------------------------------
 // The bytes of an answer
 
+// What may follow the pieces of a part (RFC 9112, 7.1). No client has to wait with a
+// chunk for the line that ends it.
+enum { TAIL_NONE, TAIL_CHUNK, TAIL_LAST, TAIL_END };
+static const fc_str_t kTails[] = {[TAIL_NONE] = FC_STR(""),
+                                  [TAIL_CHUNK] = FC_STR("\r\n"),
+                                  [TAIL_LAST] = FC_STR("\r\n0\r\n\r\n"),
+                                  [TAIL_END] = FC_STR("0\r\n\r\n")};
+
 // Sets `spans` to the bytes that come next, FC_LIMIT_WRITE at most, so that a large
 // answer does not keep the loop from others. Returns how many spans they are.
 static uint32_t next_spans(const fc_connection_t *c,
-                           fc_span_t spans[FC_PIECES_MAX]) {
+                           fc_span_t spans[FC_PIECES_MAX + 1]) {
   const fc_exchange_t *x = &c->exchange;
   uint64_t skip = c->write_done, left = c->write_size - c->write_done;
   uint32_t count = 0;
@@ -65,6 +73,10 @@ static uint32_t next_spans(const fc_connection_t *c,
     if (size > left) size = left;
     left -= size;
     spans[count++] = (fc_span_t){data, (size_t)size};
+  }
+  if (FC_UNLIKELY(left)) {
+    spans[count++] = (fc_span_t){
+        (uint8_t *)(uintptr_t)kTails[c->tail].data + skip, (size_t)left};
   }
   return count;
 }
@@ -119,19 +131,41 @@ static void after_answer(fc_connection_t *c) {
   fc_connection_end_exchange(c);
 }
 
+// A part is written, and the next one may come; or it was the last one.
+static void after_part(fc_connection_t *c) {
+  c->write_before += c->write_done;
+  if (c->part == FC_PART_MORE) {
+    fc_http1_wait(c, FC_WAIT_NONE);
+    fc_exchange_part_sent(&c->exchange);
+    return;
+  }
+  c->in_parts = false;
+  if (c->part == FC_PART_CUT && c->is_http10) {
+    fc_connection_close(c, true);  // an orderly end would say that this was all
+    return;
+  }
+  if (c->part == FC_PART_CUT) c->is_last = true;
+  after_answer(c);
+}
+
+static void after_write(fc_connection_t *c) {
+  c->write_size = 0;
+  if (FC_UNLIKELY(c->in_parts)) after_part(c);
+  else after_answer(c);
+}
+
 void fc_connection_on_written(fc_connection_t *c, bool sent) {
   if (sent && c->state != FC_CONNECTION_CLOSED &&
       c->write_done < c->write_size) {
     (void)write_more(c);
     return;
   }
-  c->write_size = 0;
-  if (c->state == FC_CONNECTION_CLOSED) return;
-  if (!sent) {
+  if (c->state == FC_CONNECTION_CLOSED || !sent) {
+    c->write_size = 0;
     fc_connection_close(c, false);
     return;
   }
-  after_answer(c);
+  after_write(c);
   fc_connection_pump(c);
 }
 
@@ -140,7 +174,8 @@ bool fc_connection_is_taken(fc_connection_t *c) {
   const uint64_t now_ms = http1->now_ms(http1->context);
   const uint64_t patience_ms = http1->server->options->write_timeout;
   const uint64_t left = c->stream->class->unsent(c->stream);
-  const uint64_t taken = left < c->write_done ? c->write_done - left : 0;
+  const uint64_t given = c->write_before + c->write_done;
+  const uint64_t taken = left < given ? given - left : 0;
   fc_pace_note(&c->write_pace, taken, now_ms);
   return !fc_pace_has_stopped(&c->write_pace, now_ms, patience_ms) &&
          !fc_pace_is_slow(&c->write_pace, now_ms, patience_ms);
@@ -149,8 +184,22 @@ bool fc_connection_is_taken(fc_connection_t *c) {
 // ---------------------------------------------------------------------------
 // Answers
 
-// Sends the pieces, of which the first has the head in front of it; without `with_body`
-// the head alone.
+// The stream did not take all at once: from now on the client must keep a pace. If it has
+// bytes of the parts before to take, and was watched for these, it still is.
+static void watch_pace(fc_connection_t *c) {
+  const fc_http1_t *http1 = c->http1;
+  const uint64_t unsent =
+      c->write_before ? c->stream->class->unsent(c->stream) : 0;
+  if (!c->is_paced || unsent <= c->write_done) {
+    c->is_paced = true;
+    c->write_before = unsent > c->write_done ? unsent - c->write_done : 0;
+    fc_pace_begin(&c->write_pace, http1->now_ms(http1->context));
+  }
+  fc_http1_wait(c, FC_WAIT_WRITE);
+}
+
+// Sends the pieces, of which the first has `head_size` bytes in front of it; or, without
+// `with_body`, these alone.
 static void send_pieces(fc_connection_t *c, size_t head_size, bool with_body) {
   const fc_exchange_t *x = &c->exchange;
   fc_span_t *spans = c->http1->spans;
@@ -160,8 +209,10 @@ static void send_pieces(fc_connection_t *c, size_t head_size, bool with_body) {
   for (uint32_t i = 0; i < x->piece_count && with_body; i++) {
     c->write_size += x->pieces[i].size;
   }
+  if (FC_UNLIKELY(c->in_parts)) c->write_size += kTails[c->tail].size;
   const uint32_t count = next_spans(c, spans);
-  int64_t sent = c->stream->class->try_write(c->stream, spans, count);
+  int64_t sent =
+      count ? c->stream->class->try_write(c->stream, spans, count) : 0;
   if (sent < 0) {
     c->write_size = 0;
     fc_connection_close(c, false);
@@ -169,14 +220,11 @@ static void send_pieces(fc_connection_t *c, size_t head_size, bool with_body) {
   }
   c->write_done = (uint64_t)sent;
   if (c->write_done == c->write_size) {
-    c->write_size = 0;
-    after_answer(c);
+    after_write(c);
     return;
   }
-  if (!write_more(c)) return;
-  const fc_http1_t *http1 = c->http1;
-  fc_pace_begin(&c->write_pace, http1->now_ms(http1->context));
-  fc_http1_wait(c, FC_WAIT_WRITE);
+  watch_pace(c);
+  (void)write_more(c);
 }
 
 static fc_response_head_t head_of(fc_connection_t *c,
@@ -184,8 +232,11 @@ static fc_response_head_t head_of(fc_connection_t *c,
   return (fc_response_head_t){
       .status = answer->status,
       .content_type = answer->content_type,
-      .length = answer->length,
-      .no_length = answer->status == 204 || answer->status == 304,
+      // Behind the head of a HEAD there is no chunk.
+      .length = answer->in_parts && !c->in_parts ? 0 : answer->length,
+      .no_length =
+          answer->status == 204 || answer->status == 304 || answer->in_parts,
+      .in_chunks = answer->in_parts && !c->is_http10,
       .request_id = fc_exchange_id(&c->exchange),
       .etag = answer->digest,
       .weak_etag = answer->weak_digest,
@@ -205,16 +256,57 @@ static fc_response_head_t head_of(fc_connection_t *c,
       .keep_alive = c->is_http10 && !c->is_last};
 }
 
-static void answer(fc_exchange_t *x, const fc_answer_t *what) {
-  fc_connection_t *c = of_exchange(x);
-  if (what->is_last || c->http1->server->draining) c->is_last = true;
-  if (c->state != FC_CONNECTION_DISCARD) c->state = FC_CONNECTION_WRITE;
+// Sends the head, and what is behind it unless the method is HEAD.
+static void send_head(fc_connection_t *c, const fc_answer_t *what) {
+  const fc_exchange_t *x = &c->exchange;
   const fc_response_head_t head = head_of(c, what);
   char *end =
       (char *)fc_block_data(c->http1->server->blocks, x->pieces[0].block) +
       x->pieces[0].offset;
   char *begin = fc_response_head(&head, end);
+  c->is_paced = false;
+  c->write_before = 0;
   send_pieces(c, (size_t)(end - begin), x->method != FC_METHOD_HEAD);
+}
+
+static void answer(fc_exchange_t *x, const fc_answer_t *what) {
+  fc_connection_t *c = of_exchange(x);
+  if (what->is_last || c->http1->server->draining) c->is_last = true;
+  if (c->state != FC_CONNECTION_DISCARD) c->state = FC_CONNECTION_WRITE;
+  send_head(c, what);
+}
+
+// A client of HTTP/1.0 knows no chunks: the answer ends with the connection.
+static void begin(fc_exchange_t *x, const fc_answer_t *what) {
+  fc_connection_t *c = of_exchange(x);
+  if (c->is_http10 || c->http1->server->draining) c->is_last = true;
+  c->in_parts = x->method != FC_METHOD_HEAD;
+  c->state = c->in_parts ? FC_CONNECTION_PARTS : FC_CONNECTION_WRITE;
+  c->part = FC_PART_MORE;
+  c->tail = c->is_http10 || !what->length ? TAIL_NONE : TAIL_CHUNK;
+  send_head(c, what);
+}
+
+static void part(fc_exchange_t *x, fc_part_end_t part) {
+  static const uint8_t kAfter[] = {[FC_PART_MORE] = TAIL_CHUNK,
+                                   [FC_PART_LAST] = TAIL_LAST,
+                                   [FC_PART_CUT] = TAIL_CHUNK};
+  fc_connection_t *c = of_exchange(x);
+  uint64_t size = 0;
+  size_t head_size = 0;
+  for (uint32_t i = 0; i < x->piece_count; i++) size += x->pieces[i].size;
+  c->part = (uint8_t)part;
+  c->tail = TAIL_NONE;
+  if (!c->is_http10 && size) {
+    char *end =
+        (char *)fc_block_data(c->http1->server->blocks, x->pieces[0].block) +
+        x->pieces[0].offset;
+    head_size = (size_t)(end - fc_response_chunk(size, end));
+    c->tail = kAfter[part];
+  } else if (!c->is_http10 && part == FC_PART_LAST) {
+    c->tail = TAIL_END;
+  }
+  send_pieces(c, head_size, true);
 }
 
 static void answer_at_once(fc_exchange_t *x, const fc_answer_t *what,
@@ -240,6 +332,8 @@ static void again(fc_exchange_t *x) {
 static void resume(fc_exchange_t *x) { fc_connection_pump(of_exchange(x)); }
 
 const fc_carrier_t fc_connection_carrier = {.answer = answer,
+                                            .begin = begin,
+                                            .part = part,
                                             .answer_at_once = answer_at_once,
                                             .again = again,
                                             .resume = resume};

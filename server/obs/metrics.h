@@ -29,8 +29,20 @@ typedef struct fc_module_metrics_t {
 #define FC_STATUS_FIRST 100
 #define FC_STATUS_COUNT 500  // 100 to 599
 
+// Of answers in parts.
+typedef struct fc_parts_counts_t {
+  uint64_t begun;
+  uint64_t open;  // begun, and not ended yet
+  uint64_t cut;   // by an error, or because the client left
+  uint64_t parts;
+  uint64_t bytes;
+  uint64_t
+      first_ns;  // a sum: from the first byte of the request to the first part
+} fc_parts_counts_t;
+
 typedef struct fc_metrics_t {
   uint64_t answers[FC_STATUS_COUNT];  // by status
+  fc_parts_counts_t parts;
 } fc_metrics_t;
 
 static inline void fc_metrics_answer(fc_metrics_t *metrics, int status) {

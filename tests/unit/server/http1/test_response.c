@@ -41,6 +41,32 @@ static void heads_end_where_the_body_begins(void **state) {
         "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
         "Allow: GET, HEAD\r\nRetry-After: 12\r\n"
         "Connection: keep-alive\r\n\r\nbody");
+  check(
+      &(fc_response_head_t){
+          .status = 200, .no_length = true, .in_chunks = true, .length = 0x1f4},
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1f4\r\nbody");
+  check(
+      &(fc_response_head_t){
+          .status = 200, .no_length = true, .in_chunks = true},
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nbody");
+}
+
+static void the_lines_of_chunks_are_short(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t size;
+    const char *line;
+  } rows[] = {{1, "1\r\n"},
+              {15, "f\r\n"},
+              {16, "10\r\n"},
+              {UINT64_MAX, "ffffffffffffffff\r\n"}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    char room[FC_RESPONSE_CHUNK + 1];
+    room[FC_RESPONSE_CHUNK] = '\0';
+    assert_string_equal(
+        fc_response_chunk(rows[i].size, room + FC_RESPONSE_CHUNK),
+        rows[i].line);
+  }
 }
 
 static void times_are_milliseconds(void **state) {
@@ -102,6 +128,10 @@ static void the_longest_head_fits(void **state) {
   check_fits(&head);
   head.is_preflight = true;
   check_fits(&head);
+  // An answer in parts has no length, and its first chunk's.
+  head.no_length = head.in_chunks = true;
+  check_fits(&head);
+  head.no_length = head.in_chunks = false;
   // A page is neither a preflight nor the result of a call.
   head.is_preflight = false;
   head.is_page = true;
@@ -148,6 +178,7 @@ static void dates_are_those_of_the_c_library(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(heads_end_where_the_body_begins),
+      FC_TEST(the_lines_of_chunks_are_short),
       FC_TEST(times_are_milliseconds),
       FC_TEST(the_longest_head_fits),
       FC_TEST(every_status_has_its_reason),

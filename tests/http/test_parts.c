@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Answers in parts through the real server: how HTTP/1.1 and 1.0 frame them, what becomes
+// of them when their source fails, their reader stops or leaves, and the server ends. A
+// dialect of this file's own makes them, of any length.
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "dialect/parts.h"
+#include "expect.h"
+#include "obs/code.h"
+
+// ---------------------------------------------------------------------------
+// GET /parts?passes=N&size=K&fail=F: N times an entry of K KiB for each function, of which
+// number F of a pass fails.
+
+enum { ROUTE_PARTS = FC_ROUTE_COUNT };
+
+static fc_status_t put_begin(const fc_server_t *server, fc_sink_t *sink,
+                             fc_error_t *err) {
+  (void)server;
+  return fc_sink_put(sink, FC_STR("["), err);
+}
+
+static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
+                            fc_error_t *err) {
+  (void)sink;
+  (void)err;
+  parts->shown = 0;
+  *out_more = parts->pass < (parts->flags & 0xffff);
+  return FC_OK;
+}
+
+static fc_status_t put_function(fc_parts_t *parts,
+                                const fc_generation_t *generation, size_t index,
+                                fc_sink_t *sink, fc_error_t *err) {
+  char line[1024];
+  (void)generation;
+  (void)index;
+  if (++parts->shown == parts->flags >> 24) {
+    return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "made to fail");
+  }
+  memset(line, 'a' + (int)((parts->shown - 1) % 26), sizeof line);
+  for (uint32_t i = 0; i < (parts->flags >> 16 & 0xff); i++) {
+    FC_TRY(fc_sink_put(sink, fc_str_make(line, sizeof line), err));
+  }
+  return FC_OK;
+}
+
+static const fc_parts_form_t kForm = {
+    .begin = put_begin, .pass = put_pass, .function = put_function, .end = "]"};
+
+static uint32_t number_of(fc_str_t query, fc_str_t name) {
+  uint32_t number = 0;
+  const fc_str_t text = fc_request_query(query, name);
+  for (size_t i = 0; i < text.size; i++) {
+    number = number * 10 + (uint32_t)(text.data[i] - '0');
+  }
+  return number;
+}
+
+static fc_status_t document(const fc_server_t *server,
+                            const fc_request_t *request,
+                            const fc_place_t *place,
+                            fc_document_t *out_document, fc_sink_t *sink,
+                            fc_error_t *err) {
+  (void)place;
+  (void)sink;
+  *out_document = (fc_document_t){.content_type = FC_STR("text/plain"),
+                                  .digest = FC_STR("0123")};
+  const uint32_t flags = number_of(request->query, FC_STR("passes")) |
+                         number_of(request->query, FC_STR("size")) << 16 |
+                         number_of(request->query, FC_STR("fail")) << 24;
+  return fc_parts_create(server, &kForm, flags, &out_document->parts, err);
+}
+
+static int status_of(const fc_error_t *error) {
+  (void)error;
+  return 507;
+}
+
+static fc_status_t put_error(const fc_problem_t *problem, fc_sink_t *sink,
+                             fc_error_t *err) {
+  return fc_sink_put(sink, fc_str(problem->error->message), err);
+}
+
+static const fc_dialect_t kParts = {.name = "parts",
+                                    .document = document,
+                                    .status_of = status_of,
+                                    .encode_error = put_error,
+                                    .error_type = "text/plain"};
+static const fc_dialect_t *const kDialects[] = {&fc_dialect_native,
+                                                &fc_dialect_pages, &kParts};
+static const fc_route_row_t kRows[] = {
+    [FC_ROUTE_NONE] = {FC_STR(""), 0, 0, FC_SCOPE_OPEN},
+#define FC_ROUTE(name, path, methods, scope, dialect) \
+  [FC_ROUTE_##                                        \
+      name] = {FC_STR(path), methods, FC_DIALECT_##dialect, FC_SCOPE_##scope},
+#include "dialect/route.def"
+#undef FC_ROUTE
+    [ROUTE_PARTS] = {FC_STR("/parts"), FC_ROUTE_GET, 2, FC_SCOPE_OPEN},
+};
+static const fc_routes_t kRoutes = {kRows, FC_ARRAY_COUNT(kRows),
+                                    FC_ARRAY_COUNT(kDialects), kDialects};
+
+// ---------------------------------------------------------------------------
+// A reader of HTTP that is not the server's
+
+typedef struct bytes_t {
+  char *data;
+  size_t size;
+} bytes_t;
+
+static void append(bytes_t *bytes, const char *data, size_t size) {
+  bytes->data = realloc(bytes->data, bytes->size + size + 1);
+  assert_non_null(bytes->data);
+  memcpy(bytes->data + bytes->size, data, size);
+  bytes->size += size;
+  bytes->data[bytes->size] = '\0';
+}
+
+// Reads to the end. *out_reset: the connection was broken.
+static bytes_t read_all(int fd, bool *out_reset) {
+  static char block[1 << 16];
+  bytes_t all = {0};
+  ssize_t got;
+  append(&all, "", 0);
+  while ((got = recv(fd, block, sizeof block, 0)) > 0) {
+    append(&all, block, (size_t)got);
+  }
+  *out_reset = got < 0;
+  return all;
+}
+
+typedef struct told_t {
+  char *all;   // to be freed
+  char *body;  // without the chunks' lines
+  size_t size;
+  uint32_t chunks;
+  bool reset;   // the connection was broken
+  bool whole;   // the last chunk came
+  bool length;  // the head says one
+  size_t rest;  // bytes behind the answer
+} told_t;
+
+static void take_chunks(told_t *told, char *at, const char *end) {
+  char *out = told->body = at;
+  while (at < end) {
+    char *line;
+    const size_t size = strtoul(at, &line, 16);
+    assert_memory_equal(line, "\r\n", 2);
+    at = line + 2;
+    if (!size) {
+      assert_memory_equal(at, "\r\n", 2);
+      told->whole = true;
+      at += 2;
+      break;
+    }
+    told->chunks++;
+    const size_t there = (size_t)(end - at) < size ? (size_t)(end - at) : size;
+    memmove(out, at, there);
+    out += there;
+    at += there;
+    if (there < size) break;
+    assert_memory_equal(at, "\r\n", 2);
+    at += 2;
+  }
+  told->rest = (size_t)(end - at);
+  told->size = (size_t)(out - told->body);
+}
+
+static told_t ask(const fixture_server_t *server, const char *method,
+                  const char *path, const char *version, const char *fields) {
+  char head[512];
+  const int fd = fixture_connect(server);
+  snprintf(head, sizeof head, "%s %s HTTP/%s\r\nHost: localhost\r\n%s\r\n",
+           method, path, version, fields);
+  assert_true(fixture_send_text(fd, head));
+  told_t told = {0};
+  const bytes_t all = read_all(fd, &told.reset);
+  close(fd);
+  told.all = all.data;
+  char *blank = strstr(all.data, "\r\n\r\n");
+  assert_non_null(blank);
+  *blank = '\0';
+  told.body = blank + 4;
+  told.size = (size_t)(all.data + all.size - told.body);
+  told.length = strstr(all.data, "Content-Length: ");
+  if (strcmp(method, "HEAD") != 0 &&
+      strstr(all.data, "Transfer-Encoding: chunked")) {
+    take_chunks(&told, told.body, all.data + all.size);
+  }
+  return told;
+}
+
+#define CLOSE "Connection: close\r\n"
+
+// What it must be: `entries` for each pass, each of `size` KiB of one letter.
+static void check_body(const told_t *told, uint32_t entries, uint32_t passes,
+                       uint32_t size) {
+  const size_t each = (size_t)size << 10;
+  assert_int_equal(told->size, 2 + passes * entries * each);
+  assert_int_equal(told->body[0], '[');
+  assert_int_equal(told->body[told->size - 1], ']');
+  for (size_t i = 0; i < told->size - 2; i++) {
+    if (told->body[1 + i] == (char)('a' + i / each % entries % 26)) continue;
+    fail_msg("byte %zu is %c", i, told->body[1 + i]);
+  }
+}
+
+static uint32_t count_entries(const fixture_server_t *server) {
+  told_t told = ask(server, "GET", "/parts?passes=1&size=1", "1.1", CLOSE);
+  const uint32_t entries = (uint32_t)(told.size - 2) >> 10;
+  // It fits one part: nothing says that there could be more.
+  assert_true(told.length);
+  assert_int_equal(told.chunks, 0);
+  assert_true(entries > 10);
+  check_body(&told, entries, 1, 1);
+  free(told.all);
+  return entries;
+}
+
+// The number behind `name` in /metrics.
+static unsigned long metric(const fixture_server_t *server, const char *name) {
+  told_t told = ask(server, "GET", "/metrics", "1.1", CLOSE);
+  char line[96];
+  snprintf(line, sizeof line, "\n%s ", name);
+  const char *at = strstr(told.body, line);
+  if (!at) fail_msg("no %s", name);
+  const unsigned long number = strtoul(at + strlen(line), NULL, 10);
+  free(told.all);
+  return number;
+}
+
+static void wait_for_metric(const fixture_server_t *server, const char *name,
+                            unsigned long number) {
+  for (int i = 0; metric(server, name) != number; i++) {
+    if (i == 6000) fail_msg("%s does not become %lu", name, number);
+    (void)poll(NULL, 0, 10);
+  }
+}
+
+// ---------------------------------------------------------------------------
+
+static void a_long_document_comes_in_chunks(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "");
+  const uint32_t entries = count_entries(&server);
+  told_t told = ask(&server, "GET", "/parts?passes=20&size=30", "1.1", CLOSE);
+  check_body(&told, entries, 20, 30);
+  assert_true(told.whole && !told.reset && !told.length);
+  assert_true(told.chunks > 20 && told.chunks <= 20 * entries);
+  assert_int_equal(told.rest, 0);
+  // What is known of it before it is written is said.
+  assert_non_null(strstr(told.all, "ETag: \"0123\""));
+  free(told.all);
+
+  told = ask(&server, "GET", "/parts?passes=20&size=30", "1.0", "");
+  check_body(&told, entries, 20, 30);
+  assert_true(!told.reset && !told.length && !told.chunks);
+  assert_non_null(strstr(told.all, "Connection: close"));
+  free(told.all);
+  assert_int_equal(metric(&server, "farcall_answers_in_parts_total"), 2);
+  assert_int_equal(metric(&server, "farcall_answers_in_parts"), 0);
+  assert_int_equal(metric(&server, "farcall_answers_cut_total"), 0);
+  assert_int_equal(metric(&server, "farcall_parts_bytes_total"),
+                   2 * (2 + 20 * entries * (30 << 10)));
+  end(&server);
+}
+
+// The next request on the connection is answered behind the last chunk; so it is behind
+// the head that a HEAD gets.
+static void a_connection_goes_on(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "");
+  const uint32_t entries = count_entries(&server);
+  told_t told = ask(&server, "GET", "/parts?passes=3&size=30", "1.1",
+                    "\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n" CLOSE);
+  check_body(&told, entries, 3, 30);
+  assert_true(told.whole);
+  assert_non_null(strstr(told.all + strlen(told.all) + 4, "HTTP/1.1 200"));
+  free(told.all);
+  for (const char *const *version = (const char *const[]){"1.0", "1.1", NULL};
+       *version; version++) {
+    const bool old = (*version)[2] == '0';
+    told =
+        ask(&server, "HEAD", "/parts?passes=3&size=30", *version,
+            old ? "" : "\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n" CLOSE);
+    assert_false(told.length);
+    assert_int_equal(!old, strstr(told.all, "chunked") != NULL);
+    if (old) assert_int_equal(told.size, 0);
+    else assert_memory_equal(told.body, "HTTP/1.1 200", 12);
+    free(told.all);
+  }
+  assert_int_equal(metric(&server, "farcall_answers_in_parts_total"), 1);
+  end(&server);
+}
+
+// The head was sent as that of a success. What came is kept, and the client sees that
+// something is missing.
+static void a_failure_after_the_beginning_cuts_it(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--access-log=on");
+  told_t told = ask(&server, "GET", "/parts?passes=1&size=255&fail=9", "1.1",
+                    "\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n");
+  assert_memory_equal(told.all, "HTTP/1.1 200", 12);
+  assert_false(told.whole);
+  assert_int_equal(told.size, 1 + 8 * (255 << 10));
+  assert_int_equal(told.rest, 0);  // nor was the next request answered
+  free(told.all);
+  told = ask(&server, "GET", "/parts?passes=1&size=255&fail=9", "1.0", "");
+  assert_true(told.reset);
+  free(told.all);
+  told = ask(&server, "GET", "/parts?passes=1&size=1&fail=9", "1.1", CLOSE);
+  assert_memory_equal(told.all, "HTTP/1.1 507", 12);  // nothing had been sent
+  assert_string_equal(told.body, "made to fail");
+  free(told.all);
+  assert_int_equal(metric(&server, "farcall_answers_cut_total"), 2);
+  assert_int_equal(metric(&server, "farcall_answers_in_parts"), 0);
+  fixture_stop(&server);
+  assert_non_null(strstr(server.log_text, "\"code\":\"out_of_memory\""));
+  assert_non_null(strstr(server.log_text, "\"parts\":7"));
+  fixture_forget(&server);
+}
+
+// A gigabyte for a client that does not read: the server makes no more than the socket
+// holds and a part, and others are answered meanwhile.
+static void who_does_not_read_holds_nobody_up(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--write-timeout=600s");
+  const int fd = fixture_connect(&server);
+  assert_true(fixture_send_text(
+      fd,
+      "GET /parts?passes=1000&size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  wait_for_metric(&server, "farcall_answers_in_parts", 1);
+  unsigned long before, parts = 0;
+  do {  // until nothing more is made
+    before = parts;
+    told_t told = ask(&server, "GET", "/parts?passes=20&size=30", "1.1", CLOSE);
+    assert_true(told.whole);
+    free(told.all);
+    parts = metric(&server, "farcall_parts_total") -
+            told.chunks * metric(&server, "farcall_answers_in_parts_total") +
+            told.chunks;
+  } while (parts != before);
+  assert_true(metric(&server, "farcall_memory_bytes{kind=\"calls\"}") <
+              2 << 20);
+  close(fd);
+  wait_for_metric(&server, "farcall_answers_in_parts", 0);
+  assert_int_equal(metric(&server, "farcall_answers_cut_total"), 1);
+  end(&server);
+}
+
+static void who_stops_to_read_is_ended(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--write-timeout=200ms");
+  const int fd = fixture_connect(&server);
+  assert_true(fixture_send_text(
+      fd,
+      "GET /parts?passes=1000&size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  wait_for_metric(&server, "farcall_answers_cut_total", 1);
+  bool reset;
+  bytes_t all = read_all(fd, &reset);
+  assert_true(reset);
+  free(all.data);
+  close(fd);
+  end(&server);
+}
+
+// The server ends while an answer goes on: at the end of --drain the answer is cut.
+static void a_drain_cuts_it(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--drain=100ms --write-timeout=600s");
+  const int fd = fixture_connect(&server);
+  assert_true(fixture_send_text(
+      fd,
+      "GET /parts?passes=1000&size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  wait_for_metric(&server, "farcall_answers_in_parts", 1);
+  fixture_stop(&server);
+  told_t told = {0};
+  bytes_t all = read_all(fd, &told.reset);
+  char *blank = strstr(all.data, "\r\n\r\n");
+  assert_non_null(blank);
+  take_chunks(&told, blank + 4, all.data + all.size);
+  assert_false(told.whole);
+  free(all.data);
+  close(fd);
+  fixture_forget(&server);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(a_long_document_comes_in_chunks),
+      FC_TEST(a_connection_goes_on),
+      FC_TEST(a_failure_after_the_beginning_cuts_it),
+      FC_TEST(who_does_not_read_holds_nobody_up),
+      FC_TEST(who_stops_to_read_is_ended),
+      FC_TEST(a_drain_cuts_it),
+  };
+  signal(SIGPIPE, SIG_IGN);
+  fixture_use_routes(&kRoutes);
+  fixture_worker(argc, argv);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
