@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/width.h"
+#include "marshal/widths.h"
 #include "module/call_state.h"
 
 static const fc_plan_t *plan_of(const fc_call_t *call) {
@@ -201,6 +202,15 @@ static fc_status_t pass_copy(fc_call_t *call, fc_call_argument_t *argument,
   return FC_OK;
 }
 
+// A register has no bits above the width that the caller has left there.
+static void fill_scalar(fc_value_t *value) {
+  if (value->kind != FC_VALUE_SCALAR) return;
+  const fc_dtype_info_t *info = fc_dtype_info(value->dtype);
+  if (info->bits < 8u * info->size) {
+    fc_width_fill(info, value->scalar.bytes, 1);
+  }
+}
+
 static fc_status_t pass_argument(fc_call_t *call, uint32_t leaf,
                                  fc_error_t *err) {
   const fc_leaf_t *type = &call->arguments.leaves[leaf];
@@ -216,9 +226,11 @@ static fc_status_t pass_argument(fc_call_t *call, uint32_t leaf,
         (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = tensor->dtype};
     memcpy(argument->dest->scalar.bytes, tensor->data,
            fc_dtype_size(tensor->dtype));
+    fill_scalar(argument->dest);
     return FC_OK;
   }
   *argument->dest = argument->given;
+  fill_scalar(argument->dest);
   return argument->copied ? pass_copy(call, argument, err) : FC_OK;
 }
 
@@ -253,12 +265,6 @@ static fc_status_t begin(fc_call_t *call, fc_error_t *err) {
   return FC_OK;
 }
 
-// True where a module leaves bits of its own above the width of an element.
-static bool is_narrow(fc_dtype_t dtype) {
-  const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  return info->bits < 8u * info->size;
-}
-
 static fc_status_t keep_tensor(fc_call_t *call, size_t index,
                                fc_tensor_t *tensor, fc_error_t *err) {
   fc_call_buffer_t *elements = &call->kept_buffers[2 * index];
@@ -272,9 +278,6 @@ static fc_status_t keep_tensor(fc_call_t *call, size_t index,
     return fc_fail_memory(err);
   }
   fc_tensor_gather(tensor, elements->data);
-  if (is_narrow(tensor->dtype)) {
-    fc_width_fill(fc_dtype_info(tensor->dtype), elements->data, count);
-  }
   if (shape_size) memcpy(shape->data, tensor->shape, shape_size);
   tensor->shape = shape->data;
   tensor->strides = NULL;
@@ -282,24 +285,22 @@ static fc_status_t keep_tensor(fc_call_t *call, size_t index,
   return FC_OK;
 }
 
-// Makes copies of tensors that cannot stay where they are: elements with bits above their
-// width, which get those that callers want, and all where the module would stay locked
-// until its results are released. Then the frame's call ends.
+// Where the module would stay locked until its results are released, makes copies of
+// tensors, and ends the frame's call.
 static fc_status_t keep_results(fc_call_t *call, fc_error_t *err) {
+  fc_frame_t *frame = call->instance->frame;
   const bool all = fc_module_get_info(call->instance->module)->holds_results;
+  FC_TRY(fc_frame_fill_widths(frame, err));
   size_t count;
-  const fc_value_t *results = fc_frame_results(call->instance->frame, &count);
+  const fc_value_t *results = fc_frame_results(frame, &count);
   for (size_t i = 0; i < count; i++) {
     fc_value_t *value = &call->kept[i];
     *value = results[i];
-    if (value->kind == FC_VALUE_SCALAR && is_narrow(value->dtype)) {
-      fc_width_fill(fc_dtype_info(value->dtype), value->scalar.bytes, 1);
-    } else if (value->kind == FC_VALUE_TENSOR &&
-               (all || is_narrow(value->tensor.dtype))) {
+    if (all && value->kind == FC_VALUE_TENSOR) {
       FC_TRY(keep_tensor(call, i, &value->tensor, err));
     }
   }
-  if (all) fc_frame_end(call->instance->frame);
+  if (all) fc_frame_end(frame);
   return FC_OK;
 }
 

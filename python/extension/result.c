@@ -26,7 +26,6 @@ static bool stays(const fc_py_run_t *run, const fc_tensor_t *tensor,
   const fc_module_info_t *info = fc_module_get_info(run->module->module);
   const fc_dtype_info_t *dtype = fc_dtype_info(tensor->dtype);
   return size >= KEPT_MIN && fc_tensor_is_dense(tensor) &&
-         !fc_width_is_odd(fc_dtype_info(tensor->dtype)) &&
          (uintptr_t)tensor->data % fc_dtype_size(tensor->dtype) == 0 &&
          (run->lease || run->module->leased < LEASES_MAX) &&
          // The next call may change what a module with state has returned.
@@ -47,11 +46,7 @@ static PyObject *memory_of(fc_py_run_t *run, const fc_tensor_t *tensor,
   }
   PyObject *memory = fc_py_memory_create(size);
   if (!memory || !count) return memory;
-  const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
   fc_tensor_gather(tensor, fc_py_memory_data(memory));
-  if (fc_width_is_odd(info)) {
-    fc_width_fill(info, fc_py_memory_data(memory), count);
-  }
   return memory;
 }
 

@@ -95,6 +95,39 @@ static void what_is_set_once_is_passed_by_every_run(void **state) {
   leave(&user);
 }
 
+// A register has what C takes for granted of a bool.
+static void a_boolean_of_any_byte_is_1_in_a_register(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint8_t byte;
+    double expected;
+  } rows[] = {{"false", 0, 0}, {"true", 1, 1}, {"2", 2, 1}, {"165", 165, 1}};
+  const int8_t a = 0;
+  const double b = 0;
+  const float d = 0;
+  const int64_t e = 0;
+  user_t user;
+  enter(&user, NATIVE "scalars.so", "s_mixed");
+  set(&user, "0", tensor_of(FC_DTYPE_I8, 0, NULL, &a));
+  set(&user, "1", tensor_of(FC_DTYPE_F64, 0, NULL, &b));
+  set(&user, "3", tensor_of(FC_DTYPE_F32, 0, NULL, &d));
+  set(&user, "4", tensor_of(FC_DTYPE_INDEX, 0, NULL, &e));
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const fc_value_t value = {.kind = FC_VALUE_SCALAR,
+                              .dtype = FC_DTYPE_I1,
+                              .scalar = {.u8 = row->byte}};
+    set(&user, "2", tensor_of(FC_DTYPE_I1, 0, NULL, &row->byte));
+    run(&user);
+    assert_true(*(double *)get(&user, "0").data == row->expected);
+    assert_int_equal(fc_call_set_value(user.call, "2", &value, &user.err),
+                     FC_OK);
+    run(&user);
+    assert_true(*(double *)get(&user, "0").data == row->expected);
+  }
+  leave(&user);
+}
+
 static void scalars_are_tensors_of_rank_0(void **state) {
   (void)state;
   user_t user;
@@ -402,6 +435,34 @@ static void enter_narrow(user_t *user, const char *type, bool inout) {
   enter_echo(user, text);
 }
 
+// The same in a list of lists, whose items stay as the caller has them.
+static void check_narrow_list(fc_dtype_t dtype, const uint8_t *given,
+                              const uint8_t *expected) {
+  const size_t size = fc_dtype_size(dtype);
+  fc_value_t items[2] = {
+      {.kind = FC_VALUE_TENSOR, .tensor = tensor_of(dtype, 1, SHAPE(3), given)},
+      {.kind = FC_VALUE_SCALAR, .dtype = dtype}};
+  memcpy(items[1].scalar.bytes, given, size);
+  const fc_value_t inner = {.kind = FC_VALUE_LIST,
+                            .list = {.items = items, .count = 2}};
+  fc_value_t outer[2] = {inner, inner};
+  const fc_value_t list = {.kind = FC_VALUE_LIST,
+                           .list = {.items = outer, .count = 2}};
+  user_t user;
+  enter_narrow(&user,
+               "{\"kind\":\"list\",\"items\":{\"kind\":\"list\",\"items\":"
+               "{\"kind\":\"unknown\"}}}",
+               false);
+  assert_int_equal(fc_call_set_value(user.call, "x", &list, &user.err), FC_OK);
+  run(&user);
+  assert_memory_equal(get(&user, "y/0/0").data, expected, 3 * size);
+  assert_memory_equal(get(&user, "y/1/0").data, expected, 3 * size);
+  assert_memory_equal(get(&user, "y/1/1").data, expected, size);
+  assert_ptr_equal(items[0].tensor.data, given);
+  assert_memory_equal(items[1].scalar.bytes, given, size);
+  leave(&user);
+}
+
 // A module leaves anything above the width of an element.
 static void results_have_no_bits_above_their_width(void **state) {
   (void)state;
@@ -446,6 +507,7 @@ static void results_have_no_bits_above_their_width(void **state) {
       }
       leave(&user);
     }
+    check_narrow_list(row->dtype, given, expected);
     for (size_t i = 0; i < 3; i++) {
       user_t user;
       char type[100];
@@ -1064,6 +1126,7 @@ int main(void) {
       FC_TEST_IN_FOLDER(the_files_of_a_module_are_the_same_module),
       FC_TEST_IN_FOLDER(a_module_of_sizes_survives_any_failed_allocation),
       FC_TEST(what_is_set_once_is_passed_by_every_run),
+      FC_TEST(a_boolean_of_any_byte_is_1_in_a_register),
       FC_TEST(scalars_are_tensors_of_rank_0),
       FC_TEST(parts_of_trees_are_named_by_their_way),
       FC_TEST(every_part_of_a_tree_goes_there_and_back),
