@@ -13,6 +13,7 @@
 enum {
   DIMS_MAX = 1 << 20,
   CHARS_MAX = 1 << 24,
+  ATTRS_MAX = 1 << 10,  // each is compared with those before it
 };
 
 typedef struct pool_t {
@@ -196,8 +197,12 @@ void fc_builder_refuse(fc_builder_t *builder, fc_str_t reason) {
 }
 
 void fc_builder_attr(fc_builder_t *builder, fc_str_t key, fc_str_t value) {
-  fc_attr_t *attr = pool_add(builder, &builder->attrs, sizeof *attr, 1,
-                             FC_NODE_MAX, "attributes");
+  fc_attr_t *attr = builder->attrs.data;
+  for (uint32_t i = 0; i < builder->attrs.count; i++) {
+    if (fc_str_equal(read_text(builder, attr[i].key), key)) return;
+  }
+  attr = pool_add(builder, &builder->attrs, sizeof *attr, 1, ATTRS_MAX,
+                  "attributes");
   if (!attr) return;
   attr->key = fc_builder_text(builder, key);
   attr->value = fc_builder_text(builder, value);

@@ -296,6 +296,7 @@ void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe,
 void fc_builder_alignment(fc_builder_t *builder, uint8_t alignment);
 // The function is listed, but not callable; the first reason stays.
 void fc_builder_refuse(fc_builder_t *builder, fc_str_t reason);
+// The first of a key stays.
 void fc_builder_attr(fc_builder_t *builder, fc_str_t key, fc_str_t value);
 // Sets the raw counts. Without this call each is one more than the highest raw
 // index in use.

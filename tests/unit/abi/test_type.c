@@ -71,6 +71,31 @@ static void builder_makes_what_it_was_told(void **state) {
   fc_signature_destroy(s);
 }
 
+// A file may have a key twice, but no document may.
+static void the_first_attribute_of_a_key_stays(void **state) {
+  (void)state;
+  fc_builder_t *b = builder_new();
+  build_sample(b);
+  fc_builder_attr(b, FC_STR("other"), FC_STR(""));
+  fc_builder_attr(b, FC_STR("k"), FC_STR("later"));
+  fc_builder_attr(b, FC_STR("other"), FC_STR("later"));
+  fc_signature_t *s = NULL;
+  assert_int_equal(fc_signature_build(b, &s, NULL), FC_OK);
+  assert_int_equal(s->attr_count, 2);
+  assert_true(fc_str_equal(fc_signature_attr(s, FC_STR("k")), FC_STR("v")));
+  assert_int_equal(fc_signature_attr(s, FC_STR("other")).size, 0);
+  fc_signature_destroy(s);
+  fc_error_t err;
+  for (int i = 0; i < 1024; i++) {
+    char key[8];
+    snprintf(key, sizeof key, "%d", i);
+    fc_builder_attr(b, fc_str(key), FC_STR("v"));
+  }
+  assert_int_not_equal(fc_signature_build(b, &s, &err), FC_OK);
+  assert_string_equal(err.message, "a signature holds at most 1024 attributes");
+  fc_builder_destroy(b);
+}
+
 static void builder_reset_starts_over(void **state) {
   (void)state;
   fc_builder_t *b = builder_new();
@@ -463,6 +488,7 @@ static void names_take_few_comparisons(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(builder_makes_what_it_was_told),
+      FC_TEST(the_first_attribute_of_a_key_stays),
       FC_TEST(builder_reset_starts_over),
       FC_TEST(walk_visits_parents_first_and_last),
       FC_TEST(builder_names_dims),
