@@ -43,6 +43,15 @@ static fc_child_t *find_room(fc_process_host_t *host, uint32_t ahead,
   return best;
 }
 
+// Is there an idle process that has no room because the nursery still scrubs its slots?
+// That takes less time than another process needs to start.
+static bool gets_room(const fc_process_host_t *host) {
+  for (const fc_child_t *child = host->children; child; child = child->next) {
+    if (is_free(child) && !child->count && child->left) return true;
+  }
+  return false;
+}
+
 fc_str_t fc_process_host_body(const fc_process_host_t *host,
                               const fc_job_t *job) {
   fc_blocks_t *blocks = host->base.pool->blocks;
@@ -164,7 +173,7 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job, bool quick,
   }
   if (host->fresh && host->base.running >= host->workers) return FC_OFFER_FULL;
   fc_child_t *child = find_room(host, ahead, now_ns);
-  if (!child || child->count) fc_process_host_start(host);
+  if (child ? child->count : !gets_room(host)) fc_process_host_start(host);
   if (!child) return FC_OFFER_FULL;
   give(child, job, now_ns);
   // The next process is made ready while this one works.

@@ -130,12 +130,16 @@ int __wrap_posix_spawn(pid_t *pid, const char *path,
 // Memory of files goes back, for which the kernel may wait as long as a module likes: not
 // on the loop's thread. (The program is linked with --wrap.)
 static _Atomic unsigned holes;
+static _Atomic bool
+    is_filling;  // each waits for `hole_gate`, as behind such a module
+static sem_t hole_gate;
 
 int __real_fallocate(int file, int mode, off_t at, off_t size);
 int __wrap_fallocate(int file, int mode, off_t at, off_t size);
 int __wrap_fallocate(int file, int mode, off_t at, off_t size) {
   if (pthread_equal(pthread_self(), loop_thread)) abort();
   atomic_fetch_add(&holes, 1);
+  if (atomic_load(&is_filling)) sem_wait(&hole_gate);
   return __real_fallocate(file, mode, at, size);
 }
 
@@ -718,6 +722,48 @@ static void memory_of_bodies_goes_back_beside_the_loop(void **state) {
   leave(&house);
   assert_int_equal(atomic_load(&house.memory.live), 0);
   free(body);
+}
+
+static void run_large(house_t *house, fc_job_t *job, fc_str_t body) {
+  *job = make_job(house, SCALARS, 0, body, FC_CALL_VALIDATE);
+  fc_pool_enqueue(&house->pool, job);
+}
+
+// Calls come one after the other, and the nursery has freed none of their slots.
+static void a_process_whose_slots_are_scrubbed_needs_no_other(void **state) {
+  (void)state;
+  enum { SIZE = FC_RING_KEPT + (100 << 10) };
+  static house_t house;
+  static char body[SIZE];
+  fc_job_t job;
+  memset(body, ' ', SIZE);
+  body[0] = '[';
+  processes_of_each = 2;
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  processes_of_each = 1;
+  wait_until_idle(&house, 0, 0);
+  const fc_child_t *child = first_child(&house, SCALARS);
+  assert_int_equal(sem_init(&hole_gate, 0, 0), 0);
+  atomic_store(&is_filling, true);
+  for (unsigned i = 0; i < FC_RING_SLOTS; i++) {
+    run_large(&house, &job, fc_str_make(body, SIZE));
+    while (!job.outcome) turn(&house);
+    fc_pool_finish(&house.pool, &job);
+  }
+  assert_int_equal(child->left, FC_RING_SLOTS);
+  const unsigned before = atomic_load(&spawns);
+  run_large(&house, &job, fc_str_make(body, SIZE));
+  turn(&house);
+  assert_null(job.outcome);
+  assert_int_equal(child->host->living, 1);
+  atomic_store(&is_filling, false);
+  sem_post(&hole_gate);
+  while (!job.outcome) turn(&house);
+  fc_pool_finish(&house.pool, &job);
+  assert_int_equal(child->host->living, 1);
+  assert_int_equal(atomic_load(&spawns), before);
+  leave(&house);
+  assert_int_equal(atomic_load(&house.memory.live), 0);
 }
 
 // The loop sees the end of the process before it has looked for answers.
@@ -1734,6 +1780,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_signal_alone_is_not_the_limit_of_time),
       FC_TEST(a_process_that_takes_too_much_is_ended),
       FC_TEST(memory_of_bodies_goes_back_beside_the_loop),
+      FC_TEST(a_process_whose_slots_are_scrubbed_needs_no_other),
       FC_TEST(what_was_finished_before_the_end_is_answered),
       FC_TEST(what_is_late_is_not_begun),
       FC_TEST(a_waiter_may_drop_another_call_of_an_ended_process),
