@@ -15,6 +15,7 @@ import inspect
 import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import numpy
@@ -476,7 +477,8 @@ class Signature:
     def python(self) -> inspect.Signature:
         """For `inspect.signature`, help() and editors."""
         names = [param.name for param in self.inputs]
-        usable = len(set(names)) == len(names) and all(map(str.isidentifier, names))
+        usable = len(set(names)) == len(names) and all(
+            name.isidentifier() and not iskeyword(name) for name in names)
         by_name = [usable and param.keyword for param in self.inputs]
         params = []
         for number, param in enumerate(self.inputs):

@@ -93,6 +93,23 @@ def test_signatures(load):
     signature.bind(1, b=2)
 
 
+@pytest.mark.parametrize("names, shown", [
+    (["a", "b"], ["a", "b"]),
+    (["class", "b"], ["arg0", "arg1"]),
+    (["a", "None"], ["arg0", "arg1"]),
+    (["match"], ["match"]),  # a word in some places only
+    (["a b"], ["arg0"]),
+])
+def test_names_that_are_pythons_words(names, shown):
+    scalar = {"kind": "scalar", "dtype": "i32"}
+    document = {"name": "f", "text": "f()", "callable": True, "results": [],
+                "arguments": [{"name": name, "role": "in", "keyword": True,
+                               "type": scalar} for name in names]}
+    signature = farcall.Signature(document, "no")
+    assert list(signature.python().parameters) == shown
+    assert signature.bind((), dict.fromkeys(names, 1)) == [1] * len(names)
+
+
 @pytest.mark.parametrize("row", range(len(UNBOUND)))
 def test_names_of_arguments(load, row):
     path, name, args, kwargs, code, message, pointer = UNBOUND[row]
