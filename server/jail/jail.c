@@ -13,6 +13,8 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -175,13 +177,18 @@ bool fc_jail_bounds_threads(uint32_t parts, uint32_t user) {
 }
 
 // Of root, each worker gets a user of its own; of anybody else, and with --worker-user, a
-// namespace of its own, where it drops the capabilities that it has there.
+// namespace of its own, where it drops the capabilities that it has there. There may be no
+// room for another namespace, though the probe had some: with auto the worker goes without.
 static fc_status_t bound_threads(const fc_jail_t *jail, fc_error_t *err) {
   if (!is_strict(jail) || !fc_jail_bounds_threads(jail->parts, jail->user)) {
     return FC_OK;
   }
   const bool space = jail->user || !has(jail, FC_JAIL_USER);
   errno = space ? fc_threads_own_space() : fc_threads_own_user();
+  if (errno && space && jail->sandbox == FC_SANDBOX_AUTO) {
+    dprintf(STDERR_FILENO, "its threads have no bound: %s\n", strerror(errno));
+    return FC_OK;
+  }
   if (!errno) errno = fc_threads_bound(FC_LIMIT_WORKER_THREADS);
   if (errno) return fail("a bound for its threads", err);
   return space ? keep_capabilities(0, err) : FC_OK;

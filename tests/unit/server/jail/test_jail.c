@@ -704,6 +704,34 @@ static void what_a_kernel_lacks_is_known(void **state) {
   }
 }
 
+// When the probe had its namespace, there was room for one more.
+static void lose_space(shared_t *shared) {
+  fc_jail_t jail = make_jail_of(shared, geteuid() ? 0 : NOBODY);
+  fc_error_t error;
+  jail.parts |= 1u << FC_JAIL_SPACE;
+  jail.sandbox = (fc_sandbox_t)shared->results[0];
+  refuse(SYS_unshare, ENOSPC);
+  shared->results[1] = fc_jail_enter(&jail, &error) == FC_OK;
+  if (shared->results[1]) lock(&jail);
+}
+
+static void auto_goes_without_what_is_lost(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    fc_sandbox_t sandbox;
+    bool enters;
+  } rows[] = {{"auto", FC_SANDBOX_AUTO, true},
+              {"strict", FC_SANDBOX_STRICT, false}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    shared_t *shared = share();
+    shared->results[0] = (int)row->sandbox;
+    in_child(lose_space, shared);
+    assert_int_equal(shared->results[1], row->enters);
+    munmap(shared, sizeof *shared);
+  }
+}
+
 static void facts_are_found_out_once(void **state) {
   (void)state;
   fc_jail_facts_t facts = {0};
@@ -758,6 +786,7 @@ int main(void) {
       FC_TEST(archives_are_read_by_their_names),
       FC_TEST(only_what_it_needs_is_read),
       FC_TEST(what_a_kernel_lacks_is_known),
+      FC_TEST(auto_goes_without_what_is_lost),
       FC_TEST(facts_are_found_out_once),
       FC_TEST(strict_says_what_it_misses),
   };

@@ -11,6 +11,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -763,6 +764,30 @@ static void a_process_whose_slots_are_scrubbed_needs_no_other(void **state) {
   assert_int_equal(child->host->living, 1);
   assert_int_equal(atomic_load(&spawns), before);
   leave(&house);
+  assert_int_equal(atomic_load(&house.memory.live), 0);
+}
+
+// The server ends before the loop has heard what a process printed last.
+static void what_a_process_printed_last_is_logged(void **state) {
+  (void)state;
+  static const char kLast[] = "a line\nlast words";
+  static house_t house;
+  char path[64], text[8192] = "";
+  enter(&house, FC_ISOLATION_PROCESS, 0);
+  wait_until_idle(&house, 0, 0);
+  snprintf(path, sizeof path, "/proc/%d/fd/1",
+           (int)first_child(&house, SCALARS)->process.pid);
+  const int output = open(path, O_WRONLY | O_CLOEXEC);
+  const int log = memfd_create("log", MFD_CLOEXEC);
+  assert_true(output >= 0 && log >= 0);
+  assert_int_equal(dup3(log, house.sink, O_CLOEXEC), house.sink);
+  assert_int_equal(write(output, kLast, sizeof kLast - 1), sizeof kLast - 1);
+  close(output);
+  leave(&house);
+  assert_true(pread(log, text, sizeof text - 1, 0) > 0);
+  close(log);
+  assert_non_null(strstr(text, "a line"));
+  assert_non_null(strstr(text, "last words"));
   assert_int_equal(atomic_load(&house.memory.live), 0);
 }
 
@@ -1781,6 +1806,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_process_that_takes_too_much_is_ended),
       FC_TEST(memory_of_bodies_goes_back_beside_the_loop),
       FC_TEST(a_process_whose_slots_are_scrubbed_needs_no_other),
+      FC_TEST(what_a_process_printed_last_is_logged),
       FC_TEST(what_was_finished_before_the_end_is_answered),
       FC_TEST(what_is_late_is_not_begun),
       FC_TEST(a_waiter_may_drop_another_call_of_an_ended_process),
