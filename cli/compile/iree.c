@@ -48,6 +48,9 @@ static const struct {
     {"stablehlo.custom_call",
      "IREE has no such function of a library (LAPACK, FFT, a Pallas kernel): "
      "write it by other operations"},
+    {"workgroup count hint",
+     "giving dims a size (--batch) may help: IREE does not count the work of "
+     "some operations without"},
     {"torch.operator",
      "IREE does not know this operator: another opset version, or writing it "
      "by other operators, may help"},

@@ -239,6 +239,11 @@ MAKERS = {
 }
 
 
+# Of dims without a size, what one is compiled for: of a convolution of such dims, IREE 3.13
+# does not find the number of workgroups, at no level and for no processor.
+SIZES = {"ocr_find": {f"p2o.DynamicDimension.{number}": size
+                      for number, size in enumerate((1, 64, 96))}}
+
 # Of packages: the wheel, the model's place in it, its arguments.
 PACKED = {
     "ocr_turn": ("rapidocr", "ch_ppocr_mobile_v2.0_cls_infer.onnx",

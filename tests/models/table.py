@@ -73,6 +73,7 @@ class Model:
         self.source = folder / f"{name}.{'bin' if name in JAX else 'onnx'}"
         self.module = folder / f"{name}.vmfb"
         self.sizes, self.spelled, self.sessions = None, None, {}
+        self.fixed = nets.SIZES.get(name, {})
         self.peer = name not in JAX
         if name in JAX:
             self.take_function(folder)
@@ -111,7 +112,8 @@ class Model:
             return self.spelled
         inputs, outputs = self.session(2).get_inputs(), self.session(2).get_outputs()
         return ([each.name for each in inputs],
-                [[dim if isinstance(dim, str) and NAME.match(dim) else None
+                [[dim if isinstance(dim, str) and NAME.match(dim)
+                  and dim not in self.fixed else None
                   for dim in each.shape] for each in inputs],
                 [each.name for each in outputs])
 
@@ -237,7 +239,8 @@ def examine(programs, model, row):
         row["wrong"] = f"doctor: {found[0]['thing']}: {found[0]['message']}"
         return
     began = time.monotonic()
-    sizes = [f"--batch={model.sizes}"] if model.sizes else []
+    sizes = [f"--batch={dim}={size}" for dim, size in model.fixed.items()]
+    sizes += [f"--batch={model.sizes}"] if model.sizes else []
     done = subprocess.run(
         [programs / "farcall", "compile", model.source, "-o", model.module, "--cpu=host",
          "--tools", HERE, *sizes], capture_output=True, text=True, timeout=1800)
