@@ -14,6 +14,28 @@ static const fc_op_t kAny = {.kind = FC_TYPE_TENSOR,
                              .raw = FC_RAW_NONE,
                              .span = 1};
 
+// What byte strings are read as where the type is unknown.
+static const fc_op_t kTexts[] = {
+    {.kind = FC_TYPE_LIST, .raw = FC_RAW_NONE, .span = 2, .child_count = 1},
+    {.kind = FC_TYPE_BYTES,
+     .flavor = FC_FLAVOR_RAW,
+     .raw = FC_RAW_NONE,
+     .span = 1},
+};
+
+bool fc_model_is_any(const fc_op_t *op) { return op == &kAny; }
+
+const fc_op_t *fc_model_texts(void) { return kTexts; }
+
+const fc_op_t *fc_model_texts_of(const fc_value_t *value) {
+  if (value->kind == FC_VALUE_BYTES) return fc_op_child(kTexts);
+  if (value->kind != FC_VALUE_LIST) return NULL;
+  for (size_t i = 0; i < value->list.count; i++) {
+    if (value->list.items[i].kind != FC_VALUE_BYTES) return NULL;
+  }
+  return kTexts;
+}
+
 static bool has_texts(const fc_op_t *op) {
   return (op->kind == FC_TYPE_LIST || op->kind == FC_TYPE_REFARRAY) &&
          fc_op_child(op)->kind == FC_TYPE_BYTES;

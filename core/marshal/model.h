@@ -50,6 +50,12 @@ fc_status_t fc_model_check_arrays(const fc_model_t *model, fc_error_t *err);
 
 // True when the elements are byte strings: a BYTES, or a LIST or REFARRAY of them.
 bool fc_model_is_text(const fc_op_t *op);
+// True for a leaf of unknown type. If its value are byte strings, it is read as this
+// list of them, in the Open Inference Protocol alone; one is a value of its own.
+bool fc_model_is_any(const fc_op_t *op);
+const fc_op_t *fc_model_texts(void);
+// What a value of unknown type is written as: a BYTES, a LIST of them; NULL: neither.
+const fc_op_t *fc_model_texts_of(const fc_value_t *value);
 // The name of an input's or output's type in the Open Inference Protocol, never "":
 // "ANY" where the value says it.
 const char *fc_model_datatype(const fc_op_t *op);

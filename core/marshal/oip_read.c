@@ -123,7 +123,7 @@ typedef struct input_t {
   bool has_name;
   bool is_bytes_type;  // "datatype" was "BYTES"
   bool has_raw;
-  bool looked;  // look_for_name was called, or the name had come already
+  bool looked;  // for the name, or the name had come already
   uint64_t raw_size;
 } input_t;
 
@@ -133,6 +133,10 @@ static void choose(request_t *request, input_t *input, uint32_t number) {
   input->tensor = tensor;
   input->texts = (fc_strings_t){.op = tensor->op};
   fc_inputs_open(tensor, kMembers, &input->op, &input->typed);
+}
+
+static bool is_text(const input_t *input) {
+  return fc_model_is_text(input->texts.op);
 }
 
 static fc_status_t read_text(request_t *request, fc_str_t *out_text,
@@ -167,34 +171,49 @@ static fc_status_t read_input_name(request_t *request, input_t *input,
   return FC_OK;
 }
 
-// A member stands before the name: reads on to find the name, and comes back. Errors on
-// the way are reported by the real pass.
-static void look_for_name(request_t *request, input_t *input) {
+static void note_name(request_t *request, input_t *input, fc_str_t name) {
+  const uint32_t number = is_only(request) ? 0 : find_input(request, name);
+  if (number != NONE) choose(request, input, number);
+}
+
+// A value of unknown type may be byte strings.
+static void note_datatype(request_t *request, input_t *input, fc_str_t name) {
+  (void)request;
+  if (input->typed.seen[FC_MEMBER_DTYPE]) return;
+  if (fc_str_equal(name, FC_STR("BYTES"))) input->texts.op = fc_model_texts();
+}
+
+// A member stands before the one that says how it is read: reads on to find that text, and
+// comes back. Errors on the way are reported by the real pass. `value` true: what stands
+// next is that text.
+static void look_for(request_t *request, input_t *input, const char *key,
+                     bool value,
+                     void (*note)(request_t *request, input_t *input,
+                                  fc_str_t text)) {
   fc_frame_t *frame = request->frame;
   fc_json_reader_t *reader = &frame->reader;
   fc_json_reader_copy(&frame->ahead, reader);
-  fc_status_t status = skip_value(request, NULL);
+  fc_status_t status = value ? FC_OK : skip_value(request, NULL);
   fc_json_token_t token = FC_JSON_KEY;
-  while (status == FC_OK) {
+  while (status == FC_OK && !value) {
     status = next(request, &token, NULL);
     if (status != FC_OK || token != FC_JSON_KEY) break;
-    if (!key_is(request, "name")) {
-      status = skip_value(request, NULL);
-      continue;
-    }
-    fc_str_t name;
-    status = read_text(request, &name, NULL);
-    if (status != FC_OK) break;
-    const uint32_t number = is_only(request) ? 0 : find_input(request, name);
-    if (number != NONE) choose(request, input, number);
-    break;
+    value = key_is(request, key);
+    if (!value) status = skip_value(request, NULL);
+  }
+  fc_str_t text;
+  if (value && read_text(request, &text, NULL) == FC_OK) {
+    note(request, input, text);
   }
   fc_json_reader_copy(reader, &frame->ahead);
 }
 
 static fc_status_t read_datatype(request_t *request, input_t *input,
                                  fc_error_t *err) {
-  if (!fc_model_is_text(input->tensor->op)) {
+  if (fc_model_is_any(input->tensor->op)) {
+    look_for(request, input, "datatype", true, note_datatype);
+  }
+  if (!is_text(input)) {
     return fc_typed_read(request->frame, &input->typed, FC_MEMBER_DTYPE,
                          &input->value, err);
   }
@@ -228,7 +247,10 @@ static fc_status_t read_data(request_t *request, input_t *input,
   if (at < frame->reader.end && *at == 'n') {
     return expect(request, FC_JSON_NULL, err);
   }
-  if (!fc_model_is_text(input->tensor->op)) {
+  if (fc_model_is_any(input->tensor->op) && !typed->seen[FC_MEMBER_DTYPE]) {
+    look_for(request, input, "datatype", false, note_datatype);
+  }
+  if (!is_text(input)) {
     FC_TRY(fc_typed_read(frame, typed, FC_MEMBER_DATA, &input->value, err));
     return FC_OK;
   }
@@ -265,7 +287,9 @@ static fc_status_t read_input_member(request_t *request, input_t *input,
                        FC_ARRAY_COUNT(kInputParameters), input, err);
   }
   // Once is enough: a second look would see only some of the same members.
-  if (!input->tensor && !input->looked) look_for_name(request, input);
+  if (!input->tensor && !input->looked) {
+    look_for(request, input, "name", false, note_name);
+  }
   input->looked = true;
   fc_typed_t *typed = &input->typed;
   const int member =
@@ -297,7 +321,7 @@ static fc_status_t take_raw(request_t *request, input_t *input,
   }
   fc_str_t bytes;
   FC_TRY(fc_leaf_take_raw(request->frame, input->raw_size, &bytes, err));
-  if (fc_model_is_text(input->tensor->op)) {
+  if (is_text(input)) {
     return fc_strings_take(request->frame, &input->texts, bytes, err);
   }
   return fc_typed_take(request->frame, &input->typed, bytes, &input->value,
@@ -336,12 +360,15 @@ static fc_status_t finish_value(request_t *request, input_t *input,
     return fail_framing(request, err,
                         "both 'data' and 'binary_data_size' are given");
   }
-  const bool text = fc_model_is_text(input->tensor->op);
   if (input->has_raw) FC_TRY(take_raw(request, input, err));
   if (!has_data && !input->has_raw) FC_TRY(check_empty(request, input, err));
-  if (text) {
-    return fc_strings_finish(request->frame, &input->texts, typed,
-                             &input->value, err);
+  if (is_text(input)) {
+    FC_TRY(fc_strings_finish(request->frame, &input->texts, typed,
+                             &input->value, err));
+    const bool one =
+        fc_model_is_any(input->tensor->op) && input->texts.count == 1;
+    if (one) input->value = input->texts.items[0];
+    return FC_OK;
   }
   if (input->has_raw) return FC_OK;
   if (has_data) {

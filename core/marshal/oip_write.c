@@ -127,6 +127,8 @@ static fc_status_t find_datatype(const answer_t *answer, fc_dtype_t dtype,
 static fc_status_t find_output(answer_t *answer, const fc_op_t *op,
                                const fc_value_t *value, sent_t *sent,
                                const char **out_datatype, fc_error_t *err) {
+  const fc_op_t *texts = fc_model_is_any(op) ? fc_model_texts_of(value) : NULL;
+  if (texts) op = texts;
   *out_datatype = fc_model_datatype(op);
   sent->texts = NULL;
   if (fc_model_is_text(op)) return find_texts(answer, op, value, sent, err);

@@ -121,6 +121,13 @@ static const row_t rows[] = {
          "1", "INT8", "[2,1]", "[[1],[2]]"),
      INPUT("0", "FP32", "[1]", "[1.5]") "," INPUT("1", "INT8", "[2,1]",
                                                   "[1,2]")},
+    {"byte strings of unknown type", "any, any, any -> any, any, any",
+     "{\"name\":\"0\",\"data\":[\"a\"],\"shape\":[1],\"datatype\":"
+     "\"BYTES\"}," INPUT("1", "BYTES", "[2,1]", "[[\"b\"],[\"\"]]") "," INPUT(
+         "2", "BYTES", "[0]", "[]"),
+     INPUT("0", "BYTES", "[1]", "[\"a\"]") "," INPUT(
+         "1", "BYTES", "[2]", "[\"b\",\"\"]") "," INPUT("2", "BYTES", "[0]",
+                                                        "[]")},
     {"out is not sent", "i8, out tensor<2xf32> -> i8",
      INPUT("0", "INT8", "[]", "[7]"),
      INPUT("0", "INT8", "[]", "[7]") "," INPUT("1", "FP32", "[2]",
@@ -320,6 +327,45 @@ static void dims_of_one_name_agree(void **state) {
   }
 }
 
+// BYTES is a value of unknown type, but no element type of a tensor.
+static void byte_strings_of_unknown_type_are_checked(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *types;
+    const char *input;
+    fc_code_t code;
+  } bodies[] = {
+      {"too few", "any -> any", INPUT("0", "BYTES", "[2]", "[\"a\"]"),
+       FC_CODE_DATA_LENGTH},
+      {"numbers", "any -> any", INPUT("0", "BYTES", "[1]", "[1]"),
+       FC_CODE_TYPE_MISMATCH},
+      {"another type first", "any -> any",
+       "{\"name\":\"0\",\"datatype\":\"INT8\",\"datatype\":\"BYTES\"}",
+       FC_CODE_DUPLICATE_KEY},
+      {"another type after", "any -> any",
+       "{\"name\":\"0\",\"datatype\":\"BYTES\",\"datatype\":\"INT8\"}",
+       FC_CODE_DUPLICATE_KEY},
+      {"a tensor", "tensor<_> -> any", INPUT("0", "BYTES", "[1]", "[\"a\"]"),
+       FC_CODE_DTYPE_MISMATCH},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(bodies[0]), row, bodies) {
+    fc_test_call_t call;
+    fc_test_call_init(&call, row->types, NULL);
+    char body[512];
+    snprintf(body, sizeof body, "{\"inputs\":[%s]}", row->input);
+    fc_text_t answer;
+    fc_text_init(&answer, fc_allocator_system(), 4096);
+    uint64_t document;
+    fc_error_t err;
+    assert_int_not_equal(
+        echo(&call, fc_str(body), FC_OIP_ALL, &answer, &document, &err), FC_OK);
+    assert_int_equal(err.code, row->code);
+    fc_text_deinit(&answer);
+    fc_test_call_deinit(&call);
+  }
+}
+
 // The answer to many members without a name beside them. (Reading on for the name at
 // each of them would give the same answer, gigabytes later: no test asserts a time.)
 static void a_missing_name_is_said(void **state) {
@@ -496,6 +542,7 @@ int main(void) {
       FC_TEST(values_come_back),
       FC_TEST(raw_bytes_come_back),
       FC_TEST(a_body_of_unknown_type_is_refused),
+      FC_TEST(byte_strings_of_unknown_type_are_checked),
       FC_TEST(raw_booleans_are_0_or_1),
       FC_TEST(a_body_says_one_dim),
       FC_TEST(dims_of_one_name_agree),
