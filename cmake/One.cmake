@@ -22,7 +22,8 @@ file(GLOB hot core/base/*.c core/json/*.c core/memref/*.c core/module/call*.c
   core/module/vm/object.c core/module/vm/stack.c core/module/vm/steps.c
   core/module/vm/hal/*.c
   server/dialect/native.c server/dialect/oip.c server/dialect/request.c
-  server/dialect/route.c server/exchange/*.c server/http1/*.c server/pool/block*.c
+  server/dialect/place.c server/dialect/route.c server/exchange/*.c server/http1/*.c
+  server/pool/block*.c
   server/pool/handoff.c server/pool/pool.c server/pool/process_call.c server/pool/queue.c
   server/pool/region.c server/pool/ring.c server/pool/threads*.c server/pool/tiles.c
   server/stream/*.c)

@@ -7,7 +7,7 @@
 //
 // To add one: its own file, a row in dialect.def and its rows in route.def. A path
 // names a function as {module} and {function}, or as a {model}; any other way to
-// name one belongs in route.c.
+// name one belongs in place.c.
 #ifndef FARCALL_SERVER_DIALECT_DIALECT_H_
 #define FARCALL_SERVER_DIALECT_DIALECT_H_
 

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "dialect/condition_metrics.h"
+#include "dialect/place.h"
 #include "dialect/ready.h"
 #include "farcall/version.h"
 #include "modules/memory.h"
@@ -341,7 +342,7 @@ static void add_model(const fc_generation_t *generation,
   uint32_t only;
   fc_str_t model = generation->claim.name;
   if (function &&
-      !fc_route_only_function(generation, function->module, &only)) {
+      !fc_place_only_function(generation, function->module, &only)) {
     const int size = snprintf(name, sizeof name, "%.*s.%.*s",
                               FC_STR_ARG(generation->claim.name),
                               FC_STR_ARG(function->name));

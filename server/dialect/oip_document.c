@@ -5,6 +5,7 @@
 
 #include "dialect/admission.h"
 #include "dialect/parts.h"
+#include "dialect/place.h"
 #include "dialect/ready.h"
 #include "dialect/reflect.h"
 #include "farcall/version.h"
@@ -61,7 +62,7 @@ fc_status_t fc_oip_put_name(const fc_generation_t *generation,
                             fc_error_t *err) {
   const fc_module_t *module = function->module;
   uint32_t only;
-  if (fc_route_only_function(generation, module, &only)) {
+  if (fc_place_only_function(generation, module, &only)) {
     return fc_json_write_string(sink, fc_module_get_name(module), err);
   }
   fc_text_t name;

@@ -72,22 +72,22 @@ typedef struct fc_place_t {
 fc_status_t fc_route_match(const fc_routes_t *routes,
                            const fc_request_t *request, fc_place_t *out_place,
                            fc_error_t *err);
-// Finds what the request asks for. *out_place is set as far as the path was
-// understood, also on failure: FC_CODE_NOT_FOUND, _METHOD_NOT_ALLOWED,
-// _MODULE_NOT_FOUND, _VERSION_NOT_FOUND, _FUNCTION_NOT_FOUND, _MODULE_UNAVAILABLE,
-// _HTTP_SYNTAX (percent-encoding), _UNKNOWN_FIELD (a query parameter), or
-// _NOT_READY: the module is being loaded, or the name is unknown and `ready` is
-// false, so it may still be loaded.
-fc_status_t fc_route_find(const fc_routes_t *routes,
-                          const fc_request_t *request,
-                          const fc_generations_t *generations, bool ready,
-                          fc_place_t *out_place, fc_error_t *err);
+// The names in a path; data NULL: the row has no such name.
+typedef struct fc_route_names_t {
+  fc_str_t module;
+  fc_str_t function;
+  fc_str_t model;  // in place of module and function
+  fc_str_t version;
+} fc_route_names_t;
 
-// Finds the function of `module` if clients can call just one: then the module's name
-// alone names a model. False if they can call none, or several. `module` is or was
-// the generation's.
-bool fc_route_only_function(const fc_generation_t *generation,
-                            const fc_module_t *module, uint32_t *out_function);
+// Does the path of the request have "%XX" in it?
+bool fc_route_has_escapes(const fc_request_t *request);
+// Finds the route as fc_route_match does, and the names in the path. `buffer` holds the
+// decoded names, FC_LIMIT_TARGET bytes; NULL if the path has no escapes.
+fc_status_t fc_route_read(const fc_routes_t *routes,
+                          const fc_request_t *request, char *buffer,
+                          fc_place_t *out_place, fc_route_names_t *out_names,
+                          fc_error_t *err) FC_MUST_CHECK;
 // Gives the module's name in the path of a request: the segment where the path
 // of the route has {module}; "" if it has none. FC_CODE_MODULE_NOT_FOUND if the
 // segment is empty, malformed, or longer than names are. `out` holds the bytes.

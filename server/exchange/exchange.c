@@ -8,6 +8,7 @@
 
 #include "base/hex.h"
 #include "dialect/admission.h"
+#include "dialect/place.h"
 #include "dialect/query.h"
 #include "exchange/access.h"
 #include "exchange/body.h"
@@ -192,7 +193,7 @@ fc_owner_t fc_exchange_client(const fc_peer_t *peer,
 fc_status_t fc_exchange_find(fc_exchange_t *x, const fc_request_t *request,
                              fc_error_t *err) {
   const fc_server_t *server = x->server;
-  return fc_route_find(server->routes, request, &server->modules->generations,
+  return fc_place_find(server->routes, request, &server->modules->generations,
                        server->modules->started, &x->place, err);
 }
 

@@ -236,7 +236,7 @@ void fc_exchange_on_expired(void *context, fc_job_t *job);
 // ---------------------------------------------------------------------------
 // Between the files of an exchange
 
-// Looks up what the request asks for (fc_route_find).
+// Looks up what the request asks for (fc_place_find).
 fc_status_t fc_exchange_find(fc_exchange_t *exchange,
                              const fc_request_t *request,
                              fc_error_t *err) FC_MUST_CHECK;

@@ -4,7 +4,7 @@
 // MODULE alone if that module has one function, and both names may have dots in
 // them. So function "b.c" of module "a" and function "c" of module "a.b" are
 // both the model "a.b.c"; and module "a.b" has the name of function "b" of
-// module "a". Such a name leads to one of the two (dialect/route.h); a line of
+// module "a". Such a name leads to one of the two (dialect/place.h); a line of
 // the log tells the operator.
 #ifndef FARCALL_SERVER_MODULES_CLASH_H_
 #define FARCALL_SERVER_MODULES_CLASH_H_

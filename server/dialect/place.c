@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the names in a path lead to: a module's generation, a function of it, or a model.
+// A name that leads nowhere is answered with the nearest one, or with those there are.
+#include "dialect/place.h"
+
+#include <stdio.h>
+
+#include "config/limits.h"
+#include "dialect/dialect.h"
+
+// `have` lists what there is, for a name that is near to none; "" for nothing.
+static fc_status_t fail_name(fc_code_t code, const char *what, fc_str_t name,
+                             fc_str_t nearest, const char *have,
+                             fc_error_t *err) {
+  char shown[80], hint[160];
+  fc_escape(shown, sizeof shown, 64, name);
+  if (nearest.size == 0) {
+    return fc_fail(err, code, "no %s '%s'%s%s", what, shown,
+                   *have ? ", only " : "", have);
+  }
+  fc_escape(hint, sizeof hint, 128, nearest);
+  return fc_fail(err, code, "no %s '%s': did you mean '%s'?", what, shown,
+                 hint);
+}
+
+// Says which versions there are, as far as they fit.
+static fc_status_t unknown_version(const fc_generation_t *head,
+                                   fc_str_t version, fc_error_t *err) {
+  char shown[80], have[200];
+  size_t size = 0;
+  const fc_generation_t *g = head;
+  fc_escape(shown, sizeof shown, 64, version);
+  do {
+    const int added = snprintf(have + size, sizeof have - size, "%s'%.*s'",
+                               size ? ", " : "", FC_STR_ARG(g->claim.version));
+    size += (size_t)added;
+    g = g->claim.sibling;
+  } while (g != head && size + 32 < sizeof have);
+  return fc_fail(err, FC_CODE_VERSION_NOT_FOUND,
+                 "module '%.*s' has no version '%s', only %s%s",
+                 FC_STR_ARG(head->claim.name), shown, have,
+                 g == head ? "" : ", ...");
+}
+
+static fc_status_t find_module(fc_str_t name,
+                               const fc_generations_t *generations, bool ready,
+                               uint32_t *out_index, fc_error_t *err) {
+  const char *at = name.size ? memchr(name.data, '@', name.size) : NULL;
+  fc_str_t version = FC_STR("");
+  if (at) {
+    size_t size = (size_t)(at - name.data);
+    version = fc_str_make(at + 1, name.size - size - 1);
+    name.size = size;
+  }
+  const fc_generation_t *generation = fc_generations_find(generations, name);
+  if (!generation) {
+    if (!ready) {
+      return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+    }
+    fc_nearest_t search = fc_nearest_begin(name);
+    const fc_generation_t *nearest =
+        fc_generations_nearest(generations, &search);
+    return fail_name(FC_CODE_MODULE_NOT_FOUND, "module", name,
+                     nearest ? nearest->claim.name : FC_STR(""), "", err);
+  }
+  *out_index = generation->index;
+  if (!at) return FC_OK;
+  const fc_generation_t *wanted =
+      fc_generations_find_version(generations, name, version);
+  if (!wanted) return unknown_version(generation, version, err);
+  *out_index = wanted->index;
+  return FC_OK;
+}
+
+static fc_status_t check_loaded(const fc_generation_t *generation,
+                                fc_error_t *err) {
+  if (generation->module) return FC_OK;
+  if (fc_generation_state(generation) == FC_GENERATION_LOADING ||
+      fc_generation_is_coming(generation)) {
+    return fc_fail(err, FC_CODE_NOT_READY, "module '%.*s' is being loaded",
+                   FC_STR_ARG(generation->claim.name));
+  }
+  return fc_fail(err, FC_CODE_MODULE_UNAVAILABLE,
+                 "module '%.*s' could not be loaded: %s",
+                 FC_STR_ARG(generation->claim.name), generation->error.message);
+}
+
+// A call that names only the module means its only function.
+static fc_status_t find_only_function(const fc_generation_t *generation,
+                                      uint32_t *out_index, fc_error_t *err) {
+  char have[160];
+  FC_TRY(check_loaded(generation, err));
+  if (fc_place_only_function(generation, generation->module, out_index)) {
+    return FC_OK;
+  }
+  fc_generation_list_functions(generation, have, sizeof have);
+  return fc_fail(
+      err, FC_CODE_FUNCTION_NOT_FOUND,
+      "module '%.*s' does not have one function to call: name one%s%s",
+      FC_STR_ARG(generation->claim.name), *have ? " of " : "", have);
+}
+
+// It has buffers, which the way of every call must not zero.
+static fc_status_t unknown_function(fc_str_t name,
+                                    const fc_generation_t *generation,
+                                    fc_error_t *err) {
+  char have[160];
+  fc_nearest_t search = fc_nearest_begin(name);
+  const fc_function_t *nearest =
+      fc_generation_nearest_function(generation, &search);
+  fc_generation_list_functions(generation, have, sizeof have);
+  return fail_name(FC_CODE_FUNCTION_NOT_FOUND, "function", name,
+                   nearest ? nearest->name : FC_STR(""), have, err);
+}
+
+static fc_status_t find_function(fc_str_t name,
+                                 const fc_generation_t *generation,
+                                 uint32_t *out_index, fc_error_t *err) {
+  FC_TRY(check_loaded(generation, err));
+  const fc_function_t *function = fc_generation_function(generation, name);
+  if (!function) return unknown_function(name, generation, err);
+  *out_index = (uint32_t)function->index;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Models
+
+// How many bytes of a model's name are searched for the dot behind a module's
+// name: no more than such a name and a dot have, however long the name in the
+// path is.
+static size_t after_module(fc_str_t name) {
+  const size_t most = FC_MODULE_NAME_MAX + 1;
+  return name.size < most ? name.size : most;
+}
+
+bool fc_place_only_function(const fc_generation_t *generation,
+                            const fc_module_t *module, uint32_t *out_function) {
+  uint32_t found = 0, last = 0;
+  for (size_t i = 0; i < fc_module_function_count(module) && found < 2; i++) {
+    const fc_function_t *function = fc_module_function(module, i);
+    if (!function->plan || !fc_generation_exposes(generation, function)) {
+      continue;
+    }
+    last = (uint32_t)i;
+    found++;
+  }
+  if (found == 1) *out_function = last;
+  return found == 1;
+}
+
+// The words are Triton's: client programs look for them.
+static fc_status_t unknown_model(fc_str_t name, fc_str_t module,
+                                 fc_str_t function, fc_error_t *err) {
+  char shown[80], hint[160];
+  fc_escape(shown, sizeof shown, 64, name);
+  fc_escape(hint, sizeof hint, 128, function.size ? function : module);
+  if (!module.size) {
+    return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
+                   "Request for unknown model: '%s' is not found", shown);
+  }
+  return fc_fail(err, FC_CODE_MODULE_NOT_FOUND,
+                 "Request for unknown model: '%s' is not found; did you mean "
+                 "'%.*s%s%s'?",
+                 shown, function.size ? (int)module.size : 0, module.data,
+                 function.size ? "." : "", hint);
+}
+
+static fc_status_t fail_model(fc_str_t name, bool ready,
+                              const fc_generations_t *generations,
+                              fc_error_t *err) {
+  if (!ready) {
+    return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+  }
+  // The model's module may be one that could not be loaded, or that has no such
+  // function.
+  for (size_t dot = after_module(name); dot-- > 0;) {
+    if (name.data[dot] != '.') continue;
+    const fc_generation_t *generation =
+        fc_generations_find(generations, fc_str_make(name.data, dot));
+    if (!generation) continue;
+    FC_TRY(check_loaded(generation, err));
+    fc_nearest_t search =
+        fc_nearest_begin(fc_str_make(name.data + dot + 1, name.size - dot - 1));
+    const fc_function_t *near =
+        fc_generation_nearest_function(generation, &search);
+    if (near)
+      return unknown_model(name, generation->claim.name, near->name, err);
+  }
+  fc_nearest_t search = fc_nearest_begin(name);
+  const fc_generation_t *near = fc_generations_nearest(generations, &search);
+  return unknown_model(name, near ? near->claim.name : FC_STR(""), FC_STR(""),
+                       err);
+}
+
+// The first function that clients may see, and how many there are.
+static const fc_function_t *find_first(const fc_generation_t *generation,
+                                       size_t *out_count) {
+  const fc_function_t *first = NULL;
+  *out_count = 0;
+  for (size_t i = 0; i < fc_module_function_count(generation->module); i++) {
+    const fc_function_t *function = fc_module_function(generation->module, i);
+    if (!fc_generation_exposes(generation, function)) continue;
+    if (!first) first = function;
+    ++*out_count;
+  }
+  return first;
+}
+
+// Finds the function that a module's name alone means: the only one that can be
+// called.
+static fc_status_t find_only(const fc_generation_t *generation,
+                             uint32_t *out_function, fc_error_t *err) {
+  FC_TRY(check_loaded(generation, err));
+  size_t count;
+  if (fc_place_only_function(generation, generation->module, out_function)) {
+    return FC_OK;
+  }
+  const fc_function_t *first = find_first(generation, &count);
+  return fc_fail(
+      err, FC_CODE_FUNCTION_NOT_FOUND,
+      "Request for unknown model: '%.*s' has %zu functions, each a model of "
+      "its own%s%.*s",
+      FC_STR_ARG(generation->claim.name), count, first ? ", as NAME." : "",
+      FC_STR_ARG(first ? first->name : FC_STR("")));
+}
+
+// Finds the current generation of a name and of a version, or alias, of it.
+// version.data NULL: the one that the name alone leads to.
+static const fc_generation_t *find_of(const fc_generations_t *generations,
+                                      fc_str_t name, fc_str_t version) {
+  return version.data ? fc_generations_find_version(generations, name, version)
+                      : fc_generations_find(generations, name);
+}
+
+// Finds a model by its name MODULE.FUNCTION. Also finds a module that may have
+// the function but must be described first: then out_place->function is not
+// set.
+static bool find_pair(fc_str_t name, fc_str_t version,
+                      const fc_generations_t *generations,
+                      fc_place_t *out_place) {
+  for (size_t dot = after_module(name); dot-- > 0;) {
+    if (name.data[dot] != '.') continue;
+    const fc_generation_t *generation =
+        find_of(generations, fc_str_make(name.data, dot), version);
+    if (!generation) continue;
+    if (!generation->module && fc_generation_is_coming(generation)) {
+      out_place->module = generation->index;
+      return true;
+    }
+    if (!generation->module) continue;
+    const fc_function_t *function = fc_generation_function(
+        generation, fc_str_make(name.data + dot + 1, name.size - dot - 1));
+    if (!function) continue;
+    out_place->module = generation->index;
+    out_place->function = (uint32_t)function->index;
+    return true;
+  }
+  return false;
+}
+
+// A model is a function: its name is MODULE.FUNCTION, or MODULE alone if just
+// one function of that can be called. Both names may have dots in them, so
+// every dot is tried, the last one first.
+static fc_status_t find_model(const fc_route_names_t *names,
+                              const fc_generations_t *generations, bool ready,
+                              fc_place_t *out_place, fc_error_t *err) {
+  const fc_str_t name = names->model, version = names->version;
+  if (find_pair(name, version, generations, out_place)) {
+    if (out_place->function != FC_ROUTE_NO_INDEX) return FC_OK;
+    return check_loaded(fc_generations_at(generations, out_place->module), err);
+  }
+  const fc_generation_t *alone = find_of(generations, name, version);
+  if (alone) {
+    out_place->module = alone->index;
+    return find_only(alone, &out_place->function, err);
+  }
+  // Is the model there in another version?
+  fc_place_t other = *out_place;
+  const fc_generation_t *head = fc_generations_find(generations, name);
+  if (!head && version.data &&
+      find_pair(name, fc_str_make(NULL, 0), generations, &other)) {
+    head = fc_generations_at(generations, other.module);
+  }
+  if (!head) return fail_model(name, ready, generations, err);
+  out_place->module = head->index;
+  return unknown_version(head, version, err);
+}
+
+// ---------------------------------------------------------------------------
+
+static fc_status_t find_place(const fc_routes_t *routes,
+                              const fc_request_t *request, char *buffer,
+                              const fc_generations_t *generations, bool ready,
+                              fc_place_t *out_place, fc_error_t *err) {
+  fc_route_names_t names = {0};
+  FC_TRY(fc_route_read(routes, request, buffer, out_place, &names, err));
+  if (names.model.data)
+    return find_model(&names, generations, ready, out_place, err);
+  if (!names.module.data) return FC_OK;
+  if (routes->rows[out_place->route].methods & FC_ROUTE_ACT) return FC_OK;
+  const bool only = out_place->route == FC_ROUTE_FUNCTIONS_OF &&
+                    request->method == FC_METHOD_POST;
+  if (only) out_place->route = FC_ROUTE_FUNCTION;
+  FC_TRY(
+      find_module(names.module, generations, ready, &out_place->module, err));
+  const fc_generation_t *generation =
+      fc_generations_at(generations, out_place->module);
+  if (out_place->route == FC_ROUTE_FUNCTIONS_OF ||
+      fc_generation_is_coming(generation)) {
+    FC_TRY(check_loaded(generation, err));
+  }
+  if (only) return find_only_function(generation, &out_place->function, err);
+  if (!names.function.data) return FC_OK;
+  return find_function(names.function, generation, &out_place->function, err);
+}
+
+fc_status_t fc_place_find(const fc_routes_t *routes,
+                          const fc_request_t *request,
+                          const fc_generations_t *generations, bool ready,
+                          fc_place_t *out_place, fc_error_t *err) {
+  if (!fc_route_has_escapes(request)) {
+    FC_TRY(
+        find_place(routes, request, NULL, generations, ready, out_place, err));
+  } else {
+    // The framing validator refuses longer targets.
+    char decoded[FC_LIMIT_TARGET];
+    FC_TRY(find_place(routes, request, decoded, generations, ready, out_place,
+                      err));
+  }
+  const fc_dialect_t *dialect =
+      routes->dialects[routes->rows[out_place->route].dialect];
+  return dialect->match ? dialect->match(request, out_place, err) : FC_OK;
+}
