@@ -5,45 +5,12 @@
 #include "config/collector.h"
 #include "config/file.h"
 #include "config/listener.h"
-#include "config/limits.h"
 #include "config/policy.h"
 #include "config/socket_file.h"
 #include "config/table.h"
-#include "farcall/backend.h"
 #include "modules/policy.h"
 #include "modules/versions.h"
 #include "pool/isolation.h"
-
-// Refuses numbers that the server could not keep, or with which it could serve
-// nothing.
-static fc_status_t check_ranges(const fc_server_options_t *options,
-                                unsigned *out_option, fc_error_t *err) {
-  static const struct {
-    unsigned option;  // a COUNT or a SIZE: its value is a uint64_t
-    uint64_t least, most;
-  } kRanges[] = {
-      {FC_OPTION_tiles, 1, FC_TILES_MAX},
-      {FC_OPTION_workers, 0, FC_LIMIT_WORKERS},
-      {FC_OPTION_crash_limit, 0, FC_LIMIT_CRASHES},
-      {FC_OPTION_connections, 1, UINT64_MAX},
-      {FC_OPTION_max_body, 1, UINT64_MAX},
-      {FC_OPTION_group_tasks, 0, FC_LIMIT_GROUP_TASKS},
-      {FC_OPTION_group_cpu, 0, FC_LIMIT_GROUP_CPU},
-  };
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kRanges); i++) {
-    const fc_option_t *option = &fc_options[kRanges[i].option];
-    uint64_t value;
-    memcpy(&value, (const char *)options + option->offset, sizeof value);
-    if (value >= kRanges[i].least && value <= kRanges[i].most) continue;
-    const bool low = value < kRanges[i].least;
-    *out_option = kRanges[i].option;
-    return fc_fail(
-        err, FC_CODE_OUT_OF_RANGE, "--%s: %llu is not at %s %llu", option->flag,
-        (unsigned long long)value, low ? "least" : "most",
-        (unsigned long long)(low ? kRanges[i].least : kRanges[i].most));
-  }
-  return FC_OK;
-}
 
 // Refuses what options and "modules" of the configuration file say of single modules, if
 // fc_module_policy_check refuses it.
@@ -185,33 +152,40 @@ static fc_status_t check_listeners(const fc_server_options_t *options,
   return status;
 }
 
+static fc_status_t check_collector(fc_str_t url, fc_error_t *err) {
+  fc_collector_t collector;
+  return fc_collector_parse(url, &collector, err);
+}
+
+static fc_status_t check_ratio(fc_str_t text, fc_error_t *err) {
+  uint32_t ratio;
+  return fc_ratio_parse(text, &ratio, err);
+}
+
+// The options whose text has a grammar of its own, besides those of listeners.
+static const struct {
+  unsigned option;  // a TEXT
+  fc_status_t (*check)(fc_str_t text, fc_error_t *err);
+} kTexts[] = {
+    {FC_OPTION_isolation, fc_isolation_check},
+    {FC_OPTION_otlp, check_collector},
+    {FC_OPTION_trace_sample, check_ratio},
+    {FC_OPTION_versions, fc_versions_check},
+    {FC_OPTION_aliases, fc_module_aliases_check},
+};
+
 fc_status_t fc_options_check(const fc_server_options_t *options,
                              fc_error_t *err) {
-  unsigned option = 0;
-  fc_collector_t collector;
-  uint32_t ratio;
   FC_TRY(check_listeners(options, err));
-  fc_status_t status = check_ranges(options, &option, err);
-  if (status == FC_OK) {
-    option = FC_OPTION_isolation;
-    status = fc_isolation_check(fc_str(options->isolation), err);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kTexts); i++) {
+    const unsigned option = kTexts[i].option;
+    const char *text;
+    memcpy(&text, (const char *)options + fc_options[option].offset,
+           sizeof text);
+    const fc_status_t status = kTexts[i].check(fc_str(text), err);
+    if (status == FC_OK) continue;
+    fc_config_locate(options, option, err);
+    return status;
   }
-  if (status == FC_OK) {
-    option = FC_OPTION_otlp;
-    status = fc_collector_parse(fc_str(options->otlp), &collector, err);
-  }
-  if (status == FC_OK) {
-    option = FC_OPTION_trace_sample;
-    status = fc_ratio_parse(fc_str(options->trace_sample), &ratio, err);
-  }
-  if (status == FC_OK) {
-    option = FC_OPTION_versions;
-    status = fc_versions_check(fc_str(options->versions), err);
-  }
-  if (status == FC_OK) {
-    option = FC_OPTION_aliases;
-    status = fc_module_aliases_check(fc_str(options->aliases), err);
-  }
-  if (status != FC_OK) fc_config_locate(options, option, err);
-  return status == FC_OK ? check_modules(options, err) : status;
+  return check_modules(options, err);
 }

@@ -12,22 +12,10 @@
 #include "config/module.h"
 #include "jailing.h"
 
-// Options that hold for modules (apply_policies), that are read each time they are
-// needed, or that apply_numbers passes on.
-static const unsigned kChange[] = {
-    FC_OPTION_isolation,   FC_OPTION_sandbox,       FC_OPTION_fresh,
-    FC_OPTION_parameters,  FC_OPTION_versions,      FC_OPTION_aliases,
-    FC_OPTION_pin_modules, FC_OPTION_timeout,       FC_OPTION_queue,
-    FC_OPTION_ready,       FC_OPTION_module_memory, FC_OPTION_drain,
-    FC_OPTION_pre_drain,   FC_OPTION_idle_unload,   FC_OPTION_group_memory,
-    FC_OPTION_group_tasks, FC_OPTION_group_cpu,     FC_OPTION_module_heap,
-};
-
-static bool can_change(unsigned option) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kChange); i++) {
-    if (kChange[i] == option) return true;
-  }
-  return false;
+// Policies of modules take an option over (apply_policies), or it is read each time it is
+// needed, or apply_numbers passes it on.
+static bool can_change(const fc_option_t *option) {
+  return option->when == FC_OPTION_WHEN_SIGHUP;
 }
 
 static void tell_kept(fc_loop_t *loop, const char *key) {
@@ -37,18 +25,6 @@ static void tell_kept(fc_loop_t *loop, const char *key) {
   fc_log_fields(&loop->log, FC_LOG_WARN,
                 FC_STR("the configuration has changed: needs a restart"),
                 fields, FC_ARRAY_COUNT(fields));
-}
-
-static bool differ(const void *a, const void *b, const fc_option_t *option) {
-  fc_text_t one, two;
-  fc_text_init(&one, fc_allocator_system(), SIZE_MAX);
-  fc_text_init(&two, fc_allocator_system(), SIZE_MAX);
-  const bool same = fc_option_print(a, option, &one.sink, NULL) == FC_OK &&
-                    fc_option_print(b, option, &two.sink, NULL) == FC_OK &&
-                    fc_str_equal(fc_text_str(&one), fc_text_str(&two));
-  fc_text_deinit(&one);
-  fc_text_deinit(&two);
-  return !same;
 }
 
 static bool paths_differ(const fc_server_options_t *a,
@@ -64,7 +40,7 @@ static bool policies_differ(const fc_listener_policy_t *a,
                             const fc_listener_policy_t *b) {
   bool same = true;
   for (size_t i = 0; same && i < FC_LISTENER_KEYS; i++) {
-    same = !differ(a, b, &fc_listener_keys[i]);
+    same = fc_option_same(a, b, &fc_listener_keys[i]);
   }
   return !same;
 }
@@ -88,7 +64,7 @@ static bool listeners_differ(const fc_server_options_t *a,
 // Takes over what can change.
 static void merge(fc_server_options_t *live, const fc_server_options_t *next) {
   for (unsigned i = 0; i < FC_OPTIONS; i++) {
-    if (!can_change(i)) continue;
+    if (!can_change(&fc_options[i])) continue;
     fc_option_copy(live, &fc_options[i], next, &fc_options[i]);
     live->origins[i] = next->origins[i];
   }
@@ -102,7 +78,7 @@ static void tell_rest(fc_loop_t *loop, const fc_server_options_t *next) {
   const fc_server_options_t *live = &loop->live;
   for (unsigned i = 0; i < FC_OPTIONS; i++) {
     const fc_option_t *option = &fc_options[i];
-    if (!can_change(i) && differ(live, next, option)) {
+    if (!can_change(option) && !fc_option_same(live, next, option)) {
       tell_kept(loop, option->flag);
     }
   }
@@ -113,12 +89,12 @@ static void tell_rest(fc_loop_t *loop, const fc_server_options_t *next) {
 // Is a module opened and hosted in the same way under both policies?
 static bool is_hosted_alike(const fc_module_policy_t *a,
                             const fc_module_policy_t *b) {
-  return a->isolation == b->isolation && a->fresh == b->fresh &&
-         a->workers == b->workers && a->tiles == b->tiles &&
-         a->sandbox == b->sandbox && a->group_memory == b->group_memory &&
-         a->group_tasks == b->group_tasks && a->group_cpu == b->group_cpu &&
-         a->module_heap == b->module_heap &&
-         !strcmp(a->parameters, b->parameters) && !strcmp(a->dims, b->dims);
+  bool alike = true;
+  for (size_t i = 0; alike && i < FC_MODULE_KEYS; i++) {
+    alike = fc_module_keys[i].when != FC_OPTION_WHEN_ANEW ||
+            fc_option_same(a, b, &fc_module_keys[i]);
+  }
+  return alike;
 }
 
 // Makes the policies hold from now on. A module that is to be opened or hosted in another

@@ -23,8 +23,9 @@ static const struct {
   char letter;  // 0: none
   fc_flag_kind_t kind;
 } kFlags[] = {
-#define FC_OPTION(field, flag, letter, kind, value, argument, help) \
-  {flag, letter, kind},
+#define COUNT_OF(least, most) COUNT
+#define SIZE_OF(least, most) SIZE
+#define FC_OPTION(field, flag, letter, kind, ...) {flag, letter, kind},
 #include "config/options.def"
 #undef FC_OPTION
     {"test", 't', FLAG},

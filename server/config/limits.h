@@ -152,10 +152,8 @@
 // Crashes of worker processes
 #define FC_LIMIT_HEALTHY_MS 60000  // crashes longer ago are forgotten
 #define FC_LIMIT_WORKERS 1024      // the most that --workers may ask for
-// The most that --group-tasks (as many as a kernel may have) and --group-cpu (percent
-// of one processor) may ask for.
-#define FC_LIMIT_GROUP_TASKS (1u << 22)
-#define FC_LIMIT_GROUP_CPU 100000u
+#define FC_LIMIT_GROUP_CPU \
+  100000u  // the most that --group-cpu may ask for, percent
 // A process whose call found no memory is replaced if the one before has served for so
 // many times as long as a process takes to load.
 #define FC_LIMIT_SPENT_SHARE 10u

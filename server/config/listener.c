@@ -2,9 +2,9 @@
 #include "config/listener.h"
 
 const fc_option_t fc_listener_keys[FC_LISTENER_KEYS] = {
-#define FC_LISTENER_KEY(field, key, kind, value, form, inherited, help) \
-  FC_OPTION_ROW(fc_listener_policy_t, field, key, 0, kind, value, form, \
-                inherited, help),
+#define FC_LISTENER_KEY(field, key, kind, value, form, inherited, of, help) \
+  FC_OPTION_ROW(fc_listener_policy_t, field, key, 0, kind, value, form,     \
+                inherited, START, help),
 #include "config/listener.def"
 #undef FC_LISTENER_KEY
 };
@@ -14,15 +14,17 @@ void fc_listener_policy_init(fc_listener_policy_t *policy) {
   fc_option_set_defaults(policy, fc_listener_keys, FC_LISTENER_KEYS);
 }
 
-bool fc_listener_key_is_of_file(size_t key) {
-  return key == FC_LISTENER_KEY_socket_mode ||
-         key == FC_LISTENER_KEY_socket_owner;
-}
+enum { OF_ALL, OF_FILE, OF_TLS };
 
-bool fc_listener_key_is_of_tls(size_t key) {
-  return key == FC_LISTENER_KEY_tls_cert || key == FC_LISTENER_KEY_tls_key ||
-         key == FC_LISTENER_KEY_client_ca;
-}
+static const uint8_t kOf[FC_LISTENER_KEYS] = {
+#define FC_LISTENER_KEY(field, key, kind, value, form, inherited, of, help) \
+  OF_##of,
+#include "config/listener.def"
+#undef FC_LISTENER_KEY
+};
+
+bool fc_listener_key_is_of_file(size_t key) { return kOf[key] == OF_FILE; }
+bool fc_listener_key_is_of_tls(size_t key) { return kOf[key] == OF_TLS; }
 
 bool fc_listener_has_tls(fc_str_t address, const fc_listener_policy_t *policy) {
   return *policy->tls_cert && !fc_str_starts(address, FC_STR("http://"));

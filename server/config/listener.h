@@ -14,16 +14,14 @@
 #include "config/table.h"
 
 enum {
-#define FC_LISTENER_KEY(field, key, kind, value, form, inherited, help) \
-  FC_LISTENER_KEY_##field,
+#define FC_LISTENER_KEY(field, ...) FC_LISTENER_KEY_##field,
 #include "config/listener.def"
 #undef FC_LISTENER_KEY
   FC_LISTENER_KEYS
 };
 
 typedef struct fc_listener_policy_t {
-#define FC_LISTENER_KEY(field, key, kind, value, form, inherited, help) \
-  FC_OPTION_TYPE_##kind field;
+#define FC_LISTENER_KEY(field, key, kind, ...) FC_OPTION_TYPE_##kind field;
 #include "config/listener.def"
 #undef FC_LISTENER_KEY
   fc_origin_t origin;                     // of the member

@@ -4,12 +4,14 @@
 #include <stdio.h>
 
 #include "config/file.h"
+#include "farcall/backend.h"
 #include "module/files.h"
+#include "module/proof.h"
 
 const fc_option_t fc_module_keys[FC_MODULE_KEYS] = {
-#define FC_MODULE_KEY(field, key, kind, value, form, inherited, help) \
-  FC_OPTION_ROW(fc_module_policy_t, field, key, 0, kind, value, form, \
-                inherited, help),
+#define FC_MODULE_KEY(field, key, kind, value, form, inherited, when, help) \
+  FC_OPTION_ROW(fc_module_policy_t, field, key, 0, kind, value, form,       \
+                inherited, when, help),
 #include "config/module.def"
 #undef FC_MODULE_KEY
 };

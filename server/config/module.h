@@ -15,16 +15,14 @@
 #include "config/table.h"
 
 enum {
-#define FC_MODULE_KEY(field, key, kind, value, form, inherited, help) \
-  FC_MODULE_KEY_##field,
+#define FC_MODULE_KEY(field, ...) FC_MODULE_KEY_##field,
 #include "config/module.def"
 #undef FC_MODULE_KEY
   FC_MODULE_KEYS
 };
 
 typedef struct fc_module_policy_t {
-#define FC_MODULE_KEY(field, key, kind, value, form, inherited, help) \
-  FC_OPTION_TYPE_##kind field;
+#define FC_MODULE_KEY(field, key, kind, ...) FC_OPTION_TYPE_##kind field;
 #include "config/module.def"
 #undef FC_MODULE_KEY
   const char *name;                     // of the module; NULL: all others

@@ -11,15 +11,16 @@
 #define FC_OPTION_TYPE_TEXT const char *
 #define FC_OPTION_TYPE_LIST fc_texts_t
 #define FC_OPTION_TYPE_COUNT uint64_t
+#define FC_OPTION_TYPE_COUNT_OF(least, most) uint64_t
 #define FC_OPTION_TYPE_SIZE uint64_t
+#define FC_OPTION_TYPE_SIZE_OF(least, most) uint64_t
 #define FC_OPTION_TYPE_TIME uint64_t
 #define FC_OPTION_TYPE_FLAG bool
 #define FC_OPTION_TYPE_CHOICE unsigned    // position of the word in its list
 #define FC_OPTION_TYPE_JSON const char *  // as it was written
 
 enum {
-#define FC_OPTION(field, flag, letter, kind, value, argument, help) \
-  FC_OPTION_##field,
+#define FC_OPTION(field, ...) FC_OPTION_##field,
 #include "config/options.def"
 #undef FC_OPTION
   FC_OPTIONS
@@ -65,8 +66,7 @@ typedef struct fc_texts_t {
 bool fc_texts_at(const fc_texts_t *texts, uint32_t index, fc_str_t *out_item);
 
 typedef struct fc_server_options_t {
-#define FC_OPTION(field, flag, letter, kind, value, argument, help) \
-  FC_OPTION_TYPE_##kind field;
+#define FC_OPTION(field, flag, letter, kind, ...) FC_OPTION_TYPE_##kind field;
 #include "config/options.def"
 #undef FC_OPTION
   bool help;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/table.h"
 
-#include "base/units.h"
+#include <stdio.h>
+
+#include "farcall/backend.h"
 #include "json/writer.h"
 
 const fc_option_t fc_options[FC_OPTIONS] = {
-#define FC_OPTION(field, flag, letter, kind, value, argument, help)    \
-  FC_OPTION_ROW(fc_server_options_t, field, flag, letter, kind, value, \
-                argument, NONE, help),
+#define FC_OPTION(field, flag, letter, kind, value, argument, when, help) \
+  FC_OPTION_ROW(fc_server_options_t, field, flag, letter, kind, value,    \
+                argument, NONE, when, help),
 #include "config/options.def"
 #undef FC_OPTION
 };
@@ -45,10 +47,12 @@ const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
 // ---------------------------------------------------------------------------
 // Values
 
-// The largest values of options: more than anybody needs, and small enough that what
-// the server computes of them fits 64 bits.
-#define COUNT_MAX 1000000u
-#define TIME_MAX_MS ((uint64_t)366 * 24 * 3600 * 1000)
+static bool parse_number(const fc_option_t *option, fc_str_t value,
+                         const fc_unit_t *units, void *field) {
+  uint64_t *number = field;
+  return fc_units_parse(value, units, option->most, number) &&
+         *number >= option->least;
+}
 
 static bool parse_value(const fc_option_t *option, const char *text,
                         void *field) {
@@ -67,11 +71,11 @@ static bool parse_value(const fc_option_t *option, const char *text,
       *(fc_texts_t *)field = (fc_texts_t){.texts = {text}, .count = 1};
       return value.size > 0;
     case FC_OPTION_KIND_COUNT:
-      return fc_units_parse(value, kCounts, COUNT_MAX, field);
+      return parse_number(option, value, kCounts, field);
     case FC_OPTION_KIND_SIZE:
-      return fc_units_parse(value, fc_units_bytes, FC_UNITS_BYTES_MAX, field);
+      return parse_number(option, value, fc_units_bytes, field);
     case FC_OPTION_KIND_TIME:
-      return fc_units_parse(value, kTimes, TIME_MAX_MS, field);
+      return parse_number(option, value, kTimes, field);
     case FC_OPTION_KIND_FLAG: {
       bool on = fc_str_equal(value, FC_STR("on")) ||
                 fc_str_equal(value, FC_STR("1")) ||
@@ -97,15 +101,20 @@ static bool parse_value(const fc_option_t *option, const char *text,
   }
 }
 
-// What a value of the option may be, for the text of an error.
-static const char *describe_values(const fc_option_t *option) {
+// What a value of the option may be, for the text of an error. `text` holds it if it
+// has numbers.
+static const char *describe_values(const fc_option_t *option, char text[64]) {
+  const unsigned long long most = option->most;
   switch (option->kind) {
     case FC_OPTION_KIND_FLAG:
       return "on or off";
     case FC_OPTION_KIND_COUNT:
-      return "a whole number, at most 1000000";
+      snprintf(text, 64, "a whole number, %sat most %llu",
+               option->least ? "not 0, " : "", most);
+      return text;
     case FC_OPTION_KIND_SIZE:
-      return "bytes, as 65536, 64k, 2M or 1G";
+      return option->least ? "bytes, not 0, as 65536, 64k, 2M or 1G"
+                           : "bytes, as 65536, 64k, 2M or 1G";
     case FC_OPTION_KIND_TIME:
       return "a time, as 250ms, 10s or 5m";
     default:
@@ -118,10 +127,10 @@ fc_status_t fc_option_set(void *values, const fc_option_t *option,
                           fc_error_t *err) {
   char *field = (char *)values + option->offset;
   if (parse_value(option, value, field)) return FC_OK;
-  char shown[80];
+  char shown[80], text[64];
   fc_escape(shown, sizeof shown, 64, fc_str(value));
   return fc_fail(err, FC_CODE_TYPE_MISMATCH, "'%s' is no value for %s: %s",
-                 shown, named, describe_values(option));
+                 shown, named, describe_values(option, text));
 }
 
 const fc_option_t *fc_option_inherited(const fc_option_t *key) {
@@ -171,6 +180,30 @@ void fc_option_copy(void *values, const fc_option_t *to,
   FC_ASSERT(to->kind == from->kind);
   memcpy((char *)values + to->offset, (const char *)from_values + from->offset,
          size_of(to->kind));
+}
+
+static bool same_texts(const fc_texts_t *a, const fc_texts_t *b) {
+  fc_str_t one, other;
+  for (uint32_t i = 0;; i++) {
+    const bool more = fc_texts_at(a, i, &one);
+    if (fc_texts_at(b, i, &other) != more) return false;
+    if (!more) return true;
+    if (!fc_str_equal(one, other)) return false;
+  }
+}
+
+bool fc_option_same(const void *a, const void *b, const fc_option_t *option) {
+  const void *one = (const char *)a + option->offset;
+  const void *other = (const char *)b + option->offset;
+  switch (option->kind) {
+    case FC_OPTION_KIND_TEXT:
+    case FC_OPTION_KIND_JSON:
+      return !strcmp(*(const char *const *)one, *(const char *const *)other);
+    case FC_OPTION_KIND_LIST:
+      return same_texts(one, other);
+    default:
+      return !memcmp(one, other, size_of(option->kind));
+  }
 }
 
 bool fc_texts_at(const fc_texts_t *texts, uint32_t index, fc_str_t *out_item) {

@@ -7,6 +7,8 @@
 #ifndef FARCALL_SERVER_CONFIG_TABLE_H_
 #define FARCALL_SERVER_CONFIG_TABLE_H_
 
+#include "base/units.h"
+#include "config/limits.h"
 #include "config/options.h"
 
 typedef enum fc_option_kind_t {
@@ -19,11 +21,37 @@ typedef enum fc_option_kind_t {
   FC_OPTION_KIND_CHOICE,
   FC_OPTION_KIND_JSON,
 } fc_option_kind_t;
+#define FC_OPTION_KIND_COUNT_OF(least, most) FC_OPTION_KIND_COUNT
+#define FC_OPTION_KIND_SIZE_OF(least, most) FC_OPTION_KIND_SIZE
+
+// The least and the most that a number may be. What the server computes of the largest
+// ones fits 64 bits.
+#define FC_COUNT_MAX 1000000u
+#define FC_TIME_MAX_MS ((uint64_t)366 * 24 * 3600 * 1000)
+#define FC_OPTION_RANGE_COUNT 0, FC_COUNT_MAX
+#define FC_OPTION_RANGE_COUNT_OF(least, most) least, most
+#define FC_OPTION_RANGE_SIZE 0, FC_UNITS_BYTES_MAX
+#define FC_OPTION_RANGE_SIZE_OF(least, most) least, most
+#define FC_OPTION_RANGE_TIME 0, FC_TIME_MAX_MS
+#define FC_OPTION_RANGE_TEXT 0, 0
+#define FC_OPTION_RANGE_LIST 0, 0
+#define FC_OPTION_RANGE_FLAG 0, 0
+#define FC_OPTION_RANGE_CHOICE 0, 0
+#define FC_OPTION_RANGE_JSON 0, 0
+
+// When another value in the file counts: at the next start, at SIGHUP, or at SIGHUP by
+// loading the modules again for which it holds.
+typedef enum fc_option_when_t {
+  FC_OPTION_WHEN_START,
+  FC_OPTION_WHEN_SIGHUP,
+  FC_OPTION_WHEN_ANEW,
+} fc_option_when_t;
 
 typedef struct fc_option_t {
   const char *flag;
   char letter;  // 0: none
   fc_option_kind_t kind;
+  uint64_t least, most;  // of a number
   const char *value;     // the default, as text
   const char *argument;  // the form of a value; the words of a CHOICE
   const char *help;
@@ -32,6 +60,7 @@ typedef struct fc_option_t {
   // Of a key of modules or listeners: the option whose value holds where the key is not
   // given.
   unsigned inherited;
+  fc_option_when_t when;
 } fc_option_t;
 
 // No option: a value of `inherited`.
@@ -39,10 +68,11 @@ enum { FC_OPTION_NONE = FC_OPTIONS };
 
 // A row of a table whose values lie in the struct `holder`, out of a row of a .def file.
 #define FC_OPTION_ROW(holder, field, flag, letter, kind, value, argument, \
-                      inherited, help)                                    \
+                      inherited, when, help)                              \
   {                                                                       \
-    flag, letter, FC_OPTION_KIND_##kind, value, argument, help,           \
-        offsetof(holder, field), FC_OPTION_##inherited                    \
+    flag, letter, FC_OPTION_KIND_##kind, FC_OPTION_RANGE_##kind, value,   \
+        argument, help, offsetof(holder, field), FC_OPTION_##inherited,   \
+        FC_OPTION_WHEN_##when                                             \
   }
 
 extern const fc_option_t fc_options[FC_OPTIONS];
@@ -76,6 +106,9 @@ fc_status_t fc_option_add(fc_server_options_t *options,
 // its kind has.
 void fc_option_copy(void *values, const fc_option_t *to,
                     const void *from_values, const fc_option_t *from);
+
+// Has the option the same value in two structs of its table?
+bool fc_option_same(const void *a, const void *b, const fc_option_t *option);
 
 // Writes the value an option has as text that fc_option_set reads.
 fc_status_t fc_option_print(const void *values, const fc_option_t *option,

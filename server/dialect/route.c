@@ -85,10 +85,10 @@ static fc_str_t next_segment(fc_str_t *path) {
 #define SEGMENTS_MAX 6
 
 // A name in a pattern may be followed by text: "{model}:predict".
-#define NAME(member)                                   \
-  {                                                    \
-    {"{" #member "}", sizeof("{" #member "}") - 1},    \
-        offsetof(fc_route_names_t, member)             \
+#define NAME(member)                                \
+  {                                                 \
+    {"{" #member "}", sizeof("{" #member "}") - 1}, \
+        offsetof(fc_route_names_t, member)          \
   }
 static const struct {
   fc_str_t mark;
@@ -98,7 +98,8 @@ static const struct {
 
 // Reads the name in a path's segment, of which `wanted` is the pattern, such as
 // "{model}:predict". False if the segment does not end as `wanted` does.
-static bool takes_name(fc_str_t wanted, fc_str_t segment, fc_route_names_t *names) {
+static bool takes_name(fc_str_t wanted, fc_str_t segment,
+                       fc_route_names_t *names) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
     const size_t size = kNames[i].mark.size;
     if (!fc_str_starts(wanted, kNames[i].mark)) continue;
@@ -113,7 +114,8 @@ static bool takes_name(fc_str_t wanted, fc_str_t segment, fc_route_names_t *name
 
 // Takes the first segment off the pattern. False if the segment of the path does not
 // fit it.
-static bool takes_segment(fc_str_t *pattern, fc_str_t segment, fc_route_names_t *names) {
+static bool takes_segment(fc_str_t *pattern, fc_str_t segment,
+                          fc_route_names_t *names) {
   fc_str_t rest = fc_str_make(pattern->data + 1, pattern->size - 1);
   if (rest.size && rest.data[0] == '{') {
     return takes_name(next_segment(pattern), segment, names);
@@ -256,8 +258,9 @@ fc_status_t fc_route_match(const fc_routes_t *routes,
                            fc_error_t *err) {
   char decoded[FC_LIMIT_TARGET];
   fc_route_names_t names = {0};
-  return fc_route_read(routes, request, fc_route_has_escapes(request) ? decoded : NULL,
-                  out_place, &names, err);
+  return fc_route_read(routes, request,
+                       fc_route_has_escapes(request) ? decoded : NULL,
+                       out_place, &names, err);
 }
 
 fc_status_t fc_route_module(const fc_routes_t *routes, fc_route_t route,

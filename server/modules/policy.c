@@ -4,14 +4,10 @@
 // the first time.
 #include "modules/policy.h"
 
-#include "config/limits.h"
-#include "farcall/backend.h"
 #include "module/configured.h"
 #include "module/files.h"
 #include "modules/state.h"
 #include "modules/versions.h"
-
-#define WARM_UP_MAX 1000u
 
 // Takes "ALIAS=VERSION" from a list; false at its end.
 static bool next_alias(fc_str_t *rest, fc_str_t *out_alias,
@@ -55,26 +51,8 @@ fc_status_t fc_module_aliases_check(fc_str_t text, fc_error_t *err) {
   return FC_OK;
 }
 
-static fc_status_t check_range(uint64_t value, uint64_t least, uint64_t most,
-                               fc_error_t *err) {
-  if (value >= least && value <= most) return FC_OK;
-  return fc_fail(err, FC_CODE_OUT_OF_RANGE, "%llu is not from %llu to %llu",
-                 (unsigned long long)value, (unsigned long long)least,
-                 (unsigned long long)most);
-}
-
 fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
                                    unsigned *out_key, fc_error_t *err) {
-  *out_key = FC_MODULE_KEY_workers;
-  FC_TRY(check_range(policy->workers, 0, FC_LIMIT_WORKERS, err));
-  *out_key = FC_MODULE_KEY_tiles;
-  FC_TRY(check_range(policy->tiles, 1, FC_TILES_MAX, err));
-  *out_key = FC_MODULE_KEY_group_tasks;
-  FC_TRY(check_range(policy->group_tasks, 0, FC_LIMIT_GROUP_TASKS, err));
-  *out_key = FC_MODULE_KEY_group_cpu;
-  FC_TRY(check_range(policy->group_cpu, 0, FC_LIMIT_GROUP_CPU, err));
-  *out_key = FC_MODULE_KEY_warm_up;
-  FC_TRY(check_range(policy->warm_up, 0, WARM_UP_MAX, err));
   *out_key = FC_MODULE_KEY_dims;
   FC_TRY(fc_configured_check(fc_str(policy->dims), fc_allocator_system(), err));
   *out_key = FC_MODULE_KEY_versions;

@@ -85,8 +85,6 @@ static void values_that_nobody_could_use_are_refused(void **state) {
        "\"f\"}]}}}",
        NAME ":2:9: \"dims\" of module 'a': its configuration, /dims/1/name: "
             "function 0 has the same name"},
-      {"a number", "{\"tiles\": 65}",
-       NAME ":1:11: --tiles: 65 is not at most 64"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_server_options_t options;

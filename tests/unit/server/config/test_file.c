@@ -97,6 +97,11 @@ static void mistakes_are_named_with_their_place(void **state) {
        NAME ":1:13: '1.5' is no value for \"workers\": a whole number"},
       {"too large", "{\"workers\": 4294967296}",
        NAME ":1:13: '4294967296' is no value for \"workers\": a whole number"},
+      {"beyond its range", "{\"tiles\": 65}",
+       NAME ":1:11: '65' is no value for \"tiles\": a whole number, not 0, at "
+            "most 64"},
+      {"below its range", "{\"max-body\": 0}",
+       NAME ":1:14: '0' is no value for \"max-body\": bytes, not 0"},
       {"very long",
        "{\"workers\": 11111111111111111111111111111111111111111111}",
        NAME ":1:13: \"workers\" takes N, not a number"},
@@ -191,6 +196,10 @@ static void mistakes_are_named_with_their_place(void **state) {
        NAME ":1:33: \"pin\" is given twice, first in line 1"},
       {"a module's value", "{\"modules\": {\"a\": {\"isolation\": \"fast\"}}}",
        NAME ":1:33: 'fast' is no value for \"isolation\": auto|process|thread"},
+      {"beyond a module's range", "{\"modules\": {\"a\": {\"warm-up\": 1001}}}",
+       NAME
+       ":1:31: '1001' is no value for \"warm-up\": a whole number, at most "
+       "1000"},
       {"a module's kind", "{\"modules\": {\"a\": {\"workers\": true}}}",
        NAME ":1:31: \"workers\" takes N, not true"},
       {"a comma too many", "{\"workers\": 1,\n}", NAME ":2:1: "},

@@ -253,6 +253,22 @@ static void print_listener_page(fc_text_t *text) {
   }
 }
 
+// The options that change at SIGHUP, as a paragraph.
+static void put_changing(fc_text_t *text) {
+  size_t column = 0;
+  for (const fc_option_t *o = fc_options; o < fc_options + FC_OPTIONS; o++) {
+    if (o->when != FC_OPTION_WHEN_SIGHUP) continue;
+    const size_t size = strlen(o->flag) + 4;
+    if (column) put(text, column + size > WIDTH ? ",\n" : ", ");
+    if (column + size > WIDTH) column = 0;
+    put(text, "`");
+    put(text, o->flag);
+    put(text, "`");
+    column += size;
+  }
+  put(text, "\n\n");
+}
+
 static void print_page(fc_text_t *text) {
   put(text,
       "# Configuration\n\n"
@@ -282,16 +298,13 @@ static void print_page(fc_text_t *text) {
       "each comes from\n\n"
       "SIGHUP reads the file again, and then looks for changed modules. Policies of "
       "single modules\n"
-      "and `timeout`, `queue`, `ready`, `isolation`, `sandbox`, `fresh`, `parameters`, "
-      "`versions`,\n"
-      "`aliases`, `pin-modules`, `module-memory`, `module-heap`, `idle-unload`, "
-      "`group-memory`,\n`group-tasks`, `group-cpu`, "
-      "`pre-drain` and `drain` change at once; a\n"
-      "module that is to run elsewhere, or otherwise, is loaded anew beside the old "
-      "one. Any other\n"
-      "key that has changed is named in the log: it needs a restart. A file with a "
-      "mistake changes\n"
-      "nothing; the log says where it is.\n\n"
+      "change at once, and so do these options; a module that is to run elsewhere, or "
+      "otherwise, is\n"
+      "loaded anew beside the old one. Any other key that has changed is named in the "
+      "log: it needs a\n"
+      "restart. A file with a mistake changes nothing; the log says where it is.\n\n");
+  put_changing(text);
+  put(text,
       "Times are `ms`, `s` (also without a unit) or `m`; sizes are bytes, `k`, "
       "`M` or `G`.\n\n"
       "| option | default | |\n|---|---|---|\n");
