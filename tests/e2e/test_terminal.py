@@ -315,7 +315,7 @@ def environment_of(server):
 def bash_offers(server, line):
     words = shlex.split(line.replace("=", " = ")) + ([""] if line.endswith(" ") else [])
     script = "\n".join([
-        f"source {ROOT}/config/completion/farcall.bash",
+        "source <(farcall completion bash)",
         "compopt() { :; }",
         f"COMP_WORDS=({' '.join(map(shlex.quote, words))})",
         f"COMP_CWORD={len(words) - 1}",
@@ -328,8 +328,7 @@ def bash_offers(server, line):
 
 
 def fish_offers(server, line):
-    script = (f"source {ROOT}/config/completion/farcall.fish; "
-              f"complete -C {shlex.quote(line)}")
+    script = f"farcall completion fish | source; complete -C {shlex.quote(line)}"
     done = subprocess.run(["fish", "--no-config", "-c", script], capture_output=True,
                           text=True, env=environment_of(server), cwd=ROOT, timeout=60)
     assert done.stderr == ""
@@ -344,7 +343,7 @@ def zsh_offers(server, line):
         "_describe() { print -rl -- ${(P)2} }", "_files() { }",
         "compadd() { shift; print -rl -- \"$@\" }", "'(bash'() { }",
         f"words=({' '.join(map(shlex.quote, words))}) CURRENT={len(words)}",
-        f"source {ROOT}/config/completion/_farcall"])
+        "source <(farcall completion zsh)"])
     done = subprocess.run(["zsh", "-fc", script], capture_output=True, text=True,
                           env=environment_of(server), cwd=ROOT, timeout=60)
     assert done.stderr == ""
@@ -402,9 +401,5 @@ def test_no_shell_runs_what_a_server_names(hostile, tmp_path, offers, verb):
     assert "zzz" not in " ".join(offers(hostile("\x1b]zzz"), f"farcall {verb} "))
 
 
-@pytest.mark.parametrize("shell, name", [("bash", "farcall.bash"), ("zsh", "_farcall"),
-                                         ("fish", "farcall.fish")])
-def test_completion_prints_what_is_installed(farcall, shell, name):
-    done = farcall("completion", shell)
-    assert done.stdout == (ROOT / "config/completion" / name).read_text()
+def test_no_other_shell_completes(farcall):
     assert farcall("completion", "csh").returncode == 64

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every text that lists the options of farcalld with their defaults is made here
-// from options.def, module.def and listener.def, so that a new option cannot be
-// forgotten: the variables and the file in config/, the page in docs/ and the manual
-// page, the words that fuzz_config tries. A text that differs is written into the build
-// folder, from where it is copied.
-#include <ctype.h>
+// The texts in the tree that list the options of farcalld are made here from options.def,
+// module.def and listener.def, so that a new option cannot be forgotten: the file in
+// config/ and the page in docs/. A text that differs is written into the build folder,
+// from where it is copied.
 #include <stdio.h>
 
 #include "config/file.h"
@@ -54,28 +52,6 @@ static void put_explained(fc_text_t *text, const char *lead,
 
 // ---------------------------------------------------------------------------
 // The texts
-
-static void print_variables(fc_text_t *text) {
-  put(text,
-      "# SPDX-License-Identifier: Apache-2.0\n"
-      "#\n"
-      "# Options of farcalld, for farcalld.service: each with its default. A flag "
-      "of the\n"
-      "# command line comes before a variable. `farcalld --help` explains the "
-      "forms.\n");
-  for (const fc_option_t *o = fc_options; o < fc_options + FC_OPTIONS; o++) {
-    put(text, "\n");
-    put_explained(text, "#", o);
-    char line[160];
-    const int size =
-        snprintf(line, sizeof line, "#FARCALL_%s=%s\n", o->flag, o->value);
-    assert_true(size > 0 && (size_t)size < sizeof line);
-    for (char *at = line + 1; *at != '='; at++) {
-      *at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
-    }
-    put(text, line);
-  }
-}
 
 // `"key": value,` as a file has it.
 static void put_member(fc_text_t *text, const char *lead,
@@ -315,105 +291,6 @@ static void print_page(fc_text_t *text) {
   print_listener_page(text);
 }
 
-// Writes a line of a manual page: a hyphen of a flag must stay a hyphen when it
-// is copied from there.
-static void put_roff(fc_text_t *text, const char *line) {
-  for (; *line; line++) {
-    const char one[] = {*line, '\0'};
-    put(text, *line == '-' ? "\\-" : *line == '\\' ? "\\e" : one);
-  }
-}
-
-static void print_manual(fc_text_t *text) {
-  put(text,
-      ".\\\" SPDX-License-Identifier: Apache-2.0\n"
-      ".TH FARCALLD 8\n"
-      ".SH NAME\nfarcalld \\- serve compiled MLIR and IREE modules over HTTP\n"
-      ".SH SYNOPSIS\n.B farcalld\n[options] PATH...\n"
-      ".SH DESCRIPTION\nServes the functions of modules (*.so, *.vmfb) and of "
-      "directories of modules.\nSIGTERM and SIGINT end it once the calls in "
-      "flight are answered.\n"
-      "Each option is also a variable (FARCALL_MAX_BODY) and a key of the file "
-      "of\n\\-\\-config (\"max\\-body\"). A flag comes before a variable, a "
-      "variable before the file.\n"
-      ".SH OPTIONS\n"
-      ".TP\n\\fB\\-t\\fR, \\fB\\-\\-test\\-config\\fR\n"
-      "check options and file, and end\n"
-      ".TP\n\\fB\\-T\\fR, \\fB\\-\\-print\\-config\\fR\n"
-      "print the options in force as a file, with where each comes from\n"
-      ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR\n"
-      "versions of farcalld and its libraries\n"
-      ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nevery option\n");
-  for (const fc_option_t *o = fc_options; o < fc_options + FC_OPTIONS; o++) {
-    char letter[16] = "";
-    if (o->letter) {
-      snprintf(letter, sizeof letter, "\\fB\\-%c\\fR, ", o->letter);
-    }
-    put(text, ".TP\n");
-    put(text, letter);
-    put(text, "\\fB\\-\\-");
-    put_roff(text, o->flag);
-    put(text, "\\fR");
-    if (*o->argument) {
-      put(text, "=\\fI");
-      put_roff(text, o->argument);
-      put(text, "\\fR");
-    }
-    put(text, "\n");
-    put_roff(text, o->help);
-    if (o->kind != FC_OPTION_KIND_FLAG && *o->value) {
-      put(text, " [");
-      put_roff(text, o->value);
-      put(text, "]");
-    }
-    put(text, "\n");
-  }
-  put(text,
-      ".SH EXIT STATUS\nThose of sysexits.h: 64 for wrong options, 65 for a "
-      "module that cannot be\nloaded (\\-\\-strict\\-load), 69 when an address "
-      "cannot be had, 71 without resources.\n"
-      ".SH SEE ALSO\n.BR farcall (1)\n");
-}
-
-// A text in quotation marks, as libFuzzer reads it, once.
-static void put_word(fc_text_t *text, const char *word, size_t size) {
-  char line[128];
-  const int length =
-      snprintf(line, sizeof line, "\"\\\"%.*s\\\"\"\n", (int)size, word);
-  assert_true(length > 0 && (size_t)length < sizeof line);
-  const fc_str_t all = fc_text_str(text);
-  if (!memmem(all.data, all.size, line, (size_t)length)) put(text, line);
-}
-
-static void put_key(fc_text_t *text, const fc_option_t *o) {
-  const bool is_list = o->kind == FC_OPTION_KIND_CHOICE;
-  put_word(text, o->flag, strlen(o->flag));
-  for (const char *word = o->argument; is_list && *word;) {
-    const size_t size = strcspn(word, "|");
-    put_word(text, word, size);
-    word += size + (word[size] == '|');
-  }
-}
-
-static void print_dictionary(fc_text_t *text) {
-  put(text,
-      "# SPDX-License-Identifier: Apache-2.0\n"
-      "#\n"
-      "# Keys and words of the configuration file, for tests/fuzz/fuzz_config.c.\n"
-      "\"//\"\n\"/*\"\n\"*/\"\n\"\\\\u0041\"\n\"true\"\n\"false\"\n"
-      "\"=process,\"\n\"@stable=3\"\n\"latest:2\"\n\"-4..4\"\n\"10.0.0.0/8\"\n"
-      "\"unix:\"\n\"https://\"\n\"systemd:\"\n");
-  static const char *const kMembers[] = {"paths", "modules", "listeners"};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kMembers); i++) {
-    put_word(text, kMembers[i], strlen(kMembers[i]));
-  }
-  for (size_t i = 0; i < FC_OPTIONS; i++) put_key(text, &fc_options[i]);
-  for (size_t i = 0; i < FC_MODULE_KEYS; i++) put_key(text, &fc_module_keys[i]);
-  for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
-    put_key(text, &fc_listener_keys[i]);
-  }
-}
-
 // ---------------------------------------------------------------------------
 
 static void every_option_is_in_every_text(void **state) {
@@ -423,11 +300,8 @@ static void every_option_is_in_every_text(void **state) {
     void (*print)(fc_text_t *text);
     const char *copy;
   } rows[] = {
-      {"config/systemd/farcalld.env", print_variables, "farcalld.env"},
       {"config/farcalld.conf", print_file, "farcalld.conf"},
       {"docs/config.md", print_page, "config.md"},
-      {"docs/farcalld.8", print_manual, "farcalld.8"},
-      {"tests/fuzz/config.dict", print_dictionary, "config.dict"},
   };
   bool differs = false;
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
