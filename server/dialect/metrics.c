@@ -34,7 +34,27 @@ static uint64_t cpu_ns(void) {
   return ns;
 }
 
-static fc_server_metrics_t server_numbers(const fc_server_t *server) {
+// What a row may be. A histogram has no one value: those of functions are rows of
+// kFunctions.
+enum {
+  KIND_COUNTER = FC_METRIC_COUNTER,
+  KIND_GAUGE = FC_METRIC_GAUGE,
+  KIND_SECONDS = FC_METRIC_SECONDS
+};
+
+static const fc_family_t kServer[] = {
+#define FC_METRIC_SERVER(name, kind, help, value) \
+  {name, (fc_metric_kind_t)KIND_##kind, help},
+#define FC_METRIC_MODULE(...)
+#include "dialect/metrics.def"
+#undef FC_METRIC_SERVER
+#undef FC_METRIC_MODULE
+};
+
+#define SERVER_ROWS FC_ARRAY_COUNT(kServer)
+
+static void server_numbers(const fc_server_t *server,
+                           uint64_t out_numbers[SERVER_ROWS]) {
   const fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
   const fc_load_counts_t counts = fc_ready_count(server);
   const fc_generations_t *generations = &server->modules->generations;
@@ -43,72 +63,14 @@ static fc_server_metrics_t server_numbers(const fc_server_t *server) {
   static const fc_tls_counts_t kNoTls;
   const fc_tls_counts_t *tls = server->tls ? server->tls : &kNoTls;
   fc_load_counts_t ignored;
-  return (fc_server_metrics_t){
-      .ready = fc_ready_check(server, &ignored, NULL) == FC_OK,
-      .modules = counts.served,
-      .modules_described = counts.described,
-      .modules_failed = counts.failed,
-      .draining = counts.draining,
-      .module_rollbacks = server->modules->rollbacks,
-      .module_unloads = server->modules->unloads,
-      .module_bytes = generations->bytes,
-      .module_bytes_limit = server->options->module_memory,
-      .module_loads = server->modules->loads,
-      .module_load_failures = server->modules->load_failures,
-      .uptime_seconds = (fc_clock_ns() - server->started_ns) / 1000000000u,
-      .connections = server->connections,
-      .connections_limit = server->connection_max,
-      .connections_refused = server->connections_refused,
-      .parts_open = server->metrics.parts.open,
-      .parts_begun = server->metrics.parts.begun,
-      .parts_cut = server->metrics.parts.cut,
-      .parts = server->metrics.parts.parts,
-      .parts_bytes = server->metrics.parts.bytes,
-      .parts_first_ns = server->metrics.parts.first_ns,
-      .queue_limit = server->pool->options.queue_limit,
-      .memory_calls = usage.taken,
-      .memory_kept = usage.kept,
-      .memory_resident = fc_memory_resident(),
-      .memory_limit_bytes = usage.limit,
-      .lost_threads = fc_pool_lost_threads(server->pool),
-      .log_lines_dropped = server->log->lost,
-      .tls_full = tls->full,
-      .tls_resumed = tls->resumed,
-      .tls_timeout = tls->failures[FC_TLS_FAILURE_TIMEOUT],
-      .tls_crowded = tls->failures[FC_TLS_FAILURE_CROWDED],
-      .tls_closed = tls->failures[FC_TLS_FAILURE_CLOSED],
-      .tls_plain_http = tls->failures[FC_TLS_FAILURE_PLAIN],
-      .tls_version = tls->failures[FC_TLS_FAILURE_VERSION],
-      .tls_cipher = tls->failures[FC_TLS_FAILURE_CIPHER],
-      .tls_alpn = tls->failures[FC_TLS_FAILURE_ALPN],
-      .tls_certificate = tls->failures[FC_TLS_FAILURE_CERTIFICATE],
-      .tls_protocol = tls->failures[FC_TLS_FAILURE_PROTOCOL],
-      .spans_exported = spans->exported,
-      .spans_dropped = spans->dropped,
-      .spans_failures = spans->failures,
-      .series = generations->series.count,
-      .cpu_ns = cpu_ns(),
-      .start_seconds = server->started_unix_ns / 1000000000u};
-}
-
-typedef struct row_t {
-  fc_family_t family;
-  size_t offset;  // of the value, in the numbers
-} row_t;
-
-static const row_t kServer[] = {
-#define FC_METRIC_SERVER(field, name, kind, help) \
-  {{name, FC_METRIC_##kind, help}, offsetof(fc_server_metrics_t, field)},
-#define FC_METRIC_MODULE(field, name, kind, help)
-#include "obs/metrics.def"
+  const uint64_t numbers[SERVER_ROWS] = {
+#define FC_METRIC_SERVER(name, kind, help, value) (uint64_t)(value),
+#define FC_METRIC_MODULE(...)
+#include "dialect/metrics.def"
 #undef FC_METRIC_SERVER
 #undef FC_METRIC_MODULE
-};
-
-static uint64_t value_at(const void *numbers, size_t offset) {
-  uint64_t value;
-  memcpy(&value, (const char *)numbers + offset, sizeof value);
-  return value;
+  };
+  memcpy(out_numbers, numbers, sizeof numbers);
 }
 
 static fc_status_t put_build(bool open, fc_sink_t *sink, fc_error_t *err) {
@@ -141,19 +103,20 @@ static fc_status_t put_answers(const fc_metrics_t *metrics, bool open,
 static fc_status_t put_server(const fc_server_t *server, bool open,
                               fc_sink_t *sink, fc_error_t *err) {
   static const fc_labels_t kNone;
-  const fc_server_metrics_t numbers = server_numbers(server);
+  uint64_t numbers[SERVER_ROWS];
+  server_numbers(server, numbers);
   FC_TRY(put_build(open, sink, err));
   FC_TRY(put_answers(&server->metrics, open, sink, err));
   FC_TRY(fc_condition_metrics_put_server(server, open, sink, err));
   const char *help = NULL;  // rows of one family have one text
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kServer); i++) {
-    const fc_family_t *family = &kServer[i].family;
+  for (size_t i = 0; i < SERVER_ROWS; i++) {
+    const fc_family_t *family = &kServer[i];
     if (!help || strcmp(help, family->help) != 0) {
       FC_TRY(fc_metrics_put_family(family, open, sink, err));
     }
     help = family->help;
-    FC_TRY(fc_metrics_put(family->name, family->kind, &kNone,
-                          value_at(&numbers, kServer[i].offset), sink, err));
+    FC_TRY(fc_metrics_put(family->name, family->kind, &kNone, numbers[i], sink,
+                          err));
   }
   return FC_OK;
 }
@@ -170,6 +133,12 @@ static fc_status_t begin_open(const fc_server_t *server, fc_sink_t *sink,
 
 // ---------------------------------------------------------------------------
 // The numbers of functions
+
+static uint64_t value_at(const void *numbers, size_t offset) {
+  uint64_t value;
+  memcpy(&value, (const char *)numbers + offset, sizeof value);
+  return value;
+}
 
 // Where a document goes.
 typedef struct text_t {
@@ -356,14 +325,22 @@ static void add_model(const fc_generation_t *generation,
 // ---------------------------------------------------------------------------
 // Passes
 
-static const row_t kModules[] = {
-#define FC_METRIC_SERVER(field, name, kind, help)
-#define FC_METRIC_MODULE(field, name, kind, help) \
-  {{name, FC_METRIC_##kind, help}, offsetof(fc_module_metrics_t, field)},
-#include "obs/metrics.def"
+static const fc_family_t kModules[] = {
+#define FC_METRIC_SERVER(...)
+#define FC_METRIC_MODULE(id, name, kind, help, value) \
+  {name, (fc_metric_kind_t)KIND_##kind, help},
+#include "dialect/metrics.def"
 #undef FC_METRIC_SERVER
 #undef FC_METRIC_MODULE
 };
+
+typedef enum module_row_t {
+#define FC_METRIC_SERVER(...)
+#define FC_METRIC_MODULE(id, ...) MODULE_##id,
+#include "dialect/metrics.def"
+#undef FC_METRIC_SERVER
+#undef FC_METRIC_MODULE
+} module_row_t;
 
 enum { IS_OPEN = 1 };  // parts->flags: the document is OpenMetrics
 
@@ -386,7 +363,7 @@ static const fc_family_t *family_of(uint32_t pass) {
   if (pass == PENDING) return &kPending;
   if (pass == CONDITIONS) return &fc_condition_family;
   const function_row_t *row = function_row(pass);
-  return row ? &row->family : &kModules[pass].family;
+  return row ? &row->family : &kModules[pass];
 }
 
 static fc_status_t put_other_functions(const fc_parts_t *parts, uint32_t pass,
@@ -430,24 +407,23 @@ static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
                                err);
 }
 
-// The numbers of a module; all 0 if it is not READY, and only `ready` is written
-// then.
-static fc_module_metrics_t module_numbers(const fc_server_t *server,
-                                          const fc_generation_t *generation,
-                                          const row_t *row) {
-  fc_module_metrics_t numbers = {0};
-  if (fc_generation_state(generation) != FC_GENERATION_READY) return numbers;
-  fc_pool_metrics(server->pool, generation->index, &numbers);
-  numbers.ready = 1;
-  numbers.refused = generation->error.code != FC_CODE_NONE;
-  numbers.generation = generation->serial;
-  numbers.bytes = generation->bytes;
-  // This number alone asks the system for each process, so it is only read in its
-  // own pass.
-  if (row->offset == offsetof(fc_module_metrics_t, cpu_ns)) {
-    numbers.cpu_ns = fc_pool_cpu_ns(server->pool, generation->index);
+// The value of a row; 0 if the module is not READY.
+static uint64_t module_number(const fc_server_t *server,
+                              const fc_generation_t *generation,
+                              module_row_t row) {
+  if (fc_generation_state(generation) != FC_GENERATION_READY) return 0;
+  fc_pool_numbers_t pool;
+  fc_pool_numbers(server->pool, generation->index, &pool);
+  switch (row) {
+#define FC_METRIC_SERVER(...)
+#define FC_METRIC_MODULE(id, name, kind, help, value) \
+  case MODULE_##id:                                   \
+    return (uint64_t)(value);
+#include "dialect/metrics.def"
+#undef FC_METRIC_SERVER
+#undef FC_METRIC_MODULE
   }
-  return numbers;
+  return 0;
 }
 
 _Static_assert(FC_ARRAY_COUNT(((fc_parts_t *)0)->rest) == FC_SEVERITY_COUNT,
@@ -470,21 +446,15 @@ static fc_status_t put_module_row(fc_parts_t *parts,
                                   const fc_generation_t *generation,
                                   fc_sink_t *sink, fc_error_t *err) {
   const bool pending = parts->pass == PENDING;
-  const row_t *row = &kModules[pending ? 0 : parts->pass];
-  const bool is_ready = row->offset == offsetof(fc_module_metrics_t, ready);
+  const module_row_t row = pending ? MODULE_waiting : (module_row_t)parts->pass;
   if (fc_generation_state(generation) != FC_GENERATION_READY &&
-      (pending || !is_ready)) {
+      row != MODULE_ready) {
     return FC_OK;
   }
-  const fc_module_metrics_t numbers =
-      module_numbers(parts->server, generation, row);
-  const uint64_t value =
-      pending ? numbers.waiting : value_at(&numbers, row->offset);
+  const uint64_t value = module_number(parts->server, generation, row);
   if (parts->shown == FC_LIMIT_METRIC_MODULES ||
       generation->claim.label.size > FC_LIMIT_LABEL) {
-    if (row->offset != offsetof(fc_module_metrics_t, generation)) {
-      parts->rest[0] += value;
-    }
+    if (row != MODULE_generation) parts->rest[0] += value;
     return FC_OK;
   }
   const fc_family_t *family = family_of(parts->pass);

@@ -233,10 +233,10 @@ static fc_status_t write_processes(const fc_host_t *host,
 static fc_status_t write_host(const fc_server_t *server, uint32_t index,
                               fc_sink_t *sink, fc_error_t *err) {
   const fc_host_t *host = fc_pool_host(server->pool, index);
-  fc_module_metrics_t numbers = {0};
+  fc_pool_numbers_t numbers;
   fc_host_facts_t facts = {0};
   if (host) fc_host_describe(host, &facts);
-  fc_pool_metrics(server->pool, index, &numbers);
+  fc_pool_numbers(server->pool, index, &numbers);
   FC_TRY(put_text(sink, ",\"host\":{\"isolation\":",
                   facts.in_process ? FC_STR("process") : FC_STR("thread"),
                   err));

@@ -10,22 +10,6 @@
 #include "obs/histogram.h"
 #include "obs/trace.h"
 
-typedef struct fc_server_metrics_t {
-#define FC_METRIC_SERVER(field, name, kind, help) uint64_t field;
-#define FC_METRIC_MODULE(field, name, kind, help)
-#include "obs/metrics.def"
-#undef FC_METRIC_SERVER
-#undef FC_METRIC_MODULE
-} fc_server_metrics_t;
-
-typedef struct fc_module_metrics_t {
-#define FC_METRIC_SERVER(field, name, kind, help)
-#define FC_METRIC_MODULE(field, name, kind, help) uint64_t field;
-#include "obs/metrics.def"
-#undef FC_METRIC_SERVER
-#undef FC_METRIC_MODULE
-} fc_module_metrics_t;
-
 #define FC_STATUS_FIRST 100
 #define FC_STATUS_COUNT 500  // 100 to 599
 

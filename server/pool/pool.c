@@ -380,9 +380,9 @@ uint64_t fc_pool_cpu_ns(const fc_pool_t *pool, uint32_t module) {
   return class_->cpu_ns ? class_->cpu_ns(queue->host) : queue->spent_ns;
 }
 
-void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
-                     fc_module_metrics_t *out) {
-  *out = (fc_module_metrics_t){0};
+void fc_pool_numbers(const fc_pool_t *pool, uint32_t module,
+                     fc_pool_numbers_t *out) {
+  *out = (fc_pool_numbers_t){0};
   if (module >= pool->queue_count || !pool->queues[module]) return;
   const module_queue_t *queue = pool->queues[module];
   fc_host_facts_t facts;

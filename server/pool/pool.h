@@ -6,7 +6,6 @@
 #ifndef FARCALL_SERVER_POOL_POOL_H_
 #define FARCALL_SERVER_POOL_POOL_H_
 
-#include "obs/metrics.h"
 #include "pool/flow.h"
 #include "pool/host.h"
 #include "pool/region.h"
@@ -165,9 +164,22 @@ uint32_t fc_pool_lost_threads(const fc_pool_t *pool);
 uint32_t fc_pool_running(const fc_pool_t *pool);
 // How many calls threads have. A native call in a thread cannot be stopped.
 uint32_t fc_pool_in_threads(const fc_pool_t *pool);
-// The numbers of a module, all 0 while the pool does not have it.
-void fc_pool_metrics(const fc_pool_t *pool, uint32_t module,
-                     fc_module_metrics_t *out);
+// The numbers of a module since its generation was added.
+typedef struct fc_pool_numbers_t {
+  uint64_t waiting;   // calls in its queue
+  uint64_t running;   // calls that workers have
+  uint64_t timeouts;  // running calls that were ended: their deadline passed
+  uint64_t cancels;   // running calls that were ended: their client had gone
+  uint64_t workers;   // processes
+  uint64_t lost;      // threads
+  uint64_t crashes;
+  uint64_t restarts;
+  uint64_t quarantines;
+  bool quarantined;
+} fc_pool_numbers_t;
+// All 0 while the pool does not have the module.
+void fc_pool_numbers(const fc_pool_t *pool, uint32_t module,
+                     fc_pool_numbers_t *out);
 // Processor time that the processes of a module have taken; for a module in threads,
 // the time that its calls with results have taken. Asks the system for each process.
 uint64_t fc_pool_cpu_ns(const fc_pool_t *pool, uint32_t module);

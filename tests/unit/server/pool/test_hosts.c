@@ -1086,8 +1086,8 @@ static void a_clients_deadline_answers_and_ends_no_process(void **state) {
     while (fc_pool_running(&house.pool)) turn(&house);
     assert_int_equal(host->restarts, row->cause != FC_CAUSE_NONE);
     assert_int_equal(host->crashes, 0);
-    fc_module_metrics_t metrics;
-    fc_pool_metrics(&house.pool, SCALARS, &metrics);
+    fc_pool_numbers_t metrics;
+    fc_pool_numbers(&house.pool, SCALARS, &metrics);
     assert_int_equal(metrics.timeouts, row->ms == SHORT_MS || !row->drop);
     leave(&house);
     atomic_store(&ahead_ns, 0);
