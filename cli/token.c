@@ -13,9 +13,16 @@
 #define SECRET_BYTES 32  // as docs/decisions/tokens.md wants
 #define NAME_MAX_SIZE 32
 
-// As the server has them: server/config/scope.def.
-static const char *const kScopes[] = {"call", "read", "admin", "metrics",
-                                      "profile"};
+#define FC_SCOPE(name, text) text,
+static const char *const kScopes[] = {
+#include "config/scope.def"
+};
+#undef FC_SCOPE
+#define FC_SCOPE(name, text) ", " text
+static const char kListed[] =
+#include "config/scope.def"
+    ;
+#undef FC_SCOPE
 
 static bool is_name(const char *name) {
   static const char kMarks[] =
@@ -75,9 +82,8 @@ int fc_verb_token(const fc_args_t *args) {
   }
   if (!are_scopes(fc_str(scopes))) {
     return fc_complain(FC_EXIT_USAGE,
-                       "--scope='%s': of call, read, admin, metrics and "
-                       "profile, separated by commas",
-                       scopes);
+                       "--scope='%s': of %s, separated by commas", scopes,
+                       kListed + 2);
   }
   if (strpbrk(modules, " \t\r\n#")) {
     return fc_complain(FC_EXIT_USAGE,

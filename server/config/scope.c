@@ -11,6 +11,15 @@ const char *fc_scope_name(uint8_t scopes) {
   return kNames[__builtin_ctz(scopes)].data;
 }
 
+const char *fc_scope_names(void) {
+  static const char kAll[] =
+#define FC_SCOPE(name, text) ", " text
+#include "config/scope.def"
+#undef FC_SCOPE
+      ;
+  return kAll + 2;
+}
+
 static uint8_t find(fc_str_t name) {
   for (unsigned i = 0; i < FC_SCOPE_COUNT; i++) {
     if (fc_str_equal(kNames[i], name)) return (uint8_t)(1u << i);

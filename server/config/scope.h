@@ -37,6 +37,8 @@ typedef struct fc_grant_t {
 
 // The name of the lowest scope of a set that is not empty.
 const char *fc_scope_name(uint8_t scopes);
+// The names of all of them, with ", " between.
+const char *fc_scope_names(void);
 // Reads "call,read"; `separator` stands between names. False: *out_bad is what is no
 // scope, a part of `text`.
 bool fc_scopes_parse(fc_str_t text, char separator, uint8_t *out_scopes,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/tokens.h"
 
+#include <stdio.h>
+
 #include "base/sha256.h"
 #include "config/guarded_file.h"
 
@@ -71,12 +73,11 @@ static fc_status_t take_scopes(parser_t *p, fc_token_t *token) {
   if (fc_scopes_parse(take_word(p), ',', &token->grant.scopes, &bad)) {
     return FC_OK;
   }
-  if (bad.size > SHOWN_MAX) {  // it may be the secret
-    return fail_at(p, bad.data,
-                   "a scope is call, read, admin, metrics or profile", none);
-  }
-  return fail_at(p, bad.data,
-                 "a scope is call, read, admin, metrics or profile, not", bad);
+  const bool shown = bad.size <= SHOWN_MAX;  // it may be the secret
+  char says[128];
+  snprintf(says, sizeof says, "a scope is one of %s%s", fc_scope_names(),
+           shown ? ", not" : "");
+  return fail_at(p, bad.data, says, shown ? bad : none);
 }
 
 // The word is not shown: somebody may have put the secret there.

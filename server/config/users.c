@@ -13,10 +13,10 @@ static fc_status_t parse_rule(fc_str_t text, fc_user_rule_t *out_rule,
   if (!fc_scopes_parse(scopes, '+', &out_rule->scopes, &bad)) {
     char shown[80];
     fc_escape(shown, sizeof shown, 64, text);
-    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                   "--socket-users: '%s' is no [USER][:GROUP]=SCOPE+SCOPE of "
-                   "call, read, admin, metrics and profile",
-                   shown);
+    return fc_fail(
+        err, FC_CODE_NOT_ACCEPTABLE,
+        "--socket-users: '%s' is no [USER][:GROUP]=SCOPE+SCOPE of %s", shown,
+        fc_scope_names());
   }
   FC_TRY(fc_account_user(user, "socket-users", &out_rule->user, err));
   return fc_account_group(group, "socket-users", &out_rule->group, err);

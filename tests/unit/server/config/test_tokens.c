@@ -35,12 +35,12 @@ static void lines_are_read(void **state) {
       {"the same name", "a call " ONE "\n\n a read " TWO,
        "f:3:2: there are two tokens 'a'"},
       {"no scope", "a",
-       "f:1:2: a scope is call, read, admin, metrics or "
+       "f:1:2: a scope is one of call, read, admin, metrics, "
        "profile, not ''"},
       {"another scope", "#\na call,root " ONE,
-       "f:2:8: a scope is call, read, admin, metrics or profile, not 'root'"},
+       "f:2:8: a scope is one of call, read, admin, metrics, profile, not 'root'"},
       {"an empty scope", "a call, " ONE,
-       "f:1:8: a scope is call, read, admin, metrics or profile, not ''"},
+       "f:1:8: a scope is one of call, read, admin, metrics, profile, not ''"},
       {"no hash", "a call",
        "f:1:7: the SHA-256 of a secret is 64 digits of "
        "lower case hex"},
@@ -49,7 +49,7 @@ static void lines_are_read(void **state) {
       {"a secret before the name", ONE " a call " ONE,
        "f:1:1: a name is 1 to 32 letters, digits, '.', '-' and '_'"},
       {"a secret before the scopes", "a " ONE " call",
-       "f:1:3: a scope is call, read, admin, metrics or profile"},
+       "f:1:3: a scope is one of call, read, admin, metrics, profile"},
       {"the same secret", "a call " ONE "\nb read " ONE,
        "f:2:8: two tokens have this hash"},
       {"a range", "a call " ONE " t priority=-4..3", NULL},
