@@ -144,7 +144,7 @@ int fc_verb_ls(const fc_args_t *args) {
 // ---------------------------------------------------------------------------
 // health
 
-// Shows what everybody may see to be wrong. An answer without it shows nothing.
+// Shows what everybody may see to be wrong, and how much more there is. An answer without it shows nothing.
 static void show_health(const fc_args_t *args, FILE *stream) {
   fc_error_t err;
   fc_remote_t server;
@@ -158,8 +158,12 @@ static void show_health(const fc_args_t *args, FILE *stream) {
     return;
   }
   yyjson_doc *doc = yyjson_read(answer.body.data, answer.body.size, 0);
-  fc_conditions_show(stream,
-                     yyjson_obj_get(yyjson_doc_get_root(doc), "conditions"));
+  yyjson_val *root = yyjson_doc_get_root(doc);
+  const uint64_t more = yyjson_get_uint(yyjson_obj_get(root, "more"));
+  fc_conditions_show(stream, yyjson_obj_get(root, "conditions"));
+  if (more) {
+    fprintf(stream, "%" PRIu64 " more: farcall ls --long\n", more);
+  }
   yyjson_doc_free(doc);
 }
 

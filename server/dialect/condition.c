@@ -309,12 +309,15 @@ static void count_all(const fc_server_t *server,
 }
 
 fc_status_t fc_conditions_write_summary(const fc_server_t *server,
-                                        fc_sink_t *sink, fc_error_t *err) {
+                                        uint64_t *out_more, fc_sink_t *sink,
+                                        fc_error_t *err) {
   uint32_t counts[FC_CONDITION_COUNT] = {0};
   bool first = true;
+  *out_more = 0;
   count_all(server, counts);
   FC_TRY(put(sink, "[", err));
   for (int i = 0; i < FC_CONDITION_COUNT; i++) {
+    if (!fc_conditions[i].for_all) *out_more += counts[i];
     if (!counts[i] || !fc_conditions[i].for_all) continue;
     FC_TRY(put_row((fc_condition_t)i, first, sink, err));
     FC_TRY(put(sink, ",\"count\":", err));

@@ -45,9 +45,10 @@ fc_status_t fc_conditions_write(const fc_server_t *server,
                                 fc_sink_t *sink, fc_error_t *err);
 // Writes the array of those that everybody may see, of the server and all modules:
 // [{"code":…,"severity":…,"text":…,"count":…}], where each generation counts 1, the
-// server too.
+// server too. *out_more: how many there are of the others.
 fc_status_t fc_conditions_write_summary(const fc_server_t *server,
-                                        fc_sink_t *sink, fc_error_t *err);
+                                        uint64_t *out_more, fc_sink_t *sink,
+                                        fc_error_t *err);
 
 #define FC_TIME_TEXT 32
 // Prints "2026-01-02T03:04:05Z" for a time on fc_clock_ns' clock.

@@ -88,6 +88,7 @@ fc_status_t fc_ready_write_verbose(const fc_server_t *server,
                                    bool *out_unavailable, fc_sink_t *sink,
                                    fc_error_t *err) {
   fc_error_t why;
+  uint64_t more;
   fc_load_counts_t counts = fc_ready_count(server);
   *out_unavailable = fc_ready_check(server, &counts, &why) != FC_OK;
   FC_TRY(put(sink,
@@ -101,6 +102,7 @@ fc_status_t fc_ready_write_verbose(const fc_server_t *server,
   FC_TRY(put_number(sink, ",\"modules\":", counts.served, err));
   FC_TRY(put_number(sink, ",\"failed\":", counts.failed, err));
   FC_TRY(put(sink, ",\"conditions\":", err));
-  FC_TRY(fc_conditions_write_summary(server, sink, err));
+  FC_TRY(fc_conditions_write_summary(server, &more, sink, err));
+  FC_TRY(put_number(sink, ",\"more\":", more, err));
   return put(sink, "}", err);
 }

@@ -591,6 +591,10 @@ const tests = {
     const refused = asked;
     await rounds(2);
     assert.equal(asked, refused, "a refusal is no failure");
+    // What only readers are told of is a number for all others.
+    status = 200;
+    health = { ...health, conditions: [], more: 1 };
+    await page.locator(".health").getByText(`m${refused + 1}:`).waitFor();
     return page;
   },
 

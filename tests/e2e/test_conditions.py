@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One health: each condition of server/dialect/condition.def is brought about, and seen by
-ls, top, health, /readyz?verbose, /metrics, and by a rule that alerts. A row is a server, what
-is done to it, and the module that it is about."""
+ls, top, health, /readyz?verbose, /metrics, by a rule that alerts, and by the explorer, where
+tests/browser/conditions brings a browser. A row is a server, what is done to it, and the
+module that it is about."""
 import http.client
 import itertools
 import json
+import os
 import re
 import shutil
 import signal
@@ -19,9 +21,10 @@ from certificates import Authority
 from conftest import BIN, ROOT
 from console import user_environment
 
+DEFINED = (ROOT / "server/dialect/condition.def").read_text()
 TABLE = {code: (about, severity.lower(), seen_by == "ALL") for about, code, severity, seen_by in
-         re.findall(r'^FC_CONDITION\(\w+, (\w+), "(\w+)", (\w+), (\w+),',
-                    (ROOT / "server/dialect/condition.def").read_text(), re.M)}
+         re.findall(r'^FC_CONDITION\(\w+, (\w+), "(\w+)", (\w+), (\w+),', DEFINED, re.M)}
+TEXTS = dict(re.findall(r'^FC_CONDITION\(.*?"(\w+)".*"(.*)"\)$', DEFINED, re.M))
 RULES = (ROOT / "config/prometheus/farcall.rules.yml").read_text()
 
 SOURCE = """
@@ -58,10 +61,29 @@ class Connection(http.client.HTTPConnection):
         self.sock.connect(str(self.path))
 
 
-class Watched:
-    """A server of the module `m`, on a Unix socket."""
+class Browser:
+    """Shows the explorer, by tests/browser/conditions.mjs."""
 
-    def __init__(self, folder):
+    def __init__(self, program):
+        self.process = subprocess.Popen(["node", program], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def ask(self, *words):
+        self.process.stdin.write(json.dumps(words) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(timeout=60) == 0
+
+
+class Watched:
+    """A server of the module `m`, on a Unix socket; with a browser on a port, too, whose
+    page is shown from the start."""
+
+    def __init__(self, folder, browser=None):
+        self.browser = browser
         self.folder, self.modules = folder, folder / "modules"
         self.socket, self.gate = folder / "socket", folder / "gate"
         self.modules.mkdir()
@@ -80,9 +102,13 @@ class Watched:
             ["--isolation=process"]
         self.process = subprocess.Popen(
             [BIN / "farcalld", f"--listen=unix:{self.socket}", "--sandbox=off", *isolation,
-             *arguments, self.modules], env=user_environment(), stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=open(self.folder / "log", "w"))
+             *(["--listen=http://127.0.0.1:0"] if self.browser else []), *arguments, self.modules],
+            env=user_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=open(self.folder / "log", "w"))
         until(self.has_started)
+        if self.browser:
+            log = (self.folder / "log").read_text()
+            self.browser.ask("open", re.search(r"http://127[0-9.:]+", log)[0])
 
     def has_started(self):
         try:
@@ -146,9 +172,18 @@ def until(holds):
         time.sleep(0.05)
 
 
+@pytest.fixture(scope="session")
+def browser():
+    program = os.environ.get("FARCALL_PAGES")
+    made = Browser(program) if program else None
+    yield made
+    if made:
+        made.end()
+
+
 @pytest.fixture
-def watched(tmp_path):
-    made = Watched(tmp_path)
+def watched(tmp_path, browser):
+    made = Watched(tmp_path, browser)
     yield made
     made.end()
 
@@ -249,20 +284,24 @@ def fill_memory(watched):
 
 def fill_connections(watched):
     watched.compile()
-    watched.start("--connections=3", "--head-timeout=600s", "--idle-timeout=600s")
+    watched.start("--connections=8", "--client-connections=8", "--head-timeout=600s",
+                  "--idle-timeout=600s")
+    fill_up(watched)
 
+
+def fill_up(watched):
+    """One is that which asks, and some are the page's."""
     def are_full():
-        """One is that which asks; others may not have been closed yet."""
         status, text = watched.get("/metrics")
         if status != 200:
             if watched.open_sockets:
                 watched.open_sockets.pop().close()
             return False
         count = int(re.search(r"\nfarcall_connections (\d+)", text)[1])
-        if count < 3:
+        if count < 8:
             watched.connect()
-        return count == 3 and len(watched.open_sockets) == 2
-    until(are_full)
+        return count == 8
+    until(lambda: are_full() and are_full())  # those before may not have been closed yet
 
 
 WAYS = {
@@ -297,6 +336,7 @@ AGAIN = {
     "memory_limit": lambda watched: watched.call("killed", next(VALUES)),
     "budget_used": lambda watched: watched.call("spin", next(VALUES)),
     "bodies_refused": crash_twice,
+    "connections_full": fill_up,
 }
 # What the detail must name, where it is known.
 DETAILS = {
@@ -332,12 +372,30 @@ DOCUMENTS = {"ls": ("ls", "--json"), "long": ("ls", "--long"), "top": ("top", "-
              "health": ("health",), "ready": "/readyz?verbose", "metrics": "/metrics"}
 
 
-def take(watched, names):
+def line_of(code):
+    """How the page begins to tell it."""
+    return ("m: " if TABLE[code][0] == "MODULE" else "") + TEXTS[code]
+
+
+def look_at_page(watched, code):
+    """What it tells two seconds later. It has its connection, so that nobody else must ask
+    for all to be there."""
+    if code == "connections_full":
+        watched.connect()
+    lines = watched.browser.ask("wait", line_of(code))
+    if code == "connections_full":
+        watched.open_sockets.pop().close()
+    return lines
+
+
+def take(watched, names, code):
     """Documents, one right after the other: some conditions hold for a minute."""
     taken = {}
     for name in names:
-        asked = DOCUMENTS[name]
-        if isinstance(asked, str):
+        asked = DOCUMENTS.get(name)
+        if name == "page":
+            taken[name] = look_at_page(watched, code)
+        elif isinstance(asked, str):
             taken[name] = watched.get(asked)
         else:
             done = watched.farcall(*asked)
@@ -370,9 +428,12 @@ def missed(documents, code):
         "long": code in documents["long"][1],
         "top": re.search(f"^{severity} +{named}", documents["top"][1], re.M),
         "ready": '"conditions"' in ready and
-        (not for_all or find(json.loads(ready)["conditions"], code)),
-        "health": not for_all or f"{severity}  {code}: " in documents["health"][1],
+        (find(json.loads(ready)["conditions"], code) if for_all else json.loads(ready)["more"]),
+        "health": (f"{severity}  {code}: " if for_all else " more: farcall ls --long\n")
+        in documents["health"][1],
         "metrics": f"\n{sample(code)} 1\n" in documents["metrics"][1],
+        "page": "page" not in documents or
+        any(each.startswith(line_of(code)) for each in documents["page"]),
     }
     return [name for name, is_shown in shown.items() if not is_shown]
 
@@ -382,13 +443,13 @@ def test_it_is_seen_everywhere(watched, code):
     about, severity, for_all = TABLE[code]
     WAYS[code](watched)
 
-    documents = take(watched, DOCUMENTS)
+    documents = take(watched, [*DOCUMENTS, *(["page"] if watched.browser else [])], code)
 
     def seen():
         names = missed(documents, code)
         if names:
             AGAIN.get(code, lambda _: None)(watched)
-            documents.update(take(watched, names))
+            documents.update(take(watched, names, code))
         return not names
     until(seen)
     found = listed_in(documents["ls"][1], code)
@@ -483,7 +544,8 @@ def test_nothing_is_wrong_with_a_server_that_is_well(watched):
     document = json.loads(watched.farcall("ls", "--json").stdout)
     assert document["conditions"] == document["modules"][0]["conditions"] == []
     assert json.loads(watched.get("/readyz?verbose")[1]) == {
-        "status": "ready", "reason": None, "modules": 1, "failed": 0, "conditions": []}
+        "status": "ready", "reason": None, "modules": 1, "failed": 0, "conditions": [],
+        "more": 0}
     assert watched.get("/readyz")[1] == '{"status":"ready","modules":1,"failed":0}'
     text = watched.get("/metrics")[1]
     assert "farcall_module_condition{" not in text

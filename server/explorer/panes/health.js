@@ -42,8 +42,10 @@ function conditionsOf(health, modules) {
 // What changes when a module comes, goes or fails.
 const servedOf = (health) => JSON.stringify([health?.status, health?.modules, health?.failed]);
 
-// What changes when a condition comes or goes, and who asks for it.
-const saidOf = (health) => JSON.stringify([page.token, servedOf(health), health?.conditions]);
+// What changes when a condition comes or goes, and who asks for it. `more` are those that
+// only readers are told of.
+const saidOf = (health) =>
+  JSON.stringify([page.token, servedOf(health), health?.conditions, health?.more]);
 
 const ask = (path) => fetchJson(path, { signal: AbortSignal.timeout(HEALTH_WAIT_MS),
   headers: withToken({ Accept: "application/json" }) });
@@ -57,7 +59,7 @@ async function askModules(health) {
   const said = saidOf(health);
   if (said === known.said) return known.modules;
   let modules = null, isFinal = true;
-  if (listOf(health?.conditions).length || Number(health?.failed) > 0) {
+  if (listOf(health?.conditions).length || health?.failed > 0 || health?.more > 0) {
     const { answer, read } = await ask("/api/v1/modules?conditions=1");
     if (answer.ok) modules = read;
     isFinal = answer.ok || [401, 403].includes(answer.status);
