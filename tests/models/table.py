@@ -318,24 +318,30 @@ def load():
     return f"load {os.getloadavg()[0]:.1f}"
 
 
-def main():
+def given():
+    """What the command line says."""
     parser = argparse.ArgumentParser()
     parser.add_argument("programs", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--wheels", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
-    given = parser.parse_intermixed_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
+    found = parser.parse_intermixed_args()
+    found.folder.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+def main():
+    asked = given()
     print(f"{os.cpu_count()} processors, {load()}\n")
     print_row(COLUMNS)
     print_row(["---"] * len(COLUMNS))
     rows = []
-    for name in given.names or names():
+    for name in asked.names or names():
         row = {"name": name, "names": "-", "fit": True}
         try:
-            model = Model(name, given.folder, given.wheels)
+            model = Model(name, asked.folder, asked.wheels)
             row["symbolic"] = model.sizes is not None
-            examine(given.programs, model, row)
+            examine(asked.programs, model, row)
         except Exception as failure:  # of a framework: the other models go on
             row["wrong"] = f"{type(failure).__name__}: {failure}"[:200]
         rows.append(row)
