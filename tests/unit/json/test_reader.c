@@ -514,6 +514,56 @@ static void bad_elements_have_a_place(void **state) {
   }
 }
 
+static fc_json_reader_t *members_reader;
+
+static fc_status_t read_member_text(void *context, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(members_reader, &token, err));
+  *(fc_str_t *)context = members_reader->text;
+  return FC_OK;
+}
+
+static void members_are_read_skipped_or_refused(void **state) {
+  (void)state;
+  static const fc_json_member_t members[] = {{"a", read_member_text, NULL},
+                                             {"no", NULL, "not \"no\""}};
+  static const struct {
+    const char *name;
+    const char *document;
+    const char *text;  // NULL: it is refused
+    const char *pointer;
+  } rows[] = {
+      {"none", "{}", "", ""},
+      {"one", "{\"a\":\"x\"}", "x", ""},
+      {"escaped", "{\"\\u0061\":\"x\"}", "x", ""},
+      {"among others", "{\"b\":{\"a\":\"y\"},\"a\":\"x\",\"c\":[\"a\"]}", "x",
+       ""},
+      {"the last one", "{\"a\":\"y\",\"a\":\"x\"}", "x", ""},
+      {"refused", "{\"a\":\"x\",\"no\":1}", NULL, "/no"},
+      {"refused below others", "{\"b\":{\"no\":1}}", "", ""},
+      {"no member", "{\"a\":\"x\" \"b\":1}", NULL, "/a"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_json_reader_t reader;
+    fc_error_t err;
+    fc_str_t text = FC_STR("");
+    members_reader = &reader;
+    fc_json_reader_init(&reader, 8, 8);
+    fc_json_reader_feed(&reader, row->document, strlen(row->document), true);
+    assert_int_equal(fc_json_expect(&reader, FC_JSON_OBJECT_BEGIN,
+                                    FC_CODE_JSON_SCHEMA, &err),
+                     FC_OK);
+    const fc_status_t status = fc_json_read_members(
+        &reader, members, FC_ARRAY_COUNT(members), &text, &err);
+    assert_int_equal(status == FC_OK, row->text != NULL);
+    if (row->text) assert_true(fc_str_equal(text, fc_str(row->text)));
+    else assert_string_equal(err.pointer, row->pointer);
+    assert_int_not_equal(
+        fc_json_expect(&reader, FC_JSON_ARRAY_BEGIN, FC_CODE_JSON_SCHEMA, &err),
+        FC_OK);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(tokens_are_the_same_in_one_piece_or_two),
@@ -526,6 +576,7 @@ int main(void) {
       FC_TEST(skipping_ends_behind_the_value),
       FC_TEST(elements_are_read_in_bulk),
       FC_TEST(bad_elements_have_a_place),
+      FC_TEST(members_are_read_skipped_or_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
