@@ -9,8 +9,8 @@
 
 #include "abi/print.h"
 #include "base/sha256.h"
+#include "compile/mlir/source.h"
 #include "compile/script.h"
-#include "compile/source_names.h"
 #include "compile/step.h"
 #include "farcall/farcall.h"
 #include "file.h"

@@ -3,8 +3,8 @@
 // mlir-opt indents the operations of the top level by two spaces, and each begins a line.
 #include "compile/leave.h"
 
-#include "compile/mlir_lex.h"
-#include "compile/operations.h"
+#include "compile/mlir/find.h"
+#include "compile/mlir/lex.h"
 #include "compile/step.h"
 #include "file.h"
 

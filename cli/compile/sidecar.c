@@ -6,8 +6,8 @@
 
 #include <yyjson.h>
 
-#include "compile/mlir_lex.h"
-#include "compile/source_names.h"
+#include "compile/mlir/lex.h"
+#include "compile/mlir/source.h"
 #include "file.h"
 
 #define IR_LIMIT ((size_t)1 << 30)

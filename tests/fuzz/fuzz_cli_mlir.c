@@ -4,11 +4,11 @@
 // them. What reads as a module can be annotated and guarded.
 #include <stdlib.h>
 
-#include "compile/annotate.h"
-#include "compile/guard.h"
-#include "compile/operations.h"
-#include "compile/source_names.h"
-#include "compile/stores.h"
+#include "compile/mlir/annotate.h"
+#include "compile/mlir/find.h"
+#include "compile/mlir/guard.h"
+#include "compile/mlir/source.h"
+#include "compile/mlir/stores.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// mlir-opt has accepted the text, so what is not as expected here is a form that is not
+// known: then the operation stays what it is.
+#include "compile/mlir/contraction.h"
+
+#include "compile/mlir/lex.h"
+#include "compile/mlir/module.h"
+
+// ---------------------------------------------------------------------------
+// Maps
+
+// Reads digits at *at. False where there are none, or too many.
+static bool read_number(fc_str_t text, size_t *at, int *out) {
+  const size_t begin = *at;
+  int value = 0;
+  while (fc_lex_is_digit(fc_lex_char(text, *at)) && *at - begin < 6) {
+    value = value * 10 + (text.data[(*at)++] - '0');
+  }
+  *out = value;
+  return *at > begin && !fc_lex_is_digit(fc_lex_char(text, *at));
+}
+
+// Reads a term, "d3", "d0 * 2" or "1", into dim `j` of the operand.
+static bool read_term(fc_str_t term, size_t loop_count, size_t j,
+                      fc_operand_t *operand) {
+  size_t at = 0;
+  int number = 0, factor = 1;
+  term = fc_lex_trim(term);
+  if (fc_lex_char(term, 0) != 'd') {
+    return read_number(term, &at, &operand->constants[j]) && at == term.size;
+  }
+  at = 1;
+  if (!read_number(term, &at, &number) || (size_t)number >= loop_count) {
+    return false;
+  }
+  if (fc_str_starts(fc_lex_part(term, at, term.size), FC_STR(" * "))) {
+    at += 3;
+    if (!read_number(term, &at, &factor)) return false;
+  }
+  operand->coefficients[j][number] += factor;
+  return at == term.size;
+}
+
+// Reads a sum of terms.
+static bool read_expression(fc_str_t text, size_t loop_count, size_t j,
+                            fc_operand_t *operand) {
+  while (text.size) {
+    const char *plus = memchr(text.data, '+', text.size);
+    const size_t end = plus ? (size_t)(plus - text.data) : text.size;
+    if (!read_term(fc_lex_part(text, 0, end), loop_count, j, operand)) {
+      return false;
+    }
+    text = fc_lex_part(text, plus ? end + 1 : end, text.size);
+  }
+  return true;
+}
+
+// The value of an alias, "#map1", among the lines at the top; other text stays.
+static fc_str_t expand_alias(fc_str_t text, fc_str_t name) {
+  if (fc_lex_char(name, 0) != '#') return name;
+  for (size_t at = 0; at < text.size;) {
+    const fc_str_t line = fc_lex_line(text, &at);
+    if (fc_lex_char(line, 0) != '#') break;
+    if (!fc_str_starts(line, name)) continue;
+    const fc_str_t rest = fc_lex_part(line, name.size, line.size);
+    if (fc_str_starts(rest, FC_STR(" = "))) {
+      return fc_lex_part(rest, 3, rest.size);
+    }
+  }
+  return name;
+}
+
+// Reads affine_map<(d0, d1, d2) -> (d0, d2)>.
+static bool read_map(fc_str_t map, size_t *out_loop_count,
+                     fc_operand_t *operand) {
+  static const fc_str_t kBegin = FC_STR("affine_map<(");
+  if (!fc_str_starts(map, kBegin)) return false;
+  const size_t open = kBegin.size - 1;
+  const size_t close = fc_lex_balanced(map, open, false);
+  *out_loop_count = fc_lex_count(fc_lex_unwrap(fc_lex_part(map, open, close)));
+  if (*out_loop_count > FC_LOOPS_MAX) return false;
+  const fc_str_t rest = fc_lex_part(map, close, map.size);
+  if (!fc_str_starts(rest, FC_STR(" -> ("))) return false;  // symbols, too
+  fc_str_t list =
+      fc_lex_unwrap(fc_lex_part(rest, 4, fc_lex_balanced(rest, 4, false)));
+  fc_str_t expression;
+  operand->rank = 0;
+  while (fc_lex_element(&list, &expression)) {
+    if (operand->rank == FC_LOOP_RANK_MAX ||
+        !read_expression(expression, *out_loop_count, operand->rank, operand)) {
+      return false;
+    }
+    operand->rank++;
+  }
+  return true;
+}
+
+// Whether a map, "(d0, d1) -> (d1, d0)", takes each of its loops once.
+static bool permutes(fc_str_t map) {
+  const size_t close = fc_lex_balanced(map, 0, false);
+  const fc_str_t rest = fc_lex_part(map, close, map.size);
+  if (!fc_str_starts(rest, FC_STR(" -> ("))) return false;  // symbols, too
+  fc_str_t loops = fc_lex_unwrap(fc_lex_part(map, 0, close)), loop;
+  const fc_str_t results =
+      fc_lex_unwrap(fc_lex_part(rest, 4, fc_lex_balanced(rest, 4, false)));
+  if (fc_lex_count(loops) != fc_lex_count(results)) return false;
+  while (fc_lex_element(&loops, &loop)) {
+    fc_str_t others = results, result;
+    bool found = false;
+    while (!found && fc_lex_element(&others, &result)) {
+      found = fc_str_equal(loop, result);
+    }
+    if (!found) return false;
+  }
+  return true;
+}
+
+bool fc_mlir_permutes(fc_str_t text) {
+  static const char kMap[] = "affine_map<(";
+  const char *at;
+  while (text.size &&
+         (at = memmem(text.data, text.size, kMap, sizeof kMap - 1))) {
+    const size_t open = (size_t)(at - text.data) + sizeof kMap - 2;
+    text = fc_lex_part(text, open, text.size);
+    if (!permutes(text)) return false;
+  }
+  return true;
+}
+
+static bool read_maps(fc_str_t text, fc_str_t properties,
+                      fc_contraction_t *found) {
+  fc_str_t maps =
+      fc_lex_unwrap(fc_mlir_attr(properties, FC_STR("indexing_maps")));
+  if (fc_lex_count(maps) != FC_OPERANDS) return false;
+  for (int i = 0; i < FC_OPERANDS; i++) {
+    fc_str_t map = {0};
+    size_t count = 0;
+    fc_lex_element(&maps, &map);
+    if (!read_map(expand_alias(text, map), &count, &found->operands[i])) {
+      return false;
+    }
+    if (i && count != found->loop_count) return false;
+    found->loop_count = count;
+  }
+  return true;
+}
+
+// ---------------------------------------------------------------------------
+// Bodies
+
+// The names that values of a body have: of a, b and c, then widened; the product, the
+// sum. Empty: not met yet.
+typedef struct body_t {
+  fc_str_t names[FC_OPERANDS];
+  fc_str_t product;
+  fc_str_t sum;
+} body_t;
+
+// Reads ^bb0(%x: f32 loc(…), …).
+static bool read_arguments(fc_str_t line, body_t *body, fc_kernel_t *kernel) {
+  const size_t open = fc_lex_space(line, 0) + strlen("^bb0");
+  if (!fc_str_starts(fc_lex_trim(line), FC_STR("^bb0("))) return false;
+  fc_str_t list = fc_lex_unwrap(
+      fc_lex_part(line, open, fc_lex_balanced(line, open, false)));
+  if (fc_lex_count(list) != FC_OPERANDS) return false;
+  for (int i = 0; i < FC_OPERANDS; i++) {
+    fc_str_t argument = {0};
+    fc_lex_element(&list, &argument);
+    size_t colon = 0;
+    while (colon < argument.size && argument.data[colon] != ':') colon++;
+    const size_t begin = fc_lex_space(argument, colon + 1);
+    size_t end = begin;
+    while (fc_lex_is_word(fc_lex_char(argument, end))) end++;
+    if (end <= begin) return false;
+    body->names[i] = fc_lex_part(argument, 0, colon);
+    kernel->types[i] = fc_lex_part(argument, begin, end);
+  }
+  return true;
+}
+
+static bool is_pair(fc_str_t operands, fc_str_t a, fc_str_t b) {
+  fc_str_t first = {0}, second = {0};
+  if (fc_lex_count(operands) != 2 || !a.size || !b.size) return false;
+  fc_lex_element(&operands, &first);
+  fc_lex_element(&operands, &second);
+  return (fc_str_equal(first, a) && fc_str_equal(second, b)) ||
+         (fc_str_equal(first, b) && fc_str_equal(second, a));
+}
+
+// Whether the operation widens a or b.
+static bool read_widening(fc_str_t operation, fc_str_t result,
+                          fc_str_t operands, body_t *body,
+                          fc_kernel_t *kernel) {
+  static const struct {
+    const char *name;
+    fc_widen_t widen;
+  } kNames[] = {{"arith.extf", FC_WIDEN_FLOAT},
+                {"arith.extsi", FC_WIDEN_SIGNED},
+                {"arith.extui", FC_WIDEN_UNSIGNED}};
+  for (size_t k = 0; k < FC_ARRAY_COUNT(kNames); k++) {
+    if (!fc_str_equal(operation, fc_str(kNames[k].name))) continue;
+    for (int i = FC_A; i <= FC_B; i++) {
+      if (!fc_str_equal(operands, body->names[i]) || kernel->widen[i]) continue;
+      body->names[i] = result;
+      kernel->widen[i] = kNames[k].widen;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Reads one line of a body. False when it is not of a contraction.
+static bool read_operation(fc_str_t line, body_t *body, fc_kernel_t *kernel,
+                           bool *out_ends) {
+  fc_str_t operation;
+  size_t open;
+  if (!fc_lex_operation(line, &operation, &open)) return false;
+  const fc_str_t operands = fc_lex_unwrap(
+      fc_lex_part(line, open, fc_lex_balanced(line, open, false)));
+  const size_t begin = fc_lex_space(line, 0);
+  size_t end = begin;
+  while (end < line.size && !fc_lex_is_space(line.data[end])) end++;
+  const fc_str_t result = fc_lex_part(line, begin, end);
+  if (fc_str_equal(operation, FC_STR("linalg.yield"))) {
+    *out_ends = true;
+    return body->sum.size && fc_str_equal(operands, body->sum);
+  }
+  if (fc_str_equal(operation, FC_STR("arith.mulf")) ||
+      fc_str_equal(operation, FC_STR("arith.muli"))) {
+    if (body->product.size) return false;
+    body->product = result;
+    return is_pair(operands, body->names[FC_A], body->names[FC_B]);
+  }
+  if (fc_str_equal(operation, FC_STR("arith.addf")) ||
+      fc_str_equal(operation, FC_STR("arith.addi"))) {
+    if (body->sum.size) return false;
+    body->sum = result;
+    return is_pair(operands, body->names[FC_C], body->product);
+  }
+  return read_widening(operation, result, operands, body, kernel);
+}
+
+static bool read_body(fc_str_t region, fc_kernel_t *kernel) {
+  body_t body = {0};
+  bool ends = false, begun = false;
+  for (size_t at = 0; at < region.size;) {
+    const fc_str_t line = fc_lex_line(region, &at);
+    if (!fc_lex_trim(line).size) continue;
+    if (ends) return false;
+    if (begun ? !read_operation(line, &body, kernel, &ends)
+              : !read_arguments(line, &body, kernel)) {
+      return false;
+    }
+    begun = true;
+  }
+  return ends && fc_kernel_is_known(kernel);
+}
+
+// ---------------------------------------------------------------------------
+// Loops
+
+static bool moves(const fc_operand_t *operand, size_t loop) {
+  for (size_t j = 0; j < operand->rank; j++) {
+    if (operand->coefficients[j][loop]) return true;
+  }
+  return false;
+}
+
+// The dim of the operand that is this loop and nothing else; its rank if there is none.
+static size_t find_dim(const fc_operand_t *operand, size_t loop) {
+  for (size_t j = 0; j < operand->rank; j++) {
+    if (operand->constants[j] || operand->coefficients[j][loop] != 1) continue;
+    bool alone = true;
+    for (size_t i = 0; i < FC_LOOPS_MAX; i++) {
+      alone = alone && (i == loop || !operand->coefficients[j][i]);
+    }
+    if (alone) return j;
+  }
+  return operand->rank;
+}
+
+bool fc_contraction_size(const fc_contraction_t *found, size_t loop,
+                         int *out_operand, size_t *out_dim) {
+  for (int i = 0; i < FC_OPERANDS; i++) {
+    *out_operand = i;
+    *out_dim = find_dim(&found->operands[i], loop);
+    if (*out_dim < found->operands[i].rank) return true;
+  }
+  return false;
+}
+
+// Whether each dim of C is a loop of its own: then no element is met twice.
+static bool is_plain_result(const fc_contraction_t *found) {
+  const fc_operand_t *c = &found->operands[FC_C];
+  size_t dims = 0, loops = 0;
+  for (size_t loop = 0; loop < found->loop_count; loop++) {
+    dims += find_dim(c, loop) < c->rank;
+    loops += moves(c, loop);
+  }
+  return dims == c->rank && loops == c->rank;
+}
+
+// The loop of the last dim of C that moves `in` and not `out`; NONE if there is none.
+static size_t find_loop(const fc_contraction_t *found, const fc_operand_t *in,
+                        const fc_operand_t *out) {
+  const fc_operand_t *c = &found->operands[FC_C];
+  for (size_t j = c->rank; j-- > 0;) {
+    for (size_t loop = 0; loop < found->loop_count; loop++) {
+      if (c->coefficients[j][loop] && moves(in, loop) && !moves(out, loop)) {
+        return loop;
+      }
+    }
+  }
+  return FC_LOOP_NONE;
+}
+
+static void swap_operands(fc_contraction_t *found) {
+  fc_kernel_t *kernel = &found->kernel;
+  const fc_operand_t operand = found->operands[FC_A];
+  const fc_str_t type = kernel->types[FC_A];
+  const fc_widen_t widen = kernel->widen[FC_A];
+  found->operands[FC_A] = found->operands[FC_B];
+  found->operands[FC_B] = operand;
+  kernel->types[FC_A] = kernel->types[FC_B];
+  kernel->types[FC_B] = type;
+  kernel->widen[FC_A] = kernel->widen[FC_B];
+  kernel->widen[FC_B] = widen;
+}
+
+// The place of a loop's dim in C, counted from 1; 0 for no loop.
+static size_t place_of(const fc_contraction_t *found, size_t loop) {
+  return loop == FC_LOOP_NONE ? 0 : 1 + find_dim(&found->operands[FC_C], loop);
+}
+
+// Chooses m, n and k. n, the columns, is where C lies densest.
+static bool choose_loops(fc_contraction_t *found) {
+  const fc_operand_t *a = &found->operands[FC_A], *b = &found->operands[FC_B];
+  int operand;
+  size_t dim;
+  for (size_t loop = 0; loop < found->loop_count; loop++) {
+    if (!fc_contraction_size(found, loop, &operand, &dim)) return false;
+  }
+  if (!is_plain_result(found)) return false;
+  const size_t of_a = find_loop(found, a, b), of_b = find_loop(found, b, a);
+  if (place_of(found, of_a) > place_of(found, of_b)) {
+    swap_operands(found);
+    found->m = of_b, found->n = of_a;
+  } else {
+    found->m = of_a, found->n = of_b;
+  }
+  found->k = FC_LOOP_NONE;
+  for (size_t loop = 0; loop < found->loop_count; loop++) {
+    if (moves(&found->operands[FC_C], loop)) continue;
+    if (find_dim(a, loop) < a->rank && find_dim(b, loop) < b->rank) {
+      found->k = loop;
+    }
+  }
+  return found->n != FC_LOOP_NONE && found->k != FC_LOOP_NONE;
+}
+
+// ---------------------------------------------------------------------------
+// Operations
+
+// Reads names and types of the operands. `types` is what stands behind the region.
+static bool read_operands(fc_str_t names, fc_str_t types,
+                          fc_contraction_t *found) {
+  size_t at = 0;
+  while (at < types.size && types.data[at] != ':' && types.data[at] != '\n') {
+    if (fc_lex_nesting(types, at) > 0) at = fc_lex_balanced(types, at, false);
+    else at++;
+  }
+  at = fc_lex_space(types, at + 1);
+  if (fc_lex_char(types, at) != '(') return false;
+  types =
+      fc_lex_unwrap(fc_lex_part(types, at, fc_lex_balanced(types, at, false)));
+  if (fc_lex_count(names) != FC_OPERANDS ||
+      fc_lex_count(types) != FC_OPERANDS) {
+    return false;
+  }
+  for (int i = 0; i < FC_OPERANDS; i++) {
+    fc_operand_t *operand = &found->operands[i];
+    fc_lex_element(&names, &operand->name);
+    fc_lex_element(&types, &operand->type);
+    if (!fc_str_starts(operand->type, FC_STR("memref<"))) return false;
+  }
+  return true;
+}
+
+bool fc_contraction_read(fc_str_t all, size_t at, fc_contraction_t *out,
+                         size_t *out_end) {
+  const fc_str_t text = fc_lex_part(all, at, all.size);
+  size_t line_end = 0, open;
+  fc_str_t name;
+  if (!fc_lex_operation(fc_lex_line(text, &line_end), &name, &open) ||
+      !fc_str_equal(name, FC_STR("linalg.generic")) ||
+      fc_lex_char(text, fc_lex_space(text, 0)) != '"') {
+    return false;
+  }
+  *out = (fc_contraction_t){0};
+  const size_t close = fc_lex_balanced(text, open, false);
+  const fc_str_t properties = fc_lex_properties(text, close);
+  if (!properties.size) return false;
+  size_t region = (size_t)(properties.data + properties.size - text.data) + 2;
+  region = fc_lex_space(text, region);
+  if (fc_lex_char(text, region) != '(') return false;
+  const size_t behind = fc_lex_balanced(text, region, false);
+  const fc_str_t body =
+      fc_lex_unwrap(fc_lex_unwrap(fc_lex_part(text, region, behind)));
+  const fc_str_t names = fc_lex_unwrap(fc_lex_part(text, open, close));
+  size_t end = behind;
+  fc_lex_line(text, &end);
+  *out_end = at + end;
+  return read_maps(all, properties, out) && read_body(body, &out->kernel) &&
+         read_operands(names, fc_lex_part(text, behind, end), out) &&
+         choose_loops(out);
+}

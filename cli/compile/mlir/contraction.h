@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads a linalg.generic of A, B and C whose body is c + a * b: a loop nest, in which
+// each loop moves A, B and C by a fixed number of elements.
+#ifndef FARCALL_CLI_COMPILE_MLIR_CONTRACTION_H_
+#define FARCALL_CLI_COMPILE_MLIR_CONTRACTION_H_
+
+#include "compile/mlir/kernel.h"
+
+#define FC_LOOPS_MAX 12
+#define FC_LOOP_RANK_MAX 8
+#define FC_LOOP_NONE FC_LOOPS_MAX
+
+enum { FC_A, FC_B, FC_C, FC_OPERANDS };
+
+// One operand: its index along dim j is constants[j] and the sum over the loops i of
+// loop i times coefficients[j][i].
+typedef struct fc_operand_t {
+  fc_str_t name;  // "%3"
+  fc_str_t type;  // "memref<4x?xf32>"
+  size_t rank;
+  int coefficients[FC_LOOP_RANK_MAX][FC_LOOPS_MAX];
+  int constants[FC_LOOP_RANK_MAX];
+} fc_operand_t;
+
+typedef struct fc_contraction_t {
+  fc_operand_t operands[FC_OPERANDS];
+  size_t loop_count;
+  fc_kernel_t kernel;
+  // Loops: m moves A and C, n moves B and C, k moves A and B. m may be FC_LOOP_NONE.
+  size_t m, n, k;
+} fc_contraction_t;
+
+// Reads the operation at text[at], the beginning of a line. False when it is no
+// contraction that fc_kernel_t knows; else *out_end is the index behind its last line.
+bool fc_contraction_read(fc_str_t text, size_t at, fc_contraction_t *out,
+                         size_t *out_end);
+
+// Whether each affine map of the text takes each of its loops once, in any order: no
+// operand is broadcast.
+bool fc_mlir_permutes(fc_str_t text);
+
+// The operand and its dim that tell how often a loop runs: there are some for each loop.
+bool fc_contraction_size(const fc_contraction_t *contraction, size_t loop,
+                         int *out_operand, size_t *out_dim);
+
+#endif  // FARCALL_CLI_COMPILE_MLIR_CONTRACTION_H_

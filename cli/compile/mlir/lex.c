@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Three rules of MLIR text: a string hides everything in it, brackets pair up,
+// and a '>' is no bracket behind '-' (an arrow) or before '=' (a comparison).
+#include "compile/mlir/lex.h"
+
+bool fc_lex_is_space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+bool fc_lex_is_digit(char c) { return c >= '0' && c <= '9'; }
+bool fc_lex_is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         fc_lex_is_digit(c) || c == '_' || c == '$' || c == '.' || c == '-';
+}
+
+fc_str_t fc_lex_trim(fc_str_t text) {
+  while (text.size && fc_lex_is_space(text.data[0])) text.data++, text.size--;
+  while (text.size && fc_lex_is_space(text.data[text.size - 1])) text.size--;
+  return text;
+}
+
+fc_str_t fc_lex_part(fc_str_t text, size_t from, size_t to) {
+  return (fc_str_t){text.data + from, to - from};
+}
+
+char fc_lex_char(fc_str_t text, size_t at) {
+  return at < text.size ? text.data[at] : '\0';
+}
+
+size_t fc_lex_space(fc_str_t text, size_t at) {
+  while (at < text.size && fc_lex_is_space(text.data[at])) at++;
+  return at;
+}
+
+size_t fc_lex_string(fc_str_t text, size_t at) {
+  for (at++; at < text.size; at++) {
+    if (text.data[at] == '\\') at++;
+    else if (text.data[at] == '"') return at + 1;
+  }
+  return text.size;
+}
+
+int fc_lex_nesting(fc_str_t text, size_t at) {
+  switch (text.data[at]) {
+    case '(':
+    case '[':
+    case '{':
+    case '<':
+      return 1;
+    case ')':
+    case ']':
+    case '}':
+      return -1;
+    case '>':
+      if (at && text.data[at - 1] == '-') return 0;
+      return fc_lex_char(text, at + 1) == '=' ? 0 : -1;
+    default:
+      return 0;
+  }
+}
+
+size_t fc_lex_balanced(fc_str_t text, size_t at, bool comments) {
+  int depth = 0;
+  while (at < text.size) {
+    char c = text.data[at];
+    if (c == '"') {
+      at = fc_lex_string(text, at);
+      continue;
+    }
+    if (comments && c == '/' && fc_lex_char(text, at + 1) == '/') {
+      while (at < text.size && text.data[at] != '\n') at++;
+      continue;
+    }
+    depth += fc_lex_nesting(text, at++);
+    if (depth <= 0) return at;
+  }
+  return at;
+}
+
+bool fc_lex_element(fc_str_t *rest, fc_str_t *out_element) {
+  size_t at = 0;
+  if (!fc_lex_trim(*rest).size) return false;
+  while (at < rest->size && rest->data[at] != ',') {
+    if (rest->data[at] == '"') at = fc_lex_string(*rest, at);
+    else if (fc_lex_nesting(*rest, at) > 0)
+      at = fc_lex_balanced(*rest, at, false);
+    else at++;
+  }
+  *out_element = fc_lex_trim(fc_lex_part(*rest, 0, at));
+  *rest = fc_lex_part(*rest, at < rest->size ? at + 1 : at, rest->size);
+  return true;
+}
+
+size_t fc_lex_count(fc_str_t list) {
+  size_t count = 0;
+  fc_str_t element;
+  while (fc_lex_element(&list, &element)) count++;
+  return count;
+}
+
+fc_str_t fc_lex_unwrap(fc_str_t text) {
+  text = fc_lex_trim(text);
+  return text.size < 2 ? (fc_str_t){0} : fc_lex_part(text, 1, text.size - 1);
+}
+
+fc_str_t fc_lex_line(fc_str_t text, size_t *at) {
+  size_t from = *at;
+  while (*at < text.size && text.data[*at] != '\n') ++*at;
+  fc_str_t line = fc_lex_part(text, from, *at);
+  if (*at < text.size) ++*at;
+  return line;
+}
+
+fc_str_t fc_lex_location(fc_str_t line) {
+  for (size_t at = line.size; at-- > 0;) {
+    if (!fc_str_starts(fc_lex_part(line, at, line.size), FC_STR("loc(")))
+      continue;
+    size_t end = fc_lex_balanced(line, at + 3, false);
+    return fc_lex_part(line, at + 4, end > at + 4 ? end - 1 : end);
+  }
+  return (fc_str_t){0};
+}
+
+bool fc_lex_operation(fc_str_t line, fc_str_t *out_name, size_t *out_operands) {
+  size_t quote = fc_lex_space(line, 0);
+  if (fc_lex_char(line, quote) == '%') {
+    while (quote < line.size && line.data[quote] != '"') quote++;
+  }
+  if (fc_lex_char(line, quote) != '"') return false;
+  size_t end = fc_lex_string(line, quote);
+  if (fc_lex_char(line, end) != '(') return false;
+  *out_name = fc_lex_unwrap(fc_lex_part(line, quote, end));
+  *out_operands = end;
+  return true;
+}
+
+bool fc_lex_opens_module(fc_str_t line) {
+  fc_str_t name;
+  size_t open;
+  return fc_lex_operation(line, &name, &open) &&
+         fc_str_equal(name, FC_STR("builtin.module"));
+}
+
+fc_str_t fc_lex_properties(fc_str_t line, size_t at) {
+  at = fc_lex_space(line, at);
+  if (fc_lex_char(line, at) == '[') {  // where a branch goes
+    at = fc_lex_space(line, fc_lex_balanced(line, at, false));
+  }
+  if (fc_lex_char(line, at) != '<') return (fc_str_t){0};
+  size_t end = fc_lex_balanced(line, at, false);
+  return fc_lex_unwrap(fc_lex_unwrap(fc_lex_part(line, at, end)));
+}
+
+fc_str_t fc_lex_result_types(fc_str_t line, size_t at) {
+  while (at < line.size && line.data[at] != ':') {
+    if (line.data[at] == '"') at = fc_lex_string(line, at);
+    else if (fc_lex_nesting(line, at) > 0)
+      at = fc_lex_balanced(line, at, false);
+    else at++;
+  }
+  at = fc_lex_space(line, at + 1);
+  if (fc_lex_char(line, at) != '(') return (fc_str_t){0};
+  at = fc_lex_space(line, fc_lex_balanced(line, at, false));
+  if (!fc_str_starts(fc_lex_part(line, at, line.size), FC_STR("->"))) {
+    return (fc_str_t){0};
+  }
+  return fc_lex_trim(fc_lex_part(line, at + 2, line.size));
+}
