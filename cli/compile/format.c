@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "compile/mlir/foreign.h"
+#include "compile/mlir/text.h"
 
 static const fc_format_t kFormats[] = {
     {FC_FORMAT_ONNX, "an ONNX model", FC_IMPORTER_ONNX, "onnx", true, false},

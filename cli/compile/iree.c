@@ -9,7 +9,7 @@
 
 #include "abi/print.h"
 #include "base/sha256.h"
-#include "compile/mlir/source.h"
+#include "compile/mlir/text.h"
 #include "compile/script.h"
 #include "compile/step.h"
 #include "farcall/farcall.h"

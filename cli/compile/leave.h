@@ -5,7 +5,7 @@
 #define FARCALL_CLI_COMPILE_LEAVE_H_
 
 #include "compile/compile.h"
-#include "compile/mlir/module.h"
+#include "compile/mlir/text.h"
 
 // Writes the text of the parsed module without the function that compile->blamed, a line
 // of the source, is in, and without those that call it, and says so with the message of

@@ -15,14 +15,7 @@
 #include "base/sha256.h"
 #include "compile/alignment.h"
 #include "compile/leave.h"
-#include "compile/mlir/annotate.h"
-#include "compile/mlir/contract.h"
-#include "compile/mlir/contraction.h"
-#include "compile/mlir/find.h"
-#include "compile/mlir/guard.h"
-#include "compile/mlir/module.h"
-#include "compile/mlir/rename.h"
-#include "compile/mlir/stores.h"
+#include "compile/mlir/text.h"
 #include "compile/mlir_tell.h"
 #include "compile/sidecar.h"
 #include "compile/step.h"
@@ -73,14 +66,15 @@ static const fc_tool_info_t kTools[TOOL_COUNT] = {
 #define ABI_OBJECT OURS "8-abi.o"
 #define LINKED OURS "9-module.so"
 
-// The generic form is what derive.c reads; locations travel along so that
-// every later message can name the user's line.
-static const char *const kGeneric[] = {"--mlir-print-op-generic",
-                                       "--mlir-print-debuginfo", NULL};
+// What mlir/text.h reads; locations travel along so that every later message can name
+// the user's line.
+#define GENERIC                                          \
+  "--mlir-print-op-generic", "--mlir-print-local-scope", \
+      "--mlir-print-debuginfo"
+static const char *const kGeneric[] = {GENERIC, NULL};
 
 static const char *const kBufferize[] = {
-    "--mlir-print-ir-after-failure", "--mlir-print-op-generic",
-    "--mlir-print-debuginfo",
+    "--mlir-print-ir-after-failure", GENERIC,
     // Comparisons and arithmetic on whole tensors cannot be bufferized.
     "--convert-elementwise-to-linalg",
     // Plain layouts at the boundary: callers pass dense arrays.
@@ -107,12 +101,10 @@ static const char *const kTosa[] = {
     "tosa-to-linalg-named),func.func(canonicalize,tosa-layerwise-constant-fold,"
     "tosa-make-broadcastable,tosa-to-linalg,tosa-to-arith{include-apply-rescale="
     "true},tosa-to-tensor,tosa-to-scf,linalg-fuse-elementwise-ops,canonicalize))",
-    "--mlir-print-ir-after-failure", "--mlir-print-op-generic",
-    "--mlir-print-debuginfo", NULL};
+    "--mlir-print-ir-after-failure", GENERIC, NULL};
 
 static const char *const kLower[] = {
-    "--mlir-print-ir-after-failure", "--mlir-print-op-generic",
-    "--mlir-print-debuginfo", "--convert-linalg-to-loops",
+    "--mlir-print-ir-after-failure", GENERIC, "--convert-linalg-to-loops",
     "--expand-realloc",  // before scf-to-cf, since it makes scf
     "--lower-affine",    // likewise
     "--lower-vector-mask", "--convert-vector-to-scf", "--convert-scf-to-cf",
@@ -133,10 +125,10 @@ static const char *const kLower[] = {
 static const char *const kVerify[] = {"--lower-affine", "--lower-vector-mask",
                                       "--generate-runtime-verification", NULL};
 // With -O2 and -O3 the checks come first, and linalg then has only operations that
-// contract.h reads.
-static const char *const kGeneralize[] = {
-    "--linalg-generalize-named-ops", "--mlir-print-ir-after-failure",
-    "--mlir-print-op-generic", "--mlir-print-debuginfo", NULL};
+// mlir/contract.c reads.
+static const char *const kGeneralize[] = {"--linalg-generalize-named-ops",
+                                          "--mlir-print-ir-after-failure",
+                                          GENERIC, NULL};
 // exp, log, tanh and erf of f32 as polynomials, of which opt can make vectors. They use
 // math.fma, which is a call where the processor has no such instruction.
 static const char *const kApproximate[] = {
@@ -252,7 +244,7 @@ static fc_status_t guard(fc_compile_t *compile, fc_str_t text,
   FC_TRY(fc_mlir_rename_divisions(text, &steps[0], compile->err));
   text = fc_text_str(&steps[0]);
   if (compile->checked) {
-    FC_TRY(fc_mlir_guard_sizes(compile->arena, text, &steps[1], compile->err));
+    FC_TRY(fc_mlir_guard_sizes(text, &steps[1], compile->err));
     text = fc_text_str(&steps[1]);
   }
   FC_TRY(fc_mlir_read(compile->arena, text, &module, compile->err));

@@ -4,7 +4,7 @@
 #include "compile/mlir_tell.h"
 
 #include "abi/mlir_type.h"
-#include "compile/mlir/find.h"
+#include "compile/mlir/text.h"
 #include "compile/step.h"
 #include "file.h"
 

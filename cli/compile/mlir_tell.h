@@ -5,7 +5,7 @@
 #define FARCALL_CLI_COMPILE_MLIR_TELL_H_
 
 #include "compile/compile.h"
-#include "compile/mlir/module.h"
+#include "compile/mlir/text.h"
 
 // True when functions are declared without a body that farcall does not have: the
 // module loads only where another library provides them.

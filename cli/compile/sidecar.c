@@ -6,8 +6,7 @@
 
 #include <yyjson.h>
 
-#include "compile/mlir/lex.h"
-#include "compile/mlir/source.h"
+#include "compile/mlir/text.h"
 #include "file.h"
 
 #define IR_LIMIT ((size_t)1 << 30)
@@ -114,7 +113,8 @@ static fc_status_t refuse_unknown(const char *owner, fc_str_t attrs,
   fc_str_t key, value;
   while (fc_mlir_next_attr(&attrs, &key, &value)) {
     if (!fc_str_starts(key, prefix)) continue;
-    const fc_str_t name = fc_lex_part(key, prefix.size, key.size);
+    const fc_str_t name =
+        fc_str_make(key.data + prefix.size, key.size - prefix.size);
     fc_nearest_t search = fc_nearest_begin(name);
     const char *nearest = "name, farcall.role or farcall.dims";
     bool is_known = false;

@@ -4,7 +4,7 @@
 #ifndef FARCALL_CLI_COMPILE_SIDECAR_H_
 #define FARCALL_CLI_COMPILE_SIDECAR_H_
 
-#include "compile/mlir/module.h"
+#include "compile/mlir/text.h"
 
 // A file for processors that can do more.
 typedef struct fc_variant_draft_t {

@@ -4,11 +4,7 @@
 // them. What reads as a module can be annotated and guarded.
 #include <stdlib.h>
 
-#include "compile/mlir/annotate.h"
-#include "compile/mlir/find.h"
-#include "compile/mlir/guard.h"
-#include "compile/mlir/source.h"
-#include "compile/mlir/stores.h"
+#include "compile/mlir/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -18,8 +14,7 @@ static void annotate(fc_arena_t *arena, const fc_mlir_module_t *module) {
   fc_text_init(&guarded, fc_allocator_system(), (size_t)1 << 24);
   fc_text_init(&annotated, fc_allocator_system(), (size_t)1 << 24);
   if (fc_mlir_annotate(module, &annotated, NULL) != FC_OK) abort();
-  if (fc_mlir_guard_sizes(arena, fc_text_str(&annotated), &guarded, NULL) !=
-      FC_OK)
+  if (fc_mlir_guard_sizes(fc_text_str(&annotated), &guarded, NULL) != FC_OK)
     abort();
   (void)fc_mlir_read(arena, fc_text_str(&guarded), &again, NULL);
   fc_text_deinit(&annotated);
@@ -50,16 +45,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fc_arena_t arena;
   fc_mlir_module_t module;
   fc_mlir_argument_t arguments[4];
-  fc_str_t operation, location;
+  fc_str_t operation, place;
   fc_arena_init(&arena, fc_allocator_system(), 4096, (size_t)1 << 26);
   fc_str_t text = fc_str_make((const char *)data, size);
   if (fc_mlir_read(&arena, text, &module, NULL) == FC_OK) {
     annotate(&arena, &module);
     keep_arguments(&arena, &module);
     (void)fc_mlir_find_stores(&arena, &module, NULL);
+    (void)fc_mlir_function_at(&module, 3);
   }
   guard_divisions(&arena, text);
-  (void)fc_mlir_leftover(text, &operation, &location);
+  (void)fc_mlir_leftover(text, &operation, &place);
   (void)fc_mlir_arguments(&arena, text, FC_STR("f"), 4, arguments, NULL);
   fc_arena_deinit(&arena);
   return 0;

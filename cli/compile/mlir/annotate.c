@@ -2,9 +2,7 @@
 //
 // The attributes are written between pieces of the text that mlir-opt printed, so that
 // all else, also the locations, stays as it is.
-#include "compile/mlir/annotate.h"
-
-#include "compile/mlir/lex.h"
+#include "compile/mlir/operation.h"
 
 static fc_status_t put(fc_text_t *out, const char *text, fc_error_t *err) {
   return fc_sink_put(&out->sink, fc_str(text), err);
@@ -31,10 +29,10 @@ static fc_status_t annotate_one(fc_str_t text,
                                 const fc_mlir_function_t *function,
                                 fc_text_t *out, size_t *at, fc_error_t *err) {
   static const fc_str_t kInterface = FC_STR("llvm.emit_c_interface");
-  bool interface = fc_mlir_attr(function->attrs, kInterface).data != NULL;
-  fc_str_t linkage = fc_mlir_attr(function->attrs, FC_STR("llvm.linkage"));
-  fc_str_t through = fc_mlir_attr(function->attrs, FC_STR("passthrough"));
-  FC_TRY(put(out, function->has_attrs ? "" : " {", err));
+  bool interface = fc_attr_find(function->attrs, kInterface).data != NULL;
+  fc_str_t linkage = fc_attr_find(function->attrs, FC_STR("llvm.linkage"));
+  fc_str_t through = fc_attr_find(function->attrs, FC_STR("passthrough"));
+  FC_TRY(put(out, function->attrs.data ? "" : " {", err));
   if (function->is_public && !interface) {
     FC_TRY(put(out, "llvm.emit_c_interface, ", err));
   }
@@ -53,7 +51,7 @@ static fc_status_t annotate_one(fc_str_t text,
     FC_TRY(put(out, fc_lex_unwrap(through).size ? ", " : "", err));
     *at = inside;
   }
-  return put(out, function->has_attrs ? "" : "}", err);
+  return put(out, function->attrs.data ? "" : "}", err);
 }
 
 fc_status_t fc_mlir_annotate(const fc_mlir_module_t *module, fc_text_t *out,
@@ -79,7 +77,7 @@ static bool is_value(const fc_mlir_value_t *argument) {
   return fc_str_starts(argument->type, FC_STR("tensor<")) &&
          (!role.size || fc_str_equal(role, FC_STR("in"))) &&
          !argument->result_buffer &&
-         !fc_mlir_attr(argument->attrs, kWritable).data;
+         !fc_attr_find(argument->attrs, kWritable).data;
 }
 
 static bool has_value(const fc_mlir_function_t *function) {
@@ -97,7 +95,9 @@ static fc_status_t keep_arguments(const fc_mlir_module_t *module,
                                   fc_text_t *out, size_t *at, fc_error_t *err) {
   static const char kKept[] = "bufferization.writable = false";
   const bool has_attrs = function->arguments[0].attrs.data;
-  FC_TRY(copy(module, at, function->properties_at, out, err));
+  const size_t properties_at =
+      (size_t)(function->properties.data - module->text.data);
+  FC_TRY(copy(module, at, properties_at, out, err));
   if (!has_attrs) FC_TRY(put(out, "arg_attrs = [", err));
   for (size_t i = 0; i < function->argument_count; i++) {
     const fc_mlir_value_t *argument = &function->arguments[i];

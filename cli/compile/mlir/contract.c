@@ -3,12 +3,9 @@
 // Three loops of a contraction become the m, n and k of a kernel, which knows nothing of
 // shapes, and the others stay loops around it. So batches, transposed operands and
 // convolutions need no code of their own.
-#include "compile/mlir/contract.h"
-
 #include <stdio.h>
 
 #include "compile/mlir/contraction.h"
-#include "compile/mlir/lex.h"
 #include "file.h"
 
 #define KERNELS_MAX 32
@@ -236,15 +233,18 @@ static bool number_kernel(contracting_t *all, const fc_kernel_t *kernel,
   return true;
 }
 
-// Finds the kernels that the module needs, since they stand in front.
-static void survey(contracting_t *all, fc_contraction_t *found) {
-  for (size_t at = 0; at < all->text.size;) {
-    size_t end, kernel;
-    if (fc_contraction_read(all->text, at, found, &end)) {
+// Finds the kernels that the module needs, since they stand in front. *out_inside: where
+// that is.
+static void survey(contracting_t *all, fc_contraction_t *found,
+                   size_t *out_inside) {
+  fc_operation_t operation;
+  *out_inside = 0;
+  for (size_t at = 0, kernel; fc_operation_next(all->text, &at, &operation);) {
+    if (!*out_inside && fc_operation_is(&operation, "builtin.module")) {
+      *out_inside = at;
+    }
+    if (fc_contraction_read(&operation, found)) {
       number_kernel(all, &found->kernel, &kernel);
-      at = end;
-    } else {
-      fc_lex_line(all->text, &at);
     }
   }
 }
@@ -254,28 +254,25 @@ fc_status_t fc_mlir_contract(fc_arena_t *arena, fc_str_t text,
                              size_t *out_count, fc_error_t *err) {
   fc_contraction_t *found = fc_arena_alloc_array(arena, 1, sizeof *found);
   contracting_t *all = fc_arena_alloc_array(arena, 1, sizeof *all);
+  fc_operation_t operation;
+  size_t done, kernel;
   if (!found || !all) return fc_fail_memory(err);
   *all = (contracting_t){.text = text, .sink = &out->sink, .err = err};
-  survey(all, found);
-  bool inside = false;
-  for (size_t at = 0; at < text.size;) {
-    const size_t begin = at;
-    size_t end, kernel;
-    if (inside && fc_contraction_read(all->text, at, found, &end) &&
-        number_kernel(all, &found->kernel, &kernel)) {
-      FC_TRY(put_contraction(all, found, kernel));
-      all->count++;
-      at = end;
+  survey(all, found, &done);
+  FC_TRY(put(all, fc_lex_part(text, 0, done)));
+  for (size_t i = 0; i < all->kernel_count && done; i++) {
+    FC_TRY(fc_kernel_put(&all->kernels[i], i, vector_size, out, err));
+  }
+  for (size_t at = done; done && fc_operation_next(text, &at, &operation);) {
+    if (!fc_contraction_read(&operation, found) ||
+        !number_kernel(all, &found->kernel, &kernel)) {
       continue;
     }
-    const fc_str_t line = fc_lex_line(text, &at);
-    FC_TRY(put(all, fc_lex_part(text, begin, at)));
-    if (inside || !fc_lex_opens_module(line)) continue;
-    inside = true;
-    for (size_t i = 0; i < all->kernel_count; i++) {
-      FC_TRY(fc_kernel_put(&all->kernels[i], i, vector_size, out, err));
-    }
+    FC_TRY(put(all, fc_lex_part(text, done, operation.begin)));
+    FC_TRY(put_contraction(all, found, kernel));
+    all->count++;
+    at = done = operation.end;
   }
   *out_count = all->count;
-  return FC_OK;
+  return put(all, fc_lex_part(text, done, text.size));
 }

@@ -4,9 +4,6 @@
 // known: then the operation stays what it is.
 #include "compile/mlir/contraction.h"
 
-#include "compile/mlir/lex.h"
-#include "compile/mlir/module.h"
-
 // ---------------------------------------------------------------------------
 // Maps
 
@@ -54,21 +51,6 @@ static bool read_expression(fc_str_t text, size_t loop_count, size_t j,
     text = fc_lex_part(text, plus ? end + 1 : end, text.size);
   }
   return true;
-}
-
-// The value of an alias, "#map1", among the lines at the top; other text stays.
-static fc_str_t expand_alias(fc_str_t text, fc_str_t name) {
-  if (fc_lex_char(name, 0) != '#') return name;
-  for (size_t at = 0; at < text.size;) {
-    const fc_str_t line = fc_lex_line(text, &at);
-    if (fc_lex_char(line, 0) != '#') break;
-    if (!fc_str_starts(line, name)) continue;
-    const fc_str_t rest = fc_lex_part(line, name.size, line.size);
-    if (fc_str_starts(rest, FC_STR(" = "))) {
-      return fc_lex_part(rest, 3, rest.size);
-    }
-  }
-  return name;
 }
 
 // Reads affine_map<(d0, d1, d2) -> (d0, d2)>.
@@ -128,18 +110,15 @@ bool fc_mlir_permutes(fc_str_t text) {
   return true;
 }
 
-static bool read_maps(fc_str_t text, fc_str_t properties,
-                      fc_contraction_t *found) {
+static bool read_maps(fc_str_t properties, fc_contraction_t *found) {
   fc_str_t maps =
-      fc_lex_unwrap(fc_mlir_attr(properties, FC_STR("indexing_maps")));
+      fc_lex_unwrap(fc_attr_find(properties, FC_STR("indexing_maps")));
   if (fc_lex_count(maps) != FC_OPERANDS) return false;
   for (int i = 0; i < FC_OPERANDS; i++) {
     fc_str_t map = {0};
     size_t count = 0;
     fc_lex_element(&maps, &map);
-    if (!read_map(expand_alias(text, map), &count, &found->operands[i])) {
-      return false;
-    }
+    if (!read_map(map, &count, &found->operands[i])) return false;
     if (i && count != found->loop_count) return false;
     found->loop_count = count;
   }
@@ -189,8 +168,7 @@ static bool is_pair(fc_str_t operands, fc_str_t a, fc_str_t b) {
 }
 
 // Whether the operation widens a or b.
-static bool read_widening(fc_str_t operation, fc_str_t result,
-                          fc_str_t operands, body_t *body,
+static bool read_widening(const fc_operation_t *operation, body_t *body,
                           fc_kernel_t *kernel) {
   static const struct {
     const char *name;
@@ -199,10 +177,13 @@ static bool read_widening(fc_str_t operation, fc_str_t result,
                 {"arith.extsi", FC_WIDEN_SIGNED},
                 {"arith.extui", FC_WIDEN_UNSIGNED}};
   for (size_t k = 0; k < FC_ARRAY_COUNT(kNames); k++) {
-    if (!fc_str_equal(operation, fc_str(kNames[k].name))) continue;
+    if (!fc_operation_is(operation, kNames[k].name)) continue;
     for (int i = FC_A; i <= FC_B; i++) {
-      if (!fc_str_equal(operands, body->names[i]) || kernel->widen[i]) continue;
-      body->names[i] = result;
+      if (!fc_str_equal(operation->operands, body->names[i]) ||
+          kernel->widen[i]) {
+        continue;
+      }
+      body->names[i] = operation->results;
       kernel->widen[i] = kNames[k].widen;
       return true;
     }
@@ -210,51 +191,37 @@ static bool read_widening(fc_str_t operation, fc_str_t result,
   return false;
 }
 
-// Reads one line of a body. False when it is not of a contraction.
-static bool read_operation(fc_str_t line, body_t *body, fc_kernel_t *kernel,
-                           bool *out_ends) {
-  fc_str_t operation;
-  size_t open;
-  if (!fc_lex_operation(line, &operation, &open)) return false;
-  const fc_str_t operands = fc_lex_unwrap(
-      fc_lex_part(line, open, fc_lex_balanced(line, open, false)));
-  const size_t begin = fc_lex_space(line, 0);
-  size_t end = begin;
-  while (end < line.size && !fc_lex_is_space(line.data[end])) end++;
-  const fc_str_t result = fc_lex_part(line, begin, end);
-  if (fc_str_equal(operation, FC_STR("linalg.yield"))) {
-    *out_ends = true;
-    return body->sum.size && fc_str_equal(operands, body->sum);
-  }
-  if (fc_str_equal(operation, FC_STR("arith.mulf")) ||
-      fc_str_equal(operation, FC_STR("arith.muli"))) {
+// Reads one operation of a body. False when it is not of a contraction.
+static bool read_operation(const fc_operation_t *operation, body_t *body,
+                           fc_kernel_t *kernel) {
+  if (fc_operation_is(operation, "arith.mulf") ||
+      fc_operation_is(operation, "arith.muli")) {
     if (body->product.size) return false;
-    body->product = result;
-    return is_pair(operands, body->names[FC_A], body->names[FC_B]);
+    body->product = operation->results;
+    return is_pair(operation->operands, body->names[FC_A], body->names[FC_B]);
   }
-  if (fc_str_equal(operation, FC_STR("arith.addf")) ||
-      fc_str_equal(operation, FC_STR("arith.addi"))) {
+  if (fc_operation_is(operation, "arith.addf") ||
+      fc_operation_is(operation, "arith.addi")) {
     if (body->sum.size) return false;
-    body->sum = result;
-    return is_pair(operands, body->names[FC_C], body->product);
+    body->sum = operation->results;
+    return is_pair(operation->operands, body->names[FC_C], body->product);
   }
-  return read_widening(operation, result, operands, body, kernel);
+  return read_widening(operation, body, kernel);
 }
 
 static bool read_body(fc_str_t region, fc_kernel_t *kernel) {
   body_t body = {0};
-  bool ends = false, begun = false;
-  for (size_t at = 0; at < region.size;) {
-    const fc_str_t line = fc_lex_line(region, &at);
-    if (!fc_lex_trim(line).size) continue;
-    if (ends) return false;
-    if (begun ? !read_operation(line, &body, kernel, &ends)
-              : !read_arguments(line, &body, kernel)) {
-      return false;
+  size_t at = fc_lex_space(region, 0);
+  fc_operation_t operation;
+  if (!read_arguments(fc_lex_line(region, &at), &body, kernel)) return false;
+  while (fc_operation_next(region, &at, &operation)) {
+    if (fc_operation_is(&operation, "linalg.yield")) {
+      return body.sum.size && fc_str_equal(operation.operands, body.sum) &&
+             fc_kernel_is_known(kernel);
     }
-    begun = true;
+    if (!read_operation(&operation, &body, kernel)) return false;
   }
-  return ends && fc_kernel_is_known(kernel);
+  return false;
 }
 
 // ---------------------------------------------------------------------------
@@ -362,18 +329,9 @@ static bool choose_loops(fc_contraction_t *found) {
 // ---------------------------------------------------------------------------
 // Operations
 
-// Reads names and types of the operands. `types` is what stands behind the region.
-static bool read_operands(fc_str_t names, fc_str_t types,
+static bool read_operands(const fc_operation_t *operation,
                           fc_contraction_t *found) {
-  size_t at = 0;
-  while (at < types.size && types.data[at] != ':' && types.data[at] != '\n') {
-    if (fc_lex_nesting(types, at) > 0) at = fc_lex_balanced(types, at, false);
-    else at++;
-  }
-  at = fc_lex_space(types, at + 1);
-  if (fc_lex_char(types, at) != '(') return false;
-  types =
-      fc_lex_unwrap(fc_lex_part(types, at, fc_lex_balanced(types, at, false)));
+  fc_str_t names = operation->operands, types = operation->operand_types;
   if (fc_lex_count(names) != FC_OPERANDS ||
       fc_lex_count(types) != FC_OPERANDS) {
     return false;
@@ -387,31 +345,11 @@ static bool read_operands(fc_str_t names, fc_str_t types,
   return true;
 }
 
-bool fc_contraction_read(fc_str_t all, size_t at, fc_contraction_t *out,
-                         size_t *out_end) {
-  const fc_str_t text = fc_lex_part(all, at, all.size);
-  size_t line_end = 0, open;
-  fc_str_t name;
-  if (!fc_lex_operation(fc_lex_line(text, &line_end), &name, &open) ||
-      !fc_str_equal(name, FC_STR("linalg.generic")) ||
-      fc_lex_char(text, fc_lex_space(text, 0)) != '"') {
-    return false;
-  }
+bool fc_contraction_read(const fc_operation_t *operation,
+                         fc_contraction_t *out) {
   *out = (fc_contraction_t){0};
-  const size_t close = fc_lex_balanced(text, open, false);
-  const fc_str_t properties = fc_lex_properties(text, close);
-  if (!properties.size) return false;
-  size_t region = (size_t)(properties.data + properties.size - text.data) + 2;
-  region = fc_lex_space(text, region);
-  if (fc_lex_char(text, region) != '(') return false;
-  const size_t behind = fc_lex_balanced(text, region, false);
-  const fc_str_t body =
-      fc_lex_unwrap(fc_lex_unwrap(fc_lex_part(text, region, behind)));
-  const fc_str_t names = fc_lex_unwrap(fc_lex_part(text, open, close));
-  size_t end = behind;
-  fc_lex_line(text, &end);
-  *out_end = at + end;
-  return read_maps(all, properties, out) && read_body(body, &out->kernel) &&
-         read_operands(names, fc_lex_part(text, behind, end), out) &&
-         choose_loops(out);
+  return fc_operation_is(operation, "linalg.generic") &&
+         !operation->results.size && read_maps(operation->properties, out) &&
+         read_body(operation->regions, &out->kernel) &&
+         read_operands(operation, out) && choose_loops(out);
 }

@@ -6,6 +6,7 @@
 #define FARCALL_CLI_COMPILE_MLIR_CONTRACTION_H_
 
 #include "compile/mlir/kernel.h"
+#include "compile/mlir/operation.h"
 
 #define FC_LOOPS_MAX 12
 #define FC_LOOP_RANK_MAX 8
@@ -31,14 +32,9 @@ typedef struct fc_contraction_t {
   size_t m, n, k;
 } fc_contraction_t;
 
-// Reads the operation at text[at], the beginning of a line. False when it is no
-// contraction that fc_kernel_t knows; else *out_end is the index behind its last line.
-bool fc_contraction_read(fc_str_t text, size_t at, fc_contraction_t *out,
-                         size_t *out_end);
-
-// Whether each affine map of the text takes each of its loops once, in any order: no
-// operand is broadcast.
-bool fc_mlir_permutes(fc_str_t text);
+// False when the operation is no contraction that fc_kernel_t knows.
+bool fc_contraction_read(const fc_operation_t *operation,
+                         fc_contraction_t *out);
 
 // The operand and its dim that tell how often a loop runs: there are some for each loop.
 bool fc_contraction_size(const fc_contraction_t *contraction, size_t loop,

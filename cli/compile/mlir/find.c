@@ -1,103 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In the generic form, each operation begins a line.
-#include "compile/mlir/find.h"
+// Looks for operations of a kind.
+#include "compile/mlir/operation.h"
 
-#include "compile/mlir/lex.h"
-
-#define ALIAS_DEPTH 4  // a location may be made of others
+// Finds the first operation that is (or is not) one of a kind.
+static bool find_operation(fc_str_t text, bool (*is_one)(fc_str_t operation),
+                           bool wanted, fc_str_t *out_operation,
+                           fc_str_t *out_place) {
+  fc_operation_t operation;
+  for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
+    if (is_one(operation.name) != wanted) continue;
+    *out_operation = operation.name;
+    *out_place = fc_operation_place(&operation);
+    return true;
+  }
+  return false;
+}
 
 static bool is_lowered(fc_str_t operation) {
   return fc_str_starts(operation, FC_STR("llvm.")) ||
          fc_str_starts(operation, FC_STR("builtin."));
 }
 
-// The value of a location alias, `name` with its '#'.
-static fc_str_t find_location(fc_str_t text, fc_str_t name) {
-  for (size_t at = 0; at < text.size;) {
-    fc_str_t line = fc_lex_line(text, &at);
-    if (!fc_str_starts(line, name)) continue;
-    if (fc_lex_char(line, name.size) == ' ') return fc_lex_location(line);
-  }
-  return (fc_str_t){0};
-}
-
-// The location of the operation whose '(' is at `open`; its regions are other lines.
-static fc_str_t location_of(fc_str_t text, size_t open) {
-  size_t at = open;
-  for (char c = '('; c == '(' || c == '<' || c == '[' || c == '{';
-       c = fc_lex_char(text, at)) {
-    at = fc_lex_space(text, fc_lex_balanced(text, at, false));
-  }
-  return fc_lex_location(fc_lex_line(text, &at));
-}
-
-// The first `"file":line:column` in a location, or empty.
-static fc_str_t find_place(fc_str_t location) {
-  for (size_t at = 0; at < location.size; at++) {
-    if (location.data[at] != '"') continue;
-    const size_t begin = at;
-    at = fc_lex_string(location, at);
-    if (fc_lex_char(location, at) != ':' ||
-        !fc_lex_is_digit(fc_lex_char(location, at + 1))) {
-      continue;
-    }
-    while (fc_lex_char(location, at) == ':' ||
-           fc_lex_is_digit(fc_lex_char(location, at))) {
-      at++;
-    }
-    return fc_lex_part(location, begin, at);
-  }
-  return (fc_str_t){0};
-}
-
-// The place that a location, or the alias of one, says; of several the first.
-static fc_str_t resolve_place(fc_str_t text, fc_str_t location) {
-  fc_str_t place = find_place(location);
-  for (int depth = 0; !place.size && depth < ALIAS_DEPTH; depth++) {
-    const char *alias =
-        location.size ? memchr(location.data, '#', location.size) : NULL;
-    if (!alias) break;
-    fc_str_t name = {alias, 1};
-    while (alias + name.size < location.data + location.size &&
-           fc_lex_is_word(alias[name.size])) {
-      name.size++;
-    }
-    location = find_location(text, name);
-    place = find_place(location);
-  }
-  return place;
-}
-
-size_t fc_mlir_line(fc_str_t text, size_t open) {
-  const fc_str_t place = resolve_place(text, location_of(text, open));
-  size_t at = place.size ? fc_lex_string(place, 0) + 1 : 0, line = 0;
-  for (; fc_lex_is_digit(fc_lex_char(place, at)); at++) {
-    line = (line * 10 + (size_t)(place.data[at] - '0')) & 0xFFFFFFF;
-  }
-  return line;
-}
-
-// Finds the first operation of `text` that is (or is not) one of a kind.
-static bool find_operation(fc_str_t text, bool (*is_one)(fc_str_t operation),
-                           bool wanted, fc_str_t *out_operation,
-                           fc_str_t *out_location) {
-  for (size_t at = 0; at < text.size;) {
-    const size_t begin = at;
-    fc_str_t line = fc_lex_line(text, &at), operation;
-    size_t operands;
-    if (!fc_lex_operation(line, &operation, &operands)) continue;
-    if (is_one(operation) != wanted) continue;
-    *out_operation = operation;
-    *out_location = resolve_place(text, location_of(text, begin + operands));
-    return true;
-  }
-  return false;
-}
-
 bool fc_mlir_leftover(fc_str_t text, fc_str_t *out_operation,
-                      fc_str_t *out_location) {
-  return find_operation(text, is_lowered, false, out_operation, out_location);
+                      fc_str_t *out_place) {
+  return find_operation(text, is_lowered, false, out_operation, out_place);
 }
 
 // True for an operation that reaches memory and gets no checks by
@@ -134,8 +61,8 @@ static bool is_unverified(fc_str_t operation) {
 }
 
 bool fc_mlir_unverified(fc_str_t text, fc_str_t *out_operation,
-                        fc_str_t *out_location) {
-  return find_operation(text, is_unverified, true, out_operation, out_location);
+                        fc_str_t *out_place) {
+  return find_operation(text, is_unverified, true, out_operation, out_place);
 }
 
 bool fc_mlir_approximates_well(fc_str_t text) {
@@ -150,4 +77,37 @@ bool fc_mlir_approximates_well(fc_str_t text) {
     if (memmem(text.data, text.size, name.data, name.size)) return false;
   }
   return true;
+}
+
+const fc_mlir_function_t *fc_mlir_function_at(const fc_mlir_module_t *module,
+                                              size_t line) {
+  fc_operation_t operation;
+  size_t nearest = 0, begin = 0, at = 0;
+  fc_operation_next(module->text, &at, &operation);  // the module
+  while (fc_operation_next(module->text, &at, &operation)) {
+    const size_t own = fc_operation_line(&operation);
+    at = operation.end;
+    if (!own || own > line || own < nearest) continue;
+    nearest = own;
+    begin = operation.begin;
+  }
+  for (size_t i = 0; i < module->function_count; i++) {
+    if (module->functions[i].begin == begin) return &module->functions[i];
+  }
+  return NULL;
+}
+
+bool fc_mlir_names(fc_str_t body, fc_str_t symbol) {
+  for (size_t at = 0; at < body.size; at++) {
+    if (body.data[at] == '"') at = fc_lex_string(body, at) - 1;
+    if (body.data[at] != '@') continue;
+    const bool quoted = fc_lex_char(body, at + 1) == '"';
+    const size_t begin = at + 1 + quoted, end = begin + symbol.size;
+    const char after = fc_lex_char(body, end);
+    if (fc_str_starts(fc_lex_part(body, begin, body.size), symbol) &&
+        (quoted ? after == '"' : !fc_lex_is_word(after))) {
+      return true;
+    }
+  }
+  return false;
 }

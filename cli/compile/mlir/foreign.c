@@ -2,9 +2,8 @@
 //
 // Finds names of foreign dialects in MLIR text. mlir-opt may have refused the text, so
 // only its words are looked at, not its grammar.
-#include "compile/mlir/foreign.h"
-
 #include "compile/mlir/lex.h"
+#include "compile/mlir/text.h"
 
 typedef struct row_t {
   fc_str_t prefix;

@@ -4,74 +4,19 @@
 // arith.cmpi and cf.assert, which the lowering knows. Divisions are checked after
 // the lowering, by calls of functions that `opt` inlines; where a divisor is a
 // constant, nothing of the check remains.
-#include "compile/mlir/guard.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "compile/mlir/lex.h"
-#include "compile/mlir/module.h"
+#include "compile/mlir/operation.h"
+#include "file.h"
 
 static fc_status_t put(fc_text_t *out, const char *text, fc_error_t *err) {
   return fc_sink_put(&out->sink, fc_str(text), err);
 }
 
-// ---------------------------------------------------------------------------
-// Places
-
-// The location aliases of a module, sorted by name: nearly every operation has
-// one, and every check asks for the place of its operation.
-typedef struct fc_located_t {
-  fc_str_t name;  // with its '#'
-  fc_str_t value;
-} fc_located_t;
-
-typedef struct fc_locations_t {
-  fc_located_t *items;
-  size_t count;
-} fc_locations_t;
-
-static int by_name(const void *a, const void *b) {
-  return fc_str_compare(((const fc_located_t *)a)->name,
-                        ((const fc_located_t *)b)->name);
-}
-
-static fc_status_t index_locations(fc_arena_t *arena, fc_str_t text,
-                                   fc_locations_t *out, fc_error_t *err) {
-  fc_str_t prefix = FC_STR("#loc");
-  size_t count = 0;
-  for (size_t at = 0; at < text.size;) {
-    if (fc_str_starts(fc_lex_line(text, &at), prefix)) count++;
-  }
-  out->items = fc_arena_alloc_array(arena, count, sizeof *out->items);
-  out->count = 0;
-  if (!out->items) return fc_fail_memory(err);
-  for (size_t at = 0; at < text.size;) {
-    fc_str_t line = fc_lex_line(text, &at);
-    if (!fc_str_starts(line, prefix)) continue;
-    size_t end = 1;
-    while (end < line.size && fc_lex_is_word(line.data[end])) end++;
-    out->items[out->count++] =
-        (fc_located_t){fc_lex_part(line, 0, end), fc_lex_location(line)};
-  }
-  if (count) qsort(out->items, count, sizeof *out->items, by_name);
-  return FC_OK;
-}
-
-// An operation's location as "file":line:column, or the word unknown.
-static fc_str_t find_place(const fc_locations_t *index, fc_str_t location) {
-  if (fc_lex_char(location, 0) == '#' && index->count) {
-    fc_located_t key = {location, {0}};
-    const fc_located_t *found = bsearch(&key, index->items, index->count,
-                                        sizeof *index->items, by_name);
-    if (found) location = found->value;
-  }
-  return fc_lex_char(location, 0) == '"' ? location : FC_STR("unknown");
-}
-
 // Writes the last line of MLIR's own reports, escaped for the inside of an MLIR
 // string.
-static fc_status_t put_place(fc_text_t *out, fc_str_t place, fc_error_t *err) {
+static fc_status_t put_place(fc_text_t *out, const fc_operation_t *operation,
+                             fc_error_t *err) {
+  fc_str_t place = fc_operation_place(operation);
+  if (!place.size) place = FC_STR("unknown");
   FC_TRY(put(out, "Location: loc(", err));
   for (size_t i = 0; i < place.size; i++) {
     bool quote = place.data[i] == '"';
@@ -81,111 +26,79 @@ static fc_status_t put_place(fc_text_t *out, fc_str_t place, fc_error_t *err) {
   return put(out, ")", err);
 }
 
-static fc_status_t put_location(fc_text_t *out, fc_str_t location,
+static fc_status_t put_location(fc_text_t *out, const fc_operation_t *operation,
                                 fc_error_t *err) {
+  const fc_str_t location = operation->location;
   FC_TRY(put(out, " loc(", err));
-  FC_TRY(fc_sink_put(&out->sink, location, err));
+  FC_TRY(fc_sink_put(&out->sink, location.size ? location : FC_STR("unknown"),
+                     err));
   return put(out, ")\n", err);
 }
 
 // ---------------------------------------------------------------------------
 // Sizes
 
-// Reads the operands of an allocation, of which the first *out_count are sizes.
-// False when the line allocates nothing of dynamic size.
-static bool read_allocation(fc_str_t line, fc_str_t *out_sizes,
-                            size_t *out_count) {
-  fc_str_t name;
-  size_t open;
-  if (!fc_lex_operation(line, &name, &open)) return false;
-  if (!fc_str_equal(name, FC_STR("memref.alloc")) &&
-      !fc_str_equal(name, FC_STR("memref.alloca"))) {
-    return false;
+// How many sizes, which are its first operands, an allocation has.
+static size_t count_sizes(const fc_operation_t *operation) {
+  size_t begin, count = 0;
+  if (!fc_operation_is(operation, "memref.alloc") &&
+      !fc_operation_is(operation, "memref.alloca")) {
+    return 0;
   }
-  size_t close = fc_lex_balanced(line, open, false);
-  *out_sizes = fc_lex_unwrap(fc_lex_part(line, open, close));
-  // The first segment has the sizes, the second the symbols of a layout:
-  // array<i32: 2, 0>.
-  size_t begin;
-  *out_count = 0;
-  return fc_mlir_segment(fc_lex_properties(line, close), 0, &begin,
-                         out_count) &&
-         *out_count > 0;
+  // The second segment has the symbols of a layout.
+  fc_operation_segment(operation, 0, &begin, &count);
+  return count;
 }
 
 static fc_status_t put_size_check(fc_text_t *out, fc_str_t size,
-                                  fc_str_t location, fc_str_t place,
+                                  const fc_operation_t *operation,
                                   size_t number, fc_error_t *err) {
-  char text[160];
-  snprintf(text, sizeof text,
-           "%%farcall%zu = \"arith.constant\"() <{value = 0 : index}> : () -> "
-           "index",
-           2 * number);
-  FC_TRY(put(out, text, err));
-  FC_TRY(put_location(out, location, err));
-  snprintf(text, sizeof text,
-           "%%farcall%zu = \"arith.cmpi\"(%.*s, %%farcall%zu) <{predicate = 5 "
-           ": i64}> : (index, index) -> i1",
-           2 * number + 1, FC_STR_ARG(size), 2 * number);
-  FC_TRY(put(out, text, err));
-  FC_TRY(put_location(out, location, err));
-  snprintf(text, sizeof text,
-           "\"cf.assert\"(%%farcall%zu) <{msg = \"ERROR: Runtime op "
-           "verification failed\\0Amemref.alloc\\0A^ a size is negative\\0A",
-           2 * number + 1);
-  FC_TRY(put(out, text, err));
-  FC_TRY(put_place(out, place, err));
-  FC_TRY(put(out, "\"}> : (i1) -> ()", err));
-  return put_location(out, location, err);
+  fc_sink_t *sink = &out->sink;
+  FC_TRY(fc_print_to(sink, err, "%%farcall%zu = arith.constant 0 : index",
+                     2 * number));
+  FC_TRY(put_location(out, operation, err));
+  FC_TRY(fc_print_to(sink, err, "%%farcall%zu = arith.cmpi sge, ",
+                     2 * number + 1));
+  FC_TRY(fc_sink_put(sink, size, err));
+  FC_TRY(fc_print_to(sink, err, ", %%farcall%zu : index", 2 * number));
+  FC_TRY(put_location(out, operation, err));
+  FC_TRY(fc_print_to(sink, err,
+                     "cf.assert %%farcall%zu, \"ERROR: Runtime op verification "
+                     "failed\\0Amemref.alloc\\0A^ a size is negative\\0A",
+                     2 * number + 1));
+  FC_TRY(put_place(out, operation, err));
+  FC_TRY(put(out, "\"", err));
+  return put_location(out, operation, err);
 }
 
-fc_status_t fc_mlir_guard_sizes(fc_arena_t *arena, fc_str_t text,
-                                fc_text_t *out, fc_error_t *err) {
-  size_t number = 0;
-  fc_locations_t locations;
-  FC_TRY(index_locations(arena, text, &locations, err));
-  for (size_t at = 0; at < text.size;) {
-    size_t begin = at, count;
-    fc_str_t line = fc_lex_line(text, &at), sizes, size;
-    if (read_allocation(line, &sizes, &count)) {
-      fc_str_t location = fc_lex_location(line);
-      fc_str_t place = find_place(&locations, location);
-      for (size_t i = 0; i < count && fc_lex_element(&sizes, &size); i++) {
-        FC_TRY(put_size_check(out, size, location, place, number++, err));
-      }
+fc_status_t fc_mlir_guard_sizes(fc_str_t text, fc_text_t *out,
+                                fc_error_t *err) {
+  size_t number = 0, done = 0;
+  fc_operation_t operation;
+  for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
+    fc_str_t sizes = operation.operands, size;
+    const size_t count = count_sizes(&operation);
+    if (!count) continue;
+    FC_TRY(
+        fc_sink_put(&out->sink, fc_lex_part(text, done, operation.begin), err));
+    done = operation.begin;
+    for (size_t i = 0; i < count && fc_lex_element(&sizes, &size); i++) {
+      FC_TRY(put_size_check(out, size, &operation, number++, err));
     }
-    FC_TRY(fc_sink_put(&out->sink, fc_lex_part(text, begin, at), err));
   }
-  return FC_OK;
+  return fc_sink_put(&out->sink, fc_lex_part(text, done, text.size), err);
 }
 
 // ---------------------------------------------------------------------------
 // Divisions
 
 typedef struct fc_division_t {
-  fc_str_t operands;  // "%a, %b"
-  fc_str_t type;      // of each
+  fc_str_t type;  // of both operands; empty when it cannot be read
   bool is_signed;
 } fc_division_t;
 
-static fc_str_t type_of(fc_str_t line, size_t at) {
-  while (at < line.size && line.data[at] != ':') {
-    // Skips the properties that an exact division has.
-    if (fc_lex_nesting(line, at) > 0) at = fc_lex_balanced(line, at, false);
-    else at++;
-  }
-  size_t open = fc_lex_space(line, at + 1), close;
-  if (fc_lex_char(line, open) != '(') return (fc_str_t){0};
-  close = fc_lex_balanced(line, open, false);
-  fc_str_t types = fc_lex_unwrap(fc_lex_part(line, open, close)), first = {0};
-  return fc_lex_count(types) == 2 && fc_lex_element(&types, &first)
-             ? first
-             : (fc_str_t){0};
-}
-
-// False when the line is no division. Of a division whose types cannot be read,
-// out->type is empty.
-static bool read_division(fc_str_t line, fc_division_t *out) {
+// False when the operation is no division.
+static bool read_division(const fc_operation_t *operation, fc_division_t *out) {
   static const struct {
     const char *name;
     bool is_signed;
@@ -193,15 +106,11 @@ static bool read_division(fc_str_t line, fc_division_t *out) {
                     {"llvm.srem", true},
                     {"llvm.udiv", false},
                     {"llvm.urem", false}};
-  fc_str_t name;
-  size_t open;
-  if (!fc_lex_operation(line, &name, &open)) return false;
   for (size_t i = 0; i < FC_ARRAY_COUNT(kDivisions); i++) {
-    if (!fc_str_equal(name, fc_str(kDivisions[i].name))) continue;
-    size_t close = fc_lex_balanced(line, open, false);
-    out->operands = fc_lex_unwrap(fc_lex_part(line, open, close));
-    out->type = type_of(line, close);
-    out->is_signed = kDivisions[i].is_signed;
+    if (!fc_operation_is(operation, kDivisions[i].name)) continue;
+    fc_str_t types = operation->operand_types;
+    *out = (fc_division_t){.is_signed = kDivisions[i].is_signed};
+    if (fc_lex_count(types) == 2) fc_lex_element(&types, &out->type);
     return true;
   }
   return false;
@@ -364,68 +273,57 @@ static const char kRefusal[] =
 
 // What the checks of a module share.
 typedef struct fc_checks_t {
-  fc_locations_t locations;
   fc_division_t *kinds;  // one for each type and sign; kind i has check i
   size_t kind_count;
-  size_t count;     // divisions
-  bool has_module;  // the module's first line was seen
+  size_t inside;  // behind the module's first line; 0: there is none
   bool has_puts;
   bool has_abort;
 } fc_checks_t;
 
-static bool is_kind(const fc_division_t *kind, const fc_division_t *division) {
-  return kind->is_signed == division->is_signed &&
-         fc_str_equal(kind->type, division->type);
-}
-
 static size_t find_kind(const fc_checks_t *checks,
                         const fc_division_t *division) {
-  size_t i = 0;
-  while (i < checks->kind_count && !is_kind(&checks->kinds[i], division)) i++;
-  return i;
+  for (size_t i = 0; i < checks->kind_count; i++) {
+    if (checks->kinds[i].is_signed == division->is_signed &&
+        fc_str_equal(checks->kinds[i].type, division->type)) {
+      return i;
+    }
+  }
+  return checks->kind_count;
 }
 
-static bool declares(fc_str_t line, const char *symbol) {
-  fc_str_t name;
-  size_t open;
-  if (!fc_lex_operation(line, &name, &open) ||
-      !fc_str_equal(name, FC_STR("llvm.func"))) {
-    return false;
-  }
-  fc_str_t properties =
-      fc_lex_properties(line, fc_lex_balanced(line, open, false));
-  fc_str_t said = fc_mlir_attr(properties, FC_STR("sym_name"));
+static bool declares(const fc_operation_t *operation, const char *symbol) {
+  if (!fc_operation_is(operation, "llvm.func")) return false;
+  fc_str_t said = fc_attr_find(operation->properties, FC_STR("sym_name"));
   return fc_str_equal(fc_lex_unwrap(said), fc_str(symbol));
 }
 
 static size_t count_divisions(fc_str_t text) {
   size_t count = 0;
+  fc_operation_t operation;
   fc_division_t division;
-  for (size_t at = 0; at < text.size;) {
-    if (read_division(fc_lex_line(text, &at), &division)) count++;
+  for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
+    if (read_division(&operation, &division)) count++;
   }
   return count;
 }
 
-// Reads all lines before any is written, because the checks stand in front.
-static fc_status_t survey(fc_arena_t *arena, fc_str_t text, fc_checks_t *checks,
-                          fc_error_t *err) {
-  checks->kinds =
-      fc_arena_alloc_array(arena, checks->count, sizeof *checks->kinds);
-  if (!checks->kinds) return fc_fail_memory(err);
-  for (size_t at = 0; at < text.size;) {
-    fc_str_t line = fc_lex_line(text, &at);
+// Reads all operations before any is written, because the checks stand in front.
+static fc_status_t survey(fc_str_t text, fc_checks_t *checks, fc_error_t *err) {
+  fc_operation_t operation;
+  for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
     fc_division_t division;
     fc_lanes_t lanes;
-    checks->has_module = checks->has_module || fc_lex_opens_module(line);
-    checks->has_puts = checks->has_puts || declares(line, "puts");
-    checks->has_abort = checks->has_abort || declares(line, "abort");
-    if (!read_division(line, &division)) continue;
-    if (!read_lanes(division.type, &lanes) || !checks->has_module) {
+    if (!checks->inside && fc_operation_is(&operation, "builtin.module")) {
+      checks->inside = at;
+    }
+    checks->has_puts = checks->has_puts || declares(&operation, "puts");
+    checks->has_abort = checks->has_abort || declares(&operation, "abort");
+    if (!read_division(&operation, &division)) continue;
+    if (!read_lanes(division.type, &lanes) || !checks->inside) {
       return fc_fail(err, FC_CODE_ABI_METADATA,
                      "mlir-opt printed a division in a form not known here");
     }
-    size_t kind = find_kind(checks, &division);
+    const size_t kind = find_kind(checks, &division);
     checks->kinds[kind] = division;
     if (kind == checks->kind_count) checks->kind_count++;
   }
@@ -439,76 +337,68 @@ static fc_status_t put_checks(fc_text_t *out, const fc_checks_t *checks,
   FC_TRY(put(out, kRefusal, err));
   for (size_t i = 0; i < checks->kind_count; i++) {
     const fc_division_t *kind = &checks->kinds[i];
-    char text[64];
     fc_lanes_t lanes;
     (void)read_lanes(kind->type, &lanes);  // the survey has read the type
-    snprintf(text, sizeof text, "llvm.func internal @\"farcall.check.%zu\"", i);
-    FC_TRY(put(out, text, err));
+    FC_TRY(fc_print_to(&out->sink, err,
+                       "llvm.func internal @\"farcall.check.%zu\"", i));
     FC_TRY(put_form(out, kind->is_signed ? kSigned : kUnsigned, &lanes, err));
   }
   return FC_OK;
 }
 
 // Writes @"farcall.place.N", which the check of division N prints.
-static fc_status_t put_places(fc_text_t *out, fc_str_t text,
-                              const fc_checks_t *checks, fc_error_t *err) {
+static fc_status_t put_places(fc_text_t *out, fc_str_t text, fc_error_t *err) {
   size_t number = 0;
+  fc_operation_t operation;
   fc_division_t division;
-  for (size_t at = 0; at < text.size;) {
-    fc_str_t line = fc_lex_line(text, &at);
-    if (!read_division(line, &division)) continue;
-    char head[96];
-    snprintf(head, sizeof head,
-             "llvm.mlir.global internal constant @\"farcall.place.%zu\"(\"",
-             number++);
-    FC_TRY(put(out, head, err));
-    FC_TRY(put_place(out, find_place(&checks->locations, fc_lex_location(line)),
-                     err));
+  for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
+    if (!read_division(&operation, &division)) continue;
+    FC_TRY(fc_print_to(
+        &out->sink, err,
+        "llvm.mlir.global internal constant @\"farcall.place.%zu\"(\"",
+        number++));
+    FC_TRY(put_place(out, &operation, err));
     FC_TRY(put(out, "\\00\")\n", err));
   }
   return FC_OK;
 }
 
-static fc_status_t put_check(fc_text_t *out, const fc_checks_t *checks,
-                             const fc_division_t *division, size_t number,
-                             fc_error_t *err) {
-  char text[160];
-  snprintf(text, sizeof text,
-           "%%farcall%zu = llvm.mlir.addressof @\"farcall.place.%zu\" : "
-           "!llvm.ptr\nllvm.call @\"farcall.check.%zu\"(",
-           number, number, find_kind(checks, division));
-  FC_TRY(put(out, text, err));
-  FC_TRY(fc_sink_put(&out->sink, division->operands, err));
-  snprintf(text, sizeof text, ", %%farcall%zu) : (", number);
-  FC_TRY(put(out, text, err));
-  FC_TRY(fc_sink_put(&out->sink, division->type, err));
-  FC_TRY(put(out, ", ", err));
-  FC_TRY(fc_sink_put(&out->sink, division->type, err));
+static fc_status_t put_check(fc_text_t *out, const fc_operation_t *operation,
+                             size_t kind, size_t number, fc_error_t *err) {
+  FC_TRY(
+      fc_print_to(&out->sink, err,
+                  "%%farcall%zu = llvm.mlir.addressof @\"farcall.place.%zu\" : "
+                  "!llvm.ptr\nllvm.call @\"farcall.check.%zu\"(",
+                  number, number, kind));
+  FC_TRY(fc_sink_put(&out->sink, operation->operands, err));
+  FC_TRY(fc_print_to(&out->sink, err, ", %%farcall%zu) : (", number));
+  FC_TRY(fc_sink_put(&out->sink, operation->operand_types, err));
   return put(out, ", !llvm.ptr) -> ()\n", err);
 }
 
 fc_status_t fc_mlir_guard_divisions(fc_arena_t *arena, fc_str_t text,
                                     fc_text_t *out, fc_error_t *err) {
-  fc_checks_t checks = {.count = count_divisions(text)};
-  if (!checks.count) return FC_OK;
-  FC_TRY(index_locations(arena, text, &checks.locations, err));
-  FC_TRY(survey(arena, text, &checks, err));
-  size_t number = 0;
-  bool inside = false;
-  for (size_t at = 0; at < text.size;) {
-    size_t begin = at;
-    fc_str_t line = fc_lex_line(text, &at);
-    fc_division_t division;
-    if (read_division(line, &division)) {
-      FC_TRY(put_check(out, &checks, &division, number++, err));
-    }
-    FC_TRY(fc_sink_put(&out->sink, fc_lex_part(text, begin, at), err));
-    if (inside || !fc_lex_opens_module(line)) continue;
-    inside = true;
-    FC_TRY(put_checks(out, &checks, err));
-    FC_TRY(put_places(out, text, &checks, err));
+  const size_t count = count_divisions(text);
+  if (!count) return FC_OK;
+  fc_checks_t checks = {0};
+  checks.kinds = fc_arena_alloc_array(arena, count, sizeof *checks.kinds);
+  if (!checks.kinds) return fc_fail_memory(err);
+  FC_TRY(survey(text, &checks, err));
+  FC_TRY(fc_sink_put(&out->sink, fc_lex_part(text, 0, checks.inside), err));
+  FC_TRY(put_checks(out, &checks, err));
+  FC_TRY(put_places(out, text, err));
+  size_t number = 0, done = checks.inside;
+  fc_operation_t operation;
+  fc_division_t division;
+  for (size_t at = done; fc_operation_next(text, &at, &operation);) {
+    if (!read_division(&operation, &division)) continue;
+    FC_TRY(
+        fc_sink_put(&out->sink, fc_lex_part(text, done, operation.begin), err));
+    done = operation.begin;
+    FC_TRY(put_check(out, &operation, find_kind(&checks, &division), number++,
+                     err));
   }
-  return FC_OK;
+  return fc_sink_put(&out->sink, fc_lex_part(text, done, text.size), err);
 }
 
 fc_status_t fc_mlir_rename_divisions(fc_str_t text, fc_text_t *out,
@@ -520,16 +410,14 @@ fc_status_t fc_mlir_rename_divisions(fc_str_t text, fc_text_t *out,
                 {"index.ceildivu", "arith.ceildivui"},
                 {"index.floordivs", "arith.floordivsi"}};
   size_t done = 0;
-  for (size_t at = 0; at < text.size;) {
-    fc_str_t name;
-    size_t open;
-    if (!fc_lex_operation(fc_lex_line(text, &at), &name, &open)) continue;
+  fc_operation_t operation;
+  for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
     for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
-      if (!fc_str_equal(name, fc_str(kNames[i].from))) continue;
-      size_t begin = (size_t)(name.data - text.data);
+      if (!fc_operation_is(&operation, kNames[i].from)) continue;
+      size_t begin = (size_t)(operation.name.data - text.data);
       FC_TRY(fc_sink_put(&out->sink, fc_lex_part(text, done, begin), err));
       FC_TRY(put(out, kNames[i].to, err));
-      done = begin + name.size;
+      done = begin + operation.name.size;
     }
   }
   return fc_sink_put(&out->sink, fc_lex_part(text, done, text.size), err);

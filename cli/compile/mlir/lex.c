@@ -4,6 +4,8 @@
 // and a '>' is no bracket behind '-' (an arrow) or before '=' (a comparison).
 #include "compile/mlir/lex.h"
 
+#include "base/hex.h"
+
 bool fc_lex_is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -111,58 +113,28 @@ fc_str_t fc_lex_line(fc_str_t text, size_t *at) {
   return line;
 }
 
-fc_str_t fc_lex_location(fc_str_t line) {
-  for (size_t at = line.size; at-- > 0;) {
-    if (!fc_str_starts(fc_lex_part(line, at, line.size), FC_STR("loc(")))
-      continue;
-    size_t end = fc_lex_balanced(line, at + 3, false);
-    return fc_lex_part(line, at + 4, end > at + 4 ? end - 1 : end);
+fc_str_t fc_lex_unquote(fc_arena_t *arena, fc_str_t text) {
+  if (text.size < 2 || text.data[0] != '"') return (fc_str_t){0};
+  fc_str_t raw = fc_lex_unwrap(text);
+  char *out = fc_arena_alloc(arena, raw.size + 1, 1);
+  if (!out) return (fc_str_t){0};
+  size_t size = 0;
+  for (size_t at = 0; at < raw.size; at++) {
+    char c = raw.data[at];
+    if (c == '\\' && at + 1 < raw.size) {
+      int high = fc_hex_value(raw.data[at + 1]);
+      int low = fc_hex_value(fc_lex_char(raw, at + 2));
+      if (high >= 0 && low >= 0) {
+        c = (char)(high * 16 + low);
+        at += 2;
+      } else {
+        c = raw.data[++at];
+        if (c == 'n') c = '\n';
+        if (c == 't') c = '\t';
+      }
+    }
+    out[size++] = c;
   }
-  return (fc_str_t){0};
-}
-
-bool fc_lex_operation(fc_str_t line, fc_str_t *out_name, size_t *out_operands) {
-  size_t quote = fc_lex_space(line, 0);
-  if (fc_lex_char(line, quote) == '%') {
-    while (quote < line.size && line.data[quote] != '"') quote++;
-  }
-  if (fc_lex_char(line, quote) != '"') return false;
-  size_t end = fc_lex_string(line, quote);
-  if (fc_lex_char(line, end) != '(') return false;
-  *out_name = fc_lex_unwrap(fc_lex_part(line, quote, end));
-  *out_operands = end;
-  return true;
-}
-
-bool fc_lex_opens_module(fc_str_t line) {
-  fc_str_t name;
-  size_t open;
-  return fc_lex_operation(line, &name, &open) &&
-         fc_str_equal(name, FC_STR("builtin.module"));
-}
-
-fc_str_t fc_lex_properties(fc_str_t line, size_t at) {
-  at = fc_lex_space(line, at);
-  if (fc_lex_char(line, at) == '[') {  // where a branch goes
-    at = fc_lex_space(line, fc_lex_balanced(line, at, false));
-  }
-  if (fc_lex_char(line, at) != '<') return (fc_str_t){0};
-  size_t end = fc_lex_balanced(line, at, false);
-  return fc_lex_unwrap(fc_lex_unwrap(fc_lex_part(line, at, end)));
-}
-
-fc_str_t fc_lex_result_types(fc_str_t line, size_t at) {
-  while (at < line.size && line.data[at] != ':') {
-    if (line.data[at] == '"') at = fc_lex_string(line, at);
-    else if (fc_lex_nesting(line, at) > 0)
-      at = fc_lex_balanced(line, at, false);
-    else at++;
-  }
-  at = fc_lex_space(line, at + 1);
-  if (fc_lex_char(line, at) != '(') return (fc_str_t){0};
-  at = fc_lex_space(line, fc_lex_balanced(line, at, false));
-  if (!fc_str_starts(fc_lex_part(line, at, line.size), FC_STR("->"))) {
-    return (fc_str_t){0};
-  }
-  return fc_lex_trim(fc_lex_part(line, at + 2, line.size));
+  out[size] = '\0';
+  return (fc_str_t){out, size};
 }

@@ -2,7 +2,7 @@
 //
 // Takes MLIR text apart: strings, brackets, lists, lines. All code of `farcall compile`
 // that reads MLIR text uses these functions, mostly after mlir-opt has accepted the
-// text. They take any bytes, allocate nothing and do not recurse. If a string or
+// text. They take any bytes and do not recurse. If a string or
 // bracket is not closed, the index behind it is text.size.
 #ifndef FARCALL_CLI_COMPILE_MLIR_LEX_H_
 #define FARCALL_CLI_COMPILE_MLIR_LEX_H_
@@ -39,20 +39,8 @@ fc_str_t fc_lex_unwrap(fc_str_t text);
 
 // The line at *at without its line feed; *at moves to the next line.
 fc_str_t fc_lex_line(fc_str_t text, size_t *at);
-// The inside of the last `loc(…)` of a line, or empty.
-fc_str_t fc_lex_location(fc_str_t line);
-// The operation at the beginning of a line of the generic form, which is
-// `%0:2 = "name"(…` or `"name"(…`: its name, and the index of its '('. False when
-// the line begins with anything else.
-bool fc_lex_operation(fc_str_t line, fc_str_t *out_name, size_t *out_operands);
-// True for the line with which a module begins; what is inside of it follows.
-bool fc_lex_opens_module(fc_str_t line);
-// The inside of the properties, <{…}>, of an operation whose operands end at
-// `at`, or empty.
-fc_str_t fc_lex_properties(fc_str_t line, size_t at);
-// The result types of an operation whose operands end at `at`: the text behind the
-// arrow of `: (…) -> …` to the end of the line, so with a loc(…) that stands there;
-// or empty.
-fc_str_t fc_lex_result_types(fc_str_t line, size_t at);
+// The content of a quoted MLIR string, escapes decoded; data is NULL when `text` is
+// no string, or when out of memory.
+fc_str_t fc_lex_unquote(fc_arena_t *arena, fc_str_t text);
 
 #endif  // FARCALL_CLI_COMPILE_MLIR_LEX_H_

@@ -3,9 +3,8 @@
 // LLVM optimises calls of `exp` or `conj` as if they were calls of the library's function,
 // and MLIR's lowering of math.exp would call the module's. No function of the C library
 // has a name with a dot.
-#include "compile/mlir/rename.h"
-
 #include "compile/mlir/lex.h"
+#include "compile/mlir/text.h"
 #include "module/native/libc.h"
 
 static bool is_clash(const fc_mlir_module_t *module, fc_str_t name) {

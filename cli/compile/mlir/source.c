@@ -2,10 +2,8 @@
 //
 // Strings, brackets and comments are told apart, and the word `func.func` is looked for
 // among the others; the source need not be valid.
-#include "compile/mlir/source.h"
-
 #include "compile/mlir/lex.h"
-#include "compile/mlir/module.h"
+#include "compile/mlir/text.h"
 
 static const char kKeyword[] = "func.func";
 
@@ -41,7 +39,7 @@ static bool read_symbol(fc_arena_t *arena, fc_str_t text, size_t *at,
   from++;
   if (fc_lex_char(text, from) == '"') {
     to = fc_lex_string(text, from);
-    *out_symbol = fc_mlir_unquote(arena, fc_lex_part(text, from, to));
+    *out_symbol = fc_lex_unquote(arena, fc_lex_part(text, from, to));
   } else {
     to = skip_word(text, from);
     *out_symbol = fc_lex_part(text, from, to);

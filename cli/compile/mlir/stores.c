@@ -2,13 +2,11 @@
 //
 // For each value there is a set, a bit for each argument whose memory the value
 // may be. A function is read from top to bottom: an operation whose result is a
-// memref gives it the sets of its operands, and a store adds the set of the
-// memory it writes to those the function writes. A value that flows back (a
-// loop's next turn, a branch to a block above) makes another reading necessary,
-// until no set grows.
-#include "compile/mlir/stores.h"
-
-#include "compile/mlir/lex.h"
+// memref gives it the sets of its operands, and of what its regions yielded when they
+// were read last; a store adds the set of the memory it writes to those the function
+// writes. A set that grows after it was used (by a yield, a loop's next turn, a branch to
+// a block above) makes another reading necessary, until none does.
+#include "compile/mlir/operation.h"
 
 #define SET_BITS 64  // the last bit stands for all further arguments
 
@@ -21,7 +19,7 @@ typedef struct fc_value_set_t {
 
 // An operation whose regions are being read.
 typedef struct fc_open_t {
-  fc_str_t results;  // the text before its '='
+  size_t end;  // of the operation, in the body
   fc_set_t operands;
   size_t number;  // its place in `yields`
 } fc_open_t;
@@ -30,15 +28,15 @@ typedef struct fc_flow_t {
   const fc_mlir_module_t *module;
   fc_value_set_t *values;  // a hash table
   size_t value_count;      // its size, a power of two
+  size_t values_used;
   fc_value_set_t *blocks;
-  size_t block_count;
+  size_t block_count, block_room;
   fc_set_t *yields;  // for each operation with regions: what these yield
   fc_open_t *open;
   size_t depth;
   size_t number;  // how many operations with regions were seen
   fc_set_t stored;
   size_t region_room;
-  bool entry;    // the next block is the first of its region
   bool changed;  // a set grew, which lines above may have used before
 } fc_flow_t;
 
@@ -75,7 +73,11 @@ static void set_value(fc_flow_t *flow, fc_str_t name, fc_set_t set) {
   if (fc_lex_char(name, 0) != '%') return;
   name = cut_number(name, ':');
   fc_value_set_t *cell = find_cell(flow, name);
-  if (!cell->name.data && !set) return;
+  if (!cell->name.data &&
+      (!set || flow->values_used + 1 == flow->value_count)) {
+    return;
+  }
+  flow->values_used += !cell->name.data;
   *cell = (fc_value_set_t){name, set};
 }
 
@@ -131,17 +133,17 @@ static const struct {
 // linalg writes into its outs. They are the second segment; where there are no
 // segments, the second half of the operands of linalg.reduce and the last
 // operand of other operations.
-static fc_set_t linalg_stores(const fc_flow_t *flow, fc_str_t name,
-                              fc_str_t operands, fc_str_t properties) {
-  size_t end = fc_lex_count(operands), begin = end ? end - 1 : 0;
-  if (fc_str_equal(name, FC_STR("linalg.reduce"))) begin = end / 2;
-  (void)fc_mlir_segment(properties, 1, &begin, &end);
-  return sum_range(flow, operands, begin, end);
+static fc_set_t linalg_stores(const fc_flow_t *flow,
+                              const fc_operation_t *operation) {
+  size_t end = fc_lex_count(operation->operands), begin = end ? end - 1 : 0;
+  if (fc_operation_is(operation, "linalg.reduce")) begin = end / 2;
+  (void)fc_operation_segment(operation, 1, &begin, &end);
+  return sum_range(flow, operation->operands, begin, end);
 }
 
 static const fc_mlir_function_t *find_callee(const fc_flow_t *flow,
                                              fc_str_t properties) {
-  fc_str_t name = fc_mlir_attr(properties, FC_STR("callee"));
+  fc_str_t name = fc_attr_find(properties, FC_STR("callee"));
   if (fc_lex_char(name, 0) != '@') return NULL;
   name = fc_lex_part(name, 1, name.size);
   if (fc_lex_char(name, 0) == '"') name = fc_lex_unwrap(name);
@@ -163,13 +165,13 @@ static bool only_reads(const fc_mlir_function_t *function) {
           fc_str_starts(function->name, FC_STR("verify")));
 }
 
-static fc_set_t call_stores(const fc_flow_t *flow, fc_str_t operands,
-                            fc_str_t properties) {
-  const fc_mlir_function_t *callee = find_callee(flow, properties);
+static fc_set_t call_stores(const fc_flow_t *flow,
+                            const fc_operation_t *operation) {
+  const fc_mlir_function_t *callee = find_callee(flow, operation->properties);
+  fc_str_t operands = operation->operands, name;
   if (callee && only_reads(callee)) return 0;
   if (!callee || !callee->has_body) return sum_sets(flow, operands);
   fc_set_t set = 0;
-  fc_str_t name;
   for (size_t i = 0; i < callee->argument_count; i++) {
     if (!fc_lex_element(&operands, &name)) break;
     if (callee->arguments[i].stored) set |= get_set(flow, name);
@@ -177,18 +179,18 @@ static fc_set_t call_stores(const fc_flow_t *flow, fc_str_t operands,
   return set;
 }
 
-static fc_set_t find_stores(const fc_flow_t *flow, fc_str_t name,
-                            fc_str_t operands, fc_str_t properties) {
+static fc_set_t find_stores(const fc_flow_t *flow,
+                            const fc_operation_t *operation) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kStores); i++) {
-    if (!fc_str_equal(name, fc_str(kStores[i].name))) continue;
+    if (!fc_operation_is(operation, kStores[i].name)) continue;
     size_t operand = kStores[i].operand;
-    return sum_range(flow, operands, operand, operand + 1);
+    return sum_range(flow, operation->operands, operand, operand + 1);
   }
-  if (fc_str_starts(name, FC_STR("func.call"))) {
-    return call_stores(flow, operands, properties);
+  if (fc_str_starts(operation->name, FC_STR("func.call"))) {
+    return call_stores(flow, operation);
   }
-  if (fc_str_starts(name, FC_STR("linalg."))) {
-    return linalg_stores(flow, name, operands, properties);
+  if (fc_str_starts(operation->name, FC_STR("linalg."))) {
+    return linalg_stores(flow, operation);
   }
   return 0;
 }
@@ -202,7 +204,7 @@ static bool holds_memory(fc_str_t types) {
 }
 
 // Reads "^bb1(%a: memref<4xf32> loc(…), %i: index loc(…)):".
-static void read_block(fc_flow_t *flow, fc_str_t line, size_t depth_zero_args) {
+static void read_block(fc_flow_t *flow, fc_str_t line, size_t argument_count) {
   size_t end = 1, index = 0;
   while (fc_lex_is_word(fc_lex_char(line, end))) end++;
   fc_str_t label = fc_lex_part(line, 0, end), list = {0}, each;
@@ -210,20 +212,20 @@ static void read_block(fc_flow_t *flow, fc_str_t line, size_t depth_zero_args) {
     size_t close = fc_lex_balanced(line, end, false);
     list = fc_lex_unwrap(fc_lex_part(line, end, close));
   }
+  const bool first = fc_str_equal(label, FC_STR("^bb0"));  // of its region
   fc_set_t set = 0;
-  for (size_t i = 0; i < flow->block_count; i++) {
+  for (size_t i = 0; !first && i < flow->block_count; i++) {
     if (fc_str_equal(flow->blocks[i].name, label)) set = flow->blocks[i].set;
   }
-  if (flow->entry && flow->depth) {
+  if (first && flow->depth) {
     const fc_open_t *open = &flow->open[flow->depth - 1];
     set = open->operands | flow->yields[open->number];
   }
   for (; fc_lex_element(&list, &each); index++) {
-    bool own = flow->entry && !flow->depth;
-    if (own) set = index < depth_zero_args ? argument_set(index) : 0;
+    bool own = first && !flow->depth;
+    if (own) set = index < argument_count ? argument_set(index) : 0;
     set_value(flow, cut_number(each, ':'), holds_memory(each) ? set : 0);
   }
-  flow->entry = false;
 }
 
 static void branch(fc_flow_t *flow, fc_str_t labels, fc_set_t set) {
@@ -235,6 +237,7 @@ static void branch(fc_flow_t *flow, fc_str_t labels, fc_set_t set) {
       i++;
     }
     if (fc_lex_char(label, 0) != '^') continue;
+    if (i == flow->block_room) return;
     if (i == flow->block_count) {
       flow->blocks[flow->block_count++] = (fc_value_set_t){label, 0};
     }
@@ -250,62 +253,36 @@ static bool ends_region(fc_str_t name) {
          fc_str_ends(name, FC_STR(".condition"));
 }
 
-static fc_str_t results_of(fc_str_t line, fc_str_t name) {
-  // The name has a quote in front of it.
-  size_t end = (size_t)(name.data - line.data) - 1;
-  fc_str_t before = fc_lex_trim(fc_lex_part(line, 0, end));
-  if (!fc_str_ends(before, FC_STR("="))) return (fc_str_t){0};
-  return fc_lex_part(before, 0, before.size - 1);
-}
-
-static void read_operation(fc_flow_t *flow, fc_str_t line, fc_str_t name,
-                           size_t open) {
-  size_t close = fc_lex_balanced(line, open, false);
-  fc_str_t operands = fc_lex_unwrap(fc_lex_part(line, open, close));
-  fc_set_t set = sum_sets(flow, operands);
-  flow->entry = false;
-  add(flow, &flow->stored,
-      find_stores(flow, name, operands, fc_lex_properties(line, close)));
-  if (fc_lex_char(line, close) == '[') {
-    size_t end = fc_lex_balanced(line, close, false);
-    branch(flow, fc_lex_unwrap(fc_lex_part(line, close, end)), set);
-  }
-  if (flow->depth && ends_region(name)) {
+static void read_operation(fc_flow_t *flow, const fc_operation_t *operation) {
+  fc_set_t set = sum_sets(flow, operation->operands);
+  add(flow, &flow->stored, find_stores(flow, operation));
+  branch(flow, operation->successors, set);
+  if (flow->depth && ends_region(operation->name)) {
     add(flow, &flow->yields[flow->open[flow->depth - 1].number], set);
   }
-  fc_str_t results = results_of(line, name);
-  if (fc_str_ends(line, FC_STR("({"))) {
-    flow->open[flow->depth++] = (fc_open_t){results, set, flow->number++};
-    flow->entry = true;
-    return;
+  if (operation->regions.data && flow->number < flow->region_room) {
+    flow->open[flow->depth++] = (fc_open_t){operation->end, set, flow->number};
+    set |= flow->yields[flow->number++];
   }
-  bool memory = holds_memory(fc_lex_result_types(line, close));
-  set_results(flow, results, memory ? set : 0);
-}
-
-// Reads "}) : (i1) -> memref<4xf32>" or "}, {".
-static void read_close(fc_flow_t *flow, fc_str_t line) {
-  flow->entry = fc_str_ends(line, FC_STR("{"));
-  if (flow->entry || !flow->depth) return;
-  const fc_open_t *open = &flow->open[--flow->depth];
-  bool memory = holds_memory(fc_lex_result_types(line, 2));
-  set_results(flow, open->results,
-              memory ? open->operands | flow->yields[open->number] : 0);
+  set_results(flow, operation->results,
+              holds_memory(operation->result_types) ? set : 0);
 }
 
 static void read_body(fc_flow_t *flow, const fc_mlir_function_t *function) {
+  const fc_str_t body = function->body;
   memset(flow->values, 0, flow->value_count * sizeof *flow->values);
-  flow->depth = flow->number = 0;
-  flow->entry = true;
-  for (size_t at = 0; at < function->body.size;) {
-    fc_str_t line = fc_lex_trim(fc_lex_line(function->body, &at)), name;
-    size_t open;
+  flow->values_used = flow->depth = flow->number = 0;
+  for (size_t at = 0; at < body.size;) {
+    const size_t begin = at;
+    const fc_str_t line = fc_lex_trim(fc_lex_line(body, &at));
+    fc_operation_t operation;
+    while (flow->depth && flow->open[flow->depth - 1].end <= begin) {
+      flow->depth--;
+    }
     if (fc_lex_char(line, 0) == '^') {
       read_block(flow, line, function->argument_count);
-    } else if (fc_lex_char(line, 0) == '}') {
-      read_close(flow, line);
-    } else if (fc_lex_operation(line, &name, &open)) {
-      read_operation(flow, line, name, open);
+    } else if (fc_operation_read(body, begin, &operation)) {
+      read_operation(flow, &operation);
     }
   }
 }
@@ -324,7 +301,8 @@ static size_t count_of(fc_str_t text, const char *word) {
 }
 
 // Allocates what the largest function needs. Values, blocks and regions are counted by
-// the marks that each of them has in the text.
+// the marks that each of them has in the text; text that is no module may seem to have
+// more, which are passed over.
 static fc_status_t make_room(fc_arena_t *arena, const fc_mlir_module_t *module,
                              fc_flow_t *flow, fc_error_t *err) {
   size_t values = 0, blocks = 0, regions = 0;
@@ -346,6 +324,7 @@ static fc_status_t make_room(fc_arena_t *arena, const fc_mlir_module_t *module,
   flow->yields = fc_arena_alloc_array(arena, regions, sizeof *flow->yields);
   flow->open = fc_arena_alloc_array(arena, regions, sizeof *flow->open);
   flow->region_room = regions;
+  flow->block_room = blocks;
   bool done = flow->values && flow->blocks && flow->yields && flow->open;
   return done ? FC_OK : fc_fail_memory(err);
 }

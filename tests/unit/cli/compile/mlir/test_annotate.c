@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "compile/mlir/annotate.h"
+#include "compile/mlir/text.h"
 
 typedef fc_status_t (*write_t)(const fc_mlir_module_t *module, fc_text_t *out,
                                fc_error_t *err);

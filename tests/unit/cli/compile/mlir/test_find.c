@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operations that no pass lowered, and those whose indices nothing checks.
-#include "helpers/test.h"
+#include "helpers/arena.h"
 
 #include <stdio.h>
 
-#include "compile/mlir/find.h"
+#include "compile/mlir/text.h"
 
 static void leftovers_are_found(void **state) {
   (void)state;
   static const char kText[] =
-      "#loc1 = loc(\"m.mlir\":1:1)\n"
       "\"builtin.module\"() ({\n"
       "  \"llvm.func\"() <{sym_name = \"f\"}> ({\n"
       "    %%6 = \"builtin.unrealized_conversion_cast\"(%%5) : (i32) -> index "
-      "loc(#loc1)\n"
+      "loc(\"m.mlir\":1:1)\n"
       "    \"llvm.call\"() <{callee = @f, note = \"gpu.x\"}> : () -> ()\n"
       "    %s\n"
-      "  }) : () -> () loc(#loc1)\n"
-      "}) : () -> () loc(#loc1)\n"
-      "#loc33 = loc(\"m.mlir\":33:1)\n"
-      "#loc3 = loc(\"m.mlir\":2:3)\n";
+      "  }) : () -> () loc(\"m.mlir\":1:1)\n"
+      "}) : () -> () loc(unknown)\n";
   char text[1024];
   fc_str_t operation, location;
   snprintf(text, sizeof text, kText, "");
   assert_false(fc_mlir_leftover(fc_str(text), &operation, &location));
-  snprintf(text, sizeof text, kText,
-           "\"gpu.memcpy\"(%6, %6) : (f32, f32) -> () loc(#loc3)");
+  snprintf(
+      text, sizeof text, kText,
+      "\"gpu.memcpy\"(%6, %6) : (f32, f32) -> () loc(fused[unknown, \"m.mlir\":2:3])");
   assert_true(fc_mlir_leftover(fc_str(text), &operation, &location));
   assert_true(fc_str_equal(operation, fc_str("gpu.memcpy")));
   assert_true(fc_str_equal(location, fc_str("\"m.mlir\":2:3")));
@@ -84,6 +82,43 @@ static void unverified_accesses_are_found(void **state) {
   }
 }
 
+static void functions_are_found_by_lines(void **state) {
+  (void)state;
+  static const char kText[] =
+      "\"builtin.module\"() ({\n"
+      "  \"func.func\"() <{function_type = () -> (), sym_name = \"f\"}> ({\n"
+      "    \"func.call\"() <{callee = @\"g 1\"}> : () -> () "
+      "loc(\"m.mlir\":9:1)\n"
+      "    \"func.call\"() <{callee = @h}> {note = \"@i\"} : () -> ()\n"
+      "  }) : () -> () loc(\"m.mlir\":2:1)\n"
+      "  \"memref.global\"() <{sym_name = \"x\"}> : () -> () "
+      "loc(\"m.mlir\":5:1)\n"
+      "  \"func.func\"() <{function_type = () -> (), sym_name = \"g 1\"}> ({\n"
+      "  }) : () -> () loc(\"m.mlir\":7:1)\n"
+      "}) : () -> () loc(unknown)\n";
+  static const struct {
+    size_t line;
+    const char *name;
+  } rows[] = {{1, ""}, {2, "f"},   {4, "f"},   {5, ""},
+              {6, ""}, {7, "g 1"}, {99, "g 1"}};
+  fc_mlir_module_t module;
+  fc_error_t err;
+  assert_int_equal(fc_mlir_read(&fc_test_arena, fc_str(kText), &module, &err),
+                   0);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    const fc_mlir_function_t *found =
+        fc_mlir_function_at(&module, rows[i].line);
+    assert_true(
+        fc_str_equal(found ? found->name : FC_STR(""), fc_str(rows[i].name)));
+  }
+  const fc_str_t body = module.functions[0].body;
+  assert_true(fc_mlir_names(body, FC_STR("g 1")));
+  assert_true(fc_mlir_names(body, FC_STR("h")));
+  assert_false(fc_mlir_names(body, FC_STR("g")));
+  assert_false(fc_mlir_names(body, FC_STR("i")));
+  assert_false(fc_mlir_names(FC_STR("@"), FC_STR("h")));
+}
+
 static void functions_that_polynomials_make_worse_are_found(void **state) {
   (void)state;
   assert_true(fc_mlir_approximates_well((fc_str_t){0}));
@@ -97,6 +132,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(leftovers_are_found),
       FC_TEST(unverified_accesses_are_found),
+      FC_TEST_WITH_ARENA(functions_are_found_by_lines),
       FC_TEST(functions_that_polynomials_make_worse_are_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

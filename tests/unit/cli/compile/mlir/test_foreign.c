@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which texts hold dialects that other compilers lower.
-#include "compile/mlir/foreign.h"
+#include "compile/mlir/text.h"
 
 #include "helpers/test.h"
 

@@ -62,103 +62,10 @@ static void lists_come_apart(void **state) {
   }
 }
 
-static void lines_begin_with_an_operation_or_not(void **state) {
-  (void)state;
-  static const struct {
-    const char *line;
-    const char *name;  // NULL: none
-    char operands;     // the character at the index returned
-  } rows[] = {
-      {"\"func.return\"() : () -> ()", "func.return", '('},
-      {"    %0:2 = \"a.b\"(%1) : (i32) -> (i1, i1) loc(#loc)", "a.b", '('},
-      {"  ^bb0(%arg0: i32 loc(\"x\":1:1)):", NULL, 0},
-      {"}) {note = \"a.b\"} : () -> ()", NULL, 0},
-      {"#loc1 = loc(\"m.mlir\":1:1)", NULL, 0},
-      {"%0 = \"a.b\" (%1)", NULL, 0},
-      {"%0 = \"a.b", NULL, 0},
-      {"", NULL, 0},
-  };
-  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
-    fc_str_t line = fc_str(rows[i].line), name;
-    size_t at = 0;
-    fc_test_row(rows[i].line);
-    assert_int_equal(fc_lex_operation(line, &name, &at), rows[i].name != NULL);
-    if (!rows[i].name) continue;
-    assert_true(fc_str_equal(name, fc_str(rows[i].name)));
-    assert_int_equal(fc_lex_char(line, at), rows[i].operands);
-  }
-}
-
-static void modules_are_opened_by_their_operation(void **state) {
-  (void)state;
-  static const struct {
-    const char *line;
-    bool opens;
-  } rows[] = {
-      {"\"builtin.module\"() ({", true},
-      {"  \"builtin.module\"() <{sym_name = \"m\"}> ({", true},
-      {"\"builtin.module_x\"() ({", false},
-      {"// \"builtin.module\"() ({", false},
-      {"\"builtin.module\"", false},
-      {"", false},
-  };
-  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
-    fc_test_row(rows[i].line);
-    assert_int_equal(fc_lex_opens_module(fc_str(rows[i].line)), rows[i].opens);
-  }
-}
-
-static void locations_are_the_last_of_their_line(void **state) {
-  (void)state;
-  static const char *const rows[][2] = {
-      {"%0 = \"a.b\"() : () -> i1 loc(#loc3)", "#loc3"},
-      {"\"a.b\"() {m = \"loc(#loc1)\"} : () -> () loc(\"x y\":1:2)",
-       "\"x y\":1:2"},
-      {"#loc2 = loc(fused[#loc1, \"a\":1:1])", "fused[#loc1, \"a\":1:1]"},
-      {"no place", ""},
-      {"loc(", ""},
-  };
-  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
-    fc_test_row(rows[i][0]);
-    assert_true(
-        fc_str_equal(fc_lex_location(fc_str(rows[i][0])), fc_str(rows[i][1])));
-  }
-}
-
-static void properties_and_results_are_found(void **state) {
-  (void)state;
-  static const struct {
-    const char *line;  // behind the operands
-    const char *properties;
-    const char *results;
-  } rows[] = {
-      {" : (i32) -> i1 loc(#loc)", "", "i1 loc(#loc)"},
-      {" <{a = 1 : i32, b}> : () -> (i1, i2)", "a = 1 : i32, b", "(i1, i2)"},
-      {"[^bb1, ^bb2] <{a}> : (i1) -> ()", "a", "()"},
-      {" {note = \": (i32) -> i8\"} : () -> f32", "", "f32"},
-      {" ({", "", ""},
-      {"", "", ""},
-      {" : x", "", ""},
-      {" : (i32) x", "", ""},
-  };
-  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
-    fc_str_t line = fc_str(rows[i].line);
-    fc_test_row(rows[i].line);
-    assert_true(
-        fc_str_equal(fc_lex_properties(line, 0), fc_str(rows[i].properties)));
-    assert_true(
-        fc_str_equal(fc_lex_result_types(line, 0), fc_str(rows[i].results)));
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(brackets_pair_up),
       FC_TEST(lists_come_apart),
-      FC_TEST(lines_begin_with_an_operation_or_not),
-      FC_TEST(modules_are_opened_by_their_operation),
-      FC_TEST(properties_and_results_are_found),
-      FC_TEST(locations_are_the_last_of_their_line),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,7 @@
 
 #include <stdio.h>
 
-#include "compile/mlir/find.h"
-#include "compile/mlir/module.h"
-#include "compile/mlir/source.h"
+#include "compile/mlir/text.h"
 
 static void assert_text(fc_str_t got, const char *wanted) {
   if (!fc_str_equal(got, fc_str(wanted))) {
@@ -40,7 +38,7 @@ static void attributes_come_with_their_values(void **state) {
   assert_int_equal(module.function_count, 1);
   const fc_mlir_function_t *f = &module.functions[0];
   assert_text(f->name, "f");
-  assert_true(f->is_public && f->has_body && f->has_attrs);
+  assert_true(f->is_public && f->has_body && f->attrs.data);
   assert_int_equal(f->argument_count, 2);
   assert_text(f->arguments[0].type,
               "memref<?x4xf32, strided<[?, 1], offset: ?>>");
@@ -99,44 +97,42 @@ static void dims_come_with_their_names(void **state) {
   }
 }
 
-// A layout behind an alias behind an alias; a declaration; a nested module.
-static const char kAliases[] =
-    "#map = affine_map<(d0, d1) -> (d1 floordiv 2, d0)>\n"
-    "#set = affine_set<(d0) : (d0 - 1 >= 0)>\n"
-    "#layout = #map\n"
-    "#loc = loc(\"a.mlir\":1:1)\n"
+// A layout and an operation with regions; a declaration; a nested module.
+static const char kNested[] =
     "\"builtin.module\"() ({\n"
-    "  \"func.func\"() <{function_type = (memref<4x4xf32, #layout>) -> "
-    "(index, memref<*xf16>), sym_name = \"g\"}> ({\n"
-    "  ^bb0(%a: memref<4x4xf32, #layout> loc(\"a.mlir\":2:3)):\n"
-    "    \"affine.if\"(%a) <{condition = #set}> ({\n    }, {\n    }) : "
-    "(index) -> () loc(#loc)\n"
-    "  }) : () -> () loc(#loc)\n"
+    "  \"func.func\"() <{function_type = (memref<4x4xf32, affine_map<(d0, d1) "
+    "-> (d1 floordiv 2, d0)>>) -> (index, memref<*xf16>), sym_name = \"g\"}> "
+    "({\n"
+    "  ^bb0(%a: memref<4x4xf32> loc(\"a.mlir\":2:3)):\n"
+    "    \"affine.if\"(%a) <{condition = affine_set<(d0) : (d0 - 1 >= 0)>}> "
+    "({\n    }, {\n    }) : (index) -> () loc(\"a.mlir\":3:3)\n"
+    "  }) : () -> () loc(\"a.mlir\":2:1)\n"
     "  \"func.func\"() <{function_type = () -> (), sym_name = \"d\", "
-    "sym_visibility = \"private\"}> ({\n  }) : () -> () loc(#loc)\n"
+    "sym_visibility = \"private\"}> ({\n  }) : () -> () loc(\"a.mlir\":7:1)\n"
     "  \"builtin.module\"() ({\n"
     "    \"func.func\"() <{function_type = () -> (), sym_name = \"inner\"}> "
     "({\n    ^bb0:\n      \"func.return\"() : () -> ()\n    }) : () -> ()\n"
-    "  }) : () -> ()\n"
-    "}) : () -> () loc(#loc)\n"
-    "#loc1 = loc(unknown)\n";
+    "  }) : () -> () loc(\"a.mlir\":9:1)\n"
+    "}) : () -> () loc(unknown)\n";
 
-static void aliases_are_expanded(void **state) {
+static void functions_of_the_top_level_are_read(void **state) {
   (void)state;
   fc_mlir_module_t module;
   fc_error_t err;
-  assert_int_equal(
-      fc_mlir_read(&fc_test_arena, fc_str(kAliases), &module, &err), 0);
+  assert_int_equal(fc_mlir_read(&fc_test_arena, fc_str(kNested), &module, &err),
+                   0);
   assert_int_equal(module.function_count, 2);
   const fc_mlir_function_t *g = &module.functions[0];
   assert_text(g->arguments[0].type,
               "memref<4x4xf32, affine_map<(d0, d1) -> (d1 floordiv 2, d0)>>");
   assert_int_equal(g->result_count, 2);
   assert_text(g->results[1].type, "memref<*xf16>");
+  assert_int_equal(g->line, 2);
   const fc_mlir_function_t *d = &module.functions[1];
   assert_false(d->is_public);
   assert_false(d->has_body);
   assert_int_equal(d->argument_count + d->result_count, 0);
+  assert_int_equal(d->begin, g->end);
 }
 
 typedef struct kind_row_t {
@@ -189,36 +185,9 @@ static void tensors_and_state_are_noticed(void **state) {
   }
 }
 
-static void segments_are_counted(void **state) {
-  (void)state;
-  static const struct {
-    const char *properties;
-    size_t segment;
-    size_t begin;
-    size_t end;  // 0: none
-  } rows[] = {
-      {"operandSegmentSizes = array<i32: 2, 1>", 0, 0, 2},
-      {"a = 1, operandSegmentSizes = array<i32: 2, 1>", 1, 2, 3},
-      {"operandSegmentSizes = array<i32: 2, 1>", 2, 0, 0},
-      {"operandSegmentSizes = array<i32>", 0, 0, 0},
-      {"operandSegmentSizes = array<i32:", 0, 0, 0},
-      {"operandSegmentSizes = [2, 1]", 0, 0, 0},
-      {"", 0, 0, 0},
-  };
-  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
-    size_t first = 0, last = 0;
-    fc_test_row(rows[i].properties);
-    assert_int_equal(fc_mlir_segment(fc_str(rows[i].properties),
-                                     rows[i].segment, &first, &last),
-                     rows[i].end > 0);
-    assert_int_equal(first, rows[i].begin);
-    assert_int_equal(last, rows[i].end);
-  }
-}
-
 static void every_prefix_is_survived(void **state) {
   (void)state;
-  const char *texts[] = {kAttributes, kAliases};
+  const char *texts[] = {kAttributes, kNested};
   for (size_t t = 0; t < FC_ARRAY_COUNT(texts); t++) {
     for (size_t size = 0; size < strlen(texts[t]); size++) {
       // A copy of its own, so that reading past its end shows under ASan.
@@ -226,11 +195,12 @@ static void every_prefix_is_survived(void **state) {
       memcpy(copy, texts[t], size);
       fc_str_t text = {copy, size};
       fc_mlir_argument_t arguments[2];
-      fc_mlir_module_t module;
+      fc_mlir_module_t module = {0};
       fc_error_t err;
       (void)fc_mlir_read(&fc_test_arena, text, &module, &err);
-      fc_str_t operation, location;
-      (void)fc_mlir_leftover(text, &operation, &location);
+      fc_str_t operation, place;
+      (void)fc_mlir_leftover(text, &operation, &place);
+      (void)fc_mlir_function_at(&module, 7);
       assert_int_equal(fc_mlir_arguments(&fc_test_arena, text, FC_STR("f"), 2,
                                          arguments, &err),
                        0);
@@ -243,9 +213,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST_WITH_ARENA(attributes_come_with_their_values),
       FC_TEST_WITH_ARENA(dims_come_with_their_names),
-      FC_TEST_WITH_ARENA(aliases_are_expanded),
+      FC_TEST_WITH_ARENA(functions_of_the_top_level_are_read),
       FC_TEST_WITH_ARENA(tensors_and_state_are_noticed),
-      FC_TEST_WITH_ARENA(segments_are_counted),
       FC_TEST_WITH_ARENA(every_prefix_is_survived),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

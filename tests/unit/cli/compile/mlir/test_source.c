@@ -3,7 +3,7 @@
 // Argument names and roles in MLIR as people write it.
 #include "helpers/arena.h"
 
-#include "compile/mlir/source.h"
+#include "compile/mlir/text.h"
 
 typedef struct name_row_t {
   const char *name;

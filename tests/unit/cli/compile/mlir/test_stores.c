@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "compile/mlir/stores.h"
+#include "compile/mlir/text.h"
 
 typedef struct body_row_t {
   const char *name;
