@@ -14,8 +14,7 @@ static void annotate(fc_arena_t *arena, const fc_mlir_module_t *module) {
   fc_text_init(&guarded, fc_allocator_system(), (size_t)1 << 24);
   fc_text_init(&annotated, fc_allocator_system(), (size_t)1 << 24);
   if (fc_mlir_annotate(module, &annotated, NULL) != FC_OK) abort();
-  if (fc_mlir_guard_sizes(fc_text_str(&annotated), &guarded, NULL) != FC_OK)
-    abort();
+  (void)fc_mlir_guard_sizes(fc_text_str(&annotated), &guarded, NULL);
   (void)fc_mlir_read(arena, fc_text_str(&guarded), &again, NULL);
   fc_text_deinit(&annotated);
   fc_text_deinit(&guarded);

@@ -38,16 +38,10 @@ static fc_status_t put_location(fc_text_t *out, const fc_operation_t *operation,
 // ---------------------------------------------------------------------------
 // Sizes
 
-// How many sizes, which are its first operands, an allocation has.
-static size_t count_sizes(const fc_operation_t *operation) {
-  size_t begin, count = 0;
-  if (!fc_operation_is(operation, "memref.alloc") &&
-      !fc_operation_is(operation, "memref.alloca")) {
-    return 0;
-  }
-  // The second segment has the symbols of a layout.
-  fc_operation_segment(operation, 0, &begin, &count);
-  return count;
+static bool allocates(const fc_operation_t *operation) {
+  return operation->operands.size &&
+         (fc_operation_is(operation, "memref.alloc") ||
+          fc_operation_is(operation, "memref.alloca"));
 }
 
 static fc_status_t put_size_check(fc_text_t *out, fc_str_t size,
@@ -77,8 +71,13 @@ fc_status_t fc_mlir_guard_sizes(fc_str_t text, fc_text_t *out,
   fc_operation_t operation;
   for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
     fc_str_t sizes = operation.operands, size;
-    const size_t count = count_sizes(&operation);
-    if (!count) continue;
+    size_t begin, count;
+    if (!allocates(&operation)) continue;
+    // The first segment has the sizes, the second the symbols of a layout.
+    if (!fc_operation_segment(&operation, 0, &begin, &count)) {
+      return fc_fail(err, FC_CODE_ABI_METADATA,
+                     "mlir-opt printed an allocation in a form not known here");
+    }
     FC_TRY(
         fc_sink_put(&out->sink, fc_lex_part(text, done, operation.begin), err));
     done = operation.begin;

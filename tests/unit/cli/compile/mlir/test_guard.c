@@ -33,7 +33,6 @@ static const guard_row_t guards[] = {
      "%3 = \"memref.load\"(%1) <{operandSegmentSizes = array<i32: 1, 0>}> : "
      "() -> f32 loc(\"m.mlir\":2:3)\n",
      {NULL}},
-    {"cut off", "%3 = \"memref.alloc\"(%1) <{operandSegm", {NULL}},
 };
 
 static size_t count_of(fc_str_t text, const char *wanted) {
@@ -167,6 +166,26 @@ static void checks_are_shared(void **state) {
   fc_text_deinit(&out);
 }
 
+// An allocation that would go unchecked is refused.
+static void unknown_allocations_are_refused(void **state) {
+  (void)state;
+  static const char *const kLines[] = {
+      "%3 = \"memref.alloc\"(%1) <{operandSegm",
+      "%3 = \"memref.alloca\"(%1) : (index) -> memref<?xf32>\n",
+      "%3 = \"memref.alloc\"(%1) <{operandSegmentSizes = [1, 0]}> : (index) -> "
+      "memref<?xf32>\n",
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kLines); i++) {
+    fc_text_t out;
+    fc_error_t err = {0};
+    fc_text_init(&out, fc_allocator_system(), 4096);
+    assert_int_equal(fc_mlir_guard_sizes(fc_str(kLines[i]), &out, &err),
+                     FC_INVALID_ARGUMENT);
+    assert_non_null(strstr(err.message, "an allocation in a form not known"));
+    fc_text_deinit(&out);
+  }
+}
+
 // A division that would go unchecked is refused.
 static void unknown_forms_are_refused(void **state) {
   (void)state;
@@ -219,7 +238,8 @@ static void divisions_of_index_become_those_of_arith(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      FC_TEST_WITH_ARENA(allocations_are_guarded),
+      FC_TEST(allocations_are_guarded),
+      FC_TEST(unknown_allocations_are_refused),
       FC_TEST_WITH_ARENA(divisions_are_guarded),
       FC_TEST_WITH_ARENA(checks_are_shared),
       FC_TEST_WITH_ARENA(unknown_forms_are_refused),
