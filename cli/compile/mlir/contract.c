@@ -243,7 +243,7 @@ static void survey(contracting_t *all, fc_contraction_t *found,
     if (!*out_inside && fc_operation_is(&operation, "builtin.module")) {
       *out_inside = at;
     }
-    if (fc_contraction_read(&operation, found)) {
+    if (fc_contraction_read(all->text, &operation, found)) {
       number_kernel(all, &found->kernel, &kernel);
     }
   }
@@ -264,7 +264,7 @@ fc_status_t fc_mlir_contract(fc_arena_t *arena, fc_str_t text,
     FC_TRY(fc_kernel_put(&all->kernels[i], i, vector_size, out, err));
   }
   for (size_t at = done; done && fc_operation_next(text, &at, &operation);) {
-    if (!fc_contraction_read(&operation, found) ||
+    if (!fc_contraction_read(all->text, &operation, found) ||
         !number_kernel(all, &found->kernel, &kernel)) {
       continue;
     }

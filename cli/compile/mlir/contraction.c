@@ -215,6 +215,7 @@ static bool read_body(fc_str_t region, fc_kernel_t *kernel) {
   fc_operation_t operation;
   if (!read_arguments(fc_lex_line(region, &at), &body, kernel)) return false;
   while (fc_operation_next(region, &at, &operation)) {
+    fc_operation_complete(region, &operation);
     if (fc_operation_is(&operation, "linalg.yield")) {
       return body.sum.size && fc_str_equal(operation.operands, body.sum) &&
              fc_kernel_is_known(kernel);
@@ -345,11 +346,12 @@ static bool read_operands(const fc_operation_t *operation,
   return true;
 }
 
-bool fc_contraction_read(const fc_operation_t *operation,
+bool fc_contraction_read(fc_str_t text, fc_operation_t *operation,
                          fc_contraction_t *out) {
   *out = (fc_contraction_t){0};
-  return fc_operation_is(operation, "linalg.generic") &&
-         !operation->results.size && read_maps(operation->properties, out) &&
+  if (!fc_operation_is(operation, "linalg.generic")) return false;
+  fc_operation_complete(text, operation);
+  return !operation->results.size && read_maps(operation->properties, out) &&
          read_body(operation->regions, &out->kernel) &&
          read_operands(operation, out) && choose_loops(out);
 }

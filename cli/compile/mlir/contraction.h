@@ -32,8 +32,9 @@ typedef struct fc_contraction_t {
   size_t m, n, k;
 } fc_contraction_t;
 
-// False when the operation is no contraction that fc_kernel_t knows.
-bool fc_contraction_read(const fc_operation_t *operation,
+// Reads the operation, which fc_operation_next has found in the text. False when it is no
+// contraction that fc_kernel_t knows.
+bool fc_contraction_read(fc_str_t text, fc_operation_t *operation,
                          fc_contraction_t *out);
 
 // The operand and its dim that tell how often a loop runs: there are some for each loop.

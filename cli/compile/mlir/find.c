@@ -10,6 +10,7 @@ static bool find_operation(fc_str_t text, bool (*is_one)(fc_str_t operation),
   fc_operation_t operation;
   for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
     if (is_one(operation.name) != wanted) continue;
+    fc_operation_complete(text, &operation);
     *out_operation = operation.name;
     *out_place = fc_operation_place(&operation);
     return true;
@@ -85,6 +86,7 @@ const fc_mlir_function_t *fc_mlir_function_at(const fc_mlir_module_t *module,
   size_t nearest = 0, begin = 0, at = 0;
   fc_operation_next(module->text, &at, &operation);  // the module
   while (fc_operation_next(module->text, &at, &operation)) {
+    fc_operation_complete(module->text, &operation);
     const size_t own = fc_operation_line(&operation);
     at = operation.end;
     if (!own || own > line || own < nearest) continue;

@@ -38,10 +38,14 @@ static fc_status_t put_location(fc_text_t *out, const fc_operation_t *operation,
 // ---------------------------------------------------------------------------
 // Sizes
 
-static bool allocates(const fc_operation_t *operation) {
-  return operation->operands.size &&
-         (fc_operation_is(operation, "memref.alloc") ||
-          fc_operation_is(operation, "memref.alloca"));
+// Completes an allocation. False when it is none, or has no operands.
+static bool read_allocation(fc_str_t text, fc_operation_t *operation) {
+  if (!fc_operation_is(operation, "memref.alloc") &&
+      !fc_operation_is(operation, "memref.alloca")) {
+    return false;
+  }
+  fc_operation_complete(text, operation);
+  return operation->operands.size > 0;
 }
 
 static fc_status_t put_size_check(fc_text_t *out, fc_str_t size,
@@ -70,9 +74,9 @@ fc_status_t fc_mlir_guard_sizes(fc_str_t text, fc_text_t *out,
   size_t number = 0, done = 0;
   fc_operation_t operation;
   for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
-    fc_str_t sizes = operation.operands, size;
     size_t begin, count;
-    if (!allocates(&operation)) continue;
+    if (!read_allocation(text, &operation)) continue;
+    fc_str_t sizes = operation.operands, size;
     // The first segment has the sizes, the second the symbols of a layout.
     if (!fc_operation_segment(&operation, 0, &begin, &count)) {
       return fc_fail(err, FC_CODE_ABI_METADATA,
@@ -96,8 +100,9 @@ typedef struct fc_division_t {
   bool is_signed;
 } fc_division_t;
 
-// False when the operation is no division.
-static bool read_division(const fc_operation_t *operation, fc_division_t *out) {
+// Completes a division. False when the operation is none.
+static bool read_division(fc_str_t text, fc_operation_t *operation,
+                          fc_division_t *out) {
   static const struct {
     const char *name;
     bool is_signed;
@@ -107,6 +112,7 @@ static bool read_division(const fc_operation_t *operation, fc_division_t *out) {
                     {"llvm.urem", false}};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kDivisions); i++) {
     if (!fc_operation_is(operation, kDivisions[i].name)) continue;
+    fc_operation_complete(text, operation);
     fc_str_t types = operation->operand_types;
     *out = (fc_division_t){.is_signed = kDivisions[i].is_signed};
     if (fc_lex_count(types) == 2) fc_lex_element(&types, &out->type);
@@ -290,10 +296,14 @@ static size_t find_kind(const fc_checks_t *checks,
   return checks->kind_count;
 }
 
-static bool declares(const fc_operation_t *operation, const char *symbol) {
-  if (!fc_operation_is(operation, "llvm.func")) return false;
-  fc_str_t said = fc_attr_find(operation->properties, FC_STR("sym_name"));
-  return fc_str_equal(fc_lex_unwrap(said), fc_str(symbol));
+// Notes that the module has a function of the name, if that is one of ours.
+static void note_function(fc_str_t text, fc_operation_t *operation,
+                          fc_checks_t *checks) {
+  fc_operation_complete(text, operation);
+  const fc_str_t name =
+      fc_lex_unwrap(fc_attr_find(operation->properties, FC_STR("sym_name")));
+  if (fc_str_equal(name, FC_STR("puts"))) checks->has_puts = true;
+  if (fc_str_equal(name, FC_STR("abort"))) checks->has_abort = true;
 }
 
 static size_t count_divisions(fc_str_t text) {
@@ -301,7 +311,7 @@ static size_t count_divisions(fc_str_t text) {
   fc_operation_t operation;
   fc_division_t division;
   for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
-    if (read_division(&operation, &division)) count++;
+    if (read_division(text, &operation, &division)) count++;
   }
   return count;
 }
@@ -315,9 +325,10 @@ static fc_status_t survey(fc_str_t text, fc_checks_t *checks, fc_error_t *err) {
     if (!checks->inside && fc_operation_is(&operation, "builtin.module")) {
       checks->inside = at;
     }
-    checks->has_puts = checks->has_puts || declares(&operation, "puts");
-    checks->has_abort = checks->has_abort || declares(&operation, "abort");
-    if (!read_division(&operation, &division)) continue;
+    if (fc_operation_is(&operation, "llvm.func")) {
+      note_function(text, &operation, checks);
+    }
+    if (!read_division(text, &operation, &division)) continue;
     if (!read_lanes(division.type, &lanes) || !checks->inside) {
       return fc_fail(err, FC_CODE_ABI_METADATA,
                      "mlir-opt printed a division in a form not known here");
@@ -351,7 +362,7 @@ static fc_status_t put_places(fc_text_t *out, fc_str_t text, fc_error_t *err) {
   fc_operation_t operation;
   fc_division_t division;
   for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
-    if (!read_division(&operation, &division)) continue;
+    if (!read_division(text, &operation, &division)) continue;
     FC_TRY(fc_print_to(
         &out->sink, err,
         "llvm.mlir.global internal constant @\"farcall.place.%zu\"(\"",
@@ -390,7 +401,7 @@ fc_status_t fc_mlir_guard_divisions(fc_arena_t *arena, fc_str_t text,
   fc_operation_t operation;
   fc_division_t division;
   for (size_t at = done; fc_operation_next(text, &at, &operation);) {
-    if (!read_division(&operation, &division)) continue;
+    if (!read_division(text, &operation, &division)) continue;
     FC_TRY(
         fc_sink_put(&out->sink, fc_lex_part(text, done, operation.begin), err));
     done = operation.begin;

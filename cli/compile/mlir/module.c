@@ -192,6 +192,8 @@ fc_status_t fc_mlir_read(fc_arena_t *arena, fc_str_t text,
   fc_operation_next(text, &at, &operation);  // the module
   while (fc_operation_next(text, &at, &operation)) {
     const bool top = operation.begin >= behind;
+    if (!top && module.has_tensors) continue;
+    fc_operation_complete(text, &operation);
     if (top) behind = operation.end;
     FC_TRY(read_operation(&reading, &operation, top));
   }

@@ -39,7 +39,7 @@ static void read_types(fc_str_t text, size_t *at, fc_operation_t *out) {
   if (skip(text, at, FC_STR("->"))) out->result_types = cut_types(text, at);
 }
 
-bool fc_operation_read(fc_str_t text, size_t at, fc_operation_t *out) {
+static bool read_head(fc_str_t text, size_t at, fc_operation_t *out) {
   *out = (fc_operation_t){.begin = at};
   size_t quote = at;
   while (fc_lex_char(text, quote) == ' ') quote++;
@@ -52,7 +52,12 @@ bool fc_operation_read(fc_str_t text, size_t at, fc_operation_t *out) {
   if (fc_lex_char(text, quote) != '"') return false;
   at = fc_lex_string(text, quote);
   out->name = fc_lex_unwrap(fc_lex_part(text, quote, at));
-  if (fc_lex_char(text, at) != '(') return false;
+  return fc_lex_char(text, at) == '(';
+}
+
+void fc_operation_complete(fc_str_t text, fc_operation_t *out) {
+  // Behind the quote of the name.
+  size_t at = (size_t)(out->name.data - text.data) + out->name.size + 1;
   out->operands = cut(text, &at, FC_STR("("));
   out->successors = cut(text, &at, FC_STR("["));
   out->properties = cut(text, &at, FC_STR("<{"));
@@ -67,6 +72,11 @@ bool fc_operation_read(fc_str_t text, size_t at, fc_operation_t *out) {
     out->location = cut(text, &at, FC_STR("("));
   fc_lex_line(text, &at);
   out->end = at;
+}
+
+bool fc_operation_read(fc_str_t text, size_t at, fc_operation_t *out) {
+  if (!read_head(text, at, out)) return false;
+  fc_operation_complete(text, out);
   return true;
 }
 
@@ -74,7 +84,7 @@ bool fc_operation_next(fc_str_t text, size_t *at, fc_operation_t *out) {
   while (*at < text.size) {
     const size_t begin = *at;
     fc_lex_line(text, at);
-    if (fc_operation_read(text, begin, out)) return true;
+    if (read_head(text, begin, out)) return true;
   }
   return false;
 }

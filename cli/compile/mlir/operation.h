@@ -32,13 +32,15 @@ typedef struct fc_operation_t {
   fc_str_t location;  // inside of loc(…)
 } fc_operation_t;
 
+// Finds the first operation that begins at or behind *at, and *at moves behind its first
+// line: the next one may be in its regions. False at the end of the text. Only `begin`,
+// `results` and `name` are set: most operations are passed over.
+bool fc_operation_next(fc_str_t text, size_t *at, fc_operation_t *out);
+// Reads the other parts of an operation that was found in the text.
+void fc_operation_complete(fc_str_t text, fc_operation_t *operation);
 // Reads the operation at text[at], the beginning of a line. False when the line begins
 // with anything else.
 bool fc_operation_read(fc_str_t text, size_t at, fc_operation_t *out);
-// Reads the first operation that begins at or behind *at, and *at moves behind its first
-// line: the next one may be in its regions. To pass these over, set *at to out->end.
-// False at the end of the text.
-bool fc_operation_next(fc_str_t text, size_t *at, fc_operation_t *out);
 bool fc_operation_is(const fc_operation_t *operation, const char *name);
 
 // The first place that the location has, "file":line:column, or empty; and its line, or 0.

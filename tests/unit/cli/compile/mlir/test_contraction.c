@@ -197,8 +197,9 @@ static const char kForm[] =
 
 static bool read(fc_str_t text, fc_contraction_t *out) {
   fc_operation_t operation;
-  return fc_operation_read(text, 0, &operation) &&
-         fc_contraction_read(&operation, out);
+  size_t at = 0;
+  return fc_operation_next(text, &at, &operation) &&
+         fc_contraction_read(text, &operation, out);
 }
 
 static void operations_are_told_apart(void **state) {

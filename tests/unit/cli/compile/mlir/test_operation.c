@@ -96,8 +96,12 @@ static void operations_come_in_the_order_of_their_lines(void **state) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
     assert_true(fc_operation_next(text, &at, &operation));
     assert_true(fc_operation_is(&operation, kNames[i]));
-    if (i == 1) behind = operation.end;
+    if (i == 1) {
+      fc_operation_complete(text, &operation);
+      behind = operation.end;
+    }
   }
+  fc_operation_complete(text, &operation);
   assert_int_equal(text.data[operation.attributes_at], 'x');
   assert_false(fc_operation_next(text, &at, &operation));
   assert_true(fc_operation_next(text, &behind, &operation));
