@@ -136,11 +136,11 @@ def test_places_to_change_are_there():
     "FILE:" in them."""
     text = (DOCS / "changing.md").read_text()
     files = {each for each in re.findall(r"`([\w.-]+(?:/[\w.-]+)+)`", text)}
-    assert len(files) > 60
+    assert len(files) > 40
     assert [each for each in sorted(files) if not (ROOT / each).exists()] == []
     lists = re.findall(r"`([\w./-]+)`:\s+((?:`\w+`(?:,\s+| and )?)+)", text)
     names = [(file, name) for file, given in lists for name in re.findall(r"`(\w+)`", given)]
-    assert len(names) > 80
+    assert len(names) > 40
     assert [(file, name) for file, name in names
             if not re.search(DEFINED.format(name), (ROOT / file).read_text(), re.M)] == []
 
