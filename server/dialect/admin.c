@@ -16,20 +16,13 @@ static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
 }
 
 static fc_act_kind_t kind_of(fc_route_t route) {
-  switch (route) {
-    case FC_ROUTE_MODULE_LOAD:
-      return FC_ACT_LOAD;
-    case FC_ROUTE_MODULE_UNLOAD:
-      return FC_ACT_UNLOAD;
-    case FC_ROUTE_MODULE_RELOAD:
-      return FC_ACT_RELOAD;
-    case FC_ROUTE_MODULE_PROMOTE:
-      return FC_ACT_PROMOTE;
-    case FC_ROUTE_MODULE_ROLLBACK:
-      return FC_ACT_ROLLBACK;
-    default:
-      return FC_ACT_RELOAD_ALL;
+  switch ((int)route) {
+#define FC_ADMIN_ROUTE(name, path, kind) \
+  case FC_ROUTE_##name:                  \
+    return kind;
+#include "dialect/route.def"
   }
+  return FC_ACT_RELOAD_ALL;
 }
 
 static fc_status_t begin_act(const fc_server_t *server,
@@ -166,10 +159,7 @@ static fc_status_t tell_act(const fc_server_t *server, const fc_act_t *act,
   const fc_generation_t *generation =
       fc_generations_find(&server->modules->generations, act->name);
   if (generation) {
-    const fc_place_t place = {.route = FC_ROUTE_MODULE,
-                              .module = generation->index,
-                              .function = FC_ROUTE_NO_INDEX};
-    return fc_reflect_write(server, &place, FC_STR(""), sink, err);
+    return fc_reflect_write_module(server, generation->index, sink, err);
   }
   FC_TRY(fc_sink_put(sink, FC_STR("{\"name\":"), err));
   FC_TRY(fc_json_write_string(sink, act->name, err));

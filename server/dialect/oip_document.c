@@ -320,6 +320,23 @@ static fc_status_t open_index(const fc_server_t *server, fc_str_t body,
 
 // ---------------------------------------------------------------------------
 
+static fc_status_t write_config(const fc_generation_t *generation,
+                                const fc_function_t *function, fc_sink_t *sink,
+                                fc_error_t *err) {
+  FC_TRY(fc_oip_check_model(function, err));
+  return fc_oip_write_config(generation, function, sink, err);
+}
+
+static fc_status_t write_statistics(const fc_server_t *server,
+                                    const fc_generation_t *generation,
+                                    const fc_function_t *function,
+                                    fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(fc_oip_check_model(function, err));
+  FC_TRY(put(sink, "{\"model_stats\":[", err));
+  FC_TRY(fc_oip_write_statistics(server, generation, function, sink, err));
+  return put(sink, "]}", err);
+}
+
 fc_status_t fc_oip_document(const fc_server_t *server,
                             const fc_request_t *request,
                             const fc_place_t *place,
@@ -331,42 +348,11 @@ fc_status_t fc_oip_document(const fc_server_t *server,
       generation ? fc_module_function(generation->module, place->function)
                  : NULL;
   *out_document = (fc_document_t){.content_type = FC_STR("application/json")};
-  switch (place->route) {
-    case FC_ROUTE_OIP_LIVE:
-      return write_live(server, sink, err);
-    case FC_ROUTE_OIP_READY:
-      return write_ready(server, sink, err);
-    case FC_ROUTE_OIP_MODELS:
-      return fc_parts_create(server, &kModels, 0, &out_document->parts, err);
-    case FC_ROUTE_OIP_MODEL:
-    case FC_ROUTE_OIP_MODEL_OF:
-      return write_model(generation, function, sink, err);
-    case FC_ROUTE_OIP_MODEL_READY:
-    case FC_ROUTE_OIP_MODEL_READY_OF:
-      return write_model_ready(generation, function, sink, err);
-    case FC_ROUTE_OIP_CONFIG:
-    case FC_ROUTE_OIP_CONFIG_OF:
-      FC_TRY(fc_oip_check_model(function, err));
-      return fc_oip_write_config(generation, function, sink, err);
-    case FC_ROUTE_OIP_STATS:
-    case FC_ROUTE_OIP_STATS_OF:
-      FC_TRY(fc_oip_check_model(function, err));
-      FC_TRY(put(sink, "{\"model_stats\":[", err));
-      FC_TRY(fc_oip_write_statistics(server, generation, function, sink, err));
-      return put(sink, "]}", err);
-    case FC_ROUTE_OIP_ALL_STATS:
-      return fc_parts_create(server, &kStats, 0, &out_document->parts, err);
-    case FC_ROUTE_OIP_LOGGING:
-      return fc_oip_log(server, request->body, sink, err);
-    case FC_ROUTE_OIP_TRACE:
-    case FC_ROUTE_OIP_TRACE_OF:
-      return fc_oip_write_trace(sink, err);
-    case FC_ROUTE_OIP_SHARED:
-    case FC_ROUTE_OIP_SHARED_CUDA:
-      return put(sink, "[]", err);  // there are no regions of shared memory
-    case FC_ROUTE_OIP_INDEX:
-      return open_index(server, request->body, &out_document->parts, err);
-    default:
-      return write_server(sink, err);
+  switch ((int)place->route) {
+#define FC_OIP_ROUTE(name, path, methods, scope, document) \
+  case FC_ROUTE_##name:                                    \
+    return document;
+#include "dialect/route.def"
   }
+  return fc_fail(err, FC_CODE_INTERNAL, "a route without a document");
 }

@@ -6,6 +6,8 @@
 #include "dialect/reflect.h"
 
 #include "dialect/condition.h"
+#include "dialect/explorer.h"
+#include "dialect/metrics.h"
 #include "dialect/openapi.h"
 #include "dialect/query.h"
 #include "dialect/ready.h"
@@ -487,54 +489,28 @@ static fc_status_t begin_large(const fc_server_t *server,
                             generation, &out_document->parts, err);
 }
 
-static const fc_parts_form_t *form_of(fc_route_t route, extras_t extras) {
-  switch ((int)route) {
-    case FC_ROUTE_MODULES:
-      return extras.conditions ? &kConditions : &kModules;
-    case FC_ROUTE_FUNCTIONS:
-      return &kFunctions;
-    case FC_ROUTE_OPENAPI:
-      return &fc_openapi_form;
-    default:
-      return NULL;
-  }
+static const fc_function_t *function_of(const fc_generation_t *generation,
+                                        const fc_place_t *place) {
+  return fc_module_function(generation->module, place->function);
 }
 
-fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
-                             fc_str_t query, fc_sink_t *sink, fc_error_t *err) {
-  const extras_t extras = read_extras(query);
-  const fc_generation_t *generation =
-      place->module == FC_ROUTE_NO_INDEX
-          ? NULL
-          : fc_generations_at(&server->modules->generations, place->module);
-  switch ((int)place->route) {
-    case FC_ROUTE_INDEX:
-      return write_index(server, sink, err);
-    case FC_ROUTE_INFO:
-      return write_info(server, place, sink, err);
-    case FC_ROUTE_MODULE:
-      return write_one_module(server, place->module, extras, sink, err);
-    case FC_ROUTE_FUNCTIONS_OF:
-      return write_functions_of(generation, extras.signatures, sink, err);
-    case FC_ROUTE_FUNCTION:
-      return fc_query_write(
-          fc_module_function(generation->module, place->function), query, sink,
-          err);
-    case FC_ROUTE_EXAMPLE:
-      return fc_query_example(
-          fc_module_function(generation->module, place->function), sink, err);
-    case FC_ROUTE_LIVE:
-      return put(sink, "{\"status\":\"live\"}", err);
-    case FC_ROUTE_READY:
-      return fc_ready_write(server, sink, err);
-    case FC_ROUTE_STARTUP:
-      if (server->modules->started)
-        return put(sink, "{\"status\":\"started\"}", err);
-      return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
-    default:
-      break;
-  }
-  return fc_fail(err, FC_CODE_INTERNAL, "a route without a document");
+static fc_status_t write_ready(const fc_server_t *server, fc_str_t query,
+                               fc_document_t *out_document, fc_sink_t *sink,
+                               fc_error_t *err) {
+  if (!fc_ready_is_verbose(query)) return fc_ready_write(server, sink, err);
+  return fc_ready_write_verbose(server, &out_document->unavailable, sink, err);
+}
+
+static fc_status_t write_startup(const fc_server_t *server, fc_sink_t *sink,
+                                 fc_error_t *err) {
+  if (server->modules->started)
+    return put(sink, "{\"status\":\"started\"}", err);
+  return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
+}
+
+fc_status_t fc_reflect_write_module(const fc_server_t *server, uint32_t index,
+                                    fc_sink_t *sink, fc_error_t *err) {
+  return write_one_module(server, index, extras_of(0), sink, err);
 }
 
 fc_status_t fc_reflect_document(const fc_server_t *server,
@@ -546,18 +522,19 @@ fc_status_t fc_reflect_document(const fc_server_t *server,
                            out_document, err));
   if (out_document->not_modified) return FC_OK;
   const fc_generation_t *large = find_large(server, place);
+  const fc_generation_t *generation =
+      fc_generations_at(&server->modules->generations, place->module);
   const extras_t extras = read_extras(request->query);
-  const fc_parts_form_t *form = form_of(place->route, extras);
   const uint32_t flags = flags_of(extras);
-  if (place->route == FC_ROUTE_READY && fc_ready_is_verbose(request->query)) {
-    return fc_ready_write_verbose(server, &out_document->unavailable, sink,
-                                  err);
-  }
-  if (form) {
-    return fc_parts_create(server, form, flags, &out_document->parts, err);
-  }
   if (large) {
     return begin_large(server, place, large, flags, out_document, sink, err);
   }
-  return fc_reflect_write(server, place, request->query, sink, err);
+  switch ((int)place->route) {
+#define FC_NATIVE_ROUTE(name, path, methods, scope, document) \
+  case FC_ROUTE_##name:                                       \
+    return document;
+#define FC_PAGE_ROUTE FC_NATIVE_ROUTE
+#include "dialect/route.def"
+  }
+  return fc_fail(err, FC_CODE_INTERNAL, "a route without a document");
 }

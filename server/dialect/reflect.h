@@ -7,13 +7,13 @@
 
 #include "dialect/dialect.h"
 
-// Writes the document of a place, unless it is one that is written in parts. /readyz
-// fails as fc_ready_check does; /startupz with FC_CODE_NOT_READY until every PATH
-// was tried. `query` is the request's.
-fc_status_t fc_reflect_write(const fc_server_t *server, const fc_place_t *place,
-                             fc_str_t query, fc_sink_t *sink, fc_error_t *err);
+// Writes what there is of a generation: the document of FC_ROUTE_MODULE.
+fc_status_t fc_reflect_write_module(const fc_server_t *server, uint32_t index,
+                                    fc_sink_t *sink, fc_error_t *err);
 
-// A dialect's `document`. It checks the conditions of the request (query.h) first.
+// A dialect's `document`, of the rows NATIVE and PAGES. It checks the conditions of the
+// request (query.h) first. /readyz fails as fc_ready_check does; /startupz with
+// FC_CODE_NOT_READY until every PATH was tried.
 fc_status_t fc_reflect_document(const fc_server_t *server,
                                 const fc_request_t *request,
                                 const fc_place_t *place,

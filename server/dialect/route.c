@@ -17,7 +17,6 @@ static const fc_route_row_t kRows[FC_ROUTE_COUNT] = {
   [FC_ROUTE_##                                        \
       name] = {FC_STR(path), methods, FC_DIALECT_##dialect, FC_SCOPE_##scope},
 #include "dialect/route.def"
-#undef FC_ROUTE
 };
 
 static const fc_dialect_t *const kDialects[FC_DIALECT_COUNT] = {

@@ -23,7 +23,6 @@ typedef enum fc_route_t {
   FC_ROUTE_NONE,
 #define FC_ROUTE(name, path, methods, scope, dialect) FC_ROUTE_##name,
 #include "dialect/route.def"
-#undef FC_ROUTE
   FC_ROUTE_COUNT
 } fc_route_t;
 

@@ -106,24 +106,31 @@ static fc_status_t write_status(const fc_generation_t *generation,
              err);
 }
 
+static fc_status_t write_models(const fc_server_t *server,
+                                const fc_request_t *request,
+                                fc_document_t *out_document, fc_sink_t *sink,
+                                fc_error_t *err) {
+  const fc_place_t list = {.route = FC_ROUTE_OIP_MODELS,
+                           .module = FC_ROUTE_NO_INDEX,
+                           .function = FC_ROUTE_NO_INDEX};
+  return fc_oip_document(server, request, &list, out_document, sink, err);
+}
+
 fc_status_t fc_tf_document(const fc_server_t *server,
                            const fc_request_t *request, const fc_place_t *place,
                            fc_document_t *out_document, fc_sink_t *sink,
                            fc_error_t *err) {
   const fc_generation_t *generation =
       fc_generations_at(&server->modules->generations, place->module);
-  if (!generation) {  // this is the list of models
-    const fc_place_t list = {.route = FC_ROUTE_OIP_MODELS,
-                             .module = FC_ROUTE_NO_INDEX,
-                             .function = FC_ROUTE_NO_INDEX};
-    return fc_oip_document(server, request, &list, out_document, sink, err);
-  }
   const fc_function_t *function =
-      fc_module_function(generation->module, place->function);
+      generation ? fc_module_function(generation->module, place->function)
+                 : NULL;
   *out_document = (fc_document_t){.content_type = FC_STR("application/json")};
-  const bool metadata = place->route == FC_ROUTE_TF_METADATA ||
-                        place->route == FC_ROUTE_TF_METADATA_OF ||
-                        place->route == FC_ROUTE_TF_METADATA_BY;
-  return metadata ? write_metadata(generation, function, sink, err)
-                  : write_status(generation, function, sink, err);
+  switch ((int)place->route) {
+#define FC_TF_ROUTE(name, path, methods, scope, document) \
+  case FC_ROUTE_##name:                                   \
+    return document;
+#include "dialect/route.def"
+  }
+  return fc_fail(err, FC_CODE_INTERNAL, "a route without a document");
 }

@@ -133,7 +133,6 @@ static const fc_route_row_t kRows[] = {
   [FC_ROUTE_##                                        \
       name] = {FC_STR(path), methods, FC_DIALECT_##dialect, FC_SCOPE_##scope},
 #include "dialect/route.def"
-#undef FC_ROUTE
     [ROUTE_TEXT] = {FC_STR("/text/{module}/{function}"),
                     FC_ROUTE_GET | FC_ROUTE_CALL, 2, FC_SCOPE_OPEN},
     [ROUTE_MODEL] = {FC_STR("/model/{model}:ask"), FC_ROUTE_POST, 2,

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dialect/reflect.h"
+#include "dialect/ready.h"
 #include "expect.h"
 
 static void expect_request(const fixture_server_t *server, const char *method,
@@ -410,16 +410,13 @@ static void not_ready_until_every_path_was_tried(void **state) {
   // A server that has not tried all of its PATHs yet.
   fc_modules_t modules = {.started = false};
   fc_server_t half = {.modules = &modules};
-  fc_place_t place = {.route = FC_ROUTE_READY, .module = FC_ROUTE_NO_INDEX};
   fc_error_t error;
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), 4096);
-  assert_int_not_equal(
-      fc_reflect_write(&half, &place, FC_STR(""), &text.sink, &error), FC_OK);
+  assert_int_not_equal(fc_ready_write(&half, &text.sink, &error), FC_OK);
   assert_int_equal(error.code, FC_CODE_NOT_READY);
   modules.started = half.leaving = true;
-  assert_int_not_equal(
-      fc_reflect_write(&half, &place, FC_STR(""), &text.sink, &error), FC_OK);
+  assert_int_not_equal(fc_ready_write(&half, &text.sink, &error), FC_OK);
   assert_int_equal(error.code, FC_CODE_SHUTTING_DOWN);
   fc_text_deinit(&text);
   end(&server);

@@ -22,7 +22,6 @@ static const route_t kRoutes[] = {
 #define FC_ROUTE(name, path, methods, scope, dialect) \
   {#name, path, methods, FC_SCOPE_##scope},
 #include "dialect/route.def"
-#undef FC_ROUTE
 };
 
 // The whole of what nobody needs a token for.
