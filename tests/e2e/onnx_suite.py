@@ -207,3 +207,33 @@ def verdicts(suite, name, signature):
         for i, each in enumerate(signature[what]):
             yield what, judge(each["type"], entry[said][i],
                               data[f"{short}{i}"].shape)
+
+
+# What the Open Inference Protocol calls ONNX's types.
+DATATYPES = {
+    "FLOAT": "FP32", "DOUBLE": "FP64", "FLOAT16": "FP16", "BFLOAT16": "BF16",
+    **{name: name for name in ("BOOL", "INT8", "INT16", "INT32", "INT64", "UINT8",
+                               "UINT16", "UINT32", "UINT64")}}
+
+
+def call_by_oip(server, suite, name):
+    """Why the model is not called by the Open Inference Protocol, or its answer is not the
+    test's own; None: it is."""
+    entry, data = suite.index[name], suite.data(name)
+    lacks = {kind for kind, _ in entry["inputs"] + entry["outputs"]} - DATATYPES.keys()
+    if lacks:
+        return f"the protocol has no {', '.join(sorted(lacks))}"
+    reply = server.get(f"/v2/models/{name}.{name}")
+    if reply.status != 200:
+        return f"metadata: {reply.status} {reply.body}"
+    inputs = [{"name": each["name"], "datatype": DATATYPES[entry["inputs"][i][0]],
+               "shape": list(data[f"in{i}"].shape),
+               "data": plain(data[f"in{i}"].ravel().tolist())}
+              for i, each in enumerate(reply.json["inputs"])]
+    reply = server.request("POST", f"/v2/models/{name}.{name}/infer",
+                           json.dumps({"inputs": inputs}).encode())
+    if reply.status != 200:
+        return f"{reply.status} {reply.json['error']}"
+    return difference(suite, name, [
+        numpy.array(each["data"], object).reshape(each["shape"]).tolist()
+        for each in reply.json["outputs"]])

@@ -10,7 +10,7 @@ import json
 import pytest
 
 from conftest import ROOT, Server
-from onnx_suite import Suite, call, difference, unlike, verdicts
+from onnx_suite import Suite, call, call_by_oip, difference, unlike, verdicts
 
 AT_ONCE = 100  # modules of one farcalld
 KNOWN = dict(line.split("\t") for line in (
@@ -100,3 +100,24 @@ def test_recovered_signatures_are_the_declared_ones(suite, answers, capsys):
     with capsys.disabled():
         print("\n" + ", ".join(f"{k}: {v}" for k, v in sorted(counts.items())))
     assert not wrong, "\n".join(wrong)
+
+
+def test_values_of_unknown_type_are_sent_by_oip(suite, reference, capsys):
+    """A tensor of it says its type itself. What IREE's runtime gets right comes back."""
+    signatures = {name: answer[1] for name, answer in called(
+        suite, suite.compiled(), "--isolation=process").items()}
+    unknown = [name for name, signature in signatures.items() if "unknown" in
+               [each["type"]["kind"] for each in signature["arguments"]]]
+    found = {}
+    for begin in range(0, len(unknown), AT_ONCE):
+        part = unknown[begin:begin + AT_ONCE]
+        server = Server("--isolation=process", *map(suite.module, part))
+        found |= {name: call_by_oip(server, suite, name) for name in part}
+        assert server.stop() == 0, "".join(server.lines)
+    with capsys.disabled():
+        print(f"\n{len(unknown)} of {len(signatures)} functions have an argument of unknown "
+              f"type, {sum(why is None for why in found.values())} answer by OIP: "
+              f"{collections.Counter(filter(None, found.values()))}")
+    lacks = {name for name, why in found.items() if why and "protocol" in why}
+    right = {name for name in unknown if reference[name] is None} - KNOWN.keys()
+    assert not [(name, found[name]) for name in right - lacks if found[name]]
