@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The calls are made by a child, which a module may end or keep from ending; it tells
-// what it found through a pipe, call by call. Floats of an example are zero, and a function
-// that copies zeros over zeros seems to write nothing: so those of each argument get a
-// value of their own. Integers stay 0, since they may be places.
+// what it found through a pipe, call by call. Numbers of an example are zero, and a function
+// that copies zeros over zeros seems to write nothing: so floats of each argument get a
+// value of their own. Integers may be places, where 0 is the safest: they get theirs in a
+// second call of each function, when the first calls of all were made.
 #include "doctor/roles.h"
 
 #include <poll.h>
@@ -41,13 +42,19 @@ static size_t tensor_size(const fc_value_t *value) {
   return known ? size : 0;
 }
 
-static void fill(const fc_value_t *value, uint32_t number, size_t size) {
-  const fc_dtype_class_t class_ = fc_dtype_info(value->tensor.dtype)->class_;
-  if (!size ||
-      (class_ != FC_DTYPE_CLASS_FLOAT && class_ != FC_DTYPE_CLASS_COMPLEX)) {
-    return;
+static void fill(const fc_value_t *value, uint32_t number, size_t size,
+                 bool integers) {
+  if (!size) return;
+  const fc_dtype_info_t *info = fc_dtype_info(value->tensor.dtype);
+  uint8_t *data = value->tensor.data;
+  if (info->class_ == FC_DTYPE_CLASS_FLOAT ||
+      info->class_ == FC_DTYPE_CLASS_COMPLEX) {
+    memset(data, FILL + (int)(number % 8), size);
+  } else if (integers && info->bits >= 8) {
+    for (size_t at = 0; at < size; at += info->size) {
+      data[at] = (uint8_t)(number % 3);
+    }
   }
-  memset(value->tensor.data, FILL + (int)(number % 8), size);
 }
 
 static bool is_asked(const fc_function_t *function, uint32_t argument) {
@@ -62,8 +69,10 @@ static bool tell(int pipe, size_t function, uint32_t argument) {
   return write(pipe, &told, sizeof told) == (ssize_t)sizeof told;
 }
 
-// Makes the call of a frame that was begun, and tells which arguments have changed.
-static bool make_call(const fc_local_bound_t *bound, int pipe) {
+// Makes the call of a frame that was begun, and tells which arguments have changed, but
+// for those that were told.
+static bool make_call(const fc_local_bound_t *bound, bool integers, bool *told,
+                      int pipe) {
   const fc_function_t *function = bound->function;
   const fc_signature_t *signature = function->signature;
   const uint32_t count = signature->argument_count;
@@ -76,7 +85,7 @@ static bool make_call(const fc_local_bound_t *bound, int pipe) {
     if (!is_asked(function, i)) continue;
     const fc_value_t *value = &values[signature->arguments[i].raw_index];
     const size_t size = tensor_size(value);
-    fill(value, i, size);
+    fill(value, i, size, integers);
     before[i] = size ? fc_arena_alloc(arena, size, 16) : NULL;
     if (before[i]) memcpy(before[i], value->tensor.data, size);
   }
@@ -89,15 +98,17 @@ static bool make_call(const fc_local_bound_t *bound, int pipe) {
   for (uint32_t i = 0; i < count; i++) {
     if (!before[i]) continue;
     const fc_value_t *value = &values[signature->arguments[i].raw_index];
-    if (memcmp(before[i], value->tensor.data, tensor_size(value)) &&
-        !tell(pipe, function->index, i)) {
-      return false;
+    if (told[i] || !memcmp(before[i], value->tensor.data, tensor_size(value))) {
+      continue;
     }
+    told[i] = true;
+    if (!tell(pipe, function->index, i)) return false;
   }
   return tell(pipe, function->index, DONE);
 }
 
-static bool try_function(const fc_function_t *function, int pipe) {
+static bool try_function(const fc_function_t *function, bool integers,
+                         bool *told, int pipe) {
   fc_text_t example;
   fc_local_bound_t bound = {0};
   fc_text_init(&example, fc_allocator_system(), EXAMPLE_SIZE_MAX);
@@ -107,7 +118,7 @@ static bool try_function(const fc_function_t *function, int pipe) {
       fc_local_bind(function, &bound, NULL) == FC_OK) {
     fc_frame_begin(bound.frame, function->plan, NULL);
     if (fc_frame_decode(bound.frame, fc_text_str(&example), NULL) == FC_OK) {
-      goes_on = make_call(&bound, pipe);
+      goes_on = make_call(&bound, integers, told, pipe);
     }
     fc_local_unbind(&bound);
   }
@@ -126,10 +137,20 @@ static void try_all(const char *path, int pipe) {
                      NULL) != FC_OK) {
     return;
   }
-  bool goes_on = true;
-  for (size_t i = 0; goes_on && i < fc_module_function_count(module); i++) {
-    const fc_function_t *function = fc_module_function(module, i);
-    if (is_tried(function)) goes_on = try_function(function, pipe);
+  const fc_allocator_t allocator = fc_allocator_system();
+  const size_t count = fc_module_function_count(module);
+  bool **told = fc_alloc(allocator, (count + 1) * sizeof *told);
+  bool goes_on = told != NULL;
+  for (size_t i = 0; goes_on && i < 2 * count; i++) {
+    const size_t index = i % count;
+    const fc_function_t *function = fc_module_function(module, index);
+    if (!is_tried(function)) continue;
+    if (i < count) {
+      told[index] =
+          fc_alloc(allocator, function->signature->argument_count + (size_t)1);
+    }
+    goes_on =
+        told[index] && try_function(function, i >= count, told[index], pipe);
   }
 }
 
