@@ -122,6 +122,10 @@ OWN = {
                        lambda x: x / numpy.abs(x).max(1, keepdims=True)),
     "distances": ([node("CDist", ["x", "x"], domain=ORT, metric="euclidean")],
                   lambda x: numpy.sqrt(((x[:, None] - x[None]) ** 2).sum(2))),
+    # What skl2onnx makes of a model that it is shown doubles of; onnxruntime refuses it.
+    "zip_map_of_doubles": ([helper.make_node("Cast", ["x"], ["d"], to=TensorProto.DOUBLE),
+                            node("ZipMap", ["d"], classlabels_int64s=[0, 1, 2, 3])],
+                           lambda x: x),
 }
 REFUSED = {
     "probabilities": [classifier("SVMClassifier", **vectors("RBF", 3),

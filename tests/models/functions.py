@@ -64,7 +64,7 @@ FUNCTIONS = {  # the function, what it is called with, the types it is exported 
 
 
 # IREE's compiler wants sizes of symbolic dims.
-BATCHES = {"jax_blur": "1,3", "jax_scale": "5,8", "jax_nearest": "1,7,16"}
+BATCHES = {"jax_blur": ["1,3"], "jax_scale": ["5,8"], "jax_nearest": ["1,7,16"]}
 
 
 def names():

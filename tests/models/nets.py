@@ -241,8 +241,7 @@ MAKERS = {
 
 # Of dims without a size, what one is compiled for: of a convolution of such dims, IREE 3.13
 # does not find the number of workgroups, at no level and for no processor.
-SIZES = {"ocr_find": {f"p2o.DynamicDimension.{number}": size
-                      for number, size in enumerate((1, 64, 96))}}
+SIZES = {"ocr_find": ["1", "p2o.DynamicDimension.1=64", "p2o.DynamicDimension.2=96"]}
 
 # Of packages: the wheel, the model's place in it, its arguments.
 PACKED = {

@@ -29,11 +29,10 @@ class Refused(Exception):
 
 class Served(Server):
     def __init__(self, programs, model):
-        sizes = [f"--batch={model.sizes}"] if model.sizes else []
         self.said = []
         self.process = subprocess.Popen(
             [programs / "farcall", "serve", model.source, "--listen", "127.0.0.1:0",
-             "--timeout", "300s", "--tools", HERE, *sizes], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+             "--timeout", "300s", "--tools", HERE, *model.options()], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL, text=True, env=PLAIN)
         self.reader = threading.Thread(
             target=lambda: self.said.extend(self.process.stderr), daemon=True)

@@ -72,8 +72,7 @@ class Model:
         self.name = name
         self.source = folder / f"{name}.{'bin' if name in JAX else 'onnx'}"
         self.module = folder / f"{name}.vmfb"
-        self.sizes, self.spelled, self.sessions = None, None, {}
-        self.fixed = nets.SIZES.get(name, {})
+        self.sizes, self.spelled, self.sessions = nets.SIZES.get(name, []), None, {}
         self.peer = name not in JAX
         if name in JAX:
             self.take_function(folder)
@@ -89,8 +88,11 @@ class Model:
     def take_function(self, folder):
         functions = importlib.import_module("functions")
         self.arguments, self.results = functions.write(self.name, folder)
-        self.sizes = functions.BATCHES.get(self.name)
+        self.sizes = functions.BATCHES.get(self.name, [])
         self.spelled = functions.spelled(self.name)
+
+    def options(self):
+        return [f"--batch={each}" for each in self.sizes]
 
     def session(self, threads):
         if threads not in self.sessions:
@@ -107,13 +109,13 @@ class Model:
         return {each.name: value for each, value in zip(inputs, self.arguments)}
 
     def names(self):
-        """Of arguments, of their dims, and of results, if these have any."""
+        """Of arguments, of their dims, and of results, if these have any. A size takes the
+        place of a name."""
         if self.spelled:
             return self.spelled
         inputs, outputs = self.session(2).get_inputs(), self.session(2).get_outputs()
         return ([each.name for each in inputs],
-                [[dim if isinstance(dim, str) and NAME.match(dim)
-                  and dim not in self.fixed else None
+                [[dim if isinstance(dim, str) and NAME.match(dim) and not self.sizes else None
                   for dim in each.shape] for each in inputs],
                 [each.name for each in outputs])
 
@@ -239,11 +241,9 @@ def examine(programs, model, row):
         row["wrong"] = f"doctor: {found[0]['thing']}: {found[0]['message']}"
         return
     began = time.monotonic()
-    sizes = [f"--batch={dim}={size}" for dim, size in model.fixed.items()]
-    sizes += [f"--batch={model.sizes}"] if model.sizes else []
     done = subprocess.run(
         [programs / "farcall", "compile", model.source, "-o", model.module, "--cpu=host",
-         "--tools", HERE, *sizes], capture_output=True, text=True, timeout=1800)
+         "--tools", HERE, *model.options()], capture_output=True, text=True, timeout=1800)
     row["compiled"] = time.monotonic() - began
     if done.returncode:
         row["wrong"] = "compile: " + done.stderr.strip().splitlines()[-1][-200:]
@@ -340,7 +340,7 @@ def main():
         row = {"name": name, "names": "-", "fit": True}
         try:
             model = Model(name, asked.folder, asked.wheels)
-            row["symbolic"] = model.sizes is not None
+            row["symbolic"] = name in JAX and model.sizes
             examine(asked.programs, model, row)
         except Exception as failure:  # of a framework: the other models go on
             row["wrong"] = f"{type(failure).__name__}: {failure}"[:200]

@@ -556,7 +556,8 @@ def zip_map(g, node, attributes):
     names = class_names(attributes, "classlabels_int64s", "classlabels_strings")
     g.notes.append(f"'{node.output[0]}' is a tensor with a column for each of the "
                    f"classes {', '.join(map(str, names))}, not a list of dicts")
-    g.Identity(node.input[0], to=node.output[0])
+    # Its maps have floats, also where the export gives it doubles.
+    g.Cast(node.input[0], dtype=TensorProto.FLOAT, to=node.output[0])
 
 
 def distances(g, node, attributes):
