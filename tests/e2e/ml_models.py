@@ -116,6 +116,7 @@ CASES = {  # the nodes, then other data than ROWS
                             values_floats=[0.5, 1.5, 2.5], default_float=9.0)]],
     "vectorizer": [[node("FeatureVectorizer", ["x", "x"], inputdimensions=[4, 4])]],
 }
+FOREST = tree("BRANCH_LEQ")
 # What onnxruntime answers otherwise than ONNX and scikit-learn say, or less exactly.
 OWN = {
     "normalizer_max": ([node("Normalizer", norm="MAX")],
@@ -126,6 +127,11 @@ OWN = {
     "zip_map_of_doubles": ([helper.make_node("Cast", ["x"], ["d"], to=TensorProto.DOUBLE),
                             node("ZipMap", ["d"], classlabels_int64s=[0, 1, 2, 3])],
                            lambda x: x),
+    "forest_of_doubles": ([helper.make_node("Cast", ["x"], ["d"], to=TensorProto.DOUBLE),
+                           node("TreeEnsembleRegressor", ["d"], n_targets=1, **FOREST)],
+                          lambda x: answers(build([node(
+                              "TreeEnsembleRegressor", n_targets=1, **FOREST)]), x)[0],
+                          TensorProto.DOUBLE),
 }
 REFUSED = {
     "probabilities": [classifier("SVMClassifier", **vectors("RBF", 3),
@@ -136,8 +142,8 @@ REFUSED = {
 }
 
 
-def build(nodes):
-    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, None])]
+def build(nodes, answered=TensorProto.FLOAT):
+    outputs = [helper.make_tensor_value_info("y", answered, [None, None])]
     if nodes[-1].output[0] == "label":
         kind = TensorProto.STRING if any(
             each.name == "classlabels_strings" for each in nodes[-1].attribute
@@ -181,8 +187,8 @@ def main():
             onnx.save(model, folder / f"{name}.onnx")
         wrong = difference(model, data[0] if data else ROWS)
         print(f"{name}: {wrong or 'ok'}")
-    for name, (nodes, oracle) in OWN.items():
-        wrong = difference(build(nodes), ROWS, [oracle(ROWS)])
+    for name, (nodes, oracle, *answered) in OWN.items():
+        wrong = difference(build(nodes, *answered), ROWS, [oracle(ROWS)])
         print(f"{name}: {wrong or 'ok'}")
     for name, (nodes,) in REFUSED.items():
         try:

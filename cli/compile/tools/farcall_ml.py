@@ -414,7 +414,9 @@ def tree_regressor(g, node, attributes):
     aggregate = text(attributes.get("aggregate_function", "SUM"))
     scores = forest_scores(g, node, attributes, "target",
                            attributes.get("n_targets", 1), aggregate)
-    g.Identity(transform(g, node, attributes, scores), to=node.output[0])
+    # It answers floats; exports with doubles say that it answers these.
+    g.Cast(transform(g, node, attributes, scores),
+           dtype=g.types.get(node.output[0], TensorProto.FLOAT), to=node.output[0])
 
 
 def tree_classifier(g, node, attributes):
