@@ -14,6 +14,7 @@ import urllib.request
 
 import pytest
 
+from certificates import Authority
 from conftest import ROOT
 from test_metrics import OPEN, SCALARS
 
@@ -63,13 +64,13 @@ def test_the_rules_fire_when_they_should():
 
 
 class Prometheus:
-    def __init__(self, folder, target, label):
+    def __init__(self, folder, target, label, text=None):
         if not shutil.which("prometheus"):
             pytest.skip("SKIPPED: no prometheus: scripts/deps peers")
         with socket.create_server(("127.0.0.1", 0)) as chosen:
             self.address = f"127.0.0.1:{chosen.getsockname()[1]}"
         config = folder / "prometheus.yml"
-        config.write_text(json.dumps({
+        config.write_text(text or json.dumps({
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(RULES)],
             "scrape_configs": [{"job_name": label, "static_configs": [
@@ -112,6 +113,30 @@ def scraped(serve, tmp_path):
     prometheus = Prometheus(tmp_path / "prometheus", f"{server.host}:{server.port}", "f")
     try:
         yield server, prometheus
+    finally:
+        prometheus.process.terminate()
+        prometheus.process.wait(timeout=60)
+        prometheus.log.close()
+
+
+def test_the_shipped_configuration_reaches_a_server_with_tls_and_tokens(serve, farcall,
+                                                                        tmp_path):
+    """By the lines that are comments in it."""
+    authority = Authority(tmp_path)
+    certificate, key = authority.sign("server")
+    secret, line = farcall("token", "new", "p", "--scope=metrics").stdout.splitlines()
+    (tmp_path / "token").write_text(secret)
+    (tmp_path / "tokens").write_text(line + "\n")
+    server = serve(SCALARS, f"--tls-cert={certificate}", f"--tls-key={key}",
+                   f"--token-file={tmp_path / 'tokens'}")
+    shutil.copy(RULES, tmp_path)
+    text = RULES.with_name("prometheus.yml").read_text()
+    text = re.sub(r"^    #(?=\w)", "    ", text, flags=re.M).replace("15s", "1s")
+    text = text.replace("127.0.0.1:8000", f"{server.host}:{server.port}")
+    prometheus = Prometheus(tmp_path, "", "", text)
+    try:
+        prometheus.wait(lambda found: found and found[0]["value"][1] == "1",
+                        query="farcall_ready")
     finally:
         prometheus.process.terminate()
         prometheus.process.wait(timeout=60)
