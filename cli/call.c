@@ -73,6 +73,16 @@ static const char *target_of(const fc_args_t *args) {
   return target;
 }
 
+static int make_document(const fc_args_t *args, fc_str_t *out_document) {
+  if (!fc_args_has(args, FC_OPTION_EXAMPLE)) {
+    return fc_input_document(args, NULL, out_document);
+  }
+  const int exit_code = fc_input_check(args);
+  const char *target = fc_remote_target(args, args->words[0]);
+  if (exit_code || !target) return exit_code ? exit_code : FC_EXIT_USAGE;
+  return fc_remote_example(args, target, out_document);
+}
+
 // The verb profile shows the profile alone; call prints the results too.
 static int print_profiled(const fc_args_t *args, fc_str_t answer) {
   fc_str_t profile;
@@ -103,7 +113,7 @@ int fc_verb_call(const fc_args_t *args) {
   fc_str_t document;
   fc_error_reset(&err);
   if (fc_remote_server(args, &server, &err)) return fc_remote_complain(&err);
-  int exit_code = fc_input_document(args, NULL, &document);
+  int exit_code = make_document(args, &document);
   if (exit_code) return exit_code;
   if (fc_args_has(args, FC_OPTION_CURL)) {
     return print_curl(args, &server, target, document);

@@ -72,6 +72,7 @@ typedef struct fc_option_info_t {
 extern const fc_verb_info_t fc_verbs[FC_VERB_COUNT];
 extern const fc_option_info_t fc_cli_options[FC_OPTION_COUNT];
 bool fc_option_belongs(fc_cli_option_t option, fc_verb_t verb);
+bool fc_option_may_lack_value(const fc_option_info_t *info);
 
 typedef struct fc_flag_t {
   fc_cli_option_t option;

@@ -129,7 +129,7 @@ static void print_zsh_option(FILE *stream, const fc_option_info_t *option,
   print_quoted(stream, option->help, "[]\\:", "'\\''");
   fputc(']', stream);
   if (option->value) {
-    fputc(':', stream);
+    fputs(fc_option_may_lack_value(option) ? "::" : ":", stream);
     print_quoted(stream, option->value, "[]\\:", "'\\''");
     fputs(":_files", stream);
   }
@@ -211,7 +211,7 @@ static void print_fish_verb(FILE *stream, fc_verb_t verb) {
             name);
     if (option->letter) fprintf(stream, " -s %c", option->letter);
     fprintf(stream, " -l %s%s -d '", option->name,
-            option->value ? " -r -F" : "");
+            option->value && !fc_option_may_lack_value(option) ? " -r -F" : "");
     print_quoted(stream, option->help, "\\", "\\'");
     fputs("'\n", stream);
   }

@@ -11,6 +11,7 @@
 #include "crash.h"
 #include "file.h"
 #include "local.h"
+#include "module/examples.h"
 #include "paired.h"
 #include "sample.h"
 
@@ -256,9 +257,20 @@ static void tell_untried(const fc_function_t *function, fc_code_t code) {
   putchar('\n');
 }
 
-// Calls a function with the example that the old file's signature gives, and with
-// numbers that are drawn: zeros hide differences. The latter are timed, unless they are
-// refused.
+// Makes the calls of all the old file's examples of a function but the first.
+static int compare_others(diff_t *diff, const fc_function_t *functions[2]) {
+  const fc_expected_call_t *it = fc_example_next(functions[0], NULL);
+  while (it && (it = fc_example_next(functions[0], it))) {
+    const int trouble =
+        compare_call(diff, functions, 0, it->body, false, &it->tolerance);
+    if (trouble) return trouble;
+  }
+  return SAME;
+}
+
+// Calls a function with the old file's examples, or the one that its signature gives, and
+// with numbers that are drawn: zeros hide differences. The latter are timed, unless they
+// are refused.
 static int compare_example(diff_t *diff, const fc_function_t *functions[2],
                            fc_text_t *example, fc_text_t *drawn) {
   fc_error_t err;
@@ -271,6 +283,11 @@ static int compare_example(diff_t *diff, const fc_function_t *functions[2],
   const bool safe = functions[0]->signature->memory_safe &&
                     functions[1]->signature->memory_safe;
   if (fc_sample_draw(fc_text_str(example), safe, &drawn->sink, &err) != FC_OK) {
+    return fc_complain(TROUBLE, "%s", err.message);
+  }
+  fc_text_reset(example);
+  if (fc_example_print(functions[0], FC_STR(""), FC_EXAMPLE_SIZE_MAX,
+                       &example->sink, &err) != FC_OK) {
     return fc_complain(TROUBLE, "%s", err.message);
   }
   const bool before = diff->differs;
@@ -303,6 +320,7 @@ static int compare_examples(diff_t *diff) {
     functions[1] = fc_module_find(diff->modules[1], functions[0]->name);
     if (!functions[0]->plan || !functions[1] || !functions[1]->plan) continue;
     trouble = compare_example(diff, functions, &texts[0], &texts[1]);
+    if (!trouble) trouble = compare_others(diff, functions);
     if (trouble) break;
   }
   for (int i = 0; i < 2; i++) fc_text_deinit(&texts[i]);

@@ -368,23 +368,24 @@ static fc_status_t print_inputs(const fc_args_t *args,
   return put(sink, "\"}}", err);
 }
 
-static fc_status_t check_json(const fc_args_t *args, fc_error_t *err) {
-  if (!fc_args_has(args, FC_OPTION_JSON)) return FC_OK;
-  if (fc_args_has(args, FC_OPTION_INPUT)) {
+// Fails if --json or --example, which give the whole document, has what goes with
+// --input.
+static fc_status_t check_whole(const fc_args_t *args, fc_error_t *err) {
+  const bool is_example = fc_args_has(args, FC_OPTION_EXAMPLE);
+  const bool is_json = fc_args_has(args, FC_OPTION_JSON);
+  const char *whole = is_example ? "--example" : "--json";
+  if (!is_example && !is_json) return FC_OK;
+  if (fc_args_has(args, FC_OPTION_INPUT) || (is_example && is_json)) {
     return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
-                      "--json is the whole document: leave out --input");
+                      "%s is the whole document: leave out --%s", whole,
+                      is_example && is_json ? "json" : "input");
   }
-  if (fc_args_has(args, FC_OPTION_OUTPUT)) {
-    return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
-                      "--output goes with --input; with --json the document "
-                      "says how results come");
-  }
-  if (fc_output_form(args)) {
-    return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
-                      "--print=elided goes with --input; with --json the "
-                      "document says how results come");
-  }
-  return FC_OK;
+  const bool writes = fc_args_has(args, FC_OPTION_OUTPUT);
+  if (!writes && !fc_output_form(args)) return FC_OK;
+  return fc_fail_as(err, FC_CODE_JSON_SCHEMA, FC_FAILED_PRECONDITION,
+                    "%s goes with --input; with %s the document says how "
+                    "results come",
+                    writes ? "--output" : "--print=elided", whole);
 }
 
 static fc_status_t given_document(const fc_args_t *args, const char *json,
@@ -444,7 +445,7 @@ int fc_input_check(const fc_args_t *args) {
   fc_error_reset(&err);
   fc_status_t status = fc_output_check(args, &err);
   if (status == FC_OK) status = check_outputs(args, &err);
-  if (status == FC_OK) status = check_json(args, &err);
+  if (status == FC_OK) status = check_whole(args, &err);
   return complain(status, &err);
 }
 

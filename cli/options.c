@@ -131,6 +131,10 @@ fc_verb_t fc_verb_find(const char *name) {
 
 const char *fc_verb_name(fc_verb_t verb) { return fc_verbs[verb].name; }
 
+bool fc_option_may_lack_value(const fc_option_info_t *info) {
+  return info->value && !strncmp(info->value, "[=", 2);
+}
+
 bool fc_option_belongs(fc_cli_option_t option, fc_verb_t verb) {
   return fc_cli_options[option].verbs & 1u << verb;
 }
@@ -205,6 +209,7 @@ static bool take_option(fc_arena_t *arena, fc_verb_t verb, int argc,
     if (text[2]) value = text + 2;
   }
   const fc_option_info_t *info = &fc_cli_options[option];
+  if (!value && fc_option_may_lack_value(info)) value = "";
   if (value && !info->value) {
     fc_complain(0, "--%s takes no value", info->name);
     return false;
@@ -325,7 +330,9 @@ const char *fc_args_get(const fc_args_t *args, fc_cli_option_t option,
 
 static void print_option(const fc_option_info_t *info) {
   char left[64];
-  snprintf(left, sizeof left, "--%s%s%s", info->name, info->value ? "=" : "",
+  const char *equals =
+      info->value && !fc_option_may_lack_value(info) ? "=" : "";
+  snprintf(left, sizeof left, "--%s%s%s", info->name, equals,
            info->value ? info->value : "");
   const char *bold = fc_style(stdout, FC_STYLE_BOLD);
   const char *plain = fc_style(stdout, FC_STYLE_PLAIN);

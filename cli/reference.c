@@ -16,7 +16,7 @@
 #include "file.h"
 #include "input.h"
 #include "local.h"
-#include "module/compare.h"
+#include "module/examples.h"
 #include "style.h"
 #include "tool.h"
 
@@ -47,7 +47,10 @@ static fc_status_t put_document(const fc_function_t *function, fc_str_t given,
       fc_module_get_version(function->module), sink, err));
   FC_TRY(put(sink, ",\"call\":", err));
   if (given.size) FC_TRY(fc_sink_put(sink, given, err));
-  else FC_TRY(fc_signature_print_example(function->signature, sink, err));
+  else {
+    FC_TRY(
+        fc_example_print(function, FC_STR(""), FC_EXAMPLE_SIZE_MAX, sink, err));
+  }
   return put(sink, "}", err);
 }
 

@@ -189,6 +189,22 @@ int fc_remote_get(const fc_args_t *args, const char *target,
                                    : fc_remote_refused(args, out_answer);
 }
 
+int fc_remote_example(const fc_args_t *args, const char *target,
+                      fc_str_t *out_document) {
+  fc_reply_t answer;
+  const char *name = fc_args_get(args, FC_OPTION_EXAMPLE, "");
+  const char *coded = fc_url_segment(args->arena, fc_str(name));
+  const char *path = coded ? fc_print(args->arena, "%s/example%s%s", target,
+                                      *name ? "?name=" : "", coded)
+                           : NULL;
+  if (!path) return fc_complain(FC_EXIT_FAILED, "out of memory");
+  const int exit_code = fc_remote_get(args, path, &answer);
+  if (exit_code) return exit_code;
+  *out_document = fc_arena_copy(args->arena, answer.body);
+  return out_document->data ? FC_EXIT_OK
+                            : fc_complain(FC_EXIT_FAILED, "out of memory");
+}
+
 int fc_remote_get_json(const fc_args_t *args, const char *target,
                        const char *key, fc_str_t *out_text,
                        yyjson_doc **out_doc) {

@@ -42,7 +42,11 @@ int fc_remote_strange(const fc_reply_t *answer);
 // Asks for a document. Returns an exit code, and has complained if it isn't 0.
 int fc_remote_get(const fc_args_t *args, const char *target,
                   fc_reply_t *out_answer);
-// The same for a JSON document that must have the member `key`. The caller
+// An example of a function, that of --example=NAME if there is one. `target` is the
+// function's. The text is in the arena and ends with a zero.
+int fc_remote_example(const fc_args_t *args, const char *target,
+                      fc_str_t *out_document);
+// As fc_remote_get for a JSON document that must have the member `key`. The caller
 // frees *out_doc.
 int fc_remote_get_json(const fc_args_t *args, const char *target,
                        const char *key, fc_str_t *out_text,

@@ -8,6 +8,7 @@
 
 #include "file.h"
 #include "local.h"
+#include "module/examples.h"
 #include "remote.h"
 #include "tree.h"
 
@@ -87,9 +88,7 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
 
 static fc_status_t put_function(const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err) {
-  return fc_signature_print_json(
-      function->signature, fc_module_get_name(function->module),
-      fc_module_get_version(function->module), sink, err);
+  return fc_function_print_json(function, sink, err);
 }
 
 static fc_status_t put_module(const fc_module_t *module, fc_sink_t *sink,

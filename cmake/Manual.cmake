@@ -19,8 +19,8 @@ function(mark_options variable)
   string(REGEX REPLACE "\n  \\\\-(.), \\\\-\\\\-"
     "\n.TP\n\\\\fB\\\\-\\1\\\\fR, \\\\fB\\\\-\\\\-" text "${text}")
   string(REGEX REPLACE "\n      \\\\-\\\\-" "\n.TP\n\\\\fB\\\\-\\\\-" text "${text}")
-  string(REGEX REPLACE "(\\\\fB\\\\-\\\\-[^=\n]+)=([^\n]+)\n        "
-    "\\1\\\\fR=\\\\fI\\2\\\\fR\n" text "${text}")
+  string(REGEX REPLACE "(\\\\fB\\\\-\\\\-[^=[\n]+)(\\[?=)([^\n]+)\n        "
+    "\\1\\\\fR\\2\\\\fI\\3\\\\fR\n" text "${text}")
   string(REGEX REPLACE "(\\\\fB\\\\-\\\\-[^=\n]+)\n        " "\\1\\\\fR\n" text "${text}")
   set(${variable} "${text}" PARENT_SCOPE)
 endfunction()

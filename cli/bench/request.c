@@ -101,20 +101,17 @@ static bool is_given(const fc_args_t *args) {
 static int native_document(const fc_args_t *args, const char *target,
                            fc_str_t *out_document) {
   if (is_given(args)) return fc_input_document(args, NULL, out_document);
-  fc_reply_t answer;
-  const char *example = fc_print(args->arena, "%s/example", target);
-  if (!example) return fc_complain(FC_EXIT_FAILED, "out of memory");
-  const int exit_code = fc_remote_get(args, example, &answer);
-  *out_document = answer.body;
-  return exit_code;
+  return fc_remote_example(args, target, out_document);
 }
 
 static int oip_document(const fc_args_t *args, const char *model,
                         fc_str_t *out_document) {
-  if (fc_args_has(args, FC_OPTION_INPUT)) {
+  const bool is_example = fc_args_has(args, FC_OPTION_EXAMPLE);
+  if (is_example || fc_args_has(args, FC_OPTION_INPUT)) {
     return fc_complain(FC_EXIT_USAGE,
-                       "--oip takes no --input: --json=@FILE has the inputs, "
-                       "or leave them out");
+                       "--oip takes no --%s: --json=@FILE has the inputs, "
+                       "or leave them out",
+                       is_example ? "example" : "input");
   }
   if (is_given(args)) return fc_input_document(args, NULL, out_document);
   fc_str_t text;
@@ -201,7 +198,8 @@ int fc_bench_request_make(const fc_args_t *args,
           ? oip_target(args, &document, &out_request->target)
           : native_target(args, &document, &out_request->target);
   if (exit_code) return exit_code;
-  out_request->input = is_given(args)                     ? "given"
+  const bool is_named = *fc_args_get(args, FC_OPTION_EXAMPLE, "") != 0;
+  out_request->input = is_given(args) || is_named         ? "given"
                        : fc_args_has(args, FC_OPTION_OIP) ? "metadata"
                                                           : "example";
   out_request->input_size = document.size;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The calls are made by a child, which a module may end or keep from ending; it tells
-// what it found through a pipe, call by call. Numbers of an example are zero, and a function
-// that copies zeros over zeros seems to write nothing: so floats of each argument get a
-// value of their own. Integers may be places, where 0 is the safest: they get theirs in a
-// second call of each function, when the first calls of all were made.
+// what it found through a pipe, call by call. Numbers of an example that has none of its own
+// are zero, and a function that copies zeros over zeros seems to write nothing: so floats of
+// each argument get a value of their own. Integers may be places, where 0 is the safest: they
+// get theirs in a second call of each function, when the first calls of all were made.
 #include "doctor/roles.h"
 
 #include <poll.h>
@@ -13,10 +13,10 @@
 #include <unistd.h>
 #include <yyjson.h>
 
-#include "abi/render.h"
 #include "file.h"
 #include "local.h"
 #include "marshal/plan.h"
+#include "module/examples.h"
 
 #define SECONDS 20                   // for all calls
 #define EXAMPLE_SIZE_MAX (1u << 20)  // bytes of a call
@@ -85,7 +85,7 @@ static bool make_call(const fc_local_bound_t *bound, bool integers, bool *told,
     if (!is_asked(function, i)) continue;
     const fc_value_t *value = &values[signature->arguments[i].raw_index];
     const size_t size = tensor_size(value);
-    fill(value, i, size, integers);
+    if (!fc_example_next(function, NULL)) fill(value, i, size, integers);
     before[i] = size ? fc_arena_alloc(arena, size, 16) : NULL;
     if (before[i]) memcpy(before[i], value->tensor.data, size);
   }
@@ -113,8 +113,8 @@ static bool try_function(const fc_function_t *function, bool integers,
   fc_local_bound_t bound = {0};
   fc_text_init(&example, fc_allocator_system(), EXAMPLE_SIZE_MAX);
   bool goes_on = true;
-  if (fc_signature_print_example_below(function->signature, EXAMPLE_SIZE_MAX,
-                                       &example.sink, NULL) == FC_OK &&
+  if (fc_example_print(function, FC_STR(""), EXAMPLE_SIZE_MAX, &example.sink,
+                       NULL) == FC_OK &&
       fc_local_bind(function, &bound, NULL) == FC_OK) {
     fc_frame_begin(bound.frame, function->plan, NULL);
     if (fc_frame_decode(bound.frame, fc_text_str(&example), NULL) == FC_OK) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A line is read as a tree; its arguments and results are written out again, so
-// that nothing of the tree stays. Numbers stay as they were written.
+// A line is read as a tree; its arguments and results are written out again, so that
+// nothing of the tree stays. Numbers stay as they were written.
 #include "module/expect.h"
 
 #include <stdarg.h>
@@ -9,14 +9,15 @@
 
 #include "abi/document.h"
 
-static const char *const kKeys[] = {"function", "args",  "kwargs",
-                                    "results",  "error", "tolerance"};
+static const char *const kKeys[] = {"name",    "function", "args",     "kwargs",
+                                    "results", "error",    "tolerance"};
 static const char *const kToleranceKeys[] = {"abs", "rel", "ulp", "nan"};
 
 typedef struct reader_t {
   fc_expectations_t *made;
   const yyjson_alc *alc;
   uint32_t line;
+  const char *list;  // where the list stands; NULL: there is none, but lines
   fc_error_t *err;
 } reader_t;
 
@@ -28,7 +29,11 @@ static fc_status_t fault(const reader_t *reader, fc_code_t code,
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return fc_fail(reader->err, code, "line %u: %s", reader->line, text);
+  if (!reader->list) {
+    return fc_fail(reader->err, code, "line %u: %s", reader->line, text);
+  }
+  return fc_fail(reader->err, code, "%s/%u: %s", reader->list, reader->line - 1,
+                 text);
 }
 
 static fc_status_t check_keys(const reader_t *reader, yyjson_val *object,
@@ -131,21 +136,24 @@ static fc_status_t read_call(const reader_t *reader, yyjson_val *root,
     return fault(reader, FC_CODE_JSON_SCHEMA, "must be an object");
   }
   FC_TRY(check_keys(reader, root, kKeys, FC_ARRAY_COUNT(kKeys)));
-  yyjson_val *function = yyjson_obj_get(root, "function");
+  fc_str_t *const texts[] = {&call->name, &call->function, &call->error};
+  static const char *const keys[] = {"name", "function", "error"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(keys); i++) {
+    yyjson_val *text = yyjson_obj_get(root, keys[i]);
+    if (!text) continue;
+    if (!yyjson_is_str(text)) {
+      return fault(reader, FC_CODE_JSON_SCHEMA, "'%s' must be a string",
+                   keys[i]);
+    }
+    FC_TRY(keep(reader, fc_doc_text_of(text), texts[i]));
+  }
   yyjson_val *error = yyjson_obj_get(root, "error");
   yyjson_val *results = yyjson_obj_get(raw, "results");
-  if ((function && !yyjson_is_str(function)) ||
-      (error && !yyjson_is_str(error))) {
-    return fault(reader, FC_CODE_JSON_SCHEMA,
-                 "'function' and 'error' must be strings");
-  }
   if (results && (error || !yyjson_is_arr(results))) {
     return fault(reader, FC_CODE_JSON_SCHEMA,
                  "'results' must be a list, and 'error' excludes it");
   }
   call->line = reader->line;
-  if (function) FC_TRY(keep(reader, fc_doc_text_of(function), &call->function));
-  if (error) FC_TRY(keep(reader, fc_doc_text_of(error), &call->error));
   if (results) FC_TRY(keep_json(reader, results, &call->results));
   FC_TRY(keep_body(reader, raw, call));
   return read_tolerance(reader, yyjson_obj_get(root, "tolerance"),
@@ -221,17 +229,61 @@ static fc_status_t read_lines(reader_t *reader, fc_str_t lines) {
   return FC_OK;
 }
 
-fc_status_t fc_expectations_parse(fc_str_t lines, fc_allocator_t allocator,
-                                  fc_expectations_t **out_expectations,
-                                  fc_error_t *err) {
+static fc_status_t parse(fc_str_t lines, const char *list,
+                         fc_allocator_t allocator,
+                         fc_expectations_t **out_expectations,
+                         fc_error_t *err) {
   fc_expectations_t *made = fc_alloc(allocator, sizeof *made);
   if (!made) return fc_fail_memory(err);
   fc_arena_init(&made->arena, allocator, 16u << 10, 8 * FC_EXPECT_SIZE_MAX);
   const yyjson_alc alc = fc_doc_alc(&allocator);
-  reader_t reader = {.made = made, .alc = &alc, .err = err};
+  reader_t reader = {.made = made, .alc = &alc, .list = list, .err = err};
   const fc_status_t status = read_lines(&reader, lines);
   if (status == FC_OK) *out_expectations = made;
   else fc_expectations_destroy(made);
+  return status;
+}
+
+fc_status_t fc_expectations_parse(fc_str_t lines, fc_allocator_t allocator,
+                                  fc_expectations_t **out_expectations,
+                                  fc_error_t *err) {
+  return parse(lines, NULL, allocator, out_expectations, err);
+}
+
+static fc_status_t put_lines(yyjson_val *list, const yyjson_alc *alc,
+                             fc_sink_t *sink, fc_error_t *err) {
+  size_t index, count;
+  yyjson_val *call;
+  yyjson_arr_foreach(list, index, count, call) {
+    size_t size = 0;
+    char *text = yyjson_val_write_opts(call, 0, alc, &size, NULL);
+    if (!text) return fc_fail_memory(err);
+    fc_status_t status = fc_sink_put(sink, fc_str_make(text, size), err);
+    alc->free(alc->ctx, text);
+    if (status == FC_OK) status = fc_sink_put(sink, FC_STR("\n"), err);
+    if (status != FC_OK) return status;
+  }
+  return FC_OK;
+}
+
+// The list is written out as lines, so that there is one reader of calls.
+fc_status_t fc_expectations_read(yyjson_val *list, const char *place,
+                                 fc_allocator_t allocator,
+                                 fc_expectations_t **out_expectations,
+                                 fc_error_t *err) {
+  const yyjson_alc alc = fc_doc_alc(&allocator);
+  fc_text_t lines;
+  if (!yyjson_is_arr(list)) {
+    return fc_fail(err, FC_CODE_JSON_SCHEMA, "%s must be a list of calls",
+                   place);
+  }
+  fc_text_init(&lines, allocator, FC_EXPECT_SIZE_MAX);
+  fc_status_t status = put_lines(list, &alc, &lines.sink, err);
+  if (status == FC_OK) {
+    status =
+        parse(fc_text_str(&lines), place, allocator, out_expectations, err);
+  }
+  fc_text_deinit(&lines);
   return status;
 }
 
@@ -240,105 +292,4 @@ void fc_expectations_destroy(fc_expectations_t *expectations) {
   const fc_allocator_t allocator = expectations->arena.allocator;
   fc_arena_deinit(&expectations->arena);
   fc_free(allocator, expectations);
-}
-
-// ---------------------------------------------------------------------------
-// A call
-
-fc_status_t fc_expected_function(const fc_expected_call_t *call,
-                                 const fc_module_t *module,
-                                 const fc_function_t **out_function,
-                                 fc_error_t *err) {
-  const fc_function_t *function = NULL;
-  if (call->function.size) {
-    function = fc_module_find(module, call->function);
-  } else if (fc_module_function_count(module) == 1) {
-    function = fc_module_function(module, 0);
-  }
-  char shown[80];
-  fc_escape(shown, sizeof shown, 64, call->function);
-  if (!function) {
-    return fc_fail(
-        err, FC_CODE_FUNCTION_NOT_FOUND,
-        shown[0] ? "there is no function '%s'" : "which function is not said%s",
-        shown);
-  }
-  if (!function->plan) {
-    return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                   "function '%s' cannot be called", shown);
-  }
-  *out_function = function;
-  return FC_OK;
-}
-
-// "line 3 ('f')"
-static void print_name(const fc_expected_call_t *call, char out[120]) {
-  char shown[80];
-  fc_escape(shown, sizeof shown, 64, call->function);
-  snprintf(out, 120, shown[0] ? "line %u ('%s')" : "line %u%s", call->line,
-           shown);
-}
-
-fc_status_t fc_expected_fail(const fc_expected_call_t *call,
-                             const fc_error_t *error, fc_error_t *err) {
-  char name[120], why[200];
-  print_name(call, name);
-  snprintf(why, sizeof why, "%.199s", error->message);
-  const char *code = fc_code_info(error->code)->text;
-  const fc_status_t status =
-      fc_fail(err, FC_CODE_SELF_TEST_FAILED, "%s: %s: %s", name, code, why);
-  if (call->error.size) {
-    fc_error_expected(err, "%.*s", FC_STR_ARG(call->error));
-  }
-  fc_error_got(err, fc_str(code));
-  return status;
-}
-
-static fc_status_t fail_difference(const fc_expected_call_t *call,
-                                   const fc_comparison_t *found,
-                                   fc_error_t *err) {
-  char name[120];
-  print_name(call, name);
-  const fc_status_t status =
-      fc_fail(err, FC_CODE_SELF_TEST_FAILED, "%s, %.100s: expected %s, got %s",
-              name, found->pointer, found->expected, found->got);
-  if (err) {
-    err->has_pointer = true;
-    memcpy(err->pointer, found->pointer, sizeof found->pointer);
-  }
-  fc_error_expected(err, "%s", found->expected);
-  fc_error_got(err, fc_str(found->got));
-  return status;
-}
-
-fc_status_t fc_expected_check(const fc_expected_call_t *call,
-                              const fc_signature_t *signature, fc_str_t answer,
-                              const fc_error_t *error, fc_allocator_t allocator,
-                              fc_error_t *err) {
-  char name[120];
-  fc_comparison_t found;
-  if (error) {
-    const char *code = fc_code_info(error->code)->text;
-    if (fc_str_equal(call->error, fc_str(code))) return FC_OK;
-    return fc_expected_fail(call, error, err);
-  }
-  if (call->error.size) {
-    print_name(call, name);
-    const fc_status_t status = fc_fail(
-        err, FC_CODE_SELF_TEST_FAILED,
-        "%s: expected %.64s, and it did not fail", name, call->error.data);
-    fc_error_expected(err, "%.*s", FC_STR_ARG(call->error));
-    fc_error_got(err, FC_STR("results"));
-    return status;
-  }
-  if (!call->results.size) return FC_OK;
-  fc_error_t why;
-  if (fc_compare_results(signature, call->results, answer, &call->tolerance,
-                         allocator, &found, &why) != FC_OK) {
-    if (why.code != FC_CODE_OUT_OF_MEMORY) {
-      return fc_expected_fail(call, &why, err);
-    }
-    return fc_fail_memory(err);
-  }
-  return found.different ? fail_difference(call, &found, err) : FC_OK;
 }

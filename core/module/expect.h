@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls of a module with the answers that are expected, one JSON object a line:
-//   {"function":"f","args":[…],"kwargs":{…},"results":[…],"tolerance":{…}}
+//   {"function":"f","args":[…],"kwargs":{…},"results":[…],"tolerance":{…},"name":"n"}
 // docs/abi.md has the format. A server tests a module with them before it serves it,
 // `farcall test` and `farcall diff` read the same lines. Any thread.
 #ifndef FARCALL_CORE_MODULE_EXPECT_H_
@@ -15,7 +15,8 @@
 #define FC_EXPECT_CALL_MAX (1u << 20)  // bytes of one line
 
 typedef struct fc_expected_call_t {
-  uint32_t line;      // from 1
+  uint32_t line;      // from 1; of a list's element its place, from 1
+  fc_str_t name;      // "": it has none
   fc_str_t function;  // "": the only one of the module
   fc_str_t body;      // the call document
   fc_str_t results;   // an array; "": any
@@ -35,6 +36,13 @@ typedef struct fc_expectations_t {
 fc_status_t fc_expectations_parse(fc_str_t lines, fc_allocator_t allocator,
                                   fc_expectations_t **out_expectations,
                                   fc_error_t *err) FC_MUST_CHECK;
+// The same of a list in a document that was read with YYJSON_READ_NUMBER_AS_RAW. `place`
+// is that of the list, such as "/examples"; errors name that of the call.
+struct yyjson_val;
+fc_status_t fc_expectations_read(struct yyjson_val *list, const char *place,
+                                 fc_allocator_t allocator,
+                                 fc_expectations_t **out_expectations,
+                                 fc_error_t *err) FC_MUST_CHECK;
 void fc_expectations_destroy(fc_expectations_t *expectations);  // or NULL
 
 // The function that a call names. FC_CODE_FUNCTION_NOT_FOUND,

@@ -17,6 +17,7 @@
 #include "module/admit.h"
 #include "module/backends.h"
 #include "module/configured.h"
+#include "module/examples.h"
 #include "module/files.h"
 #include "module/snapshot.h"
 #include "module/variant.h"
@@ -32,7 +33,8 @@ struct fc_module_t {
   fc_sizes_t *sizes;  // NULL: each function of `info` is listed as it is
   fc_function_t *functions;
   size_t function_count;
-  fc_name_table_t names;  // of functions, to their index
+  fc_name_table_t names;        // of functions, to their index
+  fc_expectations_t *examples;  // NULL: there are none
   fc_snapshot_t file;
   fc_snapshot_t sidecar;
   fc_str_t name;     // inside `path`
@@ -67,6 +69,7 @@ static fc_status_t digest_function(fc_module_t *module,
                                    fc_error_t *err) {
   fc_text_t text;
   fc_text_init(&text, module->allocator, SIZE_MAX);
+  const fc_expected_call_t *example = NULL;
   fc_status_t status =
       fc_signature_print_json(function->signature, module->name,
                               fc_module_get_version(module), &text.sink, err);
@@ -76,6 +79,11 @@ static fc_status_t digest_function(fc_module_t *module,
     fc_sha256_update(&hash, module->sha256, SHA256_SIZE);
     fc_str_t written = fc_text_str(&text);
     fc_sha256_update(&hash, written.data, written.size);
+    while ((example =
+                fc_examples_next(module->examples, function->name, example))) {
+      fc_sha256_update(&hash, example->name.data, example->name.size);
+      fc_sha256_update(&hash, example->body.data, example->body.size);
+    }
     finish_digest(&hash, module->digests[function->index]);
   }
   fc_text_deinit(&text);
@@ -172,6 +180,8 @@ static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
     const fc_sized_t own = {.signature = sizes ? NULL : info->signatures[i]};
     FC_TRY(list_function(module, sizes ? &sizes->listed[i] : &own, err));
   }
+  FC_TRY(fc_examples_read(module->functions, count, module->sidecar.bytes,
+                          module->allocator, &module->examples, err));
   if (!module->file_digest.sha256[0]) return FC_OK;
   memcpy(module->sha256, module->file_digest.sha256, sizeof module->sha256);
   return digest_all(module, err);
@@ -229,6 +239,7 @@ static void destroy(fc_module_t *module) {
   }
   fc_free(module->allocator, (void *)module->refused);
   fc_free(module->allocator, module->functions);
+  fc_expectations_destroy(module->examples);
   fc_free(module->allocator, module->digests);
   fc_name_table_deinit(&module->names);
   fc_sizes_destroy(module->sizes);
@@ -476,6 +487,9 @@ const fc_backend_t *fc_module_get_backend(const fc_module_t *module) {
 void *fc_module_get_handle(const fc_module_t *module) { return module->handle; }
 const fc_module_info_t *fc_module_get_info(const fc_module_t *module) {
   return module->info;
+}
+const fc_expectations_t *fc_module_examples(const fc_module_t *module) {
+  return module->examples;
 }
 size_t fc_module_function_count(const fc_module_t *module) {
   return module->function_count;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list in a sidecar is written out as lines, so that there is one reader of calls.
+// Tests are read where they stand; examples that have results are added to them.
 #include "module/proof.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include "abi/document.h"
-#include "abi/render.h"
+#include "module/examples.h"
 #include "module/files.h"
 #include "module/snapshot.h"
 
@@ -24,52 +24,8 @@ static fc_status_t fail(const char *where, const fc_error_t *why,
   return fc_fail(err, FC_CODE_SELF_TEST_FAILED, "%.80s: %.240s", where, text);
 }
 
-static fc_status_t parse(fc_str_t lines, const char *where,
-                         fc_allocator_t allocator, fc_proof_t *proof,
-                         fc_error_t *err) {
-  fc_error_t why;
-  if (fc_expectations_parse(lines, allocator, &proof->tests, &why) == FC_OK) {
-    return FC_OK;
-  }
-  return fail(where, &why, err);
-}
-
 // ---------------------------------------------------------------------------
 // The sidecar
-
-static fc_status_t put_lines(yyjson_val *list, const yyjson_alc *alc,
-                             fc_sink_t *sink, fc_error_t *err) {
-  size_t index, count;
-  yyjson_val *call;
-  yyjson_arr_foreach(list, index, count, call) {
-    size_t size = 0;
-    char *text = yyjson_val_write_opts(call, 0, alc, &size, NULL);
-    if (!text) return fc_fail_memory(err);
-    fc_status_t status = fc_sink_put(sink, fc_str_make(text, size), err);
-    alc->free(alc->ctx, text);
-    if (status == FC_OK) status = fc_sink_put(sink, FC_STR("\n"), err);
-    if (status != FC_OK) return status;
-  }
-  return FC_OK;
-}
-
-static fc_status_t read_list(yyjson_val *list, const yyjson_alc *alc,
-                             fc_allocator_t allocator, fc_proof_t *proof,
-                             fc_error_t *err) {
-  if (!yyjson_is_arr(list)) {
-    return fc_fail(err, FC_CODE_SELF_TEST_FAILED,
-                   "its sidecar: 'self_test' must be a list of calls");
-  }
-  fc_text_t lines;
-  fc_text_init(&lines, allocator, FC_EXPECT_SIZE_MAX);
-  fc_status_t status = put_lines(list, alc, &lines.sink, err);
-  if (status == FC_OK) {
-    status = parse(fc_text_str(&lines), "its sidecar, self_test", allocator,
-                   proof, err);
-  }
-  fc_text_deinit(&lines);
-  return status;
-}
 
 // A whole number as it was written, digits alone.
 static bool read_count(yyjson_val *value, uint32_t most, uint32_t *out) {
@@ -86,8 +42,8 @@ static bool read_count(yyjson_val *value, uint32_t most, uint32_t *out) {
 }
 
 static fc_status_t read_members(yyjson_val *root, bool tests,
-                                const yyjson_alc *alc, fc_allocator_t allocator,
-                                fc_proof_t *proof, fc_error_t *err) {
+                                fc_allocator_t allocator, fc_proof_t *proof,
+                                fc_error_t *err) {
   yyjson_val *warm_up = yyjson_obj_get(root, "warm_up");
   yyjson_val *rollback = yyjson_obj_get(root, "rollback");
   yyjson_val *list = yyjson_obj_get(root, "self_test");
@@ -102,7 +58,13 @@ static fc_status_t read_members(yyjson_val *root, bool tests,
     return fc_fail(err, FC_CODE_SELF_TEST_FAILED,
                    "its sidecar: 'rollback' must be \"on-crash\" or \"never\"");
   }
-  return tests && list ? read_list(list, alc, allocator, proof, err) : FC_OK;
+  fc_error_t why;
+  if (!tests || !list ||
+      fc_expectations_read(list, "/self_test", allocator, &proof->tests,
+                           &why) == FC_OK) {
+    return FC_OK;
+  }
+  return fail("its sidecar", &why, err);
 }
 
 // The sidecar was read before, when the module was opened, so it is JSON. If it cannot be
@@ -120,8 +82,8 @@ static fc_status_t read_sidecar(const fc_module_t *module, bool tests,
                                      YYJSON_READ_NUMBER_AS_RAW, &alc, NULL);
   fc_snapshot_close(&sidecar);
   if (!doc) return fc_fail_memory(err);
-  const fc_status_t status = read_members(yyjson_doc_get_root(doc), tests, &alc,
-                                          allocator, proof, err);
+  const fc_status_t status =
+      read_members(yyjson_doc_get_root(doc), tests, allocator, proof, err);
   yyjson_doc_free(doc);
   return status;
 }
@@ -156,9 +118,36 @@ static fc_status_t read_file(const char *path, fc_allocator_t allocator,
   status = fc_snapshot_make(opened, FC_EXPECT_SIZE_MAX, 0, &file, &why);
   close(opened);
   if (status != FC_OK) return fail(base.data, &why, err);
-  status = parse(file.bytes, base.data, allocator, proof, err);
+  status = fc_expectations_parse(file.bytes, allocator, &proof->tests, &why);
   fc_snapshot_close(&file);
-  return status;
+  return status == FC_OK ? FC_OK : fail(base.data, &why, err);
+}
+
+// Adds the module's examples whose results are known to the tests. Their texts stay the
+// module's.
+static fc_status_t add_examples(const fc_module_t *module,
+                                fc_allocator_t allocator, fc_proof_t *proof,
+                                fc_error_t *err) {
+  const fc_expectations_t *examples = fc_module_examples(module);
+  size_t more = 0;
+  for (size_t i = 0; examples && i < examples->count; i++) {
+    more += examples->calls[i].results.size > 0;
+  }
+  if (!more) return FC_OK;
+  if (!proof->tests) {
+    FC_TRY(fc_expectations_parse(FC_STR(""), allocator, &proof->tests, err));
+  }
+  fc_expectations_t *tests = proof->tests;
+  fc_expected_call_t *calls =
+      fc_arena_alloc_array(&tests->arena, tests->count + more, sizeof *calls);
+  if (!calls) return fc_fail_memory(err);
+  memcpy(calls, tests->calls, tests->count * sizeof *calls);
+  tests->calls = calls;
+  for (size_t i = 0; i < examples->count; i++) {
+    const fc_expected_call_t *example = &examples->calls[i];
+    if (example->results.size) calls[tests->count++] = *example;
+  }
+  return FC_OK;
 }
 
 fc_status_t fc_proof_read(const fc_module_t *module, fc_str_t from,
@@ -175,6 +164,9 @@ fc_status_t fc_proof_read(const fc_module_t *module, fc_str_t from,
   if (status == FC_OK && !proof.tests && has_file) {
     status = read_file(path, allocator, &proof, err);
   }
+  if (status == FC_OK && any) {
+    status = add_examples(module, allocator, &proof, err);
+  }
   if (status == FC_OK) *out_proof = proof;
   else fc_proof_deinit(&proof);
   return status;
@@ -187,7 +179,8 @@ static fc_status_t keep_example(const fc_function_t *function,
                                 fc_expectations_t *made, fc_text_t *text) {
   fc_expected_call_t *call = &made->calls[made->count];
   fc_text_reset(text);
-  FC_TRY(fc_signature_print_example(function->signature, &text->sink, NULL));
+  FC_TRY(fc_example_print(function, FC_STR(""), FC_PROOF_EXAMPLE_MAX,
+                          &text->sink, NULL));
   call->line = (uint32_t)made->count + 1;
   call->function = fc_arena_copy(&made->arena, function->name);
   call->body = fc_arena_copy(&made->arena, fc_text_str(text));

@@ -10,6 +10,7 @@
 #include "farcall/abi.h"
 #include "farcall/version.h"
 #include "json/writer.h"
+#include "module/examples.h"
 #include "obs/code.h"
 
 // A larger example is not in the document: the path that answers with it stands there.
@@ -219,15 +220,16 @@ static fc_status_t put_summary(const fc_signature_t *signature, fc_sink_t *sink,
   return status;
 }
 
+// Writes the example `name`, or if that is "" what the function has instead.
 static fc_status_t put_example(fc_str_t module, const fc_function_t *function,
-                               fc_sink_t *sink, fc_error_t *err) {
-  const fc_signature_t *signature = function->signature;
+                               fc_str_t name, fc_sink_t *sink,
+                               fc_error_t *err) {
   fc_text_t text;
   fc_error_t error;
-  fc_text_init(&text, signature->allocator, EXAMPLE_MAX);
+  fc_text_init(&text, function->signature->allocator, EXAMPLE_MAX);
   fc_error_reset(&error);
-  fc_status_t status = fc_signature_print_example_below(signature, EXAMPLE_MAX,
-                                                        &text.sink, &error);
+  fc_status_t status =
+      fc_example_print(function, name, EXAMPLE_MAX, &text.sink, &error);
   if (status == FC_OK) {
     status = put(sink, "{\"value\":", err);
     if (status == FC_OK) status = fc_sink_put(sink, fc_text_str(&text), err);
@@ -236,7 +238,12 @@ static fc_status_t put_example(fc_str_t module, const fc_function_t *function,
     if (status == FC_OK) {
       status = put_function_path(module, function, sink, err);
     }
-    if (status == FC_OK) status = put(sink, "/example\"", err);
+    if (status == FC_OK) status = put(sink, "/example", err);
+    if (status == FC_OK && name.size) {
+      status = put(sink, "?name=", err);
+      if (status == FC_OK) status = put_path(name, sink, err);
+    }
+    if (status == FC_OK) status = put(sink, "\"", err);
   } else {
     *err = error;
   }
@@ -261,8 +268,19 @@ static fc_status_t put_request(fc_str_t module, const fc_function_t *function,
              "\"application/json\":",
              err));
   FC_TRY(put_reference(prefix, "call", sink, err));
-  FC_TRY(put(sink, ",\"examples\":{\"zeros\":", err));
-  FC_TRY(put_example(module, function, sink, err));
+  FC_TRY(put(sink, ",\"examples\":{", err));
+  const fc_expected_call_t *it = fc_example_next(function, NULL);
+  if (!it) {
+    FC_TRY(put(sink, "\"zeros\":", err));
+    FC_TRY(put_example(module, function, FC_STR(""), sink, err));
+  }
+  for (const char *before = ""; it; before = ",") {
+    FC_TRY(put(sink, before, err));
+    FC_TRY(fc_json_write_string(sink, it->name, err));
+    FC_TRY(put(sink, ":", err));
+    FC_TRY(put_example(module, function, it->name, sink, err));
+    it = fc_example_next(function, it);
+  }
   return put(sink, "}}}}", err);
 }
 

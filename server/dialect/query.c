@@ -5,13 +5,14 @@
 #include "dialect/query.h"
 
 #include "abi/render.h"
+#include "config/limits.h"
+#include "dialect/route.h"
 #include "farcall/abi.h"
+#include "module/examples.h"
 
 static fc_status_t write_json(const fc_function_t *function, fc_sink_t *sink,
                               fc_error_t *err) {
-  return fc_signature_print_json(
-      function->signature, fc_module_get_name(function->module),
-      fc_module_get_version(function->module), sink, err);
+  return fc_function_print_json(function, sink, err);
 }
 
 static fc_status_t write_text(const fc_function_t *function, fc_sink_t *sink,
@@ -96,15 +97,23 @@ fc_status_t fc_query_write(const fc_function_t *function, fc_str_t query,
   return status;
 }
 
-fc_status_t fc_query_example(const fc_function_t *function, fc_sink_t *sink,
-                             fc_error_t *err) {
+fc_status_t fc_query_example(const fc_function_t *function, fc_str_t query,
+                             fc_sink_t *sink, fc_error_t *err) {
+  char name[FC_LIMIT_TARGET];
+  size_t size;
   const fc_signature_t *signature = function->signature;
   if (!function->plan) {
     fc_str_t reason = fc_signature_text(signature, signature->reason);
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "function '%.*s': %.*s",
                    FC_STR_ARG(function->name), FC_STR_ARG(reason));
   }
-  fc_status_t status = fc_signature_print_example(signature, sink, err);
+  if (!fc_percent_decode(fc_request_query(query, FC_STR("name")), name,
+                         &size)) {
+    return fc_fail(err, FC_CODE_HTTP_SYNTAX,
+                   "the name of the example has a wrong percent-encoding");
+  }
+  fc_status_t status = fc_example_print(function, fc_str_make(name, size),
+                                        FC_EXAMPLE_SIZE_MAX, sink, err);
   if (status == FC_OK || err->code != FC_CODE_RESULT_TOO_LARGE) return status;
   return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
                  "an example for function '%.*s' would exceed %u bytes",

@@ -28,9 +28,10 @@ fc_status_t fc_query_check(const fc_request_t *request, fc_str_t digest,
 // FC_CODE_NOT_ACCEPTABLE when the function has no such form.
 fc_status_t fc_query_write(const fc_function_t *function, fc_str_t query,
                            fc_sink_t *sink, fc_error_t *err);
-// Writes an example of a call. FC_CODE_UNSUPPORTED_TYPE when the function
-// cannot be called, FC_CODE_TENSOR_TOO_LARGE above FC_EXAMPLE_SIZE_MAX.
-fc_status_t fc_query_example(const fc_function_t *function, fc_sink_t *sink,
-                             fc_error_t *err);
+// Writes an example of a call, that of the name in `query` if one stands there.
+// FC_CODE_UNSUPPORTED_TYPE when the function cannot be called, FC_CODE_UNKNOWN_FIELD when
+// there is no such name, FC_CODE_TENSOR_TOO_LARGE above FC_EXAMPLE_SIZE_MAX.
+fc_status_t fc_query_example(const fc_function_t *function, fc_str_t query,
+                             fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_SERVER_DIALECT_QUERY_H_

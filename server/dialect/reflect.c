@@ -13,6 +13,7 @@
 #include "dialect/ready.h"
 #include "farcall/version.h"
 #include "json/writer.h"
+#include "module/examples.h"
 #include "modules/memory.h"
 #include "config/limits.h"
 
@@ -154,9 +155,7 @@ static fc_status_t write_info(const fc_server_t *server,
 
 static fc_status_t write_function(const fc_module_t *module, size_t index,
                                   fc_sink_t *sink, fc_error_t *err) {
-  return fc_signature_print_json(fc_module_function(module, index)->signature,
-                                 fc_module_get_name(module),
-                                 fc_module_get_version(module), sink, err);
+  return fc_function_print_json(fc_module_function(module, index), sink, err);
 }
 
 static fc_status_t write_name(const fc_module_t *module, size_t index,

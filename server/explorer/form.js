@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fields made from types. A field is {node, read, fail, children}: read gives the value
-// or throws; fail shows what the server said about it.
+// Fields made from types. A field is {node, read, write, fail, children}: read gives the
+// value or throws; write shows one, or throws where the page cannot; fail shows what the
+// server said about it.
 
 // A line below a field that says what is wrong with it, to screen readers too.
 function faultLine(controls) {
@@ -18,7 +19,7 @@ function faultLine(controls) {
 }
 
 // A field of one control, whose value is checked at each change.
-function controlField(label, control, readValue) {
+function controlField(label, control, readValue, writeValue) {
   control.id = makeId();
   const fault = faultLine(() => [control]);
   const read = () => {
@@ -31,9 +32,11 @@ function controlField(label, control, readValue) {
       throw error;
     }
   };
-  control.addEventListener("input", () => { try { read(); } catch { /* shown */ } });
+  const check = () => { try { read(); } catch { /* shown */ } };
+  control.addEventListener("input", check);
   const caption = make("label", { htmlFor: control.id }, label);
   return { node: make("div", { className: "field" }, caption, control, fault.line), read,
+    write: (value) => { writeValue(value); check(); },
     fail: (text) => { fault.show(text); control.focus(); } };
 }
 
@@ -55,11 +58,14 @@ function scalarField(name, type) {
   if (dtype.kind === "complex") return jsonField(name, type, [0, 0]);
   if (dtype.kind === "bool") {
     const box = make("input", { type: "checkbox" });
-    return controlField(caption(name, type), box, () => box.checked);
+    return controlField(caption(name, type), box, () => box.checked,
+      (value) => { box.checked = value; });
   }
   const input = make("input", { type: "text", value: "0", autocomplete: "off",
     inputMode: dtype.kind === "float" ? "decimal" : "numeric" });
-  return controlField(caption(name, type), input, () => readElement(input.value, dtype));
+  return controlField(caption(name, type), input, () => readElement(input.value, dtype),
+    // JSON has rounded what is no safe integer.
+    (value) => { input.value = dtype.kind === "float" || typeof value === "string" || Number.isSafeInteger(value) ? value : ""; });
 }
 
 function jsonField(name, type, value, check = () => {}) {
@@ -69,12 +75,15 @@ function jsonField(name, type, value, check = () => {}) {
     try { read = JSON.parse(text.value); } catch (error) { throw new Error(`this is no JSON: ${error.message}`); }
     check(read);
     return read;
-  });
+  }, (given) => { text.value = JSON.stringify(given); });
 }
 
 function bytesField(name, type) {
   const text = make("textarea", { spellcheck: false });
-  return controlField(caption(name, type), text, () => text.value);
+  return controlField(caption(name, type), text, () => text.value, (value) => {
+    if (typeof value !== "string") throw new Error(`${name} is no text`);
+    text.value = value;
+  });
 }
 
 function groupField(name, type, fields, collect, extra = []) {
@@ -82,6 +91,7 @@ function groupField(name, type, fields, collect, extra = []) {
   const node = make("fieldset", {}, make("legend", {}, caption(name, type)),
     ...fields.map((each) => each.field.node), ...extra, fault.line);
   return { node, fail: fault.show, children: fields,
+    write: (value) => fields.forEach((each) => each.field.write(value[each.key])),
     read: () => { fault.show(""); return collect(readAll(fields)); } };
 }
 
@@ -119,7 +129,12 @@ function listField(name, type) {
   row.append(button("Add an element", add), button("Remove the last", drop));
   list.node.insertBefore(row, list.node.lastChild);
   add();
-  return list;
+  const write = (value) => {
+    while (fields.length > value.length) drop();
+    while (fields.length < value.length) add();
+    list.write(value);
+  };
+  return { ...list, write };
 }
 
 function makeField(name, type) {
@@ -131,7 +146,7 @@ function makeField(name, type) {
     case "dict": return dictField(name, type);
     case "tuple": return tupleField(name, type);
     case "list": return listField(name, type);
-    case "null": return { node: make("p", { className: "quiet" }, `${name}: null`), read: () => null, fail() {} };
+    case "null": return { node: make("p", { className: "quiet" }, `${name}: null`), read: () => null, write() {}, fail() {} };
     default: return jsonField(name, type, type.kind === "refarray" ? [] : null);
   }
 }

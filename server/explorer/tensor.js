@@ -88,7 +88,13 @@ function tensorField(name, type) {
   const way = choice(`How to give ${name}`, entries);
   const node = make("fieldset", {}, make("legend", {}, caption(name, type)), way.row, body, about, fault.line);
   way.press(entries[0][0]);
-  return { node, fail: (text) => { told(text); (editor.controls[0] ?? node).focus?.(); },
+  const write = (given) => {
+    const flat = flatten(given.data ?? []);
+    if (!Array.isArray(given) && !flat.length) throw new Error(`the page does not read how ${name} is written`);
+    set(Array.isArray(given) ? given : nest(given.shape, () => flat.shift()));
+    way.press(entries[0][0]);
+  };
+  return { node, write, fail: (text) => { told(text); (editor.controls[0] ?? node).focus?.(); },
     read() {
       if (!check()) throw new Error(`${name}: ${fault.line.textContent}`);
       return value;

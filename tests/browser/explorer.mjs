@@ -267,6 +267,34 @@ const tests = {
     return page;
   },
 
+  async "examples of the module fill the form"() {
+    const page = await open();
+    await page.goto(`${url}/#/mandelbrot/render`);
+    const examples = page.getByRole("group", { name: "Examples" });
+    assert.deepEqual(await examples.getByRole("button").allInnerTexts(),
+      ["the whole set", "the valley of seahorses"]);
+    await examples.getByRole("button", { name: "the whole set" }).click();
+    await page.getByLabel("Code of this call").filter({ hasText: "-0.6" }).waitFor();
+    assert.equal(await page.getByLabel("width f32").inputValue(), "3.2");
+    await noViolations(page, "examples");
+    await page.goto(`${url}/#/digits/classify`);
+    await page.getByRole("button", { name: "a seven" }).click();
+    await page.getByLabel("Code of this call").filter({ hasText: "12" }).waitFor();
+    await call(page);
+    assert.match(await answerText(page), /digit\s+7/);
+    await page.getByRole("radio", { name: "JSON", exact: true }).check();
+    assert.deepEqual(JSON.parse(await page.getByLabel("image as JSON").inputValue()), image);
+    await page.goto(`${url}/#/filter/edges`);
+    await page.getByRole("button", { name: "a square" }).click();
+    await page.getByLabel("Code of this call").filter({ hasText: "1,1,1,1" }).waitFor();
+    await call(page);
+    assert.match(await answerText(page), /6x6/);
+    await page.goto(`${url}/#/scalars-3.13.0/fact`);
+    await page.getByLabel("input0 i64").waitFor();
+    assert.equal(await examples.count(), 0);
+    return page;
+  },
+
   async "what is not finite has a colour, and no number loses digits"() {
     const page = await open();
     await page.goto(`${url}/#/matmul/matmul`);

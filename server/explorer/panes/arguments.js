@@ -27,6 +27,9 @@ function callForm(signature) {
       : { args: values };
     return { ...given, ...options };
   };
+  // Shows what a call document has; throws if the page cannot.
+  const write = ({ args = [], kwargs = {} }) => sent.forEach((each, i) =>
+    fields[i].field.write(kwargs[each.name] ?? args[i]));
   // Shows a problem at the field its pointer leads to. False: it leads to none.
   const fail = (problem) => {
     const steps = (problem.pointer ?? "").split("/").slice(1)
@@ -36,14 +39,32 @@ function callForm(signature) {
     field?.fail(problem.detail);
     return Boolean(field);
   };
-  return { fields, read, fail };
+  return { fields, read, write, fail };
+}
+
+// Buttons that fill the form with the module's examples; null if it has none.
+function exampleRow(view, call) {
+  const names = view.signature.examples ?? [];
+  const fault = faultLine(() => []);
+  const fill = async (name) => {
+    fault.show("");
+    try {
+      call.write(await getJson(`${view.path}/example?name=${encodeURIComponent(name)}`));
+      view.form.node.dispatchEvent(new Event("input"));
+    } catch (error) {
+      if (!error.isAccess) fault.show(`The example cannot be shown: ${error.message}`);
+    }
+  };
+  return names.length ? make("div", { role: "group", "aria-label": "Examples" },
+    make("p", { className: "row" }, "Examples ", ...names.map((each) => button(each, () => fill(each)))),
+    fault.line) : null;
 }
 
 pane("left", (view) => {
   const call = callForm(view.signature);
   const node = make("form", { noValidate: true, id: makeId(),
     "aria-label": `Call ${view.signature.name}` },
-    make("h3", {}, "Arguments"), ...call.fields.map((each) => each.field.node),
+    make("h3", {}, "Arguments"), exampleRow(view, call), ...call.fields.map((each) => each.field.node),
     call.fields.length ? null : make("p", { className: "quiet" }, "It takes nothing."));
   node.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) node.requestSubmit();

@@ -86,8 +86,8 @@ static void refuses_what_is_no_call(void **state) {
       {"both", "{\"results\":[],\"error\":\"call_failed\"}",
        "line 1: 'results' must be a list, and 'error' excludes it",
        FC_CODE_JSON_SCHEMA},
-      {"a name", "{\"function\":1}",
-       "line 1: 'function' and 'error' must be strings", FC_CODE_JSON_SCHEMA},
+      {"a name", "{\"function\":1}", "line 1: 'function' must be a string",
+       FC_CODE_JSON_SCHEMA},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_expectations_t *read;

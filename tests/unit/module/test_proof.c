@@ -12,6 +12,11 @@
 #define SIDECAR(members) \
   "{\"farcall\":1,\"abi\":\"module\",\"functions\":[]" members "}"
 
+// One with results, and one without.
+#define FACT                                                            \
+  ",\"examples\":[{\"function\":\"fact\",\"name\":\"a\",\"args\":[1]}," \
+  "{\"function\":\"fact\",\"name\":\"b\",\"args\":[3],\"results\":[6]}]"
+
 typedef struct case_t {
   const char *name;
   const char *sidecar;  // NULL: there is none
@@ -43,12 +48,29 @@ static const case_t kCases[] = {
     {.name = "no list",
      .sidecar = SIDECAR(",\"self_test\":{}"),
      .from = "auto",
-     .message = "its sidecar: 'self_test' must be a list of calls"},
+     .message = "its sidecar: /self_test must be a list of calls"},
     {.name = "no call",
      .sidecar = SIDECAR(",\"self_test\":[{},{\"resuls\":[]}]"),
      .from = "auto",
-     .message = "its sidecar, self_test: line 2: no member 'resuls': did you "
+     .message = "its sidecar: /self_test/1: no member 'resuls': did you "
                 "mean 'results'?"},
+    {.name = "examples with results",
+     .sidecar = SIDECAR(FACT ",\"self_test\":[{\"args\":[1.50]},{}]"),
+     .from = "auto",
+     .tests = 3},
+    {.name = "examples and a file",
+     .sidecar = SIDECAR(FACT),
+     .beside = "{}\n",
+     .from = "auto",
+     .tests = 2},
+    {.name = "examples alone",
+     .sidecar = SIDECAR(FACT),
+     .from = "auto",
+     .tests = 1},
+    {.name = "the option before the examples",
+     .sidecar = SIDECAR(FACT),
+     .from = "off",
+     .tests = -1},
     {.name = "no number",
      .sidecar = SIDECAR(",\"warm_up\":1.5"),
      .from = "off",
@@ -149,7 +171,7 @@ static void reads_what_is_said(void **state) {
       assert_int_equal(proof.tests ? (int)proof.tests->count : -1, row->tests);
       assert_int_equal(proof.warm_up, row->warm_up);
       assert_int_equal(proof.rollback_on_crash, row->goes_back);
-      if (!strcmp(row->from, "auto") && row->tests > 0 && row->sidecar) {
+      if (!strcmp(row->from, "auto") && row->tests > 2) {
         assert_true(fc_str_equal(proof.tests->calls[0].body,
                                  FC_STR("{\"args\":[1.50]}")));
         assert_true(fc_test_allocation_sweep(attempt, module) > 3);

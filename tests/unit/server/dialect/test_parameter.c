@@ -69,7 +69,9 @@ static void only_known_parameters_are_taken(void **state) {
       {"x=1", FC_ROUTE_INFO, false,
        "no query parameter 'x' here: there is none", ""},
       {"x=1", FC_ROUTE_EXAMPLE, false,
-       "no query parameter 'x' here: there is none", ""},
+       "no query parameter 'x' here: there is 'name'", ""},
+      {"name=any%20one", FC_ROUTE_EXAMPLE, false, NULL, NULL},
+      {"name=a&name=b", FC_ROUTE_EXAMPLE, false, "'name' is given twice", ""},
       {"\"\x01=1", FC_ROUTE_INFO, false,
        "no query parameter '\\\"\\x01' here: there is none", ""},
   };

@@ -216,12 +216,19 @@ static void an_example_needs_a_function_that_can_be_called(void **state) {
     bool callable;
     fc_code_t code;
     const char *expected;
+    const char *query;
   } rows[] = {
-      {"plain", make_plain, true, FC_CODE_NONE, "{\"kwargs\":{\"x\":0.0}}"},
+      {"plain", make_plain, true, FC_CODE_NONE, "{\"kwargs\":{\"x\":0.0}}", ""},
+      {"no name", make_plain, true, FC_CODE_NONE, "{\"kwargs\":{\"x\":0.0}}",
+       "name="},
+      {"a name", make_plain, true, FC_CODE_UNKNOWN_FIELD,
+       "no example 'a b' of function 'f': there is none", "name=a%20b"},
+      {"half an escape", make_plain, true, FC_CODE_HTTP_SYNTAX,
+       "the name of the example has a wrong percent-encoding", "name=a%2"},
       {"not callable", make_vector, false, FC_CODE_UNSUPPORTED_TYPE,
-       "function 'f': argument 0 is a vector"},
+       "function 'f': argument 0 is a vector", ""},
       {"large", make_large, true, FC_CODE_TENSOR_TOO_LARGE,
-       "an example for function 'f' would exceed 67108864 bytes"},
+       "an example for function 'f' would exceed 67108864 bytes", ""},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_signature_t *signature = build(row->make);
@@ -236,7 +243,7 @@ static void an_example_needs_a_function_that_can_be_called(void **state) {
     fc_error_t error;
     fc_error_reset(&error);
     fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
-    (void)fc_query_example(&function, &text.sink, &error);
+    (void)fc_query_example(&function, fc_str(row->query), &text.sink, &error);
     assert_int_equal(error.code, row->code);
     if (row->code == FC_CODE_NONE) {
       assert_true(fc_str_equal(fc_text_str(&text), fc_str(row->expected)));
