@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -388,13 +389,19 @@ static void tell_tokens(const fc_endpoint_t *endpoint) {
   }
 }
 
+// Holds the certificate now, and is its end far away?
+static bool will_last(const fc_tls_keys_t *keys) {
+  int64_t begin_s, end_s;
+  const int64_t now_s = (int64_t)time(NULL);
+  fc_tls_keys_dates(keys, &begin_s, &end_s);
+  return now_s >= begin_s && end_s - now_s > FC_LIMIT_CERTIFICATE_S;
+}
+
 // A server begins with a certificate that has ended: clients decide what they take.
 static void tell_dates(const fc_endpoint_t *endpoint) {
   char dates[FC_TLS_DATES_MAX];
-  if (!endpoint->tls_keys ||
-      fc_tls_keys_hold(endpoint->tls_keys, time(NULL), dates)) {
-    return;
-  }
+  if (!endpoint->tls_keys || will_last(endpoint->tls_keys)) return;
+  (void)fc_tls_keys_hold(endpoint->tls_keys, time(NULL), dates);
   fc_log(&endpoint->loop->log, FC_LOG_WARN,
          "https://%s:%d has a certificate that %s", endpoint->host,
          endpoint->port, dates);
@@ -481,7 +488,12 @@ fc_status_t fc_listen_check_keys(const fc_server_options_t *options,
     char dates[FC_TLS_DATES_MAX];
     FC_TRY(fc_tls_keys_open(&files, fc_allocator_system(), &keys, err));
     const bool hold = fc_tls_keys_hold(keys, time(NULL), dates);
+    const bool lasts = will_last(keys);
     fc_tls_keys_close(keys);
+    if (hold && !lasts) {
+      fprintf(stderr, "farcalld: --tls-cert: '%.128s': the certificate %s\n",
+              files.certificate, dates);
+    }
     if (hold) continue;
     return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
                    "--tls-cert: '%.128s': the certificate %s",
@@ -508,11 +520,11 @@ static void take_keys(fc_endpoint_t *endpoint) {
     return;
   }
   char dates[FC_TLS_DATES_MAX];
-  const bool hold = fc_tls_keys_hold(reading->keys, time(NULL), dates);
+  (void)fc_tls_keys_hold(reading->keys, time(NULL), dates);
   fc_tls_keys_close(endpoint->tls_keys);
   endpoint->tls_keys = reading->keys;
   note_dates(endpoint->loop);
-  fc_log(log, hold ? FC_LOG_INFO : FC_LOG_WARN,
+  fc_log(log, will_last(reading->keys) ? FC_LOG_INFO : FC_LOG_WARN,
          "https://%s:%d has its certificate anew, which %s", endpoint->host,
          endpoint->port, dates);
 }

@@ -105,6 +105,9 @@
 
 #define FC_LIMIT_RETRY_AFTER 1  // least value of Retry-After, seconds
 
+// How long before its end, in seconds, a certificate is warned of.
+#define FC_LIMIT_CERTIFICATE_S (14 * 24 * 3600)
+
 #define FC_LIMIT_LOST_THREADS 2  // how many lost threads are replaced
 
 // Time to load a module: for a worker process a base, and more for each MiB of the

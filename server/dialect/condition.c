@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "config/limits.h"
 #include "json/writer.h"
 #include "modules/retry.h"
 
 #define MINUTE_NS (60u * 1000000000ull)
 #define CRASH_NS (10 * MINUTE_NS)
-#define CERTIFICATE_S (14 * 24 * 3600)
 
 #define MODULE true
 #define SERVER false
@@ -161,7 +161,7 @@ static void find_certificate(fc_condition_t condition, const look_t *look,
   if (!dates->count) return;
   out->held = condition == FC_CONDITION_CERTIFICATE_ENDED
                   ? ended
-                  : !ended && now_s >= dates->end_s - CERTIFICATE_S;
+                  : !ended && now_s >= dates->end_s - FC_LIMIT_CERTIFICATE_S;
   const time_t when = (time_t)(begins ? dates->begin_s : dates->end_s);
   struct tm utc;
   char day[16] = "?";

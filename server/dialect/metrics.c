@@ -34,6 +34,11 @@ static uint64_t cpu_ns(void) {
   return ns;
 }
 
+static uint64_t certificate_end(const fc_certificates_t *dates) {
+  const bool is_known = dates->count && dates->end_s < INT64_MAX;
+  return is_known && dates->end_s > 0 ? (uint64_t)dates->end_s : 0;
+}
+
 // What a row may be. A histogram has no one value: those of functions are rows of
 // kFunctions.
 enum {

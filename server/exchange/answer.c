@@ -47,7 +47,8 @@ void fc_exchange_note(fc_exchange_t *x, const fc_answer_facts_t *what,
     fc_exchange_export(x, what->status, (int)what->code, size);
     x->dispatches = NULL;
   }
-  fc_exchange_log(x, what->status, what->code, size, what->is_call);
+  fc_exchange_log(x, what->status, what->code, what->detail, size,
+                  what->is_call);
 }
 
 void fc_exchange_send(fc_exchange_t *x, const fc_answer_facts_t *what) {
@@ -92,7 +93,8 @@ void fc_exchange_answer_nothing(fc_exchange_t *x) {
                     fc_exchange_id(x), text + FC_LIMIT_HEAD);
   fc_exchange_count(x, answer.status, (int)error.code, answer.length, false);
   fc_exchange_export(x, answer.status, (int)error.code, answer.length);
-  fc_exchange_log(x, answer.status, error.code, answer.length, false);
+  fc_exchange_log(x, answer.status, error.code, fc_str(error.message),
+                  answer.length, false);
   x->carrier->answer_at_once(x, &answer, text + FC_LIMIT_HEAD);
 }
 
@@ -141,7 +143,10 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
   if (x->parted.begun) {
     if (is_ours) tell_operator(x, error);
     fc_exchange_send_part(
-        x, &(fc_answer_facts_t){.status = 200, .code = error->code},
+        x,
+        &(fc_answer_facts_t){.status = 200,
+                             .code = error->code,
+                             .detail = fc_str(is_ours ? "" : error->message)},
         FC_PART_CUT);
     return;
   }
@@ -170,6 +175,7 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
   fc_exchange_send(
       x, &(fc_answer_facts_t){.status = problem.status,
                               .code = error->code,
+                              .detail = fc_str(is_ours ? "" : error->message),
                               .content_type = fc_str(dialect->error_type),
                               .is_last = is_ours});
 }

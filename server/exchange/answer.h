@@ -11,6 +11,7 @@
 typedef struct fc_answer_facts_t {
   int status;
   fc_code_t code;
+  fc_str_t detail;  // of an error, for the log
   fc_str_t content_type;
   fc_str_t digest;
   bool weak_digest;

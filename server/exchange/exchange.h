@@ -287,7 +287,8 @@ void fc_exchange_count(fc_exchange_t *exchange, int status, int code,
 // Counts a call that the pool was given and that has failed: in a worker, in its queue,
 // or by its deadline. Its times were marked before.
 void fc_exchange_count_failed(fc_exchange_t *exchange);
+// `detail` is what the client was told of an error, else "".
 void fc_exchange_log(const fc_exchange_t *exchange, int status, fc_code_t code,
-                     uint64_t bytes_out, bool is_call);
+                     fc_str_t detail, uint64_t bytes_out, bool is_call);
 
 #endif  // FARCALL_SERVER_EXCHANGE_EXCHANGE_H_

@@ -22,9 +22,9 @@ static bool is_health(fc_route_t route) {
 }
 
 static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
-                     uint64_t bytes_out, bool is_call) {
+                     fc_str_t detail, uint64_t bytes_out, bool is_call) {
   const fc_server_t *server = x->server;
-  fc_log_field_t fields[17 + FC_STAGE_COUNT];
+  fc_log_field_t fields[18 + FC_STAGE_COUNT];
   char ids[2 * (FC_TRACE_ID + FC_SPAN_ID)];
   size_t count = 0;
   char client[FC_PEER_TEXT_SIZE];
@@ -54,6 +54,7 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
   fields[count++] = FC_LOG_NUMBER("status", (uint64_t)status);
   if (code != FC_CODE_NONE) {
     fields[count++] = FC_LOG_TEXT("code", fc_str(fc_code_info(code)->text));
+    fields[count++] = FC_LOG_TEXT("detail", detail);
   }
   fields[count++] = FC_LOG_NUMBER("bytes_in", x->body_seen);
   fields[count++] = FC_LOG_NUMBER("bytes_out", bytes_out);
@@ -71,13 +72,15 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
   for (int i = 0; is_call && i < FC_STAGE_COUNT; i++) {
     fields[count++] = FC_LOG_NUMBER(kKeys[i], x->spent_ns[i] / 1000);
   }
-  fc_log_fields(server->log, FC_LOG_INFO, FC_STR("request"), fields, count);
+  // A client's mistake is its own, a 5xx is for who runs the server.
+  fc_log_fields(server->log, status < 500 ? FC_LOG_INFO : FC_LOG_WARN,
+                FC_STR("request"), fields, count);
 }
 
 void fc_exchange_log(const fc_exchange_t *x, int status, fc_code_t code,
-                     uint64_t bytes_out, bool is_call) {
+                     fc_str_t detail, uint64_t bytes_out, bool is_call) {
   if (x->server->options->access_log != FC_ACCESS_LOG_ON) return;
   // Health checks come every few seconds: only those that fail are logged.
   if (is_health(x->place.route) && status == 200) return;
-  log_line(x, status, code, bytes_out, is_call);
+  log_line(x, status, code, detail, bytes_out, is_call);
 }

@@ -73,5 +73,5 @@ void fc_exchange_abandoned(fc_exchange_t *x) {
   if (x->parted.begun) end(x, true);
   fc_exchange_count(x, 499, FC_SERIES_LEFT, x->parted.size, false);
   fc_exchange_export(x, 499, FC_SERIES_LEFT, x->parted.size);
-  fc_exchange_log(x, 499, FC_CODE_NONE, x->parted.size, false);
+  fc_exchange_log(x, 499, FC_CODE_NONE, FC_STR(""), x->parted.size, false);
 }

@@ -288,21 +288,22 @@ def day(file, which):
     return re.search(rb"=(\d{4}-\d\d-\d\d)", said)[1].decode()
 
 
-@pytest.mark.parametrize("begin, end, said, which", [
-    (-2, 2, None, "-enddate"), (-2, -1, "has ended on", "-enddate"),
-    (1, 2, "begins on", "-startdate")])
+@pytest.mark.parametrize("begin, end, said, which, code", [
+    (-2, 20, None, "-enddate", 0), (-2, 2, "ends on", "-enddate", 0),
+    (-2, -1, "has ended on", "-enddate", 64), (1, 20, "begins on", "-startdate", 64)])
 def test_a_certificate_whose_time_has_passed(start, authority, files, tmp_path, begin, end,
-                                             said, which):
-    """-t refuses it, a server warns of it; so, too, if it is that of the signer."""
+                                             said, which, code):
+    """-t refuses it, or warns two weeks before, a server warns of it; so, too, if it is
+    that of the signer."""
     pair = dated(authority, begin, end)
     date = day(pair[0], which)
     signed = tmp_path / "signed.pem"
     signed.write_text(files[0].read_text() + pair[0].read_text())
     for cert, key in pair, (signed, files[1]):
         done = farcalld("-t", *words_of((cert, key)))
-        assert done.returncode == (64 if said else 0)
-        if said:
-            assert f"--tls-cert: '{cert}': the certificate {said} {date}" in done.stderr
+        assert done.returncode == code
+        assert (f"--tls-cert: '{cert}': the certificate {said} {date}" in done.stderr) == \
+            bool(said), done.stderr
     server = start(pair)
     server.process.send_signal(signal.SIGHUP)
     line = f"has its certificate anew, which {said or 'ends on'} {date}"
@@ -311,6 +312,11 @@ def test_a_certificate_whose_time_has_passed(start, authority, files, tmp_path, 
     assert len(warned) == (2 if said else 0), warned
     if said:
         assert f"has a certificate that {said} {date}" in warned[0]
+    ends = openssl("x509", "-in", pair[0], "-noout", "-enddate").stdout.decode()
+    peer = Secure(server.port, authority)
+    peer.context.check_hostname, peer.context.verify_mode = False, ssl.CERT_NONE
+    assert metric(peer, "farcall_tls_certificate_end_seconds") == \
+        ssl.cert_time_to_seconds(ends.strip().removeprefix("notAfter="))
 
 
 def test_each_listener_has_its_certificate(files, authority, tmp_path):
