@@ -16,6 +16,7 @@ import triton
 from conftest import Server
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
+UNSTABLE = "Failed to obtain stable measurement"  # perf_analyzer's words
 SECONDS = float(os.environ.get("SECONDS_EACH", "3"))
 WORK = pathlib.Path(sys.argv[1])
 FIRST, LAST = ["taskset", "-c", "0"], ["taskset", "-c", str(os.cpu_count() - 1)]
@@ -74,16 +75,25 @@ def answered(server, model):
     return stats["inference_stats"]["success"]["count"]
 
 
-def analyze(server, model, options, connections):
-    """calls/s, p50 and p99 in ms, CPU a call in ms."""
-    table = WORK / "table.csv"
-    before, calls = processor(server.process.pid), answered(server, model)
-    done = subprocess.run(
+def analyzed(server, model, options, connections, table):
+    return subprocess.run(
         [*LAST, triton.peers() / "perf_analyzer", "-i", "http", "-m", model, "-u",
          f"{server.host}:{server.port}", "--concurrency-range", str(connections),
          "--async", "--measurement-interval", str(int(1000 * SECONDS)),
          "--stability-percentage", "999", "-f", table, *options],
         capture_output=True, text=True)
+
+
+def analyze(server, model, options, connections):
+    """calls/s, p50 and p99 in ms, CPU a call in ms; [] where perf_analyzer says of its own
+    measure that it was not stable, which is one round less."""
+    table = WORK / "table.csv"
+    before, calls = processor(server.process.pid), answered(server, model)
+    done = analyzed(server, model, options, connections, table)
+    if done.returncode and UNSTABLE in done.stdout + done.stderr:
+        print(f"{model}, {connections} connections: perf_analyzer found no stable window",
+              file=sys.stderr)
+        return []
     if done.returncode:
         raise SystemExit(done.stdout + done.stderr)
     spent = processor(server.process.pid) - before
@@ -212,8 +222,8 @@ def measure(servers):
     for _ in range(ROUNDS):
         for case, (model, options, connections, _) in CALLS.items():
             for name, server in servers.items():
-                found.setdefault((case, name), []).append(
-                    analyze(server, model, options, connections))
+                rows = found.setdefault((case, name), [])
+                rows += filter(None, [analyze(server, model, options, connections)])
         for case, asked in ASKED.items():
             for name, server in servers.items():
                 found.setdefault((case, name), []).append(wrk(server, *asked()))
@@ -225,6 +235,8 @@ def measure(servers):
             found.setdefault(("copy", size), []).append((copying(size),))
         for size in (MB, 4 * MB, 16 * MB):
             found.setdefault(("echo", size), []).append((echoing(size),))
+    if none := [key for key, rows in found.items() if not rows]:
+        raise SystemExit(f"no round of these was measured: {none}")
     return {key: middle(rows) for key, rows in found.items()}
 
 

@@ -127,9 +127,16 @@ double fc_bench_goal_figure(const fc_bench_goal_t *goal,
   return latency->count ? (double)latency->sum_ns / (double)latency->count : 0;
 }
 
+bool fc_bench_goal_is_known(const fc_bench_goal_t *goal,
+                            const fc_load_result_t *result) {
+  return goal->name || goal->share >= 1 || !result->latency.count ||
+         fc_bench_is_known((double)result->latency.count, goal->share);
+}
+
 bool fc_bench_goal_is_met(const fc_bench_goal_t *goal,
                           const fc_load_result_t *result) {
   const double figure = fc_bench_goal_figure(goal, result);
+  if (!fc_bench_goal_is_known(goal, result)) return false;
   // No answer is no good latency.
   if (!result->latency.count) return false;
   return goal->above ? figure > goal->limit : figure < goal->limit;

@@ -29,6 +29,11 @@ fc_status_t fc_bench_goals_parse(fc_str_t text, fc_bench_goal_t *goals,
 // The figure of a load that a goal is about.
 double fc_bench_goal_figure(const fc_bench_goal_t *goal,
                             const fc_load_result_t *result);
+// Whether there are enough answers to judge the percentile: ten beyond it. Of none at all
+// it is known that the goal is missed.
+bool fc_bench_goal_is_known(const fc_bench_goal_t *goal,
+                            const fc_load_result_t *result);
+// False, too, when that is not known.
 bool fc_bench_goal_is_met(const fc_bench_goal_t *goal,
                           const fc_load_result_t *result);
 

@@ -59,6 +59,14 @@ static void print_goals(const fc_bench_report_t *report, FILE *stream) {
     const bool count = goal->name && (!strcmp(goal->name, "errors") ||
                                       !strcmp(goal->name, "rate"));
     const bool met = fc_bench_goal_is_met(goal, report->result);
+    if (!fc_bench_goal_is_known(goal, report->result)) {
+      fprintf(stream,
+              "  goal      %.*s: not known, %.0f answers are needed and there "
+              "are %" PRIu64 "\n",
+              FC_STR_ARG(goal->text), 10 / (1 - goal->share),
+              report->result->latency.count);
+      continue;
+    }
     fprintf(stream, "  goal      %.*s: %s%s%s, ", FC_STR_ARG(goal->text),
             fc_style(stream, met ? FC_STYLE_GOOD : FC_STYLE_BAD),
             met ? "met" : "missed", fc_style(stream, FC_STYLE_PLAIN));
@@ -184,8 +192,9 @@ static fc_status_t put_goals(const fc_bench_report_t *report, fc_sink_t *sink,
     FC_TRY(fc_print_to(sink, err, "%s{\"goal\":", i ? "," : ""));
     FC_TRY(fc_json_write_string(sink, goal->text, err));
     FC_TRY(fc_print_to(
-        sink, err, ",\"figure\":%.3f,\"met\":%s}",
+        sink, err, ",\"figure\":%.3f,\"known\":%s,\"met\":%s}",
         fc_bench_goal_figure(goal, report->result),
+        fc_bench_goal_is_known(goal, report->result) ? "true" : "false",
         fc_bench_goal_is_met(goal, report->result) ? "true" : "false"));
   }
   return fc_print_to(sink, err, "]");

@@ -42,8 +42,8 @@ static void goals_are_met_or_not(void **state) {
     size_t count;  // 0: refused
     bool met;      // all of them
   } rows[] = {
-      {"p99<101ms", 1, true},
-      {"p99<98ms", 1, false},
+      {"p90<91ms", 1, true},
+      {"p90<90ms", 1, false},
       {"p50<51ms", 1, true},
       {"p99.9<100ms", 1, false},
       {"p100<101ms", 1, true},
@@ -85,6 +85,32 @@ static void goals_are_met_or_not(void **state) {
       met = met && fc_bench_goal_is_met(&goals[i], sample());
     }
     assert_int_equal(met, row->met);
+  }
+}
+
+// Ten answers must lie beyond a percentile, else chance alone has decided it.
+static void a_percentile_of_few_answers_is_not_judged(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint64_t answers;
+    bool known;
+  } rows[] = {
+      {"p99.99<1s", 99999, false}, {"p99.99<1s", 100000, true},
+      {"p99<1s", 999, false},      {"p99<1s", 1000, true},
+      {"p50<1s", 1, true},         {"p100<1s", 1, true},
+      {"max<1s", 1, true},         {"mean<1s", 1, true},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static fc_load_result_t load;
+    fc_bench_goal_t goal;
+    size_t count = 0;
+    memset(&load, 0, sizeof load);
+    fc_bench_histogram_record_many(&load.latency, 1000000, row->answers);
+    assert_int_equal(
+        fc_bench_goals_parse(fc_str(row->name), &goal, &count, NULL), FC_OK);
+    assert_int_equal(fc_bench_goal_is_known(&goal, &load), row->known);
+    assert_int_equal(fc_bench_goal_is_met(&goal, &load), row->known);
   }
 }
 
@@ -161,6 +187,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(times_have_units),
       FC_TEST(goals_are_met_or_not),
+      FC_TEST(a_percentile_of_few_answers_is_not_judged),
       FC_TEST(goals_have_a_limit),
       FC_TEST(a_load_without_answers_meets_no_goal),
       FC_TEST(errors_of_two_loads_are_added),
