@@ -175,6 +175,14 @@ static bool refuse_option(fc_arena_t *arena, fc_verb_t verb, fc_str_t text) {
   }
   fc_str_t copy = fc_arena_copy(arena, text);
   const char *near = copy.data ? fc_nearest(copy.data, names, count) : NULL;
+  // Of farcalld's --call-timeout it is --timeout that is here.
+  for (size_t i = 0; i < count && !near; i++) {
+    const size_t size = strlen(names[i]);
+    if (text.size > size && text.data[text.size - size - 1] == '-' &&
+        fc_str_ends(text, fc_str(names[i]))) {
+      near = names[i];
+    }
+  }
   if (near) {
     fc_complain(0, "%s has no option '--%.*s': did you mean '--%s'?",
                 fc_verbs[verb].name, FC_STR_ARG(text), near);

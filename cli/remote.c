@@ -154,6 +154,16 @@ int fc_remote_strange(const fc_reply_t *answer) {
                      *text ? "'" : "");
 }
 
+// What to do on the command line about an answer that is an error; "" where that is not
+// known.
+static const char *hint_of(const fc_args_t *args, const char *code,
+                           const char *pointer) {
+  if (!strcmp(code, fc_code_info(FC_CODE_UNAUTHORIZED)->text)) {
+    return ": --token=@FILE, or FARCALL_TOKEN, sends one";
+  }
+  return fc_input_hint(args, code, pointer);
+}
+
 int fc_remote_refused(const fc_args_t *args, const fc_reply_t *answer) {
   yyjson_doc *doc = answer->is_json
                         ? yyjson_read(answer->body.data, answer->body.size,
@@ -168,7 +178,7 @@ int fc_remote_refused(const fc_args_t *args, const fc_reply_t *answer) {
   int exit_code =
       code && detail
           ? fc_complain_call(answer->status, code, detail,
-                             fc_input_hint(args, code, pointer), pointer,
+                             hint_of(args, code, pointer), pointer,
                              byte ? yyjson_get_uint(byte) : FC_NO_OFFSET)
           : fc_remote_strange(answer);
   yyjson_doc_free(doc);

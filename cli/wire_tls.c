@@ -132,6 +132,24 @@ static SSL *ssl_of(fc_wire_t *wire) {
   return ssl;
 }
 
+// OpenSSL's words, and what the user can do where the authority is not known here.
+static const char *why_not_trusted(long verified) {
+#define HINT ": --ca=FILE has the authority that you trust"
+  switch (verified) {
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+      return "self-signed certificate" HINT;
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+      return "self-signed certificate in certificate chain" HINT;
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+      return "unable to get local issuer certificate" HINT;
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+      return "unable to verify the first certificate" HINT;
+    default:
+      return X509_verify_cert_error_string(verified);
+  }
+#undef HINT
+}
+
 int fc_wire_tls_shake(fc_wire_t *wire, const char **out_why) {
   SSL *ssl = ssl_of(wire);
   errno = 0;
@@ -142,7 +160,7 @@ int fc_wire_tls_shake(fc_wire_t *wire, const char **out_why) {
   if (error == SSL_ERROR_WANT_WRITE) return POLLOUT;
   const long verified = SSL_get_verify_result(ssl);
   if (verified != X509_V_OK) {
-    *out_why = X509_verify_cert_error_string(verified);
+    *out_why = why_not_trusted(verified);
   } else if (error == SSL_ERROR_SYSCALL) {
     *out_why = errno ? strerror(errno) : "the server has closed";
   } else {

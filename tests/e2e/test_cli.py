@@ -80,6 +80,7 @@ def test_usage_errors_end_with_the_message(farcall):
             (["help", "cal"], "did you mean 'call'?"),
             (["call", "tensor.matmul"], "did you mean 'tensor/matmul'?"),
             (["call", "tensor/f", "--serve=x"], "did you mean '--server'?"),
+            (["call", "tensor/f", "--call-timeout=3"], "did you mean '--timeout'?"),
             (["call", "tensor/f", "--server"], "--server needs a value"),
             (["call", "tensor/f", "--server=ftp://x"], "only http://, https:// and unix:"),
             (["call", "tensor/f", "--timeout=soon"], "not a number of seconds"),

@@ -788,7 +788,7 @@ def test_farcall_speaks_https(farcall, files, authority, numbered, tmp_path):
         return done.stderr
 
     stranger = Authority(tmp_path, "stranger")
-    assert "unable to get local issuer certificate" in refused(url, *own)
+    assert "unable to get local issuer certificate: --ca=FILE has" in refused(url, *own)
     assert "certificate" in refused(url, f"--ca={stranger.file}", *own)
     # The server's alert, unless it is overtaken by the end of the connection.
     assert re.search("certificate required|reset|closed", refused(url, trust))

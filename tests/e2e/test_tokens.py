@@ -140,6 +140,7 @@ def test_farcall_makes_and_sends_tokens(serve, tmp_path):
     server = serve(f"--token-file={tokens}", MODULE)
     told = farcall("ls", "-s", server.url)
     assert told.returncode == 1 and "401 unauthorized" in told.stderr
+    assert told.stderr.endswith(": --token=@FILE, or FARCALL_TOKEN, sends one\n"), told.stderr
     assert farcall("ls", "-s", server.url, token=everything[0]).returncode == 0
     assert farcall("reload", "-s", server.url, token=everything[0]).returncode == 0
     told = farcall("ls", "-s", server.url, f"--token=@{kept}")
