@@ -37,6 +37,8 @@ static void print_decision(yyjson_val *root) {
   fc_show_text(version ? version : "");
   fputs(before ? ", before to " : "", stdout);
   fc_show_text(before ? before : "");
+  const char *unloaded = yyjson_get_str(yyjson_obj_get(root, "unloaded"));
+  fputs(unloaded ? ", which is unloaded" : "", stdout);
   puts(yyjson_get_bool(yyjson_obj_get(root, "persistent"))
            ? ""
            : "; the server forgets this at its end (--state-dir)");

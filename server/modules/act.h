@@ -62,7 +62,7 @@ struct fc_act_t {
   // Modules entered as DESCRIBED, to be loaded when they are asked for.
   uint32_t described;
   uint32_t unchanged;
-  uint32_t unloaded;
+  uint32_t unloaded;  // of ROLLBACK 1 if it unloads `previous`
   uint32_t failed;
   // Of PROMOTE and ROLLBACK:
   char alias[FC_ALIAS_MAX + 1];  // "": the name alone

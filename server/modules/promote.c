@@ -205,5 +205,6 @@ void fc_acts_apply(fc_modules_t *modules, fc_act_t *act) {
   if (left && fc_state_refuses(all->decisions, name, left->claim.version,
                                left->file.mark)) {
     fc_generations_drain(&modules->generations, left);
+    act->unloaded++;
   }
 }

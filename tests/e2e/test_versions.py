@@ -90,9 +90,9 @@ def act(server, verb, name, **body):
     return server.request("POST", f"/api/v1/modules/{name}/{verb}", json.dumps(body))
 
 
-def decided(name, alias, version, before, persistent):
+def decided(name, alias, version, before, persistent, unloaded=None):
     return {"name": name, "alias": alias, "version": version, "before": before,
-            "persistent": persistent}
+            "unloaded": unloaded, "persistent": persistent}
 
 
 def test_a_version_is_promoted_and_rolled_back(serve, versions, tmp_path):
@@ -118,7 +118,7 @@ def test_a_version_is_promoted_and_rolled_back(serve, versions, tmp_path):
     assert [answers(server, name) for name in ("m", "m@canary", "m@4")] == [2, 3, 4]
     assert act(server, "promote", "m@4").json["before"] == "2"
     assert answers(server, "m") == 4
-    assert act(server, "rollback", "m").json == decided("m", None, "2", "4", True)
+    assert act(server, "rollback", "m").json == decided("m", None, "2", "4", True, "4")
     gone = "version_not_found"
     assert [answers(server, name) for name in ("m", "m@4")] == [2, gone]
     assert act(server, "promote", "m@4").json["code"] == gone
@@ -206,7 +206,7 @@ def test_without_a_directory_it_is_forgotten(serve, versions):
     for each in 1, 2:
         versions.put(each)
     server = serve("--admin=loopback", versions.folder)
-    assert act(server, "rollback", "m").json == decided("m", None, "1", "2", False)
+    assert act(server, "rollback", "m").json == decided("m", None, "1", "2", False, "2")
     assert answers(server, "m") == 1
     assert act(server, "rollback", "m").json["code"] == "version_not_found"
     versions.put(3)  # a rollback leads to no later one
