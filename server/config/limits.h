@@ -72,6 +72,8 @@
 #define FC_LIMIT_PART_LOOKS 1000
 // How many documents are written in parts at one time; 503 beyond.
 #define FC_LIMIT_DRAFTS 32
+// How long a turn of a call that answers in parts runs (pool/turn.h).
+#define FC_LIMIT_TURN_NS 1000000u
 // How many modules have lines of their own in /metrics, and how many bytes the names in
 // such a line, of a module or of a function, may have. The numbers of all others are
 // summed.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/admission.h"
 
+#include "pool/turn.h"
+
 fc_status_t fc_admission_coding(const fc_request_t *request,
                                 fc_admission_t *out_admission,
                                 fc_error_t *err) {
@@ -98,6 +100,29 @@ fc_status_t fc_admission_body(const fc_server_t *server,
         (unsigned long long)request->length, (unsigned long long)body_max);
   }
   return fc_admission_timeout(request, &out_admission->timeout_ms, err);
+}
+
+fc_status_t fc_admission_parts(const fc_request_t *request,
+                               fc_admission_t *out_admission, fc_error_t *err) {
+  const fc_str_t accept = request->fields[FC_FIELD_ACCEPT];
+  uint32_t most = 0;
+  out_admission->parts = FC_PART_FORM_NONE + 1;
+  if (!accept.size) return FC_OK;
+  for (int i = FC_PART_FORM_NONE + 1; i < FC_PART_FORM_COUNT; i++) {
+    const fc_part_row_t *row = &fc_part_rows[i];
+    const uint32_t weight = fc_request_weight(accept, row->type, row->subtype);
+    if (weight <= most) continue;
+    most = weight;
+    out_admission->parts = (uint8_t)i;
+  }
+  if (most) return FC_OK;
+  const fc_str_t expected = fc_part_rows[FC_PART_FORM_NONE + 1].text;
+  fc_status_t status = fc_fail(
+      err, FC_CODE_NOT_ACCEPTABLE, "an answer in parts is %.*s or %.*s",
+      FC_STR_ARG(expected), FC_STR_ARG(fc_part_rows[FC_PART_FORM_EVENTS].text));
+  fc_error_expected(err, "%.*s", FC_STR_ARG(expected));
+  fc_error_got(err, accept);
+  return status;
 }
 
 fc_status_t fc_admission_once(const fc_json_reader_t *reader, const char *name,

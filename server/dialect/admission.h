@@ -36,6 +36,11 @@ fc_status_t fc_admission_body(const fc_server_t *server,
                               const fc_request_t *request,
                               fc_admission_t *out_admission, fc_error_t *err);
 
+// Chooses the form of an answer in parts by Accept. FC_CODE_NOT_ACCEPTABLE.
+fc_status_t fc_admission_parts(const fc_request_t *request,
+                               fc_admission_t *out_admission,
+                               fc_error_t *err) FC_MUST_CHECK;
+
 // The member `name`, whose key was just read, may come once: FC_CODE_DUPLICATE_KEY if
 // `bit` is in *seen, which it is set in then.
 fc_status_t fc_admission_once(const fc_json_reader_t *reader, const char *name,

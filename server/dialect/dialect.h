@@ -75,6 +75,7 @@ typedef struct fc_admission_t {
   // fc_coding_t that the client wants. Raw bytes and short answers are sent as they
   // are.
   uint8_t answer_coding;
+  uint8_t parts;        // fc_part_form_t, of a call that is made in turns
   uint64_t document;    // bytes of the document before raw bytes; 0: none
   uint64_t timeout_ms;  // that the client asks for; 0: it asks for none
   // FC_CALL_PARAMETERS zeroed bytes. What admit writes here, the worker's functions
@@ -103,6 +104,7 @@ typedef struct fc_problem_t {
   fc_str_t module;
   fc_str_t function;
   const char *stage;  // NULL: left out
+  uint64_t step;      // of a call in parts: the one that failed; 0: left out
   fc_str_t request_id;
   fc_str_t name;  // what the client calls its request; "" if it is not known
 } fc_problem_t;

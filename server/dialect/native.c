@@ -126,7 +126,8 @@ static bool is_text(const fc_frame_t *frame, const uint8_t *parameters) {
   return parameters_of(parameters).answer == FORM_JSON;
 }
 
-static const fc_dialect_worker_t kWorker = {decode, encode, NULL, is_text};
+static const fc_dialect_worker_t kWorker = {
+    .decode = decode, .encode = encode, .is_text = is_text};
 
 // ---------------------------------------------------------------------------
 // The head

@@ -92,7 +92,8 @@ static bool is_text(const fc_frame_t *frame, const uint8_t *parameters) {
   return !fc_oip_is_raw(frame);
 }
 
-static const fc_dialect_worker_t kWorker = {decode, encode, name, is_text};
+static const fc_dialect_worker_t kWorker = {
+    .decode = decode, .encode = encode, .name = name, .is_text = is_text};
 
 static fc_str_t result_type(const uint8_t *parameters, uint64_t document) {
   (void)parameters;

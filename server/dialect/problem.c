@@ -47,6 +47,10 @@ fc_status_t fc_problem_write(const fc_problem_t *problem, fc_sink_t *sink,
   FC_TRY(put_text(sink, "function", problem->function, err));
   if (problem->stage)
     FC_TRY(put_text(sink, "stop", fc_str(problem->stage), err));
+  if (problem->step) {
+    FC_TRY(fc_sink_put(sink, FC_STR(",\"step\":"), err));
+    FC_TRY(fc_json_write_u64(sink, problem->step, err));
+  }
   FC_TRY(put_text(sink, "request_id", problem->request_id, err));
   FC_TRY(put_text(sink, "id", problem->name, err));
   FC_TRY(put_text(sink, "error", detail, err));

@@ -32,7 +32,7 @@ static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,
   return fc_tf_encode(frame, sink, err);
 }
 
-static const fc_dialect_worker_t kWorker = {decode, encode, NULL, NULL};
+static const fc_dialect_worker_t kWorker = {.decode = decode, .encode = encode};
 
 static fc_str_t result_type(const uint8_t *parameters, uint64_t document) {
   (void)parameters;

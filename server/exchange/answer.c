@@ -6,6 +6,7 @@
 #include "exchange/answer.h"
 
 #include "base/utf8.h"
+#include "pool/turn.h"
 
 static fc_str_t code_in_head(const fc_dialect_t *dialect, fc_code_t code) {
   return fc_str(dialect->names_code ? fc_code_info(code)->text : "");
@@ -129,6 +130,11 @@ void fc_exchange_close_answer(fc_exchange_t *x, fc_block_sink_t *out) {
   x->piece_count = out->count;
 }
 
+// What the log says of an error: an internal one has a line of its own.
+static fc_str_t detail_of(const fc_error_t *error) {
+  return fc_str(error->code == FC_CODE_INTERNAL ? "" : error->message);
+}
+
 // Only the operator is told what an internal error is about.
 static void tell_operator(fc_exchange_t *x, const fc_error_t *error) {
   fc_log_field_t field = FC_LOG_TEXT("request_id", fc_exchange_id(x));
@@ -136,20 +142,40 @@ static void tell_operator(fc_exchange_t *x, const fc_error_t *error) {
                 1);
 }
 
+// Puts the error behind what the call has made. Without memory it is not told.
+static void add_error(fc_exchange_t *x, const fc_problem_t *problem) {
+  const fc_part_row_t *form = &fc_part_rows[x->job.call.parts];
+  const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
+  fc_block_sink_t out;
+  if (!fc_exchange_open_answer(x, &out)) return;
+  if (fc_sink_put(&out.sink, form->before, NULL) != FC_OK ||
+      dialect->encode_error(problem, &out.sink, NULL) != FC_OK ||
+      fc_sink_put(&out.sink, form->after, NULL) != FC_OK ||
+      x->piece_count + out.count > FC_PIECES_MAX) {
+    fc_block_sink_drop(&out);
+    return;
+  }
+  fc_block_sink_finish(&out);
+  memcpy(x->pieces + x->piece_count, out.pieces,
+         out.count * sizeof *out.pieces);
+  x->piece_count += out.count;
+}
+
+// The error is the last part of a call's answer; a document just ends.
+static void cut(fc_exchange_t *x, const fc_problem_t *problem) {
+  if (x->job.call.parts) add_error(x, problem);
+  const fc_answer_facts_t what = {
+      .status = 200,
+      .code = problem->error->code,
+      .detail = detail_of(problem->error),
+      .content_type = fc_part_rows[x->job.call.parts].text};
+  fc_exchange_send_part(x, &what, FC_PART_CUT);
+}
+
 static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
                  fc_str_t name) {
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
   const bool is_ours = error->code == FC_CODE_INTERNAL;
-  if (x->parted.begun) {
-    if (is_ours) tell_operator(x, error);
-    fc_exchange_send_part(
-        x,
-        &(fc_answer_facts_t){.status = 200,
-                             .code = error->code,
-                             .detail = fc_str(is_ours ? "" : error->message)},
-        FC_PART_CUT);
-    return;
-  }
   if (!x->id_size) {
     fc_exchange_make_id(x->server, x->id);
     x->id_size = FC_EXCHANGE_ID_SIZE;
@@ -161,6 +187,13 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
   fc_exchange_names(x, &problem.module, &problem.function);
   if (stage != FC_STAGE_COUNT) problem.stage = fc_stage_name(stage);
   if (is_ours) tell_operator(x, error);
+  if (x->job.call.parts && stage >= FC_STAGE_CALL) {
+    problem.step = x->job.call.steps + 1;
+  }
+  if (x->parted.begun || x->piece_count) {
+    cut(x, &problem);
+    return;
+  }
   fc_block_sink_t out;
   if (!fc_exchange_open_answer(x, &out)) {
     fc_exchange_answer_nothing(x);
@@ -175,7 +208,7 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
   fc_exchange_send(
       x, &(fc_answer_facts_t){.status = problem.status,
                               .code = error->code,
-                              .detail = fc_str(is_ours ? "" : error->message),
+                              .detail = detail_of(error),
                               .content_type = fc_str(dialect->error_type),
                               .is_last = is_ours});
 }
@@ -217,19 +250,20 @@ static void take_times(fc_exchange_t *x, const fc_outcome_t *outcome) {
   x->spent_ns[FC_STAGE_QUEUE] += outcome->began_ns - x->marked_ns;
   uint64_t ended_ns = outcome->began_ns;
   for (int i = FC_STAGE_DECODE; i <= FC_STAGE_ENCODE; i++) {
-    x->spent_ns[i] = outcome->spent_ns[i];
+    x->spent_ns[i] += outcome->spent_ns[i];
     ended_ns += outcome->spent_ns[i];
   }
   x->marked_ns = ended_ns;
   fc_exchange_mark(x, FC_STAGE_WRITE);
 }
 
-static void answer_failed(fc_exchange_t *x, const fc_outcome_t *outcome) {
+static void answer_failed(fc_exchange_t *x, fc_outcome_t *outcome) {
   fc_error_t error = outcome->error;
   fc_stage_t stage = (fc_stage_t)outcome->stage;
   char name[FC_OUTCOME_NAME];
   const size_t name_size = outcome->name_size;
   memcpy(name, outcome->name, name_size);
+  if (x->job.call.parts) fc_exchange_take_pieces(x, outcome);
   fc_pool_finish(x->server->pool, &x->job);
   if (x->job.retry_s) x->retry_after = x->job.retry_s;
   fail(x, &error, stage, fc_str_make(name, name_size));
@@ -316,6 +350,10 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
   }
   if (x->job.call.flags & FC_CALL_VALIDATE) {
     answer_validated(x);
+    return;
+  }
+  if (FC_UNLIKELY(x->job.call.parts)) {
+    fc_exchange_answer_turn(x);
     return;
   }
   memcpy(x->pieces, outcome->pieces,

@@ -40,6 +40,9 @@ void fc_exchange_answer_nothing(fc_exchange_t *exchange);
 // ---------------------------------------------------------------------------
 // Between answer.c and part.c
 
+// The exchange has the pieces of an outcome from now on. Returns how many bytes they are.
+uint64_t fc_exchange_take_pieces(fc_exchange_t *exchange,
+                                 fc_outcome_t *outcome);
 void fc_exchange_describe(const fc_exchange_t *exchange,
                           const fc_answer_facts_t *what, fc_answer_t *out);
 // Counts, exports and logs an answer of so many bytes.

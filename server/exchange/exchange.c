@@ -61,7 +61,10 @@ void fc_exchange_reset(fc_exchange_t *x) {
   x->retry_after = 0;
   x->id_size = x->who_size = 0;
   x->trace.known = x->trace.sampled = false;
-  if (FC_UNLIKELY(x->parted.begun)) x->parted = (fc_parted_t){0};
+  if (FC_UNLIKELY(x->parted.begun || x->job.call.parts)) {
+    x->parted = (fc_parted_t){0};
+    x->job.call.parts = 0;
+  }
   memset(x->spent_ns, 0, sizeof x->spent_ns);
 }
 
@@ -313,6 +316,13 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   call->body_max = server->options->max_body;
   call->deadline_ns = deadline_of(x, admission.timeout_ms);
   x->job.limit_ns = limit_of(x);
+  if (FC_UNLIKELY(admission.parts)) {
+    call->parts = admission.parts;
+    call->steps = 0;
+    x->parted.deadline_ns =
+        call->deadline_ns ? call->deadline_ns - x->began_ns : 0;
+    x->parted.limit_ns = x->job.limit_ns ? x->job.limit_ns - x->began_ns : 0;
+  }
   FC_TRY(fc_admission_priority(request, &x->priorities, &x->job.priority, err));
   FC_TRY(fc_exchange_count_call(x, err));
   FC_TRY(
@@ -489,7 +499,7 @@ void fc_exchange_on_expired(void *context, fc_job_t *job) {
 }
 
 bool fc_exchange_is_running(const fc_exchange_t *x) {
-  return x->act || x->draft || x->parted.begun ||
+  return x->act || x->draft || x->parted.begun || x->parted.turns ||
          x->job.state == FC_JOB_RUNNING;
 }
 
@@ -498,6 +508,7 @@ static void drop(fc_exchange_t *x) {
   fc_exchange_drop_draft(x);
   fc_demand_leave(x->server->modules, &x->waiter);
   fc_pool_drop(x->server->pool, &x->job);
+  x->parted.paused = false;
 }
 
 void fc_exchange_drop(fc_exchange_t *x) {

@@ -34,6 +34,7 @@ typedef struct fc_answer_t {
   int status;
   uint64_t length;  // of the body
   bool in_parts;    // `length` is that of the first part
+  bool is_cut;      // in parts: the first one is the last, as FC_PART_CUT
   fc_str_t content_type;
   fc_str_t digest;  // the entity tag, "" if none
   bool weak_digest;
@@ -92,6 +93,11 @@ typedef struct fc_parted_t {
   uint64_t count;
   uint64_t size;      // bytes of the parts
   uint64_t first_ns;  // from the first byte of the request to the first part
+  // Of a call that is made in turns (pool/turn.h)
+  bool paused;           // the next turn waits until the part is sent
+  uint64_t turns;        // that were made
+  uint64_t deadline_ns;  // the time that a turn has; 0: it is not limited
+  uint64_t limit_ns;     // the same by the operator's deadline alone
 } fc_parted_t;
 
 struct fc_exchange_t {
@@ -263,6 +269,8 @@ void fc_exchange_answer_call(fc_exchange_t *exchange);
 void fc_exchange_answer_expired(fc_exchange_t *exchange);
 // Answers an act that has ended: exchange->act says how.
 void fc_exchange_answer_act(fc_exchange_t *exchange);
+// Answers with the part that a turn of a call has made, the first or a later one.
+void fc_exchange_answer_turn(fc_exchange_t *exchange);
 // Gives up the document that is being written, if there is one.
 void fc_exchange_drop_draft(fc_exchange_t *exchange);
 // The document that is being written may go on.

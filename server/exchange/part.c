@@ -3,11 +3,17 @@
 // Answers in parts: begin, part, end. Whoever makes the parts (draft.c) is asked for the
 // next one when the carrier has sent the last.
 #include "exchange/answer.h"
+#include "pool/turn.h"
 
-static void end(fc_exchange_t *x, bool cut) {
+static void count_end(fc_exchange_t *x, bool cut) {
   x->parted.ended = true;
   x->server->metrics.parts.open--;
   x->server->metrics.parts.cut += cut;
+}
+
+static void end(fc_exchange_t *x, const fc_answer_facts_t *what, bool cut) {
+  count_end(x, cut);
+  fc_exchange_note(x, what, x->parted.size);
 }
 
 // A HEAD is answered as the first part would be, without it.
@@ -19,15 +25,17 @@ static void send_head(fc_exchange_t *x, const fc_answer_facts_t *what) {
   x->carrier->begin(x, &answer);
 }
 
-static void begin(fc_exchange_t *x, const fc_answer_facts_t *what) {
+static void begin(fc_exchange_t *x, const fc_answer_facts_t *what, bool cut) {
   fc_parts_counts_t *counts = &x->server->metrics.parts;
   fc_answer_t answer;
   fc_exchange_describe(x, what, &answer);
   answer.in_parts = x->parted.begun = true;
+  answer.is_cut = cut;
   x->parted.first_ns = fc_clock_ns() - x->began_ns;
   counts->first_ns += x->parted.first_ns;
   counts->begun++;
   counts->open++;
+  if (cut) end(x, what, true);
   x->carrier->begin(x, &answer);
 }
 
@@ -44,33 +52,88 @@ static void count_part(fc_exchange_t *x) {
 
 void fc_exchange_send_part(fc_exchange_t *x, const fc_answer_facts_t *what,
                            fc_part_end_t part) {
-  if (!x->parted.begun && part != FC_PART_MORE) {
+  if (!x->parted.begun && part == FC_PART_LAST) {
     fc_exchange_send(x, what);
-  } else if (x->method == FC_METHOD_HEAD) {
-    send_head(x, what);
-  } else {
-    count_part(x);
-    if (!x->parted.begun) {
-      begin(x, what);
-      return;
-    }
-    if (part != FC_PART_MORE) {
-      end(x, part == FC_PART_CUT);
-      fc_exchange_note(x, what, x->parted.size);
-    }
-    x->carrier->part(x, part);
+    return;
   }
+  if (x->method == FC_METHOD_HEAD) {
+    send_head(x, what);
+    return;
+  }
+  count_part(x);
+  if (!x->parted.begun) {
+    begin(x, what, part == FC_PART_CUT);
+    return;
+  }
+  if (part != FC_PART_MORE) end(x, what, part == FC_PART_CUT);
+  x->carrier->part(x, part);
+}
+
+// ---------------------------------------------------------------------------
+// Turns of a call
+
+static uint64_t after(uint64_t now_ns, uint64_t time_ns) {
+  return time_ns ? now_ns + time_ns : 0;
+}
+
+// Queues the next turn, which has all the time that the first one had.
+static void go_on(fc_exchange_t *x) {
+  fc_error_t *error = &x->server->error;
+  fc_exchange_mark(x, FC_STAGE_WRITE);
+  x->parted.paused = false;
+  x->stage = FC_STAGE_QUEUE;
+  x->job.call.deadline_ns = after(x->marked_ns, x->parted.deadline_ns);
+  x->job.limit_ns = after(x->marked_ns, x->parted.limit_ns);
+  if (fc_pool_go_on(x->server->pool, &x->job, &x->retry_after, error) !=
+      FC_OK) {
+    fc_exchange_fail(x, error, FC_STAGE_QUEUE);
+  }
+}
+
+uint64_t fc_exchange_take_pieces(fc_exchange_t *x, fc_outcome_t *outcome) {
+  uint64_t size = 0;
+  x->piece_count = outcome->piece_count;
+  outcome->piece_count = 0;
+  for (uint32_t i = 0; i < x->piece_count; i++) {
+    x->pieces[i] = outcome->pieces[i];
+    size += x->pieces[i].size;
+  }
+  return size;
+}
+
+void fc_exchange_answer_turn(fc_exchange_t *x) {
+  fc_outcome_t *outcome = x->job.outcome;
+  const bool more = outcome->more;
+  const uint64_t size = fc_exchange_take_pieces(x, outcome);
+  x->parted.turns++;
+  x->parted.paused = more;
+  if (more) {
+    x->job.call.flags |= FC_CALL_LATER;
+    fc_pool_pause(x->server->pool, &x->job);
+  } else {
+    fc_pool_finish(x->server->pool, &x->job);
+  }
+  if (more && !size) {
+    fc_exchange_part_sent(x);
+    return;
+  }
+  const fc_answer_facts_t what = {
+      .status = 200,
+      .content_type = fc_part_rows[x->job.call.parts].text,
+      .is_call = !more};
+  fc_exchange_send_part(x, &what, more ? FC_PART_MORE : FC_PART_LAST);
 }
 
 void fc_exchange_part_sent(fc_exchange_t *x) {
   fc_exchange_sent(x);
   x->parted.sending = false;
   if (x->draft) fc_exchange_go_on_draft(x);
+  else if (x->parted.paused) go_on(x);
 }
 
 void fc_exchange_abandoned(fc_exchange_t *x) {
   if (x->parted.ended) return;
-  if (x->parted.begun) end(x, true);
+  if (x->parted.begun) count_end(x, true);
   fc_exchange_count(x, 499, FC_SERIES_LEFT, x->parted.size, false);
   fc_exchange_export(x, 499, FC_SERIES_LEFT, x->parted.size);
   fc_exchange_log(x, 499, FC_CODE_NONE, FC_STR(""), x->parted.size, false);

@@ -279,10 +279,12 @@ static void answer(fc_exchange_t *x, const fc_answer_t *what) {
 // A client of HTTP/1.0 knows no chunks: the answer ends with the connection.
 static void begin(fc_exchange_t *x, const fc_answer_t *what) {
   fc_connection_t *c = of_exchange(x);
-  if (c->is_http10 || c->http1->server->draining) c->is_last = true;
+  if (c->is_http10 || what->is_cut || c->http1->server->draining) {
+    c->is_last = true;
+  }
   c->in_parts = x->method != FC_METHOD_HEAD;
   c->state = c->in_parts ? FC_CONNECTION_PARTS : FC_CONNECTION_WRITE;
-  c->part = FC_PART_MORE;
+  c->part = what->is_cut ? FC_PART_CUT : FC_PART_MORE;
   c->tail = c->is_http10 || !what->length ? TAIL_NONE : TAIL_CHUNK;
   send_head(c, what);
 }

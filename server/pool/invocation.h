@@ -14,6 +14,7 @@ enum {
   FC_CALL_OWN = 1 << 2,       // made by a trial (modules/trial.h)
   FC_CALL_PROFILE = 1 << 3,   // the answer says where the time went
   FC_CALL_TRACED = 1 << 4,    // and spans of its dispatches follow the answer
+  FC_CALL_LATER = 1 << 5,     // a later turn (turn.h): the body is the carry
 };
 
 #define FC_CALL_PARAMETERS 32
@@ -25,8 +26,10 @@ typedef struct fc_invocation_t {
   uint8_t flags;          // FC_CALL_*
   uint8_t body_coding;    // fc_coding_t of the body
   uint8_t answer_coding;  // fc_coding_t that the answer may have
+  uint8_t parts;          // fc_part_form_t (turn.h); 0: the answer is one
   uint64_t body_max;  // most bytes that the body may become when decompressed
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0: none
+  uint64_t steps;        // that earlier turns have done
   // Where the body is for the loop and its threads. The slot of a process says instead
   // where the body is in its ring, or that the body is in a file.
   fc_piece_t body;

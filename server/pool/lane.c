@@ -45,7 +45,7 @@ static bool is_quick_inline(fc_pool_t *pool, const fc_job_t *job,
 }
 
 static bool belongs_inline(fc_pool_t *pool, const fc_job_t *job) {
-  if (pool->options.lane == FC_LANE_NEVER) return false;
+  if (pool->options.lane == FC_LANE_NEVER || job->call.parts) return false;
   const fc_module_queue_t *queue = pool->queues[job->call.generation];
   // A call must not overtake others of its module.
   if (!queue->host->hosts->class_->run || queue->waiting) return false;

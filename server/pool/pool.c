@@ -257,7 +257,9 @@ static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
 // Takes the job out of the queue because its call is made now: the cost is charged to its
 // flow, whose turn goes on or ends.
 static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
-  const uint64_t cost_ns = queue->costs[job->call.function].average_ns;
+  // A turn is paid for when it is over (fc_pool_pause).
+  const uint64_t cost_ns =
+      job->call.parts ? 0 : queue->costs[job->call.function].average_ns;
   const uint64_t mean_ns = queue->mean.average_ns;
   fc_flows_take(&queue->flows, job, cost_ns ? cost_ns : 1,
                 mean_ns ? mean_ns : 1);
@@ -268,7 +270,8 @@ static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
 // host has no room, and the call waits on.
 static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
   fc_job_t *job = fc_flows_first(&queue->flows);
-  const bool quick = is_quick(&queue->costs[job->call.function]);
+  const bool quick =
+      !job->call.parts && is_quick(&queue->costs[job->call.function]);
   fc_error_t *error = &pool->failure.error;
   fc_host_t *host = queue->host;
   const fc_offer_t offer = class_of(host)->offer(host, job, quick, error);
@@ -335,24 +338,47 @@ void fc_pool_wake(fc_pool_t *pool) {
   }
 }
 
+// Gives everything back but the job's body.
+static void leave_host(fc_pool_t *pool, fc_job_t *job) {
+  module_queue_t *queue = pool->queues[job->call.generation];
+  fc_outcome_drop(job->outcome, pool->blocks);
+  job->outcome = NULL;
+  job->state = FC_JOB_NEW;
+  class_of(queue->host)->finish(queue->host, job);
+}
+
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
-  fc_outcome_t *outcome = job->outcome;
+  const fc_outcome_t *outcome = job->outcome;
   // A call that only checked its arguments says nothing about what a call
-  // costs.
-  if (outcome->status == FC_OK &&
+  // costs, nor does a turn, which is many.
+  if (outcome->status == FC_OK && !job->call.parts &&
       !(job->call.flags & (FC_CALL_VALIDATE | FC_CALL_PREPARE))) {
     const uint64_t spent_ns = fc_outcome_worker_ns(outcome);
     queue->spent_ns += spent_ns;
     fc_cost_learn(&queue->costs[job->call.function], spent_ns);
     fc_cost_learn(&queue->mean, spent_ns);
   }
-  fc_outcome_drop(outcome, pool->blocks);
   fc_block_give(pool->blocks, job->call.body.block);
   job->call.body.block = FC_BLOCK_NONE;
-  job->outcome = NULL;
-  job->state = FC_JOB_NEW;
-  class_of(queue->host)->finish(queue->host, job);
+  leave_host(pool, job);
+}
+
+void fc_pool_pause(fc_pool_t *pool, fc_job_t *job) {
+  module_queue_t *queue = pool->queues[job->call.generation];
+  const uint64_t spent_ns = fc_outcome_worker_ns(job->outcome);
+  queue->spent_ns += spent_ns;
+  fc_pool_charge(queue->host, &job->caller, spent_ns);
+  leave_host(pool, job);
+}
+
+fc_status_t fc_pool_go_on(fc_pool_t *pool, fc_job_t *job, uint32_t *out_retry_s,
+                          fc_error_t *err) {
+  const module_queue_t *queue = pool->queues[job->call.generation];
+  uint32_t room;
+  FC_TRY(fc_host_admit(queue->host, &room, out_retry_s, err));
+  fc_pool_enqueue(pool, job);
+  return FC_OK;
 }
 
 uint32_t fc_pool_threads(const fc_pool_t *pool) {
@@ -427,6 +453,7 @@ void fc_pool_fail(fc_host_t *host, fc_job_t *job, fc_stage_t stage,
   fc_outcome_t *outcome = &host->pool->failure;
   outcome->status = error->status;
   outcome->stage = (uint8_t)stage;
+  outcome->more = false;
   outcome->piece_count = 0;
   outcome->name_size = 0;
   outcome->began_ns = fc_clock_ns();

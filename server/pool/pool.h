@@ -149,6 +149,13 @@ void fc_pool_wake(fc_pool_t *pool);
 // outcome still owns (a caller that takes the answer over sets piece_count to 0), and
 // learns from a call with results what its function costs.
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job);
+// Does the same with the outcome of a turn that others follow (turn.h), but the job keeps
+// its body, the carry. Its flow pays for the time that the turn took.
+void fc_pool_pause(fc_pool_t *pool, fc_job_t *job);
+// Queues the next turn of a call that was paused. Fails if its host makes no calls now, as
+// fc_pool_admit does; but no queue is too full for it.
+fc_status_t fc_pool_go_on(fc_pool_t *pool, fc_job_t *job, uint32_t *out_retry_s,
+                          fc_error_t *err) FC_MUST_CHECK;
 
 // Ends the calls whose deadline has passed: those that wait, those of
 // processes, and those of threads in native code. Bytecode in threads ends its own

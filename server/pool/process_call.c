@@ -135,6 +135,8 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
                       .sent = {.sent_ns = now_ns,
                                .body_size = job->call.body.size,
                                .deadline_ns = job->call.deadline_ns,
+                               .steps = job->call.steps,
+                               .parts = job->call.parts != 0,
                                .flags = job->call.flags},
                       .function = job->call.function,
                       .limit_ns = job->limit_ns,
@@ -145,7 +147,8 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   }
   list_as_busy(host);
   job->child = child;
-  if (fc_child_send_body(child, held)) {
+  // A file is mapped privately: what a turn changed there would be lost.
+  if (!(job->call.flags & FC_CALL_LATER) && fc_child_send_body(child, held)) {
     fc_ring_publish_file(&child->ring, index, &job->call, held->sent.shelf);
     child->notified = false;
     return;
@@ -219,6 +222,21 @@ static bool open_answer(fc_child_t *child, fc_error_t *err) {
   return true;
 }
 
+// Copies more of what a turn has left. False: the rest is for a later turn of the loop.
+static bool carry_on(fc_child_t *child) {
+  fc_taking_t *taking = &child->taking;
+  const uint64_t left = taking->carry - taking->carried;
+  const uint64_t part =
+      is_small(left) ? left : copy_now(fc_process_hosts_of(child->host), left);
+  memcpy(fc_block_data(child->host->base.pool->blocks, taking->carry_block) +
+             taking->carried,
+         fc_ring_body(&child->ring, child->first).data + taking->carry_at +
+             taking->carried,
+         (size_t)part);
+  taking->carried += part;
+  return taking->carried == taking->carry;
+}
+
 // Copies the next `size` bytes of the answer. False: there are no blocks for
 // them.
 static bool copy_on(fc_child_t *child, uint64_t size) {
@@ -247,7 +265,10 @@ static void drop_answer(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   if (taking->good) fc_block_sink_drop(&taking->sink);
   fc_block_give(child->host->base.pool->blocks, taking->lent);
-  taking->good = false;
+  if (taking->is_new) {
+    fc_block_give(child->host->base.pool->blocks, taking->carry_block);
+  }
+  taking->good = taking->is_new = false;
   taking->lent = FC_BLOCK_NONE;
 }
 
@@ -257,6 +278,7 @@ static void fail_answer(fc_child_t *child) {
   drop_answer(child);
   outcome->status = outcome->error.status;
   outcome->stage = FC_STAGE_ENCODE;
+  outcome->more = false;
   child->taking.copied = child->taking.size;
 }
 
@@ -334,8 +356,9 @@ static void begin_taking(fc_child_t *child) {
   fc_held_t *held = &child->held[child->first];
   fc_outcome_t *outcome = &taking->outcome;
   taking->active = true;
-  taking->good = false;
+  taking->good = taking->is_new = false;
   taking->size = taking->copied = taking->in_file = taking->in_body = 0;
+  taking->carry = 0;
   outcome->status = FC_OK;
   outcome->piece_count = 0;
   held->sent.awaited = held->job != NULL;
@@ -348,6 +371,8 @@ static void begin_taking(fc_child_t *child) {
     taking->in_file = sizes.in_file;
     taking->in_body = sizes.in_body;
     taking->body_at = sizes.body_at;
+    taking->carry = sizes.carry;
+    taking->carry_at = sizes.carry_at;
     if (!child->spent) child->spent = is_spent(child->host, outcome);
   } else {
     fc_child_kill(child, FC_CAUSE_LIE);
@@ -366,12 +391,19 @@ static void begin_taking(fc_child_t *child) {
     check_file(child);
   }
   const bool has_answer =
-      outcome->status == FC_OK && !(held->sent.flags & FC_CALL_VALIDATE);
+      (outcome->status == FC_OK || taking->size || taking->in_file) &&
+      !(held->sent.flags & FC_CALL_VALIDATE);
   taking->answer_used = FC_LIMIT_HEAD + taking->size;
-  if (has_answer && held->job && !open_answer(child, &outcome->error))
+  if (has_answer && held->job &&
+      (!open_answer(child, &outcome->error) ||
+       (taking->carry &&
+        !fc_child_open_carry(child, held->job, &outcome->error)))) {
+    taking->is_new = false;
     fail_answer(child);
+  }
   // ENCODE may have written an answer before it failed.
-  if (outcome->status != FC_OK && outcome->stage == FC_STAGE_ENCODE) {
+  if (outcome->status != FC_OK &&
+      (outcome->stage == FC_STAGE_ENCODE || held->sent.parts)) {
     taking->answer_used = FC_LIMIT_HEAD + child->ring.setup.result_size;
   }
 }
@@ -388,7 +420,7 @@ static bool take_on(fc_child_t *child) {
     if (!copy_on(child, part)) fail_answer(child);
     else if (taking->copied < taking->size) return false;
   }
-  return true;
+  return !taking->good || !taking->carry || carry_on(child);
 }
 
 // Puts the answer into the outcome. If the answer ends in the body, the body's block is
@@ -405,6 +437,13 @@ static void close_answer(fc_child_t *child, fc_job_t *job) {
     outcome->pieces[outcome->piece_count++] =
         (fc_piece_t){taking->lent, 0, taking->in_file};
     taking->lent = FC_BLOCK_NONE;
+  }
+  if (taking->carry) {
+    if (taking->is_new) {
+      fc_block_give(child->host->base.pool->blocks, job->call.body.block);
+    }
+    taking->is_new = false;
+    job->call.body = (fc_piece_t){taking->carry_block, 0, taking->carry};
   }
   if (taking->in_body) {
     outcome->pieces[outcome->piece_count++] =
@@ -441,6 +480,7 @@ static void finish_call(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_outcome_t *outcome = &taking->outcome;
   const uint32_t index = child->first;
+  fc_child_note_steps(child, index);
   const fc_held_t held = fc_child_pop(child);
   fc_child_leave_shelf(child, &held, outcome->status != FC_OK);
   if (taking->good) close_answer(child, held.job);
@@ -449,7 +489,7 @@ static void finish_call(fc_child_t *child) {
     fc_pool_note_outcome(host, outcome, held.left_ns != 0);
   }
   if (outcome->stage >= FC_STAGE_DECODE) fc_child_charge(child, &held, false);
-  leave_slot(child, index, held.sent.in_file ? 0 : held.sent.body_size);
+  leave_slot(child, index, fc_child_used_of_body(child, &held));
   child->calls++;
   // A call that only decoded, or failed to, says nothing about the function.
   child->host->calls += outcome->stage >= FC_STAGE_CALL;

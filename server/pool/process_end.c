@@ -251,6 +251,7 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
   put_back(child, end, begun);
   while (child->count) {
     const uint32_t index = child->first;
+    fc_child_note_steps(child, index);
     const fc_held_t held = fc_child_pop(child);
     if (held.job) fail_call(child, end, &held, begun[index]);
     else if (begun[index]) fc_child_charge(child, &held, true);

@@ -117,6 +117,14 @@ typedef struct fc_taking_t {
   uint32_t lent;     // block of the file that was lent for it
   uint64_t in_body;  // bytes of the part behind that, in the body's file
   uint32_t body_at;
+  // What a turn has left: bytes in the area for bodies, from `carry_at` on.
+  uint64_t carry;
+  uint32_t carry_at;
+  uint64_t carried;  // how many of these were copied
+  // Where to: the block of the job's body if it is large enough, else another one, which is
+  // `is_new`.
+  uint32_t carry_block;
+  bool is_new;
   uint64_t copied;
   // Bytes of the answer's area that the worker may have written.
   uint64_t answer_used;
@@ -409,6 +417,17 @@ bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);
 // Bytes of shared memory that the process has taken and nothing else counts: in
 // its ring, and in files that it may write answers to.
 uint64_t fc_child_taken(const fc_child_t *child);
+
+// process_carry.c
+
+// Finds room for what a turn has left: taking->carry_block. The body that it takes the
+// place of stays the job's until all is copied.
+bool fc_child_open_carry(fc_child_t *child, fc_job_t *job, fc_error_t *err);
+// How far the area for the body of a call that leaves its slot may be filled. A turn may
+// have left something in it.
+uint64_t fc_child_used_of_body(const fc_child_t *child, const fc_held_t *held);
+// Tells the job of a call in parts how far it came.
+void fc_child_note_steps(fc_child_t *child, uint32_t index);
 
 // process_time.c
 

@@ -127,6 +127,7 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
   if (!waits && child->cause == FC_CAUSE_NONE) {
     fc_pool_note_stopped(&child->host->base, false);
   }
+  fc_child_note_steps(child, index);
   fail_deadline(child, held, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL, now_ns);
   // Nobody waits for the call now, and the process can begin one that waited all the
   // same: the call is looked at again.
@@ -196,7 +197,8 @@ static bool is_greedy(const fc_child_t *child) {
   uint64_t most = FC_RING_SPARE;
   for (uint32_t i = 0; i < child->count; i++) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
-    if (!child->held[index].sent.in_file)
+    if (child->held[index].sent.parts) most += child->ring.setup.body_size;
+    else if (!child->held[index].sent.in_file)
       most += child->held[index].sent.body_size;
     if (fc_child_state(child, index) != FC_RING_READY) {
       most += child->ring.setup.result_size;

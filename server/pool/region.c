@@ -9,6 +9,7 @@
 #include "marshal/attempt.h"
 #include "marshal/profiled.h"
 #include "obs/spans.h"
+#include "pool/turn.h"
 
 fc_status_t fc_region_init(fc_region_t *region, fc_allocator_t allocator,
                            uint32_t slot_count, fc_error_t *err) {
@@ -277,18 +278,34 @@ static fc_status_t encode_coded(fc_worker_t *worker,
   return status;
 }
 
+static inline void begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
+                               const fc_function_t *function) {
+  fc_frame_t *frame = worker->frame;
+  fc_frame_begin(frame, function->plan, NULL);
+  fc_frame_set_stop(frame, &slot->cancel, slot->call.deadline_ns);
+  fc_frame_set_guard(frame, fc_region_wants_guard(worker->region, function));
+  fc_frame_set_tiles(frame, find_tiles(worker, slot->call.generation));
+  fc_frame_set_budget(frame, worker->budget_ns ? &worker->budget : NULL);
+}
+
+fc_status_t fc_worker_begin(fc_worker_t *worker, fc_slot_t *slot,
+                            const fc_function_t *function, void **out_instance,
+                            fc_error_t *err) {
+  begin_frame(worker, slot, function);
+  fc_frame_set_keeper(worker->frame, NULL);
+  FC_TRY(find_instance(worker, slot->call.generation, out_instance, err));
+  return slot->call.flags & FC_CALL_LATER ? FC_OK
+                                          : read_body(worker, slot, err);
+}
+
 static fc_status_t run_decode(fc_worker_t *worker, fc_slot_t *slot,
                               const fc_function_t *function, uint64_t *last_ns,
                               fc_error_t *err) {
-  fc_region_t *region = worker->region;
-  const fc_dialect_worker_t *dialect = region->dialects[slot->call.dialect];
+  const fc_dialect_worker_t *dialect =
+      worker->region->dialects[slot->call.dialect];
   fc_frame_t *frame = worker->frame;
   slot->outcome.stage = FC_STAGE_DECODE;
-  fc_frame_begin(frame, function->plan, NULL);
-  fc_frame_set_stop(frame, &slot->cancel, slot->call.deadline_ns);
-  fc_frame_set_guard(frame, fc_region_wants_guard(region, function));
-  fc_frame_set_tiles(frame, find_tiles(worker, slot->call.generation));
-  fc_frame_set_budget(frame, worker->budget_ns ? &worker->budget : NULL);
+  begin_frame(worker, slot, function);
   fc_status_t status = read_body(worker, slot, err);
   if (status == FC_OK) {
     status = dialect->decode(frame, worker->body, slot->call.parameters, err);
@@ -330,9 +347,7 @@ static fc_status_t run_profiled(fc_worker_t *worker, fc_slot_t *slot,
   return status;
 }
 
-// Puts the answer into the outcome. If the answer ends in the body, the body's block is
-// the answer's from now on.
-static void close_answer(fc_worker_t *worker, fc_slot_t *slot) {
+void fc_worker_close_answer(fc_worker_t *worker, fc_slot_t *slot) {
   fc_block_sink_t *out = &worker->answer;
   fc_outcome_t *outcome = &slot->outcome;
   fc_block_sink_finish(out);
@@ -343,11 +358,9 @@ static void close_answer(fc_worker_t *worker, fc_slot_t *slot) {
   slot->call.body.block = FC_BLOCK_NONE;
 }
 
-static fc_status_t run_encode(fc_worker_t *worker, fc_slot_t *slot,
-                              const fc_function_t *function, uint64_t *last_ns,
-                              fc_error_t *err) {
-  fc_region_t *region = worker->region;
-  slot->outcome.stage = FC_STAGE_ENCODE;
+fc_status_t fc_worker_open_answer(fc_worker_t *worker, const fc_slot_t *slot,
+                                  fc_error_t *err) {
+  const fc_region_t *region = worker->region;
   uint32_t block = slot->answer_block;
   if (block == FC_BLOCK_NONE) {
     FC_TRY(fc_block_take(region->blocks, FC_LIMIT_HEAD, &block, err));
@@ -358,6 +371,15 @@ static fc_status_t run_encode(fc_worker_t *worker, fc_slot_t *slot,
   if (region->more) fc_block_sink_ask(out, region->more);
   worker->slot = slot;
   worker->kept.size = 0;
+  return FC_OK;
+}
+
+static fc_status_t run_encode(fc_worker_t *worker, fc_slot_t *slot,
+                              const fc_function_t *function, uint64_t *last_ns,
+                              fc_error_t *err) {
+  fc_block_sink_t *out = &worker->answer;
+  slot->outcome.stage = FC_STAGE_ENCODE;
+  FC_TRY(fc_worker_open_answer(worker, slot, err));
   // Spans go behind the answer, in its own blocks.
   const bool traced = slot->call.flags & FC_CALL_TRACED;
   fc_frame_set_keeper(worker->frame, traced ? NULL : &worker->keeper);
@@ -366,7 +388,7 @@ static fc_status_t run_encode(fc_worker_t *worker, fc_slot_t *slot,
       is_coded(worker, slot)
           ? encode_coded(worker, function, slot, &out->sink, err)
           : encode_plain(worker, function, slot, &out->sink, err);
-  if (status == FC_OK) close_answer(worker, slot);
+  if (status == FC_OK) fc_worker_close_answer(worker, slot);
   else fc_block_sink_drop(out);
   mark(slot, FC_STAGE_ENCODE, last_ns);
   return status;
@@ -394,7 +416,7 @@ static void add_spans(fc_worker_t *worker, fc_slot_t *slot) {
   const fc_str_t bytes = fc_str_make((const char *)spans, size);
   const bool fits = size && fc_sink_put(&out->sink, bytes, NULL) == FC_OK;
   slot->outcome.spans_size = fits ? (uint32_t)size : 0;
-  close_answer(worker, slot);
+  fc_worker_close_answer(worker, slot);
 }
 
 // Ends an attempt between two stages, if no time is left for it or its results are more
@@ -423,6 +445,9 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   uint64_t last_ns = slot->outcome.began_ns;
   slot->outcome.stage = FC_STAGE_QUEUE;
   FC_TRY(check_wanted(slot, err));
+  if (FC_UNLIKELY(slot->call.parts)) {
+    return fc_turn_run(worker, slot, function, err);
+  }
   FC_TRY(run_decode(worker, slot, function, &last_ns, err));
   FC_TRY(look_at_budget(worker, slot, last_ns, err));
   if (FC_LIKELY(!(flags & (FC_CALL_VALIDATE | FC_CALL_PROFILE)))) {
@@ -438,6 +463,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
 }
 
 static void begin_outcome(fc_outcome_t *outcome) {
+  outcome->more = false;
   outcome->began_ns = fc_clock_ns();
   outcome->spent_ns[FC_STAGE_DECODE] = outcome->spent_ns[FC_STAGE_CALL] =
       outcome->spent_ns[FC_STAGE_ENCODE] = 0;
@@ -465,6 +491,7 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
     return;
   }
   worker->meter.refused = false;
+  worker->carry.block = FC_BLOCK_NONE;
   slot->outcome.status = run_stops(worker, slot, &slot->outcome.error);
   if (slot->outcome.status != FC_OK && worker->meter.refused) {
     slot->outcome.status = fc_fail(
@@ -478,6 +505,7 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   name_failed(worker, slot);
   fc_frame_end(worker->frame);
   drop_body(worker);
+  if (FC_UNLIKELY(slot->call.parts)) fc_turn_leave(worker, slot);
 }
 
 void fc_worker_main(fc_worker_t *worker) {

@@ -17,6 +17,8 @@
 // out. It sees no connection. `function` is the one that was called. An answer may
 // be a document with raw bytes behind it: then encode says how many bytes the
 // document has, in *out_document, which is 0 before.
+struct fc_turn_t;
+
 typedef struct fc_dialect_worker_t {
   fc_status_t (*decode)(fc_frame_t *frame, fc_str_t body,
                         const uint8_t *parameters, fc_error_t *err);
@@ -31,6 +33,9 @@ typedef struct fc_dialect_worker_t {
   // Before encode: are the results text, which is worth compressing? An answer with
   // raw bytes must say no. NULL: they are.
   bool (*is_text)(const fc_frame_t *frame, const uint8_t *parameters);
+  // Makes a turn of a call that answers in parts (turn.h), instead of both. NULL: no call
+  // of this dialect does.
+  fc_status_t (*turn)(struct fc_turn_t *turn, fc_error_t *err);
 } fc_dialect_worker_t;
 
 // Which calls have their tensors end at an unmapped page (fc_frame_set_guard).
@@ -118,6 +123,7 @@ typedef struct fc_worker_t {
   const fc_slot_t *slot;   // of this call, while the answer is written
   // The end of this call's answer, in the body, where a result lies; size 0: none.
   fc_piece_t kept;
+  fc_piece_t carry;  // of this turn; block FC_BLOCK_NONE: there is none
   fc_keeper_t keeper;
   fc_spin_t spin;
   fc_tiles_t tiles;       // of this call
@@ -141,6 +147,17 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
 // Ends the call of a slot that cannot be run, with the error that its outcome has
 // already.
 void fc_worker_refuse(fc_slot_t *slot);
+// For turn.c. Begins the call of a slot on the worker's frame: finds the instance, and
+// reads the body unless that is a carry.
+fc_status_t fc_worker_begin(fc_worker_t *worker, fc_slot_t *slot,
+                            const fc_function_t *function, void **out_instance,
+                            fc_error_t *err) FC_MUST_CHECK;
+// Opens worker->answer.
+fc_status_t fc_worker_open_answer(fc_worker_t *worker, const fc_slot_t *slot,
+                                  fc_error_t *err) FC_MUST_CHECK;
+// Puts the answer into the outcome. If the answer ends in the body, the body's block is
+// the answer's from now on.
+void fc_worker_close_answer(fc_worker_t *worker, fc_slot_t *slot);
 // Runs slots until the region's ready queue is stopped and empty.
 void fc_worker_main(fc_worker_t *worker);
 

@@ -158,7 +158,7 @@ bool fc_ring_done(fc_ring_t *ring, uint32_t slot) {
 
 void fc_ring_write(fc_ring_t *ring, uint32_t index, uint64_t offset,
                    fc_str_t part) {
-  FC_ASSERT(offset + part.size <= ring->setup.body_size);
+  FC_ASSERT(offset + part.size <= body_area(&ring->setup) - FC_BLOCK_TAIL);
   fc_span_t area = fc_ring_body(ring, index);
   if (part.size) memcpy(area.data + offset, part.data, part.size);
 }
@@ -173,6 +173,8 @@ static void publish(fc_ring_t *ring, uint32_t index,
   slot->call.generation = 0;  // a worker process has only one
   slot->call.body = body;
   slot->answer_block = FC_RING_ANSWER_BLOCK(index);
+  slot->carry_block = FC_RING_BODY_BLOCK(index);
+  atomic_store_explicit(&slot->steps, call->steps, memory_order_relaxed);
   slot->outcome.piece_count = 0;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
   atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
@@ -383,6 +385,32 @@ static bool check_pieces(const fc_ring_t *ring, uint32_t index,
   return true;
 }
 
+// What a turn has left lies in the area for the body of its slot.
+static bool check_carry(const fc_ring_t *ring, uint32_t index,
+                        const fc_piece_t *piece, fc_ring_sizes_t *out_sizes,
+                        fc_error_t *err) {
+  const uint64_t room = body_area(&ring->setup) - FC_BLOCK_TAIL;
+  if (piece->block != FC_RING_BODY_BLOCK(index)) {
+    return lie(err, "block", piece->block);
+  }
+  if (piece->offset % FC_BLOCK_ALIGN || piece->offset > room) {
+    return lie(err, "offset", piece->offset);
+  }
+  if (piece->size == 0 || piece->size > room - piece->offset) {
+    return lie(err, "length", piece->size);
+  }
+  out_sizes->carry = piece->size;
+  out_sizes->carry_at = piece->offset;
+  return true;
+}
+
+uint64_t fc_ring_steps(const fc_ring_t *ring, uint32_t index,
+                       const fc_ring_call_t *call) {
+  const uint64_t steps = atomic_load_explicit(
+      &ring->head->slots[index].slot.steps, memory_order_relaxed);
+  return steps > call->steps ? steps : call->steps;
+}
+
 bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
                   const fc_ring_call_t *call, fc_outcome_t *out,
                   fc_ring_sizes_t *out_sizes, fc_error_t *err) {
@@ -396,6 +424,8 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
     fc_piece_t pieces[PIECES_MAX];
     uint64_t document;
     uint32_t spans_size;
+    uint8_t more;
+    fc_piece_t carry;
   } said;
   copy_once(&said.status, &shared->status, sizeof said.status);
   copy_once(&said.piece_count, &shared->piece_count, sizeof said.piece_count);
@@ -404,10 +434,13 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   copy_once(said.pieces, shared->pieces, sizeof said.pieces);
   copy_once(&said.document, &shared->document, sizeof said.document);
   copy_once(&said.spans_size, &shared->spans_size, sizeof said.spans_size);
+  copy_once(&said.more, &shared->more, sizeof said.more);
+  if (call->parts) copy_once(&said.carry, &slot->call.body, sizeof said.carry);
   copy_once(&out->began_ns, &shared->began_ns, sizeof out->began_ns);
   copy_once(out->spent_ns, shared->spent_ns, sizeof out->spent_ns);
   bound_times(out, call->sent_ns);
   out->piece_count = 0;
+  out->more = false;
   out->document = 0;
   out->name_size = 0;
   *out_sizes = (fc_ring_sizes_t){0};
@@ -434,8 +467,10 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
       out->error.byte_offset = FC_NO_OFFSET;
     }
     uint32_t cancel = atomic_load_explicit(&slot->cancel, memory_order_relaxed);
-    return check_error(&out->error, out->status, out->stage, err) &&
-           check_end(&out->error, call, cancel, err);
+    const bool good = check_error(&out->error, out->status, out->stage, err) &&
+                      check_end(&out->error, call, cancel, err);
+    // A turn that fails may have made a part before.
+    if (!good || !call->parts || said.piece_count == 0) return good;
   }
   const bool validated = call->flags & FC_CALL_VALIDATE;
   const uint32_t most =
@@ -448,6 +483,10 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   if (!check_pieces(ring, index, call, said.pieces, said.piece_count, &sizes,
                     err)) {
     return false;
+  }
+  if (call->parts && said.more && out->status == FC_OK) {
+    if (!check_carry(ring, index, &said.carry, &sizes, err)) return false;
+    out->more = true;
   }
   const uint64_t whole = sizes.in_area + sizes.in_file + sizes.in_body;
   if (!(call->flags & FC_CALL_TRACED)) said.spans_size = 0;

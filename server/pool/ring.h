@@ -193,7 +193,9 @@ typedef struct fc_ring_call_t {
   uint64_t sent_ns;
   uint64_t body_size;
   uint64_t deadline_ns;  // 0: none
+  uint64_t steps;        // fc_invocation_t.steps
   uint8_t flags;
+  bool parts;    // it answers in parts
   bool awaited;  // somebody waits for it, and it was not taken back
   bool lent;     // the worker has a file to write an answer to, in `tray`
   uint32_t tray;
@@ -210,6 +212,9 @@ typedef struct fc_ring_sizes_t {
   uint64_t in_file;  // 0: none, and a file that was lent stays lent
   uint64_t in_body;
   uint32_t body_at;
+  // What a turn has left (outcome.more): bytes of the area for the slot's body.
+  uint64_t carry;
+  uint32_t carry_at;
 } fc_ring_sizes_t;
 
 // Copies the outcome of a DONE slot into `out` and checks it, but without pieces:
@@ -218,6 +223,10 @@ typedef struct fc_ring_sizes_t {
 bool fc_ring_read(const fc_ring_t *ring, uint32_t slot,
                   const fc_ring_call_t *call, fc_outcome_t *out,
                   fc_ring_sizes_t *out_sizes, fc_error_t *err);
+// How many steps the worker says that the call of a slot has done, of all its turns; at
+// least those it began with.
+uint64_t fc_ring_steps(const fc_ring_t *ring, uint32_t slot,
+                       const fc_ring_call_t *call);
 // Gives memory of an area that was filled as far as `used` back to the system:
 // up to `most` bytes from *at on. Moves *at behind these. An area filled no
 // further than FC_RING_KEPT keeps its memory. False: there is no more to give.

@@ -35,6 +35,8 @@ typedef struct fc_outcome_t {
   fc_status_t status;
   // fc_stage_t: the last that was begun, in which a failed call has failed.
   uint8_t stage;
+  // The call goes on: its next turn needs the body as it is now (turn.h).
+  bool more;
   // Of the answer; the first piece has FC_LIMIT_HEAD bytes free in front.
   uint32_t piece_count;
   fc_piece_t pieces[FC_PIECES_MAX];
@@ -85,10 +87,13 @@ typedef struct fc_slot_t {
   uint32_t loop;  // to whose completion list it goes back: 0, there is one loop
   fc_invocation_t call;
   uint32_t answer_block;  // where the answer goes; FC_BLOCK_NONE: take one
+  uint32_t carry_block;   // and what a turn leaves for the next one
   // Non-zero: nobody waits for the answer any more. A worker that has not begun the call
   // drops it; while the call runs, its module looks at the word.
   _Atomic uint32_t cancel;
   _Atomic uint32_t begun;  // fc_begun_t; the first change of NOT decides
+  // Steps that were done, in all turns of the call. The worker counts them.
+  _Atomic uint64_t steps;
 
   fc_outcome_t outcome;  // written by the worker before it hands the slot back
 

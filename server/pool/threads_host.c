@@ -68,7 +68,8 @@ static bool fill_slot(fc_thread_host_t *self, fc_job_t *job) {
   fc_slot_t *slot = &all->region.slots[index];
   slot->loop = 0;
   slot->call = job->call;
-  slot->answer_block = FC_BLOCK_NONE;
+  slot->answer_block = slot->carry_block = FC_BLOCK_NONE;
+  atomic_store_explicit(&slot->steps, job->call.steps, memory_order_relaxed);
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
   atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
   slot->outcome.piece_count = 0;
@@ -201,6 +202,14 @@ static void find_thread(fc_thread_hosts_t *all, uint32_t slot) {
   fc_threads_find(&all->threads);
 }
 
+// What the job learns of a turn: how far it came, and what it has left.
+static void note_turn(fc_slot_t *slot, fc_job_t *job) {
+  job->call.steps = atomic_load_explicit(&slot->steps, memory_order_relaxed);
+  if (!slot->outcome.more) return;
+  job->call.body = slot->call.body;
+  slot->call.body.block = FC_BLOCK_NONE;
+}
+
 static void collect_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_slot_t *slot = &all->region.slots[index];
   fc_thread_host_t *self = all->held[index].host;
@@ -209,6 +218,7 @@ static void collect_slot(fc_thread_hosts_t *all, uint32_t index) {
   else fc_pool_note_outcome(&self->base, &slot->outcome, !job);
   fc_pool_uncount(&self->base, &all->held[index].count);
   fc_pool_note_end(&self->base);
+  if (job && slot->call.parts) note_turn(slot, job);
   if (!job) free_slot(all, index);
   else if (job == &self->loading) finish_loading(self, &slot->outcome);
   else fc_pool_deliver(&self->base, job, &slot->outcome);
@@ -290,6 +300,7 @@ static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
                 waits ? "in the queue" : "while it ran");
   all->held[index].job = NULL;
+  job->call.steps = atomic_load_explicit(&slot->steps, memory_order_relaxed);
   if (!waits) all->held[index].count = fc_owner_count_take(&job->count);
   job->slot = FC_SLOT_NONE;
   fc_pool_fail(&self->base, job, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL,

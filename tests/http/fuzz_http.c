@@ -168,7 +168,7 @@ static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
   return fc_fail(err, FC_CODE_BODY_TOO_LARGE, "too long");
 }
 
-static const fc_dialect_worker_t kWorker = {decode, encode, NULL, NULL};
+static const fc_dialect_worker_t kWorker = {.decode = decode, .encode = encode};
 static fc_dialect_t any_body;
 static const fc_dialect_t *dialects[FC_DIALECT_COUNT + 1];
 static fc_route_row_t rows[FC_ROUTE_COUNT];

@@ -113,8 +113,8 @@ static fc_status_t text_error(const fc_problem_t *problem, fc_sink_t *sink,
   return fc_sink_put(sink, fc_str(problem->error->message), err);
 }
 
-static const fc_dialect_worker_t kWorker = {text_decode, text_encode, NULL,
-                                            NULL};
+static const fc_dialect_worker_t kWorker = {.decode = text_decode,
+                                            .encode = text_encode};
 static const fc_dialect_t kText = {.name = "text",
                                    .admit = text_admit,
                                    .worker = &kWorker,

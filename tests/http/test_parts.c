@@ -12,13 +12,15 @@
 
 #include "dialect/parts.h"
 #include "expect.h"
+#include "dialect/admission.h"
 #include "obs/code.h"
+#include "pool/turn.h"
 
 // ---------------------------------------------------------------------------
 // GET /parts?passes=N&size=K&fail=F: N times an entry of K KiB for each function, of which
 // number F of a pass fails.
 
-enum { ROUTE_PARTS = FC_ROUTE_COUNT };
+enum { ROUTE_PARTS = FC_ROUTE_COUNT, ROUTE_TURNS };
 
 static fc_status_t put_begin(const fc_server_t *server, fc_sink_t *sink,
                              fc_error_t *err) {
@@ -85,10 +87,113 @@ static int status_of(const fc_error_t *error) {
 
 static fc_status_t put_error(const fc_problem_t *problem, fc_sink_t *sink,
                              fc_error_t *err) {
+  char text[32];
+  const int size =
+      snprintf(text, sizeof text, "%llu: ", (unsigned long long)problem->step);
+  if (problem->step) {
+    FC_TRY(fc_sink_put(sink, fc_str_make(text, (size_t)size), err));
+  }
   return fc_sink_put(sink, fc_str(problem->error->message), err);
 }
 
+// ---------------------------------------------------------------------------
+// POST /turns/MODULE/FUNCTION with "times=N&per=P&keep=K&crash=C&fail=F&wait=W&mute=M&pad=B":
+// N steps, P in each turn (0: as many as there is time for), K KiB kept between turns. Step
+// C ends the process, F fails, W waits until it is ended. The first M write nothing, the
+// others B bytes more than they must. The function is not called.
+
+typedef struct steps_t {
+  uint64_t next, times, per, keep, crash, fail, wait, mute, pad;
+  uint64_t sum;
+} steps_t;
+
+static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
+                         const fc_place_t *place, fc_admission_t *out_admission,
+                         fc_error_t *err) {
+  (void)place;
+  FC_TRY(fc_admission_body(server, request, out_admission, err));
+  return fc_admission_parts(request, out_admission, err);
+}
+
+static fc_status_t begin_steps(fc_turn_t *turn, fc_error_t *err) {
+  const steps_t steps = {.next = 1,
+                         .times = number_of(turn->body, FC_STR("times")),
+                         .per = number_of(turn->body, FC_STR("per")),
+                         .keep = number_of(turn->body, FC_STR("keep")) << 10,
+                         .crash = number_of(turn->body, FC_STR("crash")),
+                         .fail = number_of(turn->body, FC_STR("fail")),
+                         .wait = number_of(turn->body, FC_STR("wait")),
+                         .mute = number_of(turn->body, FC_STR("mute")),
+                         .pad = number_of(turn->body, FC_STR("pad"))};
+  if (!steps.times) return fc_fail(err, FC_CODE_JSON_SCHEMA, "no times");
+  // In two steps: what there is stays when the carry grows.
+  if (!fc_turn_grow(turn, sizeof steps)) return fc_fail_memory(err);
+  memcpy(turn->carry, &steps, sizeof steps);
+  turn->carry_size = sizeof steps;
+  if (!fc_turn_grow(turn, sizeof steps + steps.keep))
+    return fc_fail_memory(err);
+  turn->carry_size += steps.keep;
+  memset(turn->carry + sizeof steps, 'k', steps.keep);
+  return FC_OK;
+}
+
+static fc_status_t wait_for_end(const fc_turn_t *turn, fc_error_t *err) {
+  while (!atomic_load(turn->cancel)) {
+    if (turn->deadline_ns && fc_clock_ns() > turn->deadline_ns) {
+      return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed");
+    }
+    (void)poll(NULL, 0, 1);
+  }
+  return fc_fail_as(err, FC_CODE_INTERNAL, FC_CANCELLED, "nobody waits");
+}
+
+static fc_status_t make_step(fc_turn_t *turn, steps_t *steps, fc_error_t *err) {
+  char text[96];
+  const uint64_t step = steps->next++;
+  if (step == steps->crash) raise(SIGKILL);
+  if (step == steps->fail) return fc_fail(err, FC_CODE_CALL_FAILED, "made to");
+  if (step == steps->wait) return wait_for_end(turn, err);
+  steps->sum = steps->sum * 31 + step;
+  atomic_store(turn->steps, step);
+  if (step <= steps->mute) return FC_OK;
+  const int size =
+      snprintf(text, sizeof text, "{\"step\":%llu,\"sum\":%llu}",
+               (unsigned long long)step, (unsigned long long)steps->sum);
+  FC_TRY(fc_sink_put(turn->sink, turn->form->before, err));
+  FC_TRY(fc_sink_put(turn->sink, fc_str_make(text, (size_t)size), err));
+  for (uint64_t i = 0; i < steps->pad; i++) {
+    FC_TRY(fc_sink_put(turn->sink, FC_STR(" "), err));
+  }
+  FC_TRY(fc_sink_put(turn->sink, turn->form->after, err));
+  turn->whole += strlen(text) + steps->pad + turn->form->before.size +
+                 turn->form->after.size;
+  return FC_OK;
+}
+
+static fc_status_t make_turn(fc_turn_t *turn, fc_error_t *err) {
+  steps_t steps;
+  if (!turn->carry_size) FC_TRY(begin_steps(turn, err));
+  memcpy(&steps, turn->carry, sizeof steps);
+  *turn->stage = FC_STAGE_CALL;
+  for (uint64_t i = 0; i < steps.keep; i++) {
+    if (turn->carry[sizeof steps + i] == 'k') continue;
+    return fc_fail(err, FC_CODE_BAD_RESULT, "byte %u is lost", (unsigned)i);
+  }
+  for (uint64_t made = 0; steps.next <= steps.times; made++) {
+    turn->more =
+        made && (steps.per ? made == steps.per : fc_turn_is_over(turn));
+    if (turn->more) break;
+    FC_TRY(make_step(turn, &steps, err));
+  }
+  memcpy(turn->carry, &steps, sizeof steps);
+  return FC_OK;
+}
+
+static const fc_dialect_worker_t kWorker = {.turn = make_turn};
+
 static const fc_dialect_t kParts = {.name = "parts",
+                                    .admit = admit,
+                                    .worker = &kWorker,
                                     .document = document,
                                     .status_of = status_of,
                                     .encode_error = put_error,
@@ -103,6 +208,8 @@ static const fc_route_row_t kRows[] = {
 #include "dialect/route.def"
 #undef FC_ROUTE
     [ROUTE_PARTS] = {FC_STR("/parts"), FC_ROUTE_GET, 2, FC_SCOPE_OPEN},
+    [ROUTE_TURNS] = {FC_STR("/turns/{module}/{function}"), FC_ROUTE_CALL, 2,
+                     FC_SCOPE_OPEN},
 };
 static const fc_routes_t kRoutes = {kRows, FC_ARRAY_COUNT(kRows),
                                     FC_ARRAY_COUNT(kDialects), kDialects};
@@ -398,6 +505,97 @@ static void a_drain_cuts_it(void **state) {
   fixture_forget(&server);
 }
 
+// ---------------------------------------------------------------------------
+// Calls
+
+static told_t post(const fixture_server_t *server, const char *body,
+                   const char *fields) {
+  char more[256];
+  snprintf(more, sizeof more, "%sContent-Length: %zu\r\n\r\n%s", fields,
+           strlen(body), body);
+  more[strlen(more)] = '\0';
+  return ask(server, "POST", "/turns/t/add", "1.1", more);
+}
+
+// Writes the lines of steps `first` to `last`, and returns where they end.
+static char *print_steps(char *out, const char *before, const char *after,
+                         uint64_t first, uint64_t last) {
+  uint64_t sum = 0;
+  for (uint64_t step = 1; step <= last; step++) {
+    sum = sum * 31 + step;
+    if (step < first) continue;
+    out += sprintf(out, "%s{\"step\":%llu,\"sum\":%llu}%s", before,
+                   (unsigned long long)step, (unsigned long long)sum, after);
+  }
+  return out;
+}
+
+static void calls_are_made_in_turns(void **state) {
+  (void)state;
+  static const struct {
+    const char *body;
+    const char *fields;
+    const char *type;
+    uint64_t first, last;
+    bool whole;  // it fits a turn: the answer has a length
+    const char *end;
+  } rows[] = {
+      {"times=9", "", "x-ndjson", 1, 9, true, ""},
+      {"times=90&per=7", "", "x-ndjson", 1, 90, false, ""},
+      {"times=90&per=90", "Accept: text/event-stream\r\n", "event-stream", 1,
+       90, true, ""},
+      {"times=91&per=90", "Accept: text/event-stream\r\n", "event-stream", 1,
+       91, false, ""},
+      {"times=50&per=1", "Accept: */*\r\n", "x-ndjson", 1, 50, false, ""},
+      {"times=20&per=3&keep=4", "", "x-ndjson", 1, 20, false, ""},
+      {"times=20&per=3&keep=700", "", "x-ndjson", 1, 20, false, ""},
+      {"times=6&per=2&keep=9000", "", "x-ndjson", 1, 6, false, ""},
+      {"times=20&per=3&mute=10", "", "x-ndjson", 11, 20, false, ""},
+      {"times=20&per=3&fail=17", "", "x-ndjson", 1, 16, false, "17: made to\n"},
+      {"times=20&per=3&fail=16", "", "x-ndjson", 1, 15, false, "16: made to\n"},
+      {"times=20&per=9&fail=3", "", "x-ndjson", 1, 2, false, "3: made to\n"},
+      {"times=9&per=3&fail=5&pad=90000", "", "x-ndjson", 1, 0, false, NULL},
+      {"times=20&per=3&fail=17", "Accept: text/event-stream\r\n",
+       "event-stream", 1, 16, false, "data: 17: made to\n\n"},
+  };
+  static char expected[1 << 14];
+  fixture_server_t server;
+  fixture_start(&server, "--max-body=16MiB");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].body);
+    char fields[96];
+    snprintf(fields, sizeof fields, "%s" CLOSE, rows[i].fields);
+    const bool events = strstr(rows[i].type, "event");
+    char *out =
+        print_steps(expected, events ? "data: " : "", events ? "\n\n" : "\n",
+                    rows[i].first, rows[i].last);
+    if (rows[i].end) strcpy(out, rows[i].end);
+    told_t told = post(&server, rows[i].body, fields);
+    assert_memory_equal(told.all, "HTTP/1.1 200", 12);
+    assert_non_null(strstr(told.all, rows[i].type));
+    assert_int_equal(told.length, rows[i].whole);
+    if (!rows[i].end) {  // the text is not compared
+      assert_true(told.size > 4 * 90000 && told.size < 4 * 90100);
+      free(told.all);
+      continue;
+    }
+    assert_int_equal(told.whole, !rows[i].whole && !*rows[i].end);
+    assert_int_equal(told.size, strlen(expected));
+    assert_memory_equal(told.body, expected, told.size);
+    free(told.all);
+  }
+  fc_test_row(NULL);
+  told_t told = post(&server, "times=9&fail=1", CLOSE);
+  assert_memory_equal(told.all, "HTTP/1.1 507", 12);
+  free(told.all);
+  told = post(&server, "times=9", "Accept: image/png\r\n" CLOSE);
+  assert_memory_equal(told.all, "HTTP/1.1 507", 12);
+  free(told.all);
+  assert_int_equal(metric(&server, "farcall_answers_in_parts"), 0);
+  assert_int_equal(metric(&server, "farcall_answers_cut_total"), 5);
+  end(&server);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_long_document_comes_in_chunks),
@@ -406,6 +604,7 @@ int main(int argc, char **argv) {
       FC_TEST(who_does_not_read_holds_nobody_up),
       FC_TEST(who_stops_to_read_is_ended),
       FC_TEST(a_drain_cuts_it),
+      FC_TEST(calls_are_made_in_turns),
   };
   signal(SIGPIPE, SIG_IGN);
   fixture_use_routes(&kRoutes);

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A turn on its worker. The carry lies where the body lies: in the block of the body, which
+// a thread may use as it is; in a process, in the area for bodies of the call's slot.
+#include "pool/turn.h"
+
+#include "config/limits.h"
+
+const fc_part_row_t fc_part_rows[FC_PART_FORM_COUNT] = {
+#define FC_PART_FORM(name, type, subtype, before, after)             \
+  [FC_PART_FORM_##name] = {FC_STR(type), FC_STR(subtype),            \
+                           FC_STR(type "/" subtype), FC_STR(before), \
+                           FC_STR(after)},
+#include "pool/part_form.def"
+#undef FC_PART_FORM
+};
+
+static uint64_t aligned(uint64_t size) {
+  return (size + FC_BLOCK_ALIGN - 1) / FC_BLOCK_ALIGN * FC_BLOCK_ALIGN;
+}
+
+// In a process: behind the body, if that lies in the area for bodies of the slot.
+static bool grow_in_area(fc_turn_t *turn) {
+  fc_worker_t *worker = turn->worker;
+  const fc_slot_t *slot = turn->slot;
+  const fc_piece_t *body = &slot->call.body;
+  const uint32_t block = slot->carry_block;
+  const uint64_t at = body->block == block
+                          ? aligned(body->offset + body->size + FC_BLOCK_TAIL)
+                          : 0;
+  const uint64_t room = fc_block_size(worker->region->blocks, block);
+  if (at >= room) return false;
+  worker->carry = (fc_piece_t){.block = block, .offset = (uint32_t)at};
+  turn->carry = fc_block_data(worker->region->blocks, block) + at;
+  turn->carry_capacity = (size_t)(room - at);
+  return true;
+}
+
+static bool grow_in_blocks(fc_turn_t *turn, size_t capacity) {
+  fc_worker_t *worker = turn->worker;
+  fc_blocks_t *blocks = worker->region->blocks;
+  uint32_t block;
+  if (fc_block_take(blocks, capacity, &block, NULL) != FC_OK) return false;
+  uint8_t *data = fc_block_data(blocks, block);
+  if (turn->carry_size) memcpy(data, turn->carry, turn->carry_size);
+  if (worker->carry.block != turn->slot->call.body.block) {
+    fc_block_give(blocks, worker->carry.block);
+  }
+  worker->carry = (fc_piece_t){.block = block};
+  turn->carry = data;
+  turn->carry_capacity = fc_block_size(blocks, block);
+  return true;
+}
+
+bool fc_turn_grow(fc_turn_t *turn, size_t capacity) {
+  if (capacity <= turn->carry_capacity) return true;
+  if (turn->slot->carry_block == FC_BLOCK_NONE) {
+    return grow_in_blocks(turn, capacity);
+  }
+  if (!turn->carry && !grow_in_area(turn)) return false;
+  return capacity <= turn->carry_capacity;
+}
+
+// Takes what the turn before has left.
+static void take_carry(fc_turn_t *turn) {
+  const fc_worker_t *worker = turn->worker;
+  const fc_piece_t *body = &turn->slot->call.body;
+  fc_blocks_t *blocks = worker->region->blocks;
+  turn->carry = fc_block_data(blocks, body->block) + body->offset;
+  turn->carry_size = (size_t)body->size;
+  turn->carry_capacity =
+      fc_block_size(blocks, body->block) - (size_t)body->offset;
+}
+
+// Takes off the answer what is behind its first `whole` bytes.
+static void trim(fc_blocks_t *blocks, fc_outcome_t *outcome, uint64_t whole) {
+  for (uint32_t i = 0; i < outcome->piece_count; i++) {
+    fc_piece_t *piece = &outcome->pieces[i];
+    if (piece->size > whole) piece->size = whole;
+    whole -= piece->size;
+  }
+  while (outcome->piece_count > 1 &&
+         !outcome->pieces[outcome->piece_count - 1].size) {
+    fc_block_give(blocks, outcome->pieces[--outcome->piece_count].block);
+  }
+}
+
+static fc_status_t make(fc_turn_t *turn, fc_error_t *err) {
+  fc_worker_t *worker = turn->worker;
+  fc_slot_t *slot = turn->slot;
+  const fc_dialect_worker_t *dialect =
+      worker->region->dialects[slot->call.dialect];
+  fc_block_sink_t *out = &worker->answer;
+  FC_TRY(fc_worker_open_answer(worker, slot, err));
+  turn->sink = &out->sink;
+  fc_status_t status = dialect->turn(turn, err);
+  if (status == FC_OK && turn->more && !turn->carry_size) {
+    status = fc_fail(err, FC_CODE_INTERNAL, "a turn has left nothing");
+  }
+  if (status != FC_OK && !turn->whole) {
+    fc_block_sink_drop(out);
+    return status;
+  }
+  fc_worker_close_answer(worker, slot);
+  if (status != FC_OK) {
+    trim(worker->region->blocks, &slot->outcome, turn->whole);
+  }
+  return status;
+}
+
+fc_status_t fc_turn_run(fc_worker_t *worker, fc_slot_t *slot,
+                        const fc_function_t *function, fc_error_t *err) {
+  fc_turn_t turn = {.frame = worker->frame,
+                    .function = function,
+                    .parameters = slot->call.parameters,
+                    .form = &fc_part_rows[slot->call.parts],
+                    .cancel = &slot->cancel,
+                    .deadline_ns = slot->call.deadline_ns,
+                    .steps = &slot->steps,
+                    .stage = &slot->outcome.stage,
+                    .worker = worker,
+                    .slot = slot};
+  slot->outcome.stage = FC_STAGE_DECODE;
+  slot->outcome.document = 0;
+  FC_TRY(fc_worker_begin(worker, slot, function, &turn.instance, err));
+  if (slot->call.flags & FC_CALL_LATER) {
+    worker->carry = slot->call.body;
+    take_carry(&turn);
+  } else {
+    turn.body = worker->body;
+  }
+  // A process is sent the carry and sends it back: large ones get longer turns, so that
+  // this takes a small share of them.
+  turn.end_ns = slot->outcome.began_ns + FC_LIMIT_TURN_NS +
+                (worker->region->is_process ? turn.carry_size : 0);
+  const fc_status_t status = make(&turn, err);
+  slot->outcome.spent_ns[FC_STAGE_CALL] =
+      fc_clock_ns() - slot->outcome.began_ns;
+  slot->outcome.more = status == FC_OK && turn.more;
+  worker->carry.size = turn.carry_size;
+  return status;
+}
+
+void fc_turn_leave(fc_worker_t *worker, fc_slot_t *slot) {
+  fc_blocks_t *blocks = worker->region->blocks;
+  const uint32_t left =
+      slot->outcome.more ? slot->call.body.block : worker->carry.block;
+  if (worker->carry.block != slot->call.body.block) fc_block_give(blocks, left);
+  if (slot->outcome.more) slot->call.body = worker->carry;
+}

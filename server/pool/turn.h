@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A call that answers in parts is made in turns: each is queued in its flow like a call of
+// its own, runs for about FC_LIMIT_TURN_NS on any worker, and hands the slot back with a
+// part of the answer. The loop queues the next turn when that part was sent: no worker
+// waits for a reader. Between two turns there is nothing but the carry: a block that takes
+// the place of the call's body, and may be at another address, in another process then. A
+// turn that has begun is never made again.
+#ifndef FARCALL_SERVER_POOL_TURN_H_
+#define FARCALL_SERVER_POOL_TURN_H_
+
+#include "pool/region.h"
+
+// What stands around each part, by the client's Accept.
+typedef enum fc_part_form_t {
+  FC_PART_FORM_NONE,  // the answer does not come in parts
+#define FC_PART_FORM(name, type, subtype, before, after) FC_PART_FORM_##name,
+#include "pool/part_form.def"
+#undef FC_PART_FORM
+  FC_PART_FORM_COUNT
+} fc_part_form_t;
+
+typedef struct fc_part_row_t {
+  fc_str_t type;
+  fc_str_t subtype;
+  fc_str_t text;  // both
+  fc_str_t before;
+  fc_str_t after;
+} fc_part_row_t;
+
+extern const fc_part_row_t fc_part_rows[FC_PART_FORM_COUNT];
+
+// What a dialect's `turn` is given. Nothing in it may be kept.
+typedef struct fc_turn_t {
+  fc_frame_t *frame;  // begun for the function
+  const fc_function_t *function;
+  void *instance;  // of the function's backend
+  const uint8_t *parameters;
+  const fc_part_row_t *form;
+  const _Atomic uint32_t *cancel;
+  uint64_t deadline_ns;  // of this turn; 0: none
+  uint64_t
+      end_ns;  // when the turn should end: to be looked at between two steps
+  // The document, in the first turn alone; else its data are NULL.
+  fc_str_t body;
+  // What earlier turns have left, 64-byte aligned; all zero in the first turn.
+  uint8_t *carry;
+  size_t carry_size;      // set it to what is to be kept
+  size_t carry_capacity;  // changed by fc_turn_grow alone
+  fc_sink_t *sink;        // of the part
+  // Steps that were done, in all turns. Counted as they are, so that the server knows
+  // where a process has crashed.
+  _Atomic uint64_t *steps;
+  uint8_t *stage;  // fc_stage_t that was begun: DECODE, to be changed
+  bool more;       // set it if another turn is to follow; then there is a carry
+  size_t
+      whole;  // set it to the bytes of `sink` that are sent also if the turn fails
+  struct fc_worker_t *worker;
+  struct fc_slot_t *slot;
+} fc_turn_t;
+
+// Makes the carry's capacity at least so many bytes, and keeps carry_size of them; the
+// carry may move. False: there is no memory. What is new is not cleared.
+bool fc_turn_grow(fc_turn_t *turn, size_t capacity);
+
+// Is the time of the turn over?
+static inline bool fc_turn_is_over(const fc_turn_t *turn) {
+  return fc_clock_ns() >= turn->end_ns;
+}
+
+// ---------------------------------------------------------------------------
+// For region.c
+
+// DECODE, CALL and ENCODE of a turn. Sets outcome.more.
+fc_status_t fc_turn_run(struct fc_worker_t *worker, struct fc_slot_t *slot,
+                        const fc_function_t *function, fc_error_t *err);
+// After fc_frame_end: the carry is the slot's body if outcome.more is set.
+void fc_turn_leave(struct fc_worker_t *worker, struct fc_slot_t *slot);
+
+#endif  // FARCALL_SERVER_POOL_TURN_H_
