@@ -10,6 +10,7 @@
 #include "marshal/frame.h"
 #include "marshal/framed.h"
 #include "marshal/leaf.h"
+#include "marshal/repeat.h"
 #include "marshal/typed.h"
 
 // The element type of {"list":…}: each value carries its own type.
@@ -400,7 +401,7 @@ static fc_status_t read_value(fc_frame_t *frame, const fc_op_t *op,
 // ---------------------------------------------------------------------------
 // Arguments
 
-enum { ARGS, KWARGS, OPTIONS, SECTION_COUNT };
+enum { ARGS, KWARGS, OPTIONS, REPEAT, SECTION_COUNT };
 
 // What was found in the call document so far.
 typedef struct document_t {
@@ -715,19 +716,21 @@ static fc_status_t misplaced_argument(fc_frame_t *frame, fc_str_t name,
 
 static fc_status_t read_section(fc_frame_t *frame, document_t *document,
                                 fc_error_t *err) {
-  static const fc_plan_key_t kSections[] = {{{"args", 4}, NULL, ARGS},
-                                            {{"kwargs", 6}, NULL, KWARGS},
-                                            {{"options", 7}, NULL, OPTIONS}};
+  static const fc_plan_key_t kSections[SECTION_COUNT] = {
+      {{"args", 4}, NULL, ARGS},
+      {{"kwargs", 6}, NULL, KWARGS},
+      {{"options", 7}, NULL, OPTIONS},
+      {{"repeat", 6}, NULL, REPEAT}};
   const fc_plan_t *plan = frame->plan;
+  const uint32_t count = frame->repeat ? SECTION_COUNT : REPEAT;
   uint32_t section = 0;
   fc_str_t name;
   FC_TRY(fc_leaf_text(frame, &name, err));
-  if (!fc_plan_find(kSections, FC_ARRAY_COUNT(kSections), name) &&
+  if (!fc_plan_find(kSections, count, name) &&
       fc_plan_find(plan->keywords, plan->keyword_count, name)) {
     return misplaced_argument(frame, name, err);
   }
-  FC_TRY(find_field(frame, kSections, FC_ARRAY_COUNT(kSections), "member",
-                    &section, err));
+  FC_TRY(find_field(frame, kSections, count, "member", &section, err));
   if (document->has[section]) return duplicate_key(frame, err);
   document->has[section] = true;
   fc_json_token_t token;
@@ -738,6 +741,9 @@ static fc_status_t read_section(fc_frame_t *frame, document_t *document,
       break;
     case KWARGS:
       FC_TRY(read_kwargs(frame, document, token, err));
+      break;
+    case REPEAT:
+      FC_TRY(fc_repeat_read(frame, token, err));
       break;
     default:
       FC_TRY(read_options(frame, token, err));

@@ -656,9 +656,8 @@ static fc_status_t step(fc_encoder_t *encoder, fc_print_t *level,
                      value_of(encoder, child, level->items, index), err);
 }
 
-static fc_status_t write_result(fc_encoder_t *encoder,
-                                const fc_plan_param_t *output,
-                                fc_error_t *err) {
+fc_status_t fc_encoder_result(fc_encoder_t *encoder,
+                              const fc_plan_param_t *output, fc_error_t *err) {
   encoder->number = output->number;
   FC_TRY(write_value(encoder, output->op,
                      value_of(encoder, output->op, NULL, 0), err));
@@ -674,7 +673,7 @@ static fc_status_t write_list(fc_encoder_t *encoder, fc_error_t *err) {
   FC_TRY(put(encoder, FC_STR("{\"results\":["), err));
   for (uint32_t i = 0; i < plan->output_count; i++) {
     if (i) FC_TRY(put(encoder, FC_STR(","), err));
-    FC_TRY(write_result(encoder, &plan->outputs[i], err));
+    FC_TRY(fc_encoder_result(encoder, &plan->outputs[i], err));
   }
   return FC_OK;
 }

@@ -302,6 +302,17 @@ static fc_status_t check_named_dims(fc_frame_t *frame, const fc_op_t *op,
   return FC_OK;
 }
 
+fc_status_t fc_frame_check_shape(fc_frame_t *frame,
+                                 const fc_plan_param_t *input,
+                                 const fc_op_t *op, const fc_tensor_t *tensor,
+                                 fc_error_t *err) {
+  fc_status_t status =
+      fc_tensor_check(tensor, op->dtype, op->rank, op->dims, err);
+  if (status == FC_OK) status = check_named_dims(frame, op, tensor, err);
+  if (status != FC_OK && err) fc_plan_name_argument(input, err);
+  return status;
+}
+
 // A tensor that compiled code cannot use is copied.
 static fc_status_t take_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
                                fc_error_t *err) {
@@ -487,6 +498,7 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->decoded = false;
   frame->padded = false;
   frame->oip = NULL;
+  frame->repeat = NULL;
   frame->framed = frame->raw_results = frame->by_rows = false;
   frame->raw = (fc_str_t){0};
   frame->raw_first = frame->raw_last = NULL;

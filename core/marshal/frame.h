@@ -88,11 +88,13 @@ struct fc_frame_t {
   fc_budget_t *budget;  // attempt.h
   const fc_keeper_t *keeper;
   struct fc_oip_t *oip;  // of a call that oip_read.c decoded
-  bool by_rows;          // a request of tf_read.c came in rows
-  bool framed;           // in a call document, raw bytes may follow it
-  fc_str_t raw;          // raw bytes that no value has taken
-  bool raw_results;      // tensors, and values declared as bytes, not text, are
-                         // written behind the document
+  struct fc_repeat_t
+      *repeat;       // what the call's document may say; NULL: nothing
+  bool by_rows;      // a request of tf_read.c came in rows
+  bool framed;       // in a call document, raw bytes may follow it
+  fc_str_t raw;      // raw bytes that no value has taken
+  bool raw_results;  // tensors, and values declared as bytes, not text, are
+                     // written behind the document
   struct fc_raw_t *raw_first;  // what will stand there, in the document's order
   struct fc_raw_t *raw_last;
   fc_guarded_t guarded;  // copies of this call's arguments
@@ -153,6 +155,12 @@ fc_status_t fc_frame_pad(fc_frame_t *frame, fc_value_t **out_arguments,
                          fc_error_t *err);
 fc_status_t fc_frame_unpad(fc_frame_t *frame, fc_value_t *results,
                            fc_error_t *err);
+// Checks the shape of an argument that was not decoded, and binds the names of its dims.
+// FC_CODE_SHAPE_MISMATCH names the argument.
+fc_status_t fc_frame_check_shape(fc_frame_t *frame,
+                                 const fc_plan_param_t *input,
+                                 const fc_op_t *op, const fc_tensor_t *tensor,
+                                 fc_error_t *err);
 // How many empty arrays a shape with a dim of 0 is written as: the product of
 // the dims before the first 0. They take no memory but are printed. Of a shape
 // without a 0, the number of elements. SIZE_MAX on overflow.

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The block: a head, its user's bytes, a node and a place for each value, then shapes and
+// elements. What outgrows its room gets twice as much at the end of the block, so all that
+// was left behind is no more than what is used.
+#include "marshal/carry.h"
+
+#include "value/gather.h"
+
+#define ALIGNMENT ((size_t)64)
+#define MARK UINT64_C(0x3179727261634366)
+
+typedef struct head_t {
+  uint64_t mark;
+  uint64_t own_size;
+  uint32_t value_count;  // of the flat call
+  uint32_t node_count;
+} head_t;
+
+static size_t aligned(size_t size) {
+  return (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+}
+
+// ---------------------------------------------------------------------------
+// Pointers into the block
+
+static void link_node(fc_carry_t *carry, uint32_t node) {
+  fc_value_t *value = &carry->nodes[node];
+  const fc_carry_place_t *place = &carry->places[node];
+  switch (value->kind) {
+    case FC_VALUE_TENSOR:
+      value->tensor.shape = (int64_t *)(void *)(carry->data + place->shape_at);
+      value->tensor.data = place->size ? carry->data + place->at : NULL;
+      break;
+    case FC_VALUE_BYTES:
+      value->bytes = fc_str_make((const char *)carry->data + place->at,
+                                 (size_t)place->size);
+      break;
+    case FC_VALUE_LIST:
+      value->list.items = carry->nodes + place->at;
+      break;
+    default:
+      break;
+  }
+}
+
+static void link_all(fc_carry_t *carry) {
+  const head_t *head = (const head_t *)(const void *)carry->data;
+  const size_t own_at = aligned(sizeof *head);
+  const size_t nodes_at = own_at + aligned((size_t)head->own_size);
+  carry->count = head->node_count;
+  carry->own_size = (size_t)head->own_size;
+  carry->own = carry->data + own_at;
+  carry->nodes = (fc_value_t *)(void *)(carry->data + nodes_at);
+  carry->places = (fc_carry_place_t *)(void *)(carry->nodes + carry->count);
+  for (uint32_t i = 0; i < carry->count; i++) link_node(carry, i);
+}
+
+static bool is_inside(const fc_carry_t *carry, uint64_t at, uint64_t size) {
+  return at <= carry->size && size <= carry->size - at;
+}
+
+static bool is_sound(const fc_carry_t *carry, uint32_t node) {
+  const fc_value_t *value = &carry->nodes[node];
+  const fc_carry_place_t *place = &carry->places[node];
+  const fc_tensor_t *tensor = &value->tensor;
+  size_t count, size;
+  switch (value->kind) {
+    case FC_VALUE_LIST:
+      return place->at > node && place->at <= carry->count &&
+             value->list.count <= carry->count - place->at;
+    case FC_VALUE_BYTES:
+      return place->size <= place->room &&
+             is_inside(carry, place->at, place->room);
+    case FC_VALUE_TENSOR:
+      return tensor->rank >= 0 && tensor->rank <= FC_RANK_MAX &&
+             !tensor->strides && tensor->dtype < FC_DTYPE_COUNT &&
+             place->shape_at % sizeof(int64_t) == 0 &&
+             (uint64_t)tensor->rank * sizeof(int64_t) <= place->shape_room &&
+             is_inside(carry, place->shape_at, place->shape_room) &&
+             place->size <= place->room &&
+             is_inside(carry, place->at, place->room) &&
+             fc_shape_count(
+                 (const int64_t *)(const void *)(carry->data + place->shape_at),
+                 tensor->rank, tensor->dtype, &count, &size) &&
+             size == place->size;
+    case FC_VALUE_SCALAR:
+      return value->dtype < FC_DTYPE_COUNT;
+    default:
+      return value->kind == FC_VALUE_NULL;
+  }
+}
+
+fc_status_t fc_carry_open(fc_carry_t *carry, const fc_plan_t *plan,
+                          fc_error_t *err) {
+  const head_t *head = (const head_t *)(const void *)carry->data;
+  const size_t each = sizeof(fc_value_t) + sizeof(fc_carry_place_t);
+  size_t nodes_at = 0, size = 0;
+  bool sound = carry->data && (uintptr_t)carry->data % ALIGNMENT == 0 &&
+               carry->size >= sizeof *head && head->mark == MARK &&
+               head->own_size <= carry->size &&
+               head->value_count == plan->signature->raw_argument_count &&
+               head->node_count >= head->value_count;
+  if (sound) {
+    nodes_at = aligned(sizeof *head) + aligned((size_t)head->own_size);
+    sound = fc_size_mul(head->node_count, each, &size) &&
+            is_inside(carry, nodes_at, size);
+  }
+  if (sound) {
+    carry->count = head->node_count;
+    carry->nodes = (fc_value_t *)(void *)(carry->data + nodes_at);
+    carry->places = (fc_carry_place_t *)(void *)(carry->nodes + carry->count);
+  }
+  for (uint32_t i = 0; sound && i < carry->count; i++) {
+    sound = is_sound(carry, i);
+  }
+  if (!sound) {
+    return fc_fail(err, FC_CODE_INTERNAL,
+                   "what the call keeps between its steps is damaged");
+  }
+  link_all(carry);
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Room
+
+// Makes the block `size` bytes longer, from a multiple of the alignment on.
+static fc_status_t extend(fc_carry_t *carry, size_t size, uint64_t *out_at,
+                          fc_error_t *err) {
+  size_t at, end;
+  if (!fc_size_align(carry->size, ALIGNMENT, &at) ||
+      !fc_size_add(at, size, &end)) {
+    return fc_fail_memory(err);
+  }
+  if (end > carry->capacity) {
+    const bool linked = carry->nodes != NULL;
+    if (!carry->grow || !carry->grow(carry, end)) return fc_fail_memory(err);
+    if (linked) link_all(carry);
+  }
+  carry->size = end;
+  *out_at = at;
+  return FC_OK;
+}
+
+// Takes `size` aligned bytes of those that were made.
+static uint64_t take(uint64_t *next, size_t size) {
+  const uint64_t at = *next;
+  *next += aligned(size);
+  return at;
+}
+
+// ---------------------------------------------------------------------------
+// Packing
+
+// All values of a call, those in lists behind the list.
+typedef struct queue_t {
+  const fc_value_t **values;
+  size_t count;
+  size_t capacity;
+} queue_t;
+
+static fc_status_t reserve(fc_frame_t *frame, queue_t *queue, size_t count,
+                           fc_error_t *err) {
+  if (count <= queue->capacity - queue->count) return FC_OK;
+  const size_t wanted = 2 * (queue->count + count);
+  void *memory = NULL;
+  FC_TRY(fc_frame_alloc(frame, wanted, sizeof *queue->values, &memory, err));
+  if (queue->count) {
+    memcpy(memory, (const void *)queue->values,
+           queue->count * sizeof *queue->values);
+  }
+  queue->values = memory;
+  queue->capacity = wanted;
+  return FC_OK;
+}
+
+static fc_status_t append(fc_frame_t *frame, queue_t *queue,
+                          const fc_value_t *values, size_t count,
+                          fc_error_t *err) {
+  FC_TRY(reserve(frame, queue, count, err));
+  for (size_t i = 0; i < count; i++) {
+    queue->values[queue->count++] = &values[i];
+  }
+  return FC_OK;
+}
+
+static size_t shape_size(const fc_tensor_t *tensor) {
+  return (size_t)tensor->rank * sizeof *tensor->shape;
+}
+
+// Bytes of a value beside its node; adds them to *total.
+static bool measure(const fc_value_t *value, size_t *out_size, size_t *total) {
+  size_t count;
+  *out_size = 0;
+  if (value->kind == FC_VALUE_BYTES) {
+    *out_size = value->bytes.size;
+  } else if (value->kind == FC_VALUE_TENSOR) {
+    if (!fc_shape_count(value->tensor.shape, value->tensor.rank,
+                        value->tensor.dtype, &count, out_size)) {
+      return false;
+    }
+    if (!fc_size_add(*total, aligned(shape_size(&value->tensor)), total)) {
+      return false;
+    }
+  }
+  return *out_size <= SIZE_MAX - ALIGNMENT &&
+         fc_size_add(*total, aligned(*out_size), total);
+}
+
+// Copies a value to its node. `next_item` is the node of the next list's first item.
+static fc_status_t pack_value(fc_carry_t *carry, fc_frame_t *frame,
+                              uint32_t node, const fc_value_t *value,
+                              uint64_t *next_item, uint64_t *next_byte,
+                              fc_error_t *err) {
+  fc_carry_place_t *place = &carry->places[node];
+  size_t size, total = 0;
+  *place = (fc_carry_place_t){0};
+  carry->nodes[node] = *value;
+  FC_ASSERT(measure(value, &size, &total));
+  place->size = place->room = size;
+  if (value->kind == FC_VALUE_LIST) {
+    place->at = *next_item;
+    *next_item += value->list.count;
+  } else if (value->kind == FC_VALUE_BYTES) {
+    place->at = take(next_byte, size);
+    FC_TRY(fc_frame_copy(frame, carry->data + place->at, value->bytes.data,
+                         size, err));
+  } else if (value->kind == FC_VALUE_TENSOR) {
+    place->shape_room = shape_size(&value->tensor);
+    place->shape_at = take(next_byte, (size_t)place->shape_room);
+    place->at = take(next_byte, size);
+    if (place->shape_room) {
+      memcpy(carry->data + place->shape_at, value->tensor.shape,
+             (size_t)place->shape_room);
+    }
+    carry->nodes[node].tensor.strides = NULL;
+    if (size) {
+      FC_TRY(fc_gather(&value->tensor, carry->data + place->at, &frame->stop,
+                       err));
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t find_all(fc_frame_t *frame, queue_t *queue,
+                            fc_error_t *err) {
+  FC_TRY(append(frame, queue, frame->arguments,
+                frame->plan->signature->raw_argument_count, err));
+  for (size_t i = 0; i < queue->count; i++) {
+    const fc_value_t *value = queue->values[i];
+    if (value->kind != FC_VALUE_LIST) continue;
+    FC_TRY(append(frame, queue, value->list.items, value->list.count, err));
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_carry_pack(fc_carry_t *carry, fc_frame_t *frame, size_t own_size,
+                          fc_error_t *err) {
+  queue_t queue = {0};
+  FC_TRY(find_all(frame, &queue, err));
+  const size_t each = sizeof(fc_value_t) + sizeof(fc_carry_place_t);
+  const size_t own_at = aligned(sizeof(head_t));
+  const size_t nodes_at = own_at + aligned(own_size);
+  // Each is in the frame's memory, which is bounded.
+  uint64_t next = nodes_at + aligned(queue.count * each);
+  size_t total = (size_t)next, size;
+  for (size_t i = 0; i < queue.count; i++) {
+    if (!measure(queue.values[i], &size, &total)) return fc_fail_memory(err);
+  }
+  uint64_t at, item = frame->plan->signature->raw_argument_count;
+  carry->size = 0;
+  carry->nodes = NULL;
+  FC_TRY(extend(carry, total, &at, err));
+  head_t *head = (head_t *)(void *)carry->data;
+  *head = (head_t){.mark = MARK,
+                   .own_size = own_size,
+                   .value_count = (uint32_t)item,
+                   .node_count = (uint32_t)queue.count};
+  memset(carry->data + own_at, 0, own_size);
+  carry->nodes = (fc_value_t *)(void *)(carry->data + nodes_at);
+  carry->places = (fc_carry_place_t *)(void *)(carry->nodes + queue.count);
+  for (uint32_t i = 0; i < queue.count; i++) {
+    FC_TRY(pack_value(carry, frame, i, queue.values[i], &item, &next, err));
+  }
+  link_all(carry);
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// A step
+
+// Gives a tensor that the function may write to as it was packed. With a guard each gets a
+// copy anyway.
+static fc_status_t pass_tensor(fc_carry_t *carry, fc_frame_t *frame,
+                               uint32_t node, fc_error_t *err) {
+  fc_tensor_t *tensor = &carry->nodes[node].tensor;
+  const fc_carry_place_t *place = &carry->places[node];
+  const size_t size = (size_t)place->size;
+  if (!size) return FC_OK;
+  tensor->data = carry->data + place->at;
+  if (place->fed || frame->guard) return FC_OK;
+  void *copy = fc_arena_alloc(&frame->tensors, size, ALIGNMENT);
+  if (!copy) return fc_fail_memory(err);
+  FC_TRY(fc_frame_copy(frame, copy, tensor->data, size, err));
+  tensor->data = copy;
+  return FC_OK;
+}
+
+// Checks all shapes, so that those of fed tensors fit the others.
+static fc_status_t check_shapes(fc_frame_t *frame, fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  for (uint32_t i = 0; i < plan->input_count; i++) {
+    const fc_plan_param_t *input = &plan->inputs[i];
+    const fc_op_t *end = fc_op_next(input->op);
+    for (const fc_op_t *op = input->op; op < end; op++) {
+      if (op->raw < 0 || op->rank < 0) continue;
+      if (op->kind != FC_TYPE_TENSOR && op->kind != FC_TYPE_VECTOR) continue;
+      const fc_value_t *value = &frame->arguments[op->raw];
+      if (value->kind != FC_VALUE_TENSOR) continue;
+      FC_TRY(fc_frame_check_shape(frame, input, op, &value->tensor, err));
+    }
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_carry_pass(fc_carry_t *carry, fc_frame_t *frame,
+                          fc_error_t *err) {
+  if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
+  for (uint32_t i = 0; i < carry->count; i++) {
+    if (carry->nodes[i].kind != FC_VALUE_TENSOR) continue;
+    FC_TRY(pass_tensor(carry, frame, i, err));
+  }
+  memcpy(frame->arguments, carry->nodes,
+         frame->plan->signature->raw_argument_count * sizeof *carry->nodes);
+  FC_TRY(check_shapes(frame, err));
+  FC_TRY(fc_frame_place_stores(frame, err));
+  frame->decoded = true;
+  return FC_OK;
+}
+
+// Sees to it that *room bytes at *at are `size` at least; what was there is lost.
+static fc_status_t make_room(fc_carry_t *carry, uint64_t *at, uint64_t *room,
+                             size_t size, fc_error_t *err) {
+  if (size <= *room) return FC_OK;
+  const size_t twice = *room > SIZE_MAX / 2 ? SIZE_MAX : 2 * (size_t)*room;
+  const size_t wanted = size > twice ? size : twice;
+  FC_TRY(extend(carry, wanted, at, err));
+  *room = wanted;
+  return FC_OK;
+}
+
+fc_status_t fc_carry_store(fc_carry_t *carry, uint32_t node,
+                           const fc_value_t *value, fc_error_t *err) {
+  // A copy, because the block may move.
+  fc_carry_place_t place = carry->places[node];
+  const void *data = value->kind == FC_VALUE_BYTES
+                         ? (const void *)value->bytes.data
+                         : value->tensor.data;
+  size_t size, total = 0;
+  if (!measure(value, &size, &total)) return fc_fail_memory(err);
+  if (value->kind != FC_VALUE_SCALAR) {
+    const bool there = data == carry->data + place.at;
+    FC_TRY(make_room(carry, &place.at, &place.room, size, err));
+    if (size && !there) memcpy(carry->data + place.at, data, size);
+    place.size = size;
+  }
+  if (value->kind == FC_VALUE_TENSOR) {
+    const size_t shape = shape_size(&value->tensor);
+    FC_TRY(make_room(carry, &place.shape_at, &place.shape_room, shape, err));
+    if (shape) {
+      memcpy(carry->data + place.shape_at, value->tensor.shape, shape);
+    }
+  }
+  carry->nodes[node] = *value;
+  carry->places[node] = place;
+  link_node(carry, node);
+  return FC_OK;
+}

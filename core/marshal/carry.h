@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The arguments of a call in one block of memory, which the next steps of the call find
+// wherever the block is by then: in the memory of another worker, or at another address.
+// Places in the block are offsets; the pointers in it hold until it is moved. Private to
+// the marshaller and the programs; one thread at a time.
+#ifndef FARCALL_MARSHAL_CARRY_H_
+#define FARCALL_MARSHAL_CARRY_H_
+
+#include "marshal/frame.h"
+
+// Where the parts of a value lie.
+typedef struct fc_carry_place_t {
+  uint64_t at;  // its bytes in the block; of a LIST, the node of its first item
+  uint64_t size;  // of a TENSOR or BYTES, in bytes
+  uint64_t room;  // bytes that may be used there
+  uint64_t shape_at;
+  uint64_t shape_room;
+  uint64_t fed;  // not 0: written before each step but the first
+} fc_carry_place_t;
+
+typedef struct fc_carry_t fc_carry_t;
+struct fc_carry_t {
+  // Set by the owner of the memory before each use; zeroed: there is none yet.
+  uint8_t *data;  // aligned as a tensor
+  size_t size;  // bytes to be kept until the next use, and moved with the block
+  size_t capacity;  // bytes that there are
+  // Makes `capacity` at least so many bytes, and keeps the first `size`; `data` may
+  // change. False: there is no memory.
+  bool (*grow)(fc_carry_t *carry, size_t capacity);
+  void *context;  // the owner's
+  // From here on the carry's own: where the parts of the block are now.
+  fc_value_t *nodes;  // the values of the flat call first, then items of lists
+  fc_carry_place_t *places;  // of each node
+  uint32_t count;
+  uint8_t *own;  // memory for its user, aligned as a tensor
+  size_t own_size;
+};
+
+// Copies the arguments of a call that was decoded, and makes `own_size` zeroed bytes.
+fc_status_t fc_carry_pack(fc_carry_t *carry, fc_frame_t *frame, size_t own_size,
+                          fc_error_t *err);
+// Finds what was packed. FC_CODE_INTERNAL when that is damaged, or of another plan.
+fc_status_t fc_carry_open(fc_carry_t *carry, const fc_plan_t *plan,
+                          fc_error_t *err);
+// Makes the arguments those of the call that was begun on `frame`. Tensors are copied,
+// because a function may write to them; those that are fed are not.
+fc_status_t fc_carry_pass(fc_carry_t *carry, fc_frame_t *frame,
+                          fc_error_t *err);
+// Replaces a value by a scalar, a dense tensor or bytes. What `value` points to must not
+// lie in the block, unless it lies where it is to be.
+fc_status_t fc_carry_store(fc_carry_t *carry, uint32_t node,
+                           const fc_value_t *value, fc_error_t *err);
+
+static inline bool fc_carry_has(const fc_carry_t *carry, const void *memory) {
+  return (uintptr_t)memory - (uintptr_t)carry->data < carry->capacity;
+}
+
+#endif  // FARCALL_MARSHAL_CARRY_H_

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A function called many times in a row, on a worker: results feed the arguments of the
+// next step (repeat.h), and each step writes a line. A run makes as many steps as its
+// caller wants; between two runs there is nothing but the block of fc_carry_t, so the
+// next run may be on another frame, another instance, in another process.
+//
+//   begin:  fc_frame_begin, fc_iteration_begin, fc_frame_end
+//   then:   fc_iteration_run, until it says that the end is not FC_ITERATION_MORE
+//
+// Each step is a call like any other: its results have the bits that a call of its own
+// would have, and its line the text.
+#ifndef FARCALL_MARSHAL_ITERATION_H_
+#define FARCALL_MARSHAL_ITERATION_H_
+
+#include "marshal/carry.h"
+
+#define FC_ITERATION_TIMES_MAX UINT64_C(10000000)
+
+// DECODE: a call document with "repeat" -> `carry`. `times_max` is the most steps that it
+// may ask for. Everything is checked but what a result shows only when it is there: dims
+// and element types that its type leaves open.
+fc_status_t fc_iteration_begin(fc_frame_t *frame, fc_str_t body,
+                               uint64_t times_max, fc_carry_t *carry,
+                               fc_error_t *err);
+
+typedef enum fc_iteration_end_t {
+  FC_ITERATION_MORE,   // steps are left
+  FC_ITERATION_TIMES,  // it was called as often as was asked for
+  FC_ITERATION_UNTIL,  // a result is what was waited for
+} fc_iteration_end_t;
+
+typedef struct fc_iteration_t {
+  const fc_plan_t *plan;  // that of fc_iteration_begin
+  const fc_backend_t *backend;
+  void *instance;
+  size_t index;
+  const fc_atomic_word_t *cancel;  // NULL: nobody ends it
+  uint64_t deadline_ns;            // of each step of the run; 0: none
+  // Told how many steps were made, after each that another one follows: true ends the
+  // run. NULL: all steps are made.
+  bool (*pause)(void *context, uint64_t steps);
+  void *context;
+  // What stands before and after each line: "" and "\n", or "data: " and "\n\n".
+  fc_str_t before, after;
+} fc_iteration_t;
+
+typedef struct fc_iterated_t {
+  fc_iteration_end_t end;
+  uint64_t steps;  // made so far, in all runs
+  size_t written;  // bytes of whole lines that this run has written
+} fc_iterated_t;
+
+// CALL and ENCODE: makes the next steps and writes a line for each,
+// {"step":N,"results":[…]}, N from 1, and behind the last step
+// {"done":"times"|"until","steps":N}. Ends the frame's call.
+//
+// Fails when a step fails; the message begins with its number. If this run has made other
+// steps before, it succeeds with what they have written, and the next run fails. What was
+// written behind out->written bytes is no whole line: the caller cuts it off.
+fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
+                             fc_carry_t *carry, fc_sink_t *sink,
+                             fc_iterated_t *out, fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_ITERATION_H_
