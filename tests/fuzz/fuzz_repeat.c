@@ -77,16 +77,15 @@ static bool run(fc_frame_t *frame, const fc_plan_t *plan, fc_str_t body,
                                     .after = FC_STR("\n")};
   fc_error_reset(&err);
   fc_frame_begin(frame, plan, NULL);
-  fc_status_t status =
-      fc_iteration_begin(frame, body, TIMES_MAX, &carry, &err);
+  fc_status_t status = fc_iteration_begin(frame, body, TIMES_MAX, &carry, &err);
   fc_frame_end(frame);
   CHECK(status == FC_OK || is_clients(&err));
   const bool taken = status == FC_OK;
   fc_iterated_t out = {0};
   while (status == FC_OK && out.end == FC_ITERATION_MORE) {
     CHECK(!turns || move(&carry, carry.size));
-    status = fc_iteration_run(&iteration, frame, &carry, &text->sink, &out,
-                              &err);
+    status =
+        fc_iteration_run(&iteration, frame, &carry, &text->sink, &out, &err);
   }
   CHECK(status == FC_OK || is_clients(&err));
   CHECK(out.steps <= TIMES_MAX);
@@ -120,8 +119,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   bool taken[2];
   for (int turns = 0; turns < 2; turns++) {
     fc_text_init(&texts[turns], fc_allocator_system(), SIZE_MAX);
-    taken[turns] = run(frame, plan, fc_str_make(body, size - 1), turns,
-                       &texts[turns]);
+    taken[turns] =
+        run(frame, plan, fc_str_make(body, size - 1), turns, &texts[turns]);
   }
   CHECK(taken[0] == taken[1]);
   CHECK(fc_str_equal(fc_text_str(&texts[0]), fc_text_str(&texts[1])));

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps of a server's worker (marshal/iteration.h), in this process. Lines are shown
+// when the steps that made them took a while, or when there are many.
+#include "iterate.h"
+
+#include <string.h>
+
+#include "file.h"
+#include "marshal/iteration.h"
+
+#define SHOW_NS UINT64_C(50000000)
+#define SHOW_SIZE ((size_t)64 << 10)
+
+typedef struct loop_t {
+  fc_text_t text;
+  uint64_t show_ns;  // when lines are to be shown
+  fc_carry_t carry;
+} loop_t;
+
+static bool grow(fc_carry_t *carry, size_t capacity) {
+  const fc_allocator_t allocator = fc_allocator_system();
+  uint8_t *data = fc_alloc_aligned(allocator, capacity, FC_TENSOR_ALIGNMENT);
+  if (!data) return false;
+  if (carry->size) memcpy(data, carry->data, carry->size);
+  fc_free(allocator, carry->data);
+  carry->data = data;
+  carry->capacity = capacity;
+  return true;
+}
+
+static bool is_time_to_show(void *context, uint64_t steps) {
+  const loop_t *loop = context;
+  (void)steps;
+  return fc_text_str(&loop->text).size >= SHOW_SIZE ||
+         fc_clock_ns() >= loop->show_ns;
+}
+
+static fc_status_t make_steps(const fc_local_bound_t *bound, loop_t *loop,
+                              fc_error_t *err) {
+  const fc_iteration_t iteration = {
+      .plan = bound->function->plan,
+      .backend = fc_module_get_backend(bound->function->module),
+      .instance = bound->instance,
+      .index = bound->function->index,
+      .pause = is_time_to_show,
+      .context = loop,
+      .after = FC_STR("\n")};
+  fc_iterated_t out;
+  fc_status_t status;
+  do {
+    fc_text_reset(&loop->text);
+    loop->show_ns = fc_clock_ns() + SHOW_NS;
+    status = fc_iteration_run(&iteration, bound->frame, &loop->carry,
+                              &loop->text.sink, &out, err);
+    fc_show(stdout, fc_str_make(fc_text_str(&loop->text).data, out.written));
+    fflush(stdout);
+  } while (status == FC_OK && out.end == FC_ITERATION_MORE);
+  return status;
+}
+
+static size_t skip_space(fc_str_t text, size_t at) {
+  while (at < text.size && memchr(" \t\r\n", text.data[at], 4)) at++;
+  return at;
+}
+
+// Puts --iterate into the document, which is one object then. What is no document is
+// refused when it is read.
+static fc_str_t put_in(const fc_args_t *args, fc_str_t document) {
+  const char *repeat = fc_args_get(args, FC_OPTION_ITERATE, "");
+  size_t at = skip_space(document, 0);
+  if (at < document.size && document.data[at] == '[') {
+    return fc_str(fc_print(args->arena, "{\"repeat\":%s,\"args\":%.*s}", repeat,
+                           FC_STR_ARG(document)));
+  }
+  if (at == document.size || document.data[at] != '{') return document;
+  const size_t next = skip_space(document, at + 1);
+  const bool empty = next < document.size && document.data[next] == '}';
+  const fc_str_t rest =
+      fc_str_make(document.data + at + 1, document.size - at - 1);
+  return fc_str(fc_print(args->arena, "{\"repeat\":%s%s%.*s", repeat,
+                         empty ? "" : ",", FC_STR_ARG(rest)));
+}
+
+int fc_iterate_check(const fc_args_t *args) {
+  static const fc_cli_option_t kOthers[] = {
+      FC_OPTION_OUTPUT,   FC_OPTION_PRINT, FC_OPTION_REPEAT,
+      FC_OPTION_TIME,     FC_OPTION_SAVE,  FC_OPTION_RUN_EXPECTED,
+      FC_OPTION_TOLERANCE};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOthers); i++) {
+    if (!fc_args_has(args, kOthers[i])) continue;
+    return fc_complain(FC_EXIT_USAGE,
+                       "--%s is about one answer, --iterate makes many lines",
+                       fc_cli_options[kOthers[i]].name);
+  }
+  return FC_EXIT_OK;
+}
+
+int fc_iterate(const fc_args_t *args, const fc_function_t *function,
+               fc_str_t document) {
+  fc_error_t err;
+  fc_local_bound_t bound = {.function = NULL};
+  loop_t loop = {.carry = {.grow = grow}};
+  fc_error_reset(&err);
+  fc_text_init(&loop.text, fc_allocator_system(), SIZE_MAX);
+  document = put_in(args, document);
+  fc_status_t status = document.data ? FC_OK : fc_fail_memory(&err);
+  if (status == FC_OK) status = fc_local_bind(function, &bound, &err);
+  if (status == FC_OK) {
+    fc_frame_begin(bound.frame, function->plan, NULL);
+    status = fc_iteration_begin(bound.frame, document, FC_ITERATION_TIMES_MAX,
+                                &loop.carry, &err);
+    fc_frame_end(bound.frame);
+  }
+  if (status == FC_OK) status = make_steps(&bound, &loop, &err);
+  fc_local_unbind(&bound);
+  fc_free(fc_allocator_system(), loop.carry.data);
+  fc_text_deinit(&loop.text);
+  return status == FC_OK ? FC_EXIT_OK : fc_local_complain(args, &err);
+}
