@@ -28,7 +28,7 @@ static void a_full_problem_has_every_member_in_order(void **state) {
   fc_error_expected(&error, "i8 in [-128,127]");
   fc_error_got(&error, FC_STR("300"));
   check(
-      &(fc_problem_t){&error, 422, FC_STR("m"), FC_STR("f"), "decode",
+      &(fc_problem_t){&error, 422, FC_STR("m"), FC_STR("f"), "decode", 7,
                       FC_STR("id-1"), FC_STR("its \"id\"")},
       "{\"type\":\"urn:farcall:error:out_of_range\","
       "\"title\":\"Value out of range\",\"status\":422,"
@@ -36,7 +36,8 @@ static void a_full_problem_has_every_member_in_order(void **state) {
       "\"detail\":\"argument 0 ('x'): 300 does not fit i8\","
       "\"pointer\":\"/args/0/1/3\",\"byte_offset\":512,"
       "\"expected\":\"i8 in [-128,127]\",\"got\":\"300\",\"module\":\"m\","
-      "\"function\":\"f\",\"stop\":\"decode\",\"request_id\":\"id-1\","
+      "\"function\":\"f\",\"stop\":\"decode\",\"step\":7,"
+      "\"request_id\":\"id-1\","
       "\"id\":\"its \\\"id\\\"\",\"error\":\"argument 0 ('x'): 300 does not fit i8\"}");
 }
 

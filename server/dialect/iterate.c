@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The steps are those of marshal/iteration.h; its carry is that of the turn.
+#include "dialect/iterate.h"
+
+#include "marshal/iteration.h"
+
+static bool grow(fc_carry_t *carry, size_t capacity) {
+  fc_turn_t *turn = carry->context;
+  turn->carry_size = carry->size;
+  if (!fc_turn_grow(turn, capacity)) return false;
+  carry->data = turn->carry;
+  carry->capacity = turn->carry_capacity;
+  return true;
+}
+
+static bool is_over(void *context, uint64_t steps) {
+  fc_turn_t *turn = context;
+  atomic_store_explicit(turn->steps, steps, memory_order_relaxed);
+  return fc_turn_is_over(turn);
+}
+
+fc_status_t fc_iterate_turn(fc_turn_t *turn, fc_error_t *err) {
+  fc_carry_t carry = {.data = turn->carry,
+                      .size = turn->carry_size,
+                      .capacity = turn->carry_capacity,
+                      .grow = grow,
+                      .context = turn};
+  const fc_function_t *function = turn->function;
+  const fc_iteration_t iteration = {
+      .plan = function->plan,
+      .backend = fc_module_get_backend(function->module),
+      .instance = turn->instance,
+      .index = function->index,
+      .cancel = turn->cancel,
+      .deadline_ns = turn->deadline_ns,
+      .pause = is_over,
+      .context = turn,
+      .before = turn->form->before,
+      .after = turn->form->after};
+  if (turn->body.data) {
+    FC_TRY(fc_iteration_begin(turn->frame, turn->body, FC_ITERATION_TIMES_MAX,
+                              &carry, err));
+  }
+  fc_iterated_t out;
+  *turn->stage = FC_STAGE_CALL;
+  FC_TRY(fc_iteration_run(&iteration, turn->frame, &carry, turn->sink, &out,
+                          err));
+  turn->carry_size = carry.size;
+  turn->more = out.end == FC_ITERATION_MORE;
+  fc_turn_cut(turn, out.written);
+  return FC_OK;
+}

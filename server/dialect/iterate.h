@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ?iterate of the native dialect: a function is called many times in a row, and each step
+// is answered as it comes.
+#ifndef FARCALL_SERVER_DIALECT_ITERATE_H_
+#define FARCALL_SERVER_DIALECT_ITERATE_H_
+
+#include "pool/turn.h"
+
+// DECODE, CALL and ENCODE, on a worker: as many steps as the turn has time for.
+fc_status_t fc_iterate_turn(fc_turn_t *turn, fc_error_t *err);
+
+#endif  // FARCALL_SERVER_DIALECT_ITERATE_H_

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""POST …/functions/{m}/{f}?iterate: a function called many times in a row by the server.
+The oracle is as many calls over HTTP, each made of the answer to the one before."""
+import http.client
+import json
+import socket
+import time
+
+import pytest
+
+from conftest import ROOT
+
+IREE = ROOT / "tests/corpus/iree"
+LINES, EVENTS = "application/x-ndjson", "text/event-stream"
+
+
+@pytest.fixture
+def both(serve, corpus):
+    """Bytecode and machine code, in whichever host the run has."""
+    return serve(corpus, IREE / "releases/scalars-3.13.0.vmfb", IREE / "dims/dims-vmvx.vmfb",
+                 IREE / "roles/roles.vmfb", ROOT / "examples/iree/matmul.vmfb",
+                 ROOT / "examples/iree/filter.vmfb", "--write-timeout=2s")
+
+
+def ask(server, function, args, repeat, accept=LINES, **headers):
+    return server.request(
+        "POST", f"/api/v1/functions/{function}?iterate",
+        json.dumps({"args": args, "repeat": repeat}), {"Accept": accept, **headers})
+
+
+def split(body, accept=LINES):
+    """The documents of an answer."""
+    text = body.decode()
+    if accept == LINES:
+        assert text.endswith("\n")
+        return [json.loads(line) for line in text.splitlines()]
+    events = text.split("\n\n")
+    assert events.pop() == "" and all(each.startswith("data: ") for each in events)
+    return [json.loads(each.removeprefix("data: ")) for each in events]
+
+
+SCALARS = "scalars-3.13.0"
+MATRIX = [[0.5, 1.25], [-1.5, 0.75]]
+ROWS = [
+    (f"{SCALARS}/fact", [3], {"times": 5, "feed": {"0": 0}}),
+    (f"{SCALARS}/hyp", [3, 4], {"times": 50, "feed": {"0": 1}}),
+    (f"{SCALARS}/pair", [3, 4.5], {"times": 3}),
+    ("matmul/matmul", [MATRIX, MATRIX], {"times": 20, "feed": {"0": 1}}),
+    ("filter/edges", [[[(3 * i * j) % 7 for j in range(12)] for i in range(12)]],
+     {"times": 5, "feed": {"0": 0}}),
+    ("dims-vmvx/add", [[[1, 2, 3]], [[0.25, 0.5, 0.125]]], {"times": 9, "feed": {"0": 0}}),
+    ("roles/bump", [[1, 2, 3, 4], [5, 6, 7, 8]], {"times": 6, "feed": {"1": 1}}),
+    ("roles/bump", [[1, 2, 3, 4], [5, 6, 7, 8]], {"times": 6}),
+    ("tensor/matmul", [[[1, 2], [3, 4]], [[0.5, 1], [-1, 2]]], {"times": 12, "feed": {"0": 0}}),
+    ("tensor/scale_inplace", [[1, 2, 3], 1.5], {"times": 12, "feed": {"0": 0}}),
+    ("tensor/softmax", [[[1, 2, 3, 4]]], {"times": 12, "feed": {"0": 0}}),
+]
+
+
+def calls(server, function, args, repeat):
+    """The lines that calls make."""
+    for step in range(1, repeat["times"] + 1):
+        results = server.results(function, {"args": args})
+        yield {"step": step, "results": results}
+        args = list(args)
+        for result, argument in repeat.get("feed", {}).items():
+            args[argument] = results[int(result)]
+    yield {"done": "times", "steps": repeat["times"]}
+
+
+@pytest.mark.parametrize("accept", [LINES, EVENTS])
+def test_a_loop_is_so_many_calls(both, accept):
+    for function, args, repeat in ROWS:
+        reply = ask(both, function, args, repeat, accept)
+        assert reply.status == 200, (function, reply.body)
+        assert reply.headers["Content-Type"] == accept
+        assert split(reply.body, accept) == list(calls(both, function, args, repeat)), function
+
+
+def test_until_and_emit(both):
+    until_met = {"times": 99, "feed": {"0": 0}, "until": {"result": 0, "equals": 720}, "emit": []}
+    assert split(ask(both, f"{SCALARS}/fact", [3], until_met).body) == [
+        {"step": 1, "results": []}, {"step": 2, "results": []}, {"done": "until", "steps": 2}]
+
+
+def test_many_steps_come_in_many_parts(both):
+    """More than a turn has time for, and more than one client may hold up."""
+    times = 100_000
+    lines = split(ask(both, f"{SCALARS}/hyp", [3, 4], {"times": times, "feed": {"0": 1}}).body)
+    assert [line.get("step") for line in lines] == [*range(1, times + 1), None]
+    assert lines[-1] == {"done": "times", "steps": times}
+    assert lines[-2]["results"] == both.results(
+        f"{SCALARS}/hyp", [3, lines[-3]["results"][0]])
+
+
+@pytest.mark.parametrize("function, args, repeat, code, pointer", [
+    ("fact", [1], {"times": 10_000_001}, "out_of_range", "/repeat/times"),
+    ("fact", [1], {"times": 2, "feed": {"0": 9}}, "out_of_range", "/repeat/feed/0"),
+    ("pair", [1, 2], {"times": 2, "feed": {"0": 1}}, "type_mismatch", "/repeat/feed/0"),
+    ("fact", [1], {"times": 2, "until": {"result": 0, "above": 9}}, "unknown_key",
+     "/repeat/until/above"),
+    ("fact", [1], {}, "missing_key", "/repeat"),
+    ("fact", [True], {"times": 1}, "type_mismatch", "/args/0")])
+def test_what_cannot_be_is_refused_before_the_first_step(both, function, args, repeat, code,
+                                                         pointer):
+    reply = ask(both, f"{SCALARS}/{function}", args, repeat)
+    assert (reply.status, reply.json["code"]) == (422, code), reply.body
+    assert reply.json["pointer"] == pointer
+
+
+@pytest.mark.parametrize("query, headers, status, code", [
+    ("?iterate=2", {}, 400, "unknown_field"),
+    ("?iterate&iterate=1", {}, 400, "unknown_field"),
+    ("?iterate&validate=only", {}, 400, "unknown_field"),
+    ("?iterate", {"Accept": "application/json"}, 406, "not_acceptable"),
+    ("?iterate", {"Content-Type": "application/x-npy"}, 415, "unsupported_media_type"),
+    ("", {}, 400, "unknown_field")])
+def test_heads(both, query, headers, status, code):
+    reply = both.request("POST", f"/api/v1/functions/{SCALARS}/fact{query}",
+                         '{"args":[1],"repeat":{"times":1}}', headers)
+    assert (reply.status, reply.json["code"]) == (status, code), reply.body
+
+
+def test_a_step_that_fails_is_the_last(both):
+    reply = ask(both, f"{SCALARS}/divide", [3, 0], {"times": 3})
+    assert (reply.status, reply.json["code"]) == (422, "call_failed")
+    assert reply.json["detail"].startswith("step 1: ")
+    # 0 = 3 / 4, then 3 / 0.
+    connection = http.client.HTTPConnection(both.host, both.port, timeout=60)
+    connection.request("POST", f"/api/v1/functions/{SCALARS}/divide?iterate", json.dumps(
+        {"args": [3, 4], "repeat": {"times": 9, "feed": {"0": 1}}}))
+    answer = connection.getresponse()
+    assert answer.status == 200
+    with pytest.raises(http.client.IncompleteRead) as cut:
+        answer.read()
+    connection.close()
+    first, last = split(cut.value.partial)
+    assert first == {"step": 1, "results": [0]}
+    assert last["code"] == "call_failed" and last["detail"].startswith("step 2: ")
+    assert both.results(f"{SCALARS}/divide", [8, 4]) == [2]
+
+
+# ---------------------------------------------------------------------------
+# Clients that leave, and clients that are slow
+
+
+def begin(server, times):
+    """A client that has read the first line, and reads no further."""
+    body = json.dumps({"args": [3, 4], "repeat": {"times": times, "feed": {"0": 1}}})
+    client = socket.create_connection((server.host, server.port), timeout=60)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.sendall(f"POST /api/v1/functions/{SCALARS}/hyp?iterate HTTP/1.1\r\n"
+                   f"Host: {server.host}\r\nContent-Length: {len(body)}\r\n\r\n"
+                   f"{body}".encode())
+    read = b""
+    while b'{"step":1,' not in read:
+        read += client.recv(4096)
+        assert read.startswith(b"HTTP/1.1 200 "), read
+    return client
+
+
+def alone(server):
+    """Is no other connection left than the one that asks?"""
+    deadline = time.monotonic() + 60
+    while server.get("/api/v1").json["in_flight"]["connections"] > 1:
+        assert time.monotonic() < deadline, "a loop goes on"
+        time.sleep(0.02)
+    return True
+
+
+def test_a_client_that_leaves_ends_its_loop(both):
+    clients = [begin(both, 10_000_000) for _ in range(3)]
+    for client in clients:
+        client.close()
+    assert alone(both)
+    assert both.results(f"{SCALARS}/hyp", [3, 4]) == [5.0]
+
+
+def test_a_client_that_does_not_read_holds_nobody_up(both):
+    clients = [begin(both, 10_000_000) for _ in range(3)]
+    for _ in range(50):
+        assert both.results(f"{SCALARS}/hyp", [3, 4]) == [5.0]
+    # --write-timeout ends it.
+    assert alone(both)
+    for client in clients:
+        client.close()
