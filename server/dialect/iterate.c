@@ -44,8 +44,8 @@ fc_status_t fc_iterate_turn(fc_turn_t *turn, fc_error_t *err) {
   }
   fc_iterated_t out;
   *turn->stage = FC_STAGE_CALL;
-  FC_TRY(fc_iteration_run(&iteration, turn->frame, &carry, turn->sink, &out,
-                          err));
+  FC_TRY(
+      fc_iteration_run(&iteration, turn->frame, &carry, turn->sink, &out, err));
   turn->carry_size = carry.size;
   turn->more = out.end == FC_ITERATION_MORE;
   fc_turn_cut(turn, out.written);

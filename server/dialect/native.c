@@ -4,6 +4,7 @@
 #include "dialect/native.h"
 
 #include "dialect/admission.h"
+#include "dialect/iterate.h"
 #include "dialect/parameter.h"
 #include "dialect/problem.h"
 #include "dialect/reflect.h"
@@ -126,8 +127,10 @@ static bool is_text(const fc_frame_t *frame, const uint8_t *parameters) {
   return parameters_of(parameters).answer == FORM_JSON;
 }
 
-static const fc_dialect_worker_t kWorker = {
-    .decode = decode, .encode = encode, .is_text = is_text};
+static const fc_dialect_worker_t kWorker = {.decode = decode,
+                                            .encode = encode,
+                                            .is_text = is_text,
+                                            .turn = fc_iterate_turn};
 
 // ---------------------------------------------------------------------------
 // The head
@@ -230,6 +233,24 @@ static fc_status_t read_query(fc_str_t query, parameters_t *call,
                  "application/octet-stream");
 }
 
+// A call that is made many times: its steps come as they are made.
+static fc_status_t admit_steps(const fc_request_t *request,
+                               const parameters_t *call,
+                               fc_admission_t *out_admission, fc_error_t *err) {
+  if (call->body != FORM_JSON) {
+    return fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
+                   "with 'iterate' the body is application/json");
+  }
+  if (out_admission->flags) {
+    return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                   "'validate' and 'profile' are of one call, 'iterate' makes "
+                   "many");
+  }
+  // A part that is compressed would wait for those behind it.
+  out_admission->answer_coding = FC_CODING_NONE;
+  return fc_admission_parts(request, out_admission, err);
+}
+
 fc_status_t fc_native_admit(const fc_server_t *server,
                             const fc_request_t *request,
                             const fc_place_t *place,
@@ -239,11 +260,15 @@ fc_status_t fc_native_admit(const fc_server_t *server,
   FC_TRY(fc_admission_coding(request, out_admission, err));
   FC_TRY(read_form(request, &call, err));
   out_admission->document = call.document;
-  FC_TRY(choose_answer(request, &call, err));
+  const bool iterates =
+      request->query.size &&
+      fc_request_query(request->query, FC_STR("iterate")).data;
+  if (!iterates) FC_TRY(choose_answer(request, &call, err));
   FC_TRY(fc_admission_body(server, request, out_admission, err));
   if (request->query.size) {
     FC_TRY(read_query(request->query, &call, out_admission, err));
   }
+  if (iterates) FC_TRY(admit_steps(request, &call, out_admission, err));
   memcpy(out_admission->parameters, &call, sizeof call);
   return FC_OK;
 }

@@ -322,11 +322,16 @@ static fc_status_t put_call(fc_str_t module, const fc_function_t *function,
     FC_TRY(put(sink, ",\"description\":", err));
     FC_TRY(fc_json_write_string(sink, doc, err));
   }
-  FC_TRY(put(sink,
-             ",\"parameters\":[{\"name\":\"validate\",\"in\":\"query\","
-             "\"description\":\"only: check the arguments and call nothing\","
-             "\"schema\":{\"type\":\"string\",\"enum\":[\"only\"]}}]",
-             err));
+  FC_TRY(
+      put(sink,
+          ",\"parameters\":[{\"name\":\"validate\",\"in\":\"query\","
+          "\"description\":\"only: check the arguments and call nothing\","
+          "\"schema\":{\"type\":\"string\",\"enum\":[\"only\"]}},"
+          "{\"name\":\"iterate\",\"in\":\"query\",\"description\":"
+          "\"1: call it as the document's 'repeat' says, and answer a line of "
+          "JSON for each step\","
+          "\"schema\":{\"type\":\"string\",\"enum\":[\"1\"]}}]",
+          err));
   FC_TRY(put_request(module, function, prefix, sink, err));
   FC_TRY(put_answers(prefix, sink, err));
   return put(sink, "}", err);

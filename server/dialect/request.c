@@ -143,7 +143,7 @@ fc_str_t fc_request_query(fc_str_t query, fc_str_t key) {
     size_t size = mark ? (size_t)(mark - query.data) : query.size;
     fc_str_t pair = fc_str_make(query.data, size);
     if (fc_str_starts(pair, key)) {
-      if (pair.size == key.size) return FC_STR("");
+      if (pair.size == key.size) return fc_str_make(pair.data + size, 0);
       if (pair.data[key.size] == '=') {
         return fc_str_make(pair.data + key.size + 1, pair.size - key.size - 1);
       }

@@ -190,6 +190,8 @@ static inline void fc_block_sink_own(fc_block_sink_t *out,
                                      const fc_owner_t *owner) {
   out->owner = owner;
 }
+// Keeps the first `size` bytes of those that were written. The sink is finished then.
+void fc_block_sink_cut(fc_block_sink_t *out, uint64_t size);
 // Closes the last piece; the pieces can be read now. Returns all bytes written.
 uint64_t fc_block_sink_finish(fc_block_sink_t *out);
 // Gives every block back.

@@ -79,6 +79,14 @@ void fc_block_sink_ask(fc_block_sink_t *out, const fc_block_more_t *more) {
   out->sink.end = data + more->first;
 }
 
+void fc_block_sink_cut(fc_block_sink_t *out, uint64_t size) {
+  while (out->count > 1 && size < out->written) {
+    fc_block_give(out->blocks, out->pieces[--out->count].block);
+    out->written -= out->pieces[out->count - 1].size;
+  }
+  out->sink.cursor = bound_piece(out) + (size - out->written);
+}
+
 uint64_t fc_block_sink_finish(fc_block_sink_t *out) {
   close_piece(out);
   return out->written + out->pieces[out->count - 1].size;

@@ -61,6 +61,10 @@ bool fc_turn_grow(fc_turn_t *turn, size_t capacity) {
   return capacity <= turn->carry_capacity;
 }
 
+void fc_turn_cut(fc_turn_t *turn, uint64_t size) {
+  fc_block_sink_cut(&turn->worker->answer, size);
+}
+
 // Takes what the turn before has left.
 static void take_carry(fc_turn_t *turn) {
   const fc_worker_t *worker = turn->worker;

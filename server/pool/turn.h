@@ -63,6 +63,9 @@ typedef struct fc_turn_t {
 // carry may move. False: there is no memory. What is new is not cleared.
 bool fc_turn_grow(fc_turn_t *turn, size_t capacity);
 
+// Keeps the first `size` bytes of the part.
+void fc_turn_cut(fc_turn_t *turn, uint64_t size);
+
 // Is the time of the turn over?
 static inline bool fc_turn_is_over(const fc_turn_t *turn) {
   return fc_clock_ns() >= turn->end_ns;

@@ -121,22 +121,24 @@ def test_heads(both, query, headers, status, code):
     assert (reply.status, reply.json["code"]) == (status, code), reply.body
 
 
-def test_a_step_that_fails_is_the_last(both):
-    reply = ask(both, f"{SCALARS}/divide", [3, 0], {"times": 3})
+@pytest.mark.parametrize("accept", [LINES, EVENTS])
+def test_a_step_that_fails_is_the_last(both, accept):
+    reply = ask(both, f"{SCALARS}/divide", [3, 0], {"times": 3}, accept)
     assert (reply.status, reply.json["code"]) == (422, "call_failed")
     assert reply.json["detail"].startswith("step 1: ")
     # 0 = 3 / 4, then 3 / 0.
     connection = http.client.HTTPConnection(both.host, both.port, timeout=60)
     connection.request("POST", f"/api/v1/functions/{SCALARS}/divide?iterate", json.dumps(
-        {"args": [3, 4], "repeat": {"times": 9, "feed": {"0": 1}}}))
+        {"args": [3, 4], "repeat": {"times": 9, "feed": {"0": 1}}}), {"Accept": accept})
     answer = connection.getresponse()
     assert answer.status == 200
     with pytest.raises(http.client.IncompleteRead) as cut:
         answer.read()
     connection.close()
-    first, last = split(cut.value.partial)
+    first, last = split(cut.value.partial, accept)
     assert first == {"step": 1, "results": [0]}
-    assert last["code"] == "call_failed" and last["detail"].startswith("step 2: ")
+    assert (last["code"], last["step"]) == ("call_failed", 2)
+    assert last["detail"].startswith("step 2: ")
     assert both.results(f"{SCALARS}/divide", [8, 4]) == [2]
 
 
