@@ -3,6 +3,7 @@
 // Answers in parts through the real server: how HTTP/1.1 and 1.0 frame them, what becomes
 // of them when their source fails, their reader stops or leaves, and the server ends. A
 // dialect of this file's own makes them, of any length.
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -236,8 +237,9 @@ static bytes_t read_all(int fd, bool *out_reset) {
   bytes_t all = {0};
   ssize_t got;
   append(&all, "", 0);
-  while ((got = recv(fd, block, sizeof block, 0)) > 0) {
-    append(&all, block, (size_t)got);
+  while ((got = recv(fd, block, sizeof block, 0)) > 0 ||
+         (got < 0 && errno == EINTR)) {  // a worker has ended
+    if (got > 0) append(&all, block, (size_t)got);
   }
   *out_reset = got < 0;
   return all;
@@ -596,6 +598,139 @@ static void calls_are_made_in_turns(void **state) {
   end(&server);
 }
 
+// A client that has begun a call and has its first part.
+static int begin_call(const fixture_server_t *server, const char *body,
+                      const char *fields) {
+  char text[512], first;
+  const int fd = fixture_connect(server);
+  snprintf(text, sizeof text,
+           "POST /turns/t/add HTTP/1.1\r\nHost: localhost\r\n%s"
+           "Content-Length: %zu\r\n\r\n%s",
+           fields, strlen(body), body);
+  assert_true(fixture_send_text(fd, text));
+  ssize_t got;
+  while ((got = recv(fd, &first, 1, MSG_PEEK)) < 0 && errno == EINTR) continue;
+  assert_int_equal(got, 1);
+  return fd;
+}
+
+static told_t finish_call(int fd) {
+  told_t told = {0};
+  const bytes_t all = read_all(fd, &told.reset);
+  close(fd);
+  told.all = all.data;
+  char *blank = strstr(all.data, "\r\n\r\n");
+  assert_non_null(blank);
+  take_chunks(&told, blank + 4, all.data + all.size);
+  told.body[told.size] = '\0';
+  return told;
+}
+
+static void next_call_works(const fixture_server_t *server) {
+  told_t told = post(server, "times=3&per=1", CLOSE);
+  assert_true(told.whole);
+  free(told.all);
+  assert_int_equal(metric(server, "farcall_answers_in_parts"), 0);
+}
+
+static bool in_process(void) {
+  const char *host = getenv("FARCALL_ISOLATION");
+  return host && !strcmp(host, "process");
+}
+
+// However a call ends in its second turn, the answer says at which step, is cut, and the
+// next call works.
+static void what_ends_a_turn_ends_the_answer(void **state) {
+  (void)state;
+  static const struct {
+    const char *body;
+    const char *fields;
+    bool process;  // only there
+    const char *says;
+  } rows[] = {
+      {"times=9&per=2&crash=4", "", true, "4: function 'add' was killed"},
+      {"times=9&per=2&keep=900&crash=5", "", true, "5: function"},
+      {"times=9&per=2&wait=4", "Farcall-Timeout-Ms: 300\r\n", false,
+       "4: the deadline passed"},
+      {"times=9&per=2&fail=4", "", false, "4: made to"},
+  };
+  fixture_server_t server;
+  fixture_start(&server, "");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    if (rows[i].process && !in_process()) continue;
+    fc_test_row(rows[i].body);
+    told_t told =
+        finish_call(begin_call(&server, rows[i].body, rows[i].fields));
+    assert_false(told.whole);
+    assert_memory_equal(told.body, "{\"step\":1,\"sum\":1}\n", 19);
+    if (!strstr(told.body, rows[i].says)) fail_msg("it says %s", told.body);
+    free(told.all);
+    next_call_works(&server);
+  }
+  fc_test_row(NULL);
+  end(&server);
+}
+
+// The call of a client that leaves is ended: while it runs, and while it waits for the
+// client to read.
+static void who_leaves_ends_its_call(void **state) {
+  (void)state;
+  static const char *const kBodies[] = {
+      "times=9&per=2&wait=4", "times=100000&per=1&pad=20000",
+      "times=100000&per=1&keep=800&pad=20000"};
+  fixture_server_t server;
+  fixture_start(&server, "--write-timeout=600s --cancel=kill");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kBodies); i++) {
+    fc_test_row(kBodies[i]);
+    const int fd = begin_call(&server, kBodies[i], "");
+    const struct linger reset = {.l_onoff = 1};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    if (i) (void)poll(NULL, 0, 50);  // its socket may be full by now
+    close(fd);
+    wait_for_metric(&server, "farcall_answers_in_parts", 0);
+    next_call_works(&server);
+  }
+  fc_test_row(NULL);
+  wait_for_metric(&server, "farcall_calls_running{module=\"t\"}", 0);
+  end(&server);
+}
+
+// No worker waits for a reader: as many stop to read as there are workers, and more.
+static void who_does_not_read_keeps_no_worker(void **state) {
+  (void)state;
+  int readers[6];
+  fixture_server_t server;
+  fixture_start(&server, "--write-timeout=600s");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(readers); i++) {
+    readers[i] = begin_call(&server, "times=1000000&pad=1000", "");
+  }
+  wait_for_metric(&server, "farcall_calls_running{module=\"t\"}", 0);
+  assert_true(metric(&server, "farcall_memory_bytes{kind=\"calls\"}") <
+              32 << 20);
+  const unsigned long parts = metric(&server, "farcall_parts_total");
+  told_t told = post(&server, "times=50&per=1", CLOSE);
+  assert_true(told.whole);
+  assert_int_equal(metric(&server, "farcall_parts_total"), parts + told.chunks);
+  free(told.all);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(readers); i++) close(readers[i]);
+  wait_for_metric(&server, "farcall_answers_in_parts", 0);
+  end(&server);
+}
+
+// The server ends while a call goes on.
+static void a_drain_cuts_a_call(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--drain=100ms");
+  const int fd = begin_call(&server, "times=9&per=2&wait=4", "");
+  fixture_stop(&server);
+  told_t told = finish_call(fd);
+  assert_false(told.whole);
+  assert_non_null(strstr(told.body, ": the server is shutting down"));
+  free(told.all);
+  fixture_forget(&server);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_long_document_comes_in_chunks),
@@ -605,6 +740,10 @@ int main(int argc, char **argv) {
       FC_TEST(who_stops_to_read_is_ended),
       FC_TEST(a_drain_cuts_it),
       FC_TEST(calls_are_made_in_turns),
+      FC_TEST(what_ends_a_turn_ends_the_answer),
+      FC_TEST(who_leaves_ends_its_call),
+      FC_TEST(who_does_not_read_keeps_no_worker),
+      FC_TEST(a_drain_cuts_a_call),
   };
   signal(SIGPIPE, SIG_IGN);
   fixture_use_routes(&kRoutes);
