@@ -18,18 +18,10 @@ install(DIRECTORY include/ ${PROJECT_BINARY_DIR}/include/
 if(TARGET farcall-cli)
   install(TARGETS farcall-cli RUNTIME COMPONENT farcall)
 endif()
-install(FILES ${texts}/farcall.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT farcall)
-install(FILES ${texts}/farcall.bash RENAME farcall
-  DESTINATION ${data}/bash-completion/completions COMPONENT farcall)
-install(FILES ${texts}/_farcall
-  DESTINATION ${data}/zsh/site-functions COMPONENT farcall)
-install(FILES ${texts}/farcall.fish
-  DESTINATION ${data}/fish/vendor_completions.d COMPONENT farcall)
 
 if(TARGET farcalld)
   install(TARGETS farcalld RUNTIME COMPONENT farcalld)
 endif()
-install(FILES ${texts}/farcalld.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT farcalld)
 install(FILES config/farcalld.conf DESTINATION ${data}/farcall COMPONENT farcalld)
 install(DIRECTORY config/grafana config/prometheus
   DESTINATION ${data}/farcall COMPONENT farcalld)

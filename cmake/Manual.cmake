@@ -80,7 +80,7 @@ or a tool that is needed, is not there. 2: diff met trouble.
 ]])
 
 ask(page --help)
-if(TO MATCHES "farcalld")
+if(TO MATCHES "farcalld[.]8$")
   string(REGEX REPLACE "^.*\n\nOptions:(.*)\n\nEvery option.*$" "\\1" page "${page}")
   mark_options(page)
   file(WRITE ${TO} "${farcalld_head}${page}${farcalld_rest}")

@@ -104,13 +104,14 @@ static bool parse_value(const fc_option_t *option, const char *text,
 // What a value of the option may be, for the text of an error. `text` holds it if it
 // has numbers.
 static const char *describe_values(const fc_option_t *option, char text[64]) {
-  const unsigned long long most = option->most;
+  const unsigned long long least = option->least, most = option->most;
   switch (option->kind) {
     case FC_OPTION_KIND_FLAG:
       return "on or off";
     case FC_OPTION_KIND_COUNT:
-      snprintf(text, 64, "a whole number, %sat most %llu",
-               option->least ? "not 0, " : "", most);
+      if (!option->least)
+        snprintf(text, 64, "a whole number, at most %llu", most);
+      else snprintf(text, 64, "a whole number from %llu to %llu", least, most);
       return text;
     case FC_OPTION_KIND_SIZE:
       return option->least ? "bytes, not 0, as 65536, 64k, 2M or 1G"

@@ -172,7 +172,7 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
       {"too many tiles",
        {"-t", "--tiles=65"},
        64,
-       "'65' is no value for --tiles: a whole number, not 0, at most 64"},
+       "'65' is no value for --tiles: a whole number from 1 to 64"},
       {"too many workers",
        {"-t", "--workers=1025"},
        64,
@@ -180,8 +180,7 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
       {"no connections",
        {"-t", "--connections=0"},
        64,
-       "'0' is no value for --connections: a whole number, not 0, at most "
-       "1000000"},
+       "'0' is no value for --connections: a whole number from 1 to 1000000"},
       {"no bodies",
        {"-t", "--max-body=0"},
        64,

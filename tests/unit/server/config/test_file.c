@@ -98,8 +98,8 @@ static void mistakes_are_named_with_their_place(void **state) {
       {"too large", "{\"workers\": 4294967296}",
        NAME ":1:13: '4294967296' is no value for \"workers\": a whole number"},
       {"beyond its range", "{\"tiles\": 65}",
-       NAME ":1:11: '65' is no value for \"tiles\": a whole number, not 0, at "
-            "most 64"},
+       NAME
+       ":1:11: '65' is no value for \"tiles\": a whole number from 1 to 64"},
       {"below its range", "{\"max-body\": 0}",
        NAME ":1:14: '0' is no value for \"max-body\": bytes, not 0"},
       {"very long",
