@@ -141,8 +141,8 @@ static fc_status_t tell_decision(const fc_act_t *act, fc_sink_t *sink,
   FC_TRY(put_member(sink, ",\"alias\":", fc_str(act->alias), err));
   FC_TRY(put_member(sink, ",\"version\":", fc_str(act->version), err));
   FC_TRY(put_member(sink, ",\"before\":", fc_str(act->previous), err));
-  FC_TRY(put_member(sink, ",\"unloaded\":",
-                    fc_str(act->unloaded ? act->previous : ""), err));
+  FC_TRY(put_member(
+      sink, ",\"unloaded\":", fc_str(act->unloaded ? act->previous : ""), err));
   return fc_sink_put(sink,
                      act->persistent ? FC_STR(",\"persistent\":true}")
                                      : FC_STR(",\"persistent\":false}"),

@@ -475,8 +475,9 @@ static void decisions_at_once_both_hold(void **state) {
   }
   fixture_hold_loading(false);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kActs); i++) {
-    expect(clients[i], 200,
-           i ? "\"before\":\"2\",\"unloaded\":null,\"persistent\":true" : "ready");
+    expect(
+        clients[i], 200,
+        i ? "\"before\":\"2\",\"unloaded\":null,\"persistent\":true" : "ready");
     close(clients[i]);
   }
   expect_request("GET", MODULES "m", 200, "\"version\":\"1\"");
