@@ -315,10 +315,7 @@ fc_status_t fc_frame_check_shape(fc_frame_t *frame,
 
 // A tensor that compiled code cannot use is copied.
 static fc_status_t take_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
-                               fc_error_t *err) {
-  size_t count, size;
-  (void)fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
-                       &size);
+                               size_t size, fc_error_t *err) {
   if (!size || fc_tensor_is_usable(tensor, frame->plan->signature->alignment)) {
     return FC_OK;
   }
@@ -334,10 +331,11 @@ static fc_status_t take_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
 static fc_status_t check_tensor(fc_frame_t *frame, const fc_op_t *op,
                                 fc_tensor_t *tensor, fc_error_t *err) {
   const bool shaped = op->kind == FC_TYPE_TENSOR || op->kind == FC_TYPE_VECTOR;
+  size_t size;
   FC_TRY(fc_tensor_check(tensor, op->dtype, shaped ? op->rank : FC_RANK_DYNAMIC,
-                         op->dims, err));
+                         op->dims, &size, err));
   if (shaped) FC_TRY(check_named_dims(frame, op, tensor, err));
-  return take_tensor(frame, tensor, err);
+  return take_tensor(frame, tensor, size, err);
 }
 
 // Checks one value of the flat call, of an argument or of a part of one.

@@ -85,15 +85,15 @@ static void cut_elements(const fc_dtype_info_t *info, const uint8_t *from,
 // Elements with fewer bits than their bytes must lie zero-extended in memory, negative
 // ones too, because compiled code compares whole bytes. If an element has bits above its
 // width, `tensor` becomes a corrected copy, or with `in_place` is corrected where it lies.
-static fc_status_t zero_extend(fc_tensor_t *tensor, size_t count, bool in_place,
+static fc_status_t zero_extend(fc_tensor_t *tensor, size_t size, bool in_place,
                                uint32_t index, fc_arena_t *arena,
                                fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
-  if (info->bits >= 8u * info->size || count == 0) return FC_OK;
+  if (info->bits >= 8u * info->size || size == 0) return FC_OK;
+  const size_t count = size / info->size;
   uint8_t *bytes = tensor->data;
   const uint64_t seen = bits_of_all(info, bytes, count);
   if (fc_width_cut(info, seen) == seen) return FC_OK;
-  const size_t size = count * info->size;
   uint8_t *copy =
       in_place ? bytes : fc_arena_alloc(arena, size, FC_MEMREF_ALIGNMENT);
   if (!copy) {
@@ -106,15 +106,21 @@ static fc_status_t zero_extend(fc_tensor_t *tensor, size_t count, bool in_place,
   return FC_OK;
 }
 
+// Not inlined: only a call that fails has room for an error on its stack.
+static __attribute__((noinline)) fc_status_t name_argument(uint32_t index,
+                                                           fc_error_t *err) {
+  const fc_error_t why = *err;
+  return fc_fail(err, why.code, "argument %u: %s", index, why.message);
+}
+
 static fc_status_t check_tensor(const fc_signature_t *signature,
                                 const fc_type_t *type,
                                 const fc_tensor_t *tensor, uint32_t index,
-                                fc_error_t *err) {
-  fc_error_t why;
-  if (fc_tensor_check(tensor, type->dtype, type->rank,
-                      fc_signature_dims(signature, type), &why) != FC_OK) {
-    return fc_fail(err, why.code, "argument %u: %s", index, why.message);
-  }
+                                size_t *out_size, fc_error_t *err) {
+  const fc_status_t status =
+      fc_tensor_check(tensor, type->dtype, type->rank,
+                      fc_signature_dims(signature, type), out_size, err);
+  if (status != FC_OK) return err ? name_argument(index, err) : status;
   if (!fc_tensor_is_dense(tensor)) {
     return fc_fail(err, FC_CODE_INTERNAL, "argument %u is not dense", index);
   }
@@ -139,11 +145,9 @@ fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
                    index);
   }
   fc_tensor_t given = value->tensor, *tensor = &given;
-  size_t count, bytes;
-  FC_TRY(check_tensor(signature, type, tensor, index, err));
-  (void)fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
-                       &bytes);
-  FC_TRY(zero_extend(tensor, count, guarded && !tensor->strides, index, arena,
+  size_t bytes;
+  FC_TRY(check_tensor(signature, type, tensor, index, &bytes, err));
+  FC_TRY(zero_extend(tensor, bytes, guarded && !tensor->strides, index, arena,
                      err));
   if (type->kind == FC_TYPE_VECTOR) {
     cell->rows = fc_arena_alloc(arena, bytes, FC_MEMREF_ALIGNMENT);

@@ -29,7 +29,9 @@ static fc_status_t check_tensor(const fc_leaf_t *type,
       return fc_fail(err, FC_CODE_TYPE_MISMATCH,
                      "it is no tensor: fc_call_set_value sets it");
   }
-  return fc_tensor_check(tensor, type->dtype, type->rank, type->dims, err);
+  size_t size;
+  return fc_tensor_check(tensor, type->dtype, type->rank, type->dims, &size,
+                         err);
 }
 
 static bool is_usable(const fc_call_t *call, const fc_tensor_t *tensor) {

@@ -35,11 +35,12 @@ static inline int32_t fc_view_step(int32_t rank, const int64_t *shape,
 // *out_high >= 0; both are 0 if it has none. False when that overflows.
 bool fc_shape_reach(const int64_t *shape, const int64_t *strides, int32_t rank,
                     int64_t *out_low, int64_t *out_high);
-// Checks a tensor against its type: `dtype` FC_DTYPE_NONE, `rank` and `dims` below 0: any. Its
+// Checks a tensor against its type, and tells the size of its elements in bytes: `dtype` FC_DTYPE_NONE, `rank` and `dims` below 0: any. Its
 // elements must lie where programs have memory. FC_CODE_DTYPE_MISMATCH,
 // FC_CODE_SHAPE_MISMATCH, FC_CODE_DATA_LENGTH; messages do not name the argument.
 fc_status_t fc_tensor_check(const fc_tensor_t *tensor, fc_dtype_t dtype,
-                            int32_t rank, const int64_t *dims, fc_error_t *err);
+                            int32_t rank, const int64_t *dims, size_t *out_size,
+                            fc_error_t *err);
 // Can compiled code use the elements where they lie? It relies on dense elements that are
 // aligned as it expects.
 bool fc_tensor_is_usable(const fc_tensor_t *tensor, size_t alignment);

@@ -80,16 +80,16 @@ bool fc_shape_reach(const int64_t *shape, const int64_t *strides, int32_t rank,
 // True when every element lies in the half of the address space that programs have.
 static bool is_addressable(const fc_tensor_t *tensor, size_t total) {
   const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
-  int64_t low = 0, high = (int64_t)total / size - 1;
-  int64_t at = (int64_t)(uintptr_t)tensor->data, end;
-  if (total > INT64_MAX) return false;
-  if (tensor->strides && !fc_shape_reach(tensor->shape, tensor->strides,
-                                         tensor->rank, &low, &high)) {
+  int64_t low = 0, high = (int64_t)total, at = (int64_t)(uintptr_t)tensor->data;
+  if (total > INT64_MAX || at <= 0) return false;
+  if (tensor->strides &&
+      (!fc_shape_reach(tensor->shape, tensor->strides, tensor->rank, &low,
+                       &high) ||
+       !fc_i64_mul(low, size, &low) || !fc_i64_mul(high, size, &high) ||
+       !fc_i64_add(high, size, &high))) {
     return false;
   }
-  return at > 0 && fc_i64_mul(low, size, &low) && fc_i64_add(at, low, &low) &&
-         low > 0 && fc_i64_mul(high, size, &high) &&
-         fc_i64_add(high, size, &high) && fc_i64_add(at, high, &end);
+  return fc_i64_add(at, low, &low) && low > 0 && fc_i64_add(at, high, &high);
 }
 
 static fc_status_t check_dims(const fc_tensor_t *tensor, int32_t rank,
@@ -114,10 +114,10 @@ static fc_status_t check_dims(const fc_tensor_t *tensor, int32_t rank,
 }
 
 fc_status_t fc_tensor_check(const fc_tensor_t *tensor, fc_dtype_t dtype,
-                            int32_t rank, const int64_t *dims,
+                            int32_t rank, const int64_t *dims, size_t *out_size,
                             fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
-  size_t count, size;
+  size_t count;
   if (!info->size || (dtype && dtype != tensor->dtype)) {
     return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
                    "elements of %s, its type has %s",
@@ -126,7 +126,7 @@ fc_status_t fc_tensor_check(const fc_tensor_t *tensor, fc_dtype_t dtype,
   }
   FC_TRY(check_dims(tensor, rank, dims, err));
   if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
-                      &size)) {
+                      out_size)) {
     return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
                    "a dim is negative, or the elements are more than memory "
                    "can hold");
@@ -136,7 +136,7 @@ fc_status_t fc_tensor_check(const fc_tensor_t *tensor, fc_dtype_t dtype,
     return fc_fail(err, FC_CODE_DATA_LENGTH, "no memory for %zu elements",
                    count);
   }
-  if (is_addressable(tensor, size)) return FC_OK;
+  if (is_addressable(tensor, *out_size)) return FC_OK;
   return fc_fail(err, FC_CODE_DATA_LENGTH,
                  "its elements lie outside the address space");
 }
