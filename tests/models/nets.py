@@ -243,11 +243,20 @@ MAKERS = {
 # does not find the number of workgroups, at no level and for no processor.
 SIZES = {"ocr_find": ["1", "p2o.DynamicDimension.1=64", "p2o.DynamicDimension.2=96"]}
 
+
+def marks():
+    """Dark marks on paper: of noise a finder of text answers next to nothing everywhere."""
+    image = numpy.full((1, 3, 64, 96), 2, "f4")
+    image[:, :, 20:44, 12:84] = numpy.kron(RANDOM.choice([2, -2], (8, 24)),
+                                           numpy.ones((3, 3)))
+    return image
+
+
 # Of packages: the wheel, the model's place in it, its arguments.
 PACKED = {
     "ocr_turn": ("rapidocr", "ch_ppocr_mobile_v2.0_cls_infer.onnx",
                  lambda: [floats(1, 3, 48, 192)]),
-    "ocr_find": ("rapidocr", "ch_PP-OCRv4_det_infer.onnx", lambda: [floats(1, 3, 64, 96)]),
+    "ocr_find": ("rapidocr", "ch_PP-OCRv4_det_infer.onnx", lambda: [marks()]),
     "ocr_read": ("rapidocr", "ch_PP-OCRv4_rec_infer.onnx", lambda: [floats(1, 3, 48, 160)]),
     "magika": ("magika", "model.onnx",
                lambda: [RANDOM.integers(0, 256, (2, 2048)).astype("i4")]),

@@ -32,8 +32,8 @@ class Served(Server):
         self.said = []
         self.process = subprocess.Popen(
             [programs / "farcall", "serve", model.source, "--listen", "127.0.0.1:0",
-             "--timeout", "300s", "--tools", HERE, *model.options()], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL, text=True, env=PLAIN)
+             "--timeout", "300s", "--tools", HERE, *model.options()],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=PLAIN)
         self.reader = threading.Thread(
             target=lambda: self.said.extend(self.process.stderr), daemon=True)
         self.reader.start()
