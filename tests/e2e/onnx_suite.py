@@ -117,7 +117,10 @@ def pull(value, like, narrow):
     if narrow is not None:
         after = numpy.clip(numpy.searchsorted(narrow, got), 1, len(narrow) - 1)
         low, high = narrow[after - 1], narrow[after]
-        near = numpy.where(got - low < high - got, low, high)
+        # Halfway, the one with an even mantissa: each second from 0 on.
+        odd = (after - numpy.searchsorted(narrow, 0)) % 2
+        down, up = got - low, high - got
+        near = numpy.where((down < up) | (down == up) & (odd == 1), low, high)
         got = numpy.where(numpy.isfinite(got), near, got)
     return got.astype(like.dtype)
 
