@@ -717,6 +717,60 @@ static void an_answer_may_end_in_the_body(void **state) {
   }
 }
 
+// What a turn says that it has left lies within the area for the body of its slot, and
+// only calls in parts have any.
+static void what_a_turn_leaves_is_checked(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    fc_piece_t carry;
+    bool parts;
+    uint8_t more;
+    uint64_t left;  // what is believed
+    const char *says;
+  } rows[] = {
+      {"at the beginning", {0, 0, 30}, true, 1, 30, NULL},
+      {"behind the body", {0, 64, 30}, true, 1, 30, NULL},
+      {"a bool of another value", {0, 0, 30}, true, 77, 30, NULL},
+      {"no more", {9, 9, 9}, true, 0, 0, NULL},
+      {"of a call in one", {9, 9, 9}, false, 1, 0, NULL},
+      {"of another slot", {1, 0, 30}, true, 1, 0, "block 1"},
+      {"in the area of an answer", {16, 0, 30}, true, 1, 0, "block 16"},
+      {"nothing", {0, 0, 0}, true, 1, 0, "length 0"},
+      {"not aligned", {0, 8, 30}, true, 1, 0, "offset 8"},
+      {"beyond", {0, 1u << 30, 30}, true, 1, 0, "offset"},
+      {"longer than the area", {0, 64, 1u << 30}, true, 1, 0, "length"},
+      {"a sum that wraps", {0, 64, UINT64_MAX - 4}, true, 1, 0, "length"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const fc_ring_setup_t setup = {.body_size = BODY, .result_size = BODY};
+    fc_ring_t ring;
+    fc_error_t error;
+    assert_int_equal(fc_ring_create(&setup, &ring, &error), FC_OK);
+    fc_slot_t *slot = &ring.head->slots[0].slot;
+    slot->outcome.stage = FC_STAGE_CALL;
+    slot->outcome.piece_count = 1;
+    slot->outcome.pieces[0] = (fc_piece_t){16, FC_LIMIT_HEAD, 9};
+    memcpy(&slot->outcome.more, &row->more, 1);
+    slot->call.body = row->carry;
+    atomic_store(&slot->steps, 3);
+    const fc_ring_call_t call = {
+        .awaited = true, .parts = row->parts, .steps = 5};
+    fc_outcome_t out;
+    fc_ring_sizes_t sizes;
+    const bool good = fc_ring_read(&ring, 0, &call, &out, &sizes, &error);
+    assert_int_equal(good, row->says == NULL);
+    if (row->says) assert_non_null(strstr(error.message, row->says));
+    assert_int_equal(sizes.carry, good ? row->left : 0);
+    if (good) assert_int_equal(out.more, row->left != 0);
+    // Steps that it began with cannot be undone.
+    assert_int_equal(fc_ring_steps(&ring, 0, &call), 5);
+    atomic_store(&slot->steps, 8);
+    assert_int_equal(fc_ring_steps(&ring, 0, &call), 8);
+    fc_ring_close(&ring);
+  }
+}
+
 // A call that was cancelled, is late, or says so itself has not lied.
 static void ends_from_outside_are_believed_if_they_can_be(void **state) {
   (void)state;
@@ -842,6 +896,7 @@ int main(void) {
       FC_TEST(lies_are_refused),
       FC_TEST(an_answer_may_go_on_in_a_file),
       FC_TEST(an_answer_may_end_in_the_body),
+      FC_TEST(what_a_turn_leaves_is_checked),
       FC_TEST(ends_from_outside_are_believed_if_they_can_be),
       FC_TEST(what_is_only_shown_is_made_fit),
       FC_TEST(a_first_word_may_be_anything),
