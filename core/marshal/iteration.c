@@ -212,6 +212,8 @@ static bool is_feed_sound(const view_t *view, const feed_t *feed,
                feed->node < carry->count && feed->raw >= 0 &&
                (uint32_t)feed->raw < values && steps <= FC_TYPE_DEPTH_MAX &&
                feed->words <= words && 2 * steps <= words - feed->words;
+  sound = sound && plan->outputs[feed->result].op[feed->from].kind ==
+                       plan->inputs[feed->argument].op[feed->to].kind;
   for (uint32_t i = 0; sound && i < steps; i++) {
     const uint32_t *word = &view->words[feed->words + i];
     sound = word[0] < word[steps];
