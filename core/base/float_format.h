@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The floats of farcall/dtype.def: where their bits are, and which of them are
-// special. Each file that includes this has its own constant table, so the
-// compiler knows the numbers in loops over one type.
+// special. Programs are optimised across files, so loops over one type know its numbers.
 #ifndef FARCALL_CORE_BASE_FLOAT_FORMAT_H_
 #define FARCALL_CORE_BASE_FLOAT_FORMAT_H_
 
@@ -22,20 +21,7 @@ typedef struct fc_float_format_t {
 } fc_float_format_t;
 
 // In the order of fc_dtype_t, which begins with NONE.
-static const fc_float_format_t fc_float_formats[FC_DTYPE_COUNT] = {
-    {.bias = 0},
-#define NOT_FLOAT \
-  { .bias = 0 }
-#define FLOAT(...) \
-  { __VA_ARGS__ }
-#define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases, \
-                 part, format)                                            \
-  format,
-#include "farcall/dtype.def"
-#undef FC_DTYPE
-#undef FLOAT
-#undef NOT_FLOAT
-};
+extern const fc_float_format_t fc_float_formats[FC_DTYPE_COUNT];
 
 // True when the type has neither zero nor negative numbers.
 static inline bool fc_float_is_positive(const fc_float_format_t *format) {

@@ -306,8 +306,9 @@ fc_status_t fc_frame_check_shape(fc_frame_t *frame,
                                  const fc_plan_param_t *input,
                                  const fc_op_t *op, const fc_tensor_t *tensor,
                                  fc_error_t *err) {
+  size_t size;
   fc_status_t status =
-      fc_tensor_check(tensor, op->dtype, op->rank, op->dims, err);
+      fc_tensor_check(tensor, op->dtype, op->rank, op->dims, &size, err);
   if (status == FC_OK) status = check_named_dims(frame, op, tensor, err);
   if (status != FC_OK && err) fc_plan_name_argument(input, err);
   return status;

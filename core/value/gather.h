@@ -35,9 +35,10 @@ static inline int32_t fc_view_step(int32_t rank, const int64_t *shape,
 // *out_high >= 0; both are 0 if it has none. False when that overflows.
 bool fc_shape_reach(const int64_t *shape, const int64_t *strides, int32_t rank,
                     int64_t *out_low, int64_t *out_high);
-// Checks a tensor against its type, and tells the size of its elements in bytes: `dtype` FC_DTYPE_NONE, `rank` and `dims` below 0: any. Its
-// elements must lie where programs have memory. FC_CODE_DTYPE_MISMATCH,
-// FC_CODE_SHAPE_MISMATCH, FC_CODE_DATA_LENGTH; messages do not name the argument.
+// Checks a tensor against its type, and tells the size of its elements in bytes. `dtype`
+// FC_DTYPE_NONE, `rank` and `dims` below 0: any. Its elements must lie where programs have
+// memory. FC_CODE_DTYPE_MISMATCH, FC_CODE_SHAPE_MISMATCH, FC_CODE_DATA_LENGTH; messages do
+// not name the argument.
 fc_status_t fc_tensor_check(const fc_tensor_t *tensor, fc_dtype_t dtype,
                             int32_t rank, const int64_t *dims, size_t *out_size,
                             fc_error_t *err);

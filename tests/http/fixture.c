@@ -777,6 +777,31 @@ const char *fixture_header(const fixture_response_t *response, const char *name,
   return NULL;
 }
 
+static void receive_bytes(int socket, char *out, size_t size) {
+  for (size_t got = 0; got < size;) {
+    ssize_t part = recv(socket, out + got, size - got, 0);
+    if (part < 0 && errno == EINTR) continue;
+    CHECK(part > 0);
+    got += (size_t)part;
+  }
+}
+
+static void receive_chunks(int socket, fixture_response_t *out) {
+  for (size_t size = 1; size;) {
+    char line[20] = "", end[2];
+    for (size_t i = 0; !strchr(line, '\n'); i++) {
+      CHECK(i < sizeof line - 1 && receive_byte(socket, &line[i]));
+    }
+    size = strtoul(line, NULL, 16);
+    out->body = realloc(out->body, out->size + size + 1);
+    CHECK(out->body);
+    receive_bytes(socket, out->body + out->size, size);
+    receive_bytes(socket, end, sizeof end);
+    CHECK(!memcmp(end, "\r\n", 2));
+    out->size += size;
+  }
+}
+
 bool fixture_receive(int socket, bool no_body, fixture_response_t *out) {
   memset(out, 0, sizeof *out);
   size_t size = 0;
@@ -793,12 +818,10 @@ bool fixture_receive(int socket, bool no_body, fixture_response_t *out) {
   }
   out->body = malloc(out->size + 1);
   CHECK(out->body);
-  size_t got = 0;
-  while (got < out->size) {
-    ssize_t part = recv(socket, out->body + got, out->size - got, 0);
-    if (part < 0 && errno == EINTR) continue;
-    CHECK(part > 0);
-    got += (size_t)part;
+  receive_bytes(socket, out->body, out->size);
+  if (!no_body &&
+      fixture_header(out, "Transfer-Encoding", value, sizeof value)) {
+    receive_chunks(socket, out);
   }
   out->body[out->size] = '\0';
   return true;

@@ -172,8 +172,8 @@ static void unknown_allocations_are_refused(void **state) {
   static const char *const kLines[] = {
       "%3 = \"memref.alloc\"(%1) <{operandSegm",
       "%3 = \"memref.alloca\"(%1) : (index) -> memref<?xf32>\n",
-      "%3 = \"memref.alloc\"(%1) <{operandSegmentSizes = [1, 0]}> : (index) -> "
-      "memref<?xf32>\n",
+      ("%3 = \"memref.alloc\"(%1) <{operandSegmentSizes = [1, 0]}> : "
+       "(index) -> memref<?xf32>\n"),
   };
   for (size_t i = 0; i < FC_ARRAY_COUNT(kLines); i++) {
     fc_text_t out;
