@@ -87,7 +87,7 @@ static void the_first_attribute_of_a_key_stays(void **state) {
   fc_signature_destroy(s);
   fc_error_t err;
   for (int i = 0; i < 1024; i++) {
-    char key[8];
+    char key[16];
     snprintf(key, sizeof key, "%d", i);
     fc_builder_attr(b, fc_str(key), FC_STR("v"));
   }
