@@ -375,7 +375,7 @@ static void a_long_document_comes_in_chunks(void **state) {
   assert_non_null(strstr(told.all, "Connection: close"));
   free(told.all);
   assert_int_equal(metric(&server, "farcall_answers_in_parts_total"), 2);
-  assert_int_equal(metric(&server, "farcall_answers_in_parts"), 0);
+  assert_int_equal(metric(&server, "farcall_answers_in_parts_open"), 0);
   assert_int_equal(metric(&server, "farcall_answers_cut_total"), 0);
   assert_int_equal(metric(&server, "farcall_parts_bytes_total"),
                    2 * (2 + 20 * entries * (30 << 10)));
@@ -432,7 +432,7 @@ static void a_failure_after_the_beginning_cuts_it(void **state) {
   assert_string_equal(told.body, "made to fail");
   free(told.all);
   assert_int_equal(metric(&server, "farcall_answers_cut_total"), 2);
-  assert_int_equal(metric(&server, "farcall_answers_in_parts"), 0);
+  assert_int_equal(metric(&server, "farcall_answers_in_parts_open"), 0);
   fixture_stop(&server);
   assert_non_null(strstr(server.log_text, "\"code\":\"out_of_memory\""));
   assert_non_null(strstr(server.log_text, "\"parts\":7"));
@@ -449,7 +449,7 @@ static void who_does_not_read_holds_nobody_up(void **state) {
   assert_true(fixture_send_text(
       fd,
       "GET /parts?passes=1000&size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"));
-  wait_for_metric(&server, "farcall_answers_in_parts", 1);
+  wait_for_metric(&server, "farcall_answers_in_parts_open", 1);
   unsigned long before, parts = 0;
   do {  // until nothing more is made
     before = parts;
@@ -463,7 +463,7 @@ static void who_does_not_read_holds_nobody_up(void **state) {
   assert_true(metric(&server, "farcall_memory_bytes{kind=\"calls\"}") <
               2 << 20);
   close(fd);
-  wait_for_metric(&server, "farcall_answers_in_parts", 0);
+  wait_for_metric(&server, "farcall_answers_in_parts_open", 0);
   assert_int_equal(metric(&server, "farcall_answers_cut_total"), 1);
   end(&server);
 }
@@ -494,7 +494,7 @@ static void a_drain_cuts_it(void **state) {
   assert_true(fixture_send_text(
       fd,
       "GET /parts?passes=1000&size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"));
-  wait_for_metric(&server, "farcall_answers_in_parts", 1);
+  wait_for_metric(&server, "farcall_answers_in_parts_open", 1);
   fixture_stop(&server);
   told_t told = {0};
   bytes_t all = read_all(fd, &told.reset);
@@ -593,7 +593,7 @@ static void calls_are_made_in_turns(void **state) {
   told = post(&server, "times=9", "Accept: image/png\r\n" CLOSE);
   assert_memory_equal(told.all, "HTTP/1.1 507", 12);
   free(told.all);
-  assert_int_equal(metric(&server, "farcall_answers_in_parts"), 0);
+  assert_int_equal(metric(&server, "farcall_answers_in_parts_open"), 0);
   assert_int_equal(metric(&server, "farcall_answers_cut_total"), 5);
   end(&server);
 }
@@ -630,7 +630,7 @@ static void next_call_works(const fixture_server_t *server) {
   told_t told = post(server, "times=3&per=1", CLOSE);
   assert_true(told.whole);
   free(told.all);
-  assert_int_equal(metric(server, "farcall_answers_in_parts"), 0);
+  assert_int_equal(metric(server, "farcall_answers_in_parts_open"), 0);
 }
 
 static bool in_process(void) {
@@ -687,7 +687,7 @@ static void who_leaves_ends_its_call(void **state) {
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     if (i) (void)poll(NULL, 0, 50);  // its socket may be full by now
     close(fd);
-    wait_for_metric(&server, "farcall_answers_in_parts", 0);
+    wait_for_metric(&server, "farcall_answers_in_parts_open", 0);
     next_call_works(&server);
   }
   fc_test_row(NULL);
@@ -714,12 +714,12 @@ static void who_does_not_read_keeps_no_worker(void **state) {
     free(told.all);
     parts = metric(&server, "farcall_parts_total");
   } while (parts != before + own);
-  assert_int_equal(metric(&server, "farcall_answers_in_parts"),
+  assert_int_equal(metric(&server, "farcall_answers_in_parts_open"),
                    FC_ARRAY_COUNT(readers));
   assert_true(metric(&server, "farcall_memory_bytes{kind=\"calls\"}") <
               32 << 20);
   for (size_t i = 0; i < FC_ARRAY_COUNT(readers); i++) close(readers[i]);
-  wait_for_metric(&server, "farcall_answers_in_parts", 0);
+  wait_for_metric(&server, "farcall_answers_in_parts_open", 0);
   end(&server);
 }
 
