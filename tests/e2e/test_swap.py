@@ -91,7 +91,7 @@ def test_a_sidecar_says_how_it_is_tried(serve, numbered):
     server = serve("--admin=loopback", numbered.path.parent)
     assert server.results("numbered/number", [1]) == [1000000]
     for said, member in [("'warm_up' must be", {"warm_up": -1}),
-                         ("'self_test' must be", {"self_test": 1}),
+                         ("/self_test must be", {"self_test": 1}),
                          ("'rollback' must be", {"rollback": True}),
                          ("line 1, /results/0: expected 3, got 0",
                           {"self_test": [{"args": [0], "results": [3]}]})]:
