@@ -13,6 +13,7 @@ import typing
 import weakref
 
 import farcall
+from farcall import _structure
 import ml_dtypes
 import numpy
 import pytest
@@ -105,7 +106,7 @@ def test_names_that_are_pythons_words(names, shown):
     document = {"name": "f", "text": "f()", "callable": True, "results": [],
                 "arguments": [{"name": name, "role": "in", "keyword": True,
                                "type": scalar} for name in names]}
-    signature = farcall.Signature(document, "no")
+    signature = _structure.Signature(document, "no")
     assert list(signature.python().parameters) == shown
     assert signature.bind((), dict.fromkeys(names, 1)) == [1] * len(names)
 
