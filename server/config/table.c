@@ -117,7 +117,9 @@ static const char *describe_values(const fc_option_t *option, char text[64]) {
       return option->least ? "bytes, not 0, as 65536, 64k, 2M or 1G"
                            : "bytes, as 65536, 64k, 2M or 1G";
     case FC_OPTION_KIND_TIME:
-      return "a time, as 250ms, 10s or 5m";
+      snprintf(text, 64, "a time, as 250ms, 10s or 5m, at most %llus",
+               most / 1000);
+      return text;
     default:
       return option->argument;
   }

@@ -190,7 +190,8 @@ static void mistakes_are_named(void **state) {
        "'4294967296' is no value for --workers: a whole number, at most 1024"},
       {"for ever",
        {"--timeout=99999999999s", "a"},
-       "'99999999999s' is no value for --timeout: a time, as 250ms, 10s or 5m"},
+       "'99999999999s' is no value for --timeout: "
+       "a time, as 250ms, 10s or 5m, at most 31622400s"},
       {"too large",
        {"--max-body=99999999999999999999", "a"},
        "'99999999999999999999' is no value for --max-body: bytes, not 0, as 65536, 64k, 2M or 1G"},
@@ -199,7 +200,7 @@ static void mistakes_are_named(void **state) {
        "'99999999999G' is no value for --max-body: bytes, not 0, as 65536, 64k, 2M or 1G"},
       {"another unit",
        {"--drain=3h", "a"},
-       "'3h' is no value for --drain: a time, as 250ms, 10s or 5m"},
+       "'3h' is no value for --drain: a time, as 250ms, 10s or 5m, at most 31622400s"},
       {"no such word",
        {"--lane=fast", "a"},
        "'fast' is no value for --lane: auto|always|never"},
