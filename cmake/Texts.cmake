@@ -21,7 +21,8 @@ endfunction()
 
 function(add_completion shell file)
   add_custom_command(OUTPUT ${texts}/${file}
-    COMMAND farcall-cli completion ${shell} > ${texts}/${file} VERBATIM)
+    COMMAND farcall-cli completion ${shell} > ${texts}/${file}
+    DEPENDS farcall-cli VERBATIM)
   set(made ${made} ${texts}/${file} PARENT_SCOPE)
 endfunction()
 
