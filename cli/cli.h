@@ -107,10 +107,6 @@ const char *fc_verb_name(fc_verb_t verb);
 // `farcall --help` (verb FC_VERB_COUNT) and `farcall VERB --help`, to stdout.
 void fc_print_help(fc_verb_t verb);
 
-// False, after a complaint that VERB takes .vmfb files only, when `path` ends
-// in .so. True otherwise: the file itself decides later.
-bool fc_is_vmfb(const fc_args_t *args, const char *path);
-
 // The name of `names` nearest to `text`, NULL when none is so near that `text`
 // may be a slip.
 const char *fc_nearest(const char *text, const char *const *names,

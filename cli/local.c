@@ -14,9 +14,9 @@
 
 #define NAMES_MAX 200
 
-// Complains about a file. Messages about modules name only the last part of its path:
-// the rest is put in front, as the user wrote it.
-static int complain(const char *path, const fc_error_t *err) {
+// Messages about modules name only the last part of its path: the rest is put in front,
+// as the user wrote it.
+int fc_local_refuse(const char *path, const fc_error_t *err) {
   const char *base = fc_file_base(path);
   bool named = *base && !strncmp(err->message, base, strlen(base));
   return fc_complain(FC_EXIT_DATA, "%.*s%s", named ? (int)(base - path) : 0,
@@ -36,10 +36,8 @@ bool fc_local_is_file(const char *word) {
   return strpbrk(word, "./") && is_regular(word);
 }
 
-int fc_local_load(const fc_args_t *args, const char *path, bool describe,
-                  fc_module_t **out_module) {
-  fc_error_t err;
-  fc_error_reset(&err);
+fc_status_t fc_local_try(const fc_args_t *args, const char *path, bool describe,
+                         fc_module_t **out_module, fc_error_t *err) {
   const fc_setting_t settings[] = {
       {FC_STR("vm.parameters"),
        fc_str(fc_args_get(args, FC_OPTION_PARAMETERS, ""))},
@@ -50,9 +48,17 @@ int fc_local_load(const fc_args_t *args, const char *path, bool describe,
       .describe_native = describe,
       .settings = settings,
       .setting_count = FC_ARRAY_COUNT(settings)};
-  fc_status_t status = fc_module_load(NULL, fc_str(path), &options,
-                                      fc_allocator_system(), out_module, &err);
-  return status ? complain(path, &err) : FC_EXIT_OK;
+  return fc_module_load(NULL, fc_str(path), &options, fc_allocator_system(),
+                        out_module, err);
+}
+
+int fc_local_load(const fc_args_t *args, const char *path, bool describe,
+                  fc_module_t **out_module) {
+  fc_error_t err;
+  fc_error_reset(&err);
+  const fc_status_t status =
+      fc_local_try(args, path, describe, out_module, &err);
+  return status ? fc_local_refuse(path, &err) : FC_EXIT_OK;
 }
 
 int fc_local_calls(const fc_args_t *args, const char *path,

@@ -17,6 +17,12 @@ bool fc_local_is_file(const char *word);
 // it isn't 0. The caller releases the module.
 int fc_local_load(const fc_args_t *args, const char *path, bool describe,
                   fc_module_t **out_module);
+// The same without a complaint.
+fc_status_t fc_local_try(const fc_args_t *args, const char *path, bool describe,
+                         fc_module_t **out_module,
+                         fc_error_t *err) FC_MUST_CHECK;
+// Complains about a file of the command line. Returns FC_EXIT_DATA.
+int fc_local_refuse(const char *path, const fc_error_t *err);
 // Loads the FILE that is the first word, and finds a function there that can be called:
 // `word` or that of --function, which must not name it both, else the only one. What tells
 // of a crash names the function from now on. Returns an exit code, and has complained if it

@@ -349,14 +349,6 @@ static void print_option(const fc_option_info_t *info) {
   printf("  %s%s %-22s%s %s\n", bold, letter, left, plain, info->help);
 }
 
-bool fc_is_vmfb(const fc_args_t *args, const char *path) {
-  if (!fc_str_ends(fc_str(path), FC_STR(".so"))) return true;
-  fc_complain(0,
-              "%s is a native module: %s is for .vmfb; farcall sig prints it",
-              path, fc_verbs[args->verb].name);
-  return false;
-}
-
 static bool is_act(fc_verb_t verb) {
   return verb >= FC_VERB_LOAD && verb <= FC_VERB_RELOAD;
 }

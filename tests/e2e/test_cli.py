@@ -503,7 +503,7 @@ def test_files_of_the_wrong_kind_exit_65(farcall, corpus):
             (["dump", corpus / "tensor.so", "-f", "matmull"], "no code of a function 'matmull'"),
             (["dump", corpus / "none.so"], "none.so"),
             (["dump", "--kernels", __file__], "test_cli.py: "),
-            (["test", corpus / "tensor.so"], "native module: test is for .vmfb"),
+            (["test", corpus / "tensor.so"], "brings no calls"),
             (["sig", SAMPLES / "tensor.mlir"], "`farcall compile tensor.mlir"),
             (["run", corpus / "tensor.so"],
              "choose one with --function: matmul, mlp, softmax, conv, stats,")]:
