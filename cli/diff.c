@@ -268,32 +268,43 @@ static int compare_others(diff_t *diff, const fc_function_t *functions[2]) {
   return SAME;
 }
 
-// Calls a function with the old file's examples, or the one that its signature gives, and
-// with numbers that are drawn: zeros hide differences. The latter are timed, unless they
-// are refused.
-static int compare_example(diff_t *diff, const fc_function_t *functions[2],
-                           fc_text_t *example, fc_text_t *drawn) {
+// Draws numbers for the arguments that the signature gives. `drawn` stays empty where it
+// gives none.
+static int draw(const fc_function_t *functions[2], fc_text_t *example,
+                fc_text_t *drawn) {
   fc_error_t err;
+  const bool safe = functions[0]->signature->memory_safe &&
+                    functions[1]->signature->memory_safe;
   fc_text_reset(example);
   fc_text_reset(drawn);
   if (fc_signature_print_example(functions[0]->signature, &example->sink,
-                                 NULL) != FC_OK) {
+                                 NULL) != FC_OK ||
+      fc_sample_draw(fc_text_str(example), safe, &drawn->sink, &err) == FC_OK) {
     return SAME;
   }
-  const bool safe = functions[0]->signature->memory_safe &&
-                    functions[1]->signature->memory_safe;
-  if (fc_sample_draw(fc_text_str(example), safe, &drawn->sink, &err) != FC_OK) {
-    return fc_complain(TROUBLE, "%s", err.message);
-  }
+  return fc_complain(TROUBLE, "%s", err.message);
+}
+
+// Calls a function with the old file's first example, or the one that its signature gives,
+// and with numbers that are drawn: zeros hide differences. The latter are timed, unless
+// there are none or they are refused. They have no tolerance, which is an example's.
+static int compare_example(diff_t *diff, const fc_function_t *functions[2],
+                           fc_text_t *example, fc_text_t *drawn) {
+  fc_error_t err;
+  const fc_expected_call_t *named = fc_example_next(functions[0], NULL);
+  const fc_tolerance_t *tolerance = named ? &named->tolerance : &diff->exact;
+  int trouble = draw(functions, example, drawn);
+  const fc_str_t numbers = fc_text_str(drawn);
+  if (trouble || (!numbers.size && !named)) return trouble;
   fc_text_reset(example);
   if (fc_example_print(functions[0], FC_STR(""), FC_EXAMPLE_SIZE_MAX,
                        &example->sink, &err) != FC_OK) {
     return fc_complain(TROUBLE, "%s", err.message);
   }
+  const fc_str_t body = fc_text_str(example);
   const bool before = diff->differs;
   diff->differs = false;
-  int trouble = compare_call(diff, functions, 0, fc_text_str(example), false,
-                             &diff->exact);
+  trouble = compare_call(diff, functions, 0, body, false, tolerance);
   const bool zeros_differ = diff->differs;
   diff->differs = diff->differs || before;
   if (trouble || zeros_differ) return trouble;
@@ -301,11 +312,11 @@ static int compare_example(diff_t *diff, const fc_function_t *functions[2],
     tell_untried(functions[0], diff->code);
     return SAME;
   }
-  trouble =
-      compare_call(diff, functions, 0, fc_text_str(drawn), true, &diff->exact);
-  if (trouble || diff->answered) return trouble;
-  return compare_call(diff, functions, 0, fc_text_str(example), true,
-                      &diff->exact);
+  if (numbers.size) {
+    trouble = compare_call(diff, functions, 0, numbers, true, &diff->exact);
+    if (trouble || diff->answered) return trouble;
+  }
+  return compare_call(diff, functions, 0, body, true, tolerance);
 }
 
 static int compare_examples(diff_t *diff) {

@@ -211,6 +211,18 @@ def test_a_function_that_refuses_what_is_made_up(farcall, calls, tmp_path):
     assert len(lines_of(farcall("diff", module, module, given), "time")) == 1
 
 
+def test_a_first_example_has_its_own_tolerance(farcall, build):
+    """Its result differs by 1. Drawn numbers, which come behind it, have no tolerance."""
+    example = {"function": "scale", "name": "one", "args": [100]}
+    new = build("new", [SCALE], factor="3.01")
+    for tolerance, named in ((0.5, True), (2, False)):
+        old = build(f"within-{tolerance}", [SCALE],
+                    examples=[{**example, "tolerance": {"abs": tolerance}}])
+        done = farcall("diff", old, new)
+        (line,) = lines_of(done, "values")
+        assert done.returncode == 1 and ("was 300.0, is 301.0" in line) == named, line
+
+
 def test_signatures_that_differ(farcall, build, calls):
     none = calls()
     dynamic = {**SCALE, "args": [{"type": "f64", "name": "y"}]}
@@ -253,3 +265,19 @@ def test_a_file_is_tested(farcall, build, calls):
         "failed line 4 ('scale'): type_mismatch: ")
     done = farcall("test", module, calls({"result": [1]}))
     assert done.returncode == 65 and "did you mean 'results'?" in done.stderr
+
+
+def test_what_a_module_brings_is_tested(farcall, build):
+    """Its self_test, and those of its examples that have results."""
+    good = {"function": "scale", "args": [1.5], "results": [4.5]}
+    wrong = {"function": "divide", "name": "six", "args": [6, 3], "results": [3]}
+    done = farcall("test", build("good", self_test=[good], examples=[
+        {"function": "divide", "name": "any", "args": [6, 3]}]))
+    assert (done.returncode, done.stdout) == (0, "1 of 1 ok\n"), done.stderr
+    done = farcall("test", build("wrong", self_test=[good], examples=[wrong]))
+    assert (done.returncode, done.stdout.splitlines()) == (1, [
+        "failed example 'six' ('divide'), /results/0: expected 3, got 2", "1 of 2 ok"])
+    done = farcall("test", build("odd", self_test=[{"result": [1]}]))
+    assert done.returncode == 65 and "did you mean 'results'?" in done.stderr
+    done = farcall("test", build("none"))
+    assert done.returncode == 65 and "brings no calls" in done.stderr
