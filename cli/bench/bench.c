@@ -216,20 +216,18 @@ static FILE *stream_of(const fc_args_t *args) {
 // ---------------------------------------------------------------------------
 // The search for a rate
 
-static bool are_goals_met(const fc_bench_t *bench) {
-  for (size_t i = 0; i < bench->goal_count; i++) {
-    if (!fc_bench_goal_is_met(&bench->goals[i], &bench->result)) return false;
-  }
-  return true;
+static fc_bench_verdict_t judge(const fc_bench_t *bench) {
+  return fc_bench_judge(bench->goals, bench->goal_count, &bench->result);
 }
 
-static fc_status_t try_rate(fc_bench_t *bench, double rate, bool *out_met,
-                            fc_error_t *err) {
+static fc_status_t try_rate(fc_bench_t *bench, double rate,
+                            fc_bench_verdict_t *out_verdict, fc_error_t *err) {
   bench->plan.rate = rate;
   FC_TRY(run_load(bench, err));
   const fc_load_result_t *result = &bench->result;
   const double answered = fc_bench_rate(result);
-  const bool met = are_goals_met(bench) && fc_bench_keeps_rate(rate, answered);
+  *out_verdict =
+      fc_bench_keeps_rate(rate, answered) ? judge(bench) : FC_BENCH_MISSED;
   fc_bench_step_t *step = &bench->steps[bench->step_count++];
   *step = (fc_bench_step_t){
       .rate = rate,
@@ -237,12 +235,11 @@ static fc_status_t try_rate(fc_bench_t *bench, double rate, bool *out_met,
       .p50_ns = fc_bench_histogram_quantile(&result->latency, 0.5),
       .p99_ns = fc_bench_histogram_quantile(&result->latency, 0.99),
       .max_ns = result->latency.max_ns,
-      .met = met,
+      .verdict = *out_verdict,
   };
   FILE *stream = stream_of(bench->args);
   fc_bench_print_step(step, stream);
   fflush(stream);
-  *out_met = met;
   return FC_OK;
 }
 
@@ -250,16 +247,16 @@ static fc_status_t try_rate(fc_bench_t *bench, double rate, bool *out_met,
 // rate meets the goals.
 static fc_status_t search(fc_bench_t *bench, fc_error_t *err) {
   FILE *stream = stream_of(bench->args);
-  bool met;
-  FC_TRY(try_rate(bench, 0, &met, err));
+  fc_bench_verdict_t verdict;
+  FC_TRY(try_rate(bench, 0, &verdict, err));
   fc_bench_search_t found = fc_bench_search_begin(bench->steps[0].answered);
   fc_load_result_t *best = fc_arena_alloc(bench->args->arena, sizeof *best, 16);
   if (!best) return fc_fail_memory(err);
   while (bench->step_count < bench->step_limit && !bench->result.interrupted) {
     const double rate = fc_bench_search_next(&found);
-    FC_TRY(try_rate(bench, rate, &met, err));
-    fc_bench_search_tell(&found, rate, met);
-    if (met) *best = bench->result;
+    FC_TRY(try_rate(bench, rate, &verdict, err));
+    fc_bench_search_tell(&found, rate, verdict);
+    if (verdict == FC_BENCH_MET) *best = bench->result;
   }
   if (found.best > 0) {
     best->interrupted = bench->result.interrupted;
@@ -268,7 +265,9 @@ static fc_status_t search(fc_bench_t *bench, fc_error_t *err) {
     fprintf(stream, "  the highest rate that keeps the goals: %.0f/s\n",
             found.best);
   } else {
-    fputs("  no rate that was tried keeps the goals\n", stream);
+    fprintf(stream, "  no rate that was tried %s\n",
+            found.least > 0 ? "is known to keep the goals: run longer"
+                            : "keeps the goals");
   }
   return FC_OK;
 }
@@ -385,7 +384,7 @@ static int report(fc_bench_t *bench) {
   fc_bench_print(&made, stream_of(bench->args));
   const int exit_code = save_all(bench, &made);
   if (exit_code) return exit_code;
-  return fc_bench_errors(&bench->result) || !are_goals_met(bench)
+  return fc_bench_errors(&bench->result) || judge(bench) != FC_BENCH_MET
              ? FC_EXIT_FAILED
              : FC_EXIT_OK;
 }

@@ -141,3 +141,13 @@ bool fc_bench_goal_is_met(const fc_bench_goal_t *goal,
   if (!result->latency.count) return false;
   return goal->above ? figure > goal->limit : figure < goal->limit;
 }
+
+fc_bench_verdict_t fc_bench_judge(const fc_bench_goal_t *goals, size_t count,
+                                  const fc_load_result_t *result) {
+  fc_bench_verdict_t verdict = FC_BENCH_MET;
+  for (size_t i = 0; i < count; i++) {
+    if (!fc_bench_goal_is_known(&goals[i], result)) verdict = FC_BENCH_UNKNOWN;
+    else if (!fc_bench_goal_is_met(&goals[i], result)) return FC_BENCH_MISSED;
+  }
+  return verdict;
+}

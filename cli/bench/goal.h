@@ -16,6 +16,13 @@ typedef struct fc_bench_goal_t {
   double limit;      // ns, requests, or requests a second
 } fc_bench_goal_t;
 
+// What is known of a load: too few answers say nothing of a percentile.
+typedef enum fc_bench_verdict_t {
+  FC_BENCH_MISSED,
+  FC_BENCH_MET,
+  FC_BENCH_UNKNOWN,
+} fc_bench_verdict_t;
+
 // Reads a time: a number and ns, us, ms, s or m; without a unit, seconds. False if the
 // text is no such time; no sign is allowed.
 bool fc_bench_read_time(fc_str_t text, double *out_ns);
@@ -36,6 +43,10 @@ bool fc_bench_goal_is_known(const fc_bench_goal_t *goal,
 // False, too, when that is not known.
 bool fc_bench_goal_is_met(const fc_bench_goal_t *goal,
                           const fc_load_result_t *result);
+
+// Of all goals: one that is missed decides, then one that is not known.
+fc_bench_verdict_t fc_bench_judge(const fc_bench_goal_t *goals, size_t count,
+                                  const fc_load_result_t *result);
 
 // Answers of status 200 a second, within the duration.
 double fc_bench_rate(const fc_load_result_t *result);

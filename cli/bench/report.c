@@ -114,13 +114,13 @@ void fc_bench_print(const fc_bench_report_t *report, FILE *stream) {
 }
 
 void fc_bench_print_step(const fc_bench_step_t *step, FILE *stream) {
+  static const char *const kVerdicts[] = {"missed", "met", "not known"};
   char rate[32] = "closed loop";
   if (step->rate > 0) snprintf(rate, sizeof rate, "%.0f/s", step->rate);
   fprintf(stream, "  %-12s answered %.0f/s  p50 %s  p99 %s  max %s  %s\n", rate,
           step->answered, fc_page_time((double)step->p50_ns).text,
           fc_page_time((double)step->p99_ns).text,
-          fc_page_time((double)step->max_ns).text,
-          step->met ? "met" : "missed");
+          fc_page_time((double)step->max_ns).text, kVerdicts[step->verdict]);
 }
 
 void fc_bench_print_point(const fc_bench_point_t *point, FILE *stream) {
@@ -208,9 +208,11 @@ static fc_status_t put_steps(const fc_bench_report_t *report, fc_sink_t *sink,
     FC_TRY(fc_print_to(
         sink, err,
         "%s{\"rate\":%.3f,\"answers_per_s\":%.3f,\"p50_ns\":%" PRIu64
-        ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64 ",\"met\":%s}",
+        ",\"p99_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64
+        ",\"known\":%s,\"met\":%s}",
         i ? "," : "", step->rate, step->answered, step->p50_ns, step->p99_ns,
-        step->max_ns, step->met ? "true" : "false"));
+        step->max_ns, step->verdict != FC_BENCH_UNKNOWN ? "true" : "false",
+        step->verdict == FC_BENCH_MET ? "true" : "false"));
   }
   return fc_print_to(sink, err, "]");
 }

@@ -18,7 +18,7 @@ typedef struct fc_bench_step_t {
   uint64_t p50_ns;
   uint64_t p99_ns;
   uint64_t max_ns;
-  bool met;  // all goals, and the rate
+  fc_bench_verdict_t verdict;  // of all goals, and the rate
 } fc_bench_step_t;
 
 #define FC_BENCH_STEPS_MAX 32u

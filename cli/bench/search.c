@@ -12,12 +12,16 @@ fc_bench_search_t fc_bench_search_begin(double most) {
 }
 
 double fc_bench_search_next(const fc_bench_search_t *search) {
-  const double middle = (search->best + search->worst) / 2;
+  const double low =
+      search->best > search->least ? search->best : search->least;
+  const double middle = (low + search->worst) / 2;
   return middle > 1 ? middle : 1;
 }
 
-void fc_bench_search_tell(fc_bench_search_t *search, double rate, bool kept) {
-  if (kept) search->best = rate;
+void fc_bench_search_tell(fc_bench_search_t *search, double rate,
+                          fc_bench_verdict_t verdict) {
+  if (verdict == FC_BENCH_MET) search->best = rate;
+  else if (verdict == FC_BENCH_UNKNOWN) search->least = rate;
   else search->worst = rate;
 }
 

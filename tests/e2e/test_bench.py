@@ -384,6 +384,17 @@ def test_no_rate_keeps_the_goal(bench, server):
     assert "no rate that was tried keeps the goals" in done.stdout
 
 
+def test_a_step_of_too_few_answers_is_not_known(bench, server):
+    done = bench(server.url, "--steps=3", "--slo=p99.99999<60s")
+    first, *steps = done.result["steps"]
+    assert done.returncode == 1 and not first["known"] and not first["met"], done.stdout
+    assert "  not known\n" in done.stdout and "keeps the goals" not in done.stdout
+    # One that is not answered in time is missed.
+    if not any(each["known"] for each in steps):
+        assert first["rate"] == 0 < steps[0]["rate"] < steps[1]["rate"]
+        assert "is known to keep the goals: run longer" in done.stdout
+
+
 def test_an_interrupt_ends_it_with_a_report(server, tmp_path):
     path = tmp_path / "result.json"
     process = subprocess.Popen(

@@ -35,7 +35,7 @@ static const fc_bench_step_t kStep = {.rate = 30,
                                       .p50_ns = 2000,
                                       .p99_ns = 3000,
                                       .max_ns = 4000000,
-                                      .met = true};
+                                      .verdict = FC_BENCH_MET};
 
 static const fc_bench_machine_t kMachine = {"a processor", 6, "Linux 6.1",
                                             "2026-01-02T03:04:05Z"};
@@ -115,7 +115,8 @@ static void every_figure_is_saved(void **state) {
       "\"curve\":[{\"connections\":1,\"answers_per_s\":20.000,\"p50_ns\":100,"
       "\"p99_ns\":200,\"max_ns\":300,\"errors\":0},{\"connections\":2,",
       "\"steps\":[{\"rate\":30.000,\"answers_per_s\":29.000,\"p50_ns\":2000,"
-      "\"p99_ns\":3000,\"max_ns\":4000000,\"met\":true}]"};
+      "\"p99_ns\":3000,\"max_ns\":4000000,\"known\":true,"
+      "\"met\":true}]"};
   static fc_load_result_t result;
   fc_text_t json;
   fc_error_t err;
