@@ -97,6 +97,28 @@ fc_status_t fc_query_write(const fc_function_t *function, fc_str_t query,
   return status;
 }
 
+static bool has_example(const fc_function_t *function, fc_str_t name) {
+  const fc_expected_call_t *it = NULL;
+  while ((it = fc_example_next(function, it))) {
+    if (fc_str_equal(it->name, name)) return true;
+  }
+  return false;
+}
+
+// Decodes the name that a query has. A '+' is one where an example is called so; else it
+// is a space, as clients write one.
+static bool read_name(const fc_function_t *function, fc_str_t query, char *out,
+                      size_t *out_size) {
+  fc_str_t text = fc_request_query(query, FC_STR("name"));
+  char spaced[FC_LIMIT_TARGET];
+  if (!fc_percent_decode(text, out, out_size)) return false;
+  if (has_example(function, fc_str_make(out, *out_size))) return true;
+  for (size_t i = 0; i < text.size; i++) {
+    spaced[i] = text.data[i] == '+' ? ' ' : text.data[i];
+  }
+  return fc_percent_decode(fc_str_make(spaced, text.size), out, out_size);
+}
+
 fc_status_t fc_query_example(const fc_function_t *function, fc_str_t query,
                              fc_sink_t *sink, fc_error_t *err) {
   char name[FC_LIMIT_TARGET];
@@ -107,8 +129,7 @@ fc_status_t fc_query_example(const fc_function_t *function, fc_str_t query,
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE, "function '%.*s': %.*s",
                    FC_STR_ARG(function->name), FC_STR_ARG(reason));
   }
-  if (!fc_percent_decode(fc_request_query(query, FC_STR("name")), name,
-                         &size)) {
+  if (!read_name(function, query, name, &size)) {
     return fc_fail(err, FC_CODE_HTTP_SYNTAX,
                    "the name of the example has a wrong percent-encoding");
   }

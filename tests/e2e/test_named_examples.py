@@ -36,10 +36,17 @@ def test_a_server_gives_them_out(serve, module):
     assert server.get(f"{path}/example?name=six").json == {"args": [6]}
     assert server.get("/api/v1/functions/m/hyp/example?name=a%2Fb%20%26%20c").json == \
         {"args": [3, 4]}
+    # Clients write a space as '+'.
+    assert server.get("/api/v1/functions/m/hyp/example?name=a/b+%26+c").json == \
+        {"args": [3, 4]}
     unknown = server.get(f"{path}/example?name=seven")
     assert (unknown.status, unknown.json["code"]) == (400, "unknown_field")
     assert unknown.json["detail"] == \
         "no example 'seven' of function 'fact': there is 'ten', 'six'"
+    sums = serve(module({**FACT, "name": "5+1"}, {**FACT, "name": "5 1", "args": [5],
+                                                  "results": [120]}))
+    assert [sums.get(f"{path}/example?name={name}").json["args"]
+            for name in ("5+1", "5%2B1", "5%201")] == [[10], [10], [5]]
     operation = server.get("/openapi.json").json["paths"][path]["post"]
     shown = operation["requestBody"]["content"]["application/json"]["examples"]
     assert shown == {"ten": {"value": {"args": [10]}}, "six": {"value": {"args": [6]}}}
