@@ -322,16 +322,11 @@ static fc_status_t put_call(fc_str_t module, const fc_function_t *function,
     FC_TRY(put(sink, ",\"description\":", err));
     FC_TRY(fc_json_write_string(sink, doc, err));
   }
-  FC_TRY(
-      put(sink,
-          ",\"parameters\":[{\"name\":\"validate\",\"in\":\"query\","
-          "\"description\":\"only: check the arguments and call nothing\","
-          "\"schema\":{\"type\":\"string\",\"enum\":[\"only\"]}},"
-          "{\"name\":\"iterate\",\"in\":\"query\",\"description\":"
-          "\"1: call it as the document's 'repeat' says, and answer a line of "
-          "JSON for each step\","
-          "\"schema\":{\"type\":\"string\",\"enum\":[\"1\"]}}]",
-          err));
+  FC_TRY(put(sink,
+             ",\"parameters\":[{\"name\":\"validate\",\"in\":\"query\","
+             "\"description\":\"only: check the arguments and call nothing\","
+             "\"schema\":{\"type\":\"string\",\"enum\":[\"only\"]}}]",
+             err));
   FC_TRY(put_request(module, function, prefix, sink, err));
   FC_TRY(put_answers(prefix, sink, err));
   return put(sink, "}", err);
@@ -384,7 +379,8 @@ static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
   FC_TRY(put(sink,
              "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"farcall\","
              "\"description\":\"The functions this server has loaded. "
-             "GET of a function's path answers its signature.\","
+             "GET of a function's path answers its signature. "
+             "Calls with ?iterate answer lines and are not described.\","
              "\"version\":",
              err));
   FC_TRY(fc_json_write_string(sink, fc_str(fc_version()), err));
