@@ -60,35 +60,43 @@ static bool is_inside(const fc_carry_t *carry, uint64_t at, uint64_t size) {
   return at <= carry->size && size <= carry->size - at;
 }
 
+// True for bytes behind the places. Functions write to rooms: not to what is checked once.
+static bool is_room(const fc_carry_t *carry, uint64_t at, uint64_t size) {
+  const uint8_t *begin = (const uint8_t *)(carry->places + carry->count);
+  return is_inside(carry, at, size) &&
+         (!size || at >= (uint64_t)(begin - carry->data));
+}
+
+// Whether a shape has as many bytes as its place says is seen at each step.
 static bool is_sound(const fc_carry_t *carry, uint32_t node) {
   const fc_value_t *value = &carry->nodes[node];
   const fc_carry_place_t *place = &carry->places[node];
   const fc_tensor_t *tensor = &value->tensor;
-  size_t count, size;
   switch (value->kind) {
     case FC_VALUE_LIST:
       return place->at > node && place->at <= carry->count &&
              value->list.count <= carry->count - place->at;
     case FC_VALUE_BYTES:
       return place->size <= place->room &&
-             is_inside(carry, place->at, place->room);
+             is_room(carry, place->at, place->room);
     case FC_VALUE_TENSOR:
       return tensor->rank >= 0 && tensor->rank <= FC_RANK_MAX &&
              !tensor->strides && tensor->dtype < FC_DTYPE_COUNT &&
              place->shape_at % sizeof(int64_t) == 0 &&
              (uint64_t)tensor->rank * sizeof(int64_t) <= place->shape_room &&
-             is_inside(carry, place->shape_at, place->shape_room) &&
+             is_room(carry, place->shape_at, place->shape_room) &&
              place->size <= place->room &&
-             is_inside(carry, place->at, place->room) &&
-             fc_shape_count(
-                 (const int64_t *)(const void *)(carry->data + place->shape_at),
-                 tensor->rank, tensor->dtype, &count, &size) &&
-             size == place->size;
+             is_room(carry, place->at, place->room);
     case FC_VALUE_SCALAR:
       return value->dtype < FC_DTYPE_COUNT;
     default:
       return value->kind == FC_VALUE_NULL;
   }
+}
+
+static fc_status_t fail_damaged(fc_error_t *err) {
+  return fc_fail(err, FC_CODE_INTERNAL,
+                 "what the call keeps between its steps is damaged");
 }
 
 fc_status_t fc_carry_open(fc_carry_t *carry, const fc_plan_t *plan,
@@ -114,10 +122,7 @@ fc_status_t fc_carry_open(fc_carry_t *carry, const fc_plan_t *plan,
   for (uint32_t i = 0; sound && i < carry->count; i++) {
     sound = is_sound(carry, i);
   }
-  if (!sound) {
-    return fc_fail(err, FC_CODE_INTERNAL,
-                   "what the call keeps between its steps is damaged");
-  }
+  if (!sound) return fail_damaged(err);
   link_all(carry);
   return FC_OK;
 }
@@ -290,6 +295,25 @@ fc_status_t fc_carry_pack(fc_carry_t *carry, fc_frame_t *frame, size_t own_size,
 // ---------------------------------------------------------------------------
 // A step
 
+// Copies a shape: a function that writes beside its tensors must not change it.
+static fc_status_t pass_shape(const fc_carry_t *carry, fc_frame_t *frame,
+                              uint32_t node, fc_error_t *err) {
+  fc_tensor_t *tensor = &carry->nodes[node].tensor;
+  const fc_carry_place_t *place = &carry->places[node];
+  size_t count, size;
+  void *shape = NULL;
+  FC_TRY(fc_frame_alloc(frame, (size_t)tensor->rank + 1, sizeof(int64_t),
+                        &shape, err));
+  if (tensor->rank) {
+    memcpy(shape, carry->data + place->shape_at, shape_size(tensor));
+  }
+  tensor->shape = shape;
+  const bool sound = fc_shape_count(tensor->shape, tensor->rank, tensor->dtype,
+                                    &count, &size) &&
+                     size == place->size;
+  return sound ? FC_OK : fail_damaged(err);
+}
+
 // Gives a tensor that the function may write to as it was packed. With a guard each gets a
 // copy anyway.
 static fc_status_t pass_tensor(fc_carry_t *carry, fc_frame_t *frame,
@@ -329,6 +353,7 @@ fc_status_t fc_carry_pass(fc_carry_t *carry, fc_frame_t *frame,
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
   for (uint32_t i = 0; i < carry->count; i++) {
     if (carry->nodes[i].kind != FC_VALUE_TENSOR) continue;
+    FC_TRY(pass_shape(carry, frame, i, err));
     FC_TRY(pass_tensor(carry, frame, i, err));
   }
   memcpy(frame->arguments, carry->nodes,
@@ -360,9 +385,8 @@ fc_status_t fc_carry_store(fc_carry_t *carry, uint32_t node,
   size_t size, total = 0;
   if (!measure(value, &size, &total)) return fc_fail_memory(err);
   if (value->kind != FC_VALUE_SCALAR) {
-    const bool there = data == carry->data + place.at;
     FC_TRY(make_room(carry, &place.at, &place.room, size, err));
-    if (size && !there) memcpy(carry->data + place.at, data, size);
+    if (size && data) memcpy(carry->data + place.at, data, size);
     place.size = size;
   }
   if (value->kind == FC_VALUE_TENSOR) {

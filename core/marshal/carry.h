@@ -48,7 +48,7 @@ fc_status_t fc_carry_open(fc_carry_t *carry, const fc_plan_t *plan,
 fc_status_t fc_carry_pass(fc_carry_t *carry, fc_frame_t *frame,
                           fc_error_t *err);
 // Replaces a value by a scalar, a dense tensor or bytes. What `value` points to must not
-// lie in the block, unless it lies where it is to be.
+// lie in the block; data that are NULL lie where they are to be.
 fc_status_t fc_carry_store(fc_carry_t *carry, uint32_t node,
                            const fc_value_t *value, fc_error_t *err);
 

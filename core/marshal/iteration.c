@@ -369,13 +369,16 @@ static fc_status_t check_tensor(const fc_encoder_t *encoder, const feed_t *feed,
                 "more elements than the limit", err);
 }
 
-// Copies what lies in the carry to memory that stays as it is while the carry changes,
-// unless it is where it is to be.
+// Copies what lies in the carry to memory that stays as it is while the carry changes.
+// NULL: it is where it is to be.
 static fc_status_t move_out(fc_frame_t *frame, const fc_carry_t *carry,
                             const fc_carry_place_t *place, const void **data,
                             size_t size, fc_error_t *err) {
   if (!size || !fc_carry_has(carry, *data)) return FC_OK;
-  if (*data == carry->data + place->at && size <= place->room) return FC_OK;
+  if (*data == carry->data + place->at && size <= place->room) {
+    *data = NULL;
+    return FC_OK;
+  }
   void *copy = fc_arena_alloc(&frame->tensors, size, 64);
   if (!copy) return fc_fail_memory(err);
   FC_TRY(fc_frame_copy(frame, copy, *data, size, err));
@@ -438,7 +441,7 @@ static fc_status_t take(fc_encoder_t *encoder, const fc_iteration_t *it,
   FC_TRY(move_out(encoder->frame, carry, &carry->places[feed->node], &data,
                   bytes.size, err));
   *out_value = (fc_value_t){.kind = FC_VALUE_BYTES,
-                            .bytes = fc_str_make(data, bytes.size)};
+                            .bytes = {.data = data, .size = bytes.size}};
   return FC_OK;
 }
 
@@ -531,6 +534,7 @@ fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
     if (err) *err = failed;
     return status;
   }
-  view.state->error = failed;
+  // A value that could not be stored may have moved the block.
+  view_of(carry).state->error = failed;
   return FC_OK;
 }

@@ -354,6 +354,12 @@ static const steps_t rows[] = {
      STEP(1, "[1,1],[2]") STEP(2, "[2,2],[1,1]") STEP(3, "[1,1,1,1],[2,2]")
          DONE(3),
      NULL},
+    {"one grows, the other stays in its place",
+     "tensor<?xi8>, tensor<?xi8> -> tensor<?xi8>, tensor<?xi8>", twice,
+     "{\"args\":[[1],[2]],\"repeat\":{\"times\":3,\"feed\":{\"0\":0,\"1\":1}}}",
+     STEP(1, "[1,1],[2]") STEP(2, "[1,1,1,1],[2]")
+         STEP(3, "[1,1,1,1,1,1,1,1],[2]") DONE(3),
+     NULL},
     {"a tensor without a rank grows", "tensor<*xi8> -> tensor<*xi8>", twice,
      "{\"args\":[[1]],\"repeat\":{\"times\":2,\"feed\":{\"0\":0}}}",
      STEP(1, "[1,1]") STEP(2, "[1,1,1,1]") DONE(2), NULL},
@@ -593,6 +599,35 @@ static void a_damaged_carry_is_refused(void **state) {
   }
 }
 
+// Places that lie on each other or on what says where they are.
+static void a_place_that_is_not_its_own_is_refused(void **state) {
+  (void)state;
+  for (int what = 0; what < 4; what++) {
+    user_t user;
+    fc_error_t err = {0};
+    fc_iterated_t out;
+    enter(&user, "tensor<?xi8>, tensor<8xi8> -> tensor<?xi8>, tensor<8xi8>",
+          add_one, fc_allocator_system());
+    assert_int_equal(begin(&user,
+                           "{\"args\":[[7],[1,0,0,0,0,0,0,0]],"
+                           "\"repeat\":{\"times\":3,\"feed\":{\"1\":1}}}",
+                           &err),
+                     FC_OK);
+    fc_carry_place_t *places = user.carry.places;
+    const uint64_t nodes =
+        (uint64_t)((uint8_t *)user.carry.nodes - user.carry.data);
+    if (what == 0) places[1].at = 0;
+    if (what == 1) places[1].at = nodes;
+    if (what == 2) places[0].shape_at = nodes;
+    // Holds the shape until the first step adds one.
+    if (what == 3) places[0].shape_at = places[1].at;
+    assert_int_not_equal(run(&user, &out, &err), FC_OK);
+    assert_int_equal(err.code, FC_CODE_INTERNAL);
+    assert_int_equal(out.steps, what == 3);
+    leave(&user);
+  }
+}
+
 // A small step allocates nothing once the frame is warm.
 static void a_step_allocates_nothing(void **state) {
   (void)state;
@@ -635,6 +670,7 @@ int main(void) {
       FC_TEST(a_cancelled_step_ends_the_whole),
       FC_TEST(memory_may_run_out),
       FC_TEST(a_damaged_carry_is_refused),
+      FC_TEST(a_place_that_is_not_its_own_is_refused),
       FC_TEST(a_step_allocates_nothing),
   };
   return cmocka_run_group_tests_name("iteration", tests, NULL, NULL);
