@@ -221,11 +221,20 @@ static bool is_feed_sound(const view_t *view, const feed_t *feed,
   return sound;
 }
 
+static bool has_end(const char *text, size_t size) {
+  return memchr(text, '\0', size) != NULL;
+}
+
 static bool is_error_sound(const fc_error_t *err) {
+  uint8_t has_pointer;  // no bool, if it is neither
+  memcpy(&has_pointer, &err->has_pointer, sizeof has_pointer);
   return err->status == FC_OK ||
          (err->status <= FC_INCOMPATIBLE && err->code > FC_CODE_NONE &&
-          err->code < FC_CODE_COUNT && err->message[0] &&
-          !err->message[sizeof err->message - 1]);
+          err->code < FC_CODE_COUNT && err->message[0] && has_pointer <= 1 &&
+          has_end(err->message, sizeof err->message) &&
+          has_end(err->pointer, sizeof err->pointer) &&
+          has_end(err->expected, sizeof err->expected) &&
+          has_end(err->got, sizeof err->got));
 }
 
 static bool is_sound(const view_t *view, const fc_carry_t *carry,
@@ -351,8 +360,7 @@ static fc_status_t cannot(const fc_encoder_t *encoder, const feed_t *feed,
 static fc_status_t check_tensor(const fc_encoder_t *encoder, const feed_t *feed,
                                 const fc_op_t *to, const fc_tensor_t *tensor,
                                 size_t count, fc_error_t *err) {
-  if (to->dtype != FC_DTYPE_NONE &&
-      fc_dtype_size(to->dtype) != fc_dtype_size(tensor->dtype)) {
+  if (!fc_repeat_dtype_feeds(tensor->dtype, to->dtype)) {
     return cannot(encoder, feed, FC_CODE_DTYPE_MISMATCH, "other elements", err);
   }
   bool fits = to->rank < 0 || to->rank == tensor->rank;
@@ -502,7 +510,7 @@ static fc_status_t make_step(const fc_iteration_t *it, fc_frame_t *frame,
 
 // Puts "step 3: " before the message.
 static void name_step(uint64_t step, fc_error_t *err) {
-  fc_error_t named;
+  fc_error_t named = {0};
   (void)fc_fail(&named, err->code, "step %llu: %s", (unsigned long long)step,
                 err->message);
   memcpy(err->message, named.message, sizeof err->message);
@@ -514,12 +522,12 @@ fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
   *out = (fc_iterated_t){0};
   FC_TRY(open_carry(carry, iteration->plan, err));
   view_t view = view_of(carry);
-  fc_error_t failed;
+  fc_error_t failed = {0};
   fc_status_t status = FC_OK;
   out->steps = view.state->step;
   if (view.state->error.status != FC_OK) {
-    return fc_fail_as(err, view.state->error.code, view.state->error.status,
-                      "%s", view.state->error.message);
+    if (err) *err = view.state->error;
+    return view.state->error.status;
   }
   do {
     status = make_step(iteration, frame, carry, &view, sink, out, &failed);

@@ -203,7 +203,7 @@ static fc_status_t read_until(fc_frame_t *frame, fc_error_t *err) {
 
 // True when elements of one type may be taken as those of the other. Where one of the two
 // is open, each value says it.
-static bool dtype_feeds(fc_dtype_t from, fc_dtype_t to) {
+bool fc_repeat_dtype_feeds(fc_dtype_t from, fc_dtype_t to) {
   if (from == to || from == FC_DTYPE_NONE || to == FC_DTYPE_NONE) return true;
   const fc_dtype_info_t *a = fc_dtype_info(from), *b = fc_dtype_info(to);
   // A signless integer is read and written as a signed one.
@@ -236,7 +236,8 @@ static fc_code_t compare_types(const fc_op_t *from, const fc_op_t *to) {
     default:
       return FC_CODE_TYPE_MISMATCH;
   }
-  if (!dtype_feeds(from->dtype, to->dtype)) return FC_CODE_DTYPE_MISMATCH;
+  if (!fc_repeat_dtype_feeds(from->dtype, to->dtype))
+    return FC_CODE_DTYPE_MISMATCH;
   if (from->rank < 0 || to->rank < 0) return FC_CODE_NONE;
   if (from->rank != to->rank) return FC_CODE_SHAPE_MISMATCH;
   for (int32_t i = 0; i < from->rank; i++) {

@@ -36,4 +36,7 @@ typedef struct fc_repeat_t {
 fc_status_t fc_repeat_read(fc_frame_t *frame, fc_json_token_t token,
                            fc_error_t *err);
 
+// Can elements of a result be those of an argument? FC_DTYPE_NONE: the type leaves it open.
+bool fc_repeat_dtype_feeds(fc_dtype_t from, fc_dtype_t to);
+
 #endif  // FARCALL_MARSHAL_REPEAT_H_
