@@ -149,6 +149,9 @@ static fc_status_t read_call(const reader_t *reader, yyjson_val *root,
   }
   yyjson_val *error = yyjson_obj_get(root, "error");
   yyjson_val *results = yyjson_obj_get(raw, "results");
+  if (error && !call->error.size) {
+    return fault(reader, FC_CODE_JSON_SCHEMA, "'error' must not be empty");
+  }
   if (results && (error || !yyjson_is_arr(results))) {
     return fault(reader, FC_CODE_JSON_SCHEMA,
                  "'results' must be a list, and 'error' excludes it");

@@ -80,6 +80,9 @@ static void what_does_not_fit_is_refused(void **state) {
        "\"error\":\"call_failed\"}]",
        "/examples/0/error: example 'a': an example is answered",
        "/examples/0/error"},
+      {"an empty error",
+       "[{\"function\":\"fact\",\"name\":\"a\",\"args\":[1],\"error\":\"\"}]",
+       "/examples/0: 'error' must not be empty", NULL},
   };
   fc_test_copy(MODULE, "m.vmfb");
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
