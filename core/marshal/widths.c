@@ -24,11 +24,11 @@ static fc_status_t fill_tensor(fc_frame_t *frame, fc_tensor_t *tensor,
   const fc_dtype_info_t *info = fc_dtype_info(tensor->dtype);
   size_t count, size;
   if (!is_narrow(info)) return FC_OK;
-  uint8_t *copy = NULL;
-  if (fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
-                     &size)) {
-    copy = fc_arena_alloc(&frame->tensors, size + !size, 64);
+  if (!fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                      &size)) {
+    return fc_fail(err, FC_CODE_BAD_RESULT, "a result has an impossible shape");
   }
+  uint8_t *copy = fc_arena_alloc(&frame->tensors, size + !size, 64);
   if (!copy) return fc_fail_memory(err);
   FC_TRY(fc_gather(tensor, copy, &frame->stop, err));
   fc_width_fill(info, copy, count);
