@@ -18,15 +18,15 @@ typedef struct loop_t {
   fc_carry_t carry;
 } loop_t;
 
-static bool grow(fc_carry_t *carry, size_t capacity) {
+static fc_status_t grow(fc_carry_t *carry, size_t capacity, fc_error_t *err) {
   const fc_allocator_t allocator = fc_allocator_system();
   uint8_t *data = fc_alloc_aligned(allocator, capacity, FC_TENSOR_ALIGNMENT);
-  if (!data) return false;
+  if (!data) return fc_fail_memory(err);
   if (carry->size) memcpy(data, carry->data, carry->size);
   fc_free(allocator, carry->data);
   carry->data = data;
   carry->capacity = capacity;
-  return true;
+  return FC_OK;
 }
 
 static bool is_time_to_show(void *context, uint64_t steps) {

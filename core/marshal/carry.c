@@ -140,7 +140,7 @@ static fc_status_t extend(fc_carry_t *carry, size_t size, uint64_t *out_at,
   }
   if (end > carry->capacity) {
     const bool linked = carry->nodes != NULL;
-    if (!carry->grow || !carry->grow(carry, end)) return fc_fail_memory(err);
+    FC_TRY(carry->grow(carry, end, err));
     if (linked) link_all(carry);
   }
   carry->size = end;

@@ -26,8 +26,8 @@ struct fc_carry_t {
   size_t size;  // bytes to be kept until the next use, and moved with the block
   size_t capacity;  // bytes that there are
   // Makes `capacity` at least so many bytes, and keeps the first `size`; `data` may
-  // change. False: there is no memory.
-  bool (*grow)(fc_carry_t *carry, size_t capacity);
+  // change.
+  fc_status_t (*grow)(fc_carry_t *carry, size_t capacity, fc_error_t *err);
   void *context;  // the owner's
   // From here on the carry's own: where the parts of the block are now.
   fc_value_t *nodes;  // the values of the flat call first, then items of lists

@@ -5,13 +5,13 @@
 
 #include "marshal/iteration.h"
 
-static bool grow(fc_carry_t *carry, size_t capacity) {
+static fc_status_t grow(fc_carry_t *carry, size_t capacity, fc_error_t *err) {
   fc_turn_t *turn = carry->context;
   turn->carry_size = carry->size;
-  if (!fc_turn_grow(turn, capacity)) return false;
+  FC_TRY(fc_turn_grow(turn, capacity, err));
   carry->data = turn->carry;
   carry->capacity = turn->carry_capacity;
-  return true;
+  return FC_OK;
 }
 
 static bool is_over(void *context, uint64_t steps) {

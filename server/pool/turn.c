@@ -20,7 +20,7 @@ static uint64_t aligned(uint64_t size) {
 }
 
 // In a process: behind the body, if that lies in the area for bodies of the slot.
-static bool grow_in_area(fc_turn_t *turn) {
+static void begin_in_area(fc_turn_t *turn) {
   fc_worker_t *worker = turn->worker;
   const fc_slot_t *slot = turn->slot;
   const fc_piece_t *body = &slot->call.body;
@@ -29,11 +29,10 @@ static bool grow_in_area(fc_turn_t *turn) {
                           ? aligned(body->offset + body->size + FC_BLOCK_TAIL)
                           : 0;
   const uint64_t room = fc_block_size(worker->region->blocks, block);
-  if (at >= room) return false;
+  if (at >= room) return;
   worker->carry = (fc_piece_t){.block = block, .offset = (uint32_t)at};
   turn->carry = fc_block_data(worker->region->blocks, block) + at;
   turn->carry_capacity = (size_t)(room - at);
-  return true;
 }
 
 static bool grow_in_blocks(fc_turn_t *turn, size_t capacity) {
@@ -52,13 +51,16 @@ static bool grow_in_blocks(fc_turn_t *turn, size_t capacity) {
   return true;
 }
 
-bool fc_turn_grow(fc_turn_t *turn, size_t capacity) {
-  if (capacity <= turn->carry_capacity) return true;
+fc_status_t fc_turn_grow(fc_turn_t *turn, size_t capacity, fc_error_t *err) {
+  if (capacity <= turn->carry_capacity) return FC_OK;
   if (turn->slot->carry_block == FC_BLOCK_NONE) {
-    return grow_in_blocks(turn, capacity);
+    return grow_in_blocks(turn, capacity) ? FC_OK : fc_fail_memory(err);
   }
-  if (!turn->carry && !grow_in_area(turn)) return false;
-  return capacity <= turn->carry_capacity;
+  if (!turn->carry) begin_in_area(turn);
+  if (capacity <= turn->carry_capacity) return FC_OK;
+  return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
+                 "the steps keep %zu bytes, the limit behind the body is %zu",
+                 capacity, turn->carry_capacity);
 }
 
 void fc_turn_cut(fc_turn_t *turn, uint64_t size) {

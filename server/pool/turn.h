@@ -60,8 +60,9 @@ typedef struct fc_turn_t {
 } fc_turn_t;
 
 // Makes the carry's capacity at least so many bytes, and keeps carry_size of them; the
-// carry may move. False: there is no memory. What is new is not cleared.
-bool fc_turn_grow(fc_turn_t *turn, size_t capacity);
+// carry may move. FC_CODE_TENSOR_TOO_LARGE: in a process, where it lies behind the body in
+// the area for bodies, there is no room for them. What is new is not cleared.
+fc_status_t fc_turn_grow(fc_turn_t *turn, size_t capacity, fc_error_t *err);
 
 // Keeps the first `size` bytes of the part.
 void fc_turn_cut(fc_turn_t *turn, uint64_t size);

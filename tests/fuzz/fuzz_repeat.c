@@ -42,14 +42,15 @@ static const fc_backend_t kBackend = {
 
 // ---------------------------------------------------------------------------
 
-static bool move(fc_carry_t *carry, size_t capacity) {
+static fc_status_t move(fc_carry_t *carry, size_t capacity, fc_error_t *err) {
+  (void)err;
   uint8_t *moved = aligned_alloc(64, (capacity + 63) & ~(size_t)63);
   CHECK(moved);
   if (carry->size) memcpy(moved, carry->data, carry->size);
   free(carry->data);
   carry->data = moved;
   carry->capacity = capacity;
-  return true;
+  return FC_OK;
 }
 
 static bool always(void *context, uint64_t steps) {

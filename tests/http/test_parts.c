@@ -128,11 +128,10 @@ static fc_status_t begin_steps(fc_turn_t *turn, fc_error_t *err) {
                          .pad = number_of(turn->body, FC_STR("pad"))};
   if (!steps.times) return fc_fail(err, FC_CODE_JSON_SCHEMA, "no times");
   // In two steps: what there is stays when the carry grows.
-  if (!fc_turn_grow(turn, sizeof steps)) return fc_fail_memory(err);
+  FC_TRY(fc_turn_grow(turn, sizeof steps, err));
   memcpy(turn->carry, &steps, sizeof steps);
   turn->carry_size = sizeof steps;
-  if (!fc_turn_grow(turn, sizeof steps + steps.keep))
-    return fc_fail_memory(err);
+  FC_TRY(fc_turn_grow(turn, sizeof steps + steps.keep, err));
   turn->carry_size += steps.keep;
   memset(turn->carry + sizeof steps, 'k', steps.keep);
   return FC_OK;
@@ -638,6 +637,21 @@ static bool in_process(void) {
   return host && !strcmp(host, "process");
 }
 
+// In a process what is kept lies in the area for bodies, which does not grow.
+static void what_is_kept_has_a_limit_in_a_process(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--max-body=1M");
+  told_t told = post(&server, "times=2&per=1&keep=2000", CLOSE);
+  const char *kLimit = "the limit behind the body is 10";
+  const bool limited = strstr(told.body, kLimit) != NULL;
+  if (limited != in_process()) fail_msg("it says %s", told.body);
+  assert_int_equal(told.whole, !limited);
+  free(told.all);
+  next_call_works(&server);
+  end(&server);
+}
+
 // However a call ends in its second turn, the answer says at which step, is cut, and the
 // next call works.
 static void what_ends_a_turn_ends_the_answer(void **state) {
@@ -749,6 +763,7 @@ int main(int argc, char **argv) {
       FC_TEST(what_ends_a_turn_ends_the_answer),
       FC_TEST(who_leaves_ends_its_call),
       FC_TEST(who_does_not_read_keeps_no_worker),
+      FC_TEST(what_is_kept_has_a_limit_in_a_process),
       FC_TEST(a_drain_cuts_a_call),
   };
   signal(SIGPIPE, SIG_IGN);

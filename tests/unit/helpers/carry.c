@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/carry.h"
 
-static bool move(fc_carry_t *carry, size_t capacity) {
+static fc_status_t move(fc_carry_t *carry, size_t capacity, fc_error_t *err) {
   const fc_allocator_t *allocator = carry->context;
   uint8_t *data = fc_alloc_aligned(*allocator, capacity, 64);
-  if (!data) return false;
+  if (!data) return fc_fail_memory(err);
   memset(data, 0xA5, capacity);
   if (carry->size) memcpy(data, carry->data, carry->size);
   if (carry->data) memset(carry->data, 0x5A, carry->capacity);
   fc_free(*allocator, carry->data);
   carry->data = data;
   carry->capacity = capacity;
-  return true;
+  return FC_OK;
 }
 
 void fc_test_carry_init(fc_carry_t *carry, fc_allocator_t *allocator) {
@@ -30,5 +30,5 @@ bool fc_test_carry_move(fc_carry_t *carry) {
                         .capacity = kept.capacity,
                         .grow = kept.grow,
                         .context = kept.context};
-  return move(carry, kept.size);
+  return move(carry, kept.size, NULL) == FC_OK;
 }

@@ -603,7 +603,7 @@ static void a_damaged_carry_is_refused(void **state) {
     for (size_t at = 0; at < size; at++) {
       fc_carry_t damaged;
       fc_test_carry_init(&damaged, &user.allocator);
-      assert_true(damaged.grow(&damaged, size));
+      assert_int_equal(damaged.grow(&damaged, size, &err), FC_OK);
       memcpy(damaged.data, good, size);
       damaged.data[at] ^= (uint8_t)(1 + at % 255);
       damaged.size = size;
