@@ -230,22 +230,37 @@ void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
   pass_debtors(flows, level, mean);
 }
 
-void fc_flows_charge(fc_flows_t *flows, uint32_t generation,
-                     const fc_owner_t *caller, uint64_t cost, uint64_t mean) {
+// `most`: what the caller owes then, unless he owes more already.
+static void charge(fc_flows_t *flows, uint32_t generation,
+                   const fc_owner_t *caller, int64_t owed, int64_t most) {
   fc_job_t key = {.call = {.generation = generation}, .caller = *caller};
-  const int64_t owed =
-      (int64_t)(cost / DEBT_MAX >= mean ? mean * DEBT_MAX : cost);
-  if (!owed) return;
   for (unsigned level = FC_PRIORITIES; level-- > 0;) {
     fc_job_t *first = find_at(flows, &key, level);
     if (!first) continue;
-    first->flow.credit -= owed;
+    const int64_t room = most + first->flow.credit;
+    first->flow.credit -= owed < room ? owed : room > 0 ? room : 0;
     if (flows->turns[level] == first) {
       flows->turns[level] = first->flow.next_turn;
     }
     return;
   }
-  owe(flows, generation, caller, owed);
+  const fc_flow_debt_t *debt = find_debt(flows->table, generation, caller);
+  const int64_t room = most - (debt ? debt->ns : 0);
+  if (owed > room) owed = room;
+  if (owed > 0) owe(flows, generation, caller, owed);
+}
+
+void fc_flows_charge(fc_flows_t *flows, uint32_t generation,
+                     const fc_owner_t *caller, uint64_t cost, uint64_t mean) {
+  const uint64_t owed = cost / DEBT_MAX >= mean ? mean * DEBT_MAX : cost;
+  if (owed) charge(flows, generation, caller, (int64_t)owed, INT64_MAX / 2);
+}
+
+void fc_flows_charge_turn(fc_flows_t *flows, uint32_t generation,
+                          const fc_owner_t *caller, uint64_t spent,
+                          uint64_t most) {
+  const uint64_t owed = spent < most ? spent : most;
+  if (owed) charge(flows, generation, caller, (int64_t)owed, (int64_t)most);
 }
 
 void fc_flows_forgive(fc_flow_table_t *table, uint32_t generation) {

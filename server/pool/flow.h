@@ -67,6 +67,11 @@ void fc_flows_take(fc_flows_t *flows, fc_job_t *job, uint64_t cost,
 // over for some turns, as after a dear call.
 void fc_flows_charge(fc_flows_t *flows, uint32_t generation,
                      const fc_owner_t *caller, uint64_t cost, uint64_t mean);
+// A turn of a call in parts has taken `spent` ns: its caller pays all of it in the same
+// way, but never owes more than `most` ns for turns, so that every turn comes.
+void fc_flows_charge_turn(fc_flows_t *flows, uint32_t generation,
+                          const fc_owner_t *caller, uint64_t spent,
+                          uint64_t most);
 // The generation is gone: nobody owes it anything.
 void fc_flows_forgive(fc_flow_table_t *table, uint32_t generation);
 

@@ -257,7 +257,7 @@ static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
 // Takes the job out of the queue because its call is made now: the cost is charged to its
 // flow, whose turn goes on or ends.
 static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
-  // A turn is paid for when it is over (fc_pool_pause).
+  // A turn is paid for when it is over (pay_turn).
   const uint64_t cost_ns =
       job->call.parts ? 0 : queue->costs[job->call.function].average_ns;
   const uint64_t mean_ns = queue->mean.average_ns;
@@ -347,13 +347,22 @@ static void leave_host(fc_pool_t *pool, fc_job_t *job) {
   class_of(queue->host)->finish(queue->host, job);
 }
 
+// A turn is many calls: what it takes says nothing about the cost of one.
+static void pay_turn(module_queue_t *queue, const fc_job_t *job) {
+  const uint64_t spent_ns = fc_outcome_worker_ns(job->outcome);
+  queue->spent_ns += spent_ns;
+  fc_flows_charge_turn(&queue->flows, job->call.generation, &job->caller,
+                       spent_ns, FC_LIMIT_TURNS_OWED_NS);
+}
+
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
   const fc_outcome_t *outcome = job->outcome;
-  // A call that only checked its arguments says nothing about what a call
-  // costs, nor does a turn, which is many.
-  if (outcome->status == FC_OK && !job->call.parts &&
-      !(job->call.flags & (FC_CALL_VALIDATE | FC_CALL_PREPARE))) {
+  // Nor does a call that only checked its arguments.
+  if (job->call.parts) {
+    pay_turn(queue, job);
+  } else if (outcome->status == FC_OK &&
+             !(job->call.flags & (FC_CALL_VALIDATE | FC_CALL_PREPARE))) {
     const uint64_t spent_ns = fc_outcome_worker_ns(outcome);
     queue->spent_ns += spent_ns;
     fc_cost_learn(&queue->costs[job->call.function], spent_ns);
@@ -365,10 +374,7 @@ void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
 }
 
 void fc_pool_pause(fc_pool_t *pool, fc_job_t *job) {
-  module_queue_t *queue = pool->queues[job->call.generation];
-  const uint64_t spent_ns = fc_outcome_worker_ns(job->outcome);
-  queue->spent_ns += spent_ns;
-  fc_pool_charge(queue->host, &job->caller, spent_ns);
+  pay_turn(pool->queues[job->call.generation], job);
   leave_host(pool, job);
 }
 

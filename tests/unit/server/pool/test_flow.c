@@ -168,6 +168,48 @@ static void who_kept_others_waiting_lets_them_pass(void **state) {
   }
 }
 
+// A turn pays all that it spent, however little a call costs, but callers owe no more for
+// many turns than they may.
+static void turns_are_paid_for(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool before;  // they are charged before the call comes, not after
+    uint32_t turns;
+    uint64_t spent, most;
+    uint64_t passed;  // calls of the other caller that are made first
+  } rows[] = {
+      {"before", true, 1, 30, 50, 31},
+      {"after", false, 1, 30, 50, 31},
+      {"several", true, 2, 10, 50, 21},
+      {"more than may be owed, before", true, 3, 30, 50, 51},
+      {"more than may be owed, after", false, 3, 30, 50, 51},
+      {"one that is too long", true, 1, UINT64_MAX, 50, 51},
+      {"nothing", true, 1, 0, 50, 0},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    setting_t *s = make_setting();
+    const char *names[JOBS];
+    const fc_owner_t a = {.bytes = {[3] = 'a'}};
+    for (uint32_t i = 0; row->before && i < row->turns; i++) {
+      fc_flows_charge_turn(&s->flows[0], 0, &a, row->spent, row->most);
+    }
+    put_all(s, "abbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
+            names);
+    for (uint32_t i = 0; !row->before && i < row->turns; i++) {
+      fc_flows_charge_turn(&s->flows[0], 0, &a, row->spent, row->most);
+    }
+    uint64_t passed = 0;
+    fc_job_t *job;
+    while (*names[(job = fc_flows_first(&s->flows[0])) - s->jobs] == 'b') {
+      fc_flows_take(&s->flows[0], job, 1, 1);
+      passed++;
+    }
+    assert_int_equal(passed, row->passed);
+    free(s);
+  }
+}
+
 // However many callers are charged, the table is no larger; the largest debts stay.
 static void debts_are_bounded(void **state) {
   (void)state;
@@ -319,6 +361,7 @@ int main(void) {
       FC_TEST(turns_are_fair_in_time),
       FC_TEST(a_dear_call_is_paid_off),
       FC_TEST(who_kept_others_waiting_lets_them_pass),
+      FC_TEST(turns_are_paid_for),
       FC_TEST(debts_are_bounded),
       FC_TEST(a_call_that_comes_back_is_first),
       FC_TEST(places_are_told),

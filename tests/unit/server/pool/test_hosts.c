@@ -1657,6 +1657,30 @@ static void quick_calls_keep_nobody_waiting(void **state) {
   }
 }
 
+// The last turn of a call, and one that fails, cost their caller what they took.
+static void a_turn_that_ends_is_paid_for(void **state) {
+  (void)state;
+  static const fc_isolation_mode_t kKinds[] = {FC_ISOLATION_THREAD,
+                                               FC_ISOLATION_PROCESS};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kKinds); i++) {
+    static house_t house;
+    enter(&house, kKinds[i], 0);
+    fc_job_t job = make_job(&house, SCALARS, 0, FC_STR("}"), 0);
+    job.call.parts = 1;
+    house.done = NULL;
+    fc_pool_enqueue(&house.pool, &job);
+    while (!house.done) turn(&house);
+    assert_int_not_equal(job.outcome->status, FC_OK);
+    const uint64_t spent_ns = fc_outcome_worker_ns(job.outcome);
+    assert_true(spent_ns > 0);
+    fc_pool_finish(&house.pool, &job);
+    assert_int_equal(house.pool.flows.debt_count, 1);
+    assert_in_range(house.pool.flows.debts[0].ns, 1, spent_ns);
+    assert_true(fc_pool_cpu_ns(&house.pool, SCALARS) > 0);
+    leave(&house);
+  }
+}
+
 // Processes that load share the processors.
 static void a_process_may_load_for_longer_where_many_load(void **state) {
   (void)state;
@@ -1822,6 +1846,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_trial_is_timed_from_its_first_worker),
       FC_TEST(a_module_is_hosted_as_it_was_opened),
       FC_TEST(quick_calls_keep_nobody_waiting),
+      FC_TEST(a_turn_that_ends_is_paid_for),
       FC_TEST(a_process_may_load_for_longer_where_many_load),
       FC_TEST(generations_of_threads_come_and_go),
       FC_TEST(generations_of_processes_come_and_go),
