@@ -360,16 +360,18 @@ static bool check_body(const fc_piece_t *piece, const fc_ring_call_t *call,
 }
 
 // Checks the pieces of an answer: the first lies in the area of its slot. The file that
-// the loop has lent may have the next, and the file of the body the last.
+// the loop has lent may have the next, and the file of the body the last,
+// but not of a turn, whose body is gone when it has left a carry.
 static bool check_pieces(const fc_ring_t *ring, uint32_t index,
                          const fc_ring_call_t *call, const fc_piece_t *pieces,
                          uint32_t count, fc_ring_sizes_t *out_sizes,
                          fc_error_t *err) {
+  const bool in_body = call->in_file && !call->parts;
   uint64_t left = ring->setup.result_size;
   for (uint32_t i = 0; i < count; i++) {
     const fc_piece_t *piece = &pieces[i];
     const bool further = i == 1 && call->lent;
-    const bool last = i > 0 && i + 1 == count && call->in_file;
+    const bool last = i > 0 && i + 1 == count && in_body;
     if (piece->size > left) return lie(err, "length", piece->size);
     left -= piece->size;
     if (i == 0) {
