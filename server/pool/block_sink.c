@@ -80,7 +80,7 @@ void fc_block_sink_ask(fc_block_sink_t *out, const fc_block_more_t *more) {
 }
 
 void fc_block_sink_cut(fc_block_sink_t *out, uint64_t size) {
-  while (out->count > 1 && size < out->written) {
+  while (out->count > 1 && size <= out->written) {
     fc_block_give(out->blocks, out->pieces[--out->count].block);
     out->written -= out->pieces[out->count - 1].size;
   }

@@ -295,6 +295,52 @@ static void a_sink_keeps_every_byte_where_it_was_written(void **state) {
   fc_blocks_destroy(blocks);
 }
 
+// Wherever it is cut, no piece behind the first is empty, and writing goes on there.
+static void a_sink_is_cut(void **state) {
+  (void)state;
+  fc_blocks_t *blocks = make(1u << 30, 1u << 30);
+  uint64_t edges[FC_PIECES_MAX];
+  for (uint32_t edge = 0, count = 1; edge < count; edge++) {
+    for (int beside = -1; beside <= 1; beside++) {
+      fc_block_sink_t out;
+      fc_block_sink_init(&out, blocks, take(blocks, 100), 0, 1u << 20);
+      uint64_t put = 0;
+      for (; put < 400000; put++) {
+        const char byte = (char)(put % 251);
+        assert_int_equal(fc_sink_put(&out.sink, fc_str_make(&byte, 1), NULL),
+                         FC_OK);
+      }
+      (void)fc_block_sink_finish(&out);
+      count = out.count;
+      edges[0] = 1;
+      for (uint32_t i = 0; i + 1 < count; i++) {
+        edges[i + 1] = (i ? edges[i] : 0) + out.pieces[i].size;
+      }
+      const uint64_t size = edges[edge] + (uint64_t)(int64_t)beside;
+      fc_block_sink_cut(&out, size);
+      assert_int_equal(fc_block_sink_finish(&out), size);
+      assert_true(out.count == 1 || out.pieces[out.count - 1].size > 0);
+      for (uint64_t i = size; i < size + 100000; i++) {
+        const char byte = (char)(i % 251);
+        assert_int_equal(fc_sink_put(&out.sink, fc_str_make(&byte, 1), NULL),
+                         FC_OK);
+      }
+      assert_int_equal(fc_block_sink_finish(&out), size + 100000);
+      uint64_t next = 0;
+      for (uint32_t i = 0; i < out.count; i++) {
+        const fc_piece_t *piece = &out.pieces[i];
+        const uint8_t *data = fc_block_data(blocks, piece->block);
+        for (uint64_t at = 0; at < piece->size; at++) {
+          assert_int_equal(data[piece->offset + at], next++ % 251);
+        }
+      }
+      fc_block_sink_drop(&out);
+    }
+  }
+  assert_int_equal(fc_blocks_usage(blocks).taken, 0);
+  fc_blocks_destroy(blocks);
+}
+
 static void a_sink_stops_at_its_limit(void **state) {
   (void)state;
   fc_blocks_t *blocks = make(1u << 30, 1u << 30);
@@ -545,6 +591,7 @@ int main(void) {
       FC_TEST(an_owner_holds_its_share),
       FC_TEST(a_kept_block_counts_as_it_fills),
       FC_TEST(a_sink_keeps_every_byte_where_it_was_written),
+      FC_TEST(a_sink_is_cut),
       FC_TEST(a_sink_stops_at_its_limit),
       FC_TEST(threads_do_not_share_a_block),
       FC_TEST(a_block_that_is_not_had_costs_no_index),
