@@ -368,6 +368,7 @@ static int report(fc_bench_t *bench) {
       .protocol = oip ? "oip" : "native",
       .verify = kVerify[bench->plan.verify],
       .input = bench->request.input,
+      .example = bench->request.example,
       .input_sha256 = bench->request.input_sha256,
       .input_size = bench->request.input_size,
       .machine = &machine,

@@ -76,10 +76,11 @@ static fc_status_t put_circumstances(const fc_bench_document_t *documents,
                                      fc_error_t *err) {
   static const struct {
     const char *name, *key;
-  } kTexts[] = {
-      {"target", "target"},   {"server", "server"},     {"date (UTC)", "date"},
-      {"farcall", "version"}, {"processor", "cpu"},     {"system", "kernel"},
-      {"arguments", "input"}, {"protocol", "protocol"}, {"compared", "verify"}};
+  } kTexts[] = {{"target", "target"},     {"server", "server"},
+                {"date (UTC)", "date"},   {"farcall", "version"},
+                {"processor", "cpu"},     {"system", "kernel"},
+                {"arguments", "input"},   {"example", "example"},
+                {"protocol", "protocol"}, {"compared", "verify"}};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kTexts); i++) {
     FC_TRY(
         put_texts(documents, count, kTexts[i].name, kTexts[i].key, sink, err));
@@ -128,7 +129,8 @@ static fc_status_t put_caveats(const fc_bench_document_t *document,
   } rows[] = {
       {yyjson_get_bool(yyjson_obj_get(root, "same_machine")),
        "Server and load shared the processors of one machine."},
-      {!strcmp(fc_bench_text(root, "input"), "example"),
+      {!strcmp(fc_bench_text(root, "input"), "example") &&
+           !*fc_bench_text(root, "example"),
        "The arguments are the function's example, which may be zeros."},
       {!strcmp(fc_bench_text(root, "input"), "metadata"),
        "The arguments are zeros, made from the model's metadata."},

@@ -61,7 +61,7 @@ static void print_goals(const fc_bench_report_t *report, FILE *stream) {
     const bool met = fc_bench_goal_is_met(goal, report->result);
     if (!fc_bench_goal_is_known(goal, report->result)) {
       fprintf(stream,
-              "  goal      %.*s: not known, %.0f answers are needed and there "
+              "  goal      %.*s: not known, %.0f requests are needed and there "
               "are %" PRIu64 "\n",
               FC_STR_ARG(goal->text), 10 / (1 - goal->share),
               report->result->latency.count);
@@ -77,6 +77,12 @@ static void print_goals(const fc_bench_report_t *report, FILE *stream) {
 
 // Arguments that nobody gave are zeros, which are quicker than others.
 static void print_input(const fc_bench_report_t *report, FILE *stream) {
+  if (*report->example) {
+    fputs("  input     the example '", stream);
+    fc_show(stream, fc_str(report->example));
+    fprintf(stream, "', %zu bytes\n", report->input_size);
+    return;
+  }
   if (!strcmp(report->input, "given")) return;
   fprintf(stream,
           "  input     made up from the %s, %zu bytes: --input or --json has "
@@ -97,8 +103,11 @@ void fc_bench_print(const fc_bench_report_t *report, FILE *stream) {
   fprintf(stream, ", %.3g s%s\n", (double)result->duration_ns / 1e9,
           result->interrupted ? " (interrupted)" : "");
   print_input(report, stream);
-  fprintf(stream, "  answers   %" PRIu64 ", %.6g a second\n", result->answers,
-          fc_bench_rate(result));
+  fprintf(stream, "  answers   %" PRIu64, result->answers);
+  if (result->answers != result->latency.count) {
+    fprintf(stream, " in time, of %" PRIu64 " requests", result->latency.count);
+  }
+  fprintf(stream, ", %.6g a second\n", fc_bench_rate(result));
   print_latency("latency", &result->latency, stream);
   if (plan->rate > 0) print_latency("once sent", &result->service, stream);
   fprintf(stream, "  compared  %" PRIu64 " answers, %" PRIu64 " different\n",
@@ -251,6 +260,7 @@ fc_status_t fc_bench_print_json(const fc_bench_report_t *report,
                      machine->processors,
                      report->same_machine ? "true" : "false"));
   FC_TRY(put_text(sink, err, "input", report->input));
+  FC_TRY(put_text(sink, err, "example", report->example));
   FC_TRY(put_text(sink, err, "input_sha256", report->input_sha256));
   FC_TRY(fc_print_to(sink, err, ",\"input_size\":%zu", report->input_size));
   FC_TRY(fc_print_to(

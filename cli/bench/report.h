@@ -40,6 +40,7 @@ typedef struct fc_bench_report_t {
   const char *verify;
   const char
       *input;  // "given", "example" or "metadata": what the arguments are of
+  const char *example;  // the name of the one that was sent, or ""
   const char *input_sha256;
   size_t input_size;
   const fc_bench_machine_t *machine;  // that made the load

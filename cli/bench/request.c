@@ -98,10 +98,28 @@ static bool is_given(const fc_args_t *args) {
          fc_args_has(args, FC_OPTION_JSON);
 }
 
+// The name of the example that is sent: that of the command line, else of the function's
+// first. "": it has none.
+static int name_example(const fc_args_t *args, const char *target,
+                        const char **out_name) {
+  fc_reply_t answer;
+  *out_name = fc_args_get(args, FC_OPTION_EXAMPLE, "");
+  if (**out_name) return FC_EXIT_OK;
+  const int exit_code = fc_remote_get(args, target, &answer);
+  if (exit_code) return exit_code;
+  yyjson_doc *doc = yyjson_read(answer.body.data, answer.body.size, 0);
+  yyjson_val *names = yyjson_obj_get(yyjson_doc_get_root(doc), "examples");
+  const char *first = yyjson_get_str(yyjson_arr_get_first(names));
+  if (first) *out_name = fc_print(args->arena, "%s", first);
+  yyjson_doc_free(doc);
+  return *out_name ? FC_EXIT_OK : fc_complain(FC_EXIT_FAILED, "out of memory");
+}
+
 static int native_document(const fc_args_t *args, const char *target,
-                           fc_str_t *out_document) {
+                           fc_str_t *out_document, const char **out_example) {
   if (is_given(args)) return fc_input_document(args, NULL, out_document);
-  return fc_remote_example(args, target, out_document);
+  const int exit_code = fc_remote_example(args, target, out_document);
+  return exit_code ? exit_code : name_example(args, target, out_example);
 }
 
 static int oip_document(const fc_args_t *args, const char *model,
@@ -138,10 +156,10 @@ static int oip_target(const fc_args_t *args, fc_str_t *out_document,
 }
 
 static int native_target(const fc_args_t *args, fc_str_t *out_document,
-                         const char **out_target) {
+                         const char **out_target, const char **out_example) {
   *out_target = fc_remote_target(args, args->words[0]);
   if (!*out_target) return FC_EXIT_USAGE;
-  return native_document(args, *out_target, out_document);
+  return native_document(args, *out_target, out_document, out_example);
 }
 
 // ---------------------------------------------------------------------------
@@ -190,13 +208,15 @@ int fc_bench_request_make(const fc_args_t *args,
   fc_reply_t answer;
   fc_str_t document = {0};
   fc_error_reset(&err);
+  out_request->example = "";
   if (fc_remote_server(args, &out_request->server, &err)) {
     return fc_remote_complain(&err);
   }
   const int exit_code =
       fc_args_has(args, FC_OPTION_OIP)
           ? oip_target(args, &document, &out_request->target)
-          : native_target(args, &document, &out_request->target);
+          : native_target(args, &document, &out_request->target,
+                          &out_request->example);
   if (exit_code) return exit_code;
   const bool is_named = *fc_args_get(args, FC_OPTION_EXAMPLE, "") != 0;
   out_request->input = is_given(args) || is_named         ? "given"

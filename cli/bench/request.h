@@ -10,10 +10,11 @@
 typedef struct fc_bench_request_t {
   fc_remote_t server;
   const char *target;
-  fc_str_t message;   // head and body
-  fc_str_t expected;  // the body of the answer
-  const char *input;  // "given", or what was asked: "example" or "metadata"
-  size_t input_size;  // of the body
+  fc_str_t message;     // head and body
+  fc_str_t expected;    // the body of the answer
+  const char *input;    // "given", or what was asked: "example" or "metadata"
+  const char *example;  // its name; "": it has none, or none was sent
+  size_t input_size;    // of the body
   char input_sha256[65];
 } fc_bench_request_t;
 

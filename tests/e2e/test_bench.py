@@ -350,7 +350,7 @@ def test_goals(bench, server):
     assert [each["met"] for each in done.result["goals"]] == [True] * 3
     done = bench(server.url, "--slo=p99.9999<60s")
     assert done.returncode == 1, done.stdout
-    assert "p99.9999<60s: not known, 10000000 answers are needed" in done.stdout
+    assert "p99.9999<60s: not known, 10000000 requests are needed" in done.stdout
     assert [(each["known"], each["met"]) for each in done.result["goals"]] == [(False, False)]
     done = bench(server.url, "--slo=p50<1ns")
     assert done.returncode == 1

@@ -97,7 +97,11 @@ def test_they_are_called_by_name(farcall, serve, module):
     assert "'{\"args\":[10]}'" in done.stdout, done.stdout
     done = farcall("bench", url, "m/hyp", "--example=a/b & c", "--duration=100ms",
                    "--warmup=0s", "--save=-")
-    assert json.loads(done.stdout)["input"] == "given", done.stderr
+    saved = json.loads(done.stdout)
+    assert (saved["input"], saved["example"]) == ("given", "a/b & c"), done.stderr
+    assert "the example 'a/b & c', " in done.stderr
+    done = farcall("bench", url, "m/fact", "--duration=100ms", "--warmup=0s", "--save=-")
+    assert json.loads(done.stdout)["example"] == "ten", done.stderr
 
 
 def test_diff_makes_their_calls(farcall, module, tmp_path):

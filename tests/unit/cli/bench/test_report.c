@@ -49,6 +49,7 @@ static fc_bench_report_t report_of(const fc_load_result_t *result) {
                              .protocol = "native",
                              .verify = "all",
                              .input = "example",
+                             .example = "",
                              .input_sha256 = "abc",
                              .input_size = 17,
                              .machine = &kMachine,
@@ -94,13 +95,37 @@ static void every_figure_is_shown(void **state) {
   assert_string_equal(text, kShown);
 }
 
+static void an_example_is_named_and_requests_are_counted(void **state) {
+  (void)state;
+  static fc_load_result_t result;
+  char text[2048];
+  load(&result);
+  result.answers = 180;
+  fc_bench_report_t report = report_of(&result);
+  report.example = "one\x1b line";
+  const fc_bench_goal_t goal = {.text = FC_STR("p99<1s"), .share = 0.99};
+  report.goals = &goal;
+  report.goal_count = 1;
+  FILE *stream = fmemopen(text, sizeof text, "w");
+  assert_non_null(stream);
+  fc_bench_print(&report, stream);
+  fclose(stream);
+  static const char *const rows[] = {
+      "\n  input     the example 'one\\u001b line', 17 bytes\n",
+      "\n  answers   180 in time, of 200 requests, 45 a second\n",
+      ": not known, 1000 requests are needed and there are 200\n"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    if (!strstr(text, rows[i])) fail_msg("%s\nis not in\n%s", rows[i], text);
+  }
+}
+
 static void every_figure_is_saved(void **state) {
   (void)state;
   static const char *const rows[] = {
       "\"verify\":\"all\",\"date\":\"2026-01-02T03:04:05Z\","
       "\"cpu\":\"a processor\",\"kernel\":\"Linux 6.1\",\"processors\":6,"
       "\"same_machine\":true,\"input\":\"example\","
-      "\"input_sha256\":\"abc\",\"input_size\":17,",
+      "\"example\":\"\",\"input_sha256\":\"abc\",\"input_size\":17,",
       "\"rate\":60.000,\"connections\":2,\"duration_s\":4.000000,",
       "\"answers\":200,\"answers_per_s\":50.000,\"compared\":21,\"late\":7",
       "\"errors\":{\"refused\":4,\"broken\":5,\"unanswered\":6,\"different\":3}",
@@ -136,6 +161,7 @@ static void every_figure_is_saved(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_figure_is_shown),
+      FC_TEST(an_example_is_named_and_requests_are_counted),
       FC_TEST(every_figure_is_saved),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
