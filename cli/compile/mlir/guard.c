@@ -306,11 +306,23 @@ static void note_function(fc_str_t text, fc_operation_t *operation,
   if (fc_str_equal(name, FC_STR("abort"))) checks->has_abort = true;
 }
 
+// fc_operation_next that passes over modules inside the module, of which nothing is
+// called. mlir-opt indents them.
+static bool next_own(fc_str_t text, size_t *at, fc_operation_t *out) {
+  while (fc_operation_next(text, at, out)) {
+    if (!fc_operation_is(out, "builtin.module")) return true;
+    if (text.data[out->begin] != ' ') return true;
+    fc_operation_complete(text, out);
+    *at = out->end;
+  }
+  return false;
+}
+
 static size_t count_divisions(fc_str_t text) {
   size_t count = 0;
   fc_operation_t operation;
   fc_division_t division;
-  for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
+  for (size_t at = 0; next_own(text, &at, &operation);) {
     if (read_division(text, &operation, &division)) count++;
   }
   return count;
@@ -319,7 +331,7 @@ static size_t count_divisions(fc_str_t text) {
 // Reads all operations before any is written, because the checks stand in front.
 static fc_status_t survey(fc_str_t text, fc_checks_t *checks, fc_error_t *err) {
   fc_operation_t operation;
-  for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
+  for (size_t at = 0; next_own(text, &at, &operation);) {
     fc_division_t division;
     fc_lanes_t lanes;
     if (!checks->inside && fc_operation_is(&operation, "builtin.module")) {
@@ -361,7 +373,7 @@ static fc_status_t put_places(fc_text_t *out, fc_str_t text, fc_error_t *err) {
   size_t number = 0;
   fc_operation_t operation;
   fc_division_t division;
-  for (size_t at = 0; fc_operation_next(text, &at, &operation);) {
+  for (size_t at = 0; next_own(text, &at, &operation);) {
     if (!read_division(text, &operation, &division)) continue;
     FC_TRY(fc_print_to(
         &out->sink, err,
@@ -400,7 +412,7 @@ fc_status_t fc_mlir_guard_divisions(fc_arena_t *arena, fc_str_t text,
   size_t number = 0, done = checks.inside;
   fc_operation_t operation;
   fc_division_t division;
-  for (size_t at = done; fc_operation_next(text, &at, &operation);) {
+  for (size_t at = done; next_own(text, &at, &operation);) {
     if (!read_division(text, &operation, &division)) continue;
     FC_TRY(
         fc_sink_put(&out->sink, fc_lex_part(text, done, operation.begin), err));

@@ -166,6 +166,35 @@ static void checks_are_shared(void **state) {
   fc_text_deinit(&out);
 }
 
+static void modules_inside_the_module_are_left_alone(void **state) {
+  (void)state;
+  static const char kInner[] =
+      "  \"builtin.module\"() ({\n"
+      "    \"llvm.func\"() <{sym_name = \"puts\"}> ({\n  }) : () -> ()\n"
+      "    %1 = \"llvm.sdiv\"(%a, %b) : (i8, i8) -> i8 loc(\"a\":1:1)\n"
+      "  }) : () -> ()\n";
+  static const char kOuter[] =
+      "  %2 = \"llvm.sdiv\"(%a, %b) : (i32, i32) -> i32 loc(\"a\":2:1)\n";
+  char text[1024];
+  fc_text_t out;
+  fc_error_t err;
+  fc_text_init(&out, fc_allocator_system(), 1u << 16);
+  snprintf(text, sizeof text, "%s%s}) : () -> ()\n", kHead, kInner);
+  assert_int_equal(
+      fc_mlir_guard_divisions(&fc_test_arena, fc_str(text), &out, &err), 0);
+  assert_int_equal(fc_text_str(&out).size, 0);
+  snprintf(text, sizeof text, "%s%s%s}) : () -> ()\n", kHead, kInner, kOuter);
+  assert_int_equal(
+      fc_mlir_guard_divisions(&fc_test_arena, fc_str(text), &out, &err), 0);
+  const fc_str_t got = fc_text_str(&out);
+  assert_int_equal(count_of(got, kInner), 1);
+  assert_int_equal(count_of(got, "llvm.func internal @\"farcall.check."), 1);
+  assert_int_equal(count_of(got, "call @\"farcall.check.0\"(%a, %b, "), 1);
+  assert_int_equal(count_of(got, "constant @\"farcall.place."), 1);
+  assert_int_equal(count_of(got, "llvm.func @puts("), 1);
+  fc_text_deinit(&out);
+}
+
 // An allocation that would go unchecked is refused.
 static void unknown_allocations_are_refused(void **state) {
   (void)state;
@@ -242,6 +271,7 @@ int main(void) {
       FC_TEST(unknown_allocations_are_refused),
       FC_TEST_WITH_ARENA(divisions_are_guarded),
       FC_TEST_WITH_ARENA(checks_are_shared),
+      FC_TEST_WITH_ARENA(modules_inside_the_module_are_left_alone),
       FC_TEST_WITH_ARENA(unknown_forms_are_refused),
       FC_TEST_WITH_ARENA(divisions_of_index_become_those_of_arith),
   };
