@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Fields made from types. A field is {node, read, write, fail, children}: read gives the
-// value or throws; write shows one, or throws where the page cannot; fail shows what the
-// server said about it.
+// value or throws; write shows one that checkShown allows; fail shows what the server said
+// about it.
 
 // A line below a field that says what is wrong with it, to screen readers too.
 function faultLine(controls) {
@@ -80,10 +80,8 @@ function jsonField(name, type, value, check = () => {}) {
 
 function bytesField(name, type) {
   const text = make("textarea", { spellcheck: false });
-  return controlField(caption(name, type), text, () => text.value, (value) => {
-    if (typeof value !== "string") throw new Error(`${name} is no text`);
-    text.value = value;
-  });
+  return controlField(caption(name, type), text, () => text.value,
+    (value) => { text.value = value; });
 }
 
 function groupField(name, type, fields, collect, extra = []) {
@@ -148,6 +146,18 @@ function makeField(name, type) {
     case "list": return listField(name, type);
     case "null": return { node: make("p", { className: "quiet" }, `${name}: null`), read: () => null, write() {}, fail() {} };
     default: return jsonField(name, type, type.kind === "refarray" ? [] : null);
+  }
+}
+
+// Throws where the page does not read how a value is written, which fits the type.
+function checkShown(name, type, value) {
+  const inner = type.fields?.map((each) => [each.type, value[each.name]])
+    ?? (Array.isArray(type.items) ? type.items.map((each, i) => [each, value[i]])
+      : type.items && value.map((each) => [type.items, each]));
+  inner?.forEach((each) => checkShown(name, ...each));
+  const coded = value !== null && typeof value === "object" && !Array.isArray(value) && !value.data;
+  if (type.kind === "bytes" ? typeof value !== "string" : coded && ["tensor", "vector"].includes(type.kind)) {
+    throw new Error(`the page does not read how ${name} is written`);
   }
 }
 

@@ -89,9 +89,7 @@ function tensorField(name, type) {
   const node = make("fieldset", {}, make("legend", {}, caption(name, type)), way.row, body, about, fault.line);
   way.press(entries[0][0]);
   const write = (given) => {
-    const flat = flatten(given.data ?? []);
-    if (!Array.isArray(given) && !flat.length) throw new Error(`the page does not read how ${name} is written`);
-    set(Array.isArray(given) ? given : nest(given.shape, () => flat.shift()));
+    set(given?.data ? unpack(given, dtype) : given);
     way.press(entries[0][0]);
   };
   return { node, write, fail: (text) => { told(text); (editor.controls[0] ?? node).focus?.(); },

@@ -107,6 +107,13 @@ function flatten(value, out = []) {
   return out;
 }
 
+// Nested arrays of {shape, data}, whose data may be flat.
+function unpack({ shape, data }, dtype) {
+  const flat = flatten(data);
+  let at = 0;
+  return nest(shape, () => (dtype.kind === "complex" ? [flat[at++], flat[at++]] : flat[at++]));
+}
+
 // ---------------------------------------------------------------------------
 // .npy
 

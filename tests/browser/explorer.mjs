@@ -295,6 +295,31 @@ const tests = {
     return page;
   },
 
+  async "an example is shown in whole or not at all"() {
+    const page = await open();
+    const types = { a: [], b: [0, 4], c: [2, 3] };
+    const signature = { raw: { attrs: {} }, module: "m", version: "1", name: "made", callable: true,
+      text: "made(a, b, c)", results: [], examples: ["shown", "coded"],
+      arguments: Object.entries(types).map(([name, shape]) =>
+        ({ name, role: "in", type: { kind: "tensor", dtype: "f32", shape } })) };
+    const examples = {
+      shown: [1.5, { shape: [0, 4], data: [] }, { shape: [2, 3], data: [1, 2, 3, 4, 5, 6] }],
+      coded: [2.5, [], { shape: [2, 3], b64: "A".repeat(32) }] };
+    await page.route("**/api/v1/functions/m/made", (route) => route.fulfill({ json: signature }));
+    await page.route(/made\/example/, (route) => route.fulfill({
+      json: { args: examples[new URL(route.request().url()).searchParams.get("name")] } }));
+    await page.goto(`${url}/#/m/made`);
+    const code = page.getByLabel("Code of this call");
+    await page.getByRole("button", { name: "shown" }).click();
+    await code.filter({ hasText: "1.5" }).waitFor();
+    const sent = async () => JSON.parse(/-d '(.*)'/.exec(await code.innerText())[1]).args;
+    assert.deepEqual(await sent(), [1.5, [], [[1, 2, 3], [4, 5, 6]]]);
+    await page.getByRole("button", { name: "coded" }).click();
+    await page.getByText("The example cannot be shown: the page does not read how c is written").waitFor();
+    assert.deepEqual(await sent(), [1.5, [], [[1, 2, 3], [4, 5, 6]]]);
+    return page;
+  },
+
   async "what is not finite has a colour, and no number loses digits"() {
     const page = await open();
     await page.goto(`${url}/#/matmul/matmul`);

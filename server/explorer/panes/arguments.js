@@ -28,8 +28,11 @@ function callForm(signature) {
     return { ...given, ...options };
   };
   // Shows what a call document has; throws if the page cannot.
-  const write = ({ args = [], kwargs = {} }) => sent.forEach((each, i) =>
-    fields[i].field.write(kwargs[each.name] ?? args[i]));
+  const write = ({ args = [], kwargs = {} }) => {
+    const values = sent.map((each, i) => kwargs[each.name] ?? args[i]);
+    values.forEach((value, i) => checkShown(sent[i].name ?? `argument ${i}`, sent[i].type, value));
+    values.forEach((value, i) => fields[i].field.write(value));
+  };
   // Shows a problem at the field its pointer leads to. False: it leads to none.
   const fail = (problem) => {
     const steps = (problem.pointer ?? "").split("/").slice(1)
