@@ -38,7 +38,7 @@ typedef struct fc_compile_t {
   const char *pad;   // of --pad; NULL: none
   fc_str_t text;     // of the source
   fc_str_t context;  // source lines to show above the message
-  size_t blamed;     // the line of the source that the message names; 0: none
+  size_t blamed;     // the spot that the message names (fc_mlir_spot); 0: none
   const char *hint;  // what to try, for the end of the message; NULL: nothing
   fc_error_t *err;
 } fc_compile_t;

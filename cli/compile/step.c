@@ -5,6 +5,7 @@
 
 #include <sys/wait.h>
 
+#include "compile/mlir/text.h"
 #include "file.h"
 #include "tool.h"
 
@@ -82,12 +83,9 @@ fc_status_t fc_step_blame(fc_compile_t *compile, fc_str_t place, fc_str_t step,
     place = FC_STR(":");
   }
   while (place.size && place.data[place.size - 1] == ' ') place.size--;
-  compile->blamed = 0;
-  for (size_t i = 1;
-       i < place.size && place.data[i] >= '0' && place.data[i] <= '9' && i < 9;
-       i++) {
-    compile->blamed = compile->blamed * 10 + (size_t)(place.data[i] - '0');
-  }
+  fc_str_t spot = place;
+  fc_str_take(&spot, ':');
+  compile->blamed = fc_mlir_spot(spot);
   return fc_fail(compile->err, FC_CODE_MODULE_LOAD, "%s%.*s %.*s: %.*s",
                  compile->input, FC_STR_ARG(place), FC_STR_ARG(step),
                  FC_STR_ARG(message));

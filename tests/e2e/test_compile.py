@@ -436,6 +436,13 @@ def test_the_other_functions_are_served(farcall, tmp_path, scratch, source, mess
     assert names == ["g"]
 
 
+def test_the_other_function_of_a_line_is_served(farcall, tmp_path, scratch):
+    source = "func.func @f(%x: f32, %t: tuple<i32, f32>) { return }" + REST
+    done = build(farcall, tmp_path, source.replace("\n", " "))
+    assert done.returncode == 0, done.stderr
+    assert [f["name"] for f in sidecar(tmp_path / "m.so")["functions"]] == ["g"]
+
+
 def test_callers_of_what_is_left_out_are_left_out(farcall, tmp_path, scratch):
     done = build(farcall, tmp_path, ASYNC + REST + """
       func.func @outer(%x: f32) -> f32 {

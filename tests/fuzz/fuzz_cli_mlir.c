@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     annotate(&arena, &module);
     keep_arguments(&arena, &module);
     (void)fc_mlir_find_stores(&arena, &module, NULL);
-    (void)fc_mlir_function_at(&module, 3);
+    (void)fc_mlir_function_at(&module, FC_MLIR_SPOT(3, 1));
   }
   guard_divisions(&arena, text);
   (void)fc_mlir_leftover(text, &operation, &place);

@@ -81,15 +81,15 @@ bool fc_mlir_approximates_well(fc_str_t text) {
 }
 
 const fc_mlir_function_t *fc_mlir_function_at(const fc_mlir_module_t *module,
-                                              size_t line) {
+                                              size_t spot) {
   fc_operation_t operation;
   size_t nearest = 0, begin = 0, at = 0;
   fc_operation_next(module->text, &at, &operation);  // the module
   while (fc_operation_next(module->text, &at, &operation)) {
     fc_operation_complete(module->text, &operation);
-    const size_t own = fc_operation_line(&operation);
+    const size_t own = fc_operation_spot(&operation);
     at = operation.end;
-    if (!own || own > line || own < nearest) continue;
+    if (!own || own > spot || own < nearest) continue;
     nearest = own;
     begin = operation.begin;
   }

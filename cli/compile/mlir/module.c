@@ -117,7 +117,7 @@ static fc_status_t read_function(fc_reading_t *reading,
           fc_attr_find(operation->properties, FC_STR("sym_name"))),
       .begin = operation->begin,
       .end = operation->end,
-      .line = fc_operation_line(operation),
+      .line = fc_operation_spot(operation) / FC_MLIR_SPOT(1, 0),
       .is_public = by_c || !visibility.size ||
                    fc_str_equal(visibility, FC_STR("\"public\"")),
       .has_body = fc_lex_trim(operation->regions).size > 0,

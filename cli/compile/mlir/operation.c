@@ -112,13 +112,29 @@ fc_str_t fc_operation_place(const fc_operation_t *operation) {
   return (fc_str_t){0};
 }
 
-size_t fc_operation_line(const fc_operation_t *operation) {
-  const fc_str_t place = fc_operation_place(operation);
-  size_t at = place.size ? fc_lex_string(place, 0) + 1 : 0, line = 0;
-  for (; fc_lex_is_digit(fc_lex_char(place, at)); at++) {
-    line = (line * 10 + (size_t)(place.data[at] - '0')) & 0xFFFFFFF;
+static size_t read_number(fc_str_t text, size_t *at) {
+  size_t number = 0;
+  for (; fc_lex_is_digit(fc_lex_char(text, *at)); ++*at) {
+    number = (number * 10 + (size_t)(text.data[*at] - '0')) & FC_MLIR_LINE_END;
   }
-  return line;
+  return number;
+}
+
+size_t fc_mlir_spot(fc_str_t text) {
+  size_t at = 0;
+  const size_t line = read_number(text, &at);
+  const bool has_column =
+      fc_lex_char(text, at++) == ':' && fc_lex_is_digit(fc_lex_char(text, at));
+  if (!line) return 0;
+  return FC_MLIR_SPOT(line,
+                      has_column ? read_number(text, &at) : FC_MLIR_LINE_END);
+}
+
+size_t fc_operation_spot(const fc_operation_t *operation) {
+  const fc_str_t place = fc_operation_place(operation);
+  if (!place.size) return 0;
+  return fc_mlir_spot(
+      fc_lex_part(place, fc_lex_string(place, 0) + 1, place.size));
 }
 
 // ---------------------------------------------------------------------------

@@ -43,9 +43,9 @@ void fc_operation_complete(fc_str_t text, fc_operation_t *operation);
 bool fc_operation_read(fc_str_t text, size_t at, fc_operation_t *out);
 bool fc_operation_is(const fc_operation_t *operation, const char *name);
 
-// The first place that the location has, "file":line:column, or empty; and its line, or 0.
+// The first place that the location has, "file":line:column, or empty; and its spot, or 0.
 fc_str_t fc_operation_place(const fc_operation_t *operation);
-size_t fc_operation_line(const fc_operation_t *operation);
+size_t fc_operation_spot(const fc_operation_t *operation);
 
 // The value of `key` in a list of attributes; data is NULL when there is none, size is 0
 // for a unit attribute.

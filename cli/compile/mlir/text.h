@@ -99,10 +99,16 @@ bool fc_mlir_permutes(fc_str_t text);
 fc_status_t fc_mlir_find_stores(fc_arena_t *arena, fc_mlir_module_t *module,
                                 fc_error_t *err);
 
+// A spot of the source as one number; a later spot has a larger one.
+#define FC_MLIR_LINE_END 0xFFFFFFFu
+#define FC_MLIR_SPOT(line, column) ((size_t)(line) << 28 | (column))
+// The spot "line:column", or "line", which is its end; 0: there is no line.
+size_t fc_mlir_spot(fc_str_t text);
+
 // The function of the module whose operation is the last of the top level that does not
-// begin behind `line` of the source. NULL when that is no function.
+// begin behind a spot of the source. NULL when that is no function.
 const fc_mlir_function_t *fc_mlir_function_at(const fc_mlir_module_t *module,
-                                              size_t line);
+                                              size_t spot);
 // Whether `body` names the function.
 bool fc_mlir_names(fc_str_t body, fc_str_t symbol);
 

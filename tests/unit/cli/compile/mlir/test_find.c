@@ -95,19 +95,23 @@ static void functions_are_found_by_lines(void **state) {
       "loc(\"m.mlir\":5:1)\n"
       "  \"func.func\"() <{function_type = () -> (), sym_name = \"g 1\"}> ({\n"
       "  }) : () -> () loc(\"m.mlir\":7:1)\n"
+      "  \"func.func\"() <{function_type = () -> (), sym_name = \"j\"}> ({\n"
+      "  }) : () -> () loc(\"m.mlir\":7:40)\n"
       "}) : () -> () loc(unknown)\n";
   static const struct {
-    size_t line;
+    const char *spot;
     const char *name;
-  } rows[] = {{1, ""}, {2, "f"},   {4, "f"},   {5, ""},
-              {6, ""}, {7, "g 1"}, {99, "g 1"}};
+  } rows[] = {{"", ""},       {"0:1", ""},      {"1", ""},     {"2", "f"},
+              {"2:1: ", "f"}, {"4:99", "f"},    {"5:1", ""},   {"6", ""},
+              {"7:1", "g 1"}, {"7:39:", "g 1"}, {"7:40", "j"}, {"7", "j"},
+              {"7:", "j"},    {"99:1", "j"}};
   fc_mlir_module_t module;
   fc_error_t err;
   assert_int_equal(fc_mlir_read(&fc_test_arena, fc_str(kText), &module, &err),
                    0);
   for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
     const fc_mlir_function_t *found =
-        fc_mlir_function_at(&module, rows[i].line);
+        fc_mlir_function_at(&module, fc_mlir_spot(fc_str(rows[i].spot)));
     assert_true(
         fc_str_equal(found ? found->name : FC_STR(""), fc_str(rows[i].name)));
   }

@@ -200,7 +200,7 @@ static void every_prefix_is_survived(void **state) {
       (void)fc_mlir_read(&fc_test_arena, text, &module, &err);
       fc_str_t operation, place;
       (void)fc_mlir_leftover(text, &operation, &place);
-      (void)fc_mlir_function_at(&module, 7);
+      (void)fc_mlir_function_at(&module, FC_MLIR_SPOT(7, 1));
       assert_int_equal(fc_mlir_arguments(&fc_test_arena, text, FC_STR("f"), 2,
                                          arguments, &err),
                        0);

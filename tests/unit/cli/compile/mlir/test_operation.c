@@ -113,12 +113,12 @@ static void places_are_the_first_of_their_location(void **state) {
   static const struct {
     const char *location;
     const char *place;
-    size_t line;
+    size_t spot;
   } places[] = {
-      {"\"m.mlir\":12:3", "\"m.mlir\":12:3", 12},
-      {"fused[unknown, \"a\":1:2, \"b\":3:4]", "\"a\":1:2", 1},
-      {"\"x\"(\"a b\":7:2)", "\"a b\":7:2", 7},
-      {"callsite(\"f\" at \"g\":2:2)", "\"g\":2:2", 2},
+      {"\"m.mlir\":12:3", "\"m.mlir\":12:3", FC_MLIR_SPOT(12, 3)},
+      {"fused[unknown, \"a\":1:2, \"b\":3:4]", "\"a\":1:2", FC_MLIR_SPOT(1, 2)},
+      {"\"x\"(\"a b\":7:2)", "\"a b\":7:2", FC_MLIR_SPOT(7, 2)},
+      {"callsite(\"f\" at \"g\":2:2)", "\"g\":2:2", FC_MLIR_SPOT(2, 2)},
       {"unknown", "", 0},
       {"\"m.mlir\":", "", 0},
       {"\"m.mlir", "", 0},
@@ -129,7 +129,7 @@ static void places_are_the_first_of_their_location(void **state) {
     fc_test_row(places[i].location);
     assert_true(
         fc_str_equal(fc_operation_place(&operation), fc_str(places[i].place)));
-    assert_int_equal(fc_operation_line(&operation), places[i].line);
+    assert_int_equal(fc_operation_spot(&operation), places[i].spot);
   }
 }
 
@@ -171,7 +171,7 @@ static void every_prefix_is_survived(void **state) {
       fc_operation_t operation;
       if (fc_operation_read((fc_str_t){copy, size}, 0, &operation)) {
         assert_true(operation.end <= size);
-        (void)fc_operation_line(&operation);
+        (void)fc_operation_spot(&operation);
       }
       fc_free(fc_allocator_system(), copy);
     }
