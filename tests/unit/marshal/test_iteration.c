@@ -406,6 +406,14 @@ static const steps_t rows[] = {
      STEP(1, "[1,1],[2]"),
      "step 2: argument 1: dim 0 is 1, dim 0 of argument 0 is 2: both are "
      "'N'"},
+    {"also of parts of one value",
+     "tensor<Nxi8>, (tensor<Nxi8>, i8) -> tensor<?xi8>, (tensor<?xi8>, i8)",
+     twice,
+     "{\"args\":[[1],[[2],3]],\"repeat\":{\"times\":9,"
+     "\"feed\":{\"0\":0,\"1\":1}}}",
+     STEP(1, "[1,1],[[2],3]"),
+     "step 2: argument 1: dim 0 is 1, dim 0 of argument 0 is 2: both are "
+     "'N'"},
     {"dims of parts of a tree", "(tensor<1xi8>, i8) -> (tensor<?xi8>, i8)",
      echo, "{\"args\":[[[1],2]],\"repeat\":{\"times\":2,\"feed\":{\"0\":0}}}",
      STEP(1, "[[1],2]") STEP(2, "[[1],2]") DONE(2), NULL},
