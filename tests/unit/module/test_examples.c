@@ -101,6 +101,27 @@ static void what_does_not_fit_is_refused(void **state) {
   }
 }
 
+// Its name may be left out, so it is no other function without it.
+static void the_only_function_has_each_name_once(void **state) {
+  (void)state;
+  static const char *const kSecond[] = {"b", "a"};
+  fc_test_copy(FARCALL_SOURCE_DIR "/examples/iree/matmul.vmfb", "m.vmfb");
+  for (int twice = 0; twice < 2; twice++) {
+    fc_module_t *module;
+    fc_error_t err;
+    char text[512];
+    snprintf(text, sizeof text,
+             BEGIN
+             "[{\"function\":\"matmul\",\"name\":\"a\",\"args\":[[[1]],[[1]]]},"
+             "{\"name\":\"%s\",\"args\":[[[1]],[[1]]]}]}",
+             kSecond[twice]);
+    const fc_status_t status = load(text, fc_allocator_system(), &module, &err);
+    if ((status == FC_OK) == twice) fail_msg("%s", err.message);
+    if (twice) assert_string_equal(err.pointer, "/examples/1/name");
+    else fc_module_release(module);
+  }
+}
+
 static void there_is_a_limit(void **state) {
   (void)state;
   fc_module_t *module;
@@ -243,6 +264,7 @@ static void every_failing_allocation_is_survived(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST_IN_FOLDER(what_does_not_fit_is_refused),
+      FC_TEST_IN_FOLDER(the_only_function_has_each_name_once),
       FC_TEST_IN_FOLDER(there_is_a_limit),
       FC_TEST_IN_FOLDER(an_example_is_found_by_name),
       FC_TEST_IN_FOLDER(names_stand_in_the_document),
