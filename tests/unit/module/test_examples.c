@@ -10,10 +10,10 @@
 #define MODULE \
   FARCALL_SOURCE_DIR "/tests/corpus/iree/releases/scalars-3.0.0.vmfb"
 #define BEGIN "{\"farcall\":1,\"abi\":\"module\",\"functions\":[],\"examples\":"
-#define TWO                                                                \
-  BEGIN                                                                    \
-  "[{\"function\":\"fact\",\"name\":\"the first\",\"args\":[5]},"          \
-  "{\"function\":\"hyp\",\"name\":\"a \\\"b\\\"/c\",\"args\":[3.50,4e0]}," \
+#define TWO                                                                         \
+  BEGIN                                                                             \
+  "[{\"function\":\"fact\",\"name\":\"the first\",\"args\":[5],\"results\":[120]}," \
+  "{\"function\":\"hyp\",\"name\":\"a \\\"b\\\"/c\",\"args\":[3.50,4e0]},"          \
   "{\"function\":\"fact\",\"name\":\"large\",\"args\":[9007199254740993]}]}"
 
 static fc_status_t load(const char *sidecar, fc_allocator_t allocator,
