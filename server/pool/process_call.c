@@ -325,7 +325,8 @@ static void check_file(fc_child_t *child) {
       fc_fail(&outcome->error, FC_CODE_WORKER_CRASHED,
               "the worker took more memory for its answer than that has");
   outcome->stage = FC_STAGE_CALL;
-  taking->size = taking->in_file = taking->in_body = 0;
+  outcome->more = false;
+  taking->size = taking->in_file = taking->in_body = taking->carry = 0;
   drop_answer(child);
 }
 
@@ -391,8 +392,7 @@ static void begin_taking(fc_child_t *child) {
     check_file(child);
   }
   const bool has_answer =
-      (outcome->status == FC_OK || taking->size || taking->in_file) &&
-      !(held->sent.flags & FC_CALL_VALIDATE);
+      outcome->status == FC_OK && !(held->sent.flags & FC_CALL_VALIDATE);
   taking->answer_used = FC_LIMIT_HEAD + taking->size;
   if (has_answer && held->job &&
       (!open_answer(child, &outcome->error) ||

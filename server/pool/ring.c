@@ -469,10 +469,8 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
       out->error.byte_offset = FC_NO_OFFSET;
     }
     uint32_t cancel = atomic_load_explicit(&slot->cancel, memory_order_relaxed);
-    const bool good = check_error(&out->error, out->status, out->stage, err) &&
-                      check_end(&out->error, call, cancel, err);
-    // A turn that fails may have made a part before.
-    if (!good || !call->parts || said.piece_count == 0) return good;
+    return check_error(&out->error, out->status, out->stage, err) &&
+           check_end(&out->error, call, cancel, err);
   }
   const bool validated = call->flags & FC_CALL_VALIDATE;
   const uint32_t most =
@@ -486,7 +484,9 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
                     err)) {
     return false;
   }
-  if (call->parts && said.more && out->status == FC_OK) {
+  if (call->parts && said.more) {
+    const uint64_t steps = fc_ring_steps(ring, index, call);
+    if (steps == call->steps) return lie(err, "steps", steps);
     if (!check_carry(ring, index, &said.carry, &sizes, err)) return false;
     out->more = true;
   }

@@ -78,19 +78,6 @@ static void take_carry(fc_turn_t *turn) {
       fc_block_size(blocks, body->block) - (size_t)body->offset;
 }
 
-// Takes off the answer what is behind its first `whole` bytes.
-static void trim(fc_blocks_t *blocks, fc_outcome_t *outcome, uint64_t whole) {
-  for (uint32_t i = 0; i < outcome->piece_count; i++) {
-    fc_piece_t *piece = &outcome->pieces[i];
-    if (piece->size > whole) piece->size = whole;
-    whole -= piece->size;
-  }
-  while (outcome->piece_count > 1 &&
-         !outcome->pieces[outcome->piece_count - 1].size) {
-    fc_block_give(blocks, outcome->pieces[--outcome->piece_count].block);
-  }
-}
-
 static fc_status_t make(fc_turn_t *turn, fc_error_t *err) {
   fc_worker_t *worker = turn->worker;
   fc_slot_t *slot = turn->slot;
@@ -103,14 +90,8 @@ static fc_status_t make(fc_turn_t *turn, fc_error_t *err) {
   if (status == FC_OK && turn->more && !turn->carry_size) {
     status = fc_fail(err, FC_CODE_INTERNAL, "a turn has left nothing");
   }
-  if (status != FC_OK && !turn->whole) {
-    fc_block_sink_drop(out);
-    return status;
-  }
-  fc_worker_close_answer(worker, slot);
-  if (status != FC_OK) {
-    trim(worker->region->blocks, &slot->outcome, turn->whole);
-  }
+  if (status == FC_OK) fc_worker_close_answer(worker, slot);
+  else fc_block_sink_drop(out);
   return status;
 }
 

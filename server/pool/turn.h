@@ -52,9 +52,9 @@ typedef struct fc_turn_t {
   // where a process has crashed.
   _Atomic uint64_t *steps;
   uint8_t *stage;  // fc_stage_t that was begun: DECODE, to be changed
-  bool more;       // set it if another turn is to follow; then there is a carry
-  size_t
-      whole;  // set it to the bytes of `sink` that are sent also if the turn fails
+  // Set it if another turn is to follow: then there is a carry, and a step was made. What
+  // was made before a step that fails is sent if that step begins the next turn.
+  bool more;
   struct fc_worker_t *worker;
   struct fc_slot_t *slot;
 } fc_turn_t;

@@ -165,8 +165,6 @@ static fc_status_t make_step(fc_turn_t *turn, steps_t *steps, fc_error_t *err) {
     FC_TRY(fc_sink_put(turn->sink, FC_STR(" "), err));
   }
   FC_TRY(fc_sink_put(turn->sink, turn->form->after, err));
-  turn->whole += strlen(text) + steps->pad + turn->form->before.size +
-                 turn->form->after.size;
   return FC_OK;
 }
 
@@ -180,8 +178,10 @@ static fc_status_t make_turn(fc_turn_t *turn, fc_error_t *err) {
     return fc_fail(err, FC_CODE_BAD_RESULT, "byte %u is lost", (unsigned)i);
   }
   for (uint64_t made = 0; steps.next <= steps.times; made++) {
+    // What fails is the first step of its turn: those before it are sent.
     turn->more =
-        made && (steps.per ? made == steps.per : fc_turn_is_over(turn));
+        made && (steps.next == steps.fail || steps.next == steps.wait ||
+                 (steps.per ? made == steps.per : fc_turn_is_over(turn)));
     if (turn->more) break;
     FC_TRY(make_step(turn, &steps, err));
   }
