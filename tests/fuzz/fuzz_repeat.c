@@ -84,7 +84,7 @@ static bool run(fc_frame_t *frame, const fc_plan_t *plan, fc_str_t body,
   const bool taken = status == FC_OK;
   fc_iterated_t out = {0};
   while (status == FC_OK && out.end == FC_ITERATION_MORE) {
-    CHECK(!turns || move(&carry, carry.size));
+    CHECK(!turns || move(&carry, carry.size, &err) == FC_OK);
     status =
         fc_iteration_run(&iteration, frame, &carry, &text->sink, &out, &err);
   }

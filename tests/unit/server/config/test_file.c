@@ -91,9 +91,8 @@ static void mistakes_are_named_with_their_place(void **state) {
       {"no such word", "{\"lane\":\n\"fast\"}",
        NAME ":2:1: 'fast' is no value for \"lane\": auto|always|never"},
       {"another unit", "{\"drain\": \"3h\"}",
-       NAME
-       ":1:11: '3h' is no value for \"drain\": "
-       "a time, as 250ms, 10s or 5m, at most 31622400s"},
+       NAME ":1:11: '3h' is no value for \"drain\": "
+            "a time, as 250ms, 10s or 5m, at most 31622400s"},
       {"no integer", "{\"workers\": 1.5}",
        NAME ":1:13: '1.5' is no value for \"workers\": a whole number"},
       {"too large", "{\"workers\": 4294967296}",
