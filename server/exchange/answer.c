@@ -187,7 +187,8 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
   fc_exchange_names(x, &problem.module, &problem.function);
   if (stage != FC_STAGE_COUNT) problem.stage = fc_stage_name(stage);
   if (is_ours) tell_operator(x, error);
-  if (x->job.call.parts && stage >= FC_STAGE_CALL) {
+  const bool later = x->job.call.flags & FC_CALL_LATER;
+  if (x->job.call.parts && (later || stage >= FC_STAGE_CALL)) {
     problem.step = x->job.call.steps + 1;
   }
   if (x->parted.begun || x->piece_count) {
