@@ -26,6 +26,7 @@ file(GLOB hot core/base/*.c core/json/*.c core/memref/*.c core/module/call*.c
   server/pool/block*.c
   server/pool/handoff.c server/pool/pool.c server/pool/process_call.c server/pool/queue.c
   server/pool/region.c server/pool/ring.c server/pool/threads*.c server/pool/tiles.c
+  server/pool/worker.c
   server/stream/*.c)
 list(REMOVE_ITEM rare ${hot})
 set_property(SOURCE ${rare} TARGET_DIRECTORY farcall-core farcalld-objects

@@ -19,8 +19,8 @@
 #include "pool/fault.h"
 #include "pool/handoff.h"
 #include "pool/process.h"
-#include "pool/region.h"
 #include "pool/tiles.h"
+#include "pool/worker.h"
 
 typedef struct self_t {
   const fc_backend_t *const *backends;

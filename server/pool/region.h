@@ -3,14 +3,12 @@
 // A region: what the loop and its workers share. Slots, blocks, the two queues, and what
 // the indices in a slot stand for. Threads share one fc_region_t with the loop. A worker
 // process has one of its own, without slots and queues (its slots are in its ring,
-// ring.h), whose blocks lie in shared memory. Also what a worker does with a slot
-// (fc_worker_run).
+// ring.h), whose blocks lie in shared memory.
 #ifndef FARCALL_SERVER_POOL_REGION_H_
 #define FARCALL_SERVER_POOL_REGION_H_
 
 #include "farcall/farcall.h"
-#include "marshal/keeper.h"
-#include "pool/meter.h"
+#include "pool/block.h"
 #include "pool/queue.h"
 
 // The worker's half of a dialect: bytes and the call's parameters in, bytes
@@ -104,87 +102,13 @@ fc_status_t fc_region_add(fc_region_t *region, uint32_t index,
 // No slot names the generation any more: its instances are destroyed. One that
 // was never added is allowed.
 void fc_region_remove(fc_region_t *region, uint32_t index);
+static inline fc_served_t *fc_region_find(const fc_region_t *region,
+                                          uint32_t index) {
+  return region->served[index / FC_SERVED_CHUNK][index % FC_SERVED_CHUNK];
+}
 const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index);
 // Do the tensors of a call of `function` end at an unmapped page?
 bool fc_region_wants_guard(const fc_region_t *region,
                            const fc_function_t *function);
-
-// What one worker has for itself. Used by one thread.
-typedef struct fc_worker_t {
-  fc_region_t *region;
-  uint32_t index;  // below the region's worker_count, of this worker alone
-  fc_frame_t *frame;
-  fc_meter_t meter;  // of the memory of `frame` and `copied`
-  // A copy of the body of this call: of one that came compressed, and of one that may
-  // be made again.
-  fc_text_t copied;
-  fc_str_t body;           // of this call, as the dialect reads it
-  fc_block_sink_t answer;  // of this call: clearing one on the stack costs time
-  const fc_slot_t *slot;   // of this call, while the answer is written
-  // The end of this call's answer, in the body, where a result lies; size 0: none.
-  fc_piece_t kept;
-  fc_piece_t carry;  // of this turn; block FC_BLOCK_NONE: there is none
-  fc_keeper_t keeper;
-  fc_spin_t spin;
-  fc_tiles_t tiles;       // of this call
-  fc_profile_t *profile;  // of the last call that had one; NULL: none had
-  uint32_t budget_ns;  // of the next call, which is an attempt; 0: it has none
-  fc_budget_t budget;  // of this call
-} fc_worker_t;
-
-fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
-                           uint32_t index, fc_error_t *err) FC_MUST_CHECK;
-void fc_worker_deinit(fc_worker_t *worker);
-// Makes the worker's instance before the first call, so that a failure counts as a
-// failure to load the module. A module of which no function can be called gets no
-// instance.
-fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
-                              fc_error_t *err);
-// DECODE, CALL and ENCODE of one slot, or fc_worker_prepare (FC_CALL_PREPARE). Sets the
-// slot's outcome. If worker->budget.over is set then, an attempt took too long: only the
-// times of the outcome count, the body is as it was, and the call may be made again.
-void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
-// Ends the call of a slot that cannot be run, with the error that its outcome has
-// already.
-void fc_worker_refuse(fc_slot_t *slot);
-// For turn.c. Begins the call of a slot on the worker's frame: finds the instance, and
-// reads the body unless that is a carry.
-fc_status_t fc_worker_begin(fc_worker_t *worker, fc_slot_t *slot,
-                            const fc_function_t *function, void **out_instance,
-                            fc_error_t *err) FC_MUST_CHECK;
-// Opens worker->answer.
-fc_status_t fc_worker_open_answer(fc_worker_t *worker, const fc_slot_t *slot,
-                                  fc_error_t *err) FC_MUST_CHECK;
-// Puts the answer into the outcome. If the answer ends in the body, the body's block is
-// the answer's from now on.
-void fc_worker_close_answer(fc_worker_t *worker, fc_slot_t *slot);
-// Runs slots until the region's ready queue is stopped and empty.
-void fc_worker_main(fc_worker_t *worker);
-
-// ---------------------------------------------------------------------------
-// The thread host: workers in threads of this process.
-
-typedef struct fc_threads_t {
-  fc_region_t *region;
-  struct fc_thread_t *threads;
-  uint32_t wanted;    // how many threads should take calls
-  uint32_t count;     // threads started
-  uint32_t capacity;  // `count` never exceeds it
-  // Threads in a native call whose deadline has passed, or in loading a module for too
-  // long: they cannot be stopped, and nobody waits for them.
-  uint32_t lost;
-} fc_threads_t;
-
-// Starts `count` threads. Later fc_threads_lose starts up to `spare` more.
-fc_status_t fc_threads_start(fc_threads_t *threads, fc_region_t *region,
-                             uint32_t count, uint32_t spare,
-                             fc_error_t *err) FC_MUST_CHECK;
-// Notes that a thread is lost. Starts another in its place, if fewer than `wanted` are
-// left and `count` is below `capacity`.
-void fc_threads_lose(fc_threads_t *threads);
-// A lost thread has come back.
-void fc_threads_find(fc_threads_t *threads);
-// Stops the ready queue and waits for every worker to return.
-void fc_threads_stop(fc_threads_t *threads);
 
 #endif  // FARCALL_SERVER_POOL_REGION_H_

@@ -3,10 +3,12 @@
 // The threads of the thread host: pthreads with stacks large enough for compiled code,
 // and a guard area of 1 MiB below each stack, so that a large frame does not step over
 // it.
+#include "pool/threads.h"
+
 #include <pthread.h>
 
 #include "control/signals.h"
-#include "pool/region.h"
+#include "pool/worker.h"
 
 #define STACK_SIZE (16u << 20)
 #define GUARD_SIZE (1u << 20)

@@ -8,7 +8,9 @@
 #include "config/limits.h"
 #include "pool/pool.h"
 #include "pool/process_host.h"
+#include "pool/threads.h"
 #include "pool/tiles.h"
+#include "pool/worker.h"
 
 // Calls that one thread is given at a time when they are known to be quick.
 #define QUICK_AHEAD 16

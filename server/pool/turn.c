@@ -5,6 +5,7 @@
 #include "pool/turn.h"
 
 #include "config/limits.h"
+#include "pool/worker.h"
 
 const fc_part_row_t fc_part_rows[FC_PART_FORM_COUNT] = {
 #define FC_PART_FORM(name, type, subtype, before, after)             \

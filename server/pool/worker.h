@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker: what decodes, calls and encodes, in a thread or as a process of its own. It
+// works in a region (region.h).
+#ifndef FARCALL_SERVER_POOL_WORKER_H_
+#define FARCALL_SERVER_POOL_WORKER_H_
+
+#include "marshal/keeper.h"
+#include "pool/meter.h"
+#include "pool/region.h"
+
+// What one worker has for itself. Used by one thread.
+typedef struct fc_worker_t {
+  fc_region_t *region;
+  uint32_t index;  // below the region's worker_count, of this worker alone
+  fc_frame_t *frame;
+  fc_meter_t meter;  // of the memory of `frame` and `copied`
+  // A copy of the body of this call: of one that came compressed, and of one that may
+  // be made again.
+  fc_text_t copied;
+  fc_str_t body;           // of this call, as the dialect reads it
+  fc_block_sink_t answer;  // of this call: clearing one on the stack costs time
+  const fc_slot_t *slot;   // of this call, while the answer is written
+  // The end of this call's answer, in the body, where a result lies; size 0: none.
+  fc_piece_t kept;
+  fc_piece_t carry;  // of this turn; block FC_BLOCK_NONE: there is none
+  fc_keeper_t keeper;
+  fc_spin_t spin;
+  fc_tiles_t tiles;       // of this call
+  fc_profile_t *profile;  // of the last call that had one; NULL: none had
+  uint32_t budget_ns;  // of the next call, which is an attempt; 0: it has none
+  fc_budget_t budget;  // of this call
+} fc_worker_t;
+
+fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
+                           uint32_t index, fc_error_t *err) FC_MUST_CHECK;
+void fc_worker_deinit(fc_worker_t *worker);
+// Makes the worker's instance before the first call, so that a failure counts as a
+// failure to load the module. A module of which no function can be called gets no
+// instance.
+fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
+                              fc_error_t *err);
+// DECODE, CALL and ENCODE of one slot, or fc_worker_prepare (FC_CALL_PREPARE). Sets the
+// slot's outcome. If worker->budget.over is set then, an attempt took too long: only the
+// times of the outcome count, the body is as it was, and the call may be made again.
+void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
+// Ends the call of a slot that cannot be run, with the error that its outcome has
+// already.
+void fc_worker_refuse(fc_slot_t *slot);
+// For turn.c. Begins the call of a slot on the worker's frame: finds the instance, and
+// reads the body unless that is a carry.
+fc_status_t fc_worker_begin(fc_worker_t *worker, fc_slot_t *slot,
+                            const fc_function_t *function, void **out_instance,
+                            fc_error_t *err) FC_MUST_CHECK;
+// Opens worker->answer.
+fc_status_t fc_worker_open_answer(fc_worker_t *worker, const fc_slot_t *slot,
+                                  fc_error_t *err) FC_MUST_CHECK;
+// Puts the answer into the outcome. If the answer ends in the body, the body's block is
+// the answer's from now on.
+void fc_worker_close_answer(fc_worker_t *worker, fc_slot_t *slot);
+// Runs slots until the region's ready queue is stopped and empty.
+void fc_worker_main(fc_worker_t *worker);
+
+#endif  // FARCALL_SERVER_POOL_WORKER_H_
