@@ -2,7 +2,7 @@
 //
 // The admin routes of /api/v1: load, unload, reload, promote, rollback. What
 // they do is in modules/act.h; who may ask is decided before
-// (exchange/access.h).
+// (exchange/privilege.h).
 #include "dialect/admission.h"
 #include "dialect/parameter.h"
 #include "dialect/problem.h"

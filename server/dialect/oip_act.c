@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The repository of /v2: load and unload. What they do is in modules/act.h; who may
-// ask is decided before (exchange/access.h).
+// ask is decided before (exchange/privilege.h).
 #include "dialect/oip.h"
 
 #include "dialect/admission.h"

@@ -2,7 +2,7 @@
 //
 // /v2/logging: which lines the log has. Each level can be silenced. Where lines go
 // and how they look cannot be changed here; clients are told fixed values for that.
-// Who may change the levels has been decided by exchange/access.h then.
+// Who may change the levels has been decided by exchange/privilege.h then.
 #include "dialect/oip.h"
 
 #include "dialect/admission.h"

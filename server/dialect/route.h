@@ -15,7 +15,7 @@ enum {
   // POST: changes what is served. The path may name a module that does not exist yet.
   FC_ROUTE_ACT = 1 << 3,
   // With FC_ROUTE_POST: the body may change the server, so a request with one is
-  // checked as an act is (fc_access_check_admin).
+  // checked as an act is (fc_privilege_check).
   FC_ROUTE_ADMIN = 1 << 4,
 };
 

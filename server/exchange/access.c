@@ -8,87 +8,12 @@
 // name.
 #include "exchange/access.h"
 
-#include <stdio.h>
-
 #include "config/address.h"
-#include "config/options.h"
-
-// ---------------------------------------------------------------------------
-// Fields of proxies. Each proxy appends an item to a field, or adds a field
-// behind those there are. So what a client invented stands before what a proxy
-// wrote, and items are read from the last to the first.
-
-static size_t find_last(fc_str_t text, char c) {
-  size_t at = text.size;
-  while (at && text.data[at - 1] != c) at--;
-  return at;  // the index behind the last `c`, 0 when there is no `c`
-}
-
-// Cuts the last item off `text`, whose items `c` separates, and returns it.
-static fc_str_t take_last(fc_str_t *text, char c) {
-  const size_t at = find_last(*text, c);
-  fc_str_t last = fc_str_make(text->data + at, text->size - at);
-  text->size = at ? at - 1 : 0;
-  return last;
-}
-
-typedef struct forwarded_t {
-  fc_str_t lines;   // field lines that were not read yet
-  fc_str_t values;  // items, of the line read last, that were not read yet
-} forwarded_t;
-
-// Finds the next item of the fields called `name`, going from the last to the
-// first. False when there are no more.
-static bool next_forwarded(forwarded_t *at, fc_str_t name, fc_str_t *out_item) {
-  while (at->values.size == 0) {
-    if (at->lines.size == 0) return false;
-    fc_str_t line = take_last(&at->lines, '\n');
-    if (line.size <= name.size || line.data[name.size] != ':' ||
-        !fc_request_same_text(fc_str_make(line.data, name.size), name)) {
-      continue;
-    }
-    if (line.data[line.size - 1] == '\r') line.size--;
-    at->values = fc_request_trim(
-        fc_str_make(line.data + name.size + 1, line.size - name.size - 1));
-  }
-  *out_item = fc_request_trim(take_last(&at->values, ','));
-  return true;
-}
-
-static forwarded_t read_fields(const fc_request_t *request) {
-  return (forwarded_t){.lines = request->lines};
-}
-
-// Reads "10.1.2.3", "10.1.2.3:80", "2001:db8::1" or "[2001:db8::1]:80".
-static bool parse_client(fc_str_t text, fc_peer_t *out_peer) {
-  if (fc_peer_parse(text, out_peer)) return true;
-  fc_str_t name = fc_address_host_name(text);
-  if (name.size > 2 && name.data[0] == '[') {
-    name = fc_str_make(name.data + 1, name.size - 2);
-  }
-  return fc_peer_parse(name, out_peer);
-}
-
-// The client is the first address, counted from the end, that is no trusted proxy; if
-// there is none, the last one read. If an item is no address, nothing before it is read.
-static void find_client(const fc_policy_t *policy, const fc_request_t *request,
-                        fc_peer_t *peer) {
-  forwarded_t at = read_fields(request);
-  fc_str_t item;
-  fc_peer_t client;
-  while (fc_networks_have(&policy->proxies, peer) &&
-         next_forwarded(&at, FC_STR("x-forwarded-for"), &item) &&
-         parse_client(item, &client)) {
-    *peer = client;
-  }
-}
-
-// ---------------------------------------------------------------------------
-// Names
+#include "exchange/forwarded.h"
 
 static bool is_in_list(fc_str_t list, fc_str_t name) {
   while (list.size) {
-    if (fc_request_same_text(take_last(&list, ','), name)) return true;
+    if (fc_request_same_text(fc_str_take(&list, ','), name)) return true;
   }
   return false;
 }
@@ -104,13 +29,11 @@ typedef struct address_t {
 // Reads which host and scheme the browser used, as the last proxy says it.
 static void read_forwarded(const fc_request_t *request, address_t *address) {
   fc_str_t item;
-  forwarded_t at = read_fields(request);
-  if (next_forwarded(&at, FC_STR("x-forwarded-host"), &item)) {
+  if (fc_forwarded_last(request, FC_STR("x-forwarded-host"), &item)) {
     address->host = item;
     address->forwarded = true;
   }
-  at = read_fields(request);
-  if (!next_forwarded(&at, FC_STR("x-forwarded-proto"), &item)) return;
+  if (!fc_forwarded_last(request, FC_STR("x-forwarded-proto"), &item)) return;
   if (fc_request_same_text(item, FC_STR("https"))) {
     address->scheme = FC_STR("https");
   } else if (fc_request_same_text(item, FC_STR("http"))) {
@@ -230,134 +153,9 @@ fc_status_t fc_access_check(const fc_policy_t *policy,
                             const fc_request_t *request, fc_peer_t *peer,
                             fc_error_t *err) {
   const bool trusted = peer && fc_networks_have(&policy->proxies, peer);
-  if (trusted) find_client(policy, request, peer);
+  if (trusted) fc_forwarded_client(policy, request, peer);
   const address_t address = asked_for(policy, request, trusted);
   FC_TRY(check_host(policy, &address, err));
   if (fc_access_origin(policy, request).size) return FC_OK;
   return check_origin(policy, &address, request->fields[FC_FIELD_ORIGIN], err);
-}
-
-// ---------------------------------------------------------------------------
-// Acts and profiles
-
-// A proxy on this machine connects from this machine, though its client may be
-// elsewhere. Any field that only proxies add shows that the request came through
-// one, whether the proxy is trusted or not.
-static bool was_passed_on(const fc_request_t *request) {
-  static const char *const kFields[] = {
-      "forwarded:",   "x-forwarded-", "via:", "x-real-ip:",
-      "x-client-ip:", "x-envoy-",     "cf-",  "true-client-ip:"};
-  for (fc_str_t rest = request->lines; rest.size;) {
-    const fc_str_t line = fc_str_take(&rest, '\n');
-    for (size_t i = 0; i < FC_ARRAY_COUNT(kFields); i++) {
-      const fc_str_t field = fc_str(kFields[i]);
-      if (line.size >= field.size &&
-          fc_request_same_text(fc_str_make(line.data, field.size), field)) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-fc_status_t fc_access_check_admin(const fc_policy_t *policy, fc_access_t what,
-                                  const fc_request_t *request,
-                                  const fc_peer_t *address, fc_error_t *err) {
-  static const struct {
-    const char *is, *is_not;
-  } kWords[FC_ACCESS_COUNT] = {
-      {"the server is changed", "nothing is changed"},
-      {"the server's calls are profiled", "no call is profiled"},
-  };
-  const char *is = kWords[what].is, *is_not = kWords[what].is_not;
-  if (policy->admin == FC_ADMIN_OFF) {
-    return fc_fail(err, FC_CODE_FORBIDDEN, "--admin=off: %s over HTTP", is_not);
-  }
-  if (fc_policy_is_guarded(policy)) return FC_OK;
-  if (fc_access_origin(policy, request).size) {
-    return fc_fail(err, FC_CODE_FORBIDDEN,
-                   "%s for a page (Origin) without tokens", is_not);
-  }
-  if (!policy->local && policy->admin != FC_ADMIN_LOOPBACK) {
-    return fc_fail(err, FC_CODE_FORBIDDEN,
-                   "%s over a Unix socket (--listen=unix:PATH), or from this "
-                   "machine with --admin=loopback",
-                   is);
-  }
-  if (!policy->local && !fc_peer_is_loopback(address)) {
-    return fc_fail(err, FC_CODE_FORBIDDEN, "%s from its own machine only", is);
-  }
-  if (!was_passed_on(request)) return FC_OK;
-  return fc_fail(err, FC_CODE_FORBIDDEN,
-                 "%s for a request that a proxy passed on", is_not);
-}
-
-// ---------------------------------------------------------------------------
-// Tokens
-
-// RFC 6750 2.1. The scheme's case does not matter; blanks may follow it.
-static bool read_secret(fc_str_t field, fc_str_t *out_secret) {
-  const fc_str_t scheme = fc_str_take(&field, ' ');
-  *out_secret = fc_request_trim(field);
-  bool good =
-      fc_request_same_text(scheme, FC_STR("bearer")) && out_secret->size;
-  for (size_t i = 0; i < out_secret->size && good; i++) {
-    good = out_secret->data[i] > ' ' && out_secret->data[i] < 0x7F;
-  }
-  return good;
-}
-
-fc_status_t fc_access_identify(const fc_policy_t *policy,
-                               const fc_request_t *request,
-                               fc_grant_t *out_grant, fc_error_t *err) {
-  const fc_str_t field = request->fields[FC_FIELD_AUTHORIZATION];
-  fc_str_t secret;
-  if (!field.data) {
-    return fc_fail(err, FC_CODE_UNAUTHORIZED,
-                   "a token is needed: 'Authorization: Bearer TOKEN'");
-  }
-  if (!read_secret(field, &secret)) {
-    return fc_fail(err, FC_CODE_UNAUTHORIZED,
-                   "'Authorization' is not 'Bearer TOKEN'");
-  }
-  const fc_grant_t *grant = fc_tokens_find(policy->tokens, secret);
-  if (!grant) {
-    return fc_fail(err, FC_CODE_UNAUTHORIZED, "the token is not known");
-  }
-  *out_grant = *grant;
-  return FC_OK;
-}
-
-fc_status_t fc_access_identify_user(const fc_known_user_t *user,
-                                    char text[FC_USER_TEXT_SIZE],
-                                    fc_grant_t *out_grant, fc_error_t *err) {
-  const int size = snprintf(text, FC_USER_TEXT_SIZE, "%u", user->id);
-  if (!user->known || !user->scopes) {
-    return fc_fail(err, FC_CODE_FORBIDDEN,
-                   "user %s may not ask this socket for anything "
-                   "(--socket-users)",
-                   user->known ? text : "?");
-  }
-  *out_grant = (fc_grant_t){.scopes = user->scopes,
-                            .name = fc_str_make(text, (size_t)size),
-                            .is_user = true};
-  return FC_OK;
-}
-
-fc_status_t fc_access_check_scopes(const fc_grant_t *grant, uint8_t needed,
-                                   fc_error_t *err) {
-  const uint8_t missing = needed & FC_SCOPE_ALL & (uint8_t)~grant->scopes;
-  if (!missing) return FC_OK;
-  return fc_fail(err, FC_CODE_FORBIDDEN,
-                 "%s '%.*s' has not the scope '%s', which this needs",
-                 grant->is_user ? "user" : "token", FC_STR_ARG(grant->name),
-                 fc_scope_name(missing));
-}
-
-fc_status_t fc_access_check_module(const fc_grant_t *grant, fc_str_t module,
-                                   fc_error_t *err) {
-  if (!grant->modules.size) return FC_OK;
-  if (module.size && fc_patterns_fit(grant->modules, module)) return FC_OK;
-  return fc_fail(err, FC_CODE_FORBIDDEN, "token '%.*s' is for modules '%.*s'",
-                 FC_STR_ARG(grant->name), FC_STR_ARG(grant->modules));
 }

@@ -12,6 +12,7 @@
 #include "dialect/query.h"
 #include "exchange/access.h"
 #include "exchange/body.h"
+#include "exchange/privilege.h"
 
 static void give_body(fc_exchange_t *x) {
   fc_block_give(x->server->blocks, x->job.call.body.block);
@@ -219,8 +220,8 @@ static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
     fc_error_t ignored;
     x->place.may_profile =
         scopes & FC_SCOPE_PROFILE &&
-        fc_access_check_admin(x->policy, FC_ACCESS_PROFILE, request,
-                              &x->address, &ignored) == FC_OK;
+        fc_privilege_check(x->policy, FC_PRIVILEGE_PROFILE, request,
+                           &x->address, &ignored) == FC_OK;
   }
   hold_place(x);
   release(x, waited_for);
@@ -284,8 +285,8 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   FC_TRY(fc_dialect_of(server, &x->place)
              ->admit(server, request, &x->place, &admission, err));
   if (FC_UNLIKELY(admission.flags & FC_CALL_PROFILE)) {
-    FC_TRY(fc_access_check_admin(x->policy, FC_ACCESS_PROFILE, request,
-                                 &x->address, err));
+    FC_TRY(fc_privilege_check(x->policy, FC_PRIVILEGE_PROFILE, request,
+                              &x->address, err));
     if (x->trace.sampled && server->spans) admission.flags |= FC_CALL_TRACED;
   }
   const fc_generation_t *generation = x->generation;
@@ -346,8 +347,8 @@ static fc_status_t check_asking(uint64_t size, fc_error_t *err) {
 static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
                                 fc_error_t *err) {
   if (x->server->routes->rows[x->place.route].methods & FC_ROUTE_ADMIN) {
-    FC_TRY(fc_access_check_admin(x->policy, FC_ACCESS_CHANGE, request,
-                                 &x->address, err));
+    FC_TRY(fc_privilege_check(x->policy, FC_PRIVILEGE_CHANGE, request,
+                              &x->address, err));
   }
   FC_TRY(check_asking(request->length, err));
   return fc_body_open(&x->job.call.body, x->server->blocks, &x->job.caller,
@@ -370,8 +371,8 @@ static fc_str_t print_client(const fc_exchange_t *x, char *out, size_t size) {
 
 static fc_status_t admit_act(fc_exchange_t *x, const fc_request_t *request,
                              fc_error_t *err) {
-  FC_TRY(fc_access_check_admin(x->policy, FC_ACCESS_CHANGE, request,
-                               &x->address, err));
+  FC_TRY(fc_privilege_check(x->policy, FC_PRIVILEGE_CHANGE, request,
+                            &x->address, err));
   FC_TRY(check_asking(request->length, err));
   char by[FC_PEER_TEXT_SIZE + FC_TOKEN_NAME_MAX + FC_LIMIT_REQUEST_ID + 24];
   const fc_str_t who = print_client(x, by, sizeof by);

@@ -2,8 +2,8 @@
 //
 // ROUTE on a listener with tokens, or with rules for users: may this client make this
 // request? That is decided once for each request, before anything is told of modules.
-#include "exchange/access.h"
 #include "exchange/exchange.h"
+#include "exchange/grant.h"
 
 // The name of the module that the request is about, for an act as the path has it. "" if
 // the request is about no single module, or, without an act, about one that does not
@@ -70,10 +70,9 @@ static fc_status_t identify(fc_exchange_t *x, const fc_request_t *request,
   const fc_policy_t *policy = x->policy;
   const bool sent = request->fields[FC_FIELD_AUTHORIZATION].data;
   if (!policy->tokens || (policy->users.count && !sent)) {
-    return fc_access_identify_user(&x->user, text, out_grant, err);
+    return fc_grant_of_user(&x->user, text, out_grant, err);
   }
-  const fc_status_t status =
-      fc_access_identify(policy, request, out_grant, err);
+  const fc_status_t status = fc_grant_of_token(policy, request, out_grant, err);
   if (status != FC_OK) {
     if (sent) note_guess(x);
     return status;
@@ -92,7 +91,7 @@ static fc_status_t let_in(fc_exchange_t *x, const fc_request_t *request,
   const uint8_t needed = fc_route_scopes(routes, x->place.route, request);
   if (needed == FC_SCOPE_OPEN) return status;
   FC_TRY(identify(x, request, text, out_grant, err));
-  FC_TRY(fc_access_check_scopes(out_grant, needed, err));
+  FC_TRY(fc_grant_check_scopes(out_grant, needed, err));
   if (needed == FC_SCOPE_ANY) out_grant->modules = FC_STR("");
   return status;
 }
@@ -105,7 +104,7 @@ fc_status_t fc_exchange_guard(fc_exchange_t *x, const fc_request_t *request,
   *out_scopes = grant.scopes;
   const fc_status_t status = fc_exchange_find(x, request, err);
   if (!grant.modules.size) return status;
-  if (fc_access_check_module(&grant, module_of(x, request, text), err) ==
+  if (fc_grant_check_module(&grant, module_of(x, request, text), err) ==
       FC_OK) {
     return status;
   }

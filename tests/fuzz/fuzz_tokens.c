@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/sha256.h"
-#include "exchange/access.h"
+#include "exchange/grant.h"
 
 #define CHECK(condition) \
   if (!(condition)) abort()
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     request.fields[FC_FIELD_AUTHORIZATION] =
         fc_str_make(mark + 1, size - first - 1);
   }
-  if (fc_access_identify(&policy, &request, &grant, &err) == FC_OK) {
+  if (fc_grant_of_token(&policy, &request, &grant, &err) == FC_OK) {
     CHECK(has_hash(&tokens, request.fields[FC_FIELD_AUTHORIZATION]));
     CHECK(grant.scopes && !(grant.scopes & ~FC_SCOPE_ALL) && grant.name.size);
     (void)fc_patterns_fit(grant.modules, grant.name);

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "exchange/privilege.h"
 #include "helpers/test.h"
 #include "http1/parser.h"
 
@@ -350,44 +351,45 @@ static void modules_are_changed_by_whom_the_policy_lets(void **state) {
     bool local;  // a Unix socket, whose clients have no address
     uint8_t admin;
     const char *message;  // "": it may
-    fc_access_t what;
+    fc_privilege_t what;
   } rows[] = {
-      {"a Unix socket", "", "::", true, FC_ADMIN_SOCKET, "", FC_ACCESS_CHANGE},
+      {"a Unix socket", "", "::", true, FC_ADMIN_SOCKET, "",
+       FC_PRIVILEGE_CHANGE},
       {"TCP, nobody said so", "", "127.0.0.1", false, FC_ADMIN_SOCKET,
        "the server is changed over a Unix socket (--listen=unix:PATH), or from "
        "this machine with --admin=loopback",
-       FC_ACCESS_CHANGE},
+       FC_PRIVILEGE_CHANGE},
       {"TCP, from this machine", "", "127.0.0.1", false, FC_ADMIN_LOOPBACK, "",
-       FC_ACCESS_CHANGE},
+       FC_PRIVILEGE_CHANGE},
       {"from another one", "", "10.0.0.1", false, FC_ADMIN_LOOPBACK,
-       "the server is changed from its own machine only", FC_ACCESS_CHANGE},
+       "the server is changed from its own machine only", FC_PRIVILEGE_CHANGE},
       {"no address", "", "::", false, FC_ADMIN_LOOPBACK,
-       "the server is changed from its own machine only", FC_ACCESS_CHANGE},
+       "the server is changed from its own machine only", FC_PRIVILEGE_CHANGE},
       {"through a proxy", "Via: 1.1 p\r\n", "127.0.0.1", false,
        FC_ADMIN_LOOPBACK,
        "nothing is changed for a request that a proxy passed on",
-       FC_ACCESS_CHANGE},
+       FC_PRIVILEGE_CHANGE},
       {"through a proxy to a socket", "X-Forwarded-Anything: 1\r\n", "::", true,
        FC_ADMIN_LOOPBACK,
        "nothing is changed for a request that a proxy passed on",
-       FC_ACCESS_CHANGE},
+       FC_PRIVILEGE_CHANGE},
       {"a socket, but nobody may", "", "::", true, FC_ADMIN_OFF,
-       "--admin=off: nothing is changed over HTTP", FC_ACCESS_CHANGE},
-      {"a profile", "", "::", true, FC_ADMIN_SOCKET, "", FC_ACCESS_PROFILE},
+       "--admin=off: nothing is changed over HTTP", FC_PRIVILEGE_CHANGE},
+      {"a profile", "", "::", true, FC_ADMIN_SOCKET, "", FC_PRIVILEGE_PROFILE},
       {"over TCP, nobody said so", "", "127.0.0.1", false, FC_ADMIN_SOCKET,
        "the server's calls are profiled over a Unix socket "
        "(--listen=unix:PATH), or from this machine with --admin=loopback",
-       FC_ACCESS_PROFILE},
+       FC_PRIVILEGE_PROFILE},
       {"from this machine", "", "::1", false, FC_ADMIN_LOOPBACK, "",
-       FC_ACCESS_PROFILE},
+       FC_PRIVILEGE_PROFILE},
       {"from there", "", "10.0.0.1", false, FC_ADMIN_LOOPBACK,
        "the server's calls are profiled from its own machine only",
-       FC_ACCESS_PROFILE},
+       FC_PRIVILEGE_PROFILE},
       {"passed on", "Via: 1.1 p\r\n", "127.0.0.1", false, FC_ADMIN_LOOPBACK,
        "no call is profiled for a request that a proxy passed on",
-       FC_ACCESS_PROFILE},
+       FC_PRIVILEGE_PROFILE},
       {"nobody has one", "", "::", true, FC_ADMIN_OFF,
-       "--admin=off: no call is profiled over HTTP", FC_ACCESS_PROFILE},
+       "--admin=off: no call is profiled over HTTP", FC_PRIVILEGE_PROFILE},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     const fc_policy_t policy = {.local = row->local, .admin = row->admin};
@@ -400,7 +402,7 @@ static void modules_are_changed_by_whom_the_policy_lets(void **state) {
     const fc_request_t request = request_of(&parser, lines, head, sizeof head);
     fc_error_reset(&error);
     const fc_status_t status =
-        fc_access_check_admin(&policy, row->what, &request, &address, &error);
+        fc_privilege_check(&policy, row->what, &request, &address, &error);
     assert_string_equal(error.message, row->message);
     assert_int_equal(status == FC_OK, row->message[0] == '\0');
   }
