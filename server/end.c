@@ -5,10 +5,12 @@
 // over. SIGINT, and SIGTERM without --pre-drain, lead from running to draining at once.
 #include "end.h"
 
+#include "certificates.h"
 #include "listen.h"
 #include "modules/act.h"
 #include "modules/distrust.h"
 #include "reread.h"
+#include "token_files.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -111,8 +113,8 @@ static void on_hangup(uv_signal_t *handle, int number) {
   fc_loop_t *loop = handle->data;
   (void)number;
   if (loop->server.leaving) return;
-  fc_loop_reload_tokens(loop);
-  fc_loop_reload_keys(loop);
+  fc_token_files_reload(loop);
+  fc_certificates_reload(loop);
   reread_trust(loop);
   if (!fc_loop_reread(loop)) return;
   fc_notify_reloading(&loop->notify);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where the server listens: the endpoints of --listen, of the configuration file and
-// of the service manager, each with its socket and what it allows, and the acceptance
-// of clients. For server.c, end.c and main.c; loop thread.
+// of the service manager, each with its socket and what it allows. Who connects there is
+// accept.h's. For server.c and end.c; loop thread.
 #ifndef FARCALL_SERVER_LISTEN_H_
 #define FARCALL_SERVER_LISTEN_H_
 
@@ -42,28 +42,13 @@ typedef struct fc_endpoint_t {
 // address that needs --allow-insecure-bind, FC_CODE_NOT_ACCEPTABLE for one that can't be
 // read, FC_CODE_MODULE_UNAVAILABLE for one that can't be had.
 fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
-// Checks the certificates, their dates too, and keys, for -t, which listens nowhere.
-fc_status_t fc_listen_check_keys(const fc_server_options_t *options,
-                                 fc_error_t *err) FC_MUST_CHECK;
 // Call it when the modules are served: from now on clients of passed sockets, who had to
 // wait for the modules, are accepted. Logs each endpoint, and how many tokens it has.
 void fc_loop_open(fc_loop_t *loop);
-// Checks the files of tokens, for -t, which listens nowhere.
-fc_status_t fc_listen_check_tokens(const fc_server_options_t *options,
-                                   fc_error_t *err) FC_MUST_CHECK;
-// Reads the files of tokens again. Where one is wrong, which is logged, the tokens read
-// before are kept.
-void fc_loop_reload_tokens(fc_loop_t *loop);
-// Has certificates and keys read again, in threads: new connections get them some
-// milliseconds later, which is logged. Where they are wrong, which is logged, those read
-// before are kept. Connections that are open go on as they are.
-void fc_loop_reload_keys(fc_loop_t *loop);
 // Closes the listening sockets. A passed one stays open in the service manager, and its
 // clients wait there. More than once is allowed. The endpoints' memory is freed by
 // fc_loop_free_endpoints, when the loop has closed the handles.
 void fc_loop_stop_listening(fc_loop_t *loop);
-// Warns that something is short, once a second at most.
-void fc_loop_tell_shortage(fc_loop_t *loop, const char *what);
 // Frees the endpoints, whose handles the loop has closed, and what TLS needs.
 void fc_loop_free_endpoints(fc_loop_t *loop);
 

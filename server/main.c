@@ -12,14 +12,15 @@
 #include <unistd.h>
 #include <yyjson.h>
 
+#include "certificates.h"
 #include "check.h"
 #include "config/file.h"
 #include "farcall/version.h"
 #include "jailing.h"
-#include "listen.h"
 #include "modules/state.h"
 #include "pool/process.h"
 #include "server.h"
+#include "token_files.h"
 
 static int complain(int code, const char *message) {
   fprintf(stderr, "farcalld: %s\n", message);
@@ -84,8 +85,8 @@ static fc_status_t check_state(const fc_server_options_t *options,
 // What a start reads besides the options, and would refuse. The jail is tried too.
 static fc_status_t check_files(const fc_server_options_t *options,
                                fc_error_t *err) {
-  FC_TRY(fc_listen_check_tokens(options, err));
-  FC_TRY(fc_listen_check_keys(options, err));
+  FC_TRY(fc_token_files_check(options, err));
+  FC_TRY(fc_certificates_check(options, err));
   FC_TRY(check_trust(options, err));
   FC_TRY(check_state(options, err));
   return fc_jailing_check(options, err);

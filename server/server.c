@@ -10,13 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "accept.h"
 #include "base/hex.h"
 #include "base/quota.h"
+#include "config/limits.h"
 #include "empty.h"
 #include "end.h"
 #include "epoll.h"
 #include "listen.h"
-#include "config/limits.h"
 #include "modules/act.h"
 #include "modules/demand.h"
 #include "modules/rollback.h"
