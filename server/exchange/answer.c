@@ -21,14 +21,14 @@ void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
                        .document = what->document,
                        .coding = what->coding,
                        .is_page = what->is_page,
-                       .spent_ns = what->is_call ? x->spent_ns : NULL,
-                       .origin = x->origin,
+                       .spent_ns = what->is_call ? x->times.spent_ns : NULL,
+                       .origin = x->asked.origin,
                        .by_origin = x->policy->origins.size > 1,
-                       .is_preflight = x->is_preflight,
-                       .trace = x->trace.known ? &x->trace : NULL,
+                       .is_preflight = x->asked.is_preflight,
+                       .trace = x->traced.trace.known ? &x->traced.trace : NULL,
                        .is_last = what->is_last};
-  for (uint32_t i = 0; i < x->piece_count; i++) {
-    out->length += x->pieces[i].size;
+  for (uint32_t i = 0; i < x->out.count; i++) {
+    out->length += x->out.pieces[i].size;
   }
   if (what->code) {
     out->code = code_in_head(fc_dialect_of(x->server, &x->place), what->code);
@@ -37,16 +37,17 @@ void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
     out->allow = fc_str(fc_route_allow(x->server->routes, x->place.route));
   }
   if (what->status == 503 || what->status == 429) {
-    out->retry_after = x->retry_after ? x->retry_after : FC_LIMIT_RETRY_AFTER;
+    out->retry_after =
+        x->out.retry_after ? x->out.retry_after : FC_LIMIT_RETRY_AFTER;
   }
 }
 
 void fc_exchange_note(fc_exchange_t *x, const fc_answer_facts_t *what,
                       uint64_t size) {
   fc_exchange_count(x, what->status, (int)what->code, size, what->is_call);
-  if (x->trace.sampled) {
+  if (x->traced.trace.sampled) {
     fc_exchange_export(x, what->status, (int)what->code, size);
-    x->dispatches = NULL;
+    x->traced.dispatches = NULL;
   }
   fc_exchange_log(x, what->status, what->code, what->detail, size,
                   what->is_call);
@@ -126,8 +127,8 @@ bool fc_exchange_open_answer(fc_exchange_t *x, fc_block_sink_t *out) {
 
 void fc_exchange_close_answer(fc_exchange_t *x, fc_block_sink_t *out) {
   fc_block_sink_finish(out);
-  memcpy(x->pieces, out->pieces, out->count * sizeof *out->pieces);
-  x->piece_count = out->count;
+  memcpy(x->out.pieces, out->pieces, out->count * sizeof *out->pieces);
+  x->out.count = out->count;
 }
 
 // What the log says of an error: an internal one has a line of its own.
@@ -151,14 +152,14 @@ static void add_error(fc_exchange_t *x, const fc_problem_t *problem) {
   if (fc_sink_put(&out.sink, form->before, NULL) != FC_OK ||
       dialect->encode_error(problem, &out.sink, NULL) != FC_OK ||
       fc_sink_put(&out.sink, form->after, NULL) != FC_OK ||
-      x->piece_count + out.count > FC_PIECES_MAX) {
+      x->out.count + out.count > FC_PIECES_MAX) {
     fc_block_sink_drop(&out);
     return;
   }
   fc_block_sink_finish(&out);
-  memcpy(x->pieces + x->piece_count, out.pieces,
+  memcpy(x->out.pieces + x->out.count, out.pieces,
          out.count * sizeof *out.pieces);
-  x->piece_count += out.count;
+  x->out.count += out.count;
 }
 
 // The error is the last part of a call's answer; a document just ends.
@@ -176,9 +177,9 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
                  fc_str_t name) {
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
   const bool is_ours = error->code == FC_CODE_INTERNAL;
-  if (!x->id_size) {
-    fc_exchange_make_id(x->server, x->id);
-    x->id_size = FC_EXCHANGE_ID_SIZE;
+  if (!x->asked.id_size) {
+    fc_exchange_make_id(x->server, x->asked.id);
+    x->asked.id_size = FC_EXCHANGE_ID_SIZE;
   }
   fc_problem_t problem = {.error = error,
                           .status = dialect->status_of(error),
@@ -191,7 +192,7 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
   if (x->job.call.parts && (later || stage >= FC_STAGE_CALL)) {
     problem.step = x->job.call.steps + 1;
   }
-  if (x->parted.begun || x->piece_count) {
+  if (x->parted.begun || x->out.count) {
     cut(x, &problem);
     return;
   }
@@ -248,13 +249,13 @@ void fc_exchange_answer_act(fc_exchange_t *x) {
 
 // Copies the times that the worker measured into the exchange.
 static void take_times(fc_exchange_t *x, const fc_outcome_t *outcome) {
-  x->spent_ns[FC_STAGE_QUEUE] += outcome->began_ns - x->marked_ns;
+  x->times.spent_ns[FC_STAGE_QUEUE] += outcome->began_ns - x->times.marked_ns;
   uint64_t ended_ns = outcome->began_ns;
   for (int i = FC_STAGE_DECODE; i <= FC_STAGE_ENCODE; i++) {
-    x->spent_ns[i] += outcome->spent_ns[i];
+    x->times.spent_ns[i] += outcome->spent_ns[i];
     ended_ns += outcome->spent_ns[i];
   }
-  x->marked_ns = ended_ns;
+  x->times.marked_ns = ended_ns;
   fc_exchange_mark(x, FC_STAGE_WRITE);
 }
 
@@ -266,7 +267,7 @@ static void answer_failed(fc_exchange_t *x, fc_outcome_t *outcome) {
   memcpy(name, outcome->name, name_size);
   if (x->job.call.parts) fc_exchange_take_pieces(x, outcome);
   fc_pool_finish(x->server->pool, &x->job);
-  if (x->job.retry_s) x->retry_after = x->job.retry_s;
+  if (x->job.retry_s) x->out.retry_after = x->job.retry_s;
   fail(x, &error, stage, fc_str_make(name, name_size));
 }
 
@@ -314,7 +315,7 @@ static void take_spans(fc_exchange_t *x, uint32_t size,
                        fc_dispatch_span_t *out_spans) {
   char *out = (char *)out_spans;
   for (uint64_t left = size; left;) {
-    fc_piece_t *piece = &x->pieces[x->piece_count - 1];
+    fc_piece_t *piece = &x->out.pieces[x->out.count - 1];
     const uint64_t taken = left < piece->size ? left : piece->size;
     const char *end =
         (const char *)fc_block_data(x->server->blocks, piece->block) +
@@ -322,12 +323,12 @@ static void take_spans(fc_exchange_t *x, uint32_t size,
     left -= taken;
     memcpy(out + left, end - taken, (size_t)taken);
     piece->size -= taken;
-    if (piece->size || x->piece_count == 1) continue;
+    if (piece->size || x->out.count == 1) continue;
     fc_block_give(x->server->blocks, piece->block);
-    x->piece_count--;
+    x->out.count--;
   }
   for (uint32_t i = 0; i < size / sizeof *out_spans; i++) {
-    bound_span(&out_spans[i], x->spent_ns[FC_STAGE_CALL]);
+    bound_span(&out_spans[i], x->times.spent_ns[FC_STAGE_CALL]);
   }
 }
 
@@ -335,8 +336,8 @@ static void send_traced(fc_exchange_t *x, uint32_t size,
                         const fc_answer_facts_t *what) {
   fc_dispatch_span_t spans[FC_SPANS_DISPATCHES];
   take_spans(x, size, spans);
-  x->dispatches = size ? spans : NULL;
-  x->dispatch_count = size / (uint32_t)sizeof *spans;
+  x->traced.dispatches = size ? spans : NULL;
+  x->traced.dispatch_count = size / (uint32_t)sizeof *spans;
   fc_exchange_send(x, what);
 }
 
@@ -357,9 +358,9 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
     fc_exchange_answer_turn(x);
     return;
   }
-  memcpy(x->pieces, outcome->pieces,
+  memcpy(x->out.pieces, outcome->pieces,
          outcome->piece_count * sizeof *outcome->pieces);
-  x->piece_count = outcome->piece_count;
+  x->out.count = outcome->piece_count;
   outcome->piece_count = 0;
   const bool coded =
       x->job.call.answer_coding && outcome->document == FC_OUTCOME_CODED;

@@ -24,11 +24,11 @@ typedef struct fc_answer_facts_t {
 
 // Opens a sink in a fresh block with room for the head. False: there is no memory.
 bool fc_exchange_open_answer(fc_exchange_t *exchange, fc_block_sink_t *out);
-// What was written is x->pieces from now on.
+// What was written is x->out.pieces from now on.
 void fc_exchange_close_answer(fc_exchange_t *exchange, fc_block_sink_t *out);
-// Counts, logs and sends the answer, whose body is x->pieces.
+// Counts, logs and sends the answer, whose body is x->out.pieces.
 void fc_exchange_send(fc_exchange_t *exchange, const fc_answer_facts_t *what);
-// The same for an answer whose length may not be known yet: x->pieces are its next part.
+// The same for an answer whose length may not be known yet: x->out.pieces are its next part.
 // If the first part is the last, the answer is sent as a whole. Else `what` says in the
 // first part what the head says, and in each what the log says of an answer that ends
 // with it. If the method is HEAD, the first part is the last one: the source is over.

@@ -13,43 +13,44 @@ static inline fc_function_counts_t *counts_of(fc_exchange_t *x) {
 }
 
 static bool only_validates(const fc_exchange_t *x) {
-  return x->is_call && x->job.call.flags & FC_CALL_VALIDATE;
+  return x->asked.is_call && x->job.call.flags & FC_CALL_VALIDATE;
 }
 
 static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
-  const uint64_t spent_ns = x->marked_ns - x->began_ns;
+  const uint64_t spent_ns = x->times.marked_ns - x->times.began_ns;
   fc_series_t *series = counts->series;
-  counts->last_ns = x->marked_ns;
+  counts->last_ns = x->times.marked_ns;
   counts->succeeded++;
   counts->success_ns += spent_ns;
-  counts->queue_ns += x->spent_ns[FC_STAGE_QUEUE];
-  counts->decode_ns += x->spent_ns[FC_STAGE_DECODE];
-  counts->call_ns += x->spent_ns[FC_STAGE_CALL];
-  counts->encode_ns += x->spent_ns[FC_STAGE_ENCODE];
+  counts->queue_ns += x->times.spent_ns[FC_STAGE_QUEUE];
+  counts->decode_ns += x->times.spent_ns[FC_STAGE_DECODE];
+  counts->call_ns += x->times.spent_ns[FC_STAGE_CALL];
+  counts->encode_ns += x->times.spent_ns[FC_STAGE_ENCODE];
   fc_histogram_note(&series->duration, spent_ns);
   for (int i = 0; i < FC_STAGE_COUNT; i++) {
-    fc_histogram_note(&series->stages[i], x->spent_ns[i]);
+    fc_histogram_note(&series->stages[i], x->times.spent_ns[i]);
   }
-  if (x->trace.sampled) {
+  if (x->traced.trace.sampled) {
     fc_series_note_trace(series, x->server->modules->generations.allocator,
-                         &x->trace, spent_ns);
+                         &x->traced.trace, spent_ns);
   }
 }
 
 // What conditions are made of (dialect/condition.c).
 static void note(const fc_exchange_t *x, int status, int code) {
-  if (code == FC_CODE_OVERLOADED) x->generation->overloaded_ns = x->marked_ns;
+  if (code == FC_CODE_OVERLOADED)
+    x->generation->overloaded_ns = x->times.marked_ns;
   // A call that failed is 503 if it lacked memory.
   if (code == FC_CODE_WORKER_OUT_OF_MEMORY || code == FC_CODE_OUT_OF_MEMORY ||
       (code == FC_CODE_CALL_FAILED && status == 503)) {
-    x->generation->memory_ns = x->marked_ns;
+    x->generation->memory_ns = x->times.marked_ns;
   }
 }
 
 void fc_exchange_count(fc_exchange_t *x, int status, int code,
                        uint64_t bytes_out, bool has_results) {
   fc_metrics_answer(&x->server->metrics, status);
-  if (x->method != FC_METHOD_POST || x->act || only_validates(x)) return;
+  if (x->asked.method != FC_METHOD_POST || x->act || only_validates(x)) return;
   fc_function_counts_t *counts = counts_of(x);
   if (!counts) return;
   counts->series->answers[code]++;
@@ -63,7 +64,7 @@ void fc_exchange_count_failed(fc_exchange_t *x) {
   if (only_validates(x)) return;
   fc_function_counts_t *counts = counts_of(x);
   if (!counts) return;
-  counts->last_ns = x->marked_ns;
+  counts->last_ns = x->times.marked_ns;
   counts->failed++;
-  counts->fail_ns += x->marked_ns - x->began_ns;
+  counts->fail_ns += x->times.marked_ns - x->times.began_ns;
 }

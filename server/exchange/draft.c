@@ -87,7 +87,7 @@ static void send_draft(fc_draft_t *w, fc_part_end_t part) {
   fc_exchange_t *x = w->x;
   const fc_document_t document = w->document;
   fc_block_sink_t out = w->out;
-  if (part == FC_PART_MORE && x->method != FC_METHOD_HEAD) {
+  if (part == FC_PART_MORE && x->asked.method != FC_METHOD_HEAD) {
     send_document(x, &document, &w->out, part);
     // The draft is gone if the connection is.
     if (x->draft && x->parted.sending) leave_ring(x->draft);
@@ -171,7 +171,7 @@ void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
     fc_exchange_answer_nothing(x);
     return;
   }
-  if (x->is_preflight) {
+  if (x->asked.is_preflight) {
     fc_exchange_close_answer(x, &out);
     fc_exchange_send(x, &(fc_answer_facts_t){.status = 204});
     return;

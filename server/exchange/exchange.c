@@ -32,7 +32,7 @@ static void release(fc_exchange_t *x, fc_generation_t *generation) {
 }
 
 static void release_place(fc_exchange_t *x) {
-  fc_demand_leave(x->server->modules, &x->waiter);
+  fc_demand_leave(x->server->modules, &x->wait.waiter);
   release(x, x->generation);
   x->generation = NULL;
   x->place = (fc_place_t){.route = FC_ROUTE_NONE,
@@ -50,23 +50,24 @@ void fc_exchange_reset(fc_exchange_t *x) {
   release_act(x);
   release_place(x);
   fc_exchange_uncount_call(x);
-  x->method = FC_METHOD_OTHER;
-  x->method_name = NULL;
-  x->origin = FC_STR("");
-  x->is_preflight = x->is_call = x->is_asking = x->waits = x->waited = false;
-  x->is_slowed = x->was_slowed = false;
-  x->stage = FC_STAGE_READ;
-  x->peer = x->address;
+  x->asked.method = FC_METHOD_OTHER;
+  x->asked.method_name = NULL;
+  x->asked.origin = FC_STR("");
+  x->asked.is_preflight = x->asked.is_call = x->asked.is_asking = x->wait.on =
+      x->wait.waited = false;
+  x->wait.slowed = x->wait.was_slowed = false;
+  x->times.stage = FC_STAGE_READ;
+  x->asker.peer = x->asker.address;
   x->body_seen = 0;
-  x->began_ns = 0;
-  x->retry_after = 0;
-  x->id_size = x->who_size = 0;
-  x->trace.known = x->trace.sampled = false;
+  x->times.began_ns = 0;
+  x->out.retry_after = 0;
+  x->asked.id_size = x->asker.token_size = 0;
+  x->traced.trace.known = x->traced.trace.sampled = false;
   if (FC_UNLIKELY(x->parted.begun || x->job.call.parts)) {
     x->parted = (fc_parted_t){0};
     x->job.call.parts = 0;
   }
-  memset(x->spent_ns, 0, sizeof x->spent_ns);
+  memset(x->times.spent_ns, 0, sizeof x->times.spent_ns);
 }
 
 void fc_exchange_init(fc_exchange_t *x, fc_server_t *server,
@@ -75,7 +76,7 @@ void fc_exchange_init(fc_exchange_t *x, fc_server_t *server,
   x->server = server;
   x->carrier = carrier;
   x->policy = policy;
-  x->address = *address;
+  x->asker.address = *address;
   x->job.call.body.block = FC_BLOCK_NONE;
   fc_exchange_reset(x);
 }
@@ -90,16 +91,16 @@ void fc_exchange_deinit(fc_exchange_t *x) {
 }
 
 void fc_exchange_sent(fc_exchange_t *x) {
-  for (uint32_t i = 0; i < x->piece_count; i++) {
-    fc_block_give(x->server->blocks, x->pieces[i].block);
+  for (uint32_t i = 0; i < x->out.count; i++) {
+    fc_block_give(x->server->blocks, x->out.pieces[i].block);
   }
-  x->piece_count = 0;
+  x->out.count = 0;
 }
 
 void fc_exchange_mark(fc_exchange_t *x, fc_stage_t stage) {
   uint64_t now = fc_clock_ns();
-  x->spent_ns[stage] += now - x->marked_ns;
-  x->marked_ns = now;
+  x->times.spent_ns[stage] += now - x->times.marked_ns;
+  x->times.marked_ns = now;
 }
 
 // ---------------------------------------------------------------------------
@@ -114,31 +115,31 @@ void fc_exchange_make_id(fc_server_t *server, char out[FC_EXCHANGE_ID_SIZE]) {
 // Takes the client's own id if it can be logged and sent back: visible ASCII, of 1 to
 // FC_LIMIT_REQUEST_ID bytes. Else makes one.
 static void take_id(fc_exchange_t *x, fc_str_t given) {
-  bool good = given.size > 0 && given.size <= sizeof x->id;
+  bool good = given.size > 0 && given.size <= sizeof x->asked.id;
   for (size_t i = 0; i < given.size && good; i++) {
     good = given.data[i] > ' ' && given.data[i] < 0x7F;
   }
   if (good) {
-    memcpy(x->id, given.data, given.size);
-    x->id_size = (uint8_t)given.size;
+    memcpy(x->asked.id, given.data, given.size);
+    x->asked.id_size = (uint8_t)given.size;
     return;
   }
-  fc_exchange_make_id(x->server, x->id);
-  x->id_size = FC_EXCHANGE_ID_SIZE;
+  fc_exchange_make_id(x->server, x->asked.id);
+  x->asked.id_size = FC_EXCHANGE_ID_SIZE;
 }
 
 void fc_exchange_start(fc_exchange_t *x) {
-  if (!x->began_ns) x->began_ns = fc_clock_ns();
+  if (!x->times.began_ns) x->times.began_ns = fc_clock_ns();
 }
 
 void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
-  if (x->waited || x->is_slowed) return;
+  if (x->wait.waited || x->wait.slowed) return;
   take_id(x, request->fields[FC_FIELD_REQUEST_ID]);
-  x->marked_ns = x->began_ns;
+  x->times.marked_ns = x->times.began_ns;
   fc_exchange_mark(x, FC_STAGE_READ);
-  x->stage = FC_STAGE_ROUTE;
-  x->method = request->method;
-  x->method_name = request->method_name;
+  x->times.stage = FC_STAGE_ROUTE;
+  x->asked.method = request->method;
+  x->asked.method_name = request->method_name;
   const fc_str_t traceparent = request->fields[FC_FIELD_TRACEPARENT];
   if (traceparent.data || x->server->trace_ratio) {
     fc_exchange_trace(x, traceparent);
@@ -152,24 +153,25 @@ void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
 // memory to load the module. After any other wait, and without one, ROUTE goes on:
 // the path is looked up anew, since another generation may have the name by now.
 static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
-  const fc_generation_t *generation = x->waiter.generation;
-  if (!x->waits) return FC_OK;
+  const fc_generation_t *generation = x->wait.waiter.generation;
+  if (!x->wait.on) return FC_OK;
   fc_exchange_mark(x, FC_STAGE_QUEUE);
-  x->was_slowed |= x->is_slowed;
-  x->waits = x->is_slowed = false;
-  x->peer = x->address;  // fc_access_check asks again whether that is a proxy
-  if (!x->waited) return FC_OK;
-  x->stage = FC_STAGE_QUEUE;
-  if (x->waiter.late) {
+  x->wait.was_slowed |= x->wait.slowed;
+  x->wait.on = x->wait.slowed = false;
+  x->asker.peer =
+      x->asker.address;  // fc_access_check asks again whether that is a proxy
+  if (!x->wait.waited) return FC_OK;
+  x->times.stage = FC_STAGE_QUEUE;
+  if (x->wait.waiter.late) {
     return fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
                    "the deadline passed while module '%.*s' was loaded",
                    FC_STR_ARG(generation->claim.name));
   }
-  if (x->waiter.failed) {
+  if (x->wait.waiter.failed) {
     *err = generation->error;
     return err->status;
   }
-  x->stage = FC_STAGE_ROUTE;
+  x->times.stage = FC_STAGE_ROUTE;
   return FC_OK;
 }
 
@@ -204,14 +206,15 @@ fc_status_t fc_exchange_find(fc_exchange_t *x, const fc_request_t *request,
 static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
                          fc_error_t *err) {
   fc_generation_t *waited_for = x->generation;
-  fc_peer_t *peer = x->policy->proxies.count ? &x->peer : NULL;
+  fc_peer_t *peer = x->policy->proxies.count ? &x->asker.peer : NULL;
   FC_TRY(check_waited(x, err));
   FC_TRY(fc_access_check(x->policy, request, peer, err));
-  x->job.caller = fc_exchange_client(&x->peer, &x->user);
-  x->priorities = x->policy->priorities;
-  x->origin = fc_access_origin(x->policy, request);
-  x->is_preflight = x->origin.size && fc_access_is_preflight(request);
-  if (x->is_preflight) return FC_OK;
+  x->job.caller = fc_exchange_client(&x->asker.peer, &x->asker.user);
+  x->asker.priorities = x->policy->priorities;
+  x->asked.origin = fc_access_origin(x->policy, request);
+  x->asked.is_preflight =
+      x->asked.origin.size && fc_access_is_preflight(request);
+  if (x->asked.is_preflight) return FC_OK;
   uint8_t scopes = FC_SCOPE_ALL;
   const fc_status_t status = fc_policy_is_guarded(x->policy)
                                  ? fc_exchange_guard(x, request, &scopes, err)
@@ -221,7 +224,7 @@ static fc_status_t route(fc_exchange_t *x, const fc_request_t *request,
     x->place.may_profile =
         scopes & FC_SCOPE_PROFILE &&
         fc_privilege_check(x->policy, FC_PRIVILEGE_PROFILE, request,
-                           &x->address, &ignored) == FC_OK;
+                           &x->asker.address, &ignored) == FC_OK;
   }
   hold_place(x);
   release(x, waited_for);
@@ -235,19 +238,19 @@ static uint64_t limit_of(const fc_exchange_t *x) {
   const uint64_t timeout_ms = generation && generation->policy
                                   ? generation->policy->timeout
                                   : x->server->options->timeout;
-  return timeout_ms ? x->began_ns + timeout_ms * 1000000u : 0;
+  return timeout_ms ? x->times.began_ns + timeout_ms * 1000000u : 0;
 }
 
 // The operator's deadline, or the client's if that is earlier; 0: none.
 static uint64_t deadline_of(const fc_exchange_t *x, uint64_t wanted_ms) {
   const uint64_t limit_ns = limit_of(x);
-  const uint64_t wanted_ns = x->began_ns + wanted_ms * 1000000u;
+  const uint64_t wanted_ns = x->times.began_ns + wanted_ms * 1000000u;
   if (!wanted_ms) return limit_ns;
   return limit_ns && limit_ns < wanted_ns ? limit_ns : wanted_ns;
 }
 
 static void on_woken(fc_waiter_t *waiter) {
-  const size_t offset = offsetof(fc_exchange_t, waiter);
+  const size_t offset = offsetof(fc_exchange_t, wait.waiter);
   fc_exchange_t *x = (fc_exchange_t *)(void *)((char *)waiter - offset);
   x->carrier->again(x);
 }
@@ -260,12 +263,12 @@ static fc_status_t wait_for_module(fc_exchange_t *x,
                                    fc_error_t *err) {
   uint64_t wanted_ms = 0;
   FC_TRY(fc_admission_timeout(request, &wanted_ms, err));
-  x->waiter.due_ns = deadline_of(x, wanted_ms);
-  x->waiter.on_woken = on_woken;
-  FC_TRY(fc_demand_wait(x->server->modules, x->generation, calls, &x->waiter,
-                        err));
+  x->wait.waiter.due_ns = deadline_of(x, wanted_ms);
+  x->wait.waiter.on_woken = on_woken;
+  FC_TRY(fc_demand_wait(x->server->modules, x->generation, calls,
+                        &x->wait.waiter, err));
   x->place.function = FC_ROUTE_NO_INDEX;
-  x->waits = x->waited = true;
+  x->wait.on = x->wait.waited = true;
   return FC_OK;
 }
 
@@ -286,8 +289,9 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
              ->admit(server, request, &x->place, &admission, err));
   if (FC_UNLIKELY(admission.flags & FC_CALL_PROFILE)) {
     FC_TRY(fc_privilege_check(x->policy, FC_PRIVILEGE_PROFILE, request,
-                              &x->address, err));
-    if (x->trace.sampled && server->spans) admission.flags |= FC_CALL_TRACED;
+                              &x->asker.address, err));
+    if (x->traced.trace.sampled && server->spans)
+      admission.flags |= FC_CALL_TRACED;
   }
   const fc_generation_t *generation = x->generation;
   if (server->modules->started && fc_generation_is_coming(generation)) {
@@ -321,13 +325,15 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
     call->parts = admission.parts;
     call->steps = 0;
     x->parted.deadline_ns =
-        call->deadline_ns ? call->deadline_ns - x->began_ns : 0;
-    x->parted.limit_ns = x->job.limit_ns ? x->job.limit_ns - x->began_ns : 0;
+        call->deadline_ns ? call->deadline_ns - x->times.began_ns : 0;
+    x->parted.limit_ns =
+        x->job.limit_ns ? x->job.limit_ns - x->times.began_ns : 0;
   }
-  FC_TRY(fc_admission_priority(request, &x->priorities, &x->job.priority, err));
+  FC_TRY(fc_admission_priority(request, &x->asker.priorities, &x->job.priority,
+                               err));
   FC_TRY(fc_exchange_count_call(x, err));
-  FC_TRY(
-      fc_pool_admit(server->pool, &x->job, x->marked_ns, &x->retry_after, err));
+  FC_TRY(fc_pool_admit(server->pool, &x->job, x->times.marked_ns,
+                       &x->out.retry_after, err));
   const uint32_t lead = lead_of(&admission);
   FC_TRY(fc_body_open(&call->body, server->blocks, &x->job.caller,
                       fc_pool_audience(server->pool, call->generation),
@@ -348,7 +354,7 @@ static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
                                 fc_error_t *err) {
   if (x->server->routes->rows[x->place.route].methods & FC_ROUTE_ADMIN) {
     FC_TRY(fc_privilege_check(x->policy, FC_PRIVILEGE_CHANGE, request,
-                              &x->address, err));
+                              &x->asker.address, err));
   }
   FC_TRY(check_asking(request->length, err));
   return fc_body_open(&x->job.call.body, x->server->blocks, &x->job.caller,
@@ -358,21 +364,21 @@ static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
 // For the log: who asks for an act.
 static fc_str_t print_client(const fc_exchange_t *x, char *out, size_t size) {
   char address[FC_PEER_TEXT_SIZE];
-  fc_peer_print(&x->address, address);
-  if (x->user.known) {
-    snprintf(address, sizeof address, "unix, user %u", x->user.id);
+  fc_peer_print(&x->asker.address, address);
+  if (x->asker.user.known) {
+    snprintf(address, sizeof address, "unix, user %u", x->asker.user.id);
   }
   const int count =
       snprintf(out, size, "%s%s%.*s, request %.*s", *address ? address : "unix",
-               x->who_size ? ", token " : "", x->who_size, x->who,
-               FC_STR_ARG(fc_exchange_id(x)));
+               x->asker.token_size ? ", token " : "", x->asker.token_size,
+               x->asker.token, FC_STR_ARG(fc_exchange_id(x)));
   return fc_str_make(out, count > 0 ? (size_t)count : 0);
 }
 
 static fc_status_t admit_act(fc_exchange_t *x, const fc_request_t *request,
                              fc_error_t *err) {
   FC_TRY(fc_privilege_check(x->policy, FC_PRIVILEGE_CHANGE, request,
-                            &x->address, err));
+                            &x->asker.address, err));
   FC_TRY(check_asking(request->length, err));
   char by[FC_PEER_TEXT_SIZE + FC_TOKEN_NAME_MAX + FC_LIMIT_REQUEST_ID + 24];
   const fc_str_t who = print_client(x, by, sizeof by);
@@ -386,7 +392,7 @@ fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
                               fc_error_t *err) {
   fc_status_t status = route(x, request, err);
   fc_exchange_mark(x, FC_STAGE_ROUTE);
-  if (x->is_slowed) return FC_OK;
+  if (x->wait.slowed) return FC_OK;
   if (status != FC_OK && err->code == FC_CODE_NOT_READY && x->generation &&
       fc_generation_is_coming(x->generation)) {
     // A path that names a function or model is understood only when the signatures
@@ -397,15 +403,15 @@ fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
     return wait_for_module(x, request, calls, err);
   }
   if (status != FC_OK || request->method != FC_METHOD_POST) return status;
-  x->stage = FC_STAGE_ADMIT;
+  x->times.stage = FC_STAGE_ADMIT;
   const uint8_t methods = x->server->routes->rows[x->place.route].methods;
-  x->is_asking = methods & FC_ROUTE_POST;
-  if (x->is_asking && !request->has_body) return FC_OK;
+  x->asked.is_asking = methods & FC_ROUTE_POST;
+  if (x->asked.is_asking && !request->has_body) return FC_OK;
   if (methods & FC_ROUTE_ACT) status = admit_act(x, request, err);
-  else if (x->is_asking) status = admit_asking(x, request, err);
+  else if (x->asked.is_asking) status = admit_asking(x, request, err);
   else status = admit(x, request, err);
   fc_exchange_mark(x, FC_STAGE_ADMIT);
-  x->is_call = status == FC_OK && !x->waits;
+  x->asked.is_call = status == FC_OK && !x->wait.on;
   return status;
 }
 
@@ -419,7 +425,7 @@ fc_span_t fc_exchange_room(const fc_exchange_t *x, uint64_t left) {
 fc_status_t fc_exchange_append(fc_exchange_t *x, fc_str_t bytes, uint64_t left,
                                fc_error_t *err) {
   x->body_seen += bytes.size;
-  if (x->is_asking || x->act) FC_TRY(check_asking(x->body_seen, err));
+  if (x->asked.is_asking || x->act) FC_TRY(check_asking(x->body_seen, err));
   return fc_body_put(&x->job.call.body, x->server->blocks, &x->job.caller,
                      bytes, left, err);
 }
@@ -438,7 +444,7 @@ static void submit_act(fc_exchange_t *x, fc_str_t body) {
       fc_dialect_of(x->server, &x->place)->read_act(act, body, &error);
   act->on_ended = on_acted;
   act->context = x;
-  x->stage = FC_STAGE_CALL;
+  x->times.stage = FC_STAGE_CALL;
   if (status == FC_OK) status = fc_modules_act(x->server->modules, act, &error);
   if (status != FC_OK) fc_exchange_fail(x, &error, FC_STAGE_ADMIT);
   else if (act->ended) fc_exchange_answer_act(x);
@@ -452,10 +458,10 @@ void fc_exchange_submit(fc_exchange_t *x) {
   uint8_t *data =
       fc_block_data(x->server->blocks, call->body.block) + call->body.offset;
   memset(data + call->body.size, 0, FC_BLOCK_TAIL);
-  if (x->is_asking) {
+  if (x->asked.is_asking) {
     const fc_request_t request = {
         .method = FC_METHOD_POST,
-        .method_name = x->method_name,
+        .method_name = x->asked.method_name,
         .body = fc_str_make((const char *)data, call->body.size)};
     fc_exchange_document(x, &request);
     return;
@@ -466,18 +472,18 @@ void fc_exchange_submit(fc_exchange_t *x) {
   }
   x->generation->calls++;
   fc_generations_touch(&x->server->modules->generations, x->generation,
-                       x->marked_ns);
+                       x->times.marked_ns);
   if (fc_pool_try_inline(pool, &x->job)) {
     fc_exchange_answer_call(x);
     return;
   }
   fc_error_t *error = &x->server->error;
-  if (fc_pool_admit(pool, &x->job, x->marked_ns, &x->retry_after, error) !=
-      FC_OK) {
+  if (fc_pool_admit(pool, &x->job, x->times.marked_ns, &x->out.retry_after,
+                    error) != FC_OK) {
     fc_exchange_fail(x, error, FC_STAGE_ADMIT);
     return;
   }
-  x->stage = FC_STAGE_QUEUE;
+  x->times.stage = FC_STAGE_QUEUE;
   fc_pool_enqueue(pool, &x->job);
 }
 
@@ -507,7 +513,7 @@ bool fc_exchange_is_running(const fc_exchange_t *x) {
 static void drop(fc_exchange_t *x) {
   release_act(x);
   fc_exchange_drop_draft(x);
-  fc_demand_leave(x->server->modules, &x->waiter);
+  fc_demand_leave(x->server->modules, &x->wait.waiter);
   fc_pool_drop(x->server->pool, &x->job);
   x->parted.paused = false;
 }

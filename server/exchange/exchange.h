@@ -9,12 +9,12 @@
 //
 //   fc_exchange_start    the first byte of a request is there
 //   fc_exchange_take     its head is read
-//   fc_exchange_admit    ROUTE and ADMIT. If `waits` is set then, take and admit
-//                        are called again: if `is_slowed` is, too, after
+//   fc_exchange_admit    ROUTE and ADMIT. If wait.on is set then, take and admit
+//                        are called again: if wait.slowed is, too, after
 //                        FC_LIMIT_GUESS_WAIT_MS, else after the carrier's `again`. Else:
 //     fc_exchange_document  the request is answered without its body
 //     fc_exchange_fail      it is refused
-//     fc_exchange_append, _submit  its body arrives (is_call), and is complete
+//     fc_exchange_append, _submit  its body arrives (asked.is_call), and is complete
 //   fc_exchange_part_sent  so it is with those of a part: the next one may be made
 //   fc_exchange_sent     the carrier needs the pieces of the answer no longer
 //   fc_exchange_reset    the next request may start
@@ -100,48 +100,79 @@ typedef struct fc_parted_t {
   uint64_t limit_ns;     // the same by the operator's deadline alone
 } fc_parted_t;
 
-struct fc_exchange_t {
-  fc_server_t *server;
-  const fc_carrier_t *carrier;
-  const fc_policy_t *policy;
-  fc_job_t job;  // its caller, set at ROUTE, also owns the memory of the body
-  fc_place_t place;
-  fc_generation_t *generation;  // of the place, held; NULL: it has none
-  fc_act_t *act;                // NULL: the request asks for no act
-  struct fc_draft_t *draft;     // its document is being written; NULL: none is
-  fc_waiter_t waiter;           // waits for the generation
+// Who asks: `address` and `user` are of the connection, the rest is set at ROUTE.
+typedef struct fc_asker_t {
+  fc_peer_t address;  // the other end of the stream, zero if it has none
+  // Whose request it is: `address`, or the client that a trusted proxy names.
+  fc_peer_t peer;
+  fc_known_user_t user;           // who is at the other end of a Unix socket
+  fc_priorities_t priorities;     // that the request may choose from
+  char token[FC_TOKEN_NAME_MAX];  // the name of the token it came with
+  uint8_t token_size;             // 0: without one
+} fc_asker_t;
+
+// What is asked, as the head says it and its route.
+typedef struct fc_asked_t {
   fc_method_t method;
   const char *method_name;  // NULL until a head is read
   bool is_call;             // its body is wanted: a call, an act, or asking
   bool is_asking;           // a POST for a document
   bool is_preflight;        // a browser asks what a page may ask for
-  bool waits;               // then the request is admitted again
-  bool waited;              // it has waited for the generation, at least once
-  bool is_slowed;   // it waits because of its token (FC_LIMIT_GUESS_WAIT_MS)
-  bool was_slowed;  // it has waited so
-  uint8_t stage;    // fc_stage_t it is in
-  uint8_t id_size;  // 0: it has none yet
-  uint32_t retry_after;
-  uint64_t began_ns;   // time of the first byte of the head; 0: no byte yet
-  uint64_t marked_ns;  // until then time is counted to a stage
-  uint64_t body_seen;  // bytes of the body that came, also those not kept
-  uint64_t spent_ns[FC_STAGE_COUNT];
-  fc_peer_t address;  // the other end of the stream, zero if it has none
-  // Whose request it is: `address`, or the client that a trusted proxy names.
-  fc_peer_t peer;
-  fc_known_user_t user;        // who is at the other end of a Unix socket
-  fc_priorities_t priorities;  // that the request may choose from
+  fc_str_t origin;          // of the page that may have the answer; "": of none
+  uint8_t id_size;          // 0: it has no id yet
   char id[FC_LIMIT_REQUEST_ID];
-  fc_str_t origin;  // of the page that may have the answer; "": of none
-  char who[FC_TOKEN_NAME_MAX];  // the name of the token it came with
-  uint8_t who_size;             // 0: without one
-  fc_trace_t trace;             // if it is `known`, the request belongs to it
+} fc_asked_t;
+
+// Waits of a request between its head and its body. When one ends, the head is admitted
+// again.
+typedef struct fc_exchange_wait_t {
+  fc_waiter_t waiter;  // waits for the generation
+  bool on;
+  bool waited;      // it has waited for the generation, at least once
+  bool slowed;      // it waits because of its token (FC_LIMIT_GUESS_WAIT_MS)
+  bool was_slowed;  // it has waited so
+} fc_exchange_wait_t;
+
+// Where the time of a request went.
+typedef struct fc_times_t {
+  uint64_t began_ns;   // of the first byte of the head; 0: no byte yet
+  uint64_t marked_ns;  // until then time is counted to a stage
+  uint64_t spent_ns[FC_STAGE_COUNT];
+  uint8_t stage;  // fc_stage_t it is in
+} fc_times_t;
+
+// What is exported of a request, if it is sampled.
+typedef struct fc_traced_t {
+  fc_trace_t trace;  // if it is `known`, the request belongs to it
   // Of the call, until it is exported; NULL: none are known.
   const fc_dispatch_span_t *dispatches;
   uint32_t dispatch_count;
-  fc_parted_t parted;
-  uint32_t piece_count;
+} fc_traced_t;
+
+// The answer, or the part of it that the carrier has.
+typedef struct fc_exchange_out_t {
+  uint32_t retry_after;
+  uint32_t count;
   fc_piece_t pieces[FC_PIECES_MAX];
+} fc_exchange_out_t;
+
+struct fc_exchange_t {
+  fc_server_t *server;
+  const fc_carrier_t *carrier;
+  const fc_policy_t *policy;
+  fc_asker_t asker;
+  fc_asked_t asked;
+  uint64_t body_seen;  // bytes of the body that came, also those not kept
+  fc_place_t place;
+  fc_generation_t *generation;  // of the place, held; NULL: it has none
+  fc_exchange_wait_t wait;
+  fc_job_t job;   // its caller, set at ROUTE, also owns the memory of the body
+  fc_act_t *act;  // NULL: the request asks for no act
+  struct fc_draft_t *draft;  // its document is being written; NULL: none is
+  fc_parted_t parted;
+  fc_exchange_out_t out;
+  fc_times_t times;
+  fc_traced_t traced;
 };
 
 // `exchange` is zeroed memory. `server`, `carrier` and `policy` are borrowed.
@@ -155,8 +186,8 @@ void fc_exchange_start(fc_exchange_t *exchange);
 // A head was read. A head that could not be understood is passed too, as far as it was
 // understood. `request` is not kept. Does nothing if the request has waited.
 void fc_exchange_take(fc_exchange_t *exchange, const fc_request_t *request);
-// Fails if the request may not be made; exchange->stage says where it failed.
-// Sets is_call and waits.
+// Fails if the request may not be made; times.stage says where it failed.
+// Sets asked.is_call and wait.on.
 fc_status_t fc_exchange_admit(fc_exchange_t *exchange,
                               const fc_request_t *request,
                               fc_error_t *err) FC_MUST_CHECK;
@@ -224,7 +255,7 @@ fc_answer_t fc_exchange_refusal(fc_server_t *server, const fc_error_t *error,
                                 char out_id[FC_EXCHANGE_ID_SIZE]);
 
 static inline fc_str_t fc_exchange_id(const fc_exchange_t *exchange) {
-  return fc_str_make(exchange->id, exchange->id_size);
+  return fc_str_make(exchange->asked.id, exchange->asked.id_size);
 }
 
 // The owner that stands for all clients of an address, as far as they are told apart

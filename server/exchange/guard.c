@@ -28,24 +28,24 @@ static fc_str_t module_of(const fc_exchange_t *x, const fc_request_t *request,
 // The client is the token, from whatever address it comes. Its owner has, as its bytes,
 // 16 hex digits of the token's hash, which no address or user has (fc_exchange_client).
 static void note_token(fc_exchange_t *x, const fc_grant_t *grant) {
-  memcpy(x->who, grant->name.data, grant->name.size);
-  x->who_size = (uint8_t)grant->name.size;
+  memcpy(x->asker.token, grant->name.data, grant->name.size);
+  x->asker.token_size = (uint8_t)grant->name.size;
   memcpy(x->job.caller.bytes, grant->hash, sizeof x->job.caller.bytes);
-  if (grant->is_ranged) x->priorities = grant->priorities;
+  if (grant->is_ranged) x->asker.priorities = grant->priorities;
 }
 
 // Guessing is slowed by what a client waits for its answer. A right token waits only where
 // it could have been guessed. Without memory for the table nobody waits.
 static void note_guess(fc_exchange_t *x) {
   fc_server_t *server = x->server;
-  if (x->was_slowed) return;
+  if (x->wait.was_slowed) return;
   if (!server->guesses) {
     server->guesses = fc_guesses_create(server->modules->generations.allocator,
                                         fc_trace_random(&server->id_state));
   }
   if (!server->guesses) return;
-  x->waits = x->is_slowed =
-      fc_guesses_note(server->guesses, &x->job.caller, x->marked_ns);
+  x->wait.on = x->wait.slowed =
+      fc_guesses_note(server->guesses, &x->job.caller, x->times.marked_ns);
 }
 
 // A guesser may leave as soon as an answer takes its time: so this one must take as long.
@@ -55,10 +55,10 @@ static fc_status_t greet(fc_exchange_t *x, const fc_grant_t *grant,
   fc_owner_t token;
   memcpy(token.bytes, grant->hash, sizeof token.bytes);
   if (!guesses || !fc_guesses_greet(guesses, &x->job.caller, &token,
-                                    x->was_slowed, x->marked_ns)) {
+                                    x->wait.was_slowed, x->times.marked_ns)) {
     return FC_OK;
   }
-  x->waits = x->is_slowed = true;
+  x->wait.on = x->wait.slowed = true;
   return fc_fail(err, FC_CODE_UNAUTHORIZED, "its token is to be looked at");
 }
 
@@ -70,7 +70,7 @@ static fc_status_t identify(fc_exchange_t *x, const fc_request_t *request,
   const fc_policy_t *policy = x->policy;
   const bool sent = request->fields[FC_FIELD_AUTHORIZATION].data;
   if (!policy->tokens || (policy->users.count && !sent)) {
-    return fc_grant_of_user(&x->user, text, out_grant, err);
+    return fc_grant_of_user(&x->asker.user, text, out_grant, err);
   }
   const fc_status_t status = fc_grant_of_token(policy, request, out_grant, err);
   if (status != FC_OK) {

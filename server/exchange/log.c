@@ -31,22 +31,24 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
   fc_str_t module, function;
   fc_exchange_names(x, &module, &function);
   fields[count++] = FC_LOG_TEXT("request_id", fc_exchange_id(x));
-  if (x->trace.known) {
+  if (x->traced.trace.known) {
     const fc_str_t trace_id = fc_str_make(ids, 2 * FC_TRACE_ID);
     const fc_str_t span_id = fc_str_make(ids + trace_id.size, 2 * FC_SPAN_ID);
-    fc_trace_print_id(x->trace.id, FC_TRACE_ID, ids);
-    fc_trace_print_id(x->trace.span, FC_SPAN_ID, ids + trace_id.size);
+    fc_trace_print_id(x->traced.trace.id, FC_TRACE_ID, ids);
+    fc_trace_print_id(x->traced.trace.span, FC_SPAN_ID, ids + trace_id.size);
     fields[count++] = FC_LOG_TEXT("trace_id", trace_id);
     fields[count++] = FC_LOG_TEXT("span_id", span_id);
   }
-  fc_peer_print(&x->peer, client);
+  fc_peer_print(&x->asker.peer, client);
   fields[count++] =
       FC_LOG_TEXT("client", fc_str(x->policy->local ? "unix" : client));
-  if (x->who_size) {
-    fields[count++] = FC_LOG_TEXT("token", fc_str_make(x->who, x->who_size));
+  if (x->asker.token_size) {
+    fields[count++] =
+        FC_LOG_TEXT("token", fc_str_make(x->asker.token, x->asker.token_size));
   }
-  fields[count++] = FC_LOG_TEXT(
-      "method", x->method_name ? fc_str(x->method_name) : FC_STR(""));
+  fields[count++] =
+      FC_LOG_TEXT("method", x->asked.method_name ? fc_str(x->asked.method_name)
+                                                 : FC_STR(""));
   fields[count++] =
       FC_LOG_TEXT("route", fc_route_path(server->routes, x->place.route));
   fields[count++] = FC_LOG_TEXT("module", module);
@@ -62,7 +64,7 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
     fields[count++] = FC_LOG_NUMBER("parts", x->parted.count);
     fields[count++] = FC_LOG_NUMBER("first_us", x->parted.first_ns / 1000);
   }
-  uint64_t total = x->began_ns ? fc_clock_ns() - x->began_ns : 0;
+  uint64_t total = x->times.began_ns ? fc_clock_ns() - x->times.began_ns : 0;
   fields[count++] = FC_LOG_NUMBER("us", total / 1000);
   static const char *const kKeys[FC_STAGE_COUNT] = {
 #define FC_STAGE(name, text) text "_us",
@@ -70,7 +72,7 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
 #undef FC_STAGE
   };
   for (int i = 0; is_call && i < FC_STAGE_COUNT; i++) {
-    fields[count++] = FC_LOG_NUMBER(kKeys[i], x->spent_ns[i] / 1000);
+    fields[count++] = FC_LOG_NUMBER(kKeys[i], x->times.spent_ns[i] / 1000);
   }
   // A client's mistake is its own, a 5xx is for who runs the server.
   fc_log_fields(server->log, status < 500 ? FC_LOG_INFO : FC_LOG_WARN,

@@ -31,7 +31,7 @@ static void begin(fc_exchange_t *x, const fc_answer_facts_t *what, bool cut) {
   fc_exchange_describe(x, what, &answer);
   answer.in_parts = x->parted.begun = true;
   answer.is_cut = cut;
-  x->parted.first_ns = fc_clock_ns() - x->began_ns;
+  x->parted.first_ns = fc_clock_ns() - x->times.began_ns;
   counts->first_ns += x->parted.first_ns;
   counts->begun++;
   counts->open++;
@@ -42,7 +42,7 @@ static void begin(fc_exchange_t *x, const fc_answer_facts_t *what, bool cut) {
 static void count_part(fc_exchange_t *x) {
   fc_parts_counts_t *counts = &x->server->metrics.parts;
   uint64_t size = 0;
-  for (uint32_t i = 0; i < x->piece_count; i++) size += x->pieces[i].size;
+  for (uint32_t i = 0; i < x->out.count; i++) size += x->out.pieces[i].size;
   x->parted.sending = true;
   x->parted.count += size != 0;
   x->parted.size += size;
@@ -56,7 +56,7 @@ void fc_exchange_send_part(fc_exchange_t *x, const fc_answer_facts_t *what,
     fc_exchange_send(x, what);
     return;
   }
-  if (x->method == FC_METHOD_HEAD) {
+  if (x->asked.method == FC_METHOD_HEAD) {
     send_head(x, what);
     return;
   }
@@ -81,10 +81,10 @@ static void go_on(fc_exchange_t *x) {
   fc_error_t *error = &x->server->error;
   fc_exchange_mark(x, FC_STAGE_WRITE);
   x->parted.paused = false;
-  x->stage = FC_STAGE_QUEUE;
-  x->job.call.deadline_ns = after(x->marked_ns, x->parted.deadline_ns);
-  x->job.limit_ns = after(x->marked_ns, x->parted.limit_ns);
-  if (fc_pool_go_on(x->server->pool, &x->job, &x->retry_after, error) !=
+  x->times.stage = FC_STAGE_QUEUE;
+  x->job.call.deadline_ns = after(x->times.marked_ns, x->parted.deadline_ns);
+  x->job.limit_ns = after(x->times.marked_ns, x->parted.limit_ns);
+  if (fc_pool_go_on(x->server->pool, &x->job, &x->out.retry_after, error) !=
       FC_OK) {
     fc_exchange_fail(x, error, FC_STAGE_QUEUE);
   }
@@ -92,11 +92,11 @@ static void go_on(fc_exchange_t *x) {
 
 uint64_t fc_exchange_take_pieces(fc_exchange_t *x, fc_outcome_t *outcome) {
   uint64_t size = 0;
-  x->piece_count = outcome->piece_count;
+  x->out.count = outcome->piece_count;
   outcome->piece_count = 0;
-  for (uint32_t i = 0; i < x->piece_count; i++) {
-    x->pieces[i] = outcome->pieces[i];
-    size += x->pieces[i].size;
+  for (uint32_t i = 0; i < x->out.count; i++) {
+    x->out.pieces[i] = outcome->pieces[i];
+    size += x->out.pieces[i].size;
   }
   return size;
 }

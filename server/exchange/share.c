@@ -6,7 +6,8 @@
 
 // Does a trusted proxy not say whose call it is? Then the call may be anybody's.
 static bool is_of_proxy(const fc_exchange_t *x) {
-  return !x->who_size && fc_networks_have(&x->policy->proxies, &x->peer);
+  return !x->asker.token_size &&
+         fc_networks_have(&x->policy->proxies, &x->asker.peer);
 }
 
 // Is the client the other end of its connection? Each connection has one call at a time,
@@ -14,7 +15,8 @@ static bool is_of_proxy(const fc_exchange_t *x) {
 // them would be 2 % of a small call.
 static bool is_bounded(const fc_exchange_t *x, uint32_t most) {
   const fc_policy_t *policy = x->policy;
-  return !policy->client_calls && !x->who_size && !policy->proxies.count &&
+  return !policy->client_calls && !x->asker.token_size &&
+         !policy->proxies.count &&
          fc_exchange_share(x->server, policy->client_connections) <= most;
 }
 

@@ -12,7 +12,7 @@ _Static_assert(FC_SPANS_STAGES == FC_STAGE_COUNT, "a span for each stage");
 
 void fc_exchange_trace(fc_exchange_t *x, fc_str_t traceparent) {
   fc_server_t *server = x->server;
-  fc_trace_t *trace = &x->trace;
+  fc_trace_t *trace = &x->traced.trace;
   if (!traceparent.data || !fc_trace_parse(traceparent, trace)) {
     if (fc_trace_random(&server->id_state) % FC_RATIO_ALL >=
         server->trace_ratio) {
@@ -42,11 +42,11 @@ static const char *code_text(int code) {
 void fc_exchange_export(const fc_exchange_t *x, int status, int code,
                         uint64_t bytes_out) {
   const fc_server_t *server = x->server;
-  if (!x->trace.sampled || !server->spans) return;
-  fc_span_record_t *record = fc_spans_add(server->spans, x->spent_ns);
-  if (!record && x->dispatches) {
-    fc_spans_add_dispatches(server->spans, NULL, x->dispatches,
-                            x->dispatch_count);
+  if (!x->traced.trace.sampled || !server->spans) return;
+  fc_span_record_t *record = fc_spans_add(server->spans, x->times.spent_ns);
+  if (!record && x->traced.dispatches) {
+    fc_spans_add_dispatches(server->spans, NULL, x->traced.dispatches,
+                            x->traced.dispatch_count);
   }
   if (!record) return;
   struct timespec now;
@@ -55,24 +55,24 @@ void fc_exchange_export(const fc_exchange_t *x, int status, int code,
   fc_exchange_names(x, &module, &function);
   const uint64_t now_ns =
       (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-  const uint64_t took_ns = fc_clock_ns() - x->began_ns;
-  *record =
-      (fc_span_record_t){.trace = x->trace,
-                         .began_unix_ns = now_ns - took_ns,
-                         .took_ns = took_ns,
-                         .received = x->body_seen,
-                         .sent = bytes_out,
-                         .status = status,
-                         .scheme = x->policy->tls ? "https" : "http",
-                         .method = x->method_name ? x->method_name : "",
-                         .route = fc_route_path(server->routes, x->place.route),
-                         .code = code_text(code),
-                         .call_stage = FC_STAGE_CALL};
-  memcpy(record->spent_ns, x->spent_ns, sizeof record->spent_ns);
+  const uint64_t took_ns = fc_clock_ns() - x->times.began_ns;
+  *record = (fc_span_record_t){
+      .trace = x->traced.trace,
+      .began_unix_ns = now_ns - took_ns,
+      .took_ns = took_ns,
+      .received = x->body_seen,
+      .sent = bytes_out,
+      .status = status,
+      .scheme = x->policy->tls ? "https" : "http",
+      .method = x->asked.method_name ? x->asked.method_name : "",
+      .route = fc_route_path(server->routes, x->place.route),
+      .code = code_text(code),
+      .call_stage = FC_STAGE_CALL};
+  memcpy(record->spent_ns, x->times.spent_ns, sizeof record->spent_ns);
   record->module_size = keep(record->module, module);
   record->function_size = keep(record->function, function);
-  if (x->dispatches) {
-    fc_spans_add_dispatches(server->spans, record, x->dispatches,
-                            x->dispatch_count);
+  if (x->traced.dispatches) {
+    fc_spans_add_dispatches(server->spans, record, x->traced.dispatches,
+                            x->traced.dispatch_count);
   }
 }

@@ -15,7 +15,7 @@
 // bytes count to the address of the socket, even if that is a proxy's: the head that
 // would name the proxy's client may not be read yet.
 static bool stash(fc_connection_t *c, fc_str_t bytes) {
-  const fc_owner_t owner = fc_exchange_owner(&c->exchange.address);
+  const fc_owner_t owner = fc_exchange_owner(&c->exchange.asker.address);
   fc_blocks_t *blocks = c->http1->server->blocks;
   if (fc_stash_put(&c->stash, blocks, &owner, bytes, NULL) == FC_OK) {
     return true;
@@ -222,9 +222,10 @@ static fc_status_t count_connection(fc_connection_t *c, fc_error_t *err) {
   const fc_policy_t *policy = c->exchange.policy;
   const uint32_t most =
       fc_exchange_share(c->http1->server, policy->client_connections);
-  if (fc_networks_have(&policy->proxies, &c->exchange.address)) return FC_OK;
+  if (fc_networks_have(&policy->proxies, &c->exchange.asker.address))
+    return FC_OK;
   const fc_owner_t owner =
-      fc_exchange_client(&c->exchange.address, &c->exchange.user);
+      fc_exchange_client(&c->exchange.asker.address, &c->exchange.asker.user);
   if (fc_owners_held(all, &owner) >= most) {
     return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
                    "%u connections of this client are open, the limit", most);
@@ -253,7 +254,7 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
   c->is_new = true;
   fc_exchange_init(&c->exchange, server, &fc_connection_carrier, client->policy,
                    &client->address);
-  c->exchange.user = client->user;
+  c->exchange.asker.user = client->user;
   c->next = http1->connections;
   if (c->next) c->next->previous = c;
   http1->connections = c;

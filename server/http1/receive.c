@@ -105,7 +105,7 @@ static void answer_early(fc_connection_t *c, const fc_head_t *head,
   c->left = length;
   if (has_body && !c->is_last) begin_body(c, FC_CONNECTION_DISCARD);
   else c->state = FC_CONNECTION_WRITE;
-  if (error) fc_exchange_fail(x, error, (fc_stage_t)x->stage);
+  if (error) fc_exchange_fail(x, error, (fc_stage_t)x->times.stage);
   else fc_exchange_document(x, &head->request);
   if (!x->draft) return;
   // While the document is written in parts, bytes are only stashed. A body, which
@@ -141,14 +141,14 @@ static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   }
   c->is_last = !head.keep_alive;
   if (status == FC_OK) status = fc_exchange_admit(x, &head.request, error);
-  if (status == FC_OK && x->waits) {
+  if (status == FC_OK && x->wait.on) {
     c->state = FC_CONNECTION_WAIT;
-    fc_http1_wait(c, x->is_slowed ? FC_WAIT_SLOWED : FC_WAIT_NONE);
+    fc_http1_wait(c, x->wait.slowed ? FC_WAIT_SLOWED : FC_WAIT_NONE);
   } else if (status != FC_OK && error->code == FC_CODE_BODY_TOO_LARGE) {
-    fc_connection_refuse(c, error, (fc_stage_t)x->stage);
+    fc_connection_refuse(c, error, (fc_stage_t)x->times.stage);
   } else if (status != FC_OK) {
     answer_early(c, &head, error);
-  } else if (x->is_call) {
+  } else if (x->asked.is_call) {
     receive_body(c, &head);
   } else {
     answer_early(c, &head, NULL);

@@ -58,8 +58,8 @@ static uint32_t next_spans(const fc_connection_t *c,
   uint64_t skip = c->write_done, left = c->write_size - c->write_done;
   uint32_t count = 0;
   if (left > FC_LIMIT_WRITE) left = FC_LIMIT_WRITE;
-  for (uint32_t i = 0; i < x->piece_count && left; i++) {
-    const fc_piece_t *piece = &x->pieces[i];
+  for (uint32_t i = 0; i < x->out.count && left; i++) {
+    const fc_piece_t *piece = &x->out.pieces[i];
     const uint64_t before = i == 0 ? c->head_size : 0;
     uint64_t size = piece->size + before;
     if (skip >= size) {
@@ -206,8 +206,8 @@ static void send_pieces(fc_connection_t *c, size_t head_size, bool with_body) {
   c->head_size = (uint32_t)head_size;
   c->write_size = head_size;
   c->write_done = 0;
-  for (uint32_t i = 0; i < x->piece_count && with_body; i++) {
-    c->write_size += x->pieces[i].size;
+  for (uint32_t i = 0; i < x->out.count && with_body; i++) {
+    c->write_size += x->out.pieces[i].size;
   }
   if (FC_UNLIKELY(c->in_parts)) c->write_size += kTails[c->tail].size;
   const uint32_t count = next_spans(c, spans);
@@ -261,12 +261,12 @@ static void send_head(fc_connection_t *c, const fc_answer_t *what) {
   const fc_exchange_t *x = &c->exchange;
   const fc_response_head_t head = head_of(c, what);
   char *end =
-      (char *)fc_block_data(c->http1->server->blocks, x->pieces[0].block) +
-      x->pieces[0].offset;
+      (char *)fc_block_data(c->http1->server->blocks, x->out.pieces[0].block) +
+      x->out.pieces[0].offset;
   char *begin = fc_response_head(&head, end);
   c->is_paced = false;
   c->write_before = 0;
-  send_pieces(c, (size_t)(end - begin), x->method != FC_METHOD_HEAD);
+  send_pieces(c, (size_t)(end - begin), x->asked.method != FC_METHOD_HEAD);
 }
 
 static void answer(fc_exchange_t *x, const fc_answer_t *what) {
@@ -282,7 +282,7 @@ static void begin(fc_exchange_t *x, const fc_answer_t *what) {
   if (c->is_http10 || what->is_cut || c->http1->server->draining) {
     c->is_last = true;
   }
-  c->in_parts = x->method != FC_METHOD_HEAD;
+  c->in_parts = x->asked.method != FC_METHOD_HEAD;
   c->state = c->in_parts ? FC_CONNECTION_PARTS : FC_CONNECTION_WRITE;
   c->part = what->is_cut ? FC_PART_CUT : FC_PART_MORE;
   c->tail = c->is_http10 || !what->length ? TAIL_NONE : TAIL_CHUNK;
@@ -296,13 +296,13 @@ static void part(fc_exchange_t *x, fc_part_end_t part) {
   fc_connection_t *c = of_exchange(x);
   uint64_t size = 0;
   size_t head_size = 0;
-  for (uint32_t i = 0; i < x->piece_count; i++) size += x->pieces[i].size;
+  for (uint32_t i = 0; i < x->out.count; i++) size += x->out.pieces[i].size;
   c->part = (uint8_t)part;
   c->tail = TAIL_NONE;
   if (!c->is_http10 && size) {
-    char *end =
-        (char *)fc_block_data(c->http1->server->blocks, x->pieces[0].block) +
-        x->pieces[0].offset;
+    char *end = (char *)fc_block_data(c->http1->server->blocks,
+                                      x->out.pieces[0].block) +
+                x->out.pieces[0].offset;
     head_size = (size_t)(end - fc_response_chunk(size, end));
     c->tail = kAfter[part];
   } else if (!c->is_http10 && part == FC_PART_LAST) {

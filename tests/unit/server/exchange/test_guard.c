@@ -184,11 +184,11 @@ static void wrong_tokens_wait_alone(void **state) {
   }
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     assert_int_equal(ask(&house, kLine, row->fields, &error), row->code);
-    assert_int_equal(house.exchange.waits, row->waits);
-    assert_int_equal(house.exchange.is_slowed, row->waits);
+    assert_int_equal(house.exchange.wait.on, row->waits);
+    assert_int_equal(house.exchange.wait.slowed, row->waits);
   }
   // Another address is another client.
-  house.exchange.address.bytes[0] = 1;
+  house.exchange.asker.address.bytes[0] = 1;
   assert_int_equal(ask(&house, kLine, rows[0].fields, &error),
                    FC_CODE_UNAUTHORIZED);
   end(&house);
