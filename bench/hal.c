@@ -15,7 +15,7 @@
 
 #include "config/limits.h"
 #include "farcall/module.h"
-#include "pool/tiles.h"
+#include "pool/helpers.h"
 
 #define THREADS_MAX 64
 #define BATCH 16

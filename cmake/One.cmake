@@ -25,7 +25,7 @@ file(GLOB hot core/base/*.c core/json/*.c core/memref/*.c core/module/call*.c
   server/dialect/place.c server/dialect/route.c server/exchange/*.c server/http1/*.c
   server/pool/block*.c
   server/pool/handoff.c server/pool/pool.c server/pool/process_call.c server/pool/queue.c
-  server/pool/region.c server/pool/ring.c server/pool/threads*.c server/pool/tiles.c
+  server/pool/region.c server/pool/ring.c server/pool/threads*.c server/pool/helpers.c
   server/pool/worker.c
   server/stream/*.c)
 list(REMOVE_ITEM rare ${hot})

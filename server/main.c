@@ -18,7 +18,7 @@
 #include "farcall/version.h"
 #include "jailing.h"
 #include "modules/state.h"
-#include "pool/process.h"
+#include "pool/process_main.h"
 #include "server.h"
 #include "token_files.h"
 

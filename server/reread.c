@@ -124,7 +124,7 @@ static void apply_numbers(fc_loop_t *loop) {
   loop->modules.options.memory = live->module_memory;
   loop->modules.options.idle_ms = live->idle_unload;
   loop->pool.options.queue_limit =
-      fc_loop_queue_limit(live, loop->pool.options.workers);
+      fc_pool_queue_limit(live->queue, loop->pool.options.workers);
 }
 
 static fc_status_t parse(const fc_server_options_t *live,

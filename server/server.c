@@ -14,8 +14,9 @@
 #include "base/hex.h"
 #include "base/quota.h"
 #include "config/limits.h"
+#include "descriptors.h"
+#include "drain.h"
 #include "empty.h"
-#include "end.h"
 #include "epoll.h"
 #include "listen.h"
 #include "modules/act.h"
@@ -24,7 +25,7 @@
 #include "modules/trial.h"
 #include "pool/isolation.h"
 #include "reread.h"
-#include "room.h"
+#include "signals.h"
 #include "watching.h"
 
 #define NS_PER_MS 1000000u
@@ -238,7 +239,7 @@ static void on_lost(void *context, uint32_t index, uint32_t function) {
 static uint32_t connection_max(const fc_loop_t *loop) {
   const uint64_t wanted = loop->options->connections;
   const uint64_t reserved = loop->reserved_files;
-  const uint64_t files = fc_room_for_files(wanted + reserved);
+  const uint64_t files = fc_descriptors_raise(wanted + reserved);
   if (!files) return 64;
   const uint64_t room = files > reserved ? files - reserved : 1;
   return (uint32_t)(wanted < room ? wanted : room);
@@ -326,7 +327,8 @@ static fc_status_t init_handles(fc_loop_t *loop, fc_error_t *err) {
   fc_notify_init(&loop->notify, uv);
   int failed = uv_async_init(uv, &loop->bell, on_bell);
   if (!failed) failed = uv_async_init(uv, &loop->loader_bell, on_loader_bell);
-  if (!failed) failed = fc_loop_init_end(loop);
+  if (!failed) failed = fc_loop_init_drain(loop);
+  if (!failed) failed = fc_loop_init_signals(loop);
   loop->bell.data = loop->loader_bell.data = loop;
   loop->turn.data = loop->awake.data = loop->timer.data = loop;
   if (!failed) return FC_OK;
@@ -347,12 +349,6 @@ static fc_status_t start_handles(fc_loop_t *loop, fc_error_t *err) {
 static uint64_t default_memory(void) {
   const uint64_t total = fc_quota_memory_here();
   return total / 4 < 1u << 30 ? total / 4 : 1u << 30;
-}
-
-uint32_t fc_loop_queue_limit(const fc_server_options_t *options,
-                             uint32_t workers) {
-  if (options->queue) return (uint32_t)options->queue;
-  return workers * 8 > 128 ? workers * 8 : 128;
 }
 
 static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
@@ -377,7 +373,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                                         : memory / 2);
   const uint32_t cpus = fc_quota_cpus("", uv_available_parallelism());
   const uint32_t workers = options->workers ? (uint32_t)options->workers : cpus;
-  const uint32_t queue = fc_loop_queue_limit(options, workers);
+  const uint32_t queue = fc_pool_queue_limit(options->queue, workers);
   const uint32_t tiles =
       options->tiles < FC_TILES_MAX ? (uint32_t)options->tiles : FC_TILES_MAX;
   loop->processes = (fc_process_options_t){
@@ -496,7 +492,7 @@ static fc_status_t init_watched(fc_loop_t *loop, fc_error_t *err) {
   const struct sigaction told = {.sa_handler = on_abort};
   struct sigaction before;
   sigaction(SIGABRT, &told, &before);
-  fc_status_t status = fc_room_for_loop(loop, err);
+  fc_status_t status = fc_descriptors_open_loop(loop, err);
   const bool begun = status == FC_OK;
   if (begun) status = init_handles(loop, err);
   if (status == FC_OK) status = fc_loop_listen(loop, err);
@@ -544,7 +540,7 @@ void fc_loop_deinit(fc_loop_t *loop) {
   fc_pool_deinit(&loop->pool);
   uv_loop_close(&loop->uv);
   fc_epoll_end(&loop->epoll);
-  fc_room_end();
+  fc_descriptors_end();
   fc_modules_deinit(&loop->modules);
   fc_trust_deinit(&loop->trust);
   fc_blocks_destroy(loop->blocks);

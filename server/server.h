@@ -93,10 +93,6 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
 // Serves until SIGTERM, SIGINT or fc_loop_stop, or until a module fails at the start with
 // --strict-load; returns the exit code.
 int fc_loop_run(fc_loop_t *loop);
-// The fc_pool_options_t.queue_limit: --queue or, if that is 0, 8 for each of `workers`
-// and at least 128.
-uint32_t fc_loop_queue_limit(const fc_server_options_t *options,
-                             uint32_t workers);
 // Has the loop end as after one SIGTERM: --pre-drain passes, then it drains. Any thread.
 void fc_loop_stop(fc_loop_t *loop);
 // Call it after fc_loop_run; a failed fc_loop_init leaves nothing to deinit.

@@ -58,6 +58,12 @@ typedef struct fc_pool_options_t {
   fc_owners_t *client_calls;
 } fc_pool_options_t;
 
+// The queue_limit by --queue; if that is 0, 8 for each of `workers`, and at least 128.
+static inline uint32_t fc_pool_queue_limit(uint64_t said, uint32_t workers) {
+  if (said) return (uint32_t)said;
+  return workers * 8 > 128 ? workers * 8 : 128;
+}
+
 // The kinds of hosts.
 enum { FC_HOSTS_THREAD, FC_HOSTS_PROCESS, FC_HOSTS_COUNT };
 

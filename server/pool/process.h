@@ -4,14 +4,14 @@
 // waits for it, the loop may kill it, each by a descriptor (pidfd), and not by its number,
 // which another process can have got since.
 // Its standard input is /dev/null, its output and error are a pipe to the server; besides
-// these it has the descriptors below and no others. Its environment is empty. Also the
-// main function of `farcalld --worker`.
+// these it has the descriptors below and no others. Its environment is empty. What it does
+// is process_main.h's.
 #ifndef FARCALL_SERVER_POOL_PROCESS_H_
 #define FARCALL_SERVER_POOL_PROCESS_H_
 
 #include <sys/types.h>
 
-#include "pool/region.h"
+#include "farcall/module.h"
 #include "pool/ring.h"
 
 // The descriptors of a worker, after the standard ones.
@@ -66,11 +66,5 @@ bool fc_process_reap(fc_process_t *process, bool wait,
 uint64_t fc_process_cpu_ns(const fc_process_t *process);
 // Closes the descriptors that are open.
 void fc_process_close(fc_process_t *process);
-
-// Runs as `farcalld --worker …`, with these kinds of modules (NULL-terminated) and these
-// dialects, by the index in a slot. Never returns.
-_Noreturn void fc_process_main(int argc, char **argv,
-                               const fc_backend_t *const *backends,
-                               const fc_dialect_worker_t *const *dialects);
 
 #endif  // FARCALL_SERVER_POOL_PROCESS_H_

@@ -5,6 +5,8 @@
 // and runs the slots of its ring until it is killed. It reads no configuration and has no
 // secrets. It talks to the loop alone, through the ring, the eventfd and the pipe of its
 // output, and is handed files through a socket.
+#include "pool/process_main.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,8 +20,8 @@
 #include "jail/jail.h"
 #include "pool/fault.h"
 #include "pool/handoff.h"
+#include "pool/helpers.h"
 #include "pool/process.h"
-#include "pool/tiles.h"
 #include "pool/worker.h"
 
 typedef struct self_t {

@@ -5,14 +5,6 @@
 // slots that it has not taken yet.
 #include "pool/queue.h"
 
-static const char *const kStageNames[FC_STAGE_COUNT] = {
-#define FC_STAGE(name, text) [FC_STAGE_##name] = text,
-#include "pool/stage.def"
-#undef FC_STAGE
-};
-
-const char *fc_stage_name(fc_stage_t stage) { return kStageNames[stage]; }
-
 void fc_ready_init(fc_ready_t *ready) {
   *ready = (fc_ready_t){.head = FC_SLOT_NONE, .tail = FC_SLOT_NONE};
   pthread_mutex_init(&ready->lock, NULL);

@@ -12,17 +12,7 @@
 
 #include "farcall/base.h"
 #include "pool/invocation.h"
-
-// The eight stages of a call, in the order they are run.
-typedef enum fc_stage_t {
-#define FC_STAGE(name, text) FC_STAGE_##name,
-#include "pool/stage.def"
-#undef FC_STAGE
-  FC_STAGE_COUNT
-} fc_stage_t;
-
-// The name of a stage, such as "decode".
-const char *fc_stage_name(fc_stage_t stage);
+#include "pool/stage.h"
 
 #define FC_OUTCOME_NAME 64
 

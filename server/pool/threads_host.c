@@ -6,10 +6,10 @@
 #include "pool/threads_host.h"
 
 #include "config/limits.h"
+#include "pool/helpers.h"
 #include "pool/pool.h"
 #include "pool/process_host.h"
 #include "pool/threads.h"
-#include "pool/tiles.h"
 #include "pool/worker.h"
 
 // Calls that one thread is given at a time when they are known to be quick.

@@ -25,7 +25,7 @@
 #include "dialect/native.h"
 #include "listen.h"
 #include "module/files.h"
-#include "pool/process.h"
+#include "pool/process_main.h"
 
 #if FC_TSAN
 // libuv closes descriptors by a system call that the sanitizer does not see. When the

@@ -12,7 +12,7 @@
 
 #include "helpers/test.h"
 #include "pool/fault.h"
-#include "pool/tiles.h"
+#include "pool/helpers.h"
 
 #define CRASH FARCALL_BUILD_DIR "/tests/modules/native/crash.so"
 

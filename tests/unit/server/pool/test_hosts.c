@@ -26,6 +26,7 @@
 #include "modules/trial.h"
 #include "pool/isolation.h"
 #include "pool/process_host.h"
+#include "pool/process_main.h"
 
 #define NATIVE FARCALL_BUILD_DIR "/tests/modules/native/"
 #define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/"

@@ -6,7 +6,7 @@
 // A call runs many grids, one right behind the other, and to wake a thread takes longer
 // than many a grid. So threads look for a while before they sleep: helpers for the next
 // grid, the call's thread for the end of the last part.
-#include "pool/tiles.h"
+#include "pool/helpers.h"
 
 #include <pthread.h>
 #include <signal.h>

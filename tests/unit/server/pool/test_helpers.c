@@ -2,7 +2,7 @@
 //
 // Helper threads: every part runs once, whoever has them; a kernel's grid split
 // over them gives the same bytes, and its failure is one error.
-#include "pool/tiles.h"
+#include "pool/helpers.h"
 
 #include <pthread.h>
 #include <signal.h>

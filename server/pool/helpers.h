@@ -3,8 +3,8 @@
 // Helper threads that run parts of one call beside its worker (--tiles). One call has
 // the helpers at a time. A call that finds them taken goes on alone, because the
 // processors are in use anyway.
-#ifndef FARCALL_SERVER_POOL_TILES_H_
-#define FARCALL_SERVER_POOL_TILES_H_
+#ifndef FARCALL_SERVER_POOL_HELPERS_H_
+#define FARCALL_SERVER_POOL_HELPERS_H_
 
 #include "farcall/backend.h"
 
@@ -21,4 +21,4 @@ void fc_helpers_destroy(fc_helpers_t *helpers);
 // For fc_frame_set_tiles; any number of frames and threads may use it.
 const fc_tiles_t *fc_helpers_tiles(const fc_helpers_t *helpers);
 
-#endif  // FARCALL_SERVER_POOL_TILES_H_
+#endif  // FARCALL_SERVER_POOL_HELPERS_H_

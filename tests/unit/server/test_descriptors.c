@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What libuv does without memory for its table of descriptors.
-#include "room.h"
+#include "descriptors.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void the_table_grows_without_memory(void **state) {
   fc_error_t error;
   int ends[2];
   fc_loop_t *loop = make_loop();
-  assert_int_equal(fc_room_for_loop(loop, &error), FC_OK);
+  assert_int_equal(fc_descriptors_open_loop(loop, &error), FC_OK);
   assert_int_equal(pipe(ends), 0);
   assert_int_equal(write(ends[1], "x", 1), 1);
   refused = 2048;
@@ -56,7 +56,7 @@ static void the_table_grows_without_memory(void **state) {
   watch(loop, ends[0], 620);  // in what was kept for this
   refused = 0;
   assert_int_equal(uv_loop_close(&loop->uv), 0);
-  fc_room_end();
+  fc_descriptors_end();
   close(ends[0]);
   close(ends[1]);
   free(loop);
@@ -67,7 +67,7 @@ static void without_memory_a_loop_does_not_begin(void **state) {
   fc_error_t error;
   fc_loop_t *loop = make_loop();
   refused = 2048;
-  assert_int_not_equal(fc_room_for_loop(loop, &error), FC_OK);
+  assert_int_not_equal(fc_descriptors_open_loop(loop, &error), FC_OK);
   assert_int_equal(error.code, FC_CODE_OUT_OF_MEMORY);
   refused = 0;
   free(loop);
@@ -79,11 +79,11 @@ static void loops_of_one_program_leave_nothing(void **state) {
   fc_error_t error;
   fc_loop_t *loops[] = {make_loop(), make_loop()};
   for (size_t i = 0; i < FC_ARRAY_COUNT(loops); i++) {
-    assert_int_equal(fc_room_for_loop(loops[i], &error), FC_OK);
+    assert_int_equal(fc_descriptors_open_loop(loops[i], &error), FC_OK);
   }
   for (size_t i = 0; i < FC_ARRAY_COUNT(loops); i++) {
     assert_int_equal(uv_loop_close(&loops[i]->uv), 0);
-    fc_room_end();
+    fc_descriptors_end();
     free(loops[i]);
   }
 }

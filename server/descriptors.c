@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "room.h"
+#include "descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "config/limits.h"
 #include "epoll.h"
 
-uint64_t fc_room_for_files(uint64_t need) {
+uint64_t fc_descriptors_raise(uint64_t need) {
   struct rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files)) return 0;
   if (files.rlim_cur < need) {
@@ -70,7 +70,7 @@ static size_t table_size(uint64_t descriptors) {
 // it is enlarged at the start, by the highest descriptor.
 static int make_room(const fc_loop_t *loop) {
   const uint64_t need = loop->options->connections + FC_LIMIT_RESERVED_FILES;
-  const uint64_t files = fc_room_for_files(need);
+  const uint64_t files = fc_descriptors_raise(need);
   const uint64_t most = files && files < need ? files : need;
   const int low = eventfd(0, EFD_CLOEXEC);
   if (low < 0) return -errno;
@@ -81,13 +81,13 @@ static int make_room(const fc_loop_t *loop) {
   if (failed) return failed;
   const size_t size = table_size(most);
   void *spare = fc_alloc_aligned(fc_allocator_system(), size, 16);
-  fc_room_end();
+  fc_descriptors_end();
   room.size = size;
   room.spare = spare;
   return spare ? 0 : UV_ENOMEM;
 }
 
-fc_status_t fc_room_for_loop(fc_loop_t *loop, fc_error_t *err) {
+fc_status_t fc_descriptors_open_loop(fc_loop_t *loop, fc_error_t *err) {
   (void)uv_replace_allocator(malloc, reallocate, calloc, free);
   int failed = try_descriptors();
   if (!failed) failed = make_room(loop);
@@ -96,11 +96,11 @@ fc_status_t fc_room_for_loop(fc_loop_t *loop, fc_error_t *err) {
     fc_epoll_begin(&loop->epoll, uv_backend_fd(&loop->uv));
     return FC_OK;
   }
-  fc_room_end();
+  fc_descriptors_end();
   return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot start an event loop: %s",
                  uv_strerror(failed));
 }
 
-void fc_room_end(void) {
+void fc_descriptors_end(void) {
   fc_free(fc_allocator_system(), atomic_exchange(&room.spare, NULL));
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The stages of a call, as times, logs, metrics and errors name them.
+#ifndef FARCALL_SERVER_POOL_STAGE_H_
+#define FARCALL_SERVER_POOL_STAGE_H_
+
+// In the order they are run.
+typedef enum fc_stage_t {
+#define FC_STAGE(name, text) FC_STAGE_##name,
+#include "pool/stage.def"
+#undef FC_STAGE
+  FC_STAGE_COUNT
+} fc_stage_t;
+
+// The name of a stage, such as "decode".
+const char *fc_stage_name(fc_stage_t stage);
+
+#endif  // FARCALL_SERVER_POOL_STAGE_H_
