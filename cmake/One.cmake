@@ -15,7 +15,8 @@ target_link_libraries(farcall-one-cli PRIVATE farcall_flags farcall-cli-objects)
 # Compiled for its size is all but what the call of a loaded function passes through.
 file(GLOB_RECURSE rare core/*.c server/*.c)
 file(GLOB hot core/base/*.c core/json/*.c core/memref/*.c core/module/call*.c
-  core/marshal/decode.c core/marshal/encode.c core/marshal/fill.c core/marshal/guard.c core/marshal/leaf.c
+  core/marshal/container.c core/marshal/decode.c core/marshal/encode.c core/marshal/fill.c
+  core/marshal/guard.c core/marshal/leaf.c
   core/marshal/leaves.c core/marshal/typed.c core/marshal/written.c
   core/marshal/oip_*.c core/module/native/function.c core/module/vm/buffer.c
   core/module/vm/context.c core/module/vm/interp.c core/module/vm/list.c
