@@ -10,7 +10,7 @@
 
 #include "abi/sidecar.h"
 #include "farcall/backend.h"
-#include "memref/cell.h"
+#include "module/native/cell.h"
 #include "module/native/dylib.h"
 #include "module/native/fpenv.h"
 #include "module/native/returned.h"

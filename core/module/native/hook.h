@@ -10,7 +10,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 
-#include "memref/own.h"
+#include "module/native/own.h"
 
 // The functions that the module would call without the hooks. The module's
 // blocks are freed by the `free` here, which with RTLD_DEEPBIND need not be the

@@ -3,8 +3,8 @@
 // The blocks a module allocated during one call and has not freed. They tell which
 // results farcall must free: those whose `allocated` pointer is in here, unless the
 // sidecar declares the result as borrowed. One call, one thread.
-#ifndef FARCALL_MEMREF_OWN_H_
-#define FARCALL_MEMREF_OWN_H_
+#ifndef FARCALL_MODULE_NATIVE_OWN_H_
+#define FARCALL_MODULE_NATIVE_OWN_H_
 
 #include "farcall/base.h"
 
@@ -47,4 +47,4 @@ void fc_own_clear(fc_own_t *own,
                   void (*visit)(void *context, const fc_own_block_t *block),
                   void *context);
 
-#endif  // FARCALL_MEMREF_OWN_H_
+#endif  // FARCALL_MODULE_NATIVE_OWN_H_

@@ -2,7 +2,7 @@
 //
 // The table of live blocks. Called from inside a module's malloc and free, so
 // the common case looks at one place of the table.
-#include "memref/own.h"
+#include "module/native/own.h"
 
 #define FIRST_CAPACITY 32
 #define KEPT_CAPACITY 1024  // a bigger table is given back after the call

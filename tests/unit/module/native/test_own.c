@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "memref/own.h"
+#include "module/native/own.h"
 
 #define POINTERS 500
 

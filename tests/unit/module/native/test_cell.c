@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "memref/cell.h"
+#include "module/native/cell.h"
 
 #define SCALAR(dtype_) \
   { .kind = FC_TYPE_SCALAR, .dtype = FC_DTYPE_##dtype_ }

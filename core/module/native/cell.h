@@ -4,8 +4,8 @@
 // layout of result structures, scalars in and out of their cells, argument
 // descriptors. Memory for one call comes from its arena. Used by the native
 // backend; runs no code of the module.
-#ifndef FARCALL_MEMREF_CELL_H_
-#define FARCALL_MEMREF_CELL_H_
+#ifndef FARCALL_MODULE_NATIVE_CELL_H_
+#define FARCALL_MODULE_NATIVE_CELL_H_
 
 #include "memref/descriptor.h"
 
@@ -60,4 +60,4 @@ size_t fc_vector_size(const fc_signature_t *signature, const fc_type_t *type);
 fc_tensor_t fc_memref_view(const fc_memref_t *descriptor, int32_t rank,
                            fc_dtype_t dtype);
 
-#endif  // FARCALL_MEMREF_CELL_H_
+#endif  // FARCALL_MODULE_NATIVE_CELL_H_

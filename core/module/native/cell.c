@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Argument and result memory of a call: see cell.h.
-#include "memref/cell.h"
+#include "module/native/cell.h"
 
 #include "base/width.h"
 #include "value/gather.h"
