@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "json/number.h"
 #include "json/writer.h"
-#include "marshal/leaf.h"
+#include "marshal/read.h"
 
 static fc_status_t check_size(fc_frame_t *frame, size_t size, fc_error_t *err) {
   if (size <= frame->limits.tensor_size) return FC_OK;
@@ -57,7 +57,7 @@ static fc_status_t check_text(fc_frame_t *frame, const fc_op_t *op,
 static fc_status_t read_b64_bytes(fc_frame_t *frame, const fc_op_t *op,
                                   fc_value_t *dest, fc_error_t *err) {
   fc_str_t text;
-  FC_TRY(fc_leaf_text(frame, &text, err));
+  FC_TRY(fc_read_text(frame, &text, err));
   uint8_t *data = NULL;
   size_t placed = text.size / 4 * 3, size = 0;
   FC_TRY(place_text(frame, placed, &data, err));
@@ -130,9 +130,9 @@ fc_status_t fc_bytes_decode(fc_frame_t *frame, const fc_op_t *op,
   for (;;) {
     FC_TRY(fc_json_next(reader, &token, err));
     if (token == FC_JSON_OBJECT_END) break;
-    if (!seen && fc_leaf_names_raw(frame)) {
+    if (!seen && fc_read_names_raw(frame)) {
       fc_str_t bytes;
-      FC_TRY(fc_leaf_read_raw(frame, &bytes, err));
+      FC_TRY(fc_read_raw(frame, &bytes, err));
       FC_TRY(fc_bytes_take(frame, op, bytes, dest, err));
       seen = true;
       continue;
@@ -156,5 +156,5 @@ fc_status_t fc_bytes_decode(fc_frame_t *frame, const fc_op_t *op,
     }
     FC_TRY(read_b64_bytes(frame, op, dest, err));
   }
-  return seen ? FC_OK : fc_leaf_missing(frame, "b64", err);
+  return seen ? FC_OK : fc_read_missing(frame, "b64", err);
 }

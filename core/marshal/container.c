@@ -10,6 +10,7 @@
 
 #include "marshal/bytes.h"
 #include "marshal/leaf.h"
+#include "marshal/read.h"
 #include "marshal/typed.h"
 
 // The element type of {"list":…}: each value carries its own type.
@@ -185,7 +186,7 @@ static fc_status_t step_tuple(fc_frame_t *frame, fc_level_t *level,
     if (level->count != wanted) {
       return wrong_length(frame, "elements", wanted, level->count, err);
     }
-    fc_leaf_set_list(level->dest, level->items, level->count);
+    fc_list_set(level->dest, level->items, level->count);
     frame->depth--;
     return FC_OK;
   }
@@ -213,11 +214,11 @@ static fc_status_t step_list(fc_frame_t *frame, fc_level_t *level,
   fc_json_token_t token;
   FC_TRY(fc_json_next(&frame->reader, &token, err));
   if (token == FC_JSON_ARRAY_END) {
-    fc_leaf_set_list(level->dest, level->items, level->count);
+    fc_list_set(level->dest, level->items, level->count);
     frame->depth--;
     return level->wrapped ? close_wrapper(frame, err) : FC_OK;
   }
-  FC_TRY(fc_leaf_grow(frame, &level->items, level->count, &level->capacity, 4,
+  FC_TRY(fc_list_grow(frame, &level->items, level->count, &level->capacity, 4,
                       err));
   return open_value(frame, level->child, token, &level->items[level->count++],
                     err);
@@ -279,7 +280,7 @@ fc_status_t fc_dict_close(fc_frame_t *frame, const fc_level_t *dict,
   if (dict->count < dict->op->child_count) {
     return missing_key(frame, dict, err);
   }
-  fc_leaf_set_list(dict->dest, dict->items, dict->count);
+  fc_list_set(dict->dest, dict->items, dict->count);
   return FC_OK;
 }
 
@@ -315,7 +316,7 @@ static fc_status_t step_dict(fc_frame_t *frame, fc_level_t *level,
     return FC_OK;
   }
   fc_str_t name;
-  FC_TRY(fc_leaf_text(frame, &name, err));
+  FC_TRY(fc_read_text(frame, &name, err));
   return open_entry(frame, level, name, err);
 }
 
@@ -341,7 +342,7 @@ static fc_status_t step_array(fc_frame_t *frame, fc_level_t *level,
     if (level->count != (uint64_t)*dim) return wrong_dim(frame, level, err);
     frame->depth--;
     return level->dim ? FC_OK
-                      : fc_leaf_set_array(frame, array->items, array->count,
+                      : fc_list_set_array(frame, array->items, array->count,
                                           array->dims, level->op->rank,
                                           level->dest, err);
   }
@@ -361,7 +362,7 @@ static fc_status_t step_array(fc_frame_t *frame, fc_level_t *level,
     inner->dim = next;
     return FC_OK;
   }
-  FC_TRY(fc_leaf_grow(frame, &array->items, array->count, &array->capacity, 4,
+  FC_TRY(fc_list_grow(frame, &array->items, array->count, &array->capacity, 4,
                       err));
   return open_value(frame, fc_op_child(level->op), token,
                     &array->items[array->count++], err);

@@ -5,7 +5,7 @@
 // positions and names, options. The first error in document order is reported.
 #include "marshal/container.h"
 #include "marshal/framed.h"
-#include "marshal/leaf.h"
+#include "marshal/read.h"
 #include "marshal/repeat.h"
 
 // ---------------------------------------------------------------------------
@@ -192,7 +192,7 @@ static fc_status_t read_kwargs(fc_frame_t *frame, document_t *document,
     FC_TRY(fc_json_next(&frame->reader, &token, err));
     if (token == FC_JSON_OBJECT_END) break;
     fc_str_t name;
-    FC_TRY(fc_leaf_text(frame, &name, err));
+    FC_TRY(fc_read_text(frame, &name, err));
     const fc_plan_key_t *key =
         fc_plan_find(plan->keywords, plan->keyword_count, name);
     if (!key && takes_rest(plan, name)) {
@@ -233,7 +233,7 @@ static fc_status_t find_field(fc_frame_t *frame, const fc_plan_key_t *fields,
                               uint32_t count, const char *what,
                               uint32_t *out_field, fc_error_t *err) {
   fc_str_t name;
-  FC_TRY(fc_leaf_text(frame, &name, err));
+  FC_TRY(fc_read_text(frame, &name, err));
   const fc_plan_key_t *field = fc_plan_find(fields, count, name);
   if (!field) {
     return fc_container_unknown(frame, FC_CODE_UNKNOWN_FIELD, what, name,
@@ -333,7 +333,7 @@ static fc_status_t read_section(fc_frame_t *frame, document_t *document,
   const uint32_t count = frame->repeat ? SECTION_COUNT : REPEAT;
   uint32_t section = 0;
   fc_str_t name;
-  FC_TRY(fc_leaf_text(frame, &name, err));
+  FC_TRY(fc_read_text(frame, &name, err));
   if (!fc_plan_find(kSections, count, name) &&
       fc_plan_find(plan->keywords, plan->keyword_count, name)) {
     return misplaced_argument(frame, name, err);
@@ -434,7 +434,7 @@ fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err) {
 
 fc_status_t fc_framed_decode(fc_frame_t *frame, fc_str_t body,
                              uint64_t document, fc_error_t *err) {
-  FC_TRY(fc_leaf_split(frame, &body, document, err));
+  FC_TRY(fc_read_split(frame, &body, document, err));
   frame->framed = true;
   return decode(frame, body, err);
 }

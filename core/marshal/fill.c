@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "json/number.h"
-#include "marshal/leaf.h"
+#include "marshal/frame.h"
 
 // ---------------------------------------------------------------------------
 // Messages

@@ -169,12 +169,6 @@ size_t fc_frame_empty_rows(const int64_t *shape, int32_t rank) {
   return rows;
 }
 
-size_t fc_frame_element_limit(const fc_frame_t *frame, fc_dtype_t dtype) {
-  size_t by_size = frame->limits.tensor_size / fc_dtype_size(dtype);
-  size_t by_count = frame->limits.tensor_elements;
-  return by_size < by_count ? by_size : by_count;
-}
-
 int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim) {
   return fc_dim_is_named(dim) ? frame->named_dims[fc_dim_name(dim)].size : dim;
 }

@@ -166,7 +166,12 @@ fc_status_t fc_frame_check_shape(fc_frame_t *frame,
 // without a 0, the number of elements. SIZE_MAX on overflow.
 size_t fc_frame_empty_rows(const int64_t *shape, int32_t rank);
 // The most elements one tensor of this type may have.
-size_t fc_frame_element_limit(const fc_frame_t *frame, fc_dtype_t dtype);
+static inline size_t fc_frame_element_limit(const fc_frame_t *frame,
+                                            fc_dtype_t dtype) {
+  size_t by_size = frame->limits.tensor_size / fc_dtype_size(dtype);
+  size_t by_count = frame->limits.tensor_elements;
+  return by_size < by_count ? by_size : by_count;
+}
 // The size that a dim must have, its own or its name's; -1 while not known.
 int64_t fc_frame_dim(const fc_frame_t *frame, int64_t dim);
 // Notes that dim `dim` of `op` has `size`: if the dim has a name, and the name no known

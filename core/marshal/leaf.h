@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One value without parts, and what the rooms that read such values share: the text of a
-// token, raw bytes behind the document, messages. Private to the marshaller.
+// One value without parts. Private to the marshaller.
 #ifndef FARCALL_MARSHAL_LEAF_H_
 #define FARCALL_MARSHAL_LEAF_H_
 
@@ -12,39 +11,5 @@
 fc_status_t fc_leaf_decode(fc_frame_t *frame, const fc_op_t *op,
                            fc_json_token_t token, fc_value_t *dest,
                            fc_error_t *err);
-// The content of the string or key just read, unescaped. It lasts as long as the call.
-fc_status_t fc_leaf_text(fc_frame_t *frame, fc_str_t *out_text,
-                         fc_error_t *err);
-// Fails because a value of several members lacks `name`.
-fc_status_t fc_leaf_missing(fc_frame_t *frame, const char *name,
-                            fc_error_t *err);
-
-// Makes room for one more item behind `count`: `first` at the beginning, then twice as many.
-fc_status_t fc_leaf_grow(fc_frame_t *frame, fc_value_t **items, size_t count,
-                         size_t *capacity, size_t first, fc_error_t *err);
-static inline void fc_leaf_set_list(fc_value_t *dest, fc_value_t *items,
-                                    size_t count) {
-  if (!dest) return;
-  *dest = (fc_value_t){.kind = FC_VALUE_LIST, .list = {items, count}};
-}
-// Makes two lists of an array of references: its elements and its dims. A dim below 0, which
-// lies below an empty array, is 0.
-fc_status_t fc_leaf_set_array(fc_frame_t *frame, fc_value_t *items,
-                              size_t count, const int64_t *dims, int32_t rank,
-                              fc_value_t *dest, fc_error_t *err);
-
-// Cuts *body behind the `document` bytes that its head announced: the rest are the call's
-// raw bytes. FC_CODE_BINARY_FRAMING when it is shorter.
-fc_status_t fc_leaf_split(fc_frame_t *frame, fc_str_t *body, uint64_t document,
-                          fc_error_t *err);
-// True when the key just read is "binary_data_size", and raw bytes may follow the
-// document.
-bool fc_leaf_names_raw(const fc_frame_t *frame);
-// Takes the next `size` of the raw bytes; fc_leaf_read_raw reads the value of that key, and
-// takes so many. FC_CODE_BINARY_FRAMING when there are fewer.
-fc_status_t fc_leaf_take_raw(fc_frame_t *frame, uint64_t size,
-                             fc_str_t *out_bytes, fc_error_t *err);
-fc_status_t fc_leaf_read_raw(fc_frame_t *frame, fc_str_t *out_bytes,
-                             fc_error_t *err);
 
 #endif  // FARCALL_MARSHAL_LEAF_H_

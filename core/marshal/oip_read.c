@@ -5,7 +5,7 @@
 // members for which they are needed. Unknown members are skipped, as the protocol wants.
 #include "marshal/bytes.h"
 #include "marshal/inputs.h"
-#include "marshal/leaf.h"
+#include "marshal/read.h"
 #include "marshal/oip_read.h"
 #include "marshal/strings.h"
 
@@ -142,7 +142,7 @@ static bool is_text(const input_t *input) {
 static fc_status_t read_text(request_t *request, fc_str_t *out_text,
                              fc_error_t *err) {
   FC_TRY(expect(request, FC_JSON_STRING, err));
-  return fc_leaf_text(request->frame, out_text, err);
+  return fc_read_text(request->frame, out_text, err);
 }
 
 static uint32_t find_input(const request_t *request, fc_str_t name) {
@@ -320,7 +320,7 @@ static fc_status_t take_raw(request_t *request, input_t *input,
                         "raw bytes need Inference-Header-Content-Length");
   }
   fc_str_t bytes;
-  FC_TRY(fc_leaf_take_raw(request->frame, input->raw_size, &bytes, err));
+  FC_TRY(fc_read_take_raw(request->frame, input->raw_size, &bytes, err));
   if (is_text(input)) {
     return fc_strings_take(request->frame, &input->texts, bytes, err);
   }
@@ -637,7 +637,7 @@ fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
   request_t request = {.has_raw = document != FC_OIP_ALL};
   FC_TRY(begin(&request, frame, err));
   if (document == FC_OIP_ALL) document = body.size;
-  FC_TRY(fc_leaf_split(frame, &body, document, err));
+  FC_TRY(fc_read_split(frame, &body, document, err));
   fc_frame_read(frame, body.data, body.size);
   FC_TRY(request.has_raw && document == 0 ? read_raw(&request, frame->raw, err)
                                           : read_document(&request, err));

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "json/writer.h"
-#include "marshal/leaf.h"
+#include "marshal/read.h"
 #include "marshal/packed_item.h"
 #include "value/safetensors.h"
 
@@ -22,7 +22,7 @@ static fc_status_t read_tensor(const fc_safetensors_t *file,
   fc_safetensor_t tensor;
   fc_str_t name;
   uint32_t number;
-  FC_TRY(fc_leaf_text(inputs->frame, &name, err));
+  FC_TRY(fc_read_text(inputs->frame, &name, err));
   FC_TRY(fc_inputs_find(inputs, name, &number, err));
   FC_TRY(fc_safetensors_read(file, &tensor, err));
   if (!tensor.dtype || tensor.rank < 0 || !tensor.bytes.data) {

@@ -347,6 +347,24 @@ static fc_status_t check_stores(const fc_plan_t *plan, fc_error_t *err) {
   return FC_OK;
 }
 
+bool fc_plan_doubts(const fc_plan_t *plan, const fc_plan_param_t *input) {
+  const fc_signature_t *signature = plan->signature;
+  if (signature->root_tree) return false;
+  const fc_param_t *param = &signature->arguments[input->number];
+  return param->role == FC_ROLE_IN && !param->certain;
+}
+
+static bool lends(const fc_plan_t *plan) {
+  for (uint32_t i = 0; i < plan->input_count; i++) {
+    const fc_plan_param_t *input = &plan->inputs[i];
+    if (!fc_plan_doubts(plan, input)) continue;
+    for (const fc_op_t *op = input->op; op < fc_op_next(input->op); op++) {
+      if (fc_op_is_lent(op)) return true;
+    }
+  }
+  return false;
+}
+
 fc_status_t fc_plan_create(const fc_signature_t *signature,
                            fc_allocator_t allocator, fc_plan_t **out_plan,
                            fc_error_t *err) {
@@ -383,7 +401,7 @@ fc_status_t fc_plan_create(const fc_signature_t *signature,
     const fc_plan_param_t *last = &plan->inputs[plan->input_count - 1];
     if (last->op->flavor == FC_FLAVOR_KWARGS) plan->rest = last;
   }
-  plan->lends = fc_written_may_be(plan);
+  plan->lends = lends(plan);
   *out_plan = plan;
   return FC_OK;
 }

@@ -76,8 +76,9 @@ struct fc_plan_t {
   const fc_plan_param_t *stores;
   uint32_t store_count;
   _Atomic(struct fc_model_t *) model;  // NULL until it is asked for
-  bool lends;                          // fc_written_may_be
-  _Atomic(uint32_t) compared;          // calls, relaxed; see written.c
+  bool
+      lends;  // a function with this plan gets memory that it is to leave alone
+  _Atomic(uint32_t) compared;  // calls, relaxed; see written.c
   // The functions that run calls, one for each row of the signature's sizes. NULL: the
   // function that has this signature runs all. Borrowed; set right after fc_plan_create.
   const fc_entry_t *entries;
@@ -89,6 +90,16 @@ const fc_plan_key_t *fc_plan_find(const fc_plan_key_t *keys, uint32_t count,
 // The nearest name; empty if none is near.
 fc_str_t fc_plan_nearest(const fc_plan_key_t *keys, uint32_t count,
                          fc_str_t name);
+
+// True for a value that a function gets where it lies: a tensor is written through; what
+// else it gets is a copy.
+static inline bool fc_op_is_lent(const fc_op_t *op) {
+  return op->raw >= 0 && op->kind != FC_TYPE_SCALAR &&
+         op->kind != FC_TYPE_BYTES && op->kind != FC_TYPE_NULL;
+}
+// True for an argument of role `in` if nobody said so: of a value that is known as such,
+// the function may use the memory for what it likes. Parts of a tree have no roles.
+bool fc_plan_doubts(const fc_plan_t *plan, const fc_plan_param_t *input);
 
 // Puts "argument 0 ('x'): " before the message. `err` is not NULL.
 void fc_plan_name_argument(const fc_plan_param_t *input, fc_error_t *err);

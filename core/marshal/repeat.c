@@ -4,7 +4,7 @@
 // stand before the result whose type it has.
 #include "marshal/repeat.h"
 
-#include "marshal/leaf.h"
+#include "marshal/read.h"
 
 static fc_status_t here(fc_frame_t *frame, fc_status_t status,
                         fc_error_t *err) {
@@ -20,7 +20,7 @@ static fc_status_t find_member(fc_frame_t *frame, const fc_plan_key_t *members,
                                uint32_t count, uint32_t *seen,
                                uint32_t *out_member, fc_error_t *err) {
   fc_str_t name;
-  FC_TRY(fc_leaf_text(frame, &name, err));
+  FC_TRY(fc_read_text(frame, &name, err));
   const fc_plan_key_t *member = fc_plan_find(members, count, name);
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);
@@ -89,7 +89,7 @@ static fc_status_t read_number(fc_frame_t *frame, fc_json_token_t token,
 static fc_status_t read_key(fc_frame_t *frame, uint32_t count,
                             uint32_t *out_number, fc_error_t *err) {
   fc_str_t text;
-  FC_TRY(fc_leaf_text(frame, &text, err));
+  FC_TRY(fc_read_text(frame, &text, err));
   uint64_t number = 0;
   bool digits = text.size && (text.size == 1 || text.data[0] != '0');
   for (size_t i = 0; i < text.size && digits; i++) {

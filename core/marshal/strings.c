@@ -5,7 +5,7 @@
 #include "marshal/strings.h"
 
 #include "marshal/bytes.h"
-#include "marshal/leaf.h"
+#include "marshal/read.h"
 
 // Makes room for one more element. A BYTES is one alone.
 static fc_status_t next_item(fc_frame_t *frame, fc_strings_t *texts,
@@ -16,7 +16,7 @@ static fc_status_t next_item(fc_frame_t *frame, fc_strings_t *texts,
     return fc_json_fail(&frame->reader, err, FC_CODE_DATA_LENGTH,
                         "more than one element");
   }
-  return fc_leaf_grow(frame, &texts->items, texts->count, &texts->capacity,
+  return fc_list_grow(frame, &texts->items, texts->count, &texts->capacity,
                       one ? 1 : 16, err);
 }
 
@@ -150,10 +150,10 @@ fc_status_t fc_strings_finish(fc_frame_t *frame, const fc_strings_t *texts,
     return FC_OK;
   }
   if (texts->op->kind == FC_TYPE_LIST) {
-    fc_leaf_set_list(dest, texts->items, texts->count);
+    fc_list_set(dest, texts->items, texts->count);
     return FC_OK;
   }
   fc_frame_bind_dims(frame, texts->op, typed->dims);
-  return fc_leaf_set_array(frame, texts->items, texts->count, typed->dims,
+  return fc_list_set_array(frame, texts->items, texts->count, typed->dims,
                            typed->rank, dest, err);
 }

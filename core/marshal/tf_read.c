@@ -6,6 +6,7 @@
 #include "marshal/bytes.h"
 #include "marshal/inputs.h"
 #include "marshal/leaf.h"
+#include "marshal/read.h"
 #include "marshal/tf.h"
 
 #define NONE UINT32_MAX
@@ -103,7 +104,7 @@ static fc_status_t next_input(request_t *request, uint32_t *out_number,
   *out_number = NONE;
   FC_TRY(next(request, out_token, err));
   if (*out_token == FC_JSON_OBJECT_END) return FC_OK;
-  FC_TRY(fc_leaf_text(request->frame, &name, err));
+  FC_TRY(fc_read_text(request->frame, &name, err));
   FC_TRY(fc_inputs_find(&request->inputs, name, out_number, err));
   return next(request, out_token, err);
 }

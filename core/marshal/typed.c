@@ -10,7 +10,7 @@
 #include "base/width.h"
 #include "json/writer.h"
 #include "marshal/bytes.h"
-#include "marshal/leaf.h"
+#include "marshal/read.h"
 
 static const fc_str_t kMembers[FC_MEMBER_COUNT] = {
     {"dtype", 5}, {"shape", 5}, {"data", 4}, {"b64", 3}};
@@ -84,7 +84,7 @@ static fc_status_t read_dtype(fc_frame_t *frame, fc_typed_t *typed,
                             "the name of an element type", err);
   }
   fc_str_t name;
-  FC_TRY(fc_leaf_text(frame, &name, err));
+  FC_TRY(fc_read_text(frame, &name, err));
   fc_dtype_t declared = typed->op->dtype;
   fc_dtype_t stated = fc_dtype_find_named(name, declared);
   if (stated == FC_DTYPE_NONE || !dtype_fits(declared, stated)) {
@@ -392,7 +392,7 @@ static fc_status_t read_b64(fc_frame_t *frame, fc_typed_t *typed,
     return skip_excess(frame, typed, token, err);
   }
   fc_str_t text;  // it may have escapes, since "\/" is legal
-  FC_TRY(fc_leaf_text(frame, &text, err));
+  FC_TRY(fc_read_text(frame, &text, err));
   void *memory = NULL;
   size_t placed = text.size / 4 * 3, decoded = 0;
   FC_TRY(fc_frame_place(frame, typed->dtype, placed, &memory, err));
@@ -490,7 +490,7 @@ static fc_status_t take_raw(fc_frame_t *frame, fc_typed_t *typed,
                         "the value is given twice: as text, and as raw bytes");
   }
   if (!typed->seen[FC_MEMBER_SHAPE])
-    return fc_leaf_missing(frame, "shape", err);
+    return fc_read_missing(frame, "shape", err);
   FC_TRY(fc_typed_take(frame, typed, bytes, dest, err));
   typed->read = true;
   return FC_OK;
@@ -503,21 +503,21 @@ fc_status_t fc_typed_decode(fc_frame_t *frame, const fc_op_t *op,
   fc_typed_begin(&typed, op, kMembers);
   fc_json_token_t token = FC_JSON_KEY;
   while (token == FC_JSON_KEY) {
-    if (!raw.data && fc_leaf_names_raw(frame)) {
-      FC_TRY(fc_leaf_read_raw(frame, &raw, err));
+    if (!raw.data && fc_read_names_raw(frame)) {
+      FC_TRY(fc_read_raw(frame, &raw, err));
     } else {
       FC_TRY(read_member(frame, &typed, dest, err));
     }
     FC_TRY(fc_json_next(&frame->reader, &token, err));
   }
-  if (typed.dtype == FC_DTYPE_NONE) return fc_leaf_missing(frame, "dtype", err);
+  if (typed.dtype == FC_DTYPE_NONE) return fc_read_missing(frame, "dtype", err);
   if (raw.data) {
     FC_TRY(take_raw(frame, &typed, raw, dest, err));
   } else if (!typed.seen[FC_MEMBER_DATA] && !typed.seen[FC_MEMBER_B64]) {
-    return fc_leaf_missing(frame, "data", err);
+    return fc_read_missing(frame, "data", err);
   }
   if (typed.read && op->rank > 0) fc_frame_bind_dims(frame, op, typed.dims);
-  return typed.read ? FC_OK : fc_leaf_missing(frame, "shape", err);
+  return typed.read ? FC_OK : fc_read_missing(frame, "shape", err);
 }
 
 fc_status_t fc_typed_state(fc_frame_t *frame, fc_typed_t *typed,

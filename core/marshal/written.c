@@ -60,21 +60,6 @@ static fc_status_t sum_value(fc_frame_t *frame, fc_value_t *value,
   return FC_OK;
 }
 
-// A tensor is written through; what else a function gets is a copy.
-static bool is_lent(const fc_op_t *op) {
-  return op->raw >= 0 && op->kind != FC_TYPE_SCALAR &&
-         op->kind != FC_TYPE_BYTES && op->kind != FC_TYPE_NULL;
-}
-
-// True for an argument of role `in` if nobody said so: of a value that is known as such,
-// the function may use the memory for what it likes. Parts of a tree have no roles.
-static bool is_doubted(const fc_plan_t *plan, const fc_plan_param_t *input) {
-  const fc_signature_t *signature = plan->signature;
-  if (signature->root_tree) return false;
-  const fc_param_t *param = &signature->arguments[input->number];
-  return param->role == FC_ROLE_IN && !param->certain;
-}
-
 static bool same_bytes(const fc_value_t *a, const fc_value_t *b) {
   size_t count, size, other;
   return a->kind == FC_VALUE_TENSOR && b->kind == FC_VALUE_TENSOR &&
@@ -159,9 +144,9 @@ static fc_status_t visit(fc_frame_t *frame, fc_value_t *arguments, bool check,
   const fc_plan_t *plan = frame->plan;
   for (uint32_t i = 0; i < plan->input_count; i++) {
     const fc_plan_param_t *input = &plan->inputs[i];
-    if (!is_doubted(plan, input)) continue;
+    if (!fc_plan_doubts(plan, input)) continue;
     for (const fc_op_t *op = input->op; op < fc_op_next(input->op); op++) {
-      if (!is_lent(op)) continue;
+      if (!fc_op_is_lent(op)) continue;
       frame->sum = 0;
       FC_TRY(fc_frame_visit(frame, &arguments[op->raw], 1, sum_value, err));
       if (!check) {
@@ -196,15 +181,4 @@ fc_status_t fc_written_check(fc_frame_t *frame, fc_value_t *arguments,
                           memory_order_relaxed);
   }
   return status;
-}
-
-bool fc_written_may_be(const fc_plan_t *plan) {
-  for (uint32_t i = 0; i < plan->input_count; i++) {
-    const fc_plan_param_t *input = &plan->inputs[i];
-    if (!is_doubted(plan, input)) continue;
-    for (const fc_op_t *op = input->op; op < fc_op_next(input->op); op++) {
-      if (is_lent(op)) return true;
-    }
-  }
-  return false;
 }

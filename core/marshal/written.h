@@ -22,7 +22,4 @@ fc_status_t fc_written_begin(fc_frame_t *frame, fc_value_t *arguments,
 fc_status_t fc_written_check(fc_frame_t *frame, fc_value_t *arguments,
                              fc_error_t *err);
 
-// True when a function with this plan gets memory that it is to leave alone.
-bool fc_written_may_be(const fc_plan_t *plan);
-
 #endif  // FARCALL_MARSHAL_WRITTEN_H_
