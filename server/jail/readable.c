@@ -31,9 +31,9 @@ static void visit_path(const char *path, fc_readable_visit_t visit,
 void fc_readable_archives(fc_str_t parameters, fc_readable_visit_t visit,
                           void *context) {
   while (parameters.size) {
-    fc_str_t file = fc_str_take(&parameters, ',');
-    const char *equals = memchr(file.data, '=', file.size);
-    if (equals) (void)fc_str_take(&file, '=');
+    fc_str_t file = fc_str_take(&parameters, ','), behind = file;
+    (void)fc_str_take(&behind, '=');
+    if (behind.size) file = behind;
     char path[PATH_MAX];
     const int size = snprintf(path, sizeof path, "%.*s", FC_STR_ARG(file));
     if (size > 0 && (size_t)size < sizeof path) {

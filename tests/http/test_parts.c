@@ -352,6 +352,16 @@ static void wait_for_metric(const fixture_server_t *server, const char *name,
   }
 }
 
+// A client that asks for a gigabyte, and has read nothing yet.
+static int ask_slowly(fixture_server_t *server, const char *options) {
+  fixture_start(server, options);
+  const int fd = fixture_connect(server);
+  assert_true(fixture_send_text(
+      fd,
+      "GET /parts?passes=1000&size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  return fd;
+}
+
 // ---------------------------------------------------------------------------
 
 static void a_long_document_comes_in_chunks(void **state) {
@@ -443,11 +453,7 @@ static void a_failure_after_the_beginning_cuts_it(void **state) {
 static void who_does_not_read_holds_nobody_up(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--write-timeout=600s");
-  const int fd = fixture_connect(&server);
-  assert_true(fixture_send_text(
-      fd,
-      "GET /parts?passes=1000&size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  const int fd = ask_slowly(&server, "--write-timeout=600s");
   wait_for_metric(&server, "farcall_answers_in_parts_open", 1);
   unsigned long before, parts = 0;
   do {  // until nothing more is made
@@ -470,11 +476,7 @@ static void who_does_not_read_holds_nobody_up(void **state) {
 static void who_stops_to_read_is_ended(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--write-timeout=200ms");
-  const int fd = fixture_connect(&server);
-  assert_true(fixture_send_text(
-      fd,
-      "GET /parts?passes=1000&size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  const int fd = ask_slowly(&server, "--write-timeout=200ms");
   wait_for_metric(&server, "farcall_answers_cut_total", 1);
   bool reset;
   bytes_t all = read_all(fd, &reset);
@@ -488,11 +490,7 @@ static void who_stops_to_read_is_ended(void **state) {
 static void a_drain_cuts_it(void **state) {
   (void)state;
   fixture_server_t server;
-  fixture_start(&server, "--drain=100ms --write-timeout=600s");
-  const int fd = fixture_connect(&server);
-  assert_true(fixture_send_text(
-      fd,
-      "GET /parts?passes=1000&size=100 HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  const int fd = ask_slowly(&server, "--drain=100ms --write-timeout=600s");
   wait_for_metric(&server, "farcall_answers_in_parts_open", 1);
   fixture_stop(&server);
   told_t told = {0};
