@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -53,7 +54,7 @@ const size_t fc_jail_call_count = FC_ARRAY_COUNT(fc_jail_calls);
 // In rule.def, stands for the number of the process: no other value there is this one.
 #define OWN_PID 0xffffff01u
 
-typedef enum test_t { ONE_OF, ALL_OF, NONE_OF } test_t;
+typedef enum test_t { ONE_OF, OTHER_THAN, ALL_OF, NONE_OF } test_t;
 
 #define VALUES_MAX 8
 typedef struct rule_t {
@@ -72,6 +73,7 @@ static const rule_t kRules[] = {
 };
 
 #define REFUSED SECCOMP_RET_TRAP
+#define FAILS(error) (SECCOMP_RET_ERRNO | (error))
 
 static void emit(fc_filter_t *filter, struct sock_filter instruction) {
   FC_ASSERT(filter->size < FC_FILTER_MAX);
@@ -100,88 +102,96 @@ static size_t argument_offset(uint8_t argument) {
   return offsetof(struct seccomp_data, args) + argument * sizeof(uint64_t);
 }
 
-static void emit_rule(fc_filter_t *filter, const rule_t *rule,
-                      uint32_t action) {
+// How many instructions an argument is compared by.
+static size_t count_tests(const rule_t *rule) {
+  return rule->test == ONE_OF || rule->test == OTHER_THAN ? rule->count : 1u;
+}
+
+// The tests jump over the first of two actions, or go on to it.
+static void emit_rule(fc_filter_t *filter, const rule_t *rule, uint32_t action,
+                      uint32_t refusal) {
+  const size_t count = count_tests(rule);
   load(filter, argument_offset(rule->argument));
-  const uint32_t value = rule->values[0];
-  switch (rule->test) {
-    case ALL_OF:
-      jump(filter, BPF_JSET, value, 1, 0);
-      break;
-    case NONE_OF:
-      jump(filter, BPF_JSET, value, 0, 1);
-      break;
-    case ONE_OF:
-      for (uint8_t i = 0; i < rule->count; i++) {
-        const uint32_t one = rule->values[i];
-        jump(filter, BPF_JEQ, one == OWN_PID ? (uint32_t)getpid() : one,
-             (size_t)(rule->count - i), 0);
-      }
-      break;
+  for (size_t i = 0; i < count; i++) {
+    const uint32_t one = rule->values[i];
+    const uint32_t value = one == OWN_PID ? (uint32_t)getpid() : one;
+    if (rule->test == ALL_OF) jump(filter, BPF_JSET, value, 1, 0);
+    else if (rule->test == NONE_OF) jump(filter, BPF_JSET, value, 0, 1);
+    else jump(filter, BPF_JEQ, value, count - i, 0);
   }
-  give(filter, REFUSED);
-  give(filter, action);
+  give(filter, rule->test == OTHER_THAN ? action : refusal);
+  give(filter, rule->test == OTHER_THAN ? refusal : action);
 }
 
-// How many instructions emit_rule makes.
-static size_t size_of(const rule_t *rule) {
-  return (rule->test == ONE_OF ? rule->count : 1u) + 3u;
-}
-
-// `action`: what becomes of a call whose arguments fit the rule.
+// `action`: what becomes of a call whose arguments fit the rule; `refusal`: of others.
 static void emit_call(fc_filter_t *filter, uint32_t number, fc_jail_rule_t rule,
-                      uint32_t action) {
-  if (rule == FC_RULE_NO) return;  // refused at the end of the filter
-  if (rule == FC_RULE_ANY || rule == FC_RULE_ABSENT) {
+                      uint32_t action, uint32_t refusal) {
+  if (rule <= FC_RULE_ABSENT) {
+    const uint32_t actions[] = {[FC_RULE_ANY] = SECCOMP_RET_ALLOW,
+                                [FC_RULE_NO] = refusal,
+                                [FC_RULE_ABSENT] = FAILS(ENOSYS)};
     jump(filter, BPF_JEQ, number, 0, 1);
-    give(filter,
-         rule == FC_RULE_ANY ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | ENOSYS);
+    give(filter, actions[rule]);
     return;
   }
-  jump(filter, BPF_JEQ, number, 0, size_of(&kRules[rule]));
-  emit_rule(filter, &kRules[rule], action);
+  jump(filter, BPF_JEQ, number, 0, count_tests(&kRules[rule]) + 3);
+  emit_rule(filter, &kRules[rule], action, refusal);
 }
 
 // Refuses calls by another architecture's numbers, which mean other calls. Then the
 // number of the call is loaded.
-static void emit_head(fc_filter_t *filter) {
+static void emit_head(fc_filter_t *filter, uint32_t refusal) {
+  filter->size = 0;
   load(filter, offsetof(struct seccomp_data, arch));
   jump(filter, BPF_JEQ, ARCHITECTURE, 1, 0);
-  give(filter, REFUSED);
+  give(filter, refusal);
   load(filter, offsetof(struct seccomp_data, nr));
 #if defined(__x86_64__)
   // The x32 numbers are the same calls again.
   jump(filter, BPF_JGE, 0x40000000u, 0, 1);
-  give(filter, REFUSED);
+  give(filter, refusal);
 #endif
 }
 
-static void make_loose(fc_filter_t *filter) {
+void fc_filter_make_loose(fc_filter_t *out_filter) {
+  emit_head(out_filter, REFUSED);
   for (size_t i = 0; i < fc_jail_call_count; i++) {
     const fc_jail_call_t *call = &fc_jail_calls[i];
     if (call->rules[FC_PHASE_LOADING] != FC_RULE_NO) continue;
-    jump(filter, BPF_JEQ, call->number, 0, 1);
-    give(filter, REFUSED);
+    emit_call(out_filter, call->number, FC_RULE_NO, 0, REFUSED);
   }
-  give(filter, SECCOMP_RET_ALLOW);
+  give(out_filter, SECCOMP_RET_ALLOW);
 }
 
-void fc_filter_make(fc_phase_t phase, bool loose, fc_filter_t *out_filter) {
-  out_filter->size = 0;
-  emit_head(out_filter);
-  if (loose) {
-    make_loose(out_filter);
-    return;
+void fc_filter_make_basic(fc_filter_t *out_filter) {
+  static const struct {
+    uint32_t number;
+    fc_jail_rule_t rule;
+  } kCalls[] = {
+#define FC_BASIC_CALL(name, rule) {SYS_##name, FC_RULE_##rule},
+#include "jail/basic.def"
+#undef FC_BASIC_CALL
+  };
+  emit_head(out_filter, FAILS(EPERM));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kCalls); i++) {
+    emit_call(out_filter, kCalls[i].number, kCalls[i].rule, SECCOMP_RET_ALLOW,
+              FAILS(EPERM));
   }
+  give(out_filter, SECCOMP_RET_ALLOW);
+}
+
+void fc_filter_make(fc_phase_t phase, fc_filter_t *out_filter) {
   const bool alone = phase == FC_PHASE_ALONE;
+  emit_head(out_filter, REFUSED);
   for (size_t i = 0; i < fc_jail_call_count; i++) {
     const fc_jail_call_t *call = &fc_jail_calls[i];
     const fc_jail_rule_t rule = call->rules[alone ? FC_PHASE_CALLING : phase];
+    if (rule == FC_RULE_NO) continue;  // refused at the end of the filter
     // The C library blocks all signals while it begins a thread: SIGSYS would end the
     // process. So this one fails as where there are too many.
     const bool fails = alone && rule == FC_RULE_THREAD;
     emit_call(out_filter, call->number, rule,
-              fails ? SECCOMP_RET_ERRNO | EAGAIN : SECCOMP_RET_ALLOW);
+              fails ? FAILS(EAGAIN) : SECCOMP_RET_ALLOW, REFUSED);
   }
   give(out_filter, REFUSED);
 }

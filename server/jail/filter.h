@@ -40,11 +40,12 @@ typedef struct fc_filter_t {
   uint16_t size;
 } fc_filter_t;
 
-// Allows what call.def allows in this phase. `loose`, for programs built with a
-// sanitizer, whose library makes calls of its own at any time: refuses only the calls
-// that call.def refuses in both phases, and looks at no argument.
-void fc_filter_make(fc_phase_t phase, bool loose, fc_filter_t *out_filter);
-// The filter of --sandbox=basic, for this process.
+// Allows what call.def allows in this phase.
+void fc_filter_make(fc_phase_t phase, fc_filter_t *out_filter);
+// For programs built with a sanitizer, whose library makes calls of its own at any time:
+// refuses only the calls that call.def refuses in both phases, and looks at no argument.
+void fc_filter_make_loose(fc_filter_t *out_filter);
+// The filter of --sandbox=basic (basic.def), for this process.
 void fc_filter_make_basic(fc_filter_t *out_filter);
 // Puts the filter on all threads of the process. A thread that has filters the others do
 // not have is an error. FC_CODE_MODULE_UNAVAILABLE.

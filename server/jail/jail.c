@@ -130,8 +130,10 @@ static fc_status_t enter_filter(fc_error_t *err) {
   if (FC_SANITIZED) {
     fc_filter_make_basic(&filter);
     FC_TRY(fc_filter_install(&filter, err));
+    fc_filter_make_loose(&filter);
+  } else {
+    fc_filter_make(FC_PHASE_LOADING, &filter);
   }
-  fc_filter_make(FC_PHASE_LOADING, FC_SANITIZED, &filter);
   return fc_filter_install(&filter, err);
 }
 
@@ -240,6 +242,6 @@ fc_status_t fc_jail_lock(const fc_jail_t *jail, fc_error_t *err) {
   fc_filter_t filter;
   const bool threads = jail->sandbox != FC_SANDBOX_STRICT ||
                        fc_jail_bounds_threads(jail->parts, jail->user);
-  fc_filter_make(threads ? FC_PHASE_CALLING : FC_PHASE_ALONE, false, &filter);
+  fc_filter_make(threads ? FC_PHASE_CALLING : FC_PHASE_ALONE, &filter);
   return fc_filter_install(&filter, err);
 }
