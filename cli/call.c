@@ -8,6 +8,11 @@
 #include "flame.h"
 #include "input.h"
 #include "remote.h"
+#include "steps.h"
+
+static bool iterates(const fc_args_t *args) {
+  return fc_args_has(args, FC_OPTION_ITERATE);
+}
 
 // Prints `text` as one word of a POSIX shell.
 static void print_word(const char *text) {
@@ -44,7 +49,8 @@ static int print_curl(const fc_args_t *args, const fc_remote_t *server,
   if (!url) return fc_complain(FC_EXIT_FAILED, "out of memory");
   const char *json = fc_args_get(args, FC_OPTION_JSON, "");
   if (server->authorization) print_token(args);
-  fputs(server->authorization ? "curl -sS -H @- " : "curl -sS ", stdout);
+  fputs(iterates(args) ? "curl -sSN " : "curl -sS ", stdout);
+  fputs(server->authorization ? "-H @- " : "", stdout);
   fputs("-H 'Content-Type: application/json' ", stdout);
   print_file("--unix-socket", server->socket);
   print_file("--cacert", server->rules.ca);
@@ -54,8 +60,9 @@ static int print_curl(const fc_args_t *args, const fc_remote_t *server,
   fputs(" --data-binary ", stdout);
   // A text that begins with '@' names a file, for curl as for farcall. No
   // document begins so. Standard input has the token, if there is one.
-  const bool is_file = json[0] == '@' && (!server->authorization ||
-                                          strcmp(json, "@/dev/stdin") != 0);
+  const bool is_file =
+      json[0] == '@' && !iterates(args) &&
+      (!server->authorization || strcmp(json, "@/dev/stdin") != 0);
   print_word(is_file ? json : document.data);
   putchar('\n');
   return FC_EXIT_OK;
@@ -67,13 +74,14 @@ static bool is_profiled(const fc_args_t *args) {
 
 static const char *target_of(const fc_args_t *args) {
   const char *target = fc_remote_target(args, args->words[0]);
-  if (!target || !is_profiled(args)) return target;
-  target = fc_print(args->arena, "%s?profile=1", target);
+  if (!target || !(is_profiled(args) || iterates(args))) return target;
+  target = fc_print(args->arena, "%s?%s", target,
+                    iterates(args) ? "iterate" : "profile=1");
   if (!target) fc_complain(0, "out of memory");
   return target;
 }
 
-static int make_document(const fc_args_t *args, fc_str_t *out_document) {
+static int read_document(const fc_args_t *args, fc_str_t *out_document) {
   if (!fc_args_has(args, FC_OPTION_EXAMPLE)) {
     return fc_input_document(args, NULL, out_document);
   }
@@ -81,6 +89,13 @@ static int make_document(const fc_args_t *args, fc_str_t *out_document) {
   const char *target = fc_remote_target(args, args->words[0]);
   if (exit_code || !target) return exit_code ? exit_code : FC_EXIT_USAGE;
   return fc_remote_example(args, target, out_document);
+}
+
+static int make_document(const fc_args_t *args, fc_str_t *out_document) {
+  int exit_code = read_document(args, out_document);
+  if (!exit_code && iterates(args))
+    exit_code = fc_steps_put(args, out_document);
+  return exit_code;
 }
 
 // The verb profile shows the profile alone; call prints the results too.
@@ -105,6 +120,8 @@ int fc_verb_call(const fc_args_t *args) {
   if (fc_args_has(args, FC_OPTION_HTML) && !is_profiled(args)) {
     return fc_complain(FC_EXIT_USAGE, "--html is the page of --profile");
   }
+  int exit_code = fc_steps_check(args);
+  if (exit_code) return exit_code;
   const char *target = target_of(args);
   if (!target) return FC_EXIT_USAGE;
   fc_error_t err;
@@ -113,11 +130,12 @@ int fc_verb_call(const fc_args_t *args) {
   fc_str_t document;
   fc_error_reset(&err);
   if (fc_remote_server(args, &server, &err)) return fc_remote_complain(&err);
-  int exit_code = make_document(args, &document);
+  exit_code = make_document(args, &document);
   if (exit_code) return exit_code;
   if (fc_args_has(args, FC_OPTION_CURL)) {
     return print_curl(args, &server, target, document);
   }
+  if (iterates(args)) return fc_steps_ask(args, &server, target, document);
   if (fc_server_ask(args->arena, &server, target, document, &answer, &err)) {
     return fc_remote_complain(&err);
   }

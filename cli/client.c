@@ -135,6 +135,7 @@ char *fc_url_segment(fc_arena_t *arena, fc_str_t text) {
 typedef struct fc_client_exchange_t {
   llhttp_t parser;  // first: llhttp hands back a pointer to it
   const fc_remote_t *server;
+  const fc_on_lines_t *lines;  // NULL: the answer is wanted whole
   fc_text_t body;
   uint64_t deadline_ns;  // 0: none
   uint64_t received;     // bytes
@@ -151,13 +152,25 @@ typedef struct fc_client_exchange_t {
   fc_error_t *err;
 } fc_client_exchange_t;
 
+static bool is_word(const char *text, size_t size, const char *word) {
+  return size >= strlen(word) && !strncasecmp(text, word, strlen(word));
+}
+
+static bool is_lines(const fc_client_exchange_t *exchange) {
+  return exchange->lines &&
+         is_word(exchange->type, exchange->type_size, "application/x-ndjson");
+}
+
 static fc_status_t lost(const fc_client_exchange_t *exchange, const char *what,
                         fc_str_t came) {
   char text[4 * SHOWN] = "";
+  const bool cut = is_lines(exchange) && exchange->of_body;
+  if (cut) came.size = 0;
   if (came.size) fc_escape(text, sizeof text, SHOWN, came);
   return fc_fail_as(exchange->err, FC_CODE_NOT_READY, FC_UNAVAILABLE,
-                    "no answer from %s: %s%s%s%s", exchange->server->url, what,
-                    came.size ? ": '" : "", text, came.size ? "'" : "");
+                    "%s answer from %s: %s%s%s%s", cut ? "half an" : "no",
+                    exchange->server->url, what, came.size ? ": '" : "", text,
+                    came.size ? "'" : "");
 }
 
 static fc_status_t lost_begin(const fc_client_exchange_t *exchange,
@@ -177,7 +190,8 @@ static fc_status_t lost_errno(const fc_client_exchange_t *exchange,
   if (reason != ETIMEDOUT || !exchange->deadline_ns) {
     return lost_begin(exchange, strerror(reason));
   }
-  snprintf(late, sizeof late, "it was not complete in %" PRIu64 " s",
+  snprintf(late, sizeof late, "%s in %" PRIu64 " s",
+           exchange->lines ? "nothing came" : "it was not complete",
            exchange->server->timeout_ms / 1000);
   return lost_begin(exchange, late);
 }
@@ -339,10 +353,6 @@ static void append(char *text, size_t *size, const char *data, size_t more) {
   }
 }
 
-static bool is_word(const char *text, size_t size, const char *word) {
-  return size >= strlen(word) && !strncasecmp(text, word, strlen(word));
-}
-
 // True for application/json and application/problem+json, whatever follows them.
 static bool is_json(const fc_client_exchange_t *exchange) {
   return is_word(exchange->type, exchange->type_size, "application/json") ||
@@ -394,10 +404,32 @@ static int on_head(llhttp_t *parser) {
   return -1;
 }
 
+// Hands on what is whole of the lines that came, and keeps the rest.
+static int give_lines(fc_client_exchange_t *exchange, fc_str_t data) {
+  fc_text_t *kept = &exchange->body;
+  size_t whole = data.size;
+  while (whole && data.data[whole - 1] != '\n') whole--;
+  fc_status_t status =
+      fc_sink_put(&kept->sink, fc_str_make(data.data, whole), exchange->err);
+  if (status == FC_OK && whole) {
+    status = exchange->lines->show(exchange->lines->context, fc_text_str(kept),
+                                   exchange->err);
+    fc_text_reset(kept);
+  }
+  if (status == FC_OK) {
+    status = fc_sink_put(&kept->sink,
+                         fc_str_make(data.data + whole, data.size - whole),
+                         exchange->err);
+  }
+  exchange->refused = status;
+  return status ? -1 : 0;
+}
+
 static int on_body(llhttp_t *parser, const char *data, size_t size) {
   fc_client_exchange_t *exchange = (fc_client_exchange_t *)parser;
   size_t limit = is_json(exchange) ? JSON_LIMIT : OTHER_LIMIT;
   exchange->of_body += size;
+  if (is_lines(exchange)) return give_lines(exchange, fc_str_make(data, size));
   if (exchange->of_body > limit && is_json(exchange)) {
     char text[80];
     snprintf(text, sizeof text, "its body has more than %zu MiB",
@@ -452,6 +484,7 @@ static fc_status_t receive(fc_client_exchange_t *exchange, fc_wire_t *wire) {
       return lost_errno(exchange, errno);
     }
     ssize_t got = fc_wire_recv(wire, block, sizeof block);
+    if (exchange->lines) start_clock(exchange);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0 && errno == EPROTO) return lost_begin(exchange, fc_wire_why());
     if (got < 0) return lost_errno(exchange, errno);
@@ -472,27 +505,30 @@ static fc_status_t ask(fc_client_exchange_t *exchange, fc_str_t head,
 
 static fc_status_t make_head(fc_arena_t *arena, const fc_remote_t *server,
                              const char *target, fc_str_t body,
-                             fc_str_t *out_head, fc_error_t *err) {
+                             const char *accept, fc_str_t *out_head,
+                             fc_error_t *err) {
   char length[96] = "";
   if (body.data) {
     snprintf(length, sizeof length,
              "Content-Type: application/json\r\nContent-Length: %zu\r\n",
              body.size);
   }
-  const char *head = fc_print(
-      arena,
-      "%s %s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: farcall/%s\r\n"
-      "Accept: application/json\r\nConnection: close\r\n%s%s\r\n",
-      body.data ? "POST" : "GET", server->prefix, target, server->authority,
-      fc_version(), server->authorization ? server->authorization : "", length);
+  const char *head =
+      fc_print(arena,
+               "%s %s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: farcall/%s\r\n"
+               "Accept: %s\r\nConnection: close\r\n%s%s\r\n",
+               body.data ? "POST" : "GET", server->prefix, target,
+               server->authority, fc_version(), accept,
+               server->authorization ? server->authorization : "", length);
   if (!head) return fc_fail_memory(err);
   *out_head = fc_str(head);
   return FC_OK;
 }
 
-fc_status_t fc_server_ask(fc_arena_t *arena, const fc_remote_t *server,
-                          const char *target, fc_str_t body,
-                          fc_reply_t *out_answer, fc_error_t *err) {
+fc_status_t fc_server_stream(fc_arena_t *arena, const fc_remote_t *server,
+                             const char *target, fc_str_t body,
+                             const fc_on_lines_t *lines, fc_reply_t *out_answer,
+                             fc_error_t *err) {
   static const llhttp_settings_t kSettings = {
       .on_message_begin = on_begin,
       .on_header_field = on_name,
@@ -502,8 +538,11 @@ fc_status_t fc_server_ask(fc_arena_t *arena, const fc_remote_t *server,
       .on_body = on_body,
       .on_message_complete = on_complete};
   fc_str_t head;
-  fc_client_exchange_t exchange = {.server = server, .err = err};
-  FC_TRY(make_head(arena, server, target, body, &head, err));
+  fc_client_exchange_t exchange = {
+      .server = server, .lines = lines, .err = err};
+  FC_TRY(make_head(arena, server, target, body,
+                   lines ? "application/x-ndjson" : "application/json", &head,
+                   err));
   start_clock(&exchange);
   llhttp_init(&exchange.parser, HTTP_RESPONSE, &kSettings);
   fc_text_init(&exchange.body, fc_allocator_system(), JSON_LIMIT);
@@ -519,4 +558,10 @@ fc_status_t fc_server_ask(fc_arena_t *arena, const fc_remote_t *server,
   }
   fc_text_deinit(&exchange.body);
   return status;
+}
+
+fc_status_t fc_server_ask(fc_arena_t *arena, const fc_remote_t *server,
+                          const char *target, fc_str_t body,
+                          fc_reply_t *out_answer, fc_error_t *err) {
+  return fc_server_stream(arena, server, target, body, NULL, out_answer, err);
 }

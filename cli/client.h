@@ -47,6 +47,22 @@ fc_status_t fc_server_ask(fc_arena_t *arena, const fc_remote_t *server,
                           const char *target, fc_str_t body,
                           fc_reply_t *out_answer, fc_error_t *err);
 
+// Where the lines of an answer in parts go.
+typedef struct fc_on_lines_t {
+  // Whole lines as they come, at least one, each with its '\n'. They end the answer if
+  // they fail.
+  fc_status_t (*show)(void *context, fc_str_t lines, fc_error_t *err);
+  void *context;
+} fc_on_lines_t;
+
+// The same for an answer of lines (application/x-ndjson). Another answer, and the
+// beginning of a line that never ended, is in *out_answer. The time-out is that of each
+// wait for bytes, not of the whole.
+fc_status_t fc_server_stream(fc_arena_t *arena, const fc_remote_t *server,
+                             const char *target, fc_str_t body,
+                             const fc_on_lines_t *lines, fc_reply_t *out_answer,
+                             fc_error_t *err);
+
 // Opens a connection, which does not block, for a caller that speaks HTTP over it.
 // FC_UNAVAILABLE when there is none within the time-out of the server.
 fc_status_t fc_server_connect(const fc_remote_t *server, fc_wire_t *out_wire,

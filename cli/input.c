@@ -49,8 +49,7 @@ static bool is_number(fc_str_t text) {
   return at == text.size;
 }
 
-// The JSON of one value that somebody typed. Its data is NULL if `text` is no value.
-static fc_str_t value_json(fc_str_t text) {
+fc_str_t fc_input_value(fc_str_t text) {
   static const struct {
     fc_str_t text;
     fc_str_t json;
@@ -155,10 +154,10 @@ static fc_status_t print_head(fc_str_t dtype, int32_t rank,
 static fc_status_t print_scalar(const typed_t *typed, fc_sink_t *sink,
                                 fc_error_t *err) {
   fc_str_t rest = typed->values, value;
-  if (!next_value(&rest, &value) || !value_json(value).data) {
+  if (!next_value(&rest, &value) || !fc_input_value(value).data) {
     return refuse_value(typed->values, err);
   }
-  FC_TRY(fc_sink_put(sink, value_json(value), err));
+  FC_TRY(fc_sink_put(sink, fc_input_value(value), err));
   return next_value(&rest, &value) ? refuse_value(typed->values, err) : FC_OK;
 }
 
@@ -212,7 +211,7 @@ static fc_status_t print_tensor(fc_arena_t *arena, const typed_t *typed,
   FC_TRY(put(sink, "\"data\":[", err));
   fc_str_t rest = typed->values, value, json = {0};
   for (; next_value(&rest, &value); got++) {
-    json = value_json(value);
+    json = fc_input_value(value);
     if (!json.data) return refuse_value(value, err);
     if (got == wanted) continue;  // counted, for the message
     if (got) FC_TRY(put(sink, ",", err));
@@ -272,7 +271,8 @@ static fc_status_t refuse_text(fc_str_t text, const yyjson_read_err *failure,
 }
 
 static fc_status_t print_json(fc_str_t text, fc_sink_t *sink, fc_error_t *err) {
-  if (value_json(text).data) return fc_sink_put(sink, value_json(text), err);
+  if (fc_input_value(text).data)
+    return fc_sink_put(sink, fc_input_value(text), err);
   yyjson_read_err failure;
   // yyjson takes char *, but without YYJSON_READ_INSITU it only reads.
   char *spelled = (char *)(uintptr_t)text.data;

@@ -20,6 +20,10 @@ fc_status_t fc_input_print(fc_arena_t *arena, const char *option,
                            const char *input, bool bare, fc_sink_t *sink,
                            fc_error_t *err);
 
+// The JSON of one number or truth value that somebody typed. Its data is NULL if `text` is
+// none.
+fc_str_t fc_input_value(fc_str_t text);
+
 // The hint for a complaint about too many words: perhaps they were meant as
 // inputs.
 const char *fc_input_words_hint(const fc_args_t *args);

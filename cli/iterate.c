@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "file.h"
 #include "marshal/iteration.h"
 
 #define SHOW_NS UINT64_C(50000000)
@@ -59,43 +58,6 @@ static fc_status_t make_steps(const fc_local_bound_t *bound, loop_t *loop,
   return status;
 }
 
-static size_t skip_space(fc_str_t text, size_t at) {
-  while (at < text.size && memchr(" \t\r\n", text.data[at], 4)) at++;
-  return at;
-}
-
-// Puts --iterate into the document, which is one object then. What is no document is
-// refused when it is read.
-static fc_str_t put_in(const fc_args_t *args, fc_str_t document) {
-  const char *repeat = fc_args_get(args, FC_OPTION_ITERATE, "");
-  size_t at = skip_space(document, 0);
-  if (at < document.size && document.data[at] == '[') {
-    return fc_str(fc_print(args->arena, "{\"repeat\":%s,\"args\":%.*s}", repeat,
-                           FC_STR_ARG(document)));
-  }
-  if (at == document.size || document.data[at] != '{') return document;
-  const size_t next = skip_space(document, at + 1);
-  const bool empty = next < document.size && document.data[next] == '}';
-  const fc_str_t rest =
-      fc_str_make(document.data + at + 1, document.size - at - 1);
-  return fc_str(fc_print(args->arena, "{\"repeat\":%s%s%.*s", repeat,
-                         empty ? "" : ",", FC_STR_ARG(rest)));
-}
-
-int fc_iterate_check(const fc_args_t *args) {
-  static const fc_cli_option_t kOthers[] = {
-      FC_OPTION_OUTPUT,   FC_OPTION_PRINT, FC_OPTION_REPEAT,
-      FC_OPTION_TIME,     FC_OPTION_SAVE,  FC_OPTION_RUN_EXPECTED,
-      FC_OPTION_TOLERANCE};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kOthers); i++) {
-    if (!fc_args_has(args, kOthers[i])) continue;
-    return fc_complain(FC_EXIT_USAGE,
-                       "--%s is about one answer, --iterate makes many lines",
-                       fc_cli_options[kOthers[i]].name);
-  }
-  return FC_EXIT_OK;
-}
-
 int fc_iterate(const fc_args_t *args, const fc_function_t *function,
                fc_str_t document) {
   fc_error_t err;
@@ -103,9 +65,7 @@ int fc_iterate(const fc_args_t *args, const fc_function_t *function,
   loop_t loop = {.carry = {.grow = grow}};
   fc_error_reset(&err);
   fc_text_init(&loop.text, fc_allocator_system(), SIZE_MAX);
-  document = put_in(args, document);
-  fc_status_t status = document.data ? FC_OK : fc_fail_memory(&err);
-  if (status == FC_OK) status = fc_local_bind(function, &bound, &err);
+  fc_status_t status = fc_local_bind(function, &bound, &err);
   if (status == FC_OK) {
     fc_frame_begin(bound.frame, function->plan, NULL);
     status = fc_iteration_begin(bound.frame, document, FC_ITERATION_TIMES_MAX,

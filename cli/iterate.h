@@ -7,11 +7,8 @@
 
 #include "local.h"
 
-// Do the options beside --iterate go with it? Returns an exit code, and has complained if
-// it isn't 0.
-int fc_iterate_check(const fc_args_t *args);
-// Calls `function` with the arguments of the call document as --iterate says, and prints a
-// line for each step while they are made. Returns an exit code, and has complained if it
+// Calls `function` as the call document says, which has "repeat" (steps.h), and prints a line
+// for each step while they are made. Returns an exit code, and has complained if it
 // isn't 0.
 int fc_iterate(const fc_args_t *args, const fc_function_t *function,
                fc_str_t document);

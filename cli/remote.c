@@ -146,12 +146,12 @@ int fc_remote_complain(const fc_error_t *err) {
 }
 
 int fc_remote_strange(const fc_reply_t *answer) {
-  char text[256] = "";
+  char text[256] = "", what[16] = "a line";
   fc_escape(text, sizeof text, 64, answer->body);
-  return fc_complain(FC_EXIT_UNAVAILABLE,
-                     "%s answered %d, not as farcalld does: %s%s%s",
-                     answer->url, answer->status, *text ? "'" : "nothing", text,
-                     *text ? "'" : "");
+  if (answer->status) snprintf(what, sizeof what, "%d", answer->status);
+  return fc_complain(
+      FC_EXIT_UNAVAILABLE, "%s answered %s, not as farcalld does: %s%s%s",
+      answer->url, what, *text ? "'" : "nothing", text, *text ? "'" : "");
 }
 
 // What to do on the command line about an answer that is an error; "" where that is not

@@ -27,7 +27,8 @@ const char *fc_remote_target(const fc_args_t *args, const char *name);
 // everything else: the server cannot be reached, no whole answer came, or there is
 // no memory.
 int fc_remote_complain(const fc_error_t *err);
-// Complains about an answer that is an error: its code, detail and pointer.
+// Complains about an answer that is an error: its code, detail and pointer. A status of 0:
+// it is a line of an answer in parts.
 // Returns FC_EXIT_FAILED, or FC_EXIT_UNAVAILABLE when the error is not in farcalld's
 // form.
 int fc_remote_refused(const fc_args_t *args, const fc_reply_t *answer);

@@ -8,6 +8,7 @@
 #include "iterate.h"
 #include "local.h"
 #include "module/examples.h"
+#include "steps.h"
 #include "timing.h"
 
 #define ANSWER_LIMIT ((size_t)1 << 30)
@@ -84,10 +85,11 @@ static int run_file(run_t *run) {
   const int exit_code = fc_local_open(args, name, &module, &function);
   if (exit_code) return exit_code;
   int called = make_document(args, function, &run->document);
+  const bool iterates = fc_args_has(args, FC_OPTION_ITERATE);
+  if (!called && iterates) called = fc_steps_put(args, &run->document);
   if (!called) {
-    called = fc_args_has(args, FC_OPTION_ITERATE)
-                 ? fc_iterate(args, function, run->document)
-                 : call_function(run, function);
+    called = iterates ? fc_iterate(args, function, run->document)
+                      : call_function(run, function);
   }
   fc_module_release(module);
   return called;
@@ -103,9 +105,7 @@ int fc_verb_run(const fc_args_t *args) {
   run_t run = {.args = args};
   fc_tolerance_t tolerance;  // a wrong one is known before the call
   int exit_code = fc_input_check(args);
-  if (!exit_code && fc_args_has(args, FC_OPTION_ITERATE)) {
-    exit_code = fc_iterate_check(args);
-  }
+  if (!exit_code) exit_code = fc_steps_check(args);
   if (!exit_code) exit_code = fc_check_tolerance(args, &tolerance);
   if (!exit_code) exit_code = fc_check_read(args, &run.expected);
   if (!exit_code) exit_code = fc_timing_init(args, &run.timing);

@@ -671,38 +671,6 @@ def test_an_instance_keeps_its_state_from_call_to_call(farcall):
     assert json.loads(thrice.stdout)["results"][0] == json.loads(once.stdout)["results"][0] + 4
 
 
-def test_a_function_is_iterated(farcall):
-    module = ROOT / "tests/corpus/iree/releases/scalars-3.13.0.vmfb"
-    run = ("run", module, "-f", "hyp")
-    done = farcall(*run, "--input=3", "--input=4", '--iterate={"times":20,"feed":{"0":1}}')
-    *steps, last = map(json.loads, done.stdout.splitlines())
-    assert last == {"done": "times", "steps": 20}, done.stderr
-    before = 4.0
-    for number, step in enumerate(steps, 1):
-        call = farcall(*run, "--input=3", f"--input={before}")
-        assert step == {"step": number, **json.loads(call.stdout)}
-        before, = step["results"]
-    until = {"times": 20, "feed": {"0": 1}, "emit": [], "until": {
-        "equals": steps[4]["results"][0], "result": 0}}
-    done = farcall(*run, "--json= [3,4]", f"--iterate={json.dumps(until)}")
-    assert done.stdout.splitlines() == [
-        *(f'{{"step":{step},"results":[]}}' for step in range(1, 6)), '{"done":"until","steps":5}']
-
-
-@pytest.mark.parametrize("document, repeat, message, lines", [
-    ('{"args":[3,4]}', '{"times":3,"feed":{"0":1}}', "call_failed: step 2: integer div", 1),
-    (' {}', '{"times":3}', "missing_argument: argument 0", 0),
-    ("[3,4]", '{"times":3,"feed":{"0":2}}', "argument 2: the function has 2, at /repeat/feed/0", 0),
-    ("[3,4]", '{"times":10000001}', "from 1 to 10000000 are allowed, at /repeat/times", 0),
-    ("[3,4]", '{"times":', "json_syntax: ", 0),
-    ("3", '{"times":3}', "json_schema: ", 0)])
-def test_what_cannot_be_iterated(farcall, document, repeat, message, lines):
-    module = ROOT / "tests/corpus/iree/releases/scalars-3.13.0.vmfb"
-    done = farcall("run", module, "divide", "--json", document, "--iterate", repeat)
-    assert done.returncode == 1
-    assert message in done.stderr and done.stdout.count("\n") == lines, done.stderr
-
-
 def test_what_a_function_writes_into_is_read_anew(farcall, corpus):
     done = farcall("run", corpus / "tensor.so", "-f", "scale_inplace", "--input=2xf32=1 2",
                    "--input=f32=3", "--repeat=4")
