@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import (AsyncGenerator, AsyncIterator, Generator, Iterable,
+                             Mapping)
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -15,7 +16,7 @@ except ImportError as error:
     raise ImportError("clients need httpx: pip install farcall[client]") from error
 
 from . import _arrays, _show, _wire
-from ._error import Error
+from ._iterate import Feed, Lines, Place, Repeat, Until, problem
 from ._module import Named
 from ._structure import Param, Signature
 
@@ -36,14 +37,11 @@ def _check(answer: httpx.Response, body: bytes | bytearray) -> None:
     if answer.status_code < 300:
         return
     try:
-        problem = json.loads(body)
-        code = problem["code"]
-    except (ValueError, TypeError, KeyError):
-        raise Error(f"{answer.status_code} {answer.reason_phrase}", "internal",
-                    http_status=answer.status_code) from None
-    raise Error(problem.get("detail") or problem.get("title") or code, code,
-                problem.get("pointer"), problem.get("expected"), problem.get("got"),
-                answer.status_code)
+        document = json.loads(body)
+    except ValueError:
+        document = None
+    raise problem(document, f"{answer.status_code} {answer.reason_phrase}",
+                  answer.status_code)
 
 
 def _document(answer: httpx.Response) -> Any:
@@ -103,6 +101,12 @@ class _Function:
         return {"url": self._url, "headers": {**fields, **self._client.deadline},
                 "content": body}
 
+    def _steps(self, repeat: Repeat, args: tuple[Any, ...],
+               kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        fields, body = _wire.write_steps(repeat, args, kwargs)
+        return {"url": f"{self._url}?iterate", "content": body,
+                "headers": {**fields, **self._client.deadline}}
+
     def _results(self, answer: httpx.Response, parts: list[bytes]) -> Any:
         body = bytearray().join(parts)  # nobody else's: results may be written to
         _check(answer, body)
@@ -116,6 +120,25 @@ class RemoteFunction(_Function):
         request = self._request(args, kwargs)
         with self._client.http.stream("POST", **request) as answer:
             return self._results(answer, list(answer.iter_bytes()))
+
+
+    def iterate(self, *args: Any, times: int, feed: Feed | None = None,
+                until: Until | None = None, emit: Iterable[Place] | None = None,
+                **kwargs: Any) -> Generator[Any, None, None]:
+        """The results of each step of a loop on the server, as they come. To close it ends
+        the loop."""
+        repeat = Repeat.of(self.signature, times, feed, until, emit)
+        return self._iterate(repeat, self._steps(repeat, args, kwargs))
+
+    def _iterate(self, repeat: Repeat, request: dict[str, Any]) -> Generator[Any, None, None]:
+        lines = Lines()
+        with self._client.http.stream("POST", **request) as answer:
+            if answer.status_code != 200:
+                _check(answer, answer.read())
+            for data in answer.iter_raw():
+                for step in lines.take(data):
+                    yield _wire.read_step(repeat, step)
+        lines.end()
 
 
 class _Pieces:
@@ -139,6 +162,25 @@ class AsyncRemoteFunction(_Function):
             request["content"] = _Pieces(request["content"])
         async with self._client.http.stream("POST", **request) as answer:
             return self._results(answer, [each async for each in answer.aiter_bytes()])
+
+
+    def iterate(self, *args: Any, times: int, feed: Feed | None = None,
+                until: Until | None = None, emit: Iterable[Place] | None = None,
+                **kwargs: Any) -> AsyncGenerator[Any, None]:
+        """The same, with `async for`."""
+        repeat = Repeat.of(self.signature, times, feed, until, emit)
+        return self._iterate(repeat, self._steps(repeat, args, kwargs))
+
+    async def _iterate(self, repeat: Repeat,
+                       request: dict[str, Any]) -> AsyncGenerator[Any, None]:
+        lines = Lines()
+        async with self._client.http.stream("POST", **request) as answer:
+            if answer.status_code != 200:
+                _check(answer, await answer.aread())
+            async for data in answer.aiter_raw():
+                for step in lines.take(data):
+                    yield _wire.read_step(repeat, step)
+        lines.end()
 
 
 def _no_pickle(what: str) -> TypeError:

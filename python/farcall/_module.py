@@ -7,11 +7,12 @@ import errno
 import inspect
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 from . import _arrays, _farcall, _show
 from ._error import Error, FileMissingError
+from ._iterate import Feed, Place, Repeat, Until, here
 from ._structure import Param, Signature
 
 
@@ -50,6 +51,20 @@ class Function(_farcall.Function):
     def outputs(self) -> list[Param]:
         """Its results, described as `inputs` are."""
         return self.signature.outputs
+
+    def iterate(self, *args: Any, times: int, feed: Feed | None = None,
+                until: Until | None = None, emit: Iterable[Place] | None = None,
+                **kwargs: Any) -> Generator[Any, None, None]:
+        """The results of each of `times` calls, each made of those of the one before:
+        `feed` has result and argument, by position or by name; `until` a result and the
+        number that ends it; `emit` the results that are wanted, all by default.
+
+        >>> m = farcall.load("examples/iree/matmul.vmfb")
+        >>> [int(each[0, 0]) for each in m.matmul.iterate([[2]], [[3]], times=3, feed={0: 0})]
+        [6, 18, 54]
+        """
+        repeat = Repeat.of(self.signature, times, feed, until, emit)
+        return here(self, repeat, self.signature.bind(args, kwargs))
 
     def __reduce__(self) -> Any:
         return _function_again, (self._source, self.__name__)

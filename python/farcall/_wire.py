@@ -6,14 +6,15 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy
 
 from . import _arrays
 from ._error import Error
-from ._structure import (Signature, Type, bytes_of, check_depth, check_shape, escape, fail,
+from ._iterate import Repeat
+from ._structure import (Param, Signature, Type, bytes_of, check_depth, check_shape, escape, fail,
                          items, null_of, parts, scalar_of, typed, utf8, values)
 
 TYPE = "application/octet-stream"
@@ -37,11 +38,15 @@ class _Writer:
         self.casting = casting
         self.tensors: list[bytes | memoryview] = []
 
+    def raw(self, data: bytes | memoryview) -> dict[str, Any]:
+        """What the document says of bytes behind it."""
+        self.tensors.append(data)
+        return {"binary_data_size": len(data)}
+
     def tensor(self, array: numpy.ndarray[Any, Any], text: str | None) -> Any:
         data = numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8).data
-        self.tensors.append(data)
         head = {"dtype": text} if text else {}
-        return {**head, "shape": array.shape, "binary_data_size": len(data)}
+        return {**head, "shape": array.shape, **self.raw(data)}
 
     def untyped(self, value: Any, path: str, depth: int = 0) -> Any:
         check_depth(depth, path)
@@ -67,8 +72,7 @@ class _Writer:
             data = bytes_of(node, value, path)
             if node.text:
                 return data.decode()
-            self.tensors.append(data)
-            return {"binary_data_size": len(data)}
+            return self.raw(data)
         if node.kind == "list":
             return [self.value(node.children[0], each, f"{path}/{index}")
                     for index, each in enumerate(items(value, path))]
@@ -86,31 +90,57 @@ class _Writer:
         raise fail("unsupported_type", f"Python has nothing for {node.kind}", path)
 
 
+class _Whole(_Writer):
+    """The document has all bytes in it."""
+
+    def raw(self, data: bytes | memoryview) -> dict[str, Any]:
+        return {"b64": base64.b64encode(data).decode()}
+
+
 def _pieces(parts: list[bytes | memoryview]) -> Iterator[bytes | memoryview]:
     for part in parts:
         for at in range(0, len(part), _PIECE):
             yield memoryview(part)[at:at + _PIECE]
 
 
+def _call(writer: _Writer, signature: Signature, args: tuple[Any, ...],
+          kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    inputs = [writer.value(param.type, value, escape(param.name) or str(number))
+              for number, (param, value)
+              in enumerate(zip(signature.inputs, signature.bind(args, kwargs)))]
+    if signature.inputs and not signature.positional:
+        return {"kwargs": dict(zip((param.name for param in signature.inputs), inputs))}
+    return {"args": inputs}
+
+
+def _text(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, separators=(",", ":"), allow_nan=False,
+                      default=lambda each: each.item()).encode()
+
+
 def write(signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) \
         -> tuple[dict[str, str], bytes | list[bytes | memoryview]]:
     """The fields and the body of a call, or the pieces of a large body."""
     writer = _Writer(signature.casting)
-    inputs = [writer.value(param.type, value, escape(param.name) or str(number))
-              for number, (param, value)
-              in enumerate(zip(signature.inputs, signature.bind(args, kwargs)))]
-    document: dict[str, Any] = {"args": inputs}
-    if signature.inputs and not signature.positional:
-        document = {"kwargs": dict(zip((param.name for param in signature.inputs),
-                                       inputs))}
-    head = json.dumps(document, separators=(",", ":"), allow_nan=False,
-                      default=lambda each: each.item()).encode()
+    head = _text(_call(writer, signature, args, kwargs))
     head += b" " * (-len(head) % _ALIGNMENT)
     body = [head, *writer.tensors]
     size = sum(map(len, body))
     fields = {"Content-Type": TYPE, "Accept": TYPE, LENGTH: str(len(head)),
               "Content-Length": str(size)}
     return fields, b"".join(body) if size <= _PIECE else list(_pieces(body))
+
+
+def write_steps(repeat: Repeat, args: tuple[Any, ...], kwargs: Mapping[str, Any]) \
+        -> tuple[dict[str, str], bytes]:
+    """The fields and the body of a call that is made many times."""
+    signature = repeat.signature
+    said = repeat.document()
+    if repeat.until:
+        said["until"]["equals"] = _number(said["until"]["equals"])
+    body = _text({**_call(_Whole(signature.casting), signature, args, kwargs), "repeat": said,
+                  "options": {"results": "b64"}})
+    return {"Content-Type": "application/json", "Accept": "application/x-ndjson"}, body
 
 
 class _Reader:
@@ -123,8 +153,13 @@ class _Reader:
         data, self.rest = self.rest[:size], self.rest[size:]
         return data
 
+    def raw(self, value: Mapping[str, Any]) -> memoryview | bytearray:
+        """The bytes of a value, which may be written to."""
+        return bytearray(base64.b64decode(value["b64"])) if "b64" in value else \
+            self.take(value["binary_data_size"])
+
     def tensor(self, value: Mapping[str, Any]) -> numpy.ndarray[Any, Any]:
-        data = self.take(value["binary_data_size"])
+        data = self.raw(value)
         return numpy.frombuffer(data, _arrays.dtype(value["dtype"])) \
             .reshape(value["shape"])
 
@@ -134,11 +169,8 @@ class _Reader:
                 return [self.untyped(each) for each in value["list"]]
             if "bytes" in value:
                 return self.bytes(value["bytes"])
-            if "binary_data_size" in value:
-                return self.tensor(value) if "shape" in value else \
-                    bytes(self.take(value["binary_data_size"]))
-            if "b64" in value:
-                return self.bytes(value)
+            if "binary_data_size" in value or "b64" in value:
+                return self.tensor(value) if "shape" in value else self.bytes(value)
             return {key: self.untyped(each) for key, each in value.items()}
         return [self.untyped(each) for each in value] if isinstance(value, list) \
             else value
@@ -146,9 +178,7 @@ class _Reader:
     def bytes(self, value: Any) -> bytes:
         if isinstance(value, str):
             return value.encode()
-        if "b64" in value:
-            return base64.b64decode(value["b64"])
-        return bytes(self.take(value["binary_data_size"]))
+        return bytes(self.raw(value))
 
     def value(self, node: Type, value: Any) -> Any:
         if value is None:
@@ -170,24 +200,42 @@ class _Reader:
 
     @staticmethod
     def scalar(text: str, value: Any) -> Any:
-        kind = _arrays.dtype(text).kind
+        # The text of an f32 names no other f32, but a double that is none.
+        own = _arrays.dtype(text)
         if text.startswith("complex"):
-            return complex(*map(float, value))
-        if kind == "b":
+            return complex(own.type(complex(*map(float, value))))
+        if own.kind == "b":
             return bool(value)
-        return int(value) if kind in "iu" and text[0] != "f" and text != "bf16" \
-            else float(value)
+        if own.kind in "iu":
+            return float(value) if text[0] == "f" or text == "bf16" else int(value)
+        return float(own.type(float(value)))
+
+
+def _results(signature: Signature, params: Iterable[Param], results: Any,
+             rest: memoryview) -> list[Any]:
+    reader = _Reader(rest)
+    try:
+        return [reader.value(param.type, value)
+                for param, value in zip(params, results, strict=True)]
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise Error(f"the answer is none of {signature.name}: {error!r}",
+                    "bad_result") from error
 
 
 def read(signature: Signature, head_size: str | None, body: bytes | bytearray) -> Any:
     """What the call returned. Arrays lie in the body."""
     try:
         size = len(body) if head_size is None else int(head_size)
-        document = json.loads(body[:size])
-        reader = _Reader(memoryview(body)[size:])
-        return signature.together([
-            reader.value(param.type, value) for param, value
-            in zip(signature.outputs, document["results"], strict=True)])
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        results = json.loads(body[:size])["results"]
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise Error(f"the answer is none of {signature.name}: {error!r}",
                     "bad_result") from error
+    return signature.together(
+        _results(signature, signature.outputs, results, memoryview(body)[size:]))
+
+
+def read_step(repeat: Repeat, document: Mapping[str, Any]) -> Any:
+    """What a step returned."""
+    outputs = repeat.signature.outputs
+    return repeat.together(_results(repeat.signature, [outputs[each] for each in repeat.emit],
+                                    document["results"], memoryview(b"")))

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.skipif(SANITIZED, reason="mypy is not built for the san
 
 # What a caller has, as mypy --strict sees it.
 CALLER = """
+from collections.abc import Generator
 from typing import Any, assert_type
 
 import farcall
@@ -26,6 +27,8 @@ assert_type(m["main"], farcall.Function)
 assert_type(list(m), list[str])
 assert_type([*m.functions.values()], list[farcall.Function])
 assert_type(m.main(1, x=2), Any)
+assert_type(m.main.iterate(1, times=2, feed={0: "x"}, until=(0, 1.5), emit=[]),
+            Generator[Any, None, None])
 assert_type([each.name for each in m.main.inputs], list[str])
 with farcall.load(b"bytes", name="m", casting="no") as other:
     assert_type(other, farcall.Module)
@@ -39,12 +42,16 @@ with farcall.serve("m.vmfb", options=["--log-level=warn"]) as server:
 with farcall.Client("unix:/run/farcall", timeout=None) as client:
     assert_type(client.modules(), list[str])
     assert_type(client["m"].main(1), Any)
+    for step in client["m"].main.iterate(1, times=2):
+        assert_type(step, Any)
 
 
 async def call() -> None:
     async with farcall.AsyncClient() as client:
         m = await client.module("m")
         assert_type(await m.main(1), Any)
+        async for step in m.main.iterate(1, times=2):
+            assert_type(step, Any)
 
 
 def code(error: farcall.Error) -> tuple[str, str | None]:
