@@ -125,7 +125,10 @@ static bool is_cpu_name(const char *name) {
 }
 
 static int read_cpus(const fc_args_t *args, fc_compile_t *compile) {
-  const char *list = fc_args_get(args, FC_OPTION_CPU, "generic");
+  // A module in a folder of its own is for a server on this machine.
+  const char *list = fc_args_get(args, FC_OPTION_CPU, NULL);
+  compile->any_cpu = !list && compile->folder;
+  if (!list) list = compile->folder ? "host" : "generic";
   while (*list) {
     const size_t size = strcspn(list, ",");
     const char *name = fc_print(args->arena, "%.*s", (int)size, list);

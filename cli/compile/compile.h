@@ -33,6 +33,7 @@ typedef struct fc_compile_t {
   // of its variants, the best first.
   const char *cpus[FC_COMPILE_CPUS_MAX];
   size_t cpu_count;
+  bool any_cpu;  // "host" is one that nobody asked for: "generic" does, too
   const char *sizes[FC_COMPILE_SIZES_MAX];  // of --batch, as they were given
   size_t size_count;
   const char *pad;   // of --pad; NULL: none
@@ -63,8 +64,9 @@ extern const fc_road_t fc_road_mlir;
 // and `work`, `source` and `text` are set. FC_CODE_NOT_FOUND: something is not installed.
 fc_status_t fc_compile_try(fc_compile_t *compile);
 
-// Compiles the source as fc_verb_compile does, by the options of `args`, and writes the
-// module and its sidecar into `folder`. Prints nothing on standard output. Returns an exit
+// Compiles the source as fc_verb_compile does, by the options of `args`, but for this
+// machine's processor if there is no --cpu, and writes the module and its sidecar into
+// `folder`. Prints nothing on standard output. Returns an exit
 // code, after a complaint if it isn't 0.
 int fc_compile_into(const fc_args_t *args, const char *path,
                     const char *folder);

@@ -380,30 +380,44 @@ static fc_status_t write_sidecar(road_t *road, fc_str_t module) {
 
 // ---------------------------------------------------------------------------
 
-// If no -O is given and the compiler fails at level 2, compiles at level 1 and says so:
-// IREE 3.13 refuses some models at level 2 only, such as a softmax behind a sum with one
-// row. If level 1 fails too, the error is that of level 2.
+// What the user left open is tried again where the compiler fails, with a note: without -O
+// level 1, since IREE 3.13 refuses some models at level 2 only, such as a softmax behind a
+// sum with one row; and without --cpu of `farcall serve` any processor. If all fails, the
+// error is the first one.
 static fc_status_t compile_somehow(road_t *road, const char *cpu) {
   fc_compile_t *compile = road->compile;
-  fc_status_t status = compile_for(road, cpu);
-  if (status == FC_OK || !road->any_level || fc_tool_interrupted()) {
-    return status;
-  }
   const char level = compile->level;
+  const struct {
+    bool allowed;
+    const char *cpu;
+    char level;
+    const char *fails;
+  } again[] = {
+      {road->any_level, cpu, '1', "at level 2: this is level 1"},
+      {compile->any_cpu, "generic", level,
+       "for this processor: this is for any of its architecture"},
+      {road->any_level && compile->any_cpu, "generic", '1',
+       "for this processor: this is for any of its architecture, at level 1"},
+  };
+  fc_status_t status = compile_for(road, cpu);
   const fc_error_t first = *compile->err;
   const fc_str_t context = compile->context;
   const char *hint = compile->hint;
-  compile->level = '1';
-  status = compile_for(road, cpu);
-  compile->level = level;
-  if (status == FC_OK) {
-    compile->context = (fc_str_t){0};
-    compile->hint = NULL;
-    fc_error_reset(compile->err);
-    fc_complain(0,
-                "note: %s: IREE's compiler fails at level 2: this is level 1",
-                compile->input);
-  } else {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(again); i++) {
+    if (status == FC_OK || fc_tool_interrupted()) return status;
+    if (!again[i].allowed) continue;
+    compile->level = again[i].level;
+    status = compile_for(road, again[i].cpu);
+    compile->level = level;
+    if (status == FC_OK) {
+      compile->context = (fc_str_t){0};
+      compile->hint = NULL;
+      fc_error_reset(compile->err);
+      fc_complain(0, "note: %s: IREE's compiler fails %s", compile->input,
+                  again[i].fails);
+    }
+  }
+  if (status != FC_OK) {
     *compile->err = first;
     compile->context = context;
     compile->hint = hint;

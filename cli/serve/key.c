@@ -84,11 +84,12 @@ static void add_programs(fc_sha256_t *hash, const fc_args_t *args) {
   }
 }
 
-// What --cpu=host means on this machine: others may share the cache.
-static void add_processor(fc_sha256_t *hash, fc_arena_t *arena) {
+// What "host" means on this machine, if the module is for it: others may share the cache.
+static void add_processor(fc_sha256_t *hash, const fc_args_t *args) {
   fc_error_t err;
   fc_str_t rest;
-  if (fc_file_read(arena, "/proc/cpuinfo", &rest, &err)) return;
+  if (!strstr(fc_args_get(args, FC_OPTION_CPU, "host"), "host")) return;
+  if (fc_file_read(args->arena, "/proc/cpuinfo", &rest, &err)) return;
   while (rest.size) {
     const fc_str_t line = fc_str_take(&rest, '\n');
     if (!fc_str_starts(line, FC_STR("flags")) &&
@@ -147,12 +148,12 @@ void fc_serve_key(const fc_args_t *args, const char *path, fc_str_t bytes,
   fc_sha256_t hash;
   fc_sha256_init(&hash);
   add_programs(&hash, args);
+  add_processor(&hash, args);
   for (size_t i = 0; i < args->flag_count; i++) {
     const fc_flag_t *flag = &args->flags[i];
     if (!fc_option_belongs(flag->option, FC_VERB_COMPILE)) continue;
     add_text(&hash, fc_cli_options[flag->option].name);
     add_text(&hash, flag->value ? flag->value : "");
-    if (flag->option == FC_OPTION_CPU) add_processor(&hash, args->arena);
   }
   add_text(&hash, fc_file_base(path));
   add_outside(&hash, args->arena, path, bytes);

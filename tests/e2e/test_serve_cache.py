@@ -21,6 +21,8 @@ from console import user_environment
 SOURCE = "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %x\n}\n"
 COMPILER = """#!/bin/sh
 echo run >> "$RUNS"
+echo "$@" >> "$RUNS.words"
+case " $* " in *-cpu=${FAILS:-nothing}\ *) exit 1; esac
 while [ -e "$HOLD" ]; do sleep 0.02; done
 while [ "$1" != -o ]; do shift; done
 cat "$MADE" > "$2"
@@ -174,6 +176,27 @@ CHANGES = {
     "an option of farcalld": (lambda cache: None, ("--queue=7",), 1),
     "weights beside the source": (weights, (), 3),
 }
+
+
+PROCESSORS = {  # options, processor that the compiler fails at: those that it is asked for
+    "this machine's": ((), "x", ["host"]),
+    "any, where the compiler fails": ((), "host", ["host", "host", "generic"]),
+    "any, at the level that was asked for": (("-O1",), "host", ["host", "generic"]),
+    "one that was asked for": (("--cpu=generic",), "x", ["generic"]),
+    "none but one that was asked for": (("--cpu=host",), "host", ["host", "host"]),
+}
+
+
+@pytest.mark.parametrize("name", PROCESSORS)
+def test_for_which_processor(tmp_path, name):
+    options, fails, asked = PROCESSORS[name]
+    made = Cache(tmp_path)
+    made.variables["FAILS"] = fails
+    code, said = made.serve(*options)
+    words = made.runs.with_suffix(".words").read_text()
+    assert re.findall(r"-target-cpu=(\S+)", words) == asked
+    assert (code == 0) == (asked[-1] != fails), said
+    assert ("fails for this processor" in said) == (len(set(asked)) == 2), said
 
 
 @pytest.mark.parametrize("name", CHANGES)
