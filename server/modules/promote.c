@@ -10,6 +10,7 @@
 #include "module/files.h"
 #include "modules/act.h"
 #include "modules/demand.h"
+#include "modules/policy.h"
 
 static bool is_usable(const fc_generation_t *generation) {
   return generation &&
@@ -119,6 +120,30 @@ static fc_status_t change(fc_modules_t *modules, fc_act_t *act,
   return FC_OK;
 }
 
+// Does an alias lead to the version, by request or else by the configuration? Somebody
+// asked for it by name, so a rollback of the module's own name leaves it there.
+static bool has_alias(const fc_decision_t *decisions,
+                      const subject_t *subject) {
+  const fc_module_policy_t *policy = subject->head->policy;
+  const fc_str_t version = subject->led->claim.version;
+  for (const fc_decision_t *d = decisions; d; d = d->next) {
+    if (!d->mark && d->alias.size && fc_str_equal(d->name, subject->name) &&
+        fc_str_equal(d->version, version)) {
+      return true;
+    }
+  }
+  fc_str_t rest = fc_str(policy ? policy->aliases : "");
+  while (rest.size) {
+    fc_str_t led = fc_str_take(&rest, ',');
+    const fc_str_t alias = fc_str_take(&led, '=');
+    if (fc_str_equal(led, version) &&
+        !fc_state_find(decisions, subject->name, alias)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static fc_status_t decide(fc_modules_t *modules, fc_act_t *act,
                           const subject_t *subject,
                           const fc_generation_t *target, fc_error_t *err) {
@@ -129,7 +154,10 @@ static fc_status_t decide(fc_modules_t *modules, fc_act_t *act,
   if (!back && moves) lead.before = subject->led->claim.version;
   else if (!back && subject->had) lead.before = subject->had->before;
   FC_TRY(change(modules, act, &lead, err));
-  if (!back || subject->alias.size || !moves) return FC_OK;
+  if (!back || subject->alias.size || !moves ||
+      has_alias(act->decisions, subject)) {
+    return FC_OK;
+  }
   const fc_decision_t refusal = {.name = subject->name,
                                  .version = subject->led->claim.version,
                                  .mark = subject->led->file.mark};

@@ -202,6 +202,30 @@ def test_without_descriptors_the_old_version_serves(serve, versions):
     assert answers(server, "m@1") == 11
 
 
+@pytest.mark.parametrize("asked", ["request", "configuration"])
+def test_a_rollback_leaves_what_an_alias_leads_to(serve, versions, tmp_path, asked):
+    for each in 1, 2, 3:
+        versions.put(each)
+    state = tmp_path / "state"
+    state.mkdir()
+    flags = ["--admin=loopback", f"--state-dir={state}", versions.folder,
+             *(["--aliases=m@canary=3"] if asked == "configuration" else [])]
+    server = serve(*flags)
+    if asked == "request":
+        assert act(server, "promote", "m@3", alias="canary").status == 200
+    assert act(server, "rollback", "m").json == decided("m", None, "2", "3", True)
+    names = "m", "m@canary", "m@3"
+    assert [answers(server, name) for name in names] == [2, 3, 3]
+    assert server.stop() == 0
+    server = serve(*flags)
+    assert [answers(server, name) for name in names] == [2, 3, 3]
+    # The alias leads elsewhere now, so nobody asks for version 3 any more.
+    assert act(server, "promote", "m@1", alias="canary").json["version"] == "1"
+    assert act(server, "promote", "m@3").status == 200
+    assert act(server, "rollback", "m").json == decided("m", None, "2", "3", True, "3")
+    assert [answers(server, name) for name in names] == [2, 1, "version_not_found"]
+
+
 def test_without_a_directory_it_is_forgotten(serve, versions):
     for each in 1, 2:
         versions.put(each)
