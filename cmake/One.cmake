@@ -25,7 +25,8 @@ file(GLOB hot core/base/*.c core/json/*.c core/memref/*.c core/module/call*.c
   server/dialect/native.c server/dialect/oip.c server/dialect/request.c
   server/dialect/place.c server/dialect/route.c server/exchange/*.c server/http1/*.c
   server/pool/block*.c
-  server/pool/handoff.c server/pool/pool.c server/pool/process_call.c server/pool/queue.c
+  server/pool/handoff.c server/pool/pool.c server/pool/process_give.c server/pool/process_hosts.c
+  server/pool/process_take.c server/pool/queue.c
   server/pool/region.c server/pool/ring.c server/pool/threads*.c server/pool/helpers.c
   server/pool/worker.c
   server/stream/*.c)

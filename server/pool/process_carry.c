@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What turns of calls in parts (turn.h) leave in their process, for the next turn.
-#include "pool/process_host.h"
+#include "pool/process_hosts.h"
 
 bool fc_child_open_carry(fc_child_t *child, fc_job_t *job, fc_error_t *err) {
   fc_taking_t *taking = &child->taking;

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "config/limits.h"
-#include "pool/process_host.h"
+#include "pool/process_hosts.h"
 
 // The nursery has ended: what it has read and not told, and what it has not read.
 static void say_rest(fc_child_t *child) {

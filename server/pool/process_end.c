@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "config/limits.h"
-#include "pool/process_host.h"
+#include "pool/process_hosts.h"
 
 const fc_cause_row_t fc_causes[FC_CAUSE_COUNT] = {
     [FC_CAUSE_NONE] = {true, FC_LOG_ERROR, "worker crashed", NULL},

@@ -7,7 +7,7 @@
 
 #include "config/limits.h"
 #include "pool/handoff.h"
-#include "pool/process_host.h"
+#include "pool/process_hosts.h"
 #include "pool/shared.h"
 
 static fc_blocks_t *blocks_of(const fc_child_t *child) {

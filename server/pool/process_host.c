@@ -2,7 +2,7 @@
 //
 // The host of one generation: how many processes it has and when the next one may
 // be started, by the health of its module and one timer.
-#include "pool/process_host.h"
+#include "pool/process_hosts.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

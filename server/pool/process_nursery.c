@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "config/limits.h"
-#include "pool/process_host.h"
+#include "pool/process_hosts.h"
 #include "pool/shared.h"
 
 #define PART (16u << 20)  // bytes of a ring or a file that go back at one go

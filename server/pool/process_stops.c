@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "config/limits.h"
-#include "pool/process_host.h"
+#include "pool/process_hosts.h"
 
 static void log_stop(const fc_child_t *child, uint32_t number) {
   const fc_process_host_t *host = child->host;

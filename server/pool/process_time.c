@@ -5,7 +5,7 @@
 // of the memory they share than they may are killed, and so are those no longer
 // needed.
 #include "config/limits.h"
-#include "pool/process_host.h"
+#include "pool/process_hosts.h"
 
 #define GRACE_NS (FC_LIMIT_KILL_GRACE_MS * 1000000ull)
 #define LOOK_NS (FC_LIMIT_LOOK_MS * 1000000ull)

@@ -25,7 +25,7 @@
 #include "modules/modules.h"
 #include "modules/trial.h"
 #include "pool/isolation.h"
-#include "pool/process_host.h"
+#include "pool/process_hosts.h"
 #include "pool/process_main.h"
 
 #define NATIVE FARCALL_BUILD_DIR "/tests/modules/native/"

@@ -10,7 +10,7 @@
 #include "config/limits.h"
 #include "helpers/test.h"
 #include "jail/filter.h"
-#include "pool/process_host.h"
+#include "pool/process_hosts.h"
 
 #define SECCOMP_PART (1u << FC_JAIL_SECCOMP)
 

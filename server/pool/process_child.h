@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One worker process, as its host sees it: the calls that it has, the files it was lent,
+// and what the nursery does for it. The loop's thread, but for fc_cradle_t.
+#ifndef FARCALL_SERVER_POOL_PROCESS_CHILD_H_
+#define FARCALL_SERVER_POOL_PROCESS_CHILD_H_
+
+#include <uv.h>
+
+#include "control/nursery.h"
+#include "obs/log.h"
+#include "pool/job.h"
+#include "pool/output.h"
+#include "pool/process.h"
+#include "pool/ring.h"
+
+typedef struct fc_process_host_t fc_process_host_t;
+typedef struct fc_child_t fc_child_t;
+
+// Why a process was ended.
+typedef enum fc_cause_t {
+  FC_CAUSE_NONE,
+  FC_CAUSE_DEADLINE,
+  FC_CAUSE_DROPPED,  // nobody waits for its call, and others wait for it
+  // It wrote something to the shared memory that no worker writes.
+  FC_CAUSE_LIE,
+  FC_CAUSE_GREED,  // it took more of that memory than its calls need
+  FC_CAUSE_NOISE,  // it wakes the loop though no call has ended
+  FC_CAUSE_LOAD,   // it did not begin to serve in time, or could not
+  FC_CAUSE_RETIRED,  // its generation is retired, or quarantined while it had no calls
+  FC_CAUSE_SPARE,  // it had no call for long, and another of its module stays
+  FC_CAUSE_USED,   // it has made its one call (--fresh=call)
+  FC_CAUSE_MEMORY,  // a call of it found no memory, which may be lost to the next ones
+  FC_CAUSE_TIME,  // by the kernel: it served, and took --worker-cpu-time
+  FC_CAUSE_COUNT
+} fc_cause_t;
+
+typedef struct fc_cause_row_t {
+  bool crash;            // it counts as a crash of the module
+  fc_log_level_t level;  // of what is logged
+  const char *text;
+  const char *how;  // how it ended, NULL: as the kernel says
+} fc_cause_row_t;
+
+extern const fc_cause_row_t fc_causes[FC_CAUSE_COUNT];
+
+// A call that a slot of the ring holds.
+typedef struct fc_held_t {
+  fc_job_t *job;           // NULL: nobody waits any more
+  fc_owner_count_t count;  // of a job that was dropped
+  fc_ring_call_t sent;
+  uint32_t function;
+  uint64_t limit_ns;  // fc_job_t.limit_ns
+  // When its client was answered because of its deadline, or had gone; 0: it waits.
+  uint64_t left_ns;
+  bool late;          // its deadline has passed
+  fc_owner_t caller;  // of a call that was left
+  uint32_t tray;  // for its answer; FC_RING_TRAYS: it has none, or has left it
+  // The block of a body in a file, if the call has outlived its job; else FC_BLOCK_NONE.
+  uint32_t body;
+  uint32_t body_offset;
+} fc_held_t;
+
+// The newest call of a child, when its body is being copied into the ring.
+typedef struct fc_giving_t {
+  bool active;
+  uint64_t copied;
+} fc_giving_t;
+
+// The oldest call of a child, when it is DONE: its answer is being copied out of the
+// ring, and the memory that it took there given back.
+typedef struct fc_taking_t {
+  bool active;
+  bool good;         // it is an answer, and there are blocks for it
+  uint64_t size;     // bytes of the part in the ring
+  uint64_t in_file;  // bytes of the part behind that, in `lent`
+  uint32_t lent;     // block of the file that was lent for it
+  uint64_t in_body;  // bytes of the part behind that, in the body's file
+  uint32_t body_at;
+  // What a turn has left: bytes in the area for bodies, from `carry_at` on.
+  uint64_t carry;
+  uint32_t carry_at;
+  uint64_t carried;  // how many of these were copied
+  // Where to: the block of the job's body if it is large enough, else another one, which is
+  // `is_new`.
+  uint32_t carry_block;
+  bool is_new;
+  uint64_t copied;
+  // Bytes of the answer's area that the worker may have written.
+  uint64_t answer_used;
+  fc_block_sink_t sink;
+  fc_outcome_t outcome;
+} fc_taking_t;
+
+// A tray: where the process has a file for answers mapped. The file stays mapped there
+// after its answer was taken, so that it can be lent to the process again without being
+// sent.
+typedef struct fc_tray_t {
+  uint64_t serial;  // of the file; 0: none was ever sent
+  uint32_t block;   // of the file while it is lent; else FC_BLOCK_NONE
+  bool given;       // to a call that the process has
+} fc_tray_t;
+
+// A shelf: where the process has a file of bodies mapped, also when the call has ended,
+// so that the next body in it need not be sent.
+typedef struct fc_shelved_t {
+  uint64_t serial;  // of the file; 0: none, or the process may have lost it
+  uint32_t calls;   // that the process has with their body there
+} fc_shelved_t;
+
+// How far the areas of a slot were filled, in bytes.
+typedef struct fc_filled_t {
+  uint64_t body;
+  uint64_t answer;
+} fc_filled_t;
+
+// What the nursery has of a child: it makes the process, hears what that prints and how it
+// ends, and takes it away. The nursery's from the order of the birth until the reply about
+// the end, and from the order of the burial until that was done; the loop's else.
+typedef struct fc_cradle_t {
+  fc_order_t birth;   // the reply: there is a process, or `error` says why not
+  fc_order_t said;    // first the nursery's: lines for the log are in `output`
+  fc_order_t end;     // the nursery's: the process has ended
+  fc_order_t heavy;   // first the nursery's: it takes much of the shared memory
+  fc_order_t scrub;   // a slot's memory has gone back (`scrubbed`)
+  fc_order_t burial;  // its memory has gone back, and its files are closed
+  struct fc_child_t *next;  // in the list of those that are weighed
+  fc_vigil_t exit;
+  fc_vigil_t print;
+  fc_process_start_t start;
+  fc_process_t process;
+  fc_process_end_t how;  // it ended
+  fc_output_t output;
+  bool ended;
+  bool telling;  // the loop has the lines of `output`
+  bool weighed;  // the loop has heard that it is heavy, and has not answered
+  bool failed;
+  fc_error_t error;
+  uint32_t scrubbed;  // the slot of the order `scrub`
+  uint64_t body_at;   // so far are its areas scrubbed
+  uint64_t answer_at;
+  bool scrubbing;  // the loop's: that order is on its way
+} fc_cradle_t;
+
+struct fc_child_t {
+  fc_process_host_t *host;
+  fc_child_t *next;
+  fc_process_t process;  // all files -1 until it is born
+  fc_process_end_t end;
+  fc_ring_t ring;
+  fc_cradle_t cradle;
+  uv_poll_t bell_poll;
+  bool serving;
+  bool ended;         // as `end` says; answers it has left may still be copied
+  bool notified;      // false: it was given calls that it was not told of
+  bool asleep;        // the loop is waiting for its bell
+  bool spent;         // a call found no memory: it gets no more, and is ended
+  bool unreachable;   // it has closed the socket for files
+  uint64_t audience;  // of the files that it alone is given (block.h)
+  fc_tray_t trays[FC_RING_TRAYS];
+  // The files of the trays that are lent, plus 1; 0: none. The nursery weighs them. One
+  // that was taken back meanwhile can be another file by then: so the loop weighs again
+  // before it believes, which takes it a microsecond for each file.
+  _Atomic int lent[FC_RING_TRAYS];
+  uint32_t next_tray;
+  fc_shelved_t shelves[FC_RING_SHELVES];
+  uint32_t next_shelf;
+  fc_cause_t cause;
+  uint64_t started_ns;
+  uint64_t calls;  // that it has finished
+  // Time of the last look that found calls which it had, or had finished meanwhile.
+  uint64_t quiet_ns;
+  uint64_t quiet_calls;  // its `calls` at that look
+  uint64_t bells;        // wake-ups it has caused
+  uint32_t first;        // the oldest slot in use
+  uint32_t count;        // slots in use
+  // Slots before these that calls have left, and that are not free yet: the nursery scrubs
+  // them, one after another. While it does a slot's entry stays as it is.
+  uint32_t left;
+  fc_filled_t filled[FC_RING_SLOTS];
+  fc_held_t held[FC_RING_SLOTS];
+  fc_giving_t giving;
+  fc_taking_t taking;
+};
+
+// process_child.c
+
+// Orders one more process. Until it is there, and if it cannot be made, it counts as one
+// that starts.
+fc_status_t fc_child_start(fc_process_host_t *host, fc_error_t *err);
+void fc_child_kill(fc_child_t *child, fc_cause_t cause);
+// The process has ended: its child leaves the list, and is freed once the nursery has
+// buried it.
+void fc_child_close(fc_child_t *child);
+// Frees the child at once. The nursery must have buried it, have failed to make it, or
+// have stopped; then the process is killed and waited for.
+void fc_child_free(fc_child_t *child);
+// How long the process may load its module (process_host.c). Above
+// FC_LIMIT_LOAD_TOGETHER the time grows with the number of processes that load at this
+// moment, because they share the processors.
+uint64_t fc_child_load_ns(const fc_child_t *child);
+// Reads whether the process has loaded its module, and begins to serve or kills it.
+void fc_child_read_phase(fc_child_t *child);
+
+// process_give.c
+
+// Copies more of the body of the call that was given last.
+void fc_child_give_on(fc_child_t *child);
+
+// process_take.c
+
+// Takes the oldest call away from a child, whether the call has ended or not.
+fc_held_t fc_child_pop(fc_child_t *child);
+// Delivers the calls that the child has finished, as far as one turn allows.
+void fc_child_collect(fc_child_t *child);
+// Frees slots that calls have left, oldest first, until one must be scrubbed: that is
+// ordered.
+void fc_child_free_slots(fc_child_t *child);
+// The state of a call that the child has. While the body is still being copied the
+// state is READY: the child has not begun the call.
+uint32_t fc_child_state(const fc_child_t *child, uint32_t index);
+// Gives up the copies in progress, and the files that the child has.
+void fc_child_drop_copies(fc_child_t *child);
+
+// process_files.c
+
+// Gives the process a file for the answer of a call, in case that is large. Returns
+// its tray. FC_RING_TRAYS: there is no file, and the answer will be copied.
+uint32_t fc_child_lend(fc_child_t *child);
+// The call that had the tray, if any, has ended. FC_RING_TRAYS is allowed.
+void fc_child_leave_tray(fc_child_t *child, uint32_t tray);
+// Takes back the files that were given to no call.
+void fc_child_reclaim(fc_child_t *child);
+// Takes all files back, because the process has ended.
+void fc_child_drop_files(fc_child_t *child);
+// Sends the process the body of a call that is about to be published. False: the body is
+// not above FC_LIMIT_SHARED, is in no file, or cannot be sent.
+bool fc_child_send_body(fc_child_t *child, fc_held_t *held);
+// The call leaves its slot. If it failed, the process may have lost the file of its body,
+// which is sent again with the next body there.
+void fc_child_leave_shelf(fc_child_t *child, const fc_held_t *held,
+                          bool failed);
+// Notes that nobody waits for the call any more. The process may still read a body in a
+// file, which is kept until the call leaves its slot; so is the job's count. Returns the
+// job, NULL if there was none.
+fc_job_t *fc_child_forget(fc_held_t *held, uint64_t now_ns);
+// The body of a call that the child has. False: the call was taken back, and its body,
+// which was in a file, went with it.
+bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);
+// Bytes of shared memory that the process has taken and nothing else counts: in
+// its ring, and in files that it may write answers to.
+uint64_t fc_child_taken(const fc_child_t *child);
+
+// process_carry.c
+
+// Finds room for what a turn has left: taking->carry_block. The body that it takes the
+// place of stays the job's until all is copied.
+bool fc_child_open_carry(fc_child_t *child, fc_job_t *job, fc_error_t *err);
+// How far the area for the body of a call that leaves its slot may be filled. A turn may
+// have left something in it.
+uint64_t fc_child_used_of_body(const fc_child_t *child, const fc_held_t *held);
+// Tells the job of a call in parts how far it came.
+void fc_child_note_steps(fc_child_t *child, uint32_t index);
+
+// process_time.c
+
+// The nursery has found the process heavy: ends it if it has taken more than its calls
+// may.
+void fc_child_weigh(fc_child_t *child);
+// The call has left its process. If nobody waited for it while it ran, its caller is
+// charged for the time, and for that of a new process if this one was `killed` for it.
+void fc_child_charge(const fc_child_t *child, const fc_held_t *held,
+                     bool killed);
+
+// process_stops.c
+
+// Logs the system calls that the jail has stopped, as the child says, each once for its
+// module.
+void fc_child_read_stops(fc_child_t *child);
+
+// process_end.c
+
+// The process has ended, as child->end says.
+void fc_child_on_end(fc_child_t *child);
+// Delivers what the process had finished, as far as one turn allows. Closes the child
+// when that is done.
+void fc_child_settle(fc_child_t *child);
+
+// process_nursery.c
+
+// Orders the process that child->cradle.start describes.
+void fc_cradle_order(fc_child_t *child);
+// Orders that the areas of a slot that its call has left are scrubbed.
+void fc_cradle_scrub(fc_child_t *child, uint32_t slot);
+// Orders the burial of a process that has ended, and of its ring.
+void fc_cradle_bury(fc_child_t *child);
+// What these are answered by (process_child.c); the lines that the process has printed are
+// logged in between.
+void fc_child_on_born(fc_order_t *birth);
+void fc_child_on_said(fc_order_t *said);
+void fc_child_on_heavy(fc_order_t *heavy);
+void fc_child_on_gone(fc_order_t *end);
+void fc_child_on_scrubbed(fc_order_t *scrub);
+void fc_child_on_buried(fc_order_t *burial);
+
+#endif  // FARCALL_SERVER_POOL_PROCESS_CHILD_H_

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls on their way to a process. The bytes of a body are copied into its ring; large
+// ones lie in files (process_files.c).
+#include "config/limits.h"
+#include "pool/process_hosts.h"
+
+#define AHEAD_NS (FC_LIMIT_AHEAD_MS * 1000000ull)
+#define GRACE_NS (FC_LIMIT_KILL_GRACE_MS * 1000000ull)
+
+// A call that is given to a process waits for the calls before it, even if another
+// process is free earlier. So a process gets no more calls once its oldest one was
+// given to it more than FC_LIMIT_AHEAD_MS ago.
+static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
+  return now_ns - child->held[child->first].sent.sent_ns > AHEAD_NS;
+}
+
+// While a body is copied to a process, the process gets no other call.
+static bool is_free(const fc_child_t *child) {
+  return child->serving && !child->ended && child->cause == FC_CAUSE_NONE &&
+         !child->giving.active && !child->spent &&
+         !(child->host->fresh && child->calls);
+}
+
+// Of the free processes that have fewer than `ahead` calls, the one with the fewest. A
+// process that has calls is left out while another one starts, or when its oldest call
+// is slow. NULL: no process is left.
+static fc_child_t *find_room(fc_process_host_t *host, uint32_t ahead,
+                             uint64_t now_ns) {
+  fc_child_t *best = NULL;
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (!is_free(child)) continue;
+    if (child->count && (host->starting || is_slow(child, now_ns))) continue;
+    if (child->count + child->left >= FC_RING_SLOTS) continue;
+    if (child->count < ahead && (!best || child->count < best->count)) {
+      best = child;
+    }
+  }
+  return best;
+}
+
+// Is there an idle process that has no room because the nursery still scrubs its slots?
+// That takes less time than another process needs to start.
+static bool gets_room(const fc_process_host_t *host) {
+  for (const fc_child_t *child = host->children; child; child = child->next) {
+    if (is_free(child) && !child->count && child->left) return true;
+  }
+  return false;
+}
+
+fc_str_t fc_process_host_body(const fc_process_host_t *host,
+                              const fc_job_t *job) {
+  fc_blocks_t *blocks = host->base.pool->blocks;
+  const char *body = (const char *)fc_block_data(blocks, job->call.body.block) +
+                     job->call.body.offset;
+  return fc_str_make(body, (size_t)job->call.body.size);
+}
+
+// Is this a call that crashed the module lately? Its body is looked up once,
+// and again only after another call was blamed.
+static bool is_blamed(fc_process_host_t *host, fc_job_t *job, uint64_t now_ns) {
+  uint64_t at_ns;
+  if (job->looked_up == host->blame.changes) return false;
+  job->looked_up = host->blame.changes;
+  return fc_blame_find(&host->blame, job->call.function,
+                       fc_process_host_body(host, job), now_ns, &at_ns);
+}
+
+static fc_offer_t refuse(fc_process_host_t *host, const fc_job_t *job,
+                         uint64_t now_ns, fc_error_t *err) {
+  uint64_t at_ns = now_ns;
+  (void)fc_blame_find(&host->blame, job->call.function,
+                      fc_process_host_body(host, job), now_ns, &at_ns);
+  const unsigned ago_s = (unsigned)((now_ns - at_ns) / 1000000000u);
+  (void)fc_fail(err, FC_CODE_CALL_QUARANTINED,
+                "this very call crashed module '%.*s' %u s ago: it is refused "
+                "for %u s more",
+                FC_STR_ARG(host->name), ago_s,
+                FC_LIMIT_HEALTHY_MS / 1000 - ago_s);
+  return FC_OFFER_REFUSED;
+}
+
+static void list_as_busy(fc_process_host_t *host) {
+  fc_process_hosts_t *all = fc_process_hosts_of(host);
+  if (host->busy) return;
+  host->busy = true;
+  host->next_busy = all->busy;
+  all->busy = host;
+}
+
+// A call that nobody waits for any more, or that was taken back, goes without its body and
+// with a deadline that has passed, so the worker does not even decode it.
+void fc_child_give_on(fc_child_t *child) {
+  const uint32_t index = (child->first + child->count - 1) % FC_RING_SLOTS;
+  fc_held_t *held = &child->held[index];
+  if (!held->job) {
+    const fc_invocation_t late = {.function = held->function, .deadline_ns = 1};
+    fc_ring_publish(&child->ring, index, &late, 0);
+  } else {
+    const fc_str_t body = fc_process_host_body(child->host, held->job);
+    const uint64_t at = child->giving.copied;
+    const uint64_t part =
+        fc_process_hosts_copy(fc_process_hosts_of(child->host), body.size - at);
+    fc_ring_write(&child->ring, index, at,
+                  fc_str_make(body.data + at, (size_t)part));
+    child->giving.copied += part;
+    if (child->giving.copied < body.size) return;
+    fc_ring_publish(&child->ring, index, &held->job->call, body.size);
+  }
+  child->giving.active = false;
+  child->notified = false;
+}
+
+static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
+  fc_process_host_t *host = child->host;
+  const uint32_t index = (child->first + child->count) % FC_RING_SLOTS;
+  fc_held_t *held = &child->held[index];
+  child->ring.tray = fc_child_lend(child);
+  *held = (fc_held_t){.job = job,
+                      .sent = {.sent_ns = now_ns,
+                               .body_size = job->call.body.size,
+                               .deadline_ns = job->call.deadline_ns,
+                               .steps = job->call.steps,
+                               .parts = job->call.parts != 0,
+                               .flags = job->call.flags},
+                      .function = job->call.function,
+                      .limit_ns = job->limit_ns,
+                      .tray = child->ring.tray,
+                      .body = FC_BLOCK_NONE};
+  if (child->count++ && host->most > 1) {
+    fc_pool_note_due(host->base.pool, now_ns + AHEAD_NS);
+  }
+  list_as_busy(host);
+  job->child = child;
+  // A file is mapped privately: what a turn changed there would be lost.
+  if (!(job->call.flags & FC_CALL_LATER) && fc_child_send_body(child, held)) {
+    fc_ring_publish_file(&child->ring, index, &job->call, held->sent.shelf);
+    child->notified = false;
+    return;
+  }
+  const fc_str_t body = fc_process_host_body(host, job);
+  fc_blocks_note_copied(host->base.pool->blocks, body.size);
+  if (!fc_process_is_small(body.size)) {
+    child->giving = (fc_giving_t){.active = true};
+    fc_child_give_on(child);
+    return;
+  }
+  fc_ring_put(&child->ring, index, &job->call, body);
+  child->notified = false;
+}
+
+fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job, bool quick,
+                                 fc_error_t *err) {
+  fc_process_host_t *host = (fc_process_host_t *)base;
+  const uint32_t ahead = host->fresh ? 1
+                         : quick     ? FC_RING_SLOTS
+                                     : FC_HOST_SLOW_AHEAD;
+  const uint64_t now_ns = fc_clock_ns();
+  if (host->blame.until_ns && is_blamed(host, job, now_ns)) {
+    return refuse(host, job, now_ns, err);
+  }
+  if (host->fresh && host->base.running >= host->workers) return FC_OFFER_FULL;
+  fc_child_t *child = find_room(host, ahead, now_ns);
+  if (child ? child->count : !gets_room(host)) fc_process_host_start(host);
+  if (!child) return FC_OFFER_FULL;
+  give(child, job, now_ns);
+  // The next process is made ready while this one works.
+  if (host->fresh) fc_process_host_start(host);
+  return FC_OFFER_TAKEN;
+}
+
+void fc_process_host_drop(fc_host_t *base, fc_job_t *job) {
+  fc_process_host_t *host = (fc_process_host_t *)base;
+  fc_child_t *child = job->child;
+  uint64_t now_ns = fc_clock_ns();
+  for (uint32_t i = 0; i < child->count; i++) {
+    uint32_t index = (child->first + i) % FC_RING_SLOTS;
+    if (child->held[index].job != job) continue;
+    (void)fc_child_forget(&child->held[index], now_ns);
+    atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
+                          memory_order_relaxed);
+  }
+  job->child = NULL;
+  if (host->options->kill_dropped) {
+    fc_pool_note_due(host->base.pool, now_ns + GRACE_NS);
+  }
+}

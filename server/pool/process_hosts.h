@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the parts of the process host share:
+//   process_host.c     the processes of one generation, and their timer
+//   process_hosts.c    those of all generations, in each turn of the loop
+//   process_child.c    one process, from its start until it is closed
+//   process_nursery.c  what the nursery's thread does for it
+//   process_give.c, process_take.c  calls on their way there and back
+//   process_files.c    bodies and answers in files
+//   process_carry.c    what a turn of a call leaves for the next one
+//   process_time.c     deadlines, calls taken back, processes that are greedy or spare
+//   process_stops.c    what its jail has stopped
+//   process_end.c      what becomes of a process's calls, and of the module
+#ifndef FARCALL_SERVER_POOL_PROCESS_HOSTS_H_
+#define FARCALL_SERVER_POOL_PROCESS_HOSTS_H_
+
+#include "config/limits.h"
+#include "pool/blame.h"
+#include "pool/health.h"
+#include "pool/process_child.h"
+#include "pool/process_host.h"
+
+// The control group of a host. The nursery makes it with the first process, and removes
+// it when the last has gone; the loop reads the reasons when it hears of that process.
+typedef struct fc_host_group_t {
+  fc_group_limits_t limits;
+  fc_group_lacks_t lacks;
+  fc_error_t error;  // of a group that could not be made
+  fc_order_t removal;
+  int procs;  // cgroup.procs; -1: there is no group
+  bool wanted;
+  bool made;  // or could not be
+  bool failed;
+  bool told;  // the log has been told what it lacks; the loop's
+} fc_host_group_t;
+
+#define FC_CRASH_TEXT 256
+
+// What processes of a host have ended of. Times on fc_clock_ns' clock; 0: never.
+typedef struct fc_last_ends_t {
+  uint64_t crashed_ns;
+  uint64_t memory_ns;
+  uint64_t budget_ns;
+  char crash[FC_CRASH_TEXT];  // function, and how
+} fc_last_ends_t;
+
+struct fc_process_host_t {
+  fc_host_t base;
+  const fc_process_options_t *options;
+  fc_process_host_t *next_busy;
+  bool busy;  // in the list: its processes may have calls
+  // Held, because a generation that fails releases its own.
+  fc_module_t *module;
+  fc_str_t name;
+  uint32_t workers;  // calls that run at once
+  uint32_t most;     // processes that it may have
+  uint32_t tiles;    // threads for one call
+  uint64_t heap;     // fc_hosting_t.heap
+  bool fresh;        // a process makes one call and ends
+  uint8_t sandbox;   // fc_sandbox_t
+  fc_host_group_t group;
+  fc_output_rate_t rate;  // of what its processes print; the nursery's
+  uint64_t load_ns;   // from start to serving, if few load (fc_child_load_ns)
+  uint64_t took_ns;   // from start to serving, of the last process that serves
+  uint64_t spent_ns;  // when a process was last found to be spent; 0: never
+  fc_child_t *children;  // oldest first
+  uint32_t living;
+  uint32_t starting;
+  uint32_t missing;  // processes that have ended and are not replaced yet
+  bool loaded;       // a process has come to serve
+  bool failed;       // the first process could not serve
+  bool closing;
+  bool retired;   // it is freed once `open` is 0
+  uint32_t open;  // children and the timer, until libuv has let go of them
+  uv_timer_t timer;
+  uint64_t calls;  // finished ones that came to CALL, and crashes
+  fc_health_t health;
+  fc_blame_t blame;
+  fc_last_ends_t last;
+  uint64_t crashes;
+  uint64_t restarts;
+  uint64_t quarantines;
+  uint64_t cpu_ns;  // processor time of the processes that have ended
+  // System calls that the jail stopped, as its processes say (fc_jail_stops_t), and how
+  // many these are.
+  uint64_t stopped[FC_JAIL_CALL_NUMBERS / 64];
+  uint32_t stops;
+  bool stops_told;    // the log has a line for those that are not listed
+  char parameters[];  // of --parameters, or its module's
+};
+
+typedef struct fc_process_hosts_t {
+  fc_hosts_t base;
+  // Hosts whose processes may have calls. Modules that nobody calls cost a loop
+  // turn nothing.
+  fc_process_host_t *busy;
+  // Bytes that all hosts together may still copy in this turn; small bodies
+  // and answers are copied all the same. fc_process_hosts_collect sets the number to
+  // FC_LIMIT_COPY.
+  uint64_t copy_left;
+  uint32_t starting;     // processes of all hosts that do not serve yet
+  fc_nursery_t nursery;  // started with the first host
+  fc_child_t *closed;    // children that have ended and are not buried yet
+  _Atomic bool calls;    // do processes have calls? Stored once a turn
+  // The nursery's
+  fc_vigil_t weighing;
+  fc_child_t *cradles;  // of processes that have not ended
+  uint64_t weighed_ns;  // when all were weighed last
+  uint64_t shared;  // bytes that all of the machine shared then, or less since
+  fc_order_t freeing;  // files of blocks that are let go
+  bool is_freeing;     // the loop's: that order is on its way
+} fc_process_hosts_t;
+
+static inline fc_process_hosts_t *fc_process_hosts_of(
+    const fc_process_host_t *host) {
+  return (fc_process_hosts_t *)host->base.hosts;
+}
+
+// Takes up to `size` bytes off what may still be copied in this turn, and returns how
+// many; 0: none.
+static inline uint64_t fc_process_hosts_copy(fc_process_hosts_t *all,
+                                             uint64_t size) {
+  if (size > all->copy_left) size = all->copy_left;
+  all->copy_left -= size;
+  return size;
+}
+
+// Is so little copied in any turn?
+static inline bool fc_process_is_small(uint64_t size) {
+  return size <= FC_LIMIT_COPY_SMALL;
+}
+
+// process_host.c
+
+// Starts one more process, if the host may have one more now.
+void fc_process_host_start(fc_process_host_t *host);
+// Starts one process if the host has none and may have one now; with `fresh`, once the
+// module could be loaded, also if fewer than `workers` are unused, so that calls find one
+// ready.
+void fc_process_host_fill(fc_process_host_t *host);
+// Counts one process more (1) or less (-1) that does not serve yet.
+void fc_process_host_count_starting(fc_process_host_t *host, int change);
+// A process could not be made.
+void fc_process_host_lacks(fc_process_host_t *host, const fc_error_t *error);
+// Sets the host's timer to the next time at which it has something to do.
+void fc_process_host_arm(fc_process_host_t *host);
+// The first process did not come to serve: the module cannot be loaded. Does nothing if a
+// process has served, or this was said before.
+void fc_process_host_fail(fc_process_host_t *host, const fc_error_t *error);
+fc_str_t fc_process_host_function(const fc_process_host_t *host,
+                                  uint32_t function);
+fc_status_t fc_process_host_admit(const fc_host_t *host, uint32_t *out_room,
+                                  uint32_t *out_retry_s, fc_error_t *err);
+// Logs what the control group lacks, once the nursery has made it.
+void fc_process_host_tell_lacks(fc_process_host_t *host);
+// A child was freed or the timer closed: counts `open` down. At 0 a retired host is
+// freed, after its control group was removed.
+void fc_process_host_let_go(fc_process_host_t *host);
+
+// The nursery has removed the control group.
+void fc_process_host_on_left(fc_order_t *removal);
+
+// process_give.c
+
+fc_offer_t fc_process_host_offer(fc_host_t *host, fc_job_t *job, bool quick,
+                                 fc_error_t *err);
+void fc_process_host_drop(fc_host_t *host, fc_job_t *job);
+fc_str_t fc_process_host_body(const fc_process_host_t *host,
+                              const fc_job_t *job);
+
+// process_hosts.c
+
+void fc_process_hosts_collect(fc_hosts_t *hosts, bool awake);
+void fc_process_hosts_notify(fc_hosts_t *hosts);
+bool fc_process_hosts_sleep(fc_hosts_t *hosts);
+void fc_process_hosts_wake(fc_hosts_t *hosts);
+
+// process_time.c
+
+static inline uint64_t fc_earlier(uint64_t a_ns, uint64_t b_ns) {
+  return !a_ns || (b_ns && b_ns < a_ns) ? b_ns : a_ns;
+}
+
+// Does a process take the place of one that was ended? The next one that is ended for
+// what clients ask must wait until it serves: they end no more than can be replaced.
+bool fc_process_host_is_replacing(const fc_process_host_t *host);
+void fc_process_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns);
+void fc_process_hosts_look(fc_hosts_t *hosts, uint64_t now_ns);
+
+// process_end.c
+
+// Fails the calls that wait: nobody can run them before the quarantine ends.
+void fc_process_host_refuse(fc_process_host_t *host);
+
+// process_nursery.c
+
+// Before the nursery has any order: what it does for all processes.
+void fc_cradles_init(fc_process_hosts_t *all);
+// Orders that files which blocks have let go are freed, if there are any.
+void fc_cradles_free_files(fc_process_hosts_t *all);
+// Orders that the control group of a host without processes is removed.
+void fc_cradle_remove_group(fc_process_host_t *host);
+// Removes it at once. The nursery has stopped, or is the caller.
+void fc_cradle_leave_group(fc_process_host_t *host);
+
+#endif  // FARCALL_SERVER_POOL_PROCESS_HOSTS_H_
