@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "config/limits.h"
-#include "epoll.h"
+#include "stream/epoll.h"
 
 uint64_t fc_descriptors_raise(uint64_t need) {
   struct rlimit files;

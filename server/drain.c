@@ -5,7 +5,7 @@
 // over. SIGINT, and SIGTERM without --pre-drain, lead from running to draining at once.
 #include "drain.h"
 
-#include "listen.h"
+#include "listen/endpoints.h"
 
 static void close_handle(uv_handle_t *handle, void *context) {
   (void)context;
@@ -44,7 +44,7 @@ void fc_loop_drain(fc_loop_t *loop) {
   loop->server.leaving = loop->server.draining = true;
   fc_log(&loop->log, FC_LOG_INFO, "draining: %u connections",
          loop->server.connections);
-  fc_loop_stop_listening(loop);
+  fc_endpoints_close(&loop->endpoints);
   fc_modules_stop(&loop->modules);
   uv_timer_start(&loop->drain_timer, on_drain_timeout, loop->options->drain, 0);
   fc_http1_drain(&loop->http1);

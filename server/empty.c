@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "empty.h"
 
-#include "listen.h"
+#include "listen/endpoints.h"
 
 // Clients of a Unix socket may load modules (--admin=socket, the default): whoever asked
 // for one may mean that.
 static bool has_unix_socket(const fc_loop_t *loop) {
-  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
-    if (fc_address_is_unix(&loop->endpoints[i].address)) return true;
+  for (uint32_t i = 0; i < loop->endpoints.count; i++) {
+    if (fc_address_is_unix(&loop->endpoints.rows[i].address)) return true;
   }
   return false;
 }

@@ -12,15 +12,15 @@
 #include <unistd.h>
 #include <yyjson.h>
 
-#include "certificates.h"
 #include "check.h"
 #include "config/file.h"
 #include "farcall/version.h"
 #include "jailing.h"
+#include "listen/certificates.h"
+#include "listen/token_files.h"
 #include "modules/state.h"
 #include "pool/process_main.h"
 #include "server.h"
-#include "token_files.h"
 
 static int complain(int code, const char *message) {
   fprintf(stderr, "farcalld: %s\n", message);

@@ -3,7 +3,7 @@
 // What the service manager is told (sd_notify(3)): datagrams to the Unix socket
 // that NOTIFY_SOCKET names. Without that variable nothing is told. Also its watchdog:
 // a loop that hangs no longer says WATCHDOG=1, and the manager ends the program. For
-// server.c and end.c; loop thread.
+// server.c, drain.c and signals.c; loop thread.
 #ifndef FARCALL_SERVER_NOTIFY_H_
 #define FARCALL_SERVER_NOTIFY_H_
 

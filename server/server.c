@@ -10,15 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "accept.h"
 #include "base/hex.h"
 #include "base/quota.h"
 #include "config/limits.h"
 #include "descriptors.h"
 #include "drain.h"
 #include "empty.h"
-#include "epoll.h"
-#include "listen.h"
+#include "listen/accept.h"
+#include "listen/endpoints.h"
 #include "modules/act.h"
 #include "modules/demand.h"
 #include "modules/rollback.h"
@@ -26,6 +25,7 @@
 #include "pool/isolation.h"
 #include "reread.h"
 #include "signals.h"
+#include "stream/epoll.h"
 #include "watching.h"
 
 #define NS_PER_MS 1000000u
@@ -160,7 +160,8 @@ static fc_module_options_t module_options(fc_loop_t *loop) {
 
 static void on_lack(void *context) {
   fc_loop_t *loop = context;
-  fc_loop_tell_shortage(loop, "the kernel has no room to watch a descriptor");
+  fc_endpoints_tell_shortage(&loop->endpoints,
+                             "the kernel has no room to watch a descriptor");
   uv_async_send(&loop->bell);  // another turn, which sets the timer
 }
 
@@ -179,7 +180,12 @@ static void on_started(void *context) {
     return;
   }
   fc_epoll_serve(&loop->epoll, on_lack, loop);
-  fc_loop_open(loop);
+  fc_endpoints_open(&loop->endpoints);
+  for (uint32_t i = 0; i < loop->endpoints.count; i++) {
+    const fc_endpoint_t *endpoint = &loop->endpoints.rows[i];
+    fc_notify_at(&loop->notify, fc_endpoint_scheme(endpoint), endpoint->host,
+                 endpoint->port);
+  }
   fc_notify_ready(&loop->notify);
   fc_log_flush(&loop->log);  // the probe may not have ended yet
   fc_jailing_settle(&loop->jail);
@@ -452,15 +458,15 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                     .log = &loop->log,
                     .jail = &loop->jail.facts,
                     .groups = &loop->groups,
-                    .tls = &loop->tls.counts,
+                    .tls = &loop->endpoints.tls.counts,
                     .client_calls = {.allocator = loop->allocator},
                     .client_connections = {.allocator = loop->allocator},
                     .started_ns = fc_clock_ns(),
                     .started_unix_ns = (uint64_t)now.tv_sec * 1000000000u +
                                        (uint64_t)now.tv_nsec};
   FC_TRY(init_traces(loop, err));
-  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
-    const fc_policy_t *policy = &loop->endpoints[i].policy;
+  for (uint32_t i = 0; i < loop->endpoints.count; i++) {
+    const fc_policy_t *policy = &loop->endpoints.rows[i].policy;
     if (fc_policy_has_admin(policy)) loop->server.may_grow = true;
   }
   loop->server.may_grow |= loop->options->load == FC_LOAD_ON_DEMAND;
@@ -471,7 +477,7 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
   FC_TRY(fc_http1_init(&loop->http1, loop->allocator, &loop->server, now_ms,
                        loop, err));
   loop->reserved_files =
-      FC_LIMIT_RESERVED_FILES + 2u * (loop->endpoint_count - 1);
+      FC_LIMIT_RESERVED_FILES + 2u * (loop->endpoints.count - 1);
   loop->server.connection_max = connection_max(loop);
   return FC_OK;
 }
@@ -495,7 +501,7 @@ static fc_status_t init_watched(fc_loop_t *loop, fc_error_t *err) {
   fc_status_t status = fc_descriptors_open_loop(loop, err);
   const bool begun = status == FC_OK;
   if (begun) status = init_handles(loop, err);
-  if (status == FC_OK) status = fc_loop_listen(loop, err);
+  if (status == FC_OK) status = fc_endpoints_listen(&loop->endpoints, err);
   sigaction(SIGABRT, &before, NULL);
   if (begun && status != FC_OK) fc_loop_deinit(loop);
   return status;
@@ -511,6 +517,13 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                       .backends = backends,
                       .timer_due_ms = UINT64_MAX};
   loop->options = &loop->live;
+  loop->endpoints = (fc_endpoints_t){.uv = &loop->uv,
+                                     .allocator = allocator,
+                                     .options = loop->options,
+                                     .log = &loop->log,
+                                     .epoll = &loop->epoll,
+                                     .http1 = &loop->http1,
+                                     .server = &loop->server};
   fc_dialect_workers(routes, loop->dialects);
   FC_TRY(init_watched(loop, err));
   fc_status_t status = init_memory(loop, log_descriptor, err);
@@ -531,12 +544,12 @@ int fc_loop_run(fc_loop_t *loop) {
 }
 
 void fc_loop_deinit(fc_loop_t *loop) {
-  fc_loop_stop_listening(loop);
+  fc_endpoints_close(&loop->endpoints);
   // The modules stop before the handles are closed: the loader wakes the loop by one.
   fc_modules_stop(&loop->modules);
   fc_loop_close_handles(loop);
   uv_run(&loop->uv, UV_RUN_DEFAULT);
-  fc_loop_free_endpoints(loop);
+  fc_endpoints_deinit(&loop->endpoints);
   fc_pool_deinit(&loop->pool);
   uv_loop_close(&loop->uv);
   fc_epoll_end(&loop->epoll);

@@ -9,15 +9,14 @@
 #include <uv.h>
 
 #include "config/trust.h"
-#include "epoll.h"
 #include "http1/http1.h"
 #include "jailing.h"
+#include "listen/endpoints.h"
 #include "modules/modules.h"
 #include "notify.h"
 #include "obs/log.h"
-#include "otlp.h"
+#include "otlp/otlp.h"
 #include "pool/process_host.h"
-#include "stream/tls.h"
 
 // The options as they were last read again (reread.h). Those that fc_loop_t.live took
 // over have their texts here.
@@ -36,12 +35,7 @@ typedef struct fc_loop_t {
   fc_log_t log;
   fc_otlp_t otlp;
 
-  struct fc_endpoint_t *endpoints;  // listen.h
-  uint32_t endpoint_count;
-  uint64_t shortage_told_ms;
-  fc_tls_t tls;            // of all endpoints that have keys
-  uint64_t tls_told_ms;    // when a failed handshake was logged last
-  uint64_t tls_untold;     // failed since then, and not logged
+  fc_endpoints_t endpoints;
   uv_async_t bell;         // rung when calls are finished, on workers' threads
   uv_async_t loader_bell;  // for fc_modules_collect (fc_modules_events_t.wake)
   uv_async_t stop_bell;    // rung by fc_loop_stop, on any thread

@@ -4,12 +4,12 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "certificates.h"
 #include "drain.h"
+#include "listen/certificates.h"
+#include "listen/token_files.h"
 #include "modules/act.h"
 #include "modules/distrust.h"
 #include "reread.h"
-#include "token_files.h"
 
 static void drain_at_once(fc_loop_t *loop) {
   fc_notify_stopping(&loop->notify);
@@ -45,8 +45,8 @@ static void on_hangup(uv_signal_t *handle, int number) {
   fc_loop_t *loop = handle->data;
   (void)number;
   if (loop->server.leaving) return;
-  fc_token_files_reload(loop);
-  fc_certificates_reload(loop);
+  fc_token_files_reload(&loop->endpoints);
+  fc_certificates_reload(&loop->endpoints);
   reread_trust(loop);
   if (!fc_loop_reread(loop)) return;
   fc_notify_reloading(&loop->notify);

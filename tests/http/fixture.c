@@ -23,7 +23,7 @@
 #include "helpers/secure.h"
 #endif
 #include "dialect/native.h"
-#include "listen.h"
+#include "listen/endpoints.h"
 #include "module/files.h"
 #include "pool/process_main.h"
 
@@ -723,7 +723,7 @@ void fixture_bind(int socket, unsigned n) {
 void fixture_connect_socket(const fixture_server_t *server, int socket) {
   struct sockaddr_in address = {
       .sin_family = AF_INET,
-      .sin_port = htons((uint16_t)server->loop->endpoints[0].port),
+      .sin_port = htons((uint16_t)server->loop->endpoints.rows[0].port),
       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   CHECK(connect(socket, (struct sockaddr *)&address, sizeof address) == 0);
   if (is_secure()) secure(socket);

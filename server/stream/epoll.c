@@ -4,7 +4,7 @@
 // sees their sockets (fc_epoll_join). For what the loop itself needs, as the pipe of a
 // worker process, libuv is told that the kernel watches it, and the kernel is asked again
 // in a later turn: nothing is lost, since the kernel reports what was ready before.
-#include "epoll.h"
+#include "stream/epoll.h"
 
 #include <errno.h>
 #include <stdatomic.h>

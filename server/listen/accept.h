@@ -2,16 +2,17 @@
 //
 // Clients that connect: each becomes a connection, or is refused. For listen.c and
 // server.c; loop thread.
-#ifndef FARCALL_SERVER_ACCEPT_H_
-#define FARCALL_SERVER_ACCEPT_H_
+#ifndef FARCALL_SERVER_LISTEN_ACCEPT_H_
+#define FARCALL_SERVER_LISTEN_ACCEPT_H_
 
-#include "listen.h"
+#include "listen/endpoints.h"
 
 // What the socket of the endpoint calls.
 fc_listener_events_t fc_accept_events(fc_endpoint_t *endpoint);
 // Call it when all endpoints are open: makes what the handshakes of those with keys share.
-fc_status_t fc_accept_init_tls(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_accept_init_tls(fc_endpoints_t *all,
+                               fc_error_t *err) FC_MUST_CHECK;
 // Warns that something is short, once a second at most.
-void fc_loop_tell_shortage(fc_loop_t *loop, const char *what);
+void fc_endpoints_tell_shortage(fc_endpoints_t *all, const char *what);
 
-#endif  // FARCALL_SERVER_ACCEPT_H_
+#endif  // FARCALL_SERVER_LISTEN_ACCEPT_H_

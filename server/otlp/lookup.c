@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lookup.h"
+#include "otlp/lookup.h"
 
 #include <pthread.h>
 

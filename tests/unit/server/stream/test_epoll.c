@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "epoll.h"
+#include "stream/epoll.h"
 #include "helpers/test.h"
 
 #define NO_DESCRIPTOR 1000000

@@ -2,8 +2,8 @@
 //
 // Listening sockets that a service manager has passed (sd_listen_fds(3)), as
 // LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES describe them. Loop thread.
-#ifndef FARCALL_SERVER_PASSED_H_
-#define FARCALL_SERVER_PASSED_H_
+#ifndef FARCALL_SERVER_LISTEN_PASSED_H_
+#define FARCALL_SERVER_LISTEN_PASSED_H_
 
 #include "config/options.h"
 
@@ -20,4 +20,4 @@ fc_str_t fc_passed_name(uint32_t index);
 fc_status_t fc_passed_check(const fc_server_options_t *options, uint32_t passed,
                             fc_error_t *err) FC_MUST_CHECK;
 
-#endif  // FARCALL_SERVER_PASSED_H_
+#endif  // FARCALL_SERVER_LISTEN_PASSED_H_

@@ -4,8 +4,8 @@
 // behind: a name server that does not answer takes half a minute, and a look-up of
 // libuv's cannot be given up while it runs. These functions are called on the loop's
 // thread.
-#ifndef FARCALL_SERVER_LOOKUP_H_
-#define FARCALL_SERVER_LOOKUP_H_
+#ifndef FARCALL_SERVER_OTLP_LOOKUP_H_
+#define FARCALL_SERVER_OTLP_LOOKUP_H_
 
 #include <netdb.h>
 #include <uv.h>
@@ -26,4 +26,4 @@ int fc_lookup_end(fc_lookup_t *lookup, struct addrinfo **out_found);
 // allowed.
 void fc_lookup_leave(fc_lookup_t *lookup);
 
-#endif  // FARCALL_SERVER_LOOKUP_H_
+#endif  // FARCALL_SERVER_OTLP_LOOKUP_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "token_files.h"
+#include "listen/token_files.h"
 
 fc_status_t fc_token_files_open(fc_endpoint_t *endpoint,
                                 const fc_listener_policy_t *said,
@@ -12,7 +12,7 @@ fc_status_t fc_token_files_open(fc_endpoint_t *endpoint,
 
 void fc_token_files_tell(const fc_endpoint_t *endpoint) {
   const fc_policy_t *policy = &endpoint->policy;
-  fc_log_t *log = &endpoint->loop->log;
+  fc_log_t *log = endpoint->all->log;
   if (!policy->tokens) return;
   fc_log(log, FC_LOG_INFO, "%s has %u tokens", endpoint->host,
          policy->tokens->count);
@@ -42,14 +42,14 @@ fc_status_t fc_token_files_check(const fc_server_options_t *options,
   return FC_OK;
 }
 
-void fc_token_files_reload(fc_loop_t *loop) {
-  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
-    fc_endpoint_t *endpoint = &loop->endpoints[i];
+void fc_token_files_reload(fc_endpoints_t *all) {
+  for (uint32_t i = 0; i < all->count; i++) {
+    fc_endpoint_t *endpoint = &all->rows[i];
     fc_tokens_t tokens;
     fc_error_t error;
     if (!endpoint->policy.tokens) continue;
     if (fc_tokens_open(&tokens, endpoint->token_file, &error) != FC_OK) {
-      fc_log(&loop->log, FC_LOG_ERROR, "%s: %s keeps its tokens", error.message,
+      fc_log(all->log, FC_LOG_ERROR, "%s: %s keeps its tokens", error.message,
              endpoint->host);
       continue;
     }

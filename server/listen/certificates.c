@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "certificates.h"
+#include "listen/certificates.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -17,7 +17,7 @@ fc_status_t fc_certificates_open(fc_endpoint_t *endpoint,
                                  fc_error_t *err) {
   if (!endpoint->policy.tls) return FC_OK;
   endpoint->tls_files = files_of(said);
-  return fc_tls_keys_open(&endpoint->tls_files, endpoint->loop->allocator,
+  return fc_tls_keys_open(&endpoint->tls_files, endpoint->all->allocator,
                           &endpoint->tls_keys, err);
 }
 
@@ -34,22 +34,22 @@ void fc_certificates_tell(const fc_endpoint_t *endpoint) {
   char dates[FC_TLS_DATES_MAX];
   if (!endpoint->tls_keys || will_last(endpoint->tls_keys)) return;
   (void)fc_tls_keys_hold(endpoint->tls_keys, time(NULL), dates);
-  fc_log(&endpoint->loop->log, FC_LOG_WARN,
+  fc_log(endpoint->all->log, FC_LOG_WARN,
          "https://%s:%d has a certificate that %s", endpoint->host,
          endpoint->port, dates);
 }
 
-void fc_certificates_note(fc_loop_t *loop) {
+void fc_certificates_note(fc_endpoints_t *all) {
   fc_certificates_t dates = {0, INT64_MIN, INT64_MAX};
-  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
+  for (uint32_t i = 0; i < all->count; i++) {
     int64_t begin_s, end_s;
-    if (!loop->endpoints[i].tls_keys) continue;
-    fc_tls_keys_dates(loop->endpoints[i].tls_keys, &begin_s, &end_s);
+    if (!all->rows[i].tls_keys) continue;
+    fc_tls_keys_dates(all->rows[i].tls_keys, &begin_s, &end_s);
     if (begin_s > dates.begin_s) dates.begin_s = begin_s;
     if (end_s < dates.end_s) dates.end_s = end_s;
     dates.count++;
   }
-  loop->server.certificates = dates;
+  all->server->certificates = dates;
 }
 
 fc_status_t fc_certificates_check(const fc_server_options_t *options,
@@ -85,13 +85,13 @@ static void read_keys(uv_work_t *work) {
   fc_endpoint_t *endpoint = work->data;
   fc_keys_reading_t *reading = &endpoint->reading;
   reading->status =
-      fc_tls_keys_open(&endpoint->tls_files, endpoint->loop->allocator,
+      fc_tls_keys_open(&endpoint->tls_files, endpoint->all->allocator,
                        &reading->keys, &reading->error);
 }
 
 static void take_keys(fc_endpoint_t *endpoint) {
   const fc_keys_reading_t *reading = &endpoint->reading;
-  fc_log_t *log = &endpoint->loop->log;
+  fc_log_t *log = endpoint->all->log;
   if (reading->status != FC_OK) {
     fc_log(log, FC_LOG_ERROR, "https://%s:%d keeps its certificate: %s",
            endpoint->host, endpoint->port, reading->error.message);
@@ -101,7 +101,7 @@ static void take_keys(fc_endpoint_t *endpoint) {
   (void)fc_tls_keys_hold(reading->keys, time(NULL), dates);
   fc_tls_keys_close(endpoint->tls_keys);
   endpoint->tls_keys = reading->keys;
-  fc_certificates_note(endpoint->loop);
+  fc_certificates_note(endpoint->all);
   fc_log(log, will_last(reading->keys) ? FC_LOG_INFO : FC_LOG_WARN,
          "https://%s:%d has its certificate anew, which %s", endpoint->host,
          endpoint->port, dates);
@@ -125,11 +125,11 @@ static void reload_keys(fc_endpoint_t *endpoint) {
   reading->working = true;
   reading->work.data = endpoint;
   // uv_queue_work fails only if it is given no function.
-  (void)uv_queue_work(&endpoint->loop->uv, &reading->work, read_keys, on_keys);
+  (void)uv_queue_work(endpoint->all->uv, &reading->work, read_keys, on_keys);
 }
 
-void fc_certificates_reload(fc_loop_t *loop) {
-  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
-    if (loop->endpoints[i].tls_keys) reload_keys(&loop->endpoints[i]);
+void fc_certificates_reload(fc_endpoints_t *all) {
+  for (uint32_t i = 0; i < all->count; i++) {
+    if (all->rows[i].tls_keys) reload_keys(&all->rows[i]);
   }
 }

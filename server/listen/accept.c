@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "accept.h"
+#include "listen/accept.h"
 
 #include <errno.h>
 
@@ -8,12 +8,12 @@
 // Least time between two log lines about shortages, and about failed handshakes.
 #define TELL_MS 1000u
 
-void fc_loop_tell_shortage(fc_loop_t *loop, const char *what) {
-  uint64_t now = uv_now(&loop->uv);
-  if (now < loop->shortage_told_ms + TELL_MS) return;
-  loop->shortage_told_ms = now;
-  fc_log(&loop->log, FC_LOG_WARN, "%s, with %u connections", what,
-         loop->server.connections);
+void fc_endpoints_tell_shortage(fc_endpoints_t *all, const char *what) {
+  uint64_t now = uv_now(all->uv);
+  if (now < all->shortage_told_ms + TELL_MS) return;
+  all->shortage_told_ms = now;
+  fc_log(all->log, FC_LOG_WARN, "%s, with %u connections", what,
+         all->server->connections);
 }
 
 // Answers and closes the socket; needs no memory. A client that speaks TLS gets no
@@ -21,8 +21,8 @@ void fc_loop_tell_shortage(fc_loop_t *loop, const char *what) {
 static void refuse(const fc_endpoint_t *endpoint, int socket,
                    const fc_error_t *error) {
   char text[FC_HTTP1_REFUSAL_MAX];
-  endpoint->loop->server.connections_refused++;
-  const fc_str_t answer = fc_http1_refusal(&endpoint->loop->http1, error, text);
+  endpoint->all->server->connections_refused++;
+  const fc_str_t answer = fc_http1_refusal(endpoint->all->http1, error, text);
   fc_socket_tell(socket, endpoint->tls_keys ? FC_STR("") : answer);
 }
 
@@ -33,11 +33,11 @@ static void on_tls_failed(void *context, const fc_peer_t *address,
 #include "obs/tls.def"
 #undef FC_TLS_FAILURE
   };
-  fc_loop_t *loop = context;
-  const uint64_t now = uv_now(&loop->uv);
+  fc_endpoints_t *all = context;
+  const uint64_t now = uv_now(all->uv);
   char peer[FC_PEER_TEXT_SIZE];
-  if (now < loop->tls_told_ms + TELL_MS) {
-    loop->tls_untold++;
+  if (now < all->tls_told_ms + TELL_MS) {
+    all->tls_untold++;
     return;
   }
   fc_peer_print(address, peer);
@@ -45,12 +45,12 @@ static void on_tls_failed(void *context, const fc_peer_t *address,
       FC_LOG_TEXT("cause", fc_str(kNames[why])),
       FC_LOG_TEXT("reason", fc_str(text)),
       FC_LOG_TEXT("peer", fc_str(peer)),
-      FC_LOG_NUMBER("others", loop->tls_untold),
+      FC_LOG_NUMBER("others", all->tls_untold),
   };
-  fc_log_fields(&loop->log, FC_LOG_WARN, FC_STR("a TLS handshake has failed"),
+  fc_log_fields(all->log, FC_LOG_WARN, FC_STR("a TLS handshake has failed"),
                 fields, FC_ARRAY_COUNT(fields));
-  loop->tls_told_ms = now;
-  loop->tls_untold = 0;
+  all->tls_told_ms = now;
+  all->tls_untold = 0;
 }
 
 static void refuse_unwatched(const fc_endpoint_t *endpoint, int socket) {
@@ -58,24 +58,24 @@ static void refuse_unwatched(const fc_endpoint_t *endpoint, int socket) {
   (void)fc_fail(&error, FC_CODE_OVERLOADED,
                 "the kernel has no room to watch a connection: %s",
                 strerror(errno));
-  fc_loop_tell_shortage(endpoint->loop, error.message);
+  fc_endpoints_tell_shortage(endpoint->all, error.message);
   refuse(endpoint, socket, &error);
 }
 
 static void on_socket(void *context, int socket,
                       const struct sockaddr *address) {
   const fc_endpoint_t *endpoint = context;
-  fc_loop_t *loop = endpoint->loop;
+  fc_endpoints_t *all = endpoint->all;
   const bool tls = endpoint->tls_keys != NULL;
-  if (!fc_epoll_join(&loop->epoll, socket)) {
+  if (!fc_epoll_join(all->epoll, socket)) {
     refuse_unwatched(endpoint, socket);
     return;
   }
-  if (tls) fc_tls_keys_renew(endpoint->tls_keys, uv_now(&loop->uv));
+  if (tls) fc_tls_keys_renew(endpoint->tls_keys, uv_now(all->uv));
   const fc_tls_source_t source = {
-      .socket = {.uv = &loop->uv, .socket = socket},
+      .socket = {.uv = all->uv, .socket = socket},
       .below = endpoint->listener.streams,
-      .tls = &loop->tls,
+      .tls = &all->tls,
       .keys = endpoint->tls_keys,
       .address = fc_peer_of_socket_address(address)};
   const fc_client_t client = {
@@ -86,7 +86,7 @@ static void on_socket(void *context, int socket,
       .user = endpoint->policy.local
                   ? fc_users_of_socket(&endpoint->policy.users, socket)
                   : (fc_known_user_t){0}};
-  if (fc_http1_accept(&loop->http1, &client)) return;
+  if (fc_http1_accept(all->http1, &client)) return;
   fc_error_t error;
   (void)fc_fail_memory(&error);
   refuse(endpoint, socket, &error);
@@ -97,13 +97,13 @@ static void on_last_socket(void *context, int socket) {
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_OVERLOADED,
                 "no file descriptor is left for a connection");
-  fc_loop_tell_shortage(endpoint->loop, error.message);
+  fc_endpoints_tell_shortage(endpoint->all, error.message);
   refuse(endpoint, socket, &error);
 }
 
 static void on_wait(void *context, int error) {
   const fc_endpoint_t *endpoint = context;
-  fc_loop_tell_shortage(endpoint->loop, uv_strerror(-error));
+  fc_endpoints_tell_shortage(endpoint->all, uv_strerror(-error));
 }
 
 fc_listener_events_t fc_accept_events(fc_endpoint_t *endpoint) {
@@ -115,17 +115,17 @@ fc_listener_events_t fc_accept_events(fc_endpoint_t *endpoint) {
 
 // Handshakes get half of --connections and one, and FC_LIMIT_HANDSHAKES at most, so that
 // they do not keep other clients out.
-fc_status_t fc_accept_init_tls(fc_loop_t *loop, fc_error_t *err) {
-  const uint64_t half = loop->options->connections / 2;
+fc_status_t fc_accept_init_tls(fc_endpoints_t *all, fc_error_t *err) {
+  const uint64_t half = all->options->connections / 2;
   bool any = false;
-  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
-    any |= loop->endpoints[i].tls_keys != NULL;
+  for (uint32_t i = 0; i < all->count; i++) {
+    any |= all->rows[i].tls_keys != NULL;
   }
   if (!any) return FC_OK;
-  loop->tls.on_failed = on_tls_failed;
-  loop->tls.context = loop;
-  loop->tls.handshake_ms = loop->options->head_timeout;
-  loop->tls.handshake_max =
+  all->tls.on_failed = on_tls_failed;
+  all->tls.context = all;
+  all->tls.handshake_ms = all->options->head_timeout;
+  all->tls.handshake_max =
       half < FC_LIMIT_HANDSHAKES ? (uint32_t)half + 1 : FC_LIMIT_HANDSHAKES;
-  return fc_tls_init(&loop->tls, &loop->uv, loop->allocator, err);
+  return fc_tls_init(&all->tls, all->uv, all->allocator, err);
 }

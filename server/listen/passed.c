@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "passed.h"
+#include "listen/passed.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -2,9 +2,9 @@
 //
 // What the loop does when the kernel has no room to watch one more descriptor
 // (fs.epoll.max_user_watches, which all processes of a user share, or memory): libuv
-// would end the process. For server.c and listen.c; loop thread.
-#ifndef FARCALL_SERVER_EPOLL_H_
-#define FARCALL_SERVER_EPOLL_H_
+// would end the process. Loop thread.
+#ifndef FARCALL_SERVER_STREAM_EPOLL_H_
+#define FARCALL_SERVER_STREAM_EPOLL_H_
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,4 +50,4 @@ bool fc_epoll_join(fc_epoll_t *self, int descriptor);
 // Of a loop that has not begun: does nothing.
 void fc_epoll_end(fc_epoll_t *self);
 
-#endif  // FARCALL_SERVER_EPOLL_H_
+#endif  // FARCALL_SERVER_STREAM_EPOLL_H_

@@ -5,7 +5,7 @@
 // document is sent again: after a second, then after twice the time before. The document
 // is dropped after five attempts, and at once after any other status. on_gone has an
 // exception.
-#include "otlp.h"
+#include "otlp/otlp.h"
 
 #include <stdio.h>
 

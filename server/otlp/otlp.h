@@ -5,14 +5,14 @@
 // in a ring that never grows (obs/spans.h); while the ring is full, those of further
 // requests are dropped. All functions are called on the loop's thread, and none waits:
 // the collector's name is looked up in another thread (lookup.h).
-#ifndef FARCALL_SERVER_OTLP_H_
-#define FARCALL_SERVER_OTLP_H_
+#ifndef FARCALL_SERVER_OTLP_OTLP_H_
+#define FARCALL_SERVER_OTLP_OTLP_H_
 
 #include <llhttp.h>
 #include <uv.h>
 
 #include "config/collector.h"
-#include "lookup.h"
+#include "otlp/lookup.h"
 #include "obs/log.h"
 #include "obs/spans.h"
 
@@ -76,4 +76,4 @@ void fc_otlp_leave(fc_otlp_t *otlp);
 // Frees what was taken. Called when the loop has stopped.
 void fc_otlp_deinit(fc_otlp_t *otlp);
 
-#endif  // FARCALL_SERVER_OTLP_H_
+#endif  // FARCALL_SERVER_OTLP_OTLP_H_

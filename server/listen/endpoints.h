@@ -2,13 +2,16 @@
 //
 // Where the server listens: the endpoints of --listen, of the configuration file and
 // of the service manager, each with its socket and what it allows. Who connects there is
-// accept.h's. For server.c and end.c; loop thread.
-#ifndef FARCALL_SERVER_LISTEN_H_
-#define FARCALL_SERVER_LISTEN_H_
+// accept.h's. Loop thread.
+#ifndef FARCALL_SERVER_LISTEN_ENDPOINTS_H_
+#define FARCALL_SERVER_LISTEN_ENDPOINTS_H_
 
 #include "config/address.h"
-#include "server.h"
+#include "http1/http1.h"
+#include "obs/log.h"
+#include "stream/epoll.h"
 #include "stream/listener.h"
+#include "stream/tls.h"
 
 // Certificate and key, read again in a thread of libuv.
 typedef struct fc_keys_reading_t {
@@ -21,8 +24,10 @@ typedef struct fc_keys_reading_t {
   fc_tls_keys_t *keys;
 } fc_keys_reading_t;
 
+typedef struct fc_endpoints_t fc_endpoints_t;
+
 typedef struct fc_endpoint_t {
-  fc_loop_t *loop;
+  fc_endpoints_t *all;
   fc_listener_t listener;
   const char *token_file;  // NULL: it needs no tokens
   fc_tokens_t tokens;      // of that file; policy.tokens points here
@@ -36,20 +41,44 @@ typedef struct fc_endpoint_t {
   int port;  // 0: a Unix socket has none
 } fc_endpoint_t;
 
+// Those of a loop.
+struct fc_endpoints_t {
+  // Set by the caller; borrowed, and kept until the end. fc_endpoints_listen uses none of
+  // the last four.
+  uv_loop_t *uv;
+  fc_allocator_t allocator;
+  const fc_server_options_t *options;
+  fc_log_t *log;
+  fc_epoll_t *epoll;
+  fc_http1_t *http1;
+  fc_server_t *server;
+  fc_endpoint_t *rows;
+  uint32_t count;
+  fc_tls_t tls;          // of all endpoints that have keys
+  uint64_t tls_told_ms;  // when a failed handshake was logged last
+  uint64_t tls_untold;   // failed since then, and not logged
+  uint64_t shortage_told_ms;
+};
+
+static inline const char *fc_endpoint_scheme(const fc_endpoint_t *endpoint) {
+  return endpoint->tls_keys ? "https" : "http";
+}
+
 // Listens everywhere: on the sockets that a service manager has passed, if there are
 // any, and on the addresses of --listen or of the configuration file; on the default
 // address only if no socket was passed. Among the errors: FC_CODE_FORBIDDEN for an
 // address that needs --allow-insecure-bind, FC_CODE_NOT_ACCEPTABLE for one that can't be
 // read, FC_CODE_MODULE_UNAVAILABLE for one that can't be had.
-fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_endpoints_listen(fc_endpoints_t *all,
+                                fc_error_t *err) FC_MUST_CHECK;
 // Call it when the modules are served: from now on clients of passed sockets, who had to
 // wait for the modules, are accepted. Logs each endpoint, and how many tokens it has.
-void fc_loop_open(fc_loop_t *loop);
+void fc_endpoints_open(fc_endpoints_t *all);
 // Closes the listening sockets. A passed one stays open in the service manager, and its
 // clients wait there. More than once is allowed. The endpoints' memory is freed by
-// fc_loop_free_endpoints, when the loop has closed the handles.
-void fc_loop_stop_listening(fc_loop_t *loop);
+// fc_endpoints_deinit, when the loop has closed the handles.
+void fc_endpoints_close(fc_endpoints_t *all);
 // Frees the endpoints, whose handles the loop has closed, and what TLS needs.
-void fc_loop_free_endpoints(fc_loop_t *loop);
+void fc_endpoints_deinit(fc_endpoints_t *all);
 
-#endif  // FARCALL_SERVER_LISTEN_H_
+#endif  // FARCALL_SERVER_LISTEN_ENDPOINTS_H_

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "listen.h"
+#include "listen/endpoints.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-#include "accept.h"
-#include "certificates.h"
-#include "passed.h"
-#include "token_files.h"
+#include "listen/accept.h"
+#include "listen/certificates.h"
+#include "listen/passed.h"
+#include "listen/token_files.h"
 static fc_status_t fail_listen(fc_str_t item, const fc_endpoint_t *endpoint,
                                int code, fc_error_t *err) {
   if (code == UV_EADDRINUSE) {
@@ -67,7 +67,7 @@ static fc_status_t open_endpoint(fc_endpoint_t *endpoint, fc_str_t item,
   FC_TRY(fc_certificates_open(endpoint, said, err));
   FC_TRY(fc_socket_file_parse(fc_str(said->socket_mode),
                               fc_str(said->socket_owner), &file, err));
-  int code = fc_listener_open(&endpoint->listener, &endpoint->loop->uv,
+  int code = fc_listener_open(&endpoint->listener, endpoint->all->uv,
                               &address->any, &file, &events);
   if (code) return fail_listen(item, endpoint, code, err);
   if (!fc_address_is_unix(address)) {
@@ -100,29 +100,29 @@ static fc_status_t adopt_endpoint(fc_endpoint_t *endpoint, int socket,
   }
   (void)fcntl(socket, F_SETFD, FD_CLOEXEC);
   (void)fcntl(socket, F_SETFL, flags | O_NONBLOCK);
-  fc_listener_of_passed(endpoint->loop->options,
+  fc_listener_of_passed(endpoint->all->options,
                         fc_passed_name((uint32_t)(socket - FC_PASSED_FIRST)),
                         &said);
   FC_TRY(set_policy(endpoint, &said, FC_STR("an address of LISTEN_FDS"), err));
   FC_TRY(fc_certificates_open(endpoint, &said, err));
   describe(endpoint);
   const fc_listener_events_t events = fc_accept_events(endpoint);
-  const int code = fc_listener_adopt(&endpoint->listener, &endpoint->loop->uv,
+  const int code = fc_listener_adopt(&endpoint->listener, endpoint->all->uv,
                                      socket, &address->any, &events);
   if (code) return fail_listen(fc_str(endpoint->host), endpoint, code, err);
   return FC_OK;
 }
 
-static fc_endpoint_t *next_endpoint(fc_loop_t *loop) {
-  fc_endpoint_t *endpoint = &loop->endpoints[loop->endpoint_count++];
-  endpoint->loop = loop;
+static fc_endpoint_t *next_endpoint(fc_endpoints_t *all) {
+  fc_endpoint_t *endpoint = &all->rows[all->count++];
+  endpoint->all = all;
   return endpoint;
 }
 
 // Sockets that were passed take the place of the default address, not of an
 // address that somebody wrote down.
-fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) {
-  const fc_server_options_t *options = loop->options;
+fc_status_t fc_endpoints_listen(fc_endpoints_t *all, fc_error_t *err) {
+  const fc_server_options_t *options = all->options;
   const bool of_file = fc_listeners_of_file(options);
   fc_listener_policy_t said;
   fc_str_t item, name;
@@ -133,49 +133,47 @@ fc_status_t fc_loop_listen(fc_loop_t *loop, fc_error_t *err) {
       !passed || of_file ||
       options->origins[FC_OPTION_listen].from != FC_ORIGIN_DEFAULT;
   while (asked && fc_listener_at(options, count, &item, &said)) count++;
-  loop->endpoints = fc_alloc_array(loop->allocator, (size_t)count + passed,
-                                   sizeof *loop->endpoints);
-  if (!loop->endpoints) return fc_fail_memory(err);
+  all->rows =
+      fc_alloc_array(all->allocator, (size_t)count + passed, sizeof *all->rows);
+  if (!all->rows) return fc_fail_memory(err);
   for (uint32_t i = 0; i < passed; i++) {
-    FC_TRY(adopt_endpoint(next_endpoint(loop), FC_PASSED_FIRST + (int)i, err));
+    FC_TRY(adopt_endpoint(next_endpoint(all), FC_PASSED_FIRST + (int)i, err));
   }
   for (uint32_t i = 0; i < count; i++) {
     (void)fc_listener_at(options, i, &item, &said);
     if (of_file && fc_listener_is_passed(item, &name)) continue;
-    FC_TRY(open_endpoint(next_endpoint(loop), item, &said, err));
+    FC_TRY(open_endpoint(next_endpoint(all), item, &said, err));
   }
-  return fc_accept_init_tls(loop, err);
+  return fc_accept_init_tls(all, err);
 }
 
-void fc_loop_open(fc_loop_t *loop) {
-  fc_certificates_note(loop);
-  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
-    fc_endpoint_t *endpoint = &loop->endpoints[i];
-    const char *scheme = endpoint->tls_keys ? "https" : "http";
+void fc_endpoints_open(fc_endpoints_t *all) {
+  fc_certificates_note(all);
+  for (uint32_t i = 0; i < all->count; i++) {
+    fc_endpoint_t *endpoint = &all->rows[i];
     fc_listener_start(&endpoint->listener);
-    fc_notify_at(&loop->notify, scheme, endpoint->host, endpoint->port);
     if (fc_address_is_unix(&endpoint->address)) {
-      fc_log(&loop->log, FC_LOG_INFO, "listening on unix:%s", endpoint->host);
+      fc_log(all->log, FC_LOG_INFO, "listening on unix:%s", endpoint->host);
     } else {
-      fc_log(&loop->log, FC_LOG_INFO, "listening on %s://%s:%d", scheme,
-             endpoint->host, endpoint->port);
+      fc_log(all->log, FC_LOG_INFO, "listening on %s://%s:%d",
+             fc_endpoint_scheme(endpoint), endpoint->host, endpoint->port);
     }
     fc_token_files_tell(endpoint);
     fc_certificates_tell(endpoint);
   }
 }
 
-void fc_loop_stop_listening(fc_loop_t *loop) {
-  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
-    fc_listener_close(&loop->endpoints[i].listener);
+void fc_endpoints_close(fc_endpoints_t *all) {
+  for (uint32_t i = 0; i < all->count; i++) {
+    fc_listener_close(&all->rows[i].listener);
   }
 }
 
-void fc_loop_free_endpoints(fc_loop_t *loop) {
-  for (uint32_t i = 0; i < loop->endpoint_count; i++) {
-    fc_tokens_close(&loop->endpoints[i].tokens);
-    fc_tls_keys_close(loop->endpoints[i].tls_keys);
+void fc_endpoints_deinit(fc_endpoints_t *all) {
+  for (uint32_t i = 0; i < all->count; i++) {
+    fc_tokens_close(&all->rows[i].tokens);
+    fc_tls_keys_close(all->rows[i].tls_keys);
   }
-  fc_free(loop->allocator, loop->endpoints);
-  fc_tls_deinit(&loop->tls);
+  fc_free(all->allocator, all->rows);
+  fc_tls_deinit(&all->tls);
 }
