@@ -569,13 +569,23 @@ fc_status_t fc_json_read_members(fc_json_reader_t *reader,
                                  const fc_json_member_t *members, size_t count,
                                  void *context, fc_error_t *err) {
   fc_json_token_t token;
+  uint64_t seen = 0;
+  FC_ASSERT(count <= 64);
   for (;;) {
     FC_TRY(fc_json_next(reader, &token, err));
     if (token == FC_JSON_OBJECT_END) return FC_OK;
     const fc_json_member_t *member = members, *end = members + count;
-    while (member < end && !fc_json_text_is(reader, fc_str(member->name))) {
+    while (member < end && member->name &&
+           !fc_json_text_is(reader, fc_str(member->name))) {
       member++;
     }
+    const uint64_t bit =
+        member < end && member->name ? UINT64_C(1) << (member - members) : 0;
+    if (seen & bit) {
+      return fc_json_fail(reader, err, FC_CODE_DUPLICATE_KEY,
+                          "'%s' is given twice", member->name);
+    }
+    seen |= bit;
     if (member == end) {
       FC_TRY(fc_json_next(reader, &token, err));
       FC_TRY(fc_json_skip(reader, token, err));

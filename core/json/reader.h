@@ -87,12 +87,13 @@ fc_status_t fc_json_expect(fc_json_reader_t *reader, fc_json_token_t wanted,
 
 // A member of an object that somebody reads.
 typedef struct fc_json_member_t {
-  const char *name;
-  // Reads the member's value; its key was just read.
+  const char *name;  // NULL, in the last row: all other members
+  // Reads the member's value; its key was just read, and is the reader's text.
   fc_status_t (*read)(void *context, fc_error_t *err);
   const char *refusal;  // instead: the message of FC_CODE_UNKNOWN_FIELD
 } fc_json_member_t;
-// Reads an object to its end, whose brace was just read. Other members are skipped.
+// Reads an object to its end, whose brace was just read. Members without a row are
+// skipped; one that has a name and comes twice is FC_CODE_DUPLICATE_KEY. At most 64 rows.
 fc_status_t fc_json_read_members(fc_json_reader_t *reader,
                                  const fc_json_member_t *members, size_t count,
                                  void *context, fc_error_t *err);

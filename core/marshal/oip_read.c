@@ -16,9 +16,7 @@ typedef struct request_t {
   fc_oip_t *oip;
   fc_inputs_t inputs;
   bool has_raw;  // the document has a length, so raw bytes may follow it
-  bool outputs_seen;
   bool inputs_seen;
-  bool raw_seen;  // "binary_data_output" was said
 } request_t;
 
 static bool key_is(const request_t *request, const char *name) {
@@ -402,7 +400,6 @@ static fc_status_t read_input(request_t *request, fc_error_t *err) {
 
 static fc_status_t read_inputs(void *context, fc_error_t *err) {
   request_t *request = context;
-  if (request->inputs_seen) return twice(request, "inputs", err);
   request->inputs_seen = true;
   FC_TRY(expect(request, FC_JSON_ARRAY_BEGIN, err));
   FC_TRY(read_objects(request, read_input, err));
@@ -424,7 +421,6 @@ static fc_status_t read_output_name(void *context, fc_error_t *err) {
   request_t *request = output->request;
   const fc_model_t *model = request->oip->model;
   fc_str_t name;
-  if (output->has_name) return twice(request, "name", err);
   output->has_name = true;
   FC_TRY(read_text(request, &name, err));
   output->number = fc_model_find(&model->results, model->output_of, name);
@@ -474,8 +470,6 @@ static fc_status_t read_output(request_t *request, fc_error_t *err) {
 
 static fc_status_t read_outputs(void *context, fc_error_t *err) {
   request_t *request = context;
-  if (request->outputs_seen) return twice(request, "outputs", err);
-  request->outputs_seen = true;
   bool absent;
   FC_TRY(expect_or_null(request, FC_JSON_ARRAY_BEGIN, &absent, err));
   return absent ? FC_OK : read_objects(request, read_output, err);
@@ -502,8 +496,6 @@ static fc_status_t read_sequence(void *context, fc_error_t *err) {
 
 static fc_status_t read_raw_output(void *context, fc_error_t *err) {
   request_t *request = context;
-  if (request->raw_seen) return twice(request, "binary_data_output", err);
-  request->raw_seen = true;
   return read_bool(request, &request->oip->raw, err);
 }
 
@@ -520,7 +512,6 @@ static fc_status_t read_parameters(void *context, fc_error_t *err) {
 static fc_status_t read_id(void *context, fc_error_t *err) {
   request_t *request = context;
   fc_oip_t *oip = request->oip;
-  if (oip->has_id) return twice(request, "id", err);
   bool absent;
   FC_TRY(expect_or_null(request, FC_JSON_STRING, &absent, err));
   if (absent) return FC_OK;

@@ -3,10 +3,10 @@
 // The admin routes of /api/v1: load, unload, reload, promote, rollback. What
 // they do is in modules/act.h; who may ask is decided before
 // (exchange/privilege.h).
-#include "dialect/admission.h"
 #include "dialect/parameter.h"
 #include "dialect/problem.h"
 #include "dialect/reflect.h"
+#include "json/reader.h"
 #include "json/writer.h"
 #include "obs/code.h"
 
@@ -49,45 +49,47 @@ static bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static fc_status_t take_alias(fc_act_t *act, const fc_json_reader_t *reader,
-                              fc_error_t *err) {
+typedef struct alias_t {
+  fc_json_reader_t reader;
+  fc_act_t *act;
+} alias_t;
+
+static fc_status_t refuse(void *context, fc_error_t *err) {
+  return fc_json_fail(&((alias_t *)context)->reader, err, FC_CODE_JSON_SCHEMA,
+                      "the body is empty, {} or {\"alias\":TEXT}");
+}
+
+static fc_status_t read_name(void *context, fc_error_t *err) {
+  alias_t *alias = context;
+  fc_json_reader_t *reader = &alias->reader;
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(reader, &token, err));
+  if (token != FC_JSON_STRING) return refuse(context, err);
   if (!fc_is_alias(reader->text)) {
-    return fc_json_locate(
-        reader,
-        fc_fail(err, FC_CODE_TYPE_MISMATCH,
-                "an alias is a letter, then letters, digits, '_' and '-', at "
-                "most %d",
-                FC_ALIAS_MAX),
-        err);
+    return fc_json_fail(reader, err, FC_CODE_TYPE_MISMATCH,
+                        "an alias is a letter, then letters, digits, '_' and "
+                        "'-', at most %d",
+                        FC_ALIAS_MAX);
   }
-  memcpy(act->alias, reader->text.data, reader->text.size);
+  memcpy(alias->act->alias, reader->text.data, reader->text.size);
   return FC_OK;
 }
 
 // Reads a body {"alias":"stable"}, {} or nothing.
 static fc_status_t read_alias(fc_act_t *act, fc_str_t body, fc_error_t *err) {
-  fc_json_reader_t reader;
+  static const fc_json_member_t kRows[] = {{"alias", read_name, NULL},
+                                           {NULL, refuse, NULL}};
+  alias_t alias;
   fc_json_token_t token;
-  unsigned seen = 0;
   if (body.size == 0) return FC_OK;
-  fc_json_reader_init(&reader, 4, 16);
-  fc_json_reader_feed(&reader, body.data, body.size, true);
-  FC_TRY(fc_json_next(&reader, &token, err));
-  bool good = token == FC_JSON_OBJECT_BEGIN;
-  while (good) {
-    FC_TRY(fc_json_next(&reader, &token, err));
-    if (token == FC_JSON_OBJECT_END) return fc_json_next(&reader, &token, err);
-    good = fc_json_text_is(&reader, FC_STR("alias"));
-    if (!good) break;
-    FC_TRY(fc_admission_once(&reader, "alias", 1, &seen, err));
-    FC_TRY(fc_json_next(&reader, &token, err));
-    good = token == FC_JSON_STRING;
-    if (good) FC_TRY(take_alias(act, &reader, err));
-  }
-  return fc_json_locate(&reader,
-                        fc_fail(err, FC_CODE_JSON_SCHEMA,
-                                "the body is empty, {} or {\"alias\":TEXT}"),
-                        err);
+  alias.act = act;
+  fc_json_reader_init(&alias.reader, 4, 16);
+  fc_json_reader_feed(&alias.reader, body.data, body.size, true);
+  FC_TRY(fc_json_next(&alias.reader, &token, err));
+  if (token != FC_JSON_OBJECT_BEGIN) return refuse(&alias, err);
+  FC_TRY(fc_json_read_members(&alias.reader, kRows, FC_ARRAY_COUNT(kRows),
+                              &alias, err));
+  return fc_json_next(&alias.reader, &token, err);
 }
 
 // PROMOTE and ROLLBACK may name an alias. The body of any other act is empty, or

@@ -124,13 +124,3 @@ fc_status_t fc_admission_parts(const fc_request_t *request,
   fc_error_got(err, accept);
   return status;
 }
-
-fc_status_t fc_admission_once(const fc_json_reader_t *reader, const char *name,
-                              unsigned bit, unsigned *seen, fc_error_t *err) {
-  const bool again = *seen & bit;
-  *seen |= bit;
-  if (!again) return FC_OK;
-  return fc_json_locate(
-      reader, fc_fail(err, FC_CODE_DUPLICATE_KEY, "'%s' is given twice", name),
-      err);
-}

@@ -7,7 +7,6 @@
 
 #include "config/priority.h"
 #include "dialect/dialect.h"
-#include "json/reader.h"
 
 // Reads how the body is compressed, and how the answer may be.
 // FC_CODE_UNSUPPORTED_MEDIA_TYPE unless Content-Encoding is gzip, x-gzip, deflate or
@@ -40,11 +39,5 @@ fc_status_t fc_admission_body(const fc_server_t *server,
 fc_status_t fc_admission_parts(const fc_request_t *request,
                                fc_admission_t *out_admission,
                                fc_error_t *err) FC_MUST_CHECK;
-
-// The member `name`, whose key was just read, may come once: FC_CODE_DUPLICATE_KEY if
-// `bit` is in *seen, which it is set in then.
-fc_status_t fc_admission_once(const fc_json_reader_t *reader, const char *name,
-                              unsigned bit, unsigned *seen,
-                              fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_SERVER_DIALECT_ADMISSION_H_

@@ -101,15 +101,29 @@ static fc_str_t result_type(const uint8_t *parameters, uint64_t document) {
                   : FC_STR("application/json");
 }
 
-fc_status_t fc_oip_open(fc_json_reader_t *reader, fc_str_t body,
-                        fc_error_t *err) {
+fc_status_t fc_oip_read(fc_json_reader_t *reader, fc_str_t body,
+                        const fc_json_member_t *members, size_t count,
+                        void *context, fc_error_t *err) {
   fc_json_token_t token;
+  if (body.size == 0) return FC_OK;
   fc_json_reader_init(reader, 64, 4096);
   fc_json_reader_feed(reader, body.data, body.size, true);
   FC_TRY(fc_json_next(reader, &token, err));
-  if (token == FC_JSON_OBJECT_BEGIN) return FC_OK;
-  return fc_json_locate(
-      reader, fc_fail(err, FC_CODE_JSON_SCHEMA, "expected an object"), err);
+  if (token != FC_JSON_OBJECT_BEGIN) {
+    return fc_json_fail(reader, err, FC_CODE_JSON_SCHEMA, "expected an object");
+  }
+  FC_TRY(fc_json_read_members(reader, members, count, context, err));
+  return fc_json_next(reader, &token, err);
+}
+
+fc_status_t fc_oip_read_flag(fc_json_reader_t *reader, const char *name,
+                             bool *out_value, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(reader, &token, err));
+  *out_value = token == FC_JSON_TRUE;
+  if (*out_value || token == FC_JSON_FALSE) return FC_OK;
+  return fc_json_fail(reader, err, FC_CODE_TYPE_MISMATCH,
+                      "'%s' is true or false", name);
 }
 
 // ---------------------------------------------------------------------------

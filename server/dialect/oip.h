@@ -15,10 +15,14 @@ fc_status_t fc_oip_document(const fc_server_t *server,
                             fc_document_t *out_document, fc_sink_t *sink,
                             fc_error_t *err);
 
-// Begins to read the JSON body of a request that is no call: takes its '{'.
-// FC_CODE_JSON_SCHEMA when the body is no object.
-fc_status_t fc_oip_open(fc_json_reader_t *reader, fc_str_t body,
-                        fc_error_t *err);
+// Reads the JSON body of a request that is no call, by the rows of its members; none is
+// allowed. FC_CODE_JSON_SCHEMA when the body is no object.
+fc_status_t fc_oip_read(fc_json_reader_t *reader, fc_str_t body,
+                        const fc_json_member_t *members, size_t count,
+                        void *context, fc_error_t *err);
+// Reads the value of the member `name`: true or false.
+fc_status_t fc_oip_read_flag(fc_json_reader_t *reader, const char *name,
+                             bool *out_value, fc_error_t *err);
 
 // The HTTP status of an error: 400 in place of 422, which these clients do not
 // know.

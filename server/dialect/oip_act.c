@@ -4,8 +4,6 @@
 // ask is decided before (exchange/privilege.h).
 #include "dialect/oip.h"
 
-#include "dialect/admission.h"
-
 // Returns the module's name in `name`: all of it, or what stands before one of its
 // dots, since a model is MODULE.FUNCTION and a module is loaded as a whole. A name
 // with no known module in it is returned as it is.
@@ -34,52 +32,35 @@ fc_status_t fc_oip_begin_act(const fc_server_t *server,
   return *out_act ? FC_OK : fc_fail_memory(err);
 }
 
-// Reads the object "parameters". Clients send "unload_dependents", which is ignored,
-// because no module here has dependents. Any other member, such as a configuration
-// or a file of the client's own, is refused.
-static fc_status_t read_parameters(fc_json_reader_t *reader, fc_error_t *err) {
-  static const char kIgnored[] = "unload_dependents";
+static fc_status_t skip(void *reader, fc_error_t *err) {
   fc_json_token_t token;
-  unsigned seen = 0;
-  for (;;) {
-    FC_TRY(fc_json_next(reader, &token, err));
-    if (token == FC_JSON_OBJECT_END) return FC_OK;
-    if (!fc_json_text_is(reader, fc_str(kIgnored))) {
-      return fc_json_locate(
-          reader,
-          fc_fail(err, FC_CODE_UNKNOWN_FIELD,
-                  "a module is loaded as its file is: no configuration and no "
-                  "file is taken from a request"),
-          err);
-    }
-    FC_TRY(fc_admission_once(reader, kIgnored, 1, &seen, err));
-    FC_TRY(fc_json_next(reader, &token, err));
-    FC_TRY(fc_json_skip(reader, token, err));
-  }
+  FC_TRY(fc_json_next(reader, &token, err));
+  return fc_json_skip(reader, token, err);
+}
+
+// Clients send "unload_dependents", which is ignored, because no module here has
+// dependents. Any other member, such as a configuration or a file of the client's own, is
+// refused.
+static fc_status_t read_parameters(void *reader, fc_error_t *err) {
+  static const fc_json_member_t kRows[] = {
+      {"unload_dependents", skip, NULL},
+      {NULL, NULL,
+       "a module is loaded as its file is: no configuration and no file is taken "
+       "from a request"}};
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(reader, &token, err));
+  return token == FC_JSON_OBJECT_BEGIN
+             ? fc_json_read_members(reader, kRows, FC_ARRAY_COUNT(kRows),
+                                    reader, err)
+             : fc_json_skip(reader, token, err);
 }
 
 fc_status_t fc_oip_read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
+  static const fc_json_member_t kRows[] = {
+      {"parameters", read_parameters, NULL}};
   fc_json_reader_t reader;
-  fc_json_token_t token;
-  unsigned seen = 0;
   (void)act;
-  if (body.size == 0) return FC_OK;
-  FC_TRY(fc_oip_open(&reader, body, err));
-  for (;;) {
-    FC_TRY(fc_json_next(&reader, &token, err));
-    if (token == FC_JSON_OBJECT_END) break;
-    const bool known = fc_json_text_is(&reader, FC_STR("parameters"));
-    if (known) {
-      FC_TRY(fc_admission_once(&reader, "parameters", 1, &seen, err));
-    }
-    FC_TRY(fc_json_next(&reader, &token, err));
-    if (known && token == FC_JSON_OBJECT_BEGIN) {
-      FC_TRY(read_parameters(&reader, err));
-    } else {
-      FC_TRY(fc_json_skip(&reader, token, err));
-    }
-  }
-  return fc_json_next(&reader, &token, err);
+  return fc_oip_read(&reader, body, kRows, FC_ARRAY_COUNT(kRows), &reader, err);
 }
 
 // The act has ended well, and clients are told no more than that.

@@ -279,42 +279,25 @@ static const fc_parts_form_t kIndex = {.begin = begin_index,
                                        .function = put_entry,
                                        .end = "]"};
 
-// Reads a body {"ready":true}, which asks only for models that are ready. Other
-// members are ignored.
-static fc_status_t read_filter(fc_str_t body, bool *out_ready,
-                               fc_error_t *err) {
+typedef struct filter_t {
   fc_json_reader_t reader;
-  fc_json_token_t token;
-  unsigned seen = 0;
-  *out_ready = false;
-  if (body.size == 0) return FC_OK;
-  FC_TRY(fc_oip_open(&reader, body, err));
-  for (;;) {
-    FC_TRY(fc_json_next(&reader, &token, err));
-    if (token == FC_JSON_OBJECT_END) break;
-    const bool is_ready = fc_json_text_is(&reader, FC_STR("ready"));
-    if (is_ready) {
-      FC_TRY(fc_admission_once(&reader, "ready", 1, &seen, err));
-    }
-    FC_TRY(fc_json_next(&reader, &token, err));
-    if (!is_ready) {
-      FC_TRY(fc_json_skip(&reader, token, err));
-    } else if (token == FC_JSON_TRUE || token == FC_JSON_FALSE) {
-      *out_ready = token == FC_JSON_TRUE;
-    } else {
-      return fc_json_locate(
-          &reader,
-          fc_fail(err, FC_CODE_TYPE_MISMATCH, "'ready' is true or false"), err);
-    }
-  }
-  return fc_json_next(&reader, &token, err);
+  bool ready;
+} filter_t;
+
+static fc_status_t read_ready(void *context, fc_error_t *err) {
+  filter_t *filter = context;
+  return fc_oip_read_flag(&filter->reader, "ready", &filter->ready, err);
 }
 
+// The body {"ready":true} asks only for models that are ready.
 static fc_status_t open_index(const fc_server_t *server, fc_str_t body,
                               fc_parts_t **out_parts, fc_error_t *err) {
-  bool only_ready;
-  FC_TRY(read_filter(body, &only_ready, err));
-  return fc_parts_create(server, &kIndex, only_ready ? ASKS_READY : 0,
+  static const fc_json_member_t kRows[] = {{"ready", read_ready, NULL}};
+  filter_t filter;
+  filter.ready = false;
+  FC_TRY(fc_oip_read(&filter.reader, body, kRows, FC_ARRAY_COUNT(kRows),
+                     &filter, err));
+  return fc_parts_create(server, &kIndex, filter.ready ? ASKS_READY : 0,
                          out_parts, err);
 }
 

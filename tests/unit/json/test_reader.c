@@ -538,7 +538,8 @@ static void members_are_read_skipped_or_refused(void **state) {
       {"escaped", "{\"\\u0061\":\"x\"}", "x", ""},
       {"among others", "{\"b\":{\"a\":\"y\"},\"a\":\"x\",\"c\":[\"a\"]}", "x",
        ""},
-      {"the last one", "{\"a\":\"y\",\"a\":\"x\"}", "x", ""},
+      {"twice", "{\"a\":\"y\",\"a\":\"x\"}", NULL, "/a"},
+      {"twice skipped", "{\"b\":1,\"b\":{}}", "", ""},
       {"refused", "{\"a\":\"x\",\"no\":1}", NULL, "/no"},
       {"refused below others", "{\"b\":{\"no\":1}}", "", ""},
       {"no member", "{\"a\":\"x\" \"b\":1}", NULL, "/a"},
@@ -564,6 +565,39 @@ static void members_are_read_skipped_or_refused(void **state) {
   }
 }
 
+// The last row may have no name: then it stands for all other members.
+static void other_members_have_a_row(void **state) {
+  (void)state;
+  static const fc_json_member_t members[] = {{"a", read_member_text, NULL},
+                                             {NULL, NULL, "no other"}};
+  static const struct {
+    const char *name;
+    const char *document;
+    const char *message;  // "": it is read
+  } rows[] = {
+      {"none", "{}", ""},
+      {"the one", "{\"a\":\"x\"}", ""},
+      {"another", "{\"a\":\"x\",\"b\":1}", "no other"},
+      {"twice", "{\"a\":\"x\",\"a\":\"x\"}", "'a' is given twice"},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_json_reader_t reader;
+    fc_error_t err;
+    fc_str_t text;
+    members_reader = &reader;
+    fc_error_reset(&err);
+    fc_json_reader_init(&reader, 8, 8);
+    fc_json_reader_feed(&reader, row->document, strlen(row->document), true);
+    assert_int_equal(fc_json_expect(&reader, FC_JSON_OBJECT_BEGIN,
+                                    FC_CODE_JSON_SCHEMA, &err),
+                     FC_OK);
+    const fc_status_t status = fc_json_read_members(
+        &reader, members, FC_ARRAY_COUNT(members), &text, &err);
+    assert_int_equal(status == FC_OK, !*row->message);
+    assert_string_equal(err.message, row->message);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(tokens_are_the_same_in_one_piece_or_two),
@@ -577,6 +611,7 @@ int main(void) {
       FC_TEST(elements_are_read_in_bulk),
       FC_TEST(bad_elements_have_a_place),
       FC_TEST(members_are_read_skipped_or_refused),
+      FC_TEST(other_members_have_a_row),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
