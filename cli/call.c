@@ -117,8 +117,8 @@ int fc_verb_call(const fc_args_t *args) {
                        fc_verb_name(args->verb), args->word_count,
                        fc_input_words_hint(args));
   }
-  if (fc_args_has(args, FC_OPTION_HTML) && !is_profiled(args)) {
-    return fc_complain(FC_EXIT_USAGE, "--html is the page of --profile");
+  if (fc_args_has(args, FC_OPTION_SPEEDSCOPE) && !is_profiled(args)) {
+    return fc_complain(FC_EXIT_USAGE, "--speedscope is of --profile");
   }
   int exit_code = fc_steps_check(args);
   if (exit_code) return exit_code;

@@ -8,7 +8,7 @@
 #include "page.h"
 #include "style.h"
 
-#define PAGE_LIMIT ((size_t)16 << 20)
+#define FILE_LIMIT ((size_t)16 << 20)
 #define NAME_MAX_SHOWN 120
 
 static fc_status_t unexpected(fc_error_t *err) {
@@ -133,15 +133,15 @@ void fc_flame_show(const fc_flame_t *flame, FILE *stream) {
 
 static fc_status_t save(const fc_args_t *args, const fc_flame_t *flame,
                         fc_error_t *err) {
-  const char *path = fc_args_get(args, FC_OPTION_HTML, NULL);
+  const char *path = fc_args_get(args, FC_OPTION_SPEEDSCOPE, NULL);
   if (!path) return FC_OK;
-  fc_text_t page;
-  fc_text_init(&page, fc_allocator_system(), PAGE_LIMIT);
-  fc_status_t status = fc_flame_print_html(flame, &page.sink, err);
+  fc_text_t file;
+  fc_text_init(&file, fc_allocator_system(), FILE_LIMIT);
+  fc_status_t status = fc_flame_print_speedscope(flame, &file.sink, err);
   if (status == FC_OK) {
-    status = fc_file_write(args->arena, path, fc_text_str(&page), err);
+    status = fc_file_write(args->arena, path, fc_text_str(&file), err);
   }
-  fc_text_deinit(&page);
+  fc_text_deinit(&file);
   return status;
 }
 

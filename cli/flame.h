@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the profile of a call (written by marshal/profiled.h), and shows the profile as a
-// table in a terminal or as a page with a flame graph.
+// table in a terminal or as a file of speedscope, which draws flame graphs.
 #ifndef FARCALL_CLI_FLAME_H_
 #define FARCALL_CLI_FLAME_H_
 
@@ -35,11 +35,11 @@ typedef struct fc_flame_t {
 fc_status_t fc_flame_read(fc_arena_t *arena, fc_str_t json,
                           fc_flame_t *out_flame, fc_error_t *err);
 void fc_flame_show(const fc_flame_t *flame, FILE *stream);
-// Writes a page.
-fc_status_t fc_flame_print_html(const fc_flame_t *flame, fc_sink_t *sink,
-                                fc_error_t *err);
+// Writes a file of speedscope.
+fc_status_t fc_flame_print_speedscope(const fc_flame_t *flame, fc_sink_t *sink,
+                                      fc_error_t *err);
 
-// Shows a profile on `stream`, and writes the page where --html says. Returns an exit
+// Shows a profile on `stream`, and writes the file of --speedscope. Returns an exit
 // code, and has complained if it isn't 0.
 int fc_flame_report(const fc_args_t *args, fc_str_t json, FILE *stream);
 

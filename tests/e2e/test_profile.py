@@ -2,7 +2,6 @@
 """Profiles of calls: what is in them, of small modules and of hostile ones, from a
 server and of `farcall profile`; who gets one is tested in http/transcripts."""
 import gzip
-import html.parser
 import json
 import re
 
@@ -156,25 +155,26 @@ def test_dispatches_are_spans_of_a_sampled_call(serve, accept, coding):
     collector.check()
 
 
-class Page(html.parser.HTMLParser):
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.wanted, self.text = [], [], text
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        self.wanted += [value for name, value in attributes if name in ("src", "href")]
+def read_speedscope(path):
+    """(the stacks of names, the times of their last) of a file that speedscope reads."""
+    file = json.loads(path.read_text())
+    assert file["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    names = [frame["name"] for frame in file["shared"]["frames"]]
+    profile, = file["profiles"]
+    assert (profile["type"], profile["unit"]) == ("sampled", "nanoseconds")
+    assert profile["endValue"] - profile["startValue"] == sum(profile["weights"])
+    return [[names[frame] for frame in stack] for stack in profile["samples"]], \
+        profile["weights"]
 
 
 def test_the_command_line(farcall, serve, tmp_path):
     socket = tmp_path / "s"
     serve(DIGITS, f"--listen=unix:{socket}")
     document = f"--json=@{ROOT / 'examples/digits/seven.json'}"
-    page = tmp_path / "digits.html"
+    file = tmp_path / "digits.json"
     server = f"--server=unix:{socket}"
     runs = [
-        farcall("profile", DIGITS, "classify", document, f"--html={page}"),
+        farcall("profile", DIGITS, "classify", document, f"--speedscope={file}"),
         farcall("profile", DIGITS, "-f", "classify", document),
         farcall("profile", "digits/classify", document, server),
     ]
@@ -184,19 +184,21 @@ def test_the_command_line(farcall, serve, tmp_path):
         assert head.split() == ["TIME", "SELF", "COUNT", "BYTES", "WHAT"]
         assert first.endswith(" call classify")
         assert sum(" dispatch " in row for row in rows) >= 2
-    text = page.read_text()
-    read = Page(text)
-    assert read.tags.count("rect") == len(runs[0].stdout.splitlines()) - 1
-    assert "script" not in read.tags and not read.wanted and "url(" not in text
+    # The rows of the table in its order, each below its callers.
+    stacks, weights = read_speedscope(file)
+    shown = [row[43:] for row in runs[0].stdout.splitlines()[1:]]
+    assert [("  " * (len(stack) - 1), stack[-1]) for stack in stacks] == \
+        [(row[:len(row) - len(row.lstrip())], row.split()[1]) for row in shown]
+    assert stacks[0] == ["classify"] and min(weights) >= 0 < weights[0]
     named = farcall("profile", "digits/classify", document,
                     env={**user_environment(), "FARCALL_SERVER": server.split("=", 1)[1]})
     assert named.returncode == 0 and "classify" in named.stdout, named.stderr
     plain = farcall("call", "digits/classify", document, server)
     both = farcall("call", "digits/classify", document, server, "--profile",
-                   f"--html={tmp_path / 'b.html'}")
+                   f"--speedscope={tmp_path / 'b.json'}")
     assert both.returncode == 0 and both.stdout == plain.stdout
     assert " call classify" in both.stderr
-    assert Page((tmp_path / "b.html").read_text()).tags.count("rect") > 3
+    assert len(read_speedscope(tmp_path / "b.json")[0]) > 3
 
 
 def test_what_the_command_line_says_where_it_cannot(farcall, serve):
@@ -206,7 +208,7 @@ def test_what_the_command_line_says_where_it_cannot(farcall, serve):
                    f"--server={over_tcp.url}")
     assert done.returncode == 1 and done.stdout == ""
     assert "forbidden" in done.stderr and "--admin=loopback" in done.stderr
-    done = farcall("call", "digits/classify", document, "--html=x.html",
+    done = farcall("call", "digits/classify", document, "--speedscope=x.json",
                    f"--server={over_tcp.url}")
     assert done.returncode == 64 and "--profile" in done.stderr
     done = farcall("profile", DIGITS, "clasify", document)
