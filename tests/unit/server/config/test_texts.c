@@ -2,8 +2,8 @@
 //
 // The texts in the tree that list the options of farcalld are made here from options.def,
 // module.def and listener.def, so that a new option cannot be forgotten: the file in
-// config/ and the page in docs/. A text that differs is written into the build folder,
-// from where it is copied.
+// config/, and the tables of the page in docs/, whose other lines are its own. A text that
+// differs is written into the build folder, from where it is copied.
 #include <stdio.h>
 
 #include "config/file.h"
@@ -153,34 +153,7 @@ static void put_row(fc_text_t *text, const fc_option_t *o, const char *quote,
   }
 }
 
-static void print_module_page(fc_text_t *text) {
-  put(text,
-      "\n## Single modules\n\n"
-      "`\"modules\"` has a member for each module that is to be served otherwise "
-      "than all:\n\n"
-      "```json\n"
-      "{ \"paths\": [\"/srv/models\"], \"timeout\": \"5s\",\n"
-      "  \"modules\": {\n"
-      "    \"resnet\": { \"workers\": 2, \"timeout\": \"30s\",\n"
-      "                \"versions\": \"latest:2\", \"aliases\": "
-      "\"stable=3,canary=4\" },\n"
-      "    \"add\": { \"isolation\": \"thread\", \"functions\": \"add\" } } }\n"
-      "```\n\n"
-      "A key that is left out is as the option in the second column says, or as its "
-      "default. Some\n"
-      "options may name modules themselves: `isolation` and `versions` "
-      "(`process,add=thread`),\n"
-      "`aliases` and `pin-modules`. A flag or variable that names a module comes before its "
-      "member and\n"
-      "those of its versions, one that is of all modules does not.\n"
-      "`-T` prints what is in force for each module that "
-      "somebody has named.\n\n"
-      "A member `\"resnet@3\"` says what holds for version 3 alone, and comes before "
-      "that of `resnet`,\n"
-      "which says the rest; `versions` and `aliases` are of all versions. When the "
-      "file of `self-test`\n"
-      "has changed, the next reload has the module's file prove itself anew.\n\n"
-      "| key | left out | |\n|---|---|---|\n");
+static void print_module_rows(fc_text_t *text) {
   for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
     const fc_option_t *inherited = fc_option_inherited(&fc_module_keys[i]);
     const fc_option_t *o = &fc_module_keys[i];
@@ -191,32 +164,7 @@ static void print_module_page(fc_text_t *text) {
   }
 }
 
-static void print_listener_page(fc_text_t *text) {
-  put(text,
-      "\n## Listeners\n\n"
-      "`\"listeners\"` says where the server listens, in the place of `\"listen\"`, "
-      "when not the same is\n"
-      "to hold for each address:\n\n"
-      "```json\n"
-      "{ \"paths\": [\"/srv/models\"], \"admin\": \"off\",\n"
-      "  \"listeners\": [\n"
-      "    { \"address\": \"0.0.0.0:8000\", \"allow-insecure-bind\": true,\n"
-      "      \"allow-host\": \"models.example\", \"trusted-proxy\": \"10.0.0.0/8\" },\n"
-      "    { \"address\": \"unix:/run/farcall/admin.sock\", \"socket-mode\": "
-      "\"0660\",\n"
-      "      \"admin\": \"socket\" } ] }\n"
-      "```\n\n"
-      "A key that is left out is as the option of the same name, which holds for all. "
-      "`--listen` and\n"
-      "`FARCALL_LISTEN` take the place of all listeners of the file but `systemd`: "
-      "what these say of\n"
-      "passed sockets still holds. Any other flag or variable holds\n"
-      "where a listener has no such key. Passed sockets of which no listener speaks are "
-      "listened on,\n"
-      "too; a listener `systemd` or `systemd:NAME` for which none is passed is an "
-      "error. What\n"
-      "listeners say counts from the next start on.\n\n"
-      "| key | |\n|---|---|\n");
+static void print_listener_rows(fc_text_t *text) {
   for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {
     const fc_option_t *o = &fc_listener_keys[i];
     put(text, "| `");
@@ -242,53 +190,36 @@ static void put_changing(fc_text_t *text) {
     put(text, "`");
     column += size;
   }
-  put(text, "\n\n");
+  put(text, "\n");
 }
 
-static void print_page(fc_text_t *text) {
-  put(text,
-      "# Configuration\n\n"
-      "farcalld needs no file: `farcalld PATH` serves what is there. Each option "
-      "can be given as\n"
-      "a flag (`--max-body=2M`), as a variable (`FARCALL_MAX_BODY=2M`), and as a "
-      "key of a\n"
-      "file (`\"max-body\": \"2M\"`) that `--config=FILE` or `-c FILE` names. A "
-      "flag comes before\n"
-      "a variable, a variable before the file, the file before the default. What the file says of a\n"
-      "single [module](#single-modules) or [address](#listeners) has rules of its own, below.\n\n"
-      "The file is one JSON object with comments (`//`, `/* */`). Numbers and "
-      "texts are taken\n"
-      "where a flag would take them, `true` and `false` for `on` and `off`, a "
-      "list of texts for\n"
-      "values that are separated by commas. `\"paths\"` lists what is served, "
-      "`\"modules\"` says\n"
-      "what holds for [single modules](#single-modules), `\"listeners\"` what holds "
-      "for [single\n"
-      "addresses](#listeners). A key that is misspelt is refused with its place and "
-      "the nearest one,\n"
-      "and nothing starts.\n"
-      "[config/farcalld.conf](../config/farcalld.conf) has every key with its "
-      "default.\n\n"
-      "    farcalld -t -c farcalld.conf    # checks the options, serves nothing\n"
-      "    farcalld -T -c farcalld.conf    # prints those in force, and where "
-      "each comes from\n\n"
-      "SIGHUP reads the file again, and then looks for changed modules. Policies of "
-      "single modules\n"
-      "change at once, and so do these options; a module that is to run elsewhere, or "
-      "otherwise, is\n"
-      "loaded anew beside the old one. Any other key that has changed is named in the "
-      "log: it needs a\n"
-      "restart. A file with a mistake changes nothing; the log says where it is.\n\n");
-  put_changing(text);
-  put(text,
-      "Times are `ms`, `s` (also without a unit) or `m`; sizes are bytes, `k`, "
-      "`M` or `G`.\n\n"
-      "| option | default | |\n|---|---|---|\n");
+static void print_option_rows(fc_text_t *text) {
   for (const fc_option_t *o = fc_options; o < fc_options + FC_OPTIONS; o++) {
     put_row(text, o, *o->value ? "`" : "", o->value);
   }
-  print_module_page(text);
-  print_listener_page(text);
+}
+
+// The page as it is, with the rows of its tables, and the lines that begin with a word of
+// code, made anew.
+static void print_page(fc_text_t *text) {
+  static void (*const kMade[])(fc_text_t *) = {
+      put_changing, print_option_rows, print_module_rows, print_listener_rows};
+  char line[2048];
+  size_t made = 0;
+  bool inside = false;
+  FILE *file = fopen(FARCALL_SOURCE_DIR "/docs/config.md", "re");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file)) {
+    const bool words = line[0] == '`' && made == 0;
+    const bool rows = strncmp(line, "|---", 4) == 0;
+    inside = words || (inside && (line[0] == '|' || line[0] == '`'));
+    if (!inside || rows) put(text, line);
+    if (words || rows) kMade[made++](text);
+    inside |= rows;
+    assert_true(made <= FC_ARRAY_COUNT(kMade));
+  }
+  fclose(file);
+  assert_int_equal(made, FC_ARRAY_COUNT(kMade));
 }
 
 // ---------------------------------------------------------------------------
