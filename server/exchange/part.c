@@ -101,17 +101,27 @@ uint64_t fc_exchange_take_pieces(fc_exchange_t *x, fc_outcome_t *outcome) {
   return size;
 }
 
+// Keeps what the turn has left. False: it is too much, and the answer ends.
+static bool keep(fc_exchange_t *x) {
+  fc_error_t *error = &x->server->error;
+  x->job.call.flags |= FC_CALL_LATER;
+  if (fc_pool_pause(x->server->pool, &x->job, error) == FC_OK) return true;
+  x->parted.paused = false;
+  fc_pool_drop(x->server->pool, &x->job);
+  fc_exchange_fail(x, error, FC_STAGE_ENCODE);
+  return false;
+}
+
 void fc_exchange_answer_turn(fc_exchange_t *x) {
   fc_outcome_t *outcome = x->job.outcome;
   const bool more = outcome->more;
   const uint64_t size = fc_exchange_take_pieces(x, outcome);
   x->parted.turns++;
   x->parted.paused = more;
-  if (more) {
-    x->job.call.flags |= FC_CALL_LATER;
-    fc_pool_pause(x->server->pool, &x->job);
-  } else {
+  if (!more) {
     fc_pool_finish(x->server->pool, &x->job);
+  } else if (!keep(x)) {
+    return;
   }
   if (more && !size) {
     fc_exchange_part_sent(x);

@@ -275,6 +275,16 @@ fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
   return FC_OK;
 }
 
+fc_status_t fc_block_own(fc_blocks_t *blocks, const fc_owner_t *owner,
+                         uint32_t block, fc_error_t *err) {
+  fc_block_entry_t *entry = fc_block_entry(blocks, block);
+  request_t request = make_request(owner, entry->counted, entry->counted);
+  request.old_counted = entry->counted;
+  return entry->owner == FC_OWNER_NONE
+             ? count_more(blocks, &request, entry, err)
+             : FC_OK;
+}
+
 bool fc_blocks_charge(fc_blocks_t *blocks, uint64_t size) {
   pthread_mutex_lock(&blocks->lock);
   const bool fits =

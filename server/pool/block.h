@@ -86,6 +86,9 @@ fc_status_t fc_block_take_shared(fc_blocks_t *blocks, const fc_owner_t *owner,
 fc_status_t fc_block_grow(fc_blocks_t *blocks, const fc_owner_t *owner,
                           uint32_t *block, uint64_t used, uint64_t now,
                           uint64_t size, fc_error_t *err) FC_MUST_CHECK;
+// Counts a block that is nobody's as the owner's. Fails as fc_block_take_for does.
+fc_status_t fc_block_own(fc_blocks_t *blocks, const fc_owner_t *owner,
+                         uint32_t block, fc_error_t *err) FC_MUST_CHECK;
 // Tells whether the limits let the owner take `size` bytes now. Takes nothing.
 fc_status_t fc_blocks_check(fc_blocks_t *blocks, const fc_owner_t *owner,
                             uint64_t size, fc_error_t *err) FC_MUST_CHECK;

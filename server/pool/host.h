@@ -227,6 +227,9 @@ bool fc_pool_is_waited_for(const fc_host_t *host);
 // caller's further calls let those of others pass for it.
 void fc_pool_charge(fc_host_t *host, const fc_owner_t *caller,
                     uint64_t cost_ns);
+// A turn of a call in parts has had a worker for `spent_ns`, and nobody has paid for it.
+void fc_pool_charge_turn(fc_host_t *host, const fc_owner_t *caller,
+                         uint64_t spent_ns);
 // Puts a call that was not begun back into its queue, before all others of its priority.
 void fc_pool_requeue(fc_host_t *host, fc_job_t *job);
 // `expire` must be called at `due_ns`; 0 changes nothing.

@@ -347,12 +347,9 @@ static void leave_host(fc_pool_t *pool, fc_job_t *job) {
   class_of(queue->host)->finish(queue->host, job);
 }
 
-// A turn is many calls: what it takes says nothing about the cost of one.
 static void pay_turn(module_queue_t *queue, const fc_job_t *job) {
-  const uint64_t spent_ns = fc_outcome_worker_ns(job->outcome);
-  queue->spent_ns += spent_ns;
-  fc_flows_charge_turn(&queue->flows, job->call.generation, &job->caller,
-                       spent_ns, FC_LIMIT_TURNS_OWED_NS);
+  fc_pool_charge_turn(queue->host, &job->caller,
+                      fc_outcome_worker_ns(job->outcome));
 }
 
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
@@ -373,9 +370,10 @@ void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   leave_host(pool, job);
 }
 
-void fc_pool_pause(fc_pool_t *pool, fc_job_t *job) {
+fc_status_t fc_pool_pause(fc_pool_t *pool, fc_job_t *job, fc_error_t *err) {
   pay_turn(pool->queues[job->call.generation], job);
   leave_host(pool, job);
+  return fc_block_own(pool->blocks, &job->caller, job->call.body.block, err);
 }
 
 fc_status_t fc_pool_go_on(fc_pool_t *pool, fc_job_t *job, uint32_t *out_retry_s,
@@ -517,6 +515,15 @@ void fc_pool_charge(fc_host_t *host, const fc_owner_t *caller,
   const uint64_t mean_ns = queue->mean.average_ns;
   fc_flows_charge(&queue->flows, host->generation, caller, cost_ns,
                   mean_ns ? mean_ns : 1);
+}
+
+// A turn is many calls: what it takes says nothing about the cost of one.
+void fc_pool_charge_turn(fc_host_t *host, const fc_owner_t *caller,
+                         uint64_t spent_ns) {
+  module_queue_t *queue = host->pool->queues[host->generation];
+  queue->spent_ns += spent_ns;
+  fc_flows_charge_turn(&queue->flows, host->generation, caller, spent_ns,
+                       FC_LIMIT_TURNS_OWED_NS);
 }
 
 void fc_pool_fail_waiting(fc_host_t *host, uint32_t retry_s,

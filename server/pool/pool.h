@@ -156,8 +156,11 @@ void fc_pool_wake(fc_pool_t *pool);
 // learns from a call with results what its function costs.
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job);
 // Does the same with the outcome of a turn that others follow (turn.h), but the job keeps
-// its body, the carry. Its flow pays for the time that the turn took.
-void fc_pool_pause(fc_pool_t *pool, fc_job_t *job);
+// its body, the carry, which counts as its caller's from now on. Its flow pays for the
+// time that the turn took. FC_CODE_TOO_MANY_REQUESTS: the caller holds more than its
+// share; the call ends.
+fc_status_t fc_pool_pause(fc_pool_t *pool, fc_job_t *job,
+                          fc_error_t *err) FC_MUST_CHECK;
 // Queues the next turn of a call that was paused. Fails if its host makes no calls now, as
 // fc_pool_admit does; but no queue is too full for it.
 fc_status_t fc_pool_go_on(fc_pool_t *pool, fc_job_t *job, uint32_t *out_retry_s,

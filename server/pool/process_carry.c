@@ -11,8 +11,9 @@ bool fc_child_open_carry(fc_child_t *child, fc_job_t *job, fc_error_t *err) {
   taking->is_new = !(job->call.flags & FC_CALL_LATER) ||
                    fc_block_size(blocks, taking->carry_block) < taking->carry;
   if (!taking->is_new) return true;
-  return fc_block_take_for(blocks, &job->caller, taking->carry, taking->carry,
-                           &taking->carry_block, err) == FC_OK;
+  // It is the caller's once the body has gone (fc_pool_pause).
+  return fc_block_take(blocks, taking->carry, &taking->carry_block, err) ==
+         FC_OK;
 }
 
 uint64_t fc_child_used_of_body(const fc_child_t *child, const fc_held_t *held) {

@@ -231,6 +231,10 @@ static void fail_call(fc_child_t *child, const fc_process_end_t *end,
   // Cleared before the outcome is told, because the waiter is allowed to use the job for
   // its next call then.
   held->job->child = NULL;
+  if (begun && held->sent.parts) {
+    fc_pool_charge_turn(&host->base, &held->job->caller,
+                        fc_clock_ns() - held->sent.sent_ns);
+  }
   if (begun) {
     (void)describe_crash(
         child, end, fc_process_host_function(host, held->function), &error);

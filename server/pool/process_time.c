@@ -24,9 +24,14 @@ static void fail_deadline(fc_child_t *child, fc_held_t *held, fc_stage_t stage,
 void fc_child_charge(const fc_child_t *child, const fc_held_t *held,
                      bool killed) {
   fc_process_host_t *host = child->host;
+  const uint64_t until_ns = fc_clock_ns() + (killed ? host->took_ns : 0);
   if (!held->left_ns) return;
-  fc_pool_charge(&host->base, &held->caller,
-                 fc_clock_ns() - held->left_ns + (killed ? host->took_ns : 0));
+  if (held->sent.parts) {  // nothing of it was paid in advance
+    fc_pool_charge_turn(&host->base, &held->caller,
+                        until_ns - held->sent.sent_ns);
+    return;
+  }
+  fc_pool_charge(&host->base, &held->caller, until_ns - held->left_ns);
 }
 
 // Could another call be given to a process of the host now, or to a new one?

@@ -48,6 +48,7 @@ typedef struct held_t {
   fc_thread_host_t *host;
   fc_job_t *job;           // NULL when nobody waits for it
   bool lost;               // the thread that has it is counted as lost
+  fc_owner_t caller;       // of a call without a job
   fc_owner_count_t count;  // of a job that was over before the call
 } held_t;
 
@@ -179,12 +180,18 @@ static fc_ran_t run(fc_host_t *host, fc_job_t *job, uint32_t budget_ns) {
   return FC_RAN_OVER;
 }
 
+// Nobody waits for the job's call any more, which goes on.
+static void forget(held_t *held) {
+  held->caller = held->job->caller;
+  held->count = fc_owner_count_take(&held->job->count);
+  held->job = NULL;
+}
+
 static void drop(fc_host_t *host, fc_job_t *job) {
   fc_thread_hosts_t *all = all_of(host);
   atomic_store_explicit(&all->region.slots[job->slot].cancel, 1,
                         memory_order_relaxed);
-  all->held[job->slot].job = NULL;
-  all->held[job->slot].count = fc_owner_count_take(&job->count);
+  forget(&all->held[job->slot]);
 }
 
 // ---------------------------------------------------------------------------
@@ -220,7 +227,12 @@ static void collect_slot(fc_thread_hosts_t *all, uint32_t index) {
   else fc_pool_note_outcome(&self->base, &slot->outcome, !job);
   fc_pool_uncount(&self->base, &all->held[index].count);
   fc_pool_note_end(&self->base);
-  if (job && slot->call.parts) note_turn(slot, job);
+  if (FC_UNLIKELY(slot->call.parts)) {
+    if (job) note_turn(slot, job);
+    else
+      fc_pool_charge_turn(&self->base, &all->held[index].caller,
+                          fc_outcome_worker_ns(&slot->outcome));
+  }
   if (!job) free_slot(all, index);
   else if (job == &self->loading) finish_loading(self, &slot->outcome);
   else fc_pool_deliver(&self->base, job, &slot->outcome);
@@ -301,9 +313,9 @@ static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
                 waits ? "in the queue" : "while it ran");
-  all->held[index].job = NULL;
   job->call.steps = atomic_load_explicit(&slot->steps, memory_order_relaxed);
-  if (!waits) all->held[index].count = fc_owner_count_take(&job->count);
+  if (waits) all->held[index].job = NULL;
+  else forget(&all->held[index]);
   job->slot = FC_SLOT_NONE;
   fc_pool_fail(&self->base, job, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL,
                &error);

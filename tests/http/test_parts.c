@@ -641,10 +641,33 @@ static void what_is_kept_has_a_limit_in_a_process(void **state) {
   fixture_server_t server;
   fixture_start(&server, "--max-body=1M");
   told_t told = post(&server, "times=2&per=1&keep=2000", CLOSE);
-  const char *kLimit = "the limit behind the body is 10";
+  const char *kLimit = "of --max-body beside the document";
   const bool limited = strstr(told.body, kLimit) != NULL;
   if (limited != in_process()) fail_msg("it says %s", told.body);
   assert_int_equal(told.whole, !limited);
+  free(told.all);
+  next_call_works(&server);
+  end(&server);
+}
+
+// What calls keep is their client's: what is too much ends the last of them alone.
+static void what_is_kept_is_its_clients(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "--max-body=8M --client-memory=3M --cancel=kill");
+  const char *const kBody = "times=1000000&per=1&keep=900&pad=20000";
+  int readers[2];
+  for (size_t i = 0; i < FC_ARRAY_COUNT(readers); i++) {
+    readers[i] = begin_call(&server, kBody, "");
+  }
+  told_t told = post(&server, "times=9&per=1&keep=1800", CLOSE);
+  const char *kSays = "requests of one client may hold 3145728 bytes";
+  if (!strstr(told.body, kSays)) fail_msg("it says %s", told.body);
+  free(told.all);
+  for (size_t i = 0; i < FC_ARRAY_COUNT(readers); i++) close(readers[i]);
+  wait_for_metric(&server, "farcall_calls_running{module=\"t\"}", 0);
+  told = post(&server, "times=9&per=1&keep=1800", CLOSE);
+  assert_true(told.whole);
   free(told.all);
   next_call_works(&server);
   end(&server);
@@ -762,6 +785,7 @@ int main(int argc, char **argv) {
       FC_TEST(who_leaves_ends_its_call),
       FC_TEST(who_does_not_read_keeps_no_worker),
       FC_TEST(what_is_kept_has_a_limit_in_a_process),
+      FC_TEST(what_is_kept_is_its_clients),
       FC_TEST(a_drain_cuts_a_call),
   };
   signal(SIGPIPE, SIG_IGN);

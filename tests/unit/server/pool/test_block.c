@@ -225,6 +225,41 @@ static void an_owner_holds_its_share(void **state) {
   fc_blocks_destroy(blocks);
 }
 
+// A block may find its owner later.
+static void what_is_nobodys_becomes_an_owners(void **state) {
+  (void)state;
+  const fc_owner_t one = {.bytes = {1}}, two = {.bytes = {2}};
+  fc_blocks_t *blocks = make(1u << 20, 1u << 20);
+  fc_blocks_set_share(blocks, 65536);
+  fc_error_t error;
+  uint32_t held[3], none = FC_BLOCK_NONE;
+  for (int i = 0; i < 2; i++) {
+    held[i] = take(blocks, 32768);
+    assert_int_equal(fc_block_own(blocks, &one, held[i], &error), FC_OK);
+    assert_int_equal(fc_block_own(blocks, &one, held[i], &error), FC_OK);
+  }
+  assert_int_equal(fc_blocks_usage(blocks).taken, 65536);
+  expect_take(blocks, &one, 5000, &none, FC_CODE_TOO_MANY_REQUESTS);
+  held[2] = take(blocks, 5000);
+  fc_error_reset(&error);
+  assert_int_not_equal(fc_block_own(blocks, &one, held[2], &error), FC_OK);
+  assert_int_equal(error.code, FC_CODE_TOO_MANY_REQUESTS);
+  assert_int_equal(fc_block_own(blocks, &two, held[2], &error), FC_OK);
+  expect_take(blocks, &two, 65536, &none, FC_CODE_TOO_MANY_REQUESTS);
+  for (int i = 0; i < 3; i++) fc_block_give(blocks, held[i]);
+  assert_int_equal(fc_blocks_usage(blocks).taken, 0);
+  // It may have one of any size; the smallest ones are nobody's.
+  held[0] = take(blocks, 1u << 19);
+  held[1] = take(blocks, 100);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(fc_block_own(blocks, &one, held[i], &error), FC_OK);
+    fc_block_give(blocks, held[i]);
+  }
+  expect_take(blocks, &one, 65536, &held[0], FC_CODE_NONE);
+  fc_block_give(blocks, held[0]);
+  fc_blocks_destroy(blocks);
+}
+
 static void a_kept_block_counts_as_it_fills(void **state) {
   (void)state;
   const fc_owner_t owner = {.bytes = {1}};
@@ -589,6 +624,7 @@ int main(void) {
       FC_TEST(a_block_that_grows_keeps_its_bytes),
       FC_TEST(growing_counts_the_difference),
       FC_TEST(an_owner_holds_its_share),
+      FC_TEST(what_is_nobodys_becomes_an_owners),
       FC_TEST(a_kept_block_counts_as_it_fills),
       FC_TEST(a_sink_keeps_every_byte_where_it_was_written),
       FC_TEST(a_sink_is_cut),

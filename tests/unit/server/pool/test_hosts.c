@@ -1682,6 +1682,62 @@ static void a_turn_that_ends_is_paid_for(void **state) {
   }
 }
 
+static void queue_loop(house_t *house, fc_job_t *job) {
+  static const char body[] =
+      "{\"args\":[21],\"repeat\":{\"times\":9999999,\"emit\":[]}}";
+  const fc_function_t *function =
+      fc_module_find(generation_at(house, SCALARS)->module, FC_STR("s_i32"));
+  *job = make_job(house, SCALARS, (uint32_t)function->index, fc_str(body), 0);
+  job->call.parts = 1;
+  job->call.deadline_ns = job->limit_ns = fc_clock_ns() + 600000 * MS;
+  fc_pool_enqueue(&house->pool, job);
+}
+
+// Whatever becomes of its client and its process, all of a turn's time is paid.
+static void a_turn_that_nobody_waits_for_is_paid_for(void **state) {
+  (void)state;
+  enum { LEAVES, CRASHES, IS_LATE, WAYS, SPENT_MS = 30 };
+  static house_t house;
+  (void)enter_stuck(&house, 1);
+  for (int way = 0; way < WAYS; way++) {
+    fc_job_t job;
+    wait_until_idle(&house, 0, 0);
+    queue_loop(&house, &job);
+    const fc_child_t *child = first_child(&house, SCALARS);
+    wait_until_busy(&house, child);
+    pass(&house, SPENT_MS);
+    if (way == LEAVES) fc_pool_drop(&house.pool, &job);
+    if (way == CRASHES) (void)kill(child->process.pid, SIGKILL);
+    if (way == IS_LATE) pass(&house, 600000);
+    while (fc_pool_running(&house.pool)) {
+      if (way == LEAVES) (void)kill(child->process.pid, SIGUSR1);
+      turn(&house);
+    }
+    assert_int_equal(house.pool.flows.debt_count, 1);
+    assert_in_range(house.pool.flows.debts[0].ns, SPENT_MS * MS,
+                    FC_LIMIT_TURNS_OWED_NS);
+    fc_flows_forgive(&house.pool.flows, SCALARS);
+  }
+  leave(&house);
+  atomic_store(&ahead_ns, 0);
+}
+
+static void a_thread_turns_for_nobody_and_is_paid_for(void **state) {
+  (void)state;
+  static house_t house;
+  enter(&house, FC_ISOLATION_THREAD, 0);
+  // Until the thread has begun before the client leaves.
+  while (!house.pool.flows.debt_count) {
+    fc_job_t job;
+    queue_loop(&house, &job);
+    fc_pool_flush(&house.pool);
+    usleep(1000);
+    fc_pool_drop(&house.pool, &job);
+    while (fc_pool_running(&house.pool)) turn(&house);
+  }
+  leave(&house);
+}
+
 // Processes that load share the processors.
 static void a_process_may_load_for_longer_where_many_load(void **state) {
   (void)state;
@@ -1848,6 +1904,8 @@ int main(int argc, char **argv) {
       FC_TEST(a_module_is_hosted_as_it_was_opened),
       FC_TEST(quick_calls_keep_nobody_waiting),
       FC_TEST(a_turn_that_ends_is_paid_for),
+      FC_TEST(a_turn_that_nobody_waits_for_is_paid_for),
+      FC_TEST(a_thread_turns_for_nobody_and_is_paid_for),
       FC_TEST(a_process_may_load_for_longer_where_many_load),
       FC_TEST(generations_of_threads_come_and_go),
       FC_TEST(generations_of_processes_come_and_go),
