@@ -55,6 +55,7 @@ static fc_status_t prepare(fc_child_t *child, fc_error_t *err) {
   fc_ring_setup_t setup = options->setup;
   setup.digest = files.digest;
   setup.tiles = (uint8_t)host->tiles;
+  setup.fresh = host->fresh;
   setup.heap = host->heap;
   const int network = choose_jail(host, &setup);
   // Takes 20 us, however large the ring and whatever other processes do with theirs.

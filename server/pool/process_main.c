@@ -128,6 +128,7 @@ static fc_status_t prepare(self_t *self, fc_error_t *err) {
                                .dialects = self->dialects,
                                .worker_count = 1,
                                .is_process = true,
+                               .fresh = setup->fresh != 0,
                                .limits = fc_limits_default()};
   self->region.limits.result_size = setup->result_size;
   self->region.guard = (fc_guard_policy_t)setup->guard;

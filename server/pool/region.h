@@ -73,6 +73,7 @@ typedef struct fc_region_t {
   // Set before the first call and not changed after.
   uint32_t worker_count;
   bool is_process;
+  bool fresh;  // of a process: it makes one call, of which each step is one
   const fc_dialect_worker_t *const *dialects;  // by the index in a slot
   fc_limits_t limits;
   fc_guard_policy_t guard;

@@ -52,6 +52,7 @@ typedef struct fc_ring_setup_t {
   uint8_t forbid_native;
   uint8_t guard;            // fc_guard_policy_t
   uint8_t tiles;            // threads for one call
+  uint8_t fresh;            // the process makes one call
   uint8_t sandbox;          // fc_sandbox_t
   uint32_t jail_parts;      // those that must hold (fc_jail_facts_t)
   uint32_t user, group;     // to run as; 0: as the server

@@ -60,7 +60,8 @@ fc_status_t fc_turn_grow(fc_turn_t *turn, size_t capacity, fc_error_t *err) {
   if (!turn->carry) begin_in_area(turn);
   if (capacity <= turn->carry_capacity) return FC_OK;
   return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
-                 "the steps keep %zu bytes, the limit behind the body is %zu",
+                 "the steps keep %zu bytes, %zu are left of --max-body beside "
+                 "the document",
                  capacity, turn->carry_capacity);
 }
 
@@ -96,6 +97,15 @@ static fc_status_t make(fc_turn_t *turn, fc_error_t *err) {
   return status;
 }
 
+// How long the turn goes on. A process is sent the carry and sends it back: large ones get
+// longer turns, so that this takes a small share of them.
+static uint64_t time_of(const fc_turn_t *turn) {
+  const fc_region_t *region = turn->worker->region;
+  if (region->fresh) return 0;
+  if (turn->body.data) return FC_LIMIT_FIRST_TURN_NS;
+  return FC_LIMIT_TURN_NS + (region->is_process ? turn->carry_size : 0);
+}
+
 fc_status_t fc_turn_run(fc_worker_t *worker, fc_slot_t *slot,
                         const fc_function_t *function, fc_error_t *err) {
   fc_turn_t turn = {.frame = worker->frame,
@@ -117,10 +127,7 @@ fc_status_t fc_turn_run(fc_worker_t *worker, fc_slot_t *slot,
   } else {
     turn.body = worker->body;
   }
-  // A process is sent the carry and sends it back: large ones get longer turns, so that
-  // this takes a small share of them.
-  turn.end_ns = slot->outcome.began_ns + FC_LIMIT_TURN_NS +
-                (worker->region->is_process ? turn.carry_size : 0);
+  turn.end_ns = slot->outcome.began_ns + time_of(&turn);
   const fc_status_t status = make(&turn, err);
   slot->outcome.spent_ns[FC_STAGE_CALL] =
       fc_clock_ns() - slot->outcome.began_ns;

@@ -30,6 +30,18 @@ def test_nothing_of_a_call_is_there_for_the_next(serve, tmp_path):
     assert not any("crashed" in each for each in fresh.lines)
 
 
+def test_each_step_of_a_loop_is_a_call(serve, tmp_path):
+    gated = Gated(tmp_path)
+    gated.open()
+    loop = json.dumps({"args": [0], "repeat": {"times": 3}})
+    for fresh, counted in (("off", [1, 2, 3]), ("call", [1, 1, 1])):
+        server = serve(f"--fresh={fresh}", "--isolation=process", "--workers=1", *gated.words)
+        reply = server.request("POST", "/api/v1/functions/gated/pass?iterate", loop)
+        *steps, done = [json.loads(each) for each in reply.body.splitlines()]
+        assert [each["results"] for each in steps] == [[each] for each in counted]
+        assert done == {"done": "times", "steps": 3}
+
+
 def test_the_next_process_is_ready_while_a_call_runs(serve, tmp_path):
     gated = Gated(tmp_path)
     server = serve("--fresh=call", "--isolation=process", "--workers=2", *gated.words)
