@@ -525,7 +525,8 @@ void fc_exchange_drop(fc_exchange_t *x) {
 
 void fc_exchange_cut(fc_exchange_t *x, const fc_error_t *error) {
   drop(x);
-  if (!x->parted.ended && !x->parted.sending) {
-    fc_exchange_fail(x, error, FC_STAGE_COUNT);
-  }
+  if (x->parted.ended) return;
+  // The carrier has a part: no other one can follow it.
+  if (x->parted.sending) fc_exchange_note_cut(x, error);
+  else fc_exchange_fail(x, error, FC_STAGE_COUNT);
 }

@@ -224,6 +224,8 @@ bool fc_exchange_is_running(const fc_exchange_t *exchange);
 // The client has gone while it waited for its answer, or for more parts of it: log,
 // metrics and spans say so. Does nothing if that was said.
 void fc_exchange_abandoned(fc_exchange_t *exchange);
+// The answer in parts, of which the carrier has one still, ends here for this reason.
+void fc_exchange_note_cut(fc_exchange_t *exchange, const fc_error_t *error);
 // Nobody waits for the answer any more. A call is dropped (fc_pool_drop), a document
 // is not written further, an answer that has begun ends as one whose client has gone, a wait for a module ends; an act that has begun goes on.
 void fc_exchange_drop(fc_exchange_t *exchange);

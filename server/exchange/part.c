@@ -141,6 +141,12 @@ void fc_exchange_part_sent(fc_exchange_t *x) {
   else if (x->parted.paused) go_on(x);
 }
 
+void fc_exchange_note_cut(fc_exchange_t *x, const fc_error_t *error) {
+  const fc_answer_facts_t what = {
+      .status = 200, .code = error->code, .detail = fc_str(error->message)};
+  end(x, &what, true);
+}
+
 void fc_exchange_abandoned(fc_exchange_t *x) {
   if (x->parted.ended) return;
   if (x->parted.begun) count_end(x, true);

@@ -3,6 +3,7 @@
 The oracle is as many calls over HTTP, each made of the answer to the one before."""
 import http.client
 import json
+import re
 import socket
 import time
 
@@ -176,6 +177,24 @@ def test_a_client_that_leaves_ends_its_loop(both):
         client.close()
     assert alone(both)
     assert both.results(f"{SCALARS}/hyp", [3, 4]) == [5.0]
+
+
+def test_a_drain_says_why_it_ends_loops(serve):
+    server = serve(IREE / "releases/scalars-3.13.0.vmfb", "--drain=100ms", "--access-log=on",
+                   "--workers=2")
+    client = begin(server, 10_000_000)
+    last = None
+    while last != (last := parts(server)):  # until it has no room for more
+        time.sleep(0.1)
+    assert server.stop() == 0
+    client.close()
+    ends = [json.loads(line) for line in server.lines if '"parts":' in line]
+    assert [(each["status"], each["code"]) for each in ends] == [(200, "shutting_down")]
+
+
+def parts(server):
+    return re.search(r"^farcall_parts_total (\d+)$", server.get("/metrics").body.decode(),
+                     re.MULTILINE)[1]
 
 
 def test_a_client_that_does_not_read_holds_nobody_up(both):
