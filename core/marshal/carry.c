@@ -331,6 +331,26 @@ static fc_status_t pass_tensor(fc_carry_t *carry, fc_frame_t *frame,
   return FC_OK;
 }
 
+// Checks the shapes of a value and of what lists in it hold.
+static fc_status_t check_value(fc_frame_t *frame, const fc_plan_param_t *input,
+                               const fc_op_t *op, const fc_value_t *value,
+                               fc_error_t *err) {
+  if (value->kind == FC_VALUE_TENSOR && op->rank >= 0 &&
+      (op->kind == FC_TYPE_TENSOR || op->kind == FC_TYPE_VECTOR)) {
+    return fc_frame_check_shape(frame, input, op, &value->tensor, err);
+  }
+  if (value->kind != FC_VALUE_LIST || !op->child_count) return FC_OK;
+  const bool repeats = op->kind == FC_TYPE_LIST || op->kind == FC_TYPE_REFARRAY;
+  const size_t count = repeats ? value->list.count : op->child_count;
+  if (count > value->list.count) return fail_damaged(err);
+  const fc_op_t *child = fc_op_child(op);
+  for (size_t i = 0; i < count; i++) {
+    FC_TRY(check_value(frame, input, child, &value->list.items[i], err));
+    if (!repeats) child = fc_op_next(child);
+  }
+  return FC_OK;
+}
+
 // Checks all shapes, so that those of fed tensors fit the others.
 static fc_status_t check_shapes(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
@@ -338,11 +358,8 @@ static fc_status_t check_shapes(fc_frame_t *frame, fc_error_t *err) {
     const fc_plan_param_t *input = &plan->inputs[i];
     const fc_op_t *end = fc_op_next(input->op);
     for (const fc_op_t *op = input->op; op < end; op++) {
-      if (op->raw < 0 || op->rank < 0) continue;
-      if (op->kind != FC_TYPE_TENSOR && op->kind != FC_TYPE_VECTOR) continue;
-      const fc_value_t *value = &frame->arguments[op->raw];
-      if (value->kind != FC_VALUE_TENSOR) continue;
-      FC_TRY(fc_frame_check_shape(frame, input, op, &value->tensor, err));
+      if (op->raw < 0) continue;
+      FC_TRY(check_value(frame, input, op, &frame->arguments[op->raw], err));
     }
   }
   return FC_OK;

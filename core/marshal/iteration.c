@@ -489,22 +489,6 @@ static fc_status_t finish_step(fc_encoder_t *encoder, const fc_iteration_t *it,
   return feed_all(encoder, it, carry, view, err);
 }
 
-// Compares the named dims of fed parts of lists; fc_carry_pass has looked at the others.
-static fc_status_t check_parts(const fc_iteration_t *it, fc_frame_t *frame,
-                               const fc_carry_t *carry, const view_t *view,
-                               fc_error_t *err) {
-  for (uint32_t i = 0; i < view->state->feed_count; i++) {
-    const feed_t *feed = &view->feeds[i];
-    const fc_plan_param_t *input = &it->plan->inputs[feed->argument];
-    const fc_op_t *op = &input->op[feed->to];
-    const fc_value_t *value = &carry->nodes[feed->node];
-    if (op->raw >= 0 || op->rank < 0 || value->kind != FC_VALUE_TENSOR)
-      continue;
-    FC_TRY(fc_frame_check_shape(frame, input, op, &value->tensor, err));
-  }
-  return FC_OK;
-}
-
 static fc_status_t make_step(const fc_iteration_t *it, fc_frame_t *frame,
                              fc_carry_t *carry, view_t *view, fc_sink_t *sink,
                              fc_iterated_t *out, fc_error_t *err) {
@@ -514,7 +498,6 @@ static fc_status_t make_step(const fc_iteration_t *it, fc_frame_t *frame,
   frame->options = (fc_options_t){view->state->int64_string != 0,
                                   (fc_results_t)view->state->results};
   FC_TRY(fc_carry_pass(carry, frame, err));
-  FC_TRY(check_parts(it, frame, carry, view, err));
   FC_TRY(fc_frame_invoke(frame, it->backend, it->instance, it->index,
                          it->cancel, it->deadline_ns, err));
   FC_TRY(fc_encoder_begin(&encoder, frame, sink, err));

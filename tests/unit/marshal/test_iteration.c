@@ -414,6 +414,20 @@ static const steps_t rows[] = {
      STEP(1, "[1,1],[[2],3]"),
      "step 2: argument 1: dim 0 is 1, dim 0 of argument 0 is 2: both are "
      "'N'"},
+    {"and of parts that are not fed",
+     "tensor<Nxi8>, (i8, (tensor<Nxi8>, i8)) -> "
+     "tensor<?xi8>, (i8, (tensor<?xi8>, i8))",
+     twice,
+     "{\"args\":[[1],[4,[[2],3]]],\"repeat\":{\"times\":9,\"feed\":{\"0\":0}}}",
+     STEP(1, "[1,1],[4,[[2],3]]"),
+     "step 2: argument 1: dim 0 is 1, dim 0 of argument 0 is 2: both are "
+     "'N'"},
+    {"and of items of lists",
+     "tensor<Nxi8>, [tensor<Nxi8>] -> tensor<?xi8>, [tensor<?xi8>]", twice,
+     "{\"args\":[[1],[[2],[3]]],\"repeat\":{\"times\":9,\"feed\":{\"0\":0}}}",
+     STEP(1, "[1,1],[[2],[3]]"),
+     "step 2: argument 1: dim 0 is 1, dim 0 of argument 0 is 2: both are "
+     "'N'"},
     {"dims of parts of a tree", "(tensor<1xi8>, i8) -> (tensor<?xi8>, i8)",
      echo, "{\"args\":[[[1],2]],\"repeat\":{\"times\":2,\"feed\":{\"0\":0}}}",
      STEP(1, "[[1],2]") STEP(2, "[[1],2]") DONE(2), NULL},
