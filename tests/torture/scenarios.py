@@ -19,6 +19,7 @@ from certificates import Authority
 from otlp import Collector
 from reloading import FUNCTION, MARK, SIDECAR, Numbered
 from kinds import Command, Running, Starting
+from loops import loop, loop_afresh, loop_of_events, loops_left
 from traced import PATIENCE, Defect, Torn
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -673,6 +674,11 @@ SCENARIOS = [
       for step in (matmul, in_bytes, in_npy, gzipped, compressed_answer, large,
                    large_json, many)
       for name, host in BOTH),
+    *(Running(f"{step.__name__}@{name}", words(host, "--write-timeout=600s",
+                                               of=("scalars",)), step)
+      for step in (loop, loops_left) for name, host in BOTH),
+    Running("loop_of_events", words(PROCESS, of=("scalars",)), loop_of_events),
+    Running("loop_afresh", words("--fresh=call"), loop_afresh),
     Running("chunked", words(PROCESS), chunked),
     Running("pipelined", words(PROCESS), pipelined),
     Running("expecting", words(PROCESS), expecting),

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of scenarios (scenarios.py) about answers in parts: loops on the server, read to
+their end, and left by their client in every state."""
+import json
+import re
+import socket
+import struct
+
+from traced import PATIENCE, Torn
+
+LOOP = "/api/v1/functions/s/hyp?iterate"
+TIMES = 3000  # more than a turn has time for
+
+
+def document(times):
+    return json.dumps({"args": [3, 4], "repeat": {"times": times, "feed": {"0": 1}}})
+
+
+def is_whole(got):
+    lines = got.body.replace(b"data: ", b"").split()
+    return (len(lines) == TIMES + 1 and lines[0] == b'{"step":1,"results":[5.0]}'
+            and json.loads(lines[-1]) == {"done": "times", "steps": TIMES})
+
+
+def loop(client):
+    client.ask("POST", LOOP, document(TIMES), {"Accept": "application/x-ndjson"}, want=is_whole)
+
+
+def loop_of_events(client):
+    client.ask("POST", LOOP, document(TIMES), {"Accept": "text/event-stream"}, want=is_whole)
+
+
+def loop_afresh(client):
+    """Each step in a process of its own."""
+    client.ask("POST", "/api/v1/functions/tensor/matmul?iterate", json.dumps(
+        {"args": [[[1, 1], [1, 0]]] * 2, "repeat": {"times": 3, "feed": {"0": 0}}}),
+        want=lambda got: b"[5.0,3.0]" in got.body and b'"done"' in got.body)
+
+
+# How far a client reads before it leaves: the first part is not there yet, is there, the
+# server waits for the reader, the last part is there.
+STATES = (b"", b'"step":1,', b"stalled", b'{"done"')
+
+
+def leave(client, state):
+    times = TIMES if state == STATES[-1] else 10_000_000
+    body = document(times).encode()
+    with socket.socket() as connection:
+        connection.settimeout(PATIENCE)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(client.server.address)
+        connection.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s"
+                           % (LOOP.encode(), len(body), body))
+        read = b""
+        while state not in read and state != b"stalled":
+            part = connection.recv(65536)
+            if not part:
+                raise OSError(f"closed after {read[-80:]!r}")
+            read = read[-200:] + part
+        if state == b"stalled":
+            still(client)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def number(client, name):
+    found = []
+    client.ask("GET", "/metrics", want=lambda got: found.append(
+        re.search(rf"^{re.escape(name)} (\d+)$", got.body.decode(), re.M)) or found[-1])
+    return int(found[-1][1])
+
+
+def still(client):
+    """Until no part is made any more."""
+    last = []
+
+    def same():
+        last.append(number(client, "farcall_parts_total"))
+        return len(last) > 1 and last[-1] == last[-2]
+    client.until(same, "the end of parts")
+
+
+def loops_left(client):
+    """The next call works, and nothing of those before goes on."""
+    for state in STATES:
+        try:
+            leave(client, state)
+        except OSError as error:
+            client.outcomes["closed"] += 1
+            raise Torn(repr(error)) from None
+    client.call("s/fact", [5], [120])
+    for name in "farcall_answers_in_parts_open", 'farcall_calls_running{module="s"}':
+        client.until(lambda name=name: number(client, name) == 0, f"0 {name}")
