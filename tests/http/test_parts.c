@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/sanitize.h"
 #include "dialect/parts.h"
 #include "expect.h"
 #include "dialect/admission.h"
@@ -758,6 +759,56 @@ static void who_does_not_read_keeps_no_worker(void **state) {
   end(&server);
 }
 
+static size_t resident(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%*u %lu", &pages), 1);
+  fclose(file);
+  return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void is_alive(const fixture_server_t *server) {
+  told_t told = ask(server, "GET", "/livez", "1.1", CLOSE);
+  assert_memory_equal(told.all, "HTTP/1.1 200", 12);
+  free(told.all);
+}
+
+// However many parts there are, and however slowly they are read, the server has one of
+// them. FARCALL_PARTS: how many.
+static void many_parts_take_no_memory(void **state) {
+  (void)state;
+  enum { SPARE = 8 << 20 };
+  static char block[1 << 14], body[64];
+  const char *given = getenv("FARCALL_PARTS");
+  const unsigned long times = given ? strtoul(given, NULL, 10) : 10000;
+  fixture_server_t server;
+  fixture_start(&server, "");
+  snprintf(body, sizeof body, "times=%lu&per=1&pad=2000", times);
+  const int fd = begin_call(&server, body, CLOSE);
+  unsigned long steps = 0, reads = 0;
+  size_t first = 0, most = 0;
+  ssize_t got;
+  while ((got = recv(fd, block, sizeof block, 0)) > 0 ||
+         (got < 0 && errno == EINTR)) {
+    for (ssize_t i = 0; i < got; i++) steps += block[i] == '{';
+    if (++reads % 32) continue;
+    is_alive(&server);
+    (void)poll(NULL, 0, 1);
+    const size_t now = resident();
+    if (!first && reads > 128) first = now;
+    if (now > most) most = now;
+  }
+  close(fd);
+  assert_int_equal(got, 0);
+  assert_int_equal(steps, times);
+  assert_int_equal(metric(&server, "farcall_parts_total"), times);
+  if (!FC_SANITIZED && most > first + SPARE) {
+    fail_msg("memory grows from %zu to %zu", first, most);
+  }
+  end(&server);
+}
+
 // The server ends while a call goes on.
 static void a_drain_cuts_a_call(void **state) {
   (void)state;
@@ -786,6 +837,7 @@ int main(int argc, char **argv) {
       FC_TEST(who_does_not_read_keeps_no_worker),
       FC_TEST(what_is_kept_has_a_limit_in_a_process),
       FC_TEST(what_is_kept_is_its_clients),
+      FC_TEST(many_parts_take_no_memory),
       FC_TEST(a_drain_cuts_a_call),
   };
   signal(SIGPIPE, SIG_IGN);
