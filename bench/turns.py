@@ -300,6 +300,18 @@ def answers(server, over, number):
         exchange(server.port, call("attacks/zeros"), b"[25000000]")
 
 
+def loops(server, over, number):
+    """Steps without an end. Every second client reads as fast as it can, the others stop."""
+    body = b'{"args":[3,4],"repeat":{"times":10000000,"feed":{"0":1}}}'
+    with connect(server.port) as s:
+        s.sendall(request(call("scalars/hyp") + b"?iterate", body))
+        while not over():
+            if number % 2:
+                time.sleep(0.1)
+            else:
+                s.recv(1 << 20)
+
+
 def bodies(server, over, number):
     while not over():
         exchange(server.port, call("attacks/zeros"), b"[" + b" " * 60_000_000 + b"3]")
@@ -340,6 +352,7 @@ ROWS = [
     Row("loading 3 GB", nothing, 1, [], ["large"]),
     Row("100 MB answers", answers, 2),
     Row("60 MB bodies", bodies, 2),
+    Row("loops, half of them unread", loops, 8, [], ["scalars.vmfb"]),
 ]
 
 
