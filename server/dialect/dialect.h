@@ -70,7 +70,7 @@ typedef struct fc_server_t {
 // What admit says of a call. All zero before admit is called, but for the pointer
 // `parameters`.
 typedef struct fc_admission_t {
-  uint8_t flags;        // FC_CALL_VALIDATE, FC_CALL_PROFILE
+  uint8_t flags;        // FC_CALL_VALIDATE, FC_CALL_PROFILE, FC_CALL_TIMED
   uint8_t body_coding;  // fc_coding_t
   // fc_coding_t that the client wants. Raw bytes and short answers are sent as they
   // are.

@@ -233,6 +233,11 @@ static fc_status_t read_query(fc_str_t query, parameters_t *call,
                  "application/octet-stream");
 }
 
+static bool wants_timing(const fc_request_t *request) {
+  return fc_str_equal(fc_request_query(request->query, FC_STR("timing")),
+                      FC_STR("1"));
+}
+
 // A call that is made many times: its steps come as they are made.
 static fc_status_t admit_steps(const fc_request_t *request,
                                const parameters_t *call,
@@ -248,6 +253,7 @@ static fc_status_t admit_steps(const fc_request_t *request,
   }
   // A part that is compressed would wait for those behind it.
   out_admission->answer_coding = FC_CODING_NONE;
+  if (wants_timing(request)) out_admission->flags = FC_CALL_TIMED;
   return fc_admission_parts(request, out_admission, err);
 }
 
@@ -268,7 +274,13 @@ fc_status_t fc_native_admit(const fc_server_t *server,
   if (request->query.size) {
     FC_TRY(read_query(request->query, &call, out_admission, err));
   }
-  if (iterates) FC_TRY(admit_steps(request, &call, out_admission, err));
+  if (iterates) {
+    FC_TRY(admit_steps(request, &call, out_admission, err));
+  } else if (request->query.size && wants_timing(request)) {
+    return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                   "'timing' goes with 'iterate': other answers have "
+                   "'Server-Timing'");
+  }
   memcpy(out_admission->parameters, &call, sizeof call);
   return FC_OK;
 }

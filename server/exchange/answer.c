@@ -131,6 +131,29 @@ void fc_exchange_close_answer(fc_exchange_t *x, fc_block_sink_t *out) {
   x->out.count = out->count;
 }
 
+void fc_exchange_add_answer(fc_exchange_t *x, fc_block_sink_t *out) {
+  fc_block_sink_finish(out);
+  memcpy(x->out.pieces + x->out.count, out->pieces,
+         out->count * sizeof *out->pieces);
+  x->out.count += out->count;
+}
+
+void fc_exchange_take_off(fc_exchange_t *x, size_t size, void *out) {
+  for (size_t left = size; left;) {
+    fc_piece_t *piece = &x->out.pieces[x->out.count - 1];
+    const size_t taken = left < piece->size ? left : (size_t)piece->size;
+    const char *end =
+        (const char *)fc_block_data(x->server->blocks, piece->block) +
+        piece->offset + piece->size;
+    left -= taken;
+    memcpy((char *)out + left, end - taken, taken);
+    piece->size -= taken;
+    if (piece->size || x->out.count == 1) continue;
+    fc_block_give(x->server->blocks, piece->block);
+    x->out.count--;
+  }
+}
+
 // What the log says of an error: an internal one has a line of its own.
 static fc_str_t detail_of(const fc_error_t *error) {
   return fc_str(error->code == FC_CODE_INTERNAL ? "" : error->message);
@@ -156,10 +179,7 @@ static void add_error(fc_exchange_t *x, const fc_problem_t *problem) {
     fc_block_sink_drop(&out);
     return;
   }
-  fc_block_sink_finish(&out);
-  memcpy(x->out.pieces + x->out.count, out.pieces,
-         out.count * sizeof *out.pieces);
-  x->out.count += out.count;
+  fc_exchange_add_answer(x, &out);
 }
 
 // The error is the last part of a call's answer; a document just ends.
@@ -309,24 +329,9 @@ static void bound_span(fc_dispatch_span_t *span, uint64_t stage_ns) {
   span->name_size = 1;
 }
 
-// Takes the last `size` bytes off the answer. They are copied before they are looked
-// at: a worker may still write to a file.
 static void take_spans(fc_exchange_t *x, uint32_t size,
                        fc_dispatch_span_t *out_spans) {
-  char *out = (char *)out_spans;
-  for (uint64_t left = size; left;) {
-    fc_piece_t *piece = &x->out.pieces[x->out.count - 1];
-    const uint64_t taken = left < piece->size ? left : piece->size;
-    const char *end =
-        (const char *)fc_block_data(x->server->blocks, piece->block) +
-        piece->offset + piece->size;
-    left -= taken;
-    memcpy(out + left, end - taken, (size_t)taken);
-    piece->size -= taken;
-    if (piece->size || x->out.count == 1) continue;
-    fc_block_give(x->server->blocks, piece->block);
-    x->out.count--;
-  }
+  fc_exchange_take_off(x, size, out_spans);
   for (uint32_t i = 0; i < size / sizeof *out_spans; i++) {
     bound_span(&out_spans[i], x->times.spent_ns[FC_STAGE_CALL]);
   }

@@ -43,6 +43,11 @@ void fc_exchange_answer_nothing(fc_exchange_t *exchange);
 // The exchange has the pieces of an outcome from now on. Returns how many bytes they are.
 uint64_t fc_exchange_take_pieces(fc_exchange_t *exchange,
                                  fc_outcome_t *outcome);
+// Takes the last `size` bytes off the pieces, which have as many. They are copied before
+// they are looked at: a worker may still write to a file.
+void fc_exchange_take_off(fc_exchange_t *exchange, size_t size, void *out);
+// Puts what was written behind the pieces: no more than FC_PIECES_MAX with these.
+void fc_exchange_add_answer(fc_exchange_t *exchange, fc_block_sink_t *out);
 void fc_exchange_describe(const fc_exchange_t *exchange,
                           const fc_answer_facts_t *what, fc_answer_t *out);
 // Counts, exports and logs an answer of so many bytes.

@@ -32,9 +32,10 @@ typedef struct fc_exchange_t fc_exchange_t;
 // The head of an answer, without what the carrier adds.
 typedef struct fc_answer_t {
   int status;
-  uint64_t length;  // of the body
-  bool in_parts;    // `length` is that of the first part
-  bool is_cut;      // in parts: the first one is the last, as FC_PART_CUT
+  uint64_t length;   // of the body
+  bool in_parts;     // `length` is that of the first part
+  bool as_it_comes;  // in parts: no proxy is to gather them
+  bool is_cut;       // in parts: the first one is the last, as FC_PART_CUT
   fc_str_t content_type;
   fc_str_t digest;  // the entity tag, "" if none
   bool weak_digest;

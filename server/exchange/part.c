@@ -3,6 +3,7 @@
 // Answers in parts: begin, part, end. Whoever makes the parts (draft.c) is asked for the
 // next one when the carrier has sent the last.
 #include "exchange/answer.h"
+#include "json/writer.h"
 #include "pool/turn.h"
 
 static void count_end(fc_exchange_t *x, bool cut) {
@@ -30,6 +31,7 @@ static void begin(fc_exchange_t *x, const fc_answer_facts_t *what, bool cut) {
   fc_answer_t answer;
   fc_exchange_describe(x, what, &answer);
   answer.in_parts = x->parted.begun = true;
+  answer.as_it_comes = x->job.call.parts != FC_PART_FORM_NONE;
   answer.is_cut = cut;
   x->parted.first_ns = fc_clock_ns() - x->times.began_ns;
   counts->first_ns += x->parted.first_ns;
@@ -112,6 +114,44 @@ static bool keep(fc_exchange_t *x) {
   return false;
 }
 
+// ,"timing":{"read":0.021,…}: milliseconds, as Server-Timing has them.
+static fc_status_t put_timing(const uint64_t *spent_ns, fc_sink_t *sink) {
+  static const char *const kNames[FC_STAGE_COUNT] = {
+#define FC_STAGE(name, text) ",\"" text "\":",
+#include "pool/stage.def"
+#undef FC_STAGE
+  };
+  FC_TRY(fc_sink_put(sink, FC_STR(",\"timing\":{"), NULL));
+  for (int i = 0; i < FC_STAGE_COUNT; i++) {
+    const uint64_t us = spent_ns[i] / 1000;
+    const char fraction[] = {'.', (char)('0' + us / 100 % 10),
+                             (char)('0' + us / 10 % 10), (char)('0' + us % 10)};
+    FC_TRY(fc_sink_put(sink, fc_str(kNames[i] + (i == 0)), NULL));
+    FC_TRY(fc_json_write_u64(sink, us / 1000, NULL));
+    FC_TRY(fc_sink_put(sink, fc_str_make(fraction, sizeof fraction), NULL));
+  }
+  return fc_sink_put(sink, FC_STR("}"), NULL);
+}
+
+// Puts the times of the stages into the object that ends the answer. Without memory it
+// stays as it is.
+static void add_timing(fc_exchange_t *x, uint64_t size) {
+  const fc_str_t after = fc_part_rows[x->job.call.parts].after;
+  char end[8];
+  fc_block_sink_t out;
+  if (size <= after.size || x->out.count == FC_PIECES_MAX) return;
+  if (!fc_exchange_open_answer(x, &out)) return;
+  const size_t taken = after.size + 1;
+  if (put_timing(x->times.spent_ns, &out.sink) != FC_OK ||
+      fc_sink_put(&out.sink, FC_STR("}"), NULL) != FC_OK ||
+      fc_sink_put(&out.sink, after, NULL) != FC_OK) {
+    fc_block_sink_drop(&out);
+    return;
+  }
+  fc_exchange_take_off(x, taken, end);
+  fc_exchange_add_answer(x, &out);
+}
+
 void fc_exchange_answer_turn(fc_exchange_t *x) {
   fc_outcome_t *outcome = x->job.outcome;
   const bool more = outcome->more;
@@ -120,6 +160,7 @@ void fc_exchange_answer_turn(fc_exchange_t *x) {
   x->parted.paused = more;
   if (!more) {
     fc_pool_finish(x->server->pool, &x->job);
+    if (x->job.call.flags & FC_CALL_TIMED) add_timing(x, size);
   } else if (!keep(x)) {
     return;
   }

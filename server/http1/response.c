@@ -196,6 +196,8 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
     out = put(out, FC_STR("\r\n"));
   }
   if (head->in_chunks) out = put(out, FC_STR("Transfer-Encoding: chunked\r\n"));
+  // nginx gathers answers unless they, or its configuration, say this.
+  if (head->as_it_comes) out = put(out, FC_STR("X-Accel-Buffering: no\r\n"));
   out = put_field(out, FC_STR("X-Request-Id: "), head->request_id);
   if (head->etag.size) {
     out = put(out, head->weak_etag ? FC_STR("ETag: W/\"") : FC_STR("ETag: \""));

@@ -17,6 +17,7 @@ typedef struct fc_response_head_t {
   bool no_length;  // 204 and 304 have none, nor has an answer in parts
   bool
       in_chunks;  // `length` is that of the first chunk, whose first line is put, too
+  bool as_it_comes;  // proxies are not to gather it
   fc_str_t request_id;
   fc_str_t etag;  // without its quotes, "" if none
   bool weak_etag;

@@ -237,6 +237,7 @@ static fc_response_head_t head_of(fc_connection_t *c,
       .no_length =
           answer->status == 204 || answer->status == 304 || answer->in_parts,
       .in_chunks = answer->in_parts && !c->is_http10,
+      .as_it_comes = answer->as_it_comes,
       .request_id = fc_exchange_id(&c->exchange),
       .etag = answer->digest,
       .weak_etag = answer->weak_digest,

@@ -149,6 +149,11 @@ static fc_status_t put_request(fc_sink_t *sink, const fc_span_record_t *record,
                     err));
   FC_TRY(put_number(sink, "http.request.body.size", record->received, err));
   FC_TRY(put_number(sink, "http.response.body.size", record->sent, err));
+  if (record->parts) {
+    FC_TRY(put_number(sink, "farcall.parts", record->parts, err));
+    FC_TRY(put_number(sink, "farcall.first_part_us", record->first_ns / 1000,
+                      err));
+  }
   FC_TRY(put_text(sink, "farcall.module",
                   fc_str_make(record->module, record->module_size), err));
   FC_TRY(put_text(sink, "farcall.function",

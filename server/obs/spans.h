@@ -36,6 +36,8 @@ typedef struct fc_span_record_t {
   uint64_t spent_ns[FC_SPANS_STAGES];  // 0: the request had no such stage
   uint64_t received;
   uint64_t sent;
+  uint64_t parts;     // of an answer that came in parts; 0: it is one
+  uint64_t first_ns;  // until the first of them
   int status;
   const char *scheme;
   const char *method;

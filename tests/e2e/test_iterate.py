@@ -116,6 +116,8 @@ def test_what_cannot_be_is_refused_before_the_first_step(both, function, args, r
     ("?iterate=2", {}, 400, "unknown_field"),
     ("?iterate&iterate=1", {}, 400, "unknown_field"),
     ("?iterate&validate=only", {}, 400, "unknown_field"),
+    ("?timing=1", {}, 400, "unknown_field"),
+    ("?iterate&timing=2", {}, 400, "unknown_field"),
     ("?iterate", {"Accept": "application/json"}, 406, "not_acceptable"),
     ("?iterate", {"Content-Type": "application/x-npy"}, 415, "unsupported_media_type"),
     ("", {}, 400, "unknown_field")])
@@ -144,6 +146,66 @@ def test_a_step_that_fails_is_the_last(both, accept):
     assert (last["code"], last["step"]) == ("call_failed", 2)
     assert last["detail"].startswith("step 2: ")
     assert both.results(f"{SCALARS}/divide", [8, 4]) == [2]
+
+
+# ---------------------------------------------------------------------------
+# What is told of an answer in parts
+
+
+STAGES = ["read", "route", "admit", "queue", "decode", "call", "encode", "write"]
+TIMED = f"{SCALARS}/hyp?iterate&timing=1"
+
+
+@pytest.mark.parametrize("accept", [LINES, EVENTS])
+@pytest.mark.parametrize("times", [1, 100_000])
+def test_the_end_says_where_the_time_went(both, accept, times):
+    """In one part, and in many."""
+    body = json.dumps({"args": [3, 4], "repeat": {"times": times, "feed": {"0": 1}, "emit": []}})
+    began = time.monotonic()
+    reply = both.request("POST", f"/api/v1/functions/{TIMED}", body, {"Accept": accept})
+    ms = (time.monotonic() - began) * 1e3
+    assert reply.headers.get("X-Accel-Buffering") == (None if times == 1 else "no")
+    *steps, last = split(reply.body, accept)
+    assert steps == [{"step": step, "results": []} for step in range(1, times + 1)]
+    timing = last.pop("timing")
+    assert last == {"done": "times", "steps": times}
+    assert list(timing) == STAGES and all(each >= 0 for each in timing.values())
+    # Each has lost less than a microsecond.
+    assert 0 < sum(timing.values()) <= ms, (timing, ms)
+    if times == 1:
+        said = dict(each.split(";dur=") for each in reply.headers["Server-Timing"].split(","))
+        assert timing == {name: float(each) for name, each in said.items()}
+
+
+def test_an_end_by_an_error_has_no_times(both):
+    with pytest.raises(http.client.IncompleteRead) as cut:
+        both.request("POST", f"/api/v1/functions/{SCALARS}/divide?iterate&timing=1", json.dumps(
+            {"args": [3, 4], "repeat": {"times": 9, "feed": {"0": 1}}}))
+    first, last = split(cut.value.partial)
+    assert "timing" not in first and "timing" not in last and last["step"] == 2
+
+
+def metrics(server):
+    text = server.get("/metrics").body.decode()
+    return dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("farcall_"))
+
+
+def test_log_metrics_and_answer_say_the_same(serve):
+    server = serve(IREE / "releases/scalars-3.13.0.vmfb", "--access-log=on", "--log-format=json")
+    reply = ask(server, f"{SCALARS}/hyp", [3, 4], {"times": 100_000, "feed": {"0": 1}})
+    found = metrics(server)
+    assert server.stop() == 0
+    line, = [each for each in map(json.loads, server.lines) if each.get("function") == "hyp"]
+    assert line["status"] == 200 and line["bytes_out"] == len(reply.body)
+    assert 1 < line["parts"] <= 100_000 and 0 < line["first_us"] <= line["us"]
+    assert [float(found[f"farcall_{name}"]) for name in (
+        "answers_in_parts_total", "answers_in_parts_open", "answers_cut_total", "parts_total",
+        "parts_bytes_total")] == [1, 0, 0, line["parts"], len(reply.body)]
+    assert int(float(found["farcall_first_part_seconds_total"]) * 1e6) == \
+        pytest.approx(line["first_us"], abs=1)
+    place = f'{{module="{SCALARS}",function="hyp"'
+    assert float(found[f'farcall_call_sent_bytes_total{place}}}']) == len(reply.body)
+    assert float(found[f'farcall_calls_total{place},code="ok"}}']) == 1
 
 
 # ---------------------------------------------------------------------------

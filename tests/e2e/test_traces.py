@@ -92,6 +92,24 @@ def test_a_call_and_its_stages(serve, module, collectors):
     assert len(set(ids)) == len(ids)
 
 
+def test_an_answer_in_parts(serve, module, collectors):
+    collector = collectors()
+    server = serve(module, f"--otlp={collector.url}", "--trace-sample=0", "--access-log=on",
+                   "--log-format=json")
+    body = '{"args":[3,4],"repeat":{"times":50000,"feed":{"0":1},"emit":[]}}'
+    reply = call(server, SAMPLED, body, "s/hyp?iterate")
+    wait_until(lambda: any(each["kind"] == 2 for each in collector.spans))
+    assert server.stop() == 0
+    root, = [each for each in collector.spans if each["kind"] == 2]
+    line, = [each for each in map(json.loads, server.lines) if each.get("function") == "hyp"]
+    told = attributes(root)
+    assert told["http.response.body.size"] == str(len(reply.body))
+    assert told["farcall.parts"] == str(line["parts"]) and line["parts"] > 1
+    assert told["farcall.first_part_us"] == str(line["first_us"])
+    assert {"read", "queue", "call", "write"} <= {
+        each["name"] for each in collector.spans if each.get("parentSpanId") == root["spanId"]}
+
+
 @pytest.mark.parametrize("sample, traceparent, exported", [
     ("0", None, False), ("1", None, True),
     ("1", f"00-{TRACE}-{CALLER}-00", False), ("0", SAMPLED, True),

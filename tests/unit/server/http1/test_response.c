@@ -49,6 +49,10 @@ static void heads_end_where_the_body_begins(void **state) {
       &(fc_response_head_t){
           .status = 200, .no_length = true, .in_chunks = true},
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nbody");
+  check(
+      &(fc_response_head_t){
+          .status = 200, .no_length = true, .as_it_comes = true},
+      "HTTP/1.1 200 OK\r\nX-Accel-Buffering: no\r\n\r\nbody");
 }
 
 static void the_lines_of_chunks_are_short(void **state) {
@@ -131,6 +135,12 @@ static void the_longest_head_fits(void **state) {
   // An answer in parts has no length, and its first chunk's.
   head.no_length = head.in_chunks = true;
   check_fits(&head);
+  // One that proxies must not gather has no times in its head.
+  head.as_it_comes = true;
+  head.spent_ns = NULL;
+  check_fits(&head);
+  head.as_it_comes = false;
+  head.spent_ns = spent_ns;
   head.no_length = head.in_chunks = false;
   // A page is neither a preflight nor the result of a call.
   head.is_preflight = false;

@@ -204,7 +204,9 @@ static fc_span_record_t *add(fc_spans_t *spans) {
                                .route = FC_STR("/x"),
                                .status = 503,
                                .began_unix_ns = 1000,
-                               .took_ns = 20};
+                               .took_ns = 20,
+                               .parts = 3,
+                               .first_ns = 4500};
   record->trace.id[0] = record->trace.span[7] = 0xab;
   memcpy(record->spent_ns, kSpent, sizeof kSpent);
   memcpy(record->module, "m\"", 2);
@@ -238,6 +240,8 @@ static void spans_are_written_as_the_protocol_says(void **state) {
       "{\"key\":\"url.scheme\",\"value\":{\"stringValue\":\"https\"}}",
       "{\"key\":\"farcall.module\",\"value\":{\"stringValue\":\"m\\\"\"}}",
       "{\"key\":\"http.response.status_code\",\"value\":{\"intValue\":\"503\"}}",
+      "{\"key\":\"farcall.parts\",\"value\":{\"intValue\":\"3\"}}",
+      "{\"key\":\"farcall.first_part_us\",\"value\":{\"intValue\":\"4\"}}",
       "\"status\":{\"code\":2}}",
       "\"parentSpanId\":\"00000000000000ab\",\"startTimeUnixNano\":\"1000\","
       "\"endTimeUnixNano\":\"1005\",\"kind\":1,\"name\":\"b\"}",
