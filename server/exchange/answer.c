@@ -166,31 +166,36 @@ static void tell_operator(fc_exchange_t *x, const fc_error_t *error) {
                 1);
 }
 
-// Puts the error behind what the call has made. Without memory it is not told.
-static void add_error(fc_exchange_t *x, const fc_problem_t *problem) {
+// Puts the error behind what the call has made. False: there is no memory to tell it.
+static bool add_error(fc_exchange_t *x, const fc_problem_t *problem) {
   const fc_part_row_t *form = &fc_part_rows[x->job.call.parts];
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
   fc_block_sink_t out;
-  if (!fc_exchange_open_answer(x, &out)) return;
+  if (!fc_exchange_open_answer(x, &out)) return false;
   if (fc_sink_put(&out.sink, form->before, NULL) != FC_OK ||
       dialect->encode_error(problem, &out.sink, NULL) != FC_OK ||
       fc_sink_put(&out.sink, form->after, NULL) != FC_OK ||
       x->out.count + out.count > FC_PIECES_MAX) {
     fc_block_sink_drop(&out);
-    return;
+    return false;
   }
   fc_exchange_add_answer(x, &out);
+  return true;
 }
 
-// The error is the last part of a call's answer; a document just ends.
+// The error is the last part of a call's answer; a document just ends. Events are not cut
+// behind it: a page's fetch loses what comes right before a cut, and whoever reads events
+// looks at the last one.
 static void cut(fc_exchange_t *x, const fc_problem_t *problem) {
-  if (x->job.call.parts) add_error(x, problem);
+  const uint8_t form = x->job.call.parts;
+  const bool told = form && add_error(x, problem);
+  const bool whole = told && form == FC_PART_FORM_EVENTS;
   const fc_answer_facts_t what = {
       .status = 200,
       .code = problem->error->code,
       .detail = detail_of(problem->error),
       .content_type = fc_part_rows[x->job.call.parts].text};
-  fc_exchange_send_part(x, &what, FC_PART_CUT);
+  fc_exchange_send_part(x, &what, whole ? FC_PART_LAST : FC_PART_CUT);
 }
 
 static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,

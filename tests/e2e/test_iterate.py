@@ -138,10 +138,14 @@ def test_a_step_that_fails_is_the_last(both, accept):
         {"args": [3, 4], "repeat": {"times": 9, "feed": {"0": 1}}}), {"Accept": accept})
     answer = connection.getresponse()
     assert answer.status == 200
-    with pytest.raises(http.client.IncompleteRead) as cut:
-        answer.read()
+    if accept == EVENTS:  # an event says by itself what it is
+        body = answer.read()
+    else:
+        with pytest.raises(http.client.IncompleteRead) as cut:
+            answer.read()
+        body = cut.value.partial
     connection.close()
-    first, last = split(cut.value.partial, accept)
+    first, last = split(body, accept)
     assert first == {"step": 1, "results": [0]}
     assert (last["code"], last["step"]) == ("call_failed", 2)
     assert last["detail"].startswith("step 2: ")

@@ -579,7 +579,8 @@ static void calls_are_made_in_turns(void **state) {
       free(told.all);
       continue;
     }
-    assert_int_equal(told.whole, !rows[i].whole && !*rows[i].end);
+    // Events are never cut: the last one says that it is an error.
+    assert_int_equal(told.whole, !rows[i].whole && (events || !*rows[i].end));
     assert_int_equal(told.size, strlen(expected));
     assert_memory_equal(told.body, expected, told.size);
     free(told.all);
@@ -592,7 +593,7 @@ static void calls_are_made_in_turns(void **state) {
   assert_memory_equal(told.all, "HTTP/1.1 507", 12);
   free(told.all);
   assert_int_equal(metric(&server, "farcall_answers_in_parts_open"), 0);
-  assert_int_equal(metric(&server, "farcall_answers_cut_total"), 5);
+  assert_int_equal(metric(&server, "farcall_answers_cut_total"), 4);
   end(&server);
 }
 
