@@ -59,3 +59,27 @@ async function send(path, body, signal) {
     stages: stagesOf(answer.headers.get("Server-Timing")),
     isAccess: !answer.ok && noteAccess(answer.status, read) };
 }
+
+// The documents of an answer in parts, as they come. An answer that is an error is the one
+// document; one that is cut throws.
+async function* sendSteps(path, body, signal) {
+  const answer = await fetch(new Request(path, { method: "POST", body, signal,
+    headers: withToken({ "Content-Type": "application/json", Accept: "text/event-stream" }) }));
+  if (!answer.ok) {
+    const read = await answer.json();
+    noteAccess(answer.status, read);
+    yield { code: "", status: answer.status, ...read };
+    return;
+  }
+  if (page.access) page.set({ access: null });
+  // No TextDecoderStream: what lies in it is lost when the connection is cut.
+  const reader = answer.body.getReader(), decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const events = (text + decoder.decode(value, { stream: true })).split("\n\n");
+    text = events.pop();
+    for (const each of events) yield JSON.parse(each.replace(/^data: /, ""));
+  }
+}

@@ -190,6 +190,80 @@ const tests = {
     return page;
   },
 
+  async "steps are drawn as they come, and end as they are told"() {
+    const page = await open();
+    await page.goto(`${url}/#/scalars-3.13.0/hyp`);
+    const fields = page.getByLabel(/^input\d/);
+    await fields.nth(0).fill("3");
+    await fields.nth(1).fill("4");
+    // By keyboard alone from here.
+    await page.locator("summary", { hasText: "Repeat" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByLabel(/ becomes$/).focus();
+    await page.keyboard.type("input1");
+    await page.getByLabel("Steps", { exact: true }).fill("50");
+    await page.keyboard.press("Enter");
+    await page.getByText("Made 50 steps", { exact: true }).waitFor();
+    const steps = page.getByRole("region", { name: /^Steps of / });
+    const told = await steps.getByRole("img").getAttribute("aria-label");
+    assert.match(told, /^Line of \w+, 50 steps, from 5 to 21\.\d+$/);
+    // sqrt(16 + 9 n) for n steps
+    assert.equal(Number(await steps.locator("code").innerText()).toFixed(3), Math.sqrt(16 + 9 * 50).toFixed(3));
+    await page.getByText(/^call [\d.]+ ms$/).waitFor();
+    await noViolations(page, "steps");
+    await page.getByLabel("Until").selectOption({ index: 1 });
+    await page.getByLabel("Value").fill("5");
+    await page.getByRole("button", { name: "Repeat" }).click();
+    await page.getByText("Ended by its value after 1 steps", { exact: true }).waitFor();
+    await page.getByLabel("Steps", { exact: true }).fill("0");
+    await page.getByRole("button", { name: "Repeat" }).click();
+    await page.getByText("a number from 1 to 100000").waitFor();
+    return page;
+  },
+
+  async "steps can be cancelled, fail, and be refused"() {
+    const page = await open();
+    const repeat = async (name, steps, feed) => {
+      await go(page, name);
+      await page.locator("summary", { hasText: "Repeat" }).click();
+      await page.getByLabel("Steps", { exact: true }).fill(String(steps));
+      if (feed) await page.getByLabel(/becomes$/).first().selectOption({ label: feed });
+      await page.getByRole("button", { name: "Repeat" }).press("Enter");
+    };
+    await page.goto(url);
+    await repeat("mandelbrot render", 100000);
+    const cancel = page.getByRole("button", { name: "Cancel" });
+    await page.getByText(/^step \d+$/).waitFor();
+    await page.getByRole("region", { name: "Steps of output0" }).getByRole("img").waitFor();
+    await noViolations(page, "steps that come");
+    await cancel.press("Enter");
+    await page.getByText(/^Cancelled after \d+ steps$/).waitFor();
+    assert.ok(await page.getByRole("button", { name: "Repeat" }).evaluate((each) => each === document.activeElement));
+    assert.ok(await cancel.isHidden());
+    // Vectors: a row for each step.
+    await repeat("filter fir", 5);
+    await page.getByText("Made 5 steps", { exact: true }).waitFor();
+    await page.getByRole("img", { name: /a row for each of 5 steps/ }).waitFor();
+    // 0 = 3 / 4, then 3 / 0.
+    await go(page, "scalars-3.13.0 divide");
+    const fields = page.getByLabel(/^input\d/);
+    await fields.nth(0).fill("3");
+    await fields.nth(1).fill("4");
+    await repeat("scalars-3.13.0 divide", 9, "input1");
+    await page.getByText("Failed after 1 steps", { exact: true }).waitFor();
+    await page.locator(".problem").getByText(/step 2: integer division by zero/).waitFor();
+    for (const [how, said] of [["fulfill", "Refused"], ["abort", /^The answer ended after 0 steps: /]]) {
+      await page.route("**/*iterate*", (route) => (how === "abort" ? route.abort() : route.fulfill({
+        status: 503, contentType: "application/problem+json",
+        body: '{"title":"Overloaded","code":"overloaded","detail":"too many wait"}' })));
+      await page.getByRole("button", { name: "Repeat" }).click();
+      await page.getByText(said, { exact: true }).waitFor();
+      if (how === "fulfill") await page.locator(".problem").getByText("too many wait").waitFor();
+      await page.unroute("**/*iterate*");
+    }
+    return page;
+  },
+
   async "a tensor comes from a picture, a .npy file, JSON and a grid"() {
     const page = await open();
     await page.goto(`${url}/#/digits/classify`);

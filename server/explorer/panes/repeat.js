@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same call many times in a row, each step from the results of the one before, made by
+// the server (?iterate). What comes is drawn a few times a second: a plot that grows of
+// numbers, a row for each step of vectors, of anything else the last step.
+
+const STEPS_DRAWN_MS = 150;
+const STEP_ROWS = 200;  // of a heat map: the last steps
+const STEPS_MOST = 100000;
+
+// Could values of the one type be those of the other? The server looks closer.
+const mayFeed = (from, to) => from.kind === to.kind && from.dtype === to.dtype
+  && ["scalar", "tensor", "vector", "dict", "tuple", "bytes"].includes(from.kind);
+const isNumber = (type) => type.kind === "scalar"
+  || (type.kind === "tensor" && Array.isArray(type.shape) && type.shape.every((dim) => dim === 1));
+const isVector = (type) => ["tensor", "vector"].includes(type.kind) && type.shape?.length === 1;
+
+const resultName = (signature, each, i) =>
+  each.name ?? (signature.results.length > 1 ? `result ${i}` : "result");
+
+function selectField(label, entries) {
+  const select = make("select", { id: makeId() },
+    ...entries.map(([text, value]) => make("option", { value }, text)));
+  return { select, node: make("div", { className: "field" },
+    make("label", { htmlFor: select.id }, label), select) };
+}
+
+// The fields of "repeat": {nodes, read}. read throws what is shown at a field.
+function repeatFields(view) {
+  const results = resultsOf(view.signature).map((each, i) =>
+    ({ type: each.type, name: resultName(view.signature, each, i) }));
+  const sent = view.signature.arguments.filter((each) => ["in", "inout", "scratch"].includes(each.role));
+  const input = make("input", { type: "number", min: 1, max: STEPS_MOST, value: "64" });
+  const times = controlField("Steps", input, () => {
+    const value = Number(input.value);
+    if (Number.isInteger(value) && value >= 1 && value <= STEPS_MOST) return value;
+    throw new Error(`a number from 1 to ${STEPS_MOST}`);
+  }, (value) => { input.value = value; });
+  const feeds = results.map((result, i) => {
+    const fits = sent.map((each, k) => [each.name ?? `argument ${k}`, String(k), each.type])
+      .filter((each) => mayFeed(result.type, each[2]));
+    return { i, fits, field: selectField(`${result.name} becomes`, [["nothing", ""], ...fits]) };
+  }).filter((each) => each.fits.length);
+  const numbers = results.map((each, i) => [each.name, String(i), each.type])
+    .filter((each) => isNumber(each[2]));
+  const which = selectField("Until", [["all steps are made", ""], ...numbers.map((each) => [`${each[0]} is`, each[1]])]);
+  const text = make("input", { type: "text", value: "0", autocomplete: "off" });
+  const equals = controlField("Value", text, () => {
+    if (!which.select.value) return null;
+    const dtype = dtypeOf(results[Number(which.select.value)].type.dtype);
+    return dtype.kind === "bool" ? text.value === "true" : readElement(text.value, dtype);
+  }, (value) => { text.value = value; });
+  const follow = () => { equals.node.hidden = !which.select.value; };
+  which.select.onchange = follow;
+  follow();
+  const read = () => {
+    const [count, value] = readAll([{ field: times }, { field: equals }]);
+    const feed = Object.fromEntries(feeds.filter((each) => each.field.select.value)
+      .map((each) => [each.i, Number(each.field.select.value)]));
+    return { times: count, feed, ...(which.select.value
+      ? { until: { result: Number(which.select.value), equals: value } } : {}) };
+  };
+  return { results, read, nodes: [times.node, ...feeds.map((each) => each.field.node),
+    ...(numbers.length ? [which.node, equals.node] : [])] };
+}
+
+// What has come of one result: {add, draw}.
+function stepsOf({ name, type }, at, shown) {
+  const values = [];
+  const node = make("div", { className: "box", tabIndex: 0, role: "region", "aria-label": `Steps of ${name}` });
+  const rows = () => values.map((each) => [each].flat());
+  const tensor = () => ({ name, type, value: values.map((each) => [each].flat(9)[0]),
+    shape: [values.length], text: `${name}, ${values.length} steps` });
+  const last = () => make("p", { className: "quiet" }, "last: ", make("code", {}, JSON.stringify(values.at(-1))));
+  const isLine = isNumber(type) && dtypeOf(type.dtype).kind !== "complex";
+  const isRows = isVector(type) && dtypeOf(type.dtype).kind !== "complex";
+  const kept = isLine ? STEPS_MOST : isRows ? STEP_ROWS : 1;
+  const paint = () => {
+    if (isLine && values.length > 1) return [...linePlot(tensor()), last()];
+    if (isRows && rows().every((row) => row.length && row.length === values[0].length)) {
+      return heatMap({ rows: rows(), text: `${name}, a row for each of ${values.length} steps` });
+    }
+    return [valueView(name, values.at(-1), type, at, shown)];
+  };
+  return { node: make("section", { className: "answer" }, make("p", { className: "quiet" }, caption(name, type)), node),
+    add: (value) => { values.push(value); if (values.length > kept) values.shift(); },
+    draw: () => { if (values.length) node.replaceChildren(...paint().filter(Boolean)); } };
+}
+
+async function repeatCall(view, fields, mine, show) {
+  const shown = shownOf(view.signature);
+  const all = fields.results.map((each, i) => stepsOf(each, `/${i}`, shown));
+  const draw = () => all.forEach((each) => each.draw());
+  let steps = 0, drawn = 0;
+  show({ phase: "running", nodes: all.map((each) => each.node) });
+  try {
+    for await (const part of sendSteps(`${view.path}?iterate&timing=1`, mine.body, mine.stop.signal)) {
+      if (part.code !== undefined) throw Object.assign(new Error(part.detail), { problem: part, status: part.status });
+      if (part.done) {
+        draw();
+        return { phase: part.done, steps, timing: part.timing };
+      }
+      part.results.forEach((value, i) => all[i].add(value));
+      steps = part.step;
+      if (performance.now() < drawn) continue;
+      draw();
+      show({ phase: "step", steps });
+      // Reading stops meanwhile, and so do the steps: the page stays usable.
+      await new Promise((resolve) => { setTimeout(resolve); });
+      drawn = performance.now() + STEPS_DRAWN_MS;
+    }
+    return { phase: "cut", steps };
+  } catch (error) {
+    draw();
+    if (error.problem) return { phase: "failed", steps, error };
+    return { phase: error.name === "AbortError" ? "cancelled" : "cut", steps, message: error.message };
+  }
+}
+
+const REPEAT_TEXTS = {
+  running: () => "Running…",
+  times: (end) => `Made ${end.steps} steps`,
+  until: (end) => `Ended by its value after ${end.steps} steps`,
+  cancelled: (end) => `Cancelled after ${end.steps} steps`,
+  cut: (end) => `The answer ended after ${end.steps} steps: ${end.message ?? "nobody says why"}`,
+  failed: (end) => (end.steps ? `Failed after ${end.steps} steps` : "Refused"),
+};
+
+pane("right", (view) => {
+  const fields = repeatFields(view);
+  const status = make("span", { role: "status" });
+  const count = make("span", { "aria-hidden": "true" });
+  const node = make("div", {});
+  const start = make("button", { type: "submit" }, "Repeat");
+  const cancel = button("Cancel", () => view.repeat?.stop.abort(), { hidden: true });
+  const told = (end) => {
+    count.textContent = end.phase === "step" ? `step ${end.steps}` : "";
+    if (end.phase === "step") return;
+    const running = end.phase === "running";
+    if (!running && document.activeElement === cancel) start.focus();
+    cancel.hidden = !running;
+    const marked = end.error && !end.steps && view.form.fail(end.error.problem);
+    status.textContent = marked ? "Refused: see the marked field" : REPEAT_TEXTS[end.phase](end);
+    if (running) node.replaceChildren(...end.nodes);
+    if (end.timing) node.append(timeView(Object.entries(end.timing), end.ms));
+    if (end.error && !marked) node.append(problemView(end.error.problem, end.error.status));
+  };
+  const form = make("form", { noValidate: true, "aria-label": `Repeat ${view.signature.name}` },
+    make("div", {}, ...fields.nodes), make("div", { className: "row" }, start, cancel),
+    make("p", { className: "quiet" }, status, " ", count));
+  form.onsubmit = async (event) => {
+    event.preventDefault();
+    view.repeat?.stop.abort();
+    const mine = { stop: new AbortController(), began: performance.now() };
+    try { mine.body = JSON.stringify({ ...view.form.read(), repeat: fields.read() }); } catch {
+      status.textContent = "Not called: see the marked field";
+      return;
+    }
+    view.repeat = mine;
+    const end = await repeatCall(view, fields, mine, (each) => { if (view.repeat === mine) told(each); });
+    if (view.repeat === mine) told({ ...end, ms: performance.now() - mine.began });
+  };
+  view.watch(["left"], () => {
+    view.repeat?.stop.abort();
+    view.repeat = null;
+    cancel.hidden = true;
+    status.textContent = count.textContent = "";
+    node.replaceChildren();
+  });
+  return make("details", { className: "signature" }, make("summary", {}, "Repeat"), form, node);
+});
