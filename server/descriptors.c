@@ -3,15 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
-#include <stdatomic.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "config/limits.h"
-#include "stream/epoll.h"
+
+#define WATCHES "/proc/sys/fs/epoll/max_user_watches"
+
+uint64_t fc_descriptors_watches(const char *path) {
+  unsigned long watches = 0;
+  FILE *file = fopen(path, "re");
+  if (file && fscanf(file, "%lu", &watches) != 1) watches = 0;
+  if (file) fclose(file);
+  return watches;
+}
 
 uint64_t fc_descriptors_raise(uint64_t need) {
   struct rlimit files;
@@ -36,71 +43,51 @@ static int try_descriptors(void) {
   return failed;
 }
 
-// libuv has a table of what it watches, by descriptor, and ends the process if there is
-// no memory to enlarge the table. So `spare`, which is as large as the table can become by
-// --connections and FC_LIMIT_RESERVED_FILES, is kept for that moment. Nobody writes to it
-// before, so that it takes addresses but no memory. (The files of modules may make the
-// table larger still.) A program with several loops has one spare: the last loop's.
-static struct {
-  _Atomic(void *) spare;
-  atomic_size_t size;
-} room;
-
-static void *reallocate(void *old, size_t size) {
-  const fc_allocator_t allocator = fc_allocator_system();
-  const size_t usable = malloc_usable_size(old);
-  if (old && size <= usable) return old;
-  void *made = fc_realloc(allocator, old, usable, size);
-  if (made || size > room.size) return made;
-  made = atomic_exchange(&room.spare, NULL);
-  if (!made) return NULL;
-  if (usable) memcpy(made, old, usable);
-  fc_free(allocator, old);
-  return made;
+static void on_nothing(uv_poll_t *poll, int status, int events) {
+  (void)poll;
+  (void)status;
+  (void)events;
 }
 
-// libuv's table has two entries more than it is said to have.
-static size_t table_size(uint64_t descriptors) {
-  uint64_t entries = 1;
-  while (entries < descriptors + 2) entries *= 2;
-  return (size_t)entries * sizeof(void *);
+// libuv has a table of what it watches, by descriptor, which never shrinks, and ends the
+// process if there is no memory to enlarge it. So it is made as large as `highest` wants.
+// (The files of modules may make it larger still.)
+static int enlarge_table(uv_loop_t *uv, int highest) {
+  const fc_allocator_t allocator = fc_allocator_system();
+  uv_poll_t poll;
+  void *room = fc_alloc(allocator, 2 * sizeof room * ((size_t)highest + 2));
+  if (!room) return UV_ENOMEM;
+  fc_free(allocator, room);
+  const int failed = uv_poll_init(uv, &poll, highest);
+  if (failed) return failed;
+  uv_poll_start(&poll, UV_READABLE, on_nothing);
+  uv_close((uv_handle_t *)&poll, NULL);
+  (void)uv_run(uv, UV_RUN_NOWAIT);
+  return 0;
+}
+
+static int open_loop(uv_loop_t *uv, int highest) {
+  int failed = try_descriptors();
+  if (!failed) failed = uv_loop_init(uv);
+  if (failed) return failed;
+  failed = enlarge_table(uv, highest);
+  if (failed) uv_loop_close(uv);
+  return failed;
 }
 
 // The kernel has a table too. To enlarge it takes milliseconds once there are threads, so
 // it is enlarged at the start, by the highest descriptor.
-static int make_room(const fc_loop_t *loop) {
+fc_status_t fc_descriptors_open_loop(fc_loop_t *loop, fc_error_t *err) {
   const uint64_t need = loop->options->connections + FC_LIMIT_RESERVED_FILES;
   const uint64_t files = fc_descriptors_raise(need);
   const uint64_t most = files && files < need ? files : need;
   const int low = eventfd(0, EFD_CLOEXEC);
-  if (low < 0) return -errno;
-  const int high = fcntl(low, F_DUPFD_CLOEXEC, (int)most - 1);
-  const int failed = high < 0 ? -errno : 0;
+  const int high = low < 0 ? low : fcntl(low, F_DUPFD_CLOEXEC, (int)most - 1);
+  const int failed = high < 0 ? -errno : open_loop(&loop->uv, high);
   if (high >= 0) close(high);
-  close(low);
-  if (failed) return failed;
-  const size_t size = table_size(most);
-  void *spare = fc_alloc_aligned(fc_allocator_system(), size, 16);
-  fc_descriptors_end();
-  room.size = size;
-  room.spare = spare;
-  return spare ? 0 : UV_ENOMEM;
-}
-
-fc_status_t fc_descriptors_open_loop(fc_loop_t *loop, fc_error_t *err) {
-  (void)uv_replace_allocator(malloc, reallocate, calloc, free);
-  int failed = try_descriptors();
-  if (!failed) failed = make_room(loop);
-  if (!failed) failed = uv_loop_init(&loop->uv);
-  if (!failed) {
-    fc_epoll_begin(&loop->epoll, uv_backend_fd(&loop->uv));
-    return FC_OK;
-  }
-  fc_descriptors_end();
+  if (low >= 0) close(low);
+  loop->watches = fc_descriptors_watches(WATCHES);
+  if (!failed) return FC_OK;
   return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "cannot start an event loop: %s",
                  uv_strerror(failed));
-}
-
-void fc_descriptors_end(void) {
-  fc_free(fc_allocator_system(), atomic_exchange(&room.spare, NULL));
 }

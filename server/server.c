@@ -25,12 +25,9 @@
 #include "pool/isolation.h"
 #include "reread.h"
 #include "signals.h"
-#include "stream/epoll.h"
 #include "watching.h"
 
 #define NS_PER_MS 1000000u
-#define ROOM_MS \
-  2u  // until the kernel is asked again for room to watch something
 #define KEPT_BLOCKS (128u << 20)    // bytes of blocks kept for reuse, at most
 #define KEPT_WHEN_IDLE (64u << 10)  // largest block kept when idle
 
@@ -73,7 +70,6 @@ static void arm_timer(fc_loop_t *loop) {
     const uint64_t at = passed_ms(loop, due_ns);
     if (at < due) due = at;
   }
-  if (loop->lacks_room && now + ROOM_MS < due) due = now + ROOM_MS;
   if (due >= loop->timer_due_ms) return;
   loop->timer_due_ms = due;
   uv_timer_start(&loop->timer, on_timer, due > now ? due - now : 0, 0);
@@ -108,7 +104,6 @@ static void on_busy(uv_idle_t *busy) { (void)busy; }
 // turn, and does what else is done once a turn.
 static void on_turn(uv_prepare_t *turn) {
   fc_loop_t *loop = turn->data;
-  loop->lacks_room = !fc_epoll_retry(&loop->epoll);
   fc_exchange_write_part(&loop->server);
   const bool more = fc_http1_go_on(&loop->http1);
   hand_over(loop);
@@ -158,13 +153,6 @@ static fc_module_options_t module_options(fc_loop_t *loop) {
                                .admit_context = &loop->trust};
 }
 
-static void on_lack(void *context) {
-  fc_loop_t *loop = context;
-  fc_endpoints_tell_shortage(&loop->endpoints,
-                             "the kernel has no room to watch a descriptor");
-  uv_async_send(&loop->bell);  // another turn, which sets the timer
-}
-
 // The start is over: every module can be called, will be loaded when it is asked for,
 // or has failed.
 static void on_started(void *context) {
@@ -179,7 +167,6 @@ static void on_started(void *context) {
     fc_loop_drain(loop);
     return;
   }
-  fc_epoll_serve(&loop->epoll, on_lack, loop);
   fc_endpoints_open(&loop->endpoints);
   for (uint32_t i = 0; i < loop->endpoints.count; i++) {
     const fc_endpoint_t *endpoint = &loop->endpoints.rows[i];
@@ -241,14 +228,17 @@ static void on_lost(void *context, uint32_t index, uint32_t function) {
 }
 
 // How many connections may be open. Each takes a descriptor, and `reserved_files` are
-// kept for other things. 64 if the limit of descriptors is not known.
+// kept for other things; 64 if the limit of descriptors is not known. The kernel watches
+// each, and libuv ends the process where it cannot: half of what it may watch for one user
+// is left to others.
 static uint32_t connection_max(const fc_loop_t *loop) {
   const uint64_t wanted = loop->options->connections;
   const uint64_t reserved = loop->reserved_files;
   const uint64_t files = fc_descriptors_raise(wanted + reserved);
   if (!files) return 64;
-  const uint64_t room = files > reserved ? files - reserved : 1;
-  return (uint32_t)(wanted < room ? wanted : room);
+  uint64_t most = files > reserved ? files - reserved : 1;
+  if (loop->watches && loop->watches / 2 < most) most = loop->watches / 2;
+  return (uint32_t)(wanted < most ? wanted : most);
 }
 
 static uint32_t files_of(const fc_loop_t *loop,
@@ -521,7 +511,6 @@ fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                                      .allocator = allocator,
                                      .options = loop->options,
                                      .log = &loop->log,
-                                     .epoll = &loop->epoll,
                                      .http1 = &loop->http1,
                                      .server = &loop->server};
   fc_dialect_workers(routes, loop->dialects);
@@ -552,8 +541,6 @@ void fc_loop_deinit(fc_loop_t *loop) {
   fc_endpoints_deinit(&loop->endpoints);
   fc_pool_deinit(&loop->pool);
   uv_loop_close(&loop->uv);
-  fc_epoll_end(&loop->epoll);
-  fc_descriptors_end();
   fc_modules_deinit(&loop->modules);
   fc_trust_deinit(&loop->trust);
   fc_blocks_destroy(loop->blocks);

@@ -47,8 +47,7 @@ typedef struct fc_loop_t {
   uv_signal_t signals[2];  // SIGTERM and SIGINT
   uv_signal_t hangup;      // SIGHUP
   fc_notify_t notify;
-  bool lacks_room;  // to watch something (epoll.h)
-  fc_epoll_t epoll;
+  uint64_t watches;  // that the kernel may have for this user; 0: not known
   uint64_t timer_due_ms;  // when `timer` is due; UINT64_MAX: it is not set
 
   fc_server_t server;  // what code that answers requests sees of the loop

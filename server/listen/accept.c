@@ -2,6 +2,7 @@
 #include "listen/accept.h"
 
 #include <errno.h>
+#include <sys/epoll.h>
 
 #include "config/limits.h"
 
@@ -62,12 +63,20 @@ static void refuse_unwatched(const fc_endpoint_t *endpoint, int socket) {
   refuse(endpoint, socket, &error);
 }
 
+// libuv ends the process if the kernel has no room to watch what it is told to
+// (fs.epoll.max_user_watches, which all processes of a user share, or memory). So the
+// kernel watches a client before libuv is told of it; libuv finds that it does (EEXIST).
+static bool may_watch(const uv_loop_t *uv, int socket) {
+  struct epoll_event event = {.events = EPOLLIN, .data.fd = socket};
+  return !epoll_ctl(uv_backend_fd(uv), EPOLL_CTL_ADD, socket, &event);
+}
+
 static void on_socket(void *context, int socket,
                       const struct sockaddr *address) {
   const fc_endpoint_t *endpoint = context;
   fc_endpoints_t *all = endpoint->all;
   const bool tls = endpoint->tls_keys != NULL;
-  if (!fc_epoll_join(all->epoll, socket)) {
+  if (!may_watch(all->uv, socket)) {
     refuse_unwatched(endpoint, socket);
     return;
   }

@@ -9,7 +9,6 @@
 #include "config/address.h"
 #include "http1/http1.h"
 #include "obs/log.h"
-#include "stream/epoll.h"
 #include "stream/listener.h"
 #include "stream/tls.h"
 
@@ -44,12 +43,11 @@ typedef struct fc_endpoint_t {
 // Those of a loop.
 struct fc_endpoints_t {
   // Set by the caller; borrowed, and kept until the end. fc_endpoints_listen uses none of
-  // the last four.
+  // the last three.
   uv_loop_t *uv;
   fc_allocator_t allocator;
   const fc_server_options_t *options;
   fc_log_t *log;
-  fc_epoll_t *epoll;
   fc_http1_t *http1;
   fc_server_t *server;
   fc_endpoint_t *rows;

@@ -93,21 +93,13 @@ static void without_descriptors_clients_are_told(void **state) {
 // Set: the kernel has no room to watch one more descriptor.
 static atomic_bool no_room;
 
-long __wrap_syscall(long number, ...);
-long __real_syscall(long number, ...);
-// Reads six words also where the caller gave fewer.
-__attribute__((no_sanitize_address)) long __wrap_syscall(long number, ...) {
-  long words[6];
-  va_list list;
-  va_start(list, number);
-  for (int i = 0; i < 6; i++) words[i] = va_arg(list, long);
-  va_end(list);
-  if (number == SYS_epoll_ctl && words[1] == EPOLL_CTL_ADD && no_room) {
-    errno = ENOSPC;
-    return -1;
-  }
-  return __real_syscall(number, words[0], words[1], words[2], words[3],
-                        words[4], words[5]);
+int __wrap_epoll_ctl(int poll, int action, int file, struct epoll_event *event);
+int __real_epoll_ctl(int poll, int action, int file, struct epoll_event *event);
+int __wrap_epoll_ctl(int poll, int action, int file,
+                     struct epoll_event *event) {
+  if (!no_room) return __real_epoll_ctl(poll, action, file, event);
+  errno = ENOSPC;
+  return -1;
 }
 
 static void without_room_to_watch_clients_are_told(void **state) {

@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -136,8 +135,6 @@ static const int kOptional[] = {SYS_memfd_create,
                                 SYS_faccessat2,
                                 END};
 
-// What joins descriptors to a loop.
-static const int kJoining[] = {SYS_epoll_ctl, END};
 // By what a process gives up rights.
 static const int kConfining[] = {SYS_prctl,
                                  SYS_seccomp,
@@ -354,9 +351,6 @@ static bool is_meant(const call_t *call, const row_t *row) {
   if (number == SYS_fcntl) {
     const int what = (int)call->registers.rsi;
     return what == F_DUPFD || what == F_DUPFD_CLOEXEC;
-  }
-  if (number == SYS_epoll_ctl) {
-    return (int)call->registers.rsi == EPOLL_CTL_ADD;  // takes memory
   }
   if (number == SYS_futex) {  // waking is never interrupted
     const int what = (int)call->registers.rsi & FUTEX_CMD_MASK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What libuv does without memory for its table of descriptors.
+// libuv's table of descriptors has its last size from the start on.
 #include "descriptors.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static fc_loop_t *make_loop(void) {
   return loop;
 }
 
-static void the_table_grows_without_memory(void **state) {
+static void the_table_does_not_grow(void **state) {
   (void)state;
   fc_error_t error;
   int ends[2];
@@ -51,12 +51,12 @@ static void the_table_grows_without_memory(void **state) {
   assert_int_equal(fc_descriptors_open_loop(loop, &error), FC_OK);
   assert_int_equal(pipe(ends), 0);
   assert_int_equal(write(ends[1], "x", 1), 1);
-  refused = 2048;
+  const unsigned size = loop->uv.nwatchers;
   watch(loop, ends[0], 300);
-  watch(loop, ends[0], 620);  // in what was kept for this
-  refused = 0;
+  watch(loop, ends[0],
+        627);  // the last of 500 connections and what is kept besides
+  assert_int_equal(loop->uv.nwatchers, size);
   assert_int_equal(uv_loop_close(&loop->uv), 0);
-  fc_descriptors_end();
   close(ends[0]);
   close(ends[1]);
   free(loop);
@@ -83,16 +83,38 @@ static void loops_of_one_program_leave_nothing(void **state) {
   }
   for (size_t i = 0; i < FC_ARRAY_COUNT(loops); i++) {
     assert_int_equal(uv_loop_close(&loops[i]->uv), 0);
-    fc_descriptors_end();
     free(loops[i]);
   }
 }
 
+static void what_the_kernel_may_watch_is_read(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *text;
+    uint64_t watches;
+  } rows[] = {{"a number", "5491511\n", 5491511},
+              {"a text", "many\n", 0},
+              {"nothing", "", 0}};
+  char path[] = "/tmp/farcall-watches-XXXXXX";
+  const int file = mkstemp(path);
+  assert_true(file >= 0);
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const size_t size = strlen(row->text);
+    assert_int_equal(ftruncate(file, 0), 0);
+    assert_int_equal(pwrite(file, row->text, size, 0), size);
+    assert_int_equal(fc_descriptors_watches(path), row->watches);
+  }
+  close(file);
+  unlink(path);
+  assert_int_equal(fc_descriptors_watches(path), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_table_grows_without_memory),
+      cmocka_unit_test(the_table_does_not_grow),
       cmocka_unit_test(without_memory_a_loop_does_not_begin),
       cmocka_unit_test(loops_of_one_program_leave_nothing),
+      cmocka_unit_test(what_the_kernel_may_watch_is_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
