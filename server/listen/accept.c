@@ -101,25 +101,14 @@ static void on_socket(void *context, int socket,
   refuse(endpoint, socket, &error);
 }
 
-static void on_last_socket(void *context, int socket) {
-  const fc_endpoint_t *endpoint = context;
-  fc_error_t error;
-  (void)fc_fail(&error, FC_CODE_OVERLOADED,
-                "no file descriptor is left for a connection");
-  fc_endpoints_tell_shortage(endpoint->all, error.message);
-  refuse(endpoint, socket, &error);
-}
-
 static void on_wait(void *context, int error) {
   const fc_endpoint_t *endpoint = context;
   fc_endpoints_tell_shortage(endpoint->all, uv_strerror(-error));
 }
 
 fc_listener_events_t fc_accept_events(fc_endpoint_t *endpoint) {
-  return (fc_listener_events_t){.on_socket = on_socket,
-                                .on_last_socket = on_last_socket,
-                                .on_wait = on_wait,
-                                .context = endpoint};
+  return (fc_listener_events_t){
+      .on_socket = on_socket, .on_wait = on_wait, .context = endpoint};
 }
 
 // Handshakes get half of --connections and one, and FC_LIMIT_HANDSHAKES at most, so that

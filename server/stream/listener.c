@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// uv_listen is not used: it stops for good when its callback does not accept,
-// and it polls for ever when its own spare descriptor was taken by a thread.
+// uv_listen is not used: it stops for good when its callback does not accept, and it polls
+// for ever when it has no spare descriptor. Here connections wait in the kernel's queue
+// then, which is rare: fewer are let in than there are descriptors for.
 #include "stream/listener.h"
 
 #include <errno.h>
@@ -27,34 +28,10 @@ static int accept_one(const fc_listener_t *listener,
   return fd < 0 ? -errno : fd;
 }
 
-static bool take_spare(fc_listener_t *listener) {
-  if (listener->spare < 0) {
-    listener->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  }
-  return listener->spare >= 0;
-}
-
-// Accepts one connection with the spare descriptor, to answer that the server
-// is full. Returns 0 or a negative error: -EAGAIN when there is no connection.
-// (The kernel looks for a free descriptor before it looks for a connection, so
-// -EMFILE does not say that there is one.)
-static int accept_last(fc_listener_t *listener) {
-  if (listener->spare < 0) return -EMFILE;
-  close(listener->spare);
-  listener->spare = -1;
-  struct sockaddr_storage address;
-  int fd = accept_one(listener, &address);
-  if (fd >= 0) listener->events.on_last_socket(listener->events.context, fd);
-  // Another thread may have taken the freed number.
-  if (!take_spare(listener)) return -EMFILE;
-  return fd < 0 ? fd : 0;
-}
-
 static void on_readable(uv_poll_t *poll, int status, int events);
 
 static void on_retry(uv_timer_t *timer) {
   fc_listener_t *listener = timer->data;
-  (void)take_spare(listener);
   uv_poll_start(&listener->poll, UV_READABLE, on_readable);
 }
 
@@ -83,7 +60,6 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
                                  (const struct sockaddr *)&address);
       continue;
     }
-    if (result == -EMFILE || result == -ENFILE) result = accept_last(listener);
     if (result == -EAGAIN) return;
     if (result < 0 && is_lasting(result)) {
       wait(listener, -result);
@@ -187,14 +163,12 @@ int fc_listener_adopt(fc_listener_t *listener, uv_loop_t *loop, int socket,
       (fc_listener_t){.events = *events,
                       .streams = address->sa_family == AF_UNIX ? &fc_stream_unix
                                                                : &fc_stream_tcp,
-                      .socket = socket,
-                      .spare = -1};
+                      .socket = socket};
   const int code = uv_poll_init(loop, &listener->poll, socket);
   if (code) return code;
   uv_timer_init(loop, &listener->retry);
   listener->open = true;
   listener->poll.data = listener->retry.data = listener;
-  (void)take_spare(listener);
   return 0;
 }
 
@@ -208,7 +182,7 @@ int fc_listener_open(fc_listener_t *listener, uv_loop_t *loop,
                      const fc_socket_file_t *file,
                      const fc_listener_events_t *events) {
   int socket = -1;
-  *listener = (fc_listener_t){.spare = -1};
+  *listener = (fc_listener_t){0};
   int code = open_socket(address, file, &socket);
   if (code) return code;
   code = fc_listener_adopt(listener, loop, socket, address, events);
@@ -228,5 +202,4 @@ void fc_listener_close(fc_listener_t *listener) {
   uv_close((uv_handle_t *)&listener->poll, NULL);
   uv_close((uv_handle_t *)&listener->retry, NULL);
   close(listener->socket);
-  if (listener->spare >= 0) close(listener->spare);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A listening socket. When there is no descriptor left for a connection, a spare one is
-// given up to tell the client so; when even that fails, or memory is short, connections
-// wait in the kernel's queue, and after 100 ms accepting is tried again. Loop thread.
+// A listening socket. When descriptors or memory are short, connections wait in the
+// kernel's queue, and after 100 ms accepting is tried again. Loop thread.
 #ifndef FARCALL_SERVER_STREAM_LISTENER_H_
 #define FARCALL_SERVER_STREAM_LISTENER_H_
 
@@ -17,9 +16,6 @@ typedef struct fc_listener_events_t {
   // A client has connected from `address`. The socket does not block, and from then
   // on it is on_socket's to close.
   void (*on_socket)(void *context, int socket, const struct sockaddr *address);
-  // A client has connected, and its socket has the last descriptor there is:
-  // on_last_socket must close the socket before it returns.
-  void (*on_last_socket)(void *context, int socket);
   // Connections wait because accepting failed with this errno.
   void (*on_wait)(void *context, int error);
   void *context;
@@ -31,7 +27,6 @@ typedef struct fc_listener_t {
   uv_poll_t poll;
   uv_timer_t retry;
   int socket;
-  int spare;  // a descriptor to give up; -1: none
   // The file of a Unix socket that fc_listener_open made, with its device and inode; "":
   // there is none to remove.
   char path[sizeof(((struct sockaddr_un *)0)->sun_path)];

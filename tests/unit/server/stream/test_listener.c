@@ -21,7 +21,6 @@ typedef struct server_t {
   uv_loop_t loop;
   fc_listener_t listener;
   unsigned accepted;
-  unsigned refused;
   int error;  // of the last on_wait
   int sockets[CLIENTS];
 } server_t;
@@ -37,12 +36,6 @@ static void on_socket(void *context, int socket,
   server->sockets[server->accepted++] = socket;
 }
 
-static void on_last_socket(void *context, int socket) {
-  server_t *server = context;
-  server->refused++;
-  close(socket);
-}
-
 static void on_wait(void *context, int error) {
   server_t *server = context;
   server->error = error;
@@ -53,8 +46,7 @@ static const fc_socket_file_t kKeep = {FC_SOCKET_FILE_KEEP, FC_SOCKET_FILE_KEEP,
 
 static void start(server_t *server) {
   *server = (server_t){0};
-  const fc_listener_events_t events = {on_socket, on_last_socket, on_wait,
-                                       server};
+  const fc_listener_events_t events = {on_socket, on_wait, server};
   struct sockaddr_in address = {.sin_family = AF_INET,
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   assert_int_equal(uv_loop_init(&server->loop), 0);
@@ -85,11 +77,6 @@ static void connect_client(const server_t *server, int fd) {
       getsockname(server->listener.socket, (struct sockaddr *)&address, &size),
       0);
   assert_int_equal(connect(fd, (struct sockaddr *)&address, size), 0);
-}
-
-static bool is_closed(int fd) {
-  char byte;
-  return recv(fd, &byte, 1, 0) == 0;
 }
 
 static unsigned count_descriptors(void) {
@@ -123,52 +110,22 @@ static void every_connection_is_told_of(void **state) {
   assert_int_equal(count_descriptors(), descriptors);
 }
 
-static void the_last_descriptor_says_why(void **state) {
-  (void)state;
-  server_t server;
-  fc_test_shortage_t shortage;
-  start(&server);
-  int clients[CLIENTS], served = make_client(), last = make_client();
-  for (int i = 0; i < CLIENTS; i++) clients[i] = make_client();
-  fc_test_shortage_begin(&shortage, 256);
-  for (int i = 0; i < CLIENTS; i++) connect_client(&server, clients[i]);
-  while (server.refused < CLIENTS) uv_run(&server.loop, UV_RUN_ONCE);
-  for (int i = 0; i < CLIENTS; i++) assert_true(is_closed(clients[i]));
-  assert_int_equal(server.accepted, 0);
-  // One descriptor is free again, and becomes the spare.
-  fc_test_shortage_ease(&shortage);
-  connect_client(&server, served);
-  while (!server.accepted) uv_run(&server.loop, UV_RUN_ONCE);
-  connect_client(&server, last);
-  while (server.refused < CLIENTS + 1) uv_run(&server.loop, UV_RUN_ONCE);
-  assert_int_equal(server.error, 0);
-  fc_test_shortage_end(&shortage);
-  for (int i = 0; i < CLIENTS; i++) close(clients[i]);
-  close(served);
-  close(last);
-  stop(&server);
-}
-
-// The spare's number is beyond the limit now, as if another thread had taken
-// it.
-static void without_a_spare_connections_wait(void **state) {
+static void without_descriptors_connections_wait(void **state) {
   (void)state;
   server_t server;
   fc_test_shortage_t shortage;
   start(&server);
   int client = make_client();
-  fc_test_shortage_begin(&shortage, (rlim_t)server.listener.spare);
+  fc_test_shortage_begin(&shortage, 256);
   connect_client(&server, client);
   while (!server.error) uv_run(&server.loop, UV_RUN_ONCE);
   assert_int_equal(server.error, EMFILE);
-  assert_int_equal(server.refused, 0);
   // The listener tries again, in vain, but not without a pause.
   server.error = 0;
   while (!server.error) uv_run(&server.loop, UV_RUN_ONCE);
+  assert_int_equal(server.accepted, 0);
   fc_test_shortage_end(&shortage);
   while (!server.accepted) uv_run(&server.loop, UV_RUN_ONCE);
-  assert_int_equal(server.refused, 0);
-  assert_true(server.listener.spare >= 0);
   close(client);
   stop(&server);
 }
@@ -230,8 +187,7 @@ static void begin_unix(server_t *server) {
 
 static int listen_unix_as(server_t *server, const fc_socket_file_t *file) {
   const struct sockaddr_un address = unix_address();
-  const fc_listener_events_t events = {on_unix_socket, on_last_socket, on_wait,
-                                       server};
+  const fc_listener_events_t events = {on_unix_socket, on_wait, server};
   return fc_listener_open(&server->listener, &server->loop,
                           (const struct sockaddr *)&address, file, &events);
 }
@@ -345,8 +301,7 @@ static void the_file_of_a_passed_socket_stays(void **state) {
   server_t server;
   const struct sockaddr_un address = unix_address();
   const struct sockaddr *any = (const struct sockaddr *)&address;
-  const fc_listener_events_t events = {on_unix_socket, on_last_socket, on_wait,
-                                       &server};
+  const fc_listener_events_t events = {on_unix_socket, on_wait, &server};
   begin_unix(&server);
   const int passed =
       socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -370,8 +325,7 @@ static void the_file_of_a_passed_socket_stays(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_connection_is_told_of),
-      FC_TEST(the_last_descriptor_says_why),
-      FC_TEST(without_a_spare_connections_wait),
+      FC_TEST(without_descriptors_connections_wait),
       FC_TEST(an_address_in_use_is_an_error),
       IN_FOLDER(a_unix_socket_is_made_and_removed),
       IN_FOLDER(a_stale_socket_is_replaced),
