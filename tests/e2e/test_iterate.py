@@ -3,8 +3,11 @@
 The oracle is as many calls over HTTP, each made of the answer to the one before."""
 import http.client
 import json
+import os
 import re
+import signal
 import socket
+import threading
 import time
 
 import pytest
@@ -216,11 +219,11 @@ def test_log_metrics_and_answer_say_the_same(serve):
 # Clients that leave, and clients that are slow
 
 
-def begin(server, times):
+def begin(server, times, room=4096):
     """A client that has read the first line, and reads no further."""
     body = json.dumps({"args": [3, 4], "repeat": {"times": times, "feed": {"0": 1}}})
     client = socket.create_connection((server.host, server.port), timeout=60)
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
     client.sendall(f"POST /api/v1/functions/{SCALARS}/hyp?iterate HTTP/1.1\r\n"
                    f"Host: {server.host}\r\nContent-Length: {len(body)}\r\n\r\n"
                    f"{body}".encode())
@@ -248,13 +251,67 @@ def test_a_client_that_leaves_ends_its_loop(both):
     assert both.results(f"{SCALARS}/hyp", [3, 4]) == [5.0]
 
 
+def stall(server):
+    """Until the server makes no part any more: the client has no room for one."""
+    last = None
+    while last != (last := parts(server)):
+        time.sleep(0.1)
+
+
+def kill_workers(server):
+    for each in server.get(f"/api/v1/modules/{SCALARS}").json["host"]["workers"]:
+        os.kill(each["pid"], signal.SIGKILL)
+
+
+def test_a_process_that_ends_between_two_turns_is_not_missed(serve):
+    server = serve(IREE / "releases/scalars-3.13.0.vmfb", "--isolation=process",
+                   "--workers=1")
+    ends = []
+    for kill in False, True:
+        client, end = begin(server, 200_000, 1 << 18), b""
+        stall(server)
+        if kill:
+            kill_workers(server)
+        while got := client.recv(1 << 16):
+            end = (end + got)[-4096:]
+            if end.endswith(b"\r\n0\r\n\r\n"):
+                break
+        client.close()
+        ends.append(end[-500:])
+    assert b'{"done":"times","steps":200000}\n' in ends[0]
+    assert ends[1][-100:] == ends[0][-100:]
+    restarts = re.search(rf'^farcall_worker_restarts_total{{module="{SCALARS}"}} (\d+)$',
+                         server.get("/metrics").body.decode(), re.MULTILINE)
+    assert int(restarts[1]) == 1
+
+
+def test_a_process_that_ends_in_a_turn_ends_the_loop(serve):
+    server = serve(IREE / "releases/scalars-3.13.0.vmfb", "--isolation=process",
+                   "--workers=1", "--crash-limit=0")
+    client, end = begin(server, 10_000_000, 1 << 20), b""
+    killer = threading.Timer(0, kill_workers, [server])
+    killer.start()
+    while got := client.recv(1 << 16):  # until a kill meets a turn
+        end = (end + got)[-4096:]
+        if not killer.is_alive():
+            killer = threading.Timer(0.01, kill_workers, [server])
+            killer.start()
+    client.close()
+    killer.join()
+    *_, last_step, error = [json.loads(line) for line in end.splitlines()
+                            if line.startswith(b"{") and line.endswith(b"}")]
+    assert error["code"] == "worker_out_of_memory" and not end.endswith(b"0\r\n\r\n")
+    # Steps of the turn that was lost are not told.
+    assert error["step"] > last_step["step"]
+    assert server.results(f"{SCALARS}/hyp", [3, 4]) == [5.0]
+    assert alone(server)
+
+
 def test_a_drain_says_why_it_ends_loops(serve):
     server = serve(IREE / "releases/scalars-3.13.0.vmfb", "--drain=100ms", "--access-log=on",
                    "--workers=2")
     client = begin(server, 10_000_000)
-    last = None
-    while last != (last := parts(server)):  # until it has no room for more
-        time.sleep(0.1)
+    stall(server)
     assert server.stop() == 0
     client.close()
     ends = [json.loads(line) for line in server.lines if '"parts":' in line]
