@@ -87,8 +87,10 @@ static fc_status_t put_trees(const fc_signature_t *signature, fc_sink_t *sink,
   while (fc_argument_next(signature, &at)) {
     FC_TRY(put_tree(signature, "argument", at.position, &at.param, sink, err));
   }
-  for (uint32_t i = 0; i < signature->result_count; i++) {
-    FC_TRY(put_tree(signature, "result", i, &signature->results[i], sink, err));
+  uint32_t number = 0;
+  const fc_param_t *result = NULL;
+  while ((result = fc_result_next(signature, result))) {
+    FC_TRY(put_tree(signature, "result", number++, result, sink, err));
   }
   return FC_OK;
 }

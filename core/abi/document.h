@@ -88,6 +88,11 @@ fc_status_t fc_doc_signature(const fc_doc_t *doc, yyjson_val *object,
 fc_status_t fc_doc_showing(const fc_doc_t *doc, yyjson_val *object,
                            fc_builder_t *builder) FC_MUST_CHECK;
 
+// Reads member "state": the arguments that stay from call to call. What does not fit them
+// makes fc_signature_build fail.
+fc_status_t fc_doc_state(const fc_doc_t *doc, yyjson_val *object,
+                         fc_builder_t *builder) FC_MUST_CHECK;
+
 // Compares `wanted`, the SHA-256 that a document names for its module, with `actual`,
 // which is in lower case. An empty `wanted` matches any. The error has no pointer.
 fc_status_t fc_doc_check_hash(fc_str_t wanted, const char *actual,

@@ -340,7 +340,8 @@ static fc_status_t apply_entry(applying_t *at, fc_name_entry_t *entry) {
   if (describes(entry)) return FC_OK;  // the signature was made of it
   FC_TRY(apply_doc(at, entry->value));
   FC_TRY(apply_arguments(at, entry->value));
-  return apply_results(at, entry->value);
+  FC_TRY(apply_results(at, entry->value));
+  return fc_doc_state(&at->doc, entry->value, at->builder);
 }
 
 // The place of the first entry of this function, or where it would be.
@@ -369,6 +370,7 @@ fc_status_t fc_names_describe(const fc_names_t *names, fc_str_t function,
   FC_TRY(fc_doc_text(&doc, entry->value, "doc", &text));
   FC_TRY(fc_doc_signature(&doc, entry->value, builder));
   if (text.size) fc_builder_attr(builder, FC_STR("doc"), text);
+  FC_TRY(fc_doc_state(&doc, entry->value, builder));
   return fc_doc_showing(&doc, entry->value, builder);
 }
 

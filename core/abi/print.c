@@ -20,6 +20,7 @@ static const char *const role_names[] = {
     [FC_ROLE_SIGNAL_FENCE] = "signal_fence",
     [FC_ROLE_STORAGE] = "storage",
     [FC_ROLE_SCRATCH] = "scratch",
+    [FC_ROLE_STATE] = "state",
 };
 
 static const char *const kind_names[] = {
@@ -275,21 +276,28 @@ const fc_type_t *fc_signature_root(const fc_signature_t *signature) {
   return splits ? root : NULL;
 }
 
+const fc_param_t *fc_result_next(const fc_signature_t *signature,
+                                 const fc_param_t *result) {
+  const fc_param_t *end = signature->results + signature->result_count;
+  result = result ? result + 1 : signature->results;
+  while (result < end && result->role == FC_ROLE_STATE) result++;
+  return result < end ? result : NULL;
+}
+
 static fc_status_t text_results(const fc_signature_t *signature,
                                 fc_sink_t *sink, fc_error_t *err) {
-  bool single = signature->result_count == 1;
+  const fc_param_t *first = fc_result_next(signature, NULL);
+  bool single = first && !fc_result_next(signature, first);
   if (single) {
     // A lone tuple would read as several results.
-    const fc_type_t *type = &signature->nodes[signature->results[0].type];
+    const fc_type_t *type = &signature->nodes[first->type];
     single = type->kind != FC_TYPE_TUPLE || type->flavor != FC_FLAVOR_TUPLE;
   }
-  if (single) {
-    return fc_type_print_text(signature, signature->results[0].type, sink, err);
-  }
+  if (single) return fc_type_print_text(signature, first->type, sink, err);
   FC_TRY(put(sink, "(", err));
-  for (uint32_t i = 0; i < signature->result_count; i++) {
-    if (i) FC_TRY(put(sink, ", ", err));
-    FC_TRY(text_param(signature, &signature->results[i], sink, err));
+  for (const fc_param_t *at = first; at; at = fc_result_next(signature, at)) {
+    if (at != first) FC_TRY(put(sink, ", ", err));
+    FC_TRY(text_param(signature, at, sink, err));
   }
   return put(sink, ")", err);
 }
@@ -569,10 +577,10 @@ static fc_status_t json_arguments(const fc_signature_t *signature,
 
 static fc_status_t json_results(const fc_signature_t *signature,
                                 fc_sink_t *sink, fc_error_t *err) {
+  const fc_param_t *first = fc_result_next(signature, NULL), *result = first;
   FC_TRY(put(sink, ",\"results\":[", err));
-  for (uint32_t i = 0; i < signature->result_count; i++) {
-    const fc_param_t *result = &signature->results[i];
-    FC_TRY(put(sink, i ? ",{" : "{", err));
+  for (; result; result = fc_result_next(signature, result)) {
+    FC_TRY(put(sink, result != first ? ",{" : "{", err));
     if (result->name.size) {
       FC_TRY(json_text(
           sink, "\"name\":", fc_signature_text(signature, result->name), err));
@@ -583,6 +591,35 @@ static fc_status_t json_results(const fc_signature_t *signature,
     FC_TRY(put(sink, "}", err));
   }
   return put(sink, "]", err);
+}
+
+// Writes ,"state":[{"name":"kv","argument":4,"shape":[64,8]},…].
+static fc_status_t json_states(const fc_signature_t *signature, fc_sink_t *sink,
+                               fc_error_t *err) {
+  for (uint32_t i = 0; i < signature->state_count; i++) {
+    const fc_state_decl_t *state = &signature->states[i];
+    const fc_param_t *param = &signature->arguments[state->argument];
+    const fc_type_t *type = fc_signature_node(signature, param->type);
+    const int64_t *shape = signature->dims + state->dims;
+    FC_TRY(put(sink, i ? ",{" : ",\"state\":[{", err));
+    FC_TRY(json_text(
+        sink, "\"name\":", fc_signature_text(signature, state->name), err));
+    FC_TRY(put(sink, ",\"argument\":", err));
+    FC_TRY(put_number(sink, state->argument, err));
+    if (state->result != FC_STATE_IN_PLACE) {
+      FC_TRY(put(sink, ",\"result\":", err));
+      FC_TRY(put_number(sink, state->result, err));
+    }
+    const bool tensor = type->kind == FC_TYPE_TENSOR;
+    for (int32_t k = 0; tensor && k < type->rank; k++) {
+      FC_TRY(put(sink, k ? "," : ",\"shape\":[", err));
+      FC_TRY(put_number(sink, shape[k], err));
+    }
+    if (tensor) FC_TRY(put(sink, type->rank ? "]" : ",\"shape\":[]", err));
+    if (state->survives) FC_TRY(put(sink, ",\"survives\":true", err));
+    FC_TRY(put(sink, "}", err));
+  }
+  return signature->state_count ? put(sink, "]", err) : FC_OK;
 }
 
 // Writes ,"sizes":[{"batch":1},…].
@@ -688,6 +725,7 @@ fc_status_t fc_signature_print_json(const fc_signature_t *signature,
                    signature->async ? FC_STR("async") : FC_STR("sync"), err));
   FC_TRY(json_arguments(signature, sink, err));
   FC_TRY(json_results(signature, sink, err));
+  FC_TRY(json_states(signature, sink, err));
   FC_TRY(json_sizes(signature, sink, err));
   FC_TRY(json_line(signature, sink, err));
   if (module.size) FC_TRY(json_raw(signature, sink, err));

@@ -25,6 +25,10 @@ typedef struct fc_argument_t {
   bool started;
 } fc_argument_t;
 bool fc_argument_next(const fc_signature_t *signature, fc_argument_t *at);
+// The results that a call answers: the one behind `result`, the first behind NULL. NULL at
+// the end.
+const fc_param_t *fc_result_next(const fc_signature_t *signature,
+                                 const fc_param_t *result);
 // True when a function can write into an argument of this type, and give it back.
 static inline bool fc_type_may_be_written(const fc_type_t *type) {
   return type->kind == FC_TYPE_TENSOR || type->kind == FC_TYPE_UNKNOWN;

@@ -635,9 +635,9 @@ static fc_status_t put_answer(const writer_t *call) {
   uint32_t count = 0;
   FC_TRY(put_name(w, "answer\":{\"type\":\"object\",\"properties\":{"
                      "\"results\":{\"type\":\"array\""));
-  for (uint32_t i = 0; i < signature->result_count; i++) {
+  for (const fc_param_t *at = NULL; (at = fc_result_next(signature, at));) {
     FC_TRY(put(w, count++ ? "," : ",\"prefixItems\":["));
-    FC_TRY(put_value(w, signature->results[i].type));
+    FC_TRY(put_value(w, at->type));
   }
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];

@@ -490,6 +490,7 @@ static fc_status_t read_function(reader_t *reader, yyjson_val *object,
   FC_TRY(read_symbol(reader, object, function));
   FC_TRY(read_arguments(reader, object));
   FC_TRY(read_results(reader, object, ownership, &bare));
+  FC_TRY(fc_doc_state(&reader->doc, object, reader->builder));
   check_convention(reader, function->cc, bare);
   fc_builder_memory_safe(reader->builder, reader->sidecar->checked,
                          !is_static(reader));

@@ -235,6 +235,84 @@ static fc_status_t sizes_verify(const fc_signature_t *signature, uint32_t count,
                          rows, signature->dim_name_count);
 }
 
+// What is wrong with a state by itself; NULL: nothing. What it keeps is passed from result
+// to argument as it is, so both have one type, but for dims.
+static const char *state_fault(const fc_signature_t *signature,
+                               const fc_state_decl_t *state) {
+  const bool in_place = state->result == FC_STATE_IN_PLACE;
+  if (signature->root_tree) return "the arguments are one tree";
+  if (state->argument >= signature->argument_count) {
+    return "there is no such argument";
+  }
+  if (!in_place && state->result >= signature->result_count) {
+    return "there is no such result";
+  }
+  const fc_type_t *type =
+      fc_signature_node(signature, signature->arguments[state->argument].type);
+  const bool scalar = type->kind == FC_TYPE_SCALAR;
+  if (type->kind != FC_TYPE_TENSOR && (!scalar || in_place)) {
+    return in_place ? "its argument is no tensor"
+                    : "its argument is neither a tensor nor a scalar";
+  }
+  if (type->dtype == FC_DTYPE_NONE || (type->flags & FC_TYPE_STRIDED)) {
+    return "its elements have no known type, or strides";
+  }
+  if (!scalar && (type->rank < 0 || type->rank > FC_RANK_MAX)) {
+    return "its argument has no rank";
+  }
+  if (in_place) return NULL;
+  const fc_type_t *next =
+      fc_signature_node(signature, signature->results[state->result].type);
+  return next->kind == type->kind && next->dtype == type->dtype &&
+                 (scalar || next->rank == type->rank)
+             ? NULL
+             : "its result has another type than its argument";
+}
+
+static const char *zeros_fault(const fc_signature_t *signature,
+                               const fc_state_decl_t *state) {
+  const fc_type_t *type =
+      fc_signature_node(signature, signature->arguments[state->argument].type);
+  if (type->kind != FC_TYPE_TENSOR) return NULL;
+  const int64_t *dims = fc_signature_dims(signature, type);
+  const int64_t *shape = signature->dims + state->dims;
+  for (int32_t i = 0; i < type->rank; i++) {
+    if (shape[i] < 0) return "nothing says how large its first zeros are";
+    if (dims[i] >= 0 && dims[i] != shape[i]) {
+      return "its shape is not that of its argument";
+    }
+  }
+  return NULL;
+}
+
+static bool shares(const fc_signature_t *signature, const fc_state_decl_t *a,
+                   const fc_state_decl_t *b) {
+  return a->argument == b->argument ||
+         (a->result == b->result && a->result != FC_STATE_IN_PLACE) ||
+         fc_str_equal(fc_signature_text(signature, a->name),
+                      fc_signature_text(signature, b->name));
+}
+
+static fc_status_t states_verify(const fc_signature_t *signature,
+                                 fc_error_t *err) {
+  for (uint32_t i = 0; i < signature->state_count; i++) {
+    const fc_state_decl_t *state = &signature->states[i];
+    const char *fault = state_fault(signature, state);
+    if (!fault) fault = zeros_fault(signature, state);
+    for (uint32_t k = 0; k < i && !fault; k++) {
+      if (shares(signature, state, &signature->states[k])) {
+        fault = "another state has its name, argument or result";
+      }
+    }
+    if (!fault) continue;
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64,
+              fc_signature_text(signature, state->name));
+    return fc_fail(err, FC_CODE_ABI_METADATA, "state '%s': %s", shown, fault);
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_signature_verify(fc_signature_t *signature, uint32_t size_count,
                                 bool counted, fc_named_t *scratch,
                                 fc_error_t *err) {
@@ -246,6 +324,7 @@ fc_status_t fc_signature_verify(fc_signature_t *signature, uint32_t size_count,
   FC_TRY(params_verify(signature, signature->results, signature->result_count,
                        &results, scratch, err));
   FC_TRY(names_verify(signature, scratch, err));
+  FC_TRY(states_verify(signature, err));
   if (!counted) {
     signature->raw_argument_count = arguments.count;
     signature->raw_result_count = results.count;

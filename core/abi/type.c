@@ -35,6 +35,7 @@ struct fc_builder_t {
   pool_t dims;          // int64_t
   pool_t dim_names;     // fc_text_ref_t
   pool_t sizes;         // int64_t
+  pool_t states;        // fc_state_decl_t
   pool_t arguments;     // fc_param_t
   pool_t results;       // fc_param_t
   pool_t attrs;         // fc_attr_t
@@ -122,7 +123,7 @@ void fc_builder_destroy(fc_builder_t *builder) {
   if (!builder) return;
   pool_t *pools[] = {&builder->nodes,   &builder->dims,  &builder->dim_names,
                      &builder->results, &builder->attrs, &builder->arguments,
-                     &builder->chars,   &builder->sizes};
+                     &builder->chars,   &builder->sizes, &builder->states};
   for (size_t i = 0; i < FC_ARRAY_COUNT(pools); i++) {
     fc_free(builder->allocator, pools[i]->data);
   }
@@ -134,6 +135,7 @@ void fc_builder_reset(fc_builder_t *builder) {
   builder->dims.count = 0;
   builder->dim_names.count = 0;
   builder->sizes.count = 0;
+  builder->states.count = 0;
   builder->arguments.count = 0;
   builder->results.count = 0;
   builder->attrs.count = 0;
@@ -488,6 +490,49 @@ void fc_builder_role(fc_builder_t *builder, uint32_t index, fc_role_t role,
   param->certain = certain;
 }
 
+static void set_role(const pool_t *pool, uint32_t index, bool certain) {
+  if (index >= pool->count) return;  // fc_signature_verify refuses it
+  fc_param_t *param = (fc_param_t *)pool->data + index;
+  param->role = FC_ROLE_STATE;
+  param->certain = certain;
+}
+
+void fc_builder_state(fc_builder_t *builder, fc_str_t name, uint32_t argument,
+                      uint32_t result, int32_t rank, const int64_t *shape,
+                      bool survives) {
+  fc_state_decl_t state = {.argument = argument,
+                           .result = result,
+                           .survives = survives,
+                           .name = fc_builder_text(builder, name)};
+  if (failed(builder)) return;
+  int32_t wanted = rank;
+  const int64_t *dims = shape;
+  if (argument < builder->arguments.count) {
+    const fc_param_t *param =
+        (const fc_param_t *)builder->arguments.data + argument;
+    wanted = node_at(builder, param->type)->type.rank;
+    if (!shape) dims = fc_builder_get_dims(builder, param->type);
+  }
+  if (shape && rank != wanted) {
+    char shown[80];
+    fc_escape(shown, sizeof shown, 64, name);
+    (void)fc_fail(&builder->error, FC_CODE_ABI_METADATA,
+                  "state '%s': a shape of %d dims for a type of %d", shown,
+                  (int)rank, (int)wanted);
+    return;
+  }
+  int64_t copy[FC_RANK_MAX];
+  wanted = wanted > 0 && dims ? wanted : 0;
+  if (wanted) memcpy(copy, dims, (size_t)wanted * sizeof *copy);
+  state.dims = dims_add(builder, wanted, copy);
+  fc_state_decl_t *place = pool_add(builder, &builder->states, sizeof *place, 1,
+                                    FC_STATES_MAX, "states");
+  if (!place) return;
+  *place = state;
+  set_role(&builder->arguments, argument, true);
+  set_role(&builder->results, result, false);
+}
+
 // ---------------------------------------------------------------------------
 // Another signature's contents
 
@@ -509,6 +554,8 @@ void fc_builder_copy(fc_builder_t *builder, const fc_signature_t *signature) {
             s->dim_name_count);
   pool_copy(builder, &builder->sizes, sizeof *s->sizes, s->sizes,
             s->size_count * s->dim_name_count);
+  pool_copy(builder, &builder->states, sizeof *s->states, s->states,
+            s->state_count);
   pool_copy(builder, &builder->arguments, sizeof *s->arguments, s->arguments,
             s->argument_count);
   pool_copy(builder, &builder->results, sizeof *s->results, s->results,
@@ -541,6 +588,8 @@ static size_t lay_out(const fc_builder_t *builder, char *block) {
   size += builder->arguments.count * sizeof(fc_param_t);
   size_t results = size;
   size += builder->results.count * sizeof(fc_param_t);
+  size_t states = size;
+  size += builder->states.count * sizeof(fc_state_decl_t);
   size_t attrs = size;
   size += builder->attrs.count * sizeof(fc_attr_t);
   size_t chars = size;
@@ -563,6 +612,7 @@ static size_t lay_out(const fc_builder_t *builder, char *block) {
       {names, &builder->dim_names, sizeof(fc_text_ref_t)},
       {arguments, &builder->arguments, sizeof(fc_param_t)},
       {results, &builder->results, sizeof(fc_param_t)},
+      {states, &builder->states, sizeof(fc_state_decl_t)},
       {attrs, &builder->attrs, sizeof(fc_attr_t)},
       {chars, &builder->chars, 1},
   };
@@ -582,6 +632,8 @@ static size_t lay_out(const fc_builder_t *builder, char *block) {
   signature->argument_count = builder->arguments.count;
   signature->results = (const fc_param_t *)(void *)(block + results);
   signature->result_count = builder->results.count;
+  signature->states = (const fc_state_decl_t *)(void *)(block + states);
+  signature->state_count = builder->states.count;
   signature->attrs = (const fc_attr_t *)(void *)(block + attrs);
   signature->attr_count = builder->attrs.count;
   signature->chars = block + chars;

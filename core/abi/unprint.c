@@ -376,13 +376,13 @@ static fc_status_t read_role(unprint_t *reader, yyjson_val *param,
                            ? text != NULL
                            : yyjson_is_true(yyjson_obj_get(param, "certain"));
   fc_role_t role = FC_ROLE_IN;
-  while (text && role <= FC_ROLE_SCRATCH && !text_is(text, fc_role_name(role)))
+  while (text && role <= FC_ROLE_STATE && !text_is(text, fc_role_name(role)))
     role++;
   const bool declared = fc_role_is_sent((uint8_t)role) || role == FC_ROLE_OUT;
   if (reader->flat && text && !declared) {
     return bad(reader, "\"role\" is in, inout, out or scratch");
   }
-  if (role > FC_ROLE_SCRATCH) role = FC_ROLE_IN;
+  if (role > FC_ROLE_STATE) role = FC_ROLE_IN;
   if (reader->flat && role != FC_ROLE_IN && type &&
       !fc_type_may_be_written(type)) {
     return bad(reader, "only a tensor can have a role other than in");

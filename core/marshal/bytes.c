@@ -137,6 +137,9 @@ fc_status_t fc_bytes_decode(fc_frame_t *frame, const fc_op_t *op,
       seen = true;
       continue;
     }
+    if (!seen && fc_json_text_is(reader, FC_STR("ref"))) {
+      return fc_read_reference(frame, op, dest, err);
+    }
     if (!fc_json_text_is(reader, FC_STR("b64"))) {
       fc_status_t status =
           fc_json_fail(&frame->reader, err, FC_CODE_UNKNOWN_KEY,

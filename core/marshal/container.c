@@ -103,6 +103,9 @@ static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
                fc_json_text_is(reader, FC_STR("data")) ||
                fc_json_text_is(reader, FC_STR("b64"));
   if (typed) return fc_typed_decode(frame, &kUnknown, dest, err);
+  if (fc_json_text_is(reader, FC_STR("ref"))) {
+    return fc_read_reference(frame, op, dest, err);
+  }
   if (!list && !bytes) return untyped(frame, "an object", err);
   FC_TRY(fc_json_next(reader, &token, err));
   if (list) {

@@ -7,6 +7,7 @@
 #include "marshal/framed.h"
 #include "marshal/read.h"
 #include "marshal/repeat.h"
+#include "marshal/stored.h"
 
 // ---------------------------------------------------------------------------
 // Arguments
@@ -244,15 +245,24 @@ static fc_status_t find_field(fc_frame_t *frame, const fc_plan_key_t *fields,
 }
 
 // The options of a call, in bytewise order, and the values each may have.
-enum { OPTION_INT64, OPTION_RESULTS, OPTION_COUNT };
+enum {
+  OPTION_IF_ABSENT,
+  OPTION_INT64,
+  OPTION_KEEP,
+  OPTION_RESULTS,
+  OPTION_COUNT
+};
 static const fc_plan_key_t kOptions[OPTION_COUNT] = {
-    {{"int64", 5}, NULL, OPTION_INT64}, {{"results", 7}, NULL, OPTION_RESULTS}};
+    {{"if_absent", 9}, NULL, OPTION_IF_ABSENT},
+    {{"int64", 5}, NULL, OPTION_INT64},
+    {{"keep", 4}, NULL, OPTION_KEEP},
+    {{"results", 7}, NULL, OPTION_RESULTS}};
 static const struct {
   const char *texts[3];  // "results": in the order of fc_results_t from 1 on
   const char *expected;
 } kValues[OPTION_COUNT] = {
-    {{"string"}, "\"string\""},
-    {{"typed", "b64"}, "\"typed\" or \"b64\""},
+    [OPTION_INT64] = {{"string"}, "\"string\""},
+    [OPTION_RESULTS] = {{"typed", "b64"}, "\"typed\" or \"b64\""},
 };
 
 static fc_status_t wrong_value(fc_frame_t *frame, uint32_t option,
@@ -277,6 +287,9 @@ static fc_status_t wrong_value(fc_frame_t *frame, uint32_t option,
 static fc_status_t read_option(fc_frame_t *frame, uint32_t option,
                                unsigned *out_value, fc_error_t *err) {
   fc_json_token_t token;
+  *out_value = 1;
+  if (option == OPTION_KEEP) return fc_stored_read_keep(frame, err);
+  if (option == OPTION_IF_ABSENT) return fc_stored_read_absent(frame, err);
   FC_TRY(fc_json_next(&frame->reader, &token, err));
   const char *const *texts = kValues[option].texts;
   for (unsigned i = 0; token == FC_JSON_STRING && texts[i]; i++) {

@@ -667,13 +667,22 @@ fc_status_t fc_encoder_result(fc_encoder_t *encoder,
   return FC_OK;
 }
 
+static fc_status_t write_output(fc_encoder_t *encoder, uint32_t output,
+                                fc_error_t *err) {
+  const fc_frame_t *frame = encoder->frame;
+  const fc_store_row_t *row =
+      frame->stored ? frame->ways->output(frame, output) : NULL;
+  if (row) return fc_store_print(row, encoder->sink, err);
+  return fc_encoder_result(encoder, &frame->plan->outputs[output], err);
+}
+
 // Leaves the list and the object around it open.
 static fc_status_t write_list(fc_encoder_t *encoder, fc_error_t *err) {
   const fc_plan_t *plan = encoder->frame->plan;
   FC_TRY(put(encoder, FC_STR("{\"results\":["), err));
   for (uint32_t i = 0; i < plan->output_count; i++) {
     if (i) FC_TRY(put(encoder, FC_STR(","), err));
-    FC_TRY(fc_encoder_result(encoder, &plan->outputs[i], err));
+    FC_TRY(write_output(encoder, i, err));
   }
   return FC_OK;
 }
@@ -709,14 +718,15 @@ fc_status_t fc_encoder_begin(fc_encoder_t *encoder, fc_frame_t *frame,
                                     .stop = &frame->stop};
   encoder->sink = &encoder->limited.sink;
   open_span(&encoder->limited, 0);
-  return FC_OK;
+  return frame->stored ? frame->ways->stage(frame, err) : FC_OK;
 }
 
 fc_status_t fc_encoder_end(fc_encoder_t *encoder, fc_status_t status,
                            fc_error_t *err) {
-  fc_status_t closed =
-      close_span(&encoder->limited, status == FC_OK ? err : NULL);
-  return status == FC_OK ? closed : status;
+  const fc_status_t closed = close_span(&encoder->limited, status ? NULL : err);
+  if (status != FC_OK || closed != FC_OK) return status ? status : closed;
+  if (encoder->frame->stored) encoder->frame->ways->commit(encoder->frame);
+  return FC_OK;
 }
 
 size_t fc_encoder_written(const fc_encoder_t *encoder) {

@@ -265,6 +265,25 @@ static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
   return FC_OK;
 }
 
+// Makes state that nobody keeps.
+static fc_status_t place_zeros(fc_frame_t *frame, const fc_plan_state_t *state,
+                               fc_error_t *err) {
+  const fc_op_t *op = state->param.op;
+  fc_value_t *value = &frame->arguments[op->raw];
+  size_t count, size = 0;
+  void *memory = NULL;
+  *value = fc_plan_zeros(state);
+  if (value->kind == FC_VALUE_SCALAR) return FC_OK;
+  (void)fc_shape_count(state->shape, op->rank, op->dtype, &count, &size);
+  FC_TRY(fc_frame_place(frame, op->dtype, size, &memory, err));
+  if (memory) {
+    memset(memory, 0, size);
+    fc_frame_commit(frame, memory, size, size);
+  }
+  value->tensor.data = memory;
+  return fc_frame_check_shape(frame, &state->param, op, &value->tensor, err);
+}
+
 fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   if (plan->entries) FC_TRY(fc_frame_choose_row(frame, err));
@@ -273,6 +292,10 @@ fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err) {
     fc_value_t *value = &frame->arguments[store->op->raw];
     if (value->kind != FC_VALUE_NULL) continue;
     FC_TRY(place_store(frame, store, value, err));
+  }
+  if (FC_UNLIKELY(frame->ways != NULL)) return frame->ways->place(frame, err);
+  for (uint32_t i = 0; i < plan->state_count; i++) {
+    FC_TRY(place_zeros(frame, &plan->states[i], err));
   }
   return FC_OK;
 }
@@ -490,6 +513,9 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->stop = (fc_stop_t){0};
   frame->decoded = false;
   frame->padded = false;
+  frame->store = NULL;
+  frame->ways = NULL;
+  frame->stored = NULL;
   frame->oip = NULL;
   frame->repeat = NULL;
   frame->framed = frame->raw_results = frame->by_rows = false;

@@ -8,6 +8,7 @@
 #include "base/guard.h"
 #include "marshal/fill.h"
 #include "marshal/keeper.h"
+#include "state/store.h"
 
 // Dims and elements of an array of references while it is read; a dim is -1 until known.
 typedef struct fc_refarray_t {
@@ -64,6 +65,17 @@ typedef struct fc_guarded_t {
 
 #define FC_PRINT_DEPTH_MAX 64  // containers in each other, the result included
 
+// What a call does with the values of a store (stored.h has the contract of each). The
+// frame has these as functions, so that a call without a store needs none of them.
+typedef struct fc_stored_ways_t {
+  fc_status_t (*read)(fc_frame_t *frame, const fc_op_t *op, fc_value_t *dest,
+                      fc_error_t *err);
+  fc_status_t (*place)(fc_frame_t *frame, fc_error_t *err);
+  fc_status_t (*stage)(fc_frame_t *frame, fc_error_t *err);
+  void (*commit)(fc_frame_t *frame);
+  const fc_store_row_t *(*output)(const fc_frame_t *frame, uint32_t output);
+} fc_stored_ways_t;
+
 struct fc_frame_t {
   fc_allocator_t allocator;
   fc_limits_t limits;
@@ -87,7 +99,10 @@ struct fc_frame_t {
   const fc_tiles_t *tiles;
   fc_budget_t *budget;  // attempt.h
   const fc_keeper_t *keeper;
-  struct fc_oip_t *oip;  // of a call that oip_read.c decoded
+  fc_store_t *store;             // of the call (stored.h); NULL: none
+  const fc_stored_ways_t *ways;  // NULL: there is no store
+  struct fc_stored_t *stored;    // what it uses of it; NULL: nothing
+  struct fc_oip_t *oip;          // of a call that oip_read.c decoded
   struct fc_repeat_t
       *repeat;       // what the call's document may say; NULL: nothing
   bool by_rows;      // a request of tf_read.c came in rows

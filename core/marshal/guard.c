@@ -94,10 +94,21 @@ static size_t shared_extent(size_t size) {
          FC_GUARD_ALIGNMENT;
 }
 
+// A value of the store ends at an unmapped page already. Whether it holds the fill is not
+// looked for: that would cost more than the copy it saves.
+static bool is_stored(const fc_frame_t *frame, const fc_value_t *value) {
+  return frame->store && value->kind == FC_VALUE_TENSOR &&
+         fc_store_holds(frame->store, value->tensor.data);
+}
+
 static fc_status_t measure(fc_frame_t *frame, fc_value_t *value,
                            fc_error_t *err) {
   fc_guarded_t *guarded = &frame->guarded;
   size_t size;
+  if (is_stored(frame, value)) {
+    frame->fill_given = true;
+    return FC_OK;
+  }
   if (value_holds_fill(value)) frame->fill_given = true;
   if (!is_copied(value, &size)) return FC_OK;
   const bool alone = guarded->count++ < ALONE_MAX;
@@ -112,7 +123,7 @@ static fc_status_t measure(fc_frame_t *frame, fc_value_t *value,
 static fc_status_t copy(fc_frame_t *frame, fc_value_t *value, fc_error_t *err) {
   fc_guarded_t *guarded = &frame->guarded;
   size_t size;
-  if (!is_copied(value, &size)) return FC_OK;
+  if (is_stored(frame, value) || !is_copied(value, &size)) return FC_OK;
   uint8_t *memory = guarded->next;
   if (guarded->count++ < ALONE_MAX) {
     memory = fc_guard_arena_alloc(&guarded->arena, size,

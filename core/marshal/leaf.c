@@ -36,6 +36,14 @@ static fc_status_t decode_scalar(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err) {
   fc_value_t value = {.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
+  if (token == FC_JSON_OBJECT_BEGIN && frame->store) {
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+    if (token == FC_JSON_KEY &&
+        fc_json_text_is(&frame->reader, FC_STR("ref"))) {
+      return fc_read_reference(frame, op, dest, err);
+    }
+    token = FC_JSON_OBJECT_BEGIN;
+  }
   if (fc_dtype_info(op->dtype)->part == op->dtype && !is_scalar_token(token)) {
     return not_a_scalar(frame, op->dtype, token, err);
   }
@@ -50,7 +58,9 @@ static fc_status_t decode_tensor(fc_frame_t *frame, const fc_op_t *op,
   if (token == FC_JSON_OBJECT_BEGIN) {
     FC_TRY(fc_json_next(&frame->reader, &token, err));
     if (token == FC_JSON_KEY) {
-      return fc_typed_decode(frame, op, dest, err);
+      return fc_json_text_is(&frame->reader, FC_STR("ref"))
+                 ? fc_read_reference(frame, op, dest, err)
+                 : fc_typed_decode(frame, op, dest, err);
     }
     return fc_read_missing(frame, "data", err);
   }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "base/width.h"
 
 // The same walk is done twice: with the pools NULL it counts, then it fills.
 typedef struct compiler_t {
@@ -18,11 +19,13 @@ typedef struct compiler_t {
   fc_plan_param_t *inputs;
   fc_plan_param_t *outputs;
   fc_plan_param_t *stores;
+  fc_plan_state_t *states;
   uint32_t op_count;
   uint32_t key_count;
   uint32_t input_count;
   uint32_t output_count;
   uint32_t store_count;
+  uint32_t state_count;
   uint32_t raw_count;  // of the flat list being compiled
 } compiler_t;
 
@@ -204,6 +207,62 @@ static fc_status_t add_root(compiler_t *compiler, fc_error_t *err) {
   return FC_OK;
 }
 
+static const fc_state_decl_t *state_of(const fc_signature_t *signature,
+                                       uint32_t argument) {
+  for (uint32_t i = 0; i < signature->state_count; i++) {
+    if (signature->states[i].argument == argument) return &signature->states[i];
+  }
+  return NULL;
+}
+
+// Adds an argument that is state. What is written in place must be what the store has: no
+// packed form of it, and the result is added later.
+static fc_status_t add_state(compiler_t *compiler, uint32_t argument,
+                             fc_error_t *err) {
+  const fc_signature_t *signature = compiler->signature;
+  const fc_param_t *param = &signature->arguments[argument];
+  const fc_type_t *type = fc_signature_node(signature, param->type);
+  const fc_state_decl_t *state = state_of(signature, argument);
+  size_t count, size;
+  if (!state || param->raw_index < 0) {
+    return fc_fail(err, FC_CODE_ABI_METADATA,
+                   "nothing says how argument %u is state", argument);
+  }
+  const int64_t *shape = signature->dims + state->dims;
+  const bool scalar = type->kind == FC_TYPE_SCALAR;
+  if (fc_width_is_odd(fc_dtype_info(type->dtype)) ||
+      (!scalar &&
+       !fc_shape_count(shape, type->rank, type->dtype, &count, &size))) {
+    return fc_fail(
+        err, FC_CODE_UNSUPPORTED_TYPE,
+        "state '%.*s' has elements narrower than a byte, or too many",
+        FC_STR_ARG(fc_signature_text(signature, state->name)));
+  }
+  const uint32_t op = compiler->op_count, at = compiler->state_count++;
+  FC_TRY(add_tree(compiler, param->type, param->raw_index, err));
+  if (!compiler->ops) return FC_OK;
+  compiler->states[at] =
+      (fc_plan_state_t){.name = fc_signature_text(signature, state->name),
+                        .param = {fc_signature_text(signature, param->name),
+                                  &compiler->ops[op], argument},
+                        .shape = shape};
+  return FC_OK;
+}
+
+static fc_status_t add_state_result(compiler_t *compiler, uint32_t result,
+                                    fc_error_t *err) {
+  const fc_signature_t *signature = compiler->signature;
+  const fc_param_t *param = &signature->results[result];
+  const uint32_t op = compiler->op_count;
+  FC_TRY(add_tree(compiler, param->type, param->raw_index, err));
+  for (uint32_t i = 0; compiler->ops && i < compiler->state_count; i++) {
+    fc_plan_state_t *state = &compiler->states[i];
+    const fc_state_decl_t *decl = state_of(signature, state->param.number);
+    if (decl->result == result) state->result = &compiler->ops[op];
+  }
+  return FC_OK;
+}
+
 static fc_status_t add_arguments(compiler_t *compiler, fc_error_t *err) {
   const fc_signature_t *signature = compiler->signature;
   compiler->raw_count = signature->raw_argument_count;
@@ -212,6 +271,10 @@ static fc_status_t add_arguments(compiler_t *compiler, fc_error_t *err) {
   }
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
+    if (param->role == FC_ROLE_STATE) {
+      FC_TRY(add_state(compiler, i, err));
+      continue;
+    }
     bool sent = fc_role_is_sent(param->role);
     if (!sent && param->role != FC_ROLE_OUT) continue;
     uint32_t op = compiler->op_count;
@@ -234,10 +297,15 @@ static fc_status_t add_results(compiler_t *compiler, uint32_t *out_finals,
   compiler->raw_count = signature->raw_result_count;
   for (uint32_t i = 0; i < signature->result_count; i++) {
     const fc_param_t *param = &signature->results[i];
+    if (param->role == FC_ROLE_STATE) {
+      FC_TRY(add_state_result(compiler, i, err));
+      continue;
+    }
     uint32_t op = compiler->op_count;
     FC_TRY(add_tree(compiler, param->type, param->raw_index, err));
     add_param(compiler, compiler->outputs, &compiler->output_count,
-              fc_signature_text(signature, param->name), op, i);
+              fc_signature_text(signature, param->name), op,
+              compiler->output_count);
   }
   uint32_t finals = 0;
   for (uint32_t i = 0; i < signature->argument_count; i++) {
@@ -249,7 +317,7 @@ static fc_status_t add_results(compiler_t *compiler, uint32_t *out_finals,
                     err));
     add_param(compiler, compiler->outputs, &compiler->output_count,
               fc_signature_text(signature, param->name), op,
-              signature->result_count + finals - 1);
+              compiler->output_count);
   }
   *out_finals = finals;
   return FC_OK;
@@ -292,7 +360,8 @@ static fc_plan_t *allocate(fc_allocator_t allocator, const compiler_t *need,
   size_t key_count = (size_t)need->key_count + need->input_count;
   size_t size = sizeof(fc_plan_t) + need->op_count * sizeof(fc_op_t) +
                 key_count * sizeof(fc_plan_key_t) +
-                params * sizeof(fc_plan_param_t);
+                params * sizeof(fc_plan_param_t) +
+                need->state_count * sizeof(fc_plan_state_t);
   fc_plan_t *plan = fc_alloc(allocator, size);
   if (!plan) return NULL;
   plan->allocator = allocator;
@@ -303,6 +372,7 @@ static fc_plan_t *allocate(fc_allocator_t allocator, const compiler_t *need,
   out->inputs = (fc_plan_param_t *)(out->keys + key_count);
   out->outputs = out->inputs + need->input_count;
   out->stores = out->outputs + need->output_count;
+  out->states = (fc_plan_state_t *)(out->stores + need->store_count);
   return plan;
 }
 
@@ -380,10 +450,12 @@ fc_status_t fc_plan_create(const fc_signature_t *signature,
   plan->inputs = fill.inputs;
   plan->outputs = fill.outputs;
   plan->stores = fill.stores;
+  plan->states = fill.states;
   fc_status_t status = compile(&fill, &finals, err);
   plan->input_count = fill.input_count;
   plan->output_count = fill.output_count;
   plan->store_count = fill.store_count;
+  plan->state_count = fill.state_count;
   plan->final_count = finals;
   if (status == FC_OK) status = add_keywords(&fill, plan, err);
   if (status == FC_OK) status = check_stores(plan, err);

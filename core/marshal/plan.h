@@ -12,6 +12,7 @@
 
 #include "abi/sizes.h"
 #include "farcall/codec.h"
+#include "farcall/value.h"
 
 typedef struct fc_op_t {
   uint8_t kind;    // fc_type_kind_t
@@ -52,6 +53,25 @@ typedef struct fc_plan_param_t {
   uint32_t number;  // of the argument or result, counted from 0
 } fc_plan_param_t;
 
+// An argument that stays from call to call (fc_state_decl_t).
+typedef struct fc_plan_state_t {
+  fc_str_t name;
+  fc_plan_param_t param;  // of the signature's arguments
+  const fc_op_t *result;  // NULL: the function writes into the argument
+  const int64_t *shape;   // of its first zeros
+} fc_plan_state_t;
+
+// What state is at first; a tensor has no data yet.
+static inline fc_value_t fc_plan_zeros(const fc_plan_state_t *state) {
+  const fc_op_t *op = state->param.op;
+  if (op->kind == FC_TYPE_SCALAR) {
+    return (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
+  }
+  return (fc_value_t){
+      .kind = FC_VALUE_TENSOR,
+      .tensor = {.dtype = op->dtype, .rank = op->rank, .shape = state->shape}};
+}
+
 struct fc_plan_t {
   fc_allocator_t allocator;
   const fc_signature_t *signature;
@@ -75,6 +95,8 @@ struct fc_plan_t {
   // OUT arguments: storage the decoder places.
   const fc_plan_param_t *stores;
   uint32_t store_count;
+  const fc_plan_state_t *states;
+  uint32_t state_count;
   _Atomic(struct fc_model_t *) model;  // NULL until it is asked for
   bool
       lends;  // a function with this plan gets memory that it is to leave alone

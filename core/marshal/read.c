@@ -22,6 +22,14 @@ fc_status_t fc_read_missing(fc_frame_t *frame, const char *name,
   return status;
 }
 
+fc_status_t fc_read_reference(fc_frame_t *frame, const fc_op_t *op,
+                              fc_value_t *dest, fc_error_t *err) {
+  if (frame->ways) return frame->ways->read(frame, op, dest, err);
+  return fc_json_fail(&frame->reader, err, FC_CODE_REFERENCE_UNKNOWN,
+                      "there are no values to name: the call belongs to no "
+                      "session");
+}
+
 fc_status_t fc_list_grow(fc_frame_t *frame, fc_value_t **items, size_t count,
                          size_t *capacity, size_t first, fc_error_t *err) {
   if (count < *capacity) return FC_OK;

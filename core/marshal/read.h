@@ -10,6 +10,10 @@
 // The content of the string or key just read, unescaped. It lasts as long as the call.
 fc_status_t fc_read_text(fc_frame_t *frame, fc_str_t *out_text,
                          fc_error_t *err);
+// Reads {"ref":NAME}, a value of the call's store, whose key was just read, to its end.
+// FC_CODE_REFERENCE_UNKNOWN when the call has no store.
+fc_status_t fc_read_reference(fc_frame_t *frame, const fc_op_t *op,
+                              fc_value_t *dest, fc_error_t *err);
 // Fails because a value of several members lacks `name`.
 fc_status_t fc_read_missing(fc_frame_t *frame, const char *name,
                             fc_error_t *err);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "abi/document.h"
+#include "abi/print.h"
 #include "base/float_format.h"
 #include "json/number.h"
 
@@ -247,10 +248,9 @@ static place_t place_of(const fc_signature_t *signature, uint32_t node) {
 // The results of an answer are those of the function, then what out and inout
 // arguments hold.
 static place_t place_of_result(const fc_signature_t *signature, size_t index) {
-  if (index < signature->result_count) {
-    return place_of(signature, signature->results[index].type);
+  for (const fc_param_t *at = NULL; (at = fc_result_next(signature, at));) {
+    if (index-- == 0) return place_of(signature, at->type);
   }
-  index -= signature->result_count;
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *argument = &signature->arguments[i];
     if (!fc_role_is_answered(argument->role)) continue;

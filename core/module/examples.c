@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "abi/document.h"
+#include "abi/print.h"
 #include "farcall/codec.h"
 #include "json/writer.h"
 
@@ -65,10 +66,12 @@ static fc_status_t check_count(const fc_function_t *function,
   // It was printed from JSON.
   if (!doc) return fc_fail_memory(err);
   const size_t count = yyjson_arr_size(yyjson_doc_get_root(doc));
-  size_t wanted = signature->result_count;
+  size_t wanted = 0;
+  for (const fc_param_t *at = NULL; (at = fc_result_next(signature, at));) {
+    wanted++;
+  }
   for (uint32_t i = 0; i < signature->argument_count; i++) {
-    const uint8_t role = signature->arguments[i].role;
-    wanted += role == FC_ROLE_OUT || role == FC_ROLE_INOUT;
+    wanted += fc_role_is_answered(signature->arguments[i].role);
   }
   yyjson_doc_free(doc);
   return count == wanted

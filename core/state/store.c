@@ -20,17 +20,6 @@ uint64_t fc_store_offset(uint64_t page, uint64_t size) {
   return size ? page + fc_store_pages(size) - ((size + mask) & ~mask) : 0;
 }
 
-bool fc_store_name_is_valid(fc_str_t name) {
-  if (!name.size || name.size > FC_STORE_NAME_MAX) return false;
-  for (size_t i = 0; i < name.size; i++) {
-    const char c = name.data[i];
-    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                      (c >= '0' && c <= '9') || c == '_';
-    if (!word && (i == 0 || (c != '-' && c != '.'))) return false;
-  }
-  return true;
-}
-
 // The bytes that a value of this type has; false when there is no such type.
 static bool measure(const fc_store_row_t *row, uint64_t *out_size) {
   size_t count, size;
@@ -51,7 +40,7 @@ static bool measure(const fc_store_row_t *row, uint64_t *out_size) {
 fc_status_t fc_store_verify(const fc_store_row_t *row, fc_error_t *err) {
   const size_t name_size = row->name_size;
   if (name_size > FC_STORE_NAME_MAX || row->name[name_size] ||
-      !fc_store_name_is_valid(fc_store_name(row))) {
+      !fc_state_name_is_valid(fc_store_name(row))) {
     return fc_fail(err, FC_CODE_INTERNAL, "a value has no valid name");
   }
   uint64_t size;
@@ -85,7 +74,7 @@ fc_store_row_t *fc_store_find(fc_store_desk_t *desk, fc_str_t name) {
 
 fc_status_t fc_store_describe(fc_str_t name, const fc_value_t *value,
                               fc_store_row_t *out_row, fc_error_t *err) {
-  FC_ASSERT(fc_store_name_is_valid(name));
+  FC_ASSERT(fc_state_name_is_valid(name));
   fc_store_row_t row = {.kind = (uint8_t)value->kind,
                         .name_size = (uint8_t)name.size};
   memcpy(row.name, name.data, name.size);
@@ -128,6 +117,15 @@ fc_status_t fc_store_print_type(const fc_store_row_t *row, fc_sink_t *sink,
     FC_TRY(fc_json_write_i64(sink, row->dims[i], err));
   }
   return fc_sink_put(sink, tensor ? FC_STR("]}") : FC_STR("}"), err);
+}
+
+fc_status_t fc_store_print(const fc_store_row_t *row, fc_sink_t *sink,
+                           fc_error_t *err) {
+  FC_TRY(fc_sink_put(sink, FC_STR("{\"ref\":\""), err));
+  FC_TRY(fc_sink_put(sink, fc_store_name(row), err));
+  FC_TRY(fc_sink_put(sink, FC_STR("\",\"type\":"), err));
+  FC_TRY(fc_store_print_type(row, sink, err));
+  return fc_sink_put(sink, FC_STR("}"), err);
 }
 
 // ---------------------------------------------------------------------------

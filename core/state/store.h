@@ -15,12 +15,13 @@
 #ifndef FARCALL_STATE_STORE_H_
 #define FARCALL_STATE_STORE_H_
 
+#include "abi/state.h"
 #include "base/stop.h"
 #include "farcall/value.h"
 
-#define FC_STORE_NAME_MAX 63
-#define FC_STORE_ROWS 64                // values of one desk
-#define FC_STORE_PAGE ((uint64_t)4096)  // on whatever system
+#define FC_STORE_NAME_MAX FC_STATE_NAME_SIZE_MAX  // fc_state_name_is_valid
+#define FC_STORE_ROWS 64                          // values of one desk
+#define FC_STORE_PAGE ((uint64_t)4096)            // on whatever system
 #define FC_STORE_ALIGNMENT ((uint64_t)64)
 #define FC_STORE_SIZE_MAX ((uint64_t)1 << 46)  // of the slab
 
@@ -76,8 +77,6 @@ static inline uint64_t fc_store_page_of(uint64_t offset) {
 }
 uint64_t fc_store_offset(uint64_t page, uint64_t size);
 
-// 1 to 63 bytes of letters, digits, `_`, `-` and `.`, the first neither of the last two.
-bool fc_store_name_is_valid(fc_str_t name);
 // Checks a row by itself: its name, its type, that its bytes are as many as its dims say,
 // and that it lies within the slab as a place does. FC_CODE_INTERNAL says what is wrong.
 fc_status_t fc_store_verify(const fc_store_row_t *row, fc_error_t *err);
@@ -93,6 +92,10 @@ fc_status_t fc_store_describe(fc_str_t name, const fc_value_t *value,
 // The type as the signature's JSON has it: {"kind":"tensor","dtype":"f32","shape":[2]}.
 fc_status_t fc_store_print_type(const fc_store_row_t *row, fc_sink_t *sink,
                                 fc_error_t *err);
+
+// {"ref":NAME,"type":…}
+fc_status_t fc_store_print(const fc_store_row_t *row, fc_sink_t *sink,
+                           fc_error_t *err);
 
 // Makes a slab, sealed: it can neither grow nor shrink. FC_CODE_OUT_OF_MEMORY says what the
 // system lacks; FC_CODE_INTERNAL where its pages are larger.

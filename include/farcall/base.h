@@ -167,7 +167,7 @@ const fc_code_info_t *fc_code_info(fc_code_t code);
 // True when an error of this code is about one argument of a call, so the call
 // document was well-formed up to there.
 static inline bool fc_code_is_argument(fc_code_t code) {
-  return code >= FC_CODE_MISSING_ARGUMENT && code <= FC_CODE_UNTYPED_VALUE;
+  return code >= FC_CODE_MISSING_ARGUMENT && code <= FC_CODE_REFERENCE_UNKNOWN;
 }
 
 #define FC_NO_OFFSET UINT64_MAX

@@ -173,6 +173,7 @@ typedef enum fc_role_t {
   FC_ROLE_SIGNAL_FENCE,
   FC_ROLE_STORAGE,  // memory that a result will be in, which farcall supplies
   FC_ROLE_SCRATCH,  // the client sends it, what the function writes there is lost
+  FC_ROLE_STATE,  // kept from call to call (fc_state_decl_t); of a result, too
 } fc_role_t;
 
 // True when the client sends such an argument.
@@ -187,7 +188,7 @@ static inline bool fc_role_is_answered(uint8_t role) {
 typedef struct fc_param_t {
   fc_text_ref_t name;  // size 0: by position only
   uint32_t type;       // node
-  uint8_t role;        // fc_role_t
+  uint8_t role;        // fc_role_t; of a result IN, or STATE: it is no answer
   bool keyword;        // may be given by name
   bool certain;        // the role was declared, or the compiler made it
   int32_t raw_index;   // place in the flat call; FC_RAW_NONE when the leaves
@@ -198,6 +199,21 @@ typedef struct fc_attr_t {
   fc_text_ref_t key;
   fc_text_ref_t value;
 } fc_attr_t;
+
+// A value that stays from call to call and that callers neither send nor get: an argument,
+// and what it is in the next call.
+typedef struct fc_state_decl_t {
+  fc_text_ref_t name;
+  uint32_t argument;  // a TENSOR, or a SCALAR if there is a result
+  uint32_t result;  // FC_STATE_IN_PLACE: the function writes into the argument
+  uint32_t
+      dims;  // first entry in fc_signature_t.dims: the shape of its first zeros
+  bool survives;  // it may go over to another version of the module
+} fc_state_decl_t;
+
+#define FC_STATE_IN_PLACE UINT32_MAX
+#define FC_STATES_MAX 32           // of one signature
+#define FC_STATE_NAME_SIZE_MAX 63  // bytes
 
 // Where the types come from, most trusted first.
 typedef enum fc_source_t {
@@ -249,6 +265,8 @@ typedef struct fc_signature_t {
   // for every name, -1 where the caller chooses. Without rows the caller chooses all.
   uint32_t size_count;
   const int64_t *sizes;
+  uint32_t state_count;
+  const fc_state_decl_t *states;
 } fc_signature_t;
 
 static inline fc_str_t fc_signature_text(const fc_signature_t *signature,
@@ -363,6 +381,14 @@ void fc_builder_name_argument(fc_builder_t *builder, uint32_t index,
                               fc_str_t name);
 void fc_builder_name_result(fc_builder_t *builder, uint32_t index,
                             fc_str_t name);
+
+// Makes an argument state; `result` is what it is in the next call, or FC_STATE_IN_PLACE.
+// Both get FC_ROLE_STATE. `rank` and `shape` say how large its first zeros are; 0 and NULL:
+// as the argument's own dims say, which must be sizes then. What does not fit makes
+// fc_signature_build fail with FC_CODE_ABI_METADATA.
+void fc_builder_state(fc_builder_t *builder, fc_str_t name, uint32_t argument,
+                      uint32_t result, int32_t rank, const int64_t *shape,
+                      bool survives);
 
 // Forgets everything built but keeps the memory, for a reader that starts over
 // with a lesser source.

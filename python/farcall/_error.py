@@ -72,7 +72,7 @@ class ArgumentValueError(Error, ValueError):
 _KINDS: dict[str, type[Error]] = {
     **dict.fromkeys(("module_not_found", "function_not_found", "version_not_found"),
                     NameUnknownError),
-    **dict.fromkeys(("type_mismatch", "dtype_mismatch", "untyped_value",
+    **dict.fromkeys(("type_mismatch", "dtype_mismatch", "untyped_value", "reference_unknown",
                      "unsupported_type", "missing_argument", "extra_argument",
                      "unknown_argument", "duplicate_argument"), ArgumentTypeError),
     **dict.fromkeys(("out_of_range", "shape_mismatch", "length_mismatch", "missing_key",

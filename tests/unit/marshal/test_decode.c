@@ -405,7 +405,9 @@ static const message_row_t messages[] = {
      "there is no member 'images'; there are 'args', 'kwargs', 'options'", "",
      "images"},
     {"no option near", "i8 ->", "{\"options\":{\"fast\":1}}",
-     "there is no option 'fast'; there are 'int64', 'results'", "", "fast"},
+     "there is no option 'fast'; there are 'if_absent', 'int64', "
+     "'keep', 'results'",
+     "", "fast"},
     {"a byte beyond all numbers", "chars ->", "[[1,1e400]]",
      "argument 0: expected a byte, -128 to 255, found a number",
      "a byte, -128 to 255", "1e400"},

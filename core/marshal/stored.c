@@ -1,0 +1,573 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A function gets the store's own memory, so what it writes stays there and nothing is
+// copied. A result is copied once, at the end, when nothing can fail any more. Compiled
+// code may assume that no two arguments share memory: a value that may be written is given
+// to one argument alone.
+#include "marshal/stored.h"
+
+#include <stdio.h>
+
+#include "abi/state.h"
+#include "marshal/encoder.h"
+#include "marshal/read.h"
+#include "marshal/typed.h"
+
+enum { FC_STORED_READ = 1, FC_STORED_WRITTEN = 2 };
+
+static fc_status_t stored_of(fc_frame_t *frame, fc_stored_t **out_stored,
+                             fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  if (!frame->stored) {
+    void *memory = NULL, *rows = NULL, *keeps = NULL;
+    FC_TRY(fc_frame_alloc(frame, 1, sizeof(fc_stored_t), &memory, err));
+    FC_TRY(fc_frame_alloc(
+        frame, plan->signature->raw_argument_count + (size_t)1, 1, &rows, err));
+    FC_TRY(fc_frame_alloc(frame,
+                          plan->output_count + plan->state_count + (size_t)1,
+                          sizeof(fc_stored_keep_t), &keeps, err));
+    frame->stored = memory;
+    frame->stored->row_of = rows;
+    frame->stored->keeps = keeps;
+  }
+  *out_stored = frame->stored;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// References
+
+// The input that `op` is a part of. NULL: none, for an element of a list of any types.
+static const fc_plan_param_t *input_of(const fc_plan_t *plan,
+                                       const fc_op_t *op) {
+  for (uint32_t i = 0; i < plan->input_count; i++) {
+    const fc_plan_param_t *input = &plan->inputs[i];
+    if (op >= input->op && op < fc_op_next(input->op)) return input;
+  }
+  return NULL;
+}
+
+// Whether the function writes into the argument: for certain, or as far as anybody knows.
+static void find_writes(const fc_plan_t *plan, const fc_op_t *op,
+                        bool *out_writes, bool *out_may_write) {
+  const fc_plan_param_t *input = input_of(plan, op);
+  *out_writes = false;
+  *out_may_write = true;
+  if (!input || plan->signature->root_tree) return;
+  const fc_param_t *param = &plan->signature->arguments[input->number];
+  *out_writes = param->role != FC_ROLE_IN;
+  *out_may_write = *out_writes || !param->certain;
+}
+
+static fc_status_t unknown(fc_frame_t *frame, fc_str_t name, fc_error_t *err) {
+  const fc_store_desk_t *desk = frame->store->desk;
+  char shown[80], hint[120];
+  fc_escape(shown, sizeof shown, 64, name);
+  fc_nearest_t search = fc_nearest_begin(name);
+  const char *nearest = NULL;
+  for (uint32_t i = 0; i < desk->count; i++) {
+    const fc_store_row_t *row = &desk->rows[i];
+    if (fc_nearest_offer(&search, fc_store_name(row))) nearest = row->name;
+  }
+  if (nearest) snprintf(hint, sizeof hint, "; did you mean '%s'?", nearest);
+  else snprintf(hint, sizeof hint, " among the %u", desk->count);
+  const fc_status_t status =
+      fc_json_fail(&frame->reader, err, FC_CODE_REFERENCE_UNKNOWN,
+                   "there is no value '%s'%s", shown, hint);
+  fc_error_got(err, name);
+  return status;
+}
+
+// "tensor f32[2,3]", "scalar i64" or "bytes", for messages.
+static void print_row(const fc_store_row_t *row, char *out, size_t capacity) {
+  if (row->kind == FC_VALUE_BYTES) {
+    snprintf(out, capacity, "bytes");
+    return;
+  }
+  const bool tensor = row->kind == FC_VALUE_TENSOR;
+  size_t at = (size_t)snprintf(
+      out, capacity, "%s %s%s", tensor ? "a tensor" : "a scalar",
+      fc_dtype_info(row->dtype)->text, tensor ? "[" : "");
+  for (uint8_t i = 0; i < row->rank && at + 24 < capacity; i++) {
+    at += (size_t)snprintf(out + at, capacity - at, i ? ",%lld" : "%lld",
+                           (long long)row->dims[i]);
+  }
+  if (tensor) snprintf(out + at, capacity - at, "]");
+}
+
+static fc_status_t other_type(fc_frame_t *frame, const fc_store_row_t *row,
+                              const char *why, fc_error_t *err) {
+  char type[200];
+  print_row(row, type, sizeof type);
+  const fc_status_t status =
+      fc_json_fail(&frame->reader, err, FC_CODE_TYPE_MISMATCH,
+                   "value '%s' is %s: %s", row->name, type, why);
+  fc_error_got(err, fc_str(type));
+  return status;
+}
+
+// Checks a tensor of the store as one is checked that a document brings.
+static fc_status_t check_tensor(fc_frame_t *frame, const fc_op_t *op,
+                                const fc_store_row_t *row, fc_error_t *err) {
+  fc_typed_t typed;
+  fc_error_t why;
+  fc_error_reset(&why);
+  fc_typed_begin(&typed, op, NULL);
+  if (fc_typed_state(frame, &typed, row->dtype, row->rank, row->dims, &why) ==
+      FC_OK) {
+    if (op->rank > 0) fc_frame_bind_dims(frame, op, typed.dims);
+    return FC_OK;
+  }
+  const fc_status_t status = other_type(frame, row, why.message, err);
+  if (err) memcpy(err->expected, why.expected, sizeof err->expected);
+  return status;
+}
+
+// Checks that a value of the store has the type of the argument.
+static fc_status_t check_type(fc_frame_t *frame, const fc_op_t *op,
+                              const fc_store_row_t *row, fc_error_t *err) {
+  char wanted[80];
+  switch ((fc_type_kind_t)op->kind) {
+    case FC_TYPE_UNKNOWN:
+      return FC_OK;
+    case FC_TYPE_TENSOR:
+    case FC_TYPE_VECTOR:
+      if (row->kind == FC_VALUE_TENSOR) {
+        return check_tensor(frame, op, row, err);
+      }
+      snprintf(wanted, sizeof wanted, "expected a tensor");
+      break;
+    case FC_TYPE_SCALAR:
+      if (row->kind == FC_VALUE_SCALAR && row->dtype == op->dtype) return FC_OK;
+      snprintf(wanted, sizeof wanted, "expected a scalar %s",
+               fc_dtype_info(op->dtype)->text);
+      break;
+    default:
+      if (row->kind == FC_VALUE_BYTES && op->kind == FC_TYPE_BYTES &&
+          op->flavor != FC_FLAVOR_UTF8) {
+        return FC_OK;
+      }
+      snprintf(wanted, sizeof wanted,
+               op->kind == FC_TYPE_BYTES
+                   ? "expected bytes, text by value"
+                   : "such an argument is given by value");
+      break;
+  }
+  return other_type(frame, row, wanted, err);
+}
+
+// Makes the value of a row, whose elements lie at `data`.
+static fc_status_t set_value(fc_frame_t *frame, const fc_op_t *op,
+                             const fc_store_row_t *row, void *data,
+                             fc_value_t *dest, fc_error_t *err) {
+  if (row->kind == FC_VALUE_BYTES) {
+    *dest = (fc_value_t){.kind = FC_VALUE_BYTES,
+                         .bytes = fc_str_make(data ? data : "", row->size)};
+  } else if (row->kind == FC_VALUE_SCALAR) {
+    *dest = (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = row->dtype};
+    memcpy(dest->scalar.bytes, data, row->size);
+  } else {
+    void *shape = NULL;
+    FC_TRY(fc_frame_alloc(frame, row->rank + (size_t)1, sizeof(int64_t), &shape,
+                          err));
+    if (row->rank) memcpy(shape, row->dims, row->rank * sizeof(int64_t));
+    *dest = (fc_value_t){
+        .kind = FC_VALUE_TENSOR,
+        .tensor = {.dtype = op->dtype ? (fc_dtype_t)op->dtype : row->dtype,
+                   .rank = row->rank,
+                   .shape = shape,
+                   .data = data}};
+  }
+  return FC_OK;
+}
+
+// Gives a value of the store to the function. A scalar is a copy, so it is never written.
+static fc_status_t give(fc_frame_t *frame, const fc_op_t *op,
+                        fc_store_row_t *row, bool writes, bool may_write,
+                        fc_value_t *dest, fc_error_t *err) {
+  fc_store_t *store = frame->store;
+  fc_stored_t *stored;
+  void *data;
+  const size_t at = (size_t)(row - store->desk->rows);
+  FC_TRY(stored_of(frame, &stored, err));
+  FC_TRY(check_type(frame, op, row, err));
+  const bool lent = row->kind == FC_VALUE_TENSOR;
+  const uint8_t use =
+      lent && writes ? FC_STORED_READ | FC_STORED_WRITTEN : FC_STORED_READ;
+  if (lent && stored->used[at] && (stored->used[at] | use) != FC_STORED_READ) {
+    return fc_json_fail(&frame->reader, err, FC_CODE_DUPLICATE_ARGUMENT,
+                        "value '%s' is given twice, and the function writes "
+                        "into it",
+                        row->name);
+  }
+  FC_TRY(lent && may_write ? fc_store_own(store, row, &frame->stop, &data, err)
+                           : fc_store_map(store, row, &data, err));
+  if (lent) stored->used[at] |= use;
+  if (lent && op->raw >= 0) stored->row_of[op->raw] = (uint8_t)(at + 1);
+  return set_value(frame, op, row, data, dest, err);
+}
+
+static fc_status_t read_name(fc_frame_t *frame, fc_str_t *out_name,
+                             fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token != FC_JSON_STRING) {
+    return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
+                            "the name of a value", err);
+  }
+  return fc_read_text(frame, out_name, err);
+}
+
+fc_status_t fc_stored_read(fc_frame_t *frame, const fc_op_t *op,
+                           fc_value_t *dest, fc_error_t *err) {
+  fc_str_t name;
+  bool writes, may_write;
+  fc_json_token_t token;
+  FC_TRY(read_name(frame, &name, err));
+  fc_store_row_t *row = fc_store_find(frame->store->desk, name);
+  if (!row) return unknown(frame, name, err);
+  find_writes(frame->plan, op, &writes, &may_write);
+  FC_TRY(give(frame, op, row, writes, may_write, dest, err));
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token == FC_JSON_OBJECT_END) return FC_OK;
+  return fc_json_fail(&frame->reader, err, FC_CODE_UNKNOWN_KEY,
+                      "'ref' stands alone in its object");
+}
+
+// ---------------------------------------------------------------------------
+// Options
+
+static fc_status_t needs_store(fc_frame_t *frame, const char *option,
+                               fc_error_t *err) {
+  if (frame->store) return FC_OK;
+  return fc_json_fail(&frame->reader, err, FC_CODE_JSON_SCHEMA,
+                      "option '%s' is about values of a session, and the call "
+                      "belongs to none",
+                      option);
+}
+
+// The output that the key just read numbers.
+static fc_status_t read_output(fc_frame_t *frame, uint32_t *out_number,
+                               fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  fc_str_t key;
+  FC_TRY(fc_read_text(frame, &key, err));
+  uint32_t number = 0;
+  bool valid = key.size > 0 && key.size < 6;
+  for (size_t i = 0; i < key.size && valid; i++) {
+    valid = key.data[i] >= '0' && key.data[i] <= '9';
+    number = 10 * number + (uint32_t)(key.data[i] - '0');
+  }
+  if (valid && number < plan->output_count) {
+    *out_number = number;
+    return FC_OK;
+  }
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, key);
+  return fc_json_fail(&frame->reader, err, FC_CODE_JSON_SCHEMA,
+                      "option 'keep': '%s' is none of the %u results", shown,
+                      plan->output_count);
+}
+
+static bool can_be_kept(const fc_op_t *op) {
+  return op->kind == FC_TYPE_TENSOR || op->kind == FC_TYPE_VECTOR ||
+         op->kind == FC_TYPE_SCALAR || op->kind == FC_TYPE_BYTES ||
+         op->kind == FC_TYPE_UNKNOWN;
+}
+
+// Adds a result to what is kept. Two of one name would be kept in turn.
+static fc_status_t add_keep(fc_frame_t *frame, const fc_op_t *op,
+                            uint32_t number, fc_str_t name, fc_error_t *err) {
+  fc_stored_t *stored;
+  FC_TRY(stored_of(frame, &stored, err));
+  for (uint32_t i = 0; i < stored->keep_count; i++) {
+    const fc_stored_keep_t *other = &stored->keeps[i];
+    const bool named = fc_str_equal(fc_store_name(&other->row), name);
+    if (!named && (number == UINT32_MAX || other->number != number)) continue;
+    return fc_json_fail(&frame->reader, err, FC_CODE_DUPLICATE_KEY,
+                        named ? "value '%.*s' is kept twice"
+                              : "the result of '%.*s' is kept twice",
+                        FC_STR_ARG(name));
+  }
+  fc_stored_keep_t *keep = &stored->keeps[stored->keep_count++];
+  *keep = (fc_stored_keep_t){.op = op, .number = number};
+  memcpy(keep->row.name, name.data, name.size);
+  keep->row.name_size = (uint8_t)name.size;
+  return FC_OK;
+}
+
+fc_status_t fc_stored_read_keep(fc_frame_t *frame, fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  fc_json_token_t token;
+  FC_TRY(needs_store(frame, "keep", err));
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token != FC_JSON_OBJECT_BEGIN) {
+    return fc_json_mismatch(&frame->reader, FC_CODE_JSON_SCHEMA, token,
+                            "an object", err);
+  }
+  for (;;) {
+    uint32_t number = 0;
+    fc_str_t name;
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    FC_TRY(read_output(frame, &number, err));
+    FC_TRY(read_name(frame, &name, err));
+    if (!fc_state_name_is_valid(name)) {
+      return fc_json_fail(&frame->reader, err, FC_CODE_JSON_SCHEMA,
+                          "a value is named by letters, digits, '_', and '-' "
+                          "or '.' behind the first, at most %d",
+                          FC_STORE_NAME_MAX);
+    }
+    const fc_op_t *op = plan->outputs[number].op;
+    if (!can_be_kept(op)) {
+      return fc_json_fail(&frame->reader, err, FC_CODE_UNSUPPORTED_TYPE,
+                          "result %u is neither a tensor, a scalar nor bytes, "
+                          "so it cannot be kept",
+                          number);
+    }
+    FC_TRY(add_keep(frame, op, number, name, err));
+  }
+}
+
+fc_status_t fc_stored_read_absent(fc_frame_t *frame, fc_error_t *err) {
+  fc_json_token_t token;
+  fc_stored_t *stored;
+  FC_TRY(needs_store(frame, "if_absent", err));
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token != FC_JSON_TRUE && token != FC_JSON_FALSE) {
+    return fc_json_mismatch(&frame->reader, FC_CODE_JSON_SCHEMA, token,
+                            "true or false", err);
+  }
+  FC_TRY(stored_of(frame, &stored, err));
+  stored->if_absent = token == FC_JSON_TRUE;
+  return FC_OK;
+}
+
+fc_status_t fc_stored_check(fc_frame_t *frame, fc_error_t *err) {
+  const fc_stored_t *stored = frame->stored;
+  if (!stored->if_absent) return FC_OK;
+  for (uint32_t i = 0; i < stored->keep_count; i++) {
+    const fc_str_t name = fc_store_name(&stored->keeps[i].row);
+    if (!fc_store_find(frame->store->desk, name)) continue;
+    return fc_fail(err, FC_CODE_PRECONDITION_FAILED,
+                   "there is a value '%.*s' already", FC_STR_ARG(name));
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// State that nobody names
+
+static fc_status_t find_state(fc_frame_t *frame, const fc_plan_state_t *state,
+                              fc_store_row_t **out_row, fc_error_t *err) {
+  fc_store_t *store = frame->store;
+  *out_row = fc_store_find(store->desk, state->name);
+  if (*out_row) return FC_OK;
+  const fc_value_t zeros = fc_plan_zeros(state);
+  fc_store_row_t row;
+  void *data;
+  FC_TRY(fc_store_describe(state->name, &zeros, &row, err));
+  FC_TRY(fc_store_place(store, &row, &data, err));
+  FC_TRY(fc_store_put(store, &row, err));
+  *out_row = fc_store_find(store->desk, state->name);
+  return FC_OK;
+}
+
+static fc_status_t place_state(fc_frame_t *frame, const fc_plan_state_t *state,
+                               fc_error_t *err) {
+  fc_store_row_t *row;
+  fc_value_t *value = &frame->arguments[state->param.op->raw];
+  FC_TRY(find_state(frame, state, &row, err));
+  fc_status_t status =
+      give(frame, state->param.op, row, true, true, value, err);
+  if (status == FC_OK && state->result) {
+    status = add_keep(frame, state->result, UINT32_MAX, state->name, err);
+  }
+  if (status != FC_OK && err && fc_code_is_argument(err->code)) {
+    fc_plan_name_argument(&state->param, err);
+  }
+  return status;
+}
+
+fc_status_t fc_stored_place(fc_frame_t *frame, fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  for (uint32_t i = 0; i < plan->state_count; i++) {
+    FC_TRY(place_state(frame, &plan->states[i], err));
+  }
+  return frame->stored ? fc_stored_check(frame, err) : FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// After the call
+
+// Finds the bytes of a result and sets the type of its row.
+static fc_status_t describe(fc_encoder_t *encoder, fc_stored_keep_t *keep,
+                            fc_str_t *out_bytes, fc_error_t *err) {
+  fc_frame_t *frame = encoder->frame;
+  const fc_value_t *value = &frame->results[keep->op->raw];
+  fc_value_t typed = {.kind = value->kind, .dtype = keep->op->dtype};
+  const fc_str_t name = fc_store_name(&keep->row);
+  fc_store_row_t row;
+  size_t count, size;
+  encoder->number = keep->number;
+  if (value->kind == FC_VALUE_BYTES) {
+    typed.bytes = value->bytes;
+    *out_bytes = value->bytes;
+  } else if (value->kind == FC_VALUE_SCALAR || value->kind == FC_VALUE_TENSOR) {
+    fc_tensor_t tensor;
+    fc_op_t op = *keep->op;
+    if (op.kind == FC_TYPE_UNKNOWN && value->kind == FC_VALUE_SCALAR) {
+      op.kind = FC_TYPE_SCALAR;
+      op.dtype = (uint8_t)value->dtype;
+    }
+    FC_TRY(fc_encoder_tensor(encoder, &op, value, &tensor, &count, &size, err));
+    typed.dtype = tensor.dtype;
+    if (typed.kind == FC_VALUE_TENSOR) typed.tensor = tensor;
+    *out_bytes = fc_str_make(tensor.data, size);
+  }
+  FC_TRY(fc_store_describe(name, &typed, &row, err));
+  keep->row = row;
+  return FC_OK;
+}
+
+// Elements that lie in the store may be those that another keep writes over: they are
+// copied aside.
+static fc_status_t put_aside(fc_frame_t *frame, fc_str_t *bytes,
+                             fc_error_t *err) {
+  uint8_t *copy = fc_arena_alloc(&frame->tensors, bytes->size, 64);
+  if (!copy) return fc_fail_memory(err);
+  FC_TRY(fc_frame_copy(frame, copy, bytes->data, bytes->size, err));
+  frame->store->copied += bytes->size;
+  bytes->data = (const char *)copy;
+  return FC_OK;
+}
+
+static bool same_type(const fc_store_row_t *a, const fc_store_row_t *b) {
+  return a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank &&
+         a->size == b->size && !memcmp(a->dims, b->dims, sizeof a->dims);
+}
+
+static fc_status_t stage(fc_encoder_t *encoder, fc_stored_keep_t *keep,
+                         fc_error_t *err) {
+  fc_frame_t *frame = encoder->frame;
+  fc_store_t *store = frame->store;
+  fc_str_t bytes = {0};
+  FC_TRY(describe(encoder, keep, &bytes, err));
+  const fc_store_row_t *had =
+      fc_store_find(store->desk, fc_store_name(&keep->row));
+  keep->in_place =
+      had && same_type(had, &keep->row) && !(had->flags & FC_STORE_SHARED);
+  if (keep->in_place) {
+    keep->row.offset = had->offset;
+    FC_TRY(fc_store_map(store, had, &keep->to, err));
+    if (keep->to == bytes.data) return FC_OK;
+    if (fc_store_holds(store, bytes.data)) {
+      FC_TRY(put_aside(frame, &bytes, err));
+    }
+    keep->from = bytes.data;
+    return FC_OK;
+  }
+  FC_TRY(fc_store_place(store, &keep->row, &keep->to, err));
+  store->copied += bytes.size;
+  return bytes.size
+             ? fc_frame_copy(frame, keep->to, bytes.data, bytes.size, err)
+             : FC_OK;
+}
+
+// The final contents of an argument that was given by reference lie in the store, unless
+// the function got a copy: then they are kept under its name.
+static fc_status_t add_finals(fc_frame_t *frame, fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  const fc_signature_t *signature = plan->signature;
+  uint32_t at = plan->output_count - plan->final_count;
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const fc_param_t *param = &signature->arguments[i];
+    if (!fc_role_is_answered(param->role)) continue;
+    const fc_op_t *op = plan->outputs[at++].op;
+    if (param->raw_index < 0) continue;
+    const uint8_t row = frame->stored->row_of[param->raw_index];
+    const fc_value_t *given = &frame->arguments[param->raw_index];
+    const fc_value_t *final = &frame->results[op->raw];
+    if (!row || final->kind != FC_VALUE_TENSOR ||
+        final->tensor.data == given->tensor.data) {
+      continue;
+    }
+    const fc_str_t name = fc_store_name(&frame->store->desk->rows[row - 1]);
+    FC_TRY(add_keep(frame, op, UINT32_MAX, name, err));
+  }
+  return FC_OK;
+}
+
+// As many rows as the desk would have.
+static fc_status_t check_rows(const fc_frame_t *frame, fc_error_t *err) {
+  const fc_stored_t *stored = frame->stored;
+  fc_store_desk_t *desk = frame->store->desk;
+  uint32_t count = desk->count;
+  for (uint32_t i = 0; i < stored->keep_count; i++) {
+    count += !fc_store_find(desk, fc_store_name(&stored->keeps[i].row));
+  }
+  if (count <= FC_STORE_ROWS) return FC_OK;
+  return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
+                 "%u values would be kept, the limit is %d", count,
+                 FC_STORE_ROWS);
+}
+
+fc_status_t fc_stored_stage(fc_frame_t *frame, fc_error_t *err) {
+  fc_encoder_t encoder = {.frame = frame,
+                          .limited = {.limit = SIZE_MAX, .stop = &frame->stop}};
+  fc_stored_t *stored = frame->stored;
+  FC_TRY(add_finals(frame, err));
+  FC_TRY(check_rows(frame, err));
+  for (uint32_t i = 0; i < stored->keep_count; i++) {
+    FC_TRY(stage(&encoder, &stored->keeps[i], err));
+  }
+  return FC_OK;
+}
+
+void fc_stored_commit(fc_frame_t *frame) {
+  fc_stored_t *stored = frame->stored;
+  fc_store_t *store = frame->store;
+  for (uint32_t i = 0; i < stored->keep_count; i++) {
+    const fc_stored_keep_t *keep = &stored->keeps[i];
+    fc_store_row_t *row = fc_store_find(store->desk, fc_store_name(&keep->row));
+    if (!keep->in_place) {
+      FC_ASSERT(fc_store_put(store, &keep->row, NULL) == FC_OK);
+      continue;
+    }
+    if (keep->from) {
+      memcpy(keep->to, keep->from, keep->row.size);
+      store->copied += keep->row.size;
+    }
+    row->change |= FC_STORE_WRITTEN;
+  }
+  stored->keep_count = 0;
+}
+
+const fc_store_row_t *fc_stored_output(const fc_frame_t *frame,
+                                       uint32_t output) {
+  const fc_plan_t *plan = frame->plan;
+  const fc_signature_t *signature = plan->signature;
+  const fc_stored_t *stored = frame->stored;
+  for (uint32_t i = 0; i < stored->keep_count; i++) {
+    if (stored->keeps[i].number == output) return &stored->keeps[i].row;
+  }
+  uint32_t at = plan->output_count - plan->final_count;
+  for (uint32_t i = 0; i < signature->argument_count; i++) {
+    const fc_param_t *param = &signature->arguments[i];
+    if (!fc_role_is_answered(param->role) || at++ != output) continue;
+    const uint8_t row =
+        param->raw_index < 0 ? 0 : stored->row_of[param->raw_index];
+    return row ? &frame->store->desk->rows[row - 1] : NULL;
+  }
+  return NULL;
+}
+
+// Errors tell where the reader stands, also where there is no document.
+void fc_frame_set_store(fc_frame_t *frame, fc_store_t *store) {
+  static const fc_stored_ways_t ways = {fc_stored_read, fc_stored_place,
+                                        fc_stored_stage, fc_stored_commit,
+                                        fc_stored_output};
+  frame->store = store;
+  frame->ways = store ? &ways : NULL;
+  if (store) fc_frame_read(frame, "", 0);
+}

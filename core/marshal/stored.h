@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values of a store (state/store.h) in a call: those that a document names by {"ref":…},
+// results that it keeps, and state that the function has whether or not anybody names it.
+// Private to the marshaller and to those who run calls; belongs to one call.
+#ifndef FARCALL_MARSHAL_STORED_H_
+#define FARCALL_MARSHAL_STORED_H_
+
+#include "marshal/frame.h"
+
+// A result that goes into the store when the call has succeeded.
+typedef struct fc_stored_keep_t {
+  const fc_op_t *op;
+  uint32_t number;     // of fc_plan_t.outputs; of a state's result UINT32_MAX
+  fc_store_row_t row;  // from fc_stored_stage on
+  const void *from;    // to be copied to `to` at the end; NULL: it lies there
+  void *to;
+  bool in_place;  // to where the value of this name is
+} fc_stored_keep_t;
+
+typedef struct fc_stored_t {
+  uint8_t used[FC_STORE_ROWS];  // what the call does with a row: FC_STORED_*
+  uint8_t *row_of;              // by raw argument: 1 + its row; 0: it is none
+  fc_stored_keep_t *keeps;      // of the document, then of states
+  uint32_t keep_count;
+  bool if_absent;  // no name of a keep may be in use
+} fc_stored_t;
+
+// The call that was begun on the frame uses this store, whose call has begun; borrowed
+// until fc_frame_end. NULL, as before: a {"ref":…} is FC_CODE_REFERENCE_UNKNOWN, and state
+// is zeros that nobody keeps.
+void fc_frame_set_store(fc_frame_t *frame, fc_store_t *store);
+
+// Reads {"ref":NAME}, whose key was just read, to its end. FC_CODE_REFERENCE_UNKNOWN;
+// FC_CODE_TYPE_MISMATCH names both types; FC_CODE_DUPLICATE_ARGUMENT when the function may
+// write into the value, and it is given twice.
+fc_status_t fc_stored_read(fc_frame_t *frame, const fc_op_t *op,
+                           fc_value_t *dest, fc_error_t *err);
+// Read the options "keep", {"0":NAME}, and "if_absent".
+fc_status_t fc_stored_read_keep(fc_frame_t *frame, fc_error_t *err);
+fc_status_t fc_stored_read_absent(fc_frame_t *frame, fc_error_t *err);
+// The document was read: checks its options. FC_CODE_PRECONDITION_FAILED when a name is in
+// use that was to be absent.
+fc_status_t fc_stored_check(fc_frame_t *frame, fc_error_t *err);
+// Makes the arguments that are state. Called when all others are there.
+fc_status_t fc_stored_place(fc_frame_t *frame, fc_error_t *err);
+
+// The function has returned. Checks what is to be kept, takes places for it and copies what
+// may be copied already.
+fc_status_t fc_stored_stage(fc_frame_t *frame, fc_error_t *err);
+// The call has succeeded: what was staged is in the store from now on.
+void fc_stored_commit(fc_frame_t *frame);
+// The value of the store that an output is, NULL: none. Between the two above.
+const fc_store_row_t *fc_stored_output(const fc_frame_t *frame,
+                                       uint32_t output);
+
+#endif  // FARCALL_MARSHAL_STORED_H_
