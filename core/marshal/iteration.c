@@ -195,6 +195,10 @@ fc_status_t fc_iteration_begin(fc_frame_t *frame, fc_str_t body,
     fc_error_expected(err, "key 'repeat'");
     if (err) err->has_pointer = true;
   }
+  if (status == FC_OK && frame->ways) {
+    status = fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
+                     "a call of a session cannot be repeated");
+  }
   return status == FC_OK ? pack(frame, &repeat, carry, err) : status;
 }
 

@@ -516,6 +516,7 @@ fc_status_t fc_stored_stage(fc_frame_t *frame, fc_error_t *err) {
   fc_encoder_t encoder = {.frame = frame,
                           .limited = {.limit = SIZE_MAX, .stop = &frame->stop}};
   fc_stored_t *stored = frame->stored;
+  if (!stored) return FC_OK;
   FC_TRY(add_finals(frame, err));
   FC_TRY(check_rows(frame, err));
   for (uint32_t i = 0; i < stored->keep_count; i++) {
@@ -527,7 +528,7 @@ fc_status_t fc_stored_stage(fc_frame_t *frame, fc_error_t *err) {
 void fc_stored_commit(fc_frame_t *frame) {
   fc_stored_t *stored = frame->stored;
   fc_store_t *store = frame->store;
-  for (uint32_t i = 0; i < stored->keep_count; i++) {
+  for (uint32_t i = 0; stored && i < stored->keep_count; i++) {
     const fc_stored_keep_t *keep = &stored->keeps[i];
     fc_store_row_t *row = fc_store_find(store->desk, fc_store_name(&keep->row));
     if (!keep->in_place) {
@@ -540,7 +541,7 @@ void fc_stored_commit(fc_frame_t *frame) {
     }
     row->change |= FC_STORE_WRITTEN;
   }
-  stored->keep_count = 0;
+  if (stored) stored->keep_count = 0;
 }
 
 const fc_store_row_t *fc_stored_output(const fc_frame_t *frame,

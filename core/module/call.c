@@ -10,11 +10,18 @@
 #include <stdio.h>
 
 #include "base/width.h"
+#include "marshal/stored.h"
 #include "marshal/widths.h"
 #include "module/call_state.h"
+#include "module/state.h"
 
 static const fc_plan_t *plan_of(const fc_call_t *call) {
   return call->function->plan;
+}
+
+// What the frame may ask memory for: OUT arguments, and state that nobody keeps.
+static uint32_t placed_count(const fc_call_t *call) {
+  return plan_of(call)->store_count + plan_of(call)->state_count;
 }
 
 static size_t flat_result_count(const fc_call_t *call) {
@@ -86,7 +93,7 @@ static fc_status_t allocate(fc_call_t *call, fc_error_t *err) {
                                      sizeof *call->given);
   call->flat = fc_arena_alloc_array(
       arena, signature->raw_argument_count + (size_t)1, sizeof *call->flat);
-  call->storage = fc_arena_alloc_array(arena, plan->store_count + (size_t)1,
+  call->storage = fc_arena_alloc_array(arena, placed_count(call) + (size_t)1,
                                        sizeof *call->storage);
   call->kept = fc_arena_alloc_array(arena, results + 1, sizeof *call->kept);
   call->kept_buffers =
@@ -151,7 +158,7 @@ static void free_buffers(const fc_call_t *call) {
   for (uint32_t i = 0; call->given && i < call->arguments.count; i++) {
     fc_free(allocator, call->given[i].copy.data);
   }
-  for (uint32_t i = 0; call->storage && i < plan_of(call)->store_count; i++) {
+  for (uint32_t i = 0; call->storage && i < placed_count(call); i++) {
     fc_free(allocator, call->storage[i].data);
   }
   for (size_t i = 0; call->kept_buffers && i < 2 * flat_result_count(call);
@@ -234,12 +241,12 @@ static fc_status_t pass_argument(fc_call_t *call, uint32_t leaf,
   return argument->copied ? pass_copy(call, argument, err) : FC_OK;
 }
 
-// The frame asks only for the memory of OUT arguments that are not set.
+// The frame asks only for the memory of OUT arguments that are not set, and of state.
 static void *place(void *context, uint32_t leaf, fc_dtype_t dtype,
                    size_t size) {
   (void)dtype;
   fc_call_t *call = context;
-  if (leaf >= plan_of(call)->store_count) return NULL;
+  if (leaf >= placed_count(call)) return NULL;
   fc_call_buffer_t *buffer = &call->storage[leaf];
   return reserve(call, buffer, size) ? buffer->data : NULL;
 }
@@ -255,6 +262,7 @@ static fc_status_t begin(fc_call_t *call, fc_error_t *err) {
   fc_frame_t *frame = call->instance->frame;
   const fc_placer_t placer = {call, place, commit, NULL};
   fc_frame_begin(frame, plan_of(call), &placer);
+  if (call->state) fc_frame_set_store(frame, fc_state_begin(call->state));
   size_t count;
   fc_value_t *flat = fc_frame_arguments(frame, &count);
   if (!flat) return fc_fail_memory(err);
@@ -314,6 +322,8 @@ static fc_status_t run(fc_call_t *call, const fc_run_options_t *options,
                          instance->handle, call->function->index,
                          options->cancel ? &options->cancel->word : NULL,
                          options->deadline_ns, err));
+  FC_TRY(fc_stored_stage(instance->frame, err));
+  fc_stored_commit(instance->frame);
   return keep_results(call, err);
 }
 
@@ -328,6 +338,7 @@ fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
   }
   if (instance->open) fc_call_end(instance->open);
   const fc_status_t status = run(call, options ? options : &defaults, err);
+  if (call->state) fc_state_end(call->state, status == FC_OK);
   if (status == FC_OK) {
     instance->open = call;
   } else {
@@ -335,6 +346,10 @@ fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,
   }
   atomic_store_explicit(&instance->in_use, false, memory_order_release);
   return status;
+}
+
+void fc_call_use_state(fc_call_t *call, fc_state_t *state) {
+  call->state = state;
 }
 
 void fc_call_end(fc_call_t *call) {

@@ -126,6 +126,41 @@ fc_status_t fc_call_set_value(fc_call_t *call, const char *path,
 // Forgets every argument, and the results.
 void fc_call_clear(fc_call_t *call);
 
+// ---------------------------------------------------------------------------
+// State
+
+// Values that stay from call to call: arguments that a sidecar calls "state". A function
+// writes into the state's own memory, and nothing is copied but results that become
+// arguments. One thread at a time, that of the instances whose calls use it; calls of one
+// module, since a name stands for one value whichever function has it.
+typedef struct fc_state_t fc_state_t;
+
+// Zero is the default.
+typedef struct fc_state_options_t {
+  fc_allocator_t allocator;  // of the state itself; zero: the system's
+  uint64_t size_max;         // bytes of the values, in whole pages; 0: 1 GiB
+} fc_state_options_t;
+
+// FC_CODE_OUT_OF_MEMORY when the system has no memory for it. `options` NULL: the defaults.
+fc_status_t fc_state_create(const fc_state_options_t *options,
+                            fc_state_t **out_state,
+                            fc_error_t *err) FC_MUST_CHECK;
+// NULL is allowed. No call may use it any more.
+void fc_state_destroy(fc_state_t *state);
+// Forgets all values: the next call that has them begins with zeros.
+void fc_state_reset(fc_state_t *state);
+// Bytes that the values take, in whole pages.
+uint64_t fc_state_size(const fc_state_t *state);
+// A value, borrowed: shape and elements stay until the next call that uses the state, or
+// fc_state_reset. FC_CODE_REFERENCE_UNKNOWN: there is none of that name (yet).
+fc_status_t fc_state_get(fc_state_t *state, const char *name,
+                         fc_tensor_t *out_tensor, fc_error_t *err);
+
+// Runs of the call use this state from now on; it is borrowed. NULL, as at first: each run
+// has zeros of its own, which nobody keeps. A run that fails may have written into values;
+// those that results become are as they were.
+void fc_call_use_state(fc_call_t *call, fc_state_t *state);
+
 // Asks a run to stop. Zeroed: nobody has asked.
 typedef struct fc_cancel_t {
   fc_atomic_word_t word;
