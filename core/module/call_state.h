@@ -32,8 +32,8 @@ struct fc_call_t {
   fc_call_argument_t *given;  // by argument leaf
   fc_value_t *flat;           // the arguments of the flat call
   fc_state_t *state;          // NULL: each run has its own
-  fc_call_buffer_t
-      *storage;  // by place()'s `leaf`: of OUT arguments that are not set, and state
+  fc_call_buffer_t *
+      storage;  // by place()'s `leaf`: of OUT arguments that are not set, and state
   // The results of the last run, and for each two buffers, for the elements and the shape
   // of a tensor that is copied.
   fc_value_t *kept;

@@ -123,10 +123,8 @@ fc_status_t fc_state_get(fc_state_t *state, const char *name,
   }
   fc_store_begin(&state->store, NULL);
   FC_TRY(fc_store_map(&state->store, row, &data, err));
-  *out_tensor = (fc_tensor_t){.dtype = row->dtype,
-                              .rank = row->rank,
-                              .shape = row->dims,
-                              .data = data};
+  *out_tensor = (fc_tensor_t){
+      .dtype = row->dtype, .rank = row->rank, .shape = row->dims, .data = data};
   return FC_OK;
 }
 
