@@ -288,5 +288,5 @@ def judge(found, name):
     goal("1M f32, JSON: CPU ms", found["million", False, name][0], 28, False)
 
 
-
-main()
+if __name__ == "__main__":
+    main()
