@@ -85,8 +85,8 @@ fc_status_t fc_inbox_open(int end, const fc_ring_setup_t *setup,
                    "a worker cannot set aside %zu bytes of addresses: %s", size,
                    strerror(errno));
   }
-  *out_inbox =
-      (fc_inbox_t){.end = end, .shelf = FC_RING_SHELVES, .tray = FC_RING_TRAYS};
+  *out_inbox = (fc_inbox_t){
+      .end = end, .shelf = FC_RING_SHELVES, .tray = FC_RING_TRAYS, .slab = -1};
   for (uint32_t i = 0; i < FC_RING_SHELVES; i++, base += body) {
     out_inbox->shelves[i].room = (fc_span_t){base, body};
   }
@@ -96,12 +96,19 @@ fc_status_t fc_inbox_open(int end, const fc_ring_setup_t *setup,
   return FC_OK;
 }
 
+static void set_slab(fc_inbox_t *inbox, int file) {
+  if (inbox->slab >= 0) close(inbox->slab);
+  inbox->slab = file;
+  inbox->slabs++;
+}
+
 void fc_inbox_close(fc_inbox_t *inbox) {
   const fc_span_t *first = &inbox->shelves[0].room;
   if (!first->data) return;
   munmap(first->data, FC_RING_SHELVES * first->size +
                           FC_RING_TRAYS * inbox->answers[0].size);
   close(inbox->end);
+  set_slab(inbox, -1);
   *inbox = (fc_inbox_t){0};
 }
 
@@ -222,6 +229,7 @@ static void set_tray(fc_inbox_t *inbox, uint32_t tray, int file) {
 static void leave_all(fc_inbox_t *inbox) {
   for (uint32_t i = 0; i < FC_RING_SHELVES; i++) leave_shelf(inbox, i);
   for (uint32_t i = 0; i < FC_RING_TRAYS; i++) leave_tray(inbox, i);
+  set_slab(inbox, -1);
 }
 
 // Takes the messages up to `number`.
@@ -235,9 +243,11 @@ static void take_up_to(fc_inbox_t *inbox, uint32_t number) {
     }
     if (message.number != inbox->received + 1) leave_all(inbox);
     inbox->received = message.number;
-    if (message.kind == FC_HANDOFF_ANSWER) set_tray(inbox, message.place, file);
+    if (message.kind == FC_HANDOFF_SLAB) set_slab(inbox, file);
+    else if (message.kind == FC_HANDOFF_ANSWER)
+      set_tray(inbox, message.place, file);
     else set_shelf(inbox, message.place, file);
-    if (file >= 0) close(file);
+    if (file >= 0 && message.kind != FC_HANDOFF_SLAB) close(file);
     if ((int32_t)(message.number - number) > 0) break;
   }
   inbox->received = number;

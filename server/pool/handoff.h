@@ -22,6 +22,7 @@
 typedef enum fc_handoff_kind_t {
   FC_HANDOFF_BODY,
   FC_HANDOFF_ANSWER,
+  FC_HANDOFF_SLAB,  // of sessions (claim.h): takes the place of the one before
 } fc_handoff_kind_t;
 
 // ---------------------------------------------------------------------------
@@ -55,8 +56,10 @@ typedef struct fc_inbox_t {
   uint64_t faults;  // that the process had had when the call began
   fc_span_t answers[FC_RING_TRAYS];  // addresses set aside for files of answers
   bool mapped[FC_RING_TRAYS];        // is a file mapped there?
-  uint32_t tray;  // for the answer of the call that runs; FC_RING_TRAYS: none
-  bool written;   // the answer may have bytes in that tray
+  uint32_t tray;   // for the answer of the call that runs; FC_RING_TRAYS: none
+  bool written;    // the answer may have bytes in that tray
+  int slab;        // the file of sessions' values; -1: none came
+  uint64_t slabs;  // how many came
 } fc_inbox_t;
 
 // Bytes of addresses that an inbox sets aside.

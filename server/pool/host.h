@@ -129,6 +129,8 @@ typedef struct fc_host_class_t {
   // Processor time that the processes of the generation have taken, with those that
   // have ended. NULL: this kind has no processes.
   uint64_t (*cpu_ns)(const fc_host_t *host);
+  // Ends all processes of the generation for their greed. NULL: this kind has none.
+  void (*end_workers)(fc_host_t *host);
   // Describes the worker at `position` of the generation's own; false past the last.
   bool (*worker)(const fc_host_t *host, uint32_t position,
                  fc_host_worker_t *out_worker);
@@ -232,6 +234,10 @@ void fc_pool_charge_turn(fc_host_t *host, const fc_owner_t *caller,
                          uint64_t spent_ns);
 // Puts a call that was not begun back into its queue, before all others of its priority.
 void fc_pool_requeue(fc_host_t *host, fc_job_t *job);
+// The call that holds the claim has left its worker, or will not be made: the next one of
+// its session has its turn when calls are handed over next.
+void fc_pool_pass_claim(fc_pool_t *pool, fc_claim_t *claim,
+                        const fc_host_t *host);
 // `expire` must be called at `due_ns`; 0 changes nothing.
 void fc_pool_note_due(fc_pool_t *pool, uint64_t due_ns);
 // Fails every call that waits now in the queue of the host's generation; `retry_s` is

@@ -7,6 +7,7 @@
 #define FARCALL_SERVER_POOL_JOB_H_
 
 #include "config/priority.h"
+#include "pool/claim.h"
 #include "pool/owner.h"
 #include "pool/slot.h"
 
@@ -38,12 +39,16 @@ typedef struct fc_job_t {
   // nobody waits for it takes the count along, until it ends.
   fc_owner_count_t count;
   int8_t priority;  // FC_PRIORITY_MIN to _MAX
+  // Of the session that the call belongs to, with FC_CALL_SESSION; NULL: it belongs to
+  // none.
+  fc_claim_t *claim;
   // Borrowed, from on_done or fc_pool_try_inline until fc_pool_finish.
   fc_outcome_t *outcome;
   // Of a call that failed: seconds until the client may come back; 0: not known.
   uint32_t retry_s;
   // The pool's
   uint8_t state;
+  bool parked;  // it waits for its turn in its session, and is in no flow
   struct fc_job_t *next;
   struct fc_job_t *previous;
   struct fc_job_t *flow_next;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of one generation, for pool.c, admit.c and lane.c alone. Loop thread.
+// The queue of one generation, for pool.c, claim.c, admit.c and lane.c alone. Loop thread.
 #ifndef FARCALL_SERVER_POOL_MODULE_QUEUE_H_
 #define FARCALL_SERVER_POOL_MODULE_QUEUE_H_
 
@@ -26,6 +26,13 @@ typedef struct fc_module_queue_t {
   struct fc_module_queue_t *next_active;
   fc_cost_t *costs;  // by function
 } fc_module_queue_t;
+
+// The queue has calls that may be given to its host.
+void fc_queue_activate(fc_pool_t *pool, fc_module_queue_t *queue);
+// Takes the job out of the list of all that wait. It must be in no flow any more.
+void fc_queue_unlink(fc_pool_t *pool, fc_module_queue_t *queue, fc_job_t *job);
+// Gives the turn to the next call of each session whose last one has left its worker.
+void fc_pool_pass_claims(fc_pool_t *pool);
 
 // What bounds the time of a call of the function on the loop.
 fc_bound_t fc_lane_bound(const fc_pool_t *pool, const fc_module_t *module,

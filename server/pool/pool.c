@@ -147,7 +147,7 @@ static bool is_quick(const fc_cost_t *cost) {
   return cost->samples && cost->average_ns < QUICK_NS;
 }
 
-static void activate(fc_pool_t *pool, module_queue_t *queue) {
+void fc_queue_activate(fc_pool_t *pool, module_queue_t *queue) {
   if (queue->active) return;
   queue->active = true;
   queue->next_active = NULL;
@@ -229,14 +229,13 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   queue->last = job;
   queue->waiting++;
   pool->waiting++;
-  fc_flows_put(&queue->flows, job);
   fc_pool_note_due(pool, job->call.deadline_ns);
-  activate(pool, queue);
+  if (FC_UNLIKELY(job->claim) && !fc_claim_enter(job->claim, job)) return;
+  fc_flows_put(&queue->flows, job);
+  fc_queue_activate(pool, queue);
 }
 
-// Takes the job out of the list of all that wait. It must be in no flow any more.
-static void unlink_waiting(fc_pool_t *pool, module_queue_t *queue,
-                           fc_job_t *job) {
+void fc_queue_unlink(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
   if (queue->expiring == job) queue->expiring = job->next;
   if (job->previous) job->previous->next = job->next;
   else queue->first = job->next;
@@ -250,8 +249,12 @@ static void unlink_waiting(fc_pool_t *pool, module_queue_t *queue,
 
 static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
-  fc_flows_remove(&queue->flows, job);
-  unlink_waiting(pool, queue, job);
+  if (job->parked) fc_claim_unpark(job->claim, job);
+  else {
+    fc_flows_remove(&queue->flows, job);
+    if (job->claim) fc_pool_pass_claim(pool, job->claim, queue->host);
+  }
+  fc_queue_unlink(pool, queue, job);
 }
 
 // Takes the job out of the queue because its call is made now: the cost is charged to its
@@ -263,7 +266,7 @@ static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
   const uint64_t mean_ns = queue->mean.average_ns;
   fc_flows_take(&queue->flows, job, cost_ns ? cost_ns : 1,
                 mean_ns ? mean_ns : 1);
-  unlink_waiting(pool, queue, job);
+  fc_queue_unlink(pool, queue, job);
 }
 
 // Gives the next call to its host, or answers the call if the host refuses it. False: the
@@ -274,10 +277,15 @@ static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
       !job->call.parts && is_quick(&queue->costs[job->call.function]);
   fc_error_t *error = &pool->failure.error;
   fc_host_t *host = queue->host;
-  const fc_offer_t offer = class_of(host)->offer(host, job, quick, error);
+  const bool refused =
+      FC_UNLIKELY(job->claim) && job->claim->class_->refuse(job->claim, error);
+  const fc_offer_t offer = refused
+                               ? FC_OFFER_REFUSED
+                               : class_of(host)->offer(host, job, quick, error);
   if (offer == FC_OFFER_FULL) return false;
   take_first(pool, queue, job);
   if (offer == FC_OFFER_REFUSED) {
+    if (job->claim) fc_pool_pass_claim(pool, job->claim, host);
     fc_pool_fail(host, job, FC_STAGE_QUEUE, error);
     return true;
   }
@@ -289,16 +297,17 @@ static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
 
 void fc_pool_flush(fc_pool_t *pool) {
   pool->inline_spent_ns = 0;
+  if (FC_UNLIKELY(pool->passed)) fc_pool_pass_claims(pool);
   if (pool->retiring) retire_idle(pool);
   // The first queue whose host had no room since the last call was given. When this queue
   // is at the head again, no host has room, and the queues are in their order again.
   const module_queue_t *stuck = NULL;
   while (pool->active_first && pool->active_first != stuck) {
     module_queue_t *queue = pop_active(pool);
-    if (queue->waiting == 0) continue;
+    if (queue->flows.count == 0) continue;
     if (give_first(pool, queue)) stuck = NULL;
     else if (!stuck) stuck = queue;
-    if (queue->waiting) activate(pool, queue);
+    if (queue->flows.count) fc_queue_activate(pool, queue);
   }
   for (int i = 0; i < FC_HOSTS_COUNT; i++) {
     pool->hosts[i]->class_->notify(pool->hosts[i]);
@@ -385,63 +394,6 @@ fc_status_t fc_pool_go_on(fc_pool_t *pool, fc_job_t *job, uint32_t *out_retry_s,
   return FC_OK;
 }
 
-uint32_t fc_pool_threads(const fc_pool_t *pool) {
-  return fc_thread_hosts_count(pool->hosts[FC_HOSTS_THREAD]);
-}
-
-uint32_t fc_pool_lost_threads(const fc_pool_t *pool) {
-  return fc_thread_hosts_lost(pool->hosts[FC_HOSTS_THREAD]);
-}
-
-uint32_t fc_pool_running(const fc_pool_t *pool) {
-  uint32_t running = 0;
-  for (int i = 0; i < FC_HOSTS_COUNT; i++) running += pool->hosts[i]->running;
-  return running;
-}
-
-uint32_t fc_pool_in_threads(const fc_pool_t *pool) {
-  return pool->hosts[FC_HOSTS_THREAD]->running;
-}
-
-uint64_t fc_pool_cpu_ns(const fc_pool_t *pool, uint32_t module) {
-  if (module >= pool->queue_count || !pool->queues[module]) return 0;
-  const module_queue_t *queue = pool->queues[module];
-  const fc_host_class_t *class_ = class_of(queue->host);
-  return class_->cpu_ns ? class_->cpu_ns(queue->host) : queue->spent_ns;
-}
-
-void fc_pool_numbers(const fc_pool_t *pool, uint32_t module,
-                     fc_pool_numbers_t *out) {
-  *out = (fc_pool_numbers_t){0};
-  if (module >= pool->queue_count || !pool->queues[module]) return;
-  const module_queue_t *queue = pool->queues[module];
-  fc_host_facts_t facts;
-  fc_host_describe(queue->host, &facts);
-  out->waiting = queue->waiting;
-  out->running = queue->host->running;
-  out->timeouts = queue->timeouts;
-  out->cancels = queue->cancels;
-  out->lost = facts.lost_threads;
-  out->crashes = facts.crashes;
-  out->restarts = facts.restarts;
-  out->quarantines = facts.quarantines;
-  out->quarantined = facts.quarantined_ns != 0;
-  fc_host_worker_t worker;
-  while (fc_host_worker(queue->host, (uint32_t)out->workers, &worker)) {
-    out->workers++;
-  }
-}
-
-const fc_host_t *fc_pool_host(const fc_pool_t *pool, uint32_t module) {
-  if (module >= pool->queue_count || !pool->queues[module]) return NULL;
-  return pool->queues[module]->host;
-}
-
-uint64_t fc_pool_audience(const fc_pool_t *pool, uint32_t module) {
-  const fc_host_t *host = fc_pool_host(pool, module);
-  return host ? host->audience : FC_AUDIENCE_NONE;
-}
-
 // ---------------------------------------------------------------------------
 // For hosts
 
@@ -479,7 +431,7 @@ void fc_pool_requeue(fc_host_t *host, fc_job_t *job) {
   pool->waiting++;
   fc_flows_put_back(&queue->flows, job);
   fc_pool_note_due(pool, job->call.deadline_ns);
-  activate(pool, queue);
+  fc_queue_activate(pool, queue);
 }
 
 void fc_pool_note_end(fc_host_t *host) {
@@ -506,7 +458,7 @@ void fc_pool_note_outcome(fc_host_t *host, const fc_outcome_t *outcome,
 }
 
 bool fc_pool_is_waited_for(const fc_host_t *host) {
-  return host->pool->queues[host->generation]->waiting > 0;
+  return host->pool->queues[host->generation]->flows.count > 0;
 }
 
 void fc_pool_charge(fc_host_t *host, const fc_owner_t *caller,

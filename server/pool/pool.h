@@ -79,6 +79,7 @@ struct fc_pool_t {
   struct fc_module_queue_t *active_first;
   struct fc_module_queue_t *active_last;
   fc_flow_table_t flows;
+  fc_claim_t *passed;  // sessions whose next call has its turn
   // How many queues are to be taken down once none of their calls runs.
   uint32_t retiring;
   uint32_t waiting;
@@ -172,6 +173,9 @@ fc_status_t fc_pool_go_on(fc_pool_t *pool, fc_job_t *job, uint32_t *out_retry_s,
 void fc_pool_expire(fc_pool_t *pool, uint64_t now_ns);
 // When to call fc_pool_expire; 0: there is nothing to wait for.
 uint64_t fc_pool_due_ns(const fc_pool_t *pool, uint64_t now_ns);
+
+// Ends the worker processes of a module: one of them took memory that it was not granted.
+void fc_pool_end_workers(fc_pool_t *pool, uint32_t module);
 
 // How many threads take calls, and how many are lost.
 uint32_t fc_pool_threads(const fc_pool_t *pool);

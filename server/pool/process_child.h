@@ -59,6 +59,8 @@ typedef struct fc_held_t {
   // The block of a body in a file, if the call has outlived its job; else FC_BLOCK_NONE.
   uint32_t body;
   uint32_t body_offset;
+  fc_claim_t *claim;  // of its session; NULL: none, or it went with the job
+  bool taken;         // its desk was read
 } fc_held_t;
 
 // The newest call of a child, when its body is being copied into the ring.
@@ -164,6 +166,9 @@ struct fc_child_t {
   _Atomic int lent[FC_RING_TRAYS];
   uint32_t next_tray;
   fc_shelved_t shelves[FC_RING_SHELVES];
+  uint64_t slab;  // serial of the slab that it was sent; 0: none
+  fc_invocation_t
+      claimed;  // of the call that was given last, if it is of a session
   uint32_t next_shelf;
   fc_cause_t cause;
   uint64_t started_ns;
@@ -250,6 +255,25 @@ bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);
 // Bytes of shared memory that the process has taken and nothing else counts: in
 // its ring, and in files that it may write answers to.
 uint64_t fc_child_taken(const fc_child_t *child);
+
+// process_claim.c
+
+// Before a call of a session is given: hands the process the slab, if it does not have
+// it. FC_CODE_OUT_OF_MEMORY.
+bool fc_child_send_slab(fc_child_t *child, const fc_claim_t *claim,
+                        fc_error_t *err) FC_MUST_CHECK;
+// Lays the desk of a call that is given, and sets child->claimed.
+void fc_child_lay(fc_child_t *child, fc_held_t *held, uint32_t index);
+// The oldest call is DONE. False: the worker lies, as the outcome's error says, and the
+// session is lost.
+bool fc_child_take_desk(fc_child_t *child, fc_held_t *held,
+                        fc_outcome_t *outcome);
+// The call leaves its slot. If it was `begun` and its desk was not taken, the session is
+// lost.
+void fc_child_leave_claim(fc_child_t *child, const fc_held_t *held, bool begun);
+// Nobody waits any more: does the call go on, because it is of a session and has begun?
+// If not, the process does not begin it.
+bool fc_child_runs_on(fc_child_t *child, const fc_held_t *held, uint32_t index);
 
 // process_carry.c
 

@@ -199,7 +199,7 @@ static void blame(fc_child_t *child, uint32_t index,
   fc_process_host_t *host = child->host;
   fc_str_t body;
   if (!host->health.limit || end->signal == SIGKILL) return;
-  if (is_used_up(child, end)) return;
+  if (is_used_up(child, end) || child->held[index].claim) return;
   if (!fc_child_body(child, index, &body)) return;
   fc_blame_note(&host->blame, child->held[index].function, body, fc_clock_ns());
 }
@@ -221,6 +221,7 @@ static void put_back(fc_child_t *child, const fc_process_end_t *end,
     job->child = NULL;
     fc_pool_requeue(&child->host->base, job);
     held->job = NULL;
+    held->claim = NULL;
   }
 }
 
@@ -257,6 +258,7 @@ static void settle_calls(fc_child_t *child, const fc_process_end_t *end) {
     const uint32_t index = child->first;
     fc_child_note_steps(child, index);
     const fc_held_t held = fc_child_pop(child);
+    if (held.claim) fc_child_leave_claim(child, &held, begun[index]);
     if (held.job) fail_call(child, end, &held, begun[index]);
     else if (begun[index]) fc_child_charge(child, &held, true);
   }

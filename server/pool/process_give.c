@@ -88,6 +88,12 @@ static void list_as_busy(fc_process_host_t *host) {
   all->busy = host;
 }
 
+// What the process is told of the call.
+static const fc_invocation_t *call_of(const fc_child_t *child,
+                                      const fc_job_t *job) {
+  return FC_UNLIKELY(job->claim) ? &child->claimed : &job->call;
+}
+
 // A call that nobody waits for any more, or that was taken back, goes without its body and
 // with a deadline that has passed, so the worker does not even decode it.
 void fc_child_give_on(fc_child_t *child) {
@@ -105,7 +111,7 @@ void fc_child_give_on(fc_child_t *child) {
                   fc_str_make(body.data + at, (size_t)part));
     child->giving.copied += part;
     if (child->giving.copied < body.size) return;
-    fc_ring_publish(&child->ring, index, &held->job->call, body.size);
+    fc_ring_publish(&child->ring, index, call_of(child, held->job), body.size);
   }
   child->giving.active = false;
   child->notified = false;
@@ -132,9 +138,11 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   }
   list_as_busy(host);
   job->child = child;
+  if (FC_UNLIKELY(job->claim)) fc_child_lay(child, held, index);
   // A file is mapped privately: what a turn changed there would be lost.
   if (!(job->call.flags & FC_CALL_LATER) && fc_child_send_body(child, held)) {
-    fc_ring_publish_file(&child->ring, index, &job->call, held->sent.shelf);
+    fc_ring_publish_file(&child->ring, index, call_of(child, job),
+                         held->sent.shelf);
     child->notified = false;
     return;
   }
@@ -145,7 +153,7 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
     fc_child_give_on(child);
     return;
   }
-  fc_ring_put(&child->ring, index, &job->call, body);
+  fc_ring_put(&child->ring, index, call_of(child, job), body);
   child->notified = false;
 }
 
@@ -156,13 +164,16 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job, bool quick,
                          : quick     ? FC_RING_SLOTS
                                      : FC_HOST_SLOW_AHEAD;
   const uint64_t now_ns = fc_clock_ns();
-  if (host->blame.until_ns && is_blamed(host, job, now_ns)) {
+  if (host->blame.until_ns && !job->claim && is_blamed(host, job, now_ns)) {
     return refuse(host, job, now_ns, err);
   }
   if (host->fresh && host->base.running >= host->workers) return FC_OFFER_FULL;
   fc_child_t *child = find_room(host, ahead, now_ns);
   if (child ? child->count : !gets_room(host)) fc_process_host_start(host);
   if (!child) return FC_OFFER_FULL;
+  if (FC_UNLIKELY(job->claim) && !fc_child_send_slab(child, job->claim, err)) {
+    return FC_OFFER_REFUSED;
+  }
   give(child, job, now_ns);
   // The next process is made ready while this one works.
   if (host->fresh) fc_process_host_start(host);
@@ -177,6 +188,7 @@ void fc_process_host_drop(fc_host_t *base, fc_job_t *job) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
     if (child->held[index].job != job) continue;
     (void)fc_child_forget(&child->held[index], now_ns);
+    if (fc_child_runs_on(child, &child->held[index], index)) continue;
     atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                           memory_order_relaxed);
   }

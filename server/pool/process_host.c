@@ -181,6 +181,13 @@ static void describe(const fc_host_t *base, fc_host_facts_t *out_facts) {
       .crash = host->last.crashed_ns ? host->last.crash : NULL};
 }
 
+static void end_workers(fc_host_t *base) {
+  fc_process_host_t *host = (fc_process_host_t *)base;
+  for (fc_child_t *child = host->children; child; child = child->next) {
+    if (!child->ended) fc_child_kill(child, FC_CAUSE_GREED);
+  }
+}
+
 static uint64_t cpu_ns(const fc_host_t *base) {
   const fc_process_host_t *host = (const fc_process_host_t *)base;
   uint64_t taken_ns = host->cpu_ns;
@@ -282,14 +289,21 @@ void fc_process_host_tell_lacks(fc_process_host_t *host) {
                 FC_ARRAY_COUNT(fields));
 }
 
+fc_nursery_t *fc_process_hosts_nursery(fc_hosts_t *hosts) {
+  return &((fc_process_hosts_t *)hosts)->nursery;
+}
+
+fc_status_t fc_process_hosts_start_nursery(fc_hosts_t *hosts, fc_error_t *err) {
+  fc_nursery_t *nursery = fc_process_hosts_nursery(hosts);
+  const fc_pool_events_t *events = &hosts->pool->events;
+  if (nursery->started) return FC_OK;
+  return fc_nursery_start(nursery, events->wake, events->context, err);
+}
+
 static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
                           fc_module_t *module, const fc_hosting_t *hosting,
                           fc_host_t **out_host, fc_error_t *err) {
-  fc_nursery_t *nursery = &((fc_process_hosts_t *)hosts)->nursery;
-  const fc_pool_events_t *events = &hosts->pool->events;
-  if (!nursery->started) {
-    FC_TRY(fc_nursery_start(nursery, events->wake, events->context, err));
-  }
+  FC_TRY(fc_process_hosts_start_nursery(hosts, err));
   fc_process_host_t *host = make_host(hosts->pool, module, hosting);
   if (!host) return fc_fail_memory(err);
   fc_hosts_link(hosts, generation, &host->base);
@@ -386,6 +400,7 @@ static const fc_host_class_t kClass = {.create = create,
                                        .drop = fc_process_host_drop,
                                        .retire = retire,
                                        .describe = describe,
+                                       .end_workers = end_workers,
                                        .cpu_ns = cpu_ns,
                                        .worker = worker,
                                        .notify = fc_process_hosts_notify,

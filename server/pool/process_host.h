@@ -12,6 +12,7 @@
 
 #include <uv.h>
 
+#include "control/nursery.h"
 #include "jail/jail.h"
 #include "obs/log.h"
 #include "pool/pool.h"
@@ -37,5 +38,10 @@ typedef struct fc_process_options_t {
 // The pool's options say how processes are made.
 fc_status_t fc_process_hosts_create(fc_pool_t *pool, fc_hosts_t **out_hosts,
                                     fc_error_t *err) FC_MUST_CHECK;
+
+// The nursery, which starts with the first host, or when somebody else needs it.
+fc_nursery_t *fc_process_hosts_nursery(fc_hosts_t *hosts);
+fc_status_t fc_process_hosts_start_nursery(fc_hosts_t *hosts,
+                                           fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_SERVER_POOL_PROCESS_HOST_H_

@@ -49,6 +49,16 @@ static void wake_loop(void) {
   if (written < 0 && errno != EAGAIN) _exit(EX_IOERR);
 }
 
+static void find_desk(void *context, const fc_slot_t *slot, fc_desk_t *out) {
+  const self_t *self = context;
+  const fc_ring_slot_t *slots = self->ring.head->slots;
+  const size_t at = (size_t)((const uint8_t *)slot - (const uint8_t *)slots);
+  *out = (fc_desk_t){
+      .desk = fc_ring_desk(&self->ring, (uint32_t)(at / sizeof *slots)),
+      .slab = self->inbox.slab,
+      .serial = self->inbox.slabs};
+}
+
 static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
   fc_span_t spans[FC_RING_BLOCKS];
   for (uint32_t i = 0; i < FC_RING_SLOTS; i++) {
@@ -64,6 +74,8 @@ static fc_status_t fix_blocks(self_t *self, fc_error_t *err) {
   const uint64_t limit = self->ring.setup.call_memory;
   self->more = (fc_block_more_t){FC_RING_FIRST, fc_inbox_more, &self->inbox};
   self->region.more = &self->more;
+  self->region.find_desk = find_desk;
+  self->region.desk_context = self;
   self->region.is_body_as_sent = fc_inbox_is_as_sent;
   self->region.body_context = &self->inbox;
   return fc_blocks_create_fixed(self->region.allocator,
@@ -99,10 +111,10 @@ static fc_status_t load(self_t *self, fc_error_t *err) {
 static fc_status_t enter_jail(self_t *self, fc_error_t *err) {
   const fc_ring_setup_t *setup = &self->ring.setup;
   // The sanitizers reserve terabytes of addresses: no limit for them.
-  const uint64_t memory =
-      !FC_SANITIZED && setup->memory_limit
-          ? setup->memory_limit + self->ring.size + fc_inbox_size(setup)
-          : 0;
+  const uint64_t memory = !FC_SANITIZED && setup->memory_limit
+                              ? setup->memory_limit + self->ring.size +
+                                    fc_inbox_size(setup) + setup->state_size
+                              : 0;
   self->jail = (fc_jail_t){
       .sandbox = (fc_sandbox_t)setup->sandbox,
       .parts = setup->jail_parts,

@@ -170,6 +170,7 @@ static void begin_taking(fc_child_t *child) {
   held->sent.lent = held->tray < FC_RING_TRAYS;
   held->sent.tray = held->tray;
   fc_ring_sizes_t sizes;
+  bool honest = true;
   if (fc_ring_read(&child->ring, child->first, &held->sent, outcome, &sizes,
                    &outcome->error)) {
     taking->size = sizes.in_area;
@@ -180,6 +181,13 @@ static void begin_taking(fc_child_t *child) {
     taking->carry_at = sizes.carry_at;
     if (!child->spent) child->spent = is_spent(child->host, outcome);
   } else {
+    honest = false;
+  }
+  if (FC_UNLIKELY(held->claim) && honest) {
+    honest = fc_child_take_desk(child, held, outcome);
+  }
+  if (!honest) {
+    taking->size = taking->in_file = taking->in_body = taking->carry = 0;
     fc_child_kill(child, FC_CAUSE_LIE);
     outcome->status = outcome->error.status;
     outcome->stage = FC_STAGE_CALL;
@@ -295,6 +303,9 @@ static void finish_call(fc_child_t *child) {
   }
   if (outcome->stage >= FC_STAGE_DECODE) fc_child_charge(child, &held, false);
   leave_slot(child, index, fc_child_used_of_body(child, &held));
+  if (FC_UNLIKELY(held.claim)) {
+    fc_child_leave_claim(child, &held, outcome->stage >= FC_STAGE_DECODE);
+  }
   child->calls++;
   // A call that only decoded, or failed to, says nothing about the function.
   child->host->calls += outcome->stage >= FC_STAGE_CALL;

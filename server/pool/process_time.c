@@ -98,7 +98,7 @@ static uint64_t end_process(fc_child_t *child, const fc_held_t *held,
     kill_for(child, held, FC_CAUSE_DEADLINE);
     return 0;
   }
-  if (!held->left_ns) return limit_ns;
+  if (!held->left_ns || held->claim) return limit_ns;
   if (!held->late && !child->host->options->kill_dropped) return limit_ns;
   uint64_t left_ns = patience_ns(held, waits, held->left_ns);
   const uint64_t paid_ns = held->left_ns + child->host->took_ns;
@@ -126,8 +126,10 @@ static uint64_t expire_call(fc_child_t *child, uint32_t position,
   if (held->late || !held->sent.deadline_ns) return due_ns;
   const uint64_t late_ns = held->sent.deadline_ns + (waits ? 0 : GRACE_NS);
   if (late_ns > now_ns) return fc_earlier(due_ns, late_ns);
-  atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
-                        memory_order_relaxed);
+  if (!fc_child_runs_on(child, held, index)) {
+    atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
+                          memory_order_relaxed);
+  }
   held->late = true;
   if (!waits && child->cause == FC_CAUSE_NONE) {
     fc_pool_note_stopped(&child->host->base, false);
@@ -151,6 +153,7 @@ static void take_back(fc_child_t *child, uint32_t position) {
     held->job->child = NULL;
     fc_pool_requeue(&child->host->base, held->job);
     held->job = NULL;
+    held->claim = NULL;
   }
 }
 

@@ -8,6 +8,7 @@
 #define FARCALL_SERVER_POOL_REGION_H_
 
 #include "farcall/farcall.h"
+#include "pool/claim.h"
 #include "pool/block.h"
 #include "pool/queue.h"
 
@@ -83,6 +84,9 @@ typedef struct fc_region_t {
   // same memory.
   bool (*is_body_as_sent)(void *context);
   void *body_context;
+  // Where the desk of a call with FC_CALL_SESSION lies.
+  void (*find_desk)(void *context, const fc_slot_t *slot, fc_desk_t *out_desk);
+  void *desk_context;
   const fc_tiles_t *tiles;  // NULL: calls keep to their worker's thread
   uint32_t spin_ns;         // time a thread looks for calls before it sleeps
 } fc_region_t;

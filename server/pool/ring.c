@@ -34,9 +34,17 @@ static uint64_t answer_area(const fc_ring_setup_t *setup) {
   return fc_shared_pages(FC_LIMIT_HEAD + setup->result_size + FC_BLOCK_TAIL);
 }
 
+static uint64_t desk_area(void) {
+  return fc_shared_pages(sizeof(fc_store_desk_t));
+}
+
+// Head and desks.
+static uint64_t bodies_at(void) {
+  return fc_shared_pages(sizeof(fc_ring_head_t)) + FC_RING_SLOTS * desk_area();
+}
+
 uint64_t fc_ring_size(const fc_ring_setup_t *setup) {
-  return fc_shared_pages(sizeof(fc_ring_head_t)) +
-         FC_RING_SLOTS * (body_area(setup) + answer_area(setup));
+  return bodies_at() + FC_RING_SLOTS * (body_area(setup) + answer_area(setup));
 }
 
 uint64_t fc_ring_taken(const fc_ring_t *ring) {
@@ -97,16 +105,21 @@ void fc_ring_close(fc_ring_t *ring) {
   *ring = (fc_ring_t){0};
 }
 
+fc_store_desk_t *fc_ring_desk(const fc_ring_t *ring, uint32_t slot) {
+  return (void *)(ring->base + fc_shared_pages(sizeof(fc_ring_head_t)) +
+                  slot * desk_area());
+}
+
 fc_span_t fc_ring_body(const fc_ring_t *ring, uint32_t slot) {
   uint64_t area = body_area(&ring->setup);
-  uint64_t begin = fc_shared_pages(sizeof(fc_ring_head_t)) + slot * area;
+  uint64_t begin = bodies_at() + slot * area;
   return (fc_span_t){ring->base + begin, (size_t)area};
 }
 
 fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot) {
   uint64_t area = answer_area(&ring->setup);
-  uint64_t begin = fc_shared_pages(sizeof(fc_ring_head_t)) +
-                   FC_RING_SLOTS * body_area(&ring->setup) + slot * area;
+  uint64_t begin =
+      bodies_at() + FC_RING_SLOTS * body_area(&ring->setup) + slot * area;
   return (fc_span_t){
       ring->base + begin,
       (size_t)(FC_LIMIT_HEAD + ring->setup.result_size + FC_BLOCK_TAIL)};
@@ -274,10 +287,10 @@ static bool lie(fc_error_t *err, const char *what, uint64_t value) {
 
 // An honest worker gives no other codes than those of `from_worker`.
 static bool check_error(const fc_error_t *error, fc_status_t status,
-                        fc_stage_t stage, fc_error_t *err) {
-  // Only values that are read can need more memory than there is for calls.
-  const bool misplaced =
-      error->code == FC_CODE_OVERLOADED && stage != FC_STAGE_DECODE;
+                        fc_stage_t stage, bool is_session, fc_error_t *err) {
+  // Only values that are read, or stay, can need more memory than there is for calls.
+  const bool misplaced = error->code == FC_CODE_OVERLOADED &&
+                         stage != FC_STAGE_DECODE && !is_session;
   if (error->code >= FC_CODE_COUNT ||
       !fc_code_traits(error->code)->from_worker || misplaced) {
     return lie(err, "code", error->code);
@@ -469,7 +482,8 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
       out->error.byte_offset = FC_NO_OFFSET;
     }
     uint32_t cancel = atomic_load_explicit(&slot->cancel, memory_order_relaxed);
-    return check_error(&out->error, out->status, out->stage, err) &&
+    return check_error(&out->error, out->status, out->stage,
+                       call->flags & FC_CALL_SESSION, err) &&
            check_end(&out->error, call, cancel, err);
   }
   const bool validated = call->flags & FC_CALL_VALIDATE;

@@ -22,6 +22,7 @@
 #include "jail/jail.h"
 #include "pool/slot.h"
 #include "pool/spin.h"
+#include "state/store.h"
 
 #define FC_RING_SLOTS 16
 
@@ -46,6 +47,7 @@ typedef struct fc_ring_setup_t {
   uint64_t call_memory;  // most bytes for the values of a call; 0: no limit
   // Bytes of addresses, besides the ring and the inbox (handoff.h); 0: not limited.
   uint64_t memory_limit;
+  uint64_t state_size;   // bytes that values of sessions may have
   uint64_t heap;         // bytes that a .vmfb may hold; 0: the default
   uint64_t cpu_limit_s;  // of processor time; 0: not limited
   uint32_t spin_ns;      // time to look for a call before sleeping
@@ -138,6 +140,8 @@ uint64_t fc_ring_size(const fc_ring_setup_t *setup);
 // begins FC_LIMIT_HEAD bytes into its area.
 fc_span_t fc_ring_body(const fc_ring_t *ring, uint32_t slot);
 fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot);
+// The desk of a slot's call, if that has FC_CALL_SESSION.
+fc_store_desk_t *fc_ring_desk(const fc_ring_t *ring, uint32_t slot);
 // The blocks that a slot of the ring names: areas of bodies, areas of answers, files of
 // bodies by their shelves and files of answers by their trays (handoff.h).
 #define FC_RING_BODY_BLOCK(slot) (slot)

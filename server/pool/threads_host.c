@@ -22,6 +22,7 @@ typedef struct fc_thread_hosts_t {
   fc_region_t region;
   fc_threads_t threads;
   fc_helpers_t *helpers;      // of the threads; NULL: none
+  fc_store_desk_t *desks;     // of each slot; NULL: no session had a call yet
   fc_worker_t inline_worker;  // the worker that the loop itself is
   struct held_t *held;        // what each slot holds
   uint32_t *free_slots;       // a stack of the free slots
@@ -50,6 +51,8 @@ typedef struct held_t {
   bool lost;               // the thread that has it is counted as lost
   fc_owner_t caller;       // of a call without a job
   fc_owner_count_t count;  // of a job that was over before the call
+  fc_claim_t *claim;       // of its session; NULL: none, or its values are lost
+  const fc_claim_slab_t *slab;
 } held_t;
 
 static fc_thread_hosts_t *all_of(const fc_host_t *host) {
@@ -61,6 +64,35 @@ static fc_thread_hosts_t *all_of(const fc_host_t *host) {
 
 static uint64_t loading_end_ns(const fc_pool_t *pool) {
   return fc_clock_ns() + pool->options.load_ms * 1000000u;
+}
+
+// Of fc_region_t: the file is the session's, which stays while its call has a slot.
+static void find_desk(void *context, const fc_slot_t *slot, fc_desk_t *out) {
+  const fc_thread_hosts_t *all = context;
+  const size_t index = (size_t)(slot - all->region.slots);
+  const fc_claim_slab_t *slab = all->held[index].slab;
+  *out = (fc_desk_t){&all->desks[index], slab->file, slab->serial};
+}
+
+// Lays the desk of a call that was put into a slot. The client's deadline ends its wait,
+// and not a call that may write.
+static void lay_desk(fc_thread_hosts_t *all, fc_job_t *job, uint32_t index) {
+  held_t *held = &all->held[index];
+  held->claim = job->claim;
+  held->slab = job->claim->slab;
+  all->region.slots[index].call.deadline_ns = job->limit_ns;
+  held->claim->class_->lay(held->claim, &all->desks[index]);
+  fc_pool_note_due(all->base.pool, job->call.deadline_ns);
+}
+
+// Before the first call of a session.
+static bool has_desks(fc_thread_hosts_t *all, fc_error_t *err) {
+  if (all->desks) return true;
+  all->desks = fc_alloc_array(all->base.pool->allocator, all->region.slot_count,
+                              sizeof *all->desks);
+  if (all->desks) return true;
+  (void)fc_fail_memory(err);
+  return false;
 }
 
 // Puts a call into a slot. False when none is free.
@@ -83,6 +115,7 @@ static bool fill_slot(fc_thread_host_t *self, fc_job_t *job) {
   job->call.body.block = FC_BLOCK_NONE;
   job->slot = index;
   all->held[index] = (held_t){.host = self, .job = job};
+  if (FC_UNLIKELY(job->claim)) lay_desk(all, job, index);
   return true;
 }
 
@@ -144,8 +177,8 @@ static bool has_room(const fc_host_t *host, bool quick) {
 static fc_offer_t offer(fc_host_t *host, fc_job_t *job, bool quick,
                         fc_error_t *err) {
   fc_thread_hosts_t *all = all_of(host);
-  (void)err;
   if (!has_room(host, quick)) return FC_OFFER_FULL;
+  if (FC_UNLIKELY(job->claim) && !has_desks(all, err)) return FC_OFFER_REFUSED;
   if (!fill_slot((fc_thread_host_t *)host, job)) return FC_OFFER_FULL;
   if (all->count++ == 0) all->first = job->slot;
   else all->region.slots[all->last].next = job->slot;
@@ -189,8 +222,11 @@ static void forget(held_t *held) {
 
 static void drop(fc_host_t *host, fc_job_t *job) {
   fc_thread_hosts_t *all = all_of(host);
-  atomic_store_explicit(&all->region.slots[job->slot].cancel, 1,
-                        memory_order_relaxed);
+  fc_slot_t *slot = &all->region.slots[job->slot];
+  // A call of a session that has begun goes on.
+  if (!job->claim || fc_slot_begin(&slot->begun, FC_BEGUN_NEVER)) {
+    atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
+  }
   forget(&all->held[job->slot]);
 }
 
@@ -219,10 +255,24 @@ static void note_turn(fc_slot_t *slot, fc_job_t *job) {
   slot->call.body.block = FC_BLOCK_NONE;
 }
 
+static void take_desk(fc_thread_hosts_t *all, uint32_t index) {
+  fc_outcome_t *outcome = &all->region.slots[index].outcome;
+  const held_t *held = &all->held[index];
+  fc_claim_t *claim = held->claim;
+  if (!claim->class_->take(claim, &all->desks[index], outcome,
+                           &outcome->error)) {
+    fc_outcome_drop(outcome, all->region.blocks);
+    outcome->status = outcome->error.status;
+    claim->class_->lose(claim, FC_STR(""), FC_LOSS_LIE);
+  }
+  fc_pool_pass_claim(all->base.pool, claim, &held->host->base);
+}
+
 static void collect_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_slot_t *slot = &all->region.slots[index];
   fc_thread_host_t *self = all->held[index].host;
   fc_job_t *job = all->held[index].job;
+  if (FC_UNLIKELY(all->held[index].claim)) take_desk(all, index);
   if (all->held[index].lost) find_thread(all, index);
   else fc_pool_note_outcome(&self->base, &slot->outcome, !job);
   fc_pool_uncount(&self->base, &all->held[index].count);
@@ -261,12 +311,26 @@ static void wake(fc_hosts_t *hosts) { (void)hosts; }
 // ---------------------------------------------------------------------------
 // Time
 
+// The thread may go on writing, but to places that nobody will have.
+static void lose_claim(fc_thread_hosts_t *all, uint32_t index) {
+  held_t *held = &all->held[index];
+  const fc_module_t *module =
+      fc_region_module(&all->region, held->host->base.generation);
+  const uint32_t function = all->region.slots[index].call.function;
+  held->claim->class_->lose(held->claim,
+                            fc_module_function(module, function)->name,
+                            FC_LOSS_DEADLINE);
+  fc_pool_pass_claim(all->base.pool, held->claim, &held->host->base);
+  held->claim = NULL;
+}
+
 static void lose_thread(fc_thread_host_t *self, uint32_t index) {
   fc_thread_hosts_t *all = all_of(&self->base);
   const fc_pool_events_t *events = &self->base.pool->events;
   fc_slot_t *slot = &all->region.slots[index];
   atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
   all->held[index].lost = true;
+  if (all->held[index].claim) lose_claim(all, index);
   self->lost++;
   self->missing++;
   fc_pool_note_stopped(&self->base, false);
@@ -330,9 +394,30 @@ static bool can_expire(const fc_thread_hosts_t *all, uint32_t index) {
              FC_BEGUN_NEVER;
 }
 
+// The client's deadline of a call of a session: it is answered, and a call that has begun
+// goes on.
+static void expire_wait(fc_thread_hosts_t *all, uint32_t index,
+                        uint64_t now_ns) {
+  held_t *held = &all->held[index];
+  fc_job_t *job = held->job;
+  if (!held->claim || !job || !job->call.deadline_ns) return;
+  if (job->call.deadline_ns > now_ns) {
+    fc_pool_note_due(all->base.pool, job->call.deadline_ns);
+    return;
+  }
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED,
+                "the deadline passed; the call of the session goes on");
+  (void)fc_slot_begin(&all->region.slots[index].begun, FC_BEGUN_NEVER);
+  forget(held);
+  job->slot = FC_SLOT_NONE;
+  fc_pool_fail(&held->host->base, job, FC_STAGE_CALL, &error);
+}
+
 static void expire(fc_hosts_t *hosts, uint64_t now_ns) {
   fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
   for (uint32_t i = 0; i < all->region.slot_count; i++) {
+    if (FC_UNLIKELY(all->held[i].claim)) expire_wait(all, i, now_ns);
     if (!can_expire(all, i)) continue;
     uint64_t due_ns = all->region.slots[i].call.deadline_ns +
                       FC_LIMIT_KILL_GRACE_MS * 1000000u;
@@ -416,6 +501,7 @@ static void destroy(fc_hosts_t *hosts) {
   fc_helpers_destroy(all->helpers);
   while (hosts->first) free_host(hosts->first);
   fc_free(allocator, all->held);
+  fc_free(allocator, all->desks);
   fc_free(allocator, all->free_slots);
   fc_region_deinit(&all->region);
   fc_free(allocator, all);
@@ -462,6 +548,8 @@ static fc_status_t start(fc_thread_hosts_t *all, fc_error_t *err) {
   region->blocks = pool->blocks;
   region->dialects = pool->dialects;
   region->guard = options->guard;
+  region->find_desk = find_desk;
+  region->desk_context = all;
   if (options->process) region->spin_ns = options->process->setup.spin_ns;
   region->wake = pool->events.wake;
   region->wake_context = pool->events.context;

@@ -7,6 +7,7 @@
 #include "config/limits.h"
 #include "marshal/attempt.h"
 #include "marshal/profiled.h"
+#include "marshal/stored.h"
 #include "obs/spans.h"
 #include "pool/turn.h"
 
@@ -60,6 +61,8 @@ void fc_worker_deinit(fc_worker_t *worker) {
   fc_frame_destroy(worker->frame);
   fc_text_deinit(&worker->copied);
   fc_profile_destroy(worker->profile);
+  if (worker->store) fc_store_deinit(worker->store);
+  fc_free(worker->region->allocator, worker->store);
   *worker = (fc_worker_t){0};
 }
 
@@ -200,6 +203,32 @@ static fc_status_t encode_coded(fc_worker_t *worker,
   return status;
 }
 
+// Opens the desk of a call of a session, on worker->store.
+static fc_status_t open_desk(fc_worker_t *worker, const fc_slot_t *slot,
+                             fc_error_t *err) {
+  const fc_region_t *region = worker->region;
+  fc_desk_t desk;
+  region->find_desk(region->desk_context, slot, &desk);
+  if (desk.slab < 0) {
+    return fc_fail(
+        err, FC_CODE_OUT_OF_MEMORY,
+        "the worker cannot have the session's values: its module has "
+        "taken the files");
+  }
+  if (!worker->store) {
+    worker->store = fc_alloc(region->allocator, sizeof *worker->store);
+    if (!worker->store) return fc_fail_memory(err);
+    fc_store_init(worker->store);
+    worker->slab = 0;
+  }
+  // The number of a file that was closed may be another file's.
+  if (worker->slab != desk.serial) fc_store_deinit(worker->store);
+  worker->slab = desk.serial;
+  fc_store_open(worker->store, desk.slab);
+  fc_store_begin(worker->store, desk.desk);
+  return FC_OK;
+}
+
 static inline void begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
                                const fc_function_t *function) {
   fc_frame_t *frame = worker->frame;
@@ -208,6 +237,9 @@ static inline void begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
   fc_frame_set_guard(frame, fc_region_wants_guard(worker->region, function));
   fc_frame_set_tiles(frame, find_tiles(worker, slot->call.generation));
   fc_frame_set_budget(frame, worker->budget_ns ? &worker->budget : NULL);
+  if (FC_UNLIKELY(slot->call.flags & FC_CALL_SESSION)) {
+    fc_frame_set_store(frame, worker->store);
+  }
 }
 
 fc_status_t fc_worker_begin(fc_worker_t *worker, fc_slot_t *slot,
@@ -367,6 +399,8 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   uint64_t last_ns = slot->outcome.began_ns;
   slot->outcome.stage = FC_STAGE_QUEUE;
   FC_TRY(check_wanted(slot, err));
+  if (FC_UNLIKELY(flags & FC_CALL_SESSION))
+    FC_TRY(open_desk(worker, slot, err));
   if (FC_UNLIKELY(slot->call.parts)) {
     return fc_turn_run(worker, slot, function, err);
   }
@@ -426,6 +460,9 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   }
   name_failed(worker, slot);
   fc_frame_end(worker->frame);
+  if (FC_UNLIKELY(slot->call.flags & FC_CALL_SESSION) && worker->store) {
+    fc_store_end(worker->store);
+  }
   drop_body(worker);
   if (FC_UNLIKELY(slot->call.parts)) fc_turn_leave(worker, slot);
 }

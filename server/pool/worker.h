@@ -30,6 +30,8 @@ typedef struct fc_worker_t {
   fc_profile_t *profile;  // of the last call that had one; NULL: none had
   uint32_t budget_ns;  // of the next call, which is an attempt; 0: it has none
   fc_budget_t budget;  // of this call
+  fc_store_t *store;   // for calls of sessions; NULL: there was none yet
+  uint64_t slab;       // serial of the slab that it has open
 } fc_worker_t;
 
 fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,

@@ -27,6 +27,10 @@
 #include "pool/isolation.h"
 #include "pool/process_hosts.h"
 #include "pool/process_main.h"
+#include "pool/shared.h"
+#include "pool/turn.h"
+#include "pool/worker.h"
+#include "state/session.h"
 
 #define NATIVE FARCALL_BUILD_DIR "/tests/modules/native/"
 #define CORPUS FARCALL_SOURCE_DIR "/tests/corpus/"
@@ -1860,6 +1864,221 @@ static void a_server_may_end_while_a_generation_does(void **state) {
   assert_int_equal(atomic_load(&house.memory.live), 0);
 }
 
+// ---------------------------------------------------------------------------
+// Sessions, under kills. A call of the toy adds a number to each byte of its session's
+// value "sum", which it writes in two halves, and answers what they are then. It also
+// writes whose the session is, and looks whether it still is.
+
+#define TOY (FC_DIALECTS_MAX - 1)
+#define TOY_SIZE 10000
+#define CROWD 10u
+#define EACH 2u  // calls of a session that wait at once
+#define CROWD_CALLS 3000u
+
+static fc_status_t open_toy(fc_store_t *store, fc_str_t name, int64_t size,
+                            void **out_data, fc_error_t *err) {
+  fc_store_row_t *row = fc_store_find(store->desk, name);
+  if (row) return fc_store_own(store, row, NULL, out_data, err);
+  const fc_value_t value = {
+      .kind = FC_VALUE_TENSOR,
+      .tensor = {.dtype = FC_DTYPE_UI8, .rank = 1, .shape = &size}};
+  fc_store_row_t fresh;
+  FC_TRY(fc_store_describe(name, &value, &fresh, err));
+  FC_TRY(fc_store_place(store, &fresh, out_data, err));
+  return fc_store_put(store, &fresh, err);
+}
+
+static fc_status_t turn_toy(fc_turn_t *turn, fc_error_t *err) {
+  fc_store_t *store = turn->worker->store;
+  unsigned whose, more;
+  char text[64];
+  void *who, *sum;
+  memcpy(text, turn->body.data, turn->body.size);
+  text[turn->body.size] = '\0';
+  if (sscanf(text, "%u %u", &whose, &more) != 2) abort();
+  *turn->stage = FC_STAGE_CALL;
+  FC_TRY(open_toy(store, FC_STR("who"), sizeof whose, &who, err));
+  FC_TRY(open_toy(store, FC_STR("sum"), TOY_SIZE, &sum, err));
+  uint8_t *at = sum;
+  const char *wrong = "";
+  for (int i = 1; i < TOY_SIZE; i++) {
+    if (at[i] != at[0]) wrong = " torn";
+  }
+  unsigned known;
+  memcpy(&known, who, sizeof known);
+  if (known && known != whose) wrong = " another's";
+  memcpy(who, &whose, sizeof whose);
+  for (int i = 0; i < TOY_SIZE / 2; i++) at[i] = (uint8_t)(at[i] + more);
+  usleep(more * 20);
+  for (int i = TOY_SIZE / 2; i < TOY_SIZE; i++) at[i] = (uint8_t)(at[i] + more);
+  *turn->stage = FC_STAGE_ENCODE;
+  snprintf(text, sizeof text, "%u%s", at[0], wrong);
+  return fc_sink_put(turn->sink, fc_str(text), err);
+}
+
+static const fc_dialect_worker_t toy = {.turn = turn_toy};
+
+static struct {
+  fc_sessions_t all;
+  struct {
+    fc_session_t *session;
+    uint8_t sum;       // the oracle
+    bool lost;         // a call of it was ended with its process
+    unsigned waiting;  // calls
+    unsigned whose;
+    fc_job_t jobs[EACH];
+  } each[CROWD];
+  unsigned begun, answered, lost, refused;
+} crowd;
+
+static void begin_session(unsigned i) {
+  static unsigned count;
+  const fc_session_wish_t wish = {.generation = 1};
+  fc_error_t error;
+  assert_int_equal(fc_session_create(&crowd.all, &wish, fc_clock_ns(),
+                                     &crowd.each[i].session, &error),
+                   FC_OK);
+  crowd.each[i].sum = 0;
+  crowd.each[i].lost = false;
+  crowd.each[i].whose = ++count;
+}
+
+static void begin_toy(house_t *house, unsigned i, unsigned j) {
+  char body[32];
+  const int size =
+      snprintf(body, sizeof body, "%u %u", crowd.each[i].whose, i + 1);
+  fc_job_t *job = &crowd.each[i].jobs[j];
+  *job = make_job(house, SCALARS, 0, fc_str_make(body, (size_t)size),
+                  FC_CALL_SESSION);
+  job->call.dialect = TOY;
+  job->call.parts = FC_PART_FORM_LINES;
+  job->claim = &crowd.each[i].session->claim;
+  crowd.each[i].waiting++;
+  crowd.begun++;
+  fc_pool_enqueue(&house->pool, job);
+}
+
+static void hear_answer(house_t *house, unsigned i, const fc_job_t *job) {
+  outcome_t outcome = {0};
+  char text[16];
+  take_answer(house, job->outcome, &outcome);
+  crowd.each[i].sum = (uint8_t)(crowd.each[i].sum + i + 1);
+  snprintf(text, sizeof text, "%u", crowd.each[i].sum);
+  if (crowd.each[i].lost ||
+      !fc_str_equal(fc_str_make(outcome.bytes, outcome.size), fc_str(text))) {
+    fail_msg("session %u is at %s, its call answers %.*s", i, text,
+             (int)outcome.size, outcome.bytes);
+  }
+  free(outcome.bytes);
+  crowd.answered++;
+}
+
+static void hear_error(unsigned i, const fc_error_t *error) {
+  if (error->code == FC_CODE_SESSION_LOST) {
+    assert_true(crowd.each[i].lost);
+    crowd.refused++;
+    return;
+  }
+  // The function was killed from outside. Had it not begun, another process would have
+  // made the call.
+  assert_int_equal(error->code, FC_CODE_WORKER_OUT_OF_MEMORY);
+  assert_false(crowd.each[i].lost);
+  crowd.each[i].lost = true;
+  crowd.lost++;
+}
+
+static bool hear_toy(house_t *house, fc_job_t *job) {
+  for (unsigned i = 0; i < CROWD; i++) {
+    const size_t j = (size_t)(job - crowd.each[i].jobs);
+    if (j >= EACH) continue;
+    if (job->outcome->status == FC_OK) hear_answer(house, i, job);
+    else hear_error(i, &job->outcome->error);
+    fc_pool_finish(&house->pool, job);
+    if (--crowd.each[i].waiting == 0 && crowd.each[i].lost) {
+      fc_session_end(crowd.each[i].session, FC_SESSION_END_DELETED);
+      begin_session(i);
+      for (unsigned k = 0; k < EACH; k++) begin_toy(house, i, k);
+    } else if (!crowd.each[i].lost && crowd.begun < CROWD_CALLS) {
+      begin_toy(house, i, (unsigned)j);
+    }
+    return true;
+  }
+  return false;
+}
+
+static void kill_some(house_t *house, unsigned *random) {
+  const fc_host_t *host = fc_pool_host(&house->pool, SCALARS);
+  fc_child_t *child = ((const fc_process_host_t *)host)->children;
+  *random = *random * 1664525 + 1013904223;
+  for (unsigned skip = *random >> 30; child && skip--;) child = child->next;
+  if (child && child->serving && !child->ended) {
+    kill(child->process.pid, SIGKILL);
+  }
+}
+
+static void run_crowd(house_t *house, bool kills) {
+  unsigned random = 1, killed_at = 0;
+  for (unsigned i = 0; i < CROWD; i++) {
+    begin_session(i);
+    for (unsigned j = 0; j < EACH; j++) begin_toy(house, i, j);
+  }
+  unsigned waiting = 1;
+  while (waiting) {
+    turn(house);
+    if (kills && crowd.answered > killed_at + 40) {
+      killed_at = crowd.answered;
+      kill_some(house, &random);
+    }
+    waiting = 0;
+    for (unsigned i = 0; i < CROWD; i++) waiting += crowd.each[i].waiting;
+  }
+}
+
+static void sessions_hold_what_their_calls_made(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    fc_isolation_mode_t host;
+    bool kills;
+  } rows[] = {{"threads", FC_ISOLATION_THREAD, false},
+              {"processes", FC_ISOLATION_PROCESS, false},
+              {"processes that are killed", FC_ISOLATION_PROCESS, true}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static house_t house;
+    processes_of_each = 2;
+    enter(&house, row->host, 0);
+    memset(&crowd, 0, sizeof crowd);
+    fc_hosts_t *hosts = house.pool.hosts[FC_HOSTS_PROCESS];
+    fc_error_t error;
+    assert_int_equal(fc_process_hosts_start_nursery(hosts, &error), FC_OK);
+    crowd.all = (fc_sessions_t){
+        .allocator = house.pool.allocator,
+        .limits = fc_session_limits(16 * CROWD, 1u << 30, 1u << 30),
+        .claims = &fc_session_claims,
+        .nursery = fc_process_hosts_nursery(hosts)};
+    house.hear = hear_toy;
+    run_crowd(&house, row->kills);
+    print_message("%s: %u answers, %u sessions lost, %u calls refused\n",
+                  row->name, crowd.answered, crowd.lost, crowd.refused);
+    assert_true(crowd.answered > CROWD_CALLS / 2);
+    assert_int_equal(crowd.lost > 0, row->kills);
+    // One page of "who" and three of "sum" for each.
+    assert_int_equal(crowd.all.bytes, CROWD * 4 * FC_STORE_PAGE);
+    const int slab = dup(crowd.all.slabs->claim.file);
+    while (fc_shared_taken(slab) > CROWD * 4 * FC_STORE_PAGE) turn(&house);
+    for (unsigned i = 0; i < CROWD; i++) {
+      fc_session_end(crowd.each[i].session, FC_SESSION_END_DELETED);
+    }
+    while (crowd.all.slabs) turn(&house);
+    assert_int_equal(fc_shared_taken(slab), 0);
+    close(slab);
+    leave(&house);
+    fc_sessions_deinit(&crowd.all);
+    assert_int_equal(atomic_load(&house.memory.live), 0);
+    processes_of_each = 1;
+  }
+}
+
 int main(int argc, char **argv) {
   late = fc_backend_vm;
   late.instance_create = make_late;
@@ -1867,6 +2086,7 @@ int main(int argc, char **argv) {
   stuck = fc_backend_native;
   stuck.call = call_stuck;
   fc_dialect_workers(&fc_routes, dialects);
+  dialects[TOY] = &toy;
   if (argc > 1 && !strcmp(argv[1], "--worker")) {
     is_worker = true;
     if (argc > 4 && !strcmp(argv[4], ANOTHER_FILE)) load_another_file();
@@ -1880,6 +2100,7 @@ int main(int argc, char **argv) {
   }
   loop_thread = pthread_self();
   const struct CMUnitTest tests[] = {
+      FC_TEST(sessions_hold_what_their_calls_made),
       FC_TEST(every_function_answers_the_same),
       FC_TEST(a_quarantined_module_wakes_nobody),
       FC_TEST(a_process_more_than_calls_need_ends),

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls of sessions in a process: their desks lie in its ring, and the slab is handed to
+// it before the first one.
+#include <errno.h>
+
+#include "pool/handoff.h"
+#include "pool/process_hosts.h"
+
+bool fc_child_send_slab(fc_child_t *child, const fc_claim_t *claim,
+                        fc_error_t *err) {
+  const fc_claim_slab_t *slab = claim->slab;
+  if (child->slab == slab->serial) return true;
+  if (!child->unreachable &&
+      fc_handoff_send(child->process.handoff, child->ring.files + 1,
+                      FC_HANDOFF_SLAB, 0, slab->file)) {
+    child->ring.files++;
+    child->slab = slab->serial;
+    return true;
+  }
+  if (!child->unreachable) {
+    child->unreachable = errno == EPIPE || errno == ECONNRESET;
+  }
+  (void)fc_fail(err, FC_CODE_OUT_OF_MEMORY,
+                "the worker cannot be handed the session's values");
+  return false;
+}
+
+void fc_child_lay(fc_child_t *child, fc_held_t *held, uint32_t index) {
+  fc_job_t *job = held->job;
+  held->claim = job->claim;
+  // The client's deadline ends its wait and not a call that may write.
+  child->claimed = job->call;
+  child->claimed.deadline_ns = job->limit_ns;
+  held->claim->class_->lay(held->claim, fc_ring_desk(&child->ring, index));
+}
+
+bool fc_child_take_desk(fc_child_t *child, fc_held_t *held,
+                        fc_outcome_t *outcome) {
+  fc_claim_t *claim = held->claim;
+  const fc_store_desk_t *desk = fc_ring_desk(&child->ring, child->first);
+  held->taken = true;
+  // Perhaps it has lost the slab, as it has lost other files.
+  if (outcome->status != FC_OK) child->slab = 0;
+  if (claim->class_->take(claim, desk, outcome, &outcome->error)) return true;
+  claim->class_->lose(claim,
+                      fc_process_host_function(child->host, held->function),
+                      FC_LOSS_LIE);
+  return false;
+}
+
+void fc_child_leave_claim(fc_child_t *child, const fc_held_t *held,
+                          bool begun) {
+  fc_claim_t *claim = held->claim;
+  if (begun && !held->taken) {
+    const fc_loss_t why = child->cause == FC_CAUSE_DEADLINE ? FC_LOSS_DEADLINE
+                          : child->cause == FC_CAUSE_LIE    ? FC_LOSS_LIE
+                                                            : FC_LOSS_CRASH;
+    claim->class_->lose(
+        claim, fc_process_host_function(child->host, held->function), why);
+  }
+  fc_pool_pass_claim(child->host->base.pool, claim, &child->host->base);
+}
+
+bool fc_child_runs_on(fc_child_t *child, const fc_held_t *held,
+                      uint32_t index) {
+  return held->claim &&
+         !fc_slot_begin(&child->ring.head->slots[index].slot.begun,
+                        FC_BEGUN_NEVER);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a call does to its session: the desk is laid before it, and what the worker left
+// there is checked and taken over after it. The worker may be hostile: what it wrote is
+// copied once, and believed only within what the call was granted. All that it was granted
+// and that no value has is given back.
+#include "state/session.h"
+
+// Behind each new value at least one page stays empty.
+#define GAPS (FC_STORE_ROWS * FC_STORE_PAGE)
+
+static fc_session_t *of(const fc_claim_t *claim) {
+  return (fc_session_t *)(void *)claim;
+}
+
+// ---------------------------------------------------------------------------
+// Before
+
+// Gives back what the call was granted and has not used, from `next` on; and, if it is
+// `written`, what lies before.
+static void end_grant(fc_session_t *session, uint64_t next, bool written) {
+  session->slab->claim.allowed -= session->budget;
+  session->budget = 0;
+  if (written && next > session->grant) {
+    fc_slab_clear(session->slab, session->grant, next - session->grant);
+  }
+  fc_slab_return(session->slab, next, session->grant_end);
+  session->grant = session->grant_end = 0;
+}
+
+static uint64_t shared_bytes(const fc_session_t *session) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < session->count; i++) {
+    const fc_store_place_t *place = session->values[i].place;
+    if (place && place->counts > 1) sum += place->size;
+  }
+  return sum;
+}
+
+static void lay(fc_claim_t *claim, fc_store_desk_t *out) {
+  fc_session_t *session = of(claim);
+  fc_code_t code;
+  // Of a worker that never began the call.
+  if (session->grant_end) end_grant(session, session->grant_end, true);
+  // A shared value counts already, so there is room to copy it.
+  uint64_t budget = fc_session_left(session, &code) + shared_bytes(session);
+  budget &= ~(FC_STORE_PAGE - 1);
+  if (!fc_slab_grant(session->slab, budget + GAPS, &session->grant)) {
+    budget = 0;
+    session->grant = session->slab->cursor;
+  }
+  session->grant_end = session->grant + (budget ? budget + GAPS : 0);
+  session->budget = budget;
+  session->laid = session->count;
+  session->slab->claim.allowed += budget;
+  out->count = session->count;
+  out->code = code;
+  out->next = session->grant;
+  out->end = session->grant_end;
+  out->budget = budget;
+  out->step = session->step;
+  for (uint32_t i = 0; i < session->count; i++) {
+    const fc_kept_t *value = &session->values[i];
+    out->rows[i] = value->row;
+    out->rows[i].change = 0;
+    out->rows[i].flags =
+        value->place && value->place->counts > 1 ? FC_STORE_SHARED : 0;
+  }
+}
+
+// ---------------------------------------------------------------------------
+// After
+
+// New rows of a desk, as they were copied.
+typedef struct fc_taken_t {
+  fc_store_row_t row;
+  uint32_t at;  // which value it is
+  fc_store_place_t *place;
+} fc_taken_t;
+
+static bool lie(fc_error_t *err, const char *what, uint64_t value) {
+  (void)fc_fail(err, FC_CODE_WORKER_CRASHED,
+                "the worker wrote over its desk: %s %llu", what,
+                (unsigned long long)value);
+  return false;
+}
+
+// The compiler must not read the original again, when it is perhaps different.
+static void copy_once(void *to, const void *from, size_t size) {
+  memcpy(to, from, size);
+  __asm__ volatile("" : : "r"(to) : "memory");
+}
+
+// Does the row's place lie in what was granted, behind all taken before? Workers take
+// places upwards, but may put them onto the desk in any order.
+static bool check_place(const fc_session_t *session, const fc_taken_t *taken,
+                        uint32_t count, uint64_t next, fc_error_t *err) {
+  const fc_store_row_t *row = &taken[count].row;
+  const uint64_t page = fc_store_page_of(row->offset);
+  const uint64_t size = fc_store_pages(row->size);
+  if (!size) return !row->offset || lie(err, "offset", row->offset);
+  if (page < session->grant || page > next || size > next - page) {
+    return lie(err, "offset", row->offset);
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const uint64_t other = fc_store_page_of(taken[i].row.offset);
+    const uint64_t end = other + fc_store_pages(taken[i].row.size);
+    if (end > other && page < end && other < page + size) {
+      return lie(err, "offset", row->offset);
+    }
+  }
+  return true;
+}
+
+// A row that was there keeps its name, and a name is that of one row.
+static bool check_name(const fc_session_t *session, const fc_taken_t *taken,
+                       uint32_t count, fc_error_t *err) {
+  const fc_taken_t *now = &taken[count];
+  const fc_str_t name = fc_store_name(&now->row);
+  const fc_kept_t *known = fc_session_value(session, name);
+  if (now->at < session->count) {
+    return known == &session->values[now->at] || lie(err, "name", now->at);
+  }
+  if (known) return lie(err, "name", now->at);
+  for (uint32_t i = 0; i < count; i++) {
+    if (fc_str_equal(fc_store_name(&taken[i].row), name)) {
+      return lie(err, "name", now->at);
+    }
+  }
+  return true;
+}
+
+// Copies the rows that are new. False and `err`: they are none that an honest worker
+// writes.
+static bool read_rows(const fc_session_t *session, const fc_store_desk_t *desk,
+                      uint32_t rows, uint64_t next, fc_taken_t *out_taken,
+                      uint32_t *out_count, fc_error_t *err) {
+  uint64_t sum = 0;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < rows; i++) {
+    uint8_t change;
+    copy_once(&change, &desk->rows[i].change, sizeof change);
+    const bool added = i >= session->laid;
+    if (change & ~(FC_STORE_WRITTEN | FC_STORE_NEW) ||
+        (added && !(change & FC_STORE_NEW))) {
+      return lie(err, "change", change);
+    }
+    if (!(change & FC_STORE_NEW)) continue;
+    fc_taken_t *taken = &out_taken[count];
+    copy_once(&taken->row, &desk->rows[i], sizeof taken->row);
+    taken->at = i;
+    fc_error_t why;
+    if (fc_store_verify(&taken->row, &why) != FC_OK) {
+      return lie(err, "row", i);
+    }
+    if (!check_name(session, out_taken, count, err) ||
+        !check_place(session, out_taken, count, next, err)) {
+      return false;
+    }
+    sum += fc_store_pages(taken->row.size);
+    if (sum > session->budget) return lie(err, "size", taken->row.size);
+    count++;
+  }
+  *out_count = count;
+  return true;
+}
+
+static bool make_places(fc_session_t *session, fc_taken_t *taken,
+                        uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    const fc_store_row_t *row = &taken[i].row;
+    if (!row->size) continue;
+    taken[i].place = fc_slab_place(session->slab, fc_store_page_of(row->offset),
+                                   fc_store_pages(row->size));
+    if (taken[i].place) continue;
+    while (i--) fc_slab_leave(session->slab, taken[i].place);
+    return false;
+  }
+  return true;
+}
+
+static void put_values(fc_session_t *session, const fc_taken_t *taken,
+                       uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    const uint64_t size = fc_store_pages(taken[i].row.size);
+    fc_kept_t *value = &session->values[taken[i].at];
+    if (taken[i].at < session->count) {
+      fc_session_weigh(session, size, fc_store_pages(value->row.size));
+      fc_slab_leave(session->slab, value->place);
+    } else {
+      fc_session_weigh(session, size, 0);
+      session->count++;
+    }
+    *value = (fc_kept_t){.row = taken[i].row, .place = taken[i].place};
+    value->row.change = value->row.flags = 0;
+  }
+}
+
+// The pages between the new places may have been written to, too.
+static void clear_gaps(fc_session_t *session, const fc_taken_t *taken,
+                       uint32_t count, uint64_t next) {
+  uint64_t at = session->grant;
+  while (at < next) {
+    // The place that comes next, and what lies before it.
+    uint64_t page = next, end = next;
+    for (uint32_t i = 0; i < count; i++) {
+      const uint64_t begin = fc_store_page_of(taken[i].row.offset);
+      if (!taken[i].place || begin < at || begin >= page) continue;
+      page = begin;
+      end = begin + taken[i].place->size;
+    }
+    if (page - at > FC_STORE_PAGE) fc_slab_clear(session->slab, at, page - at);
+    at = end > at ? end : next;
+  }
+}
+
+// All that was granted may have been written to, and by whom is not known.
+static void end_lost(fc_session_t *session, fc_str_t function,
+                     fc_session_end_t why) {
+  end_grant(session, session->grant_end, true);
+  fc_session_lose(session, function, why);
+}
+
+static bool take_over(fc_session_t *session, fc_taken_t *taken, uint32_t count,
+                      uint32_t rows, uint64_t next) {
+  fc_error_t ignored;
+  if (fc_session_make_room(session, rows, &ignored) != FC_OK ||
+      !make_places(session, taken, count)) {
+    return false;
+  }
+  // Each has a count of its own now.
+  session->slab->claim.allowed -= session->budget;
+  session->budget = 0;
+  put_values(session, taken, count);
+  clear_gaps(session, taken, count, next);
+  end_grant(session, next, false);
+  return true;
+}
+
+static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
+                 const fc_outcome_t *outcome, fc_error_t *err) {
+  fc_session_t *session = of(claim);
+  fc_taken_t taken[FC_STORE_ROWS];
+  uint32_t rows, count = 0;
+  uint64_t next;
+  copy_once(&rows, &desk->count, sizeof rows);
+  copy_once(&next, &desk->next, sizeof next);
+  if (rows < session->laid || rows > FC_STORE_ROWS) {
+    return lie(err, "count", rows);
+  }
+  if (next < session->grant || next > session->grant_end ||
+      next % FC_STORE_PAGE) {
+    return lie(err, "next", next);
+  }
+  const bool done =
+      outcome->status == FC_OK && !session->ended && !session->lost;
+  if (done && !read_rows(session, desk, rows, next, taken, &count, err)) {
+    return false;
+  }
+  if (outcome->stage >= FC_STAGE_CALL) session->step++;
+  // What a call that failed was to leave is not kept; what it wrote to in place is.
+  if (!done) {
+    end_grant(session, next, true);
+  } else if (!take_over(session, taken, count, rows, next)) {
+    end_lost(session, FC_STR(""), FC_SESSION_END_MEMORY);
+  }
+  if (session->ended) fc_session_drop_values(session);
+  return true;
+}
+
+static void lose(fc_claim_t *claim, fc_str_t function, fc_loss_t why) {
+  static const fc_session_end_t kEnds[FC_LOSS_COUNT] = {
+      [FC_LOSS_CRASH] = FC_SESSION_END_CRASH,
+      [FC_LOSS_DEADLINE] = FC_SESSION_END_DEADLINE,
+      [FC_LOSS_LIE] = FC_SESSION_END_LIE};
+  end_lost(of(claim), function, kEnds[why]);
+}
+
+static bool refuse(const fc_claim_t *claim, fc_error_t *err) {
+  return fc_session_check(of(claim), err) != FC_OK;
+}
+
+static void on_idle(fc_claim_t *claim) {
+  fc_session_t *session = of(claim);
+  // Of a call that was given to a worker and taken back.
+  if (session->grant_end) end_grant(session, session->grant_end, true);
+  fc_session_settle(session);
+}
+
+const fc_claim_class_t fc_session_claims = {
+    .lay = lay, .take = take, .lose = lose, .refuse = refuse, .idle = on_idle};

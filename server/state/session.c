@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sessions by their ids, and how they begin and end. What a call does to one is desk.c.
+#include "state/session.h"
+
+#include <sys/random.h>
+
+#include "base/hex.h"
+#include "base/sha256.h"
+
+#define PLACES_AT_FIRST 16
+#define OWNERS_SHARE 8  // of sessions and of their memory
+
+static const char *const kEnds[FC_SESSION_END_COUNT] = {
+#define FC_SESSION_END(name, text) [FC_SESSION_END_##name] = text,
+#include "state/end.def"
+#undef FC_SESSION_END
+};
+
+const char *fc_session_end_name(fc_session_end_t end) { return kEnds[end]; }
+
+fc_session_limits_t fc_session_limits(uint32_t sessions, uint64_t memory,
+                                      uint64_t ttl_ns) {
+  const uint32_t share = sessions / OWNERS_SHARE;
+  return (fc_session_limits_t){.sessions = sessions,
+                               .owner_sessions = share ? share : 1,
+                               .memory = memory,
+                               .owner_memory = memory / OWNERS_SHARE,
+                               .ttl_ns = ttl_ns};
+}
+
+// ---------------------------------------------------------------------------
+// Ids
+
+static uint32_t hash(const fc_sessions_t *all, const uint8_t *id) {
+  uint32_t word;
+  memcpy(&word, id, sizeof word);
+  return word & (all->capacity - 1);
+}
+
+static bool read_id(fc_str_t text, uint8_t out[FC_SESSION_ID_SIZE / 2]) {
+  if (text.size != FC_SESSION_ID_SIZE) return false;
+  for (size_t i = 0; i < text.size; i += 2) {
+    const int high = fc_hex_value(text.data[i]);
+    const int low = fc_hex_value(text.data[i + 1]);
+    if (high < 0 || low < 0) return false;
+    out[i / 2] = (uint8_t)(high << 4 | low);
+  }
+  return true;
+}
+
+void fc_session_print_id(const fc_session_t *session,
+                         char out[FC_SESSION_ID_SIZE]) {
+  for (size_t i = 0; i < sizeof session->id; i++) {
+    fc_hex_put(out + 2 * i, session->id[i]);
+  }
+}
+
+void fc_session_print_digest(const fc_session_t *session,
+                             char out[FC_SESSION_DIGEST_SIZE]) {
+  char digest[65];
+  fc_sha256_hex(session->id, sizeof session->id, digest);
+  memcpy(out, digest, FC_SESSION_DIGEST_SIZE);
+}
+
+static bool is_over(const fc_session_t *session, uint64_t now_ns) {
+  return !session->pins && fc_claim_is_idle(&session->claim) &&
+         now_ns > session->used_ns + session->ttl_ns;
+}
+
+fc_status_t fc_session_find(const fc_sessions_t *all, fc_str_t id,
+                            const fc_owner_t *owner, uint64_t now_ns,
+                            fc_session_t **out_session, fc_error_t *err) {
+  uint8_t wanted[FC_SESSION_ID_SIZE / 2];
+  fc_session_t *session = NULL;
+  if (all->count && read_id(id, wanted)) {
+    session = all->buckets[hash(all, wanted)];
+    while (session && memcmp(session->id, wanted, sizeof wanted) != 0) {
+      session = session->next;
+    }
+  }
+  if (!session || session->ended || is_over(session, now_ns) ||
+      (session->owned && memcmp(&session->owner, owner, sizeof *owner) != 0)) {
+    return fc_fail(
+        err, FC_CODE_SESSION_NOT_FOUND,
+        "there is no such session: it has ended, or another client's "
+        "token made it");
+  }
+  *out_session = session;
+  return FC_OK;
+}
+
+fc_status_t fc_session_check(const fc_session_t *session, fc_error_t *err) {
+  static const char *const kHow[FC_SESSION_END_COUNT] = {
+      [FC_SESSION_END_CRASH] = "crashed",
+      [FC_SESSION_END_DEADLINE] = "was ended at the server's deadline",
+      [FC_SESSION_END_LIE] = "wrote over the memory it shares with the server",
+      [FC_SESSION_END_GREED] =
+          "took more memory than it was granted, or another "
+          "session's did",
+      [FC_SESSION_END_MEMORY] = "left more than there was memory to note"};
+  if (session->ended) {
+    return fc_fail(err, FC_CODE_SESSION_NOT_FOUND, "the session has ended: %s",
+                   kEnds[session->end]);
+  }
+  if (!session->lost) return FC_OK;
+  return fc_fail(err, FC_CODE_SESSION_LOST,
+                 "the session is lost: its call of '%s' at step %llu %s",
+                 session->lost_in, (unsigned long long)session->step,
+                 kHow[session->end]);
+}
+
+fc_status_t fc_session_check_step(const fc_session_t *session, uint64_t step,
+                                  fc_error_t *err) {
+  const bool idle = fc_claim_is_idle(&session->claim);
+  if (idle && step == session->step) return FC_OK;
+  return fc_fail(err, FC_CODE_SESSION_BUSY,
+                 "the call is for step %llu, the session is at step %llu%s",
+                 (unsigned long long)step, (unsigned long long)session->step,
+                 idle ? "" : ", and other calls of it are not answered yet");
+}
+
+// ---------------------------------------------------------------------------
+// The table
+
+static void relink(fc_sessions_t *all) {
+  for (uint32_t i = 0; i < all->capacity; i++) {
+    fc_session_t *session = all->places[i];
+    if (!session) continue;
+    fc_session_t **bucket = &all->buckets[hash(all, session->id)];
+    session->next = *bucket;
+    *bucket = session;
+  }
+}
+
+static fc_status_t grow(fc_sessions_t *all, fc_error_t *err) {
+  const uint32_t capacity = all->capacity ? 2 * all->capacity : PLACES_AT_FIRST;
+  fc_session_t **places =
+      fc_alloc_array(all->allocator, capacity, sizeof *places);
+  fc_session_t **buckets =
+      fc_alloc_array(all->allocator, capacity, sizeof *buckets);
+  if (!places || !buckets) {
+    fc_free(all->allocator, (void *)places);
+    fc_free(all->allocator, (void *)buckets);
+    return fc_fail_memory(err);
+  }
+  if (all->places) {
+    memcpy((void *)places, (void *)all->places, all->capacity * sizeof *places);
+  }
+  fc_free(all->allocator, (void *)all->places);
+  fc_free(all->allocator, (void *)all->buckets);
+  all->places = places;
+  all->buckets = buckets;
+  all->capacity = capacity;
+  relink(all);
+  return FC_OK;
+}
+
+static void enter(fc_sessions_t *all, fc_session_t *session) {
+  uint32_t index = all->count;  // most likely free
+  while (all->places[index]) index = (index + 1) & (all->capacity - 1);
+  all->places[index] = session;
+  session->index = index;
+  fc_session_t **bucket = &all->buckets[hash(all, session->id)];
+  session->next = *bucket;
+  *bucket = session;
+  all->count++;
+  all->made++;
+}
+
+static void leave(fc_session_t *session) {
+  fc_sessions_t *all = session->all;
+  fc_session_t **at = &all->buckets[hash(all, session->id)];
+  while (*at != session) at = &(*at)->next;
+  *at = session->next;
+  all->places[session->index] = NULL;
+  all->count--;
+}
+
+// ---------------------------------------------------------------------------
+// Beginning
+
+static fc_status_t check_count(const fc_sessions_t *all,
+                               const fc_owner_t *owner, fc_error_t *err) {
+  const fc_session_limits_t *limits = &all->limits;
+  const uint64_t owned = fc_owners_held(&all->counts_owned, owner);
+  if (owned >= limits->owner_sessions) {
+    return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
+                   "the client has %llu sessions, and may have %u",
+                   (unsigned long long)owned, limits->owner_sessions);
+  }
+  if (all->count < limits->sessions) return FC_OK;
+  return fc_fail(err, FC_CODE_OVERLOADED,
+                 "there are %u sessions, as many as there may be (--sessions)",
+                 all->count);
+}
+
+// What a session has of its owner's shares. A byte is counted as long as it lives, so
+// that its values can be counted later without memory for that.
+static fc_status_t count_for_owner(fc_session_t *session, fc_error_t *err) {
+  fc_sessions_t *all = session->all;
+  all->counts_owned.allocator = all->bytes_owned.allocator = all->allocator;
+  if (!fc_owners_count(&all->counts_owned, &session->owner,
+                       &session->counted)) {
+    return fc_fail_memory(err);
+  }
+  session->bytes_of = fc_owners_charge(&all->bytes_owned, &session->owner, 1);
+  if (session->bytes_of != FC_OWNER_NONE) return FC_OK;
+  fc_owners_uncount(&all->counts_owned, &session->counted);
+  return fc_fail_memory(err);
+}
+
+static fc_status_t set_up(fc_session_t *session, const fc_session_wish_t *wish,
+                          fc_error_t *err) {
+  fc_sessions_t *all = session->all;
+  if (getrandom(session->id, sizeof session->id, 0) !=
+      (ssize_t)sizeof session->id) {
+    return fc_fail(err, FC_CODE_INTERNAL, "the system has no random bytes");
+  }
+  if (all->count >= all->capacity) FC_TRY(grow(all, err));
+  FC_TRY(count_for_owner(session, err));
+  const fc_status_t status =
+      fc_slab_find(&all->slabs, wish->generation, wish->index, all->allocator,
+                   all->slab_serial + 1, all->nursery, &session->slab, err);
+  if (status == FC_OK) {
+    if (session->slab->claim.serial > all->slab_serial) all->slab_serial++;
+    return FC_OK;
+  }
+  fc_owners_release(&all->bytes_owned, session->bytes_of, 1);
+  fc_owners_uncount(&all->counts_owned, &session->counted);
+  return status;
+}
+
+fc_status_t fc_session_create(fc_sessions_t *all, const fc_session_wish_t *wish,
+                              uint64_t now_ns, fc_session_t **out_session,
+                              fc_error_t *err) {
+  FC_TRY(check_count(all, &wish->owner, err));
+  fc_session_t *session = fc_alloc(all->allocator, sizeof *session);
+  if (!session) return fc_fail_memory(err);
+  const uint64_t share = all->limits.owner_memory;
+  *session = (fc_session_t){
+      .claim = {.class_ = all->claims},
+      .all = all,
+      .owner = wish->owner,
+      .owned = wish->owned,
+      .ttl_ns = wish->ttl_ns ? wish->ttl_ns : all->limits.ttl_ns,
+      .used_ns = now_ns,
+      .made_ns = now_ns,
+      .max_bytes =
+          wish->max_bytes && wish->max_bytes < share ? wish->max_bytes : share};
+  const fc_status_t status = set_up(session, wish, err);
+  if (status != FC_OK) {
+    fc_free(all->allocator, session);
+    return status;
+  }
+  session->module = wish->module;
+  session->claim.slab = &session->slab->claim;
+  enter(all, session);
+  *out_session = session;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Ending
+
+static void free_session(fc_session_t *session) {
+  fc_sessions_t *all = session->all;
+  fc_session_drop_values(session);
+  fc_owners_release(&all->bytes_owned, session->bytes_of, 1);
+  fc_owners_uncount(&all->counts_owned, &session->counted);
+  fc_slab_release(session->slab);
+  leave(session);
+  if (all->let_go) all->let_go(all->context, session->module);
+  fc_free(all->allocator, session->values);
+  fc_free(all->allocator, session);
+}
+
+void fc_session_settle(fc_session_t *session) {
+  if (!session->ended || session->pins) return;
+  if (fc_claim_is_idle(&session->claim)) free_session(session);
+}
+
+void fc_session_pin(fc_session_t *session) { session->pins++; }
+
+void fc_session_unpin(fc_session_t *session, uint64_t now_ns) {
+  session->pins--;
+  session->used_ns = now_ns;
+  fc_session_settle(session);
+}
+
+void fc_session_end(fc_session_t *session, fc_session_end_t why) {
+  if (session->ended) return;
+  session->ended = true;
+  if (!session->lost) {
+    session->end = (uint8_t)why;
+    session->all->ends[why]++;
+  }
+  // A call that runs may still write to its values.
+  if (!session->claim.held) fc_session_drop_values(session);
+  fc_session_settle(session);
+}
+
+void fc_session_lose(fc_session_t *session, fc_str_t function,
+                     fc_session_end_t why) {
+  if (!session->lost && !session->ended) {
+    session->all->ends[why]++;
+    session->end = (uint8_t)why;
+    fc_escape(session->lost_in, sizeof session->lost_in,
+              sizeof session->lost_in - 1, function);
+  }
+  session->lost = true;
+  fc_session_drop_values(session);
+}
+
+fc_status_t fc_session_fork(const fc_session_t *from,
+                            const fc_session_wish_t *wish, uint64_t now_ns,
+                            fc_session_t **out_session, fc_error_t *err) {
+  FC_ASSERT(!from->claim.held);
+  FC_TRY(fc_session_check(from, err));
+  fc_session_t *session;
+  FC_TRY(fc_session_create(from->all, wish, now_ns, &session, err));
+  fc_status_t status = fc_session_check_room(session, from->bytes, err);
+  if (status == FC_OK) status = fc_session_make_room(session, from->count, err);
+  if (status != FC_OK) {
+    session->module = NULL;
+    fc_session_end(session, FC_SESSION_END_DELETED);
+    return status;
+  }
+  session->step = from->step;
+  for (uint32_t i = 0; i < from->count; i++) {
+    fc_session_share(session, fc_store_name(&from->values[i].row),
+                     &from->values[i]);
+  }
+  *out_session = session;
+  return FC_OK;
+}
+
+static bool is_drained(fc_session_t *session, uint64_t now_ns) {
+  const fc_sessions_t *all = session->all;
+  if (!all->is_replaced || !all->is_replaced(session->module)) return false;
+  if (!session->replaced_ns) session->replaced_ns = now_ns;
+  return now_ns >= session->replaced_ns + all->drain_ns;
+}
+
+void fc_sessions_look(fc_sessions_t *all, uint32_t most, uint64_t now_ns) {
+  if (most > all->capacity) most = all->capacity;
+  while (all->count && most--) {
+    fc_session_t *session = all->places[all->look_at];
+    all->look_at = (all->look_at + 1) & (all->capacity - 1);
+    if (!session || session->ended) continue;
+    if (is_over(session, now_ns)) {
+      fc_session_end(session, FC_SESSION_END_IDLE);
+    } else if (is_drained(session, now_ns)) {
+      fc_session_end(session, FC_SESSION_END_DRAINED);
+    }
+  }
+}
+
+static void lose_all(fc_sessions_t *all, const fc_slab_t *slab) {
+  for (uint32_t i = 0; i < all->capacity; i++) {
+    fc_session_t *session = all->places[i];
+    if (session && session->slab == slab) {
+      fc_session_lose(session, FC_STR(""), FC_SESSION_END_GREED);
+    }
+  }
+}
+
+bool fc_sessions_weigh(fc_sessions_t *all, uint32_t *out_index) {
+  for (fc_slab_t *slab = all->slabs; slab; slab = slab->next) {
+    if (slab->ordered || !fc_slab_is_greedy(slab)) continue;
+    *out_index = slab->index;
+    lose_all(all, slab);
+    fc_slab_spoil(slab);
+    return true;
+  }
+  return false;
+}
+
+void fc_sessions_deinit(fc_sessions_t *all) {
+  fc_slabs_stop(all->slabs);
+  for (uint32_t i = 0; i < all->capacity; i++) {
+    if (all->places[i]) free_session(all->places[i]);
+  }
+  fc_slabs_deinit(&all->slabs);
+  fc_owners_deinit(&all->counts_owned);
+  fc_owners_deinit(&all->bytes_owned);
+  fc_free(all->allocator, (void *)all->places);
+  fc_free(all->allocator, (void *)all->buckets);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The values of a session, when no call of it runs: shared, copied, removed.
+#include "state/session.h"
+
+fc_kept_t *fc_session_value(const fc_session_t *session, fc_str_t name) {
+  for (uint32_t i = 0; i < session->count; i++) {
+    if (fc_str_equal(fc_store_name(&session->values[i].row), name)) {
+      return &session->values[i];
+    }
+  }
+  return NULL;
+}
+
+void fc_session_weigh(fc_session_t *session, uint64_t more, uint64_t less) {
+  fc_sessions_t *all = session->all;
+  if (more) {
+    const uint32_t entry =
+        fc_owners_charge(&all->bytes_owned, &session->owner, more);
+    FC_ASSERT(entry == session->bytes_of);
+  }
+  if (less) fc_owners_release(&all->bytes_owned, session->bytes_of, less);
+  session->bytes += more - less;
+  all->bytes += more - less;
+}
+
+static void let_go(fc_session_t *session, fc_kept_t *value) {
+  fc_session_weigh(session, 0, fc_store_pages(value->row.size));
+  fc_slab_leave(session->slab, value->place);
+}
+
+void fc_session_drop_values(fc_session_t *session) {
+  while (session->count) let_go(session, &session->values[--session->count]);
+}
+
+void fc_session_reset(fc_session_t *session) {
+  FC_ASSERT(!session->claim.held);
+  fc_session_drop_values(session);
+}
+
+static fc_status_t find(const fc_session_t *session, fc_str_t name,
+                        fc_kept_t **out_value, fc_error_t *err) {
+  *out_value = fc_session_value(session, name);
+  if (*out_value) return FC_OK;
+  return fc_fail(err, FC_CODE_REFERENCE_UNKNOWN,
+                 "the session has no value '%.*s'",
+                 (int)(name.size < 64 ? name.size : 64), name.data);
+}
+
+fc_status_t fc_session_remove(fc_session_t *session, fc_str_t name,
+                              fc_error_t *err) {
+  fc_kept_t *value;
+  FC_ASSERT(!session->claim.held);
+  FC_TRY(find(session, name, &value, err));
+  let_go(session, value);
+  const size_t behind =
+      (size_t)(&session->values[--session->count] - value) * sizeof *value;
+  memmove(value, value + 1, behind);
+  return FC_OK;
+}
+
+fc_status_t fc_session_make_room(fc_session_t *session, uint32_t count,
+                                 fc_error_t *err) {
+  if (count <= session->capacity) return FC_OK;
+  uint32_t capacity = session->capacity ? 2 * session->capacity : 1;
+  if (capacity < count) capacity = count;
+  fc_kept_t *values =
+      fc_realloc(session->all->allocator, session->values,
+                 session->capacity * sizeof *values, capacity * sizeof *values);
+  if (!values) return fc_fail_memory(err);
+  session->values = values;
+  session->capacity = capacity;
+  return FC_OK;
+}
+
+uint64_t fc_session_left(const fc_session_t *session, fc_code_t *out_code) {
+  const fc_sessions_t *all = session->all;
+  // Less the byte that each session counts while it lives.
+  const uint64_t owned = fc_owners_held(&all->bytes_owned, &session->owner) -
+                         fc_owners_held(&all->counts_owned, &session->owner);
+  const uint64_t share = all->limits.owner_memory;
+  uint64_t left = session->max_bytes - session->bytes;
+  const uint64_t owners = owned < share ? share - owned : 0;
+  const uint64_t servers =
+      all->bytes < all->limits.memory ? all->limits.memory - all->bytes : 0;
+  *out_code = FC_CODE_TOO_MANY_REQUESTS;
+  if (owners < left) left = owners;
+  if (servers >= left) return left;
+  *out_code = FC_CODE_OVERLOADED;
+  return servers;
+}
+
+fc_status_t fc_session_check_room(const fc_session_t *session, uint64_t size,
+                                  fc_error_t *err) {
+  fc_code_t code;
+  const uint64_t left = fc_session_left(session, &code);
+  if (size <= left) return FC_OK;
+  return fc_fail(err, code,
+                 "the values take %llu bytes more, %llu are left for values "
+                 "that stay",
+                 (unsigned long long)size, (unsigned long long)left);
+}
+
+void fc_session_share(fc_session_t *session, fc_str_t name,
+                      const fc_kept_t *from) {
+  fc_kept_t *to = fc_session_value(session, name);
+  const fc_kept_t shared = *from;
+  if (shared.place) shared.place->counts++;
+  fc_session_weigh(session, fc_store_pages(shared.row.size), 0);
+  if (to) let_go(session, to);
+  else to = &session->values[session->count++];
+  *to = shared;
+  memset(to->row.name, 0, sizeof to->row.name);
+  memcpy(to->row.name, name.data, name.size);
+  to->row.name_size = (uint8_t)name.size;
+}
+
+fc_status_t fc_session_copy(fc_session_t *session, fc_str_t from, fc_str_t to,
+                            fc_error_t *err) {
+  fc_kept_t *value;
+  FC_ASSERT(!session->claim.held);
+  FC_TRY(find(session, from, &value, err));
+  if (!fc_state_name_is_valid(to)) {
+    return fc_fail(err, FC_CODE_OUT_OF_RANGE,
+                   "the name of a value has 1 to %d letters, digits, '_', '-' "
+                   "and '.', and begins with none of the last two",
+                   FC_STORE_NAME_MAX);
+  }
+  const fc_kept_t *old = fc_session_value(session, to);
+  if (old == value) return FC_OK;
+  if (!old && session->count >= FC_STORE_ROWS) {
+    return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
+                   "the session has %u values, as many as it may have",
+                   session->count);
+  }
+  const uint64_t size = fc_store_pages(value->row.size);
+  const uint64_t freed = old ? fc_store_pages(old->row.size) : 0;
+  if (size > freed) FC_TRY(fc_session_check_room(session, size - freed, err));
+  const fc_kept_t copied = *value;
+  FC_TRY(fc_session_make_room(session, session->count + 1, err));
+  fc_session_share(session, to, &copied);
+  return FC_OK;
+}

@@ -1,0 +1,636 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sessions, with workers that are honest (core/state's own half), that are killed, and that
+// lie. What each session should hold is counted beside it.
+#include "state/session.h"
+
+#include <unistd.h>
+
+#include "helpers/test.h"
+#include "pool/shared.h"
+
+#define SIZE 5000u  // of the toy's value, in bytes: two pages
+#define MILLION 1000000u
+
+static int let_go_count;
+
+static void let_go(void *context, void *module) {
+  (void)context;
+  (void)module;
+  let_go_count++;
+}
+
+static fc_sessions_t make_all(fc_allocator_t allocator) {
+  let_go_count = 0;
+  return (fc_sessions_t){.allocator = allocator,
+                         .limits = fc_session_limits(80, 64 * MILLION, MILLION),
+                         .claims = &fc_session_claims,
+                         .let_go = let_go};
+}
+
+static fc_owner_t owner_of(uint8_t name) {
+  return (fc_owner_t){.bytes = {name}};
+}
+
+static fc_session_wish_t wish_of(uint8_t owner, uint64_t generation) {
+  return (fc_session_wish_t){.generation = generation,
+                             .index = 5,
+                             .module = &let_go_count,
+                             .owner = owner_of(owner)};
+}
+
+static fc_session_t *make(fc_sessions_t *all, uint8_t owner) {
+  const fc_session_wish_t wish = wish_of(owner, 7);
+  fc_session_t *session;
+  fc_error_t err;
+  assert_int_equal(fc_session_create(all, &wish, 1, &session, &err), FC_OK);
+  return session;
+}
+
+// ---------------------------------------------------------------------------
+// A toy: each call adds its session's number to every byte of the value "sum".
+
+typedef struct toy_t {
+  fc_store_t store;
+  fc_store_desk_t desk;
+} toy_t;
+
+static const fc_outcome_t kDone = {.status = FC_OK, .stage = FC_STAGE_ENCODE};
+
+static uint8_t *open_sum(toy_t *toy, fc_error_t *err) {
+  fc_store_row_t *row = fc_store_find(&toy->desk, FC_STR("sum"));
+  void *data;
+  if (row) {
+    assert_int_equal(fc_store_own(&toy->store, row, NULL, &data, err), FC_OK);
+    return data;
+  }
+  const int64_t dims[] = {SIZE};
+  const fc_value_t value = {
+      .kind = FC_VALUE_TENSOR,
+      .tensor = {.dtype = FC_DTYPE_UI8, .rank = 1, .shape = dims}};
+  fc_store_row_t fresh;
+  assert_int_equal(fc_store_describe(FC_STR("sum"), &value, &fresh, err),
+                   FC_OK);
+  if (fc_store_place(&toy->store, &fresh, &data, err) != FC_OK) return NULL;
+  assert_int_equal(fc_store_put(&toy->store, &fresh, err), FC_OK);
+  return data;
+}
+
+static void begin(toy_t *toy, fc_session_t *session) {
+  session->claim.held = true;
+  session->claim.class_->lay(&session->claim, &toy->desk);
+  fc_store_open(&toy->store, session->claim.slab->file);
+  fc_store_begin(&toy->store, &toy->desk);
+}
+
+static void end(fc_session_t *session) { session->claim.held = false; }
+
+// One call to its end. Returns what it answers: the first byte; all must be equal.
+static int call(toy_t *toy, fc_session_t *session, uint8_t number) {
+  fc_error_t err;
+  begin(toy, session);
+  uint8_t *sum = open_sum(toy, &err);
+  assert_non_null(sum);
+  for (uint32_t i = 1; i < SIZE; i++) assert_int_equal(sum[i], sum[0]);
+  for (uint32_t i = 0; i < SIZE; i++) sum[i] = (uint8_t)(sum[i] + number);
+  fc_store_end(&toy->store);
+  if (!session->claim.class_->take(&session->claim, &toy->desk, &kDone, &err)) {
+    fail_msg("%s", err.message);
+  }
+  end(session);
+  return sum[0];
+}
+
+static uint64_t taken(const fc_sessions_t *all) {
+  return all->slabs ? fc_shared_taken(all->slabs->claim.file) : 0;
+}
+
+static void sessions_keep_what_their_calls_made(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toys[2];
+  fc_session_t *sessions[5];
+  uint8_t oracle[5] = {0};
+  fc_store_init(&toys[0].store);
+  fc_store_init(&toys[1].store);
+  for (uint8_t i = 0; i < 4; i++) sessions[i] = make(&all, i);
+  uint32_t random = 1;
+  for (int step = 0; step < 400; step++) {
+    random = random * 1664525 + 1013904223;
+    const uint8_t i = (uint8_t)((random >> 16) % 4);
+    oracle[i] = (uint8_t)(oracle[i] + i + 1);
+    assert_int_equal(call(&toys[random >> 20 & 1], sessions[i], i + 1),
+                     oracle[i]);
+  }
+  // Two pages each, wherever they lie.
+  assert_int_equal(taken(&all), 4 * 2 * FC_STORE_PAGE);
+  assert_int_equal(all.bytes, 4 * 2 * FC_STORE_PAGE);
+  for (int i = 0; i < 4; i++)
+    fc_session_end(sessions[i], FC_SESSION_END_DELETED);
+  assert_int_equal(all.bytes, 0);
+  assert_int_equal(all.count, 0);
+  assert_null(all.slabs);
+  assert_int_equal(let_go_count, 4);
+  assert_int_equal(all.ends[FC_SESSION_END_DELETED], 4);
+  fc_store_deinit(&toys[0].store);
+  fc_store_deinit(&toys[1].store);
+  fc_sessions_deinit(&all);
+}
+
+static void a_fork_has_its_own_history(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_error_t err;
+  fc_store_init(&toy.store);
+  fc_session_t *one = make(&all, 1), *two, *three;
+  assert_int_equal(call(&toy, one, 3), 3);
+  const fc_session_wish_t wish = wish_of(1, 7);
+  assert_int_equal(fc_session_fork(one, &wish, 1, &two, &err), FC_OK);
+  assert_int_equal(fc_session_fork(one, &wish, 1, &three, &err), FC_OK);
+  assert_int_equal(two->step, 1);
+  // Nothing was copied yet.
+  assert_int_equal(taken(&all), 2 * FC_STORE_PAGE);
+  assert_int_equal(all.bytes, 3 * 2 * FC_STORE_PAGE);
+  assert_int_equal(call(&toy, one, 1), 4);
+  assert_int_equal(toy.store.copied, SIZE);
+  assert_int_equal(call(&toy, two, 5), 8);
+  assert_int_equal(call(&toy, one, 1), 5);
+  // The last one that has it writes where it lies.
+  assert_int_equal(call(&toy, three, 7), 10);
+  assert_int_equal(toy.store.copied, 2 * SIZE);
+  assert_int_equal(taken(&all), 3 * 2 * FC_STORE_PAGE);
+  fc_session_reset(one);
+  assert_int_equal(call(&toy, one, 9), 9);
+  fc_session_end(one, FC_SESSION_END_DELETED);
+  fc_session_end(two, FC_SESSION_END_DELETED);
+  assert_int_equal(taken(&all), 2 * FC_STORE_PAGE);
+  fc_session_end(three, FC_SESSION_END_DELETED);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
+static void values_are_shared_and_removed_by_name(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_error_t err;
+  fc_store_init(&toy.store);
+  fc_session_t *session = make(&all, 1);
+  assert_int_equal(call(&toy, session, 3), 3);
+  assert_int_equal(fc_session_copy(session, FC_STR("sum"), FC_STR("old"), &err),
+                   FC_OK);
+  assert_int_equal(call(&toy, session, 3), 6);
+  assert_int_equal(fc_session_copy(session, FC_STR("old"), FC_STR("sum"), &err),
+                   FC_OK);
+  assert_int_equal(call(&toy, session, 3), 6);
+  assert_int_equal(fc_session_remove(session, FC_STR("sum"), &err), FC_OK);
+  assert_int_equal(call(&toy, session, 1), 1);
+  assert_int_equal(session->count, 2);
+  struct {
+    const char *from, *to;
+    fc_code_t code;
+  } rows[] = {{"none", "x", FC_CODE_REFERENCE_UNKNOWN},
+              {"sum", "", FC_CODE_OUT_OF_RANGE},
+              {"sum", "-x", FC_CODE_OUT_OF_RANGE},
+              {"sum", "a b", FC_CODE_OUT_OF_RANGE}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    assert_int_not_equal(fc_session_copy(session, fc_str(rows[i].from),
+                                         fc_str(rows[i].to), &err),
+                         FC_OK);
+    assert_int_equal(err.code, rows[i].code);
+  }
+  assert_int_not_equal(fc_session_remove(session, FC_STR("none"), &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_REFERENCE_UNKNOWN);
+  fc_session_end(session, FC_SESSION_END_DELETED);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
+// ---------------------------------------------------------------------------
+// Calls that fail, workers that are killed
+
+static void a_failed_call_leaves_nothing_new(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_error_t err;
+  const fc_outcome_t failed = {.status = FC_INTERNAL, .stage = FC_STAGE_CALL};
+  fc_store_init(&toy.store);
+  fc_session_t *session = make(&all, 1);
+  begin(&toy, session);
+  memset(open_sum(&toy, &err), 1, SIZE);
+  assert_true(
+      session->claim.class_->take(&session->claim, &toy.desk, &failed, &err));
+  end(session);
+  assert_int_equal(session->count, 0);
+  assert_int_equal(session->step, 1);  // the function may have done anything
+  assert_int_equal(taken(&all), 0);
+  const fc_outcome_t refused = {.status = FC_INTERNAL,
+                                .stage = FC_STAGE_DECODE};
+  begin(&toy, session);
+  assert_true(
+      session->claim.class_->take(&session->claim, &toy.desk, &refused, &err));
+  end(session);
+  assert_int_equal(session->step, 1);
+  assert_int_equal(call(&toy, session, 4), 4);
+  fc_session_end(session, FC_SESSION_END_DELETED);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
+static void a_crash_loses_the_session_and_no_other(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_error_t err;
+  fc_store_init(&toy.store);
+  fc_session_t *one = make(&all, 1), *two, *other;
+  assert_int_equal(call(&toy, one, 3), 3);
+  const fc_session_wish_t wish = wish_of(1, 7);
+  assert_int_equal(fc_session_fork(one, &wish, 1, &two, &err), FC_OK);
+  begin(&toy, one);
+  memset(open_sum(&toy, &err), 0xFF, SIZE / 2);
+  one->claim.class_->lose(&one->claim, FC_STR("step"), FC_LOSS_CRASH);
+  end(one);
+  assert_int_not_equal(fc_session_check(one, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_SESSION_LOST);
+  assert_string_equal(
+      err.message, "the session is lost: its call of 'step' at step 1 crashed");
+  assert_true(one->claim.class_->refuse(&one->claim, &err));
+  assert_int_equal(taken(&all), 2 * FC_STORE_PAGE);
+  assert_int_not_equal(fc_session_fork(one, &wish, 1, &other, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_SESSION_LOST);
+  assert_int_equal(call(&toy, two, 1), 4);
+  // It is found, and says so, until its time is over.
+  char id[FC_SESSION_ID_SIZE];
+  const fc_owner_t owner = owner_of(1);
+  fc_session_print_id(one, id);
+  assert_int_equal(fc_session_find(&all, fc_str_make(id, sizeof id), &owner, 2,
+                                   &other, &err),
+                   FC_OK);
+  assert_ptr_equal(other, one);
+  fc_sessions_look(&all, 100, 2 * MILLION);
+  assert_int_equal(all.count, 0);
+  assert_int_equal(all.ends[FC_SESSION_END_CRASH], 1);
+  assert_int_equal(all.ends[FC_SESSION_END_IDLE], 1);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
+static void an_end_waits_for_the_call_that_runs(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_error_t err;
+  fc_store_init(&toy.store);
+  fc_session_t *session = make(&all, 1);
+  assert_int_equal(call(&toy, session, 3), 3);
+  begin(&toy, session);
+  fc_session_end(session, FC_SESSION_END_DELETED);
+  memset(open_sum(&toy, &err), 1, SIZE);
+  assert_int_equal(all.count, 1);
+  assert_true(session->claim.class_->refuse(&session->claim, &err));
+  assert_int_equal(err.code, FC_CODE_SESSION_NOT_FOUND);
+  assert_true(
+      session->claim.class_->take(&session->claim, &toy.desk, &kDone, &err));
+  assert_int_equal(taken(&all), 0);
+  end(session);
+  session->claim.class_->idle(&session->claim);
+  assert_int_equal(all.count, 0);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
+// ---------------------------------------------------------------------------
+// A worker that lies
+
+typedef struct lie_row_t {
+  const char *name;
+  void (*tell)(fc_store_desk_t *desk);
+} lie_row_t;
+
+static void fewer(fc_store_desk_t *d) { d->count = 0; }
+static void too_many(fc_store_desk_t *d) { d->count = FC_STORE_ROWS + 1; }
+static void endless(fc_store_desk_t *d) { d->count = UINT32_MAX; }
+static void back(fc_store_desk_t *d) { d->next = 0; }
+static void beyond(fc_store_desk_t *d) { d->next = d->end + FC_STORE_PAGE; }
+static void crooked(fc_store_desk_t *d) { d->next += 1; }
+static void added(fc_store_desk_t *d) { d->rows[d->count++].change = 0; }
+static void changed(fc_store_desk_t *d) { d->rows[1].change = 0x80; }
+static void renamed(fc_store_desk_t *d) { d->rows[1].name[0] = 'x'; }
+static void named(fc_store_desk_t *d) {
+  d->rows[2] = d->rows[1];
+  d->count = 3;
+}
+static void unnamed(fc_store_desk_t *d) { d->rows[1].name_size = 200; }
+static void ranked(fc_store_desk_t *d) { d->rows[1].rank = 200; }
+static void typed(fc_store_desk_t *d) { d->rows[1].dtype = 250; }
+static void negative(fc_store_desk_t *d) { d->rows[1].dims[0] = -1; }
+static void large(fc_store_desk_t *d) { d->rows[1].size = UINT64_MAX; }
+static void wide(fc_store_desk_t *d) { d->rows[1].dims[0] = INT64_MAX; }
+static void elsewhere(fc_store_desk_t *d) {
+  d->rows[1].offset = d->rows[0].offset;
+}
+static void outside(fc_store_desk_t *d) {
+  d->rows[1].offset += 8 * FC_STORE_PAGE;
+}
+static void twice(fc_store_desk_t *d) {
+  d->rows[2] = d->rows[1];
+  d->rows[2].name[0] = 'z';
+  d->count = 3;
+}
+
+// The session has "old", and the call makes "sum": row 1.
+static const lie_row_t kLies[] = {
+    {"fewer rows", fewer},
+    {"too many rows", too_many},
+    {"endless", endless},
+    {"next goes back", back},
+    {"next beyond", beyond},
+    {"next within a page", crooked},
+    {"added, not new", added},
+    {"unknown change", changed},
+    {"one more of a name", named},
+    {"no end of a name", unnamed},
+    {"rank", ranked},
+    {"dtype", typed},
+    {"negative dim", negative},
+    {"size", large},
+    {"dims overflow", wide},
+    {"another's place", elsewhere},
+    {"place not granted", outside},
+    {"one place twice", twice},
+};
+
+static void a_desk_that_lies_is_noticed(void **state) {
+  (void)state;
+  static toy_t toy;
+  fc_error_t err;
+  FC_TEST_EACH_ROW(const lie_row_t, row, kLies) {
+    fc_sessions_t all = make_all(fc_allocator_system());
+    fc_store_init(&toy.store);
+    memset(&toy.desk, 0, sizeof toy.desk);
+    fc_session_t *session = make(&all, 1), *other = make(&all, 2);
+    assert_int_equal(call(&toy, session, 3), 3);
+    assert_int_equal(call(&toy, other, 4), 4);
+    assert_int_equal(
+        fc_session_copy(session, FC_STR("sum"), FC_STR("old"), &err), FC_OK);
+    assert_int_equal(fc_session_remove(session, FC_STR("sum"), &err), FC_OK);
+    begin(&toy, session);
+    assert_non_null(open_sum(&toy, &err));
+    row->tell(&toy.desk);
+    assert_false(
+        session->claim.class_->take(&session->claim, &toy.desk, &kDone, &err));
+    assert_int_equal(err.code, FC_CODE_WORKER_CRASHED);
+    session->claim.class_->lose(&session->claim, FC_STR("f"), FC_LOSS_LIE);
+    end(session);
+    assert_int_equal(call(&toy, other, 4), 8);
+    assert_int_equal(taken(&all), 2 * FC_STORE_PAGE);
+    fc_session_end(other, FC_SESSION_END_DELETED);
+    fc_session_end(session, FC_SESSION_END_DELETED);
+    assert_int_equal(all.count, 0);
+    fc_store_deinit(&toy.store);
+    fc_sessions_deinit(&all);
+  }
+}
+
+static void a_row_that_was_there_keeps_its_name(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_error_t err;
+  fc_store_init(&toy.store);
+  fc_session_t *session = make(&all, 1);
+  assert_int_equal(call(&toy, session, 3), 3);
+  assert_int_equal(fc_session_copy(session, FC_STR("sum"), FC_STR("sun"), &err),
+                   FC_OK);
+  begin(&toy, session);
+  assert_non_null(open_sum(&toy, &err));  // copied: the row is new
+  renamed(&toy.desk);
+  toy.desk.rows[0].name[2] = 'x';
+  assert_false(
+      session->claim.class_->take(&session->claim, &toy.desk, &kDone, &err));
+  session->claim.class_->lose(&session->claim, FC_STR("f"), FC_LOSS_LIE);
+  end(session);
+  fc_session_end(session, FC_SESSION_END_DELETED);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
+static void a_worker_that_takes_more_spoils_the_slab(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_error_t err;
+  uint32_t index = 0;
+  fc_store_init(&toy.store);
+  fc_session_t *one = make(&all, 1), *two = make(&all, 2);
+  assert_int_equal(call(&toy, one, 3), 3);
+  assert_false(fc_sessions_weigh(&all, &index));
+  const fc_slab_t *slab = all.slabs;
+  static char bytes[1 << 20];
+  begin(&toy, one);
+  for (int64_t i = 0; i < 32; i++) {
+    assert_int_equal(pwrite(slab->claim.file, bytes, sizeof bytes,
+                            (1ll << 40) + i * (int64_t)sizeof bytes),
+                     sizeof bytes);
+  }
+  // What the call was granted, it may take.
+  const uint64_t budget = one->budget;
+  assert_true(budget < 16 * MILLION);
+  assert_true(fc_sessions_weigh(&all, &index));
+  assert_int_equal(index, 5);
+  assert_int_equal(fc_shared_taken(slab->claim.file), 0);
+  assert_int_not_equal(fc_session_check(two, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_SESSION_LOST);
+  // The call ends after all.
+  assert_true(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
+  end(one);
+  assert_int_equal(one->count, 0);
+  assert_false(fc_sessions_weigh(&all, &index));
+  fc_session_t *fresh = make(&all, 3);
+  assert_ptr_not_equal(fresh->slab, slab);
+  assert_int_equal(call(&toy, fresh, 9), 9);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
+// ---------------------------------------------------------------------------
+// Names, shares, steps
+
+static void only_its_owner_finds_a_session(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  fc_session_wish_t wish = wish_of(1, 7);
+  fc_session_t *open = make(&all, 1), *owned, *found;
+  char id[FC_SESSION_ID_SIZE];
+  fc_error_t err;
+  wish.owned = true;
+  assert_int_equal(fc_session_create(&all, &wish, 1, &owned, &err), FC_OK);
+  const fc_owner_t mine = owner_of(1), theirs = owner_of(2);
+  struct {
+    const fc_session_t *session;
+    const fc_owner_t *owner;
+    uint64_t now_ns;
+    bool found;
+  } rows[] = {{open, &mine, 1, true},       {open, &theirs, 1, true},
+              {owned, &mine, 1, true},      {owned, &theirs, 1, false},
+              {open, &mine, MILLION, true}, {open, &mine, 3 * MILLION, false}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_session_print_id(rows[i].session, id);
+    const bool ok =
+        fc_session_find(&all, fc_str_make(id, sizeof id), rows[i].owner,
+                        rows[i].now_ns, &found, &err) == FC_OK;
+    assert_int_equal(ok, rows[i].found);
+    if (!ok) assert_int_equal(err.code, FC_CODE_SESSION_NOT_FOUND);
+  }
+  const char *const wrong[] = {"", "0", "zz345678901234567890123456789012",
+                               "00000000000000000000000000000000"};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(wrong); i++) {
+    assert_int_not_equal(
+        fc_session_find(&all, fc_str(wrong[i]), &mine, 1, &found, &err), FC_OK);
+  }
+  fc_sessions_deinit(&all);
+  assert_int_equal(let_go_count, 2);
+}
+
+static void shares_and_limits_have_numbers(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  fc_session_wish_t wish = wish_of(1, 7);
+  fc_session_t *session;
+  fc_error_t err;
+  for (int i = 0; i < 10; i++) (void)make(&all, 1);
+  assert_int_not_equal(fc_session_create(&all, &wish, 1, &session, &err),
+                       FC_OK);
+  assert_int_equal(err.code, FC_CODE_TOO_MANY_REQUESTS);
+  assert_string_equal(err.message,
+                      "the client has 10 sessions, and may have 10");
+  for (uint8_t i = 0; i < 70; i++) (void)make(&all, 2 + i);
+  wish.owner = owner_of(200);
+  assert_int_not_equal(fc_session_create(&all, &wish, 1, &session, &err),
+                       FC_OK);
+  assert_int_equal(err.code, FC_CODE_OVERLOADED);
+  fc_sessions_deinit(&all);
+}
+
+static void a_call_takes_no_more_than_is_left(void **state) {
+  (void)state;
+  static toy_t toy;
+  fc_error_t err;
+  struct {
+    uint64_t memory, share, own;
+    fc_code_t code;
+  } rows[] = {{64 * MILLION, 64 * MILLION, 4096, FC_CODE_TOO_MANY_REQUESTS},
+              {64 * MILLION, 4096, 0, FC_CODE_TOO_MANY_REQUESTS},
+              {4096, 64 * MILLION, 0, FC_CODE_OVERLOADED}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_sessions_t all = make_all(fc_allocator_system());
+    all.limits.memory = rows[i].memory;
+    all.limits.owner_memory = rows[i].share;
+    fc_session_wish_t wish = wish_of(1, 7);
+    wish.max_bytes = rows[i].own;
+    fc_session_t *session;
+    fc_store_init(&toy.store);
+    assert_int_equal(fc_session_create(&all, &wish, 1, &session, &err), FC_OK);
+    begin(&toy, session);
+    assert_null(open_sum(&toy, &err));
+    assert_int_equal(err.code, rows[i].code);
+    fc_store_deinit(&toy.store);
+    session->claim.held = false;
+    fc_sessions_deinit(&all);
+  }
+}
+
+static void a_step_is_that_of_the_next_call(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_error_t err;
+  fc_store_init(&toy.store);
+  fc_session_t *session = make(&all, 1);
+  assert_int_equal(fc_session_check_step(session, 0, &err), FC_OK);
+  assert_int_equal(call(&toy, session, 1), 1);
+  assert_int_equal(fc_session_check_step(session, 1, &err), FC_OK);
+  assert_int_not_equal(fc_session_check_step(session, 0, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_SESSION_BUSY);
+  assert_string_equal(err.message,
+                      "the call is for step 0, the session is at step 1");
+  begin(&toy, session);
+  assert_int_not_equal(fc_session_check_step(session, 1, &err), FC_OK);
+  end(session);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
+// ---------------------------------------------------------------------------
+// Memory
+
+static fc_status_t live(fc_sessions_t *all, toy_t *toy, fc_error_t *err) {
+  const fc_session_wish_t wish = wish_of(1, 7);
+  fc_session_t *one, *two;
+  FC_TRY(fc_session_create(all, &wish, 1, &one, err));
+  begin(toy, one);
+  (void)open_sum(toy, err);
+  assert_true(one->claim.class_->take(&one->claim, &toy->desk, &kDone, err));
+  end(one);
+  if (one->lost) return fc_fail_memory(err);
+  FC_TRY(fc_session_copy(one, FC_STR("sum"), FC_STR("two"), err));
+  FC_TRY(fc_session_fork(one, &wish, 1, &two, err));
+  return FC_OK;
+}
+
+static fc_status_t attempt(fc_allocator_t allocator, void *context,
+                           fc_error_t *err) {
+  toy_t *toy = context;
+  fc_sessions_t all = make_all(allocator);
+  fc_store_init(&toy->store);
+  const fc_status_t status = live(&all, toy, err);
+  fc_store_deinit(&toy->store);
+  fc_sessions_deinit(&all);
+  return status;
+}
+
+static void each_failed_allocation_is_an_error(void **state) {
+  (void)state;
+  static toy_t toy;
+  assert_true(fc_test_allocation_sweep(attempt, &toy) > 8);
+}
+
+static void many_come_and_go(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  all.limits = fc_session_limits(10000, 64 * MILLION, MILLION);
+  all.limits.owner_sessions = 10000;
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < 10000; i++) (void)make(&all, 1);
+    assert_int_equal(all.count, 10000);
+    fc_sessions_look(&all, UINT32_MAX, 3 * MILLION);
+    assert_int_equal(all.count, 0);
+    assert_null(all.slabs);
+  }
+  assert_int_equal(let_go_count, 20000);
+  fc_sessions_deinit(&all);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(sessions_keep_what_their_calls_made),
+      FC_TEST(a_fork_has_its_own_history),
+      FC_TEST(values_are_shared_and_removed_by_name),
+      FC_TEST(a_failed_call_leaves_nothing_new),
+      FC_TEST(a_crash_loses_the_session_and_no_other),
+      FC_TEST(an_end_waits_for_the_call_that_runs),
+      FC_TEST(a_desk_that_lies_is_noticed),
+      FC_TEST(a_row_that_was_there_keeps_its_name),
+      FC_TEST(a_worker_that_takes_more_spoils_the_slab),
+      FC_TEST(only_its_owner_finds_a_session),
+      FC_TEST(shares_and_limits_have_numbers),
+      FC_TEST(a_call_takes_no_more_than_is_left),
+      FC_TEST(a_step_is_that_of_the_next_call),
+      FC_TEST(each_failed_allocation_is_an_error),
+      FC_TEST(many_come_and_go),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
