@@ -24,6 +24,7 @@
 #include "modules/trial.h"
 #include "pool/isolation.h"
 #include "reread.h"
+#include "sessions.h"
 #include "signals.h"
 #include "watching.h"
 
@@ -45,6 +46,7 @@ static void on_timer(uv_timer_t *timer) {
   fc_http1_expire(&loop->http1);
   fc_pool_expire(&loop->pool, fc_clock_ns());
   fc_demand_expire(&loop->modules, fc_clock_ns());
+  fc_loop_look_at_sessions(loop, fc_clock_ns());
 }
 
 // The millisecond of libuv's time at which `due_ns`, a time of our clock, has passed: the
@@ -66,6 +68,8 @@ static void arm_timer(fc_loop_t *loop) {
   // turn would end too late by the time that the turn has taken.
   uint64_t due_ns = fc_pool_due_ns(&loop->pool, now * NS_PER_MS);
   if (demand_ns && (!due_ns || demand_ns < due_ns)) due_ns = demand_ns;
+  const uint64_t sessions_ns = fc_loop_sessions_due_ns(loop);
+  if (sessions_ns && (!due_ns || sessions_ns < due_ns)) due_ns = sessions_ns;
   if (due_ns && due_ns / NS_PER_MS + 1 < loop->timer_due_ms) {
     const uint64_t at = passed_ms(loop, due_ns);
     if (at < due) due = at;
@@ -382,6 +386,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
       .setup = {.body_size = options->max_body,
                 .result_size = fc_limits_default().result_size,
                 .call_memory = memory,
+                .state_size = fc_loop_session_memory(options, memory),
                 .memory_limit = options->worker_memory,
                 .cpu_limit_s = (options->worker_cpu_time + 999) / 1000,
                 .spin_ns = cpus > 1 ? FC_LIMIT_SPIN_NS : 0,
@@ -412,8 +417,10 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                                    .on_crashed = on_crashed,
                                    .on_lost = on_lost,
                                    .context = loop};
-  return fc_pool_init(&loop->pool, loop->allocator, &pool, loop->blocks,
-                      loop->dialects, &events, err);
+  FC_TRY(fc_pool_init(&loop->pool, loop->allocator, &pool, loop->blocks,
+                      loop->dialects, &events, err));
+  fc_loop_init_sessions(loop, memory);
+  return FC_OK;
 }
 
 static fc_status_t init_traces(fc_loop_t *loop, fc_error_t *err) {
@@ -444,6 +451,7 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                     .options = loop->options,
                     .modules = &loop->modules,
                     .pool = &loop->pool,
+                    .sessions = &loop->sessions,
                     .blocks = loop->blocks,
                     .log = &loop->log,
                     .jail = &loop->jail.facts,
@@ -540,6 +548,7 @@ void fc_loop_deinit(fc_loop_t *loop) {
   uv_run(&loop->uv, UV_RUN_DEFAULT);
   fc_endpoints_deinit(&loop->endpoints);
   fc_pool_deinit(&loop->pool);
+  fc_loop_deinit_sessions(loop);
   uv_loop_close(&loop->uv);
   fc_modules_deinit(&loop->modules);
   fc_trust_deinit(&loop->trust);

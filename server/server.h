@@ -50,6 +50,8 @@ typedef struct fc_loop_t {
   uint64_t watches;  // that the kernel may have for this user; 0: not known
   uint64_t timer_due_ms;  // when `timer` is due; UINT64_MAX: it is not set
 
+  fc_sessions_t sessions;
+  uint64_t looked_at_sessions_ns;
   fc_server_t server;  // what code that answers requests sees of the loop
   fc_http1_t http1;
   // The worker halves of the dialects of fc_loop_init's `routes`.

@@ -21,6 +21,7 @@
 #include "obs/tls.h"
 #include "pool/guesses.h"
 #include "pool/pool.h"
+#include "state/session.h"
 
 typedef struct fc_parts_t fc_parts_t;  // dialect/parts.h
 
@@ -37,6 +38,7 @@ typedef struct fc_server_t {
   const fc_server_options_t *options;
   fc_modules_t *modules;
   fc_pool_t *pool;
+  fc_sessions_t *sessions;
   fc_blocks_t *blocks;
   fc_log_t *log;
   const fc_groups_t *groups;   // which limits of modules hold
@@ -90,6 +92,7 @@ typedef struct fc_document_t {
   bool weak_digest;   // the document says more than the digest covers
   bool not_modified;  // 304: nothing is written
   bool unavailable;   // 503: the document says why
+  bool created;       // 201
   bool is_page;       // for a browser: the head says what the page may load
   fc_coding_t coding;
   // Not NULL: nothing is written yet, because the document is written in parts. The

@@ -14,6 +14,7 @@ typedef enum fc_method_t {
   FC_METHOD_GET,
   FC_METHOD_HEAD,
   FC_METHOD_POST,
+  FC_METHOD_DELETE,
 } fc_method_t;
 
 typedef enum fc_request_field_t {

@@ -35,8 +35,11 @@ fc_str_t fc_route_path(const fc_routes_t *routes, fc_route_t route) {
 }
 
 const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route) {
-  const unsigned methods = routes->rows[route].methods;
+  const unsigned methods =
+      routes->rows[route].methods & ~(unsigned)FC_ROUTE_STATE;
   if (methods == FC_ROUTE_GET) return "GET, HEAD";
+  if (methods == FC_ROUTE_DELETE) return "DELETE";
+  if (methods & FC_ROUTE_DELETE) return "GET, HEAD, DELETE";
   return methods & FC_ROUTE_GET ? "GET, HEAD, POST" : "POST";
 }
 
@@ -81,7 +84,7 @@ static fc_str_t next_segment(fc_str_t *path) {
 }
 
 // Paths with more segments fit no row.
-#define SEGMENTS_MAX 6
+#define SEGMENTS_MAX 8
 
 // A name in a pattern may be followed by text: "{model}:predict".
 #define NAME(member)                                \
@@ -92,7 +95,8 @@ static fc_str_t next_segment(fc_str_t *path) {
 static const struct {
   fc_str_t mark;
   size_t offset;  // in fc_route_names_t
-} kNames[] = {NAME(module), NAME(function), NAME(model), NAME(version)};
+} kNames[] = {NAME(module),  NAME(function), NAME(model),
+              NAME(version), NAME(session),  NAME(value)};
 #undef NAME
 
 // Reads the name in a path's segment, of which `wanted` is the pattern, such as
@@ -218,6 +222,7 @@ static fc_status_t check_method(const fc_routes_t *routes, fc_route_t route,
   if (method == FC_METHOD_GET || method == FC_METHOD_HEAD) bit = FC_ROUTE_GET;
   if (method == FC_METHOD_POST)
     bit = FC_ROUTE_CALL | FC_ROUTE_POST | FC_ROUTE_ACT;
+  if (method == FC_METHOD_DELETE) bit = FC_ROUTE_DELETE;
   if (bit & routes->rows[route].methods) return FC_OK;
   const fc_str_t verb = find_verb(&routes->rows[route], request);
   if (verb.size) {
@@ -260,6 +265,24 @@ fc_status_t fc_route_match(const fc_routes_t *routes,
   return fc_route_read(routes, request,
                        fc_route_has_escapes(request) ? decoded : NULL,
                        out_place, &names, err);
+}
+
+bool fc_route_name(const fc_routes_t *routes, fc_route_t route, fc_str_t path,
+                   fc_str_t mark, char *out, size_t capacity,
+                   fc_str_t *out_name) {
+  fc_str_t pattern = routes->rows[route].path;
+  *out_name = FC_STR("");
+  while (pattern.size && path.size) {
+    const fc_str_t wanted = next_segment(&pattern);
+    const fc_str_t segment = next_segment(&path);
+    if (!fc_str_equal(wanted, mark)) continue;
+    if (segment.size > capacity ||
+        !fc_percent_decode(segment, out, &out_name->size)) {
+      return false;
+    }
+    out_name->data = out;
+  }
+  return true;
 }
 
 fc_status_t fc_route_module(const fc_routes_t *routes, fc_route_t route,

@@ -17,6 +17,9 @@ enum {
   // With FC_ROUTE_POST: the body may change the server, so a request with one is
   // checked as an act is (fc_privilege_check).
   FC_ROUTE_ADMIN = 1 << 4,
+  FC_ROUTE_DELETE = 1 << 5,  // DELETE: ends or removes what the path names
+  FC_ROUTE_STATE =
+      1 << 6,  // about sessions: the client is named to the dialect
 };
 
 typedef enum fc_route_t {
@@ -63,6 +66,11 @@ typedef struct fc_place_t {
   uint32_t module;    // index of its generation; FC_ROUTE_NO_INDEX: none
   uint32_t function;  // index in the module's listing
   bool may_profile;   // so may this client; said at FC_ROUTE_INFO alone
+  // Of FC_ROUTE_STATE: who asks, whether only they may name the session that they
+  // make, and the session that the path names, NULL if it names none.
+  bool owns;
+  fc_owner_t owner;
+  struct fc_session_t *session;
 } fc_place_t;
 
 // Finds the route alone, by path and method; nothing is looked up of the names in the
@@ -77,6 +85,8 @@ typedef struct fc_route_names_t {
   fc_str_t function;
   fc_str_t model;  // in place of module and function
   fc_str_t version;
+  fc_str_t session;
+  fc_str_t value;
 } fc_route_names_t;
 
 // Does the path of the request have "%XX" in it?
@@ -93,6 +103,13 @@ fc_status_t fc_route_read(const fc_routes_t *routes,
 fc_status_t fc_route_module(const fc_routes_t *routes, fc_route_t route,
                             fc_str_t path, char out[FC_MODULE_NAME_MAX],
                             fc_str_t *out_name, fc_error_t *err) FC_MUST_CHECK;
+
+// Gives the text of the segment that stands where the route has `mark`, such as
+// "{session}"; "" if it has none. False if the segment is malformed, or longer than
+// `capacity`, which `out` has.
+bool fc_route_name(const fc_routes_t *routes, fc_route_t route, fc_str_t path,
+                   fc_str_t mark, char *out, size_t capacity,
+                   fc_str_t *out_name);
 
 // Decodes %XX. `out` has room for text.size bytes. False when malformed.
 bool fc_percent_decode(fc_str_t text, char *out, size_t *out_size);

@@ -16,6 +16,7 @@ static void send_document(fc_exchange_t *x, const fc_document_t *document,
       &(fc_answer_facts_t){
           .status = same                    ? 304
                     : document->unavailable ? 503
+                    : document->created     ? 201
                                             : 200,
           .content_type = same ? FC_STR("") : document->content_type,
           .digest = document->digest,

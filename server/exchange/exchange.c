@@ -32,6 +32,7 @@ static void release(fc_exchange_t *x, fc_generation_t *generation) {
 }
 
 static void release_place(fc_exchange_t *x) {
+  fc_exchange_leave_session(x);
   fc_demand_leave(x->server->modules, &x->wait.waiter);
   release(x, x->generation);
   x->generation = NULL;
@@ -301,6 +302,8 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
       fc_generation_state(generation) == FC_GENERATION_LOADING) {
     return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
   }
+  FC_TRY(fc_exchange_join_session(x, request, err));
+  generation = x->generation;
   const fc_function_t *function =
       fc_module_function(generation->module, x->place.function);
   const fc_signature_t *signature = function->signature;
@@ -321,6 +324,10 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   call->body_max = server->options->max_body;
   call->deadline_ns = deadline_of(x, admission.timeout_ms);
   x->job.limit_ns = limit_of(x);
+  if (FC_UNLIKELY(x->session)) {
+    call->flags |= FC_CALL_SESSION;
+    x->job.claim = &x->session->claim;
+  }
   if (FC_UNLIKELY(admission.parts)) {
     call->parts = admission.parts;
     call->steps = 0;
@@ -402,9 +409,12 @@ fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
                        x->place.route == FC_ROUTE_FUNCTION;
     return wait_for_module(x, request, calls, err);
   }
+  const uint8_t methods = x->server->routes->rows[x->place.route].methods;
+  if (status == FC_OK && FC_UNLIKELY(methods & FC_ROUTE_STATE)) {
+    status = fc_exchange_find_session(x, request, err);
+  }
   if (status != FC_OK || request->method != FC_METHOD_POST) return status;
   x->times.stage = FC_STAGE_ADMIT;
-  const uint8_t methods = x->server->routes->rows[x->place.route].methods;
   x->asked.is_asking = methods & FC_ROUTE_POST;
   if (x->asked.is_asking && !request->has_body) return FC_OK;
   if (methods & FC_ROUTE_ACT) status = admit_act(x, request, err);
@@ -473,7 +483,7 @@ void fc_exchange_submit(fc_exchange_t *x) {
   x->generation->calls++;
   fc_generations_touch(&x->server->modules->generations, x->generation,
                        x->times.marked_ns);
-  if (fc_pool_try_inline(pool, &x->job)) {
+  if (!x->job.claim && fc_pool_try_inline(pool, &x->job)) {
     fc_exchange_answer_call(x);
     return;
   }

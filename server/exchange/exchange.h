@@ -167,8 +167,9 @@ struct fc_exchange_t {
   fc_place_t place;
   fc_generation_t *generation;  // of the place, held; NULL: it has none
   fc_exchange_wait_t wait;
-  fc_job_t job;   // its caller, set at ROUTE, also owns the memory of the body
-  fc_act_t *act;  // NULL: the request asks for no act
+  fc_job_t job;  // its caller, set at ROUTE, also owns the memory of the body
+  fc_session_t *session;     // pinned; NULL: the request is about none
+  fc_act_t *act;             // NULL: the request asks for no act
   struct fc_draft_t *draft;  // its document is being written; NULL: none is
   fc_parted_t parted;
   fc_exchange_out_t out;
@@ -287,6 +288,18 @@ fc_status_t fc_exchange_find(fc_exchange_t *exchange,
 fc_status_t fc_exchange_guard(fc_exchange_t *exchange,
                               const fc_request_t *request, uint8_t *out_scopes,
                               fc_error_t *err) FC_MUST_CHECK;
+// Of a route about sessions: notes the client in the place, and finds the session that the
+// path names. FC_CODE_SESSION_NOT_FOUND.
+fc_status_t fc_exchange_find_session(fc_exchange_t *x,
+                                     const fc_request_t *request,
+                                     fc_error_t *err) FC_MUST_CHECK;
+// Of a call: finds the session that its head names, if it does, and the function in the
+// generation that the session is of.
+fc_status_t fc_exchange_join_session(fc_exchange_t *x,
+                                     const fc_request_t *request,
+                                     fc_error_t *err) FC_MUST_CHECK;
+// The exchange is over.
+void fc_exchange_leave_session(fc_exchange_t *x);
 // Counts a call among those of its client, unless that is a trusted proxy.
 // FC_CODE_TOO_MANY_REQUESTS if the client has as many as it may have.
 fc_status_t fc_exchange_count_call(fc_exchange_t *exchange,

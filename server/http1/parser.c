@@ -215,6 +215,8 @@ static fc_method_t method_of(uint8_t method) {
       return FC_METHOD_HEAD;
     case HTTP_POST:
       return FC_METHOD_POST;
+    case HTTP_DELETE:
+      return FC_METHOD_DELETE;
     default:
       return FC_METHOD_OTHER;
   }

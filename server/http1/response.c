@@ -14,6 +14,7 @@ static const struct {
   fc_str_t reason;
 } kReasons[] = {
     {200, FC_STR("OK")},
+    {201, FC_STR("Created")},
     {204, FC_STR("No Content")},
     {304, FC_STR("Not Modified")},
     {400, FC_STR("Bad Request")},
@@ -24,6 +25,7 @@ static const struct {
     {406, FC_STR("Not Acceptable")},
     {408, FC_STR("Request Timeout")},
     {409, FC_STR("Conflict")},
+    {410, FC_STR("Gone")},
     {411, FC_STR("Length Required")},
     {412, FC_STR("Precondition Failed")},
     {413, FC_STR("Content Too Large")},
@@ -145,9 +147,10 @@ static const char kPage[] =
 // https://fetch.spec.whatwg.org/#http-responses: what a page may ask for, and which
 // fields of answers it may read besides those that every page may.
 static const char kPreflight[] =
-    "Access-Control-Allow-Methods: GET, HEAD, POST\r\n"
+    "Access-Control-Allow-Methods: GET, HEAD, POST, DELETE\r\n"
     "Access-Control-Allow-Headers: Authorization, Content-Type, "
-    "Content-Encoding, Farcall-Timeout-Ms, If-Match, If-None-Match, "
+    "Content-Encoding, Farcall-Session, Farcall-Session-Step, "
+    "Farcall-Timeout-Ms, If-Match, If-None-Match, "
     "Inference-Header-Content-Length, traceparent, X-Request-Id\r\n"
     "Access-Control-Max-Age: 7200\r\n";
 static const char kExposed[] =

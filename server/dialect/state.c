@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The routes of sessions below /api/v1/modules/{module}/sessions: they are made, shown,
+// forked, reset and ended. Which session a path names, and that the client may name it, was
+// found out before (exchange/session.c).
+#include "dialect/parameter.h"
+#include "dialect/problem.h"
+#include "json/reader.h"
+#include "json/writer.h"
+#include "obs/code.h"
+#include "pool/process_host.h"
+
+#define MS_NS 1000000u
+// A session lives a year without a call at most.
+#define TTL_MS_MAX (366ull * 24 * 3600 * 1000)
+
+typedef struct asked_t {
+  const fc_server_t *server;
+  const fc_request_t *request;
+  const fc_place_t *place;
+  fc_session_t *session;  // of the place
+  uint64_t now_ns;
+  fc_document_t *document;
+  fc_sink_t *sink;
+  fc_error_t *err;
+} asked_t;
+
+static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
+                         fc_error_t *err) {
+  return fc_parameter_check(place->route, request->method, request->query, err);
+}
+
+// ---------------------------------------------------------------------------
+// What clients are told
+
+static fc_status_t put_number(fc_sink_t *sink, const char *lead,
+                              uint64_t number, fc_error_t *err) {
+  FC_TRY(fc_sink_put(sink, fc_str(lead), err));
+  return fc_json_write_u64(sink, number, err);
+}
+
+static fc_status_t put_values(const fc_session_t *session, fc_sink_t *sink,
+                              fc_error_t *err) {
+  FC_TRY(fc_sink_put(sink, FC_STR(",\"values\":{"), err));
+  for (uint32_t i = 0; i < session->count; i++) {
+    const fc_store_row_t *row = &session->values[i].row;
+    if (i) FC_TRY(fc_sink_put(sink, FC_STR(","), err));
+    FC_TRY(fc_json_write_string(sink, fc_store_name(row), err));
+    FC_TRY(fc_sink_put(sink, FC_STR(":{\"type\":"), err));
+    FC_TRY(fc_store_print_type(row, sink, err));
+    FC_TRY(put_number(sink, ",\"bytes\":", row->size, err));
+    FC_TRY(fc_sink_put(sink, FC_STR("}"), err));
+  }
+  return fc_sink_put(sink, FC_STR("}}"), err);
+}
+
+static fc_status_t tell_session(const asked_t *asked,
+                                const fc_session_t *session) {
+  fc_sink_t *sink = asked->sink;
+  fc_error_t *err = asked->err;
+  char id[FC_SESSION_ID_SIZE];
+  fc_session_print_id(session, id);
+  const uint64_t idle_ns =
+      asked->now_ns > session->used_ns ? asked->now_ns - session->used_ns : 0;
+  FC_TRY(fc_sink_put(sink, FC_STR("{\"session\":"), err));
+  FC_TRY(fc_json_write_string(sink, fc_str_make(id, sizeof id), err));
+  FC_TRY(put_number(sink, ",\"step\":", session->step, err));
+  FC_TRY(put_number(sink, ",\"ttl_ms\":", session->ttl_ns / MS_NS, err));
+  FC_TRY(put_number(sink, ",\"idle_ms\":", idle_ns / MS_NS, err));
+  FC_TRY(put_number(sink, ",\"max_bytes\":", session->max_bytes, err));
+  FC_TRY(put_number(sink, ",\"bytes\":", session->bytes, err));
+  return put_values(session, sink, err);
+}
+
+// ---------------------------------------------------------------------------
+// Making
+
+typedef struct body_t {
+  fc_json_reader_t reader;
+  uint64_t ttl_ms;
+  uint64_t max_bytes;
+} body_t;
+
+static fc_status_t read_number(body_t *body, const char *name, uint64_t most,
+                               uint64_t *out, fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(&body->reader, &token, err));
+  FC_TRY(fc_json_read_scalar(&body->reader, token, FC_DTYPE_UI64, out, err));
+  if (*out && *out <= most) return FC_OK;
+  return fc_json_locate(
+      &body->reader,
+      fc_fail(err, FC_CODE_OUT_OF_RANGE, "'%s' is %llu, from 1 to %llu", name,
+              (unsigned long long)*out, (unsigned long long)most),
+      err);
+}
+
+static fc_status_t read_ttl(void *context, fc_error_t *err) {
+  body_t *body = context;
+  return read_number(body, "ttl_ms", TTL_MS_MAX, &body->ttl_ms, err);
+}
+
+static fc_status_t read_max_bytes(void *context, fc_error_t *err) {
+  body_t *body = context;
+  return read_number(body, "max_bytes", FC_STORE_SIZE_MAX, &body->max_bytes,
+                     err);
+}
+
+static const fc_json_member_t kMembers[] = {
+    {"ttl_ms", read_ttl, NULL},
+    {"max_bytes", read_max_bytes, NULL},
+    {NULL, NULL, "a session is made with 'ttl_ms' and 'max_bytes'"}};
+
+static fc_status_t read_body(fc_str_t text, body_t *out, fc_error_t *err) {
+  fc_json_token_t token;
+  *out = (body_t){0};
+  if (!text.size) return FC_OK;
+  fc_json_reader_init(&out->reader, 4, 16);
+  fc_json_reader_feed(&out->reader, text.data, text.size, true);
+  FC_TRY(fc_json_expect(&out->reader, FC_JSON_OBJECT_BEGIN, FC_CODE_JSON_SCHEMA,
+                        err));
+  FC_TRY(fc_json_read_members(&out->reader, kMembers, FC_ARRAY_COUNT(kMembers),
+                              out, err));
+  return fc_json_next(&out->reader, &token, err);
+}
+
+// The generation stays as long as the session.
+static fc_status_t check_ready(const asked_t *asked,
+                               const fc_generation_t *generation) {
+  if (generation && fc_generation_state(generation) == FC_GENERATION_READY) {
+    return FC_OK;
+  }
+  return fc_fail(asked->err, FC_CODE_NOT_READY,
+                 "the module is not loaded: sessions are made of one that is");
+}
+
+static fc_status_t tell_made(const asked_t *asked, fc_session_t *session) {
+  asked->document->created = true;
+  const fc_status_t status = tell_session(asked, session);
+  // Nobody would know its id.
+  if (status != FC_OK) fc_session_end(session, FC_SESSION_END_DELETED);
+  return status;
+}
+
+static fc_status_t make_session(const asked_t *asked) {
+  const fc_place_t *place = asked->place;
+  fc_generation_t *generation =
+      fc_generations_at(&asked->server->modules->generations, place->module);
+  body_t body;
+  fc_session_t *session;
+  FC_TRY(check_ready(asked, generation));
+  FC_TRY(read_body(asked->request->body, &body, asked->err));
+  FC_TRY(fc_process_hosts_start_nursery(
+      asked->server->pool->hosts[FC_HOSTS_PROCESS], asked->err));
+  const fc_session_wish_t wish = {.generation = generation->serial,
+                                  .index = generation->index,
+                                  .module = generation,
+                                  .owner = place->owner,
+                                  .owned = place->owns,
+                                  .ttl_ns = body.ttl_ms * MS_NS,
+                                  .max_bytes = body.max_bytes};
+  FC_TRY(fc_session_create(asked->server->sessions, &wish, asked->now_ns,
+                           &session, asked->err));
+  fc_generation_hold(generation);
+  return tell_made(asked, session);
+}
+
+// ---------------------------------------------------------------------------
+// Of one session
+
+// Is no call of it made or waited for? What is done here would come before them.
+static fc_status_t check_idle(const asked_t *asked) {
+  const fc_session_t *session = asked->session;
+  FC_TRY(fc_session_check(session, asked->err));
+  if (fc_claim_is_idle(&session->claim)) return FC_OK;
+  return fc_fail(
+      asked->err, FC_CODE_SESSION_BUSY,
+      "calls of the session, which is at step %llu, are not answered "
+      "yet",
+      (unsigned long long)session->step);
+}
+
+static fc_status_t show_session(const asked_t *asked) {
+  FC_TRY(fc_session_check(asked->session, asked->err));
+  return tell_session(asked, asked->session);
+}
+
+static fc_status_t end_session(const asked_t *asked) {
+  fc_session_end(asked->session, FC_SESSION_END_DELETED);
+  return fc_sink_put(asked->sink, FC_STR("{\"ended\":true}"), asked->err);
+}
+
+static fc_status_t fork_session(const asked_t *asked) {
+  const fc_session_t *from = asked->session;
+  fc_generation_t *generation = from->module;
+  const fc_session_wish_t wish = {.generation = generation->serial,
+                                  .index = generation->index,
+                                  .module = generation,
+                                  .owner = asked->place->owner,
+                                  .owned = asked->place->owns,
+                                  .ttl_ns = from->ttl_ns,
+                                  .max_bytes = from->max_bytes};
+  fc_session_t *session;
+  FC_TRY(check_idle(asked));
+  FC_TRY(fc_session_fork(from, &wish, asked->now_ns, &session, asked->err));
+  fc_generation_hold(generation);
+  return tell_made(asked, session);
+}
+
+static fc_status_t reset_session(const asked_t *asked) {
+  FC_TRY(check_idle(asked));
+  fc_session_reset(asked->session);
+  return tell_session(asked, asked->session);
+}
+
+static fc_status_t remove_value(const asked_t *asked) {
+  char text[FC_STORE_NAME_MAX];
+  fc_str_t name;
+  FC_TRY(check_idle(asked));
+  if (!fc_route_name(asked->server->routes, asked->place->route,
+                     asked->request->path, FC_STR("{value}"), text, sizeof text,
+                     &name)) {
+    name = FC_STR("");
+  }
+  FC_TRY(fc_session_remove(asked->session, name, asked->err));
+  return tell_session(asked, asked->session);
+}
+
+static fc_status_t document(const fc_server_t *server,
+                            const fc_request_t *request,
+                            const fc_place_t *place, fc_document_t *out,
+                            fc_sink_t *sink, fc_error_t *err) {
+  const asked_t asked = {.server = server,
+                         .request = request,
+                         .place = place,
+                         .session = place->session,
+                         .now_ns = fc_clock_ns(),
+                         .document = out,
+                         .sink = sink,
+                         .err = err};
+  *out = (fc_document_t){.content_type = FC_STR("application/json")};
+  switch ((int)place->route) {
+#define FC_STATE_ROUTE(name, path, methods, document) \
+  case FC_ROUTE_##name:                               \
+    return document;
+#include "dialect/route.def"
+  }
+  return fc_fail(err, FC_CODE_INTERNAL, "a route of no document");
+}
+
+const fc_dialect_t fc_dialect_state = {
+    .name = "state",
+    .match = match,
+    .document = document,
+    .status_of = fc_http_status,
+    .encode_error = fc_problem_write,
+    .error_type = "application/problem+json",
+};

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sessions.h"
+
+#include "pool/process_host.h"
+
+#define MS_NS 1000000u
+#define LOOK_NS (50u * MS_NS)
+#define IDLE_LOOK_NS (500u * MS_NS)
+#define LOOKS 256  // at sessions, each time
+
+uint64_t fc_loop_session_memory(const fc_server_options_t *options,
+                                uint64_t memory) {
+  return options->session_memory ? options->session_memory : memory / 4;
+}
+
+static void let_go(void *context, void *module) {
+  fc_loop_t *loop = context;
+  if (module) fc_generations_release(&loop->modules.generations, module);
+}
+
+// Nothing is retired any more: the generations are freed with all others.
+static void forget(void *context, void *module) {
+  fc_generation_t *generation = module;
+  (void)context;
+  if (generation) generation->holds--;
+}
+
+static bool is_replaced(const void *module) {
+  return fc_generation_is_draining(module);
+}
+
+void fc_loop_init_sessions(fc_loop_t *loop, uint64_t memory) {
+  const fc_server_options_t *options = loop->options;
+  loop->sessions = (fc_sessions_t){
+      .allocator = loop->allocator,
+      .limits = fc_session_limits((uint32_t)options->sessions,
+                                  fc_loop_session_memory(options, memory),
+                                  options->session_ttl * MS_NS),
+      .claims = &fc_session_claims,
+      .nursery = fc_process_hosts_nursery(loop->pool.hosts[FC_HOSTS_PROCESS]),
+      .let_go = let_go,
+      .is_replaced = is_replaced,
+      .drain_ns = options->session_drain * MS_NS,
+      .context = loop};
+}
+
+void fc_loop_look_at_sessions(fc_loop_t *loop, uint64_t now_ns) {
+  if (!loop->sessions.count || now_ns < loop->looked_at_sessions_ns + LOOK_NS) {
+    return;
+  }
+  loop->looked_at_sessions_ns = now_ns;
+  uint32_t index;
+  if (fc_sessions_weigh(&loop->sessions, &index)) {
+    fc_pool_end_workers(&loop->pool, index);
+  }
+  fc_sessions_look(&loop->sessions, LOOKS, now_ns);
+}
+
+uint64_t fc_loop_sessions_due_ns(const fc_loop_t *loop) {
+  const bool runs = fc_pool_running(&loop->pool) != 0;
+  if (!loop->sessions.count) return 0;
+  return loop->looked_at_sessions_ns + (runs ? LOOK_NS : IDLE_LOOK_NS);
+}
+
+void fc_loop_deinit_sessions(fc_loop_t *loop) {
+  if (!loop->sessions.claims) return;
+  loop->sessions.let_go = forget;
+  fc_sessions_deinit(&loop->sessions);
+}

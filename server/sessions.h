@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sessions of a server: their limits, and when they are looked at. The loop's thread.
+#ifndef FARCALL_SERVER_SESSIONS_H_
+#define FARCALL_SERVER_SESSIONS_H_
+
+#include "server.h"
+
+// Bytes that the values of sessions may have, of `memory` for calls in flight.
+uint64_t fc_loop_session_memory(const fc_server_options_t *options,
+                                uint64_t memory);
+void fc_loop_init_sessions(fc_loop_t *loop, uint64_t memory);
+// Ends sessions whose time is over.
+void fc_loop_look_at_sessions(fc_loop_t *loop, uint64_t now_ns);
+// When they are to be looked at, 0: there are none.
+uint64_t fc_loop_sessions_due_ns(const fc_loop_t *loop);
+// The pool is gone.
+void fc_loop_deinit_sessions(fc_loop_t *loop);
+
+#endif  // FARCALL_SERVER_SESSIONS_H_

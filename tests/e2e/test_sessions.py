@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions over HTTP: who finds them, in which order their calls are made, and how they
+end."""
+import concurrent.futures
+import hashlib
+import json
+import shutil
+
+import pytest
+
+from conftest import BIN, ROOT
+
+MODULES = BIN.parent / "tests/modules/native"
+SCALARS, CRASH = MODULES / "scalars.so", MODULES / "crash.so"
+
+
+def sessions(module, *rest):
+    return "/".join(["/api/v1/modules", module, "sessions", *rest])
+
+
+def make(server, module="scalars", body=None):
+    reply = server.request("POST", sessions(module), body and json.dumps(body))
+    assert reply.status == 201, reply.body
+    assert reply.json["step"] == 0 and reply.json["values"] == {}
+    return reply.json["session"]
+
+
+def call(server, session, function="scalars/s_i32", body="[21]", **fields):
+    return server.request("POST", "/api/v1/functions/" + function, body, {
+        "Farcall-Session": session,
+        **{name.replace("_", "-"): str(value) for name, value in fields.items()}})
+
+
+def show(server, session, module="scalars"):
+    return server.get(sessions(module, session))
+
+
+def expect(reply, status, code):
+    assert (reply.status, reply.json.get("code")) == (status, code), reply.body
+    return reply
+
+
+def test_a_session_is_made_shown_and_ended(serve):
+    server = serve(SCALARS)
+    session = make(server, body={"ttl_ms": 60000, "max_bytes": 8192})
+    assert len(session) == 32 and make(server) != session
+    said = show(server, session).json
+    assert (said["ttl_ms"], said["max_bytes"], said["bytes"]) == (60000, 8192, 0)
+    for step in range(3):
+        assert show(server, session).json["step"] == step
+        assert call(server, session).json == {"results": [42]}
+    # The query names it, too, where a client has no say about its head.
+    path = f"/api/v1/functions/scalars/s_i32?session={session}"
+    assert server.request("POST", path, "[21]").json == {"results": [42]}
+    assert show(server, session).json["step"] == 4
+    assert server.request("DELETE", sessions("scalars", session)).json == {"ended": True}
+    for reply in (show(server, session), call(server, session),
+                  server.request("DELETE", sessions("scalars", session))):
+        expect(reply, 404, "session_not_found")
+    assert server.stop() == 0
+
+
+@pytest.fixture
+def roles(tmp_path):
+    path = tmp_path / "roles.vmfb"
+    shutil.copy(ROOT / "tests/corpus/iree/roles/roles.vmfb", path)
+    return path
+
+
+def test_values_stay_and_are_written_in_place(serve, roles):
+    """bump(x, cache) adds x to the cache, and answers x times what that is then."""
+    server = serve(roles)
+    x, cache = [1, 2, 3, 4], {}
+    kept = {"ref": "c", "type": {"kind": "tensor", "dtype": "f32", "shape": [4]}}
+
+    def bump(session, argument, **options):
+        reply = call(server, session, "roles/bump", json.dumps(
+            {"args": [x, argument], "options": options}))
+        assert reply.status == 200, reply.body
+        cache[session] = [a + b for a, b in zip(cache[session], x)]
+        assert reply.json["results"] == [
+            [a * b for a, b in zip(cache[session], x)], kept]
+    made = [make(server, "roles") for _ in range(3)]
+    for i, session in enumerate(made):
+        cache[session] = [i] * 4
+        bump(session, cache[session], keep={"1": "c"})
+    for step in range(30):
+        bump(made[step * 7 % 3], {"ref": "c"})
+    reply = server.request("POST", sessions("roles", made[0], "fork"))
+    fork = reply.json["session"]
+    assert reply.json["values"] == {"c": {"type": kept["type"], "bytes": 16}}
+    cache[fork] = cache[made[0]]
+    for step in range(30):
+        bump([made[0], fork][step % 2], {"ref": "c"})
+        bump(made[1], {"ref": "c"})
+    expect(call(server, made[0], "roles/bump", json.dumps([x, {"ref": "d"}])),
+           422, "reference_unknown")
+    expect(server.call("roles/bump", [x, {"ref": "c"}]), 422, "reference_unknown")
+    expect(call(server, made[0], "roles/bump", json.dumps(
+        {"args": [x, {"ref": "c"}], "options": {"keep": {"0": "c"}, "if_absent": True}})),
+        412, "precondition_failed")
+    bump(made[0], {"ref": "c"})
+    path = sessions("roles", made[0], "values", "c")
+    assert server.request("DELETE", path).json["values"] == {}
+    expect(call(server, made[0], "roles/bump", json.dumps([x, {"ref": "c"}])),
+           422, "reference_unknown")
+    assert server.stop() == 0
+
+
+def test_values_have_their_limit(serve, roles):
+    server = serve("--session-memory=64K", roles)  # two pages for one client
+    session = make(server, "roles")
+
+    def keep(name):
+        return call(server, session, "roles/bump", json.dumps(
+            {"args": [[1] * 4, [1] * 4], "options": {"keep": {"1": name}}}))
+    assert [keep(name).status for name in "aba"] == [200] * 3
+    expect(keep("c"), 429, "too_many_requests")
+    assert show(server, session, "roles").json["bytes"] == 8192
+    server.request("DELETE", sessions("roles", session, "values", "a"))
+    assert keep("c").status == 200
+
+
+def test_a_step_is_made_once(serve):
+    server = serve(SCALARS)
+    session = make(server)
+    assert call(server, session, Farcall_Session_Step=0).status == 200
+    reply = expect(call(server, session, Farcall_Session_Step=0), 409, "session_busy")
+    assert reply.json["detail"] == "the call is for step 0, the session is at step 1"
+    assert call(server, session, Farcall_Session_Step=1).status == 200
+    # What is refused before the function is called makes no step.
+    expect(call(server, session, body='["x"]'), 422, "type_mismatch")
+    assert show(server, session).json["step"] == 2
+    for wrong in ("", "x", "-1", "1" * 30):
+        expect(call(server, session, Farcall_Session_Step=wrong), 400, "http_syntax")
+
+
+def test_a_fork_goes_its_own_way(serve):
+    server = serve(SCALARS)
+    session = make(server)
+    call(server, session)
+    reply = server.request("POST", sessions("scalars", session, "fork"))
+    assert reply.status == 201 and reply.json["step"] == 1
+    fork = reply.json["session"]
+    call(server, fork)
+    assert show(server, fork).json["step"] == 2
+    assert show(server, session).json["step"] == 1
+    reply = server.request("POST", sessions("scalars", session, "reset"))
+    assert reply.status == 200 and reply.json["values"] == {}
+    expect(server.request("DELETE", sessions("scalars", session, "values", "kv")),
+           422, "reference_unknown")
+
+
+def test_what_names_no_session_is_refused(serve):
+    server = serve(SCALARS, MODULES / "conventions.so")
+    session = make(server)
+    wrong = ["", "0", "%zz", "0" * 32, session[:-1], session.upper() + "0", "x" * 32]
+    for each in wrong:
+        expect(call(server, each), 404, "session_not_found")
+    for each in wrong[1:2] + wrong[3:]:
+        expect(show(server, each), 404, "session_not_found")
+    # It is of its own module alone.
+    expect(show(server, session, "conventions"), 404, "session_not_found")
+    expect(server.request("POST", sessions("nobody")), 404, "module_not_found")
+    for method, path in [("GET", sessions("scalars")),
+                         ("POST", sessions("scalars", session)),
+                         ("DELETE", sessions("scalars", session, "fork")),
+                         ("PUT", sessions("scalars", session))]:
+        expect(server.request(method, path), 405, "method_not_allowed")
+    for body, status, code in [("[]", 400, "json_schema"), ("{", 400, "json_syntax"),
+                               ('{"ttl":1}', 400, "unknown_field"),
+                               ('{"ttl_ms":0}', 422, "out_of_range"),
+                               ('{"ttl_ms":-1}', 422, "out_of_range"),
+                               ('{"ttl_ms":"x"}', 422, "type_mismatch"),
+                               ('{"max_bytes":1e30}', 422, "out_of_range")]:
+        expect(server.request("POST", sessions("scalars"), body), status, code)
+    expect(server.request("POST", sessions("scalars") + "?x=1"), 400, "unknown_field")
+
+
+def test_no_more_than_there_may_be(serve):
+    server = serve("--sessions=16", SCALARS)
+    mine = [make(server), make(server)]
+    reply = expect(server.request("POST", sessions("scalars")), 429, "too_many_requests")
+    assert reply.json["detail"] == "the client has 2 sessions, and may have 2"
+    server.request("DELETE", sessions("scalars", mine[0]))
+    make(server)
+    expect(serve("--sessions=0", SCALARS).request("POST", sessions("scalars")),
+           503, "overloaded")
+
+
+def test_an_idle_session_ends(serve):
+    server = serve(SCALARS)
+    session = make(server, body={"ttl_ms": 1})
+    while show(server, session).status == 200:
+        pass
+    expect(call(server, session), 404, "session_not_found")
+
+
+def test_a_token_owns_what_it_made(serve, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("".join(
+        f"{name} call,read {hashlib.sha256(name.encode()).hexdigest()}\n"
+        for name in ("anna", "bert")))
+    tokens.chmod(0o600)
+    server = serve(f"--token-file={tokens}", SCALARS)
+
+    def ask(method, path, token, body=None, **fields):
+        return server.request(method, path, body, {
+            "Authorization": f"Bearer {token}", **fields})
+    session = ask("POST", sessions("scalars"), "anna").json["session"]
+    path = sessions("scalars", session)
+    assert ask("GET", path, "anna").status == 200
+    for method in ("GET", "DELETE"):
+        expect(ask(method, path, "bert"), 404, "session_not_found")
+    expect(ask("POST", "/api/v1/functions/scalars/s_i32", "bert", "[1]",
+               **{"Farcall-Session": session}), 404, "session_not_found")
+    assert ask("DELETE", path, "anna").status == 200
+
+
+def test_calls_of_a_session_take_turns(serve):
+    server = serve("--workers=4", SCALARS)
+    made = [make(server) for _ in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        replies = list(pool.map(lambda i: call(server, made[i % 4]), range(200)))
+    assert all(reply.json == {"results": [42]} for reply in replies)
+    assert [show(server, each).json["step"] for each in made] == [50] * 4
+    assert server.stop() == 0
+
+
+def test_a_crash_loses_the_session_alone(process_server):
+    server = process_server("--crash-limit=0", CRASH)
+    lost, kept = make(server, "crash"), make(server, "crash")
+    assert call(server, lost, "crash/add", "[1,2]").json == {"results": [3]}
+    expect(call(server, lost, "crash/stop", "[11]"), 502, "worker_crashed")
+    reply = expect(call(server, lost, "crash/add", "[1,2]"), 410, "session_lost")
+    assert reply.json["detail"] == (
+        "the session is lost: its call of 'stop' at step 1 crashed")
+    expect(show(server, lost, "crash"), 410, "session_lost")
+    expect(server.request("POST", sessions("crash", lost, "fork")), 410, "session_lost")
+    assert call(server, kept, "crash/add", "[1,2]").json == {"results": [3]}
+    assert server.request("DELETE", sessions("crash", lost)).status == 200
+    expect(show(server, lost, "crash"), 404, "session_not_found")
+    # The same body in another session is not refused for it.
+    expect(call(server, kept, "crash/stop", "[11]"), 502, "worker_crashed")
+    assert server.stop() == 0
+
+
+def test_a_session_keeps_its_generation(serve, numbered):
+    server = serve("--admin=loopback", numbered.path.parent)
+    listed = server.get("/api/v1/functions").json
+    module = listed["functions"][0]["module"]
+    function = f"{module}/{listed['functions'][0]['name']}"
+    session = make(server, module)
+    assert call(server, session, function, "[0]").json == {"results": [0]}
+    numbered.put(1)
+    assert server.request("POST", "/api/v1/reload").status == 200
+    assert server.results(function, [0]) == [1]
+    assert call(server, session, function, "[0]").json == {"results": [0]}
+    other = make(server, module)
+    assert call(server, other, function, "[0]").json == {"results": [1]}
+    assert server.request("DELETE", sessions(module, session)).status == 200
+    assert server.stop() == 0
