@@ -13,6 +13,7 @@
 #include "base/hex.h"
 #include "base/quota.h"
 #include "config/limits.h"
+#include "config/table.h"
 #include "descriptors.h"
 #include "drain.h"
 #include "empty.h"
@@ -141,12 +142,12 @@ static void on_turn(uv_prepare_t *turn) {
 // Loading
 
 static fc_module_options_t module_options(fc_loop_t *loop) {
-  static const char *const kStates[] = {"auto", "shared", "private"};
   const fc_server_options_t *options = loop->options;
   size_t count = 0;
-  if (options->vm_state) {
+  if (options->vm_state != FC_VM_STATE_AUTO) {
     loop->settings[count++] =
-        (fc_setting_t){FC_STR("vm.state"), fc_str(kStates[options->vm_state])};
+        (fc_setting_t){FC_STR("vm.state"),
+                       fc_choice_word(FC_WORDS(VM_STATE), options->vm_state)};
   }
   return (fc_module_options_t){.forbid_native = options->no_native_kernels,
                                .describe_native = true,

@@ -6,6 +6,7 @@
 #ifndef FARCALL_SERVER_CONFIG_OPTIONS_H_
 #define FARCALL_SERVER_CONFIG_OPTIONS_H_
 
+#include "config/choice.h"
 #include "farcall/base.h"
 
 #define FC_OPTION_TYPE_TEXT const char *
@@ -84,14 +85,6 @@ typedef struct fc_server_options_t {
   const char *const *variables;
   fc_origin_t origins[FC_OPTIONS];
 } fc_server_options_t;
-
-enum { FC_CANCEL_DISCARD, FC_CANCEL_KILL };
-enum { FC_FRESH_OFF, FC_FRESH_CALL };
-enum { FC_READY_ANY, FC_READY_ALL };
-enum { FC_LOAD_AT_START, FC_LOAD_ON_DEMAND };
-enum { FC_ADMIN_OFF, FC_ADMIN_SOCKET, FC_ADMIN_LOOPBACK };
-enum { FC_ACCESS_LOG_ON, FC_ACCESS_LOG_OFF };
-enum { FC_LOG_FORMAT_AUTO, FC_LOG_FORMAT_TEXT, FC_LOG_FORMAT_JSON };
 
 // Sets every option to its default. Takes no memory, so nothing need be freed.
 void fc_server_options_init(fc_server_options_t *options);

@@ -31,6 +31,15 @@ const fc_option_t *fc_option_find_letter(char letter) {
   return NULL;
 }
 
+fc_str_t fc_choice_word(const char *words, unsigned place) {
+  for (; place; place--) {
+    words = strchr(words, '|');
+    if (!words) return (fc_str_t){0};
+    words++;
+  }
+  return fc_str_make(words, strcspn(words, "|"));
+}
+
 const char *fc_option_nearest(fc_str_t wanted, const char *const *names,
                               size_t count) {
   const char *nearest = NULL;
@@ -88,16 +97,12 @@ static bool parse_value(const fc_option_t *option, const char *text,
     case FC_OPTION_KIND_CHOICE:
       break;
   }
-  const char *word = option->argument;
   for (unsigned i = 0;; i++) {
-    const char *bar = strchr(word, '|');
-    size_t size = bar ? (size_t)(bar - word) : strlen(word);
-    if (fc_str_equal(value, fc_str_make(word, size))) {
-      *(unsigned *)field = i;
-      return true;
-    }
-    if (!bar) return false;
-    word = bar + 1;
+    const fc_str_t word = fc_choice_word(option->argument, i);
+    if (!word.data) return false;
+    if (!fc_str_equal(value, word)) continue;
+    *(unsigned *)field = i;
+    return true;
   }
 }
 
@@ -246,14 +251,6 @@ static fc_status_t put_texts(fc_sink_t *sink, const fc_texts_t *texts,
   return FC_OK;
 }
 
-static fc_str_t choice_at(const char *words, unsigned position) {
-  for (;; words++) {
-    const size_t size = strcspn(words, "|");
-    if (position-- == 0) return fc_str_make(words, size);
-    words += size;
-  }
-}
-
 fc_status_t fc_option_print(const void *values, const fc_option_t *option,
                             fc_sink_t *sink, fc_error_t *err) {
   static const fc_unit_t kCounts[] = {{"", 1}, {NULL, 0}};
@@ -278,5 +275,5 @@ fc_status_t fc_option_print(const void *values, const fc_option_t *option,
       break;
   }
   return fc_sink_put(
-      sink, choice_at(option->argument, *(const unsigned *)field), err);
+      sink, fc_choice_word(option->argument, *(const unsigned *)field), err);
 }

@@ -80,6 +80,8 @@ extern const fc_option_t fc_options[FC_OPTIONS];
 // Finds an option by its flag ("max-body") or its letter; NULL: there is none.
 const fc_option_t *fc_option_find(fc_str_t flag);
 const fc_option_t *fc_option_find_letter(char letter);
+// A word of a CHOICE by its place; `data` is NULL behind the last.
+fc_str_t fc_choice_word(const char *words, unsigned place);
 // The name among `count` that is nearest to `wanted`; NULL: all are more than 3
 // edits away.
 const char *fc_option_nearest(fc_str_t wanted, const char *const *names,

@@ -16,6 +16,7 @@
 #include "module/examples.h"
 #include "modules/memory.h"
 #include "config/limits.h"
+#include "config/table.h"
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
@@ -83,9 +84,6 @@ static fc_status_t write_limits(const fc_server_t *server, fc_sink_t *sink,
   return put(sink, "}", err);
 }
 
-// By fc_sandbox_t.
-static const char *const kSandboxes[] = {"auto", "strict", "basic", "off"};
-
 // Writes for each limit of control groups: null if it can be set, else why it cannot.
 static fc_status_t write_groups(const fc_groups_t *groups, fc_sink_t *sink,
                                 fc_error_t *err) {
@@ -107,8 +105,9 @@ static fc_status_t write_groups(const fc_groups_t *groups, fc_sink_t *sink,
 static fc_status_t write_sandbox(const fc_server_t *server, fc_sink_t *sink,
                                  fc_error_t *err) {
   const fc_jail_facts_t *facts = fc_jail_know(server->jail);
-  const char *mode = kSandboxes[server->options->sandbox];
-  FC_TRY(put_text(sink, ",\"sandbox\":{\"mode\":", fc_str(mode), err));
+  FC_TRY(put_text(sink, ",\"sandbox\":{\"mode\":",
+                  fc_choice_word(FC_WORDS(SANDBOX), server->options->sandbox),
+                  err));
   FC_TRY(put(sink, ",\"parts\":[", err));
   for (unsigned i = 0, count = 0; i < FC_JAIL_PARTS; i++) {
     if (!(facts->parts >> i & 1)) continue;
@@ -211,9 +210,9 @@ static fc_status_t write_processes(const fc_host_t *host,
                                    const fc_host_facts_t *facts,
                                    fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(put_text(
-      sink, ",\"fresh\":", facts->fresh ? FC_STR("call") : FC_STR("off"), err));
-  FC_TRY(
-      put_text(sink, ",\"sandbox\":", fc_str(kSandboxes[facts->sandbox]), err));
+      sink, ",\"fresh\":", fc_choice_word(FC_WORDS(FRESH), facts->fresh), err));
+  FC_TRY(put_text(sink, ",\"sandbox\":",
+                  fc_choice_word(FC_WORDS(SANDBOX), facts->sandbox), err));
   FC_TRY(put(sink, ",\"workers\":[", err));
   fc_host_worker_t worker;
   for (uint32_t i = 0; fc_host_worker(host, i, &worker); i++) {

@@ -15,15 +15,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "config/choice.h"
 #include "farcall/base.h"
-
-// The words of --sandbox, in this order.
-typedef enum fc_sandbox_t {
-  FC_SANDBOX_AUTO,  // the parts of strict that there are
-  FC_SANDBOX_STRICT,
-  FC_SANDBOX_BASIC,
-  FC_SANDBOX_OFF,
-} fc_sandbox_t;
 
 // Parts of the jail that a kernel may lack (part.def), as bits.
 typedef enum fc_jail_part_t {

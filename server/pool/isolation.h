@@ -5,13 +5,8 @@
 #ifndef FARCALL_SERVER_POOL_ISOLATION_H_
 #define FARCALL_SERVER_POOL_ISOLATION_H_
 
+#include "config/choice.h"
 #include "farcall/base.h"
-
-typedef enum fc_isolation_mode_t {
-  FC_ISOLATION_AUTO,  // machine code in processes, bytecode in threads
-  FC_ISOLATION_PROCESS,
-  FC_ISOLATION_THREAD,
-} fc_isolation_mode_t;
 
 // Checks the text of the option. FC_CODE_NOT_ACCEPTABLE.
 fc_status_t fc_isolation_check(fc_str_t text, fc_error_t *err) FC_MUST_CHECK;

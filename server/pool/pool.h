@@ -6,15 +6,10 @@
 #ifndef FARCALL_SERVER_POOL_POOL_H_
 #define FARCALL_SERVER_POOL_POOL_H_
 
+#include "config/choice.h"
 #include "pool/flow.h"
 #include "pool/host.h"
 #include "pool/region.h"
-
-typedef enum fc_lane_t {
-  FC_LANE_AUTO,
-  FC_LANE_ALWAYS,
-  FC_LANE_NEVER
-} fc_lane_t;
 
 // What the pool tells the loop. All but `wake` are called on the loop's thread.
 typedef struct fc_pool_events_t {

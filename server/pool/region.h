@@ -7,6 +7,7 @@
 #ifndef FARCALL_SERVER_POOL_REGION_H_
 #define FARCALL_SERVER_POOL_REGION_H_
 
+#include "config/choice.h"
 #include "farcall/farcall.h"
 #include "pool/claim.h"
 #include "pool/block.h"
@@ -36,13 +37,6 @@ typedef struct fc_dialect_worker_t {
   // of this dialect does.
   fc_status_t (*turn)(struct fc_turn_t *turn, fc_error_t *err);
 } fc_dialect_worker_t;
-
-// Which calls have their tensors end at an unmapped page (fc_frame_set_guard).
-typedef enum fc_guard_policy_t {
-  FC_GUARD_AUTO,  // of functions that trust the caller's dims, in a process
-  FC_GUARD_ON,
-  FC_GUARD_OFF
-} fc_guard_policy_t;
 
 // A generation of a module, as workers see it: each worker has an instance of its own,
 // made when the worker first needs one. While calls run, each worker uses its own
