@@ -7,7 +7,6 @@
 //          way out: export with opset 22, which writes it by MatMul and Softmax
 #include "doctor/checkup.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 
 #include "cli.h"
@@ -208,28 +207,18 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
 // ,"key":"value"
 static fc_status_t put_member(fc_sink_t *sink, const char *key, fc_str_t value,
                               fc_error_t *err) {
-  FC_TRY(put(sink, ",\"", err));
-  FC_TRY(put(sink, key, err));
-  FC_TRY(put(sink, "\":", err));
-  return fc_json_write_string(sink, value, err);
+  return fc_json_print(sink, err, ",'%s':'%.*s'", key, FC_STR_ARG(value));
 }
 
 static fc_status_t put_number(fc_sink_t *sink, const char *key, int64_t value,
                               fc_error_t *err) {
-  char text[80];
-  if (value < 0) {
-    snprintf(text, sizeof text, ",\"%s\":null", key);
-  } else {
-    snprintf(text, sizeof text, ",\"%s\":%" PRId64, key, value);
-  }
-  return put(sink, text, err);
+  return value < 0 ? fc_json_print(sink, err, ",'%s':null", key)
+                   : fc_json_print(sink, err, ",'%s':%ld", key, value);
 }
 
 static fc_status_t put_finding(const fc_finding_t *finding, fc_sink_t *sink,
                                fc_error_t *err) {
-  FC_TRY(put(sink, "{\"level\":\"", err));
-  FC_TRY(put(sink, kLevels[finding->level], err));
-  FC_TRY(put(sink, "\"", err));
+  FC_TRY(fc_json_print(sink, err, "{'level':'%s'", kLevels[finding->level]));
   FC_TRY(put_member(sink, "subject", fc_str(kSubjects[finding->subject]), err));
   FC_TRY(put_member(sink, "thing", finding->thing, err));
   FC_TRY(put_member(sink, "place", fc_str(finding->place), err));
@@ -242,8 +231,8 @@ static fc_status_t put_finding(const fc_finding_t *finding, fc_sink_t *sink,
 fc_status_t fc_checkup_write_json(const fc_checkup_t *checkup, fc_sink_t *sink,
                                   fc_error_t *err) {
   const fc_footprint_t *footprint = &checkup->footprint;
-  FC_TRY(put(sink, "{\"fit\":", err));
-  FC_TRY(put(sink, fc_checkup_is_fit(checkup) ? "true" : "false", err));
+  FC_TRY(fc_json_print(sink, err, "{'fit':%s",
+                       fc_checkup_is_fit(checkup) ? "true" : "false"));
   FC_TRY(put_member(sink, "file", fc_str(checkup->input), err));
   FC_TRY(put_member(sink, "format", fc_str(checkup->format), err));
   FC_TRY(put_member(sink, "asked", fc_str(checkup->asked), err));

@@ -388,14 +388,12 @@ fc_status_t fc_signature_print_text(const fc_signature_t *signature,
 
 static fc_status_t json_text(fc_sink_t *sink, const char *before, fc_str_t text,
                              fc_error_t *err) {
-  FC_TRY(put(sink, before, err));
-  return fc_json_write_string(sink, text, err);
+  return fc_json_print(sink, err, "%s'%.*s'", before, FC_STR_ARG(text));
 }
 
 static fc_status_t json_bool(fc_sink_t *sink, const char *before, bool value,
                              fc_error_t *err) {
-  FC_TRY(put(sink, before, err));
-  return put(sink, value ? "true" : "false", err);
+  return fc_json_print(sink, err, "%s%s", before, value ? "true" : "false");
 }
 
 static fc_status_t json_shape(const fc_signature_t *signature,
@@ -533,8 +531,7 @@ fc_status_t fc_type_print_json(const fc_signature_t *signature, uint32_t node,
       FC_TRY(json_close(type, sink, err));
     }
     if (type->raw_index >= 0) {
-      FC_TRY(put(sink, ",\"raw_index\":", err));
-      FC_TRY(put_number(sink, type->raw_index, err));
+      FC_TRY(fc_json_print(sink, err, ",'raw_index':%d", type->raw_index));
     }
     FC_TRY(put(sink, field ? "}}" : "}", err));
   }
@@ -544,15 +541,15 @@ fc_status_t fc_type_print_json(const fc_signature_t *signature, uint32_t node,
 static fc_status_t json_argument(const fc_signature_t *signature,
                                  const fc_argument_t *at, fc_sink_t *sink,
                                  fc_error_t *err) {
-  FC_TRY(put(sink, at->position ? ",{\"position\":" : "{\"position\":", err));
-  FC_TRY(put_number(sink, at->position, err));
+  FC_TRY(fc_json_print(sink, err, "%s{'position':%u", at->position ? "," : "",
+                       at->position));
   if (at->param.name.size || at->param.keyword) {
     FC_TRY(json_text(
         sink, ",\"name\":", fc_signature_text(signature, at->param.name), err));
   }
-  FC_TRY(json_bool(sink, ",\"keyword\":", at->param.keyword, err));
-  FC_TRY(json_text(sink, ",\"role\":",
-                   fc_str(fc_role_name((fc_role_t)at->param.role)), err));
+  FC_TRY(fc_json_print(sink, err, ",'keyword':%s,'role':'%s'",
+                       at->param.keyword ? "true" : "false",
+                       fc_role_name((fc_role_t)at->param.role)));
   if (at->param.certain) FC_TRY(put(sink, ",\"certain\":true", err));
   FC_TRY(put(sink, ",\"type\":", err));
   FC_TRY(fc_type_print_json(signature, at->param.type, sink, err));
@@ -636,8 +633,7 @@ static fc_status_t json_sizes(const fc_signature_t *signature, fc_sink_t *sink,
       if (more) FC_TRY(put(sink, ",", err));
       more = true;
       FC_TRY(fc_json_write_string(sink, dim_name(signature, dim), err));
-      FC_TRY(put(sink, ":", err));
-      FC_TRY(put_number(sink, row[k], err));
+      FC_TRY(fc_json_print(sink, err, ":%ld", row[k]));
     }
     row += signature->dim_name_count;
   }
@@ -677,9 +673,8 @@ static fc_status_t json_head(const fc_signature_t *signature, fc_str_t module,
                              fc_error_t *err) {
   FC_TRY(put(sink, "{", err));
   if (module.size) {
-    FC_TRY(json_text(sink, "\"module\":", module, err));
-    FC_TRY(json_text(sink, ",\"version\":", version, err));
-    FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_json_print(sink, err, "'module':'%.*s','version':'%.*s',",
+                         FC_STR_ARG(module), FC_STR_ARG(version)));
   }
   return json_text(
       sink, "\"name\":", fc_signature_text(signature, signature->name), err);

@@ -19,8 +19,14 @@ typedef struct writer_t {
   fc_str_t prefix;  // of the components' names; empty: they are in "$defs"
 } writer_t;
 
-static fc_status_t put(const writer_t *w, const char *text) {
-  return fc_sink_put(w->sink, fc_str(text), w->err);
+// Writes by a form of fc_json_print.
+FC_PRINTF(2, 3)
+static fc_status_t put(const writer_t *w, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const fc_status_t status = fc_json_vprint(w->sink, w->err, format, args);
+  va_end(args);
+  return status;
 }
 
 static fc_status_t put_text(const writer_t *w, fc_str_t text) {
@@ -29,8 +35,7 @@ static fc_status_t put_text(const writer_t *w, fc_str_t text) {
 
 static fc_status_t put_count(const writer_t *w, const char *before,
                              uint64_t count) {
-  FC_TRY(put(w, before));
-  return fc_json_write_u64(w->sink, count, w->err);
+  return put(w, "%s%lu", before, count);
 }
 
 // Writes how many elements an array has at least and at most. Behind prefixItems this
@@ -38,8 +43,7 @@ static fc_status_t put_count(const writer_t *w, const char *before,
 // read that.
 static fc_status_t put_length(const writer_t *w, uint64_t least,
                               uint64_t most) {
-  FC_TRY(put_count(w, ",\"minItems\":", least));
-  return put_count(w, ",\"maxItems\":", most);
+  return put(w, ",'minItems':%lu,'maxItems':%lu", least, most);
 }
 
 // ---------------------------------------------------------------------------
@@ -49,22 +53,21 @@ static fc_status_t put_bounds(const writer_t *w,
                               const fc_float_format_t *format) {
   const bool positive = fc_float_is_positive(format);
   if (!*format->limit) return FC_OK;
-  FC_TRY(put(w, positive             ? ",\"exclusiveMinimum\":0"
-                : format->limit_fits ? ",\"minimum\":-"
-                                     : ",\"exclusiveMinimum\":-"));
-  if (!positive) FC_TRY(put(w, format->limit));
-  FC_TRY(
-      put(w, format->limit_fits ? ",\"maximum\":" : ",\"exclusiveMaximum\":"));
-  return put(w, format->limit);
+  FC_TRY(put(w, positive             ? ",'exclusiveMinimum':0"
+                : format->limit_fits ? ",'minimum':-"
+                                     : ",'exclusiveMinimum':-"));
+  if (!positive) FC_TRY(put(w, "%s", format->limit));
+  FC_TRY(put(w, format->limit_fits ? ",'maximum':" : ",'exclusiveMaximum':"));
+  return put(w, "%s", format->limit);
 }
 
 static fc_status_t put_float(const writer_t *w, fc_dtype_t dtype) {
   const fc_float_format_t *format = &fc_float_formats[dtype];
-  FC_TRY(put(w, "{\"anyOf\":[{\"type\":\"number\""));
+  FC_TRY(put(w, "{'anyOf':[{'type':'number'"));
   FC_TRY(put_bounds(w, format));
   FC_TRY(put(w, "}"));
-  if (format->nan) FC_TRY(put(w, ",{\"enum\":[\"NaN\""));
-  if (format->infinity) FC_TRY(put(w, ",\"Infinity\",\"-Infinity\""));
+  if (format->nan) FC_TRY(put(w, ",{'enum':['NaN'"));
+  if (format->infinity) FC_TRY(put(w, ",'Infinity','-Infinity'"));
   return put(w, format->nan ? "]}]}" : "]}");
 }
 
@@ -76,13 +79,12 @@ static fc_status_t put_integer(const writer_t *w, const fc_dtype_info_t *info,
   const uint64_t low = fc_width_most(info, true);
   const uint64_t max =
       either ? fc_width_cut(info, UINT64_MAX) : fc_width_most(info, false);
-  if (fc_width_is_great(info)) FC_TRY(put(w, "{\"anyOf\":["));
-  FC_TRY(put(w, "{\"type\":\"integer\",\"minimum\":"));
-  FC_TRY(fc_json_write_i64(w->sink, (int64_t)(0 - low), w->err));
-  FC_TRY(put_count(w, ",\"maximum\":", max));
-  return put(w, fc_width_is_great(info) ? "},{\"type\":\"string\",\"pattern\":"
-                                          "\"^-?(0|[1-9][0-9]*)$\"}]}"
-                                        : "}");
+  if (fc_width_is_great(info)) FC_TRY(put(w, "{'anyOf':["));
+  return put(w, "{'type':'integer','minimum':%ld,'maximum':%lu%s",
+             (int64_t)(0 - low), max,
+             fc_width_is_great(info) ? "},{\"type\":\"string\",\"pattern\":"
+                                       "\"^-?(0|[1-9][0-9]*)$\"}]}"
+                                     : "}");
 }
 
 static fc_status_t put_element(const writer_t *w, fc_dtype_t dtype,
@@ -90,15 +92,15 @@ static fc_status_t put_element(const writer_t *w, fc_dtype_t dtype,
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   switch (info->class_) {
     case FC_DTYPE_CLASS_BOOL:
-      return put(w, "{\"enum\":[false,true,0,1]}");
+      return put(w, "{'enum':[false,true,0,1]}");
     case FC_DTYPE_CLASS_FLOAT:
       return put_float(w, dtype);
     case FC_DTYPE_CLASS_COMPLEX: {
-      FC_TRY(put(w, "{\"type\":\"array\",\"prefixItems\":["));
+      FC_TRY(put(w, "{'type':'array','prefixItems':["));
       FC_TRY(put_float(w, info->part));
       FC_TRY(put(w, ","));
       FC_TRY(put_float(w, info->part));
-      return put(w, "],\"minItems\":2,\"maxItems\":2}");
+      return put(w, "],'minItems':2,'maxItems':2}");
     }
     case FC_DTYPE_CLASS_NONE:
       return put(w, "{}");
@@ -141,11 +143,11 @@ static fc_status_t put_arrays(const writer_t *w, const fc_type_t *type) {
   const int64_t *dims = fc_signature_dims(w->signature, type);
   for (int32_t i = 0; i < type->rank; i++) {
     int64_t least, most;
-    FC_TRY(put(w, "{\"type\":\"array\""));
+    FC_TRY(put(w, "{'type':'array'"));
     if (find_bounds(w, dims[i], &least, &most)) {
       FC_TRY(put_length(w, (uint64_t)least, (uint64_t)most));
     }
-    FC_TRY(put(w, ",\"items\":"));
+    FC_TRY(put(w, ",'items':"));
   }
   return FC_OK;
 }
@@ -159,7 +161,7 @@ static fc_status_t put_nested(const writer_t *w, const fc_type_t *type,
                               bool either) {
   fc_dtype_t dtype = (fc_dtype_t)type->dtype;
   if (type->rank < 0) {
-    FC_TRY(put(w, "{\"anyOf\":[{\"type\":\"array\"},"));
+    FC_TRY(put(w, "{'anyOf':[{'type':'array'},"));
     FC_TRY(put_element(w, dtype, either));
     return put(w, "]}");
   }
@@ -174,8 +176,7 @@ static fc_status_t put_names(const writer_t *w, fc_dtype_t dtype) {
   FC_TRY(put_text(w, fc_str(info->text)));
   if (w->answer) return FC_OK;
   if (info->oip[0]) {
-    FC_TRY(put(w, ","));
-    FC_TRY(put_text(w, fc_str(info->oip)));
+    FC_TRY(put(w, ",'%s'", info->oip));
   }
   for (const char *word = info->aliases; *word;) {
     const size_t size = strcspn(word, " ");
@@ -191,8 +192,8 @@ static fc_status_t put_names(const writer_t *w, fc_dtype_t dtype) {
 // name of `dtype` alone.
 static fc_status_t put_dtype(const writer_t *w, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  if (dtype == FC_DTYPE_NONE) return put(w, "{\"type\":\"string\"}");
-  FC_TRY(put(w, "{\"enum\":["));
+  if (dtype == FC_DTYPE_NONE) return put(w, "{'type':'string'}");
+  FC_TRY(put(w, "{'enum':["));
   FC_TRY(put_names(w, dtype));
   for (unsigned i = 1; i < FC_DTYPE_COUNT && !w->answer; i++) {
     const fc_dtype_info_t *other = fc_dtype_info((fc_dtype_t)i);
@@ -229,27 +230,24 @@ static fc_status_t put_dim(const writer_t *w, int64_t dim) {
   int64_t least, most;
   if (fc_signature_pad(w->signature).size && dim < 0 &&
       find_bounds(w, dim, &least, &most)) {
-    FC_TRY(put_count(w, "{\"type\":\"integer\",\"minimum\":", (uint64_t)least));
-    FC_TRY(put_count(w, ",\"maximum\":", (uint64_t)most));
-    return put(w, "}");
+    return put(w, "{'type':'integer','minimum':%lu,'maximum':%lu}",
+               (uint64_t)least, (uint64_t)most);
   }
   if (fc_dim_is_sized(w->signature, dim)) return put_sizes(w, dim);
-  if (dim < 0) return put(w, "{\"type\":\"integer\",\"minimum\":0}");
-  FC_TRY(put_count(w, "{\"const\":", (uint64_t)dim));
-  return put(w, "}");
+  if (dim < 0) return put(w, "{'type':'integer','minimum':0}");
+  return put(w, "{'const':%lu}", (uint64_t)dim);
 }
 
 static fc_status_t put_shape(const writer_t *w, const fc_type_t *type) {
-  FC_TRY(put(w, "{\"type\":\"array\""));
+  FC_TRY(put(w, "{'type':'array'"));
   if (type->rank < 0) {
-    FC_TRY(put(w, ",\"items\":"));
+    FC_TRY(put(w, ",'items':"));
     FC_TRY(put_dim(w, FC_DIM_DYNAMIC));
-    FC_TRY(put_count(w, ",\"maxItems\":", FC_RANK_MAX));
-    return put(w, "}");
+    return put(w, ",'maxItems':%d}", FC_RANK_MAX);
   }
   const int64_t *dims = fc_signature_dims(w->signature, type);
   for (int32_t i = 0; i < type->rank; i++) {
-    FC_TRY(put(w, i ? "," : ",\"prefixItems\":["));
+    FC_TRY(put(w, i ? "," : ",'prefixItems':["));
     FC_TRY(put_dim(w, dims[i]));
   }
   FC_TRY(put(w, type->rank ? "]" : ""));
@@ -262,7 +260,7 @@ static fc_status_t put_shape(const writer_t *w, const fc_type_t *type) {
 static fc_status_t put_data(const writer_t *w, const fc_type_t *type) {
   const fc_dtype_t dtype = (fc_dtype_t)type->dtype;
   if (dtype == FC_DTYPE_NONE) return put(w, "{}");
-  FC_TRY(put(w, "{\"anyOf\":[{\"type\":\"array\",\"items\":"));
+  FC_TRY(put(w, "{'anyOf':[{'type':'array','items':"));
   FC_TRY(put_element(w, dtype, true));
   FC_TRY(put(w, "},"));
   FC_TRY(put_nested(w, type, true));
@@ -274,18 +272,16 @@ static const char kB64[] =
 
 static fc_status_t put_typed(const writer_t *w, const fc_type_t *type) {
   const bool typed = type->dtype != FC_DTYPE_NONE;
-  FC_TRY(put(w, "{\"type\":\"object\",\"properties\":{\"dtype\":"));
+  FC_TRY(put(w, "{'type':'object','properties':{'dtype':"));
   FC_TRY(put_dtype(w, (fc_dtype_t)type->dtype));
-  FC_TRY(put(w, ",\"shape\":"));
+  FC_TRY(put(w, ",'shape':"));
   FC_TRY(put_shape(w, type));
-  FC_TRY(put(w, ",\"data\":"));
+  FC_TRY(put(w, ",'data':"));
   FC_TRY(put_data(w, type));
-  FC_TRY(put(w, ",\"b64\":"));
-  FC_TRY(put(w, kB64));
-  FC_TRY(put(w, typed ? "},\"required\":[\"shape\"]"
-                      : "},\"required\":[\"dtype\",\"shape\"]"));
-  return put(w, ",\"oneOf\":[{\"required\":[\"data\"]},{\"required\":"
-                "[\"b64\"]}],\"additionalProperties\":false}");
+  return put(w,
+             ",'b64':%s},'required':[%s'shape'],'oneOf':[{'required':['data']},"
+             "{'required':['b64']}],'additionalProperties':false}",
+             kB64, typed ? "" : "\"dtype\",");
 }
 
 static fc_status_t put_tensor(const writer_t *w, const fc_type_t *type) {
@@ -293,7 +289,7 @@ static fc_status_t put_tensor(const writer_t *w, const fc_type_t *type) {
   if (type->dtype == FC_DTYPE_NONE) {
     return w->answer ? put(w, "{}") : put_typed(w, type);
   }
-  FC_TRY(put(w, "{\"anyOf\":["));
+  FC_TRY(put(w, "{'anyOf':["));
   FC_TRY(put_nested(w, type, w->signature->source == FC_SOURCE_INFERRED));
   FC_TRY(put(w, ","));
   FC_TRY(put_typed(w, type));
@@ -317,15 +313,15 @@ static const char kUnknown[] =
     "\"required\":[\"bytes\"],\"additionalProperties\":false}]}";
 
 static fc_status_t put_bytes(const writer_t *w, const fc_type_t *type) {
-  FC_TRY(put(w, "{\"anyOf\":[{\"type\":\"string\"},"));
+  FC_TRY(put(w, "{'anyOf':[{'type':'string'},"));
   if (type->flavor == FC_FLAVOR_I8 && !w->answer) {
-    FC_TRY(put(w, "{\"type\":\"array\",\"items\":{\"type\":\"integer\","
-                  "\"minimum\":-128,\"maximum\":255}},"));
+    FC_TRY(put(w, "{'type':'array','items':{'type':'integer','minimum':-128,"
+                  "'maximum':255}},"));
   }
-  FC_TRY(put(w, "{\"type\":\"object\","
-                "\"properties\":{\"b64\":"));
-  FC_TRY(put(w, kB64));
-  return put(w, "},\"required\":[\"b64\"],\"additionalProperties\":false}]}");
+  return put(w,
+             "{'type':'object','properties':{'b64':%s},'required':['b64'],"
+             "'additionalProperties':false}]}",
+             kB64);
 }
 
 static fc_status_t put_open(const writer_t *w, const fc_type_t *type) {
@@ -338,20 +334,20 @@ static fc_status_t put_open(const writer_t *w, const fc_type_t *type) {
     case FC_TYPE_BYTES:
       return put_bytes(w, type);
     case FC_TYPE_LIST:
-      return put(w, "{\"type\":\"array\",\"items\":");
+      return put(w, "{'type':'array','items':");
     case FC_TYPE_TUPLE:
       // An empty prefixItems is not allowed.
-      return put(w, type->child_count ? "{\"type\":\"array\",\"prefixItems\":["
-                                      : "{\"type\":\"array\"");
+      return put(w, type->child_count ? "{'type':'array','prefixItems':["
+                                      : "{'type':'array'");
     case FC_TYPE_DICT:
-      return put(w, "{\"type\":\"object\",\"properties\":{");
+      return put(w, "{'type':'object','properties':{");
     case FC_TYPE_REFARRAY:
       return put_arrays(w, type);
     case FC_TYPE_UNKNOWN:
       // A result of no declared type is written as it comes.
       return put(w, w->answer ? "{}" : kUnknown);
     default:
-      return put(w, w->answer ? "{}" : "{\"type\":\"null\"}");
+      return put(w, w->answer ? "{}" : "{'type':'null'}");
   }
 }
 
@@ -366,9 +362,9 @@ static fc_status_t put_child_names(const writer_t *w, const fc_type_t *dict) {
 }
 
 static fc_status_t put_required(const writer_t *w, const fc_type_t *dict) {
-  FC_TRY(put(w, "},\"required\":["));
+  FC_TRY(put(w, "},'required':["));
   FC_TRY(put_child_names(w, dict));
-  return put(w, "],\"additionalProperties\":false}");
+  return put(w, "],'additionalProperties':false}");
 }
 
 static fc_status_t put_close(const writer_t *w, const fc_type_t *type) {
@@ -440,16 +436,14 @@ static bool is_keyword(const writer_t *w, const fc_argument_t *at) {
 }
 
 static fc_status_t put_reference_to(const writer_t *w, const char *name) {
-  FC_TRY(put(w, w->prefix.size ? "{\"$ref\":\"#/components/schemas/"
-                               : "{\"$ref\":\"#/$defs/"));
-  FC_TRY(fc_sink_put(w->sink, w->prefix, w->err));
-  return put(w, name);
+  return put(w, "{'$ref':'#/%s/%.*s%s",
+             w->prefix.size ? "components/schemas" : "$defs",
+             FC_STR_ARG(w->prefix), name);
 }
 
 static fc_status_t put_reference(const writer_t *w, uint32_t number) {
   FC_TRY(put_reference_to(w, "argument"));
-  FC_TRY(put_count(w, "", number));
-  return put(w, "\"}");
+  return put(w, "%u'}", number);
 }
 
 // The argument's type, if it is a dict that takes the keywords of a call; else NULL.
@@ -492,15 +486,15 @@ static fc_status_t put_keyword_properties(const writer_t *w) {
 
 // Writes the object of arguments by name, none of which is required.
 static fc_status_t put_keywords(const writer_t *w) {
-  FC_TRY(put(w, "{\"type\":\"object\",\"properties\":{"));
+  FC_TRY(put(w, "{'type':'object','properties':{"));
   FC_TRY(put_keyword_properties(w));
-  return put(w, "},\"additionalProperties\":false}");
+  return put(w, "},'additionalProperties':false}");
 }
 
 static fc_status_t put_keyword_names(const writer_t *w) {
   fc_argument_t at = {0};
   uint32_t number = 0;
-  FC_TRY(put(w, "\"required\":["));
+  FC_TRY(put(w, "'required':["));
   for (bool any = false; next_sent(w, &at, &number); any = true) {
     FC_TRY(put(w, any ? "," : ""));
     FC_TRY(put_text(w, fc_signature_text(w->signature, at.param.name)));
@@ -514,29 +508,26 @@ static fc_status_t put_places(const writer_t *w, uint32_t least) {
   fc_argument_t at = {0};
   uint32_t number = 0;
   bool any = takes_dict(w);
-  FC_TRY(put(w, "{\"type\":\"array\""));
+  FC_TRY(put(w, "{'type':'array'"));
   if (any) {
-    FC_TRY(put(w, ",\"prefixItems\":["));
+    FC_TRY(put(w, ",'prefixItems':["));
     FC_TRY(put_reference_to(w, "arguments\"}"));
   }
   while (!takes_dict(w) && next_sent(w, &at, &number)) {
-    FC_TRY(put(w, any ? "," : ",\"prefixItems\":["));
+    FC_TRY(put(w, any ? "," : ",'prefixItems':["));
     any = true;
     FC_TRY(put_reference(w, number));
   }
   // Some generators of clients want the type of an array's elements, also of none.
-  FC_TRY(put(w, any ? "]" : ",\"items\":{}"));
+  FC_TRY(put(w, any ? "]" : ",'items':{}"));
   FC_TRY(put_length(w, least, takes_dict(w) ? 1 : count_sent(w)));
   return put(w, "}");
 }
 
 // Writes the rule that "args" has at least `count` elements.
 static fc_status_t put_has_places(const writer_t *w, uint32_t count) {
-  FC_TRY(put_count(w,
-                   "{\"required\":[\"args\"],\"properties\":{\"args\":{"
-                   "\"minItems\":",
-                   count));
-  return put(w, "}}}");
+  return put(w, "{'required':['args'],'properties':{'args':{'minItems':%u}}}",
+             count);
 }
 
 // Writes the rule that each argument stands either in "args" or in "kwargs"; one that has
@@ -544,7 +535,7 @@ static fc_status_t put_has_places(const writer_t *w, uint32_t count) {
 static fc_status_t put_each_once(const writer_t *w) {
   fc_argument_t at = {0};
   uint32_t number = 0;
-  FC_TRY(put(w, ",\"allOf\":["));
+  FC_TRY(put(w, ",'allOf':["));
   for (bool any = false; next_sent(w, &at, &number); any = true) {
     FC_TRY(put(w, any ? "," : ""));
     const fc_type_t *rest = find_rest(w, &at);
@@ -552,10 +543,10 @@ static fc_status_t put_each_once(const writer_t *w) {
       FC_TRY(put_has_places(w, number + 1));
       continue;
     }
-    FC_TRY(put(w, "{\"oneOf\":["));
+    FC_TRY(put(w, "{'oneOf':["));
     FC_TRY(put_has_places(w, number + 1));
-    FC_TRY(put(w, ",{\"required\":[\"kwargs\"],\"properties\":{\"kwargs\":{"
-                  "\"required\":["));
+    FC_TRY(
+        put(w, ",{'required':['kwargs'],'properties':{'kwargs':{'required':["));
     if (rest) {
       FC_TRY(put_child_names(w, rest));
     } else {
@@ -568,10 +559,10 @@ static fc_status_t put_each_once(const writer_t *w) {
 
 // Writes the rule that all keys stand in "kwargs", or the whole dict in "args".
 static fc_status_t put_dict_once(const writer_t *w) {
-  FC_TRY(put(w, ",\"oneOf\":[{\"required\":[\"args\"],\"properties\":{"
-                "\"args\":{\"minItems\":1},\"kwargs\":{\"maxProperties\":0}}},"
-                "{\"required\":[\"kwargs\"],\"properties\":{\"args\":{"
-                "\"maxItems\":0},\"kwargs\":{"));
+  FC_TRY(put(
+      w, ",'oneOf':[{'required':['args'],'properties':{'args':{'minItems':1},"
+         "'kwargs':{'maxProperties':0}}},{'required':['kwargs'],"
+         "'properties':{'args':{'maxItems':0},'kwargs':{"));
   FC_TRY(put_keyword_names(w));
   return put(w, "}}}]");
 }
@@ -582,9 +573,9 @@ static fc_status_t put_object(const writer_t *w, uint32_t count) {
       "\"int64\":{\"const\":\"string\"},"
       "\"results\":{\"enum\":[\"typed\",\"b64\"]}},"
       "\"additionalProperties\":false}},\"additionalProperties\":false";
-  FC_TRY(put(w, "{\"type\":\"object\",\"properties\":{\"args\":"));
+  FC_TRY(put(w, "{'type':'object','properties':{'args':"));
   FC_TRY(put_places(w, 0));
-  FC_TRY(put(w, ",\"kwargs\":"));
+  FC_TRY(put(w, ",'kwargs':"));
   FC_TRY(put_keywords(w));
   FC_TRY(put(w, kOptions));
   if (count) FC_TRY(takes_dict(w) ? put_dict_once(w) : put_each_once(w));
@@ -597,9 +588,7 @@ static fc_status_t put_object(const writer_t *w, uint32_t count) {
 // Writes the quote that begins the name of a definition, the prefix, and `rest`: the rest
 // of the name, or as much of it as the caller does not write.
 static fc_status_t put_name(const writer_t *w, const char *rest) {
-  FC_TRY(put(w, "\""));
-  FC_TRY(fc_sink_put(w->sink, w->prefix, w->err));
-  return put(w, rest);
+  return put(w, "'%.*s%s", FC_STR_ARG(w->prefix), rest);
 }
 
 // Writes the definitions "argument0" and so on, with a comma behind each.
@@ -608,8 +597,7 @@ static fc_status_t put_each(const writer_t *w) {
   uint32_t number = 0;
   while (next_sent(w, &at, &number)) {
     FC_TRY(put_name(w, "argument"));
-    FC_TRY(put_count(w, "", number));
-    FC_TRY(put(w, "\":"));
+    FC_TRY(put(w, "%u':", number));
     FC_TRY(put_value(w, at.param.type));
     FC_TRY(put(w, ","));
   }
@@ -619,7 +607,7 @@ static fc_status_t put_each(const writer_t *w) {
 static fc_status_t put_arguments(const writer_t *w) {
   FC_TRY(put_each(w));
   if (!takes_dict(w)) return FC_OK;
-  FC_TRY(put(w, "\"arguments\":{\"allOf\":["));
+  FC_TRY(put(w, "'arguments':{'allOf':["));
   FC_TRY(put_keywords(w));
   FC_TRY(put(w, "],"));
   FC_TRY(put_keyword_names(w));
@@ -636,27 +624,27 @@ static fc_status_t put_answer(const writer_t *call) {
   FC_TRY(put_name(w, "answer\":{\"type\":\"object\",\"properties\":{"
                      "\"results\":{\"type\":\"array\""));
   for (const fc_param_t *at = NULL; (at = fc_result_next(signature, at));) {
-    FC_TRY(put(w, count++ ? "," : ",\"prefixItems\":["));
+    FC_TRY(put(w, count++ ? "," : ",'prefixItems':["));
     FC_TRY(put_value(w, at->type));
   }
   for (uint32_t i = 0; i < signature->argument_count; i++) {
     const fc_param_t *param = &signature->arguments[i];
     if (!fc_role_is_answered(param->role)) continue;
-    FC_TRY(put(w, count++ ? "," : ",\"prefixItems\":["));
+    FC_TRY(put(w, count++ ? "," : ",'prefixItems':["));
     FC_TRY(put_value(w, param->type));
   }
-  FC_TRY(put(w, count ? "]" : ",\"items\":{}"));
+  FC_TRY(put(w, count ? "]" : ",'items':{}"));
   FC_TRY(put_length(w, count, count));
-  return put(w, "},\"profile\":{\"type\":\"object\"}},"
-                "\"required\":[\"results\"],\"additionalProperties\":false}");
+  return put(w, "},'profile':{'type':'object'}},'required':['results'],"
+                "'additionalProperties':false}");
 }
 
 // Writes the call in each of its forms, without the braces around it.
 static fc_status_t put_call(const writer_t *w) {
   const uint32_t count = count_sent(w);
-  FC_TRY(put(w, "\"title\":"));
+  FC_TRY(put(w, "'title':"));
   FC_TRY(put_text(w, fc_signature_text(w->signature, w->signature->name)));
-  FC_TRY(put(w, ",\"anyOf\":["));
+  FC_TRY(put(w, ",'anyOf':["));
   FC_TRY(put_places(w, takes_dict(w) && count ? 1 : count));
   FC_TRY(put(w, ","));
   FC_TRY(put_object(w, count));
@@ -667,10 +655,9 @@ fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
                                       fc_sink_t *sink, fc_error_t *err) {
   const writer_t writer = {.signature = signature, .sink = sink, .err = err},
                  *w = &writer;
-  FC_TRY(
-      put(w, "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","));
+  FC_TRY(put(w, "{'$schema':'https://json-schema.org/draft/2020-12/schema',"));
   FC_TRY(put_call(w));
-  FC_TRY(put(w, ",\"$defs\":{"));
+  FC_TRY(put(w, ",'$defs':{"));
   FC_TRY(put_arguments(w));
   FC_TRY(put_answer(w));
   return put(w, "}}");
@@ -694,25 +681,20 @@ static bool is_all_keyword(const writer_t *w) {
 static fc_status_t put_form(const writer_t *w, const char *name,
                             const char *member, const char *reference) {
   FC_TRY(put_name(w, name));
-  FC_TRY(put(w, "\":{\"type\":\"object\",\"properties\":{\""));
-  FC_TRY(put(w, member));
-  FC_TRY(put(w, "\":"));
+  FC_TRY(put(w, "':{'type':'object','properties':{'%s':", member));
   FC_TRY(put_reference_to(w, reference));
-  FC_TRY(
-      put(w, "\"},\"options\":{\"$ref\":\"#/components/schemas/Options\"}}"));
+  FC_TRY(put(w, "'},'options':{'$ref':'#/components/schemas/Options'}}"));
   if (count_sent(w)) {
-    FC_TRY(put(w, ",\"required\":[\""));
-    FC_TRY(put(w, member));
-    FC_TRY(put(w, "\"]"));
+    FC_TRY(put(w, ",'required':['%s']", member));
   }
-  return put(w, ",\"additionalProperties\":false},");
+  return put(w, ",'additionalProperties':false},");
 }
 
 static fc_status_t put_named(const writer_t *w) {
   FC_TRY(put_form(w, "named", "kwargs", "arguments"));
   FC_TRY(put_name(w, "arguments\":{\"type\":\"object\",\"properties\":{"));
   FC_TRY(put_keyword_properties(w));
-  FC_TRY(put(w, "},\"additionalProperties\":false,"));
+  FC_TRY(put(w, "},'additionalProperties':false,"));
   FC_TRY(put_keyword_names(w));
   return put(w, "},");
 }

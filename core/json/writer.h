@@ -2,9 +2,11 @@
 //
 // Writes JSON into a sink: strings escaped, base64, elements of any dtype, whole
 // strided arrays as nested lists. Punctuation between values is the caller's, by
-// fc_sink_put, except in fc_json_write_array. One thread at a time.
+// fc_sink_put, except in fc_json_print and fc_json_write_array. One thread at a time.
 #ifndef FARCALL_JSON_WRITER_H_
 #define FARCALL_JSON_WRITER_H_
+
+#include <stdarg.h>
 
 #include "base/stop.h"
 #include "farcall/type.h"
@@ -13,6 +15,13 @@
 // matters, call fc_utf8_is_valid (base/utf8.h) first.
 fc_status_t fc_json_write_string(fc_sink_t *sink, fc_str_t text,
                                  fc_error_t *err);
+// Writes a document by its form, in which ' stands for a quote: {'name':'%s','size':%u}.
+// Conversions are %s, %.*s, %d, %u, %ld, %lu and %zu; 64 bits are long. A text that fills
+// its quotes, '%s' or '%.*s', is escaped; others are written as they are.
+fc_status_t fc_json_print(fc_sink_t *sink, fc_error_t *err, const char *format,
+                          ...) FC_PRINTF(3, 4);
+fc_status_t fc_json_vprint(fc_sink_t *sink, fc_error_t *err, const char *format,
+                           va_list args) FC_PRINTF(3, 0);
 // Writes the bytes as RFC 4648 base64, padded, in quotes.
 fc_status_t fc_json_write_base64(fc_sink_t *sink, const void *data, size_t size,
                                  fc_error_t *err);

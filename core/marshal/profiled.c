@@ -8,32 +8,27 @@
 
 static fc_status_t put_number(fc_sink_t *sink, const char *lead, uint64_t value,
                               fc_error_t *err) {
-  FC_TRY(fc_sink_put(sink, fc_str(lead), err));
-  return fc_json_write_u64(sink, value, err);
+  return fc_json_print(sink, err, "%s%lu", lead, value);
 }
 
 // The grid is the workgroups in x, y and z.
 static fc_status_t put_dispatch(const fc_profile_row_t *row, fc_sink_t *sink,
                                 fc_error_t *err) {
-  FC_TRY(put_number(sink, ",\"grid\":[", row->grid[0], err));
-  FC_TRY(put_number(sink, ",", row->grid[1], err));
-  FC_TRY(put_number(sink, ",", row->grid[2], err));
-  return put_number(sink, "],\"bytes\":", row->bytes, err);
+  return fc_json_print(sink, err, ",'grid':[%u,%u,%u],'bytes':%lu",
+                       row->grid[0], row->grid[1], row->grid[2], row->bytes);
 }
 
 static fc_status_t put_row(const fc_profile_row_t *row, uint64_t total_ns,
                            fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(fc_sink_put(sink, FC_STR("{\"kind\":\""), err));
-  FC_TRY(fc_sink_put(sink, fc_str(fc_profile_kind_name(row->kind)), err));
-  FC_TRY(fc_sink_put(sink, FC_STR("\",\"name\":"), err));
+  FC_TRY(fc_json_print(
+      sink, err, "{'kind':'%s','name':", fc_profile_kind_name(row->kind)));
   FC_TRY(
       fc_json_write_string(sink, fc_str_make(row->name, row->name_size), err));
   if (row->kind != FC_PROFILE_CALL) {
     FC_TRY(put_number(sink, ",\"parent\":", row->parent, err));
   }
-  FC_TRY(put_number(sink, ",\"count\":", row->count, err));
-  FC_TRY(put_number(sink, ",\"ns\":", total_ns, err));
-  FC_TRY(put_number(sink, ",\"self_ns\":", row->self_ns, err));
+  FC_TRY(fc_json_print(sink, err, ",'count':%lu,'ns':%lu,'self_ns':%lu",
+                       row->count, total_ns, row->self_ns));
   if (row->kind == FC_PROFILE_DISPATCH) FC_TRY(put_dispatch(row, sink, err));
   return fc_sink_put(sink, FC_STR("}"), err);
 }
@@ -42,9 +37,8 @@ fc_status_t fc_profile_write(const fc_profile_t *profile, fc_sink_t *sink,
                              fc_error_t *err) {
   uint64_t totals[FC_PROFILE_ROWS];
   fc_profile_totals(profile, totals);
-  FC_TRY(put_number(sink, "{\"ns\":", totals[0], err));
-  FC_TRY(put_number(sink, ",\"dropped\":", profile->dropped, err));
-  FC_TRY(fc_sink_put(sink, FC_STR(",\"rows\":["), err));
+  FC_TRY(fc_json_print(sink, err, "{'ns':%lu,'dropped':%lu,'rows':[", totals[0],
+                       profile->dropped));
   for (uint32_t i = 0; i < profile->row_count; i++) {
     if (i) FC_TRY(fc_sink_put(sink, FC_STR(","), err));
     FC_TRY(put_row(&profile->rows[i], totals[i], sink, err));

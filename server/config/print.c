@@ -12,8 +12,7 @@ static fc_status_t put_comment(const fc_server_options_t *options,
                                const char *indent, fc_origin_t origin,
                                fc_sink_t *sink, fc_error_t *err) {
   static const char *const kNames[] = {"default", "", "variable", "flag"};
-  FC_TRY(fc_sink_put(sink, fc_str(indent), err));
-  FC_TRY(fc_sink_put(sink, FC_STR("// "), err));
+  FC_TRY(fc_json_print(sink, err, "%s// ", indent));
   if (origin.from == FC_ORIGIN_FILE) {
     char place[512];
     snprintf(place, sizeof place, "%.400s:%u:%u", options->file.name,
@@ -64,19 +63,14 @@ static fc_status_t put_member(const fc_server_options_t *options,
                               const void *values, const fc_option_t *option,
                               fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(put_comment(options, indent, origin, sink, err));
-  FC_TRY(fc_sink_put(sink, fc_str(indent), err));
-  FC_TRY(fc_sink_put(sink, FC_STR("\""), err));
-  FC_TRY(fc_sink_put(sink, fc_str(option->flag), err));
-  FC_TRY(fc_sink_put(sink, FC_STR("\": "), err));
+  FC_TRY(fc_json_print(sink, err, "%s'%s': ", indent, option->flag));
   return put_value(values, option, sink, err);
 }
 
 static fc_status_t put_module(const fc_server_options_t *options,
                               const fc_module_policy_t *policy, fc_sink_t *sink,
                               fc_error_t *err) {
-  FC_TRY(fc_sink_put(sink, FC_STR("\n    \""), err));
-  FC_TRY(fc_sink_put(sink, fc_str(policy->name), err));
-  FC_TRY(fc_sink_put(sink, FC_STR("\": {\n"), err));
+  FC_TRY(fc_json_print(sink, err, "\n    '%s': {\n", policy->name));
   fc_str_t module;
   const bool of_version =
       fc_module_policy_is_version(fc_str(policy->name), &module);

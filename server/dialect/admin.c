@@ -114,8 +114,7 @@ static fc_status_t read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
 
 static fc_status_t put_count(fc_sink_t *sink, const char *lead, uint64_t count,
                              fc_error_t *err) {
-  FC_TRY(fc_sink_put(sink, fc_str(lead), err));
-  return fc_json_write_u64(sink, count, err);
+  return fc_json_print(sink, err, "%s%lu", lead, count);
 }
 
 static fc_status_t tell_all(const fc_act_t *act, fc_sink_t *sink,
@@ -124,9 +123,8 @@ static fc_status_t tell_all(const fc_act_t *act, fc_sink_t *sink,
   if (act->described) {
     FC_TRY(put_count(sink, ",\"described\":", act->described, err));
   }
-  FC_TRY(put_count(sink, ",\"unchanged\":", act->unchanged, err));
-  FC_TRY(put_count(sink, ",\"unloaded\":", act->unloaded, err));
-  return fc_sink_put(sink, FC_STR("}"), err);
+  return fc_json_print(sink, err, ",'unchanged':%u,'unloaded':%u}",
+                       act->unchanged, act->unloaded);
 }
 
 static fc_status_t put_member(fc_sink_t *sink, const char *lead, fc_str_t text,
@@ -165,9 +163,8 @@ static fc_status_t tell_act(const fc_server_t *server, const fc_act_t *act,
   if (generation) {
     return fc_reflect_write_module(server, generation->index, sink, err);
   }
-  FC_TRY(fc_sink_put(sink, FC_STR("{\"name\":"), err));
-  FC_TRY(fc_json_write_string(sink, act->name, err));
-  return fc_sink_put(sink, FC_STR(",\"state\":\"unloaded\"}"), err);
+  return fc_json_print(sink, err, "{'name':'%.*s','state':'unloaded'}",
+                       FC_STR_ARG(act->name));
 }
 
 const fc_dialect_t fc_dialect_admin = {

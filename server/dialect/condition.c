@@ -251,8 +251,7 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
 
 static fc_status_t put_text(fc_sink_t *sink, const char *lead,
                             const char *value, fc_error_t *err) {
-  FC_TRY(put(sink, lead, err));
-  return fc_json_write_string(sink, fc_str(value), err);
+  return fc_json_print(sink, err, "%s'%s'", lead, value);
 }
 
 static fc_status_t put_time(fc_sink_t *sink, const char *lead, uint64_t at_ns,
@@ -320,9 +319,7 @@ fc_status_t fc_conditions_write_summary(const fc_server_t *server,
     if (!fc_conditions[i].for_all) *out_more += counts[i];
     if (!counts[i] || !fc_conditions[i].for_all) continue;
     FC_TRY(put_row((fc_condition_t)i, first, sink, err));
-    FC_TRY(put(sink, ",\"count\":", err));
-    FC_TRY(fc_json_write_u64(sink, counts[i], err));
-    FC_TRY(put(sink, "}", err));
+    FC_TRY(fc_json_print(sink, err, ",'count':%u}", counts[i]));
     first = false;
   }
   return put(sink, "]", err);

@@ -18,17 +18,14 @@ static fc_status_t write_type(const fc_op_t *op, fc_sink_t *sink,
   const char *type = fc_model_datatype(op);
   if (fc_model_is_text(op)) type = "STRING";
   else if (op->dtype == FC_DTYPE_NONE) type = "INVALID";
-  FC_TRY(put(sink, ",\"data_type\":\"TYPE_", err));
-  FC_TRY(put(sink, type, err));
-  return put(sink, "\",\"dims\":[", err);
+  return fc_json_print(sink, err, ",'data_type':'TYPE_%s','dims':[", type);
 }
 
 static fc_status_t write_tensor(const fc_model_tensor_t *tensor, bool input,
                                 fc_sink_t *sink, fc_error_t *err) {
   int32_t rank;
   const int64_t *dims = fc_model_shape(tensor->op, &rank);
-  FC_TRY(put(sink, "{\"name\":", err));
-  FC_TRY(fc_json_write_string(sink, tensor->name, err));
+  FC_TRY(fc_json_print(sink, err, "{'name':'%.*s'", FC_STR_ARG(tensor->name)));
   FC_TRY(write_type(tensor->op, sink, err));
   for (int32_t i = 0; i < rank; i++) {
     if (i) FC_TRY(put(sink, ",", err));
@@ -77,9 +74,10 @@ fc_status_t fc_oip_write_config(const fc_generation_t *generation,
   FC_TRY(fc_plan_model(function->plan, &model, err));
   FC_TRY(put(sink, "{\"name\":", err));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
-  FC_TRY(put(sink, ",\"platform\":\"farcall_", err));
-  FC_TRY(put(sink, generation->kind, err));
-  FC_TRY(put(sink, "\",\"backend\":\"farcall\",\"version_policy\":", err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      ",'platform':'farcall_%s','backend':'farcall','version_policy':",
+      generation->kind));
   FC_TRY(write_version_policy(generation->policy, sink, err));
   FC_TRY(put(sink, ",\"max_batch_size\":0,\"input\":[", err));
   FC_TRY(write_tensors(model->inputs, model->input_count, true, sink, err));
@@ -89,9 +87,8 @@ fc_status_t fc_oip_write_config(const fc_generation_t *generation,
 }
 
 fc_status_t fc_oip_write_trace(fc_sink_t *sink, fc_error_t *err) {
-  return put(sink,
-             "{\"trace_level\":[\"OFF\"],\"trace_rate\":\"1000\","
-             "\"trace_count\":\"-1\",\"log_frequency\":\"0\","
-             "\"trace_file\":\"\",\"trace_mode\":\"triton\"}",
-             err);
+  return fc_json_print(
+      sink, err,
+      "{'trace_level':['OFF'],'trace_rate':'1000','trace_count':'-1',"
+      "'log_frequency':'0','trace_file':'','trace_mode':'triton'}");
 }

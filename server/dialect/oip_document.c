@@ -20,8 +20,7 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
 
 static fc_status_t put_text(fc_sink_t *sink, const char *lead, fc_str_t value,
                             fc_error_t *err) {
-  FC_TRY(put(sink, lead, err));
-  return fc_json_write_string(sink, value, err);
+  return fc_json_print(sink, err, "%s'%.*s'", lead, FC_STR_ARG(value));
 }
 
 // ---------------------------------------------------------------------------
@@ -30,11 +29,10 @@ static fc_status_t put_text(fc_sink_t *sink, const char *lead, fc_str_t value,
 static fc_status_t write_server(fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(put_text(
       sink, "{\"name\":\"farcalld\",\"version\":", fc_str(fc_version()), err));
-  return put(sink,
-             ",\"extensions\":[\"binary_tensor_data\","
-             "\"model_configuration\",\"model_repository\",\"parameters\","
-             "\"statistics\",\"logging\"]}",
-             err);
+  return fc_json_print(
+      sink, err,
+      ",'extensions':['binary_tensor_data','model_configuration',"
+      "'model_repository','parameters','statistics','logging']}");
 }
 
 static fc_status_t write_live(const fc_server_t *server, fc_sink_t *sink,
@@ -126,9 +124,8 @@ static fc_status_t write_model(const fc_generation_t *generation,
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put(sink, ",\"versions\":[", err));
   FC_TRY(write_versions(generation, sink, err));
-  FC_TRY(put(sink, "],\"platform\":\"farcall_", err));
-  FC_TRY(put(sink, generation->kind, err));
-  FC_TRY(put(sink, "\",", err));
+  FC_TRY(
+      fc_json_print(sink, err, "],'platform':'farcall_%s',", generation->kind));
   FC_TRY(fc_oip_write_tensors(function->plan, sink, err));
   return put(sink, "}", err);
 }
@@ -241,9 +238,8 @@ static fc_status_t put_entry(fc_parts_t *parts,
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(put_text(
       sink, ",\"version\":", fc_module_get_version(function->module), err));
-  FC_TRY(put(sink, ready ? ",\"state\":\"READY\"" : ",\"state\":\"LOADING\"",
-             err));
-  return put(sink, ",\"reason\":\"\"}", err);
+  return fc_json_print(sink, err, ",'state':'%s','reason':''}",
+                       ready ? "READY" : "LOADING");
 }
 
 // Lists the modules that were unloaded by request, after all others. An act that loads

@@ -12,8 +12,7 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
 
 static fc_status_t write_number(fc_sink_t *sink, const char *lead,
                                 uint64_t value, fc_error_t *err) {
-  FC_TRY(put(sink, lead, err));
-  return fc_json_write_u64(sink, value, err);
+  return fc_json_print(sink, err, "%s%lu", lead, value);
 }
 
 static fc_status_t write_pair(fc_sink_t *sink, const char *lead, uint64_t count,

@@ -45,8 +45,7 @@ static bool begins_status(const fc_code_traits_t *row) {
 
 static fc_status_t put_status(const fc_code_traits_t *row, const char *before,
                               fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put(sink, before, err));
-  return fc_json_write_i64(sink, row->status, err);
+  return fc_json_print(sink, err, "%s%d", before, row->status);
 }
 
 // The members of an operation's "responses" that are errors.
@@ -72,11 +71,8 @@ static fc_status_t put_codes(int status, fc_sink_t *sink, fc_error_t *err) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
     if (fc_code_rows[i].status != status) continue;
     const fc_code_info_t *info = fc_code_info(fc_code_rows[i].code);
-    FC_TRY(put(sink, comma, err));
-    FC_TRY(put(sink, info->title, err));
-    FC_TRY(put(sink, " (", err));
-    FC_TRY(put(sink, info->text, err));
-    FC_TRY(put(sink, ")", err));
+    FC_TRY(
+        fc_json_print(sink, err, "%s%s (%s)", comma, info->title, info->text));
     comma = ", ";
   }
   return FC_OK;
@@ -88,40 +84,33 @@ static fc_status_t put_responses(fc_sink_t *sink, fc_error_t *err) {
     FC_TRY(put_status(&fc_code_rows[i], "\"", sink, err));
     FC_TRY(put(sink, "\":{\"description\":\"", err));
     FC_TRY(put_codes(fc_code_rows[i].status, sink, err));
-    FC_TRY(put(sink, kProblem, err));
-    FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_json_print(sink, err, "%s,", kProblem));
   }
-  FC_TRY(put(sink, "\"problem\":{\"description\":\"Any other error", err));
-  return put(sink, kProblem, err);
+  return fc_json_print(sink, err, "'problem':{'description':'Any other error%s",
+                       kProblem);
 }
 
 static fc_status_t put_problem_schema(fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put(sink,
-             "{\"type\":\"object\",\"title\":\"Problem\",\"properties\":{"
-             "\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},"
-             "\"status\":{\"type\":\"integer\"},\"code\":{\"type\":\"string\","
-             "\"enum\":[",
-             err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "{'type':'object','title':'Problem','properties':{'type':"
+      "{'type':'string'},'title':{'type':'string'},"
+      "'status':{'type':'integer'},'code':{'type':'string','enum':["));
   const char *comma = "\"";
   for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
     if (fc_code_rows[i].code == FC_CODE_NONE) continue;
-    FC_TRY(put(sink, comma, err));
-    FC_TRY(put(sink, fc_code_info(fc_code_rows[i].code)->text, err));
+    FC_TRY(fc_json_print(sink, err, "%s%s", comma,
+                         fc_code_info(fc_code_rows[i].code)->text));
     comma = "\",\"";
   }
-  return put(sink,
-             "\"]},\"detail\":{\"type\":\"string\"},"
-             "\"pointer\":{\"type\":\"string\"},"
-             "\"byte_offset\":{\"type\":\"integer\"},"
-             "\"expected\":{\"type\":\"string\"},\"got\":{\"type\":\"string\"},"
-             "\"module\":{\"type\":\"string\"},"
-             "\"function\":{\"type\":\"string\"},"
-             "\"stop\":{\"type\":\"string\"},"
-             "\"request_id\":{\"type\":\"string\"},"
-             "\"error\":{\"type\":\"string\"}},"
-             "\"required\":[\"type\",\"title\",\"status\",\"code\",\"detail\","
-             "\"error\"]}",
-             err);
+  return fc_json_print(
+      sink, err,
+      "']},'detail':{'type':'string'},'pointer':{'type':'string'},"
+      "'byte_offset':{'type':'integer'},'expected':{'type':'string'},"
+      "'got':{'type':'string'},'module':{'type':'string'},"
+      "'function':{'type':'string'},'stop':{'type':'string'},"
+      "'request_id':{'type':'string'},'error':{'type':'string'}},"
+      "'required':['type','title','status','code','detail','error']}");
 }
 
 // ---------------------------------------------------------------------------
@@ -254,19 +243,17 @@ static fc_status_t put_example(fc_str_t module, const fc_function_t *function,
 
 static fc_status_t put_reference(fc_str_t prefix, const char *name,
                                  fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put(sink, "{\"schema\":{\"$ref\":\"#/components/schemas/", err));
-  FC_TRY(fc_sink_put(sink, prefix, err));
-  FC_TRY(put(sink, name, err));
-  return put(sink, "\"}", err);
+  return fc_json_print(sink, err,
+                       "{'schema':{'$ref':'#/components/schemas/%.*s%s'}",
+                       FC_STR_ARG(prefix), name);
 }
 
 static fc_status_t put_request(fc_str_t module, const fc_function_t *function,
                                fc_str_t prefix, fc_sink_t *sink,
                                fc_error_t *err) {
-  FC_TRY(put(sink,
-             ",\"requestBody\":{\"required\":true,\"content\":{"
-             "\"application/json\":",
-             err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      ",'requestBody':{'required':true,'content':{'application/json':"));
   FC_TRY(put_reference(prefix, "call", sink, err));
   FC_TRY(put(sink, ",\"examples\":{", err));
   const fc_expected_call_t *it = fc_example_next(function, NULL);
@@ -275,9 +262,7 @@ static fc_status_t put_request(fc_str_t module, const fc_function_t *function,
     FC_TRY(put_example(module, function, FC_STR(""), sink, err));
   }
   for (const char *before = ""; it; before = ",") {
-    FC_TRY(put(sink, before, err));
-    FC_TRY(fc_json_write_string(sink, it->name, err));
-    FC_TRY(put(sink, ":", err));
+    FC_TRY(fc_json_print(sink, err, "%s'%.*s':", before, FC_STR_ARG(it->name)));
     FC_TRY(put_example(module, function, it->name, sink, err));
     it = fc_example_next(function, it);
   }
@@ -286,15 +271,13 @@ static fc_status_t put_request(fc_str_t module, const fc_function_t *function,
 
 static fc_status_t put_answers(fc_str_t prefix, fc_sink_t *sink,
                                fc_error_t *err) {
-  FC_TRY(put(sink,
-             ",\"responses\":{\"200\":{\"description\":\"The results\","
-             "\"content\":{\"application/json\":",
-             err));
+  FC_TRY(fc_json_print(sink, err,
+                       ",'responses':{'200':{'description':'The results',"
+                       "'content':{'application/json':"));
   FC_TRY(put_reference(prefix, "answer", sink, err));
-  FC_TRY(put(sink,
-             "}}},\"204\":{\"description\":\"The arguments are right "
-             "(validate=only)\"}",
-             err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "}}},'204':{'description':'The arguments are right (validate=only)'}"));
   FC_TRY(put_refusals(sink, err));
   return put(sink, "}", err);
 }
@@ -306,10 +289,8 @@ static fc_status_t put_id(fc_str_t module, fc_str_t prefix, const char *word,
   const size_t size = prefix.size - 1;
   FC_TRY(put(sink, "{\"operationId\":\"", err));
   FC_TRY(fc_sink_put(sink, fc_str_make(prefix.data, size), err));
-  FC_TRY(put(sink, word, err));
-  FC_TRY(put(sink, "\",\"tags\":[", err));
-  FC_TRY(fc_json_write_string(sink, module, err));
-  return put(sink, "],", err);
+  return fc_json_print(sink, err, "%s','tags':['%.*s'],", word,
+                       FC_STR_ARG(module));
 }
 
 static fc_status_t put_call(fc_str_t module, const fc_function_t *function,
@@ -319,14 +300,13 @@ static fc_status_t put_call(fc_str_t module, const fc_function_t *function,
   FC_TRY(put_summary(function->signature, sink, err));
   const fc_str_t doc = fc_signature_attr(function->signature, FC_STR("doc"));
   if (doc.size) {
-    FC_TRY(put(sink, ",\"description\":", err));
-    FC_TRY(fc_json_write_string(sink, doc, err));
+    FC_TRY(fc_json_print(sink, err, ",'description':'%.*s'", FC_STR_ARG(doc)));
   }
-  FC_TRY(put(sink,
-             ",\"parameters\":[{\"name\":\"validate\",\"in\":\"query\","
-             "\"description\":\"only: check the arguments and call nothing\","
-             "\"schema\":{\"type\":\"string\",\"enum\":[\"only\"]}}]",
-             err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      ",'parameters':[{'name':'validate','in':'query',"
+      "'description':'only: check the arguments and call nothing',"
+      "'schema':{'type':'string','enum':['only']}}]"));
   FC_TRY(put_request(module, function, prefix, sink, err));
   FC_TRY(put_answers(prefix, sink, err));
   return put(sink, "}", err);
@@ -340,14 +320,12 @@ static fc_status_t put_operations(fc_str_t module,
   FC_TRY(put_function_path(module, function, sink, err));
   FC_TRY(put(sink, "\":{\"get\":", err));
   FC_TRY(put_id(module, prefix, "-signature", sink, err));
-  FC_TRY(put(sink,
-             "\"summary\":\"What the function takes and gives\","
-             "\"responses\":{\"200\":{\"description\":\"The signature\","
-             "\"content\":{\"application/json\":{\"schema\":"
-             "{\"type\":\"object\"}}}},"
-             "\"default\":{\"$ref\":\"#/components/responses/problem\"}}},"
-             "\"post\":",
-             err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "'summary':'What the function takes and gives',"
+      "'responses':{'200':{'description':'The signature',"
+      "'content':{'application/json':{'schema':{'type':'object'}}}},"
+      "'default':{'$ref':'#/components/responses/problem'}}},'post':"));
   FC_TRY(put_call(module, function, prefix, sink, err));
   return put(sink, "}", err);
 }
@@ -376,18 +354,14 @@ static fc_status_t put_function(fc_parts_t *parts,
 static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
                          fc_error_t *err) {
   (void)server;
-  FC_TRY(put(sink,
-             "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"farcall\","
-             "\"description\":\"The functions this server has loaded. "
-             "GET of a function's path answers its signature. "
-             "Calls with ?iterate answer lines and are not described.\","
-             "\"version\":",
-             err));
-  FC_TRY(fc_json_write_string(sink, fc_str(fc_version()), err));
-  return put(sink,
-             "},\"servers\":[{\"url\":\"/\"}],"
-             "\"security\":[{},{\"token\":[]}],\"paths\":{",
-             err);
+  return fc_json_print(
+      sink, err,
+      "{'openapi':'3.1.0','info':{'title':'farcall','description':'%s',"
+      "'version':'%s'},'servers':[{'url':'/'}],'security':[{},"
+      "{'token':[]}],'paths':{",
+      "The functions this server has loaded. GET of a function's path answers its "
+      "signature. Calls with ?iterate answer lines and are not described.",
+      fc_version());
 }
 
 static const char kOptions[] =
@@ -406,9 +380,8 @@ static fc_status_t middle(const fc_server_t *server, fc_sink_t *sink,
              "\"responses\":{",
              err));
   FC_TRY(put_responses(sink, err));
-  FC_TRY(put(sink, "},\"schemas\":{\"Options\":", err));
-  FC_TRY(put(sink, kOptions, err));
-  FC_TRY(put(sink, ",\"Problem\":", err));
+  FC_TRY(fc_json_print(sink, err,
+                       "},'schemas':{'Options':%s,'Problem':", kOptions));
   return put_problem_schema(sink, err);
 }
 

@@ -10,10 +10,7 @@
 static fc_status_t put_text(fc_sink_t *sink, const char *key, fc_str_t value,
                             fc_error_t *err) {
   if (value.size == 0) return FC_OK;
-  FC_TRY(fc_sink_put(sink, FC_STR(",\""), err));
-  FC_TRY(fc_sink_put(sink, fc_str(key), err));
-  FC_TRY(fc_sink_put(sink, FC_STR("\":"), err));
-  return fc_json_write_string(sink, value, err);
+  return fc_json_print(sink, err, ",'%s':'%.*s'", key, FC_STR_ARG(value));
 }
 
 fc_status_t fc_problem_write(const fc_problem_t *problem, fc_sink_t *sink,
@@ -23,22 +20,18 @@ fc_status_t fc_problem_write(const fc_problem_t *problem, fc_sink_t *sink,
   bool secret = error->code == FC_CODE_INTERNAL;
   fc_str_t detail = secret ? FC_STR("internal error") : fc_str(error->message);
 
-  FC_TRY(fc_sink_put(sink, FC_STR("{\"type\":\"urn:farcall:error:"), err));
-  FC_TRY(fc_sink_put(sink, fc_str(info->text), err));
-  FC_TRY(fc_sink_put(sink, FC_STR("\",\"title\":"), err));
-  FC_TRY(fc_json_write_string(sink, fc_str(info->title), err));
-  FC_TRY(fc_sink_put(sink, FC_STR(",\"status\":"), err));
-  FC_TRY(fc_json_write_i64(sink, problem->status, err));
+  FC_TRY(fc_json_print(
+      sink, err, "{'type':'urn:farcall:error:%s','title':'%s','status':%d",
+      info->text, info->title, problem->status));
   FC_TRY(put_text(sink, "code", fc_str(info->text), err));
   FC_TRY(put_text(sink, "detail", detail, err));
   if (!secret) {
     if (error->has_pointer) {  // an empty pointer names the whole document
-      FC_TRY(fc_sink_put(sink, FC_STR(",\"pointer\":"), err));
-      FC_TRY(fc_json_write_string(sink, fc_str(error->pointer), err));
+      FC_TRY(fc_json_print(sink, err, ",'pointer':'%s'", error->pointer));
     }
     if (error->byte_offset != FC_NO_OFFSET) {
-      FC_TRY(fc_sink_put(sink, FC_STR(",\"byte_offset\":"), err));
-      FC_TRY(fc_json_write_u64(sink, error->byte_offset, err));
+      FC_TRY(
+          fc_json_print(sink, err, ",'byte_offset':%lu", error->byte_offset));
     }
     FC_TRY(put_text(sink, "expected", fc_str(error->expected), err));
     FC_TRY(put_text(sink, "got", fc_str(error->got), err));
@@ -48,8 +41,7 @@ fc_status_t fc_problem_write(const fc_problem_t *problem, fc_sink_t *sink,
   if (problem->stage)
     FC_TRY(put_text(sink, "stop", fc_str(problem->stage), err));
   if (problem->step) {
-    FC_TRY(fc_sink_put(sink, FC_STR(",\"step\":"), err));
-    FC_TRY(fc_json_write_u64(sink, problem->step, err));
+    FC_TRY(fc_json_print(sink, err, ",'step':%lu", problem->step));
   }
   FC_TRY(put_text(sink, "request_id", problem->request_id, err));
   FC_TRY(put_text(sink, "id", problem->name, err));

@@ -57,20 +57,12 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-static fc_status_t put_number(fc_sink_t *sink, const char *lead, uint64_t value,
-                              fc_error_t *err) {
-  FC_TRY(put(sink, lead, err));
-  return fc_json_write_u64(sink, value, err);
-}
-
 fc_status_t fc_ready_write(const fc_server_t *server, fc_sink_t *sink,
                            fc_error_t *err) {
   fc_load_counts_t counts;
   FC_TRY(fc_ready_check(server, &counts, err));
-  FC_TRY(put_number(sink, "{\"status\":\"ready\",\"modules\":", counts.served,
-                    err));
-  FC_TRY(put_number(sink, ",\"failed\":", counts.failed, err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, "{'status':'ready','modules':%u,'failed':%u}",
+                       counts.served, counts.failed);
 }
 
 bool fc_ready_is_verbose(fc_str_t query) {
@@ -96,13 +88,10 @@ fc_status_t fc_ready_write_verbose(const fc_server_t *server,
                               : "{\"status\":\"ready\",\"reason\":null",
              err));
   if (*out_unavailable) {
-    FC_TRY(put(sink, ",\"reason\":", err));
-    FC_TRY(fc_json_write_string(sink, fc_str(why.message), err));
+    FC_TRY(fc_json_print(sink, err, ",'reason':'%s'", why.message));
   }
-  FC_TRY(put_number(sink, ",\"modules\":", counts.served, err));
-  FC_TRY(put_number(sink, ",\"failed\":", counts.failed, err));
-  FC_TRY(put(sink, ",\"conditions\":", err));
+  FC_TRY(fc_json_print(sink, err, ",'modules':%u,'failed':%u,'conditions':",
+                       counts.served, counts.failed));
   FC_TRY(fc_conditions_write_summary(server, &more, sink, err));
-  FC_TRY(put_number(sink, ",\"more\":", more, err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, ",'more':%lu}", more);
 }

@@ -24,14 +24,12 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
 
 static fc_status_t put_number(fc_sink_t *sink, const char *lead, uint64_t value,
                               fc_error_t *err) {
-  FC_TRY(put(sink, lead, err));
-  return fc_json_write_u64(sink, value, err);
+  return fc_json_print(sink, err, "%s%lu", lead, value);
 }
 
 static fc_status_t put_text(fc_sink_t *sink, const char *lead, fc_str_t value,
                             fc_error_t *err) {
-  FC_TRY(put(sink, lead, err));
-  return fc_json_write_string(sink, value, err);
+  return fc_json_print(sink, err, "%s'%.*s'", lead, FC_STR_ARG(value));
 }
 
 static fc_status_t put_version(fc_sink_t *sink, fc_error_t *err) {
@@ -53,9 +51,8 @@ static fc_status_t write_index(const fc_server_t *server, fc_sink_t *sink,
     fc_route_t route = (fc_route_t)i;
     if (i > FC_ROUTE_NONE + 1) FC_TRY(put(sink, ",", err));
     FC_TRY(put_text(sink, "{\"path\":", fc_route_path(routes, route), err));
-    FC_TRY(put_text(
-        sink, ",\"methods\":", fc_str(fc_route_allow(routes, route)), err));
-    FC_TRY(put(sink, "}", err));
+    FC_TRY(fc_json_print(sink, err, ",'methods':'%s'}",
+                         fc_route_allow(routes, route)));
   }
   return put(sink, "]}", err);
 }
@@ -64,24 +61,23 @@ static fc_status_t write_limits(const fc_server_t *server, fc_sink_t *sink,
                                 fc_error_t *err) {
   const fc_server_options_t *options = server->options;
   const fc_limits_t values = fc_limits_default(), *limits = &values;
-  FC_TRY(put_number(sink, "\"limits\":{\"body\":", options->max_body, err));
-  FC_TRY(put_number(sink, ",\"target\":", FC_LIMIT_TARGET, err));
-  FC_TRY(put_number(sink, ",\"headers\":", FC_LIMIT_HEADERS, err));
-  FC_TRY(put_number(sink, ",\"header_fields\":", FC_LIMIT_FIELDS, err));
-  FC_TRY(put_number(sink, ",\"json_depth\":", limits->json_depth, err));
-  FC_TRY(put_number(sink, ",\"json_keys\":", limits->json_keys, err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "'limits':{'body':%lu,'target':%u,'headers':%u,'header_fields':%d,"
+      "'json_depth':%u,'json_keys':%u",
+      options->max_body, FC_LIMIT_TARGET, FC_LIMIT_HEADERS, FC_LIMIT_FIELDS,
+      limits->json_depth, limits->json_keys));
   FC_TRY(
       put_number(sink, ",\"tensor_elements\":", limits->tensor_elements, err));
-  FC_TRY(put_number(sink, ",\"tensor_size\":", limits->tensor_size, err));
-  FC_TRY(put_number(sink, ",\"result_size\":", limits->result_size, err));
-  FC_TRY(put_number(sink, ",\"timeout_ms\":", options->timeout, err));
+  FC_TRY(fc_json_print(
+      sink, err, ",'tensor_size':%lu,'result_size':%lu,'timeout_ms':%lu",
+      limits->tensor_size, limits->result_size, options->timeout));
   FC_TRY(
       put_number(sink, ",\"queue\":", server->pool->options.queue_limit, err));
   fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
-  FC_TRY(put_number(sink, ",\"memory\":", usage.limit, err));
-  FC_TRY(put_number(sink, ",\"client_memory\":", usage.share, err));
-  FC_TRY(put_number(sink, ",\"connections\":", options->connections, err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err,
+                       ",'memory':%lu,'client_memory':%lu,'connections':%lu}",
+                       usage.limit, usage.share, options->connections);
 }
 
 // Writes for each limit of control groups: null if it can be set, else why it cannot.
@@ -90,9 +86,8 @@ static fc_status_t write_groups(const fc_groups_t *groups, fc_sink_t *sink,
   FC_TRY(put(sink, ",\"groups\":{", err));
   for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
     const fc_str_t name = fc_str(fc_group_limit_name((fc_group_limit_t)i));
-    FC_TRY(put(sink, i ? "," : "", err));
-    FC_TRY(fc_json_write_string(sink, name, err));
-    FC_TRY(put(sink, ":", err));
+    FC_TRY(
+        fc_json_print(sink, err, "%s'%.*s':", i ? "," : "", FC_STR_ARG(name)));
     if (groups->reasons[i][0]) {
       FC_TRY(fc_json_write_string(sink, fc_str(groups->reasons[i]), err));
     } else {
@@ -119,9 +114,9 @@ static fc_status_t write_sandbox(const fc_server_t *server, fc_sink_t *sink,
     if (!facts->errors[i]) continue;
     const fc_str_t text = fc_str(fc_jail_parts[i].text);
     const fc_str_t reason = fc_str(strerror(facts->errors[i]));
-    FC_TRY(put_text(sink, count++ ? ",{\"part\":" : "{\"part\":", text, err));
-    FC_TRY(put_text(sink, ",\"reason\":", reason, err));
-    FC_TRY(put(sink, "}", err));
+    FC_TRY(fc_json_print(sink, err, "%s{'part':'%.*s','reason':'%.*s'}",
+                         count++ ? "," : "", FC_STR_ARG(text),
+                         FC_STR_ARG(reason)));
   }
   FC_TRY(put(sink, "]", err));
   if (server->groups->asked) FC_TRY(write_groups(server->groups, sink, err));
@@ -132,24 +127,22 @@ static fc_status_t write_info(const fc_server_t *server,
                               const fc_place_t *place, fc_sink_t *sink,
                               fc_error_t *err) {
   FC_TRY(put_version(sink, err));
-  FC_TRY(put(sink, fc_ready_is(server) ? ",\"ready\":true" : ",\"ready\":false",
-             err));
-  FC_TRY(put_number(sink, ",\"uptime_ms\":", uptime_ms(server), err));
-  FC_TRY(put_number(sink, ",\"workers\":", server->pool->options.workers, err));
-  FC_TRY(put_number(sink, ",\"modules\":", server->modules->generations.used,
-                    err));
+  FC_TRY(fc_json_print(
+      sink, err, ",'ready':%s,'uptime_ms':%lu,'workers':%u,'modules':%u",
+      fc_ready_is(server) ? "true" : "false", uptime_ms(server),
+      server->pool->options.workers, server->modules->generations.used));
   FC_TRY(write_sandbox(server, sink, err));
-  FC_TRY(put(sink, ",\"formats\":[\"application/json\"],\"profile\":", err));
-  FC_TRY(put(sink, place->may_profile ? "true," : "false,", err));
+  FC_TRY(fc_json_print(sink, err,
+                       ",'formats':['application/json'],'profile':%s,",
+                       place->may_profile ? "true" : "false"));
   FC_TRY(write_limits(server, sink, err));
   fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
-  FC_TRY(put_number(
-      sink, ",\"in_flight\":{\"connections\":", server->connections, err));
-  FC_TRY(put_number(sink, ",\"waiting\":", server->pool->waiting, err));
-  FC_TRY(put_number(sink, ",\"running\":", fc_pool_running(server->pool), err));
-  FC_TRY(put_number(sink, ",\"bytes\":", usage.taken, err));
-  FC_TRY(put_number(sink, ",\"bytes_kept\":", usage.kept, err));
-  return put(sink, "}}", err);
+  return fc_json_print(
+      sink, err,
+      ",'in_flight':{'connections':%u,'waiting':%u,'running':%u,'bytes':%lu,"
+      "'bytes_kept':%lu}}",
+      server->connections, server->pool->waiting, fc_pool_running(server->pool),
+      usage.taken, usage.kept);
 }
 
 static fc_status_t write_function(const fc_module_t *module, size_t index,
@@ -200,10 +193,8 @@ static fc_status_t write_functions_of(const fc_generation_t *generation,
 
 static fc_status_t write_worker(const fc_host_worker_t *worker, fc_sink_t *sink,
                                 fc_error_t *err) {
-  FC_TRY(put_number(sink, "{\"pid\":", (uint64_t)worker->pid, err));
-  FC_TRY(put_text(sink, ",\"state\":", fc_str(worker->state), err));
-  FC_TRY(put_number(sink, ",\"calls\":", worker->calls, err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, "{'pid':%d,'state':'%s','calls':%lu}",
+                       worker->pid, worker->state, worker->calls);
 }
 
 static fc_status_t write_processes(const fc_host_t *host,
@@ -219,10 +210,10 @@ static fc_status_t write_processes(const fc_host_t *host,
     if (i) FC_TRY(put(sink, ",", err));
     FC_TRY(write_worker(&worker, sink, err));
   }
-  FC_TRY(put_number(sink, "],\"crashes\":", facts->crashes, err));
-  FC_TRY(put_number(sink, ",\"restarts\":", facts->restarts, err));
-  FC_TRY(put_number(sink, ",\"quarantines\":", facts->quarantines, err));
-  FC_TRY(put(sink, ",\"quarantined_until\":", err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "],'crashes':%lu,'restarts':%lu,'quarantines':%lu,'quarantined_until':",
+      facts->crashes, facts->restarts, facts->quarantines));
   if (!facts->quarantined_ns) return put(sink, "null", err);
   char text[FC_TIME_TEXT];
   fc_time_print(facts->quarantined_ns, text);
@@ -240,9 +231,8 @@ static fc_status_t write_host(const fc_server_t *server, uint32_t index,
   FC_TRY(put_text(sink, ",\"host\":{\"isolation\":",
                   facts.in_process ? FC_STR("process") : FC_STR("thread"),
                   err));
-  FC_TRY(put_number(sink, ",\"waiting\":", numbers.waiting, err));
-  FC_TRY(put_number(sink, ",\"running\":", numbers.running, err));
-  FC_TRY(put_number(sink, ",\"timeouts\":", numbers.timeouts, err));
+  FC_TRY(fc_json_print(sink, err, ",'waiting':%lu,'running':%lu,'timeouts':%lu",
+                       numbers.waiting, numbers.running, numbers.timeouts));
   if (facts.in_process) FC_TRY(write_processes(host, &facts, sink, err));
   else FC_TRY(put_number(sink, ",\"lost_threads\":", numbers.lost, err));
   return put(sink, "}", err);
@@ -266,10 +256,9 @@ static fc_status_t write_reason(const fc_generation_t *generation,
   }
   FC_TRY(put(sink, ",\"reason\":null", err));
   if (generation->error.code == FC_CODE_NONE) return FC_OK;
-  FC_TRY(put_text(sink, ",\"refused\":{\"code\":",
-                  fc_str(fc_code_info(generation->error.code)->text), err));
-  FC_TRY(put_text(sink, ",\"detail\":", reason, err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, ",'refused':{'code':'%s','detail':'%.*s'}",
+                       fc_code_info(generation->error.code)->text,
+                       FC_STR_ARG(reason));
 }
 
 // Parts of a module that are written only if the request asks for them.
@@ -302,10 +291,9 @@ static fc_status_t begin_module(const fc_server_t *server,
   if (module || generation->claim.label.size != generation->claim.name.size) {
     FC_TRY(put_text(sink, ",\"version\":", generation->claim.version, err));
   }
-  FC_TRY(put_text(sink, ",\"kind\":", fc_str(generation->kind), err));
-  FC_TRY(put_text(sink, ",\"state\":",
-                  fc_str(kStates[fc_generation_state(generation)]), err));
-  FC_TRY(put_number(sink, ",\"generation\":", generation->serial, err));
+  FC_TRY(fc_json_print(
+      sink, err, ",'kind':'%s','state':'%s','generation':%lu", generation->kind,
+      kStates[fc_generation_state(generation)], generation->serial));
   FC_TRY(write_reason(generation, sink, err));
   if (extras.conditions) {
     FC_TRY(put(sink, ",\"conditions\":", err));

@@ -30,9 +30,8 @@ static fc_status_t write_dims(const fc_op_t *op, fc_sink_t *sink,
   for (int32_t i = 0; i < rank; i++) {
     if (i) FC_TRY(put(sink, ",", err));
     // TensorFlow's JSON has 64-bit integers as text.
-    FC_TRY(put(sink, "{\"size\":\"", err));
-    FC_TRY(fc_json_write_i64(sink, op->dims[i] < 0 ? -1 : op->dims[i], err));
-    FC_TRY(put(sink, "\",\"name\":\"\"}", err));
+    FC_TRY(fc_json_print(sink, err, "{'size':'%ld','name':''}",
+                         op->dims[i] < 0 ? -1 : op->dims[i]));
   }
   return put(
       sink, rank < 0 ? "],\"unknown_rank\":true}" : "],\"unknown_rank\":false}",
@@ -44,14 +43,11 @@ static fc_status_t write_tensors(const fc_model_tensor_t *tensors,
                                  fc_error_t *err) {
   for (uint32_t i = 0; i < count; i++) {
     if (i) FC_TRY(put(sink, ",", err));
-    FC_TRY(fc_json_write_string(sink, tensors[i].name, err));
-    FC_TRY(put(sink, ":{\"dtype\":\"DT_", err));
-    FC_TRY(put(sink, type_of(tensors[i].op), err));
-    FC_TRY(put(sink, "\",\"tensor_shape\":", err));
+    FC_TRY(fc_json_print(sink, err, "'%.*s':{'dtype':'DT_%s','tensor_shape':",
+                         FC_STR_ARG(tensors[i].name), type_of(tensors[i].op)));
     FC_TRY(write_dims(tensors[i].op, sink, err));
-    FC_TRY(put(sink, ",\"name\":", err));
-    FC_TRY(fc_json_write_string(sink, tensors[i].name, err));
-    FC_TRY(put(sink, "}", err));
+    FC_TRY(fc_json_print(sink, err, ",'name':'%.*s'}",
+                         FC_STR_ARG(tensors[i].name)));
   }
   return FC_OK;
 }
@@ -73,10 +69,10 @@ static fc_status_t write_metadata(const fc_generation_t *generation,
   FC_TRY(put(sink, ",\"signature_name\":\"\",\"version\":", err));
   FC_TRY(fc_json_write_string(sink, fc_module_get_version(generation->module),
                               err));
-  FC_TRY(put(sink,
-             "},\"metadata\":{\"signature_def\":{\"signature_def\":{"
-             "\"serving_default\":{\"inputs\":{",
-             err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "},'metadata':{'signature_def':{'signature_def':{'serving_default':"
+      "{'inputs':{"));
   FC_TRY(write_tensors(model->inputs, model->input_count, sink, err));
   FC_TRY(put(sink, "},\"outputs\":{", err));
   FC_TRY(write_tensors(model->outputs, model->output_count, sink, err));
@@ -94,16 +90,16 @@ static fc_status_t write_status(const fc_generation_t *generation,
   FC_TRY(check_model(function, &model, err));
   FC_TRY(put(sink, "{\"name\":", err));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
-  FC_TRY(put(sink, ready ? ",\"ready\":true" : ",\"ready\":false", err));
-  FC_TRY(put(sink, ",\"model_version_status\":[{\"version\":", err));
+  FC_TRY(fc_json_print(sink, err,
+                       ",'ready':%s,'model_version_status':"
+                       "[{'version':",
+                       ready ? "true" : "false"));
   FC_TRY(fc_json_write_string(sink, fc_module_get_version(generation->module),
                               err));
-  FC_TRY(put(sink,
-             ready ? ",\"state\":\"AVAILABLE\"" : ",\"state\":\"LOADING\"",
-             err));
-  return put(sink,
-             ",\"status\":{\"error_code\":\"OK\",\"error_message\":\"\"}}]}",
-             err);
+  return fc_json_print(sink, err,
+                       ",'state':'%s','status':{'error_code':'OK',"
+                       "'error_message':''}}]}",
+                       ready ? "AVAILABLE" : "LOADING");
 }
 
 static fc_status_t write_models(const fc_server_t *server,

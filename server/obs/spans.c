@@ -86,25 +86,20 @@ static fc_status_t put_id(fc_sink_t *sink, const char *lead,
 // Writes a 64-bit integer, which OTLP's JSON has as a string.
 static fc_status_t put_u64(fc_sink_t *sink, const char *lead, uint64_t value,
                            fc_error_t *err) {
-  FC_TRY(put(sink, lead, err));
-  FC_TRY(fc_json_write_u64(sink, value, err));
-  return put(sink, "\"", err);
+  return fc_json_print(sink, err, "%s%lu'", lead, value);
 }
 
 static fc_status_t put_text(fc_sink_t *sink, const char *key, fc_str_t value,
                             fc_error_t *err) {
   if (value.size == 0) return FC_OK;
-  FC_TRY(put(sink, ",{\"key\":\"", err));
-  FC_TRY(put(sink, key, err));
-  FC_TRY(put(sink, "\",\"value\":{\"stringValue\":", err));
-  FC_TRY(fc_json_write_string(sink, value, err));
-  return put(sink, "}}", err);
+  return fc_json_print(sink, err,
+                       ",{'key':'%s','value':{'stringValue':'%.*s'}}", key,
+                       FC_STR_ARG(value));
 }
 
 static fc_status_t put_number(fc_sink_t *sink, const char *key, uint64_t value,
                               fc_error_t *err) {
-  FC_TRY(put(sink, ",{\"key\":\"", err));
-  FC_TRY(put(sink, key, err));
+  FC_TRY(fc_json_print(sink, err, ",{'key':'%s", key));
   FC_TRY(put_u64(sink, "\",\"value\":{\"intValue\":\"", value, err));
   return put(sink, "}}", err);
 }
@@ -130,19 +125,13 @@ static fc_status_t put_request(fc_sink_t *sink, const fc_span_record_t *record,
   const bool has_parent = memcmp(trace->parent, kNone, sizeof kNone) != 0;
   FC_TRY(put_span(sink, trace, trace->span, has_parent ? trace->parent : NULL,
                   record->began_unix_ns, record->took_ns, err));
-  FC_TRY(put(sink, ",\"kind\":", err));
-  FC_TRY(fc_json_write_u64(sink, KIND_SERVER, err));
+  FC_TRY(fc_json_print(sink, err, ",'kind':%d", KIND_SERVER));
   // Routes, methods and schemes have no character that must be escaped.
-  FC_TRY(put(sink, ",\"name\":\"", err));
-  FC_TRY(put(sink, record->method, err));
-  FC_TRY(put(sink, " ", err));
-  FC_TRY(fc_sink_put(sink, record->route, err));
-  FC_TRY(put(sink,
-             "\",\"attributes\":[{\"key\":\"url.scheme\",\"value\":"
-             "{\"stringValue\":\"",
-             err));
-  FC_TRY(put(sink, record->scheme, err));
-  FC_TRY(put(sink, "\"}}", err));
+  FC_TRY(fc_json_print(sink, err,
+                       ",'name':'%s %.*s','attributes':[{'key':'url.scheme',"
+                       "'value':{'stringValue':'%s'}}",
+                       record->method, FC_STR_ARG(record->route),
+                       record->scheme));
   FC_TRY(put_text(sink, "http.request.method", fc_str(record->method), err));
   FC_TRY(put_text(sink, "http.route", record->route, err));
   FC_TRY(put_number(sink, "http.response.status_code", (uint64_t)record->status,
@@ -163,9 +152,7 @@ static fc_status_t put_request(fc_sink_t *sink, const fc_span_record_t *record,
   FC_TRY(put(sink, "]", err));
   // OpenTelemetry: a status below 500 is no error of the server.
   if (record->status >= 500) {
-    FC_TRY(put(sink, ",\"status\":{\"code\":", err));
-    FC_TRY(fc_json_write_u64(sink, STATUS_ERROR, err));
-    FC_TRY(put(sink, "}", err));
+    FC_TRY(fc_json_print(sink, err, ",'status':{'code':%d}", STATUS_ERROR));
   }
   return put(sink, "}", err);
 }
@@ -183,15 +170,12 @@ static fc_status_t put_dispatches(fc_spans_t *spans, fc_sink_t *sink,
     FC_TRY(put(sink, ",", err));
     FC_TRY(put_span(sink, &record->trace, id, parent, began_ns + span->began_ns,
                     span->took_ns, err));
-    FC_TRY(put(sink, ",\"kind\":", err));
-    FC_TRY(fc_json_write_u64(sink, KIND_INTERNAL, err));
-    FC_TRY(put(sink, ",\"name\":", err));
+    FC_TRY(fc_json_print(sink, err, ",'kind':%d,'name':", KIND_INTERNAL));
     FC_TRY(fc_json_write_string(sink, fc_str_make(span->name, span->name_size),
                                 err));
-    FC_TRY(put(sink,
-               ",\"attributes\":[{\"key\":\"farcall.span\",\"value\":"
-               "{\"stringValue\":\"dispatch\"}}",
-               err));
+    FC_TRY(fc_json_print(sink, err,
+                         ",'attributes':[{'key':'farcall.span',"
+                         "'value':{'stringValue':'dispatch'}}"));
     FC_TRY(put_number(sink, "farcall.grid.x", span->grid[0], err));
     FC_TRY(put_number(sink, "farcall.grid.y", span->grid[1], err));
     FC_TRY(put_number(sink, "farcall.grid.z", span->grid[2], err));
@@ -213,11 +197,8 @@ static fc_status_t put_stages(fc_spans_t *spans, fc_sink_t *sink,
     FC_TRY(put(sink, ",", err));
     FC_TRY(put_span(sink, &record->trace, id, record->trace.span, at_ns,
                     spent_ns, err));
-    FC_TRY(put(sink, ",\"kind\":", err));
-    FC_TRY(fc_json_write_u64(sink, KIND_INTERNAL, err));
-    FC_TRY(put(sink, ",\"name\":\"", err));
-    FC_TRY(put(sink, spans->stages[i], err));
-    FC_TRY(put(sink, "\"}", err));
+    FC_TRY(fc_json_print(sink, err, ",'kind':%d,'name':'%s'}", KIND_INTERNAL,
+                         spans->stages[i]));
     if (i == record->call_stage && record->dispatch_count) {
       FC_TRY(put_dispatches(spans, sink, record, id, at_ns, err));
     }
@@ -227,18 +208,16 @@ static fc_status_t put_stages(fc_spans_t *spans, fc_sink_t *sink,
 }
 
 static fc_status_t put_resource(fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put(sink,
-             "{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":"
-             "\"service.name\",\"value\":{\"stringValue\":\"farcalld\"}}",
-             err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "{'resourceSpans':[{'resource':{'attributes':[{'key':'service.name',"
+      "'value':{'stringValue':'farcalld'}}"));
   FC_TRY(put_text(sink, "service.version", fc_str(fc_version()), err));
   FC_TRY(put_number(sink, "process.pid", (uint64_t)getpid(), err));
-  FC_TRY(put(sink,
-             "]},\"scopeSpans\":[{\"scope\":{\"name\":\"farcalld\","
-             "\"version\":",
-             err));
-  FC_TRY(fc_json_write_string(sink, fc_str(fc_version()), err));
-  return put(sink, "},\"spans\":[", err);
+  return fc_json_print(
+      sink, err,
+      "]},'scopeSpans':[{'scope':{'name':'farcalld','version':'%s'},'spans':[",
+      fc_version());
 }
 
 fc_status_t fc_spans_write(fc_spans_t *spans, uint32_t most,

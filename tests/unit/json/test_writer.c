@@ -3,6 +3,7 @@
 // Strings, base64, elements and nested arrays into sinks of every size.
 #include "helpers/test.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -365,6 +366,40 @@ static void arrays_follow_their_strides(void **state) {
   }
 }
 
+static const fc_str_t quoted = {"a\"b\n", 4};
+#define FORM                                                         \
+  "{'text':'%s','sized':'%.*s','empty':'','name':'m.%s','bare':%.*s" \
+  ",'i':%d,'u':%u,'l':%ld,'lu':%lu,'z':%zu}%s"
+#define FORM_ARGUMENTS                                                       \
+  "\"%s'\"", FC_STR_ARG(quoted), "f", 2, "[]x", INT_MIN, UINT_MAX, LONG_MIN, \
+      ULONG_MAX, (size_t)7, ""
+
+static void a_form_reads_as_the_document(void **state) {
+  (void)state;
+  static const char kDocument[] =
+      "{\"text\":\"\\\"%s'\\\"\",\"sized\":\"a\\\"b\\n\",\"empty\":\"\","
+      "\"name\":\"m.f\",\"bare\":[],\"i\":-2147483648,\"u\":4294967295,"
+      "\"l\":-9223372036854775808,\"lu\":18446744073709551615,\"z\":7}";
+  fc_error_t err;
+  for (size_t least = 1; least < 80; least++) {
+    drops_t drops;
+    drops_init(&drops, least);
+    assert_int_equal(fc_json_print(&drops.sink, &err, FORM, FORM_ARGUMENTS),
+                     FC_OK);
+    drops_take(&drops);
+    assert_int_equal(drops.size, sizeof kDocument - 1);
+    assert_memory_equal(drops.text, kDocument, drops.size);
+  }
+  for (size_t less = 0; less < sizeof kDocument - 1; less++) {
+    fixed_t exact;
+    fixed_init(&exact, less);
+    exact.data[less] = '#';
+    assert_int_equal(fc_json_print(&exact.sink, &err, FORM, FORM_ARGUMENTS),
+                     FC_RESOURCE_EXHAUSTED);
+    assert_int_equal(exact.data[less], '#');
+  }
+}
+
 // A block that just holds the text is large enough; one byte less is an error.
 static void a_limit_is_met_to_the_byte(void **state) {
   (void)state;
@@ -423,6 +458,7 @@ int main(void) {
       FC_TEST(base64_is_strict),
       FC_TEST(base64_of_every_length_comes_back),
       FC_TEST(arrays_follow_their_strides),
+      FC_TEST(a_form_reads_as_the_document),
       FC_TEST(a_limit_is_met_to_the_byte),
       FC_TEST(writing_survives_failing_allocations),
   };
