@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "compile/mlir/text.h"
+#include "doctor/protobuf.h"
 
 static const fc_format_t kFormats[] = {
     {FC_FORMAT_ONNX, "an ONNX model", FC_IMPORTER_ONNX, "onnx", true, false},
@@ -39,54 +40,17 @@ static fc_str_t behind(fc_str_t text, size_t size) {
                           : (fc_str_t){0};
 }
 
-// Reads a number as protobuf writes it. False at the end.
-static bool read_varint(fc_str_t bytes, size_t *at, uint64_t *out) {
-  *out = 0;
-  for (unsigned shift = 0; shift < 64 && *at < bytes.size; shift += 7) {
-    const uint8_t byte = (uint8_t)bytes.data[(*at)++];
-    *out |= (uint64_t)(byte & 0x7F) << shift;
-    if (!(byte & 0x80)) return true;
-  }
-  return false;
-}
-
-// Moves *at behind one field of protobuf. False when no field is there.
-static bool skip_field(fc_str_t bytes, size_t *at, uint64_t *out_number) {
-  uint64_t key, size = 0;
-  if (!read_varint(bytes, at, &key)) return false;
-  *out_number = key >> 3;
-  switch (key & 7) {
-    case 0:
-      return read_varint(bytes, at, &size);
-    case 1:
-      size = 8;
-      break;
-    case 2:
-      if (!read_varint(bytes, at, &size)) return false;
-      break;
-    case 5:
-      size = 4;
-      break;
-    default:
-      return false;
-  }
-  if (size > bytes.size - *at) return false;
-  *at += (size_t)size;
-  return true;
-}
-
 // True for fields of protobuf to the end, numbered 1 to 31, with ir_version (1) and
 // graph (7) of onnx.ModelProto among them.
 static bool is_onnx(fc_str_t bytes) {
   uint64_t seen = 0;
-  size_t at = 0;
-  while (at < bytes.size) {
-    uint64_t number;
-    if (!skip_field(bytes, &at, &number)) return false;
-    if (number == 0 || number > 31) return false;
-    seen |= 1u << number;
+  fc_message_t message = fc_message(bytes);
+  fc_pb_field_t field;
+  while (fc_message_next(&message, &field)) {
+    if (field.number > 31) return false;
+    seen |= 1u << field.number;
   }
-  return (seen & 1u << 1) && (seen & 1u << 7);
+  return !message.damaged && (seen & 1u << 1) && (seen & 1u << 7);
 }
 
 // MLIR's bytecode whose producer is StableHLO: "StableHLO_v1.9.5".

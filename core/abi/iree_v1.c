@@ -85,8 +85,7 @@ static level_t *top(v1_t *v1) { return &v1->levels[v1->depth - 1]; }
 // ---------------------------------------------------------------------------
 // Primitives
 
-// True for an 'i' or 'f' with digits behind it.
-static bool is_numbered(fc_str_t text) {
+bool fc_v1_is_numbered(fc_str_t text) {
   if (text.size < 2 || (text.data[0] != 'i' && text.data[0] != 'f')) {
     return false;
   }
@@ -98,7 +97,7 @@ static bool is_numbered(fc_str_t text) {
 
 static fc_dtype_t v1_dtype(fc_str_t text) {
   const fc_dtype_t dtype = fc_dtype_find(text);
-  const bool known = is_numbered(text) || dtype == FC_DTYPE_BF16 ||
+  const bool known = fc_v1_is_numbered(text) || dtype == FC_DTYPE_BF16 ||
                      fc_dtype_info(dtype)->class_ == FC_DTYPE_CLASS_COMPLEX;
   return known ? dtype : FC_DTYPE_NONE;
 }
@@ -121,7 +120,7 @@ static fc_status_t read_primitive(v1_t *v1, uint32_t *out_node) {
     *out_node = fc_builder_scalar(v1->builder, dtype);
   } else if (is_unknown(text)) {
     *out_node = fc_builder_node(v1->builder, FC_TYPE_UNKNOWN);
-  } else if (is_numbered(text)) {
+  } else if (fc_v1_is_numbered(text)) {
     *out_node = fc_builder_opaque(v1->builder, text);
     mark_odd(v1, *out_node);
   } else {
@@ -188,7 +187,7 @@ static fc_status_t read_tensor(v1_t *v1, bool has_element, uint32_t *out_node) {
   const fc_str_t text = has_element ? v1->reader.text : FC_STR("");
   const fc_dtype_t dtype = v1_dtype(text);
   const bool untyped = !has_element || is_unknown(text);
-  if (!dtype && !untyped && !is_numbered(text)) {
+  if (!dtype && !untyped && !fc_v1_is_numbered(text)) {
     return fail_here(v1, "unknown element type");
   }
   *out_node = fc_builder_tensor(v1->builder, dtype, FC_RANK_DYNAMIC, NULL);

@@ -13,4 +13,7 @@
 fc_status_t fc_v1_read(fc_str_t text, fc_raw_counts_t counts, bool one_list,
                        fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
 
+// True for a word of the grammar, i[0-9]+ or f[0-9]+, whatever its width.
+bool fc_v1_is_numbered(fc_str_t text);
+
 #endif  // FARCALL_ABI_IREE_V1_H_

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "abi/iree_v1.h"
 #include "abi/mlir_type.h"
 #include "abi/walk.h"
 #include "farcall/abi.h"
@@ -68,20 +69,9 @@ static fc_status_t put_type_dims(const writer_t *writer,
                   fc_signature_dims(writer->signature, type));
 }
 
-// True for a word of the grammar, i[0-9]+ or f[0-9]+, whatever its width.
-static bool is_numbered(fc_str_t text) {
-  if (text.size < 2 || (text.data[0] != 'i' && text.data[0] != 'f')) {
-    return false;
-  }
-  for (size_t i = 1; i < text.size; i++) {
-    if (text.data[i] < '0' || text.data[i] > '9') return false;
-  }
-  return true;
-}
-
 // Writes the record of a number type that farcall does not have, by its spelling.
 static fc_status_t put_word(const writer_t *writer, fc_str_t word) {
-  if (!is_numbered(word)) word = FC_STR("unknown");
+  if (!fc_v1_is_numbered(word)) word = FC_STR("unknown");
   return fc_json_write_string(writer->sink, word, writer->err);
 }
 
@@ -108,7 +98,7 @@ static fc_status_t put_opaque(const writer_t *writer, fc_str_t text) {
   if (array) FC_TRY(put(writer, "[\"ndarray\","));
   char word[16] = "unknown";
   if (type.bits) snprintf(word, sizeof word, "i%" PRIu32, type.bits);
-  else if (!array && is_numbered(text)) return put_word(writer, text);
+  else if (!array && fc_v1_is_numbered(text)) return put_word(writer, text);
   FC_TRY(fc_json_write_string(writer->sink, fc_str(word), writer->err));
   return array ? put_dims(writer, type.rank, type.dims) : FC_OK;
 }

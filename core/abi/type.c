@@ -309,16 +309,11 @@ uint32_t fc_builder_tensor(fc_builder_t *builder, fc_dtype_t dtype,
 uint32_t fc_builder_strided(fc_builder_t *builder, fc_dtype_t dtype,
                             int32_t rank, const int64_t *dims,
                             const int64_t *strides, int64_t offset) {
-  uint32_t first = dims_add(builder, rank, dims);
+  uint32_t node = shaped_new(builder, FC_TYPE_TENSOR, dtype, rank, dims);
   (void)dims_add(builder, rank, strides);
   (void)dims_add(builder, 1, &offset);
-  uint32_t node = node_new(builder, FC_TYPE_TENSOR);
-  if (node == FC_NODE_NONE) return node;
-  fc_type_t *type = &node_at(builder, node)->type;
-  type->dtype = (uint8_t)dtype;
-  type->flags = FC_TYPE_STRIDED;
-  type->rank = rank;
-  type->dims = first;
+  if (node != FC_NODE_NONE)
+    node_at(builder, node)->type.flags = FC_TYPE_STRIDED;
   return node;
 }
 

@@ -17,7 +17,7 @@ except ImportError as error:
 
 from . import _arrays, _show, _wire
 from ._iterate import Feed, Lines, Place, Repeat, Until, problem
-from ._module import Named
+from ._module import Described, Named
 from ._structure import Param, Signature
 
 
@@ -59,7 +59,7 @@ def _path(*names: str) -> str:
         quote(name, safe="@", errors="surrogatepass") for name in names)
 
 
-class _Function:
+class _Function(Described):
     """A function of a server's module."""
 
     def __init__(self, client: Any, module: str, signature: Signature) -> None:
@@ -70,28 +70,11 @@ class _Function:
         self.__name__ = self.__qualname__ = signature.name
         self.__doc__ = signature.doc
 
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return self.signature.python()
-
-    @property
-    def inputs(self) -> list[Param]:
-        """Its arguments: `name`, `shape`, `dtype` and `type` of each."""
-        return self.signature.inputs
-
-    @property
-    def outputs(self) -> list[Param]:
-        """Its results, described as `inputs` are."""
-        return self.signature.outputs
-
     def __reduce__(self) -> Any:
         return _function_again, (self._client, self._module, self.signature.name)
 
     def __repr__(self) -> str:
         return f"<function {self.signature} of {self._client.url}>"
-
-    def _repr_html_(self) -> str:
-        return _show.function(self.signature)
 
     def _request(self, args: tuple[Any, ...],
                  kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,12 +16,33 @@ from ._iterate import Feed, Place, Repeat, Until, here
 from ._structure import Param, Signature
 
 
-class Function(_farcall.Function):
+class Described:
+    """What a function says of itself, wherever it runs."""
+    signature: Signature
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return self.signature.python()
+
+    @property
+    def inputs(self) -> list[Param]:
+        """Its arguments: `name`, `shape`, `dtype` and `type` of each."""
+        return self.signature.inputs
+
+    @property
+    def outputs(self) -> list[Param]:
+        """Its results, described as `inputs` are."""
+        return self.signature.outputs
+
+    def _repr_html_(self) -> str:
+        return _show.function(self.signature)
+
+
+class Function(_farcall.Function, Described):
     """A function of a module. Any thread may call it; while it runs, others do."""
     __name__: str
     __qualname__: str
     __doc__: str
-    signature: Signature
     _source: _Source
 
     def __new__(cls, source: _Source, core: _farcall.Module, index: int,
@@ -37,20 +58,6 @@ class Function(_farcall.Function):
         self.__qualname__ = signature.name
         self.__doc__ = signature.doc
         return self
-
-    @property
-    def __signature__(self) -> inspect.Signature:
-        return self.signature.python()
-
-    @property
-    def inputs(self) -> list[Param]:
-        """Its arguments: `name`, `shape`, `dtype` and `type` of each."""
-        return self.signature.inputs
-
-    @property
-    def outputs(self) -> list[Param]:
-        """Its results, described as `inputs` are."""
-        return self.signature.outputs
 
     def iterate(self, *args: Any, times: int, feed: Feed | None = None,
                 until: Until | None = None, emit: Iterable[Place] | None = None,
@@ -71,9 +78,6 @@ class Function(_farcall.Function):
 
     def __repr__(self) -> str:
         return f"<function {self.signature}>"
-
-    def _repr_html_(self) -> str:
-        return _show.function(self.signature)
 
 
 def _function_again(source: _Source, name: str) -> Function:
