@@ -200,10 +200,6 @@ void fc_checkup_show(const fc_checkup_t *checkup, FILE *stream) {
 // ---------------------------------------------------------------------------
 // As JSON
 
-static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
-  return fc_sink_put(sink, fc_str(text), err);
-}
-
 // ,"key":"value"
 static fc_status_t put_member(fc_sink_t *sink, const char *key, fc_str_t value,
                               fc_error_t *err) {
@@ -225,7 +221,7 @@ static fc_status_t put_finding(const fc_finding_t *finding, fc_sink_t *sink,
   FC_TRY(put_member(sink, "message", fc_str(finding->message), err));
   FC_TRY(put_member(sink, "way_out", fc_str(finding->way_out), err));
   FC_TRY(put_number(sink, "count", (int64_t)finding->count, err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, "}");
 }
 
 fc_status_t fc_checkup_write_json(const fc_checkup_t *checkup, fc_sink_t *sink,
@@ -236,14 +232,14 @@ fc_status_t fc_checkup_write_json(const fc_checkup_t *checkup, fc_sink_t *sink,
   FC_TRY(put_member(sink, "file", fc_str(checkup->input), err));
   FC_TRY(put_member(sink, "format", fc_str(checkup->format), err));
   FC_TRY(put_member(sink, "asked", fc_str(checkup->asked), err));
-  FC_TRY(put(sink, ",\"findings\":[", err));
+  FC_TRY(fc_json_print(sink, err, ",'findings':["));
   for (size_t i = 0; i < checkup->count; i++) {
-    if (i) FC_TRY(put(sink, ",", err));
+    if (i) FC_TRY(fc_json_print(sink, err, ","));
     FC_TRY(put_finding(&checkup->findings[i], sink, err));
   }
-  FC_TRY(put(sink, "],\"memory\":{\"unit\":\"bytes\"", err));
+  FC_TRY(fc_json_print(sink, err, "],'memory':{'unit':'bytes'"));
   FC_TRY(put_number(sink, "weights", footprint->weights, err));
   FC_TRY(put_number(sink, "arguments", footprint->arguments, err));
   FC_TRY(put_number(sink, "largest", footprint->largest, err));
-  return put(sink, "}}\n", err);
+  return fc_json_print(sink, err, "}}\n");
 }

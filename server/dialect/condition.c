@@ -245,10 +245,6 @@ fc_held_conditions_t fc_conditions_held(const fc_server_t *server,
 // ---------------------------------------------------------------------------
 // Writing
 
-static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
-  return fc_sink_put(sink, fc_str(text), err);
-}
-
 static fc_status_t put_text(fc_sink_t *sink, const char *lead,
                             const char *value, fc_error_t *err) {
   return fc_json_print(sink, err, "%s'%s'", lead, value);
@@ -277,7 +273,7 @@ fc_status_t fc_conditions_write(const fc_server_t *server,
   const look_t look = look_at(server, generation);
   found_t found;
   bool first = true;
-  FC_TRY(put(sink, "[", err));
+  FC_TRY(fc_json_print(sink, err, "["));
   for (int i = 0; i < FC_CONDITION_COUNT; i++) {
     const fc_condition_t condition = (fc_condition_t)i;
     if (!is_about(condition, generation) || !find(condition, &look, &found)) {
@@ -289,10 +285,10 @@ fc_status_t fc_conditions_write(const fc_server_t *server,
     }
     FC_TRY(put_time(sink, ",\"at\":", found.at_ns, err));
     FC_TRY(put_time(sink, ",\"until\":", found.until_ns, err));
-    FC_TRY(put(sink, "}", err));
+    FC_TRY(fc_json_print(sink, err, "}"));
     first = false;
   }
-  return put(sink, "]", err);
+  return fc_json_print(sink, err, "]");
 }
 
 static void count_all(const fc_server_t *server,
@@ -314,7 +310,7 @@ fc_status_t fc_conditions_write_summary(const fc_server_t *server,
   bool first = true;
   *out_more = 0;
   count_all(server, counts);
-  FC_TRY(put(sink, "[", err));
+  FC_TRY(fc_json_print(sink, err, "["));
   for (int i = 0; i < FC_CONDITION_COUNT; i++) {
     if (!fc_conditions[i].for_all) *out_more += counts[i];
     if (!counts[i] || !fc_conditions[i].for_all) continue;
@@ -322,5 +318,5 @@ fc_status_t fc_conditions_write_summary(const fc_server_t *server,
     FC_TRY(fc_json_print(sink, err, ",'count':%u}", counts[i]));
     first = false;
   }
-  return put(sink, "]", err);
+  return fc_json_print(sink, err, "]");
 }

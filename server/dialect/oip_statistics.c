@@ -6,10 +6,6 @@
 #include "dialect/oip.h"
 #include "json/writer.h"
 
-static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
-  return fc_sink_put(sink, fc_str(text), err);
-}
-
 static fc_status_t write_number(fc_sink_t *sink, const char *lead,
                                 uint64_t value, fc_error_t *err) {
   return fc_json_print(sink, err, "%s%lu", lead, value);
@@ -17,10 +13,10 @@ static fc_status_t write_number(fc_sink_t *sink, const char *lead,
 
 static fc_status_t write_pair(fc_sink_t *sink, const char *lead, uint64_t count,
                               uint64_t ns, fc_error_t *err) {
-  FC_TRY(put(sink, lead, err));
+  FC_TRY(fc_json_print(sink, err, "%s", lead));
   FC_TRY(write_number(sink, ":{\"count\":", count, err));
   FC_TRY(write_number(sink, ",\"ns\":", ns, err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, "}");
 }
 
 static fc_status_t write_compute(fc_sink_t *sink,
@@ -48,9 +44,9 @@ fc_status_t fc_oip_write_statistics(const fc_server_t *server,
       fc_generation_counts(generation, function->index);
   const fc_function_counts_t counts =
       counted ? *counted : (fc_function_counts_t){0};
-  FC_TRY(put(sink, "{\"name\":", err));
+  FC_TRY(fc_json_print(sink, err, "{'name':"));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
-  FC_TRY(put(sink, ",\"version\":", err));
+  FC_TRY(fc_json_print(sink, err, ",'version':"));
   FC_TRY(
       fc_json_write_string(sink, fc_module_get_version(function->module), err));
   FC_TRY(write_number(sink, ",\"last_inference\":", last_ms(server, &counts),
@@ -62,15 +58,15 @@ fc_status_t fc_oip_write_statistics(const fc_server_t *server,
   FC_TRY(write_pair(sink, ",\"fail\"", counts.failed, counts.fail_ns, err));
   FC_TRY(
       write_pair(sink, ",\"queue\"", counts.succeeded, counts.queue_ns, err));
-  FC_TRY(put(sink, ",", err));
+  FC_TRY(fc_json_print(sink, err, ","));
   FC_TRY(write_compute(sink, &counts, err));
   FC_TRY(write_pair(sink, ",\"cache_hit\"", 0, 0, err));
   FC_TRY(write_pair(sink, ",\"cache_miss\"", 0, 0, err));
-  FC_TRY(put(sink, "},\"response_stats\":{},\"batch_stats\":[", err));
+  FC_TRY(fc_json_print(sink, err, "},'response_stats':{},'batch_stats':["));
   if (counts.succeeded) {
-    FC_TRY(put(sink, "{\"batch_size\":1,", err));
+    FC_TRY(fc_json_print(sink, err, "{'batch_size':1,"));
     FC_TRY(write_compute(sink, &counts, err));
-    FC_TRY(put(sink, "}", err));
+    FC_TRY(fc_json_print(sink, err, "}"));
   }
-  return put(sink, "],\"memory_usage\":[]}", err);
+  return fc_json_print(sink, err, "],'memory_usage':[]}");
 }

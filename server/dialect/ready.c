@@ -53,10 +53,6 @@ bool fc_ready_is(const fc_server_t *server) {
   return fc_ready_check(server, &counts, NULL) == FC_OK;
 }
 
-static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
-  return fc_sink_put(sink, fc_str(text), err);
-}
-
 fc_status_t fc_ready_write(const fc_server_t *server, fc_sink_t *sink,
                            fc_error_t *err) {
   fc_load_counts_t counts;
@@ -83,10 +79,9 @@ fc_status_t fc_ready_write_verbose(const fc_server_t *server,
   uint64_t more;
   fc_load_counts_t counts = fc_ready_count(server);
   *out_unavailable = fc_ready_check(server, &counts, &why) != FC_OK;
-  FC_TRY(put(sink,
-             *out_unavailable ? "{\"status\":\"unavailable\""
-                              : "{\"status\":\"ready\",\"reason\":null",
-             err));
+  FC_TRY(fc_json_print(sink, err,
+                       *out_unavailable ? "{'status':'unavailable'"
+                                        : "{'status':'ready','reason':null"));
   if (*out_unavailable) {
     FC_TRY(fc_json_print(sink, err, ",'reason':'%s'", why.message));
   }

@@ -7,10 +7,6 @@
 #include "json/writer.h"
 #include "marshal/model.h"
 
-static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
-  return fc_sink_put(sink, fc_str(text), err);
-}
-
 // TensorFlow's names are those of the Open Inference Protocol but for these.
 static const char *type_of(const fc_op_t *op) {
   static const char *const kOthers[][2] = {
@@ -26,23 +22,23 @@ static const char *type_of(const fc_op_t *op) {
 static fc_status_t write_dims(const fc_op_t *op, fc_sink_t *sink,
                               fc_error_t *err) {
   const int32_t rank = op->kind == FC_TYPE_BYTES ? 0 : op->rank;
-  FC_TRY(put(sink, "{\"dim\":[", err));
+  FC_TRY(fc_json_print(sink, err, "{'dim':["));
   for (int32_t i = 0; i < rank; i++) {
-    if (i) FC_TRY(put(sink, ",", err));
+    if (i) FC_TRY(fc_json_print(sink, err, ","));
     // TensorFlow's JSON has 64-bit integers as text.
     FC_TRY(fc_json_print(sink, err, "{'size':'%ld','name':''}",
                          op->dims[i] < 0 ? -1 : op->dims[i]));
   }
-  return put(
-      sink, rank < 0 ? "],\"unknown_rank\":true}" : "],\"unknown_rank\":false}",
-      err);
+  return fc_json_print(
+      sink, err,
+      rank < 0 ? "],'unknown_rank':true}" : "],'unknown_rank':false}");
 }
 
 static fc_status_t write_tensors(const fc_model_tensor_t *tensors,
                                  uint32_t count, fc_sink_t *sink,
                                  fc_error_t *err) {
   for (uint32_t i = 0; i < count; i++) {
-    if (i) FC_TRY(put(sink, ",", err));
+    if (i) FC_TRY(fc_json_print(sink, err, ","));
     FC_TRY(fc_json_print(sink, err, "'%.*s':{'dtype':'DT_%s','tensor_shape':",
                          FC_STR_ARG(tensors[i].name), type_of(tensors[i].op)));
     FC_TRY(write_dims(tensors[i].op, sink, err));
@@ -64,9 +60,9 @@ static fc_status_t write_metadata(const fc_generation_t *generation,
                                   fc_sink_t *sink, fc_error_t *err) {
   const fc_model_t *model;
   FC_TRY(check_model(function, &model, err));
-  FC_TRY(put(sink, "{\"model_spec\":{\"name\":", err));
+  FC_TRY(fc_json_print(sink, err, "{'model_spec':{'name':"));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
-  FC_TRY(put(sink, ",\"signature_name\":\"\",\"version\":", err));
+  FC_TRY(fc_json_print(sink, err, ",'signature_name':'','version':"));
   FC_TRY(fc_json_write_string(sink, fc_module_get_version(generation->module),
                               err));
   FC_TRY(fc_json_print(
@@ -74,10 +70,10 @@ static fc_status_t write_metadata(const fc_generation_t *generation,
       "},'metadata':{'signature_def':{'signature_def':{'serving_default':"
       "{'inputs':{"));
   FC_TRY(write_tensors(model->inputs, model->input_count, sink, err));
-  FC_TRY(put(sink, "},\"outputs\":{", err));
+  FC_TRY(fc_json_print(sink, err, "},'outputs':{"));
   FC_TRY(write_tensors(model->outputs, model->output_count, sink, err));
-  return put(sink, "},\"method_name\":\"tensorflow/serving/predict\"}}}}}",
-             err);
+  return fc_json_print(sink, err,
+                       "},'method_name':'tensorflow/serving/predict'}}}}}");
 }
 
 // Writes the status of a model: the members of TensorFlow Serving, and those of
@@ -88,7 +84,7 @@ static fc_status_t write_status(const fc_generation_t *generation,
   const bool ready = fc_generation_state(generation) == FC_GENERATION_READY;
   const fc_model_t *model;
   FC_TRY(check_model(function, &model, err));
-  FC_TRY(put(sink, "{\"name\":", err));
+  FC_TRY(fc_json_print(sink, err, "{'name':"));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
   FC_TRY(fc_json_print(sink, err,
                        ",'ready':%s,'model_version_status':"

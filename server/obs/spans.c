@@ -70,17 +70,13 @@ void fc_spans_add_dispatches(fc_spans_t *spans, fc_span_record_t *record,
 // ---------------------------------------------------------------------------
 // The document
 
-static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
-  return fc_sink_put(sink, fc_str(text), err);
-}
-
 static fc_status_t put_id(fc_sink_t *sink, const char *lead,
                           const uint8_t *bytes, size_t size, fc_error_t *err) {
   char digits[2 * FC_TRACE_ID];
   fc_trace_print_id(bytes, size, digits);
-  FC_TRY(put(sink, lead, err));
+  FC_TRY(fc_json_print(sink, err, "%s", lead));
   FC_TRY(fc_sink_put(sink, fc_str_make(digits, 2 * size), err));
-  return put(sink, "\"", err);
+  return fc_json_print(sink, err, "'");
 }
 
 // Writes a 64-bit integer, which OTLP's JSON has as a string.
@@ -101,7 +97,7 @@ static fc_status_t put_number(fc_sink_t *sink, const char *key, uint64_t value,
                               fc_error_t *err) {
   FC_TRY(fc_json_print(sink, err, ",{'key':'%s", key));
   FC_TRY(put_u64(sink, "\",\"value\":{\"intValue\":\"", value, err));
-  return put(sink, "}}", err);
+  return fc_json_print(sink, err, "}}");
 }
 
 // Writes what every span begins with, up to its times.
@@ -149,12 +145,12 @@ static fc_status_t put_request(fc_sink_t *sink, const fc_span_record_t *record,
                   fc_str_make(record->function, record->function_size), err));
   FC_TRY(put_text(sink, "error.type", fc_str(record->code ? record->code : ""),
                   err));
-  FC_TRY(put(sink, "]", err));
+  FC_TRY(fc_json_print(sink, err, "]"));
   // OpenTelemetry: a status below 500 is no error of the server.
   if (record->status >= 500) {
     FC_TRY(fc_json_print(sink, err, ",'status':{'code':%d}", STATUS_ERROR));
   }
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, "}");
 }
 
 // Writes the spans of the record's dispatches. Their stage began at `began_ns`, and
@@ -167,7 +163,7 @@ static fc_status_t put_dispatches(fc_spans_t *spans, fc_sink_t *sink,
     const fc_dispatch_span_t *span = &record->dispatches[i];
     uint8_t id[FC_SPAN_ID];
     fc_trace_make_id(&spans->id_state, id, sizeof id);
-    FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_json_print(sink, err, ","));
     FC_TRY(put_span(sink, &record->trace, id, parent, began_ns + span->began_ns,
                     span->took_ns, err));
     FC_TRY(fc_json_print(sink, err, ",'kind':%d,'name':", KIND_INTERNAL));
@@ -179,7 +175,7 @@ static fc_status_t put_dispatches(fc_spans_t *spans, fc_sink_t *sink,
     FC_TRY(put_number(sink, "farcall.grid.x", span->grid[0], err));
     FC_TRY(put_number(sink, "farcall.grid.y", span->grid[1], err));
     FC_TRY(put_number(sink, "farcall.grid.z", span->grid[2], err));
-    FC_TRY(put(sink, "]}", err));
+    FC_TRY(fc_json_print(sink, err, "]}"));
   }
   return FC_OK;
 }
@@ -194,7 +190,7 @@ static fc_status_t put_stages(fc_spans_t *spans, fc_sink_t *sink,
     if (!spent_ns) continue;
     uint8_t id[FC_SPAN_ID];
     fc_trace_make_id(&spans->id_state, id, sizeof id);
-    FC_TRY(put(sink, ",", err));
+    FC_TRY(fc_json_print(sink, err, ","));
     FC_TRY(put_span(sink, &record->trace, id, record->trace.span, at_ns,
                     spent_ns, err));
     FC_TRY(fc_json_print(sink, err, ",'kind':%d,'name':'%s'}", KIND_INTERNAL,
@@ -228,7 +224,7 @@ fc_status_t fc_spans_write(fc_spans_t *spans, uint32_t most,
   for (uint32_t i = 0;
        i < most && spans->count && *out_spans < FC_SPANS_DOCUMENT; i++) {
     const fc_span_record_t *record = &spans->ring[spans->first];
-    if (i) FC_TRY(put(sink, ",", err));
+    if (i) FC_TRY(fc_json_print(sink, err, ","));
     FC_TRY(put_request(sink, record, err));
     FC_TRY(put_stages(spans, sink, record, err));
     *out_spans += count_spans(record->spent_ns);
@@ -238,5 +234,5 @@ fc_status_t fc_spans_write(fc_spans_t *spans, uint32_t most,
     }
     forget_first(spans);
   }
-  return put(sink, "]}]}]}", err);
+  return fc_json_print(sink, err, "]}]}]}");
 }
