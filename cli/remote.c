@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "file.h"
@@ -14,6 +16,8 @@
 
 #define TIMEOUT_DEFAULT "300"
 #define TOKEN_MAX 256
+// That of the service of systemd (config/systemd/farcalld.socket).
+#define SYSTEM_SOCKET "/run/farcalld/admin.sock"
 
 static const char kVariable[] = "FARCALL_SERVER";
 static const char kToken[] = "FARCALL_TOKEN";
@@ -92,6 +96,67 @@ static void note_plain(const fc_remote_t *server) {
               server->url);
 }
 
+// ---------------------------------------------------------------------------
+// Unix sockets of servers that are named by their TCP address
+
+static bool needs_socket(fc_verb_t verb) {
+  static const fc_verb_t kVerbs[] = {FC_VERB_LOAD,    FC_VERB_UNLOAD,
+                                     FC_VERB_PROMOTE, FC_VERB_ROLLBACK,
+                                     FC_VERB_RELOAD,  FC_VERB_PROFILE};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kVerbs); i++) {
+    if (kVerbs[i] == verb) return true;
+  }
+  return false;
+}
+
+// Does somebody listen there? A server that was killed leaves its file.
+static bool answers(const char *path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (!path || strlen(path) >= sizeof address.sun_path) return false;
+  memcpy(address.sun_path, path, strlen(path));
+  const int file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool open =
+      file >= 0 && !connect(file, (const struct sockaddr *)&address,
+                            (socklen_t)sizeof address);
+  if (file >= 0) close(file);
+  return open;
+}
+
+// No two servers can listen on the addresses of one port that are looked for.
+static const char *find_socket(const fc_args_t *args,
+                               const fc_remote_t *server) {
+  const char *runtime = getenv("XDG_RUNTIME_DIR");
+  const char *host =
+      strcmp(server->host, "localhost") ? server->host : "127.0.0.1";
+  const char *const hosts[] = {
+      strchr(host, ':') ? fc_print(args->arena, "[%s]", host) : host, "0.0.0.0",
+      "[::]"};
+  for (size_t i = 0; runtime && i < FC_ARRAY_COUNT(hosts); i++) {
+    if (!hosts[i]) continue;  // out of memory
+    const char *path = fc_print(args->arena, "%s/farcall/%s:%s.sock", runtime,
+                                hosts[i], server->port);
+    if (answers(path)) return path;
+  }
+  return !strcmp(server->url, FC_SERVER_DEFAULT) && answers(SYSTEM_SOCKET)
+             ? SYSTEM_SOCKET
+             : NULL;
+}
+
+static fc_status_t prefer_socket(const fc_args_t *args, fc_remote_t *server,
+                                 fc_error_t *err) {
+  if (!needs_socket(args->verb) || server->socket || *server->prefix ||
+      !fc_remote_is_here(server->host)) {
+    return FC_OK;
+  }
+  const char *path = find_socket(args, server);
+  if (!path) return FC_OK;
+  const char *url = fc_print(args->arena, "unix:%s", path);
+  return url ? fc_server_parse(args->arena, url, server, err)
+             : fc_fail_memory(err);
+}
+
+// ---------------------------------------------------------------------------
+
 fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
                              fc_error_t *err) {
   const char *url = getenv(kVariable);
@@ -99,6 +164,7 @@ fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
   if (!url || !*url) url = FC_SERVER_DEFAULT;
   url = fc_args_get(args, FC_OPTION_SERVER, url);
   FC_TRY(fc_server_parse(args->arena, url, out_server, err));
+  FC_TRY(prefer_socket(args, out_server, err));
   FC_TRY(read_token(args, &out_server->authorization, err));
   note_plain(out_server);
   fc_wire_rules_t *rules = &out_server->rules;

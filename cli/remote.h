@@ -11,7 +11,8 @@
 #include "client.h"
 
 // The server of --server, FARCALL_SERVER or the default, with --timeout, and with the
-// token of --token or FARCALL_TOKEN.
+// token of --token or FARCALL_TOKEN. For verbs that change a server of this machine, or
+// profile it, its Unix socket, if there is one that is known (own_socket.h).
 fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
                              fc_error_t *err);
 

@@ -7,7 +7,8 @@
 // for one may mean that.
 static bool has_unix_socket(const fc_loop_t *loop) {
   for (uint32_t i = 0; i < loop->endpoints.count; i++) {
-    if (fc_address_is_unix(&loop->endpoints.rows[i].address)) return true;
+    const fc_endpoint_t *endpoint = &loop->endpoints.rows[i];
+    if (fc_address_is_unix(&endpoint->address) && !endpoint->own) return true;
   }
   return false;
 }

@@ -6,8 +6,10 @@
 
 #include "listen/accept.h"
 #include "listen/certificates.h"
+#include "listen/own_socket.h"
 #include "listen/passed.h"
 #include "listen/token_files.h"
+
 static fc_status_t fail_listen(fc_str_t item, const fc_endpoint_t *endpoint,
                                int code, fc_error_t *err) {
   if (code == UV_EADDRINUSE) {
@@ -119,6 +121,30 @@ static fc_endpoint_t *next_endpoint(fc_endpoints_t *all) {
   return endpoint;
 }
 
+// Beside --listen, unless that has a Unix socket, or nobody may change the server.
+static void listen_for_own(fc_endpoints_t *all) {
+  fc_listener_policy_t said;
+  fc_error_t error;
+  char item[FC_OWN_SOCKET_MAX];
+  fc_listener_of_all(all->options, &said);
+  if (said.admin == FC_ADMIN_OFF) return;
+  for (uint32_t i = 0; i < all->count; i++) {
+    if (all->rows[i].policy.local) return;
+  }
+  if (!fc_own_socket(all->rows[0].host, all->rows[0].port, item)) return;
+  said.socket_mode = "0600";
+  said.socket_owner = "";
+  fc_endpoint_t *endpoint = next_endpoint(all);
+  if (open_endpoint(endpoint, fc_str(item), &said, &error) == FC_OK) {
+    endpoint->own = true;
+    return;
+  }
+  fc_log(all->log, FC_LOG_WARN, "%s", error.message);
+  fc_tokens_close(&endpoint->tokens);
+  *endpoint = (fc_endpoint_t){0};
+  all->count--;
+}
+
 // Sockets that were passed take the place of the default address, not of an
 // address that somebody wrote down.
 fc_status_t fc_endpoints_listen(fc_endpoints_t *all, fc_error_t *err) {
@@ -133,8 +159,9 @@ fc_status_t fc_endpoints_listen(fc_endpoints_t *all, fc_error_t *err) {
       !passed || of_file ||
       options->origins[FC_OPTION_listen].from != FC_ORIGIN_DEFAULT;
   while (asked && fc_listener_at(options, count, &item, &said)) count++;
-  all->rows =
-      fc_alloc_array(all->allocator, (size_t)count + passed, sizeof *all->rows);
+  all->rows = fc_alloc_array(all->allocator,
+                             (size_t)count + passed + 1,  // and the user's own
+                             sizeof *all->rows);
   if (!all->rows) return fc_fail_memory(err);
   for (uint32_t i = 0; i < passed; i++) {
     FC_TRY(adopt_endpoint(next_endpoint(all), FC_PASSED_FIRST + (int)i, err));
@@ -144,6 +171,7 @@ fc_status_t fc_endpoints_listen(fc_endpoints_t *all, fc_error_t *err) {
     if (of_file && fc_listener_is_passed(item, &name)) continue;
     FC_TRY(open_endpoint(next_endpoint(all), item, &said, err));
   }
+  if (count && !passed && !of_file) listen_for_own(all);
   return fc_accept_init_tls(all, err);
 }
 

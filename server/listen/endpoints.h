@@ -34,6 +34,7 @@ typedef struct fc_endpoint_t {
   fc_tls_keys_t *tls_keys;  // NULL: no TLS is spoken there
   fc_keys_reading_t reading;
   fc_policy_t policy;
+  bool own;              // own_socket.h: nobody asked for it
   fc_address_t address;  // that the socket is bound to
   // The literal address, in brackets if it is IPv6; the path of a Unix socket.
   char host[sizeof(struct sockaddr_un)];
@@ -64,7 +65,8 @@ static inline const char *fc_endpoint_scheme(const fc_endpoint_t *endpoint) {
 
 // Listens everywhere: on the sockets that a service manager has passed, if there are
 // any, and on the addresses of --listen or of the configuration file; on the default
-// address only if no socket was passed. Among the errors: FC_CODE_FORBIDDEN for an
+// address only if no socket was passed; beside addresses of --listen on the user's own
+// socket (own_socket.h), if that can be had. Among the errors: FC_CODE_FORBIDDEN for an
 // address that needs --allow-insecure-bind, FC_CODE_NOT_ACCEPTABLE for one that can't be
 // read, FC_CODE_MODULE_UNAVAILABLE for one that can't be had.
 fc_status_t fc_endpoints_listen(fc_endpoints_t *all,
