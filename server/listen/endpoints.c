@@ -121,7 +121,8 @@ static fc_endpoint_t *next_endpoint(fc_endpoints_t *all) {
   return endpoint;
 }
 
-// Beside --listen, unless that has a Unix socket, or nobody may change the server.
+// Beside --listen, unless that has a Unix socket, or nobody may change the server. Where it
+// cannot be had, there is none: nobody asked for it.
 static void listen_for_own(fc_endpoints_t *all) {
   fc_listener_policy_t said;
   fc_error_t error;
@@ -139,7 +140,6 @@ static void listen_for_own(fc_endpoints_t *all) {
     endpoint->own = true;
     return;
   }
-  fc_log(all->log, FC_LOG_WARN, "%s", error.message);
   fc_tokens_close(&endpoint->tokens);
   *endpoint = (fc_endpoint_t){0};
   all->count--;
