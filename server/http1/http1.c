@@ -166,13 +166,11 @@ fc_str_t fc_http1_refusal(fc_http1_t *http1, const fc_error_t *error,
   char *body = text + FC_LIMIT_HEAD;
   const fc_answer_t answer =
       fc_exchange_refusal(http1->server, error, body, id);
-  const fc_response_head_t head = {.status = answer.status,
-                                   .content_type = answer.content_type,
+  const fc_response_head_t head = {.answer = &answer,
                                    .length = answer.length,
+                                   .close = true,
                                    .request_id = fc_str_make(id, sizeof id),
-                                   .date = fc_http1_date(http1),
-                                   .retry_after = answer.retry_after,
-                                   .close = true};
+                                   .date = fc_http1_date(http1)};
   const char *begin = fc_response_head(&head, body);
   return fc_str_make(begin, (size_t)(body - begin) + (size_t)answer.length);
 }

@@ -158,11 +158,11 @@ static const char kExposed[] =
     "Inference-Header-Content-Length, Retry-After, Server-Timing, "
     "traceresponse, X-Request-Id\r\n";
 
-static char *put_origin(char *out, const fc_response_head_t *head) {
-  if (head->by_origin) out = put(out, FC_STR("Vary: Origin\r\n"));
-  if (!head->origin.size) return out;
-  out = put_field(out, FC_STR("Access-Control-Allow-Origin: "), head->origin);
-  if (head->is_preflight) {
+static char *put_origin(char *out, const fc_answer_t *answer) {
+  if (answer->by_origin) out = put(out, FC_STR("Vary: Origin\r\n"));
+  if (!answer->origin.size) return out;
+  out = put_field(out, FC_STR("Access-Control-Allow-Origin: "), answer->origin);
+  if (answer->is_preflight) {
     return put(out, fc_str_make(kPreflight, sizeof kPreflight - 1));
   }
   return put(out, fc_str_make(kExposed, sizeof kExposed - 1));
@@ -181,17 +181,18 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   // Every field is bounded: 128 bytes of request id, 55 of a trace, eight times of at
   // most 18 characters each, a digest, a list of methods, a code, an origin, what a page
   // may do. Together they are below FC_LIMIT_HEAD.
+  const fc_answer_t *answer = head->answer;
   char *begin = end - FC_LIMIT_HEAD;
   char *out = put(begin, FC_STR("HTTP/1.1 "));
-  out = put_digits(out, (unsigned)head->status, 3);
+  out = put_digits(out, (unsigned)answer->status, 3);
   *out++ = ' ';
-  out = put(out, fc_response_reason(head->status));
+  out = put(out, fc_response_reason(answer->status));
   out = put(out, FC_STR("\r\n"));
-  out = put_field(out, FC_STR("Content-Type: "), head->content_type);
-  if (head->coding) {
+  out = put_field(out, FC_STR("Content-Type: "), answer->content_type);
+  if (answer->coding) {
     out = put_field(
         out, FC_STR("Content-Encoding: "),
-        head->coding == FC_CODING_GZIP ? FC_STR("gzip") : FC_STR("deflate"));
+        answer->coding == FC_CODING_GZIP ? FC_STR("gzip") : FC_STR("deflate"));
   }
   if (!head->no_length) {
     out = put(out, FC_STR("Content-Length: "));
@@ -200,29 +201,30 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   }
   if (head->in_chunks) out = put(out, FC_STR("Transfer-Encoding: chunked\r\n"));
   // nginx gathers answers unless they, or its configuration, say this.
-  if (head->as_it_comes) out = put(out, FC_STR("X-Accel-Buffering: no\r\n"));
+  if (answer->as_it_comes) out = put(out, FC_STR("X-Accel-Buffering: no\r\n"));
   out = put_field(out, FC_STR("X-Request-Id: "), head->request_id);
-  if (head->etag.size) {
-    out = put(out, head->weak_etag ? FC_STR("ETag: W/\"") : FC_STR("ETag: \""));
-    out = put(out, head->etag);
+  if (answer->digest.size) {
+    out = put(out,
+              answer->weak_digest ? FC_STR("ETag: W/\"") : FC_STR("ETag: \""));
+    out = put(out, answer->digest);
     out = put(out, FC_STR("\"\r\n"));
   }
-  if (head->trace) out = put_trace(out, head->trace);
-  if (head->is_page) out = put(out, fc_str_make(kPage, sizeof kPage - 1));
-  if (head->spent_ns) out = put_timing(out, head->spent_ns);
-  out = put_field(out, FC_STR("Allow: "), head->allow);
-  out = put_field(out, FC_STR("Farcall-Error-Code: "), head->code);
-  out = put_origin(out, head);
-  if (head->status == 401)
+  if (answer->trace) out = put_trace(out, answer->trace);
+  if (answer->is_page) out = put(out, fc_str_make(kPage, sizeof kPage - 1));
+  if (answer->spent_ns) out = put_timing(out, answer->spent_ns);
+  out = put_field(out, FC_STR("Allow: "), answer->allow);
+  out = put_field(out, FC_STR("Farcall-Error-Code: "), answer->code);
+  out = put_origin(out, answer);
+  if (answer->status == 401)
     out = put(out, FC_STR("WWW-Authenticate: Bearer\r\n"));
-  if (head->document) {
+  if (answer->document) {
     out = put(out, FC_STR("Inference-Header-Content-Length: "));
-    out = fc_number_print_u64(head->document, out);
+    out = fc_number_print_u64(answer->document, out);
     out = put(out, FC_STR("\r\n"));
   }
-  if (head->retry_after) {
+  if (answer->retry_after) {
     out = put(out, FC_STR("Retry-After: "));
-    out = fc_number_print_u64(head->retry_after, out);
+    out = fc_number_print_u64(answer->retry_after, out);
     out = put(out, FC_STR("\r\n"));
   }
   out = put_field(out, FC_STR("Date: "), head->date);

@@ -5,37 +5,19 @@
 #ifndef FARCALL_SERVER_HTTP1_RESPONSE_H_
 #define FARCALL_SERVER_HTTP1_RESPONSE_H_
 
-#include "base/inflate.h"
-#include "config/limits.h"
-#include "obs/trace.h"
-#include "pool/slot.h"
+#include "exchange/exchange.h"
 
+// What HTTP/1 adds to the head of an answer.
 typedef struct fc_response_head_t {
-  int status;
-  fc_str_t content_type;  // "" with an empty body
+  const fc_answer_t *answer;
+  // Of the body; if it comes `in_chunks`, of the first one, whose first line is put, too.
   uint64_t length;
   bool no_length;  // 204 and 304 have none, nor has an answer in parts
-  bool
-      in_chunks;  // `length` is that of the first chunk, whose first line is put, too
-  bool as_it_comes;  // proxies are not to gather it
-  fc_str_t request_id;
-  fc_str_t etag;  // without its quotes, "" if none
-  bool weak_etag;
-  fc_str_t allow;        // "" if none
-  fc_str_t code;         // of an error, "" if it is not said
-  uint64_t document;     // bytes of JSON before raw bytes, 0: no raw bytes
-  fc_coding_t coding;    // of the body
-  bool is_page;          // for a browser: the head says what the page may load
-  fc_str_t origin;       // of the page that may have the answer; "": of none
-  bool by_origin;        // another Origin may get another answer
-  bool is_preflight;     // it says what the page may ask for
-  uint32_t retry_after;  // seconds, 0 = none
-  // FC_STAGE_COUNT times for Server-Timing, or NULL.
-  const uint64_t *spent_ns;
-  const fc_trace_t *trace;  // NULL: the request belongs to none
-  fc_str_t date;
+  bool in_chunks;
   bool close;
   bool keep_alive;  // say so: the client speaks HTTP/1.0
+  fc_str_t request_id;
+  fc_str_t date;
 } fc_response_head_t;
 
 // Writes the head so that it ends at `end`, which has FC_LIMIT_HEAD bytes

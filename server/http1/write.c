@@ -230,31 +230,16 @@ static void send_pieces(fc_connection_t *c, size_t head_size, bool with_body) {
 static fc_response_head_t head_of(fc_connection_t *c,
                                   const fc_answer_t *answer) {
   return (fc_response_head_t){
-      .status = answer->status,
-      .content_type = answer->content_type,
+      .answer = answer,
       // Behind the head of a HEAD there is no chunk.
       .length = answer->in_parts && !c->in_parts ? 0 : answer->length,
       .no_length =
           answer->status == 204 || answer->status == 304 || answer->in_parts,
       .in_chunks = answer->in_parts && !c->is_http10,
-      .as_it_comes = answer->as_it_comes,
-      .request_id = fc_exchange_id(&c->exchange),
-      .etag = answer->digest,
-      .weak_etag = answer->weak_digest,
-      .allow = answer->allow,
-      .code = answer->code,
-      .document = answer->document,
-      .coding = answer->coding,
-      .is_page = answer->is_page,
-      .origin = answer->origin,
-      .by_origin = answer->by_origin,
-      .is_preflight = answer->is_preflight,
-      .retry_after = answer->retry_after,
-      .spent_ns = answer->spent_ns,
-      .trace = answer->trace,
-      .date = fc_http1_date(c->http1),
       .close = c->is_last,
-      .keep_alive = c->is_http10 && !c->is_last};
+      .keep_alive = c->is_http10 && !c->is_last,
+      .request_id = fc_exchange_id(&c->exchange),
+      .date = fc_http1_date(c->http1)};
 }
 
 // Sends the head, and what is behind it unless the method is HEAD.
