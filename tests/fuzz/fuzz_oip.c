@@ -18,18 +18,9 @@ static void init(void) {
 }
 
 static void run(const fc_plan_t *plan, fc_str_t body, uint64_t document) {
-  const fc_limits_t limits = {.tensor_elements = 1 << 16,
-                              .tensor_size = 1 << 18,
-                              .result_size = 1 << 20,
-                              .arena_size = 1 << 18,
-                              .json_depth = 16,
-                              .json_keys = 64};
   static fc_frame_t *frame;
   fc_error_t err;
-  if (!frame) {
-    CHECK(fc_frame_create(fc_allocator_system(), &limits, &frame, &err) ==
-          FC_OK);
-  }
+  if (!frame) frame = make_frame();
   fc_frame_begin(frame, plan, NULL);
   fc_error_reset(&err);
   if (fc_oip_decode(frame, body, document, &err) != FC_OK) {

@@ -60,18 +60,9 @@ static bool answer(fc_frame_t *frame, int form, fc_text_t *out,
 
 static void run(const fc_plan_t *plan, int form, fc_str_t body,
                 uint64_t document) {
-  const fc_limits_t limits = {.tensor_elements = 1 << 16,
-                              .tensor_size = 1 << 18,
-                              .result_size = 1 << 20,
-                              .arena_size = 1 << 20,
-                              .json_depth = 16,
-                              .json_keys = 64};
   static fc_frame_t *frame;
   fc_error_t err;
-  if (!frame) {
-    CHECK(fc_frame_create(fc_allocator_system(), &limits, &frame, &err) ==
-          FC_OK);
-  }
+  if (!frame) frame = make_frame();
   fc_text_t there, back;
   uint64_t said = 0;
   fc_text_init(&there, fc_allocator_system(), 1 << 21);

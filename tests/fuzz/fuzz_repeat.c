@@ -97,20 +97,11 @@ static bool run(fc_frame_t *frame, const fc_plan_t *plan, fc_str_t body,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static fc_plan_t *plans[MODEL_COUNT];
   static fc_frame_t *frame;
-  const fc_limits_t limits = {.tensor_elements = 1 << 16,
-                              .tensor_size = 1 << 18,
-                              .result_size = 1 << 20,
-                              .arena_size = 1 << 20,
-                              .json_depth = 16,
-                              .json_keys = 64};
   if (size < 1) return 0;
   for (int i = 0; !frame && i < MODEL_COUNT; i++) {
     plans[i] = make_plan(kModels[i]);
   }
-  if (!frame) {
-    CHECK(fc_frame_create(fc_allocator_system(), &limits, &frame, NULL) ==
-          FC_OK);
-  }
+  if (!frame) frame = make_frame();
   const fc_plan_t *plan = plans[data[0] % MODEL_COUNT];
   // Of exact size, so that the sanitizer sees a read past it.
   char *body = malloc(size);

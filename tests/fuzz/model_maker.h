@@ -53,4 +53,16 @@ static inline fc_plan_t *make_plan(const char *letters) {
   return plan;
 }
 
+static inline fc_frame_t *make_frame(void) {
+  const fc_limits_t limits = {.tensor_elements = 1 << 16,
+                              .tensor_size = 1 << 18,
+                              .result_size = 1 << 20,
+                              .arena_size = 1 << 20,
+                              .json_depth = 16,
+                              .json_keys = 64};
+  fc_frame_t *frame;
+  CHECK(fc_frame_create(fc_allocator_system(), &limits, &frame, NULL) == FC_OK);
+  return frame;
+}
+
 #endif  // FARCALL_TESTS_FUZZ_MODEL_MAKER_H_

@@ -2,6 +2,7 @@
 """The scenarios that torture.py makes fail, at the end of this file: servers that run,
 servers that start, commands. A step takes a `Client` and asks by it; it raises when an
 answer is wrong."""
+import contextlib
 import gzip
 import hashlib
 import json
@@ -290,29 +291,41 @@ def mistakes(client):
     client.ask("DELETE", "/api/v1", status=405)
 
 
-def raw(client, data, ends):
-    """Bytes over a connection, until the answer ends in `ends`."""
+@contextlib.contextmanager
+def connected(client):
+    """A connection, and room for what comes over it."""
     connection = socket.socket()
     connection.settimeout(PATIENCE)
-    got = b""
+    got = bytearray()
     try:
         connection.connect(client.server.address)
+        yield connection, got
+    except TimeoutError:
+        raise Defect(f"no answer; so far {bytes(got[-200:])!r}") from None
+    except OSError as error:
+        if not client.calm:
+            client.outcomes["closed"] += 1
+        raise Torn(repr(error)) from None
+    finally:
+        connection.close()
+
+
+def gather(connection, got):
+    """Until the server closes the connection."""
+    while part := connection.recv(65536):
+        got += part
+
+
+def raw(client, data, ends):
+    """Bytes over a connection, until the answer ends in `ends`."""
+    with connected(client) as (connection, got):
         connection.sendall(data)
         while not got.endswith(ends):
             part = connection.recv(65536)
             if not part:
-                raise OSError("closed after %r" % got[-80:])
+                raise OSError("closed after %r" % bytes(got[-80:]))
             got += part
-    except TimeoutError:
-        raise Defect(f"no answer; so far {got[-200:]!r}") from None
-    except OSError as error:
-        if client.calm:
-            raise Torn(repr(error)) from None
-        client.outcomes["closed"] += 1
-        raise Torn(repr(error)) from None
-    finally:
-        connection.close()
-    return got
+    return bytes(got)
 
 
 def pipelined(client):
@@ -320,61 +333,31 @@ def pipelined(client):
     one = (b"POST /api/v1/functions/tensor/matmul HTTP/1.1\r\nHost: localhost\r\n"
            b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
     last = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-    got, seen = b"", 0
-    connection = socket.socket()
-    connection.settimeout(PATIENCE)
-    try:
-        connection.connect(client.server.address)
+    with connected(client) as (connection, got):
         connection.sendall(one * 5 + last)
-        while True:
-            part = connection.recv(65536)
-            if not part:
-                break
-            got += part
-    except TimeoutError:
-        raise Defect(f"no answer; so far {got[-200:]!r}") from None
-    except OSError as error:
-        client.outcomes["closed"] += 1
-        raise Torn(repr(error)) from None
-    finally:
-        connection.close()
+        gather(connection, got)
     seen = got.count(b"HTTP/1.1 200")
     if seen != 6:
         client.outcomes["refused" if b'"error"' in got else "closed"] += 1
-        raise Torn(f"{seen} answers of 6: {got[-200:]!r}")
+        raise Torn(f"{seen} answers of 6: {bytes(got[-200:])!r}")
     if got.count(b"[[[1.0,4.0],[3.0,8.0]]]") != 5:
-        raise Defect(f"wrong answers: {got!r}")
+        raise Defect(f"wrong answers: {bytes(got)!r}")
 
 
 def expecting(client):
     body = json.dumps(MATMUL).encode()
-    connection = socket.socket()
-    connection.settimeout(PATIENCE)
-    got = b""
-    try:
-        connection.connect(client.server.address)
+    with connected(client) as (connection, got):
         connection.sendall(
             b"POST /api/v1/functions/tensor/matmul HTTP/1.1\r\nHost: localhost\r\n"
             b"Connection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
             % len(body))
-        got = connection.recv(1000)
+        got += connection.recv(1000)
         if got.startswith(b"HTTP/1.1 100"):
             connection.sendall(body)
-        while True:
-            part = connection.recv(65536)
-            if not part:
-                break
-            got += part
-    except TimeoutError:
-        raise Defect(f"no answer; so far {got[-200:]!r}") from None
-    except OSError as error:
-        client.outcomes["closed"] += 1
-        raise Torn(repr(error)) from None
-    finally:
-        connection.close()
+        gather(connection, got)
     if b"[[[1.0,4.0],[3.0,8.0]]]" not in got:
         client.outcomes["refused" if b'"error"' in got else "closed"] += 1
-        raise Torn(f"refused: {got!r}")
+        raise Torn(f"refused: {bytes(got)!r}")
 
 
 def gone(client):
