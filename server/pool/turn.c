@@ -98,12 +98,16 @@ static fc_status_t make(fc_turn_t *turn, fc_error_t *err) {
 }
 
 // How long the turn goes on. A process is sent the carry and sends it back: large ones get
-// longer turns, so that this takes a small share of them.
-static uint64_t time_of(const fc_turn_t *turn) {
+// longer turns, so that this takes a small share of them. Half of the time until the
+// deadline is left for a step that begins last.
+static uint64_t time_of(const fc_turn_t *turn, uint64_t began_ns) {
   const fc_region_t *region = turn->worker->region;
   if (region->fresh) return 0;
-  if (turn->body.data) return FC_LIMIT_FIRST_TURN_NS;
-  return FC_LIMIT_TURN_NS + (region->is_process ? turn->carry_size : 0);
+  uint64_t time_ns =
+      turn->body.data ? FC_LIMIT_FIRST_TURN_NS : FC_LIMIT_TURN_NS;
+  if (region->is_process) time_ns += turn->carry_size;
+  const uint64_t left_ns = turn->deadline_ns - began_ns;
+  return turn->deadline_ns && left_ns / 2 < time_ns ? left_ns / 2 : time_ns;
 }
 
 fc_status_t fc_turn_run(fc_worker_t *worker, fc_slot_t *slot,
@@ -127,7 +131,7 @@ fc_status_t fc_turn_run(fc_worker_t *worker, fc_slot_t *slot,
   } else {
     turn.body = worker->body;
   }
-  turn.end_ns = slot->outcome.began_ns + time_of(&turn);
+  turn.end_ns = slot->outcome.began_ns + time_of(&turn, slot->outcome.began_ns);
   const fc_status_t status = make(&turn, err);
   slot->outcome.spent_ns[FC_STAGE_CALL] =
       fc_clock_ns() - slot->outcome.began_ns;

@@ -174,6 +174,9 @@ static fc_status_t make_turn(fc_turn_t *turn, fc_error_t *err) {
   if (!turn->carry_size) FC_TRY(begin_steps(turn, err));
   memcpy(&steps, turn->carry, sizeof steps);
   *turn->stage = FC_STAGE_CALL;
+  if (turn->deadline_ns && turn->end_ns > turn->deadline_ns) {
+    return fc_fail(err, FC_CODE_BAD_RESULT, "the turn outlives its deadline");
+  }
   for (uint64_t i = 0; i < steps.keep; i++) {
     if (turn->carry[sizeof steps + i] == 'k') continue;
     return fc_fail(err, FC_CODE_BAD_RESULT, "byte %u is lost", (unsigned)i);
@@ -675,6 +678,22 @@ static void what_is_kept_is_its_clients(void **state) {
   end(&server);
 }
 
+// A turn ends before the deadline: steps that are quick never meet it.
+static void a_turn_ends_before_its_deadline(void **state) {
+  (void)state;
+  fixture_server_t server;
+  fixture_start(&server, "");
+  for (bool passed = true;
+       passed;) {  // until no turn waits in the queue for so long
+    told_t told =
+        post(&server, "times=3&per=1", "Farcall-Timeout-Ms: 1\r\n" CLOSE);
+    if (strstr(told.body, "outlives")) fail_msg("it says %s", told.body);
+    passed = strstr(told.body, "the deadline passed") != NULL;
+    free(told.all);
+  }
+  end(&server);
+}
+
 // However a call ends in its second turn, the answer says at which step, is cut, and the
 // next call works.
 static void what_ends_a_turn_ends_the_answer(void **state) {
@@ -838,6 +857,7 @@ int main(int argc, char **argv) {
       FC_TEST(who_does_not_read_keeps_no_worker),
       FC_TEST(what_is_kept_has_a_limit_in_a_process),
       FC_TEST(what_is_kept_is_its_clients),
+      FC_TEST(a_turn_ends_before_its_deadline),
       FC_TEST(many_parts_take_no_memory),
       FC_TEST(a_drain_cuts_a_call),
   };
