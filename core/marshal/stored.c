@@ -296,8 +296,25 @@ static fc_status_t add_keep(fc_frame_t *frame, const fc_op_t *op,
   return FC_OK;
 }
 
+static fc_status_t add_output(fc_frame_t *frame, uint32_t number, fc_str_t name,
+                              fc_error_t *err) {
+  const fc_op_t *op = frame->plan->outputs[number].op;
+  if (!fc_state_name_is_valid(name)) {
+    return fc_json_fail(&frame->reader, err, FC_CODE_JSON_SCHEMA,
+                        "a value is named by letters, digits, '_', and '-' or "
+                        "'.' behind the first, at most %d",
+                        FC_STORE_NAME_MAX);
+  }
+  if (!can_be_kept(op)) {
+    return fc_json_fail(&frame->reader, err, FC_CODE_UNSUPPORTED_TYPE,
+                        "result %u is neither a tensor, a scalar nor bytes, so "
+                        "it cannot be kept",
+                        number);
+  }
+  return add_keep(frame, op, number, name, err);
+}
+
 fc_status_t fc_stored_read_keep(fc_frame_t *frame, fc_error_t *err) {
-  const fc_plan_t *plan = frame->plan;
   fc_json_token_t token;
   FC_TRY(needs_store(frame, "keep", err));
   FC_TRY(fc_json_next(&frame->reader, &token, err));
@@ -312,20 +329,7 @@ fc_status_t fc_stored_read_keep(fc_frame_t *frame, fc_error_t *err) {
     if (token == FC_JSON_OBJECT_END) return FC_OK;
     FC_TRY(read_output(frame, &number, err));
     FC_TRY(read_name(frame, &name, err));
-    if (!fc_state_name_is_valid(name)) {
-      return fc_json_fail(&frame->reader, err, FC_CODE_JSON_SCHEMA,
-                          "a value is named by letters, digits, '_', and '-' "
-                          "or '.' behind the first, at most %d",
-                          FC_STORE_NAME_MAX);
-    }
-    const fc_op_t *op = plan->outputs[number].op;
-    if (!can_be_kept(op)) {
-      return fc_json_fail(&frame->reader, err, FC_CODE_UNSUPPORTED_TYPE,
-                          "result %u is neither a tensor, a scalar nor bytes, "
-                          "so it cannot be kept",
-                          number);
-    }
-    FC_TRY(add_keep(frame, op, number, name, err));
+    FC_TRY(add_output(frame, number, name, err));
   }
 }
 
@@ -353,6 +357,13 @@ fc_status_t fc_stored_check(fc_frame_t *frame, fc_error_t *err) {
                    "there is a value '%.*s' already", FC_STR_ARG(name));
   }
   return FC_OK;
+}
+
+fc_status_t fc_stored_keep(fc_frame_t *frame, uint32_t output, fc_str_t name,
+                           bool if_absent, fc_error_t *err) {
+  FC_TRY(add_output(frame, output, name, err));
+  frame->stored->if_absent = if_absent;
+  return fc_stored_check(frame, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -416,6 +427,7 @@ static fc_status_t describe(fc_encoder_t *encoder, fc_stored_keep_t *keep,
   } else if (value->kind == FC_VALUE_SCALAR || value->kind == FC_VALUE_TENSOR) {
     fc_tensor_t tensor;
     fc_op_t op = *keep->op;
+    if (op.kind == FC_TYPE_UNKNOWN) op.rank = FC_RANK_DYNAMIC;
     if (op.kind == FC_TYPE_UNKNOWN && value->kind == FC_VALUE_SCALAR) {
       op.kind = FC_TYPE_SCALAR;
       op.dtype = (uint8_t)value->dtype;

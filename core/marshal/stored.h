@@ -39,6 +39,10 @@ fc_status_t fc_stored_read(fc_frame_t *frame, const fc_op_t *op,
 // Read the options "keep", {"0":NAME}, and "if_absent".
 fc_status_t fc_stored_read_keep(fc_frame_t *frame, fc_error_t *err);
 fc_status_t fc_stored_read_absent(fc_frame_t *frame, fc_error_t *err);
+// Keeps an output under a name, as "keep" does; with `if_absent` there must be none of the
+// name now.
+fc_status_t fc_stored_keep(fc_frame_t *frame, uint32_t output, fc_str_t name,
+                           bool if_absent, fc_error_t *err);
 // The document was read: checks its options. FC_CODE_PRECONDITION_FAILED when a name is in
 // use that was to be absent.
 fc_status_t fc_stored_check(fc_frame_t *frame, fc_error_t *err);
