@@ -3,8 +3,10 @@
 // farcall dump: a .vmfb as text, also one that farcall would not run, as far as it can be
 // read; the machine code of its kernels; or the machine code of a native module.
 #include <stdio.h>
+#include <unistd.h>
 
 #include "bytecode/selftest.h"
+#include "crash.h"
 #include "disassemble.h"
 #include "file.h"
 #include "tool.h"
@@ -70,16 +72,36 @@ static int disassemble(const fc_args_t *args, bool native) {
   return fc_complain(FC_EXIT_DATA, "%s: %s", path, err.message);
 }
 
+// Becomes addr2line, which prints "function at file:line", with ?? for what is not known.
+static int tell_place(const fc_args_t *args) {
+  const char *offset = fc_args_get(args, FC_OPTION_DUMP_AT, NULL);
+  const char *tool =
+      fc_crash_tool(args->arena, fc_args_get(args, FC_OPTION_TOOLS, NULL));
+  const char *const argv[] = {tool,           "-f",   "-p", "-e",
+                              args->words[0], offset, NULL};
+  if (strncmp(offset, "0x", 2) != 0 ||
+      strspn(offset + 2, "0123456789abcdef") != strlen(offset + 2)) {
+    return fc_complain(FC_EXIT_USAGE, "--at=%s is no offset such as 0x1a2b",
+                       offset);
+  }
+  if (tool) execv(tool, (char *const *)(uintptr_t)argv);
+  return fc_complain(FC_EXIT_UNAVAILABLE,
+                     "no addr2line and no llvm-addr2line: `apt install "
+                     "binutils` installs one on Debian");
+}
+
 int fc_verb_dump(const fc_args_t *args) {
   if (args->word_count != 1) {
     return fc_complain(FC_EXIT_USAGE, "dump takes one FILE.vmfb or FILE.so");
   }
   const char *path = args->words[0];
   const bool native = fc_str_ends(fc_str(path), FC_STR(".so"));
-  if (!native && fc_args_has(args, FC_OPTION_DUMP_FUNCTION)) {
-    return fc_complain(FC_EXIT_USAGE,
-                       "--function is for a native module (.so)");
+  const bool at = fc_args_has(args, FC_OPTION_DUMP_AT);
+  if (!native && (at || fc_args_has(args, FC_OPTION_DUMP_FUNCTION))) {
+    return fc_complain(FC_EXIT_USAGE, "--%s is for a native module (.so)",
+                       at ? "at" : "function");
   }
+  if (at) return tell_place(args);
   if (native || fc_args_has(args, FC_OPTION_KERNELS)) {
     return disassemble(args, native);
   }

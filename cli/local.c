@@ -158,8 +158,10 @@ int fc_local_open(const fc_args_t *args, const char *word,
                        fc_args_get(args, FC_OPTION_FUNCTION, ""));
   }
   fc_crash_watch(fc_file_base(args->words[0]));
+  fc_crash_before_load();
   int exit_code = fc_local_load(args, args->words[0], false, &module);
   if (exit_code) return exit_code;
+  fc_crash_after_load(args->arena, args->words[0]);
   const fc_function_t *function = choose(args, module, word);
   exit_code = function ? check(args, function) : FC_EXIT_USAGE;
   if (exit_code) {

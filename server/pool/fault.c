@@ -7,9 +7,10 @@
 // parent of the signal too.
 #include "pool/fault.h"
 
-#include <link.h>
 #include <signal.h>
 #include <ucontext.h>
+
+#include "base/loaded.h"
 
 #define NULL_SIZE 65536u
 #define STACK_REACH (1u << 20)
@@ -18,9 +19,7 @@
 // ours, so this is static; only worker processes use it.
 static struct {
   fc_fault_t *fault;
-  uintptr_t base;   // where the module's object is loaded
-  uintptr_t begin;  // the module's mapped addresses, from `begin` to `end`
-  uintptr_t end;
+  fc_loaded_t module;
   unsigned objects;  // how many objects there were before the module was loaded
   _Alignas(16) uint8_t stack[FC_FAULT_STACK_SIZE];
 } watch;
@@ -61,8 +60,8 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   if (fault->signal == 0) {
     uintptr_t pc = program_counter(context);
     fault->class_ = (uint32_t)classify(info, context);
-    fault->in_module = pc >= watch.begin && pc < watch.end;
-    fault->offset = fault->in_module ? pc - watch.base : 0;
+    fault->in_module = pc >= watch.module.begin && pc < watch.module.end;
+    fault->offset = fault->in_module ? pc - watch.module.base : 0;
     fault->signal = (uint32_t)number;
   }
   // By SA_RESETHAND the handler is gone, and by SA_NODEFER the signal is not blocked: so
@@ -94,37 +93,6 @@ void fc_fault_watch(fc_fault_t *fault) {
   }
 }
 
-static int count_object(struct dl_phdr_info *info, size_t size, void *context) {
-  (void)info;
-  (void)size;
-  ++*(unsigned *)context;
-  return 0;
-}
+void fc_fault_before_load(void) { watch.objects = fc_loaded_count(); }
 
-void fc_fault_before_load(void) {
-  watch.objects = 0;
-  dl_iterate_phdr(count_object, &watch.objects);
-}
-
-// The dynamic linker lists objects in the order they came: the module, then what only
-// the module needs.
-static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
-  (void)size;
-  unsigned *index = context;
-  if ((*index)++ != watch.objects) return 0;
-  watch.base = info->dlpi_addr;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-    if (segment->p_type != PT_LOAD) continue;
-    uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
-    uintptr_t end = begin + segment->p_memsz;
-    if (!watch.begin || begin < watch.begin) watch.begin = begin;
-    if (end > watch.end) watch.end = end;
-  }
-  return 1;
-}
-
-void fc_fault_after_load(void) {
-  unsigned index = 0;
-  dl_iterate_phdr(note_object, &index);
-}
+void fc_fault_after_load(void) { watch.module = fc_loaded_at(watch.objects); }

@@ -612,8 +612,40 @@ def test_run_says_which_signal_ended_it(farcall, function, document, name):
     done = farcall("run", module, "-f", function, "--json", document)
     assert done.returncode == -number
     assert done.stdout == ""
-    assert done.stderr == (f"farcall: '{function}' was stopped by signal {number:d} "
-                           f"({name}); a server answers 502 and goes on\n")
+    *notes, last = done.stderr.splitlines()
+    assert last == (f"farcall: '{function}' was stopped by signal {number:d} "
+                    f"({name}); a server answers 502 and goes on")
+    # Where it was, unless that is the C library.
+    assert all(re.match(f"farcall: note: in (_mlir_ciface_)?{function}", each)
+               for each in notes)
+
+
+@pytest.mark.parametrize("flags, line", [(["-g"], " at {}:4"), ([], "")])
+def test_a_crash_names_the_line(farcall, tmp_path, flags, line):
+    source = tmp_path / "late.c"
+    source.write_text("""
+        long long f(long long x) {
+          volatile char *nothing = 0;
+          return *nothing + x; }""")
+    (tmp_path / "late.farcall.json").write_text(json.dumps(
+        {"farcall": 1, "abi": "mlir-memref", "functions": [
+            {"name": "f", "symbol": "f", "cc": "ciface", "args": [{"type": "i64"}],
+             "results": [{"type": "i64"}]}]}))
+    module = tmp_path / "late.so"
+    subprocess.run(["cc", *flags, "-shared", "-fPIC", "-o", module, source], check=True)
+    done = farcall("run", module, "--input=1")
+    assert done.returncode == -signal.SIGSEGV
+    place = f"f{line.format(source)}"
+    assert done.stderr.splitlines()[0] == f"farcall: note: in {place}"
+    symbols = subprocess.run(["nm", module], text=True, capture_output=True, check=True)
+    start = next(row.split()[0] for row in symbols.stdout.splitlines() if row.endswith(" T f"))
+    done = farcall("dump", module, f"--at={int(start, 16):#x}")
+    assert done.returncode == 0 and done.stdout.startswith("f at "), done.stderr
+    assert (f"{source}:2" in done.stdout) == bool(flags)
+    for words, code, said in [(("--at=17",), 64, "--at=17 is no offset"),
+                              (("--at=0x1", f"--tools={tmp_path}"), 69, "no addr2line")]:
+        done = farcall("dump", module, *words)
+        assert (done.returncode, said in done.stderr) == (code, True), done.stderr
 
 
 def test_a_module_that_crashes_as_it_is_loaded_is_named(farcall, tmp_path):
