@@ -72,29 +72,22 @@ static bool is_profiled(const fc_args_t *args) {
   return args->verb == FC_VERB_PROFILE || fc_args_has(args, FC_OPTION_PROFILE);
 }
 
-static const char *target_of(const fc_args_t *args) {
-  const char *target = fc_remote_target(args, args->words[0]);
-  if (!target || !(is_profiled(args) || iterates(args))) return target;
-  target = fc_print(args->arena, "%s?%s", target,
-                    iterates(args) ? "iterate" : "profile=1");
-  if (!target) fc_complain(0, "out of memory");
-  return target;
-}
-
-static int read_document(const fc_args_t *args, fc_str_t *out_document) {
+static int read_document(const fc_args_t *args, const char *target,
+                         fc_str_t *out_document) {
   if (!fc_args_has(args, FC_OPTION_EXAMPLE)) {
     return fc_input_document(args, NULL, out_document);
   }
   const int exit_code = fc_input_check(args);
-  const char *target = fc_remote_target(args, args->words[0]);
-  if (exit_code || !target) return exit_code ? exit_code : FC_EXIT_USAGE;
+  if (exit_code) return exit_code;
   return fc_remote_example(args, target, out_document);
 }
 
-static int make_document(const fc_args_t *args, fc_str_t *out_document) {
-  int exit_code = read_document(args, out_document);
-  if (!exit_code && iterates(args))
+static int make_document(const fc_args_t *args, const char *target,
+                         fc_str_t *out_document) {
+  int exit_code = read_document(args, target, out_document);
+  if (!exit_code && iterates(args)) {
     exit_code = fc_steps_put(args, out_document);
+  }
   return exit_code;
 }
 
@@ -120,18 +113,25 @@ int fc_verb_call(const fc_args_t *args) {
   if (fc_args_has(args, FC_OPTION_SPEEDSCOPE) && !is_profiled(args)) {
     return fc_complain(FC_EXIT_USAGE, "--speedscope is of --profile");
   }
+  const char *target;
   int exit_code = fc_steps_check(args);
+  if (!exit_code) {
+    exit_code = fc_remote_target(args, args->words[0], &target);
+  }
   if (exit_code) return exit_code;
-  const char *target = target_of(args);
-  if (!target) return FC_EXIT_USAGE;
   fc_error_t err;
   fc_remote_t server;
   fc_reply_t answer;
   fc_str_t document;
   fc_error_reset(&err);
   if (fc_remote_server(args, &server, &err)) return fc_remote_complain(&err);
-  exit_code = make_document(args, &document);
+  exit_code = make_document(args, target, &document);
   if (exit_code) return exit_code;
+  if (is_profiled(args) || iterates(args)) {
+    target = fc_print(args->arena, "%s?%s", target,
+                      iterates(args) ? "iterate" : "profile=1");
+    if (!target) return fc_complain(FC_EXIT_FAILED, "out of memory");
+  }
   if (fc_args_has(args, FC_OPTION_CURL)) {
     return print_curl(args, &server, target, document);
   }

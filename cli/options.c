@@ -356,7 +356,8 @@ static bool is_act(fc_verb_t verb) {
 // Said before a server refuses them.
 static const char kActs[] =
     "load, unload, promote, rollback and reload need a Unix socket of the "
-    "server, farcalld\n--admin=loopback, or a token with the scope admin.\n";
+    "server, which they\nfind where XDG_RUNTIME_DIR is set, farcalld "
+    "--admin=loopback, or a token with the scope\nadmin.\n";
 
 void fc_print_help(fc_verb_t verb) {
   if (verb != FC_VERB_COUNT) {

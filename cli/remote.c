@@ -183,28 +183,6 @@ fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
   return FC_OK;
 }
 
-const char *fc_remote_target(const fc_args_t *args, const char *name) {
-  const char *slash = strchr(name, '/');
-  if (!slash || slash == name || !slash[1]) {
-    const char *dot = strrchr(name, '.');
-    if (!slash && dot && dot != name && dot[1]) {
-      fc_complain(0, "'%s' is no MODULE/FUNCTION: did you mean '%.*s/%s'?",
-                  name, (int)(dot - name), name, dot + 1);
-    } else {
-      fc_complain(0, "'%s' is no MODULE/FUNCTION; farcall ls lists them", name);
-    }
-    return NULL;
-  }
-  fc_str_t module = {name, (size_t)(slash - name)};
-  const char *one = fc_url_segment(args->arena, module);
-  const char *two = fc_url_segment(args->arena, fc_str(slash + 1));
-  const char *target =
-      one && two ? fc_print(args->arena, "/api/v1/functions/%s/%s", one, two)
-                 : NULL;
-  if (!target) fc_complain(0, "out of memory");
-  return target;
-}
-
 int fc_remote_complain(const fc_error_t *err) {
   bool usage = err->status == FC_INVALID_ARGUMENT;
   return fc_complain(usage ? FC_EXIT_USAGE : FC_EXIT_UNAVAILABLE, "%s",
@@ -297,4 +275,75 @@ int fc_remote_get_json(const fc_args_t *args, const char *target,
   *out_text = answer.body;
   *out_doc = doc;
   return FC_EXIT_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Targets
+
+static int refuse_many(const char *module, yyjson_val *functions) {
+  char names[200] = "";
+  size_t at = 0, index, count;
+  yyjson_val *each;
+  yyjson_arr_foreach(functions, index, count, each) {
+    const char *name = yyjson_get_str(yyjson_obj_get(each, "name"));
+    const int size = snprintf(names + at, sizeof names - at, "%s%s",
+                              at ? ", " : "", name ? name : "");
+    if (size < 0 || (size_t)size >= sizeof names - at) break;
+    at += (size_t)size;
+  }
+  return fc_complain(FC_EXIT_USAGE,
+                     "'%s' is no MODULE/FUNCTION: it has %zu functions: %s",
+                     module, yyjson_arr_size(functions), names);
+}
+
+// Finds the one function of a module. *out_name is in the arena.
+static int find_only(const fc_args_t *args, const char *module,
+                     const char **out_name) {
+  fc_str_t text;
+  yyjson_doc *doc;
+  const char *coded = fc_url_segment(args->arena, fc_str(module));
+  const char *path =
+      coded ? fc_print(args->arena, "/api/v1/functions/%s", coded) : NULL;
+  if (!path) return fc_complain(FC_EXIT_FAILED, "out of memory");
+  int exit_code = fc_remote_get_json(args, path, "functions", &text, &doc);
+  if (exit_code) return exit_code;
+  yyjson_val *functions = yyjson_obj_get(yyjson_doc_get_root(doc), "functions");
+  const char *name =
+      yyjson_get_str(yyjson_obj_get(yyjson_arr_get_first(functions), "name"));
+  if (yyjson_arr_size(functions) != 1 || !name) {
+    exit_code = refuse_many(module, functions);
+  } else if (!(*out_name = fc_print(args->arena, "%s", name))) {
+    exit_code = fc_complain(FC_EXIT_FAILED, "out of memory");
+  }
+  yyjson_doc_free(doc);
+  return exit_code;
+}
+
+static int refuse_name(const char *name) {
+  const char *slash = strchr(name, '/'), *dot = strrchr(name, '.');
+  if (!slash && dot && dot != name && dot[1]) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "'%s' is no MODULE/FUNCTION: did you mean '%.*s/%s'?",
+                       name, (int)(dot - name), name, dot + 1);
+  }
+  return fc_complain(FC_EXIT_USAGE,
+                     "'%s' is no MODULE/FUNCTION; farcall ls lists them", name);
+}
+
+int fc_remote_target(const fc_args_t *args, const char *name,
+                     const char **out_target) {
+  const char *slash = strchr(name, '/'), *function = slash ? slash + 1 : NULL;
+  if (slash ? slash == name || !*function : !*name || strchr(name, '.')) {
+    return refuse_name(name);
+  }
+  const int exit_code = slash ? 0 : find_only(args, name, &function);
+  if (exit_code) return exit_code;
+  const fc_str_t module = {name, slash ? (size_t)(slash - name) : strlen(name)};
+  const char *one = fc_url_segment(args->arena, module);
+  const char *two = fc_url_segment(args->arena, fc_str(function));
+  *out_target = one && two
+                    ? fc_print(args->arena, "/api/v1/functions/%s/%s", one, two)
+                    : NULL;
+  return *out_target ? FC_EXIT_OK
+                     : fc_complain(FC_EXIT_FAILED, "out of memory");
 }

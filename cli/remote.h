@@ -19,9 +19,11 @@ fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
 // Whether the host is this machine by its name or address alone.
 bool fc_remote_is_here(const char *host);
 
-// "MODULE/FUNCTION" -> "/api/v1/functions/MODULE/FUNCTION", each percent-encoded. NULL
-// after a complaint when one of the two is missing, or memory runs out.
-const char *fc_remote_target(const fc_args_t *args, const char *name);
+// "MODULE/FUNCTION" -> "/api/v1/functions/MODULE/FUNCTION", each percent-encoded; of
+// "MODULE" the server is asked for its one function. Returns an exit code, and has
+// complained if it isn't 0.
+int fc_remote_target(const fc_args_t *args, const char *name,
+                     const char **out_target);
 
 // Complains about an error that is not an answer. Returns FC_EXIT_USAGE when the
 // server's address or --timeout is malformed. Returns FC_EXIT_UNAVAILABLE for

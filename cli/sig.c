@@ -160,18 +160,23 @@ static int sig_of_file(const fc_args_t *args) {
 // ---------------------------------------------------------------------------
 // Of a server
 
-// The path of the document of one function, of one module, or of all. The
-// document has the member *out_key.
-static const char *sig_target(const fc_args_t *args, const char **out_key) {
+// Makes the path of the document of one function, of one module, or of all. The
+// document has the member *out_key. Returns an exit code.
+static int sig_target(const fc_args_t *args, const char **out_target,
+                      const char **out_key) {
   *out_key = "modules";
-  if (!args->word_count) return FC_REMOTE_MODULES "?signatures=1";
+  *out_target = FC_REMOTE_MODULES "?signatures=1";
+  if (!args->word_count) return FC_EXIT_OK;
   const char *name = args->words[0];
   bool function = strchr(name, '/') != NULL;
   *out_key = function ? "text" : "functions";
-  if (function) return fc_remote_target(args, name);
+  if (function) return fc_remote_target(args, name, out_target);
   const char *module = fc_url_segment(args->arena, fc_str(name));
-  if (!module) return NULL;
-  return fc_print(args->arena, FC_REMOTE_MODULES "/%s?signatures=1", module);
+  *out_target = module ? fc_print(args->arena,
+                                  FC_REMOTE_MODULES "/%s?signatures=1", module)
+                       : NULL;
+  return *out_target ? FC_EXIT_OK
+                     : fc_complain(FC_EXIT_FAILED, "out of memory");
 }
 
 static int print_format(const fc_args_t *args, const char *target) {
@@ -220,14 +225,14 @@ int fc_verb_sig(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE,
                        "--function is of a FILE: say MODULE/FUNCTION");
   }
-  const char *key;
-  const char *target = sig_target(args, &key);
-  if (!target) return FC_EXIT_USAGE;
+  const char *key, *target;
+  int exit_code = sig_target(args, &target, &key);
+  if (exit_code) return exit_code;
   if (fc_args_has(args, FC_OPTION_SIG_FORMAT)) {
     return print_format(args, target);
   }
   fc_str_t text;
   yyjson_doc *doc;
-  int exit_code = fc_remote_get_json(args, target, key, &text, &doc);
+  exit_code = fc_remote_get_json(args, target, key, &text, &doc);
   return exit_code ? exit_code : print_document(args, text, doc);
 }

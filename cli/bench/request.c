@@ -157,8 +157,8 @@ static int oip_target(const fc_args_t *args, fc_str_t *out_document,
 
 static int native_target(const fc_args_t *args, fc_str_t *out_document,
                          const char **out_target, const char **out_example) {
-  *out_target = fc_remote_target(args, args->words[0]);
-  if (!*out_target) return FC_EXIT_USAGE;
+  const int exit_code = fc_remote_target(args, args->words[0], out_target);
+  if (exit_code) return exit_code;
   return native_document(args, *out_target, out_document, out_example);
 }
 

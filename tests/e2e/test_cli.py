@@ -75,7 +75,7 @@ def test_usage_errors_end_with_the_message(farcall):
             (["run", "m.so", "f", "--function=f"], "the function is named twice: f, "
              "--function=f"),
             (["profile", "m.so", "f", "-f", "g"], "named twice: f, --function=g"),
-            (["call", "tensor"], "'tensor' is no MODULE/FUNCTION; farcall ls"),
+            (["call", "tensor/"], "'tensor/' is no MODULE/FUNCTION; farcall ls"),
             (["call", "tensor/f", "--json", __file__], "--json=@"),
             (["help", "cal"], "did you mean 'call'?"),
             (["call", "tensor.matmul"], "did you mean 'tensor/matmul'?"),
@@ -137,6 +137,23 @@ def test_a_document_from_a_file(invoke, tmp_path):
     (tmp_path / "doc.json").write_text(MATMUL)
     done = invoke("tensor/matmul", f"--json=@{tmp_path}/doc.json")
     assert done.stdout == '{"results":[[[4.0,5.0],[10.0,11.0]]]}\n'
+
+
+def test_the_only_function_needs_no_name(farcall, server):
+    """In the path of a server neither."""
+    def invoke(*words):
+        return farcall("call", *words, "--server", server.url)
+
+    for words in (["stride0", "--input=2"], ["stride0/broadcast0", "--input=2"]):
+        done = invoke(*words)
+        assert (done.returncode, done.stdout) == (0, '{"results":[[3.5,3.5]]}\n'), done.stderr
+    for words, code, said in [
+            (["tensor", "--input=2"], 64,
+             "'tensor' is no MODULE/FUNCTION: it has 9 functions: matmul, mlp, softmax"),
+            (["tenso", "--input=2"], 1, "404 module_not_found: no module 'tenso': "
+             "did you mean 'tensor'?")]:
+        done = invoke(*words)
+        assert (done.returncode, said in done.stderr) == (code, True), done.stderr
 
 
 def test_refused_calls_exit_1(invoke):
