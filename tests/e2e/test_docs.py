@@ -87,7 +87,8 @@ RUN_ELSEWHERE = {
     "examples/embedding/README.md": "tests/e2e/test_onnx_embedding_slow.py",
     "examples/jax/README.md": "tests/e2e/test_examples_jax_slow.py",
     "examples/onnx/README.md": "tests/e2e/test_onnx_examples.py",
-    "examples/sklearn/README.md": "tests/e2e/test_examples_sklearn_peer.py"}
+    "examples/sklearn/README.md": "tests/e2e/test_examples_sklearn_peer.py",
+    "examples/torch/README.md": "tests/e2e/test_examples_torch_peer.py"}
 
 
 def test_every_console_block_is_run():
