@@ -112,16 +112,11 @@ static fc_status_t read_act(fc_act_t *act, fc_str_t body, fc_error_t *err) {
   return fc_fail(err, FC_CODE_JSON_SYNTAX, "the body ends within an object");
 }
 
-static fc_status_t put_count(fc_sink_t *sink, const char *lead, uint64_t count,
-                             fc_error_t *err) {
-  return fc_json_print(sink, err, "%s%lu", lead, count);
-}
-
 static fc_status_t tell_all(const fc_act_t *act, fc_sink_t *sink,
                             fc_error_t *err) {
-  FC_TRY(put_count(sink, "{\"loaded\":", act->loaded, err));
+  FC_TRY(fc_json_print(sink, err, "{'loaded':%u", act->loaded));
   if (act->described) {
-    FC_TRY(put_count(sink, ",\"described\":", act->described, err));
+    FC_TRY(fc_json_print(sink, err, ",'described':%u", act->described));
   }
   return fc_json_print(sink, err, ",'unchanged':%u,'unloaded':%u}",
                        act->unchanged, act->unloaded);

@@ -14,42 +14,31 @@
 #include "marshal/oip.h"
 #include "module/files.h"
 
-static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
-  return fc_sink_put(sink, fc_str(text), err);
-}
-
-static fc_status_t put_text(fc_sink_t *sink, const char *lead, fc_str_t value,
-                            fc_error_t *err) {
-  return fc_json_print(sink, err, "%s'%.*s'", lead, FC_STR_ARG(value));
-}
-
 // ---------------------------------------------------------------------------
 // The server
 
 static fc_status_t write_server(fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put_text(
-      sink, "{\"name\":\"farcalld\",\"version\":", fc_str(fc_version()), err));
   return fc_json_print(
       sink, err,
-      ",'extensions':['binary_tensor_data','model_configuration',"
-      "'model_repository','parameters','statistics','logging']}");
+      "{'name':'farcalld','version':'%s','extensions':["
+      "'binary_tensor_data','model_configuration',"
+      "'model_repository','parameters','statistics','logging']}",
+      fc_version());
 }
 
 static fc_status_t write_live(const fc_server_t *server, fc_sink_t *sink,
                               fc_error_t *err) {
   fc_load_counts_t counts;
   const bool ready = fc_ready_check(server, &counts, NULL) == FC_OK;
-  return put(sink,
-             ready ? "{\"live\":true,\"ready\":true}"
-                   : "{\"live\":true,\"ready\":false}",
-             err);
+  return fc_json_print(sink, err, "{'live':true,'ready':%s}",
+                       ready ? "true" : "false");
 }
 
 static fc_status_t write_ready(const fc_server_t *server, fc_sink_t *sink,
                                fc_error_t *err) {
   fc_load_counts_t counts;
   FC_TRY(fc_ready_check(server, &counts, err));
-  return put(sink, "{\"ready\":true,\"live\":true}", err);
+  return fc_json_print(sink, err, "{'ready':true,'live':true}");
 }
 
 // ---------------------------------------------------------------------------
@@ -89,9 +78,9 @@ static fc_status_t write_model_ready(const fc_generation_t *generation,
                                      const fc_function_t *function,
                                      fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(check_ready(generation, err));
-  FC_TRY(put(sink, "{\"name\":", err));
+  FC_TRY(fc_json_print(sink, err, "{'name':"));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
-  return put(sink, ",\"ready\":true}", err);
+  return fc_json_print(sink, err, ",'ready':true}");
 }
 
 fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err) {
@@ -111,7 +100,7 @@ static fc_status_t write_versions(const fc_generation_t *generation,
   if (!generation->claim.current) return FC_OK;
   for (const fc_generation_t *g = generation->claim.sibling; g != generation;
        g = g->claim.sibling) {
-    FC_TRY(put_text(sink, ",", g->claim.version, err));
+    FC_TRY(fc_json_print(sink, err, ",'%.*s'", FC_STR_ARG(g->claim.version)));
   }
   return FC_OK;
 }
@@ -120,14 +109,14 @@ static fc_status_t write_model(const fc_generation_t *generation,
                                const fc_function_t *function, fc_sink_t *sink,
                                fc_error_t *err) {
   FC_TRY(fc_oip_check_model(function, err));
-  FC_TRY(put(sink, "{\"name\":", err));
+  FC_TRY(fc_json_print(sink, err, "{'name':"));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
-  FC_TRY(put(sink, ",\"versions\":[", err));
+  FC_TRY(fc_json_print(sink, err, ",'versions':["));
   FC_TRY(write_versions(generation, sink, err));
   FC_TRY(
       fc_json_print(sink, err, "],'platform':'farcall_%s',", generation->kind));
   FC_TRY(fc_oip_write_tensors(function->plan, sink, err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, "}");
 }
 
 // ---------------------------------------------------------------------------
@@ -143,19 +132,19 @@ static const fc_function_t *model_at(const fc_parts_t *parts, size_t index) {
 static fc_status_t begin_models(const fc_server_t *server, fc_sink_t *sink,
                                 fc_error_t *err) {
   (void)server;
-  return put(sink, "{\"models\":[", err);
+  return fc_json_print(sink, err, "{'models':[");
 }
 
 static fc_status_t begin_stats(const fc_server_t *server, fc_sink_t *sink,
                                fc_error_t *err) {
   (void)server;
-  return put(sink, "{\"model_stats\":[", err);
+  return fc_json_print(sink, err, "{'model_stats':[");
 }
 
 static fc_status_t begin_index(const fc_server_t *server, fc_sink_t *sink,
                                fc_error_t *err) {
   (void)server;
-  return put(sink, "[", err);
+  return fc_json_print(sink, err, "[");
 }
 
 static fc_status_t put_ready(fc_parts_t *parts,
@@ -174,21 +163,16 @@ static fc_status_t put_ready(fc_parts_t *parts,
 static fc_status_t put_unknown(fc_parts_t *parts,
                                const fc_generation_t *generation,
                                fc_sink_t *sink, fc_error_t *err) {
-  const bool failed = fc_generation_state(generation) == FC_GENERATION_FAILED;
-  const bool described =
-      fc_generation_state(generation) == FC_GENERATION_DESCRIBED;
+  const fc_generation_state_t state = fc_generation_state(generation);
+  const bool failed = state == FC_GENERATION_FAILED;
+  const bool described = state == FC_GENERATION_DESCRIBED;
   FC_TRY(fc_parts_comma(parts, sink, err));
-  FC_TRY(put_text(sink, "{\"name\":", generation->claim.name, err));
-  if (described) {
-    return put(sink, ",\"state\":\"UNAVAILABLE\",\"reason\":\"unloaded\"}",
-               err);
-  }
-  if (!failed) {
-    return put(sink, ",\"state\":\"LOADING\",\"reason\":\"\"}", err);
-  }
-  FC_TRY(put_text(sink, ",\"state\":\"UNAVAILABLE\",\"reason\":",
-                  fc_str(generation->error.message), err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, "{'name':'%.*s','state':'%s','reason':'%s'}",
+                       FC_STR_ARG(generation->claim.name),
+                       failed || described ? "UNAVAILABLE" : "LOADING",
+                       failed      ? generation->error.message
+                       : described ? "unloaded"
+                                   : "");
 }
 
 // parts->flags of the index: only models that are ready are asked for.
@@ -234,11 +218,10 @@ static fc_status_t put_entry(fc_parts_t *parts,
   const fc_function_t *function = model_at(parts, index);
   if (!function) return FC_OK;
   FC_TRY(fc_parts_comma(parts, sink, err));
-  FC_TRY(put(sink, "{\"name\":", err));
+  FC_TRY(fc_json_print(sink, err, "{'name':"));
   FC_TRY(fc_oip_put_name(generation, function, sink, err));
-  FC_TRY(put_text(
-      sink, ",\"version\":", fc_module_get_version(function->module), err));
-  return fc_json_print(sink, err, ",'state':'%s','reason':''}",
+  return fc_json_print(sink, err, ",'version':'%.*s','state':'%s','reason':''}",
+                       FC_STR_ARG(fc_module_get_version(function->module)),
                        ready ? "READY" : "LOADING");
 }
 
@@ -253,10 +236,10 @@ static fc_status_t put_unloaded(fc_parts_t *parts, bool *out_more,
     fc_str_t name, version;
     fc_path_identify(gone->path, &name, &version);
     FC_TRY(fc_parts_comma(parts, sink, err));
-    FC_TRY(put_text(sink, "{\"name\":", name, err));
-    FC_TRY(put_text(sink, ",\"version\":", version, err));
-    FC_TRY(
-        put(sink, ",\"state\":\"UNAVAILABLE\",\"reason\":\"unloaded\"}", err));
+    FC_TRY(fc_json_print(sink, err,
+                         "{'name':'%.*s','version':'%.*s',"
+                         "'state':'UNAVAILABLE','reason':'unloaded'}",
+                         FC_STR_ARG(name), FC_STR_ARG(version)));
   }
   return FC_OK;
 }
@@ -311,9 +294,9 @@ static fc_status_t write_statistics(const fc_server_t *server,
                                     const fc_function_t *function,
                                     fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(fc_oip_check_model(function, err));
-  FC_TRY(put(sink, "{\"model_stats\":[", err));
+  FC_TRY(fc_json_print(sink, err, "{'model_stats':["));
   FC_TRY(fc_oip_write_statistics(server, generation, function, sink, err));
-  return put(sink, "]}", err);
+  return fc_json_print(sink, err, "]}");
 }
 
 fc_status_t fc_oip_document(const fc_server_t *server,

@@ -43,22 +43,17 @@ static bool begins_status(const fc_code_traits_t *row) {
   return true;
 }
 
-static fc_status_t put_status(const fc_code_traits_t *row, const char *before,
-                              fc_sink_t *sink, fc_error_t *err) {
-  return fc_json_print(sink, err, "%s%d", before, row->status);
-}
-
 // The members of an operation's "responses" that are errors.
 static fc_status_t put_refusals(fc_sink_t *sink, fc_error_t *err) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
     if (!begins_status(&fc_code_rows[i])) continue;
-    FC_TRY(put_status(&fc_code_rows[i], ",\"", sink, err));
-    FC_TRY(put_status(&fc_code_rows[i],
-                      "\":{\"$ref\":\"#/components/responses/", sink, err));
-    FC_TRY(put(sink, "\"}", err));
+    const int status = fc_code_rows[i].status;
+    FC_TRY(fc_json_print(sink, err,
+                         ",'%d':{'$ref':'#/components/responses/%d'}", status,
+                         status));
   }
-  return put(sink, ",\"default\":{\"$ref\":\"#/components/responses/problem\"}",
-             err);
+  return fc_json_print(sink, err,
+                       ",'default':{'$ref':'#/components/responses/problem'}");
 }
 
 static const char kProblem[] =
@@ -81,8 +76,8 @@ static fc_status_t put_codes(int status, fc_sink_t *sink, fc_error_t *err) {
 static fc_status_t put_responses(fc_sink_t *sink, fc_error_t *err) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(fc_code_rows); i++) {
     if (!begins_status(&fc_code_rows[i])) continue;
-    FC_TRY(put_status(&fc_code_rows[i], "\"", sink, err));
-    FC_TRY(put(sink, "\":{\"description\":\"", err));
+    FC_TRY(fc_json_print(sink, err, "'%d':{'description':'",
+                         fc_code_rows[i].status));
     FC_TRY(put_codes(fc_code_rows[i].status, sink, err));
     FC_TRY(fc_json_print(sink, err, "%s,", kProblem));
   }
@@ -179,9 +174,9 @@ static fc_status_t put_path(fc_str_t name, fc_sink_t *sink, fc_error_t *err) {
 static fc_status_t put_function_path(fc_str_t module,
                                      const fc_function_t *function,
                                      fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put(sink, "\"/api/v1/functions/", err));
+  FC_TRY(fc_json_print(sink, err, "'/api/v1/functions/"));
   FC_TRY(put_path(module, sink, err));
-  FC_TRY(put(sink, "/", err));
+  FC_TRY(fc_json_print(sink, err, "/"));
   return put_path(function->name, sink, err);
 }
 
@@ -220,25 +215,25 @@ static fc_status_t put_example(fc_str_t module, const fc_function_t *function,
   fc_status_t status =
       fc_example_print(function, name, EXAMPLE_MAX, &text.sink, &error);
   if (status == FC_OK) {
-    status = put(sink, "{\"value\":", err);
+    status = fc_json_print(sink, err, "{'value':");
     if (status == FC_OK) status = fc_sink_put(sink, fc_text_str(&text), err);
   } else if (error.code == FC_CODE_RESULT_TOO_LARGE) {
-    status = put(sink, "{\"externalValue\":", err);
+    status = fc_json_print(sink, err, "{'externalValue':");
     if (status == FC_OK) {
       status = put_function_path(module, function, sink, err);
     }
-    if (status == FC_OK) status = put(sink, "/example", err);
+    if (status == FC_OK) status = fc_json_print(sink, err, "/example");
     if (status == FC_OK && name.size) {
-      status = put(sink, "?name=", err);
+      status = fc_json_print(sink, err, "?name=");
       if (status == FC_OK) status = put_path(name, sink, err);
     }
-    if (status == FC_OK) status = put(sink, "\"", err);
+    if (status == FC_OK) status = fc_json_print(sink, err, "'");
   } else {
     *err = error;
   }
   fc_text_deinit(&text);
   FC_TRY(status);
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, "}");
 }
 
 static fc_status_t put_reference(fc_str_t prefix, const char *name,
@@ -255,10 +250,10 @@ static fc_status_t put_request(fc_str_t module, const fc_function_t *function,
       sink, err,
       ",'requestBody':{'required':true,'content':{'application/json':"));
   FC_TRY(put_reference(prefix, "call", sink, err));
-  FC_TRY(put(sink, ",\"examples\":{", err));
+  FC_TRY(fc_json_print(sink, err, ",'examples':{"));
   const fc_expected_call_t *it = fc_example_next(function, NULL);
   if (!it) {
-    FC_TRY(put(sink, "\"zeros\":", err));
+    FC_TRY(fc_json_print(sink, err, "'zeros':"));
     FC_TRY(put_example(module, function, FC_STR(""), sink, err));
   }
   for (const char *before = ""; it; before = ",") {
@@ -266,7 +261,7 @@ static fc_status_t put_request(fc_str_t module, const fc_function_t *function,
     FC_TRY(put_example(module, function, it->name, sink, err));
     it = fc_example_next(function, it);
   }
-  return put(sink, "}}}}", err);
+  return fc_json_print(sink, err, "}}}}");
 }
 
 static fc_status_t put_answers(fc_str_t prefix, fc_sink_t *sink,
@@ -279,7 +274,7 @@ static fc_status_t put_answers(fc_str_t prefix, fc_sink_t *sink,
       sink, err,
       "}}},'204':{'description':'The arguments are right (validate=only)'}"));
   FC_TRY(put_refusals(sink, err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, "}");
 }
 
 // Writes "operationId" and "tags". The id is the prefix without its last dot, and
@@ -287,16 +282,15 @@ static fc_status_t put_answers(fc_str_t prefix, fc_sink_t *sink,
 static fc_status_t put_id(fc_str_t module, fc_str_t prefix, const char *word,
                           fc_sink_t *sink, fc_error_t *err) {
   const size_t size = prefix.size - 1;
-  FC_TRY(put(sink, "{\"operationId\":\"", err));
-  FC_TRY(fc_sink_put(sink, fc_str_make(prefix.data, size), err));
-  return fc_json_print(sink, err, "%s','tags':['%.*s'],", word,
+  return fc_json_print(sink, err, "{'operationId':'%.*s%s','tags':['%.*s'],",
+                       FC_STR_ARG(fc_str_make(prefix.data, size)), word,
                        FC_STR_ARG(module));
 }
 
 static fc_status_t put_call(fc_str_t module, const fc_function_t *function,
                             fc_str_t prefix, fc_sink_t *sink, fc_error_t *err) {
   FC_TRY(put_id(module, prefix, "", sink, err));
-  FC_TRY(put(sink, "\"summary\":", err));
+  FC_TRY(fc_json_print(sink, err, "'summary':"));
   FC_TRY(put_summary(function->signature, sink, err));
   const fc_str_t doc = fc_signature_attr(function->signature, FC_STR("doc"));
   if (doc.size) {
@@ -309,7 +303,7 @@ static fc_status_t put_call(fc_str_t module, const fc_function_t *function,
       "'schema':{'type':'string','enum':['only']}}]"));
   FC_TRY(put_request(module, function, prefix, sink, err));
   FC_TRY(put_answers(prefix, sink, err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, "}");
 }
 
 // Writes a path and its two operations: GET answers with the signature, POST calls.
@@ -318,7 +312,7 @@ static fc_status_t put_operations(fc_str_t module,
                                   fc_str_t prefix, fc_sink_t *sink,
                                   fc_error_t *err) {
   FC_TRY(put_function_path(module, function, sink, err));
-  FC_TRY(put(sink, "\":{\"get\":", err));
+  FC_TRY(fc_json_print(sink, err, "':{'get':"));
   FC_TRY(put_id(module, prefix, "-signature", sink, err));
   FC_TRY(fc_json_print(
       sink, err,
@@ -327,7 +321,7 @@ static fc_status_t put_operations(fc_str_t module,
       "'content':{'application/json':{'schema':{'type':'object'}}}},"
       "'default':{'$ref':'#/components/responses/problem'}}},'post':"));
   FC_TRY(put_call(module, function, prefix, sink, err));
-  return put(sink, "}", err);
+  return fc_json_print(sink, err, "}");
 }
 
 // Leaves out functions that cannot be called, whose names are too long, or that have

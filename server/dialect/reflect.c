@@ -22,19 +22,11 @@ static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
 }
 
-static fc_status_t put_number(fc_sink_t *sink, const char *lead, uint64_t value,
-                              fc_error_t *err) {
-  return fc_json_print(sink, err, "%s%lu", lead, value);
-}
+static const char *flag(bool value) { return value ? "true" : "false"; }
 
-static fc_status_t put_text(fc_sink_t *sink, const char *lead, fc_str_t value,
-                            fc_error_t *err) {
-  return fc_json_print(sink, err, "%s'%.*s'", lead, FC_STR_ARG(value));
-}
-
-static fc_status_t put_version(fc_sink_t *sink, fc_error_t *err) {
-  return put_text(
-      sink, "{\"name\":\"farcalld\",\"version\":", fc_str(fc_version()), err);
+static fc_status_t put_or_null(fc_sink_t *sink, const char *text,
+                               fc_error_t *err) {
+  return text ? fc_json_print(sink, err, "'%s'", text) : put(sink, "null", err);
 }
 
 static uint64_t uptime_ms(const fc_server_t *server) {
@@ -44,14 +36,16 @@ static uint64_t uptime_ms(const fc_server_t *server) {
 static fc_status_t write_index(const fc_server_t *server, fc_sink_t *sink,
                                fc_error_t *err) {
   const fc_routes_t *routes = server->routes;
-  FC_TRY(put_version(sink, err));
   // The first KServe protocol asks here whether the server lives.
-  FC_TRY(put(sink, ",\"status\":\"alive\",\"routes\":[", err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "{'name':'farcalld','version':'%s','status':'alive','routes':[",
+      fc_version()));
   for (int i = FC_ROUTE_NONE + 1; i < (int)routes->count; i++) {
-    fc_route_t route = (fc_route_t)i;
-    if (i > FC_ROUTE_NONE + 1) FC_TRY(put(sink, ",", err));
-    FC_TRY(put_text(sink, "{\"path\":", fc_route_path(routes, route), err));
-    FC_TRY(fc_json_print(sink, err, ",'methods':'%s'}",
+    const fc_route_t route = (fc_route_t)i;
+    FC_TRY(fc_json_print(sink, err, "%s{'path':'%.*s','methods':'%s'}",
+                         i > FC_ROUTE_NONE + 1 ? "," : "",
+                         FC_STR_ARG(fc_route_path(routes, route)),
                          fc_route_allow(routes, route)));
   }
   return put(sink, "]}", err);
@@ -61,38 +55,29 @@ static fc_status_t write_limits(const fc_server_t *server, fc_sink_t *sink,
                                 fc_error_t *err) {
   const fc_server_options_t *options = server->options;
   const fc_limits_t values = fc_limits_default(), *limits = &values;
-  FC_TRY(fc_json_print(
+  const fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
+  return fc_json_print(
       sink, err,
       "'limits':{'body':%lu,'target':%u,'headers':%u,'header_fields':%d,"
-      "'json_depth':%u,'json_keys':%u",
+      "'json_depth':%u,'json_keys':%u,'tensor_elements':%lu,"
+      "'tensor_size':%lu,'result_size':%lu,'timeout_ms':%lu,'queue':%u,"
+      "'memory':%lu,'client_memory':%lu,'connections':%lu}",
       options->max_body, FC_LIMIT_TARGET, FC_LIMIT_HEADERS, FC_LIMIT_FIELDS,
-      limits->json_depth, limits->json_keys));
-  FC_TRY(
-      put_number(sink, ",\"tensor_elements\":", limits->tensor_elements, err));
-  FC_TRY(fc_json_print(
-      sink, err, ",'tensor_size':%lu,'result_size':%lu,'timeout_ms':%lu",
-      limits->tensor_size, limits->result_size, options->timeout));
-  FC_TRY(
-      put_number(sink, ",\"queue\":", server->pool->options.queue_limit, err));
-  fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
-  return fc_json_print(sink, err,
-                       ",'memory':%lu,'client_memory':%lu,'connections':%lu}",
-                       usage.limit, usage.share, options->connections);
+      limits->json_depth, limits->json_keys, limits->tensor_elements,
+      limits->tensor_size, limits->result_size, options->timeout,
+      server->pool->options.queue_limit, usage.limit, usage.share,
+      options->connections);
 }
 
 // Writes for each limit of control groups: null if it can be set, else why it cannot.
 static fc_status_t write_groups(const fc_groups_t *groups, fc_sink_t *sink,
                                 fc_error_t *err) {
-  FC_TRY(put(sink, ",\"groups\":{", err));
+  FC_TRY(fc_json_print(sink, err, ",'groups':{"));
   for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
-    const fc_str_t name = fc_str(fc_group_limit_name((fc_group_limit_t)i));
-    FC_TRY(
-        fc_json_print(sink, err, "%s'%.*s':", i ? "," : "", FC_STR_ARG(name)));
-    if (groups->reasons[i][0]) {
-      FC_TRY(fc_json_write_string(sink, fc_str(groups->reasons[i]), err));
-    } else {
-      FC_TRY(put(sink, "null", err));
-    }
+    const char *reason = groups->reasons[i];
+    FC_TRY(fc_json_print(sink, err, "%s'%s':", i ? "," : "",
+                         fc_group_limit_name((fc_group_limit_t)i)));
+    FC_TRY(put_or_null(sink, *reason ? reason : NULL, err));
   }
   return put(sink, "}", err);
 }
@@ -100,23 +85,21 @@ static fc_status_t write_groups(const fc_groups_t *groups, fc_sink_t *sink,
 static fc_status_t write_sandbox(const fc_server_t *server, fc_sink_t *sink,
                                  fc_error_t *err) {
   const fc_jail_facts_t *facts = fc_jail_know(server->jail);
-  FC_TRY(put_text(sink, ",\"sandbox\":{\"mode\":",
-                  fc_choice_word(FC_WORDS(SANDBOX), server->options->sandbox),
-                  err));
-  FC_TRY(put(sink, ",\"parts\":[", err));
+  const fc_str_t mode =
+      fc_choice_word(FC_WORDS(SANDBOX), server->options->sandbox);
+  FC_TRY(fc_json_print(sink, err, ",'sandbox':{'mode':'%.*s','parts':[",
+                       FC_STR_ARG(mode)));
   for (unsigned i = 0, count = 0; i < FC_JAIL_PARTS; i++) {
     if (!(facts->parts >> i & 1)) continue;
-    const fc_str_t text = fc_str(fc_jail_parts[i].text);
-    FC_TRY(put_text(sink, count++ ? "," : "", text, err));
+    FC_TRY(fc_json_print(sink, err, "%s'%s'", count++ ? "," : "",
+                         fc_jail_parts[i].text));
   }
-  FC_TRY(put(sink, "],\"lacks\":[", err));
+  FC_TRY(fc_json_print(sink, err, "],'lacks':["));
   for (unsigned i = 0, count = 0; i < FC_JAIL_PARTS; i++) {
     if (!facts->errors[i]) continue;
-    const fc_str_t text = fc_str(fc_jail_parts[i].text);
-    const fc_str_t reason = fc_str(strerror(facts->errors[i]));
-    FC_TRY(fc_json_print(sink, err, "%s{'part':'%.*s','reason':'%.*s'}",
-                         count++ ? "," : "", FC_STR_ARG(text),
-                         FC_STR_ARG(reason)));
+    FC_TRY(fc_json_print(sink, err, "%s{'part':'%s','reason':'%s'}",
+                         count++ ? "," : "", fc_jail_parts[i].text,
+                         strerror(facts->errors[i])));
   }
   FC_TRY(put(sink, "]", err));
   if (server->groups->asked) FC_TRY(write_groups(server->groups, sink, err));
@@ -126,15 +109,16 @@ static fc_status_t write_sandbox(const fc_server_t *server, fc_sink_t *sink,
 static fc_status_t write_info(const fc_server_t *server,
                               const fc_place_t *place, fc_sink_t *sink,
                               fc_error_t *err) {
-  FC_TRY(put_version(sink, err));
   FC_TRY(fc_json_print(
-      sink, err, ",'ready':%s,'uptime_ms':%lu,'workers':%u,'modules':%u",
-      fc_ready_is(server) ? "true" : "false", uptime_ms(server),
+      sink, err,
+      "{'name':'farcalld','version':'%s','ready':%s,'uptime_ms':%lu,"
+      "'workers':%u,'modules':%u",
+      fc_version(), flag(fc_ready_is(server)), uptime_ms(server),
       server->pool->options.workers, server->modules->generations.used));
   FC_TRY(write_sandbox(server, sink, err));
   FC_TRY(fc_json_print(sink, err,
                        ",'formats':['application/json'],'profile':%s,",
-                       place->may_profile ? "true" : "false"));
+                       flag(place->may_profile)));
   FC_TRY(write_limits(server, sink, err));
   fc_blocks_usage_t usage = fc_blocks_usage(server->blocks);
   return fc_json_print(
@@ -185,39 +169,32 @@ static fc_status_t write_functions_of(const fc_generation_t *generation,
                                       bool signatures, fc_sink_t *sink,
                                       fc_error_t *err) {
   bool is_first = true;
-  FC_TRY(put(sink, "{\"functions\":[", err));
+  FC_TRY(fc_json_print(sink, err, "{'functions':["));
   FC_TRY(write_each(generation, signatures ? write_function : write_short,
                     &is_first, sink, err));
   return put(sink, "]}", err);
 }
 
-static fc_status_t write_worker(const fc_host_worker_t *worker, fc_sink_t *sink,
-                                fc_error_t *err) {
-  return fc_json_print(sink, err, "{'pid':%d,'state':'%s','calls':%lu}",
-                       worker->pid, worker->state, worker->calls);
-}
-
 static fc_status_t write_processes(const fc_host_t *host,
                                    const fc_host_facts_t *facts,
                                    fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put_text(
-      sink, ",\"fresh\":", fc_choice_word(FC_WORDS(FRESH), facts->fresh), err));
-  FC_TRY(put_text(sink, ",\"sandbox\":",
-                  fc_choice_word(FC_WORDS(SANDBOX), facts->sandbox), err));
-  FC_TRY(put(sink, ",\"workers\":[", err));
+  const fc_str_t fresh = fc_choice_word(FC_WORDS(FRESH), facts->fresh);
+  const fc_str_t sandbox = fc_choice_word(FC_WORDS(SANDBOX), facts->sandbox);
+  FC_TRY(fc_json_print(sink, err,
+                       ",'fresh':'%.*s','sandbox':'%.*s','workers':[",
+                       FC_STR_ARG(fresh), FC_STR_ARG(sandbox)));
   fc_host_worker_t worker;
   for (uint32_t i = 0; fc_host_worker(host, i, &worker); i++) {
-    if (i) FC_TRY(put(sink, ",", err));
-    FC_TRY(write_worker(&worker, sink, err));
+    FC_TRY(fc_json_print(sink, err, "%s{'pid':%d,'state':'%s','calls':%lu}",
+                         i ? "," : "", worker.pid, worker.state, worker.calls));
   }
   FC_TRY(fc_json_print(
       sink, err,
       "],'crashes':%lu,'restarts':%lu,'quarantines':%lu,'quarantined_until':",
       facts->crashes, facts->restarts, facts->quarantines));
-  if (!facts->quarantined_ns) return put(sink, "null", err);
   char text[FC_TIME_TEXT];
-  fc_time_print(facts->quarantined_ns, text);
-  return fc_json_write_string(sink, fc_str(text), err);
+  if (facts->quarantined_ns) fc_time_print(facts->quarantined_ns, text);
+  return put_or_null(sink, facts->quarantined_ns ? text : NULL, err);
 }
 
 // Writes which host runs a module, and the state of its workers.
@@ -228,13 +205,14 @@ static fc_status_t write_host(const fc_server_t *server, uint32_t index,
   fc_host_facts_t facts = {0};
   if (host) fc_host_describe(host, &facts);
   fc_pool_numbers(server->pool, index, &numbers);
-  FC_TRY(put_text(sink, ",\"host\":{\"isolation\":",
-                  facts.in_process ? FC_STR("process") : FC_STR("thread"),
-                  err));
-  FC_TRY(fc_json_print(sink, err, ",'waiting':%lu,'running':%lu,'timeouts':%lu",
-                       numbers.waiting, numbers.running, numbers.timeouts));
-  if (facts.in_process) FC_TRY(write_processes(host, &facts, sink, err));
-  else FC_TRY(put_number(sink, ",\"lost_threads\":", numbers.lost, err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      ",'host':{'isolation':'%s','waiting':%lu,'running':%lu,'timeouts':%lu",
+      facts.in_process ? "process" : "thread", numbers.waiting, numbers.running,
+      numbers.timeouts));
+  FC_TRY(facts.in_process
+             ? write_processes(host, &facts, sink, err)
+             : fc_json_print(sink, err, ",'lost_threads':%lu", numbers.lost));
   return put(sink, "}", err);
 }
 
@@ -250,15 +228,14 @@ static const char *const kStates[] = {
 // not.
 static fc_status_t write_reason(const fc_generation_t *generation,
                                 fc_sink_t *sink, fc_error_t *err) {
-  const fc_str_t reason = fc_str(generation->error.message);
+  const char *reason = generation->error.message;
   if (fc_generation_state(generation) == FC_GENERATION_FAILED) {
-    return put_text(sink, ",\"reason\":", reason, err);
+    return fc_json_print(sink, err, ",'reason':'%s'", reason);
   }
-  FC_TRY(put(sink, ",\"reason\":null", err));
+  FC_TRY(fc_json_print(sink, err, ",'reason':null"));
   if (generation->error.code == FC_CODE_NONE) return FC_OK;
-  return fc_json_print(sink, err, ",'refused':{'code':'%s','detail':'%.*s'}",
-                       fc_code_info(generation->error.code)->text,
-                       FC_STR_ARG(reason));
+  return fc_json_print(sink, err, ",'refused':{'code':'%s','detail':'%s'}",
+                       fc_code_info(generation->error.code)->text, reason);
 }
 
 // Parts of a module that are written only if the request asks for them.
@@ -286,34 +263,37 @@ static fc_status_t begin_module(const fc_server_t *server,
                                 extras_t extras, bool *out_open,
                                 fc_sink_t *sink, fc_error_t *err) {
   const fc_module_t *module = generation->module;
+  const fc_generation_claim_t *claim = &generation->claim;
   *out_open = module != NULL;
-  FC_TRY(put_text(sink, "{\"name\":", generation->claim.name, err));
-  if (module || generation->claim.label.size != generation->claim.name.size) {
-    FC_TRY(put_text(sink, ",\"version\":", generation->claim.version, err));
+  FC_TRY(fc_json_print(sink, err, "{'name':'%.*s'", FC_STR_ARG(claim->name)));
+  if (module || claim->label.size != claim->name.size) {
+    FC_TRY(fc_json_print(sink, err, ",'version':'%.*s'",
+                         FC_STR_ARG(claim->version)));
   }
   FC_TRY(fc_json_print(
       sink, err, ",'kind':'%s','state':'%s','generation':%lu", generation->kind,
       kStates[fc_generation_state(generation)], generation->serial));
   FC_TRY(write_reason(generation, sink, err));
   if (extras.conditions) {
-    FC_TRY(put(sink, ",\"conditions\":", err));
+    FC_TRY(fc_json_print(sink, err, ",'conditions':"));
     FC_TRY(fc_conditions_write(server, generation, sink, err));
     // What metrics and the log call it.
-    FC_TRY(put_text(sink, ",\"label\":", generation->claim.label, err));
+    FC_TRY(
+        fc_json_print(sink, err, ",'label':'%.*s'", FC_STR_ARG(claim->label)));
   }
   if (extras.memory) {
-    FC_TRY(put_number(sink, ",\"calls\":", generation->calls, err));
-    const uint64_t bytes = fc_modules_memory(server->modules, generation);
-    FC_TRY(put_number(sink, ",\"memory\":", bytes, err));
+    FC_TRY(fc_json_print(sink, err, ",'calls':%lu,'memory':%lu",
+                         generation->calls,
+                         fc_modules_memory(server->modules, generation)));
   }
   // A DESCRIBED module is entered without a look into its file.
   const bool known =
       module || fc_generation_state(generation) != FC_GENERATION_DESCRIBED;
-  if (!known) return put(sink, ",\"functions\":null", err);
-  if (!module) return put(sink, ",\"functions\":[]", err);
-  const fc_str_t sha256 = fc_str(fc_module_get_sha256(module));
-  if (sha256.size) FC_TRY(put_text(sink, ",\"sha256\":", sha256, err));
-  return put(sink, ",\"functions\":[", err);
+  if (!known) return fc_json_print(sink, err, ",'functions':null");
+  if (!module) return fc_json_print(sink, err, ",'functions':[]");
+  const char *sha256 = fc_module_get_sha256(module);
+  if (*sha256) FC_TRY(fc_json_print(sink, err, ",'sha256':'%s'", sha256));
+  return fc_json_print(sink, err, ",'functions':[");
 }
 
 static fc_status_t write_module(const fc_server_t *server,
@@ -366,15 +346,15 @@ static uint32_t flags_of(extras_t extras) {
 static fc_status_t begin_modules(const fc_server_t *server, fc_sink_t *sink,
                                  fc_error_t *err) {
   (void)server;
-  return put(sink, "{\"modules\":[", err);
+  return fc_json_print(sink, err, "{'modules':[");
 }
 
 // Those of the server stand before the modules.
 static fc_status_t begin_conditions(const fc_server_t *server, fc_sink_t *sink,
                                     fc_error_t *err) {
-  FC_TRY(put(sink, "{\"conditions\":", err));
+  FC_TRY(fc_json_print(sink, err, "{'conditions':"));
   FC_TRY(fc_conditions_write(server, NULL, sink, err));
-  return put(sink, ",\"modules\":[", err);
+  return fc_json_print(sink, err, ",'modules':[");
 }
 
 static fc_status_t put_module(fc_parts_t *parts,
@@ -396,7 +376,7 @@ static fc_status_t put_module(fc_parts_t *parts,
 static fc_status_t begin_functions(const fc_server_t *server, fc_sink_t *sink,
                                    fc_error_t *err) {
   (void)server;
-  return put(sink, "{\"functions\":[", err);
+  return fc_json_print(sink, err, "{'functions':[");
 }
 
 static fc_status_t put_function(fc_parts_t *parts,
@@ -490,7 +470,7 @@ static fc_status_t write_ready(const fc_server_t *server, fc_str_t query,
 static fc_status_t write_startup(const fc_server_t *server, fc_sink_t *sink,
                                  fc_error_t *err) {
   if (server->modules->started)
-    return put(sink, "{\"status\":\"started\"}", err);
+    return fc_json_print(sink, err, "{'status':'started'}");
   return fc_fail(err, FC_CODE_NOT_READY, "modules are still being loaded");
 }
 
