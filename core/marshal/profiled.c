@@ -6,30 +6,21 @@
 
 #include "json/writer.h"
 
-static fc_status_t put_number(fc_sink_t *sink, const char *lead, uint64_t value,
-                              fc_error_t *err) {
-  return fc_json_print(sink, err, "%s%lu", lead, value);
-}
-
-// The grid is the workgroups in x, y and z.
-static fc_status_t put_dispatch(const fc_profile_row_t *row, fc_sink_t *sink,
-                                fc_error_t *err) {
-  return fc_json_print(sink, err, ",'grid':[%u,%u,%u],'bytes':%lu",
-                       row->grid[0], row->grid[1], row->grid[2], row->bytes);
-}
-
 static fc_status_t put_row(const fc_profile_row_t *row, uint64_t total_ns,
                            fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(fc_json_print(
-      sink, err, "{'kind':'%s','name':", fc_profile_kind_name(row->kind)));
-  FC_TRY(
-      fc_json_write_string(sink, fc_str_make(row->name, row->name_size), err));
+  FC_TRY(fc_json_print(sink, err, "{'kind':'%s','name':'%.*s'",
+                       fc_profile_kind_name(row->kind), (int)row->name_size,
+                       row->name));
   if (row->kind != FC_PROFILE_CALL) {
-    FC_TRY(put_number(sink, ",\"parent\":", row->parent, err));
+    FC_TRY(fc_json_print(sink, err, ",'parent':%u", row->parent));
   }
   FC_TRY(fc_json_print(sink, err, ",'count':%lu,'ns':%lu,'self_ns':%lu",
                        row->count, total_ns, row->self_ns));
-  if (row->kind == FC_PROFILE_DISPATCH) FC_TRY(put_dispatch(row, sink, err));
+  // The grid is the workgroups in x, y and z.
+  if (row->kind == FC_PROFILE_DISPATCH) {
+    FC_TRY(fc_json_print(sink, err, ",'grid':[%u,%u,%u],'bytes':%lu",
+                         row->grid[0], row->grid[1], row->grid[2], row->bytes));
+  }
   return fc_sink_put(sink, FC_STR("}"), err);
 }
 

@@ -8,20 +8,14 @@
 #include "config/module.h"
 #include "json/writer.h"
 
-static fc_status_t put_comment(const fc_server_options_t *options,
-                               const char *indent, fc_origin_t origin,
-                               fc_sink_t *sink, fc_error_t *err) {
+// Where the value comes from.
+static const char *print_origin(const fc_server_options_t *options,
+                                fc_origin_t origin, char room[512]) {
   static const char *const kNames[] = {"default", "", "variable", "flag"};
-  FC_TRY(fc_json_print(sink, err, "%s// ", indent));
-  if (origin.from == FC_ORIGIN_FILE) {
-    char place[512];
-    snprintf(place, sizeof place, "%.400s:%u:%u", options->file.name,
-             origin.line, origin.column);
-    FC_TRY(fc_sink_put(sink, fc_str(place), err));
-  } else {
-    FC_TRY(fc_sink_put(sink, fc_str(kNames[origin.from]), err));
-  }
-  return fc_sink_put(sink, FC_STR("\n"), err);
+  if (origin.from != FC_ORIGIN_FILE) return kNames[origin.from];
+  snprintf(room, 512, "%.400s:%u:%u", options->file.name, origin.line,
+           origin.column);
+  return room;
 }
 
 // Texts with commas between them.
@@ -39,22 +33,22 @@ static fc_status_t put_list(const void *values, const fc_option_t *option,
 
 static fc_status_t put_value(const void *values, const fc_option_t *option,
                              fc_sink_t *sink, fc_error_t *err) {
-  if (option->kind == FC_OPTION_KIND_TEXT) {
-    const void *field = (const char *)values + option->offset;
-    return fc_json_write_string(sink, fc_str(*(const char *const *)field), err);
+  const void *field = (const char *)values + option->offset;
+  switch (option->kind) {
+    case FC_OPTION_KIND_TEXT:
+      return fc_json_print(sink, err, "'%s'", *(const char *const *)field);
+    case FC_OPTION_KIND_LIST:
+      return put_list(values, option, sink, err);
+    case FC_OPTION_KIND_FLAG:
+      return fc_json_print(sink, err, *(const bool *)field ? "true" : "false");
+    case FC_OPTION_KIND_COUNT:
+    case FC_OPTION_KIND_JSON:
+      return fc_option_print(values, option, sink, err);
+    default:
+      FC_TRY(fc_json_print(sink, err, "'"));
+      FC_TRY(fc_option_print(values, option, sink, err));
+      return fc_json_print(sink, err, "'");
   }
-  if (option->kind == FC_OPTION_KIND_LIST) {
-    return put_list(values, option, sink, err);
-  }
-  const bool bare = option->kind == FC_OPTION_KIND_COUNT ||
-                    option->kind == FC_OPTION_KIND_JSON;
-  if (option->kind == FC_OPTION_KIND_FLAG) {
-    const bool on = *(const bool *)((const char *)values + option->offset);
-    return fc_sink_put(sink, on ? FC_STR("true") : FC_STR("false"), err);
-  }
-  if (!bare) FC_TRY(fc_sink_put(sink, FC_STR("\""), err));
-  FC_TRY(fc_option_print(values, option, sink, err));
-  return bare ? FC_OK : fc_sink_put(sink, FC_STR("\""), err);
 }
 
 // `values` is the struct in which the option's value lies.
@@ -62,8 +56,10 @@ static fc_status_t put_member(const fc_server_options_t *options,
                               const char *indent, fc_origin_t origin,
                               const void *values, const fc_option_t *option,
                               fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(put_comment(options, indent, origin, sink, err));
-  FC_TRY(fc_json_print(sink, err, "%s'%s': ", indent, option->flag));
+  char room[512];
+  FC_TRY(fc_json_print(sink, err, "%s// %s\n%s'%s': ", indent,
+                       print_origin(options, origin, room), indent,
+                       option->flag));
   return put_value(values, option, sink, err);
 }
 
@@ -90,7 +86,7 @@ static fc_status_t put_module(const fc_server_options_t *options,
 static fc_status_t put_modules(const fc_server_options_t *options,
                                const fc_module_policies_t *policies,
                                fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(fc_sink_put(sink, FC_STR("  \"modules\": {"), err));
+  FC_TRY(fc_json_print(sink, err, "  'modules': {"));
   for (uint32_t i = 0; i < policies->count; i++) {
     if (i) FC_TRY(fc_sink_put(sink, FC_STR(","), err));
     FC_TRY(put_module(options, &policies->items[i], sink, err));
@@ -120,7 +116,7 @@ static fc_status_t put_listener(const fc_server_options_t *options,
 static fc_status_t put_listeners(const fc_server_options_t *options,
                                  fc_sink_t *sink, fc_error_t *err) {
   const size_t count = fc_listeners_of_file(options);
-  FC_TRY(fc_sink_put(sink, FC_STR("  \"listeners\": ["), err));
+  FC_TRY(fc_json_print(sink, err, "  'listeners': ["));
   for (uint32_t i = 0; i < count; i++) {
     if (i) FC_TRY(fc_sink_put(sink, FC_STR(","), err));
     FC_TRY(put_listener(options, i, sink, err));
@@ -130,10 +126,10 @@ static fc_status_t put_listeners(const fc_server_options_t *options,
 
 static fc_status_t put_paths(const fc_server_options_t *options,
                              fc_sink_t *sink, fc_error_t *err) {
-  FC_TRY(fc_sink_put(sink, FC_STR("  \"paths\": ["), err));
+  FC_TRY(fc_json_print(sink, err, "  'paths': ["));
   for (size_t i = 0; i < options->path_count; i++) {
-    if (i) FC_TRY(fc_sink_put(sink, FC_STR(", "), err));
-    FC_TRY(fc_json_write_string(sink, fc_str(options->paths[i]), err));
+    FC_TRY(
+        fc_json_print(sink, err, "%s'%s'", i ? ", " : "", options->paths[i]));
   }
   return fc_sink_put(sink, FC_STR("]\n}\n"), err);
 }
