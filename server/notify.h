@@ -25,8 +25,8 @@ typedef struct fc_notify_t {
 // Reads NOTIFY_SOCKET (a path from '/', or '@' and an abstract name) and, if that can be
 // used, WATCHDOG_USEC and WATCHDOG_PID. A value that cannot be used counts as none.
 void fc_notify_init(fc_notify_t *notify, uv_loop_t *loop);
-// From now on "ready" is told with the address at which clients find the server; of several
-// the first counts, and one of TCP before a Unix socket.
+// From now on "ready" is told with the address at which clients find the server; of
+// several the first counts, and one of TCP before a Unix socket.
 void fc_notify_at(fc_notify_t *notify, const char *scheme, const char *host,
                   int port);
 // These tell the manager that the server is ready (again), reloads or stops. A datagram

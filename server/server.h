@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One event loop of farcalld and everything it owns: listeners, connections, the
-// pool, the modules, the log, timers. All state of a loop is in fc_loop_t; what little is
-// static is listed in scripts/check-statics. For the loop's thread only, except where said.
+// One event loop of farcalld and everything it owns: listeners, connections, the pool,
+// the modules, the log, timers. All state of a loop is in fc_loop_t; what little is
+// static is listed in scripts/check-statics. For the loop's thread only, except where
+// said.
 #ifndef FARCALL_SERVER_SERVER_H_
 #define FARCALL_SERVER_SERVER_H_
 

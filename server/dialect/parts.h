@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A document about every module, or about all functions of one, written in parts, each in
-// a turn of the loop, so that ten thousand of them keep nobody waiting. The modules are listed with the first
-// part. A module that is replaced later is written as it is when its turn comes, and
-// one that is gone by then is left out. All of an entry comes from one generation and
-// one module, also if it takes several parts. Loop thread.
+// a turn of the loop, so that ten thousand of them keep nobody waiting. The modules are
+// listed with the first part. A module that is replaced later is written as it is when
+// its turn comes, and one that is gone by then is left out. All of an entry comes from
+// one generation and one module, also if it takes several parts. Loop thread.
 #ifndef FARCALL_SERVER_DIALECT_PARTS_H_
 #define FARCALL_SERVER_DIALECT_PARTS_H_
 

@@ -2,7 +2,8 @@
 //
 // Which requests a listener answers, by Host and Origin, and by what trusted proxies in
 // front of it say of both. That comes before the path of a request is looked up; what the
-// request may do there is decided later (grant.h, privilege.h). Loop thread; no allocation.
+// request may do there is decided later (grant.h, privilege.h). Loop thread; no
+// allocation.
 #ifndef FARCALL_SERVER_EXCHANGE_ACCESS_H_
 #define FARCALL_SERVER_EXCHANGE_ACCESS_H_
 

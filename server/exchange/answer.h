@@ -28,9 +28,9 @@ bool fc_exchange_open_answer(fc_exchange_t *exchange, fc_block_sink_t *out);
 void fc_exchange_close_answer(fc_exchange_t *exchange, fc_block_sink_t *out);
 // Counts, logs and sends the answer, whose body is x->out.pieces.
 void fc_exchange_send(fc_exchange_t *exchange, const fc_answer_facts_t *what);
-// The same for an answer whose length may not be known yet: x->out.pieces are its next part.
-// If the first part is the last, the answer is sent as a whole. Else `what` says in the
-// first part what the head says, and in each what the log says of an answer that ends
+// The same for an answer whose length may not be known yet: x->out.pieces are its next
+// part. If the first part is the last, the answer is sent as a whole. Else `what` says in
+// the first part what the head says, and in each what the log says of an answer that ends
 // with it. If the method is HEAD, the first part is the last one: the source is over.
 void fc_exchange_send_part(fc_exchange_t *exchange,
                            const fc_answer_facts_t *what, fc_part_end_t part);

@@ -89,7 +89,7 @@ typedef struct fc_carrier_t {
 typedef struct fc_parted_t {
   bool begun;  // the head was sent
   bool
-      ended;  // the last part was given to the carrier; it is counted and logged
+      ended;  // the carrier got the last part; the answer is counted and logged
   bool sending;  // the carrier has a part
   uint64_t count;
   uint64_t size;      // bytes of the parts
@@ -228,8 +228,9 @@ bool fc_exchange_is_running(const fc_exchange_t *exchange);
 void fc_exchange_abandoned(fc_exchange_t *exchange);
 // The answer in parts, of which the carrier has one still, ends here for this reason.
 void fc_exchange_note_cut(fc_exchange_t *exchange, const fc_error_t *error);
-// Nobody waits for the answer any more. A call is dropped (fc_pool_drop), a document
-// is not written further, an answer that has begun ends as one whose client has gone, a wait for a module ends; an act that has begun goes on.
+// Nobody waits for the answer any more. A call is dropped (fc_pool_drop). A document is
+// written no further. An answer that has begun ends as one whose client has gone. A wait
+// for a module ends. An act that has begun goes on.
 void fc_exchange_drop(fc_exchange_t *exchange);
 
 // The carrier has sent a part: its pieces are given back, and the next part is made, in

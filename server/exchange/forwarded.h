@@ -15,7 +15,8 @@ bool fc_forwarded_last(const fc_request_t *request, fc_str_t name,
                        fc_str_t *out_item);
 // If *peer, the other end of the socket, is a trusted proxy that names its client, *peer
 // becomes the client: the first address, counted from the end, that is no trusted proxy;
-// if there is none, the last one read. If an item is no address, nothing before it is read.
+// if there is none, the last one read. If an item is no address, nothing before it is
+// read.
 void fc_forwarded_client(const fc_policy_t *policy, const fc_request_t *request,
                          fc_peer_t *peer);
 // Did the request come through a proxy, trusted or not? Any field that only proxies add

@@ -179,8 +179,9 @@ bool fc_jail_bounds_threads(uint32_t parts, uint32_t user) {
 }
 
 // Of root, each worker gets a user of its own; of anybody else, and with --worker-user, a
-// namespace of its own, where it drops the capabilities that it has there. There may be no
-// room for another namespace, though the probe had some: with auto the worker goes without.
+// namespace of its own, where it drops the capabilities that it has there. There may be
+// no room for another namespace, though the probe had some: with auto the worker goes
+// without.
 static fc_status_t bound_threads(const fc_jail_t *jail, fc_error_t *err) {
   if (!is_strict(jail) || !fc_jail_bounds_threads(jail->parts, jail->user)) {
     return FC_OK;

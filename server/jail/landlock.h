@@ -20,8 +20,8 @@ void fc_landlock_allow(int ruleset, int file);
 fc_status_t fc_landlock_enter(int take_ruleset, fc_error_t *err) FC_MUST_CHECK;
 
 // Forbids to write to files in /proc and /sys (--sandbox=basic), and to what is put into
-// the root folder later: each other entry that is there now is allowed. Does nothing where the kernel
-// has no Landlock, or the root folder cannot be listed.
+// the root folder later: each other entry that is there now is allowed. Does nothing
+// where the kernel has no Landlock, or the root folder cannot be listed.
 fc_status_t fc_landlock_enter_basic(fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_SERVER_JAIL_LANDLOCK_H_

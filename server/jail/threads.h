@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many threads a worker process may have. The kernel counts them for each user, in each
-// user namespace (RLIMIT_NPROC), and does not count root's. So a process gets a user, or a
-// namespace, of its own first. Called by a process with one thread.
+// How many threads a worker process may have. The kernel counts them for each user, in
+// each user namespace (RLIMIT_NPROC), and does not count root's. So a process gets a
+// user, or a namespace, of its own first. Called by a process with one thread.
 #ifndef FARCALL_SERVER_JAIL_THREADS_H_
 #define FARCALL_SERVER_JAIL_THREADS_H_
 

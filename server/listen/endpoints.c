@@ -121,8 +121,8 @@ static fc_endpoint_t *next_endpoint(fc_endpoints_t *all) {
   return endpoint;
 }
 
-// Beside --listen, unless that has a Unix socket, or nobody may change the server. Where it
-// cannot be had, there is none: nobody asked for it.
+// Beside --listen, unless that has a Unix socket, or nobody may change the server. Where
+// it cannot be had, there is none: nobody asked for it.
 static void listen_for_own(fc_endpoints_t *all) {
   fc_listener_policy_t said;
   fc_error_t error;

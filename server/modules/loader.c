@@ -58,8 +58,9 @@ static fc_load_t *pop(load_list_t *list) {
 #define SETTINGS_MAX 4
 
 // How this file is opened: with the options of all files, its own parameter archives
-// (vm.parameters) if it has any, and what it may hold (vm.heap). If it is to run in threads, it is opened to be run even
-// if other files are only described. `settings` has room for SETTINGS_MAX.
+// (vm.parameters) if it has any, and what it may hold (vm.heap). If it is to run in
+// threads, it is opened to be run even if other files are only described. `settings` has
+// room for SETTINGS_MAX.
 static fc_module_options_t options_of(const fc_loader_options_t *options,
                                       const fc_load_t *load,
                                       fc_setting_t *settings) {

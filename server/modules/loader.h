@@ -91,8 +91,8 @@ fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
 // (fc_isolation_process with `isolation`) and `open` had it only described, it is opened
 // once more to be run. If it is to run in processes, or has test calls, which run in one,
 // it is hashed before it can be taken, whatever `open`.hash_max says: processes are told
-// the hash. `heap` as fc_hosting_t has it, `parameters` as --parameters, `self_test` as fc_proof_read takes it, `dims`
-// as fc_module_load_configured takes them.
+// the hash. `heap` as fc_hosting_t has it, `parameters` as --parameters, `self_test` as
+// fc_proof_read takes it, `dims` as fc_module_load_configured takes them.
 fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
                            uint32_t generation, unsigned isolation,
                            uint64_t heap, fc_str_t parameters,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The entries of the table are overwritten in turn, and it is searched from end to end:
-// it is short. Reading a large body would take milliseconds, so its head is compared first.
+// it is short. Reading a large body would take milliseconds, so its head is compared
+// first.
 #include "pool/blame.h"
 
 #define MINUTE_NS (FC_LIMIT_HEALTHY_MS * 1000000ull)

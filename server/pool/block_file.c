@@ -95,9 +95,9 @@ static void bound_kept(fc_blocks_t *blocks) {
   }
 }
 
-// Notes how much memory the file takes, since workers may write where nothing is
-// counted. To ask for that takes a microsecond, however much it is, and whatever the
-// worker does with the file meanwhile. False: it takes over FC_LIMIT_FILE_SPARE more than was known.
+// Notes how much memory the file takes, since workers may write where nothing is counted.
+// To ask for that takes a microsecond, however much it is, and whatever the worker does
+// with the file meanwhile. False: it takes over FC_LIMIT_FILE_SPARE more than was known.
 static bool note_taken(fc_blocks_t *blocks, fc_block_entry_t *entry,
                        uint64_t taken) {
   const bool honest = taken <= entry->filled + FC_LIMIT_FILE_SPARE;

@@ -7,7 +7,8 @@
 //                          to those below it may have no processes of its own
 //   GROUP/module-NAME.N    the processes of generation N of module NAME
 //
-// fc_groups_open is for the start; the others are for the nursery's thread (control/nursery.h).
+// fc_groups_open is for the start; the others are for the nursery's thread
+// (control/nursery.h).
 #ifndef FARCALL_SERVER_POOL_GROUPS_H_
 #define FARCALL_SERVER_POOL_GROUPS_H_
 

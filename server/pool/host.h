@@ -6,9 +6,9 @@
 // interface. Everything here is the loop's and runs on its thread.
 //
 // The life of a call. The pool offers the next one of a queue; the host takes it, refuses
-// it, or has no room. (A call in the lane is not offered, and is over when `run`
-// returns; or its attempt was given up, and the call is offered like others.) A call that the host has taken leaves its job by one of these, whichever
-// comes first:
+// it, or has no room. (A call in the lane is not offered, and is over when `run` returns;
+// or its attempt was given up, and the call is offered like others.) A call that the host
+// has taken leaves its job by one of these, whichever comes first:
 //   - it has ended: fc_pool_deliver, or fc_pool_fail if its process ended first. The
 //     outcome stays as it is until `finish`.
 //   - its deadline has passed: fc_pool_fail.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lane: calls that the loop makes itself. While it does, nobody else is served. So with
-// --lane=auto a call is made here only if something bounds its time before it begins: a
-// proof, or a budget, after which the attempt is given up and the call is queued as if
-// nothing had happened. With --lane=always the operator says that all calls are quick.
+// The lane: calls that the loop makes itself. While it does, nobody else is served. So
+// with --lane=auto a call is made here only if something bounds its time before it
+// begins: a proof, or a budget, after which the attempt is given up and the call is
+// queued as if nothing had happened. With --lane=always the operator says that all calls
+// are quick.
 #include "base/inflate.h"
 #include "config/limits.h"
 #include "pool/module_queue.h"

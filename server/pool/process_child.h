@@ -83,8 +83,8 @@ typedef struct fc_taking_t {
   uint64_t carry;
   uint32_t carry_at;
   uint64_t carried;  // how many of these were copied
-  // Where to: the block of the job's body if it is large enough, else another one, which is
-  // `is_new`.
+  // Where to: the block of the job's body if it is large enough, else another one, which
+  // is `is_new`.
   uint32_t carry_block;
   bool is_new;
   uint64_t copied;

@@ -148,10 +148,10 @@ static bool scrub_part(fc_child_t *child) {
          fc_ring_scrub(ring, answer, filled->answer, PART, &cradle->answer_at);
 }
 
-// A module that fills files itself (fallocate) keeps them locked for as long as that takes:
-// the loop would wait for 180 ms for each GiB. Orders of other processes go in between. A
-// process that has ended needs none: its burial empties the ring, and must find no scrub
-// behind it.
+// A module that fills files itself (fallocate) keeps them locked for as long as that
+// takes: the loop would wait for 180 ms for each GiB. Orders of other processes go in
+// between. A process that has ended needs none: its burial empties the ring, and must
+// find no scrub behind it.
 static void scrub(fc_order_t *order) {
   fc_child_t *child = order->context;
   if (!child->cradle.ended && scrub_part(child)) {

@@ -71,8 +71,9 @@ static bool may_end(const fc_child_t *child, const fc_held_t *held) {
   return !held->late || is_waited_for(child);
 }
 
-// When a call whose time was over at `end_ns` has had its chance: one that runs may end by
-// itself; the oldest one that the process does not begin in FC_LIMIT_LOOK_MS never will be.
+// When a call whose time was over at `end_ns` has had its chance: one that runs may end
+// by itself; the oldest one that the process does not begin in FC_LIMIT_LOOK_MS never
+// will be.
 static uint64_t patience_ns(const fc_held_t *held, bool waits,
                             uint64_t end_ns) {
   if (!waits) return end_ns + GRACE_NS;

@@ -13,12 +13,12 @@
 #include "pool/block.h"
 #include "pool/queue.h"
 
-// The worker's half of a dialect: bytes and the call's parameters in, bytes
-// out. It sees no connection. `function` is the one that was called. An answer may
-// be a document with raw bytes behind it: then encode says how many bytes the
-// document has, in *out_document, which is 0 before.
 struct fc_turn_t;
 
+// The worker's half of a dialect: bytes and the call's parameters in, bytes out. It sees
+// no connection. `function` is the one that was called. An answer may be a document with
+// raw bytes behind it. Then encode says how many bytes the document has: *out_document,
+// which is 0 before.
 typedef struct fc_dialect_worker_t {
   fc_status_t (*decode)(fc_frame_t *frame, fc_str_t body,
                         const uint8_t *parameters, fc_error_t *err);

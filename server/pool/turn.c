@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A turn on its worker. The carry lies where the body lies: in the block of the body, which
-// a thread may use as it is; in a process, in the area for bodies of the call's slot.
+// A turn on its worker. The carry lies where the body lies: in the block of the body,
+// which a thread may use as it is; in a process, in the area for bodies of the call's
+// slot.
 #include "pool/turn.h"
 
 #include "config/limits.h"
