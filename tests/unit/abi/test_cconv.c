@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/test.h"
+#include "helpers/types.h"
 
 #include <stdio.h>
 
@@ -43,12 +44,7 @@ static void conventions_become_signatures(void **state) {
     assert_int_equal(s->callable, strchr(rows[i].name, 'C') == NULL);
     assert_true(
         fc_str_equal(fc_signature_text(s, s->cconv), fc_str(rows[i].name)));
-    fc_text_t text;
-    fc_text_init(&text, fc_allocator_system(), 4096);
-    assert_int_equal(fc_signature_print_text(s, &text.sink, NULL), FC_OK);
-    assert_int_equal(fc_sink_put(&text.sink, FC_STR("\0"), NULL), FC_OK);
-    assert_string_equal(text.data, rows[i].text);
-    fc_text_deinit(&text);
+    assert_string_equal(fc_test_signature_text(s), rows[i].text);
     fc_signature_destroy(s);
   }
   fc_test_row(NULL);

@@ -118,12 +118,8 @@ static void functions_get_their_names(void **state) {
     if (apply(given[i].types, given[i].members, &signature, &err)) {
       fail_msg("%s", err.message);
     }
-    fc_text_t text;
-    fc_text_init(&text, fc_allocator_system(), 1 << 16);
-    assert_int_equal(fc_signature_print_text(signature, &text.sink, &err), 0);
-    assert_int_equal(fc_sink_put(&text.sink, FC_STR("\0"), &err), 0);
-    assert_string_equal(text.data + 1, given[i].text);  // behind the name, f
-    fc_text_deinit(&text);
+    // Behind the name, f.
+    assert_string_equal(fc_test_signature_text(signature) + 1, given[i].text);
     for (uint32_t k = 0; k < signature->argument_count; k++) {
       const fc_param_t *argument = &signature->arguments[k];
       assert_int_equal(argument->keyword, argument->name.size > 0);
@@ -424,14 +420,9 @@ static void text_for_people_is_kept_once(void **state) {
 
 // Compares the text of the signature, without the name.
 static void expect_text(const fc_signature_t *signature, const char *expected) {
-  fc_text_t text;
-  fc_error_t err;
-  fc_text_init(&text, fc_allocator_system(), 1 << 16);
-  assert_int_equal(fc_signature_print_text(signature, &text.sink, &err), 0);
-  assert_int_equal(fc_sink_put(&text.sink, FC_STR("\0"), &err), 0);
-  assert_non_null(strchr(text.data, '('));
-  assert_string_equal(strchr(text.data, '('), expected);
-  fc_text_deinit(&text);
+  const char *text = strchr(fc_test_signature_text(signature), '(');
+  assert_non_null(text);
+  assert_string_equal(text, expected);
 }
 
 // The list that the configuration adds holds beside the sidecar's.

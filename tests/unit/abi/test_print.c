@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/test.h"
+#include "helpers/types.h"
 
 #include <stdio.h>
 #include <yyjson.h>
@@ -243,13 +244,10 @@ static void signatures_render_as_documented(void **state) {
     rows[i].build(b);
     fc_signature_t *s = NULL;
     assert_int_equal(fc_signature_build(b, &s, NULL), FC_OK);
+    assert_string_equal(fc_test_signature_text(s), rows[i].text);
+
     fc_text_t text;
     fc_text_init(&text, fc_allocator_system(), 1 << 16);
-    assert_int_equal(fc_signature_print_text(s, &text.sink, NULL), FC_OK);
-    assert_int_equal(fc_sink_put(&text.sink, FC_STR("\0"), NULL), FC_OK);
-    assert_string_equal(text.data, rows[i].text);
-
-    fc_text_reset(&text);
     assert_int_equal(fc_signature_print_json(s, fc_str(rows[i].module),
                                              FC_STR("1"), &text.sink, NULL),
                      FC_OK);

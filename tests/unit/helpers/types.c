@@ -234,3 +234,12 @@ fc_signature_t *fc_test_signature(fc_allocator_t allocator, const char *text) {
   fc_builder_destroy(builder);
   return signature;
 }
+
+const char *fc_test_signature_text(const fc_signature_t *signature) {
+  static char line[1u << 16];
+  fc_sink_t sink = {.cursor = line, .end = line + sizeof line - 1};
+  fc_error_t err;
+  assert_int_equal(fc_signature_print_text(signature, &sink, &err), FC_OK);
+  *sink.cursor = '\0';
+  return line;
+}

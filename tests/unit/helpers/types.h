@@ -27,5 +27,7 @@
 fc_signature_t *fc_test_signature(fc_allocator_t allocator, const char *text);
 // The same with the caller's builder, which can be used further.
 fc_signature_t *fc_test_build(fc_builder_t *builder, const char *text);
+// The line that the signature is printed as; until the next call.
+const char *fc_test_signature_text(const fc_signature_t *signature);
 
 #endif  // FARCALL_TESTS_HELPERS_TYPES_H_

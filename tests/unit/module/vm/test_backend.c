@@ -9,6 +9,7 @@
 #include "farcall/module.h"
 #include "kernels/cpu.h"
 #include "module/vm/files.h"
+#include "helpers/types.h"
 
 typedef struct opened_t {
   fc_module_t *loaded;
@@ -484,15 +485,7 @@ static void functions_are_listed(void **state) {
     opened_t opened = open_module(path, false);
     size_t index = 0;
     const fc_signature_t *signature = find(&opened, row->name, &index);
-    fc_text_t text;
-    fc_error_t err = {0};
-    fc_text_init(&text, fc_allocator_system(), 1 << 16);
-    assert_int_equal(fc_signature_print_text(signature, &text.sink, &err), 0);
-    fc_str_t got = fc_text_str(&text);
-    if (!fc_str_equal(got, fc_str(row->text))) {
-      fail_msg("%.*s", FC_STR_ARG(got));
-    }
-    fc_text_deinit(&text);
+    assert_string_equal(fc_test_signature_text(signature), row->text);
     close_module(&opened);
   }
 }
