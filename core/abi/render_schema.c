@@ -677,17 +677,27 @@ static bool is_all_keyword(const writer_t *w) {
   return true;
 }
 
-// Writes the object of a call whose arguments are all in `member`.
+// Writes the object of a call whose arguments are all in `member`, and after it that of a
+// call that is made many times.
 static fc_status_t put_form(const writer_t *w, const char *name,
                             const char *member, const char *reference) {
-  FC_TRY(put_name(w, name));
-  FC_TRY(put(w, "':{'type':'object','properties':{'%s':", member));
-  FC_TRY(put_reference_to(w, reference));
-  FC_TRY(put(w, "'},'options':{'$ref':'#/components/schemas/Options'}}"));
-  if (count_sent(w)) {
-    FC_TRY(put(w, ",'required':['%s']", member));
+  for (int repeats = 0; repeats < 2; repeats++) {
+    FC_TRY(put_name(w, repeats ? "repeated." : ""));
+    FC_TRY(put(w, "%s':{'type':'object','properties':{'%s':", name, member));
+    FC_TRY(put_reference_to(w, reference));
+    FC_TRY(put(w, "'},'options':{'$ref':'#/components/schemas/Options'}"));
+    if (repeats) {
+      FC_TRY(put(w, ",'repeat':{'$ref':'#/components/schemas/Repeat'}"));
+    }
+    FC_TRY(put(w, "}"));
+    if (repeats) FC_TRY(put(w, ",'required':['repeat'"));
+    if (count_sent(w)) {
+      FC_TRY(put(w, repeats ? ",'%s'" : ",'required':['%s'", member));
+    }
+    if (repeats || count_sent(w)) FC_TRY(put(w, "]"));
+    FC_TRY(put(w, ",'additionalProperties':false},"));
   }
-  return put(w, ",'additionalProperties':false},");
+  return FC_OK;
 }
 
 static fc_status_t put_named(const writer_t *w) {
@@ -717,6 +727,11 @@ fc_status_t fc_signature_print_components(const fc_signature_t *signature,
   FC_TRY(put_name(w, "places\":"));
   FC_TRY(put_places(w, takes_dict(w) && count_sent(w) ? 1 : count_sent(w)));
   FC_TRY(put(w, ","));
+  FC_TRY(put_name(w, "repeated\":{\"anyOf\":["));
+  FC_TRY(put_reference_to(w, "repeated.placed\"}"));
+  if (named) FC_TRY(put(w, ","));
+  if (named) FC_TRY(put_reference_to(w, "repeated.named\"}"));
+  FC_TRY(put(w, "]},"));
   FC_TRY(put_form(w, "placed", "args", "places"));
   if (named) FC_TRY(put_named(w));
   FC_TRY(put_each(w));

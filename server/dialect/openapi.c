@@ -12,6 +12,7 @@
 #include "json/writer.h"
 #include "module/examples.h"
 #include "obs/code.h"
+#include "pool/turn.h"
 
 // A larger example is not in the document: the path that answers with it stands there.
 #define EXAMPLE_MAX 4096
@@ -324,6 +325,38 @@ static fc_status_t put_operations(fc_str_t module,
   return fc_json_print(sink, err, "}");
 }
 
+// Writes the same path with ?iterate, whose documents and answers are other ones.
+static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
+                             fc_str_t prefix, fc_sink_t *sink,
+                             fc_error_t *err) {
+  FC_TRY(put(sink, ",", err));
+  FC_TRY(put_function_path(module, function, sink, err));
+  FC_TRY(put(sink, "?iterate\":{\"post\":", err));
+  FC_TRY(put_id(module, prefix, "-iterate", sink, err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "'summary':'Calls it many times in a row, each step from the results of "
+      "the one before','parameters':[{'name':'timing','in':'query',"
+      "'description':'1: the end says where the time went',"
+      "'schema':{'type':'string','enum':['0','1']}}],"
+      "'requestBody':{'required':true,'content':{'application/json':"));
+  FC_TRY(put_reference(prefix, "repeated", sink, err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "}}},'responses':{'200':{'description':'A line or an event for each step, "
+      "as it is made, and one that says why it ended','content':{"));
+  for (int i = FC_PART_FORM_NONE + 1; i < FC_PART_FORM_COUNT; i++) {
+    FC_TRY(fc_json_print(sink, err,
+                         "%s'%.*s':{'schema':{'$ref':'#/components/schemas/"
+                         "Step'}}",
+                         i > FC_PART_FORM_NONE + 1 ? "," : "",
+                         FC_STR_ARG(fc_part_rows[i].text)));
+  }
+  FC_TRY(put(sink, "}}", err));
+  FC_TRY(put_refusals(sink, err));
+  return put(sink, "}}}", err);
+}
+
 // Leaves out functions that cannot be called, whose names are too long, or that have
 // too many types for one turn of the loop.
 static fc_status_t put_function(fc_parts_t *parts,
@@ -337,6 +370,7 @@ static fc_status_t put_function(fc_parts_t *parts,
   if (function->signature->node_count > NODES_MAX) return FC_OK;
   FC_TRY(fc_parts_comma(parts, sink, err));
   FC_TRY(put_operations(module, function, prefix, sink, err));
+  FC_TRY(put_steps(module, function, prefix, sink, err));
   FC_TRY(put(&parts->aside.sink, ",", err));
   return fc_signature_print_components(function->signature, prefix,
                                        &parts->aside.sink, err);
@@ -354,7 +388,7 @@ static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
       "'version':'%s'},'servers':[{'url':'/'}],'security':[{},"
       "{'token':[]}],'paths':{",
       "The functions this server has loaded. GET of a function's path answers its "
-      "signature. Calls with ?iterate answer lines and are not described.",
+      "signature.",
       fc_version());
 }
 
@@ -363,6 +397,27 @@ static const char kOptions[] =
     "\"results\":{\"type\":\"string\",\"enum\":[\"typed\",\"b64\"]},"
     "\"int64\":{\"type\":\"string\",\"enum\":[\"string\"]}},"
     "\"additionalProperties\":false}";
+
+static const char kRepeat[] =
+    "{'type':'object','properties':{"
+    "'times':{'type':'integer','minimum':1,'maximum':10000000},"
+    "'feed':{'type':'object','description':'results, and the arguments of the "
+    "next step that they become','additionalProperties':{'type':'integer',"
+    "'minimum':0},'propertyNames':{'pattern':'^(0|[1-9][0-9]*)$'}},"
+    "'until':{'type':'object','properties':{'result':{'type':'integer',"
+    "'minimum':0},'equals':{}},'required':['result','equals'],"
+    "'additionalProperties':false},"
+    "'emit':{'type':'array','items':{'type':'integer','minimum':0},"
+    "'uniqueItems':true}},'required':['times'],'additionalProperties':false}";
+
+static const char kStep[] =
+    "{'anyOf':[{'type':'object','properties':{'step':{'type':'integer',"
+    "'minimum':1},'results':{'type':'array'}},'required':['step','results'],"
+    "'additionalProperties':false},{'type':'object','properties':{"
+    "'done':{'enum':['times','until']},'steps':{'type':'integer','minimum':1},"
+    "'timing':{'type':'object','additionalProperties':{'type':'number'}}},"
+    "'required':['done','steps'],'additionalProperties':false},"
+    "{'$ref':'#/components/schemas/Problem'}]}";
 
 static fc_status_t middle(const fc_server_t *server, fc_sink_t *sink,
                           fc_error_t *err) {
@@ -375,7 +430,11 @@ static fc_status_t middle(const fc_server_t *server, fc_sink_t *sink,
              err));
   FC_TRY(put_responses(sink, err));
   FC_TRY(fc_json_print(sink, err,
-                       "},'schemas':{'Options':%s,'Problem':", kOptions));
+                       "},'schemas':{'Options':%s,'Repeat':", kOptions));
+  FC_TRY(fc_json_print(sink, err, kRepeat));
+  FC_TRY(fc_json_print(sink, err, ",'Step':"));
+  FC_TRY(fc_json_print(sink, err, kStep));
+  FC_TRY(fc_json_print(sink, err, ",'Problem':"));
   return put_problem_schema(sink, err);
 }
 

@@ -64,7 +64,7 @@ def test_it_lists_every_function_that_can_be_called(asked, document):
     listed = asked.get("/api/v1/functions").json["functions"]
     wanted = {f"/api/v1/functions/{each['module']}/{each['name']}"
               for each in listed if each["callable"]}
-    assert set(document["paths"]) == wanted
+    assert set(document["paths"]) == wanted | {f"{each}?iterate" for each in wanted}
     assert document["openapi"] == "3.1.0"
     ids = [operation["operationId"] for path in document["paths"].values()
            for operation in path.values()]
@@ -80,8 +80,12 @@ def test_its_references_lead_somewhere_and_its_schemas_are_schemas(document):
         jsonschema.Draft202012Validator.check_schema(schema)
 
 
+def plain(document):
+    return {path: each for path, each in document["paths"].items() if "?" not in path}
+
+
 def test_its_examples_and_their_answers_are_what_the_schemas_say(asked, document):
-    for path, operations in document["paths"].items():
+    for path, operations in plain(document).items():
         content = operations["post"]["requestBody"]["content"]["application/json"]
         values = [each["value"] for each in content["examples"].values()]
         for value in values:
@@ -100,6 +104,42 @@ def test_its_examples_and_their_answers_are_what_the_schemas_say(asked, document
                 reply = asked.request("POST", f"{path}?{parameter['name']}={word}",
                                       json.dumps(values[0]), {"Content-Type": "application/json"})
                 assert reply.status < 300 and str(reply.status) in answers, reply.body
+
+
+STEPS = [({"args": [[[0.5]], [[2]]], "repeat": {"times": 3, "feed": {"0": 1}}}, True),
+         ({"kwargs": {"a": [[0.5]], "b": [[2]]}, "options": {"results": "b64"},
+           "repeat": {"times": 2, "emit": [0], "until": {"result": 0, "equals": 1}}}, True),
+         ({"kwargs": {"a": [[0.5]], "b": [[2]]}, "repeat": {"times": 2, "emit": []}}, True),
+         ({"args": [[[0.5]], [[2]]]}, False), ([[[0.5]], [[2]]], False),
+         ({"args": [[[0.5]], [[2]]], "repeat": {}}, False),
+         ({"args": [[[0.5]], [[2]]], "repeat": {"times": 0}}, False),
+         ({"args": [[[0.5]], [[2]]], "repeat": {"times": 10_000_001}}, False),
+         ({"args": [[[0.5]], [[2]]], "repeat": {"times": 1, "feed": {"00": 0}}}, False),
+         ({"args": [[[0.5]], [[2]]], "repeat": {"times": 1, "until": {"result": 0}}}, False),
+         ({"args": [[[0.5]], [[2]]], "repeat": {"times": 1, "more": 1}}, False)]
+
+
+@pytest.mark.parametrize("body, good", STEPS)
+@pytest.mark.parametrize("query", ["", "&timing=1"])
+def test_steps_are_what_the_schemas_say(asked, document, body, good, query):
+    path = "/api/v1/functions/matmul/matmul?iterate"
+    operation = document["paths"][path]["post"]
+    (media, content), = operation["requestBody"]["content"].items()
+    assert validator(document, content["schema"]["$ref"]).is_valid(body) == good
+    answers = operation["responses"]["200"]["content"]
+    assert list(answers) == ["application/x-ndjson", "text/event-stream"]
+    for kind, answer in answers.items():
+        reply = asked.request("POST", path + query, json.dumps(body),
+                              {"Content-Type": media, "Accept": kind})
+        assert (reply.status == 200) == good and str(reply.status) in operation["responses"]
+        if not good:
+            continue
+        assert reply.headers["Content-Type"] == kind
+        schema = validator(document, answer["schema"]["$ref"])
+        lines = [each.removeprefix("data: ") for each in reply.body.decode().splitlines() if each]
+        assert len(lines) > 1 and not schema.is_valid({"step": 1})
+        for line in lines:
+            schema.validate(json.loads(line))
 
 
 FORMS = [("places", [[[0.5]], [[2]]], True),
@@ -153,7 +193,7 @@ def test_a_long_document_is_whole(many):
     assert len(reply.body) > 4 * PART
     document = reply.json
     paths = document["paths"]
-    assert len(paths) == 203 + 2 + 2  # all but the wider one
+    assert len(paths) == 2 * (203 + 2 + 2)  # all but the wider one, each with ?iterate, too
     assert "/api/v1/functions/large@3/matmul" in paths
     # m0 leads to version 2, so version 1 has a path of its own.
     assert "/api/v1/functions/m0@1/matmul" in paths

@@ -435,6 +435,9 @@ static void components_refer_to_each_other(void **state) {
     const char *found = fc_text_str(&text).data;
     assert_memory_equal(found, calls[i].call, strlen(calls[i].call));
     assert_int_equal(strstr(found, "\"m.f.named\":{") != NULL, calls[i].named);
+    assert_non_null(strstr(found, "\"m.f.repeated.placed\":{"));
+    assert_int_equal(strstr(found, "\"m.f.repeated.named\":{") != NULL,
+                     calls[i].named);
     assert_int_equal(strstr(found, "\"m.f.arguments\":{") != NULL,
                      calls[i].named);
     assert_non_null(strstr(found, ",\"m.f.argument1\":{\"type\":\"integer\""));
