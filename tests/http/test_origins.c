@@ -96,12 +96,13 @@ static void check_preflight(const fixture_server_t *server, const char *origin,
   assert_int_equal(response.status, told ? 204 : allowed ? 405 : 403);
   has(&response, "Access-Control-Allow-Origin", told ? allowed : NULL);
   has(&response, "Access-Control-Allow-Methods",
-      told ? "GET, HEAD, POST" : NULL);
+      told ? "GET, HEAD, POST, DELETE" : NULL);
   has(&response, "Access-Control-Allow-Headers",
-      told ? "Authorization, Content-Type, Content-Encoding, "
-             "Farcall-Timeout-Ms, If-Match, If-None-Match, "
-             "Inference-Header-Content-Length, traceparent, X-Request-Id"
-           : NULL);
+      told
+          ? "Authorization, Content-Type, Content-Encoding, "
+            "Farcall-Session, Farcall-Session-Step, Farcall-Timeout-Ms, If-Match, If-None-Match, "
+            "Inference-Header-Content-Length, traceparent, X-Request-Id"
+          : NULL);
   has(&response, "Access-Control-Max-Age", told ? "7200" : NULL);
   has(&response, "Vary", varies ? "Origin" : NULL);
   fixture_response_free(&response);
