@@ -24,7 +24,8 @@ static bool is_health(fc_route_t route) {
 static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
                      fc_str_t detail, uint64_t bytes_out, bool is_call) {
   const fc_server_t *server = x->server;
-  fc_log_field_t fields[18 + FC_STAGE_COUNT];
+  fc_log_field_t fields[19 + FC_STAGE_COUNT];
+  char session[FC_SESSION_DIGEST_SIZE];
   char ids[2 * (FC_TRACE_ID + FC_SPAN_ID)];
   size_t count = 0;
   char client[FC_PEER_TEXT_SIZE];
@@ -53,6 +54,11 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
       FC_LOG_TEXT("route", fc_route_path(server->routes, x->place.route));
   fields[count++] = FC_LOG_TEXT("module", module);
   fields[count++] = FC_LOG_TEXT("function", function);
+  if (x->session) {
+    fc_session_print_digest(x->session, session);
+    fields[count++] =
+        FC_LOG_TEXT("session", fc_str_make(session, sizeof session));
+  }
   fields[count++] = FC_LOG_NUMBER("status", (uint64_t)status);
   if (code != FC_CODE_NONE) {
     fields[count++] = FC_LOG_TEXT("code", fc_str(fc_code_info(code)->text));

@@ -227,6 +227,25 @@ def test_calls_of_a_session_take_turns(serve):
     assert server.stop() == 0
 
 
+def test_numbers_and_logs_of_sessions(serve):
+    server = serve("--access-log=on", SCALARS)
+    made = [make(server) for _ in range(3)]
+    call(server, made[0])
+    server.request("DELETE", sessions("scalars", made[1]))
+    text = server.get("/metrics").body.decode()
+    for line in ("farcall_sessions 2", "farcall_sessions_limit 10000",
+                 "farcall_session_bytes 0", "farcall_sessions_made_total 3",
+                 'farcall_sessions_ended_total{reason="deleted"} 1',
+                 'farcall_sessions_ended_total{reason="crash"} 0'):
+        assert f"\n{line}\n" in text, line
+    assert server.stop() == 0
+    log = "".join(server.lines)
+    for session in made:  # an id is a right: it is told to nobody
+        assert session not in log
+    digest = hashlib.sha256(bytes.fromhex(made[0])).hexdigest()[:12]
+    assert f'"session":"{digest}"' in log
+
+
 def test_a_crash_loses_the_session_alone(process_server):
     server = process_server("--crash-limit=0", CRASH)
     lost, kept = make(server, "crash"), make(server, "crash")

@@ -199,6 +199,7 @@ typedef struct house_t {
   fc_pool_t pool;
   fc_jail_facts_t jail;
   fc_groups_t groups;
+  fc_sessions_t sessions;  // none is ever made
   fc_server_t server;
   fc_http1_t http1;
   fc_policy_t policy;
@@ -305,6 +306,7 @@ static void init_house(house_t *house) {
                                 .options = &house->options,
                                 .modules = &house->modules,
                                 .pool = &house->pool,
+                                .sessions = &house->sessions,
                                 .blocks = house->blocks,
                                 .log = &house->log,
                                 .groups = &house->groups,
