@@ -327,6 +327,11 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   if (FC_UNLIKELY(x->session)) {
     call->flags |= FC_CALL_SESSION;
     x->job.claim = &x->session->claim;
+    if (admission.parts) {
+      return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                     "a call of a session is made once: it cannot have "
+                     "?iterate");
+    }
   }
   if (FC_UNLIKELY(admission.parts)) {
     call->parts = admission.parts;

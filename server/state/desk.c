@@ -43,7 +43,7 @@ static void lay(fc_claim_t *claim, fc_store_desk_t *out) {
   // Of a worker that never began the call.
   if (session->grant_end) end_grant(session, session->grant_end, true);
   // A shared value counts already, so there is room to copy it.
-  uint64_t budget = fc_session_left(session, &code) + shared_bytes(session);
+  uint64_t budget = fc_session_left(session, shared_bytes(session), &code);
   budget &= ~(FC_STORE_PAGE - 1);
   if (!fc_slab_grant(session->slab, budget + GAPS, &session->grant)) {
     budget = 0;
@@ -237,6 +237,14 @@ static bool take_over(fc_session_t *session, fc_taken_t *taken, uint32_t count,
   return true;
 }
 
+// Did the interpreter stop within the function, for the operator's deadline? What the
+// function was writing may be torn.
+static bool is_stopped(const fc_outcome_t *outcome) {
+  return outcome->stage == FC_STAGE_CALL &&
+         (outcome->status == FC_DEADLINE_EXCEEDED ||
+          outcome->status == FC_CANCELLED);
+}
+
 static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
                  const fc_outcome_t *outcome, fc_error_t *err) {
   fc_session_t *session = of(claim);
@@ -256,6 +264,10 @@ static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
       outcome->status == FC_OK && !session->ended && !session->lost;
   if (done && !read_rows(session, desk, rows, next, taken, &count, err)) {
     return false;
+  }
+  if (is_stopped(outcome)) {
+    end_lost(session, FC_STR(""), FC_SESSION_END_DEADLINE);
+    return true;
   }
   if (outcome->stage >= FC_STAGE_CALL) session->step++;
   // What a call that failed was to leave is not kept; what it wrote to in place is.

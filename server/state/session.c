@@ -104,10 +104,11 @@ fc_status_t fc_session_check(const fc_session_t *session, fc_error_t *err) {
                    kEnds[session->end]);
   }
   if (!session->lost) return FC_OK;
+  const bool known = session->lost_in[0];
   return fc_fail(err, FC_CODE_SESSION_LOST,
-                 "the session is lost: its call of '%s' at step %llu %s",
-                 session->lost_in, (unsigned long long)session->step,
-                 kHow[session->end]);
+                 "the session is lost: its call%s%s%s at step %llu %s",
+                 known ? " of '" : "", session->lost_in, known ? "'" : "",
+                 (unsigned long long)session->step, kHow[session->end]);
 }
 
 fc_status_t fc_session_check_step(const fc_session_t *session, uint64_t step,

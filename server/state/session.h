@@ -183,8 +183,10 @@ void fc_session_drop_values(fc_session_t *session);
 // Makes room for so many values.
 fc_status_t fc_session_make_room(fc_session_t *session, uint32_t count,
                                  fc_error_t *err) FC_MUST_CHECK;
-// Bytes that its values may take yet, and the code of the error when that is too little.
-uint64_t fc_session_left(const fc_session_t *session, fc_code_t *out_code);
+// Bytes that its values may take yet, if all limits were `more` bytes higher, and the code
+// of the error when that is too little.
+uint64_t fc_session_left(const fc_session_t *session, uint64_t more,
+                         fc_code_t *out_code);
 // FC_CODE_TOO_MANY_REQUESTS, _OVERLOADED: values may not take so many bytes more.
 fc_status_t fc_session_check_room(const fc_session_t *session, uint64_t size,
                                   fc_error_t *err) FC_MUST_CHECK;

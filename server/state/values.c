@@ -73,27 +73,28 @@ fc_status_t fc_session_make_room(fc_session_t *session, uint32_t count,
   return FC_OK;
 }
 
-uint64_t fc_session_left(const fc_session_t *session, fc_code_t *out_code) {
+static uint64_t rest(uint64_t limit, uint64_t more, uint64_t used) {
+  return used < limit + more ? limit + more - used : 0;
+}
+
+uint64_t fc_session_left(const fc_session_t *session, uint64_t more,
+                         fc_code_t *out_code) {
   const fc_sessions_t *all = session->all;
   // Less the byte that each session counts while it lives.
   const uint64_t owned = fc_owners_held(&all->bytes_owned, &session->owner) -
                          fc_owners_held(&all->counts_owned, &session->owner);
-  const uint64_t share = all->limits.owner_memory;
-  uint64_t left = session->max_bytes - session->bytes;
-  const uint64_t owners = owned < share ? share - owned : 0;
-  const uint64_t servers =
-      all->bytes < all->limits.memory ? all->limits.memory - all->bytes : 0;
-  *out_code = FC_CODE_TOO_MANY_REQUESTS;
-  if (owners < left) left = owners;
-  if (servers >= left) return left;
-  *out_code = FC_CODE_OVERLOADED;
-  return servers;
+  const uint64_t own = rest(session->max_bytes, more, session->bytes);
+  const uint64_t owners = rest(all->limits.owner_memory, more, owned);
+  const uint64_t servers = rest(all->limits.memory, more, all->bytes);
+  const uint64_t left = own < owners ? own : owners;
+  *out_code = servers < left ? FC_CODE_OVERLOADED : FC_CODE_TOO_MANY_REQUESTS;
+  return servers < left ? servers : left;
 }
 
 fc_status_t fc_session_check_room(const fc_session_t *session, uint64_t size,
                                   fc_error_t *err) {
   fc_code_t code;
-  const uint64_t left = fc_session_left(session, &code);
+  const uint64_t left = fc_session_left(session, 0, &code);
   if (size <= left) return FC_OK;
   return fc_fail(err, code,
                  "the values take %llu bytes more, %llu are left for values "

@@ -1873,7 +1873,7 @@ static void a_server_may_end_while_a_generation_does(void **state) {
 #define TOY_SIZE 10000
 #define CROWD 10u
 #define EACH 2u  // calls of a session that wait at once
-#define CROWD_CALLS 3000u
+#define CROWD_CALLS 1200u
 
 static fc_status_t open_toy(fc_store_t *store, fc_str_t name, int64_t size,
                             void **out_data, fc_error_t *err) {
@@ -1909,7 +1909,7 @@ static fc_status_t turn_toy(fc_turn_t *turn, fc_error_t *err) {
   if (known && known != whose) wrong = " another's";
   memcpy(who, &whose, sizeof whose);
   for (int i = 0; i < TOY_SIZE / 2; i++) at[i] = (uint8_t)(at[i] + more);
-  usleep(more * 20);
+  usleep(more * 10);
   for (int i = TOY_SIZE / 2; i < TOY_SIZE; i++) at[i] = (uint8_t)(at[i] + more);
   *turn->stage = FC_STAGE_ENCODE;
   snprintf(text, sizeof text, "%u%s", at[0], wrong);
@@ -2025,7 +2025,7 @@ static void run_crowd(house_t *house, bool kills) {
   unsigned waiting = 1;
   while (waiting) {
     turn(house);
-    if (kills && crowd.answered > killed_at + 40) {
+    if (kills && crowd.answered > killed_at + 25) {
       killed_at = crowd.answered;
       kill_some(house, &random);
     }

@@ -278,6 +278,70 @@ static void a_crash_loses_the_session_and_no_other(void **state) {
   fc_sessions_deinit(&all);
 }
 
+// What was shared, and is copied, takes no more than it did; new values do.
+static void a_shared_value_is_no_room_for_new_ones(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_error_t err;
+  fc_session_wish_t wish = wish_of(1, 7);
+  wish.max_bytes = 2 * FC_STORE_PAGE;
+  fc_store_init(&toy.store);
+  fc_session_t *one, *two;
+  assert_int_equal(fc_session_create(&all, &wish, 1, &one, &err), FC_OK);
+  assert_int_equal(call(&toy, one, 3), 3);
+  begin(&toy, one);
+  assert_int_equal(one->budget, 0);
+  assert_true(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
+  end(one);
+  assert_int_equal(fc_session_fork(one, &wish, 1, &two, &err), FC_OK);
+  begin(&toy, one);
+  assert_int_equal(one->budget, 2 * FC_STORE_PAGE);
+  // A worker that keeps something else there instead.
+  const int64_t dims[] = {SIZE};
+  const fc_value_t value = {
+      .kind = FC_VALUE_TENSOR,
+      .tensor = {.dtype = FC_DTYPE_UI8, .rank = 1, .shape = dims}};
+  fc_store_row_t row;
+  void *data;
+  assert_int_equal(fc_store_describe(FC_STR("new"), &value, &row, &err), FC_OK);
+  assert_int_equal(fc_store_place(&toy.store, &row, &data, &err), FC_OK);
+  assert_int_equal(fc_store_put(&toy.store, &row, &err), FC_OK);
+  assert_true(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
+  end(one);
+  assert_int_equal(one->count, 2);
+  begin(&toy, one);
+  assert_int_equal(one->budget, 0);
+  assert_true(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
+  end(one);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
+static void a_stopped_interpreter_loses_the_session(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_error_t err;
+  const fc_outcome_t stopped = {.status = FC_DEADLINE_EXCEEDED,
+                                .stage = FC_STAGE_CALL};
+  fc_store_init(&toy.store);
+  fc_session_t *session = make(&all, 1);
+  assert_int_equal(call(&toy, session, 3), 3);
+  begin(&toy, session);
+  memset(open_sum(&toy, &err), 1, SIZE / 2);
+  assert_true(
+      session->claim.class_->take(&session->claim, &toy.desk, &stopped, &err));
+  end(session);
+  assert_int_not_equal(fc_session_check(session, &err), FC_OK);
+  assert_string_equal(
+      err.message, "the session is lost: its call at step 1 was ended at the "
+                   "server's deadline");
+  assert_int_equal(taken(&all), 0);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
 static void an_end_waits_for_the_call_that_runs(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -621,6 +685,8 @@ int main(void) {
       FC_TEST(values_are_shared_and_removed_by_name),
       FC_TEST(a_failed_call_leaves_nothing_new),
       FC_TEST(a_crash_loses_the_session_and_no_other),
+      FC_TEST(a_shared_value_is_no_room_for_new_ones),
+      FC_TEST(a_stopped_interpreter_loses_the_session),
       FC_TEST(an_end_waits_for_the_call_that_runs),
       FC_TEST(a_desk_that_lies_is_noticed),
       FC_TEST(a_row_that_was_there_keeps_its_name),
