@@ -115,3 +115,10 @@ save("grouped", [helper.make_node("Conv", ["x", "w", "b"], ["y"], group=2, pads=
      [value("x", T.FLOAT, [1, 4, 2, 3])], [value("y", T.FLOAT, [1, 6, 2, 3])],
      [weight("w", 6, 2, 3, 3), weight("b", 6)])
 answer("grouped", {"x": floats(1, 4, 2, 3)})
+
+save("line", [helper.make_node("Conv", ["x", "w", "b"], ["t"], pads=[2, 1], strides=[2],
+                               dilations=[2], kernel_shape=[3]),
+              helper.make_node("Conv", ["t", "v"], ["y"], group=2, auto_pad="SAME_UPPER")],
+     [value("x", T.FLOAT, ["n", 4, 9])], [value("y", T.FLOAT, ["n", 6, 4])],
+     [weight("w", 4, 4, 3), weight("b", 4), weight("v", 6, 2, 3)])
+answer("line", *({"x": floats(size, 4, 9)} for size in (1, 3)))

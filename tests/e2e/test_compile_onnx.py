@@ -53,6 +53,7 @@ SIGNATURES = [
     ("double", "double(x: tensor<2xf64>) -> tensor<2xf64>"),
     ("pool", "pool(x: tensor<1x1x4x6xf32>) -> tensor<1x1x2x3xf32>"),
     ("grouped", "grouped(x: tensor<1x4x2x3xf32>) -> tensor<1x6x2x3xf32>"),
+    ("line", "line(x: tensor<[n]x4x9xf32>) -> tensor<[n]x6x4xf32>"),
     ("nameless", "nameless(x: tensor<?x?x?x?xf32>) -> tensor<?x?x?x?xf32>"),
     ("trees", "trees(x: tensor<[rows]x2xf32>) -> tensor<[rows]x1xf32>"),
     ("old", "old(image: tensor<1x1x2x3xf32>) -> tensor<1x1x4x6xf32>"),

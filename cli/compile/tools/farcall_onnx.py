@@ -286,6 +286,53 @@ def ungroup(model):
     return model
 
 
+def is_of_one_dim(node, weights):
+    """Is it a convolution along one dim, whose weights are known?"""
+    return node.op_type == "Conv" and node.input[1] in weights and \
+        len(weights[node.input[1]].dims) == 3
+
+
+def widened(attributes):
+    """Those of a convolution of images that are one row high."""
+    from onnx import helper
+    fills = {"kernel_shape": [1], "strides": [1], "dilations": [1]}
+    for each in attributes:
+        value = helper.get_attribute_value(each)
+        if each.name == "pads":
+            value = [0, value[0], 0, value[1]]
+        yield helper.make_attribute(each.name, fills.get(each.name, []) + list(value)
+                                    if each.name in fills else value)
+
+
+def widen(model):
+    """The model with convolutions along one dim written as those of images of one row: IREE
+    3.13 makes products of matrices only of these."""
+    import numpy
+    from onnx import helper, numpy_helper
+    graph, nodes = model.graph, []
+    weights = {each.name: each for each in graph.initializer}
+    if any(each.domain in ("", "ai.onnx") and each.version < 13  # axes are no input yet
+           for each in model.opset_import):
+        return model
+    for node in graph.node:
+        if not is_of_one_dim(node, weights):
+            nodes.append(node)
+            continue
+        name = node.output[0]
+        row, axis, wide = (f"{name}/{each}" for each in ("row", "axis", "wide"))
+        kernel = f"{name}/{node.input[1]}"
+        graph.initializer.append(numpy_helper.from_array(numpy.full(1, 2, "i8"), axis))
+        graph.initializer.append(numpy_helper.from_array(
+            numpy_helper.to_array(weights[node.input[1]])[:, :, None], kernel))
+        nodes.append(helper.make_node("Unsqueeze", [node.input[0], axis], [row]))
+        nodes.append(helper.make_node("Conv", [row, kernel, *node.input[2:]], [wide]))
+        nodes[-1].attribute.extend(widened(node.attribute))
+        nodes.append(helper.make_node("Squeeze", [wide, axis], [name]))
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return model
+
+
 def import_all(models, mlir):
     """One module of MLIR, with a function for each model."""
     from iree.compiler.extras import onnx_importer
@@ -315,7 +362,7 @@ def main(source, original, mlir, report, sizes):
     model = lift(model, notes)  # operators that take the place of others are newer
     model, said = farcall_ml.convert(model)
     notes += said
-    model = ungroup(model)
+    model = widen(ungroup(model))
     if sizes:
         name_batch(model)
     names, default = symbolic(model)
