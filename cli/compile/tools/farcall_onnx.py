@@ -366,6 +366,9 @@ def main(source, original, mlir, report, sizes):
     if sizes:
         name_batch(model)
     names, default = symbolic(model)
+    if default and not sizes and any(each.op_type == "Conv" for each in model.graph.node):
+        notes.append(f"convolutions are slow where a size is free, as '{default}': "
+                     "--batch=1,8 has IREE make products of matrices of them")
     rows = read_sizes(sizes, names, default) if sizes else [{}]
     name = function_name(model.graph)
     models, functions = [], []
