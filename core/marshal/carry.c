@@ -332,6 +332,7 @@ static fc_status_t pass_tensor(fc_carry_t *carry, fc_frame_t *frame,
 }
 
 // Checks the shapes of a value and of what lists in it hold.
+// NOLINTBEGIN(misc-no-recursion): a plan is at most FC_TYPE_DEPTH_MAX deep.
 static fc_status_t check_value(fc_frame_t *frame, const fc_plan_param_t *input,
                                const fc_op_t *op, const fc_value_t *value,
                                fc_error_t *err) {
@@ -350,6 +351,7 @@ static fc_status_t check_value(fc_frame_t *frame, const fc_plan_param_t *input,
   }
   return FC_OK;
 }
+// NOLINTEND(misc-no-recursion)
 
 // Checks all shapes, so that those of fed tensors fit the others.
 static fc_status_t check_shapes(fc_frame_t *frame, fc_error_t *err) {
