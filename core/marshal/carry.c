@@ -331,27 +331,66 @@ static fc_status_t pass_tensor(fc_carry_t *carry, fc_frame_t *frame,
   return FC_OK;
 }
 
-// Checks the shapes of a value and of what lists in it hold.
-// NOLINTBEGIN(misc-no-recursion): a plan is at most FC_TYPE_DEPTH_MAX deep.
-static fc_status_t check_value(fc_frame_t *frame, const fc_plan_param_t *input,
-                               const fc_op_t *op, const fc_value_t *value,
-                               fc_error_t *err) {
-  if (value->kind == FC_VALUE_TENSOR && op->rank >= 0 &&
-      (op->kind == FC_TYPE_TENSOR || op->kind == FC_TYPE_VECTOR)) {
-    return fc_frame_check_shape(frame, input, op, &value->tensor, err);
-  }
-  if (value->kind != FC_VALUE_LIST || !op->child_count) return FC_OK;
+static fc_status_t check_tensor(fc_frame_t *frame, const fc_plan_param_t *input,
+                                const fc_op_t *op, const fc_value_t *value,
+                                fc_error_t *err) {
+  const bool shaped =
+      value->kind == FC_VALUE_TENSOR && op->rank >= 0 &&
+      (op->kind == FC_TYPE_TENSOR || op->kind == FC_TYPE_VECTOR);
+  return shaped ? fc_frame_check_shape(frame, input, op, &value->tensor, err)
+                : FC_OK;
+}
+
+static bool has_parts(const fc_op_t *op, const fc_value_t *value) {
+  return value->kind == FC_VALUE_LIST && op->child_count;
+}
+
+// A list whose items are being checked.
+typedef struct check_level_t {
+  const fc_op_t *child;  // of the next item
+  const fc_value_t *next;
+  size_t left;
+  bool repeats;  // all items have one type
+} check_level_t;
+
+static fc_status_t open_level(const fc_op_t *op, const fc_value_t *value,
+                              check_level_t *out_level, fc_error_t *err) {
   const bool repeats = op->kind == FC_TYPE_LIST || op->kind == FC_TYPE_REFARRAY;
   const size_t count = repeats ? value->list.count : op->child_count;
   if (count > value->list.count) return fail_damaged(err);
-  const fc_op_t *child = fc_op_child(op);
-  for (size_t i = 0; i < count; i++) {
-    FC_TRY(check_value(frame, input, child, &value->list.items[i], err));
-    if (!repeats) child = fc_op_next(child);
+  *out_level = (check_level_t){.child = fc_op_child(op),
+                               .next = value->list.items,
+                               .left = count,
+                               .repeats = repeats};
+  return FC_OK;
+}
+
+// Checks the shapes of all that a list holds.
+static fc_status_t check_list(fc_frame_t *frame, const fc_plan_param_t *input,
+                              const fc_op_t *op, const fc_value_t *value,
+                              fc_error_t *err) {
+  check_level_t levels[FC_JSON_DEPTH_MAX];
+  FC_TRY(open_level(op, value, &levels[0], err));
+  for (uint32_t depth = 1; depth;) {
+    check_level_t *level = &levels[depth - 1];
+    if (!level->left) {
+      depth--;
+      continue;
+    }
+    const fc_op_t *child = level->child;
+    const fc_value_t *item = level->next++;
+    level->left--;
+    if (!level->repeats) level->child = fc_op_next(child);
+    if (!has_parts(child, item)) {
+      FC_TRY(check_tensor(frame, input, child, item, err));
+    } else if (depth == FC_JSON_DEPTH_MAX) {
+      return fail_damaged(err);
+    } else {
+      FC_TRY(open_level(child, item, &levels[depth++], err));
+    }
   }
   return FC_OK;
 }
-// NOLINTEND(misc-no-recursion)
 
 // Checks all shapes, so that those of fed tensors fit the others.
 static fc_status_t check_shapes(fc_frame_t *frame, fc_error_t *err) {
@@ -361,7 +400,9 @@ static fc_status_t check_shapes(fc_frame_t *frame, fc_error_t *err) {
     const fc_op_t *end = fc_op_next(input->op);
     for (const fc_op_t *op = input->op; op < end; op++) {
       if (op->raw < 0) continue;
-      FC_TRY(check_value(frame, input, op, &frame->arguments[op->raw], err));
+      const fc_value_t *value = &frame->arguments[op->raw];
+      FC_TRY(has_parts(op, value) ? check_list(frame, input, op, value, err)
+                                  : check_tensor(frame, input, op, value, err));
     }
   }
   return FC_OK;

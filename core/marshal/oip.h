@@ -28,9 +28,6 @@ fc_status_t fc_oip_encode(fc_frame_t *frame, fc_str_t model, fc_str_t version,
                           fc_error_t *err);
 // Whether an output will be sent raw. Call it after fc_oip_decode.
 bool fc_oip_is_raw(const fc_frame_t *frame);
-// How many bytes of the call's raw tensors were copied, because they could not stay
-// in the body.
-size_t fc_oip_copied(const fc_frame_t *frame);
 
 // Finds the "id" of a document that was refused, for the answer; `document` may be
 // cut off anywhere. Returns the text between its quotes, still escaped; data NULL:

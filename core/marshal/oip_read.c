@@ -649,8 +649,6 @@ bool fc_oip_is_raw(const fc_frame_t *frame) {
   return false;
 }
 
-size_t fc_oip_copied(const fc_frame_t *frame) { return frame->copied; }
-
 // A document that is cut off is no error here: an "id" before the cut counts.
 fc_str_t fc_oip_find_id(fc_str_t document) {
   fc_json_reader_t reader;

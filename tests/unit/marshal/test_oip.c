@@ -201,7 +201,7 @@ static void raw_bytes_come_back(void **state) {
     assert_int_equal(document, sizeof kAnswer - 1);
     assert_memory_equal(answer.data, kAnswer, sizeof kAnswer - 1);
     assert_memory_equal(answer.data + document, body + size, 71);
-    assert_int_equal(fc_oip_copied(call.frame), shift ? 64 : 0);
+    assert_int_equal(call.frame->copied, shift ? 64 : 0);
     size_t count;
     const fc_value_t *value = fc_frame_arguments(call.frame, &count);
     assert_int_equal((uint8_t *)value->tensor.data == body + size, shift == 0);
