@@ -227,6 +227,16 @@ fc_status_t fc_frame_fail_dim(const fc_frame_t *frame, fc_code_t code,
   return status;
 }
 
+static fc_status_t place_cleared(fc_frame_t *frame, fc_dtype_t dtype,
+                                 size_t size, void **out_memory,
+                                 fc_error_t *err) {
+  FC_TRY(fc_frame_place(frame, dtype, size, out_memory, err));
+  if (!*out_memory) return FC_OK;
+  memset(*out_memory, 0, size);
+  fc_frame_commit(frame, *out_memory, size, size);
+  return FC_OK;
+}
+
 static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
                                fc_value_t *value, fc_error_t *err) {
   const fc_op_t *op = store->op;
@@ -252,11 +262,7 @@ static fc_status_t place_store(fc_frame_t *frame, const fc_plan_param_t *store,
                    fc_frame_element_limit(frame, op->dtype));
   }
   void *memory = NULL;
-  FC_TRY(fc_frame_place(frame, op->dtype, size, &memory, err));
-  if (memory) {
-    memset(memory, 0, size);
-    fc_frame_commit(frame, memory, size, size);
-  }
+  FC_TRY(place_cleared(frame, op->dtype, size, &memory, err));
   *value = (fc_value_t){.kind = FC_VALUE_TENSOR,
                         .tensor = {.dtype = op->dtype,
                                    .rank = op->rank,
@@ -275,11 +281,7 @@ static fc_status_t place_zeros(fc_frame_t *frame, const fc_plan_state_t *state,
   *value = fc_plan_zeros(state);
   if (value->kind == FC_VALUE_SCALAR) return FC_OK;
   (void)fc_shape_count(state->shape, op->rank, op->dtype, &count, &size);
-  FC_TRY(fc_frame_place(frame, op->dtype, size, &memory, err));
-  if (memory) {
-    memset(memory, 0, size);
-    fc_frame_commit(frame, memory, size, size);
-  }
+  FC_TRY(place_cleared(frame, op->dtype, size, &memory, err));
   value->tensor.data = memory;
   return fc_frame_check_shape(frame, &state->param, op, &value->tensor, err);
 }
