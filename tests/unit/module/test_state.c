@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// State of a program's calls: machine code that writes into it, and what is left of a call
+// that fails.
+#include "module/state.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "helpers/test.h"
+
+#define OWNER FARCALL_BUILD_DIR "/tests/modules/native/owner.so"
+
+// axpy(a, x, y): y += a * x, where y is state of `size` elements.
+static fc_call_t *open_axpy(const char *size, fc_module_t **out_module,
+                            fc_instance_t **out_instance) {
+  char folder[] = "/tmp/farcall-state-XXXXXX", path[64], sidecar[64];
+  fc_error_t err = {0};
+  fc_call_t *call = NULL;
+  assert_non_null(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/axpy.so", folder);
+  snprintf(sidecar, sizeof sidecar, "%s/axpy.farcall.json", folder);
+  assert_int_equal(symlink(OWNER, path), 0);
+  FILE *file = fopen(sidecar, "w");
+  assert_non_null(file);
+  fprintf(file,
+          "{\"farcall\":1,\"functions\":[{\"name\":\"axpy\",\"symbol\":"
+          "\"_mlir_ciface_axpy\",\"cc\":\"ciface\",\"args\":[{\"type\":\"f32\"}"
+          ",{\"type\":\"memref<?xf32>\"},{\"type\":\"memref<?xf32>\"}],"
+          "\"results\":[],\"state\":{\"y\":{\"argument\":2,\"shape\":[%s]}}}]}",
+          size);
+  assert_int_equal(fclose(file), 0);
+  fc_status_t status = fc_module_open(path, NULL, out_module, &err);
+  unlink(path);
+  unlink(sidecar);
+  rmdir(folder);
+  if (status != FC_OK) fail_msg("%s", err.message);
+  assert_int_equal(fc_instance_create(*out_module, NULL, out_instance, &err),
+                   FC_OK);
+  assert_int_equal(fc_call_create(*out_instance, "axpy", &call, &err), FC_OK);
+  return call;
+}
+
+static void close_axpy(fc_call_t *call, fc_module_t *module,
+                       fc_instance_t *instance) {
+  fc_call_destroy(call);
+  fc_instance_destroy(instance);
+  fc_module_release(module);
+}
+
+static void set_inputs(fc_call_t *call, float *a, float *x) {
+  static const int64_t three[] = {3};
+  const fc_tensor_t scalar = {FC_DTYPE_F32, 0, three, NULL, a};
+  const fc_tensor_t vector = {FC_DTYPE_F32, 1, three, NULL, x};
+  fc_error_t err;
+  assert_int_equal(fc_call_set(call, "0", &scalar, &err), FC_OK);
+  assert_int_equal(fc_call_set(call, "1", &vector, &err), FC_OK);
+}
+
+static void machine_code_writes_into_state(void **state) {
+  (void)state;
+  float a = 2, x[] = {1, 2, 3};
+  fc_module_t *module;
+  fc_instance_t *instance;
+  fc_state_t *first, *second;
+  fc_tensor_t y;
+  fc_error_t err = {0};
+  fc_call_t *call = open_axpy("3", &module, &instance);
+  assert_int_equal(fc_state_create(NULL, &first, &err), FC_OK);
+  assert_int_equal(fc_state_create(NULL, &second, &err), FC_OK);
+  set_inputs(call, &a, x);
+  // Nobody is asked for it, and nobody gets it.
+  size_t count;
+  (void)fc_call_arguments(call, &count);
+  assert_int_equal(count, 2);
+  (void)fc_call_results(call, &count);
+  assert_int_equal(count, 0);
+  assert_int_equal(fc_call_run(call, NULL, &err), FC_OK);
+  for (int i = 1; i < 5; i++) {
+    fc_call_use_state(call, i % 2 ? first : second);
+    assert_int_equal(fc_call_run(call, NULL, &err), FC_OK);
+  }
+  assert_int_equal(fc_state_get(first, "y", &y, &err), FC_OK);
+  assert_int_equal(y.shape[0], 3);
+  for (int i = 0; i < 3; i++) {
+    assert_true(((float *)y.data)[i] == 2 * 2 * x[i]);
+  }
+  assert_int_equal(fc_state_copied(first), 0);
+  assert_int_equal(fc_state_size(first), 4096);
+  fc_state_reset(first);
+  assert_int_equal(fc_state_size(first), 0);
+  assert_int_not_equal(fc_state_get(first, "y", &y, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_REFERENCE_UNKNOWN);
+  fc_call_use_state(call, first);
+  assert_int_equal(fc_call_run(call, NULL, &err), FC_OK);
+  assert_int_equal(fc_state_get(first, "y", &y, &err), FC_OK);
+  assert_true(((float *)y.data)[2] == 6);
+  close_axpy(call, module, instance);
+  fc_state_destroy(first);
+  fc_state_destroy(second);
+}
+
+static void a_call_without_room_leaves_nothing(void **state) {
+  (void)state;
+  float a = 2, x[] = {1, 2, 3};
+  fc_module_t *module;
+  fc_instance_t *instance;
+  fc_state_t *small;
+  fc_error_t err = {0};
+  fc_call_t *call = open_axpy("3000", &module, &instance);
+  assert_int_equal(
+      fc_state_create(&(fc_state_options_t){.size_max = 8192}, &small, &err),
+      FC_OK);
+  set_inputs(call, &a, x);
+  fc_call_use_state(call, small);
+  assert_int_not_equal(fc_call_run(call, NULL, &err), FC_OK);
+  assert_int_equal(err.code, FC_CODE_OUT_OF_MEMORY);
+  assert_non_null(strstr(err.message, "'y' takes 12288 bytes, 8192 are left"));
+  assert_int_equal(fc_state_size(small), 0);
+  close_axpy(call, module, instance);
+  fc_state_destroy(small);
+}
+
+static fc_status_t attempt(fc_allocator_t allocator, void *context,
+                           fc_error_t *err) {
+  (void)context;
+  fc_state_t *state = NULL;
+  FC_TRY(fc_state_create(&(fc_state_options_t){.allocator = allocator}, &state,
+                         err));
+  fc_state_destroy(state);
+  return FC_OK;
+}
+
+static void every_failed_allocation_is_an_error(void **state) {
+  (void)state;
+  assert_int_equal(fc_test_allocation_sweep(attempt, NULL), 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(machine_code_writes_into_state),
+      FC_TEST(a_call_without_room_leaves_nothing),
+      FC_TEST(every_failed_allocation_is_an_error),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
