@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -122,6 +123,12 @@ static bool answers(const char *path) {
   return open;
 }
 
+// A socket of somebody else could learn the token.
+static bool is_ours(const char *path) {
+  struct stat info;
+  return path && !lstat(path, &info) && info.st_uid == geteuid();
+}
+
 // No two servers can listen on the addresses of one port that are looked for.
 static const char *find_socket(const fc_args_t *args,
                                const fc_remote_t *server) {
@@ -135,7 +142,7 @@ static const char *find_socket(const fc_args_t *args,
     if (!hosts[i]) continue;  // out of memory
     const char *path = fc_print(args->arena, "%s/farcall/%s:%s.sock", runtime,
                                 hosts[i], server->port);
-    if (answers(path)) return path;
+    if (is_ours(path) && answers(path)) return path;
   }
   return !strcmp(server->url, FC_SERVER_DEFAULT) && answers(SYSTEM_SOCKET)
              ? SYSTEM_SOCKET

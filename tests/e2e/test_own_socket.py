@@ -73,6 +73,14 @@ def test_what_a_killed_server_leaves_is_no_socket(start, runtime):
     assert code == 1 and "403 forbidden" in said, said
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a file to another user")
+def test_a_socket_of_another_user_is_not_asked(start, runtime):
+    one = start()
+    os.chown(runtime / "farcall" / f"127.0.0.1:{one.port}.sock", 1, 1)
+    code, said = farcall(runtime, "unload", "digits", "--server", one.url)
+    assert code == 1 and "403 forbidden" in said, said
+
+
 @pytest.mark.parametrize("flags", [["--admin=off"], ["--listen=127.0.0.1:0",
                                                      "--listen=unix:asked.sock"]])
 def test_there_is_none_where_it_has_no_use(start, runtime, tmp_path, flags, monkeypatch):
