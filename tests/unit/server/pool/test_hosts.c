@@ -2053,7 +2053,7 @@ static void sessions_hold_what_their_calls_made(void **state) {
     assert_int_equal(fc_process_hosts_start_nursery(hosts, &error), FC_OK);
     crowd.all = (fc_sessions_t){
         .allocator = house.pool.allocator,
-        .limits = fc_session_limits(16 * CROWD, 1u << 30, 1u << 30),
+        .limits = fc_session_limits(16 * CROWD, 1u << 30, UINT64_MAX / 4),
         .claims = &fc_session_claims,
         .nursery = fc_process_hosts_nursery(hosts)};
     house.hear = hear_toy;
