@@ -75,12 +75,13 @@ int main(int argc, char **argv) {
     }
   }
   stop(&server);
+  const size_t middle = rounds / 2;
   qsort(calls, rounds, sizeof *calls, by_value);
   qsort(steps, rounds, sizeof *steps, by_value);
   qsort(shares, rounds, sizeof *shares, by_value);
   qsort(firsts, rounds * FIRSTS, sizeof *firsts, by_value);
-  printf("%8.2f %8.2f %7.1f%% %7.1f%% %10.0f %8.0f\n", us(calls[rounds / 2]),
-         us(steps[rounds / 2]), (double)shares[rounds / 2] / 100,
+  printf("%8.2f %8.2f %7.1f%% %7.1f%% %10.0f %8.0f\n", us(calls[middle]),
+         us(steps[middle]), (double)shares[middle] / 100,
          (double)shares[rounds - 1] / 100, us(firsts[rounds * FIRSTS / 2]),
          us(firsts[rounds * FIRSTS * 99 / 100]));
   return 0;
