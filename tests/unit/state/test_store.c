@@ -299,7 +299,7 @@ static void a_desk_has_so_many_rows(void **state) {
   bench_t bench;
   fc_error_t err = {0};
   void *data;
-  char name[8];
+  char name[16];
   open_bench(&bench);
   for (int i = 0; i < FC_STORE_ROWS; i++) {
     snprintf(name, sizeof name, "v%d", i);
