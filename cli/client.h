@@ -64,7 +64,7 @@ fc_status_t fc_server_stream(fc_arena_t *arena, const fc_remote_t *server,
                              fc_error_t *err);
 
 // Opens a connection, which does not block, for a caller that speaks HTTP over it.
-// FC_UNAVAILABLE when there is none within the time-out of the server.
+// FC_UNAVAILABLE if the server cannot be reached within server->timeout_ms.
 fc_status_t fc_server_connect(const fc_remote_t *server, fc_wire_t *out_wire,
                               fc_error_t *err);
 

@@ -90,7 +90,8 @@ static size_t ask_tool(const char *offset, char *out, size_t capacity) {
   return end ? (size_t)(end - out) : 0;
 }
 
-// Nothing is told of what has no symbol, and no line where there is none ("??" or "").
+// Tells nothing if the tool knows no function there. Leaves the file and line off if it
+// knows none: it prints " at ??" or " at :?" then.
 static void tell_place(uintptr_t pc) {
   static const char kNote[] = "farcall: note: in ";
   static const char *const kNoLine[] = {" at ??", " at :?"};

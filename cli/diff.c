@@ -285,9 +285,10 @@ static int draw(const fc_function_t *functions[2], fc_text_t *example,
   return fc_complain(TROUBLE, "%s", err.message);
 }
 
-// Calls a function with the old file's first example, or the one that its signature gives,
-// and with numbers that are drawn: zeros hide differences. The latter are timed, unless
-// there are none or they are refused. They have no tolerance, which is an example's.
+// Makes two calls of a function: one with the old file's first example, or the one that
+// its signature gives, and one with drawn numbers, because zeros hide differences. The
+// drawn call is timed; the example is if nothing was drawn or the drawn call is refused.
+// The example's tolerance holds for the example alone.
 static int compare_example(diff_t *diff, const fc_function_t *functions[2],
                            fc_text_t *example, fc_text_t *drawn) {
   fc_error_t err;

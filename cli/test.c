@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall test: makes the calls of a file with the answers that are expected, or,
-// without one, those that the module brings, and calls every function of a .vmfb that
-// takes and returns nothing, as IREE's own tests do, which check themselves. With
-// --reference: reference.c.
+// farcall test. With a file of calls: makes them and compares the answers. Without one:
+// makes the calls that the module brings; of a .vmfb it also calls each function that
+// takes and returns nothing, because IREE's tests are such functions and check
+// themselves. With --reference: reference.c.
 #include <stdio.h>
 
 #include "bytecode/selftest.h"

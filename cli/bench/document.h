@@ -14,8 +14,7 @@ typedef struct fc_bench_document_t {
   yyjson_val *root;
 } fc_bench_document_t;
 
-// A figure, and between which values it lies with a probability of 95 %, if what was
-// measured is taken for a sample of independent requests.
+// A figure and its confidence interval of 95 %, as if the requests were independent.
 typedef struct fc_bench_figure_t {
   double value;
   double low;

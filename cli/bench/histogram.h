@@ -34,8 +34,8 @@ uint64_t fc_bench_histogram_upper(size_t index);
 
 // Whether so many values are enough for this quantile: ten of them lie beyond it.
 bool fc_bench_is_known(double count, double share);
-// The upper end of the first bucket with which at least `share` (0 to 1) of all values
-// have been counted, at most max_ns; 0 when there are no values.
+// The upper end of the bucket in which the value at `share` (0 to 1) of all values, in
+// their order, lies; at most max_ns. 0 when there are no values.
 uint64_t fc_bench_histogram_quantile(const fc_bench_histogram_t *histogram,
                                      double share);
 

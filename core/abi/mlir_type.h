@@ -39,8 +39,8 @@ typedef struct fc_mlir_type_t {
   char refusal[160];
 } fc_mlir_type_t;
 
-// Reads one type. FC_CODE_ABI_METADATA with the byte offset. A TUPLE is not
-// looked into, nor are elements that are neither scalar nor complex.
+// Reads one type. FC_CODE_ABI_METADATA with the byte offset. What is in a TUPLE is not
+// read; nor is the type of elements that are no FC_MLIR_SCALAR.
 fc_status_t fc_mlir_type_parse(fc_str_t text, fc_mlir_type_t *out_type,
                                fc_error_t *err);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes SIP signatures: leaf by leaf as compilers know them, or from a
-// signature's own tree. Children are kept sorted, so that the output is the
-// canonical one whatever the order of the calls. One thread at a time.
+// Writes SIP signatures, from leaves that the caller adds one by one, or from a
+// signature's tree. Children are kept sorted, so the output is the canonical one in
+// whatever order leaves are added. One thread at a time.
 #include "abi/named.h"
 #include "abi/sip.h"
 #include "abi/span.h"

@@ -82,8 +82,9 @@ static fc_status_t write_all(fc_str_t text, int *out_file, fc_error_t *err) {
   return FC_OK;
 }
 
-// Of two equal members the first would count, and what was configured would not. Any
-// other mistake is told when the module is opened.
+// Refuses a sidecar that has this member itself: ours stands behind it, the first of two
+// counts, and what was configured would be ignored. Any other mistake is told when the
+// module is opened.
 static fc_status_t check_own(fc_str_t sidecar, fc_allocator_t allocator,
                              fc_error_t *err) {
   fc_doc_t doc = {.whose = "its sidecar"};

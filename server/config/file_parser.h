@@ -40,8 +40,8 @@ fc_status_t fc_file_fail(fc_file_parser_t *p, fc_status_t status);
 fc_status_t fc_file_next(fc_file_parser_t *p, fc_json_token_t *out_token);
 // Reads the '{' of an object. If there is none, the error's message begins with `what`.
 fc_status_t fc_file_expect_object(fc_file_parser_t *p, const char *what);
-// Gives the string that was just read. It is unescaped where it lies; a zero ends it,
-// at the latest where its closing quote was.
+// Gives the string that was just read. It is unescaped in place and ends with NUL, which
+// lies no further than the closing quote did.
 fc_status_t fc_file_take_string(fc_file_parser_t *p, char **out,
                                 size_t *out_size);
 // Reads the value of a key into `values`. `option` is the key's row, in whichever table.

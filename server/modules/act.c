@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An act waits for listings, decides, waits for files, ends. All PATHs are listed
-// before anything is decided: a file counts as a second one of its name only if the file
-// that serves the name is still there, or another one was begun for it before.
+// An act waits for listings, decides, waits for files, ends. All PATHs are listed before
+// anything is decided. So it is known whether the file that serves a name still exists:
+// only then, or if this act has begun another file of that name, is a file refused for
+// having the name of another.
 #include "modules/act.h"
 
 #include <stdio.h>
@@ -147,8 +148,8 @@ static void lift(fc_modules_t *modules) {
   }
 }
 
-// Did the act load a refused file by the name of its module? Then the file is wanted,
-// although it was rolled back.
+// Did the act load or reload this module by name, though its file was refused because of a
+// rollback? Then somebody wants the file, and it is refused no more.
 static bool lifts(const fc_modules_t *modules, const fc_act_t *act,
                   const fc_generation_t *loaded) {
   return (act->kind == FC_ACT_LOAD || act->kind == FC_ACT_RELOAD) &&
@@ -250,8 +251,7 @@ static void tell_declared(fc_modules_t *modules, const fc_act_t *act,
   }
 }
 
-// Notes which of the folders NAME/VERSION that cannot be read are versions that are
-// served.
+// Of the folders NAME/VERSION that cannot be read: notes those whose version is served.
 static void note_served(const fc_modules_t *modules, fc_listing_t *listing) {
   for (fc_unread_t *at = listing->unread; at; at = at->next) {
     const fc_str_t version = fc_path_file(at->folder);

@@ -11,13 +11,18 @@
 #define PLACES_AT_FIRST 16
 #define OWNERS_SHARE 8  // of sessions and of their memory
 
-static const char *const kEnds[FC_SESSION_END_COUNT] = {
-#define FC_SESSION_END(name, text) [FC_SESSION_END_##name] = text,
+static const struct {
+  const char *text;
+  const char *how;
+} kEnds[FC_SESSION_END_COUNT] = {
+#define FC_SESSION_END(name, text, how) [FC_SESSION_END_##name] = {text, how},
 #include "state/end.def"
 #undef FC_SESSION_END
 };
 
-const char *fc_session_end_name(fc_session_end_t end) { return kEnds[end]; }
+const char *fc_session_end_name(fc_session_end_t end) {
+  return kEnds[end].text;
+}
 
 fc_session_limits_t fc_session_limits(uint32_t sessions, uint64_t memory,
                                       uint64_t ttl_ns) {
@@ -91,24 +96,16 @@ fc_status_t fc_session_find(const fc_sessions_t *all, fc_str_t id,
 }
 
 fc_status_t fc_session_check(const fc_session_t *session, fc_error_t *err) {
-  static const char *const kHow[FC_SESSION_END_COUNT] = {
-      [FC_SESSION_END_CRASH] = "crashed",
-      [FC_SESSION_END_DEADLINE] = "was ended at the server's deadline",
-      [FC_SESSION_END_LIE] = "wrote over the memory it shares with the server",
-      [FC_SESSION_END_GREED] =
-          "took more memory than it was granted, or another "
-          "session's did",
-      [FC_SESSION_END_MEMORY] = "left more than there was memory to note"};
   if (session->ended) {
     return fc_fail(err, FC_CODE_SESSION_NOT_FOUND, "the session has ended: %s",
-                   kEnds[session->end]);
+                   kEnds[session->end].text);
   }
   if (!session->lost) return FC_OK;
   const bool known = session->lost_in[0];
   return fc_fail(err, FC_CODE_SESSION_LOST,
                  "the session is lost: its call%s%s%s at step %llu %s",
                  known ? " of '" : "", session->lost_in, known ? "'" : "",
-                 (unsigned long long)session->step, kHow[session->end]);
+                 (unsigned long long)session->step, kEnds[session->end].how);
 }
 
 fc_status_t fc_session_check_step(const fc_session_t *session, uint64_t step,

@@ -20,9 +20,9 @@
 
 typedef struct fc_session_t fc_session_t;
 
-// How sessions end, for metrics and logs. The first row of each is its name.
+// How sessions end.
 typedef enum fc_session_end_t {
-#define FC_SESSION_END(name, text) FC_SESSION_END_##name,
+#define FC_SESSION_END(name, text, how) FC_SESSION_END_##name,
 #include "state/end.def"
 #undef FC_SESSION_END
   FC_SESSION_END_COUNT

@@ -84,7 +84,7 @@ fc_status_t fc_vm_list_get_ref(fc_vm_list_t *list, uint32_t index, bool move,
 fc_status_t fc_vm_list_set_ref(fc_vm_list_t *list, uint32_t index,
                                fc_vm_object_t *take_object,
                                fc_error_t *err) FC_MUST_CHECK;
-// An element with the type it has; the object is borrowed.
+// The element as it is stored, not converted. An object in it is borrowed.
 fc_vm_variant_t fc_vm_list_peek(const fc_vm_list_t *list, uint32_t index);
 
 #endif  // FARCALL_CORE_MODULE_VM_LIST_H_
