@@ -437,18 +437,20 @@ static void put_modules(const fixture_server_t *server, bool there) {
 // A call that is refused is answered when calls are handed over, after the turn's part
 // of a document was written. The document behind it begins then, and the loop must not
 // wait for events before its second part: the next one may be the timer by which it looks
-// at processes. One round of many in which it does not is enough.
+// at processes. One round of many in which it does not is enough; on a busy machine it may
+// take many.
 static void a_document_behind_a_refused_call_is_written(void **state) {
   (void)state;
   fixture_server_t server;
   fixture_response_t response;
+  const uint64_t waits_ns = FC_LIMIT_LOOK_MS * 1000000u * 3 / 4;
   uint64_t shortest_ns = UINT64_MAX;
   start(&server, "--admin=loopback --isolation=thread,crash=process");
   put_modules(&server, true);
   int fd = fixture_connect(&server);
   call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
   call(fd, CRASH "add", "[1,2]", 200, "[3]");
-  for (int i = 0; i < 30; i++) {
+  for (int i = 0; i < 300 && shortest_ns >= waits_ns; i++) {
     const uint64_t begin_ns = fc_clock_ns();
     fixture_send_text(fd,
                       "POST " CRASH "divide HTTP/1.1\r\nHost: localhost\r\n"
@@ -463,7 +465,7 @@ static void a_document_behind_a_refused_call_is_written(void **state) {
     const uint64_t took_ns = fc_clock_ns() - begin_ns;
     if (took_ns < shortest_ns) shortest_ns = took_ns;
   }
-  assert_true(shortest_ns < FC_LIMIT_LOOK_MS * 1000000u * 3 / 4);
+  assert_true(shortest_ns < waits_ns);
   close(fd);
   put_modules(&server, false);
   end(&server);
