@@ -74,8 +74,8 @@ static void lay(fc_claim_t *claim, fc_store_desk_t *out) {
 // New rows of a desk, as they were copied.
 typedef struct fc_taken_t {
   fc_store_row_t row;
-  uint32_t at;  // which value it is
-  fc_store_place_t *place;
+  uint32_t at;              // which value it is
+  fc_store_place_t *place;  // NULL: it has no bytes, or none is made yet
 } fc_taken_t;
 
 static bool lie(fc_error_t *err, const char *what, uint64_t value) {
@@ -149,6 +149,7 @@ static bool read_rows(const fc_session_t *session, const fc_store_desk_t *desk,
     fc_taken_t *taken = &out_taken[count];
     copy_once(&taken->row, &desk->rows[i], sizeof taken->row);
     taken->at = i;
+    taken->place = NULL;
     fc_error_t why;
     if (fc_store_verify(&taken->row, &why) != FC_OK) {
       return lie(err, "row", i);

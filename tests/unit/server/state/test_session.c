@@ -137,6 +137,50 @@ static void sessions_keep_what_their_calls_made(void **state) {
   fc_sessions_deinit(&all);
 }
 
+// Keeps a value of `size` bytes, as an honest worker does.
+static void keep(toy_t *toy, const char *name, int64_t size) {
+  const fc_value_t value = {
+      .kind = FC_VALUE_TENSOR,
+      .tensor = {.dtype = FC_DTYPE_UI8, .rank = 1, .shape = &size}};
+  fc_store_row_t row;
+  fc_error_t err;
+  void *data;
+  assert_int_equal(fc_store_describe(fc_str(name), &value, &row, &err), FC_OK);
+  assert_int_equal(fc_store_place(&toy->store, &row, &data, &err), FC_OK);
+  if (size) memset(data, 1, (size_t)size);
+  assert_int_equal(fc_store_put(&toy->store, &row, &err), FC_OK);
+}
+
+static void keep_in(toy_t *toy, fc_session_t *session, const char *name,
+                    int64_t size) {
+  fc_error_t err;
+  begin(toy, session);
+  keep(toy, name, size);
+  assert_true(
+      session->claim.class_->take(&session->claim, &toy->desk, &kDone, &err));
+  end(session);
+}
+
+static void a_value_without_bytes_has_no_place(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_store_init(&toy.store);
+  fc_session_t *full = make(&all, 1), *empty = make(&all, 2);
+  keep_in(&toy, full, "v", SIZE);
+  keep_in(&toy, empty, "e", 0);
+  assert_null(fc_session_value(empty, FC_STR("e"))->place);
+  keep_in(&toy, full, "v", 0);
+  assert_null(fc_session_value(full, FC_STR("v"))->place);
+  assert_int_equal(taken(&all), 0);
+  keep_in(&toy, full, "v", SIZE);
+  fc_session_end(empty, FC_SESSION_END_DELETED);
+  assert_int_equal(taken(&all), 2 * FC_STORE_PAGE);
+  fc_session_end(full, FC_SESSION_END_DELETED);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
 static void a_fork_has_its_own_history(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -298,15 +342,7 @@ static void a_shared_value_is_no_room_for_new_ones(void **state) {
   begin(&toy, one);
   assert_int_equal(one->budget, 2 * FC_STORE_PAGE);
   // A worker that keeps something else there instead.
-  const int64_t dims[] = {SIZE};
-  const fc_value_t value = {
-      .kind = FC_VALUE_TENSOR,
-      .tensor = {.dtype = FC_DTYPE_UI8, .rank = 1, .shape = dims}};
-  fc_store_row_t row;
-  void *data;
-  assert_int_equal(fc_store_describe(FC_STR("new"), &value, &row, &err), FC_OK);
-  assert_int_equal(fc_store_place(&toy.store, &row, &data, &err), FC_OK);
-  assert_int_equal(fc_store_put(&toy.store, &row, &err), FC_OK);
+  keep(&toy, "new", SIZE);
   assert_true(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
   end(one);
   assert_int_equal(one->count, 2);
@@ -681,6 +717,7 @@ static void many_come_and_go(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(sessions_keep_what_their_calls_made),
+      FC_TEST(a_value_without_bytes_has_no_place),
       FC_TEST(a_fork_has_its_own_history),
       FC_TEST(values_are_shared_and_removed_by_name),
       FC_TEST(a_failed_call_leaves_nothing_new),
