@@ -23,7 +23,7 @@
 #define FC_STORE_ROWS 64                          // values of one desk
 #define FC_STORE_PAGE ((uint64_t)4096)            // on whatever system
 #define FC_STORE_ALIGNMENT ((uint64_t)64)
-#define FC_STORE_SIZE_MAX ((uint64_t)1 << 46)  // of the slab
+#define FC_STORE_SIZE_MAX ((uint64_t)1 << 60)  // of the slab
 
 // fc_store_row_t.flags, by the owner
 enum {

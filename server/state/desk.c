@@ -2,8 +2,8 @@
 //
 // What a call does to its session: the desk is laid before it, and what the worker left
 // there is checked and taken over after it. The worker may be hostile: what it wrote is
-// copied once, and believed only within what the call was granted. All that it was granted
-// and that no value has is given back.
+// copied once, and believed only within what the call was granted. What it was granted and
+// has not used is the session's next grant.
 #include "state/session.h"
 
 // Behind each new value at least one page stays empty.
@@ -16,16 +16,33 @@ static fc_session_t *of(const fc_claim_t *claim) {
 // ---------------------------------------------------------------------------
 // Before
 
-// Gives back what the call was granted and has not used, from `next` on; and, if it is
-// `written`, what lies before.
+// The call has used its grant up to `next`; and, if this is `written`, not for values.
 static void end_grant(fc_session_t *session, uint64_t next, bool written) {
   session->slab->claim.allowed -= session->budget;
   session->budget = 0;
+  session->granted = false;
   if (written && next > session->grant) {
     fc_slab_clear(session->slab, session->grant, next - session->grant);
   }
-  fc_slab_return(session->slab, next, session->grant_end);
-  session->grant = session->grant_end = 0;
+  session->grant = next;
+}
+
+// Sees to it that the grant has room for `budget` bytes of new values. It gets twice the
+// room, so that the addresses which are given up are no more than those which were used.
+// Returns how many bytes there is room for.
+static uint64_t make_grant(fc_session_t *session, uint64_t budget) {
+  fc_slab_t *slab = session->slab;
+  const uint64_t size = budget + GAPS;
+  if (!budget || size <= session->grant_end - session->grant) return budget;
+  fc_slab_return(slab, session->grant, session->grant_end);
+  session->grant = session->grant_end = slab->cursor;
+  if (fc_slab_grant(slab, 2 * size, &session->grant)) {
+    session->grant_end = session->grant + 2 * size;
+    return budget;
+  }
+  if (!fc_slab_grant(slab, size, &session->grant)) return 0;
+  session->grant_end = session->grant + size;
+  return budget;
 }
 
 static uint64_t shared_bytes(const fc_session_t *session) {
@@ -41,15 +58,11 @@ static void lay(fc_claim_t *claim, fc_store_desk_t *out) {
   fc_session_t *session = of(claim);
   fc_code_t code;
   // Of a worker that never began the call.
-  if (session->grant_end) end_grant(session, session->grant_end, true);
+  if (session->granted) end_grant(session, session->grant_end, true);
   // A shared value counts already, so there is room to copy it.
   uint64_t budget = fc_session_left(session, shared_bytes(session), &code);
-  budget &= ~(FC_STORE_PAGE - 1);
-  if (!fc_slab_grant(session->slab, budget + GAPS, &session->grant)) {
-    budget = 0;
-    session->grant = session->slab->cursor;
-  }
-  session->grant_end = session->grant + (budget ? budget + GAPS : 0);
+  budget = make_grant(session, budget & ~(FC_STORE_PAGE - 1));
+  session->granted = true;
   session->budget = budget;
   session->laid = session->count;
   session->slab->claim.allowed += budget;
@@ -296,7 +309,7 @@ static bool refuse(const fc_claim_t *claim, fc_error_t *err) {
 static void on_idle(fc_claim_t *claim) {
   fc_session_t *session = of(claim);
   // Of a call that was given to a worker and taken back.
-  if (session->grant_end) end_grant(session, session->grant_end, true);
+  if (session->granted) end_grant(session, session->grant_end, true);
   fc_session_settle(session);
 }
 

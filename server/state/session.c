@@ -217,6 +217,10 @@ static fc_status_t set_up(fc_session_t *session, const fc_session_wish_t *wish,
   }
   if (all->count >= all->capacity) FC_TRY(grow(all, err));
   FC_TRY(count_for_owner(session, err));
+  if (wish->slab) {
+    session->slab = fc_slab_hold(wish->slab);
+    return FC_OK;
+  }
   const fc_status_t status =
       fc_slab_find(&all->slabs, wish->generation, wish->index, all->allocator,
                    all->slab_serial + 1, all->nursery, &session->slab, err);
@@ -266,6 +270,7 @@ static void free_session(fc_session_t *session) {
   fc_session_drop_values(session);
   fc_owners_release(&all->bytes_owned, session->bytes_of, 1);
   fc_owners_uncount(&all->counts_owned, &session->counted);
+  fc_slab_return(session->slab, session->grant, session->grant_end);
   fc_slab_release(session->slab);
   leave(session);
   if (all->let_go) all->let_go(all->context, session->module);
@@ -316,7 +321,9 @@ fc_status_t fc_session_fork(const fc_session_t *from,
   FC_ASSERT(!from->claim.held);
   FC_TRY(fc_session_check(from, err));
   fc_session_t *session;
-  FC_TRY(fc_session_create(from->all, wish, now_ns, &session, err));
+  fc_session_wish_t beside = *wish;
+  beside.slab = from->slab;
+  FC_TRY(fc_session_create(from->all, &beside, now_ns, &session, err));
   fc_status_t status = fc_session_check_room(session, from->bytes, err);
   if (status == FC_OK) status = fc_session_make_room(session, from->count, err);
   if (status != FC_OK) {
@@ -325,6 +332,7 @@ fc_status_t fc_session_fork(const fc_session_t *from,
     return status;
   }
   session->step = from->step;
+  session->replaced_ns = from->replaced_ns;
   for (uint32_t i = 0; i < from->count; i++) {
     fc_session_share(session, fc_store_name(&from->values[i].row),
                      &from->values[i]);

@@ -66,8 +66,9 @@ struct fc_session_t {
   uint64_t max_bytes;
   uint64_t bytes;  // of the pages of its values; shared ones count in full
   uint64_t step;   // calls that may have changed it
-  // What the call that runs was granted. Empty: nothing.
+  // Where new values may lie: nobody has written there, but for a call that runs.
   uint64_t grant, grant_end;
+  bool granted;  // a call has the grant, or went without its desk being taken
   uint64_t budget;  // of the call that runs
   uint32_t laid;    // values that it began with
   fc_kept_t *values;
@@ -107,6 +108,7 @@ typedef struct fc_sessions_t {
 typedef struct fc_session_wish_t {
   uint64_t generation;  // serial of its generation
   uint32_t index;       // and its index
+  fc_slab_t *slab;      // where its values are to lie; NULL: of the generation
   void *module;  // keeps the generation; the session has it if it is made
   fc_owner_t owner;
   bool owned;

@@ -116,7 +116,8 @@ fc_status_t fc_slab_find(fc_slab_t **list, uint64_t generation, uint32_t index,
                          fc_nursery_t *nursery, fc_slab_t **out_slab,
                          fc_error_t *err) {
   fc_slab_t *slab = *list;
-  while (slab && (slab->generation != generation || slab->spoiled)) {
+  while (slab && (slab->generation != generation || slab->spoiled ||
+                  slab->cursor > FC_STORE_SIZE_MAX / 2)) {
     slab = slab->next;
   }
   if (slab) {

@@ -43,8 +43,8 @@ typedef struct fc_slab_t {
   bool closing;  // the file is closed soon: nothing is given back before
 } fc_slab_t;
 
-// The slab of a generation, which `list` has or gets. `serial` is of a new slab alone. The
-// caller holds it. FC_CODE_OUT_OF_MEMORY.
+// A slab of a generation with half of its addresses left, which `list` has or gets.
+// `serial` is of a new slab alone. The caller holds it. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_slab_find(fc_slab_t **list, uint64_t generation, uint32_t index,
                          fc_allocator_t allocator, uint64_t serial,
                          fc_nursery_t *nursery, fc_slab_t **out_slab,

@@ -181,6 +181,67 @@ static void a_value_without_bytes_has_no_place(void **state) {
   fc_sessions_deinit(&all);
 }
 
+// Calls of two sessions at the same time: none can give back what it has not used.
+static void addresses_last(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toys[2];
+  fc_error_t err;
+  fc_session_t *sessions[2];
+  for (uint8_t i = 0; i < 2; i++) {
+    fc_store_init(&toys[i].store);
+    sessions[i] = make(&all, i);
+  }
+  for (int round = 0; round < 1000; round++) {
+    for (int i = 0; i < 2; i++) begin(&toys[i], sessions[i]);
+    for (int i = 0; i < 2; i++) {
+      keep(&toys[i], "v", SIZE);
+      assert_true(fc_session_claims.take(&sessions[i]->claim, &toys[i].desk,
+                                         &kDone, &err));
+      end(sessions[i]);
+    }
+  }
+  // Each of 2000 calls takes three pages, and may take 8 MB.
+  assert_true(all.slabs->cursor < 128 * MILLION);
+  assert_int_equal(taken(&all), 2 * 2 * FC_STORE_PAGE);
+  for (int i = 0; i < 2; i++) fc_store_deinit(&toys[i].store);
+  fc_sessions_deinit(&all);
+}
+
+static void new_sessions_get_new_addresses(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_error_t err;
+  fc_session_t *old = make(&all, 1), *fork;
+  fc_slab_t *slab = all.slabs;
+  const fc_session_wish_t wish = wish_of(1, 7);
+  fc_store_init(&toy.store);
+  assert_int_equal(call(&toy, old, 3), 3);
+  slab->cursor = FC_STORE_SIZE_MAX / 2;
+  assert_ptr_equal(make(&all, 2)->slab, slab);
+  slab->cursor += FC_STORE_PAGE;
+  assert_ptr_not_equal(make(&all, 2)->slab, slab);
+  // A fork's values lie where they lay.
+  assert_int_equal(fc_session_fork(old, &wish, 1, &fork, &err), FC_OK);
+  assert_ptr_equal(fork->slab, slab);
+  assert_int_equal(call(&toy, fork, 4), 7);
+  assert_int_equal(call(&toy, old, 1), 4);
+  // Old ones have what is left, and then their values alone.
+  fc_session_t *last = make(&all, 3);
+  slab->cursor = FC_STORE_SIZE_MAX - 2 * FC_STORE_PAGE;
+  fc_session_reset(old);
+  assert_int_equal(fc_session_fork(fork, &wish, 1, &old, &err), FC_OK);
+  begin(&toy, old);
+  assert_int_equal(toy.desk.budget, 0);
+  assert_true(fc_session_claims.take(&old->claim, &toy.desk, &kDone, &err));
+  end(old);
+  assert_int_equal(old->count, 1);
+  assert_int_equal(call(&toy, last, 9), 9);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
 static void a_fork_has_its_own_history(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -718,6 +779,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(sessions_keep_what_their_calls_made),
       FC_TEST(a_value_without_bytes_has_no_place),
+      FC_TEST(addresses_last),
+      FC_TEST(new_sessions_get_new_addresses),
       FC_TEST(a_fork_has_its_own_history),
       FC_TEST(values_are_shared_and_removed_by_name),
       FC_TEST(a_failed_call_leaves_nothing_new),
