@@ -23,10 +23,13 @@ static fc_status_t stored_of(fc_frame_t *frame, fc_stored_t **out_stored,
     FC_TRY(fc_frame_alloc(frame, 1, sizeof(fc_stored_t), &memory, err));
     FC_TRY(fc_frame_alloc(
         frame, plan->signature->raw_argument_count + (size_t)1, 1, &rows, err));
-    FC_TRY(fc_frame_alloc(frame,
-                          plan->output_count + plan->state_count + (size_t)1,
-                          sizeof(fc_stored_keep_t), &keeps, err));
+    // A final contents that is kept may go into the store besides (add_finals).
+    const uint32_t capacity =
+        plan->output_count + plan->state_count + plan->final_count + 1;
+    FC_TRY(
+        fc_frame_alloc(frame, capacity, sizeof(fc_stored_keep_t), &keeps, err));
     frame->stored = memory;
+    frame->stored->keep_capacity = capacity;
     frame->stored->row_of = rows;
     frame->stored->keeps = keeps;
   }
@@ -289,6 +292,7 @@ static fc_status_t add_keep(fc_frame_t *frame, const fc_op_t *op,
                               : "the result of '%.*s' is kept twice",
                         FC_STR_ARG(name));
   }
+  FC_ASSERT(stored->keep_count < stored->keep_capacity);
   fc_stored_keep_t *keep = &stored->keeps[stored->keep_count++];
   *keep = (fc_stored_keep_t){.op = op, .number = number};
   memcpy(keep->row.name, name.data, name.size);
@@ -352,6 +356,7 @@ fc_status_t fc_stored_check(fc_frame_t *frame, fc_error_t *err) {
   if (!stored->if_absent) return FC_OK;
   for (uint32_t i = 0; i < stored->keep_count; i++) {
     const fc_str_t name = fc_store_name(&stored->keeps[i].row);
+    if (stored->keeps[i].number == UINT32_MAX) continue;  // of a state
     if (!fc_store_find(frame->store->desk, name)) continue;
     return fc_fail(err, FC_CODE_PRECONDITION_FAILED,
                    "there is a value '%.*s' already", FC_STR_ARG(name));
@@ -554,6 +559,23 @@ void fc_stored_commit(fc_frame_t *frame) {
     row->change |= FC_STORE_WRITTEN;
   }
   if (stored) stored->keep_count = 0;
+}
+
+bool fc_stored_replaces(const fc_frame_t *frame, const void *memory) {
+  const fc_stored_t *stored = frame->stored;
+  fc_store_t *store = frame->store;
+  void *data;
+  for (uint32_t i = 0; stored && i < stored->keep_count; i++) {
+    const fc_stored_keep_t *keep = &stored->keeps[i];
+    const fc_store_row_t *row =
+        fc_store_find(store->desk, fc_store_name(&keep->row));
+    if (!row || (keep->in_place && !keep->from)) continue;
+    if (fc_store_map(store, row, &data, NULL) == FC_OK &&
+        (uintptr_t)memory - (uintptr_t)data < row->size) {
+      return true;
+    }
+  }
+  return false;
 }
 
 const fc_store_row_t *fc_stored_output(const fc_frame_t *frame,

@@ -22,8 +22,8 @@ typedef struct fc_stored_t {
   uint8_t used[FC_STORE_ROWS];  // what the call does with a row: FC_STORED_*
   uint8_t *row_of;              // by raw argument: 1 + its row; 0: it is none
   fc_stored_keep_t *keeps;      // of the document, then of states
-  uint32_t keep_count;
-  bool if_absent;  // no name of a keep may be in use
+  uint32_t keep_count, keep_capacity;
+  bool if_absent;  // no name that the document keeps may be in use
 } fc_stored_t;
 
 // The call that was begun on the frame uses this store, whose call has begun; borrowed
@@ -54,6 +54,8 @@ fc_status_t fc_stored_place(fc_frame_t *frame, fc_error_t *err);
 fc_status_t fc_stored_stage(fc_frame_t *frame, fc_error_t *err);
 // The call has succeeded: what was staged is in the store from now on.
 void fc_stored_commit(fc_frame_t *frame);
+// Between the two above. Does `memory` lie in a value that another takes the place of then?
+bool fc_stored_replaces(const fc_frame_t *frame, const void *memory);
 // The value of the store that an output is, NULL: none. Between the two above.
 const fc_store_row_t *fc_stored_output(const fc_frame_t *frame,
                                        uint32_t output);

@@ -293,28 +293,28 @@ static fc_status_t keep_tensor(fc_call_t *call, size_t index,
   return FC_OK;
 }
 
-// Where the module would stay locked until its results are released, makes copies of
-// tensors, and ends the frame's call.
-static fc_status_t keep_results(fc_call_t *call, fc_error_t *err) {
-  fc_frame_t *frame = call->instance->frame;
-  const bool all = fc_module_get_info(call->instance->module)->holds_results;
-  FC_TRY(fc_frame_fill_widths(frame, err));
+// Makes copies of tensors where the module would stay locked until its results are
+// released (`all`), and of those that lie where a new value of the store comes.
+static fc_status_t keep_results(fc_call_t *call, bool all, fc_error_t *err) {
+  const fc_frame_t *frame = call->instance->frame;
+  FC_TRY(fc_frame_fill_widths(call->instance->frame, err));
   size_t count;
   const fc_value_t *results = fc_frame_results(frame, &count);
   for (size_t i = 0; i < count; i++) {
     fc_value_t *value = &call->kept[i];
     *value = results[i];
-    if (all && value->kind == FC_VALUE_TENSOR) {
+    if (value->kind == FC_VALUE_TENSOR &&
+        (all || fc_stored_replaces(frame, value->tensor.data))) {
       FC_TRY(keep_tensor(call, i, &value->tensor, err));
     }
   }
-  if (all) fc_frame_end(frame);
   return FC_OK;
 }
 
 static fc_status_t run(fc_call_t *call, const fc_run_options_t *options,
                        fc_error_t *err) {
   fc_instance_t *instance = call->instance;
+  const bool all = fc_module_get_info(instance->module)->holds_results;
   FC_TRY(begin(call, err));
   fc_frame_set_tiles(instance->frame, instance->tiles);
   FC_TRY(fc_frame_invoke(instance->frame,
@@ -323,8 +323,10 @@ static fc_status_t run(fc_call_t *call, const fc_run_options_t *options,
                          options->cancel ? &options->cancel->word : NULL,
                          options->deadline_ns, err));
   FC_TRY(fc_stored_stage(instance->frame, err));
+  FC_TRY(keep_results(call, all, err));
   fc_stored_commit(instance->frame);
-  return keep_results(call, err);
+  if (all) fc_frame_end(instance->frame);
+  return FC_OK;
 }
 
 fc_status_t fc_call_run(fc_call_t *call, const fc_run_options_t *options,

@@ -284,13 +284,20 @@ fc_status_t fc_store_place(fc_store_t *store, fc_store_row_t *row,
   row->offset = 0;
   *out_data = NULL;
   if (!row->size) return FC_OK;
-  if (size > desk->budget || left < FC_STORE_PAGE ||
-      size > left - FC_STORE_PAGE) {
-    return fc_fail(
-        err, desk->code ? (fc_code_t)desk->code : FC_CODE_TOO_MANY_REQUESTS,
-        "value '%s' takes %llu bytes, %llu are left for values that "
-        "stay",
-        row->name, (unsigned long long)size, (unsigned long long)desk->budget);
+  const fc_code_t code =
+      desk->code ? (fc_code_t)desk->code : FC_CODE_TOO_MANY_REQUESTS;
+  if (size > desk->budget) {
+    return fc_fail(err, code,
+                   "value '%s' takes %llu bytes, %llu are left for values that "
+                   "stay",
+                   row->name, (unsigned long long)size,
+                   (unsigned long long)desk->budget);
+  }
+  if (left < FC_STORE_PAGE || size > left - FC_STORE_PAGE) {
+    return fc_fail(err, code,
+                   "value '%s' takes %llu bytes, and no addresses are left for "
+                   "values that stay",
+                   row->name, (unsigned long long)size);
   }
   row->offset = fc_store_offset(desk->next, row->size);
   FC_TRY(fc_store_map(store, row, out_data, err));

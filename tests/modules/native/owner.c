@@ -16,6 +16,10 @@ static r1_t filled(int64_t n, float value) {
 }
 
 CI(void, alias_arg)(r1_t *out, const r1_t *a) { *out = *a; }
+CI(void, alias_both)(r1_t out[2], const r1_t *a, const r1_t *b) {
+  out[0] = *a;
+  out[1] = *b;
+}
 CI(void, alias_ro)(r1_t *out) {
   // GCC for AArch64 would make writable data of the whole structure.
   out->allocated = GLOBAL;

@@ -454,6 +454,83 @@ static void a_scalar_is_state_too(void **state) {
   close_desk(&desk);
 }
 
+static void if_absent_is_about_names_of_keeps(void **state) {
+  (void)state;
+  static const declared_t states[] = {{"kv", 0, 0}};
+  static const char body[] =
+      "{\"args\":[3],\"options\":{\"keep\":{\"0\":\"new\"},\"if_absent\":true}}";
+  fc_test_call_t call;
+  desk_t desk;
+  fc_error_t err = {0};
+  char answer[256];
+  open_desk(&desk);
+  init_call(&call, "tensor<2xf32>, i8 -> tensor<2xf32>, i8", states, 1);
+  // The state is there, and its result takes its place as ever.
+  if (run(&call, &desk, body, false, answer, sizeof answer, &err) != FC_OK) {
+    fail_msg("%s", err.message);
+  }
+  assert_non_null(fc_store_find(&desk.desk, FC_STR("new")));
+  (void)run(&call, &desk, body, false, answer, sizeof answer, &err);
+  assert_int_equal(err.code, FC_CODE_PRECONDITION_FAILED);
+  fc_test_call_deinit(&call);
+  close_desk(&desk);
+}
+
+// Answers final contents that do not lie where the arguments do.
+static fc_status_t write_elsewhere(void *instance, size_t index,
+                                   fc_backend_call_t *call, fc_error_t *err) {
+  static float floats[3][2] = {{10, 11}, {20, 21}, {30, 31}};
+  FC_TRY(fc_backend_echo.call(instance, index, call, err));
+  for (size_t i = 0; i < 3; i++) call->results[i].tensor.data = floats[i];
+  return FC_OK;
+}
+
+// Every output is kept, and each final contents go into the store besides.
+static void all_that_can_be_kept_has_room(void **state) {
+  (void)state;
+  static const char *const names[] = {"kv", "other", "third"};
+  static const int64_t two[] = {2};
+  static const float floats[] = {1, 2};
+  fc_test_call_t call;
+  desk_t desk;
+  fc_error_t err = {0};
+  fc_backend_t backend = fc_backend_echo;
+  backend.call = write_elsewhere;
+  open_desk(&desk);
+  add(&desk, "third",
+      &(fc_value_t){.kind = FC_VALUE_TENSOR,
+                    .tensor = {.dtype = FC_DTYPE_F32, .rank = 1, .shape = two}},
+      floats);
+  fc_test_call_init(
+      &call,
+      "inout tensor<2xf32>, inout tensor<2xf32>, inout tensor<2xf32> -> ",
+      NULL);
+  fc_frame_begin(call.frame, call.plan, NULL);
+  fc_frame_set_store(call.frame, &desk.store);
+  fc_status_t status = fc_frame_decode(
+      call.frame,
+      FC_STR(
+          "{\"args\":[{\"ref\":\"kv\"},{\"ref\":\"other\"},{\"ref\":\"third\"}],"
+          "\"options\":{\"keep\":{\"0\":\"x\",\"1\":\"y\",\"2\":\"z\"}}}"),
+      &err);
+  if (status == FC_OK) {
+    status =
+        fc_frame_invoke(call.frame, &backend, &call.echo, 0, NULL, 0, &err);
+  }
+  if (status == FC_OK) status = fc_stored_stage(call.frame, &err);
+  if (status != FC_OK) fail_msg("%s", err.message);
+  assert_int_equal(call.frame->stored->keep_count, 6);
+  assert_true(call.frame->stored->keep_count <=
+              call.frame->stored->keep_capacity);
+  fc_stored_commit(call.frame);
+  for (int i = 0; i < 3; i++) {
+    assert_true(floats_of(&desk, names[i])[1] == (float)(10 * i + 11));
+  }
+  fc_frame_end(call.frame);
+  fc_test_call_deinit(&call);
+  close_desk(&desk);
+}
+
 // ---------------------------------------------------------------------------
 
 static fc_status_t attempt(fc_allocator_t allocator, void *context,
@@ -505,6 +582,8 @@ int main(void) {
       FC_TEST(state_in_place_grows_from_call_to_call),
       FC_TEST(results_become_arguments),
       FC_TEST(a_scalar_is_state_too),
+      FC_TEST(if_absent_is_about_names_of_keeps),
+      FC_TEST(all_that_can_be_kept_has_room),
       FC_TEST(every_failed_allocation_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,8 +11,21 @@
 
 #define OWNER FARCALL_BUILD_DIR "/tests/modules/native/owner.so"
 
-// axpy(a, x, y): y += a * x, where y is state of `size` elements.
-static fc_call_t *open_axpy(const char *size, fc_module_t **out_module,
+// axpy(a, x, y): y += a * x, where y is state of %s elements.
+#define AXPY                                                                \
+  "\"name\":\"axpy\",\"symbol\":\"_mlir_ciface_axpy\",\"args\":[{\"type\":" \
+  "\"f32\"},{\"type\":\"memref<?xf32>\"},{\"type\":\"memref<?xf32>\"}],"    \
+  "\"results\":[],\"state\":{\"y\":{\"argument\":2,\"shape\":[%s]}}"
+// pass(y, x): (y, x), and x is what y will be.
+#define PASS                                                                     \
+  "\"name\":\"pass\",\"symbol\":\"_mlir_ciface_alias_both\",\"threads\":\"%s\"," \
+  "\"args\":[{\"type\":\"memref<3xf32>\"},{\"type\":\"memref<3xf32>\"}],"        \
+  "\"results\":[{\"type\":\"memref<3xf32>\"},{\"type\":\"memref<3xf32>\"}],"     \
+  "\"state\":{\"y\":{\"argument\":0,\"result\":1}}"
+
+// `json`: what a sidecar says of the function.
+static fc_call_t *open_call(const char *name, const char *json,
+                            fc_module_t **out_module,
                             fc_instance_t **out_instance) {
   char folder[] = "/tmp/farcall-state-XXXXXX", path[64], sidecar[64];
   fc_error_t err = {0};
@@ -23,12 +36,7 @@ static fc_call_t *open_axpy(const char *size, fc_module_t **out_module,
   assert_int_equal(symlink(OWNER, path), 0);
   FILE *file = fopen(sidecar, "w");
   assert_non_null(file);
-  fprintf(file,
-          "{\"farcall\":1,\"functions\":[{\"name\":\"axpy\",\"symbol\":"
-          "\"_mlir_ciface_axpy\",\"cc\":\"ciface\",\"args\":[{\"type\":\"f32\"}"
-          ",{\"type\":\"memref<?xf32>\"},{\"type\":\"memref<?xf32>\"}],"
-          "\"results\":[],\"state\":{\"y\":{\"argument\":2,\"shape\":[%s]}}}]}",
-          size);
+  fprintf(file, "{\"farcall\":1,\"functions\":[{\"cc\":\"ciface\",%s}]}", json);
   assert_int_equal(fclose(file), 0);
   fc_status_t status = fc_module_open(path, NULL, out_module, &err);
   unlink(path);
@@ -37,11 +45,18 @@ static fc_call_t *open_axpy(const char *size, fc_module_t **out_module,
   if (status != FC_OK) fail_msg("%s", err.message);
   assert_int_equal(fc_instance_create(*out_module, NULL, out_instance, &err),
                    FC_OK);
-  assert_int_equal(fc_call_create(*out_instance, "axpy", &call, &err), FC_OK);
+  assert_int_equal(fc_call_create(*out_instance, name, &call, &err), FC_OK);
   return call;
 }
 
-static void close_axpy(fc_call_t *call, fc_module_t *module,
+static fc_call_t *open_axpy(const char *size, fc_module_t **out_module,
+                            fc_instance_t **out_instance) {
+  char json[512];
+  snprintf(json, sizeof json, AXPY, size);
+  return open_call("axpy", json, out_module, out_instance);
+}
+
+static void close_call(fc_call_t *call, fc_module_t *module,
                        fc_instance_t *instance) {
   fc_call_destroy(call);
   fc_instance_destroy(instance);
@@ -95,7 +110,7 @@ static void machine_code_writes_into_state(void **state) {
   assert_int_equal(fc_call_run(call, NULL, &err), FC_OK);
   assert_int_equal(fc_state_get(first, "y", &y, &err), FC_OK);
   assert_true(((float *)y.data)[2] == 6);
-  close_axpy(call, module, instance);
+  close_call(call, module, instance);
   fc_state_destroy(first);
   fc_state_destroy(second);
 }
@@ -117,8 +132,40 @@ static void a_call_without_room_leaves_nothing(void **state) {
   assert_int_equal(err.code, FC_CODE_OUT_OF_MEMORY);
   assert_non_null(strstr(err.message, "'y' takes 12288 bytes, 8192 are left"));
   assert_int_equal(fc_state_size(small), 0);
-  close_axpy(call, module, instance);
+  close_call(call, module, instance);
   fc_state_destroy(small);
+}
+
+// The function answers the state as it was, and where that lies the new one comes.
+static void a_result_that_was_the_state_stays(void **state) {
+  (void)state;
+  static const char *const threads[] = {"reentrant", "serial"};
+  for (int i = 0; i < 2; i++) {
+    float x[] = {0, 0, 0};
+    static const int64_t three[] = {3};
+    fc_module_t *module;
+    fc_instance_t *instance;
+    fc_state_t *values;
+    fc_tensor_t result, y;
+    fc_error_t err = {0};
+    char json[512];
+    snprintf(json, sizeof json, PASS, threads[i]);
+    fc_call_t *call = open_call("pass", json, &module, &instance);
+    const fc_tensor_t vector = {FC_DTYPE_F32, 1, three, NULL, x};
+    assert_int_equal(fc_state_create(NULL, &values, &err), FC_OK);
+    fc_call_use_state(call, values);
+    assert_int_equal(fc_call_set(call, "1", &vector, &err), FC_OK);
+    for (int step = 1; step < 4; step++) {
+      x[2] = (float)step;
+      assert_int_equal(fc_call_run(call, NULL, &err), FC_OK);
+      assert_int_equal(fc_call_get(call, "0", &result, &err), FC_OK);
+      assert_true(((float *)result.data)[2] == (float)(step - 1));
+      assert_int_equal(fc_state_get(values, "y", &y, &err), FC_OK);
+      assert_true(((float *)y.data)[2] == (float)step);
+    }
+    close_call(call, module, instance);
+    fc_state_destroy(values);
+  }
 }
 
 static fc_status_t attempt(fc_allocator_t allocator, void *context,
@@ -140,6 +187,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(machine_code_writes_into_state),
       FC_TEST(a_call_without_room_leaves_nothing),
+      FC_TEST(a_result_that_was_the_state_stays),
       FC_TEST(every_failed_allocation_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

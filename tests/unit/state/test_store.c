@@ -262,16 +262,19 @@ typedef struct limit_row_t {
   uint64_t room;  // of the grant
   uint32_t code;
   fc_code_t wanted;
+  const char *text;
 } limit_row_t;
 
 static const limit_row_t kLimits[] = {
-    {"all suffices", 2 * PAGE, 3 * PAGE, 0, FC_CODE_NONE},
+    {"all suffices", 2 * PAGE, 3 * PAGE, 0, FC_CODE_NONE, ""},
     {"the budget is short", 2 * PAGE - 1, 9 * PAGE, FC_CODE_OVERLOADED,
-     FC_CODE_OVERLOADED},
-    {"no code", PAGE, 9 * PAGE, 0, FC_CODE_TOO_MANY_REQUESTS},
+     FC_CODE_OVERLOADED, "takes 8192 bytes, 8191 are left"},
+    {"no code", PAGE, 9 * PAGE, 0, FC_CODE_TOO_MANY_REQUESTS,
+     "takes 8192 bytes, 4096 are left"},
     {"no page behind it", 9 * PAGE, 2 * PAGE, FC_CODE_OVERLOADED,
-     FC_CODE_OVERLOADED},
-    {"no room", 9 * PAGE, 0, FC_CODE_OVERLOADED, FC_CODE_OVERLOADED},
+     FC_CODE_OVERLOADED, "no addresses are left"},
+    {"no room", 9 * PAGE, 0, FC_CODE_OVERLOADED, FC_CODE_OVERLOADED,
+     "no addresses are left"},
 };
 
 static void a_place_needs_budget_and_grant(void **state) {
@@ -286,6 +289,7 @@ static void a_place_needs_budget_and_grant(void **state) {
     bench.desk.end = row->room;
     (void)add(&bench, "kv", 5000, &data, &err);
     assert_int_equal(err.code, row->wanted);
+    assert_non_null(strstr(err.message, row->text));
     const bool placed = row->wanted == FC_CODE_NONE;
     assert_int_equal(bench.desk.next, placed ? 3 * PAGE : 0);
     assert_int_equal(bench.desk.budget, placed ? 0 : row->budget);
