@@ -300,14 +300,16 @@ static bool check_error(const fc_error_t *error, fc_status_t status,
 }
 
 // Checks an error which says that the call was ended from outside, while the
-// loop still waits for it. If it names the deadline, that must have passed. If
-// it says "cancelled", the cancel word must not be set, because only the loop
-// sets it and has not, and the reason must not be that nobody waits (INTERNAL).
-// A module may say by itself that it was cancelled.
+// loop still waits for it. If it names the deadline, that must have passed, unless it can
+// be the deadline of the turn before, which has kept the error (marshal/iteration.h). If
+// it says "cancelled", the cancel word must not be set, because only the loop sets it and
+// has not, and the reason must not be that nobody waits (INTERNAL). A module may say by
+// itself that it was cancelled.
 static bool check_end(const fc_error_t *error, const fc_ring_call_t *call,
                       uint32_t cancel, fc_error_t *err) {
   if (!call->awaited) return true;
   if (error->code == FC_CODE_DEADLINE_EXCEEDED) {
+    if (call->parts && call->flags & FC_CALL_LATER) return true;
     bool late = call->deadline_ns && fc_clock_ns() >= call->deadline_ns;
     return late || lie(err, "deadline", 0);
   }

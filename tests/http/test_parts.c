@@ -99,13 +99,15 @@ static fc_status_t put_error(const fc_problem_t *problem, fc_sink_t *sink,
 }
 
 // ---------------------------------------------------------------------------
-// POST /turns/MODULE/FUNCTION with "times=N&per=P&keep=K&crash=C&fail=F&wait=W&mute=M&pad=B":
+// POST /turns/MODULE/FUNCTION with
+// "times=N&per=P&keep=K&crash=C&fail=F&wait=W&late=L&mute=M&pad=B":
 // N steps, P in each turn (0: as many as there is time for), K KiB kept between turns. Step
-// C ends the process, F fails, W waits until it is ended. The first M write nothing, the
-// others B bytes more than they must. The function is not called.
+// C ends the process, F fails, W waits until it is ended, L says that the deadline of the
+// turn before has passed. The first M write nothing, the others B bytes more than they
+// must. The function is not called.
 
 typedef struct steps_t {
-  uint64_t next, times, per, keep, crash, fail, wait, mute, pad;
+  uint64_t next, times, per, keep, crash, fail, wait, late, mute, pad;
   uint64_t sum;
 } steps_t;
 
@@ -125,6 +127,7 @@ static fc_status_t begin_steps(fc_turn_t *turn, fc_error_t *err) {
                          .crash = number_of(turn->body, FC_STR("crash")),
                          .fail = number_of(turn->body, FC_STR("fail")),
                          .wait = number_of(turn->body, FC_STR("wait")),
+                         .late = number_of(turn->body, FC_STR("late")),
                          .mute = number_of(turn->body, FC_STR("mute")),
                          .pad = number_of(turn->body, FC_STR("pad"))};
   if (!steps.times) return fc_fail(err, FC_CODE_JSON_SCHEMA, "no times");
@@ -154,6 +157,7 @@ static fc_status_t make_step(fc_turn_t *turn, steps_t *steps, fc_error_t *err) {
   if (step == steps->crash) raise(SIGKILL);
   if (step == steps->fail) return fc_fail(err, FC_CODE_CALL_FAILED, "made to");
   if (step == steps->wait) return wait_for_end(turn, err);
+  if (step == steps->late) return fc_stop_fail(FC_DEADLINE_EXCEEDED, err);
   steps->sum = steps->sum * 31 + step;
   atomic_store(turn->steps, step);
   if (step <= steps->mute) return FC_OK;
@@ -683,10 +687,14 @@ static void a_turn_ends_before_its_deadline(void **state) {
   (void)state;
   fixture_server_t server;
   fixture_start(&server, "");
-  for (bool passed = true;
-       passed;) {  // until no turn waits in the queue for so long
-    told_t told =
-        post(&server, "times=3&per=1", "Farcall-Timeout-Ms: 1\r\n" CLOSE);
+  bool passed = true;
+  // Until no turn waits in the queue for so long.
+  for (int tries = 0; passed; tries++) {
+    char fields[64];
+    snprintf(fields, sizeof fields, "Farcall-Timeout-Ms: %d\r\n" CLOSE,
+             1 << tries / 8);
+    assert_true(tries < 8 * 16);
+    told_t told = post(&server, "times=3&per=1", fields);
     if (strstr(told.body, "outlives")) fail_msg("it says %s", told.body);
     passed = strstr(told.body, "the deadline passed") != NULL;
     free(told.all);
@@ -708,6 +716,8 @@ static void what_ends_a_turn_ends_the_answer(void **state) {
       {"times=9&per=2&keep=900&crash=5", "", true, "5: function"},
       {"times=9&per=2&wait=4", "Farcall-Timeout-Ms: 300\r\n", false,
        "4: the deadline passed"},
+      {"times=9&per=2&late=3", "Farcall-Timeout-Ms: 600000\r\n", false,
+       "3: the deadline passed"},
       {"times=9&per=2&fail=4", "", false, "4: made to"},
   };
   fixture_server_t server;

@@ -294,6 +294,7 @@ typedef enum lie_t {
   LIE_CANCELLED_BEFORE,
   LIE_CANCELLED,
   LIE_LATE,
+  LIE_LATE_BEFORE,  // of the turn before, which is none
 } lie_t;
 
 static void fail_honestly(fc_slot_t *slot) {
@@ -406,6 +407,7 @@ static void tell(fc_slot_t *slot, lie_t lie) {
       slot->outcome.status = fc_stop_fail(FC_CANCELLED, error);
       break;
     case LIE_LATE:
+    case LIE_LATE_BEFORE:
       slot->outcome.status = fc_stop_fail(FC_DEADLINE_EXCEEDED, error);
       break;
   }
@@ -451,6 +453,7 @@ static void lies_are_refused(void **state) {
       {"cancelled by nobody before", LIE_CANCELLED_BEFORE, "cancelled 1"},
       {"cancelled by nobody", LIE_CANCELLED, "cancelled 1"},
       {"late before the deadline", LIE_LATE, "deadline 0"},
+      {"late in the turn before", LIE_LATE_BEFORE, NULL},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     pair_t pair;
@@ -462,7 +465,9 @@ static void lies_are_refused(void **state) {
     const fc_ring_call_t call = {
         .body_size = 3,
         .awaited = true,
-        .flags = row->lie == LIE_VALIDATED ? FC_CALL_VALIDATE
+        .parts = row->lie == LIE_LATE_BEFORE,
+        .flags = row->lie == LIE_VALIDATED     ? FC_CALL_VALIDATE
+                 : row->lie == LIE_LATE_BEFORE ? FC_CALL_LATER
                  : row->lie == LIE_SPANS_UNASKED
                      ? 0
                      : FC_CALL_PROFILE | FC_CALL_TRACED};
