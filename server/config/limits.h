@@ -72,9 +72,9 @@
 #define FC_LIMIT_PART_LOOKS 1000
 // How many documents are written in parts at one time; 503 beyond.
 #define FC_LIMIT_DRAFTS 32
-// How long a turn of a call that answers in parts runs (pool/turn.h).
+// How long a turn of a call that answers in parts runs, the first one aside
+// (pool/turn.h).
 #define FC_LIMIT_TURN_NS 1000000u
-#define FC_LIMIT_FIRST_TURN_NS 250000u  // the first part is waited for
 // What a caller owes at most for turns that have kept others waiting.
 #define FC_LIMIT_TURNS_OWED_NS (64 * FC_LIMIT_TURN_NS)
 // How many modules have lines of their own in /metrics, and how many bytes the names in

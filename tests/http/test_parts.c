@@ -547,7 +547,8 @@ static void calls_are_made_in_turns(void **state) {
     bool whole;  // it fits a turn: the answer has a length
     const char *end;
   } rows[] = {
-      {"times=9", "", "x-ndjson", 1, 9, true, ""},
+      {"times=9&per=9", "", "x-ndjson", 1, 9, true, ""},
+      {"times=9", "", "x-ndjson", 1, 9, false, ""},
       {"times=90&per=7", "", "x-ndjson", 1, 90, false, ""},
       {"times=90&per=90", "Accept: text/event-stream\r\n", "event-stream", 1,
        90, true, ""},
