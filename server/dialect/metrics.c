@@ -222,11 +222,12 @@ static const function_row_t kFunctions[] = {
      put_number,
      offsetof(fc_series_t, sent)},
     {{"farcall_call_duration_seconds", FC_METRIC_HISTOGRAM,
-      "Time from the first byte of a call to its answer, of calls with results"},
+      "Time from the first byte of a call to its answer, of calls with results "
+      "but for loops"},
      put_duration,
      0},
     {{"farcall_call_stage_duration_seconds", FC_METRIC_HISTOGRAM,
-      "Time of calls with results in each stage"},
+      "Time of calls with results in each stage, but for loops"},
      put_stages,
      0},
 };

@@ -195,6 +195,7 @@ static void cut(fc_exchange_t *x, const fc_problem_t *problem) {
       .code = problem->error->code,
       .detail = detail_of(problem->error),
       .content_type = fc_part_rows[x->job.call.parts].text};
+  x->parted.failed = problem->status;
   fc_exchange_send_part(x, &what, whole ? FC_PART_LAST : FC_PART_CUT);
 }
 

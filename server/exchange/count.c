@@ -26,6 +26,8 @@ static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   counts->decode_ns += x->times.spent_ns[FC_STAGE_DECODE];
   counts->call_ns += x->times.spent_ns[FC_STAGE_CALL];
   counts->encode_ns += x->times.spent_ns[FC_STAGE_ENCODE];
+  // A loop's time says what its client asked for, not what a call takes.
+  if (x->job.call.parts) return;
   fc_histogram_note(&series->duration, spent_ns);
   for (int i = 0; i < FC_STAGE_COUNT; i++) {
     fc_histogram_note(&series->stages[i], x->times.spent_ns[i]);
@@ -38,6 +40,7 @@ static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
 
 // What conditions are made of (dialect/condition.c).
 static void note(const fc_exchange_t *x, int status, int code) {
+  if (x->parted.failed) status = x->parted.failed;
   if (code == FC_CODE_OVERLOADED)
     x->generation->overloaded_ns = x->times.marked_ns;
   // A call that failed is 503 if it lacked memory.

@@ -94,6 +94,7 @@ typedef struct fc_parted_t {
   uint64_t count;
   uint64_t size;      // bytes of the parts
   uint64_t first_ns;  // from the first byte of the request to the first part
+  int failed;  // the status that its error would have had; 0: it has none
   // Of a call that is made in turns (pool/turn.h)
   bool paused;           // the next turn waits until the part is sent
   uint64_t turns;        // that were made

@@ -81,7 +81,8 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
     fields[count++] = FC_LOG_NUMBER(kKeys[i], x->times.spent_ns[i] / 1000);
   }
   // A client's mistake is its own, a 5xx is for who runs the server.
-  fc_log_fields(server->log, status < 500 ? FC_LOG_INFO : FC_LOG_WARN,
+  const int worst = x->parted.failed ? x->parted.failed : status;
+  fc_log_fields(server->log, worst < 500 ? FC_LOG_INFO : FC_LOG_WARN,
                 FC_STR("request"), fields, count);
 }
 

@@ -12,8 +12,8 @@ static void count_end(fc_exchange_t *x, bool cut) {
   x->server->metrics.parts.cut += cut;
 }
 
-static void end(fc_exchange_t *x, const fc_answer_facts_t *what, bool cut) {
-  count_end(x, cut);
+static void end(fc_exchange_t *x, const fc_answer_facts_t *what) {
+  count_end(x, what->code != FC_CODE_NONE);
   fc_exchange_note(x, what, x->parted.size);
 }
 
@@ -37,7 +37,7 @@ static void begin(fc_exchange_t *x, const fc_answer_facts_t *what, bool cut) {
   counts->first_ns += x->parted.first_ns;
   counts->begun++;
   counts->open++;
-  if (cut) end(x, what, true);
+  if (cut) end(x, what);
   x->carrier->begin(x, &answer);
 }
 
@@ -67,7 +67,7 @@ void fc_exchange_send_part(fc_exchange_t *x, const fc_answer_facts_t *what,
     begin(x, what, part == FC_PART_CUT);
     return;
   }
-  if (part != FC_PART_MORE) end(x, what, part == FC_PART_CUT);
+  if (part != FC_PART_MORE) end(x, what);
   x->carrier->part(x, part);
 }
 
@@ -88,6 +88,7 @@ static void go_on(fc_exchange_t *x) {
   x->job.limit_ns = after(x->times.marked_ns, x->parted.limit_ns);
   if (fc_pool_go_on(x->server->pool, &x->job, &x->out.retry_after, error) !=
       FC_OK) {
+    fc_exchange_count_failed(x);
     fc_exchange_fail(x, error, FC_STAGE_QUEUE);
   }
 }
@@ -110,6 +111,7 @@ static bool keep(fc_exchange_t *x) {
   if (fc_pool_pause(x->server->pool, &x->job, error) == FC_OK) return true;
   x->parted.paused = false;
   fc_pool_drop(x->server->pool, &x->job);
+  fc_exchange_count_failed(x);
   fc_exchange_fail(x, error, FC_STAGE_ENCODE);
   return false;
 }
@@ -185,7 +187,8 @@ void fc_exchange_part_sent(fc_exchange_t *x) {
 void fc_exchange_note_cut(fc_exchange_t *x, const fc_error_t *error) {
   const fc_answer_facts_t what = {
       .status = 200, .code = error->code, .detail = fc_str(error->message)};
-  end(x, &what, true);
+  x->parted.failed = fc_dialect_of(x->server, &x->place)->status_of(error);
+  end(x, &what);
 }
 
 void fc_exchange_abandoned(fc_exchange_t *x) {

@@ -21,8 +21,8 @@ typedef struct fc_series_t {
   uint64_t answers[FC_CODE_COUNT + 1];
   uint64_t received;  // bytes of the bodies of all these requests that arrived
   uint64_t sent;      // and of their answers
-  // Of calls with results: from the first byte of the request to the answer, and
-  // the time in each stage.
+  // Of calls with results, but for those in parts: from the first byte of the request
+  // to the answer, and the time in each stage.
   fc_histogram_t duration;
   fc_histogram_t stages[FC_STAGE_COUNT];
   // For each bucket of `duration`; NULL: no call belonged to a sampled trace, or there

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import threading
 import time
 
@@ -44,6 +45,7 @@ def split(body, accept=LINES):
 
 
 SCALARS = "scalars-3.13.0"
+ENDLESS = {"times": 3, "feed": {"0": 0}}  # of fact: the second step counts down from 20!
 MATRIX = [[0.5, 1.25], [-1.5, 0.75]]
 ROWS = [
     (f"{SCALARS}/fact", [3], {"times": 5, "feed": {"0": 0}}),
@@ -130,25 +132,24 @@ def test_heads(both, query, headers, status, code):
     assert (reply.status, reply.json["code"]) == (status, code), reply.body
 
 
+def ask_in_vain(server, function, args, repeat, accept, **headers):
+    """The documents of a loop that fails on its way. An event says by itself what it is."""
+    asked = server, function, args, repeat, accept
+    if accept == EVENTS:
+        return split(ask(*asked, **headers).body, accept)
+    with pytest.raises(http.client.IncompleteRead) as cut:
+        ask(*asked, **headers)
+    return split(cut.value.partial)
+
+
 @pytest.mark.parametrize("accept", [LINES, EVENTS])
 def test_a_step_that_fails_is_the_last(both, accept):
     reply = ask(both, f"{SCALARS}/divide", [3, 0], {"times": 3}, accept)
     assert (reply.status, reply.json["code"]) == (422, "call_failed")
     assert reply.json["detail"].startswith("step 1: ")
     # 0 = 3 / 4, then 3 / 0.
-    connection = http.client.HTTPConnection(both.host, both.port, timeout=60)
-    connection.request("POST", f"/api/v1/functions/{SCALARS}/divide?iterate", json.dumps(
-        {"args": [3, 4], "repeat": {"times": 9, "feed": {"0": 1}}}), {"Accept": accept})
-    answer = connection.getresponse()
-    assert answer.status == 200
-    if accept == EVENTS:  # an event says by itself what it is
-        body = answer.read()
-    else:
-        with pytest.raises(http.client.IncompleteRead) as cut:
-            answer.read()
-        body = cut.value.partial
-    connection.close()
-    first, last = split(body, accept)
+    first, last = ask_in_vain(both, f"{SCALARS}/divide", [3, 4], {"times": 9, "feed": {"0": 1}},
+                              accept)
     assert first == {"step": 1, "results": [0]}
     assert (last["code"], last["step"]) == ("call_failed", 2)
     assert last["detail"].startswith("step 2: ")
@@ -213,6 +214,21 @@ def test_log_metrics_and_answer_say_the_same(serve):
     place = f'{{module="{SCALARS}",function="hyp"'
     assert float(found[f'farcall_call_sent_bytes_total{place}}}']) == len(reply.body)
     assert float(found[f'farcall_calls_total{place},code="ok"}}']) == 1
+    assert float(found[f"farcall_call_duration_seconds_count{place}}}"]) == 0
+
+
+@pytest.mark.parametrize("accept", [LINES, EVENTS])
+def test_log_and_metrics_say_what_ended_it(serve, accept):
+    server = serve(IREE / "releases/scalars-3.13.0.vmfb", "--access-log=on", "--log-format=json")
+    first, last = ask_in_vain(server, f"{SCALARS}/fact", [20], ENDLESS, accept,
+                              **{"Farcall-Timeout-Ms": "500"})
+    assert first["step"] == 1
+    assert (last["code"], last["status"], last["step"]) == ("deadline_exceeded", 504, 2)
+    found = metrics(server)
+    assert server.stop() == 0
+    line, = [each for each in map(json.loads, server.lines) if each.get("function") == "fact"]
+    assert (line["status"], line["code"], line["level"]) == (200, "deadline_exceeded", "warn")
+    assert found["farcall_answers_cut_total"] == "1"
 
 
 # ---------------------------------------------------------------------------
@@ -220,11 +236,15 @@ def test_log_metrics_and_answer_say_the_same(serve):
 
 
 def begin(server, times, room=4096):
+    return begin_with(server, "hyp", [3, 4], {"times": times, "feed": {"0": 1}}, room)
+
+
+def begin_with(server, function, args, repeat, room=4096):
     """A client that has read the first line, and reads no further."""
-    body = json.dumps({"args": [3, 4], "repeat": {"times": times, "feed": {"0": 1}}})
+    body = json.dumps({"args": args, "repeat": repeat})
     client = socket.create_connection((server.host, server.port), timeout=60)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
-    client.sendall(f"POST /api/v1/functions/{SCALARS}/hyp?iterate HTTP/1.1\r\n"
+    client.sendall(f"POST /api/v1/functions/{SCALARS}/{function}?iterate HTTP/1.1\r\n"
                    f"Host: {server.host}\r\nContent-Length: {len(body)}\r\n\r\n"
                    f"{body}".encode())
     read = b""
@@ -251,10 +271,17 @@ def test_a_client_that_leaves_ends_its_loop(both):
     assert both.results(f"{SCALARS}/hyp", [3, 4]) == [5.0]
 
 
+def test_the_first_step_does_not_wait_for_the_second(both):
+    client = begin_with(both, "fact", [20], ENDLESS)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+    assert alone(both)
+
+
 def stall(server):
     """Until the server makes no part any more: the client has no room for one."""
-    last = None
-    while last != (last := parts(server)):
+    last, running = None, f'farcall_calls_running{{module="{SCALARS}"}}'
+    while last != (last := parts(server)) or float(metrics(server)[running]):
         time.sleep(0.1)
 
 
@@ -317,7 +344,8 @@ def test_a_drain_says_why_it_ends_loops(serve):
     assert server.stop() == 0
     client.close()
     ends = [json.loads(line) for line in server.lines if '"parts":' in line]
-    assert [(each["status"], each["code"]) for each in ends] == [(200, "shutting_down")]
+    assert [(each["status"], each["code"], each["level"])
+            for each in ends] == [(200, "shutting_down", "warn")]
 
 
 def parts(server):
