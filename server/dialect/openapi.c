@@ -103,7 +103,8 @@ static fc_status_t put_problem_schema(fc_sink_t *sink, fc_error_t *err) {
       sink, err,
       "']},'detail':{'type':'string'},'pointer':{'type':'string'},"
       "'byte_offset':{'type':'integer'},'expected':{'type':'string'},"
-      "'got':{'type':'string'},'module':{'type':'string'},"
+      "'got':{'type':'string'},'step':{'type':'integer'},"
+      "'module':{'type':'string'},"
       "'function':{'type':'string'},'stop':{'type':'string'},"
       "'request_id':{'type':'string'},'error':{'type':'string'}},"
       "'required':['type','title','status','code','detail','error']}");
@@ -325,7 +326,9 @@ static fc_status_t put_operations(fc_str_t module,
   return fc_json_print(sink, err, "}");
 }
 
-// Writes the same path with ?iterate, whose documents and answers are other ones.
+// Writes the same path with ?iterate, whose documents and answers are other ones. No
+// parameter is written: clients that generators make lose the query of the path by it.
+// Nothing can say that a body is many documents: it is a text to them.
 static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
                              fc_str_t prefix, fc_sink_t *sink,
                              fc_error_t *err) {
@@ -336,19 +339,15 @@ static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
   FC_TRY(fc_json_print(
       sink, err,
       "'summary':'Calls it many times in a row, each step from the results of "
-      "the one before','parameters':[{'name':'timing','in':'query',"
-      "'description':'1: the end says where the time went',"
-      "'schema':{'type':'string','enum':['0','1']}}],"
-      "'requestBody':{'required':true,'content':{'application/json':"));
+      "the one before','requestBody':{'required':true,'content':{'application/json':"));
   FC_TRY(put_reference(prefix, "repeated", sink, err));
   FC_TRY(fc_json_print(
       sink, err,
       "}}},'responses':{'200':{'description':'A line or an event for each step, "
-      "as it is made, and one that says why it ended','content':{"));
+      "as it is made, and one that says why it ended: each is a Step',"
+      "'content':{"));
   for (int i = FC_PART_FORM_NONE + 1; i < FC_PART_FORM_COUNT; i++) {
-    FC_TRY(fc_json_print(sink, err,
-                         "%s'%.*s':{'schema':{'$ref':'#/components/schemas/"
-                         "Step'}}",
+    FC_TRY(fc_json_print(sink, err, "%s'%.*s':{'schema':{'type':'string'}}",
                          i > FC_PART_FORM_NONE + 1 ? "," : "",
                          FC_STR_ARG(fc_part_rows[i].text)));
   }
@@ -412,12 +411,15 @@ static const char kRepeat[] =
 
 static const char kStep[] =
     "{'anyOf':[{'type':'object','properties':{'step':{'type':'integer',"
-    "'minimum':1},'results':{'type':'array'}},'required':['step','results'],"
+    "'minimum':1},'results':{'type':'array','items':{}}},"
+    "'required':['step','results'],"
     "'additionalProperties':false},{'type':'object','properties':{"
-    "'done':{'enum':['times','until']},'steps':{'type':'integer','minimum':1},"
-    "'timing':{'type':'object','additionalProperties':{'type':'number'}}},"
+    "'done':{'type':'string','enum':['times','until']},"
+    "'steps':{'type':'integer','minimum':1},"
+    "'timing':{'$ref':'#/components/schemas/Timing'}},"
     "'required':['done','steps'],'additionalProperties':false},"
-    "{'$ref':'#/components/schemas/Problem'}]}";
+    "{'$ref':'#/components/schemas/Problem'}]},"
+    "'Timing':{'type':'object','additionalProperties':{'type':'number'}}";
 
 static fc_status_t middle(const fc_server_t *server, fc_sink_t *sink,
                           fc_error_t *err) {

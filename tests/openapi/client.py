@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Has a digit read by the client that openapi-python-client made in ./generated."""
+"""Has a digit read, and powers of a matrix made in a loop, by the client that
+openapi-python-client made in ./generated."""
 import json
 import os
 import sys
@@ -7,6 +8,7 @@ import sys
 sys.path.insert(0, os.getcwd())
 from generated import Client, models  # noqa: E402
 from generated.api.digits import digits_classify  # noqa: E402
+from generated.api.matmul import matmul_matmul_iterate  # noqa: E402
 
 client = Client(base_url=sys.argv[1])
 (image,) = json.load(open(sys.argv[2]))
@@ -19,3 +21,16 @@ assert digits_classify.sync(client=client, body=[image]) == answer
 refused = digits_classify.sync(client=client, body=[image[1:]])
 assert isinstance(refused, models.Problem), refused
 assert refused.code == "shape_mismatch" and refused.pointer == "/0", refused
+
+fibonacci = models.MatmulMatmulRepeatedPlaced(
+    args=[[[1, 1], [1, 0]]] * 2,
+    repeat=models.Repeat(times=3, feed=models.RepeatFeed.from_dict({"0": 0})))
+steps = matmul_matmul_iterate.sync(client=client, body=fibonacci)
+assert [json.loads(line) for line in steps.splitlines()] == [
+    {"step": 1, "results": [[[2, 1], [1, 1]]]},
+    {"step": 2, "results": [[[3, 2], [2, 1]]]},
+    {"step": 3, "results": [[[5, 3], [3, 2]]]},
+    {"done": "times", "steps": 3}], steps
+fibonacci.repeat.feed["0"] = 2
+refused = matmul_matmul_iterate.sync(client=client, body=fibonacci)
+assert isinstance(refused, models.Problem) and refused.code == "out_of_range", refused

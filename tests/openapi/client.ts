@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Has a digit read through the types that openapi-typescript made in api.d.ts.
+// Has a digit read, and powers of a matrix made in a loop, through the types that
+// openapi-typescript made in api.d.ts.
 import createClient from "openapi-fetch";
 import type { paths } from "./api.d.ts";
 
@@ -19,3 +20,11 @@ const { error } = await client.POST("/api/v1/functions/digits/classify", {
   body: [image.slice(1)],
 });
 if (error?.code !== "shape_mismatch") throw new Error(`it said ${error?.code}`);
+
+const loop = await client.POST("/api/v1/functions/matmul/matmul?iterate", {
+  body: { args: [[[1, 1], [1, 0]], [[1, 1], [1, 0]]], repeat: { times: 3, feed: { "0": 0 } } },
+  parseAs: "text",
+});
+const steps: string | undefined = loop.data;
+const last = '{"step":3,"results":[[[5.0,3.0],[3.0,2.0]]]}\n{"done":"times","steps":3}\n';
+if (!steps?.endsWith(last)) throw new Error(`it made ${steps}`);
