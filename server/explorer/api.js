@@ -10,8 +10,14 @@ const hashOf = (each) =>
 const withToken = (fields) =>
   (page.token ? { ...fields, Authorization: `Bearer ${page.token}` } : fields);
 
-// Fetches JSON. Says in the state whether the server is there; throws if it is not, or
-// if what answers is no JSON, as a proxy's page.
+// Throws if what answers is no JSON, as a proxy's page.
+function jsonOf(answer, text) {
+  try { return JSON.parse(text); } catch {
+    throw new Error(`status ${answer.status}, and no JSON: ${text.slice(0, 80)}`);
+  }
+}
+
+// Fetches JSON. Says in the state whether the server is there; throws if it is not.
 async function fetchJson(path, options) {
   const request = new Request(path, options);  // throws if it cannot be sent
   let answer, text;
@@ -23,11 +29,7 @@ async function fetchJson(path, options) {
     throw error;
   }
   if (page.gone) page.set({ gone: false });
-  let read;
-  try { read = JSON.parse(text); } catch {
-    throw new Error(`status ${answer.status}, and no JSON: ${text.slice(0, 80)}`);
-  }
-  return { answer, read };
+  return { answer, read: jsonOf(answer, text) };
 }
 
 // A token is at fault: none was given, it is not known, or it may not do this.
@@ -66,7 +68,7 @@ async function* sendSteps(path, body, signal) {
   const answer = await fetch(new Request(path, { method: "POST", body, signal,
     headers: withToken({ "Content-Type": "application/json", Accept: "text/event-stream" }) }));
   if (!answer.ok) {
-    const read = await answer.json();
+    const read = jsonOf(answer, await answer.text());
     noteAccess(answer.status, read);
     yield { code: "", status: answer.status, ...read };
     return;
@@ -74,12 +76,13 @@ async function* sendSteps(path, body, signal) {
   if (page.access) page.set({ access: null });
   // No TextDecoderStream: what lies in it is lost when the connection is cut.
   const reader = answer.body.getReader(), decoder = new TextDecoder();
-  let text = "";
+  let text = "";  // of a line that has not ended; only what is new is searched
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    const events = (text + decoder.decode(value, { stream: true })).split("\n\n");
-    text = events.pop();
-    for (const each of events) yield JSON.parse(each.replace(/^data: /, ""));
+    const lines = decoder.decode(value, { stream: true }).split("\n");
+    lines[0] = text + lines[0];
+    text = lines.pop();
+    for (const each of lines) if (each) yield JSON.parse(each.replace(/^data: /, ""));
   }
 }
