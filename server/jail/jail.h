@@ -6,9 +6,8 @@
 // the server's.
 //
 // The parts: jail.c (the order in which things are given up), filter.c (the filters of
-// system calls, made from call.def), basic.c (the filter of --sandbox=basic), landlock.c
-// and readable.c (files), threads.c (how many threads), stop.c (what was stopped),
-// probe.c (what the kernel has).
+// system calls, made from call.def and basic.def), landlock.c and readable.c (files),
+// threads.c (how many threads), stop.c (what was stopped), probe.c (what the kernel has).
 #ifndef FARCALL_SERVER_JAIL_JAIL_H_
 #define FARCALL_SERVER_JAIL_JAIL_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clients that connect: each becomes a connection, or is refused. For listen.c and
-// server.c; loop thread.
+// Clients that connect: each becomes a connection, or is refused. For endpoints.c
+// and server.c; loop thread.
 #ifndef FARCALL_SERVER_LISTEN_ACCEPT_H_
 #define FARCALL_SERVER_LISTEN_ACCEPT_H_
 
