@@ -4,12 +4,12 @@
 #include "remote.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "file.h"
@@ -17,6 +17,7 @@
 
 #define TIMEOUT_DEFAULT "300"
 #define TOKEN_MAX 256
+#define SOCKET_MS 5000  // for a socket to say whose it is
 // That of the service of systemd (config/systemd/farcalld.socket).
 #define SYSTEM_SOCKET "/run/farcalld/admin.sock"
 
@@ -110,56 +111,85 @@ static bool needs_socket(fc_verb_t verb) {
   return false;
 }
 
-// Does somebody listen there? A server that was killed leaves its file.
-static bool answers(const char *path) {
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-  if (!path || strlen(path) >= sizeof address.sun_path) return false;
-  memcpy(address.sun_path, path, strlen(path));
-  const int file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const bool open =
-      file >= 0 && !connect(file, (const struct sockaddr *)&address,
-                            (socklen_t)sizeof address);
-  if (file >= 0) close(file);
-  return open;
+// Which run of a server answers there, "" if nobody says it. It may be another than the one
+// that is looked for, so no token is sent: a server that asks for one does not say it, and is
+// changed over TCP by whoever has it.
+static const char *instance_of(const fc_args_t *args, fc_remote_t asked) {
+  fc_reply_t answer;
+  fc_error_t err;
+  fc_str_t none = {0};
+  fc_error_reset(&err);
+  asked.authorization = NULL;
+  if (fc_server_ask(args->arena, &asked, "/api/v1", none, &answer, &err) ||
+      answer.status != 200 || !answer.is_json) {
+    return "";
+  }
+  yyjson_doc *doc = yyjson_read(answer.body.data, answer.body.size, 0);
+  const char *text =
+      yyjson_get_str(yyjson_obj_get(yyjson_doc_get_root(doc), "instance"));
+  const char *copy = text ? fc_print(args->arena, "%s", text) : NULL;
+  yyjson_doc_free(doc);
+  return copy ? copy : "";  // out of memory
+}
+
+typedef struct search_t {
+  const fc_args_t *args;
+  fc_remote_t *server;
+  const char *wanted;  // NULL: the server was not asked yet
+} search_t;
+
+// Takes the socket if the same server listens there.
+static bool try_socket(search_t *search, const char *path) {
+  fc_remote_t local;
+  fc_error_t err;
+  const char *url =
+      path ? fc_print(search->args->arena, "unix:%s", path) : NULL;
+  if (!url || fc_server_parse(search->args->arena, url, &local, &err)) {
+    return false;
+  }
+  fc_remote_t *server = search->server;
+  if (!search->wanted) search->wanted = instance_of(search->args, *server);
+  if (!*search->wanted) return false;
+  local.timeout_ms = SOCKET_MS;
+  if (strcmp(instance_of(search->args, local), search->wanted) != 0) {
+    return false;
+  }
+  local.timeout_ms = server->timeout_ms;
+  local.authorization = server->authorization;
+  *server = local;
+  return true;
 }
 
 // A socket of somebody else could learn the token.
 static bool is_ours(const char *path) {
   struct stat info;
-  return path && !lstat(path, &info) && info.st_uid == geteuid();
+  return path && !lstat(path, &info) && S_ISSOCK(info.st_mode) &&
+         info.st_uid == geteuid();
 }
 
-// No two servers can listen on the addresses of one port that are looked for.
-static const char *find_socket(const fc_args_t *args,
-                               const fc_remote_t *server) {
+// Those of this user's servers (own_socket.h), whichever address they are named by: a
+// server may listen on many.
+static bool find_own(search_t *search) {
   const char *runtime = getenv("XDG_RUNTIME_DIR");
-  const char *host =
-      strcmp(server->host, "localhost") ? server->host : "127.0.0.1";
-  const char *const hosts[] = {
-      strchr(host, ':') ? fc_print(args->arena, "[%s]", host) : host, "0.0.0.0",
-      "[::]"};
-  for (size_t i = 0; runtime && i < FC_ARRAY_COUNT(hosts); i++) {
-    if (!hosts[i]) continue;  // out of memory
-    const char *path = fc_print(args->arena, "%s/farcall/%s:%s.sock", runtime,
-                                hosts[i], server->port);
-    if (is_ours(path) && answers(path)) return path;
+  fc_arena_t *arena = search->args->arena;
+  const char *folder = runtime ? fc_print(arena, "%s/farcall", runtime) : NULL;
+  DIR *all = folder ? opendir(folder) : NULL;
+  bool found = false;
+  for (struct dirent *each; all && !found && (each = readdir(all));) {
+    const char *path = fc_print(arena, "%s/%s", folder, each->d_name);
+    found = is_ours(path) && try_socket(search, path);
   }
-  return !strcmp(server->url, FC_SERVER_DEFAULT) && answers(SYSTEM_SOCKET)
-             ? SYSTEM_SOCKET
-             : NULL;
+  if (all) closedir(all);
+  return found;
 }
 
-static fc_status_t prefer_socket(const fc_args_t *args, fc_remote_t *server,
-                                 fc_error_t *err) {
+static void prefer_socket(const fc_args_t *args, fc_remote_t *server) {
+  search_t search = {.args = args, .server = server};
   if (!needs_socket(args->verb) || server->socket || *server->prefix ||
-      !fc_remote_is_here(server->host)) {
-    return FC_OK;
+      !fc_remote_is_here(server->host) || find_own(&search)) {
+    return;
   }
-  const char *path = find_socket(args, server);
-  if (!path) return FC_OK;
-  const char *url = fc_print(args->arena, "unix:%s", path);
-  return url ? fc_server_parse(args->arena, url, server, err)
-             : fc_fail_memory(err);
+  if (!access(SYSTEM_SOCKET, W_OK)) (void)try_socket(&search, SYSTEM_SOCKET);
 }
 
 // ---------------------------------------------------------------------------
@@ -171,9 +201,7 @@ fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
   if (!url || !*url) url = FC_SERVER_DEFAULT;
   url = fc_args_get(args, FC_OPTION_SERVER, url);
   FC_TRY(fc_server_parse(args->arena, url, out_server, err));
-  FC_TRY(prefer_socket(args, out_server, err));
   FC_TRY(read_token(args, &out_server->authorization, err));
-  note_plain(out_server);
   fc_wire_rules_t *rules = &out_server->rules;
   rules->ca = fc_args_get(args, FC_OPTION_CA, NULL);
   rules->certificate = fc_args_get(args, FC_OPTION_CERT, NULL);
@@ -187,6 +215,8 @@ fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
     return fc_fail(err, FC_CODE_JSON_SCHEMA,
                    "--timeout=%s is not a number of seconds", timeout);
   }
+  prefer_socket(args, out_server);
+  note_plain(out_server);
   return FC_OK;
 }
 

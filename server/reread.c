@@ -151,6 +151,7 @@ static fc_status_t change(fc_loop_t *loop, fc_reread_t *made, fc_error_t *err) {
     return status;
   }
   apply_policies(loop, &policies);
+  fc_endpoints_judge_own(&loop->endpoints, &loop->policies);
   apply_numbers(loop);
   tell_rest(loop, &made->options);
   return FC_OK;

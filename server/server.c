@@ -465,14 +465,17 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                                        (uint64_t)now.tv_nsec};
   FC_TRY(init_traces(loop, err));
   for (uint32_t i = 0; i < loop->endpoints.count; i++) {
-    const fc_policy_t *policy = &loop->endpoints.rows[i].policy;
-    if (fc_policy_has_admin(policy)) loop->server.may_grow = true;
+    const fc_endpoint_t *row = &loop->endpoints.rows[i];
+    if (!row->own && fc_policy_has_admin(&row->policy)) {
+      loop->server.may_grow = true;
+    }
   }
   loop->server.may_grow |= loop->options->load == FC_LOAD_ON_DEMAND;
   uint64_t *state = &loop->server.id_state;
   if (uv_random(NULL, NULL, state, sizeof *state, 0, NULL)) {
     *state = loop->server.started_ns;
   }
+  loop->server.instance = fc_trace_random(state);
   FC_TRY(fc_http1_init(&loop->http1, loop->allocator, &loop->server, now_ms,
                        loop, err));
   loop->reserved_files =

@@ -53,6 +53,7 @@ typedef struct fc_server_t {
   fc_error_t error;     // for rare errors: clearing one on the stack costs time
   uint64_t started_ns;  // on fc_clock_ns' clock
   uint64_t started_unix_ns;  // the same moment, since 1970
+  uint64_t instance;         // of this run, at random
   uint64_t id_state;         // request ids and ids of traces are made from this
   fc_owners_t client_calls;  // by client
   fc_owners_t client_connections;  // by address or user

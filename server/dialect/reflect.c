@@ -112,9 +112,10 @@ static fc_status_t write_info(const fc_server_t *server,
   FC_TRY(fc_json_print(
       sink, err,
       "{'name':'farcalld','version':'%s','ready':%s,'uptime_ms':%lu,"
-      "'workers':%u,'modules':%u",
+      "'instance':'%lu','workers':%u,'modules':%u",
       fc_version(), flag(fc_ready_is(server)), uptime_ms(server),
-      server->pool->options.workers, server->modules->generations.used));
+      server->instance, server->pool->options.workers,
+      server->modules->generations.used));
   FC_TRY(write_sandbox(server, sink, err));
   FC_TRY(fc_json_print(sink, err,
                        ",'formats':['application/json'],'profile':%s,",

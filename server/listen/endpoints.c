@@ -121,14 +121,56 @@ static fc_endpoint_t *next_endpoint(fc_endpoints_t *all) {
   return endpoint;
 }
 
-// Beside --listen, unless that has a Unix socket, or nobody may change the server. Where
-// it cannot be had, there is none: nobody asked for it.
+// Machine code that no jail keeps from connecting would change the server there, as the
+// user it runs as.
+static bool may_connect(const fc_module_policy_t *policy) {
+  return policy->sandbox == FC_SANDBOX_BASIC ||
+         policy->sandbox == FC_SANDBOX_OFF;
+}
+
+static bool any_may_connect(const fc_server_options_t *options,
+                            const fc_module_policies_t *policies) {
+  if (options->no_native_kernels || options->worker_user[0]) return false;
+  bool any = may_connect(&policies->others);
+  for (uint32_t i = 0; i < policies->count; i++) {
+    any |= may_connect(&policies->items[i]);
+  }
+  return any;
+}
+
+void fc_endpoints_judge_own(fc_endpoints_t *all,
+                            const fc_module_policies_t *policies) {
+  if (!any_may_connect(all->options, policies)) return;
+  for (uint32_t i = 0; i < all->count; i++) {
+    fc_endpoint_t *endpoint = &all->rows[i];
+    if (!endpoint->own || !endpoint->listener.open) continue;
+    fc_listener_close(&endpoint->listener);
+    fc_log(all->log, FC_LOG_WARN,
+           "no longer listening on unix:%s: --sandbox lets modules connect",
+           endpoint->host);
+  }
+}
+
+static bool is_safe(const fc_endpoints_t *all) {
+  fc_module_policies_t policies;
+  fc_error_t error;  // told where they are made to hold
+  if (fc_module_policies_init(&policies, all->allocator, all->options,
+                              &error)) {
+    return false;
+  }
+  const bool safe = !any_may_connect(all->options, &policies);
+  fc_module_policies_deinit(&policies);
+  return safe;
+}
+
+// Beside --listen, unless that has a Unix socket, or nobody may change the server, or a
+// module could. Where it cannot be had, there is none: nobody asked for it.
 static void listen_for_own(fc_endpoints_t *all) {
   fc_listener_policy_t said;
   fc_error_t error;
   char item[FC_OWN_SOCKET_MAX];
   fc_listener_of_all(all->options, &said);
-  if (said.admin == FC_ADMIN_OFF) return;
+  if (said.admin == FC_ADMIN_OFF || !is_safe(all)) return;
   for (uint32_t i = 0; i < all->count; i++) {
     if (all->rows[i].policy.local) return;
   }
@@ -179,6 +221,7 @@ void fc_endpoints_open(fc_endpoints_t *all) {
   fc_certificates_note(all);
   for (uint32_t i = 0; i < all->count; i++) {
     fc_endpoint_t *endpoint = &all->rows[i];
+    if (!endpoint->listener.open) continue;  // fc_endpoints_judge_own
     fc_listener_start(&endpoint->listener);
     if (fc_address_is_unix(&endpoint->address)) {
       fc_log(all->log, FC_LOG_INFO, "listening on unix:%s", endpoint->host);

@@ -7,6 +7,7 @@
 #define FARCALL_SERVER_LISTEN_ENDPOINTS_H_
 
 #include "config/address.h"
+#include "config/module.h"
 #include "http1/http1.h"
 #include "obs/log.h"
 #include "stream/listener.h"
@@ -74,6 +75,10 @@ fc_status_t fc_endpoints_listen(fc_endpoints_t *all,
 // Call it when the modules are served: from now on clients of passed sockets, who had to
 // wait for the modules, are accepted. Logs each endpoint, and how many tokens it has.
 void fc_endpoints_open(fc_endpoints_t *all);
+// Closes the user's own socket if machine code of these policies could connect to it
+// (--sandbox=basic, off). Call it when they have changed.
+void fc_endpoints_judge_own(fc_endpoints_t *all,
+                            const fc_module_policies_t *policies);
 // Closes the listening sockets. A passed one stays open in the service manager, and its
 // clients wait there. More than once is allowed. The endpoints' memory is freed by
 // fc_endpoints_deinit, when the loop has closed the handles.

@@ -2,7 +2,8 @@
 //
 // The Unix socket by which the programs of the server's own user change it, where nobody
 // asked for another: XDG_RUNTIME_DIR/farcall/ADDR:PORT.sock, by the address of the first
-// TCP listener. `farcall` finds it there (cli/remote.c). Loop thread.
+// TCP listener. `farcall` finds it there, by the instance that both say (cli/remote.c).
+// Loop thread.
 #ifndef FARCALL_SERVER_LISTEN_OWN_SOCKET_H_
 #define FARCALL_SERVER_LISTEN_OWN_SOCKET_H_
 

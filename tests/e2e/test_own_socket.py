@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Unix socket that a server has beside TCP without being asked, so that verbs which
 change it work on its machine, for its user."""
+import json
 import os
+import re
 import shutil
+import signal
 import socket
 import subprocess
 
@@ -10,6 +13,7 @@ import pytest
 
 from conftest import BIN, ROOT, Server
 from console import user_environment
+from test_hostile import until
 
 
 @pytest.fixture
@@ -73,6 +77,29 @@ def test_what_a_killed_server_leaves_is_no_socket(start, runtime):
     assert code == 1 and "403 forbidden" in said, said
 
 
+def test_another_server_is_never_changed(start, runtime):
+    """Not even where its socket has the name that the asked one's would have."""
+    asked, other = start("--admin=off"), start()
+    folder = runtime / "farcall"
+    for name in f"127.0.0.1:{asked.port}.sock", f"0.0.0.0:{asked.port}.sock":
+        os.rename(folder / sockets(runtime)[0], folder / name)
+        code, said = farcall(runtime, "unload", "digits", "--server", asked.url)
+        assert code == 1 and "403 forbidden" in said, said
+        assert other.get("/api/v1/functions/digits").status == 200
+
+
+def test_it_is_found_by_each_address(start, runtime):
+    server = start("--listen=127.0.0.1:0")
+
+    def urls():
+        return re.findall(r"listening on (http:[\d./:]+)", "".join(server.lines))
+    assert until(lambda: len(urls()) == 2)
+    assert len(sockets(runtime)) == 1
+    for url in urls():
+        assert farcall(runtime, "unload", "digits", "--server", url)[0] == 0
+        assert farcall(runtime, "load", "digits", "--server", url)[0] == 0
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives a file to another user")
 def test_a_socket_of_another_user_is_not_asked(start, runtime):
     one = start()
@@ -82,11 +109,28 @@ def test_a_socket_of_another_user_is_not_asked(start, runtime):
 
 
 @pytest.mark.parametrize("flags", [["--admin=off"], ["--listen=127.0.0.1:0",
-                                                     "--listen=unix:asked.sock"]])
+                                                     "--listen=unix:asked.sock"],
+                                   ["--sandbox=basic"], ["--sandbox=off"]])
 def test_there_is_none_where_it_has_no_use(start, runtime, tmp_path, flags, monkeypatch):
     monkeypatch.chdir(tmp_path)
     start(*flags)
     assert sockets(runtime) == []
+
+
+def test_it_is_closed_when_a_module_could_connect(start, runtime, tmp_path):
+    file = tmp_path / "farcalld.conf"
+    file.write_text("{}")
+    server = start("-c", file)
+    assert len(sockets(runtime)) == 1
+    file.write_text(json.dumps({"modules": {"digits": {"sandbox": "basic"}}}))
+    server.process.send_signal(signal.SIGHUP)
+    assert until(lambda: sockets(runtime) == [])
+    assert server.get("/readyz").status == 200
+
+
+def test_bytecode_alone_cannot_connect(start, runtime):
+    start("--sandbox=off", "--no-native-kernels")
+    assert len(sockets(runtime)) == 1
 
 
 def test_tokens_are_asked_for_there_too(start, runtime, tmp_path):
@@ -122,3 +166,12 @@ def test_it_does_not_say_that_modules_come_later(tmp_path, runtime):
         capture_output=True, timeout=60,
         env={**user_environment(), "XDG_RUNTIME_DIR": str(runtime)})
     assert done.returncode == 65, done.stderr
+
+
+def test_it_makes_no_server_ready_that_has_nothing(start, tmp_path):
+    """As a Unix socket that was asked for does."""
+    (tmp_path / "empty").mkdir()
+    words = "--allow-empty", "--ready=any"
+    assert start(*words, paths=(tmp_path / "empty",)).get("/readyz").status == 503
+    assert start(*words, "--admin=loopback",
+                 paths=(tmp_path / "empty",)).get("/readyz").status == 200
