@@ -355,7 +355,13 @@ typedef struct check_level_t {
 
 static fc_status_t open_level(const fc_op_t *op, const fc_value_t *value,
                               check_level_t *out_level, fc_error_t *err) {
-  const bool repeats = op->kind == FC_TYPE_LIST || op->kind == FC_TYPE_REFARRAY;
+  const bool array = op->kind == FC_TYPE_REFARRAY;  // its items, then its dims
+  const bool repeats = array || op->kind == FC_TYPE_LIST;
+  if (array) {
+    if (!value->list.count) return fail_damaged(err);
+    value = value->list.items;
+  }
+  if (value->kind != FC_VALUE_LIST) return fail_damaged(err);
   const size_t count = repeats ? value->list.count : op->child_count;
   if (count > value->list.count) return fail_damaged(err);
   *out_level = (check_level_t){.child = fc_op_child(op),

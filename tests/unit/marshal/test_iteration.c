@@ -428,6 +428,21 @@ static const steps_t rows[] = {
      STEP(1, "[1,1],[[2],[3]]"),
      "step 2: argument 1: dim 0 is 1, dim 0 of argument 0 is 2: both are "
      "'N'"},
+    {"and of items of arrays of references",
+     "tensor<Nxi8>, ref<?x1x(i8, tensor<Nxi8>)> -> "
+     "tensor<?xi8>, ref<?x1x(i8, tensor<?xi8>)>",
+     twice,
+     "{\"args\":[[1],[[[4,[2]]],[[5,[3]]]]],\"repeat\":{\"times\":9,"
+     "\"feed\":{\"0\":0}}}",
+     STEP(1, "[1,1],[[[4,[2]]],[[5,[3]]]]"),
+     "step 2: argument 1: dim 0 is 1, dim 0 of argument 0 is 2: both are "
+     "'N'"},
+    {"an array of references",
+     "ref<2x?x(i8, str, null)> -> ref<2x?x(i8, str, null)>", echo,
+     "{\"args\":[[[[1,\"a\",null]],[[2,\"b\",null]]]],\"repeat\":{\"times\":2}}",
+     STEP(1, "[[[1,\"a\",null]],[[2,\"b\",null]]]")
+         STEP(2, "[[[1,\"a\",null]],[[2,\"b\",null]]]") DONE(2),
+     NULL},
     {"dims of parts of a tree", "(tensor<1xi8>, i8) -> (tensor<?xi8>, i8)",
      echo, "{\"args\":[[[1],2]],\"repeat\":{\"times\":2,\"feed\":{\"0\":0}}}",
      STEP(1, "[[1],2]") STEP(2, "[[1],2]") DONE(2), NULL},
