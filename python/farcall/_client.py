@@ -88,7 +88,7 @@ class _Function(Described):
                kwargs: Mapping[str, Any]) -> dict[str, Any]:
         fields, body = _wire.write_steps(repeat, args, kwargs)
         return {"url": f"{self._url}?iterate", "content": body,
-                "headers": {**fields, **self._client.deadline}}
+                "headers": {**fields, **self._client.deadline, "Accept-Encoding": "identity"}}
 
     def _results(self, answer: httpx.Response, parts: list[bytes]) -> Any:
         body = bytearray().join(parts)  # nobody else's: results may be written to
@@ -118,7 +118,7 @@ class RemoteFunction(_Function):
         with self._client.http.stream("POST", **request) as answer:
             if answer.status_code != 200:
                 _check(answer, answer.read())
-            for data in answer.iter_raw():
+            for data in answer.iter_bytes():
                 for step in lines.take(data):
                     yield _wire.read_step(repeat, step)
         lines.end()
@@ -160,7 +160,7 @@ class AsyncRemoteFunction(_Function):
         async with self._client.http.stream("POST", **request) as answer:
             if answer.status_code != 200:
                 _check(answer, await answer.aread())
-            async for data in answer.aiter_raw():
+            async for data in answer.aiter_bytes():
                 for step in lines.take(data):
                     yield _wire.read_step(repeat, step)
         lines.end()

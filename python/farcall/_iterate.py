@@ -3,6 +3,7 @@
 what is to be done, the steps in this process, and the lines of a server."""
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -81,9 +82,7 @@ class Repeat:
         fed = dict(_fed(signature, one, other) for one, other in (feed or {}).items())
         if len(set(fed.values())) < len(fed):
             raise Error("an argument gets two results", "duplicate_argument", "/repeat/feed")
-        stop = None
-        if until is not None:
-            stop = _place(until[0], signature.outputs, "result", "/repeat/until/result"), until[1]
+        stop = None if until is None else _until(signature, until)
         shown = list(range(len(signature.outputs))) if emit is None else \
             [_place(each, signature.outputs, "result", "/repeat/emit") for each in emit]
         if len(set(shown)) < len(shown):
@@ -100,6 +99,16 @@ class Repeat:
         if self.until:
             written["until"] = {"result": self.until[0], "equals": self.until[1]}
         return written
+
+
+def _until(signature: Signature, until: Until) -> tuple[int, Any]:
+    if not isinstance(until, (list, tuple)) or len(until) != 2:
+        raise Error("until is a result and a number: (0, 0.5)", "type_mismatch", "/repeat/until")
+    result, value = until
+    if isinstance(value, (list, tuple, dict)) or getattr(value, "ndim", False):
+        raise Error(f"until is met by one number, not by {type(value).__name__}",
+                    "type_mismatch", "/repeat/until/equals")
+    return _place(result, signature.outputs, "result", "/repeat/until/result"), value
 
 
 def _fed(signature: Signature, result: Place, argument: Place) -> tuple[int, int]:
@@ -129,7 +138,11 @@ def _stop_of(repeat: Repeat) -> Callable[[list[Any]], bool]:
         raise Error(f"result {at} is no scalar and no tensor of one element", "type_mismatch",
                     "/repeat/until/result")
     if node.kind == "scalar" or node.dtype:
-        wanted, _ = _arrays.array_of(wanted, node.dtype, "repeat/until/equals")
+        try:
+            wanted, _ = _arrays.array_of(wanted, node.dtype, "repeat/until/equals")
+        except Error as error:
+            raise type(error)(error.message.replace("argument 'repeat'", "until", 1),
+                              *error.args[1:]) from None
 
     def stop(values: list[Any]) -> bool:
         value = numpy.asarray(values[at])
@@ -161,7 +174,9 @@ def here(call: Callable[..., Any], repeat: Repeat, inputs: list[Any]) -> Generat
                 [got] * len(signature.outputs)
             last = stop(values)
             for result, argument in repeat.feed.items():
-                inputs[argument] = values[result]
+                # What the caller gets may be written to.
+                inputs[argument] = copy.deepcopy(values[result]) if repeat.emit \
+                    else values[result]
             yield repeat.together([values[each] for each in repeat.emit])
             if last:
                 return
@@ -176,14 +191,16 @@ class Lines:
     """The documents of an answer in parts, as its bytes come."""
 
     def __init__(self) -> None:
-        self._rest = bytearray()
+        self._rest: list[bytes] = []
         self.ended = False
 
     def take(self, data: bytes) -> Iterator[dict[str, Any]]:
         """The steps that are whole now. Raises the error that ends an answer."""
-        self._rest += data
-        end = self._rest.rfind(b"\n") + 1
-        whole, self._rest = self._rest[:end], self._rest[end:]
+        end = data.rfind(b"\n") + 1
+        self._rest.append(data[:end] if end else data)
+        if not end:
+            return
+        whole, self._rest = b"".join(self._rest), [data[end:]]
         for line in whole.splitlines():
             document = self._read(line)
             if "step" in document and "results" in document:
@@ -191,10 +208,10 @@ class Lines:
             elif "done" in document:
                 self.ended = True
             else:
-                raise problem(document, f"the server sent {bytes(line[:64])!r}")
+                raise problem(document, f"the server sent {line[:64]!r}")
 
     @staticmethod
-    def _read(line: bytearray) -> dict[str, Any]:
+    def _read(line: bytes) -> dict[str, Any]:
         try:
             document = json.loads(line)
         except ValueError:

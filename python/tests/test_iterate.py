@@ -2,6 +2,7 @@
 """`iterate` of functions here, of a server, and of a server with asyncio, against as many
 calls of the functions here, bit by bit."""
 import asyncio
+import gzip
 import json
 import socket
 import threading
@@ -117,6 +118,18 @@ def test_steps_are_calls(functions, here, row):
     assert list(map(bits, got)) == list(map(bits, wanted))
 
 
+@pytest.mark.parametrize("module, name, args", [
+    ("matmul", "matmul", (MATRIX, MATRIX)), ("tensor", "scale_inplace", ([1, 2, 3], 1.5))])
+def test_what_a_step_gave_is_the_callers(functions, module, name, args):
+    """To write to it changes no later step, and no later step writes to it."""
+    iterate = functions(module, name).iterate
+    wanted = [numpy.copy(each) for each in iterate(*args, times=4, feed={0: 0}, emit=[0])]
+    assert all(map(same, list(iterate(*args, times=4, feed={0: 0}, emit=[0])), wanted))
+    for got, each in zip(iterate(*args, times=4, feed={0: 0}, emit=[0]), wanted):
+        assert same(got, each)
+        got[...] = 3
+
+
 def test_names_of_results_stay(functions, here):
     wanted = here["matmul"].matmul(MATRIX, MATRIX)
     first, = functions("matmul", "matmul").iterate(b=MATRIX, a=MATRIX, times=1)
@@ -145,6 +158,10 @@ def test_until(functions, name, args, until, steps):
     ("fact", (1,), {"times": 2, "emit": [1]}, "out_of_range"),
     ("fact", (1,), {"times": 2, "until": (1, 0)}, "out_of_range"),
     ("fact", (1,), {"times": 2, "until": (0, 0.5)}, None),
+    ("fact", (1,), {"times": 2, "until": (0, [[6]])}, "type_mismatch"),
+    ("fact", (1,), {"times": 2, "until": (0, "x")}, "type_mismatch"),
+    ("fact", (1,), {"times": 2, "until": (0,)}, "type_mismatch"),
+    ("fact", (1,), {"times": 2, "until": 5}, "type_mismatch"),
     ("pair", (1, 2), {"times": 2, "until": (0, 0.5)}, "type_mismatch"),
     ("pair", (1, 2), {"times": 2, "feed": {0: 1}}, "type_mismatch"),
     ("fact", ("x",), {"times": 1}, "type_mismatch"),
@@ -153,6 +170,7 @@ def test_refusals(functions, name, args, options, code):
     with pytest.raises(farcall.Error) as caught:
         list(functions(SCALARS.stem, name).iterate(*args, **options))
     assert code in (None, caught.value.code), caught.value
+    assert "'repeat'" not in str(caught.value)
 
 
 def test_a_step_that_fails_is_the_last(functions):
@@ -249,15 +267,17 @@ DONE = '{"done":"times","steps":1}\n'
     ('{"step":1,"results":3}\n' + DONE, 0, "bad_result"),
     ('{"step":1,"results":["x"]}\n' + DONE, 0, "bad_result")])
 @pytest.mark.parametrize("cut", [1, 7, 1 << 20])
-def test_answers_of_others(here, answer, got, code, cut):
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_answers_of_others(here, answer, got, code, cut, coding):
     document = here[SCALARS.stem].hyp.signature.document
 
     def reply(request):
         if request.method == "GET":
             return httpx.Response(200, content=json.dumps({"functions": [document]}))
-        text = answer.encode()
-        return httpx.Response(200, content=(text[at:at + cut]
-                                            for at in range(0, len(text), cut)))
+        assert request.headers["Accept-Encoding"] == "identity"
+        text = answer.encode() if coding == "identity" else gzip.compress(answer.encode())
+        return httpx.Response(200, headers={"Content-Encoding": coding}, content=(
+            text[at:at + cut] for at in range(0, len(text), cut)))
     steps = []
     with farcall.Client("http://other", transport=httpx.MockTransport(reply)) as client:
         try:
