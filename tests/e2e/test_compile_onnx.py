@@ -130,6 +130,37 @@ def test_pads_are_spelled_where_shapes_stay(onnx_tools):
     assert done.stdout.splitlines() == ["Pad MaxPool"] * 2 + ["MaxPool"] * 4
 
 
+CONVOLUTIONS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import farcall_onnx, numpy, onnx
+from onnx import helper, numpy_helper
+farcall_onnx.LARGE = int(sys.argv[2])
+x, y, z = (helper.make_tensor_value_info(*each) for each in [
+    ("x", 1, [1, 3, 9]), ("y", 1, [1, 4, 7]), ("z", 1, [1, 4, 3])])
+w = numpy_helper.from_array(numpy.ones((4, 3, 3), "f4"), "w")
+v = numpy_helper.from_array(numpy.ones((4, 2, 5), "f4"), "v")
+graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"]),
+                           helper.make_node("Conv", ["y", "v"], ["z"], group=2)],
+                          "line", [x], [z], [w, v], value_info=[y])
+model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+onnx.save(model, sys.argv[3])
+farcall_onnx.main(sys.argv[3], sys.argv[3], sys.argv[4], sys.argv[4] + ".json", None)
+"""
+
+
+@pytest.mark.parametrize("large, row", [(2_000_000_000, True), (100, False)])
+def test_values_have_types(onnx_tools, tmp_path, large, row):
+    """Nobody infers those of a large model."""
+    made = tmp_path / "line.mlir"
+    done = subprocess.run(
+        [onnx_tools / "python3", "-c", CONVOLUTIONS, ROOT / "cli/compile/tools", str(large),
+         tmp_path / "line.onnx", made], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert ("onnx.Unsqueeze" in made.read_text()) == row
+    assert "!torch.none" not in made.read_text()
+
+
 def test_a_batch_is_padded_to_the_next_size(make, farcall, models, tmp_path):
     done = make("edges", "--batch=1,4", "--pad=zero")
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ from farcall_import import (Refused, one_line, plain, read_sizes, run, sized_nam
                             tensor, varying, write_report)
 
 INSTALL = "pip install 'iree-base-compiler[onnx]'"
+LARGE = 2_000_000_000  # bytes that protobuf always writes
 OPSET = 17  # older operators are lifted to those of this version, which IREE knows best
 
 DTYPES = {"FLOAT": "f32", "UINT8": "ui8", "INT8": "i8", "UINT16": "ui16",
@@ -46,14 +47,24 @@ def load(source, original):
     return model
 
 
+def is_large(model):
+    """Is it what protobuf does not write? Then onnx neither checks it nor infers types, and
+    the types of values are those that the exporter wrote."""
+    from google.protobuf.message import EncodeError
+    try:
+        return model.ByteSize() > LARGE
+    except EncodeError:
+        return True
+
+
 def check(model):
     import onnx
+    if is_large(model):
+        return
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as failure:
         raise Refused(f"not a valid model: {one_line(failure)}")
-    except ValueError:
-        pass  # over 2 GB, which the checker does not take
 
 
 def lift(model, notes):
@@ -175,10 +186,10 @@ def function_of(model, name):
 
 def inferred(model, source):
     import onnx
+    if is_large(model):
+        return model
     try:
         return onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except ValueError:  # over 2 GB
-        return model
     except onnx.shape_inference.InferenceError as failure:
         raise Refused(f"its shapes contradict each other: {one_line(failure)}")
 
@@ -205,6 +216,8 @@ def spell_pads(model, source):
     double of what it pads with, and then does not lower it."""
     import numpy
     from onnx import TensorProto, helper, numpy_helper
+    if is_large(model):
+        return model
     graph, nodes = model.graph, []
     known = {each.name: TensorProto.DataType.Name(each.type.tensor_type.elem_type)
              for each in [*graph.input, *graph.value_info]}
@@ -255,9 +268,6 @@ def ungroup(model):
     from onnx import helper, numpy_helper
     graph, nodes = model.graph, []
     weights = {each.name: each for each in graph.initializer}
-    if any(each.domain in ("", "ai.onnx") and each.version < 13  # Split has no input yet
-           for each in model.opset_import):
-        return model
     for node in graph.node:
         count = parts_of(node, weights)
         if not count:
@@ -311,9 +321,6 @@ def widen(model):
     from onnx import helper, numpy_helper
     graph, nodes = model.graph, []
     weights = {each.name: each for each in graph.initializer}
-    if any(each.domain in ("", "ai.onnx") and each.version < 13  # axes are no input yet
-           for each in model.opset_import):
-        return model
     for node in graph.node:
         if not is_of_one_dim(node, weights):
             nodes.append(node)
@@ -331,6 +338,13 @@ def widen(model):
     del graph.node[:]
     graph.node.extend(nodes)
     return model
+
+
+def spell_convolutions(model):
+    """The model with convolutions as IREE lowers them well."""
+    old = any(each.domain in ("", "ai.onnx") and each.version < 13  # axes are no input yet
+              for each in model.opset_import)
+    return model if old or is_large(model) else widen(ungroup(model))
 
 
 def import_all(models, mlir):
@@ -362,7 +376,7 @@ def main(source, original, mlir, report, sizes):
     model = lift(model, notes)  # operators that take the place of others are newer
     model, said = farcall_ml.convert(model)
     notes += said
-    model = widen(ungroup(model))
+    model = spell_convolutions(model)
     if sizes:
         name_batch(model)
     names, default = symbolic(model)
