@@ -154,6 +154,7 @@ PyMODINIT_FUNC PyInit__farcall(void) {
   if (module &&
       add_type(module, &fc_py_module_spec, "Module", &fc_py_module_type) &&
       add_type(module, &fc_py_function_spec, "Function", NULL) &&
+      add_type(module, &fc_py_state_spec, "State", &fc_py_state_type) &&
       add_type(module, &fc_py_memory_spec, "Memory", &fc_py_memory_type) &&
       add_type(module, &fc_py_lease_spec, "Lease", &fc_py_lease_type) &&
       PyModule_AddStringConstant(module, "version", FARCALL_VERSION) == 0) {

@@ -65,6 +65,17 @@ void fc_py_seat_give(fc_py_module_t *module, fc_py_seat_t *seat);
 extern PyType_Spec fc_py_function_spec;
 
 // ---------------------------------------------------------------------------
+// State
+
+// farcall._farcall.State
+extern PyType_Spec fc_py_state_spec;
+extern PyTypeObject *fc_py_state_type;
+// The state that a call of the module is to use, until it is given back. NULL with an
+// exception: it is another module's, closed, or another call uses it.
+fc_state_t *fc_py_state_take(PyObject *state, const fc_py_module_t *module);
+void fc_py_state_give(PyObject *state);
+
+// ---------------------------------------------------------------------------
 // Arguments
 
 // What one argument leaf needs until the run is over.
@@ -112,8 +123,11 @@ typedef struct fc_py_run_t {
   const fc_py_part_t *parts;
   size_t part_count;
   PyObject *lease;  // NULL until a result keeps the seat
+  bool has_state;   // whose memory results may lie in: all are copied
 } fc_py_run_t;
 
+// A copy as an array.
+PyObject *fc_py_array_copy(const fc_tensor_t *tensor);
 // The result at `path`.
 PyObject *fc_py_result_get(fc_py_run_t *run, const char *path);
 

@@ -114,14 +114,15 @@ static PyObject *get_results(const function_t *self, fc_py_run_t *run) {
 
 static PyObject *run(const function_t *self, fc_call_t *call,
                      fc_py_seat_t *seat, const fc_py_part_t *parts,
-                     size_t part_count, bool *out_leased) {
+                     size_t part_count, bool has_state, bool *out_leased) {
   fc_error_t err;
   fc_status_t status;
   Py_BEGIN_ALLOW_THREADS;
   status = fc_call_run(call, NULL, &err);
   Py_END_ALLOW_THREADS;
   if (status != FC_OK) return fc_py_raise(&err);
-  fc_py_run_t done = {self->module, seat, call, parts, part_count, NULL};
+  fc_py_run_t done = {self->module, seat, call,     parts,
+                      part_count,   NULL, has_state};
   PyObject *results = get_results(self, &done);
   *out_leased = done.lease != NULL;
   if (done.lease)
@@ -130,9 +131,28 @@ static PyObject *run(const function_t *self, fc_call_t *call,
   return results;
 }
 
+// The same with a state, NULL: none, which no other call uses meanwhile.
+static PyObject *run_with(const function_t *self, PyObject *state,
+                          fc_call_t *call, fc_py_seat_t *seat,
+                          const fc_py_part_t *parts, size_t part_count,
+                          bool *out_leased) {
+  if (!state) {
+    return run(self, call, seat, parts, part_count, false, out_leased);
+  }
+  fc_state_t *taken = fc_py_state_take(state, self->module);
+  if (!taken) return NULL;
+  fc_call_use_state(call, taken);
+  PyObject *results =
+      run(self, call, seat, parts, part_count, true, out_leased);
+  fc_call_end(call);
+  fc_call_use_state(call, NULL);
+  fc_py_state_give(state);
+  return results;
+}
+
 // Makes a call with the argument leaves.
-static PyObject *call_leaves(const function_t *self, PyObject *const *objects,
-                             size_t count) {
+static PyObject *call_leaves(const function_t *self, PyObject *state,
+                             PyObject *const *objects, size_t count) {
   fc_py_part_t few[8] = {0}, *parts = few;
   if (count > FC_ARRAY_COUNT(few)) {
     parts = PyMem_Calloc(count, sizeof *parts);
@@ -146,7 +166,7 @@ static PyObject *call_leaves(const function_t *self, PyObject *const *objects,
   if (seat) {
     fc_call_t *call = seat->calls[self->index];
     if (set_leaves(self, call, objects, count, &arena, parts)) {
-      results = run(self, call, seat, parts, count, &leased);
+      results = run_with(self, state, call, seat, parts, count, &leased);
     }
     if (!leased) fc_py_seat_give(self->module, seat);
   }
@@ -157,7 +177,7 @@ static PyObject *call_leaves(const function_t *self, PyObject *const *objects,
 }
 
 // Has Python make leaves of the inputs, and makes a call with these.
-static PyObject *call_structured(const function_t *self,
+static PyObject *call_structured(const function_t *self, PyObject *state,
                                  PyObject *const *inputs) {
   PyObject *given = PyTuple_New(self->input_count);
   for (Py_ssize_t i = 0; given && i < self->input_count; i++) {
@@ -174,7 +194,7 @@ static PyObject *call_structured(const function_t *self,
     for (Py_ssize_t i = 0; i < count; i++) {
       objects[i] = PyTuple_GetItem(leaves, i);
     }
-    results = call_leaves(self, objects, (size_t)count);
+    results = call_leaves(self, state, objects, (size_t)count);
     PyMem_Free(objects);
   } else if (count >= 0) {
     PyErr_NoMemory();
@@ -183,9 +203,8 @@ static PyObject *call_structured(const function_t *self,
   return results;
 }
 
-static PyObject *function_call(PyObject *object, PyObject *args,
-                               PyObject *kwargs) {
-  const function_t *self = function_of(object);
+static PyObject *call_bound(const function_t *self, PyObject *state,
+                            PyObject *args, PyObject *kwargs) {
   PyObject *few[8] = {0}, **inputs = few;
   if (self->input_count > (Py_ssize_t)FC_ARRAY_COUNT(few)) {
     inputs = PyMem_Calloc((size_t)self->input_count, sizeof(PyObject *));
@@ -194,13 +213,27 @@ static PyObject *function_call(PyObject *object, PyObject *args,
   PyObject *results = NULL;
   if (bind(self, args, kwargs, inputs)) {
     results = self->flatten == Py_None
-                  ? call_leaves(self, inputs, (size_t)self->input_count)
-                  : call_structured(self, inputs);
+                  ? call_leaves(self, state, inputs, (size_t)self->input_count)
+                  : call_structured(self, state, inputs);
   } else {
     refuse(self, args, kwargs);
   }
   if (inputs != few) PyMem_Free(inputs);
   return results;
+}
+
+static PyObject *function_call(PyObject *object, PyObject *args,
+                               PyObject *kwargs) {
+  return call_bound(function_of(object), NULL, args, kwargs);
+}
+
+static PyObject *call_with(PyObject *object, PyObject *given) {
+  PyObject *state, *args, *kwargs;
+  if (!PyArg_ParseTuple(given, "O!O!O!:call_with", fc_py_state_type, &state,
+                        &PyTuple_Type, &args, &PyDict_Type, &kwargs)) {
+    return NULL;
+  }
+  return call_bound(function_of(object), state, args, kwargs);
 }
 
 // ---------------------------------------------------------------------------
@@ -293,11 +326,17 @@ static void function_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
+static PyMethodDef function_methods[] = {
+    {"call_with", call_with, METH_VARARGS,
+     "call_with(state, args, kwargs): the results of a call with a State."},
+    {NULL, NULL, 0, NULL},
+};
 static PyType_Slot function_slots[] = {
     {Py_tp_new, (void *)function_new},
     {Py_tp_dealloc, (void *)function_dealloc},
     {Py_tp_traverse, (void *)function_traverse},
     {Py_tp_call, (void *)function_call},
+    {Py_tp_methods, function_methods},
     {0, NULL},
 };
 PyType_Spec fc_py_function_spec = {

@@ -25,7 +25,7 @@ static bool stays(const fc_py_run_t *run, const fc_tensor_t *tensor,
                   size_t size) {
   const fc_module_info_t *info = fc_module_get_info(run->module->module);
   const fc_dtype_info_t *dtype = fc_dtype_info(tensor->dtype);
-  return size >= KEPT_MIN && fc_tensor_is_dense(tensor) &&
+  return !run->has_state && size >= KEPT_MIN && fc_tensor_is_dense(tensor) &&
          (uintptr_t)tensor->data % fc_dtype_size(tensor->dtype) == 0 &&
          (run->lease || run->module->leased < LEASES_MAX) &&
          // The next call may change what a module with state has returned.
@@ -35,9 +35,10 @@ static bool stays(const fc_py_run_t *run, const fc_tensor_t *tensor,
          !is_argument(run, tensor->data, size);
 }
 
+// `run` NULL: a copy.
 static PyObject *memory_of(fc_py_run_t *run, const fc_tensor_t *tensor,
                            size_t count, size_t size) {
-  if (stays(run, tensor, size)) {
+  if (run && stays(run, tensor, size)) {
     if (!run->lease) {
       run->lease = fc_py_lease_create(run->module, run->seat, run->call);
       if (!run->lease) return NULL;
@@ -76,6 +77,10 @@ static PyObject *array_of(fc_py_run_t *run, const fc_tensor_t *tensor) {
   Py_XDECREF(shape);
   Py_XDECREF(memory);
   return array;
+}
+
+PyObject *fc_py_array_copy(const fc_tensor_t *tensor) {
+  return array_of(NULL, tensor);
 }
 
 static PyObject *scalar_of(fc_dtype_t dtype, const fc_scalar_t *scalar) {

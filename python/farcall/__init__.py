@@ -23,14 +23,15 @@ _farcall.given(Error, _numpy.ndarray, dtype, _coerce)
 
 from ._module import Function, Module, load  # noqa: E402  (the extension is ready)
 from ._serve import Server, program, serve  # noqa: E402
+from ._state import Ref, State  # noqa: E402
 
 if TYPE_CHECKING:
     from ._client import AsyncClient, Client
 
 __version__: str = _farcall.version
 __all__ = ["ArgumentTypeError", "ArgumentValueError", "AsyncClient", "Client", "Error",
-           "FileMissingError", "Function", "Module", "NameUnknownError", "Server",
-           "aligned", "dtype", "empty", "load", "program", "serve"]
+           "FileMissingError", "Function", "Module", "NameUnknownError", "Ref", "Server",
+           "State", "aligned", "dtype", "empty", "load", "program", "serve"]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ import inspect
 import json
 from collections.abc import (AsyncGenerator, AsyncIterator, Generator, Iterable,
                              Mapping)
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 try:
@@ -19,6 +19,9 @@ from . import _arrays, _show, _wire
 from ._iterate import Feed, Lines, Place, Repeat, Until, problem
 from ._module import Described, Named
 from ._structure import Param, Signature
+
+if TYPE_CHECKING:
+    from ._session import Making, Session
 
 
 def _options(url: str, transport: Any, timeout: float | None,
@@ -76,11 +79,11 @@ class _Function(Described):
     def __repr__(self) -> str:
         return f"<function {self.signature} of {self._client.url}>"
 
-    def _request(self, args: tuple[Any, ...],
-                 kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def _request(self, args: tuple[Any, ...], kwargs: Mapping[str, Any],
+                 options: Mapping[str, Any] | None = None) -> dict[str, Any]:
         if not self.signature.callable:
             raise self.signature.refusal()
-        fields, body = _wire.write(self.signature, args, kwargs)
+        fields, body = _wire.write(self.signature, args, kwargs, options)
         return {"url": self._url, "headers": {**fields, **self._client.deadline},
                 "content": body}
 
@@ -96,14 +99,17 @@ class _Function(Described):
         return _wire.read(self.signature, answer.headers.get(_wire.LENGTH), body)
 
 
+def send(function: _Function, request: dict[str, Any]) -> Any:
+    """Makes a call, and gives its results."""
+    with function._client.http.stream("POST", **request) as answer:
+        return function._results(answer, list(answer.iter_bytes()))
+
+
 class RemoteFunction(_Function):
     """Any thread may call it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        request = self._request(args, kwargs)
-        with self._client.http.stream("POST", **request) as answer:
-            return self._results(answer, list(answer.iter_bytes()))
-
+        return send(self, self._request(args, kwargs))
 
     def iterate(self, *args: Any, times: int, feed: Feed | None = None,
                 until: Until | None = None, emit: Iterable[Place] | None = None,
@@ -135,17 +141,19 @@ class _Pieces:
             yield each
 
 
+async def send_async(function: _Function, request: dict[str, Any]) -> Any:
+    if isinstance(request["content"], list):
+        request["content"] = _Pieces(request["content"])
+    async with function._client.http.stream("POST", **request) as answer:
+        return function._results(answer, [each async for each in answer.aiter_bytes()])
+
+
 class AsyncRemoteFunction(_Function):
     def __reduce__(self) -> Any:
         raise _no_pickle("function")
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        request = self._request(args, kwargs)
-        if isinstance(request["content"], list):
-            request["content"] = _Pieces(request["content"])
-        async with self._client.http.stream("POST", **request) as answer:
-            return self._results(answer, [each async for each in answer.aiter_bytes()])
-
+        return await send_async(self, self._request(args, kwargs))
 
     def iterate(self, *args: Any, times: int, feed: Feed | None = None,
                 until: Until | None = None, emit: Iterable[Place] | None = None,
@@ -251,6 +259,14 @@ class Client(_Base):
             self._modules[name] = self.module(name)
         return self._modules[name]
 
+    def session(self, module: str, *, ttl: float | None = None,
+                max_bytes: int | None = None, id: str | None = None) -> Session:
+        """Makes a session of a module: `with client.session("toy") as s: s.decode(…)`. It
+        ends after `ttl` seconds without a call, and its values may take `max_bytes`. `id`:
+        one that there is."""
+        from ._session import open_session
+        return open_session(self, module, ttl, max_bytes, id)
+
     def close(self) -> None:
         self.http.close()
 
@@ -280,6 +296,12 @@ class AsyncClient(_Base):
         """One module, its signatures as they are now; `name@3` is its version 3."""
         document = _document(await self.http.get(_path(name), params=_WHOLE))
         return RemoteModule(self, name, document, AsyncRemoteFunction)
+
+    def session(self, module: str, *, ttl: float | None = None,
+                max_bytes: int | None = None, id: str | None = None) -> Making:
+        """The same as of Client, for `async with`, or to be waited for."""
+        from ._session import open_async
+        return open_async(self, module, ttl, max_bytes, id)
 
     async def close(self) -> None:
         await self.http.aclose()

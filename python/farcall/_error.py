@@ -55,7 +55,7 @@ class FileMissingError(Error, FileNotFoundError):
 
 
 class NameUnknownError(Error, KeyError):
-    """There is no module, version or function of the name."""
+    """There is no module, version, function or session of the name."""
     __module__ = "farcall"
 
 
@@ -70,7 +70,8 @@ class ArgumentValueError(Error, ValueError):
 
 
 _KINDS: dict[str, type[Error]] = {
-    **dict.fromkeys(("module_not_found", "function_not_found", "version_not_found"),
+    **dict.fromkeys(("module_not_found", "function_not_found", "version_not_found",
+                     "session_not_found"),
                     NameUnknownError),
     **dict.fromkeys(("type_mismatch", "dtype_mismatch", "untyped_value", "reference_unknown",
                      "unsupported_type", "missing_argument", "extra_argument",

@@ -21,7 +21,7 @@ Feed = Mapping[Place, Place]
 Until = tuple[Place, Any]
 
 
-def _place(given: Place, params: Sequence[Param], what: str, path: str) -> int:
+def place_of(given: Place, params: Sequence[Param], what: str, path: str) -> int:
     if isinstance(given, str):
         names = [param.name for param in params]
         if given not in names or not given:
@@ -84,7 +84,7 @@ class Repeat:
             raise Error("an argument gets two results", "duplicate_argument", "/repeat/feed")
         stop = None if until is None else _until(signature, until)
         shown = list(range(len(signature.outputs))) if emit is None else \
-            [_place(each, signature.outputs, "result", "/repeat/emit") for each in emit]
+            [place_of(each, signature.outputs, "result", "/repeat/emit") for each in emit]
         if len(set(shown)) < len(shown):
             raise Error("a result is given twice", "duplicate_argument", "/repeat/emit")
         together: Callable[[list[Any]], Any] = results_of(
@@ -108,13 +108,13 @@ def _until(signature: Signature, until: Until) -> tuple[int, Any]:
     if isinstance(value, (list, tuple, dict)) or getattr(value, "ndim", False):
         raise Error(f"until is met by one number, not by {type(value).__name__}",
                     "type_mismatch", "/repeat/until/equals")
-    return _place(result, signature.outputs, "result", "/repeat/until/result"), value
+    return place_of(result, signature.outputs, "result", "/repeat/until/result"), value
 
 
 def _fed(signature: Signature, result: Place, argument: Place) -> tuple[int, int]:
-    one = _place(result, signature.outputs, "result", "/repeat/feed")
+    one = place_of(result, signature.outputs, "result", "/repeat/feed")
     where = f"/repeat/feed/{one}"
-    other = _place(argument, signature.inputs, "argument", where)
+    other = place_of(argument, signature.inputs, "argument", where)
     code = _differs(signature.outputs[one].type, signature.inputs[other].type)
     if code:
         raise Error(f"result {one} cannot be argument {other}: it is "

@@ -8,12 +8,15 @@ import inspect
 import io
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _arrays, _farcall, _show
 from ._error import Error, FileMissingError
 from ._iterate import Feed, Place, Repeat, Until, here
 from ._structure import Param, Signature
+
+if TYPE_CHECKING:
+    from ._state import State
 
 
 class Described:
@@ -128,13 +131,13 @@ class Functions(Mapping[str, Function]):
 F = TypeVar("F")
 
 
-class Named(Generic[F]):
-    """What has functions, as attributes and items. It is no Mapping, whose `get` and
-    `items` would hide functions of these names: `functions` is one."""
+class Attributes(Generic[F]):
+    """What has functions, as attributes. It is no Mapping, whose `get` and `items` would
+    hide functions of these names: `functions` is one."""
     name: str
     functions: Mapping[str, F]
 
-    def __getitem__(self, name: str) -> F:
+    def _find(self, name: str) -> F:
         try:
             return self.functions[name]
         except KeyError:
@@ -145,22 +148,29 @@ class Named(Generic[F]):
         if name.startswith("__") or name in ("_core", "functions"):
             raise AttributeError(name)
         try:
-            function = self[name]
+            function = self._find(name)
         except (Error, ValueError) as error:  # a closed module makes no functions
             raise AttributeError(str(error)) from error
         self.__dict__[name] = function  # the next time it is found at once
         return function
+
+    def __dir__(self) -> list[str]:
+        """What a caller uses, functions first."""
+        return [*self.functions, *(each for each in super().__dir__()
+                                   if not each.startswith("_"))]
+
+
+class Named(Attributes[F]):
+    """What has functions as items, too."""
+
+    def __getitem__(self, name: str) -> F:
+        return self._find(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self.functions
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.functions)
-
-    def __dir__(self) -> list[str]:
-        """What a caller uses, functions first."""
-        return [*self.functions, *(each for each in super().__dir__()
-                                   if not each.startswith("_"))]
 
     def __repr__(self) -> str:
         return f"<module {self.name}: {', '.join(self.functions)}>"
@@ -285,6 +295,11 @@ class Module(Named[Function]):
         the results that lie in it."""
         self._core.close()
         self._closed = True
+
+    def state(self, *, max_bytes: int = 1 << 30) -> State:
+        """A state for its functions: `with m.state() as s: s.decode(…)`."""
+        from ._state import State
+        return State(self, max_bytes=max_bytes)
 
     def _repr_html_(self) -> str:
         heading = f"{self.name}, closed" if self._closed else self.name

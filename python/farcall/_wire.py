@@ -14,6 +14,7 @@ import numpy
 from . import _arrays
 from ._error import Error
 from ._iterate import Repeat
+from ._state import Ref
 from ._structure import (Param, Signature, Type, bytes_of, check_depth, check_shape, escape, fail,
                          items, null_of, parts, scalar_of, typed, utf8, values)
 
@@ -52,6 +53,8 @@ class _Writer:
         check_depth(depth, path)
         if value is None:
             return None
+        if isinstance(value, Ref):
+            return {"ref": value.name}
         if isinstance(value, (str, bytes, bytearray, memoryview)):
             data = utf8(value, path) if isinstance(value, str) else bytes(value)
             return {"bytes": {"b64": base64.b64encode(data).decode()}}
@@ -62,6 +65,8 @@ class _Writer:
         return self.tensor(array, text)
 
     def value(self, node: Type, value: Any, path: str) -> Any:
+        if isinstance(value, Ref):
+            return {"ref": value.name}
         if node.kind in ("tensor", "vector"):
             array, text = _arrays.array_of(value, node.dtype, path, self.casting)
             check_shape(node, array, path)
@@ -118,11 +123,15 @@ def _text(document: dict[str, Any]) -> bytes:
                       default=lambda each: each.item()).encode()
 
 
-def write(signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) \
+def write(signature: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any],
+          options: Mapping[str, Any] | None = None) \
         -> tuple[dict[str, str], bytes | list[bytes | memoryview]]:
     """The fields and the body of a call, or the pieces of a large body."""
     writer = _Writer(signature.casting)
-    head = _text(_call(writer, signature, args, kwargs))
+    document = _call(writer, signature, args, kwargs)
+    if options:
+        document["options"] = options
+    head = _text(document)
     head += b" " * (-len(head) % _ALIGNMENT)
     body = [head, *writer.tensors]
     size = sum(map(len, body))
@@ -183,6 +192,9 @@ class _Reader:
     def value(self, node: Type, value: Any) -> Any:
         if value is None:
             return None
+        if isinstance(value, dict) and value.keys() == {"ref", "type"} and \
+                node.kind != "dict":
+            return Ref(value["ref"], Type.read(value["type"]))
         if node.kind in ("tensor", "vector"):
             return self.tensor(value)
         if node.kind == "scalar":

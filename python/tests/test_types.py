@@ -44,6 +44,15 @@ with farcall.Client("unix:/run/farcall", timeout=None) as client:
     assert_type(client["m"].main(1), Any)
     for step in client["m"].main.iterate(1, times=2):
         assert_type(step, Any)
+    with client.session("m", ttl=1.5, max_bytes=1 << 20) as session:
+        assert_type(session.main(session["kv"], keep={0: "kv", "y": "y"}, step=0), Any)
+        assert_type(session["kv"], farcall.Ref)
+        assert_type(session.id, str)
+        assert_type(session.describe(), dict[str, Any])
+with m.state(max_bytes=1 << 20) as state:
+    assert_type(state, farcall.State)
+    assert_type(state.main(1), Any)
+    assert_type(state.bytes, int)
 
 
 async def call() -> None:
@@ -52,6 +61,9 @@ async def call() -> None:
         assert_type(await m.main(1), Any)
         async for step in m.main.iterate(1, times=2):
             assert_type(step, Any)
+        async with client.session("m") as session:
+            assert_type(await session.main(1, keep={0: "kv"}), Any)
+            assert_type(await session.describe(), dict[str, Any])
 
 
 def code(error: farcall.Error) -> tuple[str, str | None]:
