@@ -8,6 +8,7 @@
 #include "flame.h"
 #include "input.h"
 #include "remote.h"
+#include "session.h"
 #include "steps.h"
 
 static bool iterates(const fc_args_t *args) {
@@ -52,6 +53,9 @@ static int print_curl(const fc_args_t *args, const fc_remote_t *server,
   fputs(iterates(args) ? "curl -sSN " : "curl -sS ", stdout);
   fputs(server->authorization ? "-H @- " : "", stdout);
   fputs("-H 'Content-Type: application/json' ", stdout);
+  if (server->session) {
+    printf("-H '%.*s' ", (int)strcspn(server->session, "\r"), server->session);
+  }
   print_file("--unix-socket", server->socket);
   print_file("--cacert", server->rules.ca);
   print_file("--cert", server->rules.certificate);
@@ -104,6 +108,17 @@ static int print_profiled(const fc_args_t *args, fc_str_t answer) {
   return exit_code ? exit_code : fc_flame_report(args, profile, stderr);
 }
 
+// Makes the Farcall-Session field.
+static int read_session(const fc_args_t *args, const char **out_line) {
+  const char *text = fc_args_get(args, FC_OPTION_SESSION, NULL), *id;
+  *out_line = NULL;
+  if (!text) return FC_EXIT_OK;
+  const int exit_code = fc_session_read_id(args, text, &id);
+  if (exit_code) return exit_code;
+  *out_line = fc_print(args->arena, "Farcall-Session: %s\r\n", id);
+  return *out_line ? FC_EXIT_OK : fc_complain(FC_EXIT_FAILED, "out of memory");
+}
+
 int fc_verb_call(const fc_args_t *args) {
   if (args->word_count != 1) {
     return fc_complain(FC_EXIT_USAGE, "%s takes one MODULE/FUNCTION, got %zu%s",
@@ -126,6 +141,7 @@ int fc_verb_call(const fc_args_t *args) {
   fc_error_reset(&err);
   if (fc_remote_server(args, &server, &err)) return fc_remote_complain(&err);
   exit_code = make_document(args, target, &document);
+  if (!exit_code) exit_code = read_session(args, &server.session);
   if (exit_code) return exit_code;
   if (is_profiled(args) || iterates(args)) {
     target = fc_print(args->arena, "%s?%s", target,

@@ -516,10 +516,13 @@ static fc_status_t make_head(fc_arena_t *arena, const fc_remote_t *server,
   const char *head =
       fc_print(arena,
                "%s %s%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: farcall/%s\r\n"
-               "Accept: %s\r\nConnection: close\r\n%s%s\r\n",
-               body.data ? "POST" : "GET", server->prefix, target,
-               server->authority, fc_version(), accept,
-               server->authorization ? server->authorization : "", length);
+               "Accept: %s\r\nConnection: close\r\n%s%s%s\r\n",
+               server->method ? server->method
+               : body.data    ? "POST"
+                              : "GET",
+               server->prefix, target, server->authority, fc_version(), accept,
+               server->authorization ? server->authorization : "",
+               server->session ? server->session : "", length);
   if (!head) return fc_fail_memory(err);
   *out_head = fc_str(head);
   return FC_OK;

@@ -20,6 +20,8 @@ typedef struct fc_remote_t {
   const char *authority;      // for the Host field
   const char *prefix;         // put before each target; no slash at its end
   const char *authorization;  // the field's line, NULL: none
+  const char *session;        // the same
+  const char *method;         // NULL: POST with a body, else GET
   uint64_t timeout_ms;        // of an exchange as a whole; 0: none
   bool is_https;
   fc_wire_rules_t rules;  // of https
@@ -40,8 +42,7 @@ typedef struct fc_reply_t {
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_remote_t *out_server, fc_error_t *err);
 
-// `target` is an absolute path. `body` with data NULL: a GET, else a POST of
-// JSON. FC_UNAVAILABLE when no whole answer came in time, or when what came is no
+// `target` is an absolute path. `body` with data NULL: none, else JSON. FC_UNAVAILABLE when no whole answer came in time, or when what came is no
 // HTTP or too large for a farcalld's; the message has the beginning of what came.
 fc_status_t fc_server_ask(fc_arena_t *arena, const fc_remote_t *server,
                           const char *target, fc_str_t body,

@@ -54,6 +54,8 @@ typedef struct fc_top_view_t {
   const char *server;  // "farcalld 0.1.0, up 20 s, ready"
   const char *load;
   double uptime_s;
+  double sessions;
+  double session_bytes;  // of their values
   fc_top_row_t *rows;
   size_t count;
   fc_top_module_t *modules;
@@ -269,6 +271,17 @@ static void read_refusal(fc_str_t module, fc_str_t rest,
       fc_str_make(space + 1, rest.size - (size_t)(space + 1 - rest.data)));
 }
 
+// A line of /metrics about the whole server: farcall_sessions 3
+static void read_total(fc_str_t line, fc_top_view_t *view) {
+  const fc_str_t name = fc_str_take(&line, ' ');
+  if (fc_str_equal(name, FC_STR("farcall_sessions"))) {
+    view->sessions = read_count(line);
+  }
+  if (fc_str_equal(name, FC_STR("farcall_session_bytes"))) {
+    view->session_bytes = read_count(line);
+  }
+}
+
 // A line of /metrics: farcall_calls_waiting{module="m"} 3
 static void read_metric(fc_str_t line, fc_top_view_t *view) {
   static const struct {
@@ -279,7 +292,8 @@ static void read_metric(fc_str_t line, fc_top_view_t *view) {
       {"farcall_calls_running", offsetof(fc_top_module_t, running)},
       {"farcall_worker_processes", offsetof(fc_top_module_t, processes)},
   };
-  const fc_str_t name = fc_str_take(&line, '{');
+  const fc_str_t whole = line, name = fc_str_take(&line, '{');
+  if (name.size == whole.size) read_total(whole, view);
   const fc_str_t label = fc_str_take(&line, '"');
   const fc_str_t module = fc_str_take(&line, '"');
   if (!fc_str_equal(label, FC_STR("module="))) return;
@@ -297,6 +311,7 @@ static void read_metric(fc_str_t line, fc_top_view_t *view) {
 
 static int read_metrics(const fc_args_t *args, fc_top_view_t *view) {
   fc_reply_t answer;
+  view->sessions = view->session_bytes = 0;
   const int exit_code = fc_remote_get(args, "/metrics", &answer);
   if (exit_code) return exit_code;
   fc_str_t rest = answer.body;
@@ -414,6 +429,13 @@ static void show_faults(const fc_top_view_t *view, size_t most) {
   }
 }
 
+static void show_sessions(const fc_top_view_t *view) {
+  const bool mega = view->session_bytes >= 1048576;
+  if (!view->sessions) return;
+  printf(", %.0f sessions of %.1f %s", view->sessions,
+         view->session_bytes / (mega ? 1048576 : 1024), mega ? "MiB" : "KiB");
+}
+
 static void show(const fc_top_view_t *now, const fc_top_view_t *before,
                  fc_top_row_t *rows) {
   const double span_s =
@@ -425,6 +447,7 @@ static void show(const fc_top_view_t *now, const fc_top_view_t *before,
   qsort(rows, now->count, sizeof *rows, by_calls);
   if (isatty(STDOUT_FILENO)) fputs("\x1b[H\x1b[J", stdout);
   fc_show_text(now->server);
+  show_sessions(now);
   printf("\n%s, rates %s\n\n%s%-32s %10s %10s %11s %11s %11s%s\n", now->load,
          before ? "of the last second" : "since the start",
          fc_style(stdout, FC_STYLE_BOLD), "FUNCTION", "CALLS/S", "FAILED/S",
