@@ -787,6 +787,10 @@ SCENARIOS = [
         "call", "tensor/mlp", f"--input=@{bench.npy}", "--output=@out.npy",
         f"--server={bench.url}"], made=("out.npy",)),
     Command("call_wrong", asked("call", "tensor/none", "--json=[]"), status=1),
+    # It ends by itself before there are too many of them.
+    Command("session", asked("session", "new", "s", "--ttl=1"),
+            alike=lambda printed: len(printed) == 33),
+    Command("session_wrong", asked("session", "show", "s", "none"), status=1),
     Command("ls", asked("ls"), alike=lambda printed: "tensor" in printed),
     Command("sig_server", asked("sig", "tensor/matmul")),
     Command("health_server", asked("health")),
