@@ -50,8 +50,8 @@ class State(Attributes[StateFunction]):
     """
 
     def __init__(self, module: Module, *, max_bytes: int = 1 << 30) -> None:
-        if max_bytes < 1:
-            raise ValueError(f"max_bytes is {max_bytes}: at least 1")
+        if not 0 < max_bytes < 1 << 60:
+            raise ValueError(f"max_bytes is {max_bytes}: 1 to 2**60 - 1")
         self._core = _farcall.State(module._core, max_bytes)
         self._turn = threading.RLock()
         self.name = module.name
