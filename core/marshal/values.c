@@ -133,16 +133,15 @@ fc_status_t fc_values_get(const fc_store_desk_t *desk, fc_str_t name,
   return FC_OK;
 }
 
-fc_status_t fc_values_put(fc_allocator_t allocator, fc_values_t *out_values,
-                          fc_error_t *err) {
+fc_status_t fc_values_put(fc_str_t name, fc_allocator_t allocator,
+                          fc_values_t *out_values, fc_error_t *err) {
   fc_values_t values = {0};
   fc_builder_t *builder = fc_builder_create(allocator);
   if (!builder) return fc_fail_memory(err);
-  fc_builder_argument(builder, FC_STR("value"),
-                      fc_builder_node(builder, FC_TYPE_UNKNOWN), FC_ROLE_IN,
-                      true, FC_RAW_NEXT);
-  fc_builder_result(builder, FC_STR("value"),
-                    fc_builder_node(builder, FC_TYPE_UNKNOWN), FC_RAW_NEXT);
+  fc_builder_argument(builder, name, fc_builder_node(builder, FC_TYPE_UNKNOWN),
+                      FC_ROLE_IN, true, FC_RAW_NEXT);
+  fc_builder_result(builder, name, fc_builder_node(builder, FC_TYPE_UNKNOWN),
+                    FC_RAW_NEXT);
   FC_TRY(build(builder, &values, err));
   *out_values = values;
   return FC_OK;
@@ -216,13 +215,27 @@ fc_status_t fc_values_read(const fc_values_t *values, fc_frame_t *frame,
 // ---------------------------------------------------------------------------
 // Writing
 
+// Reads a value whose token was just read, of a kind that a store has.
+static fc_status_t read_value(fc_frame_t *frame, fc_json_token_t token,
+                              fc_error_t *err) {
+  const fc_op_t *op = frame->plan->inputs[0].op;
+  FC_TRY(fc_container_read(frame, op, token, err));
+  const uint8_t kind = (uint8_t)frame->arguments[op->raw].kind;
+  if (kind == FC_VALUE_TENSOR || kind == FC_VALUE_SCALAR ||
+      kind == FC_VALUE_BYTES) {
+    return FC_OK;
+  }
+  return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
+                          "a tensor, a scalar or bytes", err);
+}
+
 fc_status_t fc_values_decode(fc_frame_t *frame, fc_str_t body,
                              fc_error_t *err) {
   fc_json_token_t token;
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
   fc_frame_read(frame, body.data, body.size);
   FC_TRY(fc_json_next(&frame->reader, &token, err));
-  FC_TRY(fc_container_read(frame, frame->plan->inputs[0].op, token, err));
+  FC_TRY(read_value(frame, token, err));
   return fc_json_next(&frame->reader, &token, err);
 }
 
@@ -231,6 +244,21 @@ fc_status_t fc_values_keep(fc_frame_t *frame, fc_str_t name, bool if_absent,
   FC_TRY(fc_stored_keep(frame, 0, name, if_absent, err));
   fc_frame_set_results(frame, frame->arguments, 1);
   return FC_OK;
+}
+
+// Places a value in the store, and its bytes.
+static fc_status_t place(fc_frame_t *frame, fc_str_t name,
+                         const fc_value_t *value, fc_error_t *err) {
+  fc_store_row_t row;
+  void *data;
+  const void *from = value->kind == FC_VALUE_TENSOR ? value->tensor.data
+                     : value->kind == FC_VALUE_SCALAR
+                         ? value->scalar.bytes
+                         : (const void *)value->bytes.data;
+  FC_TRY(fc_store_describe(name, value, &row, err));
+  FC_TRY(fc_store_place(frame->store, &row, &data, err));
+  if (row.size) FC_TRY(fc_frame_copy(frame, data, from, row.size, err));
+  return fc_store_put(frame->store, &row, err);
 }
 
 // Places a tensor of a file in the store.
@@ -242,18 +270,11 @@ static fc_status_t import_one(fc_frame_t *frame, fc_str_t name,
                               .span = 1};
   fc_typed_t typed;
   fc_value_t value;
-  fc_store_row_t row;
-  void *data;
   fc_typed_begin(&typed, &any, NULL);
   FC_TRY(fc_typed_state(frame, &typed, tensor->dtype, tensor->rank,
                         tensor->dims, err));
   FC_TRY(fc_typed_take(frame, &typed, tensor->bytes, &value, err));
-  FC_TRY(fc_store_describe(name, &value, &row, err));
-  FC_TRY(fc_store_place(frame->store, &row, &data, err));
-  if (row.size) {
-    FC_TRY(fc_frame_copy(frame, data, value.tensor.data, row.size, err));
-  }
-  return fc_store_put(frame->store, &row, err);
+  return place(frame, name, &value, err);
 }
 
 fc_status_t fc_values_import(fc_frame_t *frame, fc_str_t file,
@@ -287,4 +308,48 @@ fc_status_t fc_values_import(fc_frame_t *frame, fc_str_t file,
     }
     FC_TRY(import_one(frame, name, &tensor, err));
   }
+}
+
+static fc_status_t fill_one(fc_frame_t *frame, fc_error_t *err) {
+  const fc_op_t *op = frame->plan->inputs[0].op;
+  char text[FC_STORE_NAME_MAX];
+  fc_json_token_t token;
+  fc_str_t name;
+  FC_TRY(fc_read_text(frame, &name, err));
+  if (!fc_state_name_is_valid(name) ||
+      fc_store_find(frame->store->desk, name)) {
+    return fc_json_fail(
+        &frame->reader, err, FC_CODE_JSON_SCHEMA,
+        "a value has a name that no value can have, or has now");
+  }
+  memcpy(text, name.data, name.size);
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  FC_TRY(read_value(frame, token, err));
+  return place(frame, fc_str_make(text, name.size), &frame->arguments[op->raw],
+               err);
+}
+
+static fc_status_t fill(void *context, fc_error_t *err) {
+  fc_frame_t *frame = context;
+  fc_json_token_t token;
+  FC_TRY(fc_json_expect(&frame->reader, FC_JSON_OBJECT_BEGIN,
+                        FC_CODE_JSON_SCHEMA, err));
+  for (;;) {
+    FC_TRY(fc_json_next(&frame->reader, &token, err));
+    if (token == FC_JSON_OBJECT_END) return FC_OK;
+    FC_TRY(fill_one(frame, err));
+  }
+}
+
+fc_status_t fc_values_fill(fc_frame_t *frame, fc_str_t document,
+                           fc_error_t *err) {
+  static const fc_json_member_t members[] = {{"values", fill, NULL}};
+  fc_json_token_t token;
+  if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
+  fc_frame_read(frame, document.data, document.size);
+  FC_TRY(fc_json_expect(&frame->reader, FC_JSON_OBJECT_BEGIN,
+                        FC_CODE_JSON_SCHEMA, err));
+  FC_TRY(fc_json_read_members(&frame->reader, members, FC_ARRAY_COUNT(members),
+                              frame, err));
+  return fc_json_next(&frame->reader, &token, err);
 }

@@ -7,7 +7,8 @@
 //   get:     fc_values_get, fc_frame_begin, fc_frame_set_store, fc_values_read, encode
 //   put:     fc_values_put, fc_frame_begin, fc_frame_set_store, fc_values_decode or
 //            fc_packed_decode, fc_values_keep, encode: {"results":[{"ref":…}]}
-//   import:  fc_values_put, fc_frame_begin, fc_frame_set_store, fc_values_import
+//   import:  fc_values_put, fc_frame_begin, fc_frame_set_store, fc_values_import or
+//            fc_values_fill
 //
 // and in the end fc_frame_end, then fc_values_deinit.
 #ifndef FARCALL_MARSHAL_VALUES_H_
@@ -29,8 +30,9 @@ fc_status_t fc_values_get(const fc_store_desk_t *desk, fc_str_t name,
                           fc_str_t slice, fc_allocator_t allocator,
                           fc_values_t *out_values,
                           fc_error_t *err) FC_MUST_CHECK;
-// A call whose argument is one value of any type.
-fc_status_t fc_values_put(fc_allocator_t allocator, fc_values_t *out_values,
+// A call whose argument is one value of any type. Files call it `name`.
+fc_status_t fc_values_put(fc_str_t name, fc_allocator_t allocator,
+                          fc_values_t *out_values,
                           fc_error_t *err) FC_MUST_CHECK;
 void fc_values_deinit(fc_values_t *values);  // zeroed is allowed
 
@@ -47,5 +49,9 @@ fc_status_t fc_values_keep(fc_frame_t *frame, fc_str_t name, bool if_absent,
                            fc_error_t *err);
 // Puts each tensor of a safetensors file into the store at once.
 fc_status_t fc_values_import(fc_frame_t *frame, fc_str_t file, fc_error_t *err);
+// Puts the values of {"values":{NAME:…}} into the store at once, each as fc_values_decode
+// reads it. Other members are skipped.
+fc_status_t fc_values_fill(fc_frame_t *frame, fc_str_t document,
+                           fc_error_t *err);
 
 #endif  // FARCALL_MARSHAL_VALUES_H_

@@ -80,7 +80,8 @@ static void init(void) {
   CHECK(fc_frame_create(fc_allocator_system(), &kLimits, &world.frame, &err) ==
         FC_OK);
   world.plan = make_function();
-  CHECK(fc_values_put(fc_allocator_system(), &world.put, &err) == FC_OK);
+  CHECK(fc_values_put(FC_STR("x"), fc_allocator_system(), &world.put, &err) ==
+        FC_OK);
 }
 
 // kv and shared of f32[2], n of i64, b of three bytes
@@ -184,7 +185,9 @@ static void run_import(fc_str_t file) {
   fc_error_t err;
   fc_error_reset(&err);
   begin(world.put.plan);
-  const fc_status_t status = fc_values_import(world.frame, file, &err);
+  const fc_status_t status = file.size && file.data[0] == '{'
+                                 ? fc_values_fill(world.frame, file, &err)
+                                 : fc_values_import(world.frame, file, &err);
   end(status, &err);
 }
 

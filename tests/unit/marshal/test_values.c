@@ -47,7 +47,7 @@ static void begin(world_t *it, const fc_values_t *values) {
 static fc_status_t put_text(world_t *it, const char *name, const char *body,
                             bool if_absent, fc_error_t *err) {
   fc_values_t values;
-  FC_TRY(fc_values_put(fc_allocator_system(), &values, err));
+  FC_TRY(fc_values_put(fc_str(name), fc_allocator_system(), &values, err));
   begin(it, &values);
   fc_status_t status = fc_values_decode(it->frame, fc_str(body), err);
   if (status == FC_OK) {
@@ -146,8 +146,8 @@ static const wrong_row_t wrongs[] = {
     {"no type", "x", "[1,2]", FC_CODE_UNTYPED_VALUE},
     {"a bad name", "a/b", MATRIX, FC_CODE_JSON_SCHEMA},
     {"there is one", "m", MATRIX, FC_CODE_PRECONDITION_FAILED},
-    {"a list", "x", "{\"list\":[]}", FC_CODE_UNSUPPORTED_TYPE},
-    {"null", "x", "null", FC_CODE_UNSUPPORTED_TYPE},
+    {"a list", "x", "{\"list\":[]}", FC_CODE_TYPE_MISMATCH},
+    {"null", "x", "null", FC_CODE_TYPE_MISMATCH},
     {"two values", "x", MATRIX MATRIX, FC_CODE_JSON_SYNTAX},
     {"nothing", "x", "", FC_CODE_JSON_SYNTAX},
     {"itself", "x", "{\"ref\":\"y\"}", FC_CODE_REFERENCE_UNKNOWN},
@@ -179,9 +179,11 @@ static void wrong_values_are_refused(void **state) {
 
 static fc_status_t import(world_t *it, fc_str_t file, fc_error_t *err) {
   fc_values_t values;
-  FC_TRY(fc_values_put(fc_allocator_system(), &values, err));
+  FC_TRY(fc_values_put(FC_STR("x"), fc_allocator_system(), &values, err));
   begin(it, &values);
-  const fc_status_t status = fc_values_import(it->frame, file, err);
+  const fc_status_t status = file.size && file.data[0] == '{'
+                                 ? fc_values_fill(it->frame, file, err)
+                                 : fc_values_import(it->frame, file, err);
   fc_frame_end(it->frame);
   fc_values_deinit(&values);
   return status;
@@ -218,13 +220,95 @@ static void what_is_exported_can_be_imported(void **state) {
   close_world(&other);
 }
 
+// As .npy and as safetensors, where the tensor has the value's name.
+static void files_are_put(void **state) {
+  (void)state;
+  static const fc_packed_t forms[] = {FC_PACKED_NPY, FC_PACKED_NPZ,
+                                      FC_PACKED_SAFETENSORS};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(forms); i++) {
+    world_t it, other;
+    fc_error_t err = {0};
+    fc_values_t values;
+    open_world(&it);
+    open_world(&other);
+    assert_int_equal(put_text(&it, "m", MATRIX, true, &err), FC_OK);
+    assert_int_equal(get(&it, "m", "1:", (int)forms[i], &err), FC_OK);
+    assert_int_equal(
+        fc_values_put(FC_STR("m"), fc_allocator_system(), &values, &err),
+        FC_OK);
+    begin(&other, &values);
+    assert_int_equal(fc_packed_decode(other.frame, forms[i],
+                                      fc_text_str(&it.text), 4096, &err),
+                     FC_OK);
+    assert_int_equal(fc_values_keep(other.frame, FC_STR("m"), true, &err),
+                     FC_OK);
+    assert_int_equal(fc_frame_encode(other.frame, &other.text.sink, &err),
+                     FC_OK);
+    fc_frame_end(other.frame);
+    fc_values_deinit(&values);
+    assert_int_equal(get(&other, "m", "", -1, &err), FC_OK);
+    expect_text(&other, CUT("[2,2]", "[[3,4],[5,6]]"));
+    close_world(&it);
+    close_world(&other);
+  }
+}
+
+typedef struct fill_row_t {
+  const char *name;  // the document
+  uint32_t count;    // of values; 0: it is refused
+  fc_code_t code;
+} fill_row_t;
+
+static const fill_row_t fills[] = {
+    {"{\"values\":{\"a\":" MATRIX ",\"b\":{\"bytes\":\"abc\"},\"s\":{\"dtype\":"
+     "\"f32\",\"data\":1.5},\"c\":{\"ref\":\"a\"}}}",
+     4, FC_CODE_NONE},
+    {"{\"ttl_ms\":1,\"values\":{\"a\":" MATRIX "},\"x\":[{}]}", 1,
+     FC_CODE_NONE},
+    {"{\"values\":{\"a/b\":" MATRIX "}}", 0, FC_CODE_JSON_SCHEMA},
+    {"{\"values\":{\"a\":" MATRIX ",\"a\":" MATRIX "}}", 0,
+     FC_CODE_JSON_SCHEMA},
+    {"{\"values\":[]}", 0, FC_CODE_JSON_SCHEMA},
+    {"{\"values\":{\"a\":[1]}}", 0, FC_CODE_UNTYPED_VALUE},
+    {"{\"values\":{\"a\":null}}", 0, FC_CODE_TYPE_MISMATCH},
+    {"{\"values\":{\"a\":{\"list\":[]}}}", 0, FC_CODE_TYPE_MISMATCH},
+    {"{\"values\":{\"a\":{\"ref\":\"b\"}}}", 0, FC_CODE_REFERENCE_UNKNOWN},
+    {"{\"values\":{}} 1", 0, FC_CODE_JSON_SYNTAX},
+};
+
+static void a_document_has_values(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const fill_row_t, row, fills) {
+    world_t it;
+    fc_error_t err = {0};
+    open_world(&it);
+    const fc_status_t status = import(&it, fc_str(row->name), &err);
+    assert_int_equal(status == FC_OK, row->count != 0);
+    assert_int_equal(err.code, row->code);
+    if (row->count) {
+      assert_int_equal(it.desk.count, row->count);
+      assert_int_equal(get(&it, "a", "2", -1, &err), FC_OK);
+      expect_text(&it, CUT("[1,2]", "[[5,6]]"));
+    }
+    if (row->count > 1) {
+      assert_int_equal(get(&it, "c", "2", -1, &err), FC_OK);
+      expect_text(&it, CUT("[1,2]", "[[5,6]]"));
+      assert_int_equal(get(&it, "s", "", -1, &err), FC_OK);
+      expect_text(&it, "{\"results\":[1.5]}");
+    }
+    close_world(&it);
+  }
+}
+
 static fc_status_t attempt(fc_allocator_t allocator, void *context,
                            fc_error_t *err) {
   world_t *it = context;
   fc_values_t get_values = {0}, put_values = {0};
   fc_status_t status = fc_values_get(&it->desk, FC_STR(""), FC_STR(""),
                                      allocator, &get_values, err);
-  if (status == FC_OK) status = fc_values_put(allocator, &put_values, err);
+  if (status == FC_OK) {
+    status = fc_values_put(FC_STR("x"), allocator, &put_values, err);
+  }
   fc_values_deinit(&get_values);
   fc_values_deinit(&put_values);
   return status;
@@ -245,6 +329,8 @@ int main(void) {
       FC_TEST(values_go_in_and_come_out),
       FC_TEST(wrong_values_are_refused),
       FC_TEST(what_is_exported_can_be_imported),
+      FC_TEST(files_are_put),
+      FC_TEST(a_document_has_values),
       FC_TEST(every_failed_allocation_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
