@@ -24,6 +24,7 @@
 #include "modules/rollback.h"
 #include "modules/trial.h"
 #include "pool/isolation.h"
+#include "pool/order.h"
 #include "reread.h"
 #include "sessions.h"
 #include "signals.h"
@@ -222,8 +223,7 @@ static void on_lost(void *context, uint32_t index, uint32_t function) {
       fc_generations_at(&loop->modules.generations, index);
   fc_log_field_t fields[] = {
       FC_LOG_TEXT("module", generation->claim.name),
-      FC_LOG_TEXT("function",
-                  fc_module_function(generation->module, function)->name),
+      FC_LOG_TEXT("function", fc_order_function(generation->module, function)),
       FC_LOG_NUMBER("lost", fc_pool_lost_threads(&loop->pool)),
       FC_LOG_NUMBER("threads", fc_pool_threads(&loop->pool)),
   };

@@ -95,6 +95,7 @@ typedef struct fc_document_t {
   bool unavailable;   // 503: the document says why
   bool created;       // 201
   bool is_page;       // for a browser: the head says what the page may load
+  const fc_session_t *session;  // that it made; NULL: none
   fc_coding_t coding;
   // Not NULL: nothing is written yet, because the document is written in parts. The
   // caller of `document` destroys them.
@@ -121,12 +122,12 @@ struct fc_dialect_t {
   fc_status_t (*match)(const fc_request_t *request, const fc_place_t *place,
                        fc_error_t *err);
   // ADMIT: may this call's head be accepted, and what does it ask for? Its body
-  // comes later. NULL: no row of the dialect is a call.
+  // comes later. NULL: no row of the dialect is a call of a function.
   fc_status_t (*admit)(const fc_server_t *server, const fc_request_t *request,
                        const fc_place_t *place, fc_admission_t *out_admission,
                        fc_error_t *err);
   // DECODE and ENCODE, where the call runs: in a thread, in a process or, if it is
-  // quick, on the loop. NULL if `admit` is.
+  // quick, on the loop. NULL if no row is a call.
   const fc_dialect_worker_t *worker;
   // Media type of a call's results. `document`: bytes before raw bytes, as the
   // worker's encode said; 0: there are no raw bytes.

@@ -11,6 +11,7 @@
 #include "marshal/framed.h"
 #include "marshal/packed.h"
 #include "marshal/profiled.h"
+#include "marshal/values.h"
 #include "obs/code.h"
 
 typedef enum form_t {
@@ -95,6 +96,19 @@ static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
     return fc_framed_decode(frame, body, call.document, err);
   }
   return fc_frame_decode(frame, body, err);
+}
+
+fc_status_t fc_native_decode_value(fc_frame_t *frame, fc_str_t body,
+                                   const uint8_t *parameters, fc_error_t *err) {
+  parameters_t call = parameters_of(parameters);
+  if (call.unsaid) call.body = form_of(body);
+  if (is_packed(call.body)) {
+    return fc_packed_decode(frame, packed_of(call.body), body,
+                            (size_t)call.most, err);
+  }
+  if (call.body == FORM_JSON) return fc_values_decode(frame, body, err);
+  return fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
+                 "a value is application/json, x-npy, x-npz or x-safetensors");
 }
 
 // Results that are not, or not alone, the usual JSON.
@@ -255,6 +269,35 @@ static fc_status_t admit_steps(const fc_request_t *request,
   out_admission->answer_coding = FC_CODING_NONE;
   if (wants_timing(request)) out_admission->flags = FC_CALL_TIMED;
   return fc_admission_parts(request, out_admission, err);
+}
+
+fc_status_t fc_native_read_forms(const fc_server_t *server,
+                                 const fc_request_t *request,
+                                 fc_admission_t *out_admission,
+                                 fc_error_t *err) {
+  parameters_t call = {.most = server->options->max_body};
+  FC_TRY(fc_admission_coding(request, out_admission, err));
+  FC_TRY(read_form(request, &call, err));
+  FC_TRY(choose_answer(request, &call, err));
+  memcpy(out_admission->parameters, &call, sizeof call);
+  return FC_OK;
+}
+
+fc_status_t fc_native_read_export(const fc_request_t *request,
+                                  fc_admission_t *out_admission,
+                                  fc_error_t *err) {
+  const parameters_t call = {.answer = FORM_SAFETENSORS};
+  const fc_str_t accept = request->fields[FC_FIELD_ACCEPT];
+  memcpy(out_admission->parameters, &call, sizeof call);
+  if (fc_request_weight(accept, kForms[call.answer].type,
+                        kForms[call.answer].subtype)) {
+    return FC_OK;
+  }
+  fc_status_t status = fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                               "an export is application/x-safetensors");
+  fc_error_expected(err, "application/x-safetensors");
+  fc_error_got(err, accept);
+  return status;
 }
 
 fc_status_t fc_native_admit(const fc_server_t *server,

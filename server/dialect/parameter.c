@@ -100,8 +100,13 @@ static fc_status_t check_one(fc_route_t route, unsigned method, fc_str_t name,
 
 fc_status_t fc_parameter_check(fc_route_t route, fc_method_t method,
                                fc_str_t query, fc_error_t *err) {
-  const unsigned bit =
-      method == FC_METHOD_POST ? FC_ROUTE_CALL | FC_ROUTE_ACT : FC_ROUTE_GET;
+  static const uint8_t bits[] = {
+      [FC_METHOD_GET] = FC_ROUTE_GET,
+      [FC_METHOD_HEAD] = FC_ROUTE_GET,
+      [FC_METHOD_POST] = FC_ROUTE_CALL | FC_ROUTE_ACT,
+      [FC_METHOD_DELETE] = FC_ROUTE_DELETE,
+      [FC_METHOD_PUT] = FC_ROUTE_PUT};
+  const unsigned bit = bits[method];
   for (fc_str_t rest = query; rest.size;) {
     fc_str_t pair = fc_str_take(&rest, '&'), value = pair;
     if (pair.size == 0) continue;

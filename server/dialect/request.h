@@ -15,6 +15,7 @@ typedef enum fc_method_t {
   FC_METHOD_HEAD,
   FC_METHOD_POST,
   FC_METHOD_DELETE,
+  FC_METHOD_PUT,
 } fc_method_t;
 
 typedef enum fc_request_field_t {

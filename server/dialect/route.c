@@ -39,6 +39,7 @@ const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route) {
       routes->rows[route].methods & ~(unsigned)FC_ROUTE_STATE;
   if (methods == FC_ROUTE_GET) return "GET, HEAD";
   if (methods == FC_ROUTE_DELETE) return "DELETE";
+  if (methods & FC_ROUTE_PUT) return "GET, HEAD, PUT, DELETE";
   if (methods & FC_ROUTE_DELETE) return "GET, HEAD, DELETE";
   return methods & FC_ROUTE_GET ? "GET, HEAD, POST" : "POST";
 }
@@ -223,6 +224,7 @@ static fc_status_t check_method(const fc_routes_t *routes, fc_route_t route,
   if (method == FC_METHOD_POST)
     bit = FC_ROUTE_CALL | FC_ROUTE_POST | FC_ROUTE_ACT;
   if (method == FC_METHOD_DELETE) bit = FC_ROUTE_DELETE;
+  if (method == FC_METHOD_PUT) bit = FC_ROUTE_PUT;
   if (bit & routes->rows[route].methods) return FC_OK;
   const fc_str_t verb = find_verb(&routes->rows[route], request);
   if (verb.size) {

@@ -19,7 +19,8 @@ enum {
   FC_ROUTE_ADMIN = 1 << 4,
   FC_ROUTE_DELETE = 1 << 5,  // DELETE: ends or removes what the path names
   FC_ROUTE_STATE =
-      1 << 6,  // about sessions: the client is named to the dialect
+      1 << 6,             // about sessions: the client is named to the dialect
+  FC_ROUTE_PUT = 1 << 7,  // PUT: the body is what the path names from then on
 };
 
 typedef enum fc_route_t {

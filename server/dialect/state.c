@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The routes of sessions below /api/v1/modules/{module}/sessions: they are made, shown,
-// forked, reset and ended. Which session a path names, and that the client may name it, was
-// found out before (exchange/session.c).
+// forked, reset and ended; their values are read and put by calls of no function
+// (pool/order.h). Which session a path names, and that the client may name it, was found out
+// before (exchange/session.c).
+#include "dialect/state.h"
+
+#include "dialect/admission.h"
+#include "dialect/native.h"
 #include "dialect/parameter.h"
 #include "dialect/problem.h"
 #include "json/reader.h"
@@ -79,6 +84,7 @@ typedef struct body_t {
   fc_json_reader_t reader;
   uint64_t ttl_ms;
   uint64_t max_bytes;
+  bool fills;
 } body_t;
 
 static fc_status_t read_number(body_t *body, const char *name, uint64_t most,
@@ -105,16 +111,26 @@ static fc_status_t read_max_bytes(void *context, fc_error_t *err) {
                      err);
 }
 
+// A worker reads them (fc_values_fill).
+static fc_status_t skip_values(void *context, fc_error_t *err) {
+  body_t *body = context;
+  fc_json_token_t token;
+  body->fills = true;
+  FC_TRY(fc_json_next(&body->reader, &token, err));
+  return fc_json_skip(&body->reader, token, err);
+}
+
 static const fc_json_member_t kMembers[] = {
     {"ttl_ms", read_ttl, NULL},
     {"max_bytes", read_max_bytes, NULL},
-    {NULL, NULL, "a session is made with 'ttl_ms' and 'max_bytes'"}};
+    {"values", skip_values, NULL},
+    {NULL, NULL, "a session is made with 'ttl_ms', 'max_bytes' and 'values'"}};
 
 static fc_status_t read_body(fc_str_t text, body_t *out, fc_error_t *err) {
   fc_json_token_t token;
   *out = (body_t){0};
   if (!text.size) return FC_OK;
-  fc_json_reader_init(&out->reader, 4, 16);
+  fc_json_reader_init(&out->reader, FC_JSON_DEPTH_MAX, 2 * FC_STORE_ROWS);
   fc_json_reader_feed(&out->reader, text.data, text.size, true);
   FC_TRY(fc_json_expect(&out->reader, FC_JSON_OBJECT_BEGIN, FC_CODE_JSON_SCHEMA,
                         err));
@@ -124,33 +140,36 @@ static fc_status_t read_body(fc_str_t text, body_t *out, fc_error_t *err) {
 }
 
 // The generation stays as long as the session.
-static fc_status_t check_ready(const asked_t *asked,
-                               const fc_generation_t *generation) {
+fc_status_t fc_state_check_ready(const fc_server_t *server,
+                                 const fc_place_t *place, fc_error_t *err) {
+  const fc_generation_t *generation =
+      fc_generations_at(&server->modules->generations, place->module);
   if (generation && fc_generation_state(generation) == FC_GENERATION_READY) {
     return FC_OK;
   }
-  return fc_fail(asked->err, FC_CODE_NOT_READY,
+  return fc_fail(err, FC_CODE_NOT_READY,
                  "the module is not loaded: sessions are made of one that is");
 }
 
 static fc_status_t tell_made(const asked_t *asked, fc_session_t *session) {
   asked->document->created = true;
+  asked->document->session = session;
   const fc_status_t status = tell_session(asked, session);
   // Nobody would know its id.
   if (status != FC_OK) fc_session_end(session, FC_SESSION_END_DELETED);
   return status;
 }
 
-static fc_status_t make_session(const asked_t *asked) {
-  const fc_place_t *place = asked->place;
+fc_status_t fc_state_make(const fc_server_t *server, const fc_place_t *place,
+                          fc_str_t text, fc_session_t **out_session,
+                          bool *out_fills, fc_error_t *err) {
   fc_generation_t *generation =
-      fc_generations_at(&asked->server->modules->generations, place->module);
+      fc_generations_at(&server->modules->generations, place->module);
   body_t body;
-  fc_session_t *session;
-  FC_TRY(check_ready(asked, generation));
-  FC_TRY(read_body(asked->request->body, &body, asked->err));
-  FC_TRY(fc_process_hosts_start_nursery(
-      asked->server->pool->hosts[FC_HOSTS_PROCESS], asked->err));
+  FC_TRY(fc_state_check_ready(server, place, err));
+  FC_TRY(read_body(text, &body, err));
+  FC_TRY(fc_process_hosts_start_nursery(server->pool->hosts[FC_HOSTS_PROCESS],
+                                        err));
   const fc_session_wish_t wish = {.generation = generation->serial,
                                   .index = generation->index,
                                   .module = generation,
@@ -158,9 +177,21 @@ static fc_status_t make_session(const asked_t *asked) {
                                   .owned = place->owns,
                                   .ttl_ns = body.ttl_ms * MS_NS,
                                   .max_bytes = body.max_bytes};
-  FC_TRY(fc_session_create(asked->server->sessions, &wish, asked->now_ns,
-                           &session, asked->err));
+  FC_TRY(fc_session_create(server->sessions, &wish, fc_clock_ns(), out_session,
+                           err));
   fc_generation_hold(generation);
+  *out_fills = body.fills;
+  return FC_OK;
+}
+
+// One with a body was made by then.
+static fc_status_t make_session(const asked_t *asked) {
+  fc_session_t *session = asked->session;
+  bool fills;
+  if (!session) {
+    FC_TRY(fc_state_make(asked->server, asked->place, FC_STR(""), &session,
+                         &fills, asked->err));
+  }
   return tell_made(asked, session);
 }
 
@@ -225,6 +256,91 @@ static fc_status_t remove_value(const asked_t *asked) {
   return tell_session(asked, asked->session);
 }
 
+// ---------------------------------------------------------------------------
+// Calls of no function
+
+bool fc_state_imports(const fc_request_t *request) {
+  return fc_request_same_text(request->fields[FC_FIELD_CONTENT_TYPE],
+                              FC_STR("application/x-safetensors"));
+}
+
+static fc_status_t read_name(const fc_server_t *server,
+                             const fc_request_t *request,
+                             const fc_place_t *place, fc_value_order_t *order,
+                             fc_error_t *err) {
+  fc_str_t name;
+  const bool read =
+      fc_route_name(server->routes, place->route, request->path,
+                    FC_STR("{value}"), order->name, FC_STORE_NAME_MAX, &name);
+  if (!read || !fc_state_name_is_valid(name)) {
+    return fc_fail(err, FC_CODE_JSON_SCHEMA,
+                   "a value is named by letters, digits, '_', and '-' or '.' "
+                   "behind the first, at most %d",
+                   FC_STORE_NAME_MAX);
+  }
+  order->name_size = (uint8_t)name.size;
+  return FC_OK;
+}
+
+static fc_status_t read_slice(fc_str_t text, fc_value_order_t *order,
+                              fc_error_t *err) {
+  size_t size = 0;
+  if (text.size > sizeof order->slice ||
+      !fc_percent_decode(text, order->slice, &size)) {
+    return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                   "a slice has a place or a range for each dim, as 2 or 0:4");
+  }
+  order->slice_size = (uint8_t)size;
+  return FC_OK;
+}
+
+fc_status_t fc_state_order(const fc_server_t *server,
+                           const fc_request_t *request, const fc_place_t *place,
+                           fc_admission_t *out_admission,
+                           fc_value_order_t *out_order, fc_error_t *err) {
+  const bool puts = request->method == FC_METHOD_PUT;
+  *out_order = (fc_value_order_t){.kind = puts ? FC_ORDER_PUT : FC_ORDER_GET};
+  if (place->route == FC_ROUTE_SESSION_EXPORT) {
+    FC_TRY(fc_native_read_export(request, out_admission, err));
+    return fc_admission_timeout(request, &out_admission->timeout_ms, err);
+  }
+  FC_TRY(read_name(server, request, place, out_order, err));
+  FC_TRY(fc_native_read_forms(server, request, out_admission, err));
+  if (puts) {
+    out_order->if_absent =
+        fc_str_equal(request->fields[FC_FIELD_IF_NONE_MATCH], FC_STR("*"));
+    return fc_admission_body(server, request, out_admission, err);
+  }
+  FC_TRY(read_slice(fc_request_query(request->query, FC_STR("slice")),
+                    out_order, err));
+  return fc_admission_timeout(request, &out_admission->timeout_ms, err);
+}
+
+static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,
+                          const uint8_t *parameters, fc_sink_t *sink,
+                          uint64_t *out_document, fc_error_t *err) {
+  return fc_dialect_native.worker->encode(frame, function, parameters, sink,
+                                          out_document, err);
+}
+
+static bool is_text(const fc_frame_t *frame, const uint8_t *parameters) {
+  return fc_dialect_native.worker->is_text(frame, parameters);
+}
+
+static fc_str_t result_type(const uint8_t *parameters, uint64_t document) {
+  return fc_dialect_native.result_type(parameters, document);
+}
+
+static const fc_dialect_worker_t kWorker = {.decode = fc_native_decode_value,
+                                            .encode = encode,
+                                            .is_text = is_text,
+                                            .orders = true};
+
+// Its GET is a call.
+static fc_status_t no_document(const asked_t *asked) {
+  return fc_fail(asked->err, FC_CODE_INTERNAL, "an export is no document");
+}
+
 static fc_status_t document(const fc_server_t *server,
                             const fc_request_t *request,
                             const fc_place_t *place, fc_document_t *out,
@@ -250,6 +366,8 @@ static fc_status_t document(const fc_server_t *server,
 const fc_dialect_t fc_dialect_state = {
     .name = "state",
     .match = match,
+    .worker = &kWorker,
+    .result_type = result_type,
     .document = document,
     .status_of = fc_http_status,
     .encode_error = fc_problem_write,

@@ -26,6 +26,7 @@ void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
                        .by_origin = x->policy->origins.size > 1,
                        .is_preflight = x->asked.is_preflight,
                        .trace = x->traced.trace.known ? &x->traced.trace : NULL,
+                       .session = what->session ? what->session : x->session,
                        .is_last = what->is_last};
   for (uint32_t i = 0; i < x->out.count; i++) {
     out->length += x->out.pieces[i].size;
@@ -363,6 +364,10 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
   }
   if (x->job.call.flags & FC_CALL_VALIDATE) {
     answer_validated(x);
+    return;
+  }
+  if (FC_UNLIKELY(x->session && x->place.route == FC_ROUTE_SESSIONS)) {
+    fc_exchange_answer_made(x);
     return;
   }
   if (FC_UNLIKELY(x->job.call.parts)) {

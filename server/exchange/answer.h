@@ -20,6 +20,7 @@ typedef struct fc_answer_facts_t {
   bool is_page;
   bool is_call;  // log and head tell the times of all stages
   bool is_last;
+  const fc_session_t *session;  // that it made
 } fc_answer_facts_t;
 
 // Opens a sink in a fresh block with room for the head. False: there is no memory.

@@ -22,7 +22,8 @@ static void send_document(fc_exchange_t *x, const fc_document_t *document,
           .digest = document->digest,
           .weak_digest = document->weak_digest,
           .coding = document->coding,
-          .is_page = document->is_page},
+          .is_page = document->is_page,
+          .session = document->session},
       part);
 }
 

@@ -280,6 +280,29 @@ static uint32_t lead_of(const fc_admission_t *admission) {
   return (uint32_t)(-admission->document % FC_BLOCK_ALIGN);
 }
 
+fc_status_t fc_exchange_fill_call(fc_exchange_t *x, const fc_request_t *request,
+                                  const fc_admission_t *admission,
+                                  uint32_t function, fc_error_t *err) {
+  const fc_server_t *server = x->server;
+  fc_invocation_t *call = &x->job.call;
+  call->generation = x->place.module;
+  call->function = function;
+  call->dialect = server->routes->rows[x->place.route].dialect;
+  call->flags = admission->flags;
+  call->body_coding = admission->body_coding;
+  call->answer_coding = admission->answer_coding;
+  call->body_max = server->options->max_body;
+  call->deadline_ns = deadline_of(x, admission->timeout_ms);
+  x->job.limit_ns = limit_of(x);
+  if (FC_UNLIKELY(x->session)) {
+    call->flags |= FC_CALL_SESSION;
+    x->job.claim = &x->session->claim;
+  }
+  FC_TRY(fc_admission_priority(request, &x->asker.priorities, &x->job.priority,
+                               err));
+  return fc_exchange_count_call(x, err);
+}
+
 static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
                          fc_error_t *err) {
   const fc_server_t *server = x->server;
@@ -315,24 +338,12 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   bool not_modified;
   FC_TRY(fc_query_check(request, fc_function_get_digest(function),
                         &not_modified, err));
-  call->generation = x->place.module;
-  call->function = x->place.function;
-  call->dialect = server->routes->rows[x->place.route].dialect;
-  call->flags = admission.flags;
-  call->body_coding = admission.body_coding;
-  call->answer_coding = admission.answer_coding;
-  call->body_max = server->options->max_body;
-  call->deadline_ns = deadline_of(x, admission.timeout_ms);
-  x->job.limit_ns = limit_of(x);
-  if (FC_UNLIKELY(x->session)) {
-    call->flags |= FC_CALL_SESSION;
-    x->job.claim = &x->session->claim;
-    if (admission.parts) {
-      return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
-                     "a call of a session is made once: it cannot have "
-                     "?iterate");
-    }
+  if (FC_UNLIKELY(x->session && admission.parts)) {
+    return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                   "a call of a session is made once: it cannot have "
+                   "?iterate");
   }
+  FC_TRY(fc_exchange_fill_call(x, request, &admission, x->place.function, err));
   if (FC_UNLIKELY(admission.parts)) {
     call->parts = admission.parts;
     call->steps = 0;
@@ -341,9 +352,6 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
     x->parted.limit_ns =
         x->job.limit_ns ? x->job.limit_ns - x->times.began_ns : 0;
   }
-  FC_TRY(fc_admission_priority(request, &x->asker.priorities, &x->job.priority,
-                               err));
-  FC_TRY(fc_exchange_count_call(x, err));
   FC_TRY(fc_pool_admit(server->pool, &x->job, x->times.marked_ns,
                        &x->out.retry_after, err));
   const uint32_t lead = lead_of(&admission);
@@ -418,11 +426,18 @@ fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
   if (status == FC_OK && FC_UNLIKELY(methods & FC_ROUTE_STATE)) {
     status = fc_exchange_find_session(x, request, err);
   }
-  if (status != FC_OK || request->method != FC_METHOD_POST) return status;
+  const bool orders =
+      FC_UNLIKELY(methods & FC_ROUTE_STATE) && fc_exchange_is_order(x);
+  if (status != FC_OK || (request->method != FC_METHOD_POST && !orders)) {
+    return status;
+  }
   x->times.stage = FC_STAGE_ADMIT;
-  x->asked.is_asking = methods & FC_ROUTE_POST;
+  x->asked.is_asking = !orders && methods & FC_ROUTE_POST;
   if (x->asked.is_asking && !request->has_body) return FC_OK;
-  if (methods & FC_ROUTE_ACT) status = admit_act(x, request, err);
+  if (orders) status = fc_exchange_admit_order(x, request, err);
+  else if (x->place.route == FC_ROUTE_SESSIONS)
+    status = fc_exchange_admit_making(x, request, err);
+  else if (methods & FC_ROUTE_ACT) status = admit_act(x, request, err);
   else if (x->asked.is_asking) status = admit_asking(x, request, err);
   else status = admit(x, request, err);
   fc_exchange_mark(x, FC_STAGE_ADMIT);
@@ -440,7 +455,9 @@ fc_span_t fc_exchange_room(const fc_exchange_t *x, uint64_t left) {
 fc_status_t fc_exchange_append(fc_exchange_t *x, fc_str_t bytes, uint64_t left,
                                fc_error_t *err) {
   x->body_seen += bytes.size;
-  if (x->asked.is_asking || x->act) FC_TRY(check_asking(x->body_seen, err));
+  if ((x->asked.is_asking && x->place.route != FC_ROUTE_SESSIONS) || x->act) {
+    FC_TRY(check_asking(x->body_seen, err));
+  }
   return fc_body_put(&x->job.call.body, x->server->blocks, &x->job.caller,
                      bytes, left, err);
 }
@@ -473,7 +490,9 @@ void fc_exchange_submit(fc_exchange_t *x) {
   uint8_t *data =
       fc_block_data(x->server->blocks, call->body.block) + call->body.offset;
   memset(data + call->body.size, 0, FC_BLOCK_TAIL);
-  if (x->asked.is_asking) {
+  if (FC_UNLIKELY(x->place.route == FC_ROUTE_SESSIONS)) {
+    if (!fc_exchange_submit_making(x)) return;
+  } else if (x->asked.is_asking) {
     const fc_request_t request = {
         .method = FC_METHOD_POST,
         .method_name = x->asked.method_name,
@@ -488,7 +507,9 @@ void fc_exchange_submit(fc_exchange_t *x) {
   x->generation->calls++;
   fc_generations_touch(&x->server->modules->generations, x->generation,
                        x->times.marked_ns);
-  if (!x->job.claim && fc_pool_try_inline(pool, &x->job)) {
+  if (FC_UNLIKELY(x->job.claim != NULL)) {
+    fc_exchange_take_order(x);
+  } else if (fc_pool_try_inline(pool, &x->job)) {
     fc_exchange_answer_call(x);
     return;
   }

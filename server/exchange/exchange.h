@@ -48,9 +48,10 @@ typedef struct fc_answer_t {
   fc_str_t origin;       // of the page that may have the answer; "": of none
   bool by_origin;        // another Origin may get another answer
   bool is_preflight;     // it says what the page may ask for
-  const fc_trace_t *trace;   // of the request, NULL: none
-  const uint64_t *spent_ns;  // FC_STAGE_COUNT times to tell, or NULL
-  bool is_last;              // the connection should close after this answer
+  const fc_trace_t *trace;      // of the request, NULL: none
+  const fc_session_t *session;  // whose id the head says, NULL: none
+  const uint64_t *spent_ns;     // FC_STAGE_COUNT times to tell, or NULL
+  bool is_last;                 // the connection should close after this answer
 } fc_answer_t;
 
 // What follows a part of an answer.
@@ -300,8 +301,33 @@ fc_status_t fc_exchange_find_session(fc_exchange_t *x,
 fc_status_t fc_exchange_join_session(fc_exchange_t *x,
                                      const fc_request_t *request,
                                      fc_error_t *err) FC_MUST_CHECK;
-// The exchange is over.
+// Of a call about values: the session that the path names, and its generation. Checks that
+// the session is not lost, and at the step that the head says.
+fc_status_t fc_exchange_enter_session(fc_exchange_t *x,
+                                      const fc_request_t *request,
+                                      fc_error_t *err) FC_MUST_CHECK;
+// The exchange is over. A session that it made, and that nobody was told of, ends.
 void fc_exchange_leave_session(fc_exchange_t *x);
+// Sets what the job says of a call: of `function`, of the place's module.
+fc_status_t fc_exchange_fill_call(fc_exchange_t *x, const fc_request_t *request,
+                                  const fc_admission_t *admission,
+                                  uint32_t function,
+                                  fc_error_t *err) FC_MUST_CHECK;
+// Calls that run no function (values.c)
+// Does the request read values of a session, or put one?
+bool fc_exchange_is_order(const fc_exchange_t *x);
+fc_status_t fc_exchange_admit_order(fc_exchange_t *x,
+                                    const fc_request_t *request,
+                                    fc_error_t *err) FC_MUST_CHECK;
+// A POST that makes a session, and has a body. At the end a call is made, if true.
+fc_status_t fc_exchange_admit_making(fc_exchange_t *x,
+                                     const fc_request_t *request,
+                                     fc_error_t *err) FC_MUST_CHECK;
+bool fc_exchange_submit_making(fc_exchange_t *x);
+// The body is complete, and begins with the order from now on.
+void fc_exchange_take_order(fc_exchange_t *x);
+// A session has got its values, and is told of.
+void fc_exchange_answer_made(fc_exchange_t *x);
 // Counts a call among those of its client, unless that is a trusted proxy.
 // FC_CODE_TOO_MANY_REQUESTS if the client has as many as it may have.
 fc_status_t fc_exchange_count_call(fc_exchange_t *exchange,

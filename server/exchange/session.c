@@ -58,6 +58,14 @@ static fc_status_t check_step(const fc_exchange_t *x,
                  "'Farcall-Session-Step' must be a whole number");
 }
 
+// The session's generation is the place's from now on.
+static void move(fc_exchange_t *x, fc_generation_t *generation) {
+  fc_generation_hold(generation);
+  fc_generations_release(&x->server->modules->generations, x->generation);
+  x->generation = generation;
+  x->place.module = generation->index;
+}
+
 // The function of the same name in the generation that the session is of.
 static fc_status_t find_function(fc_exchange_t *x, fc_error_t *err) {
   fc_generation_t *generation = x->session->module;
@@ -72,10 +80,7 @@ static fc_status_t find_function(fc_exchange_t *x, fc_error_t *err) {
                    "function '%.*s'",
                    FC_STR_ARG(function->name));
   }
-  fc_generation_hold(generation);
-  fc_generations_release(&x->server->modules->generations, x->generation);
-  x->generation = generation;
-  x->place.module = generation->index;
+  move(x, generation);
   x->place.function = (uint32_t)other->index;
   return FC_OK;
 }
@@ -92,9 +97,21 @@ fc_status_t fc_exchange_join_session(fc_exchange_t *x,
   return find_function(x, err);
 }
 
+fc_status_t fc_exchange_enter_session(fc_exchange_t *x,
+                                      const fc_request_t *request,
+                                      fc_error_t *err) {
+  FC_TRY(fc_session_check(x->session, err));
+  FC_TRY(check_step(x, request, err));
+  move(x, x->session->module);
+  return FC_OK;
+}
+
 void fc_exchange_leave_session(fc_exchange_t *x) {
   fc_session_t *session = x->session;
   if (FC_LIKELY(!session)) return;
+  if (x->place.route == FC_ROUTE_SESSIONS && !x->place.session) {
+    fc_session_end(session, FC_SESSION_END_DELETED);
+  }
   x->session = x->place.session = NULL;
   x->job.claim = NULL;
   fc_session_unpin(session, fc_clock_ns());

@@ -217,6 +217,8 @@ static fc_method_t method_of(uint8_t method) {
       return FC_METHOD_POST;
     case HTTP_DELETE:
       return FC_METHOD_DELETE;
+    case HTTP_PUT:
+      return FC_METHOD_PUT;
     default:
       return FC_METHOD_OTHER;
   }

@@ -147,7 +147,7 @@ static const char kPage[] =
 // https://fetch.spec.whatwg.org/#http-responses: what a page may ask for, and which
 // fields of answers it may read besides those that every page may.
 static const char kPreflight[] =
-    "Access-Control-Allow-Methods: GET, HEAD, POST, DELETE\r\n"
+    "Access-Control-Allow-Methods: GET, HEAD, POST, PUT, DELETE\r\n"
     "Access-Control-Allow-Headers: Authorization, Content-Type, "
     "Content-Encoding, Farcall-Session, Farcall-Session-Step, "
     "Farcall-Timeout-Ms, If-Match, If-None-Match, "
@@ -155,7 +155,7 @@ static const char kPreflight[] =
     "Access-Control-Max-Age: 7200\r\n";
 static const char kExposed[] =
     "Access-Control-Expose-Headers: ETag, Farcall-Error-Code, "
-    "Inference-Header-Content-Length, Retry-After, Server-Timing, "
+    "Farcall-Session, Inference-Header-Content-Length, Retry-After, Server-Timing, "
     "traceresponse, X-Request-Id\r\n";
 
 static char *put_origin(char *out, const fc_answer_t *answer) {
@@ -179,7 +179,7 @@ char *fc_response_chunk(uint64_t size, char *end) {
 
 char *fc_response_head(const fc_response_head_t *head, char *end) {
   // Every field is bounded: 128 bytes of request id, 55 of a trace, eight times of at
-  // most 18 characters each, a digest, a list of methods, a code, an origin, what a page
+  // most 18 characters each, a digest, an id of a session, a list of methods, a code, an origin, what a page
   // may do. Together they are below FC_LIMIT_HEAD.
   const fc_answer_t *answer = head->answer;
   char *begin = end - FC_LIMIT_HEAD;
@@ -212,6 +212,12 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   if (answer->trace) out = put_trace(out, answer->trace);
   if (answer->is_page) out = put(out, fc_str_make(kPage, sizeof kPage - 1));
   if (answer->spent_ns) out = put_timing(out, answer->spent_ns);
+  if (FC_UNLIKELY(answer->session != NULL)) {
+    char id[FC_SESSION_ID_SIZE];
+    fc_session_print_id(answer->session, id);
+    out =
+        put_field(out, FC_STR("Farcall-Session: "), fc_str_make(id, sizeof id));
+  }
   out = put_field(out, FC_STR("Allow: "), answer->allow);
   out = put_field(out, FC_STR("Farcall-Error-Code: "), answer->code);
   out = put_origin(out, answer);

@@ -23,7 +23,7 @@ enum {
 
 typedef struct fc_invocation_t {
   uint32_t generation;  // its index; 0 in a worker process, which has only one
-  uint32_t function;
+  uint32_t function;    // the module's count of functions: none (order.h)
   uint8_t dialect;
   uint8_t flags;          // FC_CALL_*
   uint8_t body_coding;    // fc_coding_t of the body

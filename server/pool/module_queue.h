@@ -24,7 +24,7 @@ typedef struct fc_module_queue_t {
   bool retiring;  // taken down once none of its calls runs
   fc_host_t *host;
   struct fc_module_queue_t *next_active;
-  fc_cost_t *costs;  // by function
+  fc_cost_t *costs;  // by function, and of calls of none
 } fc_module_queue_t;
 
 // The queue has calls that may be given to its host.

@@ -104,8 +104,8 @@ static module_queue_t *create_queue(fc_pool_t *pool, const fc_module_t *module,
   queue->flows.table = &pool->flows;
   queue->workers = hosting->workers ? hosting->workers : pool->options.workers;
   if (info->serial && !hosting->fresh) queue->workers = 1;
-  queue->costs = fc_alloc_array(pool->allocator, functions ? functions : 1,
-                                sizeof *queue->costs);
+  queue->costs =
+      fc_alloc_array(pool->allocator, functions + 1, sizeof *queue->costs);
   if (!queue->costs) {
     fc_free(pool->allocator, queue);
     return NULL;

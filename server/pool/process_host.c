@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "config/limits.h"
+#include "pool/order.h"
 
 #define LOOK_AGAIN_NS 1000000000u
 // A call that nobody waits for usually ends soon.
@@ -122,7 +123,7 @@ void fc_process_host_arm(fc_process_host_t *host) {
 
 fc_str_t fc_process_host_function(const fc_process_host_t *host,
                                   uint32_t function) {
-  return fc_module_function(host->module, function)->name;
+  return fc_order_function(host->module, function);
 }
 
 void fc_process_host_fail(fc_process_host_t *host, const fc_error_t *error) {

@@ -33,6 +33,8 @@ typedef struct fc_dialect_worker_t {
   // Before encode: are the results text, which is worth compressing? An answer with
   // raw bytes must say no. NULL: they are.
   bool (*is_text)(const fc_frame_t *frame, const uint8_t *parameters);
+  // Its calls run no function (order.h): decode reads the value of a PUT.
+  bool orders;
   // Makes a turn of a call that answers in parts (turn.h), instead of both. NULL: no call
   // of this dialect does.
   fc_status_t (*turn)(struct fc_turn_t *turn, fc_error_t *err);

@@ -7,6 +7,7 @@
 
 #include "config/limits.h"
 #include "pool/helpers.h"
+#include "pool/order.h"
 #include "pool/pool.h"
 #include "pool/process_host.h"
 #include "pool/threads.h"
@@ -317,8 +318,7 @@ static void lose_claim(fc_thread_hosts_t *all, uint32_t index) {
   const fc_module_t *module =
       fc_region_module(&all->region, held->host->base.generation);
   const uint32_t function = all->region.slots[index].call.function;
-  held->claim->class_->lose(held->claim,
-                            fc_module_function(module, function)->name,
+  held->claim->class_->lose(held->claim, fc_order_function(module, function),
                             FC_LOSS_DEADLINE);
   fc_pool_pass_claim(all->base.pool, held->claim, &held->host->base);
   held->claim = NULL;

@@ -9,6 +9,7 @@
 #include "marshal/profiled.h"
 #include "marshal/stored.h"
 #include "obs/spans.h"
+#include "pool/order.h"
 #include "pool/turn.h"
 
 static fc_str_t body_of(const fc_slot_t *slot, const fc_region_t *region) {
@@ -125,11 +126,11 @@ static void mark(fc_slot_t *slot, fc_stage_t stage, uint64_t *last_ns) {
 
 // Sets worker->body, which the decoder reads: the call's body, decompressed if it came
 // compressed. An attempt reads a copy: the function may write to tensors where they lie.
+// `sent` is that body, or a part of it.
 static fc_status_t read_body(fc_worker_t *worker, const fc_slot_t *slot,
-                             fc_error_t *err) {
+                             fc_str_t sent, fc_error_t *err) {
   static const char kTail[FC_BLOCK_TAIL];
   fc_text_t *text = &worker->copied;
-  const fc_str_t sent = body_of(slot, worker->region);
   worker->body = sent;
   if (!slot->call.body_coding && !worker->budget_ns) return FC_OK;
   worker->body.size = 0;
@@ -248,8 +249,9 @@ fc_status_t fc_worker_begin(fc_worker_t *worker, fc_slot_t *slot,
   begin_frame(worker, slot, function);
   fc_frame_set_keeper(worker->frame, NULL);
   FC_TRY(find_instance(worker, slot->call.generation, out_instance, err));
-  return slot->call.flags & FC_CALL_LATER ? FC_OK
-                                          : read_body(worker, slot, err);
+  return slot->call.flags & FC_CALL_LATER
+             ? FC_OK
+             : read_body(worker, slot, body_of(slot, worker->region), err);
 }
 
 static fc_status_t run_decode(fc_worker_t *worker, fc_slot_t *slot,
@@ -260,7 +262,8 @@ static fc_status_t run_decode(fc_worker_t *worker, fc_slot_t *slot,
   fc_frame_t *frame = worker->frame;
   slot->outcome.stage = FC_STAGE_DECODE;
   begin_frame(worker, slot, function);
-  fc_status_t status = read_body(worker, slot, err);
+  fc_status_t status =
+      read_body(worker, slot, body_of(slot, worker->region), err);
   if (status == FC_OK) {
     status = dialect->decode(frame, worker->body, slot->call.parameters, err);
   }
@@ -348,6 +351,55 @@ static fc_status_t run_encode(fc_worker_t *worker, fc_slot_t *slot,
   return status;
 }
 
+// Decodes an order, with the plan that it has, and encodes the answer.
+static fc_status_t run_planned(fc_worker_t *worker, fc_slot_t *slot,
+                               const fc_value_order_t *order,
+                               const fc_values_t *values, uint64_t *last_ns,
+                               fc_error_t *err) {
+  fc_frame_t *frame = worker->frame;
+  const fc_dialect_worker_t *dialect =
+      worker->region->dialects[slot->call.dialect];
+  const fc_str_t all = body_of(slot, worker->region);
+  fc_frame_begin(frame, values->plan, NULL);
+  fc_frame_set_stop(frame, &slot->cancel, slot->call.deadline_ns);
+  fc_frame_set_store(frame, worker->store);
+  FC_TRY(read_body(
+      worker, slot,
+      fc_str_make(all.data + sizeof *order, all.size - sizeof *order), err));
+  FC_TRY(fc_order_decode(order, values, frame, worker->body,
+                         slot->call.parameters, dialect->decode, err));
+  mark(slot, FC_STAGE_DECODE, last_ns);
+  if (fc_order_answers(order)) {
+    return run_encode(worker, slot, NULL, last_ns, err);
+  }
+  FC_TRY(fc_worker_open_answer(worker, slot, err));
+  fc_worker_close_answer(worker, slot);
+  return FC_OK;
+}
+
+// A call of no function is no step of its session: whatever it does counts as DECODE.
+static fc_status_t run_order(fc_worker_t *worker, fc_slot_t *slot,
+                             fc_error_t *err) {
+  uint64_t last_ns = slot->outcome.began_ns;
+  fc_value_order_t order;
+  fc_values_t values = {0};
+  slot->outcome.stage = FC_STAGE_DECODE;
+  slot->outcome.document = 0;
+  if (!fc_order_read(body_of(slot, worker->region), &order)) {
+    return fc_fail(err, FC_CODE_INTERNAL, "an order is malformed");
+  }
+  fc_status_t status =
+      fc_order_plan(&order, worker->store->desk,
+                    fc_meter_allocator(&worker->meter), &values, err);
+  if (status == FC_OK) {
+    status = run_planned(worker, slot, &order, &values, &last_ns, err);
+  }
+  slot->outcome.stage = FC_STAGE_DECODE;
+  fc_frame_end(worker->frame);
+  fc_values_deinit(&values);
+  return status;
+}
+
 // Adds the dispatches of the worker's profile behind an answer that is complete. If they
 // have no room there, the answer stays as it was.
 static void add_spans(fc_worker_t *worker, fc_slot_t *slot) {
@@ -391,16 +443,20 @@ static fc_status_t look_at_budget(fc_worker_t *worker, const fc_slot_t *slot,
 
 static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
                              fc_error_t *err) {
-  const fc_module_t *module =
-      fc_region_module(worker->region, slot->call.generation);
-  const fc_function_t *function =
-      fc_module_function(module, slot->call.function);
   const uint8_t flags = slot->call.flags;
   uint64_t last_ns = slot->outcome.began_ns;
   slot->outcome.stage = FC_STAGE_QUEUE;
   FC_TRY(check_wanted(slot, err));
-  if (FC_UNLIKELY(flags & FC_CALL_SESSION))
+  if (FC_UNLIKELY(flags & FC_CALL_SESSION)) {
     FC_TRY(open_desk(worker, slot, err));
+    if (worker->region->dialects[slot->call.dialect]->orders) {
+      return run_order(worker, slot, err);
+    }
+  }
+  const fc_module_t *module =
+      fc_region_module(worker->region, slot->call.generation);
+  const fc_function_t *function =
+      fc_module_function(module, slot->call.function);
   if (FC_UNLIKELY(slot->call.parts)) {
     return fc_turn_run(worker, slot, function, err);
   }

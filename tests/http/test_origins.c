@@ -79,8 +79,9 @@ static void check_answer(const fixture_server_t *server, const char *origin,
   has(&response, "Access-Control-Allow-Methods", NULL);
   has(&response, "Access-Control-Allow-Credentials", NULL);
   has(&response, "Access-Control-Expose-Headers",
-      told ? "ETag, Farcall-Error-Code, Inference-Header-Content-Length, "
-             "Retry-After, Server-Timing, traceresponse, X-Request-Id"
+      told ? "ETag, Farcall-Error-Code, Farcall-Session, "
+             "Inference-Header-Content-Length, Retry-After, Server-Timing, "
+             "traceresponse, X-Request-Id"
            : NULL);
   has(&response, "Vary", varies ? "Origin" : NULL);
   fixture_response_free(&response);
@@ -96,7 +97,7 @@ static void check_preflight(const fixture_server_t *server, const char *origin,
   assert_int_equal(response.status, told ? 204 : allowed ? 405 : 403);
   has(&response, "Access-Control-Allow-Origin", told ? allowed : NULL);
   has(&response, "Access-Control-Allow-Methods",
-      told ? "GET, HEAD, POST, DELETE" : NULL);
+      told ? "GET, HEAD, POST, PUT, DELETE" : NULL);
   has(&response, "Access-Control-Allow-Headers",
       told
           ? "Authorization, Content-Type, Content-Encoding, "

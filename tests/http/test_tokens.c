@@ -209,6 +209,7 @@ static void every_route_with_every_scope(void **state) {
     }
     if (route->methods & FC_ROUTE_DELETE)
       check_method(&server, route, "DELETE");
+    if (route->methods & FC_ROUTE_PUT) check_method(&server, route, "PUT");
     if (!(route->methods & POSTS)) continue;
     check_method(&server, route, "POST");
     // Without tokens, as before: no act over TCP, every call.

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values of sessions over HTTP: read and put as calls in the session's order, copied,
+exported and imported."""
+import concurrent.futures
+import json
+import shutil
+import struct
+
+import pytest
+
+from conftest import ROOT
+from test_sessions import SCALARS, call, expect, make, sessions, show
+
+FILES = ("x-npy", "x-npz", "x-safetensors")
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def roles(tmp_path):
+    path = tmp_path / "roles.vmfb"
+    shutil.copy(ROOT / "tests/corpus/iree/roles/roles.vmfb", path)
+    return path
+
+
+def value(session, name, module="scalars"):
+    return sessions(module, session, "values", name)
+
+
+def tensor(data, dtype="f32", shape=None):
+    return {"dtype": dtype, "shape": shape or [len(data)], "data": data}
+
+
+def put(server, path, what, **fields):
+    body = what if isinstance(what, bytes) else json.dumps(what)
+    return server.request("PUT", path, body, {
+        **({} if isinstance(what, bytes) else JSON),
+        **{name.replace("_", "-"): each for name, each in fields.items()}})
+
+
+def read(server, path):
+    reply = server.get(path)
+    assert reply.status == 200, reply.body
+    return reply.json["results"][0]
+
+
+def safetensors(**values):
+    """A file of rows of f32, written by hand."""
+    head, data = {}, b""
+    for name, row in values.items():
+        end = len(data) + 4 * len(row)
+        head[name] = {"dtype": "F32", "shape": [len(row)], "data_offsets": [len(data), end]}
+        data += struct.pack(f"<{len(row)}f", *row)
+    text = json.dumps(head).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def test_a_value_is_put_and_read(serve):
+    server = serve(SCALARS)
+    session = make(server)
+    path = value(session, "m")
+    matrix = tensor([[1, 2], [3, 4], [5, 6]], "i16", [3, 2])
+    reply = put(server, path, matrix)
+    assert reply.status == 200 and reply.json["results"] == [{
+        "ref": "m", "type": {"kind": "tensor", "dtype": "i16", "shape": [3, 2]}}]
+    assert reply.headers["Farcall-Session"] == session
+    assert read(server, path) == matrix
+    assert read(server, path + "?slice=1") == tensor([[3, 4]], "i16", [1, 2])
+    assert read(server, path + "?slice=%3A2%2C1") == tensor([[2], [4]], "i16", [2, 1])
+    assert server.request("HEAD", path).status == 200
+    # It is no step: nothing was called.
+    said = show(server, session).json
+    assert said["step"] == 0 and said["values"]["m"]["bytes"] == 12
+    # Another type takes the place of the first, and so do bytes and a scalar.
+    for other in (tensor([0.5, 1.5]), {"b64": "YWJj"}):
+        assert put(server, path, {"bytes": "abc"} if "b64" in other else other).status == 200
+        assert read(server, path) == other
+    assert put(server, path, {"dtype": "f64", "data": 2.5}).status == 200
+    assert read(server, path) == 2.5
+    assert server.stop() == 0
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_a_value_comes_and_goes_as_a_file(serve, form):
+    server = serve(SCALARS)
+    session = make(server)
+    big = [float(i % 251) for i in range(100_000)]
+    assert put(server, value(session, "a"), tensor(big)).status == 200
+    reply = server.request("GET", value(session, "a"), None, {"Accept": "application/" + form})
+    assert reply.status == 200 and reply.headers["Content-Type"] == "application/" + form
+    assert struct.pack(f"<{len(big)}f", *big) in reply.body
+    # In safetensors the tensor has the value's name.
+    other = make(server)
+    said = {"Content-Type": "application/" + form} if form != "x-npz" else {}
+    again = server.request("PUT", value(other, "a"), reply.body, said)
+    assert again.status == 200, again.body
+    assert read(server, value(other, "a")) == tensor(big)
+    assert server.stop() == 0
+
+
+def test_a_value_is_copied_by_its_name(serve, roles):
+    server = serve(roles)
+    session = make(server, "roles")
+    names = {name: value(session, name, "roles") for name in "ab"}
+    assert put(server, names["a"], tensor([1, 2, 3, 4])).status == 200
+    assert put(server, names["b"], {"ref": "a"}).status == 200
+    bump = json.dumps([[1] * 4, {"ref": "b"}])
+    assert call(server, session, "roles/bump", bump).status == 200
+    assert read(server, names["a"])["data"] == [1, 2, 3, 4]
+    assert read(server, names["b"])["data"] == [2, 3, 4, 5]
+    expect(put(server, names["b"], {"ref": "c"}), 422, "reference_unknown")
+
+
+def test_wrong_values_change_nothing(serve):
+    server = serve("--session-memory=64K", "--max-body=1M", SCALARS)
+    session = make(server)
+    path = value(session, "a")
+    assert put(server, path, tensor([1]), If_None_Match="*").status == 200
+    for what, status, code in [
+            ([1, 2], 422, "untyped_value"), ({"list": []}, 422, "type_mismatch"),
+            (b"{", 400, "json_syntax"), (b"", 400, "json_syntax"),
+            (b"\x93NUMPY", 400, "binary_framing"),
+            (tensor([1, 2], shape=[3]), 422, "data_length"),
+            (tensor([0] * 4096), 429, "too_many_requests"),
+            (b" " * (1 << 20) + b" ", 413, "body_too_large")]:
+        expect(put(server, path, what), status, code)
+        assert read(server, path) == tensor([1])
+    expect(put(server, path, tensor([2]), If_None_Match="*"), 412, "precondition_failed")
+    expect(put(server, path, tensor([2]), Content_Encoding="br"), 415,
+           "unsupported_media_type")
+    expect(put(server, path, tensor([2]), Farcall_Session_Step="1"), 409, "session_busy")
+    for name in ("a%2Fb", ".a", "x" * 64):
+        expect(put(server, value(session, name), tensor([1])), 400, "json_schema")
+        expect(server.get(value(session, name)), 400, "json_schema")
+    expect(server.get(value(session, "b")), 422, "reference_unknown")
+    for query in ("slice=1:9", "slice=x", "slice=" + "1" * 200, "slice=%zz", "cut=1",
+                  "slice=0&slice=0"):
+        expect(server.get(path + "?" + query), 400, "unknown_field")
+    expect(server.request("GET", path, "x"), 400, "http_syntax")
+    expect(server.request("POST", path, "{}"), 405, "method_not_allowed")
+    expect(put(server, value("0" * 32, "a"), tensor([1])), 404, "session_not_found")
+    assert list(show(server, session).json["values"]) == ["a"]
+    assert server.stop() == 0
+
+
+def test_a_session_is_made_with_values(serve, roles):
+    server = serve(roles)
+    reply = server.request("POST", sessions("roles"), json.dumps({
+        "ttl_ms": 60000, "values": {"kv": tensor([1, 2, 3, 4]), "copy": {"ref": "kv"}}}))
+    assert reply.status == 201, reply.body
+    session = reply.json["session"]
+    assert reply.headers["Farcall-Session"] == session
+    assert (reply.json["ttl_ms"], reply.json["step"]) == (60000, 0)
+    assert set(reply.json["values"]) == {"kv", "copy"}
+    reply = call(server, session, "roles/bump", json.dumps([[1] * 4, {"ref": "kv"}]))
+    assert reply.status == 200 and reply.headers["Farcall-Session"] == session
+    assert read(server, value(session, "kv", "roles"))["data"] == [2, 3, 4, 5]
+    assert read(server, value(session, "copy", "roles"))["data"] == [1, 2, 3, 4]
+    # Every answer that makes one says it in its head.
+    for path in (sessions("roles"), sessions("roles", session, "fork")):
+        reply = server.request("POST", path)
+        assert reply.headers["Farcall-Session"] == reply.json["session"] != session
+    for body, status, code in [
+            ({"values": {"a": [1]}}, 422, "untyped_value"),
+            ({"values": {"a/b": tensor([1])}}, 400, "json_schema"),
+            ({"values": []}, 400, "json_schema"),
+            ({"values": {"a": {"ref": "b"}}}, 422, "reference_unknown"),
+            ({"max_bytes": 4096, "values": {n: tensor([1]) for n in "ab"}}, 429,
+             "too_many_requests"),
+            ({"values": {"a": tensor([0] * 40000)}}, 413, "body_too_large")]:
+        reply = expect(server.request("POST", sessions("roles"), json.dumps(body)),
+                       status, code)
+    # None of these is left.
+    assert b"\nfarcall_sessions 3\n" in server.get("/metrics").body
+    assert server.stop() == 0
+
+
+def test_what_is_exported_is_imported(serve, roles):
+    server = serve(roles)
+    first = make(server, "roles")
+    for name, row in {"a": [1, 2, 3, 4], "b": [5, 6]}.items():
+        assert put(server, value(first, name, "roles"), tensor(row)).status == 200
+    reply = server.get(sessions("roles", first, "export"))
+    assert reply.status == 200
+    assert reply.headers["Content-Type"] == "application/x-safetensors"
+    said = {"Content-Type": "application/x-safetensors"}
+    for file in (reply.body, safetensors(b=[5, 6], a=[1, 2, 3, 4])):
+        made = server.request("POST", sessions("roles"), file, said)
+        assert made.status == 201, made.body
+        other = made.json["session"]
+        for name, row in {"a": [1, 2, 3, 4], "b": [5, 6]}.items():
+            assert read(server, value(other, name, "roles")) == tensor(row)
+    reply = call(server, other, "roles/bump", json.dumps([[1] * 4, {"ref": "a"}]))
+    assert reply.status == 200
+    assert read(server, value(first, "a", "roles"))["data"] == [1, 2, 3, 4]
+    # A session of nothing, and what a file cannot have.
+    empty = server.get(sessions("roles", make(server, "roles"), "export")).body
+    assert server.request("POST", sessions("roles"), empty, said).json["values"] == {}
+    expect(server.request("POST", sessions("roles"), b"abc", said), 400, "binary_framing")
+    twice = safetensors(a=[1]).replace(b'"a"', b'"/"')
+    expect(server.request("POST", sessions("roles"), twice, said), 400, "binary_framing")
+    expect(server.request("GET", sessions("roles", first, "export"), None,
+                          {"Accept": "application/json"}), 406, "not_acceptable")
+    expect(server.get(sessions("roles", "0" * 32, "export")), 404, "session_not_found")
+    assert server.stop() == 0
+
+
+def test_values_are_in_the_order_of_calls(serve, roles):
+    """Whatever reads and writes at the same time, each answer is one of a single order."""
+    server = serve("--workers=4", roles)
+    session = make(server, "roles")
+    path = value(session, "c", "roles")
+    assert put(server, path, tensor([0] * 4)).status == 200
+    bump = json.dumps([[1] * 4, {"ref": "c"}])
+
+    def act(i):
+        if i % 3 == 2:
+            return read(server, path)["data"]
+        assert call(server, session, "roles/bump", bump).status == 200
+        return None
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        seen = [each for each in pool.map(act, range(150)) if each]
+    assert all(len(set(each)) == 1 for each in seen)
+    assert read(server, path)["data"] == [100] * 4
+    assert show(server, session, "roles").json["step"] == 100
+    assert server.stop() == 0
