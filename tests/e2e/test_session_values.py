@@ -4,11 +4,13 @@ exported and imported."""
 import concurrent.futures
 import json
 import shutil
+import socket
 import struct
 
 import pytest
 
 from conftest import ROOT
+from test_conditions import until
 from test_sessions import SCALARS, call, expect, make, sessions, show
 
 FILES = ("x-npy", "x-npz", "x-safetensors")
@@ -222,4 +224,37 @@ def test_values_are_in_the_order_of_calls(serve, roles):
     assert all(len(set(each)) == 1 for each in seen)
     assert read(server, path)["data"] == [100] * 4
     assert show(server, session, "roles").json["step"] == 100
+    assert server.stop() == 0
+
+
+def test_a_session_that_nobody_waits_for_is_not_left(serve, tmp_path):
+    """Its client leaves before its values are put: they wait behind a call."""
+    path = tmp_path / "endless.vmfb"
+    shutil.copy(ROOT / "tests/corpus/vm/endless.vmfb", path)
+    server = serve("--workers=1", path)
+
+    def numbers():
+        lines = server.get("/metrics").body.decode().splitlines()
+        return {key: float(number) for key, number in (
+            line.rsplit(" ", 1) for line in lines if line.startswith("farcall_"))}
+
+    def send(path, body):
+        client = socket.create_connection((server.host, server.port))
+        # Its end is a reset: who only says no more may still wait for an answer.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\n"
+                       f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
+        return client
+    first = send("/api/v1/functions/endless/branch", "[]")
+    until(lambda: sum(n for key, n in numbers().items()
+                      if key.startswith("farcall_calls_running")))
+    second = send(sessions("endless"), json.dumps({"values": {"a": tensor([1])}}))
+    until(lambda: numbers()["farcall_sessions"])
+    second.close()
+    first.close()
+    until(lambda: not numbers()["farcall_sessions"])
+    made = server.request("POST", sessions("endless"),
+                          json.dumps({"values": {"a": tensor([1])}}))
+    assert made.status == 201 and made.json["values"]["a"]["bytes"] == 4
+    assert numbers()["farcall_session_bytes"] == 4096
     assert server.stop() == 0
