@@ -404,10 +404,22 @@ static int on_head(llhttp_t *parser) {
   return -1;
 }
 
+static int lost_large(fc_client_exchange_t *exchange, const char *what) {
+  char text[80];
+  snprintf(text, sizeof text, "%s has more than %zu MiB", what,
+           JSON_LIMIT >> 20);
+  lost(exchange, text, fc_text_str(&exchange->body));
+  exchange->refused = true;
+  return -1;
+}
+
 // Hands on what is whole of the lines that came, and keeps the rest.
 static int give_lines(fc_client_exchange_t *exchange, fc_str_t data) {
   fc_text_t *kept = &exchange->body;
   size_t whole = data.size;
+  if (data.size > JSON_LIMIT - fc_text_str(kept).size) {
+    return lost_large(exchange, "a line of it");
+  }
   while (whole && data.data[whole - 1] != '\n') whole--;
   fc_status_t status =
       fc_sink_put(&kept->sink, fc_str_make(data.data, whole), exchange->err);
@@ -431,12 +443,7 @@ static int on_body(llhttp_t *parser, const char *data, size_t size) {
   exchange->of_body += size;
   if (is_lines(exchange)) return give_lines(exchange, fc_str_make(data, size));
   if (exchange->of_body > limit && is_json(exchange)) {
-    char text[80];
-    snprintf(text, sizeof text, "its body has more than %zu MiB",
-             JSON_LIMIT >> 20);
-    lost(exchange, text, fc_text_str(&exchange->body));
-    exchange->refused = true;
-    return -1;
+    return lost_large(exchange, "its body");
   }
   if (exchange->of_body > limit) {
     exchange->done = exchange->cut = true;

@@ -79,7 +79,7 @@ static int tell_place(const fc_args_t *args) {
       fc_crash_tool(args->arena, fc_args_get(args, FC_OPTION_TOOLS, NULL));
   const char *const argv[] = {tool,           "-f",   "-p", "-e",
                               args->words[0], offset, NULL};
-  if (strncmp(offset, "0x", 2) != 0 ||
+  if (strncmp(offset, "0x", 2) != 0 || !offset[2] ||
       strspn(offset + 2, "0123456789abcdef") != strlen(offset + 2)) {
     return fc_complain(FC_EXIT_USAGE, "--at=%s is no offset such as 0x1a2b",
                        offset);

@@ -235,10 +235,24 @@ int fc_remote_strange(const fc_reply_t *answer) {
       answer->url, what, *text ? "'" : "nothing", text, *text ? "'" : "");
 }
 
+// Where a module is named as MODULE.FUNCTION; "" where it isn't, or out of memory.
+static const char *hint_of_name(const fc_args_t *args) {
+  const char *name = args->verb == FC_VERB_CALL ? args->words[0] : "";
+  const char *dot = strrchr(name, '.'), *hint = NULL;
+  if (dot && dot != name && dot[1] && !strpbrk(name, "/@")) {
+    hint = fc_print(args->arena, ": did you mean '%.*s/%s'?", (int)(dot - name),
+                    name, dot + 1);
+  }
+  return hint ? hint : "";
+}
+
 // What to do on the command line about an answer that is an error; "" where that is not
 // known.
 static const char *hint_of(const fc_args_t *args, const char *code,
                            const char *pointer) {
+  if (!strcmp(code, fc_code_info(FC_CODE_MODULE_NOT_FOUND)->text)) {
+    return hint_of_name(args);
+  }
   if (!strcmp(code, fc_code_info(FC_CODE_UNAUTHORIZED)->text)) {
     return ": --token=@FILE, or FARCALL_TOKEN, sends one";
   }
@@ -356,22 +370,13 @@ static int find_only(const fc_args_t *args, const char *module,
   return exit_code;
 }
 
-static int refuse_name(const char *name) {
-  const char *slash = strchr(name, '/'), *dot = strrchr(name, '.');
-  if (!slash && dot && dot != name && dot[1]) {
-    return fc_complain(FC_EXIT_USAGE,
-                       "'%s' is no MODULE/FUNCTION: did you mean '%.*s/%s'?",
-                       name, (int)(dot - name), name, dot + 1);
-  }
-  return fc_complain(FC_EXIT_USAGE,
-                     "'%s' is no MODULE/FUNCTION; farcall ls lists them", name);
-}
-
 int fc_remote_target(const fc_args_t *args, const char *name,
                      const char **out_target) {
   const char *slash = strchr(name, '/'), *function = slash ? slash + 1 : NULL;
-  if (slash ? slash == name || !*function : !*name || strchr(name, '.')) {
-    return refuse_name(name);
+  if (slash ? slash == name || !*function : !*name) {
+    return fc_complain(FC_EXIT_USAGE,
+                       "'%s' is no MODULE/FUNCTION; farcall ls lists them",
+                       name);
   }
   const int exit_code = slash ? 0 : find_only(args, name, &function);
   if (exit_code) return exit_code;

@@ -4,6 +4,7 @@
 // by the reader of the document, as of a document that somebody wrote.
 #include "steps.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #include "file.h"
@@ -138,6 +139,9 @@ static fc_status_t put_all(const fc_args_t *args, fc_cli_option_t option,
   for (size_t i = 0; i < args->flag_count; i++) {
     const fc_flag_t *flag = &args->flags[i];
     if (flag->option != option) continue;
+    if (fc_str_ends(fc_str(flag->value), FC_STR(","))) {
+      return refuse(option, flag->value, err);
+    }
     FC_TRY(put(flag->value, first, sink, err));
     if (*flag->value) first = false;
   }
@@ -204,38 +208,42 @@ int fc_steps_put(const fc_args_t *args, fc_str_t *document) {
 // Steps of a server
 
 typedef struct shown_t {
-  fc_text_t error;  // the line that is no step and no end
-  bool ended;       // the line that says why it ended was shown
+  fc_arena_t *arena;
+  fc_str_t error;  // the line that is no step and no end, in the arena
+  bool ended;      // the line that says why it ended was shown
 } shown_t;
 
 static bool is_shown(fc_str_t line, shown_t *shown) {
+  if (shown->ended) return false;
   if (fc_str_starts(line, FC_STR("{\"step\":"))) return true;
   return shown->ended = fc_str_starts(line, FC_STR("{\"done\":"));
 }
 
-// Shows whole lines, of which the last may be the one that ends the answer.
+// Shows whole lines, up to the first that is no step and no end.
 static fc_status_t show(void *context, fc_str_t lines, fc_error_t *err) {
   shown_t *shown = context;
-  size_t last = lines.size - 1;
-  while (last && lines.data[last - 1] != '\n') last--;
-  const fc_str_t line = fc_str_make(lines.data + last, lines.size - last);
-  const bool ends = shown->ended || fc_text_str(&shown->error).size;
-  const bool good = !ends && is_shown(line, shown);
-  fc_show(stdout, fc_str_make(lines.data, good ? lines.size : last));
+  fc_str_t rest = lines, line = {0};
+  size_t good = 0;
+  while (rest.size && is_shown(line = fc_str_take(&rest, '\n'), shown)) {
+    good += line.size + 1;
+  }
+  fc_show(stdout, fc_str_make(lines.data, good));
   if (fflush(stdout)) {
     return fc_fail_as(err, FC_CODE_INTERNAL, FC_INTERNAL,
-                      "the lines cannot be written");
+                      "the lines cannot be written: %s", strerror(errno));
   }
-  return good ? FC_OK : fc_sink_put(&shown->error.sink, line, err);
+  if (good == lines.size) return FC_OK;
+  shown->error = fc_arena_copy(shown->arena, line);
+  return shown->error.data ? fc_fail(err, FC_CODE_INTERNAL, "a line ends it")
+                           : fc_fail_memory(err);
 }
 
 static int judge(const fc_args_t *args, const fc_reply_t *answer,
                  shown_t *shown, fc_status_t status, const fc_error_t *err) {
-  const fc_str_t error = fc_text_str(&shown->error);
-  if (error.size) {
+  if (shown->error.data) {
     return fc_remote_refused(
-        args,
-        &(fc_reply_t){.url = answer->url, .is_json = true, .body = error});
+        args, &(fc_reply_t){
+                  .url = answer->url, .is_json = true, .body = shown->error});
   }
   if (status) return fc_remote_complain(err);
   if (answer->status != 200) return fc_remote_refused(args, answer);
@@ -245,14 +253,11 @@ static int judge(const fc_args_t *args, const fc_reply_t *answer,
 int fc_steps_ask(const fc_args_t *args, const fc_remote_t *server,
                  const char *target, fc_str_t document) {
   fc_error_t err;
-  shown_t shown = {.ended = false};
+  shown_t shown = {.arena = args->arena};
   const fc_on_lines_t lines = {.show = show, .context = &shown};
   fc_reply_t answer = {.url = server->url};
   fc_error_reset(&err);
-  fc_text_init(&shown.error, fc_allocator_system(), REPEAT_LIMIT);
   const fc_status_t status = fc_server_stream(args->arena, server, target,
                                               document, &lines, &answer, &err);
-  const int exit_code = judge(args, &answer, &shown, status, &err);
-  fc_text_deinit(&shown.error);
-  return exit_code;
+  return judge(args, &answer, &shown, status, &err);
 }

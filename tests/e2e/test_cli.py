@@ -78,7 +78,6 @@ def test_usage_errors_end_with_the_message(farcall):
             (["call", "tensor/"], "'tensor/' is no MODULE/FUNCTION; farcall ls"),
             (["call", "tensor/f", "--json", __file__], "--json=@"),
             (["help", "cal"], "did you mean 'call'?"),
-            (["call", "tensor.matmul"], "did you mean 'tensor/matmul'?"),
             (["call", "tensor/f", "--serve=x"], "did you mean '--server'?"),
             (["call", "tensor/f", "--call-timeout=3"], "did you mean '--timeout'?"),
             (["call", "tensor/f", "--server"], "--server needs a value"),
@@ -150,10 +149,19 @@ def test_the_only_function_needs_no_name(farcall, server):
     for words, code, said in [
             (["tensor", "--input=2"], 64,
              "'tensor' is no MODULE/FUNCTION: it has 9 functions: matmul, mlp, softmax"),
+            (["tensor.matmul"], 1, "did you mean 'tensor/matmul'?"),
             (["tenso", "--input=2"], 1, "404 module_not_found: no module 'tenso': "
              "did you mean 'tensor'?")]:
         done = invoke(*words)
         assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+
+
+def test_a_name_may_have_a_dot(farcall, corpus, serve, tmp_path):
+    shutil.copy(corpus / "stride0.so", tmp_path / "dot.ted.so")
+    server = serve(tmp_path / "dot.ted.so")
+    for name in "dot.ted", "dot.ted/broadcast0":
+        done = farcall("call", name, "--input=2", "--server", server.url)
+        assert (done.returncode, done.stdout) == (0, '{"results":[[3.5,3.5]]}\n'), done.stderr
 
 
 def test_refused_calls_exit_1(invoke):
@@ -660,6 +668,7 @@ def test_a_crash_names_the_line(farcall, tmp_path, flags, line):
     assert done.returncode == 0 and done.stdout.startswith("f at "), done.stderr
     assert (f"{source}:2" in done.stdout) == bool(flags)
     for words, code, said in [(("--at=17",), 64, "--at=17 is no offset"),
+                              (("--at=0x",), 64, "--at=0x is no offset"),
                               (("--at=0x1", f"--tools={tmp_path}"), 69, "no addr2line")]:
         done = farcall("dump", module, *words)
         assert (done.returncode, said in done.stderr) == (code, True), done.stderr
