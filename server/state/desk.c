@@ -183,6 +183,7 @@ static bool make_places(fc_session_t *session, fc_taken_t *taken,
                         uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     const fc_store_row_t *row = &taken[i].row;
+    taken[i].place = NULL;
     if (!row->size) continue;
     taken[i].place = fc_slab_place(session->slab, fc_store_page_of(row->offset),
                                    fc_store_pages(row->size));

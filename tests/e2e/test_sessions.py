@@ -107,6 +107,29 @@ def test_values_stay_and_are_written_in_place(serve, roles):
     assert server.stop() == 0
 
 
+def test_values_without_bytes(serve):
+    """What comes after one in its name is there whole."""
+    server = serve(MODULES / "owner.so")
+    session = make(server, "owner")
+
+    def use(function, *args, keep="v"):
+        reply = call(server, session, "owner/" + function, json.dumps(
+            {"args": args, "options": {"keep": {"0": keep}} if keep else {}}))
+        assert reply.status == 200, reply.body
+        return reply.json["results"][0]
+    for count in (4, 5000, 4):
+        for _ in range(3):
+            assert use("empty")["type"]["shape"] == [0, 3]
+            assert show(server, session, "owner").json["bytes"] == 0
+            use("fresh", count)
+            use("fresh", 7, keep="w")
+            assert use("alias_arg", {"ref": "v"}, keep=None) == [5] * count
+            path = sessions("owner", session, "values", "w")
+            assert server.request("DELETE", path).status == 200
+    assert server.request("DELETE", sessions("owner", session)).status == 200
+    assert server.stop() == 0
+
+
 def test_values_have_their_limit(serve, roles):
     server = serve("--session-memory=64K", roles)  # two pages for one client
     session = make(server, "roles")
