@@ -5,6 +5,8 @@
 // what is left, a call from within a call, is refused here.
 #include "extension.h"
 
+#include <unistd.h>
+
 PyTypeObject *fc_py_state_type;
 
 typedef struct state_t {
@@ -12,6 +14,8 @@ typedef struct state_t {
   fc_py_module_t *module;
   fc_state_t *state;  // NULL: closed
   bool taken;
+  pid_t
+      process;  // a fork shares the memory, and knows nothing of the other's calls
 } state_t;
 
 static state_t *state_of(PyObject *self) { return (state_t *)self; }
@@ -19,6 +23,10 @@ static state_t *state_of(PyObject *self) { return (state_t *)self; }
 static fc_state_t *check(const state_t *self) {
   if (!self->state) {
     PyErr_SetString(PyExc_ValueError, "the state is closed");
+    return NULL;
+  }
+  if (self->process != getpid()) {
+    PyErr_SetString(PyExc_ValueError, "the state is another process's");
     return NULL;
   }
   if (self->taken) {
@@ -59,6 +67,7 @@ static PyObject *state_new(PyTypeObject *type, PyObject *args,
   }
   state_t *self = (state_t *)PyType_GenericAlloc(type, 0);
   if (!self) return NULL;
+  self->process = getpid();
   self->module = (fc_py_module_t *)Py_NewRef(module);
   fc_error_t err;
   const fc_state_options_t options = {.size_max = size_max};
@@ -109,8 +118,9 @@ static PyObject *reset(PyObject *object, PyObject *unused) {
 static PyObject *close_state(PyObject *object, PyObject *unused) {
   (void)unused;
   state_t *self = state_of(object);
+  const bool mine = self->process == getpid();
   if (!self->state) Py_RETURN_NONE;
-  if (!check(self)) return NULL;
+  if (mine && !check(self)) return NULL;
   fc_state_destroy(self->state);
   self->state = NULL;
   Py_RETURN_NONE;

@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import json
+import os
 import pickle
 import shutil
 
@@ -128,6 +129,24 @@ def test_threads_take_turns(kept):
         results = list(pool.map(lambda _: state.bump([1] * 4), range(400)))
         assert sorted(each[0] for each in results) == list(range(1, 401))
         assert state["cache"].tolist() == [400] * 4
+
+
+def test_a_fork_has_no_state(kept):
+    """It would write to its parent's."""
+    with farcall.load(kept).state() as state:
+        state.bump([1] * 4)
+        child = os.fork()
+        if not child:
+            refused = 0
+            for use in (lambda: state.bump([1] * 4), lambda: state["cache"], state.reset):
+                try:
+                    use()
+                except ValueError as error:
+                    refused += str(error) == "the state is another process's"
+            state.close()
+            os._exit(0 if refused == 3 else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert state.bump([1] * 4).tolist() == [2] * 4
 
 
 def test_a_call_within_a_call(kept):
