@@ -325,13 +325,13 @@ def test_a_process_that_ends_in_a_turn_ends_the_loop(serve):
             killer.start()
     client.close()
     killer.join()
-    *_, last_step, error = [json.loads(line) for line in end.splitlines()
-                            if line.startswith(b"{") and line.endswith(b"}")]
+    *told, error = [json.loads(line) for line in end.splitlines()
+                    if line.startswith(b"{") and line.endswith(b"}")]
     # The second: processes were killed three times before they began the turn.
     assert error["code"] in ("worker_out_of_memory", "worker_crashed")
     assert not end.endswith(b"0\r\n\r\n")
     # Steps of the turn that was lost are not told.
-    assert error["step"] > last_step["step"]
+    assert error["step"] > (told[-1]["step"] if told else 1)
     assert server.results(f"{SCALARS}/hyp", [3, 4]) == [5.0]
     assert alone(server)
 
