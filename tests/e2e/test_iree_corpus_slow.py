@@ -7,6 +7,6 @@ from test_iree_corpus import LARGE, programs
 
 def test_large_matrices(farcall):
     programs("e2e")
-    run = farcall("test", IREE_CORPUS / "e2e" / LARGE, timeout=550)
+    run = farcall("test", IREE_CORPUS / "e2e" / LARGE, timeout=1800)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "failed" not in run.stdout and "ok" in run.stdout
