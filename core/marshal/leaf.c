@@ -36,13 +36,16 @@ static fc_status_t decode_scalar(fc_frame_t *frame, const fc_op_t *op,
                                  fc_json_token_t token, fc_value_t *dest,
                                  fc_error_t *err) {
   fc_value_t value = {.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
-  if (token == FC_JSON_OBJECT_BEGIN && frame->store) {
-    FC_TRY(fc_json_next(&frame->reader, &token, err));
-    if (token == FC_JSON_KEY &&
+  if (token == FC_JSON_OBJECT_BEGIN) {
+    fc_json_token_t inner;
+    fc_json_reader_copy(&frame->ahead, &frame->reader);
+    FC_TRY(fc_json_next(&frame->reader, &inner, err));
+    if (inner == FC_JSON_KEY &&
         fc_json_text_is(&frame->reader, FC_STR("ref"))) {
       return fc_read_reference(frame, op, dest, err);
     }
-    token = FC_JSON_OBJECT_BEGIN;
+    // What is wrong is the object.
+    fc_json_reader_copy(&frame->reader, &frame->ahead);
   }
   if (fc_dtype_info(op->dtype)->part == op->dtype && !is_scalar_token(token)) {
     return not_a_scalar(frame, op->dtype, token, err);

@@ -165,6 +165,11 @@ static const row_t rows[] = {
     {"a tensor for a scalar", "f32 -> f32", "[" KV "]",
      "value 'kv' is a tensor f32[2]: expected a scalar f32",
      FC_CODE_TYPE_MISMATCH, "/0/ref"},
+    {"no reference for a scalar", "f32 -> f32", "[{\"x\":1}]",
+     "expected f32, found an object: a scalar is a bare value",
+     FC_CODE_TYPE_MISMATCH, "/0"},
+    {"no reference for a complex scalar", "complex<f32> -> f32", "[{\"x\":1}]",
+     "found an object", FC_CODE_TYPE_MISMATCH, "/0"},
     {"bytes for text", "str -> str", "[{\"ref\":\"b\"}]",
      "value 'b' is bytes: expected bytes, text by value", FC_CODE_TYPE_MISMATCH,
      "/0/ref"},
@@ -240,15 +245,23 @@ static void documents_name_and_keep_values(void **state) {
 
 static void without_a_store_there_are_no_values(void **state) {
   (void)state;
+  static const char *const types[] = {"f32 -> f32", "any -> any",
+                                      "bytes -> bytes",
+                                      "tensor<2xf32> -> tensor<2xf32>"};
   fc_test_call_t call;
-  fc_error_t err = {0};
+  fc_error_t err;
   char answer[256];
-  fc_test_call_init(&call, "tensor<2xf32> -> tensor<2xf32>", NULL);
-  (void)run(&call, NULL, "[" KV "]", false, answer, sizeof answer, &err);
-  assert_int_equal(err.code, FC_CODE_REFERENCE_UNKNOWN);
-  assert_string_equal(err.message,
-                      "argument 0: there are no values to name: the call "
-                      "belongs to no session");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(types); i++) {
+    if (i) fc_test_call_deinit(&call);
+    fc_test_call_init(&call, types[i], NULL);
+    fc_error_reset(&err);
+    (void)run(&call, NULL, "[" KV "]", false, answer, sizeof answer, &err);
+    assert_int_equal(err.code, FC_CODE_REFERENCE_UNKNOWN);
+    assert_string_equal(err.message,
+                        "argument 0: there are no values to name: the call "
+                        "belongs to no session");
+    assert_string_equal(err.pointer, "/0/ref");
+  }
   (void)run(&call, NULL,
             "{\"args\":[[1,2]],\"options\":{\"keep\":{\"0\":\"x\"}}}", false,
             answer, sizeof answer, &err);
