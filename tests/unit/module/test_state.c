@@ -23,26 +23,37 @@
   "\"results\":[{\"type\":\"memref<3xf32>\"},{\"type\":\"memref<3xf32>\"}],"     \
   "\"state\":{\"y\":{\"argument\":0,\"result\":1}}"
 
-// `json`: what a sidecar says of the function.
-static fc_call_t *open_call(const char *name, const char *json,
-                            fc_module_t **out_module,
-                            fc_instance_t **out_instance) {
+// `functions`: what the sidecar says of them.
+static fc_status_t open_module(const char *functions, fc_allocator_t allocator,
+                               fc_module_t **out_module, fc_error_t *err) {
   char folder[] = "/tmp/farcall-state-XXXXXX", path[64], sidecar[64];
-  fc_error_t err = {0};
-  fc_call_t *call = NULL;
   assert_non_null(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/axpy.so", folder);
   snprintf(sidecar, sizeof sidecar, "%s/axpy.farcall.json", folder);
   assert_int_equal(symlink(OWNER, path), 0);
   FILE *file = fopen(sidecar, "w");
   assert_non_null(file);
-  fprintf(file, "{\"farcall\":1,\"functions\":[{\"cc\":\"ciface\",%s}]}", json);
+  fprintf(file, "{\"farcall\":1,\"functions\":[%s]}", functions);
   assert_int_equal(fclose(file), 0);
-  fc_status_t status = fc_module_open(path, NULL, out_module, &err);
+  const fc_status_t status =
+      fc_module_load(NULL, fc_str(path), NULL, allocator, out_module, err);
   unlink(path);
   unlink(sidecar);
   rmdir(folder);
-  if (status != FC_OK) fail_msg("%s", err.message);
+  return status;
+}
+
+// `json`: what a sidecar says of the function.
+static fc_call_t *open_call(const char *name, const char *json,
+                            fc_module_t **out_module,
+                            fc_instance_t **out_instance) {
+  char functions[600];
+  fc_error_t err = {0};
+  fc_call_t *call = NULL;
+  snprintf(functions, sizeof functions, "{\"cc\":\"ciface\",%s}", json);
+  if (open_module(functions, fc_allocator_system(), out_module, &err)) {
+    fail_msg("%s", err.message);
+  }
   assert_int_equal(fc_instance_create(*out_module, NULL, out_instance, &err),
                    FC_OK);
   assert_int_equal(fc_call_create(*out_instance, name, &call, &err), FC_OK);
@@ -168,6 +179,64 @@ static void a_result_that_was_the_state_stays(void **state) {
   }
 }
 
+#define ADDING(name, type, state)                                              \
+  "{\"name\":\"" name                                                          \
+  "\",\"symbol\":\"_mlir_ciface_axpy\",\"cc\":\"ciface\",\"args\":[{\"type\":" \
+  "\"f32\"},{\"type\":\"" type "\"},{\"type\":\"" type                         \
+  "\"}],\"results\":[],\"state\":{" state "}}"
+
+// Two functions whose states may have one name.
+static const struct {
+  const char *name, *first, *second;
+  bool fits;
+} kPairs[] = {
+    {"one value",
+     ADDING("f", "memref<?xf32>", "\"y\":{\"argument\":2,\"shape\":[3]}"),
+     ADDING("g", "memref<3xf32>", "\"y\":{\"argument\":1}"), true},
+    {"two values", ADDING("f", "memref<3xf32>", "\"y\":{\"argument\":2}"),
+     ADDING("g", "memref<4xf64>",
+            "\"x\":{\"argument\":2},\"z\":{\"argument\":1}"),
+     true},
+    {"another dim", ADDING("f", "memref<3xf32>", "\"y\":{\"argument\":2}"),
+     ADDING("g", "memref<4xf32>",
+            "\"x\":{\"argument\":2},\"y\":{\"argument\":1}"),
+     false},
+    {"another rank", ADDING("f", "memref<3xf32>", "\"y\":{\"argument\":2}"),
+     ADDING("g", "memref<3x1xf32>", "\"y\":{\"argument\":2}"), false},
+    {"another element type",
+     ADDING("f", "memref<3xf32>", "\"y\":{\"argument\":2}"),
+     ADDING("g", "memref<3xf64>", "\"y\":{\"argument\":2}"), false},
+};
+
+static fc_status_t open_pair(fc_allocator_t allocator, void *context,
+                             fc_error_t *err) {
+  const size_t i = *(const size_t *)context;
+  char functions[800];
+  fc_module_t *module = NULL;
+  snprintf(functions, sizeof functions, "%s,%s", kPairs[i].first,
+           kPairs[i].second);
+  FC_TRY(open_module(functions, allocator, &module, err));
+  fc_module_release(module);
+  return FC_OK;
+}
+
+static void one_name_is_one_value(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kPairs); i++) {
+    fc_error_t err = {0};
+    fc_test_row(kPairs[i].name);
+    const fc_status_t status = open_pair(fc_allocator_system(), &i, &err);
+    if (kPairs[i].fits) {
+      if (status != FC_OK) fail_msg("%s", err.message);
+      continue;
+    }
+    assert_int_equal(err.code, FC_CODE_ABI_METADATA);
+    assert_non_null(strstr(err.message, "state 'y' is one value"));
+    assert_non_null(strstr(err.message, "in function 'f' and another in 'g'"));
+  }
+  fc_test_row(NULL);
+}
+
 static fc_status_t attempt(fc_allocator_t allocator, void *context,
                            fc_error_t *err) {
   (void)context;
@@ -180,7 +249,9 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
 
 static void every_failed_allocation_is_an_error(void **state) {
   (void)state;
+  size_t pair = 1;
   assert_int_equal(fc_test_allocation_sweep(attempt, NULL), 1);
+  assert_true(fc_test_allocation_sweep(open_pair, &pair) > 10);
 }
 
 int main(void) {
@@ -188,6 +259,7 @@ int main(void) {
       FC_TEST(machine_code_writes_into_state),
       FC_TEST(a_call_without_room_leaves_nothing),
       FC_TEST(a_result_that_was_the_state_stays),
+      FC_TEST(one_name_is_one_value),
       FC_TEST(every_failed_allocation_is_an_error),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
