@@ -138,7 +138,8 @@ static fc_status_t put_argument(const fc_signature_t *signature,
   FC_TRY(plain ? fc_sink_put(sink, name, err) : put(sink, numbered, err));
   FC_TRY(put(sink, ": ", err));
   FC_TRY(put_type(signature, at->param.type, sink, err));
-  bool role = at->param.role != FC_ROLE_IN;
+  // State is said in a sidecar, and is no role in MLIR.
+  bool role = at->param.role != FC_ROLE_IN && at->param.role != FC_ROLE_STATE;
   if (role) {
     FC_TRY(put(sink, " {farcall.role = \"", err));
     FC_TRY(put(sink, fc_role_name((fc_role_t)at->param.role), err));

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "abi/render.h"
 #include "abi/sidecar.h"
 #include "helpers/test.h"
 
@@ -106,6 +107,12 @@ static void a_sidecar_declares_state(void **state) {
     const char *printed = fc_text_str(&text).data;
     assert_non_null(strstr(printed, row->json));
     assert_non_null(strstr(printed, row->other));
+    fc_text_reset(&text);
+    assert_int_equal(fc_signature_print_mlir(sidecar->functions[0].signature,
+                                             &text.sink, &err),
+                     FC_OK);
+    const fc_str_t mlir = fc_text_str(&text);
+    assert_null(memmem(mlir.data, mlir.size, "farcall.role", 12));
     fc_text_deinit(&text);
     fc_sidecar_destroy(sidecar);
   }
