@@ -16,7 +16,8 @@
 fc_status_t fc_signature_print_mlir(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
 
-// Writes a JSON Schema 2020-12 of the call document, in every form the decoder accepts.
+// Writes a JSON Schema 2020-12 of the call document, in every form the decoder accepts
+// where there is no session.
 // "$defs" has "argument0" and so on, and "answer", the document of a 200.
 fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
                                       fc_sink_t *sink, fc_error_t *err);
