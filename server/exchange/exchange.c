@@ -490,9 +490,9 @@ void fc_exchange_submit(fc_exchange_t *x) {
   uint8_t *data =
       fc_block_data(x->server->blocks, call->body.block) + call->body.offset;
   memset(data + call->body.size, 0, FC_BLOCK_TAIL);
-  if (FC_UNLIKELY(x->place.route == FC_ROUTE_SESSIONS)) {
-    if (!fc_exchange_submit_making(x)) return;
-  } else if (x->asked.is_asking) {
+  const bool makes = x->asked.is_asking && x->place.route == FC_ROUTE_SESSIONS;
+  if (makes && !fc_exchange_submit_making(x)) return;
+  if (x->asked.is_asking && !makes) {
     const fc_request_t request = {
         .method = FC_METHOD_POST,
         .method_name = x->asked.method_name,

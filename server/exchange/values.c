@@ -16,12 +16,13 @@ static fc_value_order_t *order_of(const fc_exchange_t *x) {
                                                    x->job.call.body.block);
 }
 
-// Opens the body behind its order.
+// Opens the body behind its order. `audience`: who may be given the body as it lies:
+// nobody, if the loop reads it.
 static fc_status_t open_body(fc_exchange_t *x, const fc_request_t *request,
-                             const fc_value_order_t *order, fc_error_t *err) {
+                             const fc_value_order_t *order, uint64_t audience,
+                             fc_error_t *err) {
   fc_piece_t *body = &x->job.call.body;
-  FC_TRY(fc_body_open(body, x->server->blocks, &x->job.caller,
-                      fc_pool_audience(x->server->pool, x->place.module),
+  FC_TRY(fc_body_open(body, x->server->blocks, &x->job.caller, audience,
                       LEAD + request->length, err));
   memcpy(order_of(x), order, sizeof *order);
   body->offset = LEAD;
@@ -61,7 +62,8 @@ fc_status_t fc_exchange_admit_order(fc_exchange_t *x,
   FC_TRY(fill(x, request, &admission, err));
   FC_TRY(fc_pool_admit(x->server->pool, &x->job, x->times.marked_ns,
                        &x->out.retry_after, err));
-  return open_body(x, request, &order, err);
+  return open_body(x, request, &order,
+                   fc_pool_audience(x->server->pool, x->place.module), err);
 }
 
 void fc_exchange_take_order(fc_exchange_t *x) {
@@ -106,7 +108,7 @@ fc_status_t fc_exchange_admit_making(fc_exchange_t *x,
   FC_TRY(fc_admission_timeout(request, &admission.timeout_ms, err));
   FC_TRY(fc_state_check_ready(x->server, &x->place, err));
   FC_TRY(fill(x, request, &admission, err));
-  return open_body(x, request, &order, err);
+  return open_body(x, request, &order, FC_AUDIENCE_NONE, err);
 }
 
 static fc_status_t make(fc_exchange_t *x, bool *out_fills, fc_error_t *err) {
