@@ -25,8 +25,14 @@ static void forget(void *context, void *module) {
   if (generation) generation->holds--;
 }
 
-static bool is_replaced(const void *module) {
-  return fc_generation_is_draining(module);
+// No path leads to the sessions of a module that was taken away.
+static bool is_replaced(void *context, const void *module, bool *out_gone) {
+  const fc_loop_t *loop = context;
+  const fc_generation_t *generation = module;
+  if (!fc_generation_is_draining(generation)) return false;
+  *out_gone =
+      !fc_generations_find(&loop->modules.generations, generation->claim.name);
+  return true;
 }
 
 void fc_loop_init_sessions(fc_loop_t *loop, uint64_t memory) {

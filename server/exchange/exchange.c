@@ -504,6 +504,12 @@ void fc_exchange_submit(fc_exchange_t *x) {
     submit_act(x, fc_str_make((const char *)data, call->body.size));
     return;
   }
+  fc_error_t *error = &x->server->error;
+  // Others may have been faster since the head came.
+  if (FC_UNLIKELY(x->session) && fc_exchange_check_session(x, error) != FC_OK) {
+    fc_exchange_fail(x, error, FC_STAGE_ADMIT);
+    return;
+  }
   x->generation->calls++;
   fc_generations_touch(&x->server->modules->generations, x->generation,
                        x->times.marked_ns);
@@ -513,7 +519,6 @@ void fc_exchange_submit(fc_exchange_t *x) {
     fc_exchange_answer_call(x);
     return;
   }
-  fc_error_t *error = &x->server->error;
   if (fc_pool_admit(pool, &x->job, x->times.marked_ns, &x->out.retry_after,
                     error) != FC_OK) {
     fc_exchange_fail(x, error, FC_STAGE_ADMIT);

@@ -170,7 +170,9 @@ struct fc_exchange_t {
   fc_generation_t *generation;  // of the place, held; NULL: it has none
   fc_exchange_wait_t wait;
   fc_job_t job;  // its caller, set at ROUTE, also owns the memory of the body
-  fc_session_t *session;     // pinned; NULL: the request is about none
+  fc_session_t *session;  // pinned; NULL: the request is about none
+  bool has_step;          // its session must be at `step`
+  uint64_t step;
   fc_act_t *act;             // NULL: the request asks for no act
   struct fc_draft_t *draft;  // its document is being written; NULL: none is
   fc_parted_t parted;
@@ -305,6 +307,10 @@ fc_status_t fc_exchange_join_session(fc_exchange_t *x,
 // the session is not lost, and at the step that the head says.
 fc_status_t fc_exchange_enter_session(fc_exchange_t *x,
                                       const fc_request_t *request,
+                                      fc_error_t *err) FC_MUST_CHECK;
+// When the call's body is there: may it be made yet? FC_CODE_SESSION_BUSY: it is at another
+// step by now. FC_CODE_SESSION_NOT_FOUND, FC_CODE_SESSION_LOST.
+fc_status_t fc_exchange_check_session(const fc_exchange_t *x,
                                       fc_error_t *err) FC_MUST_CHECK;
 // The exchange is over. A session that it made, and that nobody was told of, ends.
 void fc_exchange_leave_session(fc_exchange_t *x);

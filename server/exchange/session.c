@@ -36,15 +36,15 @@ fc_status_t fc_exchange_find_session(fc_exchange_t *x,
                                      fc_error_t *err) {
   char text[FC_SESSION_ID_SIZE];
   x->place.owner = x->job.caller;
-  x->place.owns = x->asker.token_size != 0;
+  x->place.owns = x->asker.token_size || x->asker.user.known;
   if (x->place.route == FC_ROUTE_SESSIONS) return FC_OK;
   FC_TRY(pin(x, read_id(x, request, text), err));
   x->place.session = x->session;
   return FC_OK;
 }
 
-static fc_status_t check_step(const fc_exchange_t *x,
-                              const fc_request_t *request, fc_error_t *err) {
+static fc_status_t check_step(fc_exchange_t *x, const fc_request_t *request,
+                              fc_error_t *err) {
   const fc_str_t text = request->fields[FC_FIELD_SESSION_STEP];
   uint64_t step = 0;
   bool good = text.size > 0 && text.size < 19;
@@ -53,9 +53,13 @@ static fc_status_t check_step(const fc_exchange_t *x,
     good = text.data[i] >= '0' && text.data[i] <= '9';
     step = 10 * step + (uint64_t)(text.data[i] - '0');
   }
-  if (good) return fc_session_check_step(x->session, step, err);
-  return fc_fail(err, FC_CODE_HTTP_SYNTAX,
-                 "'Farcall-Session-Step' must be a whole number");
+  if (!good) {
+    return fc_fail(err, FC_CODE_HTTP_SYNTAX,
+                   "'Farcall-Session-Step' must be a whole number");
+  }
+  x->has_step = true;
+  x->step = step;
+  return fc_session_check_step(x->session, step, err);
 }
 
 // The session's generation is the place's from now on.
@@ -90,7 +94,11 @@ fc_status_t fc_exchange_join_session(fc_exchange_t *x,
                                      fc_error_t *err) {
   fc_str_t id = request->fields[FC_FIELD_SESSION];
   if (!id.data) id = fc_request_query(request->query, FC_STR("session"));
-  if (!id.data) return FC_OK;
+  if (!id.data) {
+    if (FC_LIKELY(!request->fields[FC_FIELD_SESSION_STEP].data)) return FC_OK;
+    return fc_fail(err, FC_CODE_HTTP_SYNTAX,
+                   "'Farcall-Session-Step' is there without a session");
+  }
   FC_TRY(pin(x, id, err));
   FC_TRY(fc_session_check(x->session, err));
   FC_TRY(check_step(x, request, err));
@@ -106,6 +114,12 @@ fc_status_t fc_exchange_enter_session(fc_exchange_t *x,
   return FC_OK;
 }
 
+fc_status_t fc_exchange_check_session(const fc_exchange_t *x, fc_error_t *err) {
+  FC_TRY(fc_session_check(x->session, err));
+  if (!x->has_step) return FC_OK;
+  return fc_session_check_step(x->session, x->step, err);
+}
+
 void fc_exchange_leave_session(fc_exchange_t *x) {
   fc_session_t *session = x->session;
   if (FC_LIKELY(!session)) return;
@@ -113,6 +127,7 @@ void fc_exchange_leave_session(fc_exchange_t *x) {
     fc_session_end(session, FC_SESSION_END_DELETED);
   }
   x->session = x->place.session = NULL;
+  x->has_step = false;
   x->job.claim = NULL;
   fc_session_unpin(session, fc_clock_ns());
 }

@@ -74,6 +74,7 @@ typedef struct fc_giving_t {
 typedef struct fc_taking_t {
   bool active;
   bool good;         // it is an answer, and there are blocks for it
+  bool honest;       // the worker wrote nothing that cannot be
   uint64_t size;     // bytes of the part in the ring
   uint64_t in_file;  // bytes of the part behind that, in `lent`
   uint32_t lent;     // block of the file that was lent for it

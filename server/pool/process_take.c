@@ -155,12 +155,22 @@ static bool is_spent(fc_process_host_t *host, const fc_outcome_t *outcome) {
   return true;
 }
 
+// What the worker wrote cannot be.
+static void note_lie(fc_child_t *child) {
+  fc_taking_t *taking = &child->taking;
+  taking->size = taking->in_file = taking->in_body = taking->carry = 0;
+  taking->honest = false;
+  fc_child_kill(child, FC_CAUSE_LIE);
+  taking->outcome.status = taking->outcome.error.status;
+  taking->outcome.stage = FC_STAGE_CALL;
+}
+
 // The oldest call of a child is DONE: reads its outcome, once.
 static void begin_taking(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_held_t *held = &child->held[child->first];
   fc_outcome_t *outcome = &taking->outcome;
-  taking->active = true;
+  taking->active = taking->honest = true;
   taking->good = taking->is_new = false;
   taking->size = taking->copied = taking->in_file = taking->in_body = 0;
   taking->carry = 0;
@@ -170,7 +180,6 @@ static void begin_taking(fc_child_t *child) {
   held->sent.lent = held->tray < FC_RING_TRAYS;
   held->sent.tray = held->tray;
   fc_ring_sizes_t sizes;
-  bool honest = true;
   if (fc_ring_read(&child->ring, child->first, &held->sent, outcome, &sizes,
                    &outcome->error)) {
     taking->size = sizes.in_area;
@@ -181,16 +190,7 @@ static void begin_taking(fc_child_t *child) {
     taking->carry_at = sizes.carry_at;
     if (!child->spent) child->spent = is_spent(child->host, outcome);
   } else {
-    honest = false;
-  }
-  if (FC_UNLIKELY(held->claim) && honest) {
-    honest = fc_child_take_desk(child, held, outcome);
-  }
-  if (!honest) {
-    taking->size = taking->in_file = taking->in_body = taking->carry = 0;
-    fc_child_kill(child, FC_CAUSE_LIE);
-    outcome->status = outcome->error.status;
-    outcome->stage = FC_STAGE_CALL;
+    note_lie(child);
   }
   if (taking->in_file) {
     taking->lent = child->trays[held->tray].block;
@@ -288,12 +288,26 @@ void fc_child_free_slots(fc_child_t *child) {
   }
 }
 
+// Takes over what the call left with its session, now that its whole answer is there: a
+// call whose answer cannot be told leaves no new values.
+static void take_desk(fc_child_t *child) {
+  fc_taking_t *taking = &child->taking;
+  fc_held_t *held = &child->held[child->first];
+  if (!held->claim || !taking->honest ||
+      fc_child_take_desk(child, held, &taking->outcome)) {
+    return;
+  }
+  drop_answer(child);
+  note_lie(child);
+}
+
 static void finish_call(fc_child_t *child) {
   fc_host_t *host = &child->host->base;
   fc_taking_t *taking = &child->taking;
   fc_outcome_t *outcome = &taking->outcome;
   const uint32_t index = child->first;
   fc_child_note_steps(child, index);
+  take_desk(child);
   const fc_held_t held = fc_child_pop(child);
   fc_child_leave_shelf(child, &held, outcome->status != FC_OK);
   if (taking->good) close_answer(child, held.job);

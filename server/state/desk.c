@@ -311,6 +311,7 @@ static void on_idle(fc_claim_t *claim) {
   fc_session_t *session = of(claim);
   // Of a call that was given to a worker and taken back.
   if (session->granted) end_grant(session, session->grant_end, true);
+  session->used_ns = fc_clock_ns();
   fc_session_settle(session);
 }
 

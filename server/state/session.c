@@ -343,7 +343,12 @@ fc_status_t fc_session_fork(const fc_session_t *from,
 
 static bool is_drained(fc_session_t *session, uint64_t now_ns) {
   const fc_sessions_t *all = session->all;
-  if (!all->is_replaced || !all->is_replaced(session->module)) return false;
+  bool gone = false;
+  if (!all->is_replaced ||
+      !all->is_replaced(all->context, session->module, &gone)) {
+    return false;
+  }
+  if (gone) return true;
   if (!session->replaced_ns) session->replaced_ns = now_ns;
   return now_ns >= session->replaced_ns + all->drain_ns;
 }
@@ -373,7 +378,7 @@ static void lose_all(fc_sessions_t *all, const fc_slab_t *slab) {
 
 bool fc_sessions_weigh(fc_sessions_t *all, uint32_t *out_index) {
   for (fc_slab_t *slab = all->slabs; slab; slab = slab->next) {
-    if (slab->ordered || !fc_slab_is_greedy(slab)) continue;
+    if (!fc_slab_is_greedy(slab)) continue;
     *out_index = slab->index;
     lose_all(all, slab);
     fc_slab_spoil(slab);

@@ -84,9 +84,9 @@ typedef struct fc_sessions_t {
   fc_nursery_t *nursery;  // NULL: memory goes back at once, as tests want it
   // Gives back what keeps a generation. Called once for each session.
   void (*let_go)(void *context, void *module);
-  // Was the generation replaced, or taken away? Its sessions end after drain_ns. NULL: none
-  // ever is.
-  bool (*is_replaced)(const void *module);
+  // Was the generation replaced? Its sessions end after drain_ns, or at once if no other
+  // has its name: it is *out_gone. NULL: none ever is.
+  bool (*is_replaced)(void *context, const void *module, bool *out_gone);
   uint64_t drain_ns;
   void *context;
 

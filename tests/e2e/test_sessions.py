@@ -3,12 +3,15 @@
 end."""
 import concurrent.futures
 import hashlib
+import http.client
 import json
 import shutil
+import socket
 
 import pytest
 
 from conftest import BIN, ROOT
+from fleet import until
 
 MODULES = BIN.parent / "tests/modules/native"
 SCALARS, CRASH = MODULES / "scalars.so", MODULES / "crash.so"
@@ -158,6 +161,28 @@ def test_a_step_is_made_once(serve):
     assert show(server, session).json["step"] == 2
     for wrong in ("", "x", "-1", "1" * 30):
         expect(call(server, session, Farcall_Session_Step=wrong), 400, "http_syntax")
+    reply = server.request("POST", "/api/v1/functions/scalars/s_i32", "[21]",
+                           {"Farcall-Session-Step": "2"})
+    expect(reply, 400, "http_syntax")
+
+
+def test_a_step_is_made_once_by_calls_side_by_side(serve):
+    """The heads of all come before the body of any."""
+    server = serve(SCALARS)
+    session = make(server)
+    calls = [http.client.HTTPConnection(server.host, server.port, timeout=60)
+             for _ in range(3)]
+    for each in calls:
+        each.putrequest("POST", "/api/v1/functions/scalars/s_i32")
+        for name, value in {"Farcall-Session": session, "Farcall-Session-Step": "0",
+                            "Content-Length": "4", "Expect": "100-continue"}.items():
+            each.putheader(name, value)
+        each.endheaders()
+        assert each.sock.recv(4096).startswith(b"HTTP/1.1 100 ")
+    for each in calls:
+        each.send(b"[21]")
+    assert sorted(each.getresponse().status for each in calls) == [200, 409, 409]
+    assert show(server, session).json["step"] == 1
 
 
 def test_a_fork_goes_its_own_way(serve):
@@ -216,8 +241,7 @@ def test_no_more_than_there_may_be(serve):
 def test_an_idle_session_ends(serve):
     server = serve(SCALARS)
     session = make(server, body={"ttl_ms": 1})
-    while show(server, session).status == 200:
-        pass
+    until(lambda: b"\nfarcall_sessions 0\n" in server.get("/metrics").body)
     expect(call(server, session), 404, "session_not_found")
 
 
@@ -289,6 +313,26 @@ def test_a_crash_loses_the_session_alone(process_server):
     assert server.stop() == 0
 
 
+def test_an_answer_without_room_leaves_no_values(serve):
+    server = serve("--max-memory=16M", "--client-memory=16M", "--max-body=15M",
+                   "--session-memory=1G", MODULES / "owner.so")
+    session = make(server, "owner")
+    held = []
+    for n in range(64):  # others take the memory that answers need
+        reply = call(server, session, "owner/two_same", json.dumps(
+            {"args": [600000], "options": {"keep": {"0": f"v{n}"}}}))
+        if reply.status != 200:
+            break
+        held.append(socket.create_connection((server.host, server.port)))
+        held[-1].sendall(b"POST /api/v1/functions/owner/two_same HTTP/1.1\r\n"
+                         b"Host: localhost\r\nContent-Length: 1000000\r\n\r\n" + b" " * 900000)
+    expect(reply, 503, "overloaded")
+    assert reply.json["stop"] == "encode"
+    said = show(server, session, "owner").json
+    assert (said["step"], sorted(said["values"])) == (
+        n + 1, sorted(f"v{i}" for i in range(n)))
+
+
 def test_a_session_keeps_its_generation(serve, numbered):
     server = serve("--admin=loopback", numbered.path.parent)
     listed = server.get("/api/v1/functions").json
@@ -303,4 +347,11 @@ def test_a_session_keeps_its_generation(serve, numbered):
     other = make(server, module)
     assert call(server, other, function, "[0]").json == {"results": [1]}
     assert server.request("DELETE", sessions(module, session)).status == 200
+    # No path leads to it any more.
+    for file in (SCALARS, SCALARS.with_suffix(".farcall.json")):
+        shutil.copy(file, numbered.path.parent)
+    numbered.path.unlink()
+    numbered.path.with_suffix(".farcall.json").unlink()
+    assert server.request("POST", "/api/v1/reload").status == 200
+    until(lambda: b"\nfarcall_sessions 0\n" in server.get("/metrics").body)
     assert server.stop() == 0

@@ -415,6 +415,55 @@ static void a_shared_value_is_no_room_for_new_ones(void **state) {
   fc_sessions_deinit(&all);
 }
 
+static bool is_gone;
+
+static bool is_replaced(void *context, const void *module, bool *out_gone) {
+  (void)context;
+  (void)module;
+  *out_gone = is_gone;
+  return true;
+}
+
+static void sessions_of_a_replaced_module_end(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  const fc_session_wish_t wish = wish_of(1, 7);
+  fc_session_t *one = make(&all, 1), *two;
+  fc_error_t err;
+  is_gone = false;
+  all.is_replaced = is_replaced;
+  all.drain_ns = 10;
+  fc_sessions_look(&all, 100, 5);
+  assert_int_equal(fc_session_fork(one, &wish, 8, &two, &err), FC_OK);
+  fc_sessions_look(&all, 100, 14);
+  assert_int_equal(all.count, 2);
+  // A fork has no more time than its origin had.
+  fc_sessions_look(&all, 100, 15);
+  assert_int_equal(all.count, 0);
+  (void)make(&all, 1);
+  fc_sessions_look(&all, 100, 20);
+  assert_int_equal(all.count, 1);
+  is_gone = true;
+  fc_sessions_look(&all, 100, 20);
+  assert_int_equal(all.count, 0);
+  assert_int_equal(all.ends[FC_SESSION_END_DRAINED], 3);
+  fc_sessions_deinit(&all);
+}
+
+static void its_time_begins_when_its_calls_have_ended(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_store_init(&toy.store);
+  fc_session_t *session = make(&all, 1);
+  const uint64_t before_ns = fc_clock_ns();
+  assert_int_equal(call(&toy, session, 3), 3);
+  fc_session_claims.idle(&session->claim);
+  assert_true(session->used_ns >= before_ns);
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
 static void a_stopped_interpreter_loses_the_session(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -600,8 +649,12 @@ static void a_worker_that_takes_more_spoils_the_slab(void **state) {
   // What the call was granted, it may take.
   const uint64_t budget = one->budget;
   assert_true(budget < 16 * MILLION);
+  // Not even while the nursery is at work on it.
+  all.slabs->ordered = true;
   assert_true(fc_sessions_weigh(&all, &index));
   assert_int_equal(index, 5);
+  all.slabs->ordered = false;
+  fc_slab_clear(all.slabs, 0, FC_STORE_PAGE);
   assert_int_equal(fc_shared_taken(slab->claim.file), 0);
   assert_int_not_equal(fc_session_check(two, &err), FC_OK);
   assert_int_equal(err.code, FC_CODE_SESSION_LOST);
@@ -786,6 +839,8 @@ int main(void) {
       FC_TEST(a_failed_call_leaves_nothing_new),
       FC_TEST(a_crash_loses_the_session_and_no_other),
       FC_TEST(a_shared_value_is_no_room_for_new_ones),
+      FC_TEST(sessions_of_a_replaced_module_end),
+      FC_TEST(its_time_begins_when_its_calls_have_ended),
       FC_TEST(a_stopped_interpreter_loses_the_session),
       FC_TEST(an_end_waits_for_the_call_that_runs),
       FC_TEST(a_desk_that_lies_is_noticed),
