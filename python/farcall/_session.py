@@ -9,28 +9,65 @@ from urllib.parse import quote
 
 import httpx
 
-from ._client import (AsyncClient, Client, RemoteModule, _document, _Function, _MODULES,
+from . import _wire
+from ._client import (AsyncClient, Client, RemoteModule, _check, _document, _Function, _MODULES,
                       _no_pickle, send, send_async)
 from ._error import Error
 from ._iterate import Place, place_of
 from ._module import Attributes
 from ._state import Ref
+from ._structure import Type
 
 Keep = Mapping[Place, str]
 
 
-def _wish(ttl: float | None, max_bytes: int | None) -> dict[str, int]:
+def _wish(ttl: float | None, max_bytes: int | None, data: bytes | None) -> dict[str, Any]:
+    """What makes a session, as httpx is given it."""
+    if data is not None:
+        if ttl is not None or max_bytes is not None:
+            raise ValueError("a session that is imported has the server's ttl and max_bytes")
+        return {"content": data, "headers": {"Content-Type": _SAFETENSORS}}
     wish = {}
     if ttl is not None:
         wish["ttl_ms"] = max(1, round(ttl * 1000))
     if max_bytes is not None:
         wish["max_bytes"] = max_bytes
-    return wish
+    return {"json": wish}
 
 
 def _path(module: str, *rest: str) -> str:
     return "/".join([_MODULES, *(quote(each, safe="@", errors="surrogatepass")
                                  for each in (module, "sessions", *rest))])
+
+
+def _cut(slice: str | None) -> dict[str, str]:
+    return {} if slice is None else {"slice": slice}
+
+
+def _put(value: Any, if_absent: bool) -> dict[str, Any]:
+    fields, body = _wire.write_value(value)
+    return {"content": body,
+            "headers": {**fields, "If-None-Match": "*"} if if_absent else fields}
+
+
+def _kept(answer: Any) -> Ref:
+    """The answer of a call that keeps one result."""
+    (kept,) = answer["results"]
+    return Ref(kept["ref"], Type.read(kept["type"]))
+
+
+def _value(answer: httpx.Response) -> Any:
+    _check(answer, answer.content)
+    return _wire.read_value(answer.headers.get(_wire.LENGTH), answer.content)
+
+
+def _file(answer: httpx.Response) -> bytes:
+    _check(answer, answer.content)
+    return answer.content
+
+
+_ACCEPT = {"Accept": _wire.TYPE}
+_SAFETENSORS = "application/x-safetensors"
 
 
 class _InSession(_Function):
@@ -116,8 +153,13 @@ class Session(_Base[SessionFunction]):
     def __reduce__(self) -> Any:
         return _again, (self._client, self.name, self.id)
 
+    def _send(self, method: str, *rest: str, **options: Any) -> httpx.Response:
+        answer: httpx.Response = self._client.http.request(
+            method, _path(self.name, self.id, *rest), **options)
+        return answer
+
     def _ask(self, method: str, *rest: str) -> Any:
-        return _document(self._client.http.request(method, _path(self.name, self.id, *rest)))
+        return _document(self._send(method, *rest))
 
     def describe(self) -> dict[str, Any]:
         """Its step, its times, and its values with their types and sizes."""
@@ -131,6 +173,19 @@ class Session(_Base[SessionFunction]):
     def reset(self) -> None:
         """Lets its values go."""
         self._ask("POST", "reset")
+
+    def get(self, name: str, slice: str | None = None) -> Any:
+        """A value, or what is at `slice` of it: "2,0:4" has a place or a range for each of
+        the first dims."""
+        return _value(self._send("GET", "values", name, params=_cut(slice), headers=_ACCEPT))
+
+    def put(self, name: str, value: Any, *, if_absent: bool = False) -> Ref:
+        """Puts a value, or a copy of the one that a Ref stands for."""
+        return _kept(_document(self._send("PUT", "values", name, **_put(value, if_absent))))
+
+    def export(self) -> bytes:
+        """All values as a safetensors file, for Client.session(data=…)."""
+        return _file(self._send("GET", "export"))
 
     def remove(self, name: str) -> None:
         """Lets one value go."""
@@ -162,9 +217,13 @@ class AsyncSession(_Base[AsyncSessionFunction]):
     def __reduce__(self) -> Any:
         raise _no_pickle("session")
 
+    async def _send(self, method: str, *rest: str, **options: Any) -> httpx.Response:
+        answer: httpx.Response = await self._client.http.request(
+            method, _path(self.name, self.id, *rest), **options)
+        return answer
+
     async def _ask(self, method: str, *rest: str) -> Any:
-        return _document(
-            await self._client.http.request(method, _path(self.name, self.id, *rest)))
+        return _document(await self._send(method, *rest))
 
     async def describe(self) -> dict[str, Any]:
         """Its step, its times, and its values with their types and sizes."""
@@ -179,6 +238,20 @@ class AsyncSession(_Base[AsyncSessionFunction]):
     async def reset(self) -> None:
         """Lets its values go."""
         await self._ask("POST", "reset")
+
+    async def get(self, name: str, slice: str | None = None) -> Any:
+        """A value, or what is at `slice` of it."""
+        return _value(await self._send("GET", "values", name, params=_cut(slice),
+                                       headers=_ACCEPT))
+
+    async def put(self, name: str, value: Any, *, if_absent: bool = False) -> Ref:
+        """Puts a value, or a copy of the one that a Ref stands for."""
+        return _kept(_document(
+            await self._send("PUT", "values", name, **_put(value, if_absent))))
+
+    async def export(self) -> bytes:
+        """All values as a safetensors file."""
+        return _file(await self._send("GET", "export"))
 
     async def remove(self, name: str) -> None:
         """Lets one value go."""
@@ -221,26 +294,27 @@ class Making:
 
 
 def open_session(client: Client, module: str, ttl: float | None, max_bytes: int | None,
-                 id: str | None) -> Session:
-    known = client.module(module)
+                 id: str | None, data: bytes | None) -> Session:
+    known, wish = client.module(module), _wish(ttl, max_bytes, data)
     if id is None:
-        id = _document(client.http.post(_path(module), json=_wish(ttl, max_bytes)))["session"]
+        id = _document(client.http.post(_path(module), **wish))["session"]
     return Session(client, known, id)
 
 
 def open_async(client: AsyncClient, module: str, ttl: float | None, max_bytes: int | None,
-               id: str | None) -> Making:
+               id: str | None, data: bytes | None) -> Making:
+    wish = _wish(ttl, max_bytes, data)
+
     async def make() -> AsyncSession:
         known, named = await client.module(module), id
         if named is None:
-            named = _document(await client.http.post(
-                _path(module), json=_wish(ttl, max_bytes)))["session"]
+            named = _document(await client.http.post(_path(module), **wish))["session"]
         return AsyncSession(client, known, named)
     return Making(make)
 
 
 def _again(client: Client, module: str, id: str) -> Session:
-    return open_session(client, module, None, None, id)
+    return open_session(client, module, None, None, id, None)
 
 
 def _function_again(session: Session, name: str) -> SessionFunction:

@@ -234,6 +234,22 @@ def _results(signature: Signature, params: Iterable[Param], results: Any,
                     "bad_result") from error
 
 
+def write_value(value: Any) -> tuple[dict[str, str], bytes]:
+    """The fields and the body that put a value into a session."""
+    return {"Content-Type": "application/json"}, \
+        _text(_Whole("same_kind").untyped(value, "value"))
+
+
+def read_value(head_size: str | None, body: bytes) -> Any:
+    """A value of a session."""
+    try:
+        size = len(body) if head_size is None else int(head_size)
+        (value,) = json.loads(body[:size])["results"]
+        return _Reader(memoryview(bytearray(body))[size:]).untyped(value)
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise Error(f"the answer is no value: {error!r}", "bad_result") from error
+
+
 def read(signature: Signature, head_size: str | None, body: bytes | bytearray) -> Any:
     """What the call returned. Arrays lie in the body."""
     try:

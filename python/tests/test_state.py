@@ -218,6 +218,58 @@ def test_a_session_and_its_values(serve, roles):
             other.describe()
 
 
+def test_values_are_read_and_put(serve, roles):
+    rng = numpy.random.default_rng(3)
+    values = [rng.standard_normal((5, 7, 3)).astype("f4"), numpy.arange(6).reshape(2, 3),
+              numpy.zeros((0, 3), "f2"), numpy.array([[True], [False]]), b"bytes\0",
+              numpy.float64(2.5), rng.standard_normal(100_000).astype("f8")]
+    server = serve(roles)
+    with server.client() as client, client.session("roles") as session:
+        for value in values:
+            ref = session.put("v", value)
+            assert ref == session["v"]
+            got = session.get("v")
+            if isinstance(value, bytes):
+                assert got == value
+                continue
+            got = numpy.asarray(got)
+            assert (got.dtype, got.shape) == (value.dtype, value.shape)
+            assert got.tobytes() == value.tobytes()
+        session.put("v", values[0])
+        assert numpy.array_equal(session.get("v", "2,0:4"), values[0][2:3, 0:4])
+        cache = session.put("c", numpy.ones(4, "f4"))
+        copy = session.put("d", cache)
+        session.bump([1, 2, 3, 4], cache)
+        assert session.get("c").tolist() == [2, 3, 4, 5]
+        assert session.get("d").tolist() == [1] * 4
+        assert session.bump([0] * 4, copy)[0].tolist() == [0] * 4
+        got = session.get("c")
+        got += 1  # nobody else's
+        with client.session("roles", data=session.export()) as other:
+            assert other.describe()["values"] == session.describe()["values"]
+            assert other.get("v").tobytes() == values[0].tobytes()
+        for use, code in [
+                (lambda: session.get("none"), "reference_unknown"),
+                (lambda: session.put("c", 1), "untyped_value"),
+                (lambda: session.get("v", "9"), "unknown_field"),
+                (lambda: session.put("c", numpy.ones(1), if_absent=True), "precondition_failed"),
+                (lambda: session.put("a/b", numpy.ones(1)), "json_schema"),
+                (lambda: client.session("roles", data=b"no file"), "binary_framing")]:
+            with pytest.raises(farcall.Error) as caught:
+                use()
+            assert caught.value.code == code, caught.value
+        with pytest.raises(ValueError):
+            client.session("roles", data=b"", ttl=1)
+
+    async def use():
+        async with server.async_client() as client, client.session("roles") as session:
+            ref = await session.put("c", numpy.ones(4, "f4"))
+            await session.bump([1, 2, 3, 4], ref)
+            async with client.session("roles", data=await session.export()) as other:
+                return await other.get("c", "1:")
+    assert asyncio.run(use()).tolist() == [3, 4, 5]
+
+
 REFUSED = [  # arguments, keyword arguments, code, what Python calls it
     (([1] * 4, farcall.Ref("d")), {}, "reference_unknown", TypeError),
     (([1] * 4, farcall.Ref("c")), {"keep": {0: "c"}, "if_absent": True},

@@ -48,6 +48,8 @@ with farcall.Client("unix:/run/farcall", timeout=None) as client:
         assert_type(session.main(session["kv"], keep={0: "kv", "y": "y"}, step=0), Any)
         assert_type(session["kv"], farcall.Ref)
         assert_type(session.id, str)
+        assert_type(session.put("kv", session["v"], if_absent=True), farcall.Ref)
+        assert_type(session.export(), bytes)
         assert_type(session.describe(), dict[str, Any])
 with m.state(max_bytes=1 << 20) as state:
     assert_type(state, farcall.State)
