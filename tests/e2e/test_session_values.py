@@ -138,6 +138,9 @@ def test_wrong_values_change_nothing(serve):
                   "slice=0&slice=0"):
         expect(server.get(path + "?" + query), 400, "unknown_field")
     expect(server.request("GET", path, "x"), 400, "http_syntax")
+    for method in ("PUT", "DELETE"):
+        expect(server.request(method, path + "?slice=0", json.dumps(tensor([2]))),
+               400, "unknown_field")
     expect(server.request("POST", path, "{}"), 405, "method_not_allowed")
     expect(put(server, value("0" * 32, "a"), tensor([1])), 404, "session_not_found")
     assert list(show(server, session).json["values"]) == ["a"]
