@@ -9,6 +9,7 @@
 
 #include "control/nursery.h"
 #include "obs/log.h"
+#include "pool/host.h"
 #include "pool/job.h"
 #include "pool/output.h"
 #include "pool/process.h"
@@ -26,6 +27,7 @@ typedef enum fc_cause_t {
   FC_CAUSE_LIE,
   FC_CAUSE_GREED,  // it took more of that memory than its calls need
   FC_CAUSE_NOISE,  // it wakes the loop though no call has ended
+  FC_CAUSE_SHUT,   // it is unreachable, and a call of a session waits
   FC_CAUSE_LOAD,   // it did not begin to serve in time, or could not
   FC_CAUSE_RETIRED,  // its generation is retired, or quarantined while it had no calls
   FC_CAUSE_SPARE,  // it had no call for long, and another of its module stays
@@ -154,11 +156,13 @@ struct fc_child_t {
   fc_cradle_t cradle;
   uv_poll_t bell_poll;
   bool serving;
-  bool ended;         // as `end` says; answers it has left may still be copied
-  bool notified;      // false: it was given calls that it was not told of
-  bool asleep;        // the loop is waiting for its bell
-  bool spent;         // a call found no memory: it gets no more, and is ended
-  bool unreachable;   // it has closed the socket for files
+  bool ended;        // as `end` says; answers it has left may still be copied
+  bool notified;     // false: it was given calls that it was not told of
+  bool asleep;       // the loop is waiting for its bell
+  bool spent;        // a call found no memory: it gets no more, and is ended
+  bool unreachable;  // it has closed the socket for files, or leaves them there
+  uint8_t
+      shut;  // looks since a call of a session found that, from 1; 0: none did
   uint64_t audience;  // of the files that it alone is given (block.h)
   fc_tray_t trays[FC_RING_TRAYS];
   // The files of the trays that are lent, plus 1; 0: none. The nursery weighs them. One
@@ -259,10 +263,13 @@ uint64_t fc_child_taken(const fc_child_t *child);
 
 // process_claim.c
 
-// Before a call of a session is given: hands the process the slab, if it does not have
-// it. FC_CODE_OUT_OF_MEMORY.
-bool fc_child_send_slab(fc_child_t *child, const fc_claim_t *claim,
-                        fc_error_t *err) FC_MUST_CHECK;
+// Can the process not be handed the slab of the call, which it does not have? Then it gets
+// no more calls, and is ended. `claim` NULL: it needs none.
+bool fc_child_is_shut(fc_child_t *child, const fc_claim_t *claim);
+// Before a call of a session is given: hands the process the slab, if it does not have it.
+// FULL: not now, or never if the process is unreachable. REFUSED: FC_CODE_OUT_OF_MEMORY.
+fc_offer_t fc_child_send_slab(fc_child_t *child, const fc_claim_t *claim,
+                              fc_error_t *err) FC_MUST_CHECK;
 // Lays the desk of a call that is given, and sets child->claimed.
 void fc_child_lay(fc_child_t *child, fc_held_t *held, uint32_t index);
 // The oldest call is DONE. False: the worker lies, as the outcome's error says, and the

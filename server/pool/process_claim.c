@@ -7,23 +7,32 @@
 #include "pool/handoff.h"
 #include "pool/process_hosts.h"
 
-bool fc_child_send_slab(fc_child_t *child, const fc_claim_t *claim,
-                        fc_error_t *err) {
+bool fc_child_is_shut(fc_child_t *child, const fc_claim_t *claim) {
+  if (!claim || !child->unreachable || child->slab == claim->slab->serial) {
+    return false;
+  }
+  if (!child->shut) child->shut = 1;
+  return true;
+}
+
+fc_offer_t fc_child_send_slab(fc_child_t *child, const fc_claim_t *claim,
+                              fc_error_t *err) {
   const fc_claim_slab_t *slab = claim->slab;
-  if (child->slab == slab->serial) return true;
-  if (!child->unreachable &&
-      fc_handoff_send(child->process.handoff, child->ring.files + 1,
+  if (child->slab == slab->serial) return FC_OFFER_TAKEN;
+  if (fc_handoff_send(child->process.handoff, child->ring.files + 1,
                       FC_HANDOFF_SLAB, 0, slab->file)) {
     child->ring.files++;
     child->slab = slab->serial;
-    return true;
+    return FC_OFFER_TAKEN;
   }
-  if (!child->unreachable) {
-    child->unreachable = errno == EPIPE || errno == ECONNRESET;
-  }
+  // Before a process ends a call, it reads all that was sent before.
+  const bool unread = errno == EAGAIN;
+  child->unreachable =
+      errno == EPIPE || errno == ECONNRESET || (unread && !child->count);
+  if (unread || child->unreachable) return FC_OFFER_FULL;
   (void)fc_fail(err, FC_CODE_OUT_OF_MEMORY,
                 "the worker cannot be handed the session's values");
-  return false;
+  return FC_OFFER_REFUSED;
 }
 
 void fc_child_lay(fc_child_t *child, fc_held_t *held, uint32_t index) {

@@ -22,6 +22,8 @@ const fc_cause_row_t fc_causes[FC_CAUSE_COUNT] = {
                         "than its calls need"},
     [FC_CAUSE_NOISE] = {true, FC_LOG_ERROR, "worker crashed",
                         "woke the server for nothing, again and again"},
+    [FC_CAUSE_SHUT] = {true, FC_LOG_ERROR, "worker crashed",
+                       "does not take the files that it is sent"},
     [FC_CAUSE_LOAD] = {true, FC_LOG_ERROR, "worker crashed", NULL},
     [FC_CAUSE_RETIRED] = {false, FC_LOG_INFO, "worker retired", NULL},
     [FC_CAUSE_SPARE] = {false, FC_LOG_INFO,

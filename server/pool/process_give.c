@@ -18,18 +18,18 @@ static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
 // While a body is copied to a process, the process gets no other call.
 static bool is_free(const fc_child_t *child) {
   return child->serving && !child->ended && child->cause == FC_CAUSE_NONE &&
-         !child->giving.active && !child->spent &&
+         !child->giving.active && !child->spent && !child->shut &&
          !(child->host->fresh && child->calls);
 }
 
-// Of the free processes that have fewer than `ahead` calls, the one with the fewest. A
-// process that has calls is left out while another one starts, or when its oldest call
+// Of the free processes that have fewer than `ahead` calls, and may get one of this claim,
+// the one with the fewest. A process that has calls is left out while another one starts, or when its oldest call
 // is slow. NULL: no process is left.
-static fc_child_t *find_room(fc_process_host_t *host, uint32_t ahead,
-                             uint64_t now_ns) {
+static fc_child_t *find_room(fc_process_host_t *host, const fc_claim_t *claim,
+                             uint32_t ahead, uint64_t now_ns) {
   fc_child_t *best = NULL;
   for (fc_child_t *child = host->children; child; child = child->next) {
-    if (!is_free(child)) continue;
+    if (!is_free(child) || fc_child_is_shut(child, claim)) continue;
     if (child->count && (host->starting || is_slow(child, now_ns))) continue;
     if (child->count + child->left >= FC_RING_SLOTS) continue;
     if (child->count < ahead && (!best || child->count < best->count)) {
@@ -168,12 +168,17 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job, bool quick,
     return refuse(host, job, now_ns, err);
   }
   if (host->fresh && host->base.running >= host->workers) return FC_OFFER_FULL;
-  fc_child_t *child = find_room(host, ahead, now_ns);
-  if (child ? child->count : !gets_room(host)) fc_process_host_start(host);
-  if (!child) return FC_OFFER_FULL;
-  if (FC_UNLIKELY(job->claim) && !fc_child_send_slab(child, job->claim, err)) {
-    return FC_OFFER_REFUSED;
-  }
+  fc_child_t *child;
+  fc_offer_t offer = FC_OFFER_TAKEN;
+  do {
+    child = find_room(host, job->claim, ahead, now_ns);
+    if (child ? child->count : !gets_room(host)) fc_process_host_start(host);
+    if (!child) return FC_OFFER_FULL;
+    if (FC_UNLIKELY(job->claim)) {
+      offer = fc_child_send_slab(child, job->claim, err);
+    }
+  } while (offer == FC_OFFER_FULL && child->unreachable);
+  if (offer != FC_OFFER_TAKEN) return offer;
   give(child, job, now_ns);
   // The next process is made ready while this one works.
   if (host->fresh) fc_process_host_start(host);

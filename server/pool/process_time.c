@@ -234,6 +234,11 @@ static bool is_spare(fc_child_t *child, uint64_t now_ns) {
   return now_ns > child->quiet_ns + FC_LIMIT_SPARE_MS * 1000000ull;
 }
 
+// A process that was killed ends before the second look.
+static bool is_shut(fc_child_t *child) {
+  return child->shut && !child->count && child->shut++ > 1;
+}
+
 static void look_at_host(fc_process_host_t *host, uint64_t now_ns) {
   fc_health_look(&host->health, host->calls, now_ns);
   // The oldest process that serves stays even if it is spare, so that the next call need
@@ -244,6 +249,7 @@ static void look_at_host(fc_process_host_t *host, uint64_t now_ns) {
     const bool spare = is_spare(child, now_ns);
     fc_child_read_stops(child);
     if (is_deaf(child, now_ns)) take_back(child, 0);
+    else if (is_shut(child)) fc_child_kill(child, FC_CAUSE_SHUT);
     else if (spare && !is_first) fc_child_kill(child, FC_CAUSE_SPARE);
     else if (spare) fc_child_reclaim(child);
     if (child->serving && child->cause == FC_CAUSE_NONE) is_first = false;

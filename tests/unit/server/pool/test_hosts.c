@@ -24,6 +24,7 @@
 #include "modules/demand.h"
 #include "modules/modules.h"
 #include "modules/trial.h"
+#include "pool/handoff.h"
 #include "pool/isolation.h"
 #include "pool/process_hosts.h"
 #include "pool/process_main.h"
@@ -2034,6 +2035,60 @@ static void run_crowd(house_t *house, bool kills) {
   }
 }
 
+// Gives the process a socket whose other end is closed, or one that nobody reads. Returns
+// the end to be closed.
+static int spoil_handoff(const fc_child_t *child, bool closed) {
+  int ends[2];
+  assert_true(fc_handoff_open(ends));
+  assert_true(dup2(ends[0], child->process.handoff) >= 0);
+  if (closed) {
+    close(ends[1]);
+    return ends[0];
+  }
+  while (fc_handoff_send(ends[0], 1, FC_HANDOFF_BODY, 0, STDERR_FILENO)) {
+    continue;
+  }
+  assert_int_equal(errno, EAGAIN);
+  close(ends[0]);
+  return ends[1];
+}
+
+static void begin_crowd(const house_t *house) {
+  fc_hosts_t *hosts = house->pool.hosts[FC_HOSTS_PROCESS];
+  fc_error_t error;
+  memset(&crowd, 0, sizeof crowd);
+  assert_int_equal(fc_process_hosts_start_nursery(hosts, &error), FC_OK);
+  crowd.all = (fc_sessions_t){
+      .allocator = house->pool.allocator,
+      .limits = fc_session_limits(16 * CROWD, 1u << 30, UINT64_MAX / 4),
+      .claims = &fc_session_claims,
+      .nursery = fc_process_hosts_nursery(hosts)};
+}
+
+// Its call is made all the same, by another process.
+static void a_process_that_takes_no_slab_makes_room(void **state) {
+  (void)state;
+  for (int closed = 0; closed < 2; closed++) {
+    static house_t house;
+    enter(&house, FC_ISOLATION_PROCESS, 0);
+    wait_until_idle(&house, 0, 0);
+    begin_crowd(&house);
+    house.hear = hear_toy;
+    crowd.begun = CROWD_CALLS;
+    const int end = spoil_handoff(first_child(&house, SCALARS), closed);
+    begin_session(0);
+    begin_toy(&house, 0, 0);
+    while (crowd.each[0].waiting) turn(&house);
+    assert_int_equal(crowd.answered, 1);
+    assert_int_equal(facts(&house, SCALARS).crashes, 1);
+    close(end);
+    fc_session_end(crowd.each[0].session, FC_SESSION_END_DELETED);
+    while (crowd.all.slabs) turn(&house);
+    leave(&house);
+    fc_sessions_deinit(&crowd.all);
+  }
+}
+
 static void sessions_hold_what_their_calls_made(void **state) {
   (void)state;
   static const struct {
@@ -2047,15 +2102,7 @@ static void sessions_hold_what_their_calls_made(void **state) {
     static house_t house;
     processes_of_each = 2;
     enter(&house, row->host, 0);
-    memset(&crowd, 0, sizeof crowd);
-    fc_hosts_t *hosts = house.pool.hosts[FC_HOSTS_PROCESS];
-    fc_error_t error;
-    assert_int_equal(fc_process_hosts_start_nursery(hosts, &error), FC_OK);
-    crowd.all = (fc_sessions_t){
-        .allocator = house.pool.allocator,
-        .limits = fc_session_limits(16 * CROWD, 1u << 30, UINT64_MAX / 4),
-        .claims = &fc_session_claims,
-        .nursery = fc_process_hosts_nursery(hosts)};
+    begin_crowd(&house);
     house.hear = hear_toy;
     run_crowd(&house, row->kills);
     print_message("%s: %u answers, %u sessions lost, %u calls refused\n",
@@ -2101,6 +2148,7 @@ int main(int argc, char **argv) {
   loop_thread = pthread_self();
   const struct CMUnitTest tests[] = {
       FC_TEST(sessions_hold_what_their_calls_made),
+      FC_TEST(a_process_that_takes_no_slab_makes_room),
       FC_TEST(every_function_answers_the_same),
       FC_TEST(a_quarantined_module_wakes_nobody),
       FC_TEST(a_process_more_than_calls_need_ends),
