@@ -7,6 +7,7 @@
 #include "pool/module_queue.h"
 
 bool fc_claim_enter(fc_claim_t *claim, fc_job_t *job) {
+  if (claim->condemned) return true;
   if (!claim->held && !claim->first) return claim->held = true;
   job->parked = true;
   job->flow_next = NULL;
@@ -52,6 +53,18 @@ void fc_pool_pass_claims(fc_pool_t *pool) {
       continue;
     }
     pool->passed = claim->next;
+    fc_flows_put(&queue->flows, job);
+    fc_queue_activate(pool, queue);
+  }
+}
+
+void fc_pool_condemn_claim(fc_pool_t *pool, fc_claim_t *claim,
+                           const fc_host_t *host) {
+  fc_module_queue_t *queue = pool->queues[host->generation];
+  claim->condemned = true;
+  while (claim->first) {
+    fc_job_t *job = claim->first;
+    fc_claim_unpark(claim, job);
     fc_flows_put(&queue->flows, job);
     fc_queue_activate(pool, queue);
   }

@@ -32,6 +32,9 @@ typedef struct fc_claim_class_t {
                const fc_outcome_t *outcome, fc_error_t *err);
   // The call of `function` was begun, and may have left anything: the values are lost.
   void (*lose)(fc_claim_t *claim, fc_str_t function, fc_loss_t why);
+  // The same, but a thread may still write to them and to what the call was granted: all
+  // of it stays as it is until `lose`.
+  void (*condemn)(fc_claim_t *claim, fc_str_t function, fc_loss_t why);
   // True and `err`: calls that wait are not made any more.
   bool (*refuse)(const fc_claim_t *claim, fc_error_t *err);
   // No call holds the claim or waits for it. It may be freed.
@@ -59,13 +62,16 @@ struct fc_claim_t {
   // The pool's
   bool
       held;  // by the call whose turn it is, whether somebody waits for that or not
+  // Its values are condemned: calls that come do not wait for it, and are refused.
+  bool condemned;
   const struct fc_host_t *host;  // of the call that had the claim last
   struct fc_claim_t *next;       // in pool->passed
   struct fc_job_t *first;        // of those parked, in the order they came
   struct fc_job_t *last;
 };
 
-// For pool.c alone. Gives the claim to the call, or parks the call behind others: false.
+// For pool.c alone. Gives the claim to the call, or parks the call behind others: false. A
+// call of a claim that is condemned gets nothing.
 bool fc_claim_enter(fc_claim_t *claim, struct fc_job_t *job);
 // Takes out a call that is parked.
 void fc_claim_unpark(fc_claim_t *claim, struct fc_job_t *job);

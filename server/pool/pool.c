@@ -247,12 +247,19 @@ void fc_queue_unlink(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
   pool->waiting--;
 }
 
+// The call that has the claim ends in the queue.
+static void pass_claim(fc_pool_t *pool, const fc_job_t *job,
+                       const fc_host_t *host) {
+  if (!job->claim || job->claim->condemned) return;
+  fc_pool_pass_claim(pool, job->claim, host);
+}
+
 static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
   if (job->parked) fc_claim_unpark(job->claim, job);
   else {
     fc_flows_remove(&queue->flows, job);
-    if (job->claim) fc_pool_pass_claim(pool, job->claim, queue->host);
+    pass_claim(pool, job, queue->host);
   }
   fc_queue_unlink(pool, queue, job);
 }
@@ -285,7 +292,7 @@ static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
   if (offer == FC_OFFER_FULL) return false;
   take_first(pool, queue, job);
   if (offer == FC_OFFER_REFUSED) {
-    if (job->claim) fc_pool_pass_claim(pool, job->claim, host);
+    pass_claim(pool, job, host);
     fc_pool_fail(host, job, FC_STAGE_QUEUE, error);
     return true;
   }

@@ -52,7 +52,7 @@ typedef struct held_t {
   bool lost;               // the thread that has it is counted as lost
   fc_owner_t caller;       // of a call without a job
   fc_owner_count_t count;  // of a job that was over before the call
-  fc_claim_t *claim;       // of its session; NULL: none, or its values are lost
+  fc_claim_t *claim;       // of its session; NULL: none
   const fc_claim_slab_t *slab;
 } held_t;
 
@@ -260,8 +260,10 @@ static void take_desk(fc_thread_hosts_t *all, uint32_t index) {
   fc_outcome_t *outcome = &all->region.slots[index].outcome;
   const held_t *held = &all->held[index];
   fc_claim_t *claim = held->claim;
-  if (!claim->class_->take(claim, &all->desks[index], outcome,
-                           &outcome->error)) {
+  if (held->lost) {
+    claim->class_->lose(claim, FC_STR(""), FC_LOSS_DEADLINE);  // condemned
+  } else if (!claim->class_->take(claim, &all->desks[index], outcome,
+                                  &outcome->error)) {
     fc_outcome_drop(outcome, all->region.blocks);
     outcome->status = outcome->error.status;
     claim->class_->lose(claim, FC_STR(""), FC_LOSS_LIE);
@@ -312,16 +314,16 @@ static void wake(fc_hosts_t *hosts) { (void)hosts; }
 // ---------------------------------------------------------------------------
 // Time
 
-// The thread may go on writing, but to places that nobody will have.
-static void lose_claim(fc_thread_hosts_t *all, uint32_t index) {
-  held_t *held = &all->held[index];
+// The thread may go on writing: until it is back the call keeps its claim, and all that it
+// may write to stays the session's.
+static void condemn(fc_thread_hosts_t *all, uint32_t index) {
+  const held_t *held = &all->held[index];
   const fc_module_t *module =
       fc_region_module(&all->region, held->host->base.generation);
   const uint32_t function = all->region.slots[index].call.function;
-  held->claim->class_->lose(held->claim, fc_order_function(module, function),
-                            FC_LOSS_DEADLINE);
-  fc_pool_pass_claim(all->base.pool, held->claim, &held->host->base);
-  held->claim = NULL;
+  held->claim->class_->condemn(
+      held->claim, fc_order_function(module, function), FC_LOSS_DEADLINE);
+  fc_pool_condemn_claim(all->base.pool, held->claim, &held->host->base);
 }
 
 static void lose_thread(fc_thread_host_t *self, uint32_t index) {
@@ -330,7 +332,7 @@ static void lose_thread(fc_thread_host_t *self, uint32_t index) {
   fc_slot_t *slot = &all->region.slots[index];
   atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
   all->held[index].lost = true;
-  if (all->held[index].claim) lose_claim(all, index);
+  if (all->held[index].claim) condemn(all, index);
   self->lost++;
   self->missing++;
   fc_pool_note_stopped(&self->base, false);
@@ -394,8 +396,8 @@ static bool can_expire(const fc_thread_hosts_t *all, uint32_t index) {
              FC_BEGUN_NEVER;
 }
 
-// The client's deadline of a call of a session: it is answered, and a call that has begun
-// goes on.
+// The client's deadline of a call of a session: it is answered. A call that has begun goes
+// on, and another is never begun.
 static void expire_wait(fc_thread_hosts_t *all, uint32_t index,
                         uint64_t now_ns) {
   held_t *held = &all->held[index];
@@ -406,12 +408,14 @@ static void expire_wait(fc_thread_hosts_t *all, uint32_t index,
     return;
   }
   fc_error_t error;
-  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED,
-                "the deadline passed; the call of the session goes on");
-  (void)fc_slot_begin(&all->region.slots[index].begun, FC_BEGUN_NEVER);
+  const bool waits =
+      fc_slot_begin(&all->region.slots[index].begun, FC_BEGUN_NEVER);
+  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed%s",
+                waits ? " in the queue" : "; the call of the session goes on");
   forget(held);
   job->slot = FC_SLOT_NONE;
-  fc_pool_fail(&held->host->base, job, FC_STAGE_CALL, &error);
+  fc_pool_fail(&held->host->base, job, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL,
+               &error);
 }
 
 static void expire(fc_hosts_t *hosts, uint64_t now_ns) {

@@ -295,12 +295,17 @@ static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
   return true;
 }
 
+static const fc_session_end_t kEnds[FC_LOSS_COUNT] = {
+    [FC_LOSS_CRASH] = FC_SESSION_END_CRASH,
+    [FC_LOSS_DEADLINE] = FC_SESSION_END_DEADLINE,
+    [FC_LOSS_LIE] = FC_SESSION_END_LIE};
+
 static void lose(fc_claim_t *claim, fc_str_t function, fc_loss_t why) {
-  static const fc_session_end_t kEnds[FC_LOSS_COUNT] = {
-      [FC_LOSS_CRASH] = FC_SESSION_END_CRASH,
-      [FC_LOSS_DEADLINE] = FC_SESSION_END_DEADLINE,
-      [FC_LOSS_LIE] = FC_SESSION_END_LIE};
   end_lost(of(claim), function, kEnds[why]);
+}
+
+static void condemn(fc_claim_t *claim, fc_str_t function, fc_loss_t why) {
+  fc_session_condemn(of(claim), function, kEnds[why]);
 }
 
 static bool refuse(const fc_claim_t *claim, fc_error_t *err) {
@@ -315,5 +320,9 @@ static void on_idle(fc_claim_t *claim) {
   fc_session_settle(session);
 }
 
-const fc_claim_class_t fc_session_claims = {
-    .lay = lay, .take = take, .lose = lose, .refuse = refuse, .idle = on_idle};
+const fc_claim_class_t fc_session_claims = {.lay = lay,
+                                            .take = take,
+                                            .lose = lose,
+                                            .condemn = condemn,
+                                            .refuse = refuse,
+                                            .idle = on_idle};

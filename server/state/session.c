@@ -303,8 +303,8 @@ void fc_session_end(fc_session_t *session, fc_session_end_t why) {
   fc_session_settle(session);
 }
 
-void fc_session_lose(fc_session_t *session, fc_str_t function,
-                     fc_session_end_t why) {
+void fc_session_condemn(fc_session_t *session, fc_str_t function,
+                        fc_session_end_t why) {
   if (!session->lost && !session->ended) {
     session->all->ends[why]++;
     session->end = (uint8_t)why;
@@ -312,6 +312,11 @@ void fc_session_lose(fc_session_t *session, fc_str_t function,
               sizeof session->lost_in - 1, function);
   }
   session->lost = true;
+}
+
+void fc_session_lose(fc_session_t *session, fc_str_t function,
+                     fc_session_end_t why) {
+  fc_session_condemn(session, function, why);
   fc_session_drop_values(session);
 }
 

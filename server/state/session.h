@@ -198,6 +198,10 @@ void fc_session_share(fc_session_t *session, fc_str_t name,
                       const fc_kept_t *from);
 // Counts bytes that its values take more or less.
 void fc_session_weigh(fc_session_t *session, uint64_t more, uint64_t less);
+// Its values will be lost, because of a call of `function`: they, and what that call was
+// granted, stay until fc_session_lose, for it still runs.
+void fc_session_condemn(fc_session_t *session, fc_str_t function,
+                        fc_session_end_t why);
 // Its values are gone, because of a call of `function`.
 void fc_session_lose(fc_session_t *session, fc_str_t function,
                      fc_session_end_t why);

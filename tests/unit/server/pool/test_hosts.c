@@ -961,14 +961,16 @@ static void be_stuck(void) {
 typedef struct ended_t {
   const fc_job_t *job;
   fc_code_t code;
+  uint8_t stage;
 } ended_t;
 
 static ended_t ended[8];
 
 static bool hear_stuck(house_t *house, fc_job_t *job) {
-  ended[heard++] =
-      (ended_t){job, job->outcome->status == FC_OK ? FC_CODE_NONE
-                                                   : job->outcome->error.code};
+  ended[heard++] = (ended_t){
+      job,
+      job->outcome->status == FC_OK ? FC_CODE_NONE : job->outcome->error.code,
+      job->outcome->stage};
   fc_pool_finish(&house->pool, job);
   return true;
 }
@@ -1889,6 +1891,8 @@ static fc_status_t open_toy(fc_store_t *store, fc_str_t name, int64_t size,
   return fc_store_put(store, &fresh, err);
 }
 
+static _Atomic bool is_toy_slow;  // in threads: half of "sum" is written
+
 static fc_status_t turn_toy(fc_turn_t *turn, fc_error_t *err) {
   fc_store_t *store = turn->worker->store;
   unsigned whose, more;
@@ -1910,6 +1914,10 @@ static fc_status_t turn_toy(fc_turn_t *turn, fc_error_t *err) {
   if (known && known != whose) wrong = " another's";
   memcpy(who, &whose, sizeof whose);
   for (int i = 0; i < TOY_SIZE / 2; i++) at[i] = (uint8_t)(at[i] + more);
+  if (atomic_load(&is_toy_slow)) {
+    sem_post(&making);
+    sem_wait(&made);
+  }
   usleep(more * 10);
   for (int i = TOY_SIZE / 2; i < TOY_SIZE; i++) at[i] = (uint8_t)(at[i] + more);
   *turn->stage = FC_STAGE_ENCODE;
@@ -2089,6 +2097,73 @@ static void a_process_that_takes_no_slab_makes_room(void **state) {
   }
 }
 
+static fc_job_t *begin_slow_toy(house_t *house, unsigned i, unsigned j,
+                                uint64_t wait_ms) {
+  begin_toy(house, i, j);
+  fc_job_t *job = &crowd.each[i].jobs[j];
+  if (wait_ms) job->call.deadline_ns = fc_clock_ns() + wait_ms * MS;
+  job->limit_ns = fc_clock_ns() + 3600 * 1000 * MS;
+  return job;
+}
+
+static void expect_end(house_t *house, unsigned count, const fc_job_t *job,
+                       fc_code_t code, fc_stage_t stage) {
+  while (heard < count) turn(house);
+  assert_int_equal(find_end(job)->code, code);
+  assert_int_equal(find_end(job)->stage, stage);
+}
+
+// A thread is lost in machine code while it writes to its session's values.
+static void a_lost_thread_writes_to_nobody_else(void **state) {
+  (void)state;
+  static house_t house;
+  uint32_t index;
+  enter(&house, FC_ISOLATION_THREAD, 0);
+  begin_crowd(&house);
+  sem_init(&making, 0, 0);
+  sem_init(&made, 0, 0);
+  atomic_store(&is_toy_slow, true);
+  heard = 0;
+  house.hear = hear_stuck;
+  house.may_lose = true;
+  for (unsigned i = 0; i < 2; i++) begin_session(i);
+  fc_session_t *session = crowd.each[0].session;
+  const fc_job_t *slow = begin_slow_toy(&house, 0, 0, 5000);
+  const fc_job_t *next = begin_slow_toy(&house, 0, 1, 0);
+  while (sem_trywait(&making)) turn(&house);
+  // Neither client waits longer. The second call was given to the thread, and not begun.
+  const fc_job_t *second = begin_slow_toy(&house, 1, 0, 5000);
+  turn(&house);
+  assert_int_equal(second->state, FC_JOB_RUNNING);
+  atomic_fetch_add(&ahead_ns, 60 * 1000 * MS);
+  expect_end(&house, 2, slow, FC_CODE_DEADLINE_EXCEEDED, FC_STAGE_CALL);
+  expect_end(&house, 2, second, FC_CODE_DEADLINE_EXCEEDED, FC_STAGE_QUEUE);
+  const fc_slab_t *slab = session->slab;
+  const uint64_t granted = session->budget;
+  assert_true(granted > 0);
+  atomic_fetch_add(&ahead_ns, 2 * 3600 * 1000 * MS);
+  expect_end(&house, 3, next, FC_CODE_SESSION_LOST, FC_STAGE_QUEUE);
+  expect_end(&house, 4, begin_slow_toy(&house, 0, 1, 0), FC_CODE_SESSION_LOST,
+             FC_STAGE_QUEUE);
+  // Until the thread is back all it can write to is there, even if the session has ended.
+  assert_int_equal(session->budget, granted);
+  assert_true(slab->claim.allowed >= granted);
+  assert_false(fc_sessions_weigh(&crowd.all, &index));
+  fc_session_end(session, FC_SESSION_END_DELETED);
+  turn(&house);
+  assert_int_equal(crowd.all.count, 2);
+  assert_int_equal(session->budget, granted);
+  fc_session_end(crowd.each[1].session, FC_SESSION_END_DELETED);
+  sem_post(&made);
+  while (crowd.all.slabs) turn(&house);
+  assert_int_equal(crowd.all.count, 0);
+  assert_int_equal(heard, 4);
+  atomic_store(&is_toy_slow, false);
+  atomic_store(&ahead_ns, 0);
+  leave(&house);
+  fc_sessions_deinit(&crowd.all);
+}
+
 static void sessions_hold_what_their_calls_made(void **state) {
   (void)state;
   static const struct {
@@ -2149,6 +2224,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       FC_TEST(sessions_hold_what_their_calls_made),
       FC_TEST(a_process_that_takes_no_slab_makes_room),
+      FC_TEST(a_lost_thread_writes_to_nobody_else),
       FC_TEST(every_function_answers_the_same),
       FC_TEST(a_quarantined_module_wakes_nobody),
       FC_TEST(a_process_more_than_calls_need_ends),
