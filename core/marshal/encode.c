@@ -725,7 +725,8 @@ fc_status_t fc_encoder_end(fc_encoder_t *encoder, fc_status_t status,
                            fc_error_t *err) {
   const fc_status_t closed = close_span(&encoder->limited, status ? NULL : err);
   if (status != FC_OK || closed != FC_OK) return status ? status : closed;
-  if (encoder->frame->stored) encoder->frame->ways->commit(encoder->frame);
+  fc_frame_t *frame = encoder->frame;
+  if (frame->stored && !frame->commits_later) frame->ways->commit(frame);
   return FC_OK;
 }
 

@@ -518,6 +518,7 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->store = NULL;
   frame->ways = NULL;
   frame->stored = NULL;
+  frame->commits_later = false;
   frame->oip = NULL;
   frame->repeat = NULL;
   frame->framed = frame->raw_results = frame->by_rows = false;

@@ -102,6 +102,7 @@ struct fc_frame_t {
   fc_store_t *store;             // of the call (stored.h); NULL: none
   const fc_stored_ways_t *ways;  // NULL: there is no store
   struct fc_stored_t *stored;    // what it uses of it; NULL: nothing
+  bool commits_later;            // fc_stored_hold
   struct fc_oip_t *oip;          // of a call that oip_read.c decoded
   struct fc_repeat_t
       *repeat;       // what the call's document may say; NULL: nothing

@@ -542,6 +542,8 @@ fc_status_t fc_stored_stage(fc_frame_t *frame, fc_error_t *err) {
   return FC_OK;
 }
 
+void fc_stored_hold(fc_frame_t *frame) { frame->commits_later = true; }
+
 void fc_stored_commit(fc_frame_t *frame) {
   fc_stored_t *stored = frame->stored;
   fc_store_t *store = frame->store;

@@ -52,6 +52,9 @@ fc_status_t fc_stored_place(fc_frame_t *frame, fc_error_t *err);
 // The function has returned. Checks what is to be kept, takes places for it and copies what
 // may be copied already.
 fc_status_t fc_stored_stage(fc_frame_t *frame, fc_error_t *err);
+// Until fc_frame_end: an answer that was written is not yet whole, and who has it written
+// calls fc_stored_commit.
+void fc_stored_hold(fc_frame_t *frame);
 // The call has succeeded: what was staged is in the store from now on.
 void fc_stored_commit(fc_frame_t *frame);
 // Between the two above. Does `memory` lie in a value that another takes the place of then?

@@ -195,11 +195,14 @@ static fc_status_t encode_coded(fc_worker_t *worker,
                                 fc_sink_t *sink, fc_error_t *err) {
   fc_deflate_t packer;
   bool packed = false;
+  const bool stores = slot->call.flags & FC_CALL_SESSION;
   FC_TRY(fc_deflate_init(&packer, (fc_coding_t)slot->call.answer_coding, sink,
                          worker->region->allocator, err));
+  if (FC_UNLIKELY(stores)) fc_stored_hold(worker->frame);
   fc_status_t status = encode_plain(worker, function, slot, &packer.sink, err);
   if (status == FC_OK) status = fc_deflate_finish(&packer, &packed, err);
   fc_deflate_deinit(&packer);
+  if (FC_UNLIKELY(stores) && status == FC_OK) fc_stored_commit(worker->frame);
   if (packed) slot->outcome.document = FC_OUTCOME_CODED;
   return status;
 }

@@ -342,6 +342,46 @@ static void a_shared_value_stays_as_it_is_for_the_others(void **state) {
   close_desk(&desk);
 }
 
+// What is behind the encoder may still fail, as the end of a compressed answer.
+static void an_answer_that_is_not_whole_keeps_nothing(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  desk_t desk;
+  fc_error_t err = {0};
+  char buffer[256];
+  open_desk(&desk);
+  fc_test_call_init(&call, "tensor<2xf32> -> tensor<2xf32>", NULL);
+  for (int whole = 0; whole < 2; whole++) {
+    fc_sink_t sink = {.cursor = buffer, .end = buffer + sizeof buffer};
+    fc_frame_begin(call.frame, call.plan, NULL);
+    fc_frame_set_store(call.frame, &desk.store);
+    fc_stored_hold(call.frame);
+    fc_status_t status = fc_frame_decode(
+        call.frame,
+        FC_STR("{\"args\":[[8,9]],\"options\":{\"keep\":{\"0\":\"kv\"}}}"),
+        &err);
+    if (status == FC_OK) {
+      status = fc_frame_invoke(call.frame, &fc_backend_echo, &call.echo, 0,
+                               NULL, 0, &err);
+    }
+    if (status == FC_OK) status = fc_frame_encode(call.frame, &sink, &err);
+    if (status != FC_OK) fail_msg("%s", err.message);
+    if (whole) fc_stored_commit(call.frame);
+    fc_frame_end(call.frame);
+    assert_true(floats_of(&desk, "kv")[0] == (whole ? 8 : 1));
+  }
+  // The next call is as ever.
+  char answer[256];
+  assert_int_equal(
+      run(&call, &desk,
+          "{\"args\":[[3,4]],\"options\":{\"keep\":{\"0\":\"kv\"}}}", false,
+          answer, sizeof answer, &err),
+      FC_OK);
+  assert_true(floats_of(&desk, "kv")[0] == 3);
+  fc_test_call_deinit(&call);
+  close_desk(&desk);
+}
+
 static void a_call_that_fails_keeps_nothing(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -597,6 +637,7 @@ int main(void) {
       FC_TEST(a_function_writes_where_the_value_lies),
       FC_TEST(a_shared_value_stays_as_it_is_for_the_others),
       FC_TEST(a_call_that_fails_keeps_nothing),
+      FC_TEST(an_answer_that_is_not_whole_keeps_nothing),
       FC_TEST(state_in_place_grows_from_call_to_call),
       FC_TEST(results_become_arguments),
       FC_TEST(a_scalar_is_state_too),
