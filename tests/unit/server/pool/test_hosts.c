@@ -2053,8 +2053,9 @@ static int spoil_handoff(const fc_child_t *child, bool closed) {
     close(ends[1]);
     return ends[0];
   }
-  while (fc_handoff_send(ends[0], 1, FC_HANDOFF_BODY, 0, STDERR_FILENO)) {
-    continue;
+  bool has_room = true;
+  while (has_room) {
+    has_room = fc_handoff_send(ends[0], 1, FC_HANDOFF_BODY, 0, STDERR_FILENO);
   }
   assert_int_equal(errno, EAGAIN);
   close(ends[0]);
