@@ -321,8 +321,8 @@ static void condemn(fc_thread_hosts_t *all, uint32_t index) {
   const fc_module_t *module =
       fc_region_module(&all->region, held->host->base.generation);
   const uint32_t function = all->region.slots[index].call.function;
-  held->claim->class_->condemn(
-      held->claim, fc_order_function(module, function), FC_LOSS_DEADLINE);
+  held->claim->class_->condemn(held->claim, fc_order_function(module, function),
+                               FC_LOSS_DEADLINE);
   fc_pool_condemn_claim(all->base.pool, held->claim, &held->host->base);
 }
 
