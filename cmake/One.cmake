@@ -30,6 +30,21 @@ file(GLOB hot core/base/*.c core/json/*.c core/memref/*.c core/module/call*.c
   server/pool/region.c server/pool/ring.c server/pool/threads*.c server/pool/helpers.c
   server/pool/worker.c
   server/stream/*.c)
+# Of these, what few calls pass through, and little of their time.
+set(seldom core/base/cgroup core/base/guard core/base/loaded core/base/name_table
+  core/base/profile core/base/sha256 core/json/print core/json/where
+  core/base/inflate core/base/quota core/json/decimal core/marshal/guard
+  core/module/native/own core/module/vm/hal/command_calls core/module/vm/hal/devices
+  core/module/vm/hal/executable core/module/vm/hal/executable_elf
+  core/module/vm/hal/fences core/module/vm/hal/hal core/module/vm/hal/inline
+  core/module/vm/hal/io_parameters core/module/vm/hal/loader core/module/vm/hal/preflight
+  server/exchange/draft server/exchange/forwarded server/exchange/session
+  server/exchange/values server/http1/http1 server/http1/stash server/pool/helpers
+  server/pool/region server/pool/threads server/stream/listener server/stream/socket
+  server/stream/tls_handshake server/stream/tls_keys server/stream/tls_try)
+list(TRANSFORM seldom PREPEND ${PROJECT_SOURCE_DIR}/)
+list(TRANSFORM seldom APPEND .c)
+list(REMOVE_ITEM hot ${seldom})
 list(REMOVE_ITEM rare ${hot})
 set_property(SOURCE ${rare} TARGET_DIRECTORY farcall-core farcalld-objects
   APPEND PROPERTY COMPILE_OPTIONS -Oz)
