@@ -23,8 +23,8 @@ static bool is_free(const fc_child_t *child) {
 }
 
 // Of the free processes that have fewer than `ahead` calls, and may get one of this claim,
-// the one with the fewest. A process that has calls is left out while another one starts, or when its oldest call
-// is slow. NULL: no process is left.
+// the one with the fewest. A process that has calls is left out while another one starts,
+// or when its oldest call is slow. NULL: no process is left.
 static fc_child_t *find_room(fc_process_host_t *host, const fc_claim_t *claim,
                              uint32_t ahead, uint64_t now_ns) {
   fc_child_t *best = NULL;
