@@ -24,10 +24,16 @@ SIGNAL = {"signal": 512, "taps": 64}
 FUNCTION = "/api/v1/functions/matmul/matmul"
 
 
+class Failed(Exception):
+    """A driver that measured nothing, which is one round less."""
+
+
 def run(*command):
     done = subprocess.run([*LAST, *map(str, command)], capture_output=True, text=True)
     if done.returncode:
-        sys.exit(done.stdout + done.stderr)
+        lines = (done.stdout + done.stderr).strip().splitlines() or [""]
+        raise Failed(f"{pathlib.Path(command[0]).name} ends with {done.returncode}: "
+                     f"{lines[-1]}")
     return done.stdout
 
 
@@ -76,7 +82,7 @@ def wrk(server, work):
     said = run("wrk", "-t1", "-c16", f"-d{max(1, round(SECONDS))}s", "--latency",
                "-s", script, server.url + FUNCTION)
     if "Non-2xx" in said:
-        sys.exit(said)
+        raise Failed(f"wrk: {said.strip().splitlines()[-1]}")
     units = {"us": 1, "ms": 1000, "s": 1e6}
     late = {share: float(value) * units[unit] for share, value, unit in re.findall(
         r"(\d+)%\s+([\d.]+)(us|ms|s)", said)}
@@ -96,9 +102,21 @@ def perf_analyzer(server, work):
             float(row["p99 latency"]))
 
 
+def measured(name, ours, theirs):
+    """What both say, a round each, of the rounds in which both measured."""
+    for number in range(1, ROUNDS + 1):
+        try:
+            yield ours(), theirs()
+        except Failed as error:
+            print(f"{name:14} round {number} of {ROUNDS} is left out: {error}", flush=True)
+
+
 def compare(name, ours, theirs):
     """Prints the medians of both, and returns whether all are within their goals."""
-    rounds = [(ours(), theirs()) for _ in range(ROUNDS)]
+    rounds = list(measured(name, ours, theirs))
+    if not rounds:
+        print(f"{name:14} is not compared: no round is left", flush=True)
+        return False
     fine = True
     for index, (what, goal) in enumerate(GOALS):
         a, b = (statistics.median(each[who][index] for each in rounds)
@@ -111,24 +129,29 @@ def compare(name, ours, theirs):
     return fine
 
 
-server = Server("--workers=1", ROOT / "examples/iree/matmul.vmfb",
-                ROOT / "examples/iree/filter.vmfb", under=FIRST)
-with tempfile.TemporaryDirectory() as folder:
-    work = pathlib.Path(folder)
-    fine = compare("wrk",
-                   lambda: bench(server, work, "corrected", "matmul/matmul",
-                                 "--concurrency=16"),
-                   lambda: wrk(server, work))
-    document = work / "fir.json"
-    document.write_text(json.dumps({"inputs": [
-        {"name": name, "shape": [size], "datatype": "FP32", "data": [0.5] * size}
-        for name, size in SIGNAL.items()]}))
-    if PEERS:
-        fine &= compare("perf_analyzer",
-                        lambda: bench(server, work, "service", "filter.fir", "--oip",
-                                      f"--rate={RATE}", f"--json=@{document}"),
-                        lambda: perf_analyzer(server, work))
-    else:
-        print("perf_analyzer is not installed: scripts/peers does that")
-server.stop()
-sys.exit(0 if fine else 1)
+def main():
+    server = Server("--workers=1", ROOT / "examples/iree/matmul.vmfb",
+                    ROOT / "examples/iree/filter.vmfb", under=FIRST)
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        fine = compare("wrk",
+                       lambda: bench(server, work, "corrected", "matmul/matmul",
+                                     "--concurrency=16"),
+                       lambda: wrk(server, work))
+        document = work / "fir.json"
+        document.write_text(json.dumps({"inputs": [
+            {"name": name, "shape": [size], "datatype": "FP32", "data": [0.5] * size}
+            for name, size in SIGNAL.items()]}))
+        if PEERS:
+            fine &= compare("perf_analyzer",
+                            lambda: bench(server, work, "service", "filter.fir", "--oip",
+                                          f"--rate={RATE}", f"--json=@{document}"),
+                            lambda: perf_analyzer(server, work))
+        else:
+            print("perf_analyzer is not installed: scripts/peers does that")
+    server.stop()
+    return fine
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main() else 1)
