@@ -55,10 +55,10 @@ static int profile_file(const fc_args_t *args) {
   return exit_code;
 }
 
-// MODULE/FUNCTION is of the server that the other verbs ask, too.
+// MODULE[/FUNCTION] is of the server that the other verbs ask, too.
 static bool is_of_server(const fc_args_t *args) {
   if (fc_args_has(args, FC_OPTION_SERVER)) return true;
-  return args->word_count == 1 && strchr(args->words[0], '/') &&
+  return args->word_count == 1 && !fc_args_has(args, FC_OPTION_FUNCTION) &&
          !fc_local_is_file(args->words[0]);
 }
 

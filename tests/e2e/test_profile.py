@@ -193,12 +193,30 @@ def test_the_command_line(farcall, serve, tmp_path):
     named = farcall("profile", "digits/classify", document,
                     env={**user_environment(), "FARCALL_SERVER": server.split("=", 1)[1]})
     assert named.returncode == 0 and "classify" in named.stdout, named.stderr
+    several = farcall("profile", "digits", document, server)
+    assert (several.returncode, several.stdout) == (64, "")
+    assert "'digits' is no MODULE/FUNCTION: it has 2 functions" in several.stderr
     plain = farcall("call", "digits/classify", document, server)
     both = farcall("call", "digits/classify", document, server, "--profile",
                    f"--speedscope={tmp_path / 'b.json'}")
     assert both.returncode == 0 and both.stdout == plain.stdout
     assert " call classify" in both.stderr
     assert len(read_speedscope(tmp_path / "b.json")[0]) > 3
+
+
+def test_the_only_function_of_a_module_needs_no_name(farcall, serve, tmp_path, monkeypatch):
+    socket = tmp_path / "s"
+    serve(ROOT / "examples/iree/matmul.vmfb", f"--listen=unix:{socket}")
+    (tmp_path / "matmul").write_text("a name alone is no file")
+    monkeypatch.chdir(tmp_path)
+    for words in (["matmul", f"--server=unix:{socket}"], ["matmul"]):
+        done = farcall("profile", *words, "--input=[[1,2]]", "--input=[[3],[4]]",
+                       env={**user_environment(), "FARCALL_SERVER": f"unix:{socket}"})
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.splitlines()[1].endswith(" call matmul")
+    # What is of a file alone has it read as one.
+    done = farcall("profile", "matmul", "-f", "matmul")
+    assert done.returncode == 65 and "matmul: not a module" in done.stderr, done.stderr
 
 
 def test_what_the_command_line_says_where_it_cannot(farcall, serve):
