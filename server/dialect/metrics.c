@@ -260,11 +260,17 @@ static fc_status_t put_failures(const function_row_t *row,
   return FC_OK;
 }
 
+// The row's offset is a stage, or FC_STAGE_COUNT: the whole call. Loops are among the
+// calls that Triton's names count.
 static fc_status_t put_us(const function_row_t *row, const fc_labels_t *labels,
                           const fc_series_t *series, const text_t *out,
                           fc_error_t *err) {
-  return fc_metrics_put(row->family.name, row->family.kind, labels,
-                        value_at(series, row->offset) / 1000u, out->sink, err);
+  const fc_histogram_t *calls = row->offset == FC_STAGE_COUNT
+                                    ? &series->duration
+                                    : &series->stages[row->offset];
+  const uint64_t ns = calls->sum_ns + series->parts_ns[row->offset];
+  return fc_metrics_put(row->family.name, row->family.kind, labels, ns / 1000u,
+                        out->sink, err);
 }
 
 static const fc_family_t kPending = {
@@ -290,23 +296,23 @@ static const function_row_t kTriton[] = {
     {{"nv_inference_request_duration_us", FC_METRIC_COUNTER,
       "Time of calls, in microseconds"},
      put_us,
-     offsetof(fc_series_t, duration.sum_ns)},
+     FC_STAGE_COUNT},
     {{"nv_inference_queue_duration_us", FC_METRIC_COUNTER,
       "Time in the queue, in microseconds"},
      put_us,
-     offsetof(fc_series_t, stages[FC_STAGE_QUEUE].sum_ns)},
+     FC_STAGE_QUEUE},
     {{"nv_inference_compute_input_duration_us", FC_METRIC_COUNTER,
       "Time in stage decode, in microseconds"},
      put_us,
-     offsetof(fc_series_t, stages[FC_STAGE_DECODE].sum_ns)},
+     FC_STAGE_DECODE},
     {{"nv_inference_compute_infer_duration_us", FC_METRIC_COUNTER,
       "Time in stage call, in microseconds"},
      put_us,
-     offsetof(fc_series_t, stages[FC_STAGE_CALL].sum_ns)},
+     FC_STAGE_CALL},
     {{"nv_inference_compute_output_duration_us", FC_METRIC_COUNTER,
       "Time in stage encode, in microseconds"},
      put_us,
-     offsetof(fc_series_t, stages[FC_STAGE_ENCODE].sum_ns)},
+     FC_STAGE_ENCODE},
 };
 
 // Adds Triton's labels of a function, model and version; `function` NULL: those of

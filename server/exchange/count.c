@@ -16,6 +16,14 @@ static bool only_validates(const fc_exchange_t *x) {
   return x->asked.is_call && x->job.call.flags & FC_CALL_VALIDATE;
 }
 
+static void count_parts(fc_series_t *series, const fc_exchange_t *x,
+                        uint64_t spent_ns) {
+  for (int i = 0; i < FC_STAGE_COUNT; i++) {
+    series->parts_ns[i] += x->times.spent_ns[i];
+  }
+  series->parts_ns[FC_STAGE_COUNT] += spent_ns;
+}
+
 static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   const uint64_t spent_ns = x->times.marked_ns - x->times.began_ns;
   fc_series_t *series = counts->series;
@@ -27,7 +35,10 @@ static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   counts->call_ns += x->times.spent_ns[FC_STAGE_CALL];
   counts->encode_ns += x->times.spent_ns[FC_STAGE_ENCODE];
   // A loop's time says what its client asked for, not what a call takes.
-  if (x->job.call.parts) return;
+  if (x->job.call.parts) {
+    count_parts(series, x, spent_ns);
+    return;
+  }
   fc_histogram_note(&series->duration, spent_ns);
   for (int i = 0; i < FC_STAGE_COUNT; i++) {
     fc_histogram_note(&series->stages[i], x->times.spent_ns[i]);

@@ -25,6 +25,8 @@ typedef struct fc_series_t {
   // to the answer, and the time in each stage.
   fc_histogram_t duration;
   fc_histogram_t stages[FC_STAGE_COUNT];
+  // Sums of the same times of those in parts; the last one is from request to answer.
+  uint64_t parts_ns[FC_STAGE_COUNT + 1];
   // For each bucket of `duration`; NULL: no call belonged to a sampled trace, or there
   // was no memory.
   fc_exemplar_t *exemplars;

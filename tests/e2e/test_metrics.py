@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """/metrics as those read it who scrape it: both texts, what calls do to it, and its
 bound. test_metrics_peer.py has Prometheus itself read it."""
+import json
 import re
 import shutil
 
@@ -121,6 +122,26 @@ def test_triton_names_on_request(serve, module):
         assert fact in samples[f"nv_inference_{part}_duration_us"]
     _, types = read(server.request("GET", "/metrics", headers={"Accept": OPEN}).body.decode())
     assert types["nv_inference_count"] == "unknown"
+
+
+def test_triton_times_have_the_loops_that_are_counted(serve, module):
+    server = serve(module, "--metrics-triton")
+    path = "/api/v1/functions/s/fact"
+    body = {"args": [3], "repeat": {"times": 2, "feed": {"0": 0}, "emit": []}}
+    reply = server.request("POST", f"{path}?iterate", json.dumps(body))
+    assert reply.status == 200, reply.body
+    (stats,) = server.get("/v2/models/s.fact/stats").json["model_stats"]
+    samples, _ = read(server.get("/metrics").body.decode())
+    fact = labels(model="s.fact", version="1")
+    assert samples["nv_inference_request_success"][fact] == 1
+    assert samples["farcall_call_duration_seconds_count"][
+        labels(module="s", function="fact")] == 0
+    parts = "queue", "compute_input", "compute_infer", "compute_output"
+    told = {"request": "success", **{part: part for part in parts}}
+    got = {name: samples[f"nv_inference_{name}_duration_us"][fact] for name in told}
+    assert got == {name: stats["inference_stats"][of]["ns"] // 1000
+                   for name, of in told.items()}
+    assert got["request"] > 0
 
 
 def test_functions_beyond_the_bound_are_summed(serve, module):
