@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/loaded.h"
@@ -39,14 +38,6 @@ static struct {
   const char *path;  // of the module
   _Alignas(16) uint8_t stack[HANDLER_STACK];
 } watch;
-
-static uintptr_t program_counter(const ucontext_t *context) {
-#if defined(__x86_64__)
-  return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-#else
-  return (uintptr_t)context->uc_mcontext.pc;
-#endif
-}
 
 static void say(const char *text, size_t size) {
   const ssize_t ignored = write(2, text, size);
@@ -111,7 +102,7 @@ static void tell_place(uintptr_t pc) {
 
 static void on_crash(int number, siginfo_t *info, void *context) {
   (void)info;
-  tell_place(program_counter(context));
+  tell_place(fc_loaded_counter(context));
   for (size_t i = 0; i < SIGNAL_COUNT; i++) {
     if (kSignals[i].number != number) continue;
     say(watch.lines[i], strlen(watch.lines[i]));

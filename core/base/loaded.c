@@ -2,6 +2,7 @@
 #include "base/loaded.h"
 
 #include <link.h>
+#include <ucontext.h>
 
 static int count_object(struct dl_phdr_info *info, size_t size, void *context) {
   (void)info;
@@ -45,4 +46,13 @@ fc_loaded_t fc_loaded_at(unsigned count) {
   search_t search = {.before = count};
   dl_iterate_phdr(note_object, &search);
   return search.found;
+}
+
+uintptr_t fc_loaded_counter(const void *context) {
+  const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+  return (uintptr_t)machine->gregs[REG_RIP];
+#else
+  return (uintptr_t)machine->pc;
+#endif
 }

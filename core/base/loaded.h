@@ -18,5 +18,8 @@ unsigned fc_loaded_count(void);
 // The object that was loaded when there were `count`: the linker lists them in the order
 // they came, a module before what only the module needs.
 fc_loaded_t fc_loaded_at(unsigned count);
+// The address of the instruction that a signal has stopped, of the third argument of its
+// handler. Handlers may call it.
+uintptr_t fc_loaded_counter(const void *context);
 
 #endif  // FARCALL_CORE_BASE_LOADED_H_

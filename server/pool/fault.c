@@ -24,14 +24,6 @@ static struct {
   _Alignas(16) uint8_t stack[FC_FAULT_STACK_SIZE];
 } watch;
 
-static uintptr_t program_counter(const ucontext_t *context) {
-#if defined(__x86_64__)
-  return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-#else
-  return (uintptr_t)context->uc_mcontext.pc;
-#endif
-}
-
 static uintptr_t stack_pointer(const ucontext_t *context) {
 #if defined(__x86_64__)
   return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
@@ -58,7 +50,7 @@ static fc_fault_class_t classify(const siginfo_t *info,
 static void on_fault(int number, siginfo_t *info, void *context) {
   fc_fault_t *fault = watch.fault;
   if (fault->signal == 0) {
-    uintptr_t pc = program_counter(context);
+    uintptr_t pc = fc_loaded_counter(context);
     fault->class_ = (uint32_t)classify(info, context);
     fault->in_module = pc >= watch.module.begin && pc < watch.module.end;
     fault->offset = fault->in_module ? pc - watch.module.base : 0;
