@@ -63,6 +63,10 @@ PyObject *fc_py_fail(fc_code_t code, const char *path, const char *format,
   return fc_py_raise(&err);
 }
 
+PyObject *fc_py_str(fc_str_t text) {
+  return PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.size, "replace");
+}
+
 PyObject *fc_py_dtype(fc_dtype_t dtype) {
   PyObject **known = &fc_py_given.dtypes[dtype];
   if (!*known) {

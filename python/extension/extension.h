@@ -29,6 +29,7 @@ PyObject *fc_py_raise(const fc_error_t *err);
 // Raises farcall.Error about the argument at `path`, if that is not NULL.
 PyObject *fc_py_fail(fc_code_t code, const char *path, const char *format, ...)
     FC_PRINTF(3, 4);
+PyObject *fc_py_str(fc_str_t text);
 // The numpy.dtype of elements, borrowed.
 PyObject *fc_py_dtype(fc_dtype_t dtype);
 

@@ -3,7 +3,9 @@
 // farcall._farcall.Function: a function of a module as a Python callable. A call binds
 // its arguments by position and name, sets them, runs without the global lock, and
 // returns nothing, the one result, or a tuple of them.
+#include "abi/render.h"
 #include "extension.h"
+#include "module/examples.h"
 
 typedef struct function_t {
   PyObject ob_base;
@@ -236,6 +238,27 @@ static PyObject *call_with(PyObject *object, PyObject *given) {
   return call_bound(function_of(object), state, args, kwargs);
 }
 
+static PyObject *example(PyObject *object, PyObject *name) {
+  const function_t *self = function_of(object);
+  Py_ssize_t size;
+  const char *text = PyUnicode_AsUTF8AndSize(name, &size);
+  if (!text) return NULL;
+  if (self->module->closed) {
+    PyErr_SetString(PyExc_ValueError, "the module is closed");
+    return NULL;
+  }
+  fc_text_t json;
+  fc_text_init(&json, fc_allocator_system(), SIZE_MAX);
+  fc_error_t err;
+  const fc_status_t status = fc_example_print(
+      fc_module_function(self->module->module, self->index),
+      fc_str_make(text, (size_t)size), FC_EXAMPLE_SIZE_MAX, &json.sink, &err);
+  PyObject *printed =
+      status == FC_OK ? fc_py_str(fc_text_str(&json)) : fc_py_raise(&err);
+  fc_text_deinit(&json);
+  return printed;
+}
+
 // ---------------------------------------------------------------------------
 // The type
 
@@ -329,6 +352,8 @@ static void function_dealloc(PyObject *object) {
 static PyMethodDef function_methods[] = {
     {"call_with", call_with, METH_VARARGS,
      "call_with(state, args, kwargs): the results of a call with a State."},
+    {"example_text", example, METH_O,
+     "example_text(name): a call that it takes, as JSON (docs/http.md)."},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot function_slots[] = {

@@ -5,6 +5,7 @@
 // results kept in their memory. A closed module makes no more calls; its memory goes
 // with the last seat that is taken.
 #include "extension.h"
+#include "module/examples.h"
 
 PyTypeObject *fc_py_module_type;
 
@@ -106,10 +107,6 @@ static void destroy_free(fc_py_module_t *module) {
 
 // ---------------------------------------------------------------------------
 // The type
-
-static PyObject *str_of(fc_str_t text) {
-  return PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.size, "replace");
-}
 
 #define SETTINGS_MAX 8
 
@@ -218,11 +215,9 @@ static PyObject *signature_json(const fc_module_t *module, size_t index) {
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
   fc_error_t err;
-  const fc_status_t status =
-      fc_signature_print_json(function->signature, fc_module_get_name(module),
-                              fc_module_get_version(module), &text.sink, &err);
+  const fc_status_t status = fc_function_print_json(function, &text.sink, &err);
   PyObject *json =
-      status == FC_OK ? str_of(fc_text_str(&text)) : fc_py_raise(&err);
+      status == FC_OK ? fc_py_str(fc_text_str(&text)) : fc_py_raise(&err);
   fc_text_deinit(&text);
   return json;
 }
@@ -252,11 +247,11 @@ static PyObject *close_module(PyObject *object, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-#define GETTER(what, value)                                    \
-  static PyObject *get_##what(PyObject *self, void *unused) {  \
-    (void)unused;                                              \
-    const fc_module_t *module = module_of(self)->module;       \
-    return check_open(module_of(self)) ? str_of(value) : NULL; \
+#define GETTER(what, value)                                       \
+  static PyObject *get_##what(PyObject *self, void *unused) {     \
+    (void)unused;                                                 \
+    const fc_module_t *module = module_of(self)->module;          \
+    return check_open(module_of(self)) ? fc_py_str(value) : NULL; \
   }
 GETTER(name, fc_module_get_name(module))
 GETTER(version, fc_module_get_version(module))

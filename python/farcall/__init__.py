@@ -22,6 +22,7 @@ from ._error import (ArgumentTypeError, ArgumentValueError, Error, FileMissingEr
 _farcall.given(Error, _numpy.ndarray, dtype, _coerce)
 
 from ._module import Function, Module, load  # noqa: E402  (the extension is ready)
+from ._example import Example  # noqa: E402
 from ._serve import Server, program, serve  # noqa: E402
 from ._state import Ref, State  # noqa: E402
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 __version__: str = _farcall.version
 __all__ = ["ArgumentTypeError", "ArgumentValueError", "AsyncClient", "Client", "Error",
-           "FileMissingError", "Function", "Module", "NameUnknownError", "Ref", "Server",
+           "Example", "FileMissingError", "Function", "Module", "NameUnknownError", "Ref", "Server",
            "State", "aligned", "dtype", "empty", "load", "program", "serve"]
 
 

@@ -15,7 +15,8 @@ try:
 except ImportError as error:
     raise ImportError("clients need httpx: pip install farcall[client]") from error
 
-from . import _arrays, _show, _wire
+from . import _arrays, _example, _show, _wire
+from ._example import Example
 from ._iterate import Feed, Lines, Place, Repeat, Until, problem
 from ._module import Described, Named
 from ._structure import Param, Signature
@@ -93,10 +94,31 @@ class _Function(Described):
         return {"url": f"{self._url}?iterate", "content": body,
                 "headers": {**fields, **self._client.deadline, "Accept-Encoding": "identity"}}
 
+    def _ask_example(self, name: str) -> dict[str, Any]:
+        _example.check(self.signature, name)
+        return {"url": f"{self._url}/example", "params": {"name": name} if name else {}}
+
+    def _example(self, answer: httpx.Response) -> Example:
+        _check(answer, answer.content)
+        return _example.read(self.signature, answer.content)
+
     def _results(self, answer: httpx.Response, parts: list[bytes]) -> Any:
         body = bytearray().join(parts)  # nobody else's: results may be written to
         _check(answer, body)
         return _wire.read(self.signature, answer.headers.get(_wire.LENGTH), body)
+
+
+class SyncFunction(_Function):
+    def example(self, name: str = "") -> Example:
+        """The arguments of the example of this name; "": of the first, or of one that is
+        made up if there is none."""
+        return self._example(self._client.http.get(**self._ask_example(name)))
+
+
+class AsyncFunction(_Function):
+    async def example(self, name: str = "") -> Example:
+        """The same."""
+        return self._example(await self._client.http.get(**self._ask_example(name)))
 
 
 def send(function: _Function, request: dict[str, Any]) -> Any:
@@ -105,7 +127,7 @@ def send(function: _Function, request: dict[str, Any]) -> Any:
         return function._results(answer, list(answer.iter_bytes()))
 
 
-class RemoteFunction(_Function):
+class RemoteFunction(SyncFunction):
     """Any thread may call it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -148,7 +170,7 @@ async def send_async(function: _Function, request: dict[str, Any]) -> Any:
         return function._results(answer, [each async for each in answer.aiter_bytes()])
 
 
-class AsyncRemoteFunction(_Function):
+class AsyncRemoteFunction(AsyncFunction):
     def __reduce__(self) -> Any:
         raise _no_pickle("function")
 

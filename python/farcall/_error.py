@@ -55,7 +55,7 @@ class FileMissingError(Error, FileNotFoundError):
 
 
 class NameUnknownError(Error, KeyError):
-    """There is no module, version, function or session of the name."""
+    """There is no module, version, function, session or example of the name."""
     __module__ = "farcall"
 
 

@@ -16,6 +16,7 @@ from ._iterate import Feed, Place, Repeat, Until, here
 from ._structure import Param, Signature
 
 if TYPE_CHECKING:
+    from ._example import Example
     from ._state import State
 
 
@@ -36,6 +37,11 @@ class Described:
     def outputs(self) -> list[Param]:
         """Its results, described as `inputs` are."""
         return self.signature.outputs
+
+    @property
+    def examples(self) -> list[str]:
+        """Names of calls that show what it does: `example(name)` is one."""
+        return list(self.signature.examples)
 
     def _repr_html_(self) -> str:
         return _show.function(self.signature)
@@ -75,6 +81,19 @@ class Function(_farcall.Function, Described):
         """
         repeat = Repeat.of(self.signature, times, feed, until, emit)
         return here(self, repeat, self.signature.bind(args, kwargs))
+
+    def example(self, name: str = "") -> Example:
+        """The arguments of the example of this name; "": of the first, or of one that is
+        made up if there is none.
+
+        >>> m = farcall.load("examples/iree/digits.vmfb")
+        >>> seven = m.classify.example("a seven")
+        >>> m.classify(*seven.args, **seven.kwargs)["digit"]
+        7
+        """
+        from . import _example
+        _example.check(self.signature, name)
+        return _example.read(self.signature, self.example_text(name))
 
     def __reduce__(self) -> Any:
         return _function_again, (self._source, self.__name__)

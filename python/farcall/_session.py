@@ -10,8 +10,8 @@ from urllib.parse import quote
 import httpx
 
 from . import _wire
-from ._client import (AsyncClient, Client, RemoteModule, _check, _document, _Function, _MODULES,
-                      _no_pickle, send, send_async)
+from ._client import (AsyncClient, AsyncFunction, Client, RemoteModule, SyncFunction, _check,
+                      _document, _Function, _MODULES, _no_pickle, send, send_async)
 from ._error import Error
 from ._iterate import Place, place_of
 from ._module import Attributes
@@ -96,7 +96,7 @@ class _InSession(_Function):
         return request
 
 
-class SessionFunction(_InSession):
+class SessionFunction(_InSession, SyncFunction):
     """`keep` has results by position or name, and the names under which the session keeps
     them, with `if_absent` only if there is no value of that name; `step` is the step that
     the session is expected to be at."""
@@ -106,7 +106,7 @@ class SessionFunction(_InSession):
         return send(self, self._of_session(args, kwargs, keep, if_absent, step))
 
 
-class AsyncSessionFunction(_InSession):
+class AsyncSessionFunction(_InSession, AsyncFunction):
     async def __call__(self, *args: Any, keep: Keep | None = None, if_absent: bool = False,
                        step: int | None = None, **kwargs: Any) -> Any:
         """The same, waited for."""

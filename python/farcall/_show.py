@@ -28,8 +28,9 @@ def module(name: str, signatures: Iterable[Signature]) -> str:
 
 
 def function(signature: Signature) -> str:
-    """A row an argument or result."""
+    """A row an argument, result or example."""
     params = [*(("argument", each) for each in signature.inputs),
               *(("result", each) for each in signature.outputs)]
-    return _table(str(signature), ("", "name", "type"), (
-        (what, each.name, str(each.type)) for what, each in params))
+    return _table(str(signature), ("", "name", "type"), [
+        *((what, each.name, str(each.type)) for what, each in params),
+        *(("example", each, f".example({each!r})") for each in signature.examples)])

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _farcall
 from ._module import Attributes, Described, Function, Module
 from ._structure import Type
+
+if TYPE_CHECKING:
+    from ._example import Example
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +38,10 @@ class StateFunction(Described):
             raise self.signature.refusal()
         with self._state._turn:
             return self._function.call_with(self._state._core, args, kwargs)
+
+    def example(self, name: str = "") -> Example:
+        """The same as of the module's function."""
+        return self._function.example(name)
 
     def __repr__(self) -> str:
         return f"<function {self.signature} with a state>"

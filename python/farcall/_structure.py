@@ -386,6 +386,7 @@ class Signature:
         self.text: str = document["text"]
         self.callable: bool = document["callable"]
         self.reason: str | None = document.get("reason")
+        self.examples: list[str] = document.get("examples", [])
         arguments = document["arguments"]
         self.inputs = [Param(each.get("name") or "", Type.read(each["type"]),
                              bool(each.get("keyword")) and bool(each.get("name")))
@@ -406,8 +407,10 @@ class Signature:
 
     @property
     def doc(self) -> str:
-        return self.text if self.callable else \
-            f"{self.text}\n\nIt cannot be called: {self.reason}"
+        if not self.callable:
+            return f"{self.text}\n\nIt cannot be called: {self.reason}"
+        examples = ", ".join(map(repr, self.examples))
+        return f"{self.text}\n\nExamples: {examples}" if examples else self.text
 
     def refusal(self) -> Error:
         """Why the function cannot be called, in the words of the library."""

@@ -152,7 +152,9 @@ def write_steps(repeat: Repeat, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     return {"Content-Type": "application/json", "Accept": "application/x-ndjson"}, body
 
 
-class _Reader:
+class Reader:
+    """Values of a document, tensors from the bytes behind it."""
+
     def __init__(self, rest: memoryview) -> None:
         self.rest = rest
 
@@ -225,7 +227,7 @@ class _Reader:
 
 def _results(signature: Signature, params: Iterable[Param], results: Any,
              rest: memoryview) -> list[Any]:
-    reader = _Reader(rest)
+    reader = Reader(rest)
     try:
         return [reader.value(param.type, value)
                 for param, value in zip(params, results, strict=True)]
@@ -245,7 +247,7 @@ def read_value(head_size: str | None, body: bytes) -> Any:
     try:
         size = len(body) if head_size is None else int(head_size)
         (value,) = json.loads(body[:size])["results"]
-        return _Reader(memoryview(bytearray(body))[size:]).untyped(value)
+        return Reader(memoryview(bytearray(body))[size:]).untyped(value)
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise Error(f"the answer is no value: {error!r}", "bad_result") from error
 
