@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from . import _arrays, _farcall, _show
 from ._error import Error, FileMissingError
 from ._iterate import Feed, Place, Repeat, Until, here
-from ._structure import Param, Signature
+from ._structure import Param, Signature, no_such
 
 if TYPE_CHECKING:
     from ._example import Example
@@ -146,6 +146,9 @@ class Functions(Mapping[str, Function]):
     def __len__(self) -> int:
         return len(self._signatures)
 
+    def __repr__(self) -> str:
+        return f"<functions {', '.join(self)}>"
+
 
 F = TypeVar("F")
 
@@ -160,8 +163,8 @@ class Attributes(Generic[F]):
         try:
             return self.functions[name]
         except KeyError:
-            raise Error(f"no function '{name}' in {self.name}; there are "
-                        f"{', '.join(self.functions)}", "function_not_found") from None
+            raise Error(no_such("function", name, self.functions, f"{self.name} has none"),
+                        "function_not_found") from None
 
     def __getattr__(self, name: str) -> F:
         if name.startswith("__") or name in ("_core", "functions"):

@@ -28,7 +28,7 @@ _DEPTH_MAX = 32
 _NAMES_SHOWN = 8
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Type:
     """A node of a signature's types."""
     kind: str
@@ -65,6 +65,9 @@ class Type:
         return self.kind in ("scalar", "tensor", "vector") or \
             self.kind == "bytes" and not self.text
 
+    def __repr__(self) -> str:
+        return f"<type {self}>"
+
     def __str__(self) -> str:
         if self.kind in ("tensor", "vector"):
             return f"{self.kind}<{self._dims()}>"
@@ -92,7 +95,7 @@ class Type:
             self.kind, Any)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Param:
     """An argument or a result; its name is "" if it has none."""
     name: str
@@ -109,6 +112,9 @@ class Param:
     def dtype(self) -> numpy.dtype[Any] | None:
         """Of the elements; None: any, or it is no array."""
         return _arrays.dtype(self.type.dtype) if self.type.dtype else None
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     def __str__(self) -> str:
         return f"{self.name}: {self.type}" if self.name else str(self.type)

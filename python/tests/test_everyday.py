@@ -222,6 +222,16 @@ def test_what_a_function_takes_and_gives(load):
         [("a", (), "int32"), ("b", (), "float32")]
 
 
+def test_what_is_printed_is_short(load):
+    module = load(SCALARS)
+    assert repr(module.pair.inputs) == "[<a: i32>, <b: f32>]"
+    assert repr(module.swap.inputs[0].type) == "<type dict<p: f32, q: i32>>"
+    with pytest.raises(KeyError) as caught:
+        module["pairs"]
+    assert str(caught.value) == "there is no function 'pairs'; did you mean 'pair'?"
+    assert repr(farcall.load(MATMUL).functions) == "<functions matmul>"
+
+
 def test_dir_is_what_a_caller_uses(load):
     names = dir(load(SCALARS))
     assert not [name for name in names if name.startswith("_")]
