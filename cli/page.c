@@ -9,7 +9,7 @@ static const char kHead[] =
 
 static const char kStyle[] =
     "<style>\n"
-    ":root{color-scheme:light dark;--a:#0b62c4;--b:#c2410c;--line:#8884}\n"
+    ":root{color-scheme:light dark;background:Canvas;--a:#0b62c4;--b:#c2410c;--line:#8884}\n"
     "@media(prefers-color-scheme:dark){:root{--a:#6cb2ff;--b:#ff9f5a}}\n"
     "body{font:15px/1.5 system-ui,sans-serif;max-width:48rem;margin:2rem auto;"
     "padding:0 1rem}\n"
@@ -20,7 +20,8 @@ static const char kStyle[] =
     "polyline{fill:none;stroke-width:2}.s0{stroke:var(--a)}.s1{stroke:var(--b);"
     "stroke-dasharray:6 3}\n"
     ".k0{color:var(--a)}.k1{color:var(--b)}.met{fill:var(--a)}"
-    ".missed{fill:none;stroke:var(--b);stroke-width:2}\n</style>\n";
+    ".missed{fill:none;stroke:var(--b);stroke-width:2}\n</style>\n"
+    "<main>\n";
 
 fc_status_t fc_page_begin(fc_sink_t *sink, const char *title, fc_error_t *err) {
   FC_TRY(fc_sink_put(sink, fc_str(kHead), err));

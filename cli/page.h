@@ -7,7 +7,7 @@
 
 #include "cli.h"
 
-// The head: title and style. `title` is markup.
+// The head, title and style, and <main>. `title` is markup.
 fc_status_t fc_page_begin(fc_sink_t *sink, const char *title, fc_error_t *err);
 // Text of a file or a server: what could be markup is escaped.
 fc_status_t fc_page_text(fc_sink_t *sink, fc_str_t text, fc_error_t *err);

@@ -99,13 +99,14 @@ static fc_status_t put_verdict(const fc_bench_document_t *document,
                        fc_bench_number(errors, "broken") +
                        fc_bench_number(errors, "unanswered") +
                        fc_bench_number(errors, "different");
+  const double connections = fc_bench_number(document->root, "connections");
   FC_TRY(put(sink, "<p class=verdict>", err));
   FC_TRY(put_text(sink, document->name, err));
   FC_TRY(fc_print_to(
       sink, err,
-      ": %.6g answers a second over %.0f connections, half of them within %s",
-      fc_bench_number(document->root, "answers_per_s"),
-      fc_bench_number(document->root, "connections"),
+      ": %.6g answers a second over %.0f connection%s, half of them within %s",
+      fc_bench_number(document->root, "answers_per_s"), connections,
+      connections == 1 ? "" : "s",
       fc_page_time(fc_bench_quantile(document, 0.5).value).text));
   if (fc_bench_knows(document, 0.99)) {
     FC_TRY(fc_print_to(
@@ -172,7 +173,7 @@ static fc_status_t put_table(const fc_bench_document_t *documents, size_t count,
     double share;
   } kShares[] = {{"p50", 0.5},     {"p90", 0.9},       {"p99", 0.99},
                  {"p99.9", 0.999}, {"p99.99", 0.9999}, {"longest", 1}};
-  FC_TRY(put(sink, "<table><tr><th>", err));
+  FC_TRY(put(sink, "<table><tr><td>", err));
   for (size_t i = 0; i < count; i++) {
     FC_TRY(fc_print_to(sink, err, "<th scope=col class=k%zu>", i));
     FC_TRY(put_text(sink, documents[i].name, err));
@@ -311,6 +312,9 @@ static fc_status_t put_curve(const fc_bench_document_t *documents, size_t count,
   FC_TRY(fc_plot_marks(&plot, err));
   for (size_t i = 0; i < count && i < FC_ARRAY_COUNT(points); i++) {
     FC_TRY(fc_plot_line(&plot, i, points[i], used[i], err));
+    for (size_t k = 0; k < used[i]; k++) {
+      FC_TRY(fc_plot_dot(&plot, i == 0, points[i][k], err));
+    }
   }
   return fc_plot_end(&plot, err);
 }
@@ -352,5 +356,5 @@ fc_status_t fc_bench_print_html(const fc_bench_document_t *documents,
   for (size_t i = 0; i < count; i++) {
     FC_TRY(put_steps(&documents[i], sink, err));
   }
-  return put(sink, "</html>\n", err);
+  return put(sink, "</main></html>\n", err);
 }

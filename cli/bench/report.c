@@ -104,8 +104,12 @@ void fc_bench_print(const fc_bench_report_t *report, FILE *stream) {
           result->interrupted ? " (interrupted)" : "");
   print_input(report, stream);
   fprintf(stream, "  answers   %" PRIu64, result->answers);
-  if (result->answers != result->latency.count) {
+  if (result->answers < result->latency.count) {
     fprintf(stream, " in time, of %" PRIu64 " requests", result->latency.count);
+  }
+  if (result->answers > result->latency.count) {
+    fprintf(stream, " to %" PRIu64 " requests and some from before",
+            result->latency.count);
   }
   fprintf(stream, ", %.6g a second\n", fc_bench_rate(result));
   print_latency("latency", &result->latency, stream);

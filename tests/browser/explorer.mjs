@@ -15,6 +15,7 @@ import { chromium } from "playwright-core";
 const [, , url, guarded, empty, folder, module, seven, pictures] = process.argv;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 const [image] = JSON.parse(readFileSync(seven, "utf8"));
+const report = `file://${process.cwd()}/report.html`;  // of a load, by farcall bench
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 
 // A page whose requests, errors and broken rules are noted.
@@ -25,7 +26,7 @@ async function open(options = {}) {
   page.noted = [];
   page.on("request", (request) => {
     const asked = request.url();
-    const ours = [url, guarded, empty].some((each) => asked.startsWith(`${each}/`));
+    const ours = asked === report || [url, guarded, empty].some((each) => asked.startsWith(`${each}/`));
     if (!ours && !asked.startsWith("blob:")) page.noted.push(`request to ${asked}`);
   });
   page.on("pageerror", (error) => page.noted.push(`error: ${error.message}`));
@@ -260,6 +261,37 @@ const tests = {
       await page.getByText(said, { exact: true }).waitFor();
       if (how === "fulfill") await page.locator(".problem").getByText("too many wait").waitFor();
       await page.unroute("**/*iterate*");
+    }
+    return page;
+  },
+
+  async "the report of a load is legible, light and dark"() {
+    let page;
+    for (const colorScheme of ["light", "dark"]) {
+      await page?.context().close();
+      page = await open({ colorScheme });
+      await page.goto(report);
+      await noViolations(page, colorScheme);
+      assert.equal(await page.locator("svg").count(), 4);
+      // Of what axe does not look at: contrast as WCAG counts it.
+      const drawn = await page.evaluate(() => {
+        const paint = new OffscreenCanvas(1, 1).getContext("2d");
+        const light = (colour) => {
+          paint.fillStyle = colour;
+          paint.fillRect(0, 0, 1, 1);
+          const [r, g, b] = [...paint.getImageData(0, 0, 1, 1).data].map((each) =>
+            (each <= 10 ? each / 3295 : ((each / 255 + .055) / 1.055) ** 2.4));
+          return .2126 * r + .7152 * g + .0722 * b + .05;
+        };
+        const style = (each) => getComputedStyle(each);
+        const ground = light(style(document.documentElement).backgroundColor);
+        const contrast = (colour) => Math.max(light(colour) / ground, ground / light(colour));
+        return { ground, words: [...document.querySelectorAll("svg text")].map((each) => contrast(style(each).fill)),
+          lines: [...document.querySelectorAll("polyline")].map((each) => contrast(style(each).stroke)) };
+      });
+      assert.equal(drawn.ground > .5, colorScheme === "light");
+      assert.ok(drawn.words.length > 20 && drawn.words.every((each) => each >= 4.5), JSON.stringify(drawn));
+      assert.ok(drawn.lines.length === 4 && drawn.lines.every((each) => each >= 3), JSON.stringify(drawn));
     }
     return page;
   },
@@ -992,6 +1024,12 @@ for (const [name, test] of Object.entries(tests)) {
   }
 }
 
+async function keep(page, name, options) {
+  const picture = await smaller(page, await page.screenshot(options));
+  assert.ok(picture.length < 80 << 10, `${name} has ${picture.length} bytes`);
+  writeFileSync(`${pictures}/${name}.png`, picture);
+}
+
 const WIDE = { viewport: { width: 1100, height: 620 } };
 const LOOKS = { light: WIDE, dark: { ...WIDE, colorScheme: "dark" }, phone: { viewport: { width: 390, height: 844 } } };
 for (const [name, options] of Object.entries(pictures ? LOOKS : {})) {
@@ -1002,9 +1040,12 @@ for (const [name, options] of Object.entries(pictures ? LOOKS : {})) {
   // The same from run to run but for the times.
   await page.evaluate(() => document.activeElement.blur());
   await page.getByLabel("Code of this call").filter({ hasText: /0,[1-9]/ }).waitFor();
-  const picture = await smaller(page, await page.screenshot({ fullPage: true }));
-  assert.ok(picture.length < 80 << 10, `${name} has ${picture.length} bytes`);
-  writeFileSync(`${pictures}/explorer-${name}.png`, picture);
+  await keep(page, `explorer-${name}`, { fullPage: true });
+}
+for (const colorScheme of pictures ? ["light", "dark"] : []) {
+  const page = await open({ viewport: { width: 740, height: 1300 }, colorScheme });
+  await page.goto(report);
+  await keep(page, `bench-${colorScheme}`, {});
 }
 await browser.close();
 process.exit(failed ? 1 : 0);

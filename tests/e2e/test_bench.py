@@ -521,14 +521,15 @@ def test_two_results_are_compared(farcall, tmp_path):
     ({"connections": 8}, "'connections' was 4 and is 8"),
     ({"rate": 50}, "'rate' was 0 and is 50"),
     ({"loop": "open"}, "'loop' was 'closed' and is 'open'"),
-    ({"input_sha256": "b" * 64}, f"'input_sha256' was '{'a' * 64}' and is '{'b' * 64}'"),
+    ({"input_sha256": "b" * 64, "example": "a seven"},
+     "their arguments differ ('given' and 'a seven')"),
     ({"protocol": "oip", "input_sha256": "b" * 64}, None),
     ({"server": "t", "target": "m@2/f", "version": "2"}, None),
 ])
 def test_unlike_runs_are_not_compared(farcall, tmp_path, change, said):
     old = result_of("f", tmp_path / "old.json", 1000, 10**5)
     known = {**json.loads(old.read_text()), "loop": "closed", "protocol": "native",
-             "input_sha256": "a" * 64}
+             "input_sha256": "a" * 64, "input": "given"}
     old.write_text(json.dumps(known))
     new = tmp_path / "new.json"
     new.write_text(json.dumps({**known, **change}))
@@ -554,6 +555,11 @@ def test_a_curve_over_concurrency(bench, server, farcall, tmp_path):
     drawn = plots((tmp_path / "r.html").read_text())["Answers a second by connections"]
     (line,) = drawn.iter("polyline")
     assert inside(drawn) and len(line.get("points").split()) == 3
+    assert [f"{dot.get('cx')},{dot.get('cy')}" for dot in drawn.iter("circle")] == \
+        line.get("points").split()
+    words = "1 connection" if result["connections"] == 1 else \
+        f"{result['connections']} connections"
+    assert f" over {words}, half of them" in (tmp_path / "r.html").read_text()
     (tmp_path / "one.json").write_text(json.dumps(result))
     (tmp_path / "other.json").write_text(json.dumps({**result, "connections": 7}))
     assert farcall("bench", "--compare", tmp_path / "one.json",

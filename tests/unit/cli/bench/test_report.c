@@ -95,6 +95,22 @@ static void every_figure_is_shown(void **state) {
   assert_string_equal(text, kShown);
 }
 
+// Of those that were due before what is measured, some are answered in it.
+static void more_answers_than_requests_are_told(void **state) {
+  (void)state;
+  static fc_load_result_t result;
+  char text[2048];
+  load(&result);
+  result.answers = 204;
+  const fc_bench_report_t report = report_of(&result);
+  FILE *stream = fmemopen(text, sizeof text, "w");
+  assert_non_null(stream);
+  fc_bench_print(&report, stream);
+  fclose(stream);
+  assert_non_null(strstr(text, "\n  answers   204 to 200 requests and some "
+                               "from before, 51 a second\n"));
+}
+
 static void an_example_is_named_and_requests_are_counted(void **state) {
   (void)state;
   static fc_load_result_t result;
@@ -162,6 +178,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_figure_is_shown),
       FC_TEST(an_example_is_named_and_requests_are_counted),
+      FC_TEST(more_answers_than_requests_are_told),
       FC_TEST(every_figure_is_saved),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
