@@ -6,10 +6,12 @@
 
 #include <sys/stat.h>
 
+#include "abi/render.h"
 #include "crash.h"
 #include "file.h"
 #include "input.h"
 #include "marshal/profiled.h"
+#include "module/examples.h"
 #include "module/kinds.h"
 
 #define NAMES_MAX 200
@@ -243,4 +245,26 @@ fc_status_t fc_local_answer(const fc_function_t *function, fc_str_t document,
   *out_ns = fc_clock_ns() - began_ns;
   fc_local_unbind(&bound);
   return status;
+}
+
+int fc_local_document(const fc_args_t *args, const fc_function_t *function,
+                      fc_str_t *out_document) {
+  fc_error_t err;
+  fc_text_t text;
+  if (!fc_args_has(args, FC_OPTION_EXAMPLE)) {
+    return fc_input_document(args, function->signature, out_document);
+  }
+  const int exit_code = fc_input_check(args);
+  if (exit_code) return exit_code;
+  fc_error_reset(&err);
+  fc_text_init(&text, fc_allocator_system(), FC_EXAMPLE_SIZE_MAX);
+  fc_status_t status = fc_example_print(
+      function, fc_str(fc_args_get(args, FC_OPTION_EXAMPLE, "")),
+      FC_EXAMPLE_SIZE_MAX, &text.sink, &err);
+  if (status == FC_OK) {
+    *out_document = fc_arena_copy(args->arena, fc_text_str(&text));
+    if (!out_document->data) status = fc_fail_memory(&err);
+  }
+  fc_text_deinit(&text);
+  return status ? fc_complain(FC_EXIT_USAGE, "%s", err.message) : FC_EXIT_OK;
 }

@@ -29,6 +29,10 @@ int fc_local_refuse(const char *path, const fc_error_t *err);
 // isn't 0. The caller releases the module.
 int fc_local_open(const fc_args_t *args, const char *word,
                   fc_module_t **out_module, const fc_function_t **out_function);
+// The call document of --example, --json or --input for the function, in the arena or in
+// argv. Returns an exit code, and has complained if it isn't 0.
+int fc_local_document(const fc_args_t *args, const fc_function_t *function,
+                      fc_str_t *out_document);
 // Reads a file of calls (module/expect.h). Returns an exit code, and has complained if
 // it isn't 0. The caller destroys *out_calls.
 int fc_local_calls(const fc_args_t *args, const char *path,

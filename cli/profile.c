@@ -44,12 +44,15 @@ static int profile_file(const fc_args_t *args) {
   fc_module_t *module;
   const fc_function_t *function;
   const char *name = args->word_count > 1 ? args->words[1] : NULL;
-  int exit_code = fc_input_document(args, NULL, &document);
-  if (!exit_code) exit_code = fc_local_open(args, name, &module, &function);
+  int exit_code = fc_local_open(args, name, &module, &function);
   if (exit_code) return exit_code;
-  fc_profile_t *profile = fc_profile_create(fc_allocator_system());
-  exit_code = profile ? profile_one(args, function, document, profile)
-                      : fc_complain(FC_EXIT_FAILED, "out of memory");
+  fc_profile_t *profile = NULL;
+  exit_code = fc_local_document(args, function, &document);
+  if (!exit_code) {
+    profile = fc_profile_create(fc_allocator_system());
+    exit_code = profile ? profile_one(args, function, document, profile)
+                        : fc_complain(FC_EXIT_FAILED, "out of memory");
+  }
   fc_profile_destroy(profile);
   fc_module_release(module);
   return exit_code;

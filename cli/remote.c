@@ -12,10 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "file.h"
 #include "input.h"
 
 #define TIMEOUT_DEFAULT "300"
+#define TIMEOUT_MOST_MS ((uint64_t)1 << 40)
 #define TOKEN_MAX 256
 #define SOCKET_MS 5000  // for a socket to say whose it is
 // That of the service of systemd (config/systemd/farcalld.socket).
@@ -24,14 +26,10 @@
 static const char kVariable[] = "FARCALL_SERVER";
 static const char kToken[] = "FARCALL_TOKEN";
 
-static bool read_seconds(const char *text, uint64_t *out_ms) {
-  uint64_t seconds = 0;
-  size_t i = 0;
-  for (; text[i] >= '0' && text[i] <= '9' && i < 8; i++) {
-    seconds = seconds * 10 + (uint64_t)(text[i] - '0');
-  }
-  *out_ms = seconds * 1000;
-  return i > 0 && !text[i];
+static bool read_time(const char *text, uint64_t *out_ms) {
+  static const fc_unit_t kUnits[] = {
+      {"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {NULL, 0}};
+  return fc_units_parse(fc_str(text), kUnits, TIMEOUT_MOST_MS, out_ms);
 }
 
 // Suggests FARCALL_SERVER for a variable whose name looks like a slip of it: the default
@@ -211,9 +209,10 @@ fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
                    rules->key);
   }
   const char *timeout = fc_args_get(args, FC_OPTION_TIMEOUT, TIMEOUT_DEFAULT);
-  if (!read_seconds(timeout, &out_server->timeout_ms)) {
+  if (!read_time(timeout, &out_server->timeout_ms)) {
     return fc_fail(err, FC_CODE_JSON_SCHEMA,
-                   "--timeout=%s is not a number of seconds", timeout);
+                   "--timeout=%s is no time: 10 and 10s are seconds, 500ms, 2m",
+                   timeout);
   }
   prefer_socket(args, out_server);
   note_plain(out_server);

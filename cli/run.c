@@ -2,12 +2,10 @@
 //
 // farcall run: loads a module file and calls one function in this process, once or
 // several times, prints the results, compares them and says how long it took.
-#include "abi/render.h"
 #include "check.h"
 #include "input.h"
 #include "iterate.h"
 #include "local.h"
-#include "module/examples.h"
 #include "steps.h"
 #include "timing.h"
 
@@ -54,29 +52,6 @@ static int call_function(run_t *run, const fc_function_t *function) {
   return exit_code;
 }
 
-// The document is in the arena, or in argv.
-static int make_document(const fc_args_t *args, const fc_function_t *function,
-                         fc_str_t *out_document) {
-  fc_error_t err;
-  fc_text_t text;
-  if (!fc_args_has(args, FC_OPTION_EXAMPLE)) {
-    return fc_input_document(args, function->signature, out_document);
-  }
-  const int exit_code = fc_input_check(args);
-  if (exit_code) return exit_code;
-  fc_error_reset(&err);
-  fc_text_init(&text, fc_allocator_system(), ANSWER_LIMIT);
-  fc_status_t status = fc_example_print(
-      function, fc_str(fc_args_get(args, FC_OPTION_EXAMPLE, "")),
-      FC_EXAMPLE_SIZE_MAX, &text.sink, &err);
-  if (status == FC_OK) {
-    *out_document = fc_arena_copy(args->arena, fc_text_str(&text));
-    if (!out_document->data) status = fc_fail_memory(&err);
-  }
-  fc_text_deinit(&text);
-  return status ? fc_complain(FC_EXIT_USAGE, "%s", err.message) : FC_EXIT_OK;
-}
-
 static int run_file(run_t *run) {
   fc_module_t *module;
   const fc_function_t *function;
@@ -84,7 +59,7 @@ static int run_file(run_t *run) {
   const char *name = args->word_count > 1 ? args->words[1] : NULL;
   const int exit_code = fc_local_open(args, name, &module, &function);
   if (exit_code) return exit_code;
-  int called = make_document(args, function, &run->document);
+  int called = fc_local_document(args, function, &run->document);
   const bool iterates = fc_args_has(args, FC_OPTION_ITERATE);
   if (!called && iterates) called = fc_steps_put(args, &run->document);
   if (!called) {

@@ -214,6 +214,12 @@ def test_the_only_function_of_a_module_needs_no_name(farcall, serve, tmp_path, m
                        env={**user_environment(), "FARCALL_SERVER": f"unix:{socket}"})
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.splitlines()[1].endswith(" call matmul")
+    done = farcall("profile", "matmul", f"--server=unix:{socket}", "--example")
+    assert done.returncode == 0 and " call matmul" in done.stdout, done.stderr
+    done = farcall("profile", ROOT / "examples/iree/matmul.vmfb", "--example=two by two")
+    assert done.returncode == 0 and " call matmul" in done.stdout, done.stderr
+    done = farcall("profile", ROOT / "examples/iree/matmul.vmfb", "--example=two")
+    assert done.returncode == 64 and "there is 'two by two'" in done.stderr
     # What is of a file alone has it read as one.
     done = farcall("profile", "matmul", "-f", "matmul")
     assert done.returncode == 65 and "matmul: not a module" in done.stderr, done.stderr
