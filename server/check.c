@@ -10,7 +10,6 @@
 #include "config/table.h"
 #include "modules/policy.h"
 #include "modules/versions.h"
-#include "pool/isolation.h"
 
 // Refuses what options and "modules" of the configuration file say of single modules, if
 // fc_module_policy_check refuses it.
@@ -167,11 +166,9 @@ static const struct {
   unsigned option;  // a TEXT
   fc_status_t (*check)(fc_str_t text, fc_error_t *err);
 } kTexts[] = {
-    {FC_OPTION_isolation, fc_isolation_check},
     {FC_OPTION_otlp, check_collector},
     {FC_OPTION_trace_sample, check_ratio},
     {FC_OPTION_versions, fc_versions_check},
-    {FC_OPTION_aliases, fc_module_aliases_check},
 };
 
 fc_status_t fc_options_check(const fc_server_options_t *options,

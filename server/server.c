@@ -23,7 +23,6 @@
 #include "modules/demand.h"
 #include "modules/rollback.h"
 #include "modules/trial.h"
-#include "pool/isolation.h"
 #include "pool/order.h"
 #include "reread.h"
 #include "sessions.h"
@@ -364,7 +363,6 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
   uint32_t user, group;
   FC_TRY(fc_jailing_user(options, &user, &group, err));
   fc_jailing_begin(&loop->jail, &loop->policies, user, &loop->log);
-  FC_TRY(fc_isolation_check(fc_str(options->isolation), err));
   uint64_t memory =
       options->max_memory ? options->max_memory : default_memory();
   const uint64_t kept = memory < KEPT_BLOCKS ? memory : KEPT_BLOCKS;

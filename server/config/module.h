@@ -2,10 +2,8 @@
 //
 // What holds for single modules: a member of "modules" of the configuration file for
 // each, with the keys of module.def. Where a key is left out, the option of its row
-// holds, or the row's default if it has no option. Four options may name modules
-// themselves: --isolation, --versions, --aliases and --pin-modules. What a flag or
-// variable says of a module by its name comes before the file; what is said of all
-// modules comes last. "m@3" is version 3 of m; what is not said of "m@3" is as for m.
+// holds, or the row's default if it has no option. "m@3" is version 3 of m; what is not
+// said of "m@3" is as for m.
 //
 // What the keys mean: modules/policy.h.
 #ifndef FARCALL_SERVER_CONFIG_MODULE_H_
@@ -38,7 +36,6 @@ typedef struct fc_module_policies_t {
   fc_module_policy_t others;  // holds for all others
   fc_name_table_t names;      // from names to positions in `items`
   bool versioned;             // some of `items` are for single versions
-  fc_arena_t texts;
 } fc_module_policies_t;
 
 // The table, with offsets in fc_module_policy_t.
@@ -48,8 +45,6 @@ extern const fc_option_t fc_module_keys[FC_MODULE_KEYS];
 void fc_module_policy_init(fc_module_policy_t *policy, const char *name);
 
 // Makes the policies in force out of the options, whose texts are borrowed.
-// FC_CODE_NOT_ACCEPTABLE: an option names what no module can be called;
-// FC_CODE_TYPE_MISMATCH: an option has a wrong value for a module;
 // FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_module_policies_init(fc_module_policies_t *policies,
                                     fc_allocator_t allocator,

@@ -33,35 +33,11 @@ static fc_status_t check_aliases(fc_str_t rest, fc_error_t *err) {
   return FC_OK;
 }
 
-fc_status_t fc_module_aliases_check(fc_str_t text, fc_error_t *err) {
-  while (text.size) {
-    fc_str_t item = fc_str_take(&text, ',');
-    const fc_str_t whole = item;
-    if (fc_is_module_name(fc_str_take(&item, '@')) && item.size &&
-        check_aliases(item, err) == FC_OK) {
-      continue;
-    }
-    char shown[80];
-    fc_escape(shown, sizeof shown, 64, whole);
-    return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                   "'%s' is no alias of a version: MODULE@ALIAS=VERSION, as "
-                   "m@stable=3",
-                   shown);
-  }
-  return FC_OK;
-}
-
 fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
                                    unsigned *out_key, fc_error_t *err) {
   *out_key = FC_MODULE_KEY_dims;
   FC_TRY(fc_configured_check(fc_str(policy->dims), fc_allocator_system(), err));
   *out_key = FC_MODULE_KEY_versions;
-  if (strpbrk(policy->versions, ",=")) {  // for options that name modules
-    return fc_fail(
-        err, FC_CODE_NOT_ACCEPTABLE,
-        "'%s' is not of one module: all, latest:N, or versions as 1+3",
-        policy->versions);
-  }
   FC_TRY(fc_versions_check(fc_str(policy->versions), err));
   *out_key = FC_MODULE_KEY_aliases;
   return check_aliases(fc_str(policy->aliases), err);

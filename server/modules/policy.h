@@ -39,9 +39,6 @@
 fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
                                    unsigned *out_key,
                                    fc_error_t *err) FC_MUST_CHECK;
-// Checks the text of --aliases.
-fc_status_t fc_module_aliases_check(fc_str_t text,
-                                    fc_error_t *err) FC_MUST_CHECK;
 // `dims` as fc_module_load_configured takes them: "" for none.
 fc_str_t fc_module_policy_dims(const fc_module_policy_t *policy);
 // May clients see and call this function?

@@ -35,29 +35,14 @@ static bool is_policy(fc_str_t policy) {
          (policy.size && is_list(policy));
 }
 
-// Splits "NAME=POLICY". False if there is no '='.
-static bool split(fc_str_t part, fc_str_t *out_name, fc_str_t *out_policy) {
-  fc_str_t rest = part;
-  if (!part.size || !memchr(part.data, '=', part.size)) return false;
-  *out_name = fc_str_take(&rest, '=');
-  *out_policy = rest;
-  return true;
-}
-
-fc_status_t fc_versions_check(fc_str_t policies, fc_error_t *err) {
-  fc_str_t rest = policies, name, policy;
-  while (rest.size) {
-    const fc_str_t part = fc_str_take(&rest, ',');
-    if (is_policy(split(part, &name, &policy) ? policy : part)) continue;
-    char shown[80];
-    fc_escape(shown, sizeof shown, 64, part);
-    return fc_fail(
-        err, FC_CODE_NOT_ACCEPTABLE,
-        "'%s' does not say which versions: all, latest:N, or versions as "
-        "1+3, then MODULE=all, ...",
-        shown);
-  }
-  return FC_OK;
+fc_status_t fc_versions_check(fc_str_t policy, fc_error_t *err) {
+  if (is_policy(policy)) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, policy);
+  return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
+                 "'%s' does not say which versions: all, latest:N, or "
+                 "versions as 1+3",
+                 shown);
 }
 
 static fc_str_t policy_of(const fc_module_policies_t *policies,

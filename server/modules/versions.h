@@ -8,9 +8,9 @@
 #include "config/module.h"
 #include "modules/scan.h"
 
-// Checks a text "POLICY,NAME=POLICY,...", where POLICY is "all", "latest:N", or
-// versions with '+' between. FC_CODE_NOT_ACCEPTABLE if it is none.
-fc_status_t fc_versions_check(fc_str_t policies, fc_error_t *err) FC_MUST_CHECK;
+// Checks a policy: "all", "latest:N", or versions with '+' between.
+// FC_CODE_NOT_ACCEPTABLE if it is none.
+fc_status_t fc_versions_check(fc_str_t policy, fc_error_t *err) FC_MUST_CHECK;
 // Takes the files of versions that are not served out of a listing. Files that
 // are no version of a module stay. A version that cannot be read counts among the latest
 // if it is served (fc_unread_t.served), since it stays.

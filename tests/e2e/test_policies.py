@@ -35,8 +35,8 @@ def test_versions_and_aliases(serve, versions):
 @pytest.mark.parametrize("versions_option, written", [
     ("all", {"all": {}}), ("latest:2", {"latest": {"num_versions": 2}})])
 def test_options_of_all(serve, versions, versions_option, written):
-    server = serve(f"--versions={versions_option}", "--aliases=m@old=1,m@new=3",
-                   versions.folder)
+    config = versions.config(m={"aliases": "old=1,new=3"})
+    server = serve("-c", config, f"--versions={versions_option}")
     first = 1 if versions_option == "all" else "version_not_found"
     assert [answers(server, f"m@{each}") for each in ("old", "new")] == [first, 3]
     assert server.get("/v2/models/m/config").json["version_policy"] == written

@@ -208,8 +208,8 @@ def test_a_rollback_leaves_what_an_alias_leads_to(serve, versions, tmp_path, ask
         versions.put(each)
     state = tmp_path / "state"
     state.mkdir()
-    flags = ["--admin=loopback", f"--state-dir={state}", versions.folder,
-             *(["--aliases=m@canary=3"] if asked == "configuration" else [])]
+    aliases = {"aliases": "canary=3"} if asked == "configuration" else {}
+    flags = ["--admin=loopback", f"--state-dir={state}", "-c", versions.config(m=aliases)]
     server = serve(*flags)
     if asked == "request":
         assert act(server, "promote", "m@3", alias="canary").status == 200
@@ -497,6 +497,7 @@ def test_a_module_that_becomes_a_variant_is_told_of(serve, tmp_path, versions):
         wait_until(told)
         assert [line["path"] for line in told()] == [str(folder / "other.so")]
         assert told()[0]["declared_by"] == str(folder / "m.so")
-    server = serve("--versions=other=all", folder)
+    (tmp_path / "conf").write_text('{"modules": {"other": {}}}')
+    server = serve("-c", tmp_path / "conf", folder)
     wait_until(told)
     assert len(told()) == 1

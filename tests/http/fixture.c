@@ -684,6 +684,17 @@ void fixture_stop(fixture_server_t *server) {
   fixture_join(server);
 }
 
+void fixture_write_config(char path[FIXTURE_CONFIG], const char *format, ...) {
+  va_list arguments;
+  snprintf(path, FIXTURE_CONFIG, "/tmp/farcall-config-XXXXXX");
+  const int file = mkstemp(path);
+  CHECK(file >= 0);
+  va_start(arguments, format);
+  CHECK(vdprintf(file, format, arguments) > 0);
+  va_end(arguments);
+  close(file);
+}
+
 void fixture_forget(fixture_server_t *server) {
   free(server->log_text);
   server->log_text = NULL;

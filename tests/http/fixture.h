@@ -50,6 +50,11 @@ typedef struct fixture_server_t {
   size_t log_size;
 } fixture_server_t;
 
+// Writes a configuration file for --config, whose name goes to `path`.
+#define FIXTURE_CONFIG 32  // bytes of such a name
+void fixture_write_config(char path[FIXTURE_CONFIG], const char *format, ...)
+    FC_PRINTF(2, 3);
+
 // `flags` are separated by spaces. Waits until the server is ready, unless
 // loading is held.
 void fixture_start(fixture_server_t *server, const char *flags);

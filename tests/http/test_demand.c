@@ -231,12 +231,9 @@ static unsigned long long module_mib(void) {
 static void what_is_kept_to_go_back_to_makes_room(void **state) {
   (void)state;
   static const char *const kFiles[] = {"t.fixture", "t.fixture", "u.fixture"};
-  char config[] = "/tmp/farcall-config-XXXXXX", flags[96], path[128];
-  const int file = mkstemp(config);
-  assert_true(file >= 0);
-  assert_true(
-      dprintf(file, "{\"modules\":{\"t\":{\"rollback\":\"on-crash\"}}}") > 0);
-  close(file);
+  char config[FIXTURE_CONFIG], flags[96], path[128];
+  fixture_write_config(config,
+                       "{\"modules\":{\"t\":{\"rollback\":\"on-crash\"}}}");
   snprintf(flags, sizeof flags, "--module-memory=1G --config=%s", config);
   enter(flags);
   for (size_t i = 0; i < FC_ARRAY_COUNT(kFiles); i++) {
@@ -278,7 +275,12 @@ static void the_signature_is_that_of_the_file(void **state) {
 
 static void what_nobody_asks_for_is_unloaded(void **state) {
   (void)state;
-  enter("--load=demand --idle-unload=1ms --pin-modules=serial");
+  char config[FIXTURE_CONFIG], flags[96];
+  fixture_write_config(config, "{\"modules\":{\"serial\":{\"pin\":true}}}");
+  snprintf(flags, sizeof flags, "--load=demand --idle-unload=1ms --config=%s",
+           config);
+  enter(flags);
+  unlink(config);
   expect_request("POST", "/api/v1/functions/serial/add", 422, NULL);
   for (int i = 0; i < 3; i++) {
     expect_sum(200);

@@ -77,21 +77,32 @@ static void stop_process(int pid) {
   assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
 }
 
+// Starts a server with a file that says `crash` of that module.
+static void start_with(fixture_server_t *server, const char *flags,
+                       const char *crash) {
+  char path[FIXTURE_CONFIG], all[160];
+  fixture_write_config(path, "{\"modules\":{\"crash\":{%s}}}", crash);
+  snprintf(all, sizeof all, "%s --config=%s", flags, path);
+  start(server, all);
+  unlink(path);
+}
+
 static void machine_code_runs_where_it_is_told(void **state) {
   (void)state;
   static const struct {
     const char *name;
+    const char *crash;  // of the module alone
     bool here;
   } rows[] = {
-      {"--isolation=auto", false},
-      {"--isolation=process", false},
-      {"--isolation=thread", true},
-      {"--isolation=process,crash=thread", true},
-      {"--isolation=thread,crash=process", false},
+      {"--isolation=auto", "", false},
+      {"--isolation=process", "", false},
+      {"--isolation=thread", "", true},
+      {"--isolation=process", "\"isolation\":\"thread\"", true},
+      {"--isolation=thread", "\"isolation\":\"process\"", false},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fixture_server_t server;
-    start(&server, row->name);
+    start_with(&server, row->name, row->crash);
     int fd = fixture_connect(&server);
     assert_int_equal(worker_pid(fd) == getpid(), row->here);
     call(fd, CRASH "add", "[40,2]", 200, "{\"results\":[42]}");
@@ -445,7 +456,8 @@ static void a_document_behind_a_refused_call_is_written(void **state) {
   fixture_response_t response;
   const uint64_t waits_ns = FC_LIMIT_LOOK_MS * 1000000u * 3 / 4;
   uint64_t shortest_ns = UINT64_MAX;
-  start(&server, "--admin=loopback --isolation=thread,crash=process");
+  start_with(&server, "--admin=loopback --isolation=thread",
+             "\"isolation\":\"process\"");
   put_modules(&server, true);
   int fd = fixture_connect(&server);
   call(fd, CRASH "divide", "[1,0]", 502, "SIGFPE");
@@ -833,15 +845,8 @@ static void a_thread_in_native_code_is_lost_and_replaced(void **state) {
 static void a_lost_thread_takes_no_place_of_its_module(void **state) {
   (void)state;
   fixture_server_t server;
-  char config[] = "/tmp/farcall-config-XXXXXX", flags[96];
-  const int file = mkstemp(config);
-  assert_true(file >= 0);
-  assert_true(dprintf(file, "{\"modules\":{\"crash\":{\"workers\":1}}}") > 0);
-  close(file);
-  snprintf(flags, sizeof flags,
-           "--isolation=thread --workers=2 --lane=never --config=%s", config);
-  start(&server, flags);
-  unlink(config);
+  start_with(&server, "--isolation=thread --workers=2 --lane=never",
+             "\"workers\":1");
   int fd = fixture_connect(&server);
   held_t held;
   begin_held(&held);

@@ -63,15 +63,8 @@ static void values_that_nobody_could_use_are_refused(void **state) {
        "{\"listeners\": [{\"address\": \"127.0.0.1:1\", \"socket-mode\": "
        "\"\", \"socket-owner\": \"\"}]}",
        NULL},
-      {"modules by name",
-       "{\"versions\": \"m=latest:1,all\", \"isolation\": "
-       "\"process,m@3=thread\",\n\"pin-modules\": \"m@3\"}",
-       NULL},
-      {"versions of one version", "{\"versions\": \"m@3=latest:1\"}",
-       NAME ":1:14: --versions: 'm@3' is no name of a module"},
-      {"a host by an alias", "{\n\"isolation\": \"m@stable=thread\"}",
-       NAME ":2:14: --isolation: 'm@stable' is no name of a module, and no "
-            "MODULE@VERSION"},
+      {"versions of single modules", "{\"versions\": \"m=latest:1\"}",
+       NAME ":1:14: 'm=latest:1' does not say which versions"},
       {"a mode for all", "{\"socket-mode\": \"0600\"}", NULL},
       {"systemd's is no address of all", "{\"listen\": \"systemd\"}",
        NAME ":1:12: 'systemd' is no address to listen on"},

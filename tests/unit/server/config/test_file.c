@@ -219,43 +219,41 @@ static void mistakes_are_named_with_their_place(void **state) {
   }
 }
 
-// What holds for a module: its member, but first what a flag names it for, and last
-// what is said of all.
+// What holds for a module: its member, then what is said of all.
 static void modules_have_policies(void **state) {
   (void)state;
   fc_server_options_t options;
   fc_module_policies_t policies;
   fc_error_t error;
   const char *text =
-      "{\"timeout\": \"7s\", \"isolation\": \"thread,b=process,c=process\",\n"
-      "\"versions\": \"latest:2,b=1+3\", \"pin-modules\": \"d\",\n"
-      "\"aliases\": \"c@x=1,a@stable=7,c@y=2\", \"modules\": {\n"
+      "{\"timeout\": \"7s\", \"isolation\": \"thread\",\n"
+      "\"versions\": \"latest:2\", \"modules\": {\n"
       "\"a\": {\"timeout\": \"2s\", \"aliases\": [\"stable=1\", \"canary=2\"]},\n"
-      "\"b\": {\"isolation\": \"auto\", \"rollback\": \"on-crash\"},\n"
+      "\"b\": {\"isolation\": \"auto\", \"versions\": \"1+3\",\n"
+      "\"rollback\": \"on-crash\"},\n"
       "\"\\u0063\": {\"pin\": true, \"workers\": 3}}}";
   assert_int_equal(parse(&options, text, &error), FC_OK);
   static const struct {
     const char *name;
     unsigned isolation;
     uint64_t timeout;
-    const char *versions;
-    bool pin;
+    const char *versions, *aliases;
+    bool pin, rollback;
+    uint64_t workers;
     unsigned isolation_line;  // 0: of a flag
-  } rows[2][5] = {
-      {{"a", 2, 2000, "latest:2", false, 1},
-       {"b", 0, 7000, "1+3", false, 5},
-       {"c", 1, 7000, "latest:2", true, 1},
-       {"d", 2, 7000, "latest:2", true, 1},
-       {"e", 2, 7000, "latest:2", false, 1}},
-      {{"a", 2, 2000, "latest:2", false, 0},
-       {"b", 2, 7000, "1+3", false, 0},
-       {"c", 1, 7000, "latest:2", true, 0},
-       {"d", 1, 7000, "latest:2", true, 0},
-       {"e", 1, 7000, "latest:2", false, 0}},
+  } rows[2][4] = {
+      {{"a", 2, 2000, "latest:2", "stable=1,canary=2", false, false, 0, 1},
+       {"b", 0, 7000, "1+3", "", false, true, 0, 4},
+       {"c", 2, 7000, "latest:2", "", true, false, 3, 1},
+       {"d", 2, 7000, "latest:2", "", false, false, 0, 1}},
+      {{"a", 1, 2000, "latest:2", "stable=1,canary=2", false, false, 0, 0},
+       {"b", 0, 7000, "1+3", "", false, true, 0, 4},
+       {"c", 1, 7000, "latest:2", "", true, false, 3, 0},
+       {"d", 1, 7000, "latest:2", "", false, false, 0, 0}},
   };
   for (size_t pass = 0; pass < 2; pass++) {
     if (pass == 1) {  // as a flag would say
-      options.isolation = "process,a=thread,b=thread";
+      options.isolation = FC_ISOLATION_PROCESS;
       options.origins[FC_OPTION_isolation] =
           (fc_origin_t){FC_ORIGIN_FLAG, 0, 0};
     }
@@ -269,18 +267,12 @@ static void modules_have_policies(void **state) {
       assert_int_equal(policy->isolation, row->isolation);
       assert_int_equal(policy->timeout, row->timeout);
       assert_string_equal(policy->versions, row->versions);
+      assert_string_equal(policy->aliases, row->aliases);
       assert_int_equal(policy->pin, row->pin);
+      assert_int_equal(policy->rollback_on_crash, row->rollback);
+      assert_int_equal(policy->workers, row->workers);
       assert_int_equal(origin.line, row->isolation_line);
     }
-    const fc_module_policy_t *a =
-        fc_module_policies_find(&policies, FC_STR("a"));
-    assert_string_equal(a->aliases, "stable=1,canary=2");
-    assert_string_equal(
-        fc_module_policies_find(&policies, FC_STR("c"))->aliases, "x=1,y=2");
-    assert_int_equal(
-        fc_module_policies_find(&policies, FC_STR("b"))->rollback_on_crash, 1);
-    assert_int_equal(fc_module_policies_find(&policies, FC_STR("c"))->workers,
-                     3);
     fc_module_policies_deinit(&policies);
   }
   fc_server_options_deinit(&options);
@@ -293,48 +285,42 @@ static void versions_have_policies(void **state) {
   fc_module_policies_t policies;
   fc_error_t error;
   const char *text =
-      "{\"timeout\": \"7s\", \"isolation\": \"auto,b@2=process\",\n"
+      "{\"timeout\": \"7s\",\n"
       "\"modules\": {\n"
       "\"a@2\": {\"timeout\": \"1s\", \"isolation\": \"thread\"},\n"
       "\"a\": {\"timeout\": \"2s\", \"warm-up\": 3, \"versions\": \"1+2\",\n"
       "  \"aliases\": \"x=1\", \"isolation\": \"process\"},\n"
-      "\"a@4\": {\"warm-up\": 1}, \"b@2\": {\"pin\": true}}}";
+      "\"a@4\": {\"warm-up\": 1},\n"
+      "\"b@2\": {\"pin\": true, \"isolation\": \"process\"}}}";
   static const struct {
     const char *name, *version;
     uint64_t timeout, warm_up;
     const char *versions, *aliases;
     bool pin;
-    unsigned isolation[2];  // without and with a flag that names a
+    unsigned isolation;
   } rows[] = {
-      {"a", "2", 1000, 3, "1+2", "x=1", false, {2, 1}},
-      {"a", "3", 2000, 3, "1+2", "x=1", false, {1, 1}},
-      {"a", "4", 2000, 1, "1+2", "x=1", false, {1, 1}},
-      {"b", "2", 7000, 0, "all", "", true, {1, 0}},
-      {"b", "1", 7000, 0, "all", "", false, {0, 0}},
-      {"c", "2", 7000, 0, "all", "", false, {0, 0}},
+      {"a", "2", 1000, 3, "1+2", "x=1", false, 2},
+      {"a", "3", 2000, 3, "1+2", "x=1", false, 1},
+      {"a", "4", 2000, 1, "1+2", "x=1", false, 1},
+      {"b", "2", 7000, 0, "all", "", true, 1},
+      {"b", "1", 7000, 0, "all", "", false, 0},
+      {"c", "2", 7000, 0, "all", "", false, 0},
   };
   assert_int_equal(parse(&options, text, &error), FC_OK);
-  for (size_t pass = 0; pass < 2; pass++) {
-    if (pass == 1) {
-      options.isolation = "auto,a=process";
-      options.origins[FC_OPTION_isolation] =
-          (fc_origin_t){FC_ORIGIN_FLAG, 0, 0};
-    }
-    assert_int_equal(fc_module_policies_init(&policies, fc_allocator_system(),
-                                             &options, &error),
-                     FC_OK);
-    FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-      const fc_module_policy_t *policy = fc_module_policies_find_version(
-          &policies, fc_str(row->name), fc_str(row->version));
-      assert_int_equal(policy->timeout, row->timeout);
-      assert_int_equal(policy->warm_up, row->warm_up);
-      assert_string_equal(policy->versions, row->versions);
-      assert_string_equal(policy->aliases, row->aliases);
-      assert_int_equal(policy->pin, row->pin);
-      assert_int_equal(policy->isolation, row->isolation[pass]);
-    }
-    fc_module_policies_deinit(&policies);
+  assert_int_equal(fc_module_policies_init(&policies, fc_allocator_system(),
+                                           &options, &error),
+                   FC_OK);
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    const fc_module_policy_t *policy = fc_module_policies_find_version(
+        &policies, fc_str(row->name), fc_str(row->version));
+    assert_int_equal(policy->timeout, row->timeout);
+    assert_int_equal(policy->warm_up, row->warm_up);
+    assert_string_equal(policy->versions, row->versions);
+    assert_string_equal(policy->aliases, row->aliases);
+    assert_int_equal(policy->pin, row->pin);
+    assert_int_equal(policy->isolation, row->isolation);
   }
+  fc_module_policies_deinit(&policies);
   fc_server_options_deinit(&options);
 }
 
@@ -372,10 +358,9 @@ static void policies_need_memory(void **state) {
   fc_server_options_t options;
   fc_error_t error;
   assert_int_equal(
-      parse(&options, "{\"versions\": \"all,b=1\", \"modules\": {\"a\": {}}}",
-            &error),
+      parse(&options, "{\"modules\": {\"a\": {}, \"a@2\": {}}}", &error),
       FC_OK);
-  assert_true(fc_test_allocation_sweep(make_policies, &options) > 2);
+  assert_true(fc_test_allocation_sweep(make_policies, &options) > 1);
   fc_server_options_deinit(&options);
 }
 

@@ -49,24 +49,6 @@ static void values_are_checked(void **state) {
   }
 }
 
-static void aliases_of_all_modules_are_checked(void **state) {
-  (void)state;
-  static const struct {
-    const char *name;
-    const char *text;
-    bool good;
-  } rows[] = {
-      {"none", "", true},           {"two", "m@a=1,m.x@b=2", true},
-      {"no module", "a=1", false},  {"no alias", "m@", false},
-      {"no version", "m@a", false}, {"no name of a module", "m/n@a=1", false},
-  };
-  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    fc_error_t error;
-    assert_int_equal(
-        fc_module_aliases_check(fc_str(row->text), &error) == FC_OK, row->good);
-  }
-}
-
 static void functions_are_exposed(void **state) {
   (void)state;
   static const struct {
@@ -115,7 +97,6 @@ static void aliases_lead_to_versions(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(values_are_checked),
-      FC_TEST(aliases_of_all_modules_are_checked),
       FC_TEST(functions_are_exposed),
       FC_TEST(aliases_lead_to_versions),
   };

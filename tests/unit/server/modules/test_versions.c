@@ -16,13 +16,12 @@ static void policies_are_checked(void **state) {
       {"all", "all", true},
       {"the latest ones", "latest:2", true},
       {"a list", "1+30", true},
-      {"of modules", "latest:1,m=all,n=3+4", true},
-      {"of modules alone", "m=1", true},
       {"none", "latest:0", false},
       {"many", "latest:1000000", false},
       {"no number", "latest:x", false},
       {"a word", "newest", false},
-      {"nothing of a module", "m=", false},
+      {"of a module", "m=1", false},
+      {"two", "all,latest:1", false},
       {"a zero in front", "01", false},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
@@ -41,25 +40,27 @@ static void versions_are_filtered(void **state) {
                                        "d/n/2/model.so",  "d/x/02/model.so",
                                        "d/x/2/other.so"};
   static const struct {
-    const char *name, *policies, *kept;
+    const char *name, *policy, *kept;
     const char *unread;  // a version of m
     bool served;
+    const char *of_m;  // the policy of m alone
   } rows[] = {
-      {"all", "all", "012345678", NULL, false},
-      {"the latest", "latest:1", "0235678", NULL, false},
-      {"two", "latest:2", "02345678", NULL, false},
-      {"a list", "1+2", "015678", NULL, false},
-      {"one module's", "latest:1,m=3", "045678", NULL, false},
-      {"that alone", "m=1", "015678", NULL, false},
-      {"what there is not", "7", "078", NULL, false},
-      {"the latest cannot be read", "latest:1", "05678", "d/m/13", true},
-      {"two, the latest cannot be read", "latest:2", "0235678", "d/m/13", true},
+      {"all", "all", "012345678", NULL, false, NULL},
+      {"the latest", "latest:1", "0235678", NULL, false, NULL},
+      {"two", "latest:2", "02345678", NULL, false, NULL},
+      {"a list", "1+2", "015678", NULL, false, NULL},
+      {"one module's", "latest:1", "045678", NULL, false, "3"},
+      {"that alone", "all", "015678", NULL, false, "1"},
+      {"what there is not", "7", "078", NULL, false, NULL},
+      {"the latest cannot be read", "latest:1", "05678", "d/m/13", true, NULL},
+      {"two, the latest cannot be read", "latest:2", "0235678", "d/m/13", true,
+       NULL},
       {"it cannot be read and never could", "latest:1", "0235678", "d/m/13",
-       false},
-      {"one in the middle", "latest:2", "0235678", "d/m/5", true},
-      {"a low one", "latest:1", "0235678", "d/m/2", true},
-      {"one that is listed", "latest:2", "02345678", "d/m/12", true},
-      {"all of it", "latest:1", "0235678", "d/m", false},
+       false, NULL},
+      {"one in the middle", "latest:2", "0235678", "d/m/5", true, NULL},
+      {"a low one", "latest:1", "0235678", "d/m/2", true, NULL},
+      {"one that is listed", "latest:2", "02345678", "d/m/12", true, NULL},
+      {"all of it", "latest:1", "0235678", "d/m", false, NULL},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_listed_t files[FC_ARRAY_COUNT(kPaths)];
@@ -76,8 +77,16 @@ static void versions_are_filtered(void **state) {
     fc_server_options_t options;
     fc_module_policies_t policies;
     fc_error_t error;
+    fc_module_policy_t m;
     fc_server_options_init(&options);
-    options.versions = row->policies;
+    options.versions = row->policy;
+    if (row->of_m) {
+      fc_module_policy_init(&m, "m");
+      m.versions = row->of_m;
+      m.origins[FC_MODULE_KEY_versions].from = FC_ORIGIN_FILE;
+      options.file.modules = &m;
+      options.file.module_count = 1;
+    }
     assert_int_equal(fc_module_policies_init(&policies, fc_allocator_system(),
                                              &options, &error),
                      FC_OK);

@@ -253,7 +253,6 @@ static bool on_demand;
 static void load(house_t *house, fc_allocator_t allocator, bool describe) {
   fc_error_t error;
   const char *paths[FC_ARRAY_COUNT(kModules)];
-  static const char *const kModes[] = {"auto", "process", "thread"};
   const fc_modules_options_t options = {.backends = kBackends,
                                         .open.describe_native = describe,
                                         .pool = &house->pool,
@@ -266,7 +265,7 @@ static void load(house_t *house, fc_allocator_t allocator, bool describe) {
       .wake = wake, .on_started = on_started, .context = house};
   fc_server_options_t server;
   fc_server_options_init(&server);
-  server.isolation = kModes[house->host];
+  server.isolation = house->host;
   server.parameters = parameters;
   assert_int_equal(
       fc_module_policies_init(&house->policies, allocator, &server, &error),
