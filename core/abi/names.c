@@ -10,16 +10,8 @@
 #include "abi/document.h"
 #include "abi/print.h"
 
-// The lists that may be in a document: their names there, and what errors say.
-static const struct {
-  const char *key;
-  const char *whose;
-  const char *shown;
-} kLists[] = {
-    [FC_NAMES_FUNCTIONS] = {"functions", "its sidecar", "functions"},
-    [FC_NAMES_CONFIGURED] = {"configured", "its configuration", "dims"},
-    [FC_NAMES_SIZES] = {"sizes", "its sidecar", "sizes"},
-};
+// The lists that may be in a document.
+static const char *const kLists[] = {"functions", "sizes"};
 
 #define ARGUMENT_NAME_SIZE_MAX 256  // bytes
 
@@ -30,37 +22,24 @@ static int compare(const void *a, const void *b) {
   const fc_name_entry_t *x = a, *y = b;
   const int order = fc_str_compare(x->function, y->function);
   if (order) return order;
-  if (x->list != y->list) return x->list > y->list ? 1 : -1;
   return (x->number > y->number) - (x->number < y->number);
 }
 
 static void stand_at(fc_doc_t *doc, fc_names_list_t which, size_t number) {
-  doc->whose = kLists[which].whose;
-  doc->functions = kLists[which].shown;
+  doc->whose = "its sidecar";
+  doc->functions = kLists[which];
   doc->function = (int64_t)number;
 }
 
 static fc_status_t check_twins(fc_doc_t *doc, const fc_names_t *names) {
   for (size_t i = 1; i < names->count; i++) {
     const fc_name_entry_t *it = &names->entries[i];
-    if (!fc_str_equal(it[-1].function, it->function) ||
-        it[-1].list != it->list) {
-      continue;
-    }
+    if (!fc_str_equal(it[-1].function, it->function)) continue;
     stand_at(doc, it->list, it->number);
     return fc_doc_fault(doc, "name", "function %zu has the same name",
                         it[-1].number);
   }
   return FC_OK;
-}
-
-// Finds one of the lists. NULL: it is not there.
-static fc_status_t find_list(fc_doc_t *doc, fc_names_list_t which,
-                             yyjson_val **out_list) {
-  doc->function = -1;
-  doc->whose = kLists[which].whose;
-  return fc_doc_array(doc, yyjson_doc_get_root(doc->json), kLists[which].key,
-                      FC_SIDECAR_FUNCTIONS_MAX, out_list);
 }
 
 static fc_status_t read_list(fc_doc_t *doc, yyjson_val *list,
@@ -81,33 +60,25 @@ static fc_status_t read_list(fc_doc_t *doc, yyjson_val *list,
   return FC_OK;
 }
 
-// Reads `list`, which is the list that `which` says, and `configured` if it is not NULL.
-static fc_status_t read_lists(fc_doc_t *doc, yyjson_val *list,
-                              fc_names_list_t which, yyjson_val *configured,
+// Reads one of the lists. FC_NOT_FOUND when it is not there.
+static fc_status_t read_named(fc_doc_t *doc, fc_names_list_t which,
                               fc_names_t *names) {
-  const size_t count = yyjson_arr_size(list) + yyjson_arr_size(configured);
-  names->entries =
-      fc_alloc_array(names->allocator, count + 1, sizeof *names->entries);
+  yyjson_val *list;
+  FC_TRY(fc_doc_array(doc, yyjson_doc_get_root(doc->json), kLists[which],
+                      FC_SIDECAR_FUNCTIONS_MAX, &list));
+  if (!list) return FC_NOT_FOUND;
+  names->entries = fc_alloc_array(names->allocator, yyjson_arr_size(list) + 1,
+                                  sizeof *names->entries);
   if (!names->entries) return fc_fail_memory(doc->err);
   FC_TRY(read_list(doc, list, which, names));
-  FC_TRY(read_list(doc, configured, FC_NAMES_CONFIGURED, names));
   qsort(names->entries, names->count, sizeof *names->entries, compare);
   return check_twins(doc, names);
 }
 
-static fc_status_t read_both(fc_doc_t *doc, fc_names_t *names) {
-  yyjson_val *functions, *configured;
-  FC_TRY(find_list(doc, FC_NAMES_CONFIGURED, &configured));
-  FC_TRY(find_list(doc, FC_NAMES_FUNCTIONS, &functions));
-  if (!functions) return fc_doc_fault(doc, "functions", "is missing");
-  return read_lists(doc, functions, FC_NAMES_FUNCTIONS, configured, names);
-}
-
-static fc_status_t read_one(fc_doc_t *doc, fc_names_list_t which,
-                            fc_names_t *names) {
-  yyjson_val *list;
-  FC_TRY(find_list(doc, which, &list));
-  return list ? read_lists(doc, list, which, NULL, names) : FC_NOT_FOUND;
+static fc_status_t read_functions(fc_doc_t *doc, fc_names_t *names) {
+  const fc_status_t status = read_named(doc, FC_NAMES_FUNCTIONS, names);
+  return status == FC_NOT_FOUND ? fc_doc_fault(doc, "functions", "is missing")
+                                : status;
 }
 
 static fc_status_t open_names(fc_str_t json, fc_allocator_t allocator,
@@ -116,7 +87,7 @@ static fc_status_t open_names(fc_str_t json, fc_allocator_t allocator,
   fc_names_t *names = fc_alloc(allocator, sizeof *names);
   if (!names) return fc_fail_memory(err);
   names->allocator = allocator;
-  *doc = (fc_doc_t){.whose = kLists[0].whose};
+  *doc = (fc_doc_t){.whose = "its sidecar"};
   const fc_status_t status = fc_doc_open(doc, json, &names->allocator, err);
   names->document = doc->json;
   names->so_sha256 = doc->so_sha256;
@@ -139,7 +110,7 @@ fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
   FC_TRY(open_names(json, allocator, &doc, &names, err));
   const bool other =
       doc.abi != FC_DOC_ABI_MODULE && !(unsaid && doc.abi == FC_DOC_ABI_UNSAID);
-  return finish(other ? FC_NOT_FOUND : read_both(&doc, names), names,
+  return finish(other ? FC_NOT_FOUND : read_functions(&doc, names), names,
                 out_names);
 }
 
@@ -149,7 +120,7 @@ fc_status_t fc_names_parse_list(fc_str_t json, fc_names_list_t which,
   fc_names_t *names;
   fc_doc_t doc;
   FC_TRY(open_names(json, allocator, &doc, &names, err));
-  return finish(read_one(&doc, which, names), names, out_names);
+  return finish(read_named(&doc, which, names), names, out_names);
 }
 
 void fc_names_destroy(fc_names_t *names) {
@@ -384,13 +355,13 @@ fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
                    .builder = builder};
   for (uint32_t i = 0; i < FC_DIM_NAMES_MAX; i++)
     at.became[i] = -2 - (int64_t)i;
-  for (size_t i = find_first(names, function); i < names->count; i++) {
-    fc_name_entry_t *found = &names->entries[i];
-    if (!fc_str_equal(found->function, function)) break;
-    *out_named = true;
-    FC_TRY(apply_entry(&at, found));
+  fc_name_entry_t *found = &names->entries[find_first(names, function)];
+  if (found == names->entries + names->count ||
+      !fc_str_equal(found->function, function)) {
+    return FC_OK;
   }
-  return FC_OK;
+  *out_named = true;
+  return apply_entry(&at, found);
 }
 
 fc_status_t fc_names_finish(const fc_names_t *names, fc_error_t *err) {

@@ -3,9 +3,8 @@
 // Names for what a module says about itself: `model.farcall.json` whose "abi" is
 // "module" names arguments, and dims that must agree in every call. Read when a
 // module is opened, then applied to each signature as it is built, whatever its
-// types came from. A list "configured", which the loader of the module has put into its
-// sidecar (module/configured.h), is applied after that. A list "sizes" names what
-// sizes.h publishes. Any thread; the format is in docs/abi.md.
+// types came from. A list "sizes" names what sizes.h publishes. Any thread; the format is
+// in docs/abi.md.
 #ifndef FARCALL_CORE_ABI_NAMES_H_
 #define FARCALL_CORE_ABI_NAMES_H_
 
@@ -18,7 +17,6 @@
 // The lists that a document may have.
 typedef enum fc_names_list_t {
   FC_NAMES_FUNCTIONS,
-  FC_NAMES_CONFIGURED,
   FC_NAMES_SIZES,
 } fc_names_list_t;
 
@@ -33,7 +31,7 @@ typedef struct fc_name_entry_t {
 typedef struct fc_names_t {
   fc_allocator_t allocator;
   fc_str_t so_sha256;        // 64 hex digits, or empty
-  fc_name_entry_t *entries;  // sorted by function, list, number
+  fc_name_entry_t *entries;  // sorted by function, number
   size_t count;
   void *document;  // what the texts point into
 } fc_names_t;

@@ -16,7 +16,6 @@
 #include "marshal/plan.h"
 #include "module/admit.h"
 #include "module/backends.h"
-#include "module/configured.h"
 #include "module/examples.h"
 #include "module/files.h"
 #include "module/snapshot.h"
@@ -384,7 +383,7 @@ static fc_status_t take_variant(fc_module_t *module,
 }
 
 static fc_status_t load_path(fc_module_t *module,
-                             const fc_backend_t *const *backends, fc_str_t dims,
+                             const fc_backend_t *const *backends,
                              const fc_module_options_t *options,
                              fc_error_t *err) {
   fc_module_files_t files = {.module = -1, .sidecar = -1};
@@ -400,9 +399,6 @@ static fc_status_t load_path(fc_module_t *module,
   }
   if (status == FC_OK) {
     status = take_variant(module, backends, options, &files, err);
-  }
-  if (status == FC_OK) {
-    status = fc_configured_add(&files.sidecar, dims, module->allocator, err);
   }
   if (status == FC_OK) status = read_module(module, &files, options, err);
   close(files.module);
@@ -427,20 +423,10 @@ fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
                            const fc_module_options_t *options,
                            fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) {
-  return fc_module_load_configured(backends, path, FC_STR(""), options,
-                                   allocator, out_module, err);
-}
-
-fc_status_t fc_module_load_configured(const fc_backend_t *const *backends,
-                                      fc_str_t path, fc_str_t dims,
-                                      const fc_module_options_t *options,
-                                      fc_allocator_t allocator,
-                                      fc_module_t **out_module,
-                                      fc_error_t *err) {
   fc_module_t *module;
   FC_TRY(create(path, allocator, &module, err));
-  return finish(load_path(module, backends, dims, options, err), module,
-                out_module, err);
+  return finish(load_path(module, backends, options, err), module, out_module,
+                err);
 }
 
 fc_status_t fc_module_load_files(const fc_backend_t *const *backends,

@@ -128,26 +128,7 @@ static bool is_number(fc_option_kind_t kind) {
          kind == FC_OPTION_KIND_TIME;
 }
 
-// Gives a list as it was written; the reader has just read its '['. The text moves one
-// byte to the left, over a byte that was read already, to make room for a zero.
-static fc_status_t take_json(fc_file_parser_t *p, const char **out) {
-  const uint64_t begin = p->reader.token_offset;
-  fc_json_token_t token;
-  for (unsigned open = 1; open;) {
-    FC_TRY(fc_file_next(p, &token));
-    open += token == FC_JSON_ARRAY_BEGIN || token == FC_JSON_OBJECT_BEGIN;
-    open -= token == FC_JSON_ARRAY_END || token == FC_JSON_OBJECT_END;
-  }
-  const size_t size = (size_t)(p->reader.token_offset + 1 - begin);
-  char *text = p->file->text + begin - 1;
-  memmove(text, text + 1, size);
-  text[size] = '\0';
-  *out = text;
-  return FC_OK;
-}
-
-// Gives the value as a flag would spell it, or the JSON of a list that no flag has.
-// The text of a number is written to `number`.
+// Gives the value as a flag would spell it. The text of a number is written to `number`.
 static fc_status_t take_value(fc_file_parser_t *p, const fc_option_t *option,
                               char number[NUMBER_MAX], const char **out) {
   fc_json_token_t token;
@@ -158,7 +139,6 @@ static fc_status_t take_value(fc_file_parser_t *p, const fc_option_t *option,
     case FC_JSON_STRING: {
       char *string;
       size_t size;
-      if (option->kind == FC_OPTION_KIND_JSON) break;
       FC_TRY(fc_file_take_string(p, &string, &size));
       *out = string;
       return FC_OK;
@@ -170,14 +150,10 @@ static fc_status_t take_value(fc_file_parser_t *p, const fc_option_t *option,
       return FC_OK;
     case FC_JSON_TRUE:
     case FC_JSON_FALSE:
-      if (is_number(option->kind) || is_text(option->kind) ||
-          option->kind == FC_OPTION_KIND_JSON) {
-        break;
-      }
+      if (is_number(option->kind) || is_text(option->kind)) break;
       *out = token == FC_JSON_TRUE ? "on" : "off";
       return FC_OK;
     case FC_JSON_ARRAY_BEGIN:
-      if (option->kind == FC_OPTION_KIND_JSON) return take_json(p, out);
       if (!is_text(option->kind)) break;
       return take_list(p, option, out);
     default:

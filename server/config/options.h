@@ -17,8 +17,7 @@
 #define FC_OPTION_TYPE_SIZE_OF(least, most) uint64_t
 #define FC_OPTION_TYPE_TIME uint64_t
 #define FC_OPTION_TYPE_FLAG bool
-#define FC_OPTION_TYPE_CHOICE unsigned    // position of the word in its list
-#define FC_OPTION_TYPE_JSON const char *  // as it was written
+#define FC_OPTION_TYPE_CHOICE unsigned  // position of the word in its list
 
 enum {
 #define FC_OPTION(field, ...) FC_OPTION_##field,

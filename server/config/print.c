@@ -42,7 +42,6 @@ static fc_status_t put_value(const void *values, const fc_option_t *option,
     case FC_OPTION_KIND_FLAG:
       return fc_json_print(sink, err, *(const bool *)field ? "true" : "false");
     case FC_OPTION_KIND_COUNT:
-    case FC_OPTION_KIND_JSON:
       return fc_option_print(values, option, sink, err);
     default:
       FC_TRY(fc_json_print(sink, err, "'"));

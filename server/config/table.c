@@ -73,9 +73,6 @@ static bool parse_value(const fc_option_t *option, const char *text,
     case FC_OPTION_KIND_TEXT:
       *(const char **)field = text;
       return value.size > 0 || !option->value[0];
-    case FC_OPTION_KIND_JSON:
-      *(const char **)field = text;
-      return true;
     case FC_OPTION_KIND_LIST:
       *(fc_texts_t *)field = (fc_texts_t){.texts = {text}, .count = 1};
       return value.size > 0;
@@ -178,7 +175,6 @@ static size_t size_of(fc_option_kind_t kind) {
       [FC_OPTION_KIND_TIME] = sizeof(FC_OPTION_TYPE_TIME),
       [FC_OPTION_KIND_FLAG] = sizeof(FC_OPTION_TYPE_FLAG),
       [FC_OPTION_KIND_CHOICE] = sizeof(FC_OPTION_TYPE_CHOICE),
-      [FC_OPTION_KIND_JSON] = sizeof(FC_OPTION_TYPE_JSON),
   };
   return kSizes[kind];
 }
@@ -205,7 +201,6 @@ bool fc_option_same(const void *a, const void *b, const fc_option_t *option) {
   const void *other = (const char *)b + option->offset;
   switch (option->kind) {
     case FC_OPTION_KIND_TEXT:
-    case FC_OPTION_KIND_JSON:
       return !strcmp(*(const char *const *)one, *(const char *const *)other);
     case FC_OPTION_KIND_LIST:
       return same_texts(one, other);
@@ -258,7 +253,6 @@ fc_status_t fc_option_print(const void *values, const fc_option_t *option,
   const void *field = (const char *)values + option->offset;
   switch (option->kind) {
     case FC_OPTION_KIND_TEXT:
-    case FC_OPTION_KIND_JSON:
       return fc_sink_put(sink, fc_str(*(const char *const *)field), err);
     case FC_OPTION_KIND_LIST:
       return put_texts(sink, field, err);

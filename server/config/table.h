@@ -19,7 +19,6 @@ typedef enum fc_option_kind_t {
   FC_OPTION_KIND_TIME,
   FC_OPTION_KIND_FLAG,
   FC_OPTION_KIND_CHOICE,
-  FC_OPTION_KIND_JSON,
 } fc_option_kind_t;
 #define FC_OPTION_KIND_COUNT_OF(least, most) FC_OPTION_KIND_COUNT
 #define FC_OPTION_KIND_SIZE_OF(least, most) FC_OPTION_KIND_SIZE
@@ -37,7 +36,6 @@ typedef enum fc_option_kind_t {
 #define FC_OPTION_RANGE_LIST 0, 0
 #define FC_OPTION_RANGE_FLAG 0, 0
 #define FC_OPTION_RANGE_CHOICE 0, 0
-#define FC_OPTION_RANGE_JSON 0, 0
 
 // When another value in the file counts: at the next start, at SIGHUP, or at SIGHUP by
 // loading the modules again for which it holds.
@@ -93,7 +91,7 @@ const fc_option_t *fc_option_inherited(const fc_option_t *key);
 void fc_option_set_defaults(void *values, const fc_option_t *table,
                             size_t count);
 // Reads `value` into the option's field of the struct `values` (fc_server_options_t, for
-// one). An option of kind TEXT, LIST or JSON keeps the pointer `value`. The error,
+// one). An option of kind TEXT or LIST keeps the pointer `value`. The error,
 // FC_CODE_TYPE_MISMATCH, shows `named`: what the user wrote for the option.
 fc_status_t fc_option_set(void *values, const fc_option_t *option,
                           const char *value, const char *named,

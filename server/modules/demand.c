@@ -70,8 +70,7 @@ static fc_status_t describe(fc_modules_t *modules, fc_generation_t *generation,
     return FC_OK;
   }
   FC_TRY(fc_loader_describe(modules->loader, generation->file.path,
-                            generation->index,
-                            fc_module_policy_dims(generation->policy), err));
+                            generation->index, err));
   generation->loading.reading = FC_READING_NOW;
   modules->pending++;
   return FC_OK;

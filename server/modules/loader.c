@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "module/admit.h"
-#include "module/configured.h"
 #include "modules/state.h"
 #include "modules/trial.h"
 #include "modules/watch.h"
@@ -109,9 +108,8 @@ static fc_status_t open_file(const fc_loader_options_t *options,
   fc_module_t *module;
   fc_setting_t settings[SETTINGS_MAX];
   const fc_module_options_t open = options_of(options, load, settings);
-  FC_TRY(fc_module_load_configured(options->backends, load->path, load->dims,
-                                   &open, options->allocator, &module,
-                                   &load->error));
+  FC_TRY(fc_module_load(options->backends, load->path, &open,
+                        options->allocator, &module, &load->error));
   const bool elsewhere = fc_isolation_process(
       load->isolation, fc_module_get_info(module)->runs_native);
   fc_status_t status =
@@ -127,9 +125,8 @@ static fc_status_t describe_file(const fc_loader_options_t *options,
                                  fc_load_t *load) {
   fc_module_options_t open = options->open;
   open.describe_native = true;
-  return fc_module_load_configured(options->backends, load->path, load->dims,
-                                   &open, options->allocator, &load->module,
-                                   &load->error);
+  return fc_module_load(options->backends, load->path, &open,
+                        options->allocator, &load->module, &load->error);
 }
 
 static bool make_place(fc_loader_t *loader, size_t position) {
@@ -295,18 +292,17 @@ static fc_str_t keep(char **at, fc_str_t text) {
 
 // Makes a request that holds copies of the texts. A zero follows the path.
 static fc_load_t *create_load(fc_loader_t *loader, fc_load_kind_t kind,
-                              fc_str_t path, fc_str_t bytes, fc_str_t self_test,
-                              fc_str_t dims) {
-  fc_load_t *load = fc_alloc(
-      loader->options.allocator,
-      sizeof *load + path.size + 1 + bytes.size + self_test.size + dims.size);
+                              fc_str_t path, fc_str_t bytes,
+                              fc_str_t self_test) {
+  fc_load_t *load =
+      fc_alloc(loader->options.allocator,
+               sizeof *load + path.size + 1 + bytes.size + self_test.size);
   if (!load) return NULL;
   char *at = load->text;
   load->path = keep(&at, path);
   at++;
   load->bytes = keep(&at, bytes);
   load->self_test = keep(&at, self_test);
-  load->dims = keep(&at, dims);
   load->kind = (uint8_t)kind;
   return load;
 }
@@ -324,8 +320,7 @@ static void submit(fc_loader_t *loader, fc_load_t *take_load) {
 fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
                            uint32_t position, int watch, fc_str_t tests,
                            void *context, fc_error_t *err) {
-  fc_load_t *load =
-      create_load(loader, FC_LOAD_SCAN, path, tests, FC_STR(""), FC_STR(""));
+  fc_load_t *load = create_load(loader, FC_LOAD_SCAN, path, tests, FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->generation = position;
   load->watch = watch;
@@ -337,9 +332,9 @@ fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
 fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
                            uint32_t generation, unsigned isolation,
                            uint64_t heap, fc_str_t parameters,
-                           fc_str_t self_test, fc_str_t dims, fc_error_t *err) {
+                           fc_str_t self_test, fc_error_t *err) {
   fc_load_t *load =
-      create_load(loader, FC_LOAD_OPEN, path, parameters, self_test, dims);
+      create_load(loader, FC_LOAD_OPEN, path, parameters, self_test);
   if (!load) return fc_fail_memory(err);
   load->generation = generation;
   load->isolation = (uint8_t)isolation;
@@ -350,10 +345,9 @@ fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
 }
 
 fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
-                               uint32_t generation, fc_str_t dims,
-                               fc_error_t *err) {
+                               uint32_t generation, fc_error_t *err) {
   fc_load_t *load =
-      create_load(loader, FC_LOAD_DESCRIBE, path, FC_STR(""), FC_STR(""), dims);
+      create_load(loader, FC_LOAD_DESCRIBE, path, FC_STR(""), FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->generation = generation;
   submit(loader, load);
@@ -362,8 +356,8 @@ fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
 
 fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
                            fc_str_t text, void *context, fc_error_t *err) {
-  fc_load_t *load = create_load(loader, FC_LOAD_SAVE, directory, text,
-                                FC_STR(""), FC_STR(""));
+  fc_load_t *load =
+      create_load(loader, FC_LOAD_SAVE, directory, text, FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->context = context;
   submit(loader, load);
@@ -372,8 +366,8 @@ fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,
 
 fc_status_t fc_loader_check(fc_loader_t *loader, fc_trial_t *trial,
                             uint32_t generation, fc_error_t *err) {
-  fc_load_t *load = create_load(loader, FC_LOAD_CHECK, FC_STR(""), FC_STR(""),
-                                FC_STR(""), FC_STR(""));
+  fc_load_t *load =
+      create_load(loader, FC_LOAD_CHECK, FC_STR(""), FC_STR(""), FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->generation = generation;
   load->context = trial;
@@ -383,8 +377,8 @@ fc_status_t fc_loader_check(fc_loader_t *loader, fc_trial_t *trial,
 
 fc_status_t fc_loader_hash(fc_loader_t *loader, fc_module_t *module,
                            fc_error_t *err) {
-  fc_load_t *load = create_load(loader, FC_LOAD_HASH, FC_STR(""), FC_STR(""),
-                                FC_STR(""), FC_STR(""));
+  fc_load_t *load =
+      create_load(loader, FC_LOAD_HASH, FC_STR(""), FC_STR(""), FC_STR(""));
   if (!load) return fc_fail_memory(err);
   load->module = fc_module_retain(module);
   submit(loader, load);

@@ -43,7 +43,6 @@ typedef struct fc_load_t {
   char heap[24];        // of FC_LOAD_OPEN, as vm.heap says it
   fc_str_t parameters;  // of FC_LOAD_OPEN, in `text`; "": none
   fc_str_t self_test;   // of FC_LOAD_OPEN, in `text`, as fc_proof_read takes it
-  fc_str_t dims;        // of FC_LOAD_OPEN and FC_LOAD_DESCRIBE, in `text`
   fc_str_t path;        // in `text`; of FC_LOAD_SAVE: the directory
   // In `text`. Of FC_LOAD_SAVE: what to write; of FC_LOAD_SCAN: the files of tests; of
   // FC_LOAD_OPEN: the parameters.
@@ -92,14 +91,13 @@ fc_status_t fc_loader_scan(fc_loader_t *loader, fc_str_t path,
 // once more to be run. If it is to run in processes, or has test calls, which run in one,
 // it is hashed before it can be taken, whatever `open`.hash_max says: processes are told
 // the hash. `heap` as fc_hosting_t has it, `parameters` as --parameters, `self_test` as
-// fc_proof_read takes it, `dims` as fc_module_load_configured takes them.
+// fc_proof_read takes it.
 fc_status_t fc_loader_open(fc_loader_t *loader, fc_str_t path,
                            uint32_t generation, unsigned isolation,
                            uint64_t heap, fc_str_t parameters,
-                           fc_str_t self_test, fc_str_t dims,
-                           fc_error_t *err) FC_MUST_CHECK;
+                           fc_str_t self_test, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_loader_describe(fc_loader_t *loader, fc_str_t path,
-                               uint32_t generation, fc_str_t dims,
+                               uint32_t generation,
                                fc_error_t *err) FC_MUST_CHECK;
 // Writes `text` to the file of decisions in `directory` (--state-dir).
 fc_status_t fc_loader_save(fc_loader_t *loader, fc_str_t directory,

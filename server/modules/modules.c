@@ -162,7 +162,7 @@ fc_status_t fc_modules_open(fc_modules_t *modules, fc_generation_t *generation,
   return fc_loader_open(modules->loader, generation->file.path,
                         generation->index, isolation, heap_of(modules, policy),
                         fc_str(policy->parameters), fc_str(policy->self_test),
-                        fc_module_policy_dims(policy), err);
+                        err);
 }
 
 fc_status_t fc_modules_describe(fc_modules_t *modules, const fc_listed_t *file,

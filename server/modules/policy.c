@@ -4,7 +4,6 @@
 // the first time.
 #include "modules/policy.h"
 
-#include "module/configured.h"
 #include "module/files.h"
 #include "modules/state.h"
 #include "modules/versions.h"
@@ -35,17 +34,10 @@ static fc_status_t check_aliases(fc_str_t rest, fc_error_t *err) {
 
 fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
                                    unsigned *out_key, fc_error_t *err) {
-  *out_key = FC_MODULE_KEY_dims;
-  FC_TRY(fc_configured_check(fc_str(policy->dims), fc_allocator_system(), err));
   *out_key = FC_MODULE_KEY_versions;
   FC_TRY(fc_versions_check(fc_str(policy->versions), err));
   *out_key = FC_MODULE_KEY_aliases;
   return check_aliases(fc_str(policy->aliases), err);
-}
-
-fc_str_t fc_module_policy_dims(const fc_module_policy_t *policy) {
-  const fc_str_t dims = fc_str(policy->dims);
-  return fc_str_equal(dims, FC_STR("[]")) ? FC_STR("") : dims;
 }
 
 bool fc_module_policy_exposes(const fc_module_policy_t *policy,

@@ -8,8 +8,6 @@
 //               0 auto, 1 process, 2 thread, as fc_isolation_mode_t). One server has
 //               modules of both hosts.
 //   timeout     ms, 0: none. Of a call, read when the call is admitted
-//   dims        names and sizes of dims, from its next load on: JSON, a list
-//               (fc_module_load_configured); "[]": none
 //   versions    which files of NAME/VERSION/model.* are listed (versions.h)
 //   aliases     "ALIAS=VERSION,…": fc_module_policy_alias
 //   functions   "NAME,…": fc_module_policy_exposes. For clients, other functions do
@@ -34,13 +32,10 @@
 #include "config/module.h"
 
 // Checks values before they are used, which may be much later. After a failure *out_key
-// says which of them is wrong. FC_CODE_NOT_ACCEPTABLE, FC_CODE_OUT_OF_RANGE, or the code
-// of fc_configured_check.
+// says which of them is wrong. FC_CODE_NOT_ACCEPTABLE, FC_CODE_OUT_OF_RANGE.
 fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
                                    unsigned *out_key,
                                    fc_error_t *err) FC_MUST_CHECK;
-// `dims` as fc_module_load_configured takes them: "" for none.
-fc_str_t fc_module_policy_dims(const fc_module_policy_t *policy);
 // May clients see and call this function?
 bool fc_module_policy_exposes(const fc_module_policy_t *policy,
                               fc_str_t function);

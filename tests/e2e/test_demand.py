@@ -99,26 +99,28 @@ float _mlir_ciface_f(row_t *row) { return row->aligned[row->offset]; }
 
 
 def test_dims_that_change_while_a_module_is_described(serve, tmp_path):
-    """What the loader reads with names of before is read again. The loader is held up by
-    a module that loads, and has the listing of one reload and the description still to
-    do when the next reload brings other names."""
-    folder, config = tmp_path / "modules", tmp_path / "farcalld.conf"
+    """A sidecar that the loader read before it changed is read again. The loader is held
+    up by a module that loads, and has the listing of one reload and the description still
+    to do when the next reload brings other names."""
+    folder = tmp_path / "modules"
     folder.mkdir()
-    for name, source, type_ in (("slow", SLOW % {"work": tmp_path}, "f32"),
-                                ("rows", ROWS, "memref<?xf32>")):
+
+    def describe(name, argument):
+        (folder / "next").write_text(json.dumps(
+            {"farcall": 1, "abi": "mlir-memref", "functions": [
+                {"name": "f", "symbol": "_mlir_ciface_f", "cc": "ciface",
+                 "args": [argument], "results": [{"type": "f32"}]}]}))
+        (folder / "next").rename(folder / f"{name}.farcall.json")
+
+    def name_dim(name):
+        describe("rows", {"type": "memref<?xf32>", "dims": [name]})
+    for name, source in ("slow", SLOW % {"work": tmp_path}), ("rows", ROWS):
         (tmp_path / f"{name}.c").write_text(source)
         subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", folder / f"{name}.so",
                         tmp_path / f"{name}.c"], check=True)
-        (folder / f"{name}.farcall.json").write_text(json.dumps(
-            {"farcall": 1, "abi": "mlir-memref", "functions": [
-                {"name": "f", "symbol": "_mlir_ciface_f", "cc": "ciface",
-                 "args": [{"type": type_}], "results": [{"type": "f32"}]}]}))
-
-    def name_dim(name):
-        config.write_text(json.dumps({"modules": {"rows": {"dims": [
-            {"name": "f", "args": [{"dims": [name]}]}]}}}))
+    describe("slow", {"type": "f32"})
     name_dim("old")
-    server = serve("--isolation=thread", "--load=demand", f"--config={config}", folder)
+    server = serve("--isolation=thread", "--load=demand", folder)
 
     def send(method, path, body=""):
         client = socket.create_connection((server.host, server.port), timeout=60)

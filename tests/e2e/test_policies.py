@@ -135,45 +135,6 @@ def test_a_file_of_calls_that_has_changed_is_made_again(serve, versions, tmp_pat
     assert document()["generation"] > first and "refused" not in document()
 
 
-def named(name):
-    return [{"name": "number", "args": [{"name": name}]}]
-
-
-def test_names_and_dims_are_configured(serve, versions):
-    config = versions.config(m={"dims": named("x")}, **{"m@2": {"dims": named("y")}})
-    server = serve("-c", config, "--admin=loopback")
-
-    def text(name):
-        return server.get(f"/api/v1/functions/{name}/number").json["text"]
-
-    assert [text(each) for each in ("m", "m@2")] == \
-        ["number(x: i64) -> i64", "number(y: i64) -> i64"]
-    reply = server.call("m/number", {"kwargs": {"x": 1}})
-    assert reply.json["results"] == [1000003]
-    # One that does not fit changes nothing, and is told.
-    versions.config(m={"dims": [{"name": "numbers"}]})
-    hang_up(server, '"act":"reload","by":"SIGHUP"')
-    refused = server.get("/api/v1/modules/m").json["refused"]
-    assert "its configuration, /dims/0/name: the module has no function 'numbers'" in \
-        refused["detail"]
-    assert text("m") == "number(x: i64) -> i64"
-    versions.config(m={"dims": [{"name": "number", "args": [{"dims": [3]}]}]})
-    server = serve("-c", config)
-    document = server.get("/api/v1/modules/m").json
-    assert document["state"] == "failed"
-    assert "its configuration, /dims/0/args/0/dims: this is no tensor" in \
-        document["reason"]
-
-
-def test_what_is_only_described_is_described_anew(serve, versions):
-    server = serve("-c", versions.config(m={"dims": named("x")}), "--load=demand")
-    for name in "xy":
-        assert server.get("/api/v1/functions/m/number").json["text"] == \
-            f"number({name}: i64) -> i64"
-        versions.config(m={"dims": named("y")})
-        hang_up(server, '"act":"reload","by":"SIGHUP"')
-
-
 def test_a_mistake_serves_nothing(versions):
     config = versions.config(m={"aliases": "stable"})
     for flag in "-t", "--print-config":

@@ -211,25 +211,14 @@ def flat(value):
 FORMS = {"nested": nested, "typed": typed, "b64": packed}
 
 
-# In threads as well: what is refused cannot end the server. The names are in sidecars, or
-# the configuration has them.
-@pytest.fixture(scope="module", params=["process", "thread", "process configured",
-                                        "thread configured"])
+# In threads as well: what is refused cannot end the server.
+@pytest.fixture(scope="module", params=["process", "thread"])
 def named(iree, tmp_path_factory, request):
     folder = tmp_path_factory.mktemp("named")
     put_modules(iree, folder)
-    host, *configured = request.param.split()
-    words = [f"--isolation={host}", "--crash-limit=0"]
-    if configured:
-        config = tmp_path_factory.mktemp("config") / "farcalld.conf"
-        config.write_text(json.dumps({"modules": {
-            module: {"dims": functions} for module, functions in
-            {**NAMES, "add": [pair("sums", ["n"], ["n"], ["n"])]}.items()}}))
-        words += ["--config", config, "--load=demand"]
-    else:
-        put_names(folder)
-    running = Server(*words, folder)
-    running.folder = None if configured else folder
+    put_names(folder)
+    running = Server(f"--isolation={request.param}", "--crash-limit=0", folder)
+    running.folder = folder
     yield running
     assert running.stop() == 0, "".join(running.lines[-20:])
     assert not any("crashed" in line for line in running.lines)

@@ -68,16 +68,8 @@ static fc_status_t read_embedded(native_module_t *module,
 static fc_status_t read_sidecar(native_module_t *module,
                                 const fc_module_source_t *source,
                                 fc_error_t *err) {
-  const fc_str_t sidecar = source->sidecar.bytes;
-  fc_names_t *names = NULL;
-  fc_status_t status = fc_names_parse_list(sidecar, FC_NAMES_CONFIGURED,
-                                           module->allocator, &names, err);
-  if (status == FC_OK || status == FC_NOT_FOUND) {
-    status = fc_sidecar_parse(sidecar, FC_SOURCE_SIDECAR, names,
-                              module->allocator, &module->sidecar, err);
-  }
-  fc_names_destroy(names);
-  FC_TRY(status);
+  FC_TRY(fc_sidecar_parse(source->sidecar.bytes, FC_SOURCE_SIDECAR, NULL,
+                          module->allocator, &module->sidecar, err));
   return fc_doc_check_hash(module->sidecar->so_sha256, source->sha256, err);
 }
 

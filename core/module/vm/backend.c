@@ -178,8 +178,7 @@ static bool maps_files(const module_t *m, const fc_module_source_t *source) {
 }
 
 // The sidecar may give names to what the module describes. A sidecar that describes a
-// native module belongs to a .so file of the same name. Of such a sidecar only the list
-// FC_NAMES_CONFIGURED is used: the loader of the module put it there (configured.h).
+// native module belongs to a .so file of the same name, and is not used.
 static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
                               bool *out_foreign, fc_error_t *err) {
   *out_foreign = false;
@@ -187,12 +186,7 @@ static fc_status_t read_names(module_t *m, const fc_module_source_t *source,
   const fc_status_t status =
       fc_names_parse(source->sidecar.bytes, true, m->allocator, &m->names, err);
   *out_foreign = status == FC_NOT_FOUND;
-  if (*out_foreign) {  // what the configuration says of the module is of this one
-    const fc_status_t configured =
-        fc_names_parse_list(source->sidecar.bytes, FC_NAMES_CONFIGURED,
-                            m->allocator, &m->names, err);
-    return configured == FC_NOT_FOUND ? FC_OK : configured;
-  }
+  if (*out_foreign) return FC_OK;
   FC_TRY(status);
   return fc_doc_check_hash(m->names->so_sha256, source->sha256, err);
 }

@@ -418,99 +418,15 @@ static void text_for_people_is_kept_once(void **state) {
   assert_string_equal(err.pointer, "/functions/1/show");
 }
 
+// ---------------------------------------------------------------------------
+// Types
+
 // Compares the text of the signature, without the name.
 static void expect_text(const fc_signature_t *signature, const char *expected) {
   const char *text = strchr(fc_test_signature_text(signature), '(');
   assert_non_null(text);
   assert_string_equal(text, expected);
 }
-
-// The list that the configuration adds holds beside the sidecar's.
-static void two_lists_must_agree(void **state) {
-  (void)state;
-  static const struct {
-    const char *name;
-    const char *functions, *configured;
-    const char *says;  // the types; of an error its message
-    bool fails;
-  } rows[] = {
-      {"the configuration alone", "[]",
-       "[{\"name\":\"f\",\"args\":[{\"dims\":[\"m\",\"k\"]},{\"dims\":[\"k\",null]}]}]",
-       "(tensor<[m]x[k]xf32>, tensor<[k]x?xf32>) -> ()", false},
-      {"one adds to the other",
-       "[{\"name\":\"f\",\"args\":[{\"dims\":[\"a\",null]},{\"dims\":[\"a\",null]}]}]",
-       "[{\"name\":\"f\",\"args\":[{\"dims\":[null,\"b\"]},{\"dims\":[null,\"b\"]}]}]",
-       "(tensor<[a]x[b]xf32>, tensor<[a]x[b]xf32>) -> ()", false},
-      {"what has to agree goes on to",
-       "[{\"name\":\"f\",\"args\":[{\"dims\":[\"a\",null]},{\"dims\":[\"a\",null]}]}]",
-       "[{\"name\":\"f\",\"args\":[{\"dims\":[4,null]},{}]}]",
-       "(tensor<4x?xf32>, tensor<4x?xf32>) -> ()", false},
-      {"two sizes", "[{\"name\":\"f\",\"args\":[{\"dims\":[3,null]},{}]}]",
-       "[{\"name\":\"f\",\"args\":[{\"dims\":[4,null]},{}]}]",
-       "its configuration, /dims/0/args/0/dims: dim 0 is 4, 3 in the type",
-       true},
-      {"a mistake of the sidecar", "[{\"name\":\"f\",\"args\":[{}]}]",
-       "[{\"name\":\"f\"}]",
-       "its sidecar, /functions/0/args: 1 entries, the function has 2", true},
-      {"a mistake of the configuration", "[{\"name\":\"f\"}]",
-       "[{\"name\":\"f\",\"args\":[{}]}]",
-       "its configuration, /dims/0/args: 1 entries, the function has 2", true},
-      {"no such function", "[]", "[{\"name\":\"f\"},{\"name\":\"g\"}]",
-       "its configuration, /dims/1/name: the module has no function 'g'", true},
-  };
-  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    char json[1024];
-    fc_names_t *names;
-    fc_error_t err;
-    fc_signature_t *second = NULL;
-    bool named;
-    fc_error_reset(&err);
-    snprintf(json, sizeof json,
-             "{\"farcall\":1,\"functions\":%s,\"configured\":%s}",
-             row->functions, row->configured);
-    assert_int_equal(parse(json, true, &names, &err), FC_OK);
-    fc_builder_t *builder = fc_builder_create(fc_allocator_system());
-    fc_signature_t *first =
-        fc_test_build(builder, "tensor<?x?xf32>, tensor<?x?xf32> ->");
-    fc_status_t status =
-        fc_names_apply(names, FC_STR("f"), first, builder, &named, &err);
-    assert_true(named);
-    if (status == FC_OK) status = fc_signature_build(builder, &second, &err);
-    if (status == FC_OK) status = fc_names_finish(names, &err);
-    assert_int_equal(status != FC_OK, row->fails);
-    if (row->fails) assert_string_equal(err.message, row->says);
-    else expect_text(second, row->says);
-    fc_signature_destroy(first);
-    fc_signature_destroy(second);
-    fc_builder_destroy(builder);
-    fc_names_destroy(names);
-  }
-}
-
-static void the_configured_list_is_of_any_document(void **state) {
-  (void)state;
-  fc_names_t *names;
-  fc_error_t err;
-  const char *kForms[] = {
-      "{\"farcall\":1,\"abi\":\"mlir-memref\",\"functions\":3,\"configured\":[{"
-      "\"name\":\"f\"}]}",
-      "{\"farcall\":1,\"abi\":\"module\",\"configured\":[{\"name\":\"f\"}]}"};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kForms); i++) {
-    assert_int_equal(fc_names_parse_list(fc_str(kForms[i]), FC_NAMES_CONFIGURED,
-                                         fc_allocator_system(), &names, &err),
-                     FC_OK);
-    assert_int_equal(names->count, 1);
-    fc_names_destroy(names);
-  }
-  assert_int_equal(
-      fc_names_parse_list(FC_STR("{\"farcall\":1,\"functions\":[]}"),
-                          FC_NAMES_CONFIGURED, fc_allocator_system(), &names,
-                          &err),
-      FC_NOT_FOUND);
-}
-
-// ---------------------------------------------------------------------------
-// Types
 
 #define TENSOR(dtype, shape) \
   "{\"kind\":\"tensor\",\"dtype\":\"" dtype "\",\"shape\":" shape "}"
@@ -669,8 +585,6 @@ int main(void) {
       FC_TEST(names_that_do_not_fit_are_refused),
       FC_TEST(too_many_names_are_refused),
       FC_TEST(documents_are_told_apart),
-      FC_TEST(two_lists_must_agree),
-      FC_TEST(the_configured_list_is_of_any_document),
       FC_TEST(a_sidecar_may_say_the_types),
       FC_TEST(a_function_nobody_has_is_refused),
       FC_TEST(names_survive_every_failing_allocation),

@@ -392,10 +392,6 @@ static const names_row_t misnamed[] = {
      "0123456789abcdef0123456789abcdef0123456789abcdef\"}",
      NULL,
      "a.vmfb: its sidecar describes another build: so_sha256 is 0123456789ab"},
-    {"what is configured", DIMS_VMFB, "a.vmfb",
-     "{\"farcall\":1,\"functions\":[],\"configured\":[]}", NULL,
-     "a.vmfb: its sidecar, /configured: is for the \"dims\" of a "
-     "configuration alone"},
     {"not json", DIMS_VMFB, "a.vmfb", "{", NULL,
      "a.vmfb: its sidecar, the document: not JSON"},
     {"native, no such function", NATIVE "embedded.so", "a.so",

@@ -68,16 +68,6 @@ static void values_that_nobody_could_use_are_refused(void **state) {
       {"a mode for all", "{\"socket-mode\": \"0600\"}", NULL},
       {"systemd's is no address of all", "{\"listen\": \"systemd\"}",
        NAME ":1:12: 'systemd' is no address to listen on"},
-      {"dims", "{\"modules\": {\"a\": {\"dims\": [{\"name\": \"f\"}]}}}", NULL},
-      {"dims of no function",
-       "{\"modules\": {\"a\": {\n\"dims\": [{\"name\": \"f\"}, {}]}}}",
-       NAME ":2:9: \"dims\" of module 'a': its configuration, /dims/1/name: is "
-            "missing"},
-      {"dims of a function twice",
-       "{\"modules\": {\"a\": {\n\"dims\": [{\"name\": \"f\"}, {\"name\": "
-       "\"f\"}]}}}",
-       NAME ":2:9: \"dims\" of module 'a': its configuration, /dims/1/name: "
-            "function 0 has the same name"},
   };
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     fc_server_options_t options;

@@ -141,10 +141,9 @@ static void mistakes_are_named_with_their_place(void **state) {
        "{\"listeners\": [{\"address\": \"systemd:a\"}, {\"address\": \":1\"},\n"
        " {\"address\": \"systemd:a\", \"admin\": \"off\"}]}",
        NAME ":2:2: listener 'systemd:a' is given twice, first in line 1"},
-      {"behind a list and dims of several lines",
-       "{\"allow-host\": [\n\"a\",\n\"b\"],\n\"modules\": {\"m\": {\"dims\":\n"
-       "[\n{}]}},\n\"lane\": 1}",
-       NAME ":7:9: \"lane\" takes "},
+      {"behind a list of several lines",
+       "{\"allow-host\": [\n\"a\",\n\"b\"],\n\"lane\": 1}",
+       NAME ":4:9: \"lane\" takes "},
       {"a listener's slip",
        "{\"listeners\": [{\"address\": \":1\",\n\"allowhost\": \"a\"}]}",
        NAME ":2:1: unknown key 'allowhost': did you mean 'allow-host'?"},
@@ -160,12 +159,6 @@ static void mistakes_are_named_with_their_place(void **state) {
       {"both lists of addresses",
        "{\"listeners\": [{\"address\": \":1\"}],\n\"listen\": \":2\"}",
        NAME ":2:11: \"listen\" and \"listeners\" are both given"},
-      {"dims that are no list", "{\"modules\": {\"a\": {\"dims\": \"m,n\"}}}",
-       NAME ":1:28: \"dims\" takes [{…}], not a string"},
-      {"dims that are true", "{\"modules\": {\"a\": {\"dims\": true}}}",
-       NAME ":1:28: \"dims\" takes [{…}], not true"},
-      {"dims without an end", "{\"modules\": {\"a\": {\"dims\": [{}}}}",
-       NAME ":1:31: "},
       {"modules twice", "{\"modules\": {},\n\"modules\": {}}",
        NAME ":2:1: \"modules\" is given twice"},
       {"a list of modules", "{\"modules\": []}",
@@ -321,27 +314,6 @@ static void versions_have_policies(void **state) {
     assert_int_equal(policy->isolation, row->isolation);
   }
   fc_module_policies_deinit(&policies);
-  fc_server_options_deinit(&options);
-}
-
-// A list is kept as it was written, whatever is in it.
-static void dims_are_kept_as_written(void **state) {
-  (void)state;
-  fc_server_options_t options;
-  fc_error_t error;
-  const char *text =
-      "{\"modules\": {\"a\": {\"dims\":[{\"name\": \"f\",\n"
-      "  \"args\": [{\"dims\": [\"\\u006d\", 3, null]}, {}] }],\n"
-      "\"workers\": 3}, \"b\": {\"dims\" :\n[ ]}}}";
-  assert_int_equal(parse(&options, text, &error), FC_OK);
-  assert_string_equal(
-      options.file.modules[0].dims,
-      "[{\"name\": \"f\",\n"
-      "  \"args\": [{\"dims\": [\"\\u006d\", 3, null]}, {}] }]");
-  assert_int_equal(options.file.modules[0].workers, 3);
-  assert_int_equal(options.file.modules[0].origins[FC_MODULE_KEY_workers].line,
-                   3);
-  assert_string_equal(options.file.modules[1].dims, "[ ]");
   fc_server_options_deinit(&options);
 }
 
@@ -586,7 +558,6 @@ int main(void) {
       FC_TEST(mistakes_are_named_with_their_place),
       FC_TEST(modules_have_policies),
       FC_TEST(versions_have_policies),
-      FC_TEST(dims_are_kept_as_written),
       FC_TEST(policies_need_memory),
       FC_TEST(a_listener_has_what_is_said_of_it_and_of_all),
       FC_TEST(a_passed_socket_has_the_policy_of_its_name),

@@ -56,8 +56,7 @@ static void put_explained(fc_text_t *text, const char *lead,
 // `"key": value,` as a file has it.
 static void put_member(fc_text_t *text, const char *lead,
                        const fc_option_t *o) {
-  const bool bare =
-      o->kind == FC_OPTION_KIND_COUNT || o->kind == FC_OPTION_KIND_JSON;
+  const bool bare = o->kind == FC_OPTION_KIND_COUNT;
   const bool flag = o->kind == FC_OPTION_KIND_FLAG;
   char line[200];
   snprintf(line, sizeof line, "%s\"%s\": %s%s%s", lead, o->flag,

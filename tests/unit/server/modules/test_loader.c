@@ -64,7 +64,7 @@ static void submit(fc_loader_t *loader, fc_load_kind_t kind, const char *path,
       kind == FC_LOAD_SCAN
           ? fc_loader_scan(loader, fc_str(path), 0, -1, FC_STR(""), NULL, NULL)
           : fc_loader_open(loader, fc_str(path), generation, isolation, 0,
-                           FC_STR(""), FC_STR("auto"), FC_STR(""), NULL);
+                           FC_STR(""), FC_STR("auto"), NULL);
   assert_int_equal(status, FC_OK);
 }
 
@@ -228,7 +228,7 @@ static fc_status_t load_two(fc_allocator_t allocator, void *context,
   const fc_str_t path = FC_TSAN ? FC_STR(VM) : FC_STR(NATIVE);
   if (status == FC_OK)
     status = fc_loader_open(loader, path, 0, FC_ISOLATION_AUTO, 0, FC_STR(""),
-                            FC_STR("auto"), FC_STR(""), err);
+                            FC_STR("auto"), err);
   if (status == FC_OK) status = take_status(loader, err);
   fc_loader_destroy(loader);
   return status;
