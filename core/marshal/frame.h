@@ -68,8 +68,8 @@ typedef struct fc_guarded_t {
 // What a call does with the values of a store (stored.h has the contract of each). The
 // frame has these as functions, so that a call without a store needs none of them.
 typedef struct fc_stored_ways_t {
-  fc_status_t (*read)(fc_frame_t *frame, const fc_op_t *op, fc_value_t *dest,
-                      fc_error_t *err);
+  fc_status_t (*give)(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
+                      fc_value_t *dest, fc_error_t *err);
   fc_status_t (*place)(fc_frame_t *frame, fc_error_t *err);
   fc_status_t (*stage)(fc_frame_t *frame, fc_error_t *err);
   void (*commit)(fc_frame_t *frame);

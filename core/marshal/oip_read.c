@@ -121,7 +121,8 @@ typedef struct input_t {
   bool has_name;
   bool is_bytes_type;  // "datatype" was "BYTES"
   bool has_raw;
-  bool looked;  // for the name, or the name had come already
+  fc_str_t ref;  // a value of the session; data NULL: none
+  bool looked;   // for the name, or the name had come already
   uint64_t raw_size;
 } input_t;
 
@@ -272,7 +273,13 @@ static fc_status_t read_raw_size(void *context, fc_error_t *err) {
   return FC_OK;
 }
 
+static fc_status_t read_ref(void *context, fc_error_t *err) {
+  input_t *input = context;
+  return fc_read_name(input->request->frame, &input->ref, err);
+}
+
 static const fc_json_member_t kInputParameters[] = {
+    {"ref", read_ref, NULL},
     {"shared_memory_region", NULL, NO_SHARED_MEMORY},
     {"binary_data_size", read_raw_size, NULL},
 };
@@ -346,11 +353,22 @@ static fc_status_t check_empty(request_t *request, const input_t *input,
   return count ? missing(request, "data", err) : FC_OK;
 }
 
+// The value of the session says its type, so the request need not.
+static fc_status_t take_stored(request_t *request, input_t *input,
+                               fc_error_t *err) {
+  if (input->has_raw || input->typed.seen[FC_MEMBER_DATA]) {
+    return fail_framing(request, err, "both data and 'ref' are given");
+  }
+  return fc_read_stored(request->frame, input->tensor->op, input->ref,
+                        &input->value, err);
+}
+
 // All members were read. Takes raw bytes, if they are the value, and checks that the
 // value is complete.
 static fc_status_t finish_value(request_t *request, input_t *input,
                                 fc_error_t *err) {
   fc_typed_t *typed = &input->typed;
+  if (input->ref.data) return take_stored(request, input, err);
   if (!typed->seen[FC_MEMBER_SHAPE]) return missing(request, "shape", err);
   if (!typed->seen[FC_MEMBER_DTYPE]) return missing(request, "datatype", err);
   const bool has_data = typed->seen[FC_MEMBER_DATA];
@@ -381,6 +399,7 @@ static fc_status_t read_input(request_t *request, fc_error_t *err) {
   input.request = request;
   input.number = NONE;
   input.value = (fc_value_t){0};
+  input.ref.data = NULL;
   input.texts.op = NULL;
   input.has_name = input.is_bytes_type = input.has_raw = input.looked = false;
   fc_json_token_t token;
@@ -478,20 +497,22 @@ static fc_status_t read_outputs(void *context, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // The document
 
-// Nothing is kept from one call to the next, so a call that is part of a sequence is
-// refused: its answer would be wrong. No sequence is 0, "", false or null.
+// Whoever makes the calls has read these, and given the call its store. Without one the
+// answer would be wrong. No sequence is 0, "", false or null.
 static fc_status_t read_sequence(void *context, fc_error_t *err) {
   request_t *request = context;
   fc_json_token_t token;
   FC_TRY(next(request, &token, err));
   const fc_json_reader_t *reader = &request->frame->reader;
-  if (token == FC_JSON_NULL || token == FC_JSON_FALSE ||
+  if (request->frame->store || token == FC_JSON_NULL ||
+      token == FC_JSON_FALSE ||
       (token == FC_JSON_STRING && !reader->text.size) ||
       (token == FC_JSON_NUMBER && fc_json_text_is(reader, FC_STR("0")))) {
     return FC_OK;
   }
   return fc_json_fail(&request->frame->reader, err, FC_CODE_UNKNOWN_FIELD,
-                      "this server keeps no sequences of calls");
+                      "the call is part of no sequence: a document that says "
+                      "so comes uncompressed, and is not long");
 }
 
 static fc_status_t read_raw_output(void *context, fc_error_t *err) {

@@ -22,9 +22,33 @@ fc_status_t fc_read_missing(fc_frame_t *frame, const char *name,
   return status;
 }
 
+fc_status_t fc_read_name(fc_frame_t *frame, fc_str_t *out_name,
+                         fc_error_t *err) {
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token != FC_JSON_STRING) {
+    return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
+                            "the name of a value", err);
+  }
+  return fc_read_text(frame, out_name, err);
+}
+
 fc_status_t fc_read_reference(fc_frame_t *frame, const fc_op_t *op,
                               fc_value_t *dest, fc_error_t *err) {
-  if (frame->ways) return frame->ways->read(frame, op, dest, err);
+  fc_str_t name;
+  fc_json_token_t token;
+  if (!frame->ways) return fc_read_stored(frame, op, FC_STR(""), dest, err);
+  FC_TRY(fc_read_name(frame, &name, err));
+  FC_TRY(fc_read_stored(frame, op, name, dest, err));
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  if (token == FC_JSON_OBJECT_END) return FC_OK;
+  return fc_json_fail(&frame->reader, err, FC_CODE_UNKNOWN_KEY,
+                      "'ref' stands alone in its object");
+}
+
+fc_status_t fc_read_stored(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
+                           fc_value_t *dest, fc_error_t *err) {
+  if (frame->ways) return frame->ways->give(frame, op, name, dest, err);
   return fc_json_fail(&frame->reader, err, FC_CODE_REFERENCE_UNKNOWN,
                       "there are no values to name: the call belongs to no "
                       "session");

@@ -10,8 +10,14 @@
 // The content of the string or key just read, unescaped. It lasts as long as the call.
 fc_status_t fc_read_text(fc_frame_t *frame, fc_str_t *out_text,
                          fc_error_t *err);
-// Reads {"ref":NAME}, a value of the call's store, whose key was just read, to its end.
-// FC_CODE_REFERENCE_UNKNOWN when the call has no store.
+// Reads the name of a value of a store.
+fc_status_t fc_read_name(fc_frame_t *frame, fc_str_t *out_name,
+                         fc_error_t *err);
+// Makes the value of this name, of the call's store, an argument.
+// FC_CODE_REFERENCE_UNKNOWN when the call has no store, and as fc_stored_give.
+fc_status_t fc_read_stored(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
+                           fc_value_t *dest, fc_error_t *err);
+// Reads {"ref":NAME}, whose key was just read, to its end, and does that.
 fc_status_t fc_read_reference(fc_frame_t *frame, const fc_op_t *op,
                               fc_value_t *dest, fc_error_t *err);
 // Fails because a value of several members lacks `name`.

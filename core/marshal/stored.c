@@ -210,31 +210,13 @@ static fc_status_t give(fc_frame_t *frame, const fc_op_t *op,
   return set_value(frame, op, row, data, dest, err);
 }
 
-static fc_status_t read_name(fc_frame_t *frame, fc_str_t *out_name,
-                             fc_error_t *err) {
-  fc_json_token_t token;
-  FC_TRY(fc_json_next(&frame->reader, &token, err));
-  if (token != FC_JSON_STRING) {
-    return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
-                            "the name of a value", err);
-  }
-  return fc_read_text(frame, out_name, err);
-}
-
-fc_status_t fc_stored_read(fc_frame_t *frame, const fc_op_t *op,
+fc_status_t fc_stored_give(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
                            fc_value_t *dest, fc_error_t *err) {
-  fc_str_t name;
   bool writes, may_write;
-  fc_json_token_t token;
-  FC_TRY(read_name(frame, &name, err));
   fc_store_row_t *row = fc_store_find(frame->store->desk, name);
   if (!row) return unknown(frame, name, err);
   find_writes(frame->plan, op, &writes, &may_write);
-  FC_TRY(give(frame, op, row, writes, may_write, dest, err));
-  FC_TRY(fc_json_next(&frame->reader, &token, err));
-  if (token == FC_JSON_OBJECT_END) return FC_OK;
-  return fc_json_fail(&frame->reader, err, FC_CODE_UNKNOWN_KEY,
-                      "'ref' stands alone in its object");
+  return give(frame, op, row, writes, may_write, dest, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -332,7 +314,7 @@ fc_status_t fc_stored_read_keep(fc_frame_t *frame, fc_error_t *err) {
     FC_TRY(fc_json_next(&frame->reader, &token, err));
     if (token == FC_JSON_OBJECT_END) return FC_OK;
     FC_TRY(read_output(frame, &number, err));
-    FC_TRY(read_name(frame, &name, err));
+    FC_TRY(fc_read_name(frame, &name, err));
     FC_TRY(add_output(frame, number, name, err));
   }
 }
@@ -601,7 +583,7 @@ const fc_store_row_t *fc_stored_output(const fc_frame_t *frame,
 
 // Errors tell where the reader stands, also where there is no document.
 void fc_frame_set_store(fc_frame_t *frame, fc_store_t *store) {
-  static const fc_stored_ways_t ways = {fc_stored_read, fc_stored_place,
+  static const fc_stored_ways_t ways = {fc_stored_give, fc_stored_place,
                                         fc_stored_stage, fc_stored_commit,
                                         fc_stored_output};
   frame->store = store;

@@ -31,10 +31,10 @@ typedef struct fc_stored_t {
 // is zeros that nobody keeps.
 void fc_frame_set_store(fc_frame_t *frame, fc_store_t *store);
 
-// Reads {"ref":NAME}, whose key was just read, to its end. FC_CODE_REFERENCE_UNKNOWN;
+// Gives the function the value of this name. FC_CODE_REFERENCE_UNKNOWN;
 // FC_CODE_TYPE_MISMATCH names both types; FC_CODE_DUPLICATE_ARGUMENT when the function may
 // write into the value, and it is given twice.
-fc_status_t fc_stored_read(fc_frame_t *frame, const fc_op_t *op,
+fc_status_t fc_stored_give(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
                            fc_value_t *dest, fc_error_t *err);
 // Read the options "keep", {"0":NAME}, and "if_absent".
 fc_status_t fc_stored_read_keep(fc_frame_t *frame, fc_error_t *err);

@@ -55,6 +55,8 @@
 #define FC_LIMIT_GUESS_WAIT_MS 1000
 
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
+// A longer document of the Open Inference Protocol is not searched for a sequence's id.
+#define FC_LIMIT_SEQUENCE (256u << 10)
 
 // Large bodies and answers are moved in parts, so that a turn of the loop stays well
 // below 2 ms. With each read of a body, the kernel tells the client that there is room

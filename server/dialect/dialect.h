@@ -86,6 +86,16 @@ typedef struct fc_admission_t {
   uint8_t *parameters;
 } fc_admission_t;
 
+#define FC_SEQUENCE_NAME 129
+
+// That a call is part of a sequence: its name is the type of the id and its bytes.
+typedef struct fc_sequence_t {
+  char name[FC_SEQUENCE_NAME];
+  uint8_t name_size;  // 0: it is part of none
+  bool starts;
+  bool ends;
+} fc_sequence_t;
+
 // The head of the answer to a request that is no call.
 typedef struct fc_document_t {
   fc_str_t content_type;
@@ -126,6 +136,10 @@ struct fc_dialect_t {
   fc_status_t (*admit)(const fc_server_t *server, const fc_request_t *request,
                        const fc_place_t *place, fc_admission_t *out_admission,
                        fc_error_t *err);
+  // Reads which sequence a call belongs to, from its body, uncompressed. NULL: there are
+  // no sequences.
+  fc_status_t (*find_sequence)(fc_str_t body, const uint8_t *parameters,
+                               fc_sequence_t *out_sequence, fc_error_t *err);
   // DECODE and ENCODE, where the call runs: in a thread, in a process or, if it is
   // quick, on the loop. NULL if no row is a call.
   const fc_dialect_worker_t *worker;

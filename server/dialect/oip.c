@@ -56,6 +56,16 @@ static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
   return fc_admission_body(server, request, out_admission, err);
 }
 
+// Other documents than short ones are not searched: their turn would be long.
+static fc_status_t find_sequence(fc_str_t body, const uint8_t *parameters,
+                                 fc_sequence_t *out_sequence, fc_error_t *err) {
+  const uint64_t document = parameters_of(parameters).document;
+  if (document < body.size) body.size = (size_t)document;
+  out_sequence->name_size = 0;
+  if (body.size > FC_LIMIT_SEQUENCE) return FC_OK;
+  return fc_oip_find_sequence(body, out_sequence, err);
+}
+
 static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
                           const uint8_t *parameters, fc_error_t *err) {
   return fc_oip_decode(frame, body, parameters_of(parameters).document, err);
@@ -137,6 +147,7 @@ int fc_oip_status(const fc_error_t *error) {
 const fc_dialect_t fc_dialect_oip = {
     .name = "oip",
     .admit = admit,
+    .find_sequence = find_sequence,
     .worker = &kWorker,
     .result_type = result_type,
     .document = fc_oip_document,

@@ -8,6 +8,11 @@
 #include "dialect/dialect.h"
 #include "json/reader.h"
 
+// Reads which sequence a call's document belongs to (oip_sequence.c). FC_CODE_MISSING_KEY,
+// _TYPE_MISMATCH, _OUT_OF_RANGE, and codes of json/reader.h for a document that has any.
+fc_status_t fc_oip_find_sequence(fc_str_t document, fc_sequence_t *out_sequence,
+                                 fc_error_t *err) FC_MUST_CHECK;
+
 // Writes the document of a place below /v2.
 fc_status_t fc_oip_document(const fc_server_t *server,
                             const fc_request_t *request,

@@ -5,6 +5,7 @@
 #include "dialect/oip.h"
 #include "json/writer.h"
 #include "marshal/model.h"
+#include "marshal/plan.h"
 #include "modules/policy.h"
 
 // In a configuration BYTES is STRING, and a type that the value says INVALID.
@@ -74,7 +75,9 @@ fc_status_t fc_oip_write_config(const fc_generation_t *generation,
   FC_TRY(write_tensors(model->inputs, model->input_count, true, sink, err));
   FC_TRY(fc_json_print(sink, err, "],'output':["));
   FC_TRY(write_tensors(model->outputs, model->output_count, false, sink, err));
-  return fc_json_print(sink, err, "]}");
+  return fc_json_print(
+      sink, err,
+      function->plan->state_count ? "],'sequence_batching':{}}" : "]}");
 }
 
 fc_status_t fc_oip_write_trace(fc_sink_t *sink, fc_error_t *err) {

@@ -22,7 +22,8 @@ static fc_status_t write_server(fc_sink_t *sink, fc_error_t *err) {
       sink, err,
       "{'name':'farcalld','version':'%s','extensions':["
       "'binary_tensor_data','model_configuration',"
-      "'model_repository','parameters','statistics','logging']}",
+      "'model_repository','parameters','sequence','sequence(string_id)',"
+      "'statistics','logging']}",
       fc_version());
 }
 

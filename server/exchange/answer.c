@@ -357,6 +357,7 @@ void fc_exchange_answer_call(fc_exchange_t *x) {
   fc_pool_t *pool = x->server->pool;
   fc_outcome_t *outcome = x->job.outcome;
   take_times(x, outcome);
+  if (FC_UNLIKELY(x->session)) fc_exchange_note_sequence(x, outcome);
   if (outcome->status != FC_OK) fc_exchange_count_failed(x);
   if (outcome->status != FC_OK) {
     answer_failed(x, outcome);

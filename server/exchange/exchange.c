@@ -505,6 +505,12 @@ void fc_exchange_submit(fc_exchange_t *x) {
     return;
   }
   fc_error_t *error = &x->server->error;
+  if (fc_exchange_join_sequence(
+          x, fc_str_make((const char *)data, call->body.size), error) !=
+      FC_OK) {
+    fc_exchange_fail(x, error, FC_STAGE_ADMIT);
+    return;
+  }
   // Others may have been faster since the head came.
   if (FC_UNLIKELY(x->session) && fc_exchange_check_session(x, error) != FC_OK) {
     fc_exchange_fail(x, error, FC_STAGE_ADMIT);

@@ -172,6 +172,8 @@ struct fc_exchange_t {
   fc_job_t job;  // its caller, set at ROUTE, also owns the memory of the body
   fc_session_t *session;  // pinned; NULL: the request is about none
   bool has_step;          // its session must be at `step`
+  bool ends;              // the session ends with the exchange
+  bool is_last;           // it does once the call was made
   uint64_t step;
   fc_act_t *act;             // NULL: the request asks for no act
   struct fc_draft_t *draft;  // its document is being written; NULL: none is
@@ -303,6 +305,12 @@ fc_status_t fc_exchange_find_session(fc_exchange_t *x,
 fc_status_t fc_exchange_join_session(fc_exchange_t *x,
                                      const fc_request_t *request,
                                      fc_error_t *err) FC_MUST_CHECK;
+// Of a call whose body is there: the same for the sequence that its document names, which
+// begins by that or is known. FC_CODE_SESSION_NOT_FOUND, and as for sessions.
+fc_status_t fc_exchange_join_sequence(fc_exchange_t *x, fc_str_t body,
+                                      fc_error_t *err) FC_MUST_CHECK;
+// The call has ended: what becomes of its sequence.
+void fc_exchange_note_sequence(fc_exchange_t *x, const fc_outcome_t *outcome);
 // Of a call about values: the session that the path names, and its generation. Checks that
 // the session is not lost, and at the step that the head says.
 fc_status_t fc_exchange_enter_session(fc_exchange_t *x,

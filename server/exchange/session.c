@@ -5,6 +5,8 @@
 #include "exchange/exchange.h"
 
 #include "dialect/admission.h"
+#include "dialect/state.h"
+#include "exchange/body.h"
 
 static fc_str_t read_id(const fc_exchange_t *x, const fc_request_t *request,
                         char text[FC_SESSION_ID_SIZE]) {
@@ -31,12 +33,16 @@ static fc_status_t pin(fc_exchange_t *x, fc_str_t id, fc_error_t *err) {
   return FC_OK;
 }
 
+static void name_client(fc_exchange_t *x) {
+  x->place.owner = x->job.caller;
+  x->place.owns = x->asker.token_size || x->asker.user.known;
+}
+
 fc_status_t fc_exchange_find_session(fc_exchange_t *x,
                                      const fc_request_t *request,
                                      fc_error_t *err) {
   char text[FC_SESSION_ID_SIZE];
-  x->place.owner = x->job.caller;
-  x->place.owns = x->asker.token_size || x->asker.user.known;
+  name_client(x);
   if (x->place.route == FC_ROUTE_SESSIONS) return FC_OK;
   FC_TRY(pin(x, read_id(x, request, text), err));
   x->place.session = x->session;
@@ -105,6 +111,102 @@ fc_status_t fc_exchange_join_session(fc_exchange_t *x,
   return find_function(x, err);
 }
 
+// ---------------------------------------------------------------------------
+// Sequences
+
+// A sequence that begins anew is another one.
+static fc_status_t begin_sequence(fc_exchange_t *x, fc_str_t id,
+                                  fc_error_t *err) {
+  fc_sessions_t *all = x->server->sessions;
+  fc_session_t *session;
+  bool fills;
+  if (fc_session_find(all, id, &x->job.caller, fc_clock_ns(), &session, err) ==
+      FC_OK) {
+    fc_session_end(session, FC_SESSION_END_DELETED);
+  }
+  name_client(x);
+  FC_TRY(
+      fc_state_make(x->server, &x->place, FC_STR(""), &session, &fills, err));
+  fc_session_name(session, id);
+  fc_session_pin(session);
+  x->session = session;
+  x->ends = true;
+  return FC_OK;
+}
+
+// The words are Triton's: client programs look for them.
+static fc_status_t go_on_sequence(fc_exchange_t *x, fc_str_t id,
+                                  fc_error_t *err) {
+  if (pin(x, id, err) == FC_OK) return fc_session_check(x->session, err);
+  return fc_fail(err, FC_CODE_SESSION_NOT_FOUND,
+                 "inference request for sequence must specify the START flag "
+                 "on the first request of the sequence: there is none of this "
+                 "id, or it has ended");
+}
+
+// A body in a file is for workers of one generation alone: those of another get a copy.
+static fc_status_t move_body(fc_exchange_t *x, fc_str_t bytes,
+                             fc_error_t *err) {
+  fc_blocks_t *blocks = x->server->blocks;
+  fc_piece_t *body = &x->job.call.body, moved;
+  if (fc_block_file(blocks, body->block) < 0) return FC_OK;
+  FC_TRY(fc_body_open(&moved, blocks, &x->job.caller,
+                      fc_pool_audience(x->server->pool, x->place.module),
+                      body->offset + bytes.size, err));
+  moved.offset = body->offset;
+  const fc_status_t status =
+      fc_body_put(&moved, blocks, &x->job.caller, bytes, 0, err);
+  if (status != FC_OK) {
+    fc_block_give(blocks, moved.block);
+    return status;
+  }
+  memset(fc_block_data(blocks, moved.block) + moved.offset + moved.size, 0,
+         FC_BLOCK_TAIL);
+  fc_block_give(blocks, body->block);
+  *body = moved;
+  return FC_OK;
+}
+
+static fc_status_t put_into_session(fc_exchange_t *x, fc_str_t body,
+                                    fc_error_t *err) {
+  fc_invocation_t *call = &x->job.call;
+  if (call->generation != x->place.module) FC_TRY(move_body(x, body, err));
+  call->generation = x->place.module;
+  call->function = x->place.function;
+  call->flags |= FC_CALL_SESSION;
+  x->job.claim = &x->session->claim;
+  return FC_OK;
+}
+
+fc_status_t fc_exchange_join_sequence(fc_exchange_t *x, fc_str_t body,
+                                      fc_error_t *err) {
+  const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
+  fc_sequence_t sequence;
+  char text[FC_SESSION_ID_SIZE];
+  if (!dialect->find_sequence || x->job.call.body_coding) return FC_OK;
+  FC_TRY(dialect->find_sequence(body, x->job.call.parameters, &sequence, err));
+  if (!sequence.name_size) return FC_OK;
+  if (x->session) {
+    return fc_fail(err, FC_CODE_HTTP_SYNTAX,
+                   "the head names a session, and the document a sequence");
+  }
+  FC_TRY(fc_session_id_of(
+      x->server->sessions, &x->job.caller, x->generation->claim.name,
+      fc_str_make(sequence.name, sequence.name_size), text, err));
+  const fc_str_t id = fc_str_make(text, sizeof text);
+  FC_TRY(sequence.starts ? begin_sequence(x, id, err)
+                         : go_on_sequence(x, id, err));
+  FC_TRY(find_function(x, err));
+  x->is_last = sequence.ends;
+  return put_into_session(x, body, err);
+}
+
+// A call that was refused is part of no sequence: it may be sent again.
+void fc_exchange_note_sequence(fc_exchange_t *x, const fc_outcome_t *outcome) {
+  const bool made = outcome->status == FC_OK || outcome->stage >= FC_STAGE_CALL;
+  if (made) x->ends = x->is_last;
+}
+
 fc_status_t fc_exchange_enter_session(fc_exchange_t *x,
                                       const fc_request_t *request,
                                       fc_error_t *err) {
@@ -123,9 +225,10 @@ fc_status_t fc_exchange_check_session(const fc_exchange_t *x, fc_error_t *err) {
 void fc_exchange_leave_session(fc_exchange_t *x) {
   fc_session_t *session = x->session;
   if (FC_LIKELY(!session)) return;
-  if (x->place.route == FC_ROUTE_SESSIONS && !x->place.session) {
+  if (x->ends || (x->place.route == FC_ROUTE_SESSIONS && !x->place.session)) {
     fc_session_end(session, FC_SESSION_END_DELETED);
   }
+  x->ends = x->is_last = false;
   x->session = x->place.session = NULL;
   x->has_step = false;
   x->job.claim = NULL;

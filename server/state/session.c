@@ -80,11 +80,12 @@ fc_status_t fc_session_find(const fc_sessions_t *all, fc_str_t id,
   fc_session_t *session = NULL;
   if (all->count && read_id(id, wanted)) {
     session = all->buckets[hash(all, wanted)];
-    while (session && memcmp(session->id, wanted, sizeof wanted) != 0) {
+    while (session && (session->ended ||
+                       memcmp(session->id, wanted, sizeof wanted) != 0)) {
       session = session->next;
     }
   }
-  if (!session || session->ended || is_over(session, now_ns) ||
+  if (!session || is_over(session, now_ns) ||
       (session->owned && memcmp(&session->owner, owner, sizeof *owner) != 0)) {
     return fc_fail(
         err, FC_CODE_SESSION_NOT_FOUND,
@@ -121,13 +122,22 @@ fc_status_t fc_session_check_step(const fc_session_t *session, uint64_t step,
 // ---------------------------------------------------------------------------
 // The table
 
+static void link_id(fc_session_t *session) {
+  fc_session_t **bucket =
+      &session->all->buckets[hash(session->all, session->id)];
+  session->next = *bucket;
+  *bucket = session;
+}
+
+static void unlink_id(fc_session_t *session) {
+  fc_session_t **at = &session->all->buckets[hash(session->all, session->id)];
+  while (*at != session) at = &(*at)->next;
+  *at = session->next;
+}
+
 static void relink(fc_sessions_t *all) {
   for (uint32_t i = 0; i < all->capacity; i++) {
-    fc_session_t *session = all->places[i];
-    if (!session) continue;
-    fc_session_t **bucket = &all->buckets[hash(all, session->id)];
-    session->next = *bucket;
-    *bucket = session;
+    if (all->places[i]) link_id(all->places[i]);
   }
 }
 
@@ -159,20 +169,44 @@ static void enter(fc_sessions_t *all, fc_session_t *session) {
   while (all->places[index]) index = (index + 1) & (all->capacity - 1);
   all->places[index] = session;
   session->index = index;
-  fc_session_t **bucket = &all->buckets[hash(all, session->id)];
-  session->next = *bucket;
-  *bucket = session;
+  link_id(session);
   all->count++;
   all->made++;
 }
 
 static void leave(fc_session_t *session) {
   fc_sessions_t *all = session->all;
-  fc_session_t **at = &all->buckets[hash(all, session->id)];
-  while (*at != session) at = &(*at)->next;
-  *at = session->next;
+  unlink_id(session);
   all->places[session->index] = NULL;
   all->count--;
+}
+
+void fc_session_name(fc_session_t *session, fc_str_t id) {
+  unlink_id(session);
+  const bool good = read_id(id, session->id);
+  FC_ASSERT(good);
+  link_id(session);
+}
+
+fc_status_t fc_session_id_of(fc_sessions_t *all, const fc_owner_t *owner,
+                             fc_str_t module, fc_str_t name,
+                             char out[FC_SESSION_ID_SIZE], fc_error_t *err) {
+  char digest[65];
+  fc_sha256_t hash;
+  if (!all->keyed &&
+      getrandom(all->key, sizeof all->key, 0) != (ssize_t)sizeof all->key) {
+    return fc_fail(err, FC_CODE_INTERNAL, "the system has no random bytes");
+  }
+  all->keyed = true;
+  fc_sha256_init(&hash);
+  fc_sha256_update(&hash, all->key, sizeof all->key);
+  fc_sha256_update(&hash, owner->bytes, sizeof owner->bytes);
+  fc_sha256_update(&hash, &module.size, sizeof module.size);
+  fc_sha256_update(&hash, module.data, module.size);
+  fc_sha256_update(&hash, name.data, name.size);
+  fc_sha256_finish(&hash, digest);
+  memcpy(out, digest, FC_SESSION_ID_SIZE);
+  return FC_OK;
 }
 
 // ---------------------------------------------------------------------------

@@ -100,6 +100,8 @@ typedef struct fc_sessions_t {
   fc_slab_t *slabs;
   fc_owners_t counts_owned;
   fc_owners_t bytes_owned;
+  bool keyed;       // `key` is there
+  uint8_t key[32];  // ids of sequences are made from it
   uint64_t made;
   uint64_t ends[FC_SESSION_END_COUNT];
 } fc_sessions_t;
@@ -137,6 +139,15 @@ fc_status_t fc_session_find(const fc_sessions_t *all, fc_str_t id,
                             const fc_owner_t *owner, uint64_t now_ns,
                             fc_session_t **out_session,
                             fc_error_t *err) FC_MUST_CHECK;
+// The id of the session that is the sequence `name` of the owner's calls of a module. Who
+// does not know the id cannot find it out. FC_CODE_INTERNAL.
+fc_status_t fc_session_id_of(fc_sessions_t *all, const fc_owner_t *owner,
+                             fc_str_t module, fc_str_t name,
+                             char out[FC_SESSION_ID_SIZE],
+                             fc_error_t *err) FC_MUST_CHECK;
+// From now on the session, which was just made, has this id: FC_SESSION_ID_SIZE digits. None
+// that has not ended has it.
+void fc_session_name(fc_session_t *session, fc_str_t id);
 // FC_CODE_SESSION_LOST: its calls are refused, and why.
 fc_status_t fc_session_check(const fc_session_t *session,
                              fc_error_t *err) FC_MUST_CHECK;

@@ -150,7 +150,7 @@ def test_curl_as_the_page_says(serve):
 
 
 TRITON = r'''
-import asyncio, sys
+import asyncio, sys, uuid
 import numpy
 import tritonclient.http as sync
 import tritonclient.http.aio as aio
@@ -175,7 +175,7 @@ assert client.is_model_ready("simple") and client.is_model_ready("simple", "1")
 assert not client.is_model_ready("none")
 assert "binary_tensor_data" in client.get_server_metadata()["extensions"]
 assert client.get_model_metadata("simple")["inputs"][0]["shape"] == [1, 16]
-assert [each["state"] for each in client.get_model_repository_index()] == ["READY"] * 2
+assert [each["state"] for each in client.get_model_repository_index()] == ["READY"] * 3
 config = client.get_model_config("simple")
 assert [each["data_type"] for each in config["input"]] == ["TYPE_INT32"] * 2
 assert client.get_trace_settings("simple")["trace_level"] == ["OFF"]
@@ -183,6 +183,24 @@ assert client.get_inference_statistics("simple")["model_stats"][0]["version"] ==
 assert client.get_log_settings()["log_info"] is True
 assert client.update_log_settings({"log_info": False})["log_info"] is False
 assert client.update_log_settings({"log_info": True})["log_info"] is True
+# simple_http_sequence_sync_infer_client: what belongs to two ids is sent in turn here.
+assert client.get_model_config("simple_sequence")["sequence_batching"] == {}
+VALUES = [11, 7, 5, 3, 2, 0, 1]
+SENT = {1000: [0, *VALUES], 1001: [100, *(-each for each in VALUES)],
+        str(uuid.uuid4()): [20, *(-each for each in VALUES)]}
+for step in range(8):
+    for sequence, values in SENT.items():
+        given = sync.InferInput("INPUT", [1, 1], "INT32")
+        given.set_data_from_numpy(numpy.full([1, 1], values[step], numpy.int32))
+        answer = client.infer(
+            "simple_sequence", [given], outputs=[sync.InferRequestedOutput("OUTPUT")],
+            sequence_id=sequence, sequence_start=step == 0, sequence_end=step == 7)
+        assert answer.as_numpy("OUTPUT")[0][0] == values[step] + (step == 0)
+try:
+    client.infer("simple_sequence", [given], sequence_id=1000)
+    raise SystemExit("a sequence that has ended goes on")
+except InferenceServerException as error:
+    assert "must specify the START flag" in error.message(), error
 client.unload_model("simple")
 assert not client.is_model_ready("simple")
 client.load_model("simple")
@@ -245,7 +263,7 @@ async def main():
         assert (await client.get_server_metadata(query_params={"test_1": 1}))["name"]
         assert (await client.get_model_metadata("simple"))["name"] == "simple"
         assert (await client.get_model_config("simple"))["max_batch_size"] == 0
-        assert len(await client.get_model_repository_index()) == 2
+        assert len(await client.get_model_repository_index()) == 3
         await client.unload_model("simple")
         assert not await client.is_model_ready("simple")
         await client.load_model("simple")
@@ -263,12 +281,12 @@ print("done")
 
 
 # The calls of the examples beside tritonclient's sources, which no package has: infer,
-# async_infer, aio_infer, string_infer, health_metadata and model_control; of these not
+# async_infer, aio_infer, sequence_sync, string_infer, health_metadata and model_control; not
 # that a server is called "triton", that BYTES have many elements, and that a model is
 # loaded with another configuration, which farcalld does not do.
 def test_tritonclient_unmodified(clients, iree, serve, tmp_path):
     echo = shutil.copy(triton.echo(iree), tmp_path / "echo.vmfb")
-    server = serve("--admin=loopback", SIMPLE, echo)
+    server = serve("--admin=loopback", SIMPLE, MODULES / "simple_sequence.so", echo)
     done = subprocess.run([clients, "-c", TRITON, f"{server.host}:{server.port}"],
                           capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
