@@ -30,6 +30,10 @@ fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
 fc_status_t fc_signature_print_components(const fc_signature_t *signature,
                                           fc_str_t prefix, fc_sink_t *sink,
                                           fc_error_t *err);
+// The schema of the options of a call; and the two of {"ref":NAME} as an argument and as a
+// result, with their names, which stand among the components.
+fc_status_t fc_signature_print_options(fc_sink_t *sink, fc_error_t *err);
+fc_status_t fc_signature_print_stored(fc_sink_t *sink, fc_error_t *err);
 
 // Writes a call document that the decoder accepts: elements are 0 (1 where the type
 // has no 0), dims that have sizes are as in the first row, other dynamic dims 1 (0 where

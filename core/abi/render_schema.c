@@ -382,6 +382,29 @@ static fc_status_t put_close(const writer_t *w, const fc_type_t *type) {
   }
 }
 
+// May a value of a session stand here, or a result be kept there?
+static bool may_be_stored(const writer_t *w, const fc_walk_t *walk) {
+  switch (walk->type->kind) {
+    case FC_TYPE_TENSOR:
+    case FC_TYPE_VECTOR:
+    case FC_TYPE_SCALAR:
+      return !w->answer || !walk->parent;
+    case FC_TYPE_BYTES:
+      return w->answer ? !walk->parent : walk->type->flavor != FC_FLAVOR_UTF8;
+    default:
+      return walk->type->kind == FC_TYPE_UNKNOWN && !w->answer;
+  }
+}
+
+static fc_status_t put_node(const writer_t *w, const fc_walk_t *walk) {
+  if (!may_be_stored(w, walk)) return put_open(w, walk->type);
+  FC_TRY(put(w, "{'anyOf':["));
+  FC_TRY(put_open(w, walk->type));
+  return put(w, ",{'$ref':'#/%s/%s'}]}",
+             w->prefix.size ? "components/schemas" : "$defs",
+             w->answer ? "Kept" : "Reference");
+}
+
 static fc_status_t put_value(const writer_t *w, uint32_t node) {
   fc_walk_t walk;
   fc_walk_init(&walk, w->signature->nodes, node);
@@ -395,7 +418,7 @@ static fc_status_t put_value(const writer_t *w, uint32_t node) {
       FC_TRY(put_text(w, fc_signature_text(w->signature, walk.type->key)));
       FC_TRY(put(w, ":"));
     }
-    FC_TRY(put_open(w, walk.type));
+    FC_TRY(put_node(w, &walk));
   }
   return FC_OK;
 }
@@ -568,18 +591,39 @@ static fc_status_t put_dict_once(const writer_t *w) {
 }
 
 static fc_status_t put_object(const writer_t *w, uint32_t count) {
-  static const char kOptions[] =
-      ",\"options\":{\"type\":\"object\",\"properties\":{"
-      "\"int64\":{\"const\":\"string\"},"
-      "\"results\":{\"enum\":[\"typed\",\"b64\"]}},"
-      "\"additionalProperties\":false}},\"additionalProperties\":false";
   FC_TRY(put(w, "{'type':'object','properties':{'args':"));
   FC_TRY(put_places(w, 0));
   FC_TRY(put(w, ",'kwargs':"));
   FC_TRY(put_keywords(w));
-  FC_TRY(put(w, kOptions));
+  FC_TRY(put(w, ",'options':"));
+  FC_TRY(fc_signature_print_options(w->sink, w->err));
+  FC_TRY(put(w, "},'additionalProperties':false"));
   if (count) FC_TRY(takes_dict(w) ? put_dict_once(w) : put_each_once(w));
   return put(w, "}");
+}
+
+// ---------------------------------------------------------------------------
+// What is the same for all functions
+
+fc_status_t fc_signature_print_options(fc_sink_t *sink, fc_error_t *err) {
+  return fc_json_print(
+      sink, err,
+      "{'type':'object','properties':{'int64':{'type':'string','enum':["
+      "'string']},'results':{'type':'string','enum':['typed','b64']},"
+      "'keep':{'type':'object','description':'results that stay in the "
+      "session, and their names','additionalProperties':{'type':'string'},"
+      "'propertyNames':{'pattern':'^(0|[1-9][0-9]*)$'}},"
+      "'if_absent':{'type':'boolean'}},'additionalProperties':false}");
+}
+
+fc_status_t fc_signature_print_stored(fc_sink_t *sink, fc_error_t *err) {
+  return fc_json_print(
+      sink, err,
+      "'Reference':{'type':'object','properties':{'ref':{'type':'string'}},"
+      "'required':['ref'],'additionalProperties':false},"
+      "'Kept':{'type':'object','properties':{'ref':{'type':'string'},"
+      "'type':{'type':'object'}},'required':['ref','type'],"
+      "'additionalProperties':false}");
 }
 
 // ---------------------------------------------------------------------------
@@ -660,6 +704,8 @@ fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
   FC_TRY(put(w, ",'$defs':{"));
   FC_TRY(put_arguments(w));
   FC_TRY(put_answer(w));
+  FC_TRY(put(w, ","));
+  FC_TRY(fc_signature_print_stored(sink, err));
   return put(w, "}}");
 }
 

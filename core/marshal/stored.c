@@ -225,7 +225,7 @@ fc_status_t fc_stored_give(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
 static fc_status_t needs_store(fc_frame_t *frame, const char *option,
                                fc_error_t *err) {
   if (frame->store) return FC_OK;
-  return fc_json_fail(&frame->reader, err, FC_CODE_JSON_SCHEMA,
+  return fc_json_fail(&frame->reader, err, FC_CODE_REFERENCE_UNKNOWN,
                       "option '%s' is about values of a session, and the call "
                       "belongs to none",
                       option);

@@ -5,6 +5,9 @@
 // may end with stand there once.
 #include "dialect/openapi.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "abi/render.h"
 #include "base/hex.h"
 #include "farcall/abi.h"
@@ -302,7 +305,8 @@ static fc_status_t put_call(fc_str_t module, const fc_function_t *function,
       sink, err,
       ",'parameters':[{'name':'validate','in':'query',"
       "'description':'only: check the arguments and call nothing',"
-      "'schema':{'type':'string','enum':['only']}}]"));
+      "'schema':{'type':'string','enum':['only']}},"
+      "{'$ref':'#/components/parameters/session'}]"));
   FC_TRY(put_request(module, function, prefix, sink, err));
   FC_TRY(put_answers(prefix, sink, err));
   return fc_json_print(sink, err, "}");
@@ -367,7 +371,7 @@ static fc_status_t put_function(fc_parts_t *parts,
   const fc_str_t prefix = component_prefix(module, function, text);
   if (!function->plan || !prefix.size) return FC_OK;
   if (function->signature->node_count > NODES_MAX) return FC_OK;
-  FC_TRY(fc_parts_comma(parts, sink, err));
+  FC_TRY(put(sink, ",", err));
   FC_TRY(put_operations(module, function, prefix, sink, err));
   FC_TRY(put_steps(module, function, prefix, sink, err));
   FC_TRY(put(&parts->aside.sink, ",", err));
@@ -376,26 +380,130 @@ static fc_status_t put_function(fc_parts_t *parts,
 }
 
 // ---------------------------------------------------------------------------
+// Sessions
+
+typedef struct operation_t {
+  const char *path;  // behind that of a session; NULL: of the path before
+  const char *method;
+  const char *id;
+  const char *summary;
+  const char *takes;  // schema of its body; NULL: it has none
+  int status;
+  const char *type;   // of the answer
+  const char *gives;  // its schema; NULL: any object
+} operation_t;
+
+static const operation_t kOperations[] = {
+    {"", "post", "makeSession", "Makes a session", "NewSession", 201, NULL,
+     "Session"},
+    {"/{session}", "get", "showSession", "Its values, step and times", NULL,
+     200, NULL, "Session"},
+    {NULL, "delete", "endSession", "Ends it", NULL, 200, NULL, NULL},
+    {"/{session}/fork", "post", "forkSession", "Another one with its values",
+     NULL, 201, NULL, "Session"},
+    {"/{session}/reset", "post", "resetSession", "Lets its values go", NULL,
+     200, NULL, "Session"},
+    {"/{session}/export", "get", "exportSession",
+     "All values, as a safetensors file", NULL, 200,
+     "application/x-safetensors", NULL},
+    {"/{session}/values/{value}", "get", "readValue", "A value", NULL, 200,
+     NULL, NULL},
+    {NULL, "put", "putValue", "Puts a value", "Value", 200, NULL, NULL},
+    {NULL, "delete", "removeValue", "Lets a value go", NULL, 200, NULL,
+     "Session"},
+};
+
+static fc_status_t put_names_in_path(const char *path, fc_sink_t *sink,
+                                     fc_error_t *err) {
+  static const char *const kNames[] = {"module", "session", "value"};
+  const char *comma = "";
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kNames); i++) {
+    char mark[16];
+    snprintf(mark, sizeof mark, "{%s}", kNames[i]);
+    if (i && !strstr(path, mark)) continue;
+    FC_TRY(fc_json_print(sink, err,
+                         "%s{'name':'%s','in':'path','required':true,"
+                         "'schema':{'type':'string','minLength':1}}",
+                         comma, kNames[i]));
+    comma = ",";
+  }
+  return FC_OK;
+}
+
+static fc_status_t put_operation(const operation_t *row, fc_sink_t *sink,
+                                 fc_error_t *err) {
+  FC_TRY(fc_json_print(
+      sink, err,
+      ",'%s':{'operationId':'%s','tags':['sessions'],'summary':'%s',",
+      row->method, row->id, row->summary));
+  if (row->takes) {
+    FC_TRY(
+        fc_json_print(sink, err,
+                      "'requestBody':{'content':{'application/json':{'schema':{"
+                      "'$ref':'#/components/schemas/%s'}}}},",
+                      row->takes));
+  }
+  FC_TRY(fc_json_print(sink, err,
+                       "'responses':{'%d':{'description':'%s','content':{"
+                       "'%s':{'schema':{",
+                       row->status, row->summary,
+                       row->type ? row->type : "application/json"));
+  FC_TRY(row->gives
+             ? fc_json_print(sink, err, "'$ref':'#/components/schemas/%s'}}}}",
+                             row->gives)
+             : fc_json_print(sink, err, "'type':'%s'}}}}",
+                             row->type ? "string" : "object"));
+  FC_TRY(put_refusals(sink, err));
+  return put(sink, "}}", err);
+}
+
+static fc_status_t put_session_paths(fc_sink_t *sink, fc_error_t *err) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOperations); i++) {
+    const operation_t *row = &kOperations[i];
+    if (row->path) {
+      FC_TRY(fc_json_print(
+          sink, err, "%s'/api/v1/modules/{module}/sessions%s':{'parameters':[",
+          i ? "}," : "", row->path));
+      FC_TRY(put_names_in_path(row->path, sink, err));
+      FC_TRY(put(sink, "]", err));
+    }
+    FC_TRY(put_operation(row, sink, err));
+  }
+  return put(sink, "}", err);
+}
+
+// ---------------------------------------------------------------------------
 // The document
 
 static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
                          fc_error_t *err) {
   (void)server;
-  return fc_json_print(
+  FC_TRY(fc_json_print(
       sink, err,
       "{'openapi':'3.1.0','info':{'title':'farcall','description':'%s',"
       "'version':'%s'},'servers':[{'url':'/'}],'security':[{},"
       "{'token':[]}],'paths':{",
       "The functions this server has loaded. GET of a function's path answers its "
       "signature.",
-      fc_version());
+      fc_version()));
+  return put_session_paths(sink, err);
 }
 
-static const char kOptions[] =
-    "{\"type\":\"object\",\"properties\":{"
-    "\"results\":{\"type\":\"string\",\"enum\":[\"typed\",\"b64\"]},"
-    "\"int64\":{\"type\":\"string\",\"enum\":[\"string\"]}},"
-    "\"additionalProperties\":false}";
+static const char kSession[] =
+    ",'Session':{'type':'object','properties':{'session':{'type':'string'},"
+    "'step':{'type':'integer'},'ttl_ms':{'type':'integer'},"
+    "'idle_ms':{'type':'integer'},'max_bytes':{'type':'integer'},"
+    "'bytes':{'type':'integer'},'values':{'type':'object',"
+    "'additionalProperties':{'type':'object','properties':{"
+    "'type':{'type':'object'},'bytes':{'type':'integer'}},"
+    "'required':['type','bytes']}}},'required':['session','step','ttl_ms',"
+    "'idle_ms','max_bytes','bytes','values']},"
+    "'NewSession':{'type':'object','properties':{"
+    "'ttl_ms':{'type':'integer','minimum':1},"
+    "'max_bytes':{'type':'integer','minimum':1},'values':{'type':'object',"
+    "'additionalProperties':{'$ref':'#/components/schemas/Value'}}},"
+    "'additionalProperties':false},"
+    "'Value':{'type':'object','description':'a value with its type'}";
 
 static const char kRepeat[] =
     "{'type':'object','properties':{"
@@ -425,14 +533,21 @@ static fc_status_t middle(const fc_server_t *server, fc_sink_t *sink,
                           fc_error_t *err) {
   (void)server;
   FC_TRY(put(sink,
-             "},\"components\":{\"securitySchemes\":{\"token\":{"
+             "},\"components\":{\"parameters\":{\"session\":{\"name\":"
+             "\"Farcall-Session\",\"in\":\"header\",\"description\":"
+             "\"The session that the call belongs to\",\"schema\":{\"type\":"
+             "\"string\"}}},\"securitySchemes\":{\"token\":{"
              "\"type\":\"http\",\"scheme\":\"bearer\",\"description\":"
              "\"Needed where the server's listener has a token file\"}},"
              "\"responses\":{",
              err));
   FC_TRY(put_responses(sink, err));
-  FC_TRY(fc_json_print(sink, err,
-                       "},'schemas':{'Options':%s,'Repeat':", kOptions));
+  FC_TRY(fc_json_print(sink, err, "},'schemas':{'Options':"));
+  FC_TRY(fc_signature_print_options(sink, err));
+  FC_TRY(fc_json_print(sink, err, ","));
+  FC_TRY(fc_signature_print_stored(sink, err));
+  FC_TRY(fc_json_print(sink, err, kSession));
+  FC_TRY(fc_json_print(sink, err, ",'Repeat':"));
   FC_TRY(fc_json_print(sink, err, kRepeat));
   FC_TRY(fc_json_print(sink, err, ",'Step':"));
   FC_TRY(fc_json_print(sink, err, kStep));

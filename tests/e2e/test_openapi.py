@@ -3,6 +3,7 @@
 jsonschema package; tests/openapi asks the tools that are made for such documents."""
 import itertools
 import json
+import re
 import shutil
 import socket
 import struct
@@ -60,14 +61,23 @@ def validator(document, reference):
         {"$ref": reference, "components": document["components"]})
 
 
+def functions_of(document):
+    return {path: each for path, each in document["paths"].items()
+            if path.startswith("/api/v1/functions/")}
+
+
+def operation_ids(paths):
+    return [operation["operationId"] for path in paths.values()
+            for name, operation in path.items() if name != "parameters"]
+
+
 def test_it_lists_every_function_that_can_be_called(asked, document):
     listed = asked.get("/api/v1/functions").json["functions"]
     wanted = {f"/api/v1/functions/{each['module']}/{each['name']}"
               for each in listed if each["callable"]}
-    assert set(document["paths"]) == wanted | {f"{each}?iterate" for each in wanted}
+    assert set(functions_of(document)) == wanted | {f"{each}?iterate" for each in wanted}
     assert document["openapi"] == "3.1.0"
-    ids = [operation["operationId"] for path in document["paths"].values()
-           for operation in path.values()]
+    ids = operation_ids(document["paths"])
     assert len(ids) == len(set(ids))
 
 
@@ -81,7 +91,7 @@ def test_its_references_lead_somewhere_and_its_schemas_are_schemas(document):
 
 
 def plain(document):
-    return {path: each for path, each in document["paths"].items() if "?" not in path}
+    return {path: each for path, each in functions_of(document).items() if "?" not in path}
 
 
 def test_its_examples_and_their_answers_are_what_the_schemas_say(asked, document):
@@ -99,7 +109,9 @@ def test_its_examples_and_their_answers_are_what_the_schemas_say(asked, document
         schema = next(iter(answer["content"].values()))["schema"]
         validator(document, schema["$ref"]).validate(reply.json)
         assert reply.status == 200 or reply.json["code"] == "call_failed", path
-        for parameter in operations["post"]["parameters"]:
+        validate, session = operations["post"]["parameters"]
+        assert at(document, session["$ref"])["name"] == "Farcall-Session"
+        for parameter in [validate]:
             for word in parameter["schema"]["enum"]:
                 reply = asked.request("POST", f"{path}?{parameter['name']}={word}",
                                       json.dumps(values[0]), {"Content-Type": "application/json"})
@@ -194,13 +206,13 @@ def test_a_long_document_is_whole(many):
     assert len(reply.body) > 4 * PART
     document = reply.json
     paths = document["paths"]
-    assert len(paths) == 2 * (203 + 2 + 2)  # all but the wider one, each with ?iterate, too
+    assert len(functions_of(document)) == 2 * (203 + 2 + 2)  # all but the wider one, each with ?iterate, too
     assert "/api/v1/functions/large@3/matmul" in paths
     # m0 leads to version 2, so version 1 has a path of its own.
     assert "/api/v1/functions/m0@1/matmul" in paths
     assert "/api/v1/functions/m0@2/matmul" in paths
     assert paths["/api/v1/functions/wide/wide"]["post"]["summary"] == "wide"
-    ids = [operation["operationId"] for path in paths.values() for operation in path.values()]
+    ids = operation_ids(paths)
     assert len(ids) == len(set(ids))
     for reference in set(references(document)):
         at(document, reference)
@@ -326,3 +338,39 @@ def test_what_is_sent_behind_the_request_is_answered_next(many, path):
         answer = b"".join(iter(lambda: body.recv(1 << 16), b""))
     assert chunks(answer) == many.get(path).body
     assert b"\r\nConnection: close\r\n" in answer
+
+
+def test_sessions_are_in_it_as_they_are_answered(asked, document):
+    """Each operation on a session that is there, by its path and method, and no others:
+    the routes' own table lists them."""
+    rows = re.findall(r'^FC_STATE_ROUTE\(\w+, "([^"]+)", ([^,]+),',
+                      (ROOT / "server/dialect/route.def").read_text(), re.M)
+    wanted = {(path, method.lower()) for path, methods in rows
+              for method in re.findall(r"FC_ROUTE_(\w+)", methods)}
+    paths = {path: each for path, each in document["paths"].items() if "/sessions" in path}
+    assert {(path, method) for path, each in paths.items()
+            for method in each if method != "parameters"} == wanted
+    names = {"module": "matmul"}
+    order = [("sessions", "post"), ("{value}", "put"), ("{value}", "get"),
+             ("{session}", "get"), ("export", "get"), ("fork", "post"), ("{value}", "delete"),
+             ("reset", "post"), ("{session}", "delete")]
+    order = [(path, method) for end, method in order for path in paths
+             if path.endswith("/" + end)]
+    assert set(order) == wanted
+    for path, method in order:
+        operation = paths[path][method]
+        assert [each["name"] for each in paths[path]["parameters"]] == re.findall(
+            r"{(\w+)}", path)
+        body = None
+        if method == "put":
+            body = json.dumps({"dtype": "f32", "shape": [1], "data": [1]})
+        reply = asked.request(method.upper(), path.format(**names, value="v"), body,
+                              {"Content-Type": "application/json"} if body else {})
+        assert str(reply.status) in operation["responses"], (path, method, reply.body)
+        content = operation["responses"][str(reply.status)]["content"]
+        assert reply.headers["Content-Type"] in content, (path, method)
+        schema = content[reply.headers["Content-Type"]]["schema"]
+        if "json" in reply.headers["Content-Type"]:
+            assert jsonschema.Draft202012Validator(
+                {**schema, "components": document["components"]}).is_valid(reply.json), (path, reply.body)
+        names.setdefault("session", reply.headers["Farcall-Session"])

@@ -28,3 +28,24 @@ const loop = await client.POST("/api/v1/functions/matmul/matmul?iterate", {
 const steps: string | undefined = loop.data;
 const last = '{"step":3,"results":[[[5.0,3.0],[3.0,2.0]]]}\n{"done":"times","steps":3}\n';
 if (!steps?.endsWith(last)) throw new Error(`it made ${steps}`);
+
+// A product stays in a session, where the next call finds it.
+const path = { module: "matmul" };
+const made = await client.POST("/api/v1/modules/{module}/sessions", { params: { path }, body: {} });
+const session: string = made.data!.session;
+const header = { "Farcall-Session": session };
+await client.POST("/api/v1/functions/matmul/matmul", {
+  params: { header },
+  body: { args: [[[1, 1], [1, 0]], [[1, 1], [1, 0]]], options: { keep: { "0": "y" } } },
+});
+const product = await client.POST("/api/v1/functions/matmul/matmul", {
+  params: { header },
+  body: [{ ref: "y" }, [[1], [1]]],
+});
+if (JSON.stringify(product.data?.results) !== "[[[3],[2]]]") {
+  throw new Error(`it made ${JSON.stringify(product)}`);
+}
+const shown = await client.GET("/api/v1/modules/{module}/sessions/{session}", {
+  params: { path: { ...path, session } },
+});
+if (shown.data?.values.y.bytes !== 16) throw new Error(`it has ${JSON.stringify(shown)}`);

@@ -94,73 +94,91 @@ static void signatures_render(void **state) {
   fc_text_deinit(&text);
 }
 
+#define STORED(schema) \
+  "{\"anyOf\":[" schema ",{\"$ref\":\"#/$defs/Reference\"}]}"
+
 // What a schema says about a lone argument. What tensors look like is for
 // e2e/schema, which has a validator.
 static const struct {
   const char *name;
   const char *schema;
 } values[] = {
-    {"i1 -> ", "{\"enum\":[false,true,0,1]}"},
-    {"i8 -> ", "{\"type\":\"integer\",\"minimum\":-128,\"maximum\":127}"},
-    {"ui4 -> ", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":15}"},
+    {"i1 -> ", STORED("{\"enum\":[false,true,0,1]}")},
+    {"i8 -> ",
+     STORED("{\"type\":\"integer\",\"minimum\":-128,\"maximum\":127}")},
+    {"ui4 -> ", STORED("{\"type\":\"integer\",\"minimum\":0,\"maximum\":15}")},
     {"index -> ",
-     "{\"anyOf\":[{\"type\":\"integer\",\"minimum\":-9223372036854775808,"
-     "\"maximum\":9223372036854775807},{\"type\":\"string\",\"pattern\":"
-     "\"^-?(0|[1-9][0-9]*)$\"}]}"},
-    {"ui64 -> ", "{\"anyOf\":[{\"type\":\"integer\",\"minimum\":0,\"maximum\":"
-                 "18446744073709551615},{\"type\":\"string\",\"pattern\":"
-                 "\"^-?(0|[1-9][0-9]*)$\"}]}"},
-    {"f16 -> ", "{\"anyOf\":[{\"type\":\"number\",\"exclusiveMinimum\":-65520,"
-                "\"exclusiveMaximum\":65520},{\"enum\":[\"NaN\",\"Infinity\","
-                "\"-Infinity\"]}]}"},
+     STORED(
+         "{\"anyOf\":[{\"type\":\"integer\",\"minimum\":-9223372036854775808,"
+         "\"maximum\":9223372036854775807},{\"type\":\"string\",\"pattern\":"
+         "\"^-?(0|[1-9][0-9]*)$\"}]}")},
+    {"ui64 -> ",
+     STORED("{\"anyOf\":[{\"type\":\"integer\",\"minimum\":0,\"maximum\":"
+            "18446744073709551615},{\"type\":\"string\",\"pattern\":"
+            "\"^-?(0|[1-9][0-9]*)$\"}]}")},
+    {"f16 -> ",
+     STORED("{\"anyOf\":[{\"type\":\"number\",\"exclusiveMinimum\":-65520,"
+            "\"exclusiveMaximum\":65520},{\"enum\":[\"NaN\",\"Infinity\","
+            "\"-Infinity\"]}]}")},
     {"f8E4M3FN -> ",
-     "{\"anyOf\":[{\"type\":\"number\",\"minimum\":-464,\"maximum\":464},{"
-     "\"enum\":[\"NaN\"]}]}"},
+     STORED(
+         "{\"anyOf\":[{\"type\":\"number\",\"minimum\":-464,\"maximum\":464},{"
+         "\"enum\":[\"NaN\"]}]}")},
     {"f8E8M0FNU -> ",
-     "{\"anyOf\":[{\"type\":\"number\",\"exclusiveMinimum\":0,\"maximum\":"
-     "2.5521177519070385e+38},{\"enum\":[\"NaN\"]}]}"},
+     STORED(
+         "{\"anyOf\":[{\"type\":\"number\",\"exclusiveMinimum\":0,\"maximum\":"
+         "2.5521177519070385e+38},{\"enum\":[\"NaN\"]}]}")},
     {"complex<f64> -> ",
-     "{\"type\":\"array\",\"prefixItems\":[{\"anyOf\":[{\"type\":\"number\"},{"
-     "\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]},{\"anyOf\":[{\"type\":"
-     "\"number\"},{\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]}],"
-     "\"minItems\":2,\"maxItems\":2}"},
+     STORED(
+         "{\"type\":\"array\",\"prefixItems\":[{\"anyOf\":[{\"type\":\"number\"},{"
+         "\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]},{\"anyOf\":[{\"type\":"
+         "\"number\"},{\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]}],"
+         "\"minItems\":2,\"maxItems\":2}")},
     {"tensor<2x?xi1> -> ",
-     "{\"anyOf\":[{\"type\":\"array\",\"minItems\":2,\"maxItems\":2,\"items\":{"
-     "\"type\":\"array\",\"items\":{\"enum\":[false,true,0,1]}}},{\"type\":"
-     "\"object\",\"properties\":{\"dtype\":{\"enum\":[\"i1\",\"BOOL\",\"bool\"]},"
-     "\"shape\":{\"type\":\"array\",\"prefixItems\":[{\"const\":2},{\"type\":"
-     "\"integer\",\"minimum\":0}],\"minItems\":2,\"maxItems\":2},\"data\":{"
-     "\"anyOf\":[{\"type\":\"array\",\"items\":{\"enum\":[false,true,0,1]}},{"
-     "\"type\":\"array\",\"minItems\":2,\"maxItems\":2,\"items\":{\"type\":"
-     "\"array\",\"items\":{\"enum\":[false,true,0,1]}}}]},\"b64\":{\"type\":"
-     "\"string\",\"contentEncoding\":\"base64\"}},\"required\":[\"shape\"],"
-     "\"oneOf\":[{\"required\":[\"data\"]},{\"required\":[\"b64\"]}],"
-     "\"additionalProperties\":false}]}"},
+     STORED(
+         "{\"anyOf\":[{\"type\":\"array\",\"minItems\":2,\"maxItems\":2,\"items\":{"
+         "\"type\":\"array\",\"items\":{\"enum\":[false,true,0,1]}}},{\"type\":"
+         "\"object\",\"properties\":{\"dtype\":{\"enum\":[\"i1\",\"BOOL\",\"bool\"]},"
+         "\"shape\":{\"type\":\"array\",\"prefixItems\":[{\"const\":2},{\"type\":"
+         "\"integer\",\"minimum\":0}],\"minItems\":2,\"maxItems\":2},\"data\":{"
+         "\"anyOf\":[{\"type\":\"array\",\"items\":{\"enum\":[false,true,0,1]}},{"
+         "\"type\":\"array\",\"minItems\":2,\"maxItems\":2,\"items\":{\"type\":"
+         "\"array\",\"items\":{\"enum\":[false,true,0,1]}}}]},\"b64\":{\"type\":"
+         "\"string\",\"contentEncoding\":\"base64\"}},\"required\":[\"shape\"],"
+         "\"oneOf\":[{\"required\":[\"data\"]},{\"required\":[\"b64\"]}],"
+         "\"additionalProperties\":false}]}")},
     {"inferred tensor<?xi8> -> ",
+     "{\"anyOf\":["
      "{\"anyOf\":[{\"type\":\"array\",\"items\":{\"type\":\"integer\","
      "\"minimum\":-128,\"maximum\":255}},"},
     {"inferred tensor<?xi64> -> ",
+     "{\"anyOf\":["
      "{\"anyOf\":[{\"type\":\"array\",\"items\":{\"anyOf\":[{\"type\":"
      "\"integer\",\"minimum\":-9223372036854775808,\"maximum\":"
      "18446744073709551615},"},
     {"tensor<*xi1> -> ",
+     "{\"anyOf\":["
      "{\"anyOf\":[{\"anyOf\":[{\"type\":\"array\"},{\"enum\":[false,true,0,1]}]"
      "},"},
     {"tensor<?x_> -> ",
+     "{\"anyOf\":["
      "{\"type\":\"object\",\"properties\":{\"dtype\":{\"type\":\"string\"},"
      "\"shape\":{\"type\":\"array\",\"prefixItems\":[{\"type\":\"integer\","
      "\"minimum\":0}],\"minItems\":1,\"maxItems\":1},\"data\":{},\"b64\":{"
      "\"type\":\"string\",\"contentEncoding\":\"base64\"}},\"required\":["
      "\"dtype\",\"shape\"],"},
-    {"[i1] -> ", "{\"type\":\"array\",\"items\":{\"enum\":[false,true,0,1]}}"},
+    {"[i1] -> ", "{\"type\":\"array\",\"items\":" STORED(
+                     "{\"enum\":[false,true,0,1]}") "}"},
     {"(i1, null) -> ",
-     "{\"type\":\"array\",\"prefixItems\":[{\"enum\":[false,true,0,1]},{"
-     "\"type\":\"null\"}],\"minItems\":2,\"maxItems\":2}"},
+     "{\"type\":\"array\",\"prefixItems\":[" STORED(
+         "{\"enum\":[false,true,0,1]}") ",{"
+                                        "\"type\":\"null\"}],\"minItems\":2,\"maxItems\":2}"},
     {"() -> ", "{\"type\":\"array\",\"minItems\":0,\"maxItems\":0}"},
     {"{a: i1, b: null} -> ",
-     "{\"type\":\"object\",\"properties\":{\"a\":{\"enum\":[false,true,0,1]},"
-     "\"b\":{\"type\":\"null\"}},\"required\":[\"a\",\"b\"],"
-     "\"additionalProperties\":false}"},
+     "{\"type\":\"object\",\"properties\":{\"a\":" STORED(
+         "{\"enum\":[false,true,0,1]}") ","
+                                        "\"b\":{\"type\":\"null\"}},\"required\":[\"a\",\"b\"],"
+                                        "\"additionalProperties\":false}"},
 };
 
 // What stands behind `key` in the document; it must be there.
@@ -261,14 +279,15 @@ static const struct {
      "\"b\":" ARGUMENT(1) "}",
      ",\"allOf\":[" BY_PLACE("1") ",{\"oneOf\":[" BY_PLACE("2") "," BY_NAME(
          "\"b\"") "]}]}",
-     "\"prefixItems\":[{\"enum\":[false,true,0,1]}],\"minItems\":1,\"maxItems\":1}"},
+     "\"prefixItems\":[{\"anyOf\":[{\"enum\":[false,true,0,1]},{"
+     "\"$ref\":\"#/$defs/Kept\"}]}],\"minItems\":1,\"maxItems\":1}"},
     {"a: i8, out b: tensor<1xi8>, inout c: tensor<1xi1> -> any",
      "\"prefixItems\":[" ARGUMENT(0) "," ARGUMENT(
          1) "],\"minItems\":2,\"maxItems\":2}",
      "\"a\":" ARGUMENT(0) ",\"c\":" ARGUMENT(1) "}",
      ",\"allOf\":[{\"oneOf\":[" BY_PLACE("1") "," BY_NAME(
          "\"a\"") "]},{\"oneOf\":[" BY_PLACE("2") "," BY_NAME("\"c\"") "]}]}",
-     "\"prefixItems\":[{},{\"anyOf\":[{\"type\":\"array\",\"minItems\":1,"},
+     "\"prefixItems\":[{},{\"anyOf\":[{\"anyOf\":[{\"type\":\"array\",\"minItems\":1,"},
     {"root {a: i8@0} -> ",
      "\"prefixItems\":[{\"$ref\":\"#/$defs/arguments\"}],\"minItems\":1,\"maxItems\":1}",
      "\"a\":" ARGUMENT(0) "}",
@@ -309,7 +328,7 @@ static void schemas_offer_every_way_to_call(void **state) {
     expect(schema, "\"kwargs\":{\"type\":\"object\",\"properties\":{",
            forms[i].keywords);
     expect(schema,
-           "\"results\":{\"enum\":[\"typed\",\"b64\"]}},"
+           "\"if_absent\":{\"type\":\"boolean\"}},"
            "\"additionalProperties\":false}},\"additionalProperties\":false",
            forms[i].once);
     expect(schema, "\"results\":{\"type\":\"array\",", forms[i].results);
@@ -440,7 +459,8 @@ static void components_refer_to_each_other(void **state) {
                      calls[i].named);
     assert_int_equal(strstr(found, "\"m.f.arguments\":{") != NULL,
                      calls[i].named);
-    assert_non_null(strstr(found, ",\"m.f.argument1\":{\"type\":\"integer\""));
+    assert_non_null(strstr(found, ",\"m.f.argument1\":{\"anyOf\":[{\"type\":"
+                                  "\"integer\""));
     assert_non_null(strstr(found, ",\"m.f.answer\":{"));
     assert_null(strstr(found, "$defs"));
     fc_signature_destroy(s);

@@ -270,7 +270,7 @@ static void without_a_store_there_are_no_values(void **state) {
   (void)run(&call, NULL,
             "{\"args\":[[1,2]],\"options\":{\"keep\":{\"0\":\"x\"}}}", false,
             answer, sizeof answer, &err);
-  assert_int_equal(err.code, FC_CODE_JSON_SCHEMA);
+  assert_int_equal(err.code, FC_CODE_REFERENCE_UNKNOWN);
   fc_test_call_deinit(&call);
 }
 
