@@ -424,6 +424,7 @@ fc_status_t fc_carry_pass(fc_carry_t *carry, fc_frame_t *frame,
   }
   memcpy(frame->arguments, carry->nodes,
          frame->plan->signature->raw_argument_count * sizeof *carry->nodes);
+  if (carry->lend) FC_TRY(carry->lend(carry, frame, err));
   FC_TRY(check_shapes(frame, err));
   FC_TRY(fc_frame_place_stores(frame, err));
   frame->decoded = true;

@@ -29,6 +29,10 @@ struct fc_carry_t {
   // change.
   fc_status_t (*grow)(fc_carry_t *carry, size_t capacity, fc_error_t *err);
   void *context;  // the owner's
+  // The user's: gives a call the arguments that the block has no value of. NULL: it has
+  // all.
+  fc_status_t (*lend)(const fc_carry_t *carry, fc_frame_t *frame,
+                      fc_error_t *err);
   // From here on the carry's own: where the parts of the block are now.
   fc_value_t *nodes;  // the values of the flat call first, then items of lists
   fc_carry_place_t *places;  // of each node

@@ -656,24 +656,20 @@ static fc_status_t step(fc_encoder_t *encoder, fc_print_t *level,
                      value_of(encoder, child, level->items, index), err);
 }
 
-fc_status_t fc_encoder_result(fc_encoder_t *encoder,
-                              const fc_plan_param_t *output, fc_error_t *err) {
-  encoder->number = output->number;
-  FC_TRY(write_value(encoder, output->op,
-                     value_of(encoder, output->op, NULL, 0), err));
+fc_status_t fc_encoder_output(fc_encoder_t *encoder, uint32_t output,
+                              fc_error_t *err) {
+  const fc_frame_t *frame = encoder->frame;
+  const fc_plan_param_t *param = &frame->plan->outputs[output];
+  const fc_store_row_t *row =
+      frame->stored ? frame->ways->output(frame, output) : NULL;
+  if (row) return fc_store_print(row, encoder->sink, err);
+  encoder->number = param->number;
+  FC_TRY(write_value(encoder, param->op, value_of(encoder, param->op, NULL, 0),
+                     err));
   while (encoder->depth) {
     FC_TRY(step(encoder, &encoder->frame->prints[encoder->depth - 1], err));
   }
   return FC_OK;
-}
-
-static fc_status_t write_output(fc_encoder_t *encoder, uint32_t output,
-                                fc_error_t *err) {
-  const fc_frame_t *frame = encoder->frame;
-  const fc_store_row_t *row =
-      frame->stored ? frame->ways->output(frame, output) : NULL;
-  if (row) return fc_store_print(row, encoder->sink, err);
-  return fc_encoder_result(encoder, &frame->plan->outputs[output], err);
 }
 
 // Leaves the list and the object around it open.
@@ -682,7 +678,7 @@ static fc_status_t write_list(fc_encoder_t *encoder, fc_error_t *err) {
   FC_TRY(put(encoder, FC_STR("{\"results\":["), err));
   for (uint32_t i = 0; i < plan->output_count; i++) {
     if (i) FC_TRY(put(encoder, FC_STR(","), err));
-    FC_TRY(write_output(encoder, i, err));
+    FC_TRY(fc_encoder_output(encoder, i, err));
   }
   return FC_OK;
 }

@@ -42,9 +42,9 @@ size_t fc_encoder_written(const fc_encoder_t *encoder);  // bytes so far
 fc_status_t fc_encoder_put_last(fc_encoder_t *encoder, fc_str_t bytes,
                                 fc_error_t *err);
 
-// Writes one of the plan's outputs as JSON.
-fc_status_t fc_encoder_result(fc_encoder_t *encoder,
-                              const fc_plan_param_t *output, fc_error_t *err);
+// Writes one of the plan's outputs as JSON: {"ref":…} if it lies in the store.
+fc_status_t fc_encoder_output(fc_encoder_t *encoder, uint32_t output,
+                              fc_error_t *err);
 // Finds the value of a leaf of the results. Messages name its result from now on.
 // FC_CODE_BAD_RESULT when the function returned other lists than it declares.
 fc_status_t fc_encoder_find(fc_encoder_t *encoder, const fc_leaf_way_t *way,

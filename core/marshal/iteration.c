@@ -9,6 +9,7 @@
 #include "json/writer.h"
 #include "marshal/encoder.h"
 #include "marshal/repeat.h"
+#include "marshal/stored.h"
 
 typedef struct state_t {
   uint64_t times;
@@ -17,6 +18,8 @@ typedef struct state_t {
   uint32_t feed_count;
   uint32_t emit_count;
   uint32_t word_count;
+  uint32_t loan_count;
+  uint32_t keep_count;
   uint32_t int64_string;  // fc_options_t, as numbers that can be checked
   uint32_t results;
   uint8_t equals[16];
@@ -36,10 +39,19 @@ typedef struct feed_t {
   uint32_t step_count;
 } feed_t;
 
+// A result of the last step that the store keeps.
+typedef struct keep_t {
+  uint32_t output;
+  uint32_t name_size;
+  char name[FC_STORE_NAME_MAX + 1];
+} keep_t;
+
 // The lists of a state, which the carry holds.
 typedef struct view_t {
   state_t *state;
   feed_t *feeds;
+  fc_stored_loan_t *loans;
+  keep_t *keeps;
   uint32_t *emit;
   uint32_t *words;
 } view_t;
@@ -47,13 +59,18 @@ typedef struct view_t {
 static view_t view_of(const fc_carry_t *carry) {
   view_t view = {.state = (state_t *)(void *)carry->own};
   view.feeds = (feed_t *)(void *)(view.state + 1);
-  view.emit = (uint32_t *)(void *)(view.feeds + view.state->feed_count);
+  view.loans =
+      (fc_stored_loan_t *)(void *)(view.feeds + view.state->feed_count);
+  view.keeps = (keep_t *)(void *)(view.loans + view.state->loan_count);
+  view.emit = (uint32_t *)(void *)(view.keeps + view.state->keep_count);
   view.words = view.emit + view.state->emit_count;
   return view;
 }
 
 static size_t size_of(const state_t *state) {
   return sizeof *state + state->feed_count * sizeof(feed_t) +
+         state->loan_count * sizeof(fc_stored_loan_t) +
+         state->keep_count * sizeof(keep_t) +
          ((size_t)state->emit_count + state->word_count) * sizeof(uint32_t);
 }
 
@@ -111,13 +128,64 @@ static fc_status_t find_pairs(fc_frame_t *frame, const fc_repeat_t *repeat,
   return FC_OK;
 }
 
-static state_t measure(const fc_repeat_t *repeat, const pair_t *pairs,
-                       fc_options_t options) {
+// Leaves out what is the store's, or placed by each step. What is fed is a copy.
+static void leave_out(fc_frame_t *frame, const fc_repeat_t *repeat,
+                      const pair_t *pairs) {
+  const fc_plan_t *plan = frame->plan;
+  static const fc_value_t none = {.kind = FC_VALUE_NULL};
+  for (uint32_t i = 0; i < plan->store_count; i++) {
+    frame->arguments[plan->stores[i].op->raw] = none;
+  }
+  for (uint32_t i = 0; i < plan->state_count; i++) {
+    const int32_t raw = plan->states[i].param.op->raw;
+    frame->arguments[raw] = none;
+    fc_stored_end_loan(frame, (uint32_t)raw);
+  }
+  for (uint32_t i = 0; i < repeat->feed_count; i++) {
+    for (uint32_t k = 0; k < pairs[i].count; k++) {
+      const int32_t raw = pairs[i].to[k].raw_index;
+      if (raw >= 0) fc_stored_end_loan(frame, (uint32_t)raw);
+    }
+  }
+  fc_stored_loan_t loan;
+  for (uint32_t raw = 0; fc_stored_next_loan(frame, &raw, &loan);) {
+    frame->arguments[loan.raw] = none;
+  }
+}
+
+static void count_stored(const fc_frame_t *frame, state_t *state) {
+  const fc_stored_t *stored = frame->stored;
+  fc_stored_loan_t loan;
+  for (uint32_t raw = 0; fc_stored_next_loan(frame, &raw, &loan);) {
+    state->loan_count++;
+  }
+  for (uint32_t i = 0; stored && i < stored->keep_count; i++) {
+    state->keep_count += stored->keeps[i].number != UINT32_MAX;
+  }
+}
+
+static void put_stored(const fc_frame_t *frame, const view_t *view) {
+  const fc_stored_t *stored = frame->stored;
+  fc_stored_loan_t *loan = view->loans;
+  keep_t *keep = view->keeps;
+  for (uint32_t raw = 0; fc_stored_next_loan(frame, &raw, loan);) loan++;
+  for (uint32_t i = 0; stored && i < stored->keep_count; i++) {
+    const fc_stored_keep_t *from = &stored->keeps[i];
+    if (from->number == UINT32_MAX) continue;
+    *keep = (keep_t){from->number, from->row.name_size, ""};
+    memcpy(keep->name, from->row.name, from->row.name_size);
+    keep++;
+  }
+}
+
+static state_t measure(const fc_frame_t *frame, const fc_repeat_t *repeat,
+                       const pair_t *pairs) {
   state_t state = {.times = repeat->times,
                    .until = repeat->until,
                    .emit_count = repeat->emit_count,
-                   .int64_string = options.int64_string,
-                   .results = options.results};
+                   .int64_string = frame->options.int64_string,
+                   .results = frame->options.results};
+  count_stored(frame, &state);
   memcpy(state.equals, repeat->equals, sizeof state.equals);
   for (uint32_t i = 0; i < repeat->feed_count; i++) {
     for (uint32_t k = 0; k < pairs[i].count; k++) {
@@ -160,12 +228,8 @@ static fc_status_t pack(fc_frame_t *frame, const fc_repeat_t *repeat,
   pair_t *pairs;
   const fc_plan_t *plan = frame->plan;
   FC_TRY(find_pairs(frame, repeat, &pairs, err));
-  const state_t state = measure(repeat, pairs, frame->options);
-  // Each step places its own.
-  for (uint32_t i = 0; i < plan->store_count; i++) {
-    frame->arguments[plan->stores[i].op->raw] =
-        (fc_value_t){.kind = FC_VALUE_NULL};
-  }
+  leave_out(frame, repeat, pairs);
+  const state_t state = measure(frame, repeat, pairs);
   FC_TRY(fc_carry_pack(carry, frame, size_of(&state), err));
   *(state_t *)(void *)carry->own = state;
   const view_t view = view_of(carry);
@@ -180,6 +244,7 @@ static fc_status_t pack(fc_frame_t *frame, const fc_repeat_t *repeat,
   for (uint32_t i = 0; i < repeat->emit_count; i++) {
     view.emit[i] = repeat->emit[i];
   }
+  put_stored(frame, &view);
   return FC_OK;
 }
 
@@ -194,10 +259,6 @@ fc_status_t fc_iteration_begin(fc_frame_t *frame, fc_str_t body,
     status = fc_fail(err, FC_CODE_MISSING_KEY, "'repeat' is missing");
     fc_error_expected(err, "key 'repeat'");
     if (err) err->has_pointer = true;
-  }
-  if (status == FC_OK && frame->ways) {
-    status = fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                     "a call of a session cannot be repeated");
   }
   return status == FC_OK ? pack(frame, &repeat, carry, err) : status;
 }
@@ -255,7 +316,17 @@ static bool is_sound(const view_t *view, const fc_carry_t *carry,
   for (uint32_t i = 0; sound && i < state->feed_count; i++) {
     sound = is_feed_sound(view, &view->feeds[i], carry, plan);
   }
+  for (uint32_t i = 0; sound && i < state->keep_count; i++) {
+    const keep_t *keep = &view->keeps[i];
+    sound = keep->output < plan->output_count &&
+            keep->name_size <= FC_STORE_NAME_MAX;
+  }
   return sound;
+}
+
+static fc_status_t fail_damaged(fc_error_t *err) {
+  return fc_fail(err, FC_CODE_INTERNAL,
+                 "what the call keeps between its steps is damaged");
 }
 
 // The memory may have been in the hands of a process that runs the module's code.
@@ -269,8 +340,7 @@ static fc_status_t open_carry(fc_carry_t *carry, const fc_plan_t *plan,
       return FC_OK;
     }
   }
-  return fc_fail(err, FC_CODE_INTERNAL,
-                 "what the call keeps between its steps is damaged");
+  return fail_damaged(err);
 }
 
 // ---------------------------------------------------------------------------
@@ -288,7 +358,7 @@ static fc_status_t write_step(fc_encoder_t *encoder, const fc_iteration_t *it,
   FC_TRY(put(encoder, FC_STR(",\"results\":["), err));
   for (uint32_t i = 0; i < view->state->emit_count; i++) {
     if (i) FC_TRY(put(encoder, FC_STR(","), err));
-    FC_TRY(fc_encoder_result(encoder, &it->plan->outputs[view->emit[i]], err));
+    FC_TRY(fc_encoder_output(encoder, view->emit[i], err));
   }
   FC_TRY(put(encoder, FC_STR("]}"), err));
   return put(encoder, it->after, err);
@@ -324,8 +394,6 @@ static bool same_part(fc_dtype_t dtype, const uint8_t *a, const uint8_t *b) {
 
 static fc_status_t look(fc_encoder_t *encoder, const fc_iteration_t *it,
                         const state_t *state, bool *out_met, fc_error_t *err) {
-  *out_met = false;
-  if (state->until == FC_REPEAT_NONE) return FC_OK;
   const fc_op_t *op = it->plan->outputs[state->until].op;
   const fc_value_t *value = &encoder->frame->results[op->raw];
   fc_tensor_t tensor;
@@ -477,18 +545,45 @@ static fc_status_t feed_all(fc_encoder_t *encoder, const fc_iteration_t *it,
 // ---------------------------------------------------------------------------
 // Steps
 
+static fc_status_t lend(const fc_carry_t *carry, fc_frame_t *frame,
+                        fc_error_t *err) {
+  const view_t view = view_of(carry);
+  for (uint32_t i = 0; i < view.state->loan_count; i++) {
+    FC_TRY(fc_stored_lend(frame, &view.loans[i], err));
+  }
+  return FC_OK;
+}
+
+// The function has returned: is this the last step? Then its results are kept.
+static fc_status_t find_end(const fc_iteration_t *it, fc_frame_t *frame,
+                            const view_t *view, fc_iteration_end_t *out_end,
+                            fc_error_t *err) {
+  const state_t *state = view->state;
+  bool met = false;
+  if (state->until != FC_REPEAT_NONE) {
+    fc_encoder_t encoder = {.frame = frame};
+    FC_TRY(look(&encoder, it, state, &met, err));
+  }
+  *out_end = met                              ? FC_ITERATION_UNTIL
+             : state->step + 1 < state->times ? FC_ITERATION_MORE
+                                              : FC_ITERATION_TIMES;
+  if (*out_end == FC_ITERATION_MORE) return FC_OK;
+  for (uint32_t i = 0; i < state->keep_count; i++) {
+    const keep_t *keep = &view->keeps[i];
+    FC_TRY(fc_stored_keep(frame, keep->output,
+                          fc_str_make(keep->name, keep->name_size), false,
+                          err));
+  }
+  return FC_OK;
+}
+
 // What follows the call of a step: its line, and the next arguments or the last line.
 static fc_status_t finish_step(fc_encoder_t *encoder, const fc_iteration_t *it,
                                fc_carry_t *carry, view_t *view,
-                               fc_iteration_end_t *out_end, fc_error_t *err) {
-  bool met;
+                               fc_iteration_end_t end, fc_error_t *err) {
   FC_TRY(write_step(encoder, it, view, err));
-  FC_TRY(look(encoder, it, view->state, &met, err));
-  *out_end = met                                          ? FC_ITERATION_UNTIL
-             : view->state->step + 1 < view->state->times ? FC_ITERATION_MORE
-                                                          : FC_ITERATION_TIMES;
-  if (*out_end != FC_ITERATION_MORE) {
-    return write_done(encoder, it, view, *out_end, err);
+  if (end != FC_ITERATION_MORE) {
+    return write_done(encoder, it, view, end, err);
   }
   return feed_all(encoder, it, carry, view, err);
 }
@@ -501,15 +596,23 @@ static fc_status_t make_step(const fc_iteration_t *it, fc_frame_t *frame,
   fc_frame_set_stop(frame, it->cancel, it->deadline_ns);
   frame->options = (fc_options_t){view->state->int64_string != 0,
                                   (fc_results_t)view->state->results};
+  if (it->store) fc_frame_set_store(frame, it->store);
   FC_TRY(fc_carry_pass(carry, frame, err));
   FC_TRY(fc_frame_invoke(frame, it->backend, it->instance, it->index,
                          it->cancel, it->deadline_ns, err));
+  FC_TRY(find_end(it, frame, view, &out->end, err));
   FC_TRY(fc_encoder_begin(&encoder, frame, sink, err));
   FC_TRY(fc_encoder_end(
-      &encoder, finish_step(&encoder, it, carry, view, &out->end, err), err));
+      &encoder, finish_step(&encoder, it, carry, view, out->end, err), err));
   out->steps = ++view->state->step;
   out->written += fc_encoder_written(&encoder);
   return FC_OK;
+}
+
+// Was a step ended from outside, which may have written half of a value?
+static bool is_torn(const fc_iteration_t *it, fc_status_t status) {
+  return it->store &&
+         (status == FC_DEADLINE_EXCEEDED || status == FC_CANCELLED);
 }
 
 // Puts "step 3: " before the message.
@@ -529,6 +632,10 @@ fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
   fc_error_t failed = {0};
   fc_status_t status = FC_OK;
   out->steps = view.state->step;
+  // The carry may have been in the hands of a module.
+  const bool stored = view.state->loan_count || view.state->keep_count;
+  if (stored && !iteration->store) return fail_damaged(err);
+  carry->lend = stored ? lend : NULL;
   if (view.state->error.status != FC_OK) {
     if (err) *err = view.state->error;
     return view.state->error.status;
@@ -542,7 +649,7 @@ fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
   if (status == FC_OK) return FC_OK;
   out->end = FC_ITERATION_MORE;
   name_step(out->steps + 1, &failed);
-  if (!out->written) {
+  if (!out->written || is_torn(iteration, status)) {
     if (err) *err = failed;
     return status;
   }

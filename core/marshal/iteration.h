@@ -17,6 +17,10 @@
 
 #define FC_ITERATION_TIMES_MAX UINT64_C(10000000)
 
+// With a store (fc_frame_set_store), references stand for the store's own memory in each
+// step, but for those of arguments that are fed: these are copies. State goes on from step
+// to step. What is to be kept is what the last step makes.
+
 // DECODE: a call document with "repeat" -> `carry`. `times_max` is the most steps that it
 // may ask for. Everything is checked but what a result shows only when it is there: dims
 // and element types that its type leaves open.
@@ -35,6 +39,7 @@ typedef struct fc_iteration_t {
   const fc_backend_t *backend;
   void *instance;
   size_t index;
+  fc_store_t *store;               // of the call, NULL: none
   const fc_atomic_word_t *cancel;  // NULL: nobody ends it
   uint64_t deadline_ns;            // of each step of the run; 0: none
   // Told how many steps were made, after each that another one follows: true ends the
@@ -56,7 +61,8 @@ typedef struct fc_iterated_t {
 // {"done":"times"|"until","steps":N}. Ends the frame's call.
 //
 // Fails when a step fails; the message begins with its number. If this run has made other
-// steps before, it succeeds with what they have written, and the next run fails. What was
+// steps before, it succeeds with what they have written, and the next run fails; but with
+// a store it fails at once when the step was stopped, for values may be torn. What was
 // written behind out->written bytes is no whole line: the caller cuts it off.
 fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
                              fc_carry_t *carry, fc_sink_t *sink,

@@ -195,6 +195,12 @@ static fc_status_t give(fc_frame_t *frame, const fc_op_t *op,
   FC_TRY(stored_of(frame, &stored, err));
   FC_TRY(check_type(frame, op, row, err));
   const bool lent = row->kind == FC_VALUE_TENSOR;
+  if (lent && may_write && op->raw < 0 && frame->repeat) {
+    return fc_json_fail(&frame->reader, err, FC_CODE_UNSUPPORTED_TYPE,
+                        "value '%s' is a part of an argument that the function "
+                        "may write into: such a call cannot be repeated",
+                        row->name);
+  }
   const uint8_t use =
       lent && writes ? FC_STORED_READ | FC_STORED_WRITTEN : FC_STORED_READ;
   if (lent && stored->used[at] && (stored->used[at] | use) != FC_STORED_READ) {
@@ -217,6 +223,42 @@ fc_status_t fc_stored_give(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
   if (!row) return unknown(frame, name, err);
   find_writes(frame->plan, op, &writes, &may_write);
   return give(frame, op, row, writes, may_write, dest, err);
+}
+
+// ---------------------------------------------------------------------------
+// Steps
+
+bool fc_stored_next_loan(const fc_frame_t *frame, uint32_t *raw,
+                         fc_stored_loan_t *out_loan) {
+  const uint32_t count = frame->plan->signature->raw_argument_count;
+  if (!frame->stored) return false;
+  while (*raw < count && !frame->stored->row_of[*raw]) ++*raw;
+  if (*raw >= count) return false;
+  *out_loan = (fc_stored_loan_t){*raw, frame->stored->row_of[*raw] - 1u};
+  ++*raw;
+  return true;
+}
+
+void fc_stored_end_loan(fc_frame_t *frame, uint32_t raw) {
+  if (frame->stored) frame->stored->row_of[raw] = 0;
+}
+
+fc_status_t fc_stored_lend(fc_frame_t *frame, const fc_stored_loan_t *loan,
+                           fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  fc_store_desk_t *desk = frame->store->desk;
+  bool writes, may_write;
+  for (uint32_t i = 0; i < plan->input_count; i++) {
+    const fc_op_t *end = fc_op_next(plan->inputs[i].op);
+    for (const fc_op_t *op = plan->inputs[i].op; op < end; op++) {
+      if (op->raw != (int32_t)loan->raw || loan->row >= desk->count) continue;
+      find_writes(plan, op, &writes, &may_write);
+      return give(frame, op, &desk->rows[loan->row], writes, may_write,
+                  &frame->arguments[loan->raw], err);
+    }
+  }
+  return fc_fail(err, FC_CODE_INTERNAL, "there is no argument %u or value %u",
+                 loan->raw, loan->row);
 }
 
 // ---------------------------------------------------------------------------

@@ -43,6 +43,22 @@ fc_status_t fc_stored_read_absent(fc_frame_t *frame, fc_error_t *err);
 // name now.
 fc_status_t fc_stored_keep(fc_frame_t *frame, uint32_t output, fc_str_t name,
                            bool if_absent, fc_error_t *err);
+// For a call that is made in steps (iteration.h), each on a frame that was begun anew.
+// A value that was given to an argument of the call, by numbers that hold as long as the
+// call has its turn in its session.
+typedef struct fc_stored_loan_t {
+  uint32_t raw;  // argument
+  uint32_t row;
+} fc_stored_loan_t;
+// Finds the next loan from *raw on, and moves that behind it. False: there is none.
+bool fc_stored_next_loan(const fc_frame_t *frame, uint32_t *raw,
+                         fc_stored_loan_t *out_loan);
+// The argument is to have a copy of the value, which nobody writes into the store.
+void fc_stored_end_loan(fc_frame_t *frame, uint32_t raw);
+// Gives the value to the argument. FC_CODE_INTERNAL: there is no such argument or value.
+fc_status_t fc_stored_lend(fc_frame_t *frame, const fc_stored_loan_t *loan,
+                           fc_error_t *err);
+
 // The document was read: checks its options. FC_CODE_PRECONDITION_FAILED when a name is in
 // use that was to be absent.
 fc_status_t fc_stored_check(fc_frame_t *frame, fc_error_t *err);

@@ -14,10 +14,18 @@ static fc_status_t grow(fc_carry_t *carry, size_t capacity, fc_error_t *err) {
   return FC_OK;
 }
 
+typedef struct pause_t {
+  fc_turn_t *turn;
+  uint64_t next;  // place of the store, before the turn
+} pause_t;
+
+// The step after one that took places has all that the session may have, as a call has.
 static bool is_over(void *context, uint64_t steps) {
-  fc_turn_t *turn = context;
+  const pause_t *pause = context;
+  const fc_turn_t *turn = pause->turn;
   atomic_store_explicit(turn->steps, steps, memory_order_relaxed);
-  return fc_turn_is_over(turn);
+  return fc_turn_is_over(turn) ||
+         (turn->store && turn->store->desk->next != pause->next);
 }
 
 fc_status_t fc_iterate_turn(fc_turn_t *turn, fc_error_t *err) {
@@ -27,15 +35,17 @@ fc_status_t fc_iterate_turn(fc_turn_t *turn, fc_error_t *err) {
                       .grow = grow,
                       .context = turn};
   const fc_function_t *function = turn->function;
+  pause_t pause = {turn, turn->store ? turn->store->desk->next : 0};
   const fc_iteration_t iteration = {
       .plan = function->plan,
       .backend = fc_module_get_backend(function->module),
       .instance = turn->instance,
       .index = function->index,
+      .store = turn->store,
       .cancel = turn->cancel,
       .deadline_ns = turn->deadline_ns,
       .pause = is_over,
-      .context = turn,
+      .context = &pause,
       .before = turn->form->before,
       .after = turn->form->after};
   if (turn->body.data) {

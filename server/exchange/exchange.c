@@ -338,11 +338,6 @@ static fc_status_t admit(fc_exchange_t *x, const fc_request_t *request,
   bool not_modified;
   FC_TRY(fc_query_check(request, fc_function_get_digest(function),
                         &not_modified, err));
-  if (FC_UNLIKELY(x->session && admission.parts)) {
-    return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
-                   "a call of a session is made once: it cannot have "
-                   "?iterate");
-  }
   FC_TRY(fc_exchange_fill_call(x, request, &admission, x->place.function, err));
   if (FC_UNLIKELY(admission.parts)) {
     call->parts = admission.parts;

@@ -7,7 +7,7 @@
 #include "pool/module_queue.h"
 
 bool fc_claim_enter(fc_claim_t *claim, fc_job_t *job) {
-  if (claim->condemned) return true;
+  if (claim->condemned || job->call.flags & FC_CALL_LATER) return true;
   if (!claim->held && !claim->first) return claim->held = true;
   job->parked = true;
   job->flow_next = NULL;
@@ -32,6 +32,10 @@ void fc_pool_pass_claim(fc_pool_t *pool, fc_claim_t *claim,
   claim->host = host;
   claim->next = pool->passed;
   pool->passed = claim;
+}
+
+bool fc_claim_stays(const fc_job_t *job, const fc_outcome_t *outcome) {
+  return job && outcome->status == FC_OK && outcome->more;
 }
 
 void fc_pool_pass_claims(fc_pool_t *pool) {

@@ -3,7 +3,8 @@
 // A claim: what the calls of one session have in common for the pool. They are made one
 // after another, in the order they came: one call holds the claim, from when it may be
 // given to a worker until it has left the worker; the others are parked in the module's
-// queue, but in no flow. A claim also stands for what the worker may change: its desk is
+// queue, but in no flow. A call that is made in turns (turn.h) holds it until the last one
+// is over, or nobody waits for it. A claim also stands for what the worker may change: its desk is
 // laid before the call, and taken after it. Lies in the session (state/session.h). The
 // loop's thread.
 #ifndef FARCALL_SERVER_POOL_CLAIM_H_
@@ -64,14 +65,15 @@ struct fc_claim_t {
       held;  // by the call whose turn it is, whether somebody waits for that or not
   // Its values are condemned: calls that come do not wait for it, and are refused.
   bool condemned;
+  bool later;                    // the worker has a later turn of the call
   const struct fc_host_t *host;  // of the call that had the claim last
   struct fc_claim_t *next;       // in pool->passed
   struct fc_job_t *first;        // of those parked, in the order they came
   struct fc_job_t *last;
 };
 
-// For pool.c alone. Gives the claim to the call, or parks the call behind others: false. A
-// call of a claim that is condemned gets nothing.
+// For pool.c alone. Gives the claim to the call, unless that has it from its last turn, or
+// parks the call behind others: false. A call of a claim that is condemned gets nothing.
 bool fc_claim_enter(fc_claim_t *claim, struct fc_job_t *job);
 // Takes out a call that is parked.
 void fc_claim_unpark(fc_claim_t *claim, struct fc_job_t *job);

@@ -234,6 +234,9 @@ void fc_pool_charge_turn(fc_host_t *host, const fc_owner_t *caller,
                          uint64_t spent_ns);
 // Puts a call that was not begun back into its queue, before all others of its priority.
 void fc_pool_requeue(fc_host_t *host, fc_job_t *job);
+// A turn of the call that holds the claim has left its worker with `outcome`: does the call
+// go on to hold it? `job` is NULL when nobody waits for it.
+bool fc_claim_stays(const fc_job_t *job, const fc_outcome_t *outcome);
 // The call that holds the claim has left its worker, or will not be made: the next one of
 // its session has its turn when calls are handed over next.
 void fc_pool_pass_claim(fc_pool_t *pool, fc_claim_t *claim,

@@ -48,7 +48,8 @@ typedef struct fc_job_t {
   uint32_t retry_s;
   // The pool's
   uint8_t state;
-  bool parked;  // it waits for its turn in its session, and is in no flow
+  bool parked;       // it waits for its turn in its session, and is in no flow
+  bool keeps_claim;  // from one turn of its call to the next
   struct fc_job_t *next;
   struct fc_job_t *previous;
   struct fc_job_t *flow_next;

@@ -219,6 +219,7 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   // stay.
   job->attempts = 0;
   job->looked_up = 0;
+  job->keeps_claim = false;
   job->retry_s = 0;
   job->slot = FC_SLOT_NONE;
   job->child = NULL;
@@ -321,7 +322,16 @@ void fc_pool_flush(fc_pool_t *pool) {
   }
 }
 
+// The next turn of the call is not made.
+static void leave_claim(fc_pool_t *pool, fc_job_t *job) {
+  if (FC_LIKELY(!job->keeps_claim)) return;
+  job->keeps_claim = false;
+  fc_pool_pass_claim(pool, job->claim,
+                     pool->queues[job->call.generation]->host);
+}
+
 void fc_pool_drop(fc_pool_t *pool, fc_job_t *job) {
+  leave_claim(pool, job);
   if (job->state == FC_JOB_QUEUED) unlink_job(pool, job);
   if (job->state == FC_JOB_RUNNING) {
     fc_host_t *host = pool->queues[job->call.generation]->host;
@@ -383,6 +393,7 @@ void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   }
   fc_block_give(pool->blocks, job->call.body.block);
   job->call.body.block = FC_BLOCK_NONE;
+  leave_claim(pool, job);
   leave_host(pool, job);
 }
 
@@ -396,9 +407,11 @@ fc_status_t fc_pool_go_on(fc_pool_t *pool, fc_job_t *job, uint32_t *out_retry_s,
                           fc_error_t *err) {
   const module_queue_t *queue = pool->queues[job->call.generation];
   uint32_t room;
-  FC_TRY(fc_host_admit(queue->host, &room, out_retry_s, err));
-  fc_pool_enqueue(pool, job);
-  return FC_OK;
+  const fc_status_t status =
+      fc_host_admit(queue->host, &room, out_retry_s, err);
+  if (status != FC_OK) leave_claim(pool, job);
+  else fc_pool_enqueue(pool, job);
+  return status;
 }
 
 // ---------------------------------------------------------------------------

@@ -41,6 +41,7 @@ void fc_child_lay(fc_child_t *child, fc_held_t *held, uint32_t index) {
   // The client's deadline ends its wait and not a call that may write.
   child->claimed = job->call;
   child->claimed.deadline_ns = job->limit_ns;
+  held->claim->later = job->call.flags & FC_CALL_LATER;
   held->claim->class_->lay(held->claim, fc_ring_desk(&child->ring, index));
 }
 

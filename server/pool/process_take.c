@@ -318,7 +318,8 @@ static void finish_call(fc_child_t *child) {
   if (outcome->stage >= FC_STAGE_DECODE) fc_child_charge(child, &held, false);
   leave_slot(child, index, fc_child_used_of_body(child, &held));
   if (FC_UNLIKELY(held.claim)) {
-    fc_child_leave_claim(child, &held, outcome->stage >= FC_STAGE_DECODE);
+    if (fc_claim_stays(held.job, outcome)) held.job->keeps_claim = true;
+    else fc_child_leave_claim(child, &held, outcome->stage >= FC_STAGE_DECODE);
   }
   child->calls++;
   // A call that only decoded, or failed to, says nothing about the function.

@@ -82,6 +82,7 @@ static void lay_desk(fc_thread_hosts_t *all, fc_job_t *job, uint32_t index) {
   held->claim = job->claim;
   held->slab = job->claim->slab;
   all->region.slots[index].call.deadline_ns = job->limit_ns;
+  held->claim->later = job->call.flags & FC_CALL_LATER;
   held->claim->class_->lay(held->claim, &all->desks[index]);
   fc_pool_note_due(all->base.pool, job->call.deadline_ns);
 }
@@ -268,7 +269,11 @@ static void take_desk(fc_thread_hosts_t *all, uint32_t index) {
     outcome->status = outcome->error.status;
     claim->class_->lose(claim, FC_STR(""), FC_LOSS_LIE);
   }
-  fc_pool_pass_claim(all->base.pool, claim, &held->host->base);
+  if (!held->lost && fc_claim_stays(held->job, outcome)) {
+    held->job->keeps_claim = true;
+  } else {
+    fc_pool_pass_claim(all->base.pool, claim, &held->host->base);
+  }
 }
 
 static void collect_slot(fc_thread_hosts_t *all, uint32_t index) {

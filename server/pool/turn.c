@@ -113,16 +113,18 @@ static uint64_t time_of(const fc_turn_t *turn, uint64_t began_ns) {
 
 fc_status_t fc_turn_run(fc_worker_t *worker, fc_slot_t *slot,
                         const fc_function_t *function, fc_error_t *err) {
-  fc_turn_t turn = {.frame = worker->frame,
-                    .function = function,
-                    .parameters = slot->call.parameters,
-                    .form = &fc_part_rows[slot->call.parts],
-                    .cancel = &slot->cancel,
-                    .deadline_ns = slot->call.deadline_ns,
-                    .steps = &slot->steps,
-                    .stage = &slot->outcome.stage,
-                    .worker = worker,
-                    .slot = slot};
+  fc_turn_t turn = {
+      .frame = worker->frame,
+      .function = function,
+      .parameters = slot->call.parameters,
+      .form = &fc_part_rows[slot->call.parts],
+      .cancel = &slot->cancel,
+      .deadline_ns = slot->call.deadline_ns,
+      .steps = &slot->steps,
+      .store = slot->call.flags & FC_CALL_SESSION ? worker->store : NULL,
+      .stage = &slot->outcome.stage,
+      .worker = worker,
+      .slot = slot};
   slot->outcome.stage = FC_STAGE_DECODE;
   slot->outcome.document = 0;
   FC_TRY(fc_worker_begin(worker, slot, function, &turn.instance, err));

@@ -51,7 +51,8 @@ typedef struct fc_turn_t {
   // Steps that were done, in all turns. Counted as they are, so that the server knows
   // where a process has crashed.
   _Atomic uint64_t *steps;
-  uint8_t *stage;  // fc_stage_t that was begun: DECODE, to be changed
+  fc_store_t *store;  // of the call's session, NULL: none
+  uint8_t *stage;     // fc_stage_t that was begun: DECODE, to be changed
   // Set it if another turn is to follow: then there is a carry, and a step was made. What
   // was made before a step that fails is sent if that step begins the next turn.
   bool more;

@@ -284,7 +284,7 @@ static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
     end_lost(session, FC_STR(""), FC_SESSION_END_DEADLINE);
     return true;
   }
-  if (outcome->stage >= FC_STAGE_CALL) session->step++;
+  if (outcome->stage >= FC_STAGE_CALL && !claim->later) session->step++;
   // What a call that failed was to leave is not kept; what it wrote to in place is.
   if (!done) {
     end_grant(session, next, true);

@@ -4,7 +4,8 @@
  * of which may be killed at any step and is started again. The loop owns the order of
  * calls, names and places; a worker writes into places of the slab; the nursery punches out
  * what nobody has any more. A session may be ended at any time, and so may the generation.
- * How a slot changes hands is in bell.pml: here that is one step.
+ * How a slot changes hands is in bell.pml: here that is one step. The first call of the first
+ * session may be made in two turns, between which no worker has it.
  *
  * Each answer is what the calls of its own session make, in the order they came, or says
  * that the session is lost or has ended. Nobody writes to a place that was let go. Every
@@ -12,8 +13,11 @@
  *
  * Each -DMUTANT_X is a mistake somebody could make; `run` checks that none of them passes.
  */
-#ifdef FEW_CALLS
-#define CALLS 1   /* of each session */
+#ifdef TURNS
+#define CALLS 2   /* of each session */
+#define DEATHS 0
+#elif defined FEW_CALLS
+#define CALLS 1
 #define DEATHS 2
 #else
 #define CALLS 2
@@ -47,7 +51,9 @@ byte cursor;
 mtype session[SESSIONS] = COMING;
 chan queue[SESSIONS] = [CALLS + 1] of { byte };
 byte current[SESSIONS] = NONE;  /* the call that was given to a worker, or must be again */
-bool runs[SESSIONS];
+bool runs[SESSIONS];    /* a call holds the claim */
+bool paused[SESSIONS];  /* it is between two turns */
+bool later[SESSIONS];   /* it has had its first one */
 bool awaited[SESSIONS];
 byte row[SESSIONS] = NONE;
 byte history[SESSIONS];  /* the oracle: what all calls so far make */
@@ -195,8 +201,45 @@ inline clear(w) {
 /* The call has left its worker, which writes no more. */
 inline leave(s, w) {
   runs[s] = false;
+  later[s] = false;
   current[s] = NONE;
   clear(w)
+}
+
+/* One turn of the call is over, and its session has what it left; another is to follow. */
+inline pause(w) {
+  s = whose[w];
+  history[s] = history[s] + UNIT(s);
+  assert(bytes[to[w]] == history[s]);
+  if
+  :: from[w] != to[w] -> let_go(from[w]); row[s] = to[w]
+  :: else
+  fi;
+  paused[s] = true;
+  later[s] = true;
+#ifdef MUTANT_CLAIM_PASSES_BETWEEN_TURNS
+  queue[s]!current[s];
+  paused[s] = false;
+  runs[s] = false;
+  current[s] = NONE;
+#endif
+  clear(w)
+}
+#define MAY_PAUSE(w) (whose[w] == 0 && current[0] == 0 && !later[0] && \
+                      session[0] == OPEN && awaited[0])
+
+/* No other turn is made: nobody waits, or the session has ended or is lost. */
+inline let_pass(t) {
+  paused[t] = false;
+  runs[t] = false;
+  later[t] = false;
+  answers[t]++;
+  next[t]++;
+  current[t] = NONE;
+  if
+  :: session[t] != OPEN -> let_go(row[t]); row[t] = NONE
+  :: else
+  fi
 }
 
 inline take(w) {
@@ -283,6 +326,7 @@ inline bury(w) {
 }
 
 inline give(t, w) {
+  paused[t] = false;
   whose[w] = t;
   from[w] = row[t];
   if
@@ -306,7 +350,7 @@ inline give(t, w) {
 #ifdef MUTANT_TWO_CALLS_AT_ONCE
     ; runs[t] = false
 #endif
-  :: else -> refuse(t, current[t]); next[t]++; current[t] = NONE
+  :: else -> refuse(t, current[t]); next[t]++; current[t] = NONE; runs[t] = false
   fi;
   awaited[t] = true
 }
@@ -367,6 +411,15 @@ active proctype loop() {
   :: atomic { exited[1] -> bury(1) }
   :: atomic { state[0] == DONE && !exited[0] -> take(0) }
   :: atomic { state[1] == DONE && !exited[1] -> take(1) }
+#ifdef TURNS
+  :: atomic { state[0] == DONE && !exited[0] && MAY_PAUSE(0) -> pause(0) }
+  :: atomic { state[1] == DONE && !exited[1] && MAY_PAUSE(1) -> pause(1) }
+  :: atomic { paused[0] && session[0] == OPEN && awaited[0] && IS_FREE(0) -> give(0, 0) }
+  :: atomic { paused[0] && session[0] == OPEN && awaited[0] && IS_FREE(1) -> give(0, 1) }
+#ifndef MUTANT_WHO_LEAVES_BETWEEN_TURNS_KEEPS_THE_CLAIM
+  :: atomic { paused[0] && (session[0] != OPEN || !awaited[0]) -> let_pass(0) }
+#endif
+#endif
   :: atomic { HAS_TURN(0) && (IS_FREE(0) || IS_FREE(1)) -> go_on(0) }
   :: atomic { HAS_TURN(1) && (IS_FREE(0) || IS_FREE(1)) -> go_on(1) }
   :: atomic { HAS_TO_TELL(0) -> tell(0) }

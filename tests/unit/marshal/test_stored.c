@@ -312,6 +312,34 @@ static void a_function_writes_where_the_value_lies(void **state) {
   }
 }
 
+// What a step is told lies in memory that a module may have written to.
+static void a_value_is_lent_again_if_there_is_one(void **state) {
+  (void)state;
+  fc_test_call_t call;
+  desk_t desk;
+  fc_error_t err = {0};
+  open_desk(&desk);
+  fc_test_call_init(&call, "i64, inout tensor<2xf32> -> ", NULL);
+  fc_frame_begin(call.frame, call.plan, NULL);
+  fc_frame_set_store(call.frame, &desk.store);
+  const fc_stored_loan_t wrong[] = {{0, 0},          {1, 2}, {1, FC_STORE_ROWS},
+                                    {1, UINT32_MAX}, {2, 0}, {UINT32_MAX, 0}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(wrong); i++) {
+    assert_int_not_equal(fc_stored_lend(call.frame, &wrong[i], &err), FC_OK);
+  }
+  assert_int_equal(fc_stored_lend(call.frame, &(fc_stored_loan_t){1, 0}, &err),
+                   FC_OK);
+  fc_stored_loan_t loan;
+  uint32_t raw = 0;
+  assert_true(fc_stored_next_loan(call.frame, &raw, &loan));
+  assert_int_equal(loan.raw, 1);
+  assert_int_equal(loan.row, 0);
+  assert_false(fc_stored_next_loan(call.frame, &raw, &loan));
+  fc_frame_end(call.frame);
+  fc_test_call_deinit(&call);
+  close_desk(&desk);
+}
+
 static void a_shared_value_stays_as_it_is_for_the_others(void **state) {
   (void)state;
   fc_test_call_t call;
@@ -635,6 +663,7 @@ int main(void) {
       FC_TEST(documents_name_and_keep_values),
       FC_TEST(without_a_store_there_are_no_values),
       FC_TEST(a_function_writes_where_the_value_lies),
+      FC_TEST(a_value_is_lent_again_if_there_is_one),
       FC_TEST(a_shared_value_stays_as_it_is_for_the_others),
       FC_TEST(a_call_that_fails_keeps_nothing),
       FC_TEST(an_answer_that_is_not_whole_keeps_nothing),

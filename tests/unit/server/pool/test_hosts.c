@@ -1868,11 +1868,13 @@ static void a_server_may_end_while_a_generation_does(void **state) {
 // ---------------------------------------------------------------------------
 // Sessions, under kills. A call of the toy adds a number to each byte of its session's
 // value "sum", which it writes in two halves, and answers what they are then. It also
-// writes whose the session is, and looks whether it still is.
+// writes whose the session is, and looks whether it still is. Some calls do so in TURNS
+// turns.
 
 #define TOY (FC_DIALECTS_MAX - 1)
 #define TOY_SIZE 10000
 #define CROWD 10u
+#define TURNS 3u
 #define EACH 2u  // calls of a session that wait at once
 #define CROWD_CALLS 1200u
 
@@ -1893,12 +1895,12 @@ static _Atomic bool is_toy_slow;  // in threads: half of "sum" is written
 
 static fc_status_t turn_toy(fc_turn_t *turn, fc_error_t *err) {
   fc_store_t *store = turn->worker->store;
-  unsigned whose, more;
+  unsigned whose, more, left;
   char text[64];
   void *who, *sum;
-  memcpy(text, turn->body.data, turn->body.size);
-  text[turn->body.size] = '\0';
-  if (sscanf(text, "%u %u", &whose, &more) != 2) abort();
+  if (!turn->body.data) turn->body = fc_str_make((char *)turn->carry, 64);
+  snprintf(text, sizeof text, "%.*s", FC_STR_ARG(turn->body));
+  if (sscanf(text, "%u %u %u", &whose, &more, &left) != 3) abort();
   *turn->stage = FC_STAGE_CALL;
   FC_TRY(open_toy(store, FC_STR("who"), sizeof whose, &who, err));
   FC_TRY(open_toy(store, FC_STR("sum"), TOY_SIZE, &sum, err));
@@ -1919,6 +1921,13 @@ static fc_status_t turn_toy(fc_turn_t *turn, fc_error_t *err) {
   usleep(more * 10);
   for (int i = TOY_SIZE / 2; i < TOY_SIZE; i++) at[i] = (uint8_t)(at[i] + more);
   *turn->stage = FC_STAGE_ENCODE;
+  if (--left) {
+    FC_TRY(fc_turn_grow(turn, sizeof text, err));
+    snprintf((char *)turn->carry, sizeof text, "%u %u %u", whose, more, left);
+    turn->carry_size = sizeof text;
+    turn->more = true;
+    atomic_fetch_add(turn->steps, 1);
+  }
   snprintf(text, sizeof text, "%u%s", at[0], wrong);
   return fc_sink_put(turn->sink, fc_str(text), err);
 }
@@ -1933,6 +1942,7 @@ static struct {
     bool lost;         // a call of it was ended with its process
     unsigned waiting;  // calls
     unsigned whose;
+    fc_job_t *has_turns;  // the call that other calls let go on
     fc_job_t jobs[EACH];
   } each[CROWD];
   unsigned begun, answered, lost, refused;
@@ -1952,8 +1962,8 @@ static void begin_session(unsigned i) {
 
 static void begin_toy(house_t *house, unsigned i, unsigned j) {
   char body[32];
-  const int size =
-      snprintf(body, sizeof body, "%u %u", crowd.each[i].whose, i + 1);
+  const int size = snprintf(body, sizeof body, "%u %u %u", crowd.each[i].whose,
+                            i + 1, (i + j) % 2 ? TURNS : 1);
   fc_job_t *job = &crowd.each[i].jobs[j];
   *job = make_job(house, SCALARS, 0, fc_str_make(body, (size_t)size),
                   FC_CALL_SESSION);
@@ -1994,12 +2004,27 @@ static void hear_error(unsigned i, const fc_error_t *error) {
   crowd.lost++;
 }
 
+static void go_on_with_toy(house_t *house, fc_job_t *job) {
+  fc_error_t error;
+  uint32_t retry_s;
+  job->call.flags |= FC_CALL_LATER;
+  assert_int_equal(fc_pool_pause(&house->pool, job, &error), FC_OK);
+  assert_int_equal(fc_pool_go_on(&house->pool, job, &retry_s, &error), FC_OK);
+}
+
 static bool hear_toy(house_t *house, fc_job_t *job) {
   for (unsigned i = 0; i < CROWD; i++) {
     const size_t j = (size_t)(job - crowd.each[i].jobs);
     if (j >= EACH) continue;
+    fc_job_t **has_turns = &crowd.each[i].has_turns;
+    if (*has_turns) assert_ptr_equal(*has_turns, job);
+    *has_turns = job->outcome->more ? job : NULL;
     if (job->outcome->status == FC_OK) hear_answer(house, i, job);
     else hear_error(i, &job->outcome->error);
+    if (job->outcome->more) {
+      go_on_with_toy(house, job);
+      return true;
+    }
     fc_pool_finish(&house->pool, job);
     if (--crowd.each[i].waiting == 0 && crowd.each[i].lost) {
       fc_session_end(crowd.each[i].session, FC_SESSION_END_DELETED);
