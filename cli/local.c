@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "abi/print.h"
 #include "abi/render.h"
 #include "crash.h"
 #include "file.h"
@@ -13,6 +14,7 @@
 #include "marshal/profiled.h"
 #include "module/examples.h"
 #include "module/kinds.h"
+#include "module/prove.h"
 
 #define NAMES_MAX 200
 
@@ -216,11 +218,38 @@ static fc_status_t invoke(const fc_local_bound_t *bound, fc_profile_t *profile,
                                    function->index, NULL, 0, err);
 }
 
+// Finds out whether rows of the function may be batched. Only a call that needs it waits
+// for that.
+static fc_status_t prove(const fc_local_bound_t *bound, fc_error_t *err) {
+  const fc_function_t *function = bound->function;
+  const fc_prove_t prove = {
+      .function = function, .instance = bound->instance, .frame = bound->frame};
+  char verdict[FC_VERDICT_SIZE];
+  FC_TRY(fc_rows_prove(&prove, verdict, err));
+  return fc_module_settle((fc_module_t *)(uintptr_t)function->module,
+                          function->index, fc_str(verdict), err);
+}
+
+static fc_status_t decode(const fc_local_bound_t *bound, fc_str_t document,
+                          fc_error_t *err) {
+  const fc_function_t *function = bound->function;
+  const bool asks = fc_rows_may_batch(function) &&
+                    !fc_signature_batches(function->signature) &&
+                    fc_signature_may_batch(function->signature);
+  fc_frame_begin(bound->frame, function->plan, NULL);
+  const fc_status_t status = fc_frame_decode(bound->frame, document, err);
+  if (status == FC_OK || !asks || err->code != FC_CODE_SHAPE_MISMATCH) {
+    return status;
+  }
+  FC_TRY(prove(bound, err));
+  fc_frame_begin(bound->frame, function->plan, NULL);
+  return fc_frame_decode(bound->frame, document, err);
+}
+
 fc_status_t fc_local_call(fc_local_bound_t *bound, fc_str_t document,
                           fc_profile_t *profile, fc_text_t *answer,
                           uint64_t *out_ns, fc_error_t *err) {
-  fc_frame_begin(bound->frame, bound->function->plan, NULL);
-  fc_status_t status = fc_frame_decode(bound->frame, document, err);
+  fc_status_t status = decode(bound, document, err);
   if (status == FC_OK) {
     const uint64_t began_ns = fc_clock_ns();
     status = invoke(bound, profile, err);

@@ -164,16 +164,6 @@ static int read_sizes(const fc_args_t *args, fc_compile_t *compile) {
   return FC_EXIT_OK;
 }
 
-static int read_pad(const fc_args_t *args, fc_compile_t *compile) {
-  compile->pad = fc_args_get(args, FC_OPTION_PAD, NULL);
-  if (!compile->pad || !strcmp(compile->pad, "zero") ||
-      !strcmp(compile->pad, "repeat")) {
-    return FC_EXIT_OK;
-  }
-  return fc_complain(FC_EXIT_USAGE, "--pad=%s: it is zero or repeat",
-                     compile->pad);
-}
-
 static const fc_road_t *named_road(const char *name) {
   for (size_t i = 0; i < FC_ARRAY_COUNT(kRoads); i++) {
     if (!strcmp(kRoads[i]->name, name)) return kRoads[i];
@@ -365,7 +355,6 @@ static int run(const fc_args_t *args, fc_compile_t *compile) {
   int exit_code = read_level(args, compile);
   if (!exit_code) exit_code = read_cpus(args, compile);
   if (!exit_code) exit_code = read_sizes(args, compile);
-  if (!exit_code) exit_code = read_pad(args, compile);
   if (!exit_code) exit_code = read_source(args, compile);
   if (!exit_code) exit_code = choose_road(args, compile, &road);
   if (!exit_code) exit_code = choose_output(args, compile, road);

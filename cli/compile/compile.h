@@ -36,7 +36,6 @@ typedef struct fc_compile_t {
   bool any_cpu;  // "host" is one that nobody asked for: "generic" does, too
   const char *sizes[FC_COMPILE_SIZES_MAX];  // of --batch, as they were given
   size_t size_count;
-  const char *pad;   // of --pad; NULL: none
   fc_str_t text;     // of the source
   fc_str_t context;  // source lines to show above the message
   size_t blamed;     // the spot that the message names (fc_mlir_spot); 0: none

@@ -219,23 +219,6 @@ static fc_status_t read_report(road_t *road) {
   return status;
 }
 
-// Declares what fills calls up to the next size.
-static fc_status_t put_pad(road_t *road) {
-  fc_compile_t *compile = road->compile;
-  yyjson_mut_val *root = yyjson_mut_doc_get_root(road->sidecar);
-  yyjson_mut_val *group =
-      yyjson_mut_arr_get_first(yyjson_mut_obj_get(root, "sizes"));
-  if (!group) {
-    return fc_fail(compile->err, FC_CODE_MODULE_LOAD,
-                   "--pad=%s: there is no next size: give two or more, as in "
-                   "--batch=1,8,32",
-                   compile->pad);
-  }
-  return yyjson_mut_obj_add_str(road->sidecar, group, "pad", compile->pad)
-             ? FC_OK
-             : fc_fail_memory(compile->err);
-}
-
 static fc_status_t run_importer(road_t *road) {
   fc_compile_t *compile = road->compile;
   const fc_importer_t importer = compile->format->importer;
@@ -259,10 +242,8 @@ static fc_status_t run_importer(road_t *road) {
 }
 
 static fc_status_t import(road_t *road) {
-  const fc_compile_t *compile = road->compile;
   FC_TRY(run_importer(road));
-  FC_TRY(read_report(road));
-  return compile->pad ? put_pad(road) : FC_OK;
+  return read_report(road);
 }
 
 // True for what printers call values without a name: "arg0", "input12".
@@ -471,11 +452,10 @@ static fc_status_t make(fc_compile_t *compile) {
   FC_TRY(find_compiler(&road));
   road.any_level = !compile->level;
   if (!compile->level) compile->level = '2';
-  if ((compile->size_count || compile->pad) && !compile->format->importer) {
+  if (compile->size_count && !compile->format->importer) {
     return fc_fail(
         compile->err, FC_CODE_MODULE_LOAD,
-        "%s is %s: --batch and --pad are for ONNX and jax.export, whose dims "
-        "have names",
+        "%s is %s: --batch is for ONNX and jax.export, whose dims have names",
         compile->input, compile->format->name);
   }
   fc_status_t status = compile->format->importer ? import(&road) : FC_OK;

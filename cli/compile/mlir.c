@@ -617,11 +617,10 @@ static fc_status_t make(fc_compile_t *compile) {
   }
   FC_TRY(find_tools(&road));
   if (!compile->level) compile->level = '2';
-  if (compile->size_count || compile->pad) {
+  if (compile->size_count) {
     return fc_fail(
         compile->err, FC_CODE_MODULE_LOAD,
-        "%s is %s: --batch and --pad are for ONNX and jax.export, whose dims "
-        "have names",
+        "%s is %s: --batch is for ONNX and jax.export, whose dims have names",
         compile->input, compile->format->name);
   }
   if (!strcmp(compile->cpus[0], "vmvx")) {

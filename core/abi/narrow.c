@@ -152,12 +152,14 @@ static bool same_use(const fc_signature_t *before, const fc_param_t *a,
 }
 
 // True when a call of the sizes of row `row` of `before`, or of its fixed sizes if it has
-// no rows, has a row of `after`, or can be padded to one.
+// no rows, has a row of `after`, or any that it may batch.
 static bool has_row(const fc_signature_t *before, uint32_t row,
                     const fc_signature_t *after, const counterparts_t *found) {
   const int64_t *sizes = before->sizes;
   if (before->size_count) sizes += row * (size_t)before->dim_name_count;
-  const bool pads = fc_signature_pad(after).size > 0;
+  const bool batches =
+      fc_signature_batches(after) ||
+      (fc_signature_batches(before) && fc_signature_may_batch(after));
   for (uint32_t i = 0; i < after->size_count; i++) {
     const int64_t *takes = after->sizes + i * (size_t)after->dim_name_count;
     bool fits = true;
@@ -165,8 +167,7 @@ static bool has_row(const fc_signature_t *before, uint32_t row,
       int64_t dim = found->dims[k];
       if (takes[k] < 0 || dim == NOWHERE) continue;
       if (fc_dim_is_sized(before, dim)) dim = sizes[fc_dim_name(dim)];
-      const bool padded = pads && dim > 0 && dim <= takes[k];
-      fits = padded || dim == takes[k];
+      fits = (batches && dim > 0) || dim == takes[k];
     }
     if (fits) return true;
   }
@@ -178,8 +179,7 @@ static bool keeps_sizes(const fc_signature_t *before,
                         const fc_signature_t *after,
                         const counterparts_t *found) {
   if (!after->size_count) return true;
-  // Sizes between the rows, for which padding made up, would be refused now.
-  if (fc_signature_pad(before).size && !fc_signature_pad(after).size) {
+  if (fc_signature_batches(before) && !fc_signature_may_batch(after)) {
     return false;
   }
   const uint32_t count = before->size_count ? before->size_count : 1;

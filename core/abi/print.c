@@ -320,33 +320,27 @@ fc_status_t fc_signature_print_sizes(const fc_signature_t *signature,
   return FC_OK;
 }
 
-int64_t fc_signature_largest(const fc_signature_t *signature, int64_t dim) {
-  int64_t largest = 0;
-  for (uint32_t i = 0; i < signature->size_count; i++) {
-    const int64_t size =
-        signature
-            ->sizes[i * (size_t)signature->dim_name_count + fc_dim_name(dim)];
-    if (size > largest) largest = size;
-  }
-  return largest;
+static fc_str_t batch_of(const fc_signature_t *signature) {
+  return signature->size_count
+             ? fc_signature_attr(signature, FC_STR(FC_BATCH_ATTR))
+             : (fc_str_t){0};
 }
 
-// The sizes of a function that is padded: one dim has some.
-static fc_status_t print_range(const fc_signature_t *signature, fc_sink_t *sink,
-                               fc_error_t *err) {
-  for (uint32_t i = 0; i < signature->dim_name_count; i++) {
-    const int64_t dim = -2 - (int64_t)i;
-    if (!fc_dim_is_sized(signature, dim)) continue;
-    FC_TRY(put(sink, "1 to ", err));
-    FC_TRY(put_number(sink, fc_signature_largest(signature, dim), err));
-  }
-  return FC_OK;
+bool fc_signature_batches(const fc_signature_t *signature) {
+  const fc_str_t batch = batch_of(signature);
+  return fc_str_equal(batch, FC_STR(FC_BATCH_EXACT)) ||
+         fc_str_equal(batch, FC_STR(FC_BATCH_APPROXIMATE));
+}
+
+bool fc_signature_may_batch(const fc_signature_t *signature) {
+  return fc_signature_batches(signature) ||
+         fc_str_equal(batch_of(signature), FC_STR(FC_BATCH_UNPROVED));
 }
 
 fc_status_t fc_signature_print_rows(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err) {
-  if (fc_signature_pad(signature).size) {
-    return print_range(signature, sink, err);
+  if (fc_signature_batches(signature)) {
+    FC_TRY(put(sink, "1 or more, by ", err));
   }
   for (uint32_t i = 0; i < signature->size_count; i++) {
     const bool last = i + 1 == signature->size_count;

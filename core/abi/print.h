@@ -47,28 +47,29 @@ fc_status_t fc_type_print_json(const fc_signature_t *signature, uint32_t node,
                                fc_sink_t *sink, fc_error_t *err);
 
 // True for a dim whose sizes are in the rows of the signature's sizes. A call must have
-// one of them, or a lower one that is padded.
+// one of them, or any if its rows are batched.
 static inline bool fc_dim_is_sized(const fc_signature_t *signature,
                                    int64_t dim) {
   return signature->size_count && fc_dim_is_named(dim) &&
          signature->sizes[fc_dim_name(dim)] >= 0;
 }
-// The attribute that says what fills a call up to the next row of sizes.
-#define FC_PAD_ATTR "pad"
-// "zero" or "repeat"; empty: a call must have the sizes of a row.
-static inline fc_str_t fc_signature_pad(const fc_signature_t *signature) {
-  return signature->size_count
-             ? fc_signature_attr(signature, FC_STR(FC_PAD_ATTR))
-             : (fc_str_t){0};
-}
-// The largest of the sizes that `dim` has in the rows; fc_dim_is_sized(dim).
-int64_t fc_signature_largest(const fc_signature_t *signature, int64_t dim);
+// The attribute of functions of one that differ in their number of rows alone. It says
+// whether a row's answer depends on the other rows: "unproved", "exact" or "approximate",
+// which are proved, or "off: " and why not. Calls have any number of rows if proved.
+#define FC_BATCH_ATTR "batch"
+#define FC_BATCH_UNPROVED "unproved"
+#define FC_BATCH_EXACT "exact"
+#define FC_BATCH_APPROXIMATE "approximate"
+#define FC_BATCH_OFF "off: "
+bool fc_signature_batches(const fc_signature_t *signature);
+// False: it does not batch, or is known not to.
+bool fc_signature_may_batch(const fc_signature_t *signature);
 // Prints the sizes of a row, "8" or "1x16"; with NULL the names they belong to,
 // "[batch]" or "[m]x[n]".
 fc_status_t fc_signature_print_sizes(const fc_signature_t *signature,
                                      const int64_t *row, fc_sink_t *sink,
                                      fc_error_t *err);
-// Prints the sizes of all rows: "1, 8 or 32"; "1 to 32" of a function that is padded.
+// Prints the sizes of all rows: "1, 8 or 32"; with "1 or more, by " before, if it batches.
 fc_status_t fc_signature_print_rows(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
 

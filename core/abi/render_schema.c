@@ -118,17 +118,14 @@ static int64_t size_in(const writer_t *w, int64_t dim, uint32_t row) {
   return s->sizes[row * (size_t)s->dim_name_count + fc_dim_name(dim)];
 }
 
-// The least and the largest size a dim may have; false: it has any.
+// The least and the largest size a dim may have; false: it has any, or, where rows are
+// batched, any but 0.
 static bool find_bounds(const writer_t *w, int64_t dim, int64_t *out_least,
                         int64_t *out_most) {
   *out_least = *out_most = dim;
   if (dim >= 0) return true;
   if (!fc_dim_is_sized(w->signature, dim)) return false;
-  if (fc_signature_pad(w->signature).size) {
-    *out_least = 1;
-    *out_most = fc_signature_largest(w->signature, dim);
-    return true;
-  }
+  if (fc_signature_batches(w->signature)) return false;
   *out_least = *out_most = size_in(w, dim, 0);
   for (uint32_t i = 1; i < w->signature->size_count; i++) {
     const int64_t size = size_in(w, dim, i);
@@ -146,6 +143,8 @@ static fc_status_t put_arrays(const writer_t *w, const fc_type_t *type) {
     FC_TRY(put(w, "{'type':'array'"));
     if (find_bounds(w, dims[i], &least, &most)) {
       FC_TRY(put_length(w, (uint64_t)least, (uint64_t)most));
+    } else if (fc_dim_is_sized(w->signature, dims[i])) {
+      FC_TRY(put(w, ",'minItems':1"));
     }
     FC_TRY(put(w, ",'items':"));
   }
@@ -227,13 +226,11 @@ static fc_status_t put_sizes(const writer_t *w, int64_t dim) {
 }
 
 static fc_status_t put_dim(const writer_t *w, int64_t dim) {
-  int64_t least, most;
-  if (fc_signature_pad(w->signature).size && dim < 0 &&
-      find_bounds(w, dim, &least, &most)) {
-    return put(w, "{'type':'integer','minimum':%lu,'maximum':%lu}",
-               (uint64_t)least, (uint64_t)most);
+  if (fc_dim_is_sized(w->signature, dim)) {
+    return fc_signature_batches(w->signature)
+               ? put(w, "{'type':'integer','minimum':1}")
+               : put_sizes(w, dim);
   }
-  if (fc_dim_is_sized(w->signature, dim)) return put_sizes(w, dim);
   if (dim < 0) return put(w, "{'type':'integer','minimum':0}");
   return put(w, "{'const':%lu}", (uint64_t)dim);
 }

@@ -274,12 +274,13 @@ static bool has_name(const fc_signature_t *signature, fc_str_t name) {
   return false;
 }
 
-// A name that no dim has: size, size1, size2, …
+// A name that no dim has: size, size1, size2, …; where nobody declared it, batch, …
 static int64_t add_name(maker_t *maker) {
+  const char *base = maker->group->found ? "batch" : "size";
   char name[24];
   do {
     const uint32_t number = maker->next_name++;
-    snprintf(name, sizeof name, number ? "size%" PRIu32 : "size", number);
+    snprintf(name, sizeof name, number ? "%s%" PRIu32 : "%s", base, number);
   } while (has_name(maker->first, fc_str(name)));
   return fc_builder_dim_name(maker->builder, fc_str(name));
 }
@@ -403,39 +404,132 @@ static void begin(const maker_t *maker) {
   for (uint32_t i = 0; i < first->attr_count; i++) {
     const fc_str_t key = fc_signature_text(first, first->attrs[i].key);
     const fc_str_t value = fc_signature_text(first, first->attrs[i].value);
-    const bool ours = fc_str_equal(key, FC_STR(FC_PAD_ATTR));
+    const bool ours = fc_str_equal(key, FC_STR(FC_BATCH_ATTR));
     if (!ours && all_have(group, key, value)) {
       fc_builder_attr(builder, key, value);
     }
   }
-  if (group->pad.size) {
-    fc_builder_attr(builder, FC_STR(FC_PAD_ATTR), group->pad);
-  }
 }
 
-// Padding adds rows to arguments and takes them off results (marshal/pad.c). So only one
-// dim may differ: the first one of tensors that are values of the flat call and whose
-// memory the function does not write to.
-static fc_status_t check_pad(const maker_t *maker) {
-  int64_t name = FC_DIM_DYNAMIC;
+// ---------------------------------------------------------------------------
+// Rows that may be batched
+
+// Fails because the rows of argument or result `number` cannot be told from each other.
+static fc_status_t fault_batch(const fc_doc_t *doc, bool result,
+                               uint32_t number, const char *why) {
+  return fc_doc_fault(doc, "batch",
+                      "%s %" PRIu32 " %s: functions are batched that differ in "
+                      "the first dim of tensors alone, which each result has",
+                      noun_of(result), number, why);
+}
+
+// The name of the dim that differs; FC_DIM_DYNAMIC unless it is one, and the first of
+// tensors that are values of the flat call and that the function does not write to.
+static fc_status_t find_rows(const maker_t *maker, const fc_doc_t *doc,
+                             int64_t *out_name, uint32_t *out_results) {
+  *out_name = FC_DIM_DYNAMIC;
+  *out_results = 0;
   for (uint32_t i = 0; i < maker->place_count; i++) {
     const place_t *place = &maker->places[i];
     if (!differs(maker, i)) continue;
     const int64_t dim = get_dim(maker, place);
     const bool sent = place->kind == SENT &&
                       maker->first->arguments[place->param].role == FC_ROLE_IN;
-    if (name == FC_DIM_DYNAMIC && sent) name = dim;
-    if (place->dim == 0 && dim == name && fc_dim_is_named(dim) &&
-        (sent || (place->kind == RETURNED && !place->inside))) {
-      continue;
+    if (*out_name == FC_DIM_DYNAMIC && sent) *out_name = dim;
+    if (place->dim || dim != *out_name || !fc_dim_is_named(dim) ||
+        !(sent || (place->kind == RETURNED && !place->inside))) {
+      return fault_batch(doc, place->result, place->param, "differs otherwise");
     }
-    return fc_doc_fault(
-        maker->doc, "pad",
-        "dim %" PRId32 " of %s %" PRIu32
-        " differs too: only one dim can be padded, the first of tensors "
-        "that are no part of a list and not written to",
-        place->dim, noun_of(place->result), place->param);
+    *out_results += place->result;
   }
+  return FC_OK;
+}
+
+// Counts the values among the results: each must have rows.
+static fc_status_t check_results(const maker_t *maker, const fc_doc_t *doc,
+                                 uint32_t with_rows) {
+  const fc_signature_t *first = maker->first;
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < first->result_count; i++) {
+    fc_walk_t at;
+    fc_walk_init(&at, first->nodes, first->results[i].type);
+    while (fc_walk_next(&at)) {
+      if (!at.leave && !at.type->child_count) count++;
+    }
+    if (count > with_rows) return fault_batch(doc, true, i, "has no rows");
+  }
+  return FC_OK;
+}
+
+// A function that was found by its name may keep something in an argument without rows,
+// such as a cache, unless it is known to leave it alone.
+static fc_status_t check_argument(const maker_t *maker, const fc_doc_t *doc,
+                                  int64_t name, uint32_t number) {
+  const fc_signature_t *first = maker->first;
+  const fc_param_t *argument = &first->arguments[number];
+  const bool doubted = maker->group->found && !argument->certain;
+  fc_walk_t at;
+  if (argument->role != FC_ROLE_IN) {
+    return fault_batch(doc, false, number, "is written to");
+  }
+  fc_walk_init(&at, first->nodes, argument->type);
+  while (fc_walk_next(&at)) {
+    if (at.leave) continue;
+    const fc_type_t *type = at.type;
+    const int64_t *dims =
+        fc_builder_get_dims(maker->builder, (uint32_t)(type - first->nodes));
+    if (is_inside(argument, &at)) {
+      return fault_batch(doc, false, number, "is a list");
+    }
+    if (doubted && type->kind == FC_TYPE_TENSOR &&
+        !(type->rank > 0 && dims && dims[0] == name)) {
+      return fault_batch(doc, false, number, "may be written to");
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t check_sizes(const maker_t *maker, const fc_doc_t *doc,
+                               int64_t name) {
+  for (uint32_t i = 0; maker->group->rows && i < maker->group->count; i++) {
+    const int64_t has =
+        maker->rows[i * (size_t)FC_DIM_NAMES_MAX + fc_dim_name(name)];
+    if (has == maker->group->rows[i]) continue;
+    return fc_doc_fault(
+        doc, "batch", "'%s' has %" PRId64 " rows, it is said to have %" PRId64,
+        show_member(maker, i).text, has, maker->group->rows[i]);
+  }
+  return FC_OK;
+}
+
+static fc_status_t check_batch(const maker_t *maker, const fc_doc_t *doc) {
+  const fc_signature_t *first = maker->first;
+  int64_t name;
+  uint32_t results;
+  FC_TRY(find_rows(maker, doc, &name, &results));
+  if (!fc_dim_is_named(name)) {
+    return fc_doc_fault(doc, "batch", "no dim of theirs differs");
+  }
+  FC_TRY(check_results(maker, doc, results));
+  for (uint32_t i = 0; i < first->argument_count; i++) {
+    FC_TRY(check_argument(maker, doc, name, i));
+  }
+  if (first->state_count || !results) {
+    return fc_doc_fault(doc, "batch", "they have %s",
+                        results ? "state" : "no results");
+  }
+  return check_sizes(maker, doc, name);
+}
+
+// Says that rows may be batched, where that is wanted or fits.
+static fc_status_t add_batch(const maker_t *maker) {
+  fc_doc_t doc = *maker->doc;
+  if (maker->group->batch == FC_BATCH_NEVER) return FC_OK;
+  if (maker->group->batch == FC_BATCH_IF_IT_FITS) doc.err = NULL;
+  const fc_status_t status = check_batch(maker, &doc);
+  if (status != FC_OK) return doc.err ? status : FC_OK;
+  fc_builder_attr(maker->builder, FC_STR(FC_BATCH_ATTR),
+                  FC_STR(FC_BATCH_UNPROVED));
   return FC_OK;
 }
 
@@ -459,13 +553,15 @@ static fc_status_t make(maker_t *maker, fc_signature_t **out_signature) {
   }
   begin(maker);
   FC_TRY(widen(maker));
-  FC_TRY(fc_names_apply(maker->names, maker->group->name, maker->first,
-                        maker->builder, &named, maker->doc->err));
+  if (maker->names) {
+    FC_TRY(fc_names_apply(maker->names, maker->group->name, maker->first,
+                          maker->builder, &named, maker->doc->err));
+  }
   // If the builder has failed, its dims cannot be used. build() returns the error.
   const bool failed = maker->place_count &&
                       !fc_builder_at(maker->builder, maker->places[0].node);
   if (!failed) FC_TRY(fill_rows(maker));
-  if (!failed && maker->group->pad.size) FC_TRY(check_pad(maker));
+  if (!failed) FC_TRY(add_batch(maker));
   return build(maker, out_signature);
 }
 

@@ -13,14 +13,23 @@ typedef struct fc_group_t {
   fc_str_t name;  // by which callers call it
   const fc_entry_t *members;
   uint32_t count;  // 2 to FC_SIZES_MAX
-  fc_str_t pad;    // what fills a call up to the next size; empty: nothing does
+  // Its rows may be batched: FC_BATCH_ATTR is set. `batch` is a word of fc_batch_wish_t.
+  uint8_t batch;
+  bool found;           // by its name, nobody declared it
+  const int64_t *rows;  // that each member is said to have; NULL: nobody says
 } fc_group_t;
 
+typedef enum fc_batch_wish_t {
+  FC_BATCH_IF_IT_FITS,
+  FC_BATCH_WANTED,
+  FC_BATCH_NEVER,
+} fc_batch_wish_t;
+
 // Row i of the signature's sizes is that of member i. `names` has dims and arguments of
-// the group; `doc` stands at the group, and has the error. The builder is reset.
-// FC_CODE_ABI_METADATA when types of the members differ in more than sizes, when two
-// members take the same sizes, or when calls are to be padded and sizes differ for which
-// padding cannot make up.
+// the group (NULL: there are none); `doc` stands at the group, and has the error. The
+// builder is reset. FC_CODE_ABI_METADATA when types of the members differ in more than
+// sizes, when two members take the same sizes, or when rows are to be batched and more
+// than the number of rows differs.
 fc_status_t fc_group_widen(const fc_group_t *group, fc_names_t *names,
                            fc_builder_t *builder, fc_allocator_t allocator,
                            const fc_doc_t *doc,

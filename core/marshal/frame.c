@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "marshal/batch.h"
 #include "marshal/guard.h"
 #include "marshal/profiled.h"
 #include "marshal/written.h"
@@ -40,6 +41,8 @@ fc_status_t fc_frame_create(fc_allocator_t allocator, const fc_limits_t *limits,
   fc_arena_init(&frame->arena, allocator, VALUE_BLOCK_SIZE,
                 frame->limits.arena_size);
   fc_arena_init(&frame->tensors, allocator, TENSOR_BLOCK_SIZE, SIZE_MAX);
+  fc_arena_init(&frame->part, allocator, VALUE_BLOCK_SIZE,
+                frame->limits.arena_size);
   *out_frame = frame;
   return FC_OK;
 }
@@ -49,6 +52,7 @@ void fc_frame_destroy(fc_frame_t *frame) {
   fc_frame_end(frame);
   fc_arena_deinit(&frame->arena);
   fc_arena_deinit(&frame->tensors);
+  fc_arena_deinit(&frame->part);
   fc_free(frame->allocator, frame);
 }
 
@@ -79,6 +83,7 @@ void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
                     const fc_placer_t *placer) {
   fc_frame_end(frame);
   frame->plan = plan;
+  frame->batched = plan->batch && plan->batch->on;
   frame->placer = placer
                       ? *placer
                       : (fc_placer_t){frame, place_own, commit_own, extend_own};
@@ -399,7 +404,7 @@ static fc_status_t check_arguments(fc_frame_t *frame, fc_error_t *err) {
 
 // ---------------------------------------------------------------------------
 
-static void end_call(fc_frame_t *frame) {
+void fc_frame_end_call(fc_frame_t *frame) {
   if (!frame->backend) return;
   frame->backend->call_end(frame->instance, frame->index, &frame->call);
   frame->backend = NULL;
@@ -409,12 +414,12 @@ static void end_call(fc_frame_t *frame) {
 // together. A plan that has entries sets *index: its entries say which function has the
 // sizes of the call.
 static fc_status_t find_function(const fc_frame_t *frame,
-                                 const fc_backend_t *backend,
-                                 const void *instance, size_t *index,
+                                 const fc_invoke_t *invoke, size_t *index,
                                  fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
-  const fc_module_info_t *info = backend->inspect(instance);
+  const fc_module_info_t *info = invoke->backend->inspect(invoke->instance);
   const fc_signature_t *signature = plan->signature;
+  *index = invoke->index;
   if (plan->entries) {
     *index = plan->entries[frame->row].index;
     signature = plan->entries[frame->row].signature;
@@ -437,54 +442,76 @@ static fc_status_t call_backend(fc_frame_t *frame, fc_error_t *err) {
   return backend->call(frame->instance, frame->index, &frame->call, err);
 }
 
+// Notes how long calls of the row take.
+static fc_status_t call_bucket(fc_frame_t *frame, fc_error_t *err) {
+  fc_batch_t *batch = frame->plan->batch;
+  const uint64_t began_ns = fc_clock_ns();
+  FC_TRY(call_backend(frame, err));
+  const uint64_t ns = fc_clock_ns() - began_ns;
+  for (uint32_t i = 0; i < batch->count; i++) {
+    if (batch->buckets[i].row == frame->row) fc_batch_learn(batch, i, ns);
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_frame_call(fc_frame_t *frame, const fc_invoke_t *invoke,
+                          fc_value_t *arguments, fc_value_t *results,
+                          fc_arena_t *arena, fc_error_t *err) {
+  const fc_plan_t *plan = frame->plan;
+  const size_t count = plan->signature->raw_argument_count;
+  size_t index;
+  FC_TRY(find_function(frame, invoke, &index, err));
+  if (frame->guard) FC_TRY(fc_guarded_copy(frame, arguments, count, err));
+  frame->call = (fc_backend_call_t){
+      .arguments = arguments,
+      .argument_count = count,
+      .results = results,
+      .result_count = frame->result_room,
+      .arena = arena,
+      .cancel = invoke->cancel,
+      .deadline_ns = invoke->deadline_ns,
+      .guard = frame->guard,
+      .tiles = frame->tiles,
+      .budget = frame->budget,
+  };
+  frame->backend = invoke->backend;
+  frame->instance = invoke->instance;
+  frame->index = index;
+  FC_TRY(fc_written_begin(frame, arguments, err));
+  FC_TRY(FC_UNLIKELY(plan->batch != NULL) ? call_bucket(frame, err)
+                                          : call_backend(frame, err));
+  FC_TRY(fc_written_check(frame, arguments, err));
+  // With alignment 1 tensors end at the page: there is no fill to read.
+  if (frame->guard && plan->signature->alignment > 1) {
+    FC_TRY(fc_guarded_check(frame, results, frame->result_room, err));
+  }
+  return FC_OK;
+}
+
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             void *instance, size_t index,
                             const _Atomic uint32_t *cancel,
                             uint64_t deadline_ns, fc_error_t *err) {
-  end_call(frame);
+  fc_frame_end_call(frame);
   if (!frame->plan) return fc_frame_fail_idle(err);
   const fc_plan_t *plan = frame->plan;
+  const fc_invoke_t invoke = {backend, instance, index, cancel, deadline_ns};
   if (!frame->arguments || !frame->named_dims) return fc_fail_memory(err);
   if (!frame->decoded) {
     FC_TRY(check_arguments(frame, err));
     FC_TRY(fc_frame_place_stores(frame, err));
   }
-  FC_TRY(find_function(frame, backend, instance, &index, err));
-  fc_value_t *arguments = frame->arguments;
-  if (frame->padded) FC_TRY(fc_frame_pad(frame, &arguments, err));
-  if (frame->guard) {
-    FC_TRY(fc_guarded_copy(frame, arguments,
-                           plan->signature->raw_argument_count, err));
-  }
-  size_t count = (size_t)plan->signature->raw_result_count + plan->final_count;
-  fc_value_t *results =
-      fc_arena_alloc_array(&frame->arena, count + 1, sizeof(fc_value_t));
+  frame->result_room =
+      (size_t)plan->signature->raw_result_count + plan->final_count;
+  fc_value_t *results = fc_arena_alloc_array(
+      &frame->arena, frame->result_room + 1, sizeof(fc_value_t));
   if (!results) return fc_fail_memory(err);
-  frame->call = (fc_backend_call_t){
-      .arguments = arguments,
-      .argument_count = plan->signature->raw_argument_count,
-      .results = results,
-      .result_count = count,
-      .arena = &frame->arena,
-      .cancel = cancel,
-      .deadline_ns = deadline_ns,
-      .guard = frame->guard,
-      .tiles = frame->tiles,
-      .budget = frame->budget,
-  };
-  frame->backend = backend;
-  frame->instance = instance;
-  frame->index = index;
-  FC_TRY(fc_written_begin(frame, arguments, err));
-  FC_TRY(call_backend(frame, err));
-  FC_TRY(fc_written_check(frame, arguments, err));
-  // With alignment 1 tensors end at the page: there is no fill to read.
-  if (frame->guard && plan->signature->alignment > 1) {
-    FC_TRY(fc_guarded_check(frame, results, count, err));
-  }
-  if (frame->padded) FC_TRY(fc_frame_unpad(frame, results, err));
+  FC_TRY(FC_UNLIKELY(frame->batched)
+             ? fc_frame_call_rows(frame, &invoke, results, err)
+             : fc_frame_call(frame, &invoke, frame->arguments, results,
+                             &frame->arena, err));
   frame->results = results;
-  frame->result_count = count;
+  frame->result_count = frame->result_room;
   return FC_OK;
 }
 
@@ -504,7 +531,7 @@ fc_status_t fc_frame_invoke_profiled(
 
 void fc_frame_end(fc_frame_t *frame) {
   if (!frame->plan) return;  // it has ended
-  end_call(frame);
+  fc_frame_end_call(frame);
   fc_guarded_free(frame);
   frame->plan = NULL;
   frame->arguments = NULL;
@@ -514,7 +541,7 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->options = (fc_options_t){0};
   frame->stop = (fc_stop_t){0};
   frame->decoded = false;
-  frame->padded = false;
+  frame->batched = false;
   frame->store = NULL;
   frame->ways = NULL;
   frame->stored = NULL;
@@ -529,6 +556,7 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->depth = 0;
   fc_arena_reset(&frame->arena);
   fc_arena_reset(&frame->tensors);
+  fc_arena_reset(&frame->part);
 }
 
 void fc_frame_set_guard(fc_frame_t *frame, bool guard) { frame->guard = guard; }

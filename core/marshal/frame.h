@@ -81,6 +81,7 @@ struct fc_frame_t {
   fc_limits_t limits;
   fc_arena_t arena;    // values, shapes, names
   fc_arena_t tensors;  // what the frame's own placer hands out, and copies
+  fc_arena_t part;     // what one of several calls needs (rows.c)
   const fc_plan_t *plan;
   fc_stop_t stop;  // ends DECODE and ENCODE
   fc_placer_t placer;
@@ -89,9 +90,10 @@ struct fc_frame_t {
   fc_named_dim_t *named_dims;  // by name
   const fc_value_t *results;
   size_t result_count;
+  size_t result_room;  // values that a function of the plan returns
   fc_options_t options;
   uint32_t row;   // of the signature's sizes, chosen if the plan has entries
-  bool padded;    // the row is larger than the call
+  bool batched;   // it has any number of rows (rows.c)
   size_t copied;  // bytes of raw tensors that could not stay in the body
   bool decoded;   // every argument fits its type, and its memory is the call's
   bool guard;
@@ -161,16 +163,33 @@ void fc_frame_commit(fc_frame_t *frame, void *memory, size_t placed,
 // entries, and places zeroed storage for each OUT argument that has none yet. Fails with
 // FC_CODE_SHAPE_MISMATCH when no argument said how large a dim of the storage is.
 fc_status_t fc_frame_place_stores(fc_frame_t *frame, fc_error_t *err);
-// Chooses the row of sizes that the call has, or the next larger row where the function
-// is padded (sized.c). FC_CODE_SHAPE_MISMATCH when there is no such row.
+// Chooses the row of sizes that the call has (sized.c). FC_CODE_SHAPE_MISMATCH when there
+// is no such row, and the call is not batched.
 fc_status_t fc_frame_choose_row(fc_frame_t *frame, fc_error_t *err);
-// For a call that is padded (pad.c). fc_frame_pad makes the arguments for the backend:
-// tensors that lack rows are copied, with rows added. fc_frame_unpad takes the added rows
-// off the results.
-fc_status_t fc_frame_pad(fc_frame_t *frame, fc_value_t **out_arguments,
-                         fc_error_t *err);
-fc_status_t fc_frame_unpad(fc_frame_t *frame, fc_value_t *results,
-                           fc_error_t *err);
+// What fc_frame_invoke was given.
+typedef struct fc_invoke_t {
+  const fc_backend_t *backend;
+  void *instance;
+  size_t index;
+  const fc_atomic_word_t *cancel;
+  uint64_t deadline_ns;
+} fc_invoke_t;
+// Calls the function that the row has, or `index` of a plan without rows. `results` are
+// valid until fc_frame_end_call, which is called whether this fails or not.
+fc_status_t fc_frame_call(fc_frame_t *frame, const fc_invoke_t *invoke,
+                          fc_value_t *arguments, fc_value_t *results,
+                          fc_arena_t *arena, fc_error_t *err);
+void fc_frame_end_call(fc_frame_t *frame);
+// Calls of any number of rows (rows.c). From now on until the call ends, its rows are
+// batched. Called before DECODE; the frame was begun.
+void fc_frame_set_batched(fc_frame_t *frame);
+// The rows of the call as they are batched; 0: they are not.
+int64_t fc_frame_rows(const fc_frame_t *frame);
+// Calls the functions that the plan of the call's rows has. `results`, zeroed, has room
+// for frame->result_room values. FC_CODE_RESULT_TOO_LARGE; FC_CODE_BAD_RESULT when the
+// functions return what cannot be one.
+fc_status_t fc_frame_call_rows(fc_frame_t *frame, const fc_invoke_t *invoke,
+                               fc_value_t *results, fc_error_t *err);
 // Checks the shape of an argument that was not decoded, and binds the names of its dims.
 // FC_CODE_SHAPE_MISMATCH names the argument.
 fc_status_t fc_frame_check_shape(fc_frame_t *frame,

@@ -2,6 +2,8 @@
 //
 // Compiles a signature into a plan: one pass that counts, one allocation, one
 // pass that fills it. Runs when a module is loaded.
+#include "abi/print.h"
+#include "marshal/batch.h"
 #include "marshal/model.h"
 #include "marshal/written.h"
 
@@ -474,6 +476,13 @@ fc_status_t fc_plan_create(const fc_signature_t *signature,
     if (last->op->flavor == FC_FLAVOR_KWARGS) plan->rest = last;
   }
   plan->lends = lends(plan);
+  if (fc_signature_may_batch(signature)) {
+    plan->batch = fc_batch_create(signature, allocator);
+    if (!plan->batch) {
+      fc_plan_destroy(plan);
+      return fc_fail_memory(err);
+    }
+  }
   *out_plan = plan;
   return FC_OK;
 }
@@ -481,6 +490,7 @@ fc_status_t fc_plan_create(const fc_signature_t *signature,
 void fc_plan_destroy(fc_plan_t *plan) {
   if (!plan) return;
   fc_model_destroy(atomic_load(&plan->model));
+  fc_free(plan->allocator, plan->batch);
   fc_free(plan->allocator, plan);
 }
 

@@ -104,7 +104,9 @@ struct fc_plan_t {
   // The functions that run calls, one for each row of the signature's sizes. NULL: the
   // function that has this signature runs all. Borrowed; set right after fc_plan_create.
   const fc_entry_t *entries;
+  struct fc_batch_t *batch;  // batch.h; NULL: rows cannot be batched
 };
+typedef struct fc_batch_t fc_batch_t;
 
 // NULL when there is no such name.
 const fc_plan_key_t *fc_plan_find(const fc_plan_key_t *keys, uint32_t count,

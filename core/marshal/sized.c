@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Callers see one function where the module has several, one for each row of sizes:
-// chooses the row of a call. All sizes are known by then, since each dim that has sizes
+// chooses the row of a call, unless rows of tensors are batched (rows.c). All sizes are known by then, since each dim that has sizes
 // stands in an argument that every call has. Rows are few, so all are looked through.
 #include <stdio.h>
 
@@ -75,48 +75,34 @@ static fc_status_t fail(const fc_frame_t *frame, fc_error_t *err) {
   (void)fc_signature_print_sizes(signature, NULL, &names.sink, NULL);
   (void)fc_signature_print_sizes(signature, have, &given.sink, NULL);
   const bool all =
-      fc_signature_print_rows(signature, &rows.sink, NULL) == FC_OK;
+      (frame->batched
+           ? fc_sink_put(&rows.sink, FC_STR("1 or more"), NULL)
+           : fc_signature_print_rows(signature, &rows.sink, NULL)) == FC_OK;
   const fc_str_t may_be = line_str(&rows);
   const char *more = all ? "" : "…";
-  const fc_status_t status =
-      fc_fail(err, FC_CODE_SHAPE_MISMATCH, "%s%.*s is %.*s, it may be %.*s%s",
-              place, FC_STR_ARG(line_str(&names)), FC_STR_ARG(line_str(&given)),
-              FC_STR_ARG(may_be), more);
+  const fc_str_t off = fc_signature_attr(signature, FC_STR(FC_BATCH_ATTR));
+  const bool told = fc_str_starts(off, FC_STR(FC_BATCH_OFF));
+  const fc_status_t status = fc_fail(
+      err, FC_CODE_SHAPE_MISMATCH, "%s%.*s is %.*s, it may be %.*s%s%s%.*s",
+      place, FC_STR_ARG(line_str(&names)), FC_STR_ARG(line_str(&given)),
+      FC_STR_ARG(may_be), more, told ? "; batching is " : "",
+      told ? (int)off.size : 0, off.data);
   fc_error_expected(err, "%.*s%s", FC_STR_ARG(may_be), more);
   fc_error_got(err, line_str(&given));
   return status;
-}
-
-// The row with the least size that the call can be padded to; the signature's size_count
-// when there is none.
-static uint32_t find_larger(const fc_frame_t *frame) {
-  const fc_signature_t *signature = frame->plan->signature;
-  const uint32_t only = find_only(signature), none = signature->size_count;
-  uint32_t best = none;
-  int64_t least = INT64_MAX;
-  if (!fc_signature_pad(signature).size || only == UINT32_MAX) return none;
-  const int64_t have = size_of(frame, only);
-  for (uint32_t i = 0; have > 0 && i < none; i++) {
-    const int64_t size =
-        signature->sizes[i * (size_t)signature->dim_name_count + only];
-    if (size < have || size > least) continue;
-    least = size;
-    best = i;
-  }
-  return best;
 }
 
 fc_status_t fc_frame_choose_row(fc_frame_t *frame, fc_error_t *err) {
   const fc_signature_t *signature = frame->plan->signature;
   const uint32_t width = signature->dim_name_count;
   frame->row = 0;
-  frame->padded = false;
   if (!signature->size_count) return FC_OK;
+  if (frame->batched) {
+    return fc_frame_rows(frame) > 0 ? FC_OK : fail(frame, err);
+  }
   for (; frame->row < signature->size_count; frame->row++) {
     const int64_t *row = signature->sizes + frame->row * (size_t)width;
     if (fits(frame, row, width)) return FC_OK;
   }
-  frame->row = find_larger(frame);
-  frame->padded = frame->row < signature->size_count;
-  return frame->padded ? FC_OK : fail(frame, err);
+  return fail(frame, err);
 }

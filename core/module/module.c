@@ -10,14 +10,17 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "abi/print.h"
 #include "abi/sizes.h"
 #include "base/name_table.h"
 #include "base/sha256.h"
-#include "marshal/plan.h"
+#include "base/utf8.h"
+#include "marshal/batch.h"
 #include "module/admit.h"
 #include "module/backends.h"
 #include "module/examples.h"
 #include "module/files.h"
+#include "module/prove.h"
 #include "module/snapshot.h"
 #include "module/variant.h"
 
@@ -50,8 +53,9 @@ struct fc_module_t {
   char sha256[65];
   char digest[FC_DIGEST_SIZE];
   char (*digests)[FC_DIGEST_SIZE];  // of functions
-  // By function: the signature of one that no plan can be made of; else NULL.
-  fc_signature_t **refused;
+  // By function: its signature, if that is none of `info` or `sizes`: of a function that
+  // no plan can be made of, or whose rows are proved to be batched or not; else NULL.
+  fc_signature_t **replaced;
   char path_bytes[];
 };
 
@@ -122,12 +126,12 @@ static fc_status_t refuse_function(fc_module_t *module,
   fc_builder_copy(builder, signature);
   fc_builder_refuse(builder, fc_str(why->message));
   const fc_status_t status = fc_signature_build(
-      builder, &module->refused[module->function_count], err);
+      builder, &module->replaced[module->function_count], err);
   fc_builder_destroy(builder);
   return status;
 }
 
-// *out_plan is NULL when there can be none, and then `refused` has the reason.
+// *out_plan is NULL when there can be none, and then `replaced` has the reason.
 static fc_status_t make_plan(fc_module_t *module, const fc_sized_t *listed,
                              fc_plan_t **out_plan, fc_error_t *err) {
   fc_error_t why;
@@ -150,7 +154,7 @@ static fc_status_t list_function(fc_module_t *module, const fc_sized_t *listed,
   const size_t index = module->function_count;
   fc_plan_t *plan = NULL;
   if (signature->callable) FC_TRY(make_plan(module, listed, &plan, err));
-  if (module->refused[index]) signature = module->refused[index];
+  if (module->replaced[index]) signature = module->replaced[index];
   module->functions[module->function_count++] =
       (fc_function_t){.module = module,
                       .index = index,
@@ -221,9 +225,9 @@ static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
       fc_alloc_array(module->allocator, count, sizeof *module->functions);
   module->digests =
       fc_alloc_array(module->allocator, count, sizeof *module->digests);
-  module->refused =
-      fc_alloc_array(module->allocator, count, sizeof *module->refused);
-  if (!module->functions || !module->digests || !module->refused) {
+  module->replaced =
+      fc_alloc_array(module->allocator, count, sizeof *module->replaced);
+  if (!module->functions || !module->digests || !module->replaced) {
     return fc_fail_memory(err);
   }
   for (size_t i = 0; i < count; i++) {
@@ -286,9 +290,9 @@ static fc_status_t read_module(fc_module_t *module,
 static void destroy(fc_module_t *module) {
   for (size_t i = 0; i < module->function_count; i++) {
     fc_plan_destroy((fc_plan_t *)(uintptr_t)module->functions[i].plan);
-    fc_signature_destroy(module->refused[i]);
+    fc_signature_destroy(module->replaced[i]);
   }
-  fc_free(module->allocator, (void *)module->refused);
+  fc_free(module->allocator, (void *)module->replaced);
   fc_free(module->allocator, module->functions);
   fc_expectations_destroy(module->examples);
   fc_free(module->allocator, module->digests);
@@ -526,6 +530,42 @@ void *fc_module_get_handle(const fc_module_t *module) { return module->handle; }
 const fc_module_info_t *fc_module_get_info(const fc_module_t *module) {
   return module->info;
 }
+const fc_sized_t *fc_module_sized(const fc_function_t *function) {
+  return &function->module->sizes->listed[function->index];
+}
+
+static fc_status_t make_settled(const fc_signature_t *had, fc_str_t verdict,
+                                fc_signature_t **out_signature,
+                                fc_error_t *err) {
+  fc_builder_t *builder = fc_builder_create(had->allocator);
+  if (!builder) return fc_fail_memory(err);
+  fc_builder_copy(builder, had);
+  fc_builder_attr(builder, FC_STR(FC_BATCH_ATTR), verdict);
+  for (uint32_t i = 0; i < had->attr_count; i++) {
+    fc_builder_attr(builder, fc_signature_text(had, had->attrs[i].key),
+                    fc_signature_text(had, had->attrs[i].value));
+  }
+  const fc_status_t status = fc_signature_build(builder, out_signature, err);
+  fc_builder_destroy(builder);
+  return status;
+}
+
+fc_status_t fc_module_settle(fc_module_t *module, size_t index,
+                             fc_str_t verdict, fc_error_t *err) {
+  fc_function_t *function = &module->functions[index];
+  fc_plan_t *plan = (fc_plan_t *)(uintptr_t)function->plan;
+  fc_signature_t *made;
+  bool valid = verdict.size < FC_VERDICT_SIZE;
+  if (valid) FC_TRY(fc_utf8_check(verdict, NULL, &valid, err));
+  if (!valid) verdict = FC_STR(FC_BATCH_OFF "its proof cannot be read");
+  FC_TRY(make_settled(function->signature, verdict, &made, err));
+  fc_signature_destroy(module->replaced[index]);
+  module->replaced[index] = made;
+  function->signature = plan->signature = made;
+  plan->batch->on = fc_signature_batches(made);
+  return module->hashed ? digest_function(module, function, err) : FC_OK;
+}
+
 const fc_expectations_t *fc_module_examples(const fc_module_t *module) {
   return module->examples;
 }

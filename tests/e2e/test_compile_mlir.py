@@ -95,7 +95,7 @@ REFUSED = [
     (["--road=mlir"], STABLEHLO, 65, "which MLIR's tools do not lower: --road=iree does"),
     (["--road=gcc"], LINALG, 64, "--road=gcc: it is iree or mlir"),
     (["-O4"], LINALG, 64, "-O4: it is 0, 1, 2 or 3"),
-    (["--batch=1"], LINALG, 65, "--batch and --pad are for ONNX and jax.export"),
+    (["--batch=1"], LINALG, 65, "--batch is for ONNX and jax.export"),
     ([], "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %y : tensor<2xf32>\n}",
      65, "m.txt:2:10: iree-compile: use of undeclared SSA value name"),
 ]

@@ -136,43 +136,6 @@ def test_another_size_is_refused(serve, folder):
         assert reply.status == 400 and says in reply.json["error"]
 
 
-@pytest.mark.parametrize("pad", ["zero", "repeat"])
-def test_other_sizes_are_padded_to_the_next(serve, folder, tmp_path, pad):
-    """The second result, which is made of the size alone, tells the function."""
-    for name in MODULES:
-        path = tmp_path / path_of(folder, name).name
-        shutil.copy(path_of(folder, name), path)
-        shutil.copy(path_of(folder, name).with_suffix(".farcall.json"), tmp_path)
-        declare(path, [{**NAMED, "pad": pad}])
-    server = serve(tmp_path)
-    for name in MODULES:
-        function = f"{name}/rows"
-        signature = server.get(f"/api/v1/functions/{function}").json
-        assert signature["text"].endswith("where [batch] is 1 to 8")
-        assert signature["raw"]["attrs"]["pad"] == pad
-        for count in range(1, 9):
-            size = next(each for each in SIZES if each >= count)
-            twice, _ = answer(count)
-            assert server.results(function, [rows(count)]) == [twice, [size] * count]
-        for count in (0, 9):
-            reply = server.call(function, [rows(count)])
-            assert (reply.status, reply.json["code"]) == (422, "shape_mismatch")
-            assert f"[batch] is {count}, it may be 1 to 8" in reply.json["detail"]
-        schema = jsonschema.Draft202012Validator(
-            server.get(f"/api/v1/functions/{function}?format=jsonschema").json)
-        schema.validate([rows(2)])
-        schema.validate([{"shape": [2, 2], "data": rows(2)}])
-        assert not schema.is_valid([rows(9)])
-        assert not schema.is_valid([{"shape": [9, 2], "data": rows(9)}])
-        assert not schema.is_valid([[]])
-        model = Model(f"{name}.rows", server.get(f"/v2/models/{name}.rows").json)
-        model.inputs["x"] = numpy.arange(4, dtype="f4").reshape(2, 2)
-        for face, call in FACES.items():
-            found = call(server, model)
-            if found is not None:
-                assert same_bits(found["twice"], 2 * model.inputs["x"]), (name, face)
-
-
 def test_documents_have_the_sizes(serve, folder):
     server = serve(folder)
     for name in MODULES:
@@ -256,18 +219,6 @@ def test_fewer_sizes_are_refused(serve, folder, tmp_path):
         reply = server.request("POST", f"/api/v1/modules/{name}/reload")
         assert (reply.status, reply.json["code"]) == (409, "signature_narrowed")
         assert "takes fewer sizes" in reply.json["detail"]
-        assert server.results(f"{name}/rows", [rows(3)]) == answer(3)
-        declare(path, [{**NAMED, "pad": "zero"}])
-        reply = server.request("POST", f"/api/v1/modules/{name}/reload")
-        assert reply.status == 200, reply.body
-        assert server.results(f"{name}/rows", [rows(2)]) == [answer(2)[0], [3] * 2]
-        declare(path, [NAMED])
-        reply = server.request("POST", f"/api/v1/modules/{name}/reload")
-        assert (reply.status, reply.json["code"]) == (409, "signature_narrowed")
-        declare(path, [{**NAMED, "functions": ["rows_8", "rows_3", "rows_1"],
-                        "pad": "repeat"}])
-        reply = server.request("POST", f"/api/v1/modules/{name}/reload")
-        assert reply.status == 200, reply.body
         assert server.results(f"{name}/rows", [rows(3)]) == answer(3)
 
 

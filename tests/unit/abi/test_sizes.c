@@ -163,13 +163,27 @@ static void callers_see_one_function(void **state) {
        "[\"a\",\"b\"]}]",
        "f(tensor<[size]xf32>) -> () where [size] is 1 or 8 #0 #2\n"
        "g(i8, tensor<[size]xi8>) -> () where [size] is 1 or 2 #1 #3\n"},
-      {"it is padded",
-       {"a tensor<1x4xf32>, i8 -> tensor<1xf32>",
-        "b tensor<32x4xf32>, i8 -> tensor<32xf32>",
-        "c tensor<8x4xf32>, i8 -> tensor<8xf32>"},
-       "[{\"name\":\"f\"," F "[\"a\",\"b\",\"c\"],\"pad\":\"zero\"}]",
-       "f(tensor<[size]x4xf32>, i8) -> tensor<[size]xf32> where [size] is 1 to "
-       "32 #0 #1 #2\n"},
+      {"by their number of rows",
+       {"a tensor<8x4xf32> -> tensor<8xf32>",
+        "b tensor<1x4xf32> -> tensor<1xf32>"},
+       "[{\"name\":\"f\",\"batch\":{\"8\":\"a\",\"1\":\"b\"}}]",
+       "f(tensor<[size]x4xf32>) -> tensor<[size]xf32> where [size] is 1 or 8 "
+       "#1 #0\na(tensor<8x4xf32>) -> tensor<8xf32> #0\n"
+       "b(tensor<1x4xf32>) -> tensor<1xf32> #1\n"},
+      {"by their names",
+       {"z i8 ->", "f_bs10 tensor<10xf32> -> tensor<10xf32>",
+        "f_bs1 tensor<1xf32> -> tensor<1xf32>", "g_bs1 i8 ->"},
+       "",
+       "z(i8) -> () #0\nf(tensor<[batch]xf32>) -> tensor<[batch]xf32> where "
+       "[batch] is 1 or 10 #2 #1\nf_bs10(tensor<10xf32>) -> tensor<10xf32> #1\n"
+       "f_bs1(tensor<1xf32>) -> tensor<1xf32> #2\ng_bs1(i8) -> () #3\n"},
+      {"by their names, with more in the sidecar",
+       {"f_bs2 tensor<2xf32> -> tensor<2xf32>",
+        "f_bs1 tensor<1xf32> -> tensor<1xf32>"},
+       "[{\"name\":\"f\",\"args\":[{\"name\":\"x\",\"dims\":[\"n\"]}]}]",
+       "f(x: tensor<[n]xf32>) -> tensor<[n]xf32> where [n] is 1 or 2 #1 #0\n"
+       "f_bs2(tensor<2xf32>) -> tensor<2xf32> #0\n"
+       "f_bs1(tensor<1xf32>) -> tensor<1xf32> #1\n"},
       {"leaves of a tree",
        {"a root {x: tensor<1xf32>@0} ->", "b root {x: tensor<8xf32>@0} ->"},
        AB,
@@ -195,6 +209,40 @@ static void callers_see_one_function(void **state) {
   }
 }
 
+// Names alone say nothing where more than the number of rows differs, or where a cache
+// may be written to.
+static void names_alone_are_not_enough(void **state) {
+  (void)state;
+  static const function_t kRows[][FUNCTIONS_MAX] = {
+      {"f_bs1 tensor<1xf32> -> tensor<1xf32>"},
+      {"f_bs1 tensor<1xf32> -> tensor<1xf32>",
+       "f_bs02 tensor<2xf32> -> tensor<2xf32>"},
+      {"f_bs1 tensor<1xf32> -> tensor<1xf32>",
+       "f_bs3 tensor<2xf32> -> tensor<2xf32>"},
+      {"f_bs1 tensor<1xf32> -> tensor<1xf32>",
+       "f_bs2 tensor<2xf64> -> tensor<2xf64>"},
+      {"f_bs1 tensor<1xf32>, tensor<9xf32> -> tensor<1xf32>",
+       "f_bs2 tensor<2xf32>, tensor<9xf32> -> tensor<2xf32>"},
+      {"f i8 ->", "f_bs1 tensor<1xf32> -> tensor<1xf32>",
+       "f_bs2 tensor<2xf32> -> tensor<2xf32>"},
+      {"_bs1 tensor<1xf32> -> tensor<1xf32>",
+       "_bs2 tensor<2xf32> -> tensor<2xf32>"},
+      {"f_bs1000000000 tensor<1xf32> -> tensor<1xf32>",
+       "f_bs2 tensor<2xf32> -> tensor<2xf32>"},
+      {"f_bs1 tensor<1xf32> ->", "f_bs2 tensor<2xf32> ->"},
+  };
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
+    module_t module;
+    fc_sizes_t *sizes = (fc_sizes_t *)(void *)&module;
+    fc_error_t err;
+    module_init(&module, kRows[i], "");
+    assert_int_equal(create(&module, fc_allocator_system(), &sizes, &err),
+                     FC_OK);
+    if (sizes) fail_msg("row %zu is grouped", i);
+    module_deinit(&module);
+  }
+}
+
 static void most_modules_have_none(void **state) {
   (void)state;
   static const function_t functions[FUNCTIONS_MAX] = {"sizes tensor<1xf32> ->"};
@@ -216,10 +264,10 @@ static void most_modules_have_none(void **state) {
 #define ONE "a tensor<1xf32> ->"
 #define EIGHT "b tensor<8xf32> ->"
 
-#define PADDED "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"pad\":\"zero\"}]"
-#define CANNOT                                                           \
-  " differs too: only one dim can be padded, the first of tensors that " \
-  "are no part of a list and not written to"
+#define WANTED "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"batch\":\"exact\"}]"
+#define CANNOT                                                              \
+  ": functions are batched that differ in the first dim of tensors alone, " \
+  "which each result has"
 
 static void what_does_not_fit_is_refused(void **state) {
   (void)state;
@@ -357,47 +405,73 @@ static void what_does_not_fit_is_refused(void **state) {
        {ONE, EIGHT},
        "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"args\":[{},{}]}]",
        SAYS("0/args", "2 entries, the function has 1")},
-      {"padded by nothing known",
+      {"batched by nothing known",
        {ONE, EIGHT},
-       "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"pad\":\"mean\"}]",
-       SAYS("0/pad", "'mean' is neither 'zero' nor 'repeat'")},
-      {"padded by a number",
-       {ONE, EIGHT},
-       "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"pad\":0}]",
-       SAYS("0/pad", "must be a string")},
-      {"padding another dim than the first",
-       {"a tensor<4x1xf32> ->", "b tensor<4x8xf32> ->"},
-       PADDED,
-       SAYS("0/pad", "dim 1 of argument 0" CANNOT)},
-      {"padding two dims",
-       {"a tensor<1xf32>, tensor<2xf32> ->",
-        "b tensor<8xf32>, tensor<4xf32> ->"},
-       PADDED,
-       SAYS("0/pad", "dim 0 of argument 1" CANNOT)},
-      {"padding what is written to",
+       "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"batch\":\"mean\"}]",
+       SAYS("0/batch", "'mean' is none of: exact, approximate, off")},
+      {"another dim than the first",
+       {"a tensor<2x1xf32> -> tensor<1xf32>",
+        "b tensor<2x8xf32> -> tensor<8xf32>"},
+       WANTED,
+       SAYS("0/batch", "argument 0 differs otherwise" CANNOT)},
+      {"two dims",
+       {"a tensor<1xf32>, tensor<1xf32> -> tensor<1xf32>",
+        "b tensor<8xf32>, tensor<9xf32> -> tensor<8xf32>"},
+       WANTED,
+       SAYS("0/batch", "argument 1 differs otherwise" CANNOT)},
+      {"what is written to",
        {"a inout x: tensor<1xf32> ->", "b inout x: tensor<8xf32> ->"},
-       PADDED,
-       SAYS("0/pad", "dim 0 of argument 0" CANNOT)},
-      {"padding storage",
+       WANTED,
+       SAYS("0/batch", "argument 0 differs otherwise" CANNOT)},
+      {"storage",
        {"a tensor<1xf32>, out y: tensor<1xf32> ->",
         "b tensor<8xf32>, out y: tensor<8xf32> ->"},
-       PADDED,
-       SAYS("0/pad", "dim 0 of argument 1" CANNOT)},
-      {"padding a result that is larger",
+       WANTED,
+       SAYS("0/batch", "argument 1 differs otherwise" CANNOT)},
+      {"storage of one size",
+       {"a tensor<1xf32>, out y: tensor<1xf32> -> tensor<1xf32>",
+        "b tensor<8xf32>, out y: tensor<1xf32> -> tensor<8xf32>"},
+       WANTED,
+       SAYS("0/batch", "argument 1 is written to" CANNOT)},
+      {"a result that is larger",
        {"a tensor<1xf32> -> tensor<2xf32>",
         "b tensor<8xf32> -> tensor<16xf32>"},
-       PADDED,
-       SAYS("0/pad", "dim 0 of result 0" CANNOT)},
-      {"padding in another dim of a result",
-       {"a tensor<1xf32> -> tensor<4x1xf32>",
-        "b tensor<8xf32> -> tensor<4x8xf32>"},
-       PADDED,
-       SAYS("0/pad", "dim 1 of result 0" CANNOT)},
-      {"padding a list of results",
+       WANTED,
+       SAYS("0/batch", "result 0 differs otherwise" CANNOT)},
+      {"a result without rows",
+       {"a tensor<1xf32> -> tensor<1xf32>, f32",
+        "b tensor<8xf32> -> tensor<8xf32>, f32"},
+       WANTED,
+       SAYS("0/batch", "result 1 has no rows" CANNOT)},
+      {"a list of results",
        {"a tensor<1xf32> -> [tensor<1xf32>]",
         "b tensor<8xf32> -> [tensor<8xf32>]"},
-       PADDED,
-       SAYS("0/pad", "dim 0 of result 0" CANNOT)},
+       WANTED,
+       SAYS("0/batch", "result 0 differs otherwise" CANNOT)},
+      {"a list beside them",
+       {"a tensor<1xf32>, [i8] -> tensor<1xf32>",
+        "b tensor<8xf32>, [i8] -> tensor<8xf32>"},
+       WANTED,
+       SAYS("0/batch", "argument 1 is a list" CANNOT)},
+      {"another number of rows than is said",
+       {"a tensor<1xf32> -> tensor<1xf32>", "b tensor<8xf32> -> tensor<8xf32>"},
+       "[{\"name\":\"f\",\"batch\":{\"1\":\"a\",\"4\":\"b\"}}]",
+       SAYS("0/batch", "'b' has 8 rows, it is said to have 4")},
+      {"no number of rows",
+       {ONE, EIGHT},
+       "[{\"name\":\"f\",\"batch\":{\"one\":\"a\",\"8\":\"b\"}}]",
+       SAYS("0/batch", "it has functions by their number of rows, as in "
+                       "{\"1\":\"f_bs1\",\"4\":\"f_bs4\"}")},
+      {"no tolerance",
+       {ONE, EIGHT},
+       "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"batch\":\"approximate\"}]",
+       SAYS("0/tolerance", "is missing: how far rows may differ, as in "
+                           "{\"abs\":1e-6,\"rel\":1e-5}")},
+      {"a negative tolerance",
+       {ONE, EIGHT},
+       "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"batch\":\"approximate\","
+       "\"tolerance\":{\"abs\":-1}}]",
+       SAYS("0/tolerance", "'abs' must be a number of at least 0")},
       {"two arguments of one name",
        {"a x: tensor<1xf32>, y: i8 ->", "b x: tensor<8xf32>, y: i8 ->"},
        "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"args\":[{\"name\":\"y\"},{}]}]",
@@ -500,14 +574,15 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
 static void sizes_survive_every_failing_allocation(void **state) {
   (void)state;
   static const function_t functions[FUNCTIONS_MAX] = {
-      "z i8 ->", "a tensor<1xf32> -> tensor<1xf32>",
-      "b tensor<8xf32> -> tensor<8xf32>", "c tensor<1xi8> ->",
-      "d tensor<2xi8> ->"};
+      "h_bs1 tensor<1xf32> -> tensor<1xf32>",
+      "a tensor<1xf32> -> tensor<1xf32>", "b tensor<8xf32> -> tensor<8xf32>",
+      "h_bs2 tensor<2xf32> -> tensor<2xf32>", "d tensor<2xi8> ->"};
   module_t module;
   module_init(&module, functions,
               "[{\"name\":\"f\"," F
               "[\"a\",\"b\"],\"args\":[{\"name\":\"x\",\"dims\":[\"n\"]}]},"
-              "{\"name\":\"g\"," F "[\"d\",\"c\"]}]");
+              "{\"name\":\"h\",\"batch\":\"approximate\","
+              "\"tolerance\":{\"abs\":1e-6,\"rel\":1}}]");
   assert_true(fc_test_allocation_sweep(attempt, &module) > 20);
   module_deinit(&module);
 }
@@ -515,6 +590,7 @@ static void sizes_survive_every_failing_allocation(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(callers_see_one_function),
+      FC_TEST(names_alone_are_not_enough),
       FC_TEST(most_modules_have_none),
       FC_TEST(what_does_not_fit_is_refused),
       FC_TEST(a_function_that_cannot_be_called_is_refused),

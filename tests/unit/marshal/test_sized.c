@@ -29,10 +29,8 @@ static fc_status_t call(void *instance, size_t index, fc_backend_call_t *call,
   return fc_backend_echo.call(instance, index, call, err);
 }
 
-// Functions a, b, c and d of these types; the first `count` are f, which is padded by `pad`
-// if that is not empty.
-static void sized_init(sized_t *sized, const char *const *types, size_t count,
-                       const char *pad) {
+// Functions a, b, c and d of these types; the first `count` are f.
+static void sized_init(sized_t *sized, const char *const *types, size_t count) {
   static const char *const kNames[] = {"a", "b", "c", "d"};
   const fc_allocator_t allocator = fc_allocator_system();
   char json[200] = "{\"farcall\":1,\"sizes\":[{\"name\":\"f\",\"functions\":[";
@@ -51,9 +49,7 @@ static void sized_init(sized_t *sized, const char *const *types, size_t count,
     snprintf(json + size, sizeof json - size, "%s\"%s\"", i ? "," : "",
              kNames[i]);
   }
-  const size_t size = strlen(json);
-  snprintf(json + size, sizeof json - size,
-           *pad ? "],\"pad\":\"%s\"}]}" : "]}]}", pad);
+  strncat(json, "]}]}", sizeof json - strlen(json) - 1);
   if (fc_sizes_create(fc_str(json), sized->signatures, 4, allocator,
                       &sized->sizes, &err) != FC_OK ||
       fc_plan_create(sized->sizes->listed[0].signature, allocator, &sized->plan,
@@ -142,7 +138,7 @@ static void the_function_of_the_size_is_called(void **state) {
   FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
     sized_t sized;
     fc_error_t err;
-    sized_init(&sized, row->types, 3, "");
+    sized_init(&sized, row->types, 3);
     const fc_status_t status = run(&sized, row->body, row->oip, &err);
     if (row->says) {
       assert_int_not_equal(status, FC_OK);
@@ -152,102 +148,6 @@ static void the_function_of_the_size_is_called(void **state) {
     } else {
       if (status) fail_msg("%s", err.message);
       assert_int_equal(the_index, row->index);
-    }
-    sized_deinit(&sized);
-  }
-}
-
-static const char *const kRows[] = {
-    "x: tensor<2x2xi8>, y: tensor<1xi8> -> tensor<2x2xi8>, tensor<1xi8>",
-    "x: tensor<8x2xi8>, y: tensor<1xi8> -> tensor<8x2xi8>, tensor<1xi8>",
-    "x: tensor<4x2xi8>, y: tensor<1xi8> -> tensor<4x2xi8>, tensor<1xi8>",
-    "i8 -> i8"};
-static fc_backend_call_t the_call;
-
-static fc_status_t see(void *instance, size_t index, fc_backend_call_t *call_,
-                       fc_error_t *err) {
-  the_call = *call_;
-  return call(instance, index, call_, err);
-}
-
-// What the module gets of a call of fewer rows, and what the client gets of its answer.
-static void a_call_is_padded(void **state) {
-  (void)state;
-  static const struct {
-    const char *name;
-    const char *pad;
-    const char *body;
-    size_t index;
-    int64_t rows;
-    int8_t got[16];
-    const char *says;  // NULL: it is called
-  } rows[] = {
-      {"zeros",
-       "zero",
-       "[[[1,2],[3,4],[5,6]],[7]]",
-       2,
-       4,
-       {1, 2, 3, 4, 5, 6},
-       NULL},
-      {"the last row",
-       "repeat",
-       "[[[1,2],[3,4],[5,6]],[7]]",
-       2,
-       4,
-       {1, 2, 3, 4, 5, 6, 5, 6},
-       NULL},
-      {"several",
-       "repeat",
-       "[[[1,2],[3,4],[5,6],[7,8],[9,10]],[7]]",
-       1,
-       8,
-       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 10, 9, 10, 9, 10},
-       NULL},
-      {"none is missing",
-       "zero",
-       "[[[1,2],[3,4]],[7]]",
-       0,
-       2,
-       {1, 2, 3, 4},
-       NULL},
-      {"to the least", "zero", "[[[1,2]],[7]]", 0, 2, {1, 2}, NULL},
-      {"nothing",
-       "zero",
-       "[[],[7]]",
-       0,
-       0,
-       {0},
-       "argument 0 ('x'), dim 0: [size] is 0, it may be 1 to 8"},
-      {"too many",
-       "zero",
-       "[[[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2],[1,2]],[7]]",
-       0,
-       0,
-       {0},
-       "argument 0 ('x'), dim 0: [size] is 9, it may be 1 to 8"},
-  };
-  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
-    sized_t sized;
-    fc_error_t err;
-    sized_init(&sized, kRows, 3, row->pad);
-    sized.backend.call = see;
-    const fc_status_t status = run(&sized, row->body, false, &err);
-    if (row->says) {
-      assert_int_not_equal(status, FC_OK);
-      assert_string_equal(err.message, row->says);
-    } else {
-      if (status) fail_msg("%s", err.message);
-      size_t count;
-      const fc_value_t *sent = fc_frame_arguments(sized.frame, &count);
-      const fc_value_t *results = fc_frame_results(sized.frame, &count);
-      const fc_tensor_t *got = &the_call.arguments[0].tensor;
-      assert_int_equal(the_index, row->index);
-      assert_int_equal(got->shape[0], row->rows);
-      assert_memory_equal(got->data, row->got, (size_t)(2 * row->rows));
-      assert_int_equal(the_call.arguments[1].tensor.shape[0], 1);
-      assert_int_equal(results[0].tensor.shape[0], sent[0].tensor.shape[0]);
-      assert_int_equal(results[0].tensor.shape[1], 2);
-      assert_int_equal(results[1].tensor.shape[0], 1);
     }
     sized_deinit(&sized);
   }
@@ -293,7 +193,6 @@ static void many_sizes_are_cut(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(the_function_of_the_size_is_called),
-      FC_TEST(a_call_is_padded),
       FC_TEST(many_sizes_are_cut),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A bucket's rows are marked in patterns, so that each row stands at each place, and for
+// any two places there is a call with something strange at one and a row at the other.
+#include "module/prove.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "abi/print.h"
+#include "marshal/batch.h"
+#include "marshal/frame.h"
+
+#define ROWS 5                               // random ones
+#define SIZE_MAX_PROVED ((size_t)512 << 20)  // bytes of the largest bucket
+#define FREE_DIM 3                           // of a dim that callers choose
+
+// What stands beside a row.
+typedef enum beside_t {
+  BESIDE_ROWS,
+  BESIDE_ZEROS,
+  BESIDE_NAN,
+  BESIDE_LARGE,
+  BESIDE_COUNT,
+} beside_t;
+static const char *const kBeside[] = {"other rows", "zeros", "NaN",
+                                      "large numbers"};
+#define KINDS (ROWS + BESIDE_COUNT - 1)  // rows, then one of each of the others
+
+// An argument that has rows.
+typedef struct input_t {
+  const fc_op_t *op;
+  size_t row;      // bytes
+  uint8_t *kinds;  // KINDS rows
+  uint8_t *all;    // those of a call
+  int64_t *shape;
+} input_t;
+
+// A result; all have rows.
+typedef struct output_t {
+  const fc_op_t *op;
+  uint32_t number;
+  size_t row;           // bytes; known after the first call
+  uint8_t *rows[ROWS];  // what each row gives alone
+} output_t;
+
+typedef struct prover_t {
+  const fc_prove_t *prove;
+  const fc_plan_t *plan;
+  const fc_sized_t *wish;
+  fc_arena_t arena;
+  fc_value_t *values;
+  input_t *inputs;
+  uint32_t input_count;
+  output_t *outputs;
+  uint32_t output_count;
+  uint8_t *which;  // by place: the row that stands there
+  uint8_t *copy;   // of a result
+  size_t copy_size;
+  uint64_t dice;
+  bool differs;  // within the tolerance
+  bool refuses[BESIDE_COUNT];
+  char *verdict;
+} prover_t;
+
+// Ends the proof: the function is not batched.
+#define OFF(prover, ...)                                                   \
+  (snprintf((prover)->verdict, FC_VERDICT_SIZE, FC_BATCH_OFF __VA_ARGS__), \
+   FC_FAILED_PRECONDITION)
+
+// ---------------------------------------------------------------------------
+// Elements
+
+static uint64_t throw_dice(prover_t *prover) {
+  prover->dice = prover->dice * UINT64_C(6364136223846793005) +
+                 UINT64_C(1442695040888963407);
+  return prover->dice >> 33;
+}
+
+static double draw(prover_t *prover, beside_t beside, bool half) {
+  const double random = (double)(throw_dice(prover) % 40001) / 1e4 - 2;
+  switch (beside) {
+    case BESIDE_ZEROS:
+      return 0;
+    case BESIDE_NAN:
+      return NAN;
+    case BESIDE_LARGE:
+      return random * (half ? 3e4 : 1e30);
+    default:
+      return random;
+  }
+}
+
+static void put_float(prover_t *prover, fc_dtype_t dtype, size_t size,
+                      beside_t beside, uint8_t *at) {
+  static const uint8_t kSmall[] = {0x30, 0, 0x7f, 0x7b};
+  const bool half = dtype == FC_DTYPE_F16;
+  const double value = draw(prover, beside, half);
+  const float single = (float)value;
+  const uint16_t small =
+      half ? fc_half_from_float(single) : fc_bfloat_from_float(single);
+  if (size == 8) memcpy(at, &value, 8);
+  else if (size == 4) memcpy(at, &single, 4);
+  else if (size == 2) memcpy(at, &small, 2);
+  else *at = (uint8_t)(kSmall[beside] | (beside ? 0 : throw_dice(prover) % 8));
+}
+
+// Integers may be places, so they are small but where all are alike.
+static void fill_row(prover_t *prover, fc_dtype_t dtype, beside_t beside,
+                     uint8_t *at, size_t size) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  const bool complex_ = info->class_ == FC_DTYPE_CLASS_COMPLEX;
+  const size_t step = complex_ ? info->size / 2 : info->size;
+  if (complex_ || info->class_ == FC_DTYPE_CLASS_FLOAT) {
+    for (size_t i = 0; i < size; i += step) {
+      put_float(prover, dtype, step, beside, at + i);
+    }
+    return;
+  }
+  memset(at, 0, size);
+  for (size_t i = 0; i < size && beside != BESIDE_ZEROS; i += step) {
+    const uint64_t random = throw_dice(prover);
+    at[i] = (uint8_t)(info->bits == 8 ? random & 0xff : random & 1);
+  }
+}
+
+// The element as a number; false: it is none that has a distance to others.
+static bool get_float(fc_dtype_t dtype, const uint8_t *at, double *out) {
+  uint16_t half;
+  float single;
+  switch (dtype) {
+    case FC_DTYPE_F64:
+      memcpy(out, at, 8);
+      return true;
+    case FC_DTYPE_F32:
+      memcpy(&single, at, 4);
+      break;
+    case FC_DTYPE_F16:
+      memcpy(&half, at, 2);
+      single = fc_half_to_float(half);
+      break;
+    case FC_DTYPE_BF16:
+      memcpy(&half, at, 2);
+      single = fc_bfloat_to_float(half);
+      break;
+    default:
+      return false;
+  }
+  *out = (double)single;
+  return true;
+}
+
+// ---------------------------------------------------------------------------
+// What is passed
+
+static fc_status_t lay_shape(const prover_t *prover, const fc_op_t *op,
+                             int64_t *shape) {
+  for (int32_t i = 0; i < op->rank; i++) {
+    shape[i] = op->dims[i] < 0 ? FREE_DIM : op->dims[i];
+  }
+  return op->rank < 0 || !op->dtype
+             ? OFF(prover, "an argument has no type of its own")
+             : FC_OK;
+}
+
+static fc_status_t add_input(prover_t *prover, const fc_op_t *op,
+                             int64_t *shape, int64_t most) {
+  input_t *input = &prover->inputs[prover->input_count++];
+  size_t count, size;
+  shape[0] = 1;
+  *input = (input_t){.op = op, .shape = shape};
+  if (!fc_shape_count(shape, op->rank, op->dtype, &count, &input->row) ||
+      !fc_size_mul(input->row, (size_t)most, &size) || size > SIZE_MAX_PROVED) {
+    return OFF(prover, "a batch of %lld rows is too large to be tried",
+               (long long)most);
+  }
+  input->kinds = fc_arena_alloc(&prover->arena, KINDS * input->row + 1, 64);
+  input->all = fc_arena_alloc(&prover->arena, size + 1, 64);
+  if (!input->kinds || !input->all) return FC_RESOURCE_EXHAUSTED;
+  for (int i = 0; i < KINDS; i++) {
+    const beside_t beside = i < ROWS ? BESIDE_ROWS : (beside_t)(i - ROWS + 1);
+    fill_row(prover, op->dtype, beside, input->kinds + (size_t)i * input->row,
+             input->row);
+  }
+  return FC_OK;
+}
+
+// An argument without rows has one value in all calls.
+static fc_status_t add_value(prover_t *prover, const fc_op_t *op,
+                             const int64_t *shape, fc_value_t *value) {
+  size_t count, size;
+  if (op->kind == FC_TYPE_SCALAR) {
+    *value = (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = op->dtype};
+    fill_row(prover, op->dtype, BESIDE_ROWS, value->scalar.bytes,
+             fc_dtype_size(op->dtype));
+    return FC_OK;
+  }
+  if (!fc_shape_count(shape, op->rank, op->dtype, &count, &size) ||
+      size > SIZE_MAX_PROVED) {
+    return OFF(prover, "an argument is too large to be tried");
+  }
+  uint8_t *data = fc_arena_alloc(&prover->arena, size + 1, 64);
+  if (!data) return FC_RESOURCE_EXHAUSTED;
+  fill_row(prover, op->dtype, BESIDE_ROWS, data, size);
+  *value = (fc_value_t){
+      .kind = FC_VALUE_TENSOR,
+      .tensor = {
+          .dtype = op->dtype, .rank = op->rank, .shape = shape, .data = data}};
+  return FC_OK;
+}
+
+static fc_status_t add_argument(prover_t *prover, const fc_op_t *op,
+                                int64_t most) {
+  const int64_t dim = -2 - (int64_t)prover->plan->batch->name;
+  const bool tensor = op->kind == FC_TYPE_TENSOR;
+  if (op->raw < 0) return FC_OK;
+  if (!tensor && op->kind != FC_TYPE_SCALAR) {
+    return OFF(prover, "an argument is no tensor and no number");
+  }
+  int64_t *shape =
+      fc_arena_alloc_array(&prover->arena, FC_RANK_MAX + 1, sizeof *shape);
+  if (!shape) return FC_RESOURCE_EXHAUSTED;
+  FC_TRY(tensor ? lay_shape(prover, op, shape) : FC_OK);
+  return tensor && op->rank && op->dims[0] == dim
+             ? add_input(prover, op, shape, most)
+             : add_value(prover, op, shape, &prover->values[op->raw]);
+}
+
+static fc_status_t prepare(prover_t *prover) {
+  const fc_plan_t *plan = prover->plan;
+  const int64_t most = plan->batch->buckets[plan->batch->count - 1].rows;
+  fc_arena_t *arena = &prover->arena;
+  const size_t arguments = plan->signature->raw_argument_count + (size_t)1;
+  const size_t results = plan->signature->raw_result_count + (size_t)1;
+  prover->values = fc_arena_alloc_array(arena, arguments, sizeof(fc_value_t));
+  prover->inputs = fc_arena_alloc_array(arena, arguments, sizeof(input_t));
+  prover->outputs = fc_arena_alloc_array(arena, results, sizeof(output_t));
+  prover->which = fc_arena_alloc_array(arena, (size_t)most, 1);
+  if (!prover->values || !prover->inputs || !prover->outputs ||
+      !prover->which) {
+    return FC_RESOURCE_EXHAUSTED;
+  }
+  for (uint32_t i = 0; i < plan->input_count; i++) {
+    const fc_op_t *op = plan->inputs[i].op, *end = fc_op_next(op);
+    for (; op < end; op++) FC_TRY(add_argument(prover, op, most));
+  }
+  for (uint32_t i = 0; i < plan->output_count; i++) {
+    const fc_op_t *op = plan->outputs[i].op, *end = fc_op_next(op);
+    for (; op < end; op++) {
+      if (op->raw < 0) continue;
+      prover->outputs[prover->output_count++] =
+          (output_t){.op = op, .number = plan->outputs[i].number};
+    }
+  }
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Calls
+
+// Lays out the rows that `which` says, and calls the function for so many.
+static fc_status_t call(prover_t *prover, int64_t rows, fc_error_t *err) {
+  const fc_prove_t *prove = prover->prove;
+  fc_frame_t *frame = prove->frame;
+  size_t count;
+  for (uint32_t i = 0; i < prover->input_count; i++) {
+    const input_t *input = &prover->inputs[i];
+    for (size_t at = 0; at < (size_t)rows; at++) {
+      memcpy(input->all + at * input->row,
+             input->kinds + prover->which[at] * input->row, input->row);
+    }
+    input->shape[0] = rows;
+    prover->values[input->op->raw] =
+        (fc_value_t){.kind = FC_VALUE_TENSOR,
+                     .tensor = {.dtype = input->op->dtype,
+                                .rank = input->op->rank,
+                                .shape = input->shape,
+                                .data = input->all}};
+  }
+  fc_frame_begin(frame, prover->plan, NULL);
+  frame->batched = false;
+  fc_value_t *values = fc_frame_arguments(frame, &count);
+  if (!values) return fc_fail_memory(err);
+  memcpy(values, prover->values, count * sizeof *values);
+  return fc_frame_invoke(frame, fc_module_get_backend(prove->function->module),
+                         prove->instance, prove->function->index, prove->cancel,
+                         prove->deadline_ns, err);
+}
+
+// The dense rows of a result of the last call.
+static fc_status_t find_rows(prover_t *prover, output_t *output, int64_t rows,
+                             const uint8_t **out_rows) {
+  size_t count, size;
+  const fc_value_t *value =
+      &fc_frame_results(prover->prove->frame, &count)[output->op->raw];
+  const fc_tensor_t *tensor = &value->tensor;
+  if (value->kind != FC_VALUE_TENSOR || tensor->rank != output->op->rank ||
+      tensor->dtype != output->op->dtype || tensor->shape[0] != rows ||
+      !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype, &count,
+                      &size) ||
+      (output->row && output->row * (size_t)rows != size)) {
+    return OFF(prover, "result %u has another type or size with %lld rows",
+               output->number, (long long)rows);
+  }
+  output->row = size / (size_t)rows;
+  *out_rows = tensor->data;
+  if (fc_tensor_is_dense(tensor)) return FC_OK;
+  if (size > prover->copy_size) {
+    prover->copy = fc_arena_alloc(&prover->arena, size, 64);
+    prover->copy_size = prover->copy ? size : 0;
+    if (!prover->copy) return FC_RESOURCE_EXHAUSTED;
+  }
+  fc_tensor_gather(tensor, prover->copy);
+  *out_rows = prover->copy;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Rows
+
+static bool is_within(const prover_t *prover, double is, double alone) {
+  const double apart = fabs(is - alone);
+  return prover->wish->approximate &&
+         (apart <= prover->wish->absolute ||
+          apart <= prover->wish->relative * fabs(alone));
+}
+
+// Compares a row with what it is alone. Bits of NaN are not looked at.
+static fc_status_t compare(prover_t *prover, const output_t *output,
+                           const uint8_t *row, const uint8_t *alone,
+                           int64_t rows, size_t place, beside_t beside) {
+  const fc_dtype_t dtype = output->op->dtype;
+  const size_t size = fc_dtype_size(dtype);
+  if (!memcmp(row, alone, output->row)) return FC_OK;
+  for (size_t at = 0; at < output->row; at += size) {
+    double is = 0, was = 0;
+    if (!memcmp(row + at, alone + at, size)) continue;
+    const bool known =
+        get_float(dtype, row + at, &is) && get_float(dtype, alone + at, &was);
+    if (known && isnan(is) && isnan(was)) continue;
+    if (known && is_within(prover, is, was)) {
+      prover->differs = true;
+      continue;
+    }
+    char text[80] = "";
+    if (known) snprintf(text, sizeof text, ": %.9g, alone %.9g", is, was);
+    return OFF(prover,
+               "row %zu of %lld, beside %s, is not what it is alone "
+               "(result %u%s)",
+               place, (long long)rows, kBeside[beside], output->number, text);
+  }
+  return FC_OK;
+}
+
+static fc_status_t compare_all(prover_t *prover, int64_t rows,
+                               beside_t beside) {
+  for (uint32_t i = 0; i < prover->output_count; i++) {
+    output_t *output = &prover->outputs[i];
+    const uint8_t *all;
+    FC_TRY(find_rows(prover, output, rows, &all));
+    for (size_t at = 0; at < (size_t)rows; at++) {
+      if (prover->which[at] >= ROWS) continue;
+      FC_TRY(compare(prover, output, all + at * output->row,
+                     output->rows[prover->which[at]], rows, at, beside));
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t fail(prover_t *prover, int64_t rows, const fc_error_t *why) {
+  if (why->code == FC_CODE_OUT_OF_MEMORY) return FC_RESOURCE_EXHAUSTED;
+  return OFF(prover, "%lld random rows cannot be computed: %.200s",
+             (long long)rows, why->message);
+}
+
+// What each row gives alone: in the smallest bucket, of which it fills all places.
+static fc_status_t compute_alone(prover_t *prover) {
+  const int64_t least = prover->plan->batch->buckets[0].rows;
+  for (int r = 0; r < ROWS; r++) {
+    fc_error_t why;
+    memset(prover->which, r, (size_t)least);
+    if (call(prover, least, &why) != FC_OK) return fail(prover, least, &why);
+    for (uint32_t i = 0; i < prover->output_count; i++) {
+      output_t *output = &prover->outputs[i];
+      const uint8_t *rows;
+      FC_TRY(find_rows(prover, output, least, &rows));
+      output->rows[r] = fc_arena_alloc(&prover->arena, output->row + 1, 64);
+      if (!output->rows[r]) return FC_RESOURCE_EXHAUSTED;
+      memcpy(output->rows[r], rows, output->row);
+    }
+  }
+  return FC_OK;
+}
+
+// Each row at each place.
+static fc_status_t try_places(prover_t *prover, int64_t rows) {
+  for (size_t shift = 0; shift < ROWS; shift++) {
+    fc_error_t why;
+    for (size_t at = 0; at < (size_t)rows; at++) {
+      prover->which[at] = (uint8_t)((at + shift) % ROWS);
+    }
+    if (call(prover, rows, &why) != FC_OK) return fail(prover, rows, &why);
+    FC_TRY(compare_all(prover, rows, BESIDE_ROWS));
+  }
+  return FC_OK;
+}
+
+// Something strange at the places whose number has a bit, then at those that have not.
+// What no call is answered with stands beside no row.
+static fc_status_t try_beside(prover_t *prover, int64_t rows, beside_t beside) {
+  for (uint32_t bit = 0; (INT64_C(1) << bit) < rows; bit++) {
+    for (size_t side = 0; side < 2 && !prover->refuses[beside]; side++) {
+      fc_error_t why;
+      for (size_t at = 0; at < (size_t)rows; at++) {
+        prover->which[at] = (at >> bit & 1) == side
+                                ? (uint8_t)(ROWS + beside - 1)
+                                : (uint8_t)(at % ROWS);
+      }
+      if (call(prover, rows, &why) == FC_OK) {
+        FC_TRY(compare_all(prover, rows, beside));
+      } else if (why.code == FC_CODE_CALL_FAILED) {
+        prover->refuses[beside] = true;
+      } else {
+        return fail(prover, rows, &why);
+      }
+    }
+  }
+  return FC_OK;
+}
+
+static fc_status_t try_all(prover_t *prover) {
+  const fc_batch_t *batch = prover->plan->batch;
+  if (!batch->count) return OFF(prover, "no function of it has rows");
+  FC_TRY(prepare(prover));
+  FC_TRY(compute_alone(prover));
+  for (uint32_t i = 0; i < batch->count; i++) {
+    const int64_t rows = batch->buckets[i].rows;
+    FC_TRY(try_places(prover, rows));
+    for (beside_t beside = BESIDE_ZEROS; beside < BESIDE_COUNT; beside++) {
+      FC_TRY(try_beside(prover, rows, beside));
+    }
+  }
+  snprintf(prover->verdict, FC_VERDICT_SIZE, "%s",
+           prover->differs ? FC_BATCH_APPROXIMATE : FC_BATCH_EXACT);
+  return FC_OK;
+}
+
+bool fc_rows_may_batch(const fc_function_t *function) {
+  return function->plan && function->plan->batch;
+}
+
+fc_status_t fc_rows_prove(const fc_prove_t *prove,
+                          char out_verdict[FC_VERDICT_SIZE], fc_error_t *err) {
+  prover_t prover = {.prove = prove,
+                     .plan = prove->function->plan,
+                     .wish = fc_module_sized(prove->function),
+                     .dice = 1,
+                     .verdict = out_verdict};
+  fc_arena_init(&prover.arena, fc_allocator_system(), 4096, SIZE_MAX);
+  const fc_status_t status = try_all(&prover);
+  fc_frame_end(prove->frame);
+  fc_arena_deinit(&prover.arena);
+  return status == FC_RESOURCE_EXHAUSTED ? fc_fail_memory(err) : FC_OK;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether the answer for a row depends on other rows, of a function whose rows may be
+// batched: random rows are computed alone, then in every bucket and at every place, beside
+// other rows, zeros, NaN and large numbers, and compared bit by bit. It is evidence, not
+// proof: kernels may depend on data. Called when a module is loaded, where a crash costs
+// nothing; on any thread that may use the instance.
+#ifndef FARCALL_CORE_MODULE_PROVE_H_
+#define FARCALL_CORE_MODULE_PROVE_H_
+
+#include "farcall/module.h"
+
+#define FC_VERDICT_SIZE 320  // bytes, its NUL included
+
+typedef struct fc_prove_t {
+  const fc_function_t *function;
+  void *instance;
+  fc_frame_t *frame;
+  const fc_atomic_word_t *cancel;  // NULL: none
+  uint64_t deadline_ns;            // of all calls; 0: none
+} fc_prove_t;
+
+// Is there anything to prove?
+bool fc_rows_may_batch(const fc_function_t *function);
+// The verdict is what FC_BATCH_ATTR says (abi/print.h): "exact", "approximate", or "off: "
+// and which row differs where, or what cannot be computed. FC_CODE_OUT_OF_MEMORY.
+fc_status_t fc_rows_prove(const fc_prove_t *prove,
+                          char out_verdict[FC_VERDICT_SIZE],
+                          fc_error_t *err) FC_MUST_CHECK;
+// Makes a verdict what the function's signature says, and calls of it batched if they may
+// be. Called before other threads have the module. A text that is no verdict counts as
+// "off: ". FC_CODE_OUT_OF_MEMORY: nothing has changed.
+fc_status_t fc_module_settle(fc_module_t *module, size_t function,
+                             fc_str_t verdict, fc_error_t *err) FC_MUST_CHECK;
+// How far rows may differ.
+struct fc_sized_t;
+const struct fc_sized_t *fc_module_sized(const fc_function_t *function);
+
+#endif  // FARCALL_CORE_MODULE_PROVE_H_
