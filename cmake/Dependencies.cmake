@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Every library farcall links. core uses the first four; llhttp and OpenSSL are used
-# by server and cli, libuv by server alone.
+# by server and cli, libuv and nghttp2 by server alone.
 find_package(PkgConfig REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -18,6 +18,10 @@ pkg_check_modules(FARCALL_YYJSON REQUIRED IMPORTED_TARGET yyjson>=0.10)
 pkg_check_modules(FARCALL_ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(FARCALL_NETTLE REQUIRED IMPORTED_TARGET nettle>=3.7)
 pkg_check_modules(FARCALL_UV REQUIRED IMPORTED_TARGET ${libuv}>=1.44)
+
+if(FARCALL_HTTP2)
+  pkg_check_modules(FARCALL_NGHTTP2 REQUIRED IMPORTED_TARGET libnghttp2>=1.52)
+endif()
 
 if(FARCALL_TLS)
   pkg_check_modules(FARCALL_SSL REQUIRED IMPORTED_TARGET openssl>=3.0)

@@ -112,6 +112,10 @@ static void on_turn(uv_prepare_t *turn) {
   fc_exchange_write_part(&loop->server);
   const bool more = fc_http1_go_on(&loop->http1);
   hand_over(loop);
+  if (fc_http2_is_unsent(&loop->http2)) {
+    fc_http2_send_all(&loop->http2);
+    hand_over(loop);
+  }
   bool quiet = fc_pool_sleep(&loop->pool);
   if (!quiet) {
     hand_over(loop);
@@ -119,6 +123,7 @@ static void on_turn(uv_prepare_t *turn) {
   }
   if (loop->server.drafts) quiet = false;  // documents have further parts
   if (more) quiet = false;                 // requests that were sent ahead
+  if (fc_http2_is_unsent(&loop->http2)) quiet = false;
   if (loop->server.connections == 0 && loop->modules.started) {
     fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
   }
@@ -476,6 +481,7 @@ static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
   loop->server.instance = fc_trace_random(state);
   FC_TRY(fc_http1_init(&loop->http1, loop->allocator, &loop->server, now_ms,
                        loop, err));
+  FC_TRY(fc_http2_init(&loop->http2, &loop->http1, err));
   loop->reserved_files =
       FC_LIMIT_RESERVED_FILES + 2u * (loop->endpoints.count - 1);
   loop->server.connection_max = connection_max(loop);
@@ -559,6 +565,7 @@ void fc_loop_deinit(fc_loop_t *loop) {
   fc_jail_forget(&loop->jail.facts);
   fc_reread_free(loop);
   fc_watch_close(&loop->watch);
+  fc_http2_deinit(&loop->http2);
   fc_http1_deinit(&loop->http1);
   fc_owners_deinit(&loop->server.client_calls);
   fc_owners_deinit(&loop->server.client_connections);

@@ -10,7 +10,7 @@
 #include <uv.h>
 
 #include "config/trust.h"
-#include "http1/http1.h"
+#include "http2/http2.h"
 #include "jailing.h"
 #include "listen/endpoints.h"
 #include "modules/modules.h"
@@ -55,6 +55,7 @@ typedef struct fc_loop_t {
   uint64_t looked_at_sessions_ns;
   fc_server_t server;  // what code that answers requests sees of the loop
   fc_http1_t http1;
+  fc_http2_t http2;
   // The worker halves of the dialects of fc_loop_init's `routes`.
   const fc_dialect_worker_t *dialects[FC_DIALECTS_MAX];
 

@@ -15,6 +15,7 @@
 #include "dialect/route.h"
 #include "jail/jail.h"
 #include "modules/act.h"
+#include "obs/http2.h"
 #include "obs/log.h"
 #include "obs/metrics.h"
 #include "obs/spans.h"
@@ -41,9 +42,10 @@ typedef struct fc_server_t {
   fc_sessions_t *sessions;
   fc_blocks_t *blocks;
   fc_log_t *log;
-  const fc_groups_t *groups;   // which limits of modules hold
-  fc_jail_facts_t *jail;       // which parts of the jail the kernel has
-  const fc_tls_counts_t *tls;  // NULL: nothing is counted
+  const fc_groups_t *groups;       // which limits of modules hold
+  fc_jail_facts_t *jail;           // which parts of the jail the kernel has
+  const fc_tls_counts_t *tls;      // NULL: nothing is counted
+  const fc_http2_counts_t *http2;  // NULL: nothing is counted
   fc_certificates_t certificates;
   fc_spans_t *spans;  // of requests, to be exported; NULL: none are exported
   // How many of FC_RATIO_ALL requests without a good traceparent begin a trace
@@ -59,6 +61,7 @@ typedef struct fc_server_t {
   fc_owners_t client_connections;  // by address or user
   fc_guesses_t *guesses;           // NULL: nobody has sent a wrong token
   uint32_t connections;            // that are open
+  uint32_t streams;                // of HTTP/2, beyond one of each connection
   uint64_t connections_refused;    // something that each needs was short
   uint32_t connection_max;         // that may be open
   uint32_t draft_count;

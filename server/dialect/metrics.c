@@ -67,6 +67,8 @@ static void server_numbers(const fc_server_t *server,
   const fc_spans_t *spans = server->spans ? server->spans : &kNone;
   static const fc_tls_counts_t kNoTls;
   const fc_tls_counts_t *tls = server->tls ? server->tls : &kNoTls;
+  static const fc_http2_counts_t kNoHttp2;
+  const fc_http2_counts_t *http2 = server->http2 ? server->http2 : &kNoHttp2;
   fc_load_counts_t ignored;
   const uint64_t numbers[SERVER_ROWS] = {
 #define FC_METRIC_SERVER(name, kind, help, value) (uint64_t)(value),

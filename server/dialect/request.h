@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The head of one request as dialects see it, whichever protocol brought it, and
-// small readers of field values. HTTP/1 fills it in (http1/parser.c). Any thread; no
+// small readers of field values. http1/parser.c and http2/head.c fill it in. Any thread; no
 // allocation.
 #ifndef FARCALL_SERVER_DIALECT_REQUEST_H_
 #define FARCALL_SERVER_DIALECT_REQUEST_H_

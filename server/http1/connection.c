@@ -36,7 +36,7 @@ static bool stash(fc_connection_t *c, fc_str_t bytes) {
 // True when the state uses bytes now; false when they are kept for later, or dropped
 // because the connection ends.
 static bool uses_bytes(const fc_connection_t *c) {
-  if (c->is_paused) return false;
+  if (c->waiting.is_paused) return false;
   return c->state == FC_CONNECTION_HEAD || c->state == FC_CONNECTION_BODY ||
          c->state == FC_CONNECTION_DISCARD;
 }
@@ -55,14 +55,14 @@ static bool is_over(const fc_connection_t *c) {
 // Going on
 
 static void wait_for_more(fc_connection_t *c) {
-  if (fc_connection_is_writing(c) || c->is_paused) return;
+  if (fc_connection_is_writing(c) || c->waiting.is_paused) return;
   if (c->state == FC_CONNECTION_HEAD) {
     bool begun = fc_stash_size(&c->stash) > 0;
-    if (!begun || c->wait != FC_WAIT_HEAD) {
-      fc_http1_wait(c, begun ? FC_WAIT_HEAD : FC_WAIT_IDLE);
+    if (!begun || c->waiting.wait != FC_WAIT_HEAD) {
+      fc_connection_wait(c, begun ? FC_WAIT_HEAD : FC_WAIT_IDLE);
     }
-  } else if (uses_bytes(c) && c->wait != FC_WAIT_BODY) {
-    fc_http1_wait(c, FC_WAIT_BODY);
+  } else if (uses_bytes(c) && c->waiting.wait != FC_WAIT_BODY) {
+    fc_connection_wait(c, FC_WAIT_BODY);
   }
 }
 
@@ -178,6 +178,47 @@ static const fc_stream_events_t kEvents = {.room = room,
                                            .written = on_written,
                                            .closed = on_closed};
 
+// Then nothing but a preface may come.
+static bool has_said_http2(const fc_connection_t *c) {
+  bool (*speaks_http2)(fc_stream_t *) = c->stream->class->speaks_http2;
+  return c->state == FC_CONNECTION_HEAD && speaks_http2 &&
+         speaks_http2(c->stream);
+}
+
+// The first bytes of a connection: those of HTTP/2 begin with a preface that no request
+// of HTTP/1 begins with. It is looked for before the framing validator sees a byte, and
+// once: what comes later costs nothing.
+static void on_first_read(void *context, fc_str_t bytes) {
+  static const fc_str_t kPreface = FC_STR(FC_HTTP2_PREFACE);
+  fc_connection_t *c = context;
+  fc_blocks_t *blocks = c->http1->server->blocks;
+  const size_t kept = fc_stash_size(&c->stash);
+  const size_t left = kPreface.size - kept;
+  const size_t size = bytes.size < left ? bytes.size : left;
+  if (c->state != FC_CONNECTION_HEAD ||
+      memcmp(bytes.data, kPreface.data + kept, size) != 0) {
+    c->stream->events = &kEvents;
+    if (has_said_http2(c)) fc_connection_close(c, false);
+    else on_read(c, bytes);
+    return;
+  }
+  if (!stash(c, bytes)) return;
+  if (size < left) {
+    if (!kept) fc_connection_wait(c, FC_WAIT_HEAD);
+    return;
+  }
+  c->stream->events = &kEvents;
+  if (!c->http1->http2->begin(c, fc_stash_bytes(&c->stash, blocks))) {
+    fc_connection_close(c, false);
+  }
+}
+
+static const fc_stream_events_t kFirstEvents = {.room = room,
+                                                .read = on_first_read,
+                                                .ended = on_end,
+                                                .written = on_written,
+                                                .closed = on_closed};
+
 static void start_reading(fc_connection_t *c) {
   c->input = FC_INPUT_READ;
   if (c->stream->class->read_start(c->stream)) fc_connection_close(c, false);
@@ -189,7 +230,7 @@ static void start_reading(fc_connection_t *c) {
 void fc_connection_follow_reading(fc_connection_t *c) {
   bool wanted =
       uses_bytes(c) || c->state == FC_CONNECTION_LINGER ||
-      (fc_stash_size(&c->stash) < FC_LIMIT_PIPELINED && !c->is_paused);
+      (fc_stash_size(&c->stash) < FC_LIMIT_PIPELINED && !c->waiting.is_paused);
   if (wanted && c->input == FC_INPUT_HELD) {
     start_reading(c);
   } else if (!wanted && c->input == FC_INPUT_READ) {
@@ -215,9 +256,8 @@ static void turn_away(fc_connection_t *c, const fc_error_t *error) {
   }
 }
 
-// Counts the connection among those of its client. Those of a trusted proxy are not
-// counted: they are of many clients.
-static fc_status_t count_connection(fc_connection_t *c, fc_error_t *err) {
+fc_status_t fc_connection_count(const fc_connection_t *c,
+                                fc_owner_count_t *out_count, fc_error_t *err) {
   fc_owners_t *all = &c->http1->server->client_connections;
   const fc_policy_t *policy = c->exchange.policy;
   const uint32_t most =
@@ -230,19 +270,22 @@ static fc_status_t count_connection(fc_connection_t *c, fc_error_t *err) {
     return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
                    "%u connections of this client are open, the limit", most);
   }
-  if (!fc_owners_count(all, &owner, &c->count)) return fc_fail_memory(err);
+  if (!fc_owners_count(all, &owner, out_count)) return fc_fail_memory(err);
   return FC_OK;
 }
 
 static fc_status_t admit(fc_connection_t *c, fc_error_t *err) {
   const fc_http1_t *http1 = c->http1;
   const uint32_t most = http1->server->connection_max;
-  if (http1->server->connections - http1->turned_away > most) {
+  const uint32_t open = http1->server->connections + http1->server->streams;
+  if (open - http1->turned_away > most) {
     return fc_fail(err, FC_CODE_OVERLOADED,
                    "%u connections are open, the limit", most);
   }
-  return count_connection(c, err);
+  return fc_connection_count(c, &c->count, err);
 }
+
+static const fc_waiting_class_t kWaiting;
 
 bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
   fc_server_t *server = http1->server;
@@ -250,6 +293,7 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
       fc_alloc(http1->allocator, sizeof *c + client->streams->size);
   if (!c) return false;
   c->http1 = http1;
+  c->waiting.class = &kWaiting;
   c->stash = FC_STASH_EMPTY;
   c->is_new = true;
   fc_exchange_init(&c->exchange, server, &fc_connection_carrier, client->policy,
@@ -260,13 +304,14 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
   http1->connections = c;
   server->connections++;
   c->stream = (fc_stream_t *)(void *)(c + 1);
-  if (fc_stream_open(c->stream, client->streams, client->source, &kEvents, c)) {
+  const fc_stream_events_t *events = http1->http2 ? &kFirstEvents : &kEvents;
+  if (fc_stream_open(c->stream, client->streams, client->source, events, c)) {
     fc_connection_close(c, false);
   } else if (admit(c, &http1->error) != FC_OK) {
     turn_away(c, &http1->error);
   } else {
     start_reading(c);
-    if (c->state != FC_CONNECTION_CLOSED) fc_http1_wait(c, FC_WAIT_IDLE);
+    if (c->state != FC_CONNECTION_CLOSED) fc_connection_wait(c, FC_WAIT_IDLE);
   }
   return true;
 }
@@ -293,7 +338,7 @@ static void on_head_timeout(fc_connection_t *c) {
 
 static void on_body_timeout(fc_connection_t *c) {
   if (!body_is_slow(c)) {
-    fc_http1_wait(c, FC_WAIT_BODY);
+    fc_connection_wait(c, FC_WAIT_BODY);
     return;
   }
   if (c->state == FC_CONNECTION_DISCARD) {  // the client has its answer
@@ -308,14 +353,15 @@ static void on_body_timeout(fc_connection_t *c) {
 
 // The head is read again. Where many clients guess, this turn may have no time for it.
 static void on_slowed(fc_connection_t *c) {
-  fc_http1_wait(c, FC_WAIT_NONE);
+  fc_connection_wait(c, FC_WAIT_NONE);
   c->state = FC_CONNECTION_HEAD;
   c->framing = (fc_framing_t){0};
-  if (!fc_http1_pause(c)) fc_connection_pump(c);
+  if (!fc_http1_pause(c->http1, &c->waiting)) fc_connection_pump(c);
 }
 
-void fc_connection_on_timeout(fc_connection_t *c) {
-  switch ((fc_wait_t)c->wait) {
+static void on_timeout(fc_waiting_t *waiting) {
+  fc_connection_t *c = (fc_connection_t *)(void *)waiting;
+  switch ((fc_wait_t)c->waiting.wait) {
     case FC_WAIT_HEAD:
       on_head_timeout(c);
       break;
@@ -328,7 +374,7 @@ void fc_connection_on_timeout(fc_connection_t *c) {
     case FC_WAIT_WRITE:
       // A client that takes nothing, or too little, is reset, and what is queued for
       // it is thrown away.
-      if (fc_connection_is_taken(c)) fc_http1_wait(c, FC_WAIT_WRITE);
+      if (fc_connection_is_taken(c)) fc_connection_wait(c, FC_WAIT_WRITE);
       else fc_connection_close(c, true);
       break;
     default:
@@ -337,11 +383,23 @@ void fc_connection_on_timeout(fc_connection_t *c) {
   }
 }
 
+static void go_on(fc_waiting_t *waiting) {
+  fc_connection_pump((fc_connection_t *)(void *)waiting);
+}
+
+static const fc_waiting_class_t kWaiting = {.on_timeout = on_timeout,
+                                            .go_on = go_on};
+
+void fc_connection_hand_back(fc_connection_t *c) {
+  c->waiting.class = &kWaiting;
+  c->stream->events = &kEvents;
+}
+
 void fc_connection_drain(fc_connection_t *c) {
   if (c->state != FC_CONNECTION_HEAD || fc_stash_size(&c->stash)) return;
   // On a new connection the first request may be on its way. If the connection closed,
   // the client could not know that its request was never read, and might not repeat it.
-  if (c->is_new) fc_http1_wait(c, FC_WAIT_LINGER);
+  if (c->is_new) fc_connection_wait(c, FC_WAIT_LINGER);
   else fc_connection_linger(c);
 }
 

@@ -35,6 +35,7 @@ typedef enum fc_connection_state_t {
   FC_CONNECTION_PARTS,  // parts of an answer are being made, and written
   FC_CONNECTION_WRITE,  // the answer is being made, or does not fit the stream yet
   FC_CONNECTION_LINGER,  // nothing more is sent; waits for the client to close
+  FC_CONNECTION_HTTP2,   // it is HTTP/2's
   FC_CONNECTION_CLOSED,
 } fc_connection_state_t;
 
@@ -45,21 +46,17 @@ typedef enum fc_input_t {
 } fc_input_t;
 
 struct fc_connection_t {
+  fc_waiting_t
+      waiting;  // the first member; paused: the stash waits for its turn
   fc_http1_t *http1;
   fc_connection_t *next;  // of all connections
   fc_connection_t *previous;
-  fc_connection_t *next_wait;  // of those that wait for the same event
-  fc_connection_t *previous_wait;
-  fc_connection_t *next_paused;  // of those that are paused
-  fc_connection_t *previous_paused;
-  uint64_t due_ms;
-  uint8_t wait;      // fc_wait_t
-  uint8_t state;     // fc_connection_state_t
-  uint8_t input;     // fc_input_t
+  struct fc_http2_connection_t *http2;  // NULL: HTTP/1 is spoken
+  uint8_t state;                        // fc_connection_state_t
+  uint8_t input;                        // fc_input_t
   bool is_last;      // the answer is the last one: no request after it is read
   bool turned_away;  // not served: counted in http1->turned_away
   bool is_new;       // no request on it was answered yet
-  bool is_paused;    // in HEAD: what is in the stash waits for the next turn
   fc_stash_t stash;
   // Of the request
   bool is_http10;
@@ -84,8 +81,6 @@ struct fc_connection_t {
   fc_stream_t *stream;  // behind the connection, in the same memory
 };
 
-// Called when its time has run out.
-void fc_connection_on_timeout(fc_connection_t *connection);
 // The server drains: ends a connection on which no request has begun. A new connection,
 // on which no request was answered yet, gets FC_LIMIT_LINGER_MS to send one. Where a
 // request is in progress, nothing is done here: the connection ends after it.
@@ -100,8 +95,21 @@ void fc_connection_abandon(fc_connection_t *connection);
 // connection.c. Goes on after an answer, or when the wait for a module is over: uses what
 // is in the stash, then waits for more.
 void fc_connection_pump(fc_connection_t *connection);
+// Counts a connection, or a stream of HTTP/2, for the client. Those of a trusted proxy
+// are not counted: they are of many clients. Fails if the client has as many as it may,
+// or without memory.
+fc_status_t fc_connection_count(const fc_connection_t *connection,
+                                fc_owner_count_t *out_count,
+                                fc_error_t *err) FC_MUST_CHECK;
+// HTTP/2 has ended: events of the stream, and time-outs, are HTTP/1's again.
+void fc_connection_hand_back(fc_connection_t *connection);
 // Begins or stops to read, as the state and the stash want it.
 void fc_connection_follow_reading(fc_connection_t *connection);
+
+static inline void fc_connection_wait(fc_connection_t *connection,
+                                      fc_wait_t kind) {
+  fc_http1_wait(connection->http1, &connection->waiting, kind);
+}
 
 // receive.c. Uses as many bytes as the state allows; returns how many.
 size_t fc_connection_receive(fc_connection_t *connection, fc_str_t bytes);

@@ -22,6 +22,7 @@ fc_status_t fc_http1_init(fc_http1_t *http1, fc_allocator_t allocator,
   // last byte that the client took, and only a check can notice that.
   http1->waits[FC_WAIT_WRITE].wait_ms = options->write_timeout / 4;
   http1->waits[FC_WAIT_LINGER].wait_ms = FC_LIMIT_LINGER_MS;
+  http1->waits[FC_WAIT_AGE].wait_ms = options->connection_age;
   http1->waits[FC_WAIT_SLOWED].wait_ms = FC_LIMIT_GUESS_WAIT_MS;
   http1->read_buffer = fc_alloc(allocator, FC_LIMIT_READ);
   return http1->read_buffer ? FC_OK : fc_fail_memory(err);
@@ -37,42 +38,40 @@ void fc_http1_deinit(fc_http1_t *http1) {
 // ---------------------------------------------------------------------------
 // Waiting
 
-static void remove_wait(fc_connection_t *c) {
-  if (c->wait == FC_WAIT_NONE) return;
-  fc_waits_t *waits = &c->http1->waits[c->wait];
-  if (c->previous_wait) c->previous_wait->next_wait = c->next_wait;
-  else waits->first = c->next_wait;
-  if (c->next_wait) c->next_wait->previous_wait = c->previous_wait;
-  else waits->last = c->previous_wait;
-  c->next_wait = c->previous_wait = NULL;
-  c->wait = FC_WAIT_NONE;
+static void remove_wait(fc_http1_t *http1, fc_waiting_t *w) {
+  if (w->wait == FC_WAIT_NONE) return;
+  fc_waits_t *waits = &http1->waits[w->wait];
+  if (w->previous) w->previous->next = w->next;
+  else waits->first = w->next;
+  if (w->next) w->next->previous = w->previous;
+  else waits->last = w->previous;
+  w->next = w->previous = NULL;
+  w->wait = FC_WAIT_NONE;
 }
 
-void fc_http1_wait(fc_connection_t *c, fc_wait_t kind) {
-  remove_wait(c);
+void fc_http1_wait(fc_http1_t *http1, fc_waiting_t *w, fc_wait_t kind) {
+  remove_wait(http1, w);
   if (kind == FC_WAIT_NONE) return;
-  fc_http1_t *http1 = c->http1;
   fc_waits_t *waits = &http1->waits[kind];
-  c->wait = (uint8_t)kind;
-  // At least a millisecond: fc_http1_expire takes connections from a list until
-  // one is not due. It would never end if a connection that waits again were
-  // due at once.
-  c->due_ms =
+  w->wait = (uint8_t)kind;
+  // At least a millisecond: fc_http1_expire takes what waits from a list until one is
+  // not due. It would never end if one that waits again were due at once.
+  w->due_ms =
       http1->now_ms(http1->context) + (waits->wait_ms ? waits->wait_ms : 1);
-  c->previous_wait = waits->last;
-  if (waits->last) waits->last->next_wait = c;
-  else waits->first = c;
-  waits->last = c;
+  w->previous = waits->last;
+  if (waits->last) waits->last->next = w;
+  else waits->first = w;
+  waits->last = w;
 }
 
 void fc_http1_expire(fc_http1_t *http1) {
   const uint64_t now = http1->now_ms(http1->context);
   for (int i = FC_WAIT_IDLE; i < FC_WAIT_COUNT; i++) {
-    fc_connection_t *c;
-    // Each time-out moves the connection to another list or to the end of this
-    // one, or out of all when it closes.
-    while ((c = http1->waits[i].first) && c->due_ms <= now) {
-      fc_connection_on_timeout(c);
+    fc_waiting_t *w;
+    // Each time-out moves what waits to another list or to the end of this one, or out
+    // of all when it closes.
+    while ((w = http1->waits[i].first) && w->due_ms <= now) {
+      w->class->on_timeout(w);
     }
   }
 }
@@ -80,8 +79,8 @@ void fc_http1_expire(fc_http1_t *http1) {
 uint64_t fc_http1_due_ms(const fc_http1_t *http1) {
   uint64_t due = UINT64_MAX;
   for (int i = FC_WAIT_IDLE; i < FC_WAIT_COUNT; i++) {
-    const fc_connection_t *c = http1->waits[i].first;
-    if (c && c->due_ms < due) due = c->due_ms;
+    const fc_waiting_t *w = http1->waits[i].first;
+    if (w && w->due_ms < due) due = w->due_ms;
   }
   return due;
 }
@@ -96,36 +95,35 @@ static bool has_had_its_time(fc_http1_t *http1) {
   return now_ns - http1->ahead_ns > FC_LIMIT_AHEAD_TURN_NS;
 }
 
-bool fc_http1_pause(fc_connection_t *c) {
-  fc_http1_t *http1 = c->http1;
+bool fc_http1_pause(fc_http1_t *http1, fc_waiting_t *w) {
   if (!has_had_its_time(http1)) return false;
-  c->is_paused = true;
-  c->next_paused = NULL;
-  c->previous_paused = http1->paused_last;
-  if (http1->paused_last) http1->paused_last->next_paused = c;
-  else http1->paused_first = c;
-  http1->paused_last = c;
+  w->is_paused = true;
+  w->next_paused = NULL;
+  w->previous_paused = http1->paused_last;
+  if (http1->paused_last) http1->paused_last->next_paused = w;
+  else http1->paused_first = w;
+  http1->paused_last = w;
   return true;
 }
 
-void fc_http1_resume(fc_connection_t *c) {
-  fc_http1_t *http1 = c->http1;
-  if (!c->is_paused) return;
-  c->is_paused = false;
-  if (c->previous_paused) c->previous_paused->next_paused = c->next_paused;
-  else http1->paused_first = c->next_paused;
-  if (c->next_paused) c->next_paused->previous_paused = c->previous_paused;
-  else http1->paused_last = c->previous_paused;
+void fc_http1_resume(fc_http1_t *http1, fc_waiting_t *w) {
+  if (!w->is_paused) return;
+  w->is_paused = false;
+  if (w->previous_paused) w->previous_paused->next_paused = w->next_paused;
+  else http1->paused_first = w->next_paused;
+  if (w->next_paused) w->next_paused->previous_paused = w->previous_paused;
+  else http1->paused_last = w->previous_paused;
 }
 
 bool fc_http1_go_on(fc_http1_t *http1) {
-  const fc_connection_t *last = http1->paused_last;
+  const fc_waiting_t *last = http1->paused_last;
   http1->ahead_ns = 0;
   while (http1->paused_first && !has_had_its_time(http1)) {
-    fc_connection_t *c = http1->paused_first;
-    fc_http1_resume(c);
-    fc_connection_pump(c);
-    if (c == last) break;  // those behind it were paused in this turn
+    fc_waiting_t *w = http1->paused_first;
+    fc_http1_resume(http1, w);
+    const bool is_last = w == last;
+    w->class->go_on(w);
+    if (is_last) break;  // those behind it were paused in this turn
   }
   if (!http1->paused_first) http1->ahead_ns = 0;
   return http1->paused_first;
@@ -138,13 +136,15 @@ bool fc_http1_go_on(fc_http1_t *http1) {
 // stream tells that it is closed (on_closed): that comes later.
 void fc_http1_drain(fc_http1_t *http1) {
   for (fc_connection_t *c = http1->connections; c; c = c->next) {
-    fc_connection_drain(c);
+    if (c->http2) http1->http2->drain(c);
+    else fc_connection_drain(c);
   }
 }
 
 void fc_http1_abandon(fc_http1_t *http1) {
   for (fc_connection_t *c = http1->connections; c; c = c->next) {
-    fc_connection_abandon(c);
+    if (c->http2) http1->http2->abandon(c);
+    else fc_connection_abandon(c);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "stream/stream.h"
 
 typedef struct fc_connection_t fc_connection_t;  // http1/connection.h
+typedef struct fc_waiting_t fc_waiting_t;
 
 // What a connection waits for.
 typedef enum fc_wait_t {
@@ -23,16 +24,46 @@ typedef enum fc_wait_t {
   FC_WAIT_WRITE,
   FC_WAIT_LINGER,
   FC_WAIT_SLOWED,  // the answer to a wrong token (fc_exchange_t.is_slowed)
+  FC_WAIT_AGE,     // of a connection of HTTP/2
   FC_WAIT_COUNT
 } fc_wait_t;
 
-// Connections that wait for the same kind of event, in the order their time
-// runs out: every wait of one kind is equally long.
+// What waits for an event, or for its turn: a connection, or a stream of HTTP/2. Zeroed,
+// but for its class, it waits for nothing.
+typedef struct fc_waiting_class_t {
+  void (*on_timeout)(fc_waiting_t *waiting);  // its time has run out
+  void (*go_on)(fc_waiting_t *waiting);       // it was paused, and has its turn
+} fc_waiting_class_t;
+
+struct fc_waiting_t {
+  const fc_waiting_class_t *class;
+  fc_waiting_t *next;  // of those that wait for the same kind of event
+  fc_waiting_t *previous;
+  fc_waiting_t *next_paused;  // of those that are paused
+  fc_waiting_t *previous_paused;
+  uint64_t due_ms;
+  uint8_t wait;    // fc_wait_t
+  bool is_paused;  // its request waits for the next turn
+};
+
+// Those that wait for the same kind of event, in the order their time runs out: every
+// wait of one kind is equally long.
 typedef struct fc_waits_t {
-  fc_connection_t *first;
-  fc_connection_t *last;
+  fc_waiting_t *first;
+  fc_waiting_t *last;
   uint64_t wait_ms;
 } fc_waits_t;
+
+#define FC_HTTP2_PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// HTTP/2, as connections know it (http2/).
+typedef struct fc_http2_class_t {
+  // `bytes` begin with the preface. Takes the connection over: its stream's events, what
+  // it waits for, and fc_connection_t.http2, which it sets. False: no memory.
+  bool (*begin)(fc_connection_t *connection, fc_str_t bytes);
+  void (*drain)(fc_connection_t *connection);    // as fc_connection_drain
+  void (*abandon)(fc_connection_t *connection);  // as fc_connection_abandon
+} fc_http2_class_t;
 
 typedef struct fc_http1_t {
   fc_allocator_t allocator;
@@ -47,10 +78,11 @@ typedef struct fc_http1_t {
   fc_waits_t waits[FC_WAIT_COUNT];
   fc_connection_t *connections;  // all of them
   uint32_t turned_away;  // connections that are not served, until closed
-  // Connections that are paused (fc_http1_pause): their requests wait for the next turn.
-  // The first is the one that was paused first.
-  fc_connection_t *paused_first;
-  fc_connection_t *paused_last;
+  const fc_http2_class_t *http2;  // NULL: it is not spoken
+  void *http2_context;
+  // Those that are paused (fc_http1_pause). The first was paused first.
+  fc_waiting_t *paused_first;
+  fc_waiting_t *paused_last;
   // When the first request of this turn that was sent ahead was begun; 0: none was.
   uint64_t ahead_ns;
   char *read_buffer;  // FC_LIMIT_READ bytes, for what is not read to a block
@@ -93,9 +125,9 @@ fc_str_t fc_http1_refusal(fc_http1_t *http1, const fc_error_t *error,
 // The time (now_ms) at which fc_http1_expire has something to do; UINT64_MAX: no
 // connection has a time-out.
 uint64_t fc_http1_due_ms(const fc_http1_t *http1);
-// Calls fc_connection_on_timeout of each connection whose time has run out.
+// Calls on_timeout of whatever's time has run out.
 void fc_http1_expire(fc_http1_t *http1);
-// Called in each turn of the loop: goes on with connections whose requests had to wait
+// Called in each turn of the loop: goes on with requests that had to wait
 // (fc_http1_pause), as far as one turn allows. True: some wait on, so the loop must not
 // wait for events.
 bool fc_http1_go_on(fc_http1_t *http1);
@@ -105,14 +137,14 @@ void fc_http1_drain(fc_http1_t *http1);
 void fc_http1_abandon(fc_http1_t *http1);
 
 // ---------------------------------------------------------------------------
-// For connections
+// For connections and streams
 
-void fc_http1_wait(fc_connection_t *connection, fc_wait_t kind);
+void fc_http1_wait(fc_http1_t *http1, fc_waiting_t *waiting, fc_wait_t kind);
 // A connection has served a request, and has the bytes of another. True: this turn has
-// spent its time on such requests, and the connection is paused.
-bool fc_http1_pause(fc_connection_t *connection);
+// spent its time on such requests, and this one is paused.
+bool fc_http1_pause(fc_http1_t *http1, fc_waiting_t *waiting);
 // It is no longer paused.
-void fc_http1_resume(fc_connection_t *connection);
+void fc_http1_resume(fc_http1_t *http1, fc_waiting_t *waiting);
 fc_str_t fc_http1_date(fc_http1_t *http1);
 
 #endif  // FARCALL_SERVER_HTTP1_HTTP1_H_

@@ -46,27 +46,36 @@ static int on_value(llhttp_t *llhttp, const char *at, size_t size) {
   return 0;
 }
 
-static int on_value_complete(llhttp_t *llhttp) {
-  fc_parser_t *parser = self(llhttp);
-  if (!parser->head) return 0;  // this is a trailer, which is ignored
-  fc_str_t name = parser->name, value = fc_request_trim(parser->value);
-  parser->name = parser->value = (fc_str_t){0};
+bool fc_parser_take_field(fc_request_t *request, fc_str_t name, fc_str_t value,
+                          fc_error_t *err) {
   for (size_t i = 0; i < FC_FIELD_COUNT; i++) {
     if (name.size != kFields[i].name.size ||
         !fc_request_same_text(name, kFields[i].name)) {
       continue;
     }
-    fc_str_t *field = &parser->head->request.fields[i];
+    fc_str_t *field = &request->fields[i];
     if (!field->data) {
       *field = fc_str_make(value.data ? value.data : "", value.size);
-    } else if (kFields[i].once && !parser->failed) {
-      parser->failed = true;
-      (void)fc_fail(parser->err, FC_CODE_HTTP_SYNTAX, "two '%.*s' fields",
+    } else if (kFields[i].once) {
+      (void)fc_fail(err, FC_CODE_HTTP_SYNTAX, "two '%.*s' fields",
                     FC_STR_ARG(kFields[i].name));
+      return false;
     } else if (i == FC_FIELD_TRACEPARENT) {
       *field = FC_STR("");
     }
     break;
+  }
+  return true;
+}
+
+static int on_value_complete(llhttp_t *llhttp) {
+  fc_parser_t *parser = self(llhttp);
+  if (!parser->head) return 0;  // this is a trailer, which is ignored
+  const fc_str_t name = parser->name, value = fc_request_trim(parser->value);
+  parser->name = parser->value = (fc_str_t){0};
+  if (!fc_parser_take_field(&parser->head->request, name, value,
+                            parser->failed ? NULL : parser->err)) {
+    parser->failed = true;
   }
   return 0;
 }
@@ -207,6 +216,19 @@ static fc_status_t check_expect(const fc_head_t *head, fc_error_t *err) {
                  "the only expectation met is '100-continue'");
 }
 
+static void note_expect(fc_head_t *head) {
+  head->expects_continue =
+      head->minor && fc_request_same_text(head->request.fields[FC_FIELD_EXPECT],
+                                          FC_STR("100-continue"));
+}
+
+fc_status_t fc_parser_check_head(fc_head_t *head, fc_error_t *err) {
+  note_expect(head);
+  FC_TRY(split_target(head, err));
+  FC_TRY(check_host(head, err));
+  return check_expect(head, err);
+}
+
 static fc_method_t method_of(uint8_t method) {
   switch (method) {
     case HTTP_GET:
@@ -263,9 +285,7 @@ fc_status_t fc_parser_read_head(fc_parser_t *parser, llhttp_t *llhttp,
   FC_TRY(check_framing(head, err));
   request->has_body = head->has_length || head->chunked;
   // Known of a head that is refused, too: its body may never come.
-  head->expects_continue =
-      head->minor && fc_request_same_text(request->fields[FC_FIELD_EXPECT],
-                                          FC_STR("100-continue"));
+  note_expect(head);
   FC_TRY(check_host(head, err));
   // llhttp takes an upgrade for the end of the message, so it would not read a chunked
   // body that still comes.

@@ -54,4 +54,14 @@ fc_status_t fc_parser_read_body(fc_parser_t *parser, llhttp_t *llhttp,
                                 fc_str_t bytes, bool *out_complete,
                                 fc_error_t *err);
 
+// For HTTP/2
+// Takes a field into the request, if it is looked up by name. False, with
+// FC_CODE_HTTP_SYNTAX: it is there already, and may come once.
+bool fc_parser_take_field(fc_request_t *request, fc_str_t name, fc_str_t value,
+                          fc_error_t *err) FC_MUST_CHECK;
+// The rules that do not depend on how the head came: its target, its host and what it
+// expects. Sets what `head` says of them. `target`, `minor` and the fields are set.
+fc_status_t fc_parser_check_head(fc_head_t *head,
+                                 fc_error_t *err) FC_MUST_CHECK;
+
 #endif  // FARCALL_SERVER_HTTP1_PARSER_H_

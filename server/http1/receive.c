@@ -26,7 +26,7 @@ static void complete_body(fc_connection_t *c) {
   if (c->state == FC_CONNECTION_BODY) {
     c->state = FC_CONNECTION_CALL;
     fc_exchange_submit(&c->exchange);
-    if (c->state == FC_CONNECTION_CALL) fc_http1_wait(c, FC_WAIT_NONE);
+    if (c->state == FC_CONNECTION_CALL) fc_connection_wait(c, FC_WAIT_NONE);
   } else if (fc_connection_is_writing(c)) {
     c->state = FC_CONNECTION_WRITE;
   } else {
@@ -112,7 +112,7 @@ static void answer_early(fc_connection_t *c, const fc_head_t *head,
   // nobody needs, is thrown away as the connection ends after this answer.
   if (has_body) c->is_last = true;
   c->state = FC_CONNECTION_CALL;
-  fc_http1_wait(c, FC_WAIT_NONE);
+  fc_connection_wait(c, FC_WAIT_NONE);
 }
 
 // The body comes next, if there is one.
@@ -143,7 +143,7 @@ static void begin_exchange(fc_connection_t *c, fc_str_t bytes) {
   if (status == FC_OK) status = fc_exchange_admit(x, &head.request, error);
   if (status == FC_OK && x->wait.on) {
     c->state = FC_CONNECTION_WAIT;
-    fc_http1_wait(c, x->wait.slowed ? FC_WAIT_SLOWED : FC_WAIT_NONE);
+    fc_connection_wait(c, x->wait.slowed ? FC_WAIT_SLOWED : FC_WAIT_NONE);
   } else if (status != FC_OK && error->code == FC_CODE_BODY_TOO_LARGE) {
     fc_connection_refuse(c, error, (fc_stage_t)x->times.stage);
   } else if (status != FC_OK) {
@@ -188,7 +188,9 @@ static size_t receive_some(fc_connection_t *c, fc_str_t bytes) {
 size_t fc_connection_receive(fc_connection_t *c, fc_str_t bytes) {
   size_t used = 0;
   while (used < bytes.size) {
-    if (used && c->state == FC_CONNECTION_HEAD && fc_http1_pause(c)) break;
+    if (used && c->state == FC_CONNECTION_HEAD &&
+        fc_http1_pause(c->http1, &c->waiting))
+      break;
     size_t step =
         receive_some(c, fc_str_make(bytes.data + used, bytes.size - used));
     if (step == 0) break;

@@ -16,8 +16,8 @@ static fc_connection_t *of_exchange(fc_exchange_t *x) {
 void fc_connection_close(fc_connection_t *c, bool reset) {
   if (c->state == FC_CONNECTION_CLOSED) return;
   if (fc_connection_is_waiting(c)) fc_exchange_drop(&c->exchange);
-  fc_http1_wait(c, FC_WAIT_NONE);
-  fc_http1_resume(c);
+  fc_connection_wait(c, FC_WAIT_NONE);
+  fc_http1_resume(c->http1, &c->waiting);
   c->state = FC_CONNECTION_CLOSED;
   c->stream->class->close(c->stream, reset);
 }
@@ -35,7 +35,7 @@ void fc_connection_linger(fc_connection_t *c) {
     fc_connection_close(c, false);
     return;
   }
-  fc_http1_wait(c, FC_WAIT_LINGER);
+  fc_connection_wait(c, FC_WAIT_LINGER);
   fc_connection_follow_reading(c);
 }
 
@@ -109,7 +109,7 @@ static void reset_request(fc_connection_t *c) {
 void fc_connection_end_exchange(fc_connection_t *c) {
   reset_request(c);
   // The time allowed for the next head begins with its first byte.
-  fc_http1_wait(c, FC_WAIT_NONE);
+  fc_connection_wait(c, FC_WAIT_NONE);
   if (c->is_last || c->http1->server->draining) {
     fc_connection_linger(c);
     return;
@@ -135,7 +135,7 @@ static void after_answer(fc_connection_t *c) {
 static void after_part(fc_connection_t *c) {
   c->write_before += c->write_done;
   if (c->part == FC_PART_MORE) {
-    fc_http1_wait(c, FC_WAIT_NONE);
+    fc_connection_wait(c, FC_WAIT_NONE);
     fc_exchange_part_sent(&c->exchange);
     return;
   }
@@ -195,7 +195,7 @@ static void watch_pace(fc_connection_t *c) {
     c->write_before = unsent > c->write_done ? unsent - c->write_done : 0;
     fc_pace_begin(&c->write_pace, http1->now_ms(http1->context));
   }
-  fc_http1_wait(c, FC_WAIT_WRITE);
+  fc_connection_wait(c, FC_WAIT_WRITE);
 }
 
 // Sends the pieces, of which the first has `head_size` bytes in front of it; or, without

@@ -33,6 +33,8 @@ typedef struct fc_stream_class_t {
   // those that have one); the stream owns it from now on. Must be closed also
   // after a failure.
   int (*open)(fc_stream_t *stream, const void *source);
+  // Has the client said, before its first byte, that it speaks HTTP/2? NULL: it cannot.
+  bool (*speaks_http2)(fc_stream_t *stream);
   int (*read_start)(fc_stream_t *stream);
   void (*read_stop)(fc_stream_t *stream);
   // The next `size` bytes are known to come; 0: nothing is known. Until they have come,

@@ -389,6 +389,13 @@ static int open_tls(fc_stream_t *stream, const void *source) {
   return fc_tls_follow(self);
 }
 
+static bool speaks_http2(fc_stream_t *stream) {
+  const unsigned char *name = NULL;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(fc_tls_stream(stream)->ssl, &name, &size);
+  return size == 2;
+}
+
 static int read_start(fc_stream_t *stream) {
   fc_tls_stream_t *self = fc_tls_stream(stream);
   self->reading = true;
@@ -451,6 +458,7 @@ static void close_tls(fc_stream_t *stream, bool reset) {
 
 const fc_stream_class_t fc_stream_tls = {.size = sizeof(fc_tls_stream_t),
                                          .open = open_tls,
+                                         .speaks_http2 = speaks_http2,
                                          .read_start = read_start,
                                          .read_stop = read_stop,
                                          .expect = expect,

@@ -186,12 +186,17 @@ static fc_status_t take_file(fc_tls_keys_t *keys, const char *option,
 // ---------------------------------------------------------------------------
 // What is spoken
 
-// A client that offers protocols must offer HTTP/1.1. One that offers none has it.
+// A client that offers protocols must offer HTTP/2 or HTTP/1.1, and has the first of
+// these that it offers. One that offers none has HTTP/1.1.
 static int choose_protocol(SSL *ssl, const unsigned char **out,
                            unsigned char *out_size,
                            const unsigned char *offered, unsigned size,
                            void *context) {
+#if FARCALL_HTTP2
+  static const unsigned char kHttp[] = "\x02h2\x08http/1.1";
+#else
   static const unsigned char kHttp[] = "\x08http/1.1";
+#endif
   (void)ssl;
   (void)context;
   return SSL_select_next_proto((unsigned char **)(uintptr_t)out, out_size,

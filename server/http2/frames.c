@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What nghttp2 tells of frames that come and go. It refuses what is no HTTP/2 by itself;
+// here is counted what a client has it do.
+#include "http2/connection.h"
+
+// Has nghttp2 give up what it is reading. The connection ends.
+static int give_up(fc_http2_connection_t *h, fc_http2_refusal_t refusal) {
+  fc_http2_terminate(h, NGHTTP2_ENHANCE_YOUR_CALM, refusal);
+  return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+static int pay(fc_http2_connection_t *h) {
+  if (fc_calm_pay(&h->calm, fc_http2_now_ms(h))) return 0;
+  return give_up(h, FC_HTTP2_REFUSAL_FRAMES);
+}
+
+static fc_http2_stream_t *find(nghttp2_session *session, int32_t id) {
+  return nghttp2_session_get_stream_user_data(session, id);
+}
+
+// ---------------------------------------------------------------------------
+// Frames that come
+
+// nghttp2 ignores a request whose stream was passed over.
+static bool is_passed(nghttp2_session *session, const fc_http2_connection_t *h,
+                      const nghttp2_frame_hd *hd) {
+  return hd->type == NGHTTP2_HEADERS && hd->stream_id < h->last_id &&
+         !nghttp2_session_find_stream(session, hd->stream_id);
+}
+
+static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd,
+                          void *context) {
+  fc_http2_connection_t *h = context;
+  if (is_passed(session, h, hd)) {
+    fc_http2_terminate(h, NGHTTP2_PROTOCOL_ERROR, FC_HTTP2_REFUSAL_PROTOCOL);
+    return NGHTTP2_ERR_CALLBACK_FAILURE;
+  }
+  const bool asks = hd->type == NGHTTP2_HEADERS || hd->type == NGHTTP2_DATA;
+  return asks ? 0 : pay(h);
+}
+
+static int on_begin_headers(nghttp2_session *session,
+                            const nghttp2_frame *frame, void *context) {
+  fc_http2_connection_t *h = context;
+  const int32_t id = frame->hd.stream_id;
+  fc_http2_refusal_t refusal;
+  h->in_head = true;
+  if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
+  h->last_id = id;
+  if (fc_http2_stream_open(h, id, &refusal)) return 0;
+  h->http2->counts.refused[refusal]++;
+  // It was not looked at: the client may send it again.
+  return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id,
+                                   NGHTTP2_REFUSED_STREAM)
+             ? NGHTTP2_ERR_CALLBACK_FAILURE
+             : 0;
+}
+
+// Fields are counted as they are decoded: a few bytes can stand for many. Far beyond what
+// a head may have, they are not even read.
+static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
+                     const uint8_t *name, size_t name_size,
+                     const uint8_t *value, size_t value_size, uint8_t flags,
+                     void *context) {
+  fc_http2_stream_t *s = find(session, frame->hd.stream_id);
+  (void)flags;
+  if (!s) return 0;
+  s->head_size += (uint32_t)(name_size + value_size + 4);  // ": ", CR LF
+  if (s->head_size > 4 * FC_LIMIT_HEADERS) {
+    return give_up(context, FC_HTTP2_REFUSAL_HEAD);
+  }
+  if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+    fc_http2_stream_field(s, fc_str_make((const char *)name, name_size),
+                          fc_str_make((const char *)value, value_size));
+  }
+  return 0;
+}
+
+static int on_data(nghttp2_session *session, uint8_t flags, int32_t id,
+                   const uint8_t *data, size_t size, void *context) {
+  fc_http2_connection_t *h = context;
+  fc_http2_stream_t *s = find(session, id);
+  (void)flags;
+  fc_calm_earn_bytes(&h->calm, size);
+  if (!s) return nghttp2_session_consume_connection(session, size);
+  fc_http2_stream_body(s, fc_str_make((const char *)data, size));
+  return 0;
+}
+
+// Priorities that clients want are forgotten: all streams take turns.
+static void forget_priority(nghttp2_session *session, int32_t id) {
+  nghttp2_priority_spec same;
+  nghttp2_priority_spec_default_init(&same);
+  (void)nghttp2_session_change_stream_priority(session, id, &same);
+}
+
+static int on_control(fc_http2_connection_t *h, const nghttp2_frame *frame) {
+  const bool is_ack = frame->hd.flags & NGHTTP2_FLAG_ACK;
+  if (frame->hd.type == NGHTTP2_SETTINGS && !is_ack) h->greeted = true;
+  if (frame->hd.type == NGHTTP2_PING && is_ack && h->leaving == 1) {
+    fc_http2_say_last(h);
+  }
+  return 0;
+}
+
+static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
+                    void *context) {
+  fc_http2_connection_t *h = context;
+  fc_http2_stream_t *s = find(session, frame->hd.stream_id);
+  const bool ends = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
+  const bool is_head = frame->hd.type == NGHTTP2_HEADERS;
+  if (s && (is_head || frame->hd.type == NGHTTP2_PRIORITY)) {
+    forget_priority(session, s->id);
+  }
+  if (!is_head && frame->hd.type != NGHTTP2_DATA) return on_control(h, frame);
+  if (is_head) h->in_head = false;
+  const bool is_empty =
+      !is_head && !ends && frame->hd.length <= frame->data.padlen;
+  if (is_empty) return pay(h);
+  if (s && is_head && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+    s->ended = ends;
+    fc_http2_stream_begin(s);
+  } else if (s && ends) {
+    fc_http2_stream_end(s);
+  }
+  return 0;
+}
+
+static int on_invalid(nghttp2_session *session, const nghttp2_frame *frame,
+                      int code, void *context) {
+  fc_http2_connection_t *h = context;
+  (void)session;
+  if (frame->hd.type == NGHTTP2_HEADERS) h->in_head = false;
+  if (code == NGHTTP2_ERR_REFUSED_STREAM) {
+    h->http2->counts.refused[FC_HTTP2_REFUSAL_STREAMS]++;
+  }
+  return pay(h);
+}
+
+// ---------------------------------------------------------------------------
+// Frames that go
+
+static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
+                   void *context) {
+  fc_http2_connection_t *h = context;
+  fc_http2_stream_t *s = find(session, frame->hd.stream_id);
+  const bool ends = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
+  switch (frame->hd.type) {
+    case NGHTTP2_HEADERS:
+      if (s && (ends || (s->in_parts && !s->left))) fc_http2_note_ready(s);
+      break;
+    case NGHTTP2_RST_STREAM:
+      // Frames that break a rule have the server reset streams: each is paid for, so
+      // that this is no cheaper than resets of the client's own.
+      if (frame->rst_stream.error_code != NGHTTP2_NO_ERROR) (void)pay(h);
+      break;
+    case NGHTTP2_GOAWAY:
+      if (frame->goaway.error_code != NGHTTP2_NO_ERROR && !h->over) {
+        h->over = true;
+        h->http2->counts.refused[FC_HTTP2_REFUSAL_PROTOCOL]++;
+      }
+      break;
+    default:
+      break;
+  }
+  return 0;
+}
+
+static int on_close(nghttp2_session *session, int32_t id, uint32_t code,
+                    void *context) {
+  fc_http2_connection_t *h = context;
+  fc_http2_stream_t *s = find(session, id);
+  (void)code;
+  h->in_head = false;
+  if (s) fc_http2_stream_close(s);
+  return 0;
+}
+
+nghttp2_session_callbacks *fc_http2_make_callbacks(void) {
+  nghttp2_session_callbacks *out;
+  if (nghttp2_session_callbacks_new(&out)) return NULL;
+  nghttp2_session_callbacks_set_on_begin_frame_callback(out, on_begin_frame);
+  nghttp2_session_callbacks_set_on_begin_headers_callback(out,
+                                                          on_begin_headers);
+  nghttp2_session_callbacks_set_on_header_callback(out, on_header);
+  nghttp2_session_callbacks_set_on_data_chunk_recv_callback(out, on_data);
+  nghttp2_session_callbacks_set_on_frame_recv_callback(out, on_frame);
+  nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(out, on_invalid);
+  nghttp2_session_callbacks_set_on_frame_send_callback(out, on_sent);
+  nghttp2_session_callbacks_set_on_stream_close_callback(out, on_close);
+  nghttp2_session_callbacks_set_send_data_callback(out, fc_http2_copy_pieces);
+  return out;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// nghttp2 has checked that names and values have no characters that would make another
+// line of them, that pseudo fields come first and once, and that no field is about a
+// connection (RFC 9113, 8.2 and 8.3). What the head means is decided as for HTTP/1.
+#include "http2/connection.h"
+
+// Static names: an exchange keeps them.
+static const struct {
+  const char *name;
+  fc_method_t method;
+} kMethods[] = {
+    {"GET", FC_METHOD_GET},       {"HEAD", FC_METHOD_HEAD},
+    {"POST", FC_METHOD_POST},     {"DELETE", FC_METHOD_DELETE},
+    {"PUT", FC_METHOD_PUT},       {"OPTIONS", FC_METHOD_OTHER},
+    {"PATCH", FC_METHOD_OTHER},   {"TRACE", FC_METHOD_OTHER},
+    {"CONNECT", FC_METHOD_OTHER},
+};
+
+static fc_status_t take_method(fc_request_t *request, fc_str_t text,
+                               fc_error_t *err) {
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kMethods); i++) {
+    if (!fc_str_equal(text, fc_str(kMethods[i].name))) continue;
+    request->method = kMethods[i].method;
+    request->method_name = kMethods[i].name;
+    return FC_OK;
+  }
+  return fc_fail(err, FC_CODE_HTTP_SYNTAX, "no method that is known");
+}
+
+// nghttp2 compares the length with the body's. It has read the text already.
+static uint64_t read_length(fc_str_t text) {
+  uint64_t length = 0;
+  for (size_t i = 0; i < text.size; i++) {
+    length = 10 * length + (uint64_t)(text.data[i] - '0');
+  }
+  return length;
+}
+
+static fc_status_t take(fc_head_t *head, fc_str_t name, fc_str_t value,
+                        fc_error_t *err) {
+  fc_request_t *request = &head->request;
+  if (fc_str_equal(name, FC_STR(":method"))) {
+    return take_method(request, value, err);
+  }
+  if (fc_str_equal(name, FC_STR(":path"))) head->target = value;
+  else if (fc_str_equal(name, FC_STR(":authority"))) request->authority = value;
+  if (name.data[0] == ':') return FC_OK;
+  if (fc_str_equal(name, FC_STR("content-length"))) {
+    head->has_length = true;
+    request->length = read_length(value);
+  }
+  return fc_parser_take_field(request, name, value, err) ? FC_OK : err->status;
+}
+
+// Goes on behind an error, so that the id of the request is known.
+static fc_status_t read_lines(fc_str_t text, fc_head_t *head, fc_error_t *err) {
+  fc_status_t status = FC_OK;
+  fc_error_t ignored;
+  while (text.size) {
+    const fc_str_t before = text;
+    const fc_str_t line = fc_str_take(&text, '\n');
+    const char *colon = memchr(line.data + 1, ':', line.size - 1);
+    const size_t size = (size_t)(colon - line.data);
+    const fc_str_t name = fc_str_make(line.data, size);
+    // What is behind the name: ": ", the value and the CR.
+    const fc_str_t value =
+        fc_request_trim(fc_str_make(colon + 2, line.size - size - 3));
+    if (line.data[0] != ':' && !head->request.lines.size) {
+      head->request.lines = before;
+    }
+    const fc_status_t each =
+        take(head, name, value, status == FC_OK ? err : &ignored);
+    if (status == FC_OK) status = each;
+  }
+  return status;
+}
+
+fc_status_t fc_http2_read_head(fc_str_t text, fc_head_t *head,
+                               fc_error_t *err) {
+  fc_request_t *request = &head->request;
+  *head = (fc_head_t){.minor = 1, .keep_alive = true};
+  request->method_name = request->path.data = "";
+  request->lines = request->query = FC_STR("");
+  FC_TRY(read_lines(text, head, err));
+  fc_str_t *host = &request->fields[FC_FIELD_HOST];
+  if (!host->data && request->authority.size) *host = request->authority;
+  if (!head->target.data) {  // of CONNECT
+    request->path = request->authority;
+    return FC_OK;
+  }
+  return fc_parser_check_head(head, err);
+}

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A request of HTTP/2 and its answer: from a head to an exchange, and back. What is told
+// of fields and lines of an answer is what HTTP/1 says.
+#include <stddef.h>
+
+#include "http2/connection.h"
+
+#define FIELDS_MAX 40  // of an answer
+
+static fc_http2_stream_t *of_exchange(fc_exchange_t *x) {
+  const size_t offset = offsetof(fc_http2_stream_t, exchange);
+  return (fc_http2_stream_t *)(void *)((char *)x - offset);
+}
+
+static fc_http2_stream_t *of_waiting(fc_waiting_t *waiting) {
+  return (fc_http2_stream_t *)(void *)waiting;
+}
+
+static fc_blocks_t *blocks_of(const fc_http2_stream_t *s) {
+  return s->exchange.server->blocks;
+}
+
+static void wait_for(fc_http2_stream_t *s, fc_wait_t kind) {
+  fc_http1_wait(fc_http2_http1(s->connection), &s->waiting, kind);
+}
+
+static void refuse(fc_http2_stream_t *s, const fc_error_t *error,
+                   fc_stage_t stage) {
+  s->state = FC_HTTP2_WRITE;
+  fc_exchange_fail(&s->exchange, error, stage);
+}
+
+static void consume(fc_http2_stream_t *s, size_t size) {
+  (void)nghttp2_session_consume_stream(s->connection->session, s->id, size);
+}
+
+// ---------------------------------------------------------------------------
+// Bodies
+
+static fc_status_t append(fc_http2_stream_t *s, fc_str_t bytes,
+                          fc_error_t *err) {
+  fc_exchange_t *x = &s->exchange;
+  const uint64_t most = x->server->options->max_body;
+  const uint64_t seen = x->body_seen + bytes.size;
+  if (seen > most) {
+    return fc_fail(err, FC_CODE_BODY_TOO_LARGE,
+                   "the body exceeds the limit of %llu bytes",
+                   (unsigned long long)most);
+  }
+  return fc_exchange_append(x, bytes, s->length > seen ? s->length - seen : 0,
+                            err);
+}
+
+// The window is opened by what was appended.
+static void take_body(fc_http2_stream_t *s, fc_str_t bytes) {
+  fc_error_t *error = &fc_http2_http1(s->connection)->error;
+  if (append(s, bytes, error) == FC_OK) consume(s, bytes.size);
+  else refuse(s, error, FC_STAGE_READ);
+}
+
+static void complete_body(fc_http2_stream_t *s) {
+  s->state = FC_HTTP2_CALL;
+  fc_exchange_submit(&s->exchange);
+  if (s->state == FC_HTTP2_CALL) wait_for(s, FC_WAIT_NONE);
+}
+
+// Opens the stream's window for a body that is wanted: a client need not wait for each
+// 64 KiB of it to be confirmed.
+static void open_window(const fc_http2_stream_t *s) {
+  uint64_t size = s->length ? s->length : FC_LIMIT_READ_BODY;
+  if (size > 4 * FC_LIMIT_READ_BODY) size = 4 * FC_LIMIT_READ_BODY;
+  if (size <= NGHTTP2_INITIAL_WINDOW_SIZE) return;
+  (void)nghttp2_session_set_local_window_size(
+      s->connection->session, NGHTTP2_FLAG_NONE, s->id, (int32_t)size);
+}
+
+static void say_continue(const fc_http2_stream_t *s) {
+  static const nghttp2_nv kField = {(uint8_t *)(uintptr_t) ":status",
+                                    (uint8_t *)(uintptr_t) "100", 7, 3,
+                                    NGHTTP2_NV_FLAG_NONE};
+  (void)nghttp2_submit_headers(s->connection->session, NGHTTP2_FLAG_NONE, s->id,
+                               NULL, &kField, 1, NULL);
+}
+
+static void receive_body(fc_http2_stream_t *s, const fc_head_t *head) {
+  s->state = FC_HTTP2_BODY;
+  fc_pace_begin(&s->body_pace, fc_http2_now_ms(s->connection));
+  const fc_str_t kept = fc_stash_bytes(&s->body, blocks_of(s));
+  if (kept.size) take_body(s, kept);
+  fc_stash_clear(&s->body, blocks_of(s));
+  if (s->state != FC_HTTP2_BODY) return;
+  if (s->ended) {
+    complete_body(s);
+    return;
+  }
+  if (head->expects_continue && !kept.size) say_continue(s);
+  open_window(s);
+  wait_for(s, FC_WAIT_BODY);
+}
+
+// A body that comes before its head is admitted is kept, as far as the stream's first
+// window allows; the connection's window is opened, so that others go on.
+static void keep_body(fc_http2_stream_t *s, fc_str_t bytes) {
+  const fc_owner_t owner = fc_exchange_owner(&s->exchange.asker.address);
+  fc_error_t *error = &fc_http2_http1(s->connection)->error;
+  if (fc_stash_put(&s->body, blocks_of(s), &owner, bytes, error) == FC_OK)
+    return;
+  if (s->state == FC_HTTP2_WAIT) fc_exchange_drop(&s->exchange);
+  fc_http1_resume(fc_http2_http1(s->connection), &s->waiting);
+  refuse(s, error, FC_STAGE_READ);
+}
+
+void fc_http2_stream_body(fc_http2_stream_t *s, fc_str_t bytes) {
+  (void)nghttp2_session_consume_connection(s->connection->session, bytes.size);
+  switch ((fc_http2_state_t)s->state) {
+    case FC_HTTP2_HEAD:
+    case FC_HTTP2_WAIT:
+      keep_body(s, bytes);
+      break;
+    case FC_HTTP2_BODY:
+      take_body(s, bytes);
+      break;
+    default:  // what comes of a body that is not needed is not confirmed
+      s->discarded += bytes.size;
+      break;
+  }
+}
+
+void fc_http2_stream_end(fc_http2_stream_t *s) {
+  s->ended = true;
+  if (s->state == FC_HTTP2_BODY) complete_body(s);
+}
+
+// ---------------------------------------------------------------------------
+// Heads
+
+void fc_http2_stream_field(fc_http2_stream_t *s, fc_str_t name,
+                           fc_str_t value) {
+  const fc_owner_t owner = fc_exchange_owner(&s->exchange.asker.address);
+  const fc_str_t parts[] = {name, FC_STR(": "), value, FC_STR("\r\n")};
+  const bool is_target = fc_str_equal(name, FC_STR(":path"));
+  if (s->refusal) return;
+  if (is_target && value.size > FC_LIMIT_TARGET) {
+    s->refusal = FC_CODE_URI_TOO_LONG;
+    return;
+  }
+  s->fields += name.data[0] != ':';
+  if (s->fields > FC_LIMIT_FIELDS ||
+      s->head_size > FC_LIMIT_HEADERS + FC_LIMIT_TARGET) {
+    s->refusal = FC_CODE_HEADERS_TOO_LARGE;
+    return;
+  }
+  for (size_t i = 0; i < FC_ARRAY_COUNT(parts); i++) {
+    fc_error_t *error = &fc_http2_http1(s->connection)->error;
+    if (fc_stash_put(&s->head, blocks_of(s), &owner, parts[i], error) == FC_OK)
+      continue;
+    s->refusal = (uint8_t)error->code;
+    return;
+  }
+}
+
+// Answers without needing the body.
+static void answer_early(fc_http2_stream_t *s, const fc_head_t *head,
+                         const fc_error_t *error) {
+  fc_exchange_t *x = &s->exchange;
+  s->state = FC_HTTP2_WRITE;
+  if (error) fc_exchange_fail(x, error, (fc_stage_t)x->times.stage);
+  else fc_exchange_document(x, &head->request);
+  if (!x->draft) return;
+  s->state = FC_HTTP2_CALL;
+  wait_for(s, FC_WAIT_NONE);
+}
+
+static fc_status_t read_head(fc_http2_stream_t *s, fc_head_t *out_head,
+                             fc_error_t *err) {
+  FC_TRY(fc_http2_read_head(fc_stash_bytes(&s->head, blocks_of(s)), out_head,
+                            err));
+  out_head->request.has_body = !s->ended || out_head->request.length > 0;
+  s->length = out_head->request.length;
+  return FC_OK;
+}
+
+static void admit(fc_http2_stream_t *s) {
+  fc_exchange_t *x = &s->exchange;
+  fc_head_t head;
+  fc_error_t *error = &fc_http2_http1(s->connection)->error;
+  fc_status_t status = read_head(s, &head, error);
+  fc_exchange_take(x, &head.request);
+  if (status == FC_OK) status = fc_exchange_admit(x, &head.request, error);
+  if (status == FC_OK && x->wait.on) {
+    s->state = FC_HTTP2_WAIT;
+    wait_for(s, x->wait.slowed ? FC_WAIT_SLOWED : FC_WAIT_NONE);
+    return;
+  }
+  if (status != FC_OK) answer_early(s, &head, error);
+  else if (x->asked.is_call) receive_body(s, &head);
+  else answer_early(s, &head, NULL);
+  fc_stash_clear(&s->head, blocks_of(s));
+}
+
+static void refuse_head(fc_http2_stream_t *s) {
+  fc_error_t error;
+  const fc_code_t code = (fc_code_t)s->refusal;
+  if (code == FC_CODE_URI_TOO_LONG) {
+    (void)fc_fail(&error, code, "the target has more than %u bytes",
+                  FC_LIMIT_TARGET);
+  } else if (code == FC_CODE_HEADERS_TOO_LARGE) {
+    (void)fc_fail(&error, code, "the head has more than %u bytes or %u fields",
+                  FC_LIMIT_HEADERS, FC_LIMIT_FIELDS);
+  } else {
+    (void)fc_fail(&error, code, "there is no memory for the head");
+  }
+  refuse(s, &error, FC_STAGE_READ);
+  fc_stash_clear(&s->head, blocks_of(s));
+}
+
+void fc_http2_stream_begin(fc_http2_stream_t *s) {
+  fc_http1_t *http1 = fc_http2_http1(s->connection);
+  if (s->refusal) refuse_head(s);
+  else if (!s->connection->begun++ || !fc_http1_pause(http1, &s->waiting))
+    admit(s);
+}
+
+// ---------------------------------------------------------------------------
+// Answers
+
+static nghttp2_nv field_of(fc_str_t name, fc_str_t value) {
+  return (nghttp2_nv){(uint8_t *)(uintptr_t)name.data,
+                      (uint8_t *)(uintptr_t)value.data, name.size, value.size,
+                      NGHTTP2_NV_FLAG_NONE};
+}
+
+// Reads the fields of a head as HTTP/1 has it. nghttp2 makes the names' letters small.
+static size_t read_fields(fc_str_t text, nghttp2_nv *out) {
+  size_t count = 0;
+  fc_str_t line = fc_str_take(&text, '\n');
+  // "HTTP/1.1 200 OK"
+  out[count++] = field_of(FC_STR(":status"), fc_str_make(line.data + 9, 3));
+  while ((line = fc_str_take(&text, '\n')).size > 1) {
+    FC_ASSERT(count < FIELDS_MAX);
+    const fc_str_t name = fc_str_take(&line, ':');
+    // Without the blank in front and the CR behind.
+    out[count++] = field_of(name, fc_str_make(line.data + 1, line.size - 2));
+  }
+  return count;
+}
+
+// Sends the head, and the pieces behind it if there are any.
+static void send_head(fc_http2_stream_t *s, const fc_answer_t *what,
+                      bool with_body) {
+  char text[FC_LIMIT_HEAD];
+  nghttp2_nv fields[FIELDS_MAX];
+  fc_http2_connection_t *h = s->connection;
+  const fc_response_head_t head = {
+      .answer = what,
+      .length = what->length,
+      .no_length = what->status == 204 || what->status == 304 || what->in_parts,
+      .request_id = fc_exchange_id(&s->exchange),
+      .date = fc_http1_date(fc_http2_http1(h))};
+  char *end = text + sizeof text;
+  const char *begin = fc_response_head(&head, end);
+  const size_t count =
+      read_fields(fc_str_make(begin, (size_t)(end - begin)), fields);
+  const nghttp2_data_provider pieces = {.source = {.ptr = s},
+                                        .read_callback = fc_http2_read_pieces};
+  fc_calm_earn(&h->calm, FC_CALM_ANSWER);
+  fc_pace_begin(&s->write_pace, fc_http2_now_ms(h));
+  wait_for(s, FC_WAIT_WRITE);
+  if (nghttp2_submit_response(h->session, s->id, fields, count,
+                              with_body ? &pieces : NULL)) {
+    fc_http2_reset(s, NGHTTP2_INTERNAL_ERROR, FC_HTTP2_REFUSAL_MEMORY);
+  }
+  fc_http2_send_later(h);
+}
+
+static void take_pieces(fc_http2_stream_t *s) {
+  const fc_exchange_t *x = &s->exchange;
+  s->piece = 0;
+  s->offset = s->left = 0;
+  for (uint32_t i = 0; i < x->out.count; i++) s->left += x->out.pieces[i].size;
+}
+
+static void answer(fc_exchange_t *x, const fc_answer_t *what) {
+  fc_http2_stream_t *s = of_exchange(x);
+  s->state = FC_HTTP2_WRITE;
+  take_pieces(s);
+  if (x->asked.method == FC_METHOD_HEAD) s->left = 0;
+  send_head(s, what, s->left > 0);
+}
+
+static void begin(fc_exchange_t *x, const fc_answer_t *what) {
+  fc_http2_stream_t *s = of_exchange(x);
+  s->in_parts = x->asked.method != FC_METHOD_HEAD;
+  s->state = s->in_parts ? FC_HTTP2_PARTS : FC_HTTP2_WRITE;
+  s->part = what->is_cut ? FC_PART_CUT : FC_PART_MORE;
+  take_pieces(s);
+  if (!s->in_parts) s->left = 0;
+  send_head(s, what, s->in_parts);
+}
+
+static void part(fc_exchange_t *x, fc_part_end_t part) {
+  fc_http2_stream_t *s = of_exchange(x);
+  fc_http2_connection_t *h = s->connection;
+  s->part = (uint8_t)part;
+  take_pieces(s);
+  fc_pace_begin(&s->write_pace, fc_http2_now_ms(h));
+  fc_pace_note(&s->write_pace, s->sent, fc_http2_now_ms(h));
+  wait_for(s, FC_WAIT_WRITE);
+  (void)nghttp2_session_resume_data(h->session, s->id);
+  fc_http2_send_later(h);
+}
+
+// The client gets the head alone, which says what is wrong.
+static void answer_at_once(fc_exchange_t *x, const fc_answer_t *what,
+                           char *body) {
+  fc_http2_stream_t *s = of_exchange(x);
+  fc_answer_t head = *what;
+  (void)body;
+  head.length = 0;
+  s->state = FC_HTTP2_WRITE;
+  s->left = 0;
+  send_head(s, &head, false);
+}
+
+static void again(fc_exchange_t *x) {
+  fc_http2_stream_t *s = of_exchange(x);
+  s->state = FC_HTTP2_HEAD;
+  admit(s);
+  fc_http2_send_later(s->connection);
+}
+
+static void resume(fc_exchange_t *x) {
+  fc_http2_send_later(of_exchange(x)->connection);
+}
+
+const fc_carrier_t fc_http2_carrier = {.answer = answer,
+                                       .begin = begin,
+                                       .part = part,
+                                       .answer_at_once = answer_at_once,
+                                       .again = again,
+                                       .resume = resume};
+
+// An answer was sent, but the client's body still comes: it has a moment to end it, and
+// is then told that nobody needs it.
+static void discard(fc_http2_stream_t *s) {
+  s->state = FC_HTTP2_DISCARD;
+  wait_for(s, s->ended ? FC_WAIT_NONE : FC_WAIT_LINGER);
+}
+
+void fc_http2_stream_sent(fc_http2_stream_t *s) {
+  if (s->in_parts && s->part == FC_PART_MORE) {
+    wait_for(s, FC_WAIT_NONE);
+    fc_exchange_part_sent(&s->exchange);
+    return;
+  }
+  if (s->in_parts && s->part == FC_PART_CUT) return;  // its reset comes next
+  fc_exchange_sent(&s->exchange);
+  discard(s);
+}
+
+// ---------------------------------------------------------------------------
+// Time-outs
+
+static bool is_taken(fc_http2_stream_t *s) {
+  const uint64_t now_ms = fc_http2_now_ms(s->connection);
+  const uint64_t patience_ms = s->exchange.server->options->write_timeout;
+  fc_pace_note(&s->write_pace, s->sent, now_ms);
+  return !fc_pace_has_stopped(&s->write_pace, now_ms, patience_ms) &&
+         !fc_pace_is_slow(&s->write_pace, now_ms, patience_ms);
+}
+
+static void on_body_timeout(fc_http2_stream_t *s) {
+  const uint64_t now_ms = fc_http2_now_ms(s->connection);
+  fc_pace_note(&s->body_pace, s->exchange.body_seen, now_ms);
+  if (!fc_pace_is_slow(&s->body_pace, now_ms,
+                       s->exchange.server->options->body_timeout)) {
+    wait_for(s, FC_WAIT_BODY);
+    return;
+  }
+  fc_error_t error;
+  s->connection->http2->counts.refused[FC_HTTP2_REFUSAL_SLOW]++;
+  (void)fc_fail(&error, FC_CODE_REQUEST_TIMEOUT,
+                "the body came slower than %d bytes a second", FC_LIMIT_RATE);
+  refuse(s, &error, FC_STAGE_READ);
+}
+
+static void go_on(fc_waiting_t *waiting) {
+  fc_http2_stream_t *s = of_waiting(waiting);
+  fc_http2_connection_t *h = s->connection;
+  admit(s);
+  fc_http2_send_later(h);
+}
+
+static void on_timeout(fc_waiting_t *waiting) {
+  fc_http2_stream_t *s = of_waiting(waiting);
+  fc_http2_connection_t *h = s->connection;
+  const fc_wait_t kind = (fc_wait_t)waiting->wait;
+  wait_for(s, FC_WAIT_NONE);
+  switch (kind) {
+    case FC_WAIT_BODY:
+      on_body_timeout(s);
+      break;
+    case FC_WAIT_SLOWED:
+      s->state = FC_HTTP2_HEAD;
+      if (!fc_http1_pause(fc_http2_http1(h), waiting)) admit(s);
+      break;
+    case FC_WAIT_WRITE:
+      if (is_taken(s)) wait_for(s, FC_WAIT_WRITE);
+      else fc_http2_reset(s, NGHTTP2_CANCEL, FC_HTTP2_REFUSAL_STALLED);
+      break;
+    default:
+      fc_http2_reset(s, NGHTTP2_NO_ERROR, FC_HTTP2_REFUSALS);
+      break;
+  }
+  fc_http2_send_later(h);
+}
+
+static const fc_waiting_class_t kWaiting = {.on_timeout = on_timeout,
+                                            .go_on = go_on};
+
+// ---------------------------------------------------------------------------
+// Beginning and end
+
+// A connection counts once for each of its streams, and once without any.
+static bool count(fc_http2_stream_t *s, fc_http2_refusal_t *out_refusal) {
+  const fc_http2_connection_t *h = s->connection;
+  fc_server_t *server = h->base->http1->server;
+  fc_error_t *error = &h->base->http1->error;
+  *out_refusal = FC_HTTP2_REFUSAL_STREAMS;
+  if (!h->count) return true;
+  if (server->connections + server->streams >= server->connection_max ||
+      fc_connection_count(h->base, &s->count, error) != FC_OK) {
+    return false;
+  }
+  s->counted = true;
+  server->streams++;
+  return true;
+}
+
+fc_http2_stream_t *fc_http2_stream_open(fc_http2_connection_t *h, int32_t id,
+                                        fc_http2_refusal_t *out_refusal) {
+  const fc_http1_t *http1 = fc_http2_http1(h);
+  fc_http2_stream_t *s = fc_alloc(http1->allocator, sizeof *s);
+  *out_refusal = FC_HTTP2_REFUSAL_MEMORY;
+  if (!s) return NULL;
+  s->waiting.class = &kWaiting;
+  s->connection = h;
+  s->id = id;
+  s->head = s->body = FC_STASH_EMPTY;
+  if (!count(s, out_refusal)) {
+    fc_free(http1->allocator, s);
+    return NULL;
+  }
+  fc_exchange_init(&s->exchange, http1->server, &fc_http2_carrier,
+                   h->base->exchange.policy, &h->base->exchange.asker.address);
+  s->exchange.asker.user = h->base->exchange.asker.user;
+  s->next = h->streams;
+  if (s->next) s->next->previous = s;
+  h->streams = s;
+  h->count++;
+  h->http2->counts.streams++;
+  h->http2->counts.open++;
+  (void)nghttp2_session_set_stream_user_data(h->session, id, s);
+  fc_exchange_start(&s->exchange);
+  return s;
+}
+
+static bool is_waiting(const fc_http2_stream_t *s) {
+  return s->state == FC_HTTP2_WAIT || s->state == FC_HTTP2_CALL ||
+         s->state == FC_HTTP2_PARTS;
+}
+
+static void unlink_ready(fc_http2_stream_t *s) {
+  fc_http2_stream_t **at = &s->connection->ready;
+  if (!s->is_ready) return;
+  while (*at != s) at = &(*at)->next_ready;
+  *at = s->next_ready;
+}
+
+void fc_http2_stream_close(fc_http2_stream_t *s) {
+  fc_http2_connection_t *h = s->connection;
+  fc_http1_t *http1 = fc_http2_http1(h);
+  if (is_waiting(s)) {
+    fc_exchange_abandoned(&s->exchange);
+    fc_exchange_drop(&s->exchange);
+  }
+  unlink_ready(s);
+  wait_for(s, FC_WAIT_NONE);
+  fc_http1_resume(http1, &s->waiting);
+  fc_exchange_deinit(&s->exchange);
+  fc_stash_clear(&s->head, blocks_of(s));
+  fc_stash_clear(&s->body, blocks_of(s));
+  if (s->next) s->next->previous = s->previous;
+  if (s->previous) s->previous->next = s->next;
+  else h->streams = s->next;
+  h->count--;
+  h->http2->counts.open--;
+  if (s->counted) http1->server->streams--;
+  fc_owners_uncount(&http1->server->client_connections, &s->count);
+  (void)nghttp2_session_set_stream_user_data(h->session, s->id, NULL);
+  fc_free(http1->allocator, s);
+}
+
+void fc_http2_stream_abandon(fc_http2_stream_t *s) {
+  fc_error_t error;
+  (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+  if (s->state == FC_HTTP2_PARTS) {
+    fc_exchange_cut(&s->exchange, &error);
+  } else if (is_waiting(s)) {
+    fc_exchange_drop(&s->exchange);
+    refuse(s, &error, FC_STAGE_QUEUE);
+  }
+}

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client of HTTP/2 by hand (RFC 9113), so that it can break every rule. It writes
+fields as literals without a table (RFC 7541, 6.2.2) and reads no fields but the status."""
+import json
+import socket
+import struct
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS = range(5)
+PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 6, 7, 8, 9
+END_STREAM = ACK = 1
+END_HEADERS = 4
+NO_ERROR, PROTOCOL_ERROR, FLOW_CONTROL, STREAM_CLOSED = 0, 1, 3, 5
+FRAME_SIZE, REFUSED, CANCEL, CALM = 6, 7, 8, 11
+
+
+def number(value, bits):
+    most = (1 << bits) - 1
+    if value < most:
+        return bytes([value])
+    out, value = [most], value - most
+    while value >= 128:
+        out.append(value % 128 | 128)
+        value //= 128
+    return bytes(out + [value])
+
+
+def literal(name, value, indexed=False):
+    name, value = name.encode(), value.encode()
+    return (b"\x40" if indexed else b"\x00") + number(len(name), 7) + name + \
+        number(len(value), 7) + value
+
+
+def fields(method="GET", path="/livez", *more):
+    named = [(":method", method), (":scheme", "http"), (":authority", "localhost"),
+             (":path", path), *more]
+    return b"".join(literal(*each) for each in named)
+
+
+def frame(kind, flags=0, stream=0, payload=b""):
+    return struct.pack(">I", len(payload))[1:] + \
+        struct.pack(">BBI", kind, flags, stream) + payload
+
+
+def setting(name, value):
+    return struct.pack(">HI", name, value)
+
+
+def uint(value):
+    return struct.pack(">I", value)
+
+
+class Closed(Exception):
+    """The server has closed the connection."""
+
+
+class Connection:
+    def __init__(self, server, settings=b"", greet=True):
+        self.socket = socket.create_connection((server.host, server.port), 60)
+        self.left = b""
+        self.goaways = []
+        if greet:
+            self.send(PREFACE + frame(SETTINGS, payload=settings))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def send(self, data):
+        """What cannot be sent because the server has closed is not."""
+        try:
+            self.socket.sendall(data)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def ask(self, stream=1, method="GET", path="/livez", *more, ends=True):
+        self.send(frame(HEADERS, END_HEADERS | (END_STREAM if ends else 0), stream,
+                        fields(method, path, *more)))
+
+    def _more(self):
+        try:
+            got = self.socket.recv(1 << 16)
+        except ConnectionResetError:
+            got = b""
+        if not got:
+            raise Closed
+        self.left += got
+
+    def read(self):
+        """The next frame: kind, flags, stream, payload."""
+        while len(self.left) < 9:
+            self._more()
+        size = int.from_bytes(self.left[:3], "big")
+        while len(self.left) < 9 + size:
+            self._more()
+        kind, flags, stream = struct.unpack(">BBI", self.left[3:9])
+        payload = self.left[9:9 + size]
+        self.left = self.left[9 + size:]
+        if kind == GOAWAY:
+            self.goaways.append(struct.unpack(">II", payload[:8]))
+        return kind, flags, stream, payload
+
+    def until(self, *kinds, stream=None):
+        """The first frame of these kinds, of this stream if one is named."""
+        while True:
+            got = self.read()
+            if got[0] in kinds and stream in (None, got[2]):
+                return got
+
+    def error(self):
+        """The error by which the server ends the connection or a stream, which of both
+        it is; None if it just closes."""
+        try:
+            kind, _, _, payload = self.until(GOAWAY, RST_STREAM)
+        except Closed:
+            return None
+        return kind, int.from_bytes(payload[-4:] if kind == RST_STREAM else payload[4:8],
+                                    "big")
+
+    def answer(self, stream=1):
+        """The status of an answer, and its body; windows are opened for it."""
+        body, status = b"", None
+        while True:
+            kind, flags, _, payload = self.until(HEADERS, DATA, RST_STREAM, GOAWAY,
+                                                 stream=stream)
+            if kind in (RST_STREAM, GOAWAY):
+                raise Closed
+            if kind == HEADERS and status is None:
+                status = 200 if payload[0] == 0x88 else 0
+            if kind == DATA:
+                body += payload
+                if payload:
+                    self.send(frame(WINDOW_UPDATE, 0, 0, uint(len(payload))) +
+                              frame(WINDOW_UPDATE, 0, stream, uint(len(payload))))
+            if flags & END_STREAM:
+                return status or json.loads(body)["status"], body
