@@ -292,8 +292,8 @@ static void read_metric(fc_str_t line, fc_top_view_t *view) {
       {"farcall_calls_running", offsetof(fc_top_module_t, running)},
       {"farcall_worker_processes", offsetof(fc_top_module_t, processes)},
   };
-  const fc_str_t whole = line, name = fc_str_take(&line, '{');
-  if (name.size == whole.size) read_total(whole, view);
+  const fc_str_t name = fc_str_take(&line, '{');
+  if (!line.size) read_total(name, view);
   const fc_str_t label = fc_str_take(&line, '"');
   const fc_str_t module = fc_str_take(&line, '"');
   if (!fc_str_equal(label, FC_STR("module="))) return;
