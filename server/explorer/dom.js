@@ -26,19 +26,36 @@ const button = (text, onclick, facts = {}) =>
   make("button", { type: "button", onclick, ...facts }, text);
 
 // Makes one control of which one text is chosen; `entries` are [text, what its choice
-// does]. Returns its node, and a function that chooses the one with a text.
+// does]. Returns its node, a function that marks the one with a text as chosen, and one
+// that chooses it.
 function choice(label, entries) {
   const name = makeId();
   const boxes = entries.map(([, act]) =>
     make("input", { type: "radio", name, onchange: () => act() }));
   const node = make("span", { className: "tabs", role: "radiogroup", "aria-label": label },
     ...entries.map(([text], i) => make("label", {}, boxes[i], make("span", {}, text))));
-  const press = (text) => {
-    const at = entries.findIndex(([each]) => each === text);
-    boxes[at].checked = true;
-    entries[at][1]();
+  const indexOf = (text) => entries.findIndex(([each]) => each === text);
+  const mark = (text) => { boxes[indexOf(text)].checked = true; };
+  const press = (text) => { mark(text); entries[indexOf(text)][1](); };
+  return { node, row: make("div", { className: "row" }, node), mark, press };
+}
+
+// A part of the page that scrolls by itself, and a line below it that says so while there
+// is more than is seen: {node, box}.
+function scrollBox(label, ...children) {
+  const box = make("div", { className: "box", tabIndex: 0, role: "region", "aria-label": label },
+    ...children);
+  const more = make("p", { className: "quiet more", "aria-hidden": "true", hidden: true });
+  const look = () => {
+    const where = [box.scrollWidth - box.clientWidth - box.scrollLeft > 2 ? "to the right" : "",
+      box.scrollHeight - box.clientHeight - box.scrollTop > 2 ? "below" : ""].filter(Boolean);
+    more.textContent = `More ${where.join(" and ")}: scroll`;
+    more.hidden = !where.length;
   };
-  return { node, row: make("div", { className: "row" }, node), press };
+  box.addEventListener("scroll", look);
+  new ResizeObserver(look).observe(box);
+  new MutationObserver(look).observe(box, { childList: true, subtree: true });
+  return { box, node: make("div", {}, box, more) };
 }
 
 function save(name, parts, type) {

@@ -4,13 +4,19 @@
 // value or throws; write shows one that checkShown allows; fail shows what the server said
 // about it.
 
+// Tells the form that what is in it is another value.
+const changed = (node) => node.dispatchEvent(new Event("input", { bubbles: true }));
+
 // A line below a field that says what is wrong with it, to screen readers too.
 function faultLine(controls) {
   const id = makeId();
   const line = make("p", { className: "wrong", id, role: "alert" });
+  let marked = [];
   const show = (text) => {
     line.textContent = text;
-    for (const control of controls()) {
+    marked.forEach((each) => each.setAttribute("aria-invalid", "false"));
+    marked = controls();
+    for (const control of marked) {
       control.setAttribute("aria-invalid", text !== "");
       control.setAttribute("aria-describedby", id);
     }
@@ -50,8 +56,15 @@ const typeText = (type) => {
   }
 };
 
-const caption = (name, type) =>
-  make("span", {}, name, " ", make("span", { className: "type" }, typeText(type)));
+// What the signs in a type mean; "": it has none.
+const typeHelp = (text) => [/\?/.test(text) ? "? is any size" : "",
+  ...new Set(text.match(/\[[^\]]+\]/g)?.map((each) => `${each} is any size, the same wherever it stands`)),
+].filter(Boolean).join("; ");
+
+const typeSpan = (text) =>
+  make("span", { className: "type", title: typeHelp(text) || undefined }, text);
+
+const caption = (name, type) => make("span", {}, name, " ", typeSpan(typeText(type)));
 
 function scalarField(name, type) {
   const dtype = dtypeOf(type.dtype);
@@ -124,7 +137,8 @@ function listField(name, type) {
     row.before(field.node);
   };
   const drop = () => fields.pop()?.field.node.remove();
-  row.append(button("Add an element", add), button("Remove the last", drop));
+  const then = (act) => () => { act(); changed(row); };
+  row.append(button("Add an element", then(add)), button("Remove the last", then(drop)));
   list.node.insertBefore(row, list.node.lastChild);
   add();
   const write = (value) => {

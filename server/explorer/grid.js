@@ -20,9 +20,8 @@ function leaves(cell, step) {
 function gridEditor(name, type, dtype, start) {
   const rank = shapeOf(start).length;
   const isOpen = (i) => !type.shape || type.shape[i] === null;
-  const box = make("div", { className: "box", tabIndex: 0, role: "region",
-    "aria-label": `Elements of ${name}` });
-  const editor = { node: make("div", {}), controls: [], read: null };
+  const { box, node: boxNode } = scrollBox(`Elements of ${name}`);
+  const editor = { node: make("div", {}), controls: [], read: null, raw: null };
   let cells = [], misfit = "";
   const dims = shapeOf(start).map((dim, i) => make("input", { type: "number", min: 0,
     max: DIM_MOST, value: dim, disabled: !isOpen(i), "aria-label": `Dim ${i} of ${name}` }));
@@ -34,8 +33,14 @@ function gridEditor(name, type, dtype, start) {
     const table = make("table", { className: "grid", role: "presentation" },
       make("tbody", {}, ...cells.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, cell))))));
     box.replaceChildren(table);
-    editor.controls = cells.flat();
+    editor.controls = wholeControls();
   };
+  // What is wrong with no cell is wrong with the shape, where that can be changed.
+  const wholeControls = () => {
+    const open = dims.filter((each) => !each.disabled);
+    return open.length ? open : cells.flat();
+  };
+  const valueOf = (rows) => (rank === 0 ? rows[0][0] : rank === 1 ? rows[0] : rows);
   editor.read = () => {
     if (misfit) throw new Error(misfit);
     let first = null;
@@ -49,10 +54,16 @@ function gridEditor(name, type, dtype, start) {
         return 0;
       }
     }));
-    editor.controls = first ? [first.cell] : cells.flat();
+    editor.controls = first ? [first.cell] : wholeControls();
     if (first) throw new Error(`${first.cell.getAttribute("aria-label")}: ${first.error.message}`);
-    return rank === 0 ? values[0][0] : rank === 1 ? values[0] : values;
+    return valueOf(values);
   };
+  // A word that is no element stays a text.
+  editor.raw = () => valueOf(cells.map((row) => row.map((cell) => {
+    try { return readElement(cell.value, dtype); } catch { /* as it is */ }
+    const number = Number(cell.value);
+    return cell.value.trim() && Number.isFinite(number) ? number : cell.value;
+  })));
   const resize = () => {
     const shape = dims.map((dim) =>
       Math.min(DIM_MOST, Math.max(0, Math.trunc(Number(dim.value)) || 0)));
@@ -95,7 +106,7 @@ function gridEditor(name, type, dtype, start) {
     if (!at || (pasted.length === 1 && pasted[0].length === 1)) return;
     event.preventDefault();
     fill(at, pasted);
-    box.dispatchEvent(new Event("input", { bubbles: true }));
+    changed(box);
   });
   box.addEventListener("input", (event) => { if (event.target !== box) misfit = ""; });
   dims.forEach((dim) => dim.addEventListener("input", () => { misfit = ""; resize(); }));
@@ -103,6 +114,6 @@ function gridEditor(name, type, dtype, start) {
   if (dims.some((dim) => !dim.disabled)) {
     editor.node.append(make("p", { className: "row dims" }, "Shape", ...dims));
   }
-  editor.node.append(box);
+  editor.node.append(boxNode);
   return editor;
 }

@@ -47,8 +47,11 @@ async function showFunction() {
     next = keptView(asked, await getJson(path), path);
   } catch (error) {
     if (page.gone || error.isAccess) return;  // said elsewhere
+    const all = page.listed?.filter((each) => each.callable) ?? [];
+    const there = all.find((each) => each.module === module) ?? all[0];
     next = { view: null, nodes: [error.problem ? problemView(error.problem, error.status)
-      : make("p", {}, error.message)] };
+      : make("p", {}, error.message),
+    there ? make("p", {}, make("a", { href: hashOf(there) }, "Show a function that is there")) : ""] };
   }
   // Another function may have been chosen meanwhile.
   if (location.hash !== asked || next === shown) return;

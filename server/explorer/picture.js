@@ -5,13 +5,11 @@
 // Nested arrays of the picture's dims: `at` gives the grey of a cell, 0 (white) to 1
 // (black), and `ink` is the value of black.
 function inked(picture, height, width, ink, whole, at) {
-  return nest([...picture.leading, height, width], (index) => {
+  return nest([...picture.leading.map(() => 1), height, width], (index) => {
     const value = at(index.at(-2), index.at(-1)) * ink;
     return whole ? Math.round(value) : Math.round(value * 1e4) / 1e4;
   });
 }
-
-const planeOf = (value) => { let plane = value; while (Array.isArray(plane?.[0]?.[0])) plane = plane[0]; return plane; };
 
 // Paints greys; with `clear` as ink on whatever is behind the canvas.
 function paintGrey(canvas, plane, black, clear = false) {
@@ -27,7 +25,59 @@ function paintGrey(canvas, plane, black, clear = false) {
   context.putImageData(image, 0, 0);
 }
 
-function padEditor(name, picture, get, set, ink, whole, scaleRow) {
+// Which of several images is shown, "Image 1 of 2", hidden if there is one: {node, set,
+// at}. `show` is told the index; `extra` are buttons that stay.
+function imagePager(show, ...extra) {
+  const pager = { at: 0, node: null, set: null };
+  let count = 1;
+  const where = make("span", { role: "status" });
+  const turn = (by) => { pager.set(count, (pager.at + by + count) % count); show(pager.at); };
+  const several = make("span", { className: "row" }, button("Previous image", () => turn(-1)),
+    where, button("Next image", () => turn(1)));
+  pager.set = (most, at) => {
+    count = most;
+    pager.at = at;
+    several.hidden = count < 2;
+    where.textContent = count < 2 ? "" : `Image ${at + 1} of ${count}`;
+  };
+  pager.node = make("div", { className: "row" }, several, ...extra);
+  pager.set(1, 0);
+  return pager;
+}
+
+const KEYS_HINT = "By keys: arrows move, Space inks a cell or clears it.";
+
+// The images of a value that are drawn: what was not drawn stays as it was given. `greys`
+// are the cells that were drawn, 0 (white) to 1, and null for the others.
+function drawnImages({ picture, ink, whole, get, set }) {
+  const { height, width } = picture;
+  const lead = shapeOf(get()).slice(0, -2);
+  const open = picture.leading.indexOf(null);
+  const entry = (values) => ({ values, greys: nest([height, width], () => null) });
+  const images = planes(get(), [...lead, height, width])
+    .map((plane) => entry(plane.map((row) => [...row])));
+  const valueOf = (grey) => (whole ? Math.round(grey * ink()) : Math.round(grey * ink() * 1e4) / 1e4);
+  const give = () => {
+    if (open >= 0 && canAdd) lead[open] = images.length;
+    let at = 0;
+    set(nest(lead, () => images[at++].values.map((row) => [...row])));
+  };
+  const canAdd = open >= 0 && lead.every((dim, k) => k === open || dim === 1);
+  return { images, canAdd, give,
+    greyOf: (k, i, j) => images[k].greys[i][j]
+      ?? Math.max(0, Math.min(1, Number(images[k].values[i][j]) / ink())),
+    put(k, i, j, grey) {
+      images[k].greys[i][j] = grey;
+      images[k].values[i][j] = valueOf(grey);
+    },
+    rescale: () => images.forEach(({ values, greys }) => greys.forEach((row, i) => row.forEach((grey, j) => {
+      if (grey !== null) values[i][j] = valueOf(grey);
+    }))),
+    add: () => images.push(entry(nest([height, width], () => 0))) };
+}
+
+function padEditor(drawing) {
+  const { name, picture, get, scaleRow } = drawing;
   const { height, width } = picture;
   const large = Math.max(1, Math.floor(256 / Math.max(height, width)));
   const canvas = make("canvas", { className: "pad", tabIndex: 0, role: "img", height, width,
@@ -35,23 +85,40 @@ function padEditor(name, picture, get, set, ink, whole, scaleRow) {
   canvas.style.width = `${width * large}px`;
   canvas.style.aspectRatio = `${width} / ${height}`;
   const hint = make("span", { className: "here", "aria-hidden": "true" }, "Draw here");
-  const given = planeOf(get());
-  const fits = given?.length === height && given[0]?.length === width;
-  const cells = nest([height, width], ([i, j]) => (fits ? Math.max(0, Math.min(1, Number(given[i][j]) / ink())) : 0));
-  let last = null, cursor = [height >> 1, width >> 1];
-  const show = (moved) => {
+  const frame = make("i", { className: "cursor", hidden: true, "aria-hidden": "true" });
+  const keys = make("p", { className: "quiet", role: "status" }, KEYS_HINT);
+  const drawn = drawnImages(drawing);
+  let last = null, cursor = [0, 0];
+  const greyAt = (i, j) => drawn.greyOf(pager.at, i, j);
+  const show = () => {
+    const cells = nest([height, width], ([i, j]) => greyAt(i, j));
     paintGrey(canvas, cells, 1, true);
-    hint.hidden = moved || cells.some((row) => row.some(Boolean));
-    const context = canvas.getContext("2d");
-    if (moved) { context.fillStyle = "#e0762a"; context.fillRect(cursor[1], cursor[0], 1, 1); }
-    set(inked(picture, height, width, ink(), whole, (i, j) => cells[i][j]));
+    hint.hidden = !frame.hidden || cells.some((row) => row.some(Boolean));
   };
+  const commit = () => { drawn.give(); show(); changed(canvas); };
+  const put = (i, j, grey) => drawn.put(pager.at, i, j, grey);
+  const remove = button("Remove this image", () => {
+    drawn.images.splice(pager.at, 1);
+    turnTo(Math.min(pager.at, drawn.images.length - 1));
+    commit();
+    if (remove.hidden) canvas.focus();
+  });
+  const pager = imagePager(show, ...(drawn.canAdd ? [button("Add an image", () => {
+    drawn.add();
+    turnTo(drawn.images.length - 1);
+    commit();
+  }), remove] : []));
+  const turnTo = (at) => {
+    pager.set(drawn.images.length, at);
+    remove.hidden = drawn.images.length < 2;
+  };
+  turnTo(0);
   // A pen of about a cell's width: the nearer a cell's middle, the darker.
   const dot = (y, x) => {
     for (let i = Math.max(0, Math.floor(y - 1.5)); i <= Math.min(height - 1, y + 1.5); i++) {
       for (let j = Math.max(0, Math.floor(x - 1.5)); j <= Math.min(width - 1, x + 1.5); j++) {
-        const far = Math.hypot(i + .5 - y, j + .5 - x);
-        cells[i][j] = Math.max(cells[i][j], Math.max(0, Math.min(1, 1.25 - far)));
+        const grey = Math.min(1, 1.25 - Math.hypot(i + .5 - y, j + .5 - x));
+        if (grey > greyAt(i, j)) put(i, j, grey);
       }
     }
   };
@@ -66,41 +133,65 @@ function padEditor(name, picture, get, set, ink, whole, scaleRow) {
       dot(from[0] + (to[0] - from[0]) * k / steps, from[1] + (to[1] - from[1]) * k / steps);
     }
     last = to;
-    changed();
+    commit();
   };
-  const changed = (moved) => { show(moved); canvas.dispatchEvent(new Event("input", { bubbles: true })); };
-  canvas.onpointerdown = (event) => { canvas.setPointerCapture(event.pointerId); last = null; line(at(event)); };
+  // The frame of the cell that keys change, around it, so that its ink is seen.
+  const point = (is) => {
+    frame.hidden = !is;
+    const [i, j] = cursor;
+    Object.assign(frame.style, { top: `${i / height * 100}%`, left: `${j / width * 100}%`,
+      height: `${100 / height}%`, width: `${100 / width}%` });
+    keys.textContent = is ? `Row ${i}, column ${j}: ${Math.round(greyAt(i, j) * 100)} % black. ${KEYS_HINT}` : KEYS_HINT;
+    show();
+  };
+  canvas.onpointerdown = (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    last = null;
+    point(false);
+    line(at(event));
+  };
   canvas.onpointermove = (event) => { if (event.buttons & 1) line(at(event)); };
   canvas.onpointerup = () => { last = null; };
+  canvas.onfocus = () => point(canvas.matches(":focus-visible"));
+  canvas.onblur = () => point(false);
   canvas.onkeydown = (event) => {
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    const step = ARROWS[event.key];
     if (!step && event.key !== " ") return;
     event.preventDefault();
+    const [i, j] = cursor;
     if (step) {
-      cursor = [(cursor[0] + step[0] + height) % height, (cursor[1] + step[1] + width) % width];
+      const within = (to, dim) => Math.max(0, Math.min(dim - 1, to));
+      cursor = [within(i + step[0], height), within(j + step[1], width)];
     } else {
-      const [i, j] = cursor;
-      cells[i][j] = cells[i][j] ? 0 : 1;
+      put(i, j, greyAt(i, j) > 0 ? 0 : 1);
+      commit();
     }
-    changed(true);
+    point(true);
   };
-  canvas.onblur = () => show(false);
-  const clearButton = button("Clear", () => { cells.forEach((row) => row.fill(0)); changed(); },
-    { className: "clear" });
+  const clearButton = button("Clear", () => {
+    nest([height, width], ([i, j]) => put(i, j, 0));
+    commit();
+  }, { className: "clear" });
   scaleRow.querySelector(".clear")?.remove();
   scaleRow.append(clearButton);
-  const node = make("div", {}, make("div", { className: "padbox" }, canvas, hint), scaleRow);
-  scaleRow.oninput = () => show();
+  const node = make("div", {}, make("div", { className: "padbox" }, canvas, hint, frame),
+    keys, pager.node, scaleRow);
+  scaleRow.oninput = () => { drawn.rescale(); drawn.give(); show(); };
   show();
-  return { node, controls: [canvas], read: get };
+  return { node, controls: [canvas], read: get, raw: get };
 }
+
+const coloursOf = ({ shape }) => (shape?.length === 3 && [3, 4].includes(shape[2]) ? shape[2] : 0);
 
 // The pixels of a picture as greys or, if the type is height x width x 3 or 4, as
 // colours.
-async function readPicture(file, type, picture, ink, whole) {
-  const colours = type.shape?.length === 3 && [3, 4].includes(type.shape[2]) ? type.shape[2] : 0;
+async function readPicture(file, { type, picture, whole, ...drawing }) {
+  const ink = drawing.ink();
+  const colours = coloursOf(type);
   if (!picture && !colours) throw new Error(`a picture does not fit ${typeText(type)}`);
-  const bitmap = await createImageBitmap(file);
+  const bitmap = await createImageBitmap(file).catch(() => {
+    throw new Error(`${file.name} is no picture that a browser shows: choose ${kindsOf(type, picture)}`);
+  });
   const [wantedHeight, wantedWidth] = colours ? type.shape : [picture.height, picture.width];
   const height = wantedHeight ?? bitmap.height, width = wantedWidth ?? bitmap.width;
   const canvas = make("canvas", { height, width });
@@ -121,36 +212,59 @@ async function readPicture(file, type, picture, ink, whole) {
   });
 }
 
-function fileEditor(name, type, picture, get, set, ink, whole, scaleRow, check) {
+const kindsOf = (type, picture) =>
+  `a .npy or .json file${picture || coloursOf(type) ? ", or a picture" : ""}`;
+
+async function readFile(file, drawing) {
+  if (/\.npy$/i.test(file.name)) return readNpy(await file.arrayBuffer());
+  if (!/\.json$/i.test(file.name)) return readPicture(file, drawing);
+  try { return JSON.parse(await file.text()); } catch (error) {
+    throw new Error(`${file.name} is no JSON: ${error.message}`);
+  }
+}
+
+function fileEditor(drawing) {
+  const { name, type, picture, ink, get, set, scaleRow } = drawing;
+  const kinds = kindsOf(type, picture);
   const input = make("input", { type: "file", accept: ".npy,.json,image/png,image/jpeg",
-    "aria-label": `File for ${name}: .npy, .json or a picture` });
+    "aria-label": `File for ${name}: ${kinds}` });
   const canvas = make("canvas", { hidden: true, role: "img", "aria-label": `${name} as a picture` });
   let wrong = null;
-  const show = () => {
-    const plane = planeOf(get());
-    canvas.hidden = !picture || !Array.isArray(plane?.[0]) || plane.length * plane[0].length > 1 << 20;
-    if (!canvas.hidden) {
-      paintGrey(canvas, plane, ink());
-      canvas.style.width = `${Math.min(256, plane[0].length * 16)}px`;
-    }
+  const images = () => {
+    if (!picture || get() === null) return [];
+    try {
+      const shape = shapeOf(get());
+      return shape.length < 2 || shape.at(-1) * shape.at(-2) > 1 << 20 ? [] : planes(get(), shape);
+    } catch { return []; }  // it is ragged
   };
+  const show = (at) => {
+    const all = images();
+    pager.set(all.length, at);
+    canvas.hidden = !all.length;
+    if (!all.length) return;
+    paintGrey(canvas, all[at], ink());
+    canvas.style.width = `${Math.min(256, all[at][0].length * 16)}px`;
+  };
+  const pager = imagePager(show);
   const load = async () => {
     const file = input.files[0];
     if (!file) return;
     try {
       wrong = null;
-      if (/\.npy$/i.test(file.name)) set(readNpy(await file.arrayBuffer()));
-      else if (/\.json$/i.test(file.name)) set(JSON.parse(await file.text()));
-      else set(await readPicture(file, type, picture, ink(), whole));
-      show();
+      const read = await readFile(file, drawing);
+      if (!node.isConnected) return;
+      set(read);
+      show(0);
     } catch (error) {
       wrong = error;
     }
-    check();
+    changed(node);
   };
   input.onchange = load;
   scaleRow.oninput = load;
   scaleRow.querySelector(".clear")?.remove();
-  const node = make("div", {}, make("p", {}, input), picture ? scaleRow : null, canvas);
-  return { node, controls: [input], read() { if (wrong) throw wrong; return get(); } };
+  const node = make("div", {}, make("p", {}, input),
+    make("p", { className: "quiet" }, kinds[0].toUpperCase() + kinds.slice(1)),
+    picture ? scaleRow : null, canvas, pager.node);
+  return { node, controls: [input], read() { if (wrong) throw wrong; return get(); }, raw: get };
 }

@@ -6,6 +6,8 @@ const PAGE_ROWS = 50, SHOWN_COLUMNS = 64;
 const IMAGES_MOST = 64, SCORES_SHOWN = 10;
 const PLOT_POINTS = 1000;  // of a line; of more the lowest and highest of each part
 const PLOT_LEAST = 8;
+const CLASSES_MOST = 64;
+const WRAPPED_LEAST = 16, WRAPPED = 10;  // elements of one row that goes on in the next
 const HEAT = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
 
 const NO_NUMBER = [224, 118, 42];  // the colour of what is not finite
@@ -19,15 +21,21 @@ function heatOf(part) {
 
 const greyOf = (part) => (part === null ? NO_NUMBER : [part * 255, part * 255, part * 255]);
 
+const SMALL = 1e-4;  // a number below it is written with an exponent
+
 // Four digits; whoever shows them has all as a title.
-const numberText = (value) => (typeof value === "number" && !Number.isInteger(value)
-  ? String(Number(value.toPrecision(4))) : String(value));
+function numberText(value) {
+  if (typeof value !== "number" || Number.isInteger(value)) return String(value);
+  const short = Number(value.toPrecision(4));
+  return Math.abs(short) < SMALL ? short.toExponential() : String(short);
+}
 
 const numberNode = (tag, value, facts = {}) =>
   make(tag, { title: String(value), ...facts }, numberText(value));
 
-// Rows, a page of them at a time.
-function tableOf(rows) {
+// Rows, a page of them at a time. The number before a row is that of its first element if
+// one row of so many goes on in the next (`step`). `labels` are those of classes.
+function tableOf(rows, { step = 1, labels } = {}) {
   const columns = Math.min(SHOWN_COLUMNS, rows[0]?.length ?? 0);
   const head = make("tr", {}, make("td", {}),
     ...Array.from({ length: columns }, (_, j) => make("th", { scope: "col" }, String(j))));
@@ -38,8 +46,9 @@ function tableOf(rows) {
     first = from;
     const end = Math.min(rows.length, first + PAGE_ROWS);
     body.replaceChildren(head, ...rows.slice(first, end).map((row, i) =>
-      make("tr", {}, make("th", { scope: "row" }, String(first + i)),
-        ...row.slice(0, columns).map((each) => numberNode("td", each)))));
+      make("tr", {}, make("th", { scope: "row" }, String((first + i) * step)),
+        ...row.slice(0, columns).map((each) => (labels?.[each] === undefined ? numberNode("td", each)
+          : make("td", { title: `class ${each}` }, labels[each]))))));
     before.disabled = first === 0;
     after.disabled = end === rows.length;
     where.textContent = `rows ${first} to ${end - 1} of ${rows.length}`;
@@ -104,7 +113,7 @@ function readout(node, textAt, rest) {
 // Ways to show a tensor. Each is {text, fits(tensor), show(tensor), first(tensor)}: the
 // first way that fits and wants to be first is shown.
 
-function heatMap({ rows, text }) {
+function heatMap({ rows, text, rowText = String }) {
   const range = rangeOf(rows.flat());
   const [low, high] = range.map(numberText);
   const odd = rows.flat().some((each) => !Number.isFinite(Number(each)));
@@ -115,7 +124,7 @@ function heatMap({ rows, text }) {
   strip.className = "strip";
   const at = ([y, x]) => {
     const i = Math.floor(y * rows.length), j = Math.floor(x * rows[0].length);
-    return `${i}, ${j}: ${rows[i][j]}`;
+    return `${rowText(i)}, ${j}: ${rows[i][j]}`;
   };
   return [canvas, make("p", { className: "scale" }, numberNode("span", range[0]), strip,
     numberNode("span", range[1]), odd ? " orange is not finite" : null),
@@ -241,6 +250,11 @@ function scoreBars(tensor) {
   return [pick, list];
 }
 
+// Numbers of classes: integers that are few and near 0. A line through them says nothing.
+const isClasses = ({ value, shape, type, shown }) => shape.length === 1 && !shown?.audio
+  && ["int", "uint", "bool"].includes(dtypeOf(type.dtype).kind)
+  && value.every((each) => Number(each) >= 0 && Number(each) < CLASSES_MOST);
+
 const isSmall = ({ shape }) => shape.length < 2 || shape.some((dim) => dim <= 4);
 
 // One or two rows of samples.
@@ -251,17 +265,26 @@ const sound = (tensor) => [
   playButton(tensor.rows, tensor.shown.audio, dtypeOf(tensor.type.dtype)),
   ...(lineOf(tensor)?.length > 1 ? linePlot(tensor) : [])];
 
+// A long row goes on in the next one.
+function table({ rows, shape, shown }) {
+  const step = shape.length === 1 && shape[0] > WRAPPED_LEAST ? WRAPPED : 0;
+  if (!step) return [tableOf(rows, shown)];
+  const parts = Array.from({ length: Math.ceil(shape[0] / step) }, (_, i) =>
+    rows[0].slice(i * step, (i + 1) * step));
+  return [tableOf(parts, { ...shown, step })];
+}
+
 const WAYS = [
   { text: "Sound", fits: isSound, first: () => true, show: sound },
   { text: "Scores", fits: scoresOf, first: () => true, show: scoreBars },
   { text: "Line", fits: (tensor) => lineOf(tensor)?.length > 1, show: linePlot,
-    first: (tensor) => lineOf(tensor).length >= PLOT_LEAST },
+    first: (tensor) => lineOf(tensor).length >= PLOT_LEAST && !isClasses(tensor) },
   { text: "Images", fits: imagesOf, first: ({ shape }) => shape.length === 4, show: imageGrid },
   { text: "Heat map", fits: ({ shape }) => shape.length >= 2, show: heatMap,
     first: (tensor) => !isSmall(tensor) },
   { text: "Picture", fits: ({ shape }) => shape.length >= 2, show: picture, first: () => false },
   { text: "Table", fits: ({ shape }) => shape.length > 0, first: () => true,
-    show: ({ rows }) => [tableOf(rows)] },
+    show: table },
 ];
 
 // The planes of a tensor: its last two dims, once for each index of the others.
@@ -274,7 +297,7 @@ function planes(value, shape) {
 function tensorView(name, value, type, shown) {
   const shape = shapeOf(value);
   const count = shape.reduce((all, dim) => all * dim, 1);
-  const body = make("div", { className: "box", tabIndex: 0, role: "region", "aria-label": name });
+  const { box: body, node: bodyNode } = scrollBox(name);
   const all = shape.length > 2 && count ? planes(value, shape) : [value];
   const tensor = { name, value, shape, type, shown, text: `${name}, ${shapeText(shape)}`, rows: null };
   const choosePlane = (i) => { tensor.rows = shape.length === 1 ? [all[i]] : all[i]; };
@@ -296,7 +319,7 @@ function tensorView(name, value, type, shown) {
     pressed.row.append(pick);
   }
   pressed.press(ways.find((each) => each.first(tensor))?.text ?? "JSON");
-  return make("div", {}, pressed.row, body);
+  return make("div", {}, pressed.row, bodyNode);
 }
 
 // The label of a class by its number.
@@ -345,11 +368,16 @@ function answerView(signature, results) {
   });
 }
 
+// Where in its code a function failed means something to who made it: it is folded away.
+const CODE_PLACE = / \((at 0x[0-9A-F]+(?: of [^()]*)?)\)$/;
+
 function problemView(problem, status) {
+  const detail = problem.detail ?? "", place = CODE_PLACE.exec(detail)?.[1];
   const lines = [make("p", {}, make("strong", {}, problem.title ?? `Status ${status}`), ` (${problem.code ?? status})`),
-    make("p", {}, problem.detail ?? "")];
+    make("p", {}, detail.replace(CODE_PLACE, ""))];
   if (problem.pointer) lines.push(make("p", {}, "at ", make("code", {}, problem.pointer)));
   if (problem.expected) lines.push(make("p", {}, "expected ", make("code", {}, problem.expected)));
   if (problem.got) lines.push(make("p", {}, "got ", make("code", {}, problem.got)));
+  if (place) lines.push(make("details", {}, make("summary", {}, "Details"), make("p", {}, make("code", {}, place))));
   return make("div", { className: "problem" }, ...lines);
 }

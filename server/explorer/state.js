@@ -37,11 +37,13 @@ const page = makeState({ token: storedToken(), info: null,
 // cancelled|unsent|failed, …}. `left` is set when another function is shown: what was
 // answered is let go, what was typed stays. Its panes watch `info` and `token` here, not at the page,
 // which would keep them for ever.
+// `edited`: the arguments were changed since. `steps` gives what is repeated while that pane
+// is open, else it is null.
 const makeView = (signature, path) => makeState({ signature, path, form: null, run: null,
-  info: page.info, token: page.token });
+  edited: false, steps: null, info: page.info, token: page.token });
 
-// Is what an earlier call answered still shown?
-const isOld = (run) => !["answered", "refused"].includes(run.phase);
+// Is what is shown the answer of an earlier call, or of other arguments?
+const isOld = ({ run, edited }) => edited || !["answered", "refused"].includes(run?.phase);
 
 // The panes by place, in the order of pack.cmake. Those of `nav` and `top` are made once
 // with the page, the others for each function. `make` returns a node, or null.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The field of a tensor: a grid, JSON, a file, or a drawing. All edit the same nested
-// arrays.
+// arrays. An editor is {node, controls, read, raw}: `read` gives the value or throws,
+// `raw` what was typed, be it right or wrong; undefined: no other editor can take it.
 
 const GRID_MOST = 1024;  // elements
 const TYPED_MOST = 1 << 16;  // of what may be typed; more is read from a file
@@ -16,27 +17,49 @@ function pictureOf(type) {
   const leading = shape.slice(0, -2);
   if (leading.some((dim) => dim !== null && dim !== 1)) return null;
   const [height, width] = shape.slice(-2);
-  return { leading: leading.map(() => 1), height, width };
+  return { leading, height, width };
 }
 
 const isDrawable = (picture) => picture && [picture.height, picture.width]
   .every((dim) => dim !== null && dim >= PAD_LEAST && dim <= PAD_MOST);
 
+// Can a drawing show the value: images of the picture's size, and how many is left open?
+function canDraw(value, type, picture) {
+  try {
+    checkShape(shapeOf(value), type.shape);
+    return shapeOf(value).length === picture.leading.length + 2
+      && flatten(value).every((each) => Number.isFinite(Number(each)) && typeof each !== "object");
+  } catch { return false; }  // it is ragged, or has another shape
+}
+
+function canGrid(value) {
+  try {
+    const flat = flatten(value);
+    return shapeOf(value).length <= 2 && flat.length <= GRID_MOST
+      && flat.every((each) => each !== null && typeof each !== "object");
+  } catch { return false; }  // it is ragged
+}
+
+// The number that is black, as people write pictures of this type.
+const inkOf = ({ name, kind }) =>
+  (name === "i8" ? "16" : ["float", "bool"].includes(kind) ? "1" : "255");
+
 function tensorField(name, type) {
   const dtype = dtypeOf(type.dtype);
-  const whole = dtype.kind !== "float";
-  const id = makeId();
-  const body = make("div", {}), about = make("p", { className: "quiet", id });
+  const body = make("div", {}), about = make("p", { className: "quiet" });
+  const stays = make("p", { className: "quiet", role: "status" });
   const picture = pictureOf(type);
   const count = startShape(type).reduce((all, dim) => all * dim, 1);
   const large = count > TYPED_MOST;
   let value = large ? null : nest(startShape(type), () => (dtype.kind === "complex" ? [0, 0] : 0));
   let checked = null;  // the value that was found right
   let editor = null;  // {node, read, controls}
+  let now = null;  // the way it is given
 
   const fault = faultLine(() => editor?.controls ?? []);
   const told = (text) => { fault.show(text); about.hidden = text !== ""; };
   const check = () => {
+    stays.textContent = "";
     try {
       if (editor) value = editor.read();
       if (value === null) throw new Error(`choose a file of ${count} elements`);
@@ -51,48 +74,49 @@ function tensorField(name, type) {
       return false;
     }
   };
-  const use = (made) => {
-    editor = made;
-    body.replaceChildren(made.node);
-    made.node.addEventListener("input", check);
+  const use = (way) => {
+    now = way;
+    editor = way.make();
+    body.replaceChildren(editor.node);
+    editor.node.addEventListener("input", check);
     check();
   };
-  const set = (next) => { value = next; };
   const scale = make("input", { type: "text", id: makeId(), size: 6, inputMode: "decimal",
-    value: type.dtype === "i8" ? "16" : whole ? "255" : "1" });
-  const ink = () => Number(scale.value) || 1;
-  const scaleRow = make("p", { className: "row" },
-    make("label", { htmlFor: scale.id }, "Black is"), scale);
-
-  const fits = !large;
-  const canGrid = () => {
-    try {
-      return shapeOf(value).length <= 2 && flatten(value).length <= GRID_MOST;
-    } catch { return false; }  // it is ragged
+    value: inkOf(dtype) });
+  const drawing = { name, type, picture, ink: () => Number(scale.value) || 1,
+    whole: dtype.kind !== "float", get: () => value, set: (next) => { value = next; },
+    scaleRow: make("p", { className: "row" },
+      make("label", { htmlFor: scale.id }, "Value of black"), scale) };
+  // {text, can(value), make(), noun}: a way that cannot show a value leaves it alone.
+  const ways = [
+    ...(!large && isDrawable(picture) ? [{ text: "Draw", noun: "A drawing",
+      can: (each) => canDraw(each, type, picture), make: () => padEditor(drawing) }] : []),
+    ...(dtype.kind !== "complex" && (type.shape ?? [0]).length <= 2 && count <= GRID_MOST
+      ? [{ text: "Grid", noun: "A grid", can: canGrid, make: () => gridEditor(name, type, dtype, value) }] : []),
+    ...(large ? [] : [{ text: "JSON", can: () => true, make: () => jsonEditor(name, value) }]),
+    { text: "File", can: () => true, make: () => fileEditor(drawing) },
+  ];
+  const turn = (way) => {
+    const kept = editor.raw();
+    if (kept !== undefined) value = kept;
+    if (kept !== undefined && way.can(value)) { use(way); return; }
+    choose.mark(now.text);
+    check();
+    stays.textContent = kept === undefined ? "What is no JSON stays here: mend or empty it"
+      : `${way.noun} cannot show this, so it stays ${now.text}`;
   };
-  const useGrid = () => {
-    if (canGrid()) { use(gridEditor(name, type, dtype, value)); return; }
-    way.press("JSON");
-    about.textContent = "A grid cannot show this, so it stays JSON";
-    about.hidden = false;
-  };
-  const entries = [];
-  if (fits && isDrawable(picture)) {
-    entries.push(["Draw", () => use(padEditor(name, picture, () => value, set, ink, whole, scaleRow))]);
-  }
-  if (dtype.kind !== "complex" && (type.shape ?? [0]).length <= 2 && count <= GRID_MOST) {
-    entries.push(["Grid", useGrid]);
-  }
-  if (fits) entries.push(["JSON", () => use(jsonEditor(name, value))]);
-  entries.push(["File", () => use(fileEditor(name, type, picture, () => value, set, ink, whole, scaleRow, check))]);
-  const way = choice(`How to give ${name}`, entries);
-  const node = make("fieldset", {}, make("legend", {}, caption(name, type)), way.row, body, about, fault.line);
-  way.press(entries[0][0]);
+  const choose = choice(`How to give ${name}`, ways.map((each) => [each.text, () => turn(each)]));
+  choose.mark(ways[0].text);
+  use(ways[0]);
+  const node = make("fieldset", {}, make("legend", {}, caption(name, type)), choose.row, body, about, stays, fault.line);
   const write = (given) => {
-    set(given?.data ? unpack(given, dtype) : given);
-    way.press(entries[0][0]);
+    value = given?.data ? unpack(given, dtype) : given;
+    const way = [now, ...ways].find((each) => each.can(value) && (each.text !== "File" || large));
+    choose.mark(way.text);
+    use(way);
   };
-  return { node, write, fail: (text) => { told(text); (editor.controls[0] ?? node).focus?.(); },
+  return { node, write, mark: told, type,
+    fail: (text) => { told(text); (editor.controls[0] ?? node).focus?.(); },
     read() {
       if (!check()) throw new Error(`${name}: ${fault.line.textContent}`);
       return value;
@@ -101,9 +125,14 @@ function tensorField(name, type) {
 
 function jsonEditor(name, value) {
   const text = make("textarea", { spellcheck: false, "aria-label": `${name} as JSON`, value: printRows(value) });
-  return { node: make("div", { className: "box" }, text), controls: [text], read() {
+  const read = () => {
     try { return JSON.parse(text.value); } catch (error) { throw new Error(`this is no JSON: ${error.message}`); }
-  } };
+  };
+  const raw = () => {
+    if (!text.value.trim()) return value;
+    try { return read(); } catch { return undefined; }
+  };
+  return { node: make("div", { className: "box" }, text), controls: [text], read, raw };
 }
 
 // The JSON of a value; of a matrix, with a line for each row.

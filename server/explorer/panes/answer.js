@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a function answered, or why it did not. An old answer is dimmed until there is
-// another.
+// What a function answered, or why it did not. It is dimmed when the arguments change, and
+// until there is another.
+
+// Scrolls to a node that has come below what is seen, as on phones.
+function bringUp(node) {
+  if (node.getBoundingClientRect().top > innerHeight - 120) node.scrollIntoView();
+}
 
 pane("right", (view) => {
   const node = make("div", { id: "answer" });
   view.watch(["run"], () => {
     const { phase, answer, at } = view.run;
-    node.classList.toggle("old", isOld(view.run));
     if (phase === "answered") {
       node.replaceChildren(make("h3", {}, "Answer"),
         ...answerView(view.signature, answer.read.results));
+      bringUp(node);
     } else if (phase === "refused") {
       node.replaceChildren(...(at ? [] : [make("h3", {}, "Problem"),
         problemView(answer.read, answer.status)]));
+      if (!at) bringUp(node);
     }
   });
+  view.watch(["run", "edited"], () => node.classList.toggle("old", isOld(view)));
   view.watch(["left"], () => node.replaceChildren());
   return node;
 });

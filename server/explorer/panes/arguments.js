@@ -12,16 +12,33 @@ function isWide(type) {
   return kind === "other" || (["int", "uint"].includes(kind) && bits > 53);
 }
 
+// Throws where dims of one name differ, said at the later field.
+function checkDims(fields, values) {
+  const known = new Map();
+  fields.forEach(({ name: whose, field: { type, mark } }, i) => type?.dims?.forEach((name, k) => {
+    if (!name) return;
+    const is = shapeOf(values[i])[k], was = known.get(name);
+    if (!was || is === undefined) { known.set(name, { is, said: `dim ${k} of ${whose} is ${is}` }); return; }
+    if (is === was.is) return;
+    const fault = `dim ${k} is ${is}, ${was.said}: both are '${name}'`;
+    mark(fault);
+    throw new Error(fault);
+  }));
+}
+
 // The fields of what a client sends, and the call they make.
 function callForm(signature) {
   const sent = signature.arguments.filter((each) => ["in", "inout", "scratch"].includes(each.role));
   const named = sent.length > 0 && sent.every((each) => each.keyword && each.name);
-  const fields = sent.map((each, i) => ({ key: named ? each.name : String(i),
-    field: makeField(each.name ?? `argument ${i}`, each.type) }));
+  const fields = sent.map((each, i) => {
+    const name = each.name ?? `argument ${i}`;
+    return { key: named ? each.name : String(i), name, field: makeField(name, each.type) };
+  });
   const options = resultsOf(signature).some((each) => isWide(each.type))
     ? { options: { int64: "string" } } : {};
   const read = () => {
     const values = readAll(fields);
+    checkDims(fields, values);
     const given = named
       ? { kwargs: Object.fromEntries(values.map((value, i) => [fields[i].key, value])) }
       : { args: values };
@@ -45,33 +62,60 @@ function callForm(signature) {
   return { fields, read, write, fail };
 }
 
-// Buttons that fill the form with the module's examples; null if it has none.
+// Buttons that fill the form with the module's examples, of which the one that is in the
+// form is pressed: {node, open}. `open` fills in the first one, if there is one and nothing
+// was typed meanwhile.
 function exampleRow(view, call) {
   const names = view.signature.examples ?? [];
   const fault = faultLine(() => []);
+  let asked = 0;  // grows when something else is wanted
+  let isOpening = true;  // nothing was chosen or typed yet
+  const press = (name) => buttons.forEach((each) =>
+    each.setAttribute("aria-pressed", each.textContent === name));
   const fill = async (name) => {
+    const mine = ++asked;
     fault.show("");
-    try {
-      call.write(await getJson(`${view.path}/example?name=${encodeURIComponent(name)}`));
-      view.form.node.dispatchEvent(new Event("input"));
-    } catch (error) {
+    const values = await getJson(`${view.path}/example?name=${encodeURIComponent(name)}`);
+    if (mine !== asked) return;
+    call.write(values);
+    changed(view.form.node);
+    press(name);
+  };
+  const end = () => { isOpening = false; asked++; };
+  const choose = async (name) => {
+    end();
+    try { await fill(name); } catch (error) {
       if (!error.isAccess) fault.show(`The example cannot be shown: ${error.message}`);
     }
   };
-  return names.length ? make("div", { role: "group", "aria-label": "Examples" },
-    make("p", { className: "row" }, "Examples ", ...names.map((each) => button(each, () => fill(each)))),
-    fault.line) : null;
+  const buttons = names.map((each) => button(each, () => choose(each), { "aria-pressed": "false" }));
+  const node = make("div", { role: "group", "aria-label": "Examples", hidden: !names.length },
+    make("p", { className: "row" }, "Examples ", ...buttons), fault.line);
+  return { node,
+    // To choose another way of giving a value does not change it, but somebody is at work.
+    edited(isWay) {
+      if (!isWay || isOpening) end();
+      if (!isWay) press(null);
+    },
+    open() { if (names.length) fill(names[0]).catch(() => { /* a person may choose it */ }); } };
 }
 
 pane("left", (view) => {
   const call = callForm(view.signature);
+  const examples = exampleRow(view, call);
   const node = make("form", { noValidate: true, id: makeId(),
     "aria-label": `Call ${view.signature.name}` },
-    make("h3", {}, "Arguments"), exampleRow(view, call), ...call.fields.map((each) => each.field.node),
+    make("h3", {}, "Arguments"), examples.node, ...call.fields.map((each) => each.field.node),
     call.fields.length ? null : make("p", { className: "quiet" }, "It takes nothing."));
   node.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) node.requestSubmit();
   });
+  node.addEventListener("input", ({ target }) => {
+    const isWay = target.type === "radio";
+    examples.edited(isWay);
+    if (!isWay) view.set({ edited: true });
+  });
   view.form = { ...call, node };
+  examples.open();
   return node;
 });

@@ -15,7 +15,7 @@ async function callFunction(view, profiled) {
   if (body === null) return;
   view.run?.stop?.abort();
   const mine = { phase: "calling", began: performance.now(), stop: new AbortController() };
-  view.set({ run: mine });
+  view.set({ run: mine, edited: false });
   const path = profiled ? `${view.path}?profile=1` : view.path;
   try {
     const answer = await send(path, body, mine.stop.signal);
@@ -67,6 +67,11 @@ pane("right", (view) => {
     if (!running && document.activeElement === cancel) submit.focus();
     cancel.hidden = !running;
     status.textContent = RUN_TEXTS[view.run.phase](view.run);
+  });
+  view.watch(["edited"], () => {
+    if (view.edited && ["answered", "refused"].includes(view.run?.phase)) {
+      status.textContent = "The arguments have changed since this answer";
+    }
   });
   view.watch(["left"], () => {
     if (!view.run || view.run.phase === "calling") return;

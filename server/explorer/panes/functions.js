@@ -68,14 +68,21 @@ pane("nav", () => {
     fold.textContent = `Functions (${page.listed?.length ?? 0})`;
   };
   search.addEventListener("input", show);
-  page.watch(["listed", "listFault", "hash"], show);
-  page.watch(["hash"], () => open(false));
+  page.watch(["listed", "listFault"], show);
+  let at = page.hash;
+  page.watch(["hash"], () => {
+    if (page.hash === at) return;
+    at = page.hash;
+    search.value = "";
+    open(false);
+    show();
+  });
   addEventListener("keydown", (event) => {
     const typing = /INPUT|TEXTAREA|SELECT/.test(document.activeElement.tagName);
     if (event.key !== "/" || typing) return;
     event.preventDefault();
     open(true);
-    search.focus();
+    search.select();
   });
   const finder = make("div", { id: "finder" },
     make("label", { htmlFor: "search" }, "Find a function"), search, count, list);

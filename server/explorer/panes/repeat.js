@@ -64,11 +64,29 @@ function repeatFields(view) {
     ...(numbers.length ? [which.node, equals.node] : [])] };
 }
 
-// What has come of one result: {add, draw}.
-function stepsOf({ name, type }, at, shown) {
+// What is drawn of a result: of a dict or a tuple each part. {name, type, at, get}
+function partsOf(name, type, at, get) {
+  const inner = type.fields?.map((each) => [each.name, each.name, each.type])
+    ?? (Array.isArray(type.items) ? type.items.map((each, i) => [i, `${name} ${i}`, each]) : null);
+  if (!inner?.length) return [{ name, type, at, get }];
+  return inner.flatMap(([key, text, each]) =>
+    partsOf(text, each, `${at}/${key}`, (value) => get(value)[key]));
+}
+
+// What has come of one part of the results: {add, draw}. `all` counts every step.
+function stepsOf({ name, type, at, get }, shown) {
   const values = [];
-  const node = make("div", { className: "box", tabIndex: 0, role: "region", "aria-label": `Steps of ${name}` });
+  let all = 0;
+  const { box, node } = scrollBox(`Steps of ${name}`);
   const rows = () => values.map((each) => [each].flat());
+  // A row is at least as high as a line while that fits, so that all are seen.
+  const map = () => {
+    const first = all - values.length + 1;
+    const nodes = heatMap({ rows: rows(), rowText: (i) => `step ${first + i}`,
+      text: `${name}, a row for each of ${values.length} steps` });
+    nodes[0].style.height = `${Math.max(48, Math.min(240, 20 * values.length))}px`;
+    return [make("p", { className: "quiet" }, `A row for each step, from ${first} at the top to ${all}`), ...nodes];
+  };
   const tensor = () => ({ name, type, value: values.map((each) => [each].flat(9)[0]),
     shape: [values.length], text: `${name}, ${values.length} steps` });
   const last = () => make("p", { className: "quiet" }, "last: ", make("code", {}, JSON.stringify(values.at(-1))));
@@ -78,18 +96,19 @@ function stepsOf({ name, type }, at, shown) {
   const paint = () => {
     if (isLine && values.length > 1) return [...linePlot(tensor()), last()];
     if (isRows && rows().every((row) => row.length && row.length === values[0].length)) {
-      return heatMap({ rows: rows(), text: `${name}, a row for each of ${values.length} steps` });
+      return map();
     }
     return [valueView(name, values.at(-1), type, at, shown)];
   };
   return { node: make("section", { className: "answer" }, make("p", { className: "quiet" }, caption(name, type)), node),
-    add: (value) => { values.push(value); if (values.length > kept) values.shift(); },
-    draw: () => { if (values.length) node.replaceChildren(...paint().filter(Boolean)); } };
+    add: (value) => { all++; values.push(get(value)); if (values.length > kept) values.shift(); },
+    draw: () => { if (values.length) box.replaceChildren(...paint().filter(Boolean)); } };
 }
 
 async function repeatCall(view, fields, mine, show) {
   const shown = shownOf(view.signature);
-  const all = fields.results.map((each, i) => stepsOf(each, `/${i}`, shown));
+  const all = fields.results.flatMap(({ name, type }, i) =>
+    partsOf(name, type, `/${i}`, (results) => results[i])).map((each) => stepsOf(each, shown));
   const draw = () => all.forEach((each) => each.draw());
   let steps = 0, drawn = 0;
   show({ phase: "running", nodes: all.map((each) => each.node) });
@@ -100,7 +119,7 @@ async function repeatCall(view, fields, mine, show) {
         draw();
         return { phase: part.done, steps, timing: part.timing };
       }
-      part.results.forEach((value, i) => all[i].add(value));
+      all.forEach((each) => each.add(part.results));
       steps = part.step;
       if (performance.now() < drawn) continue;
       draw();
@@ -142,15 +161,19 @@ pane("right", (view) => {
     const marked = end.error && !end.steps && view.form.fail(end.error.problem);
     status.textContent = marked ? "Refused: see the marked field" : REPEAT_TEXTS[end.phase](end);
     if (running) node.replaceChildren(...end.nodes);
+    node.classList.remove("old");
     if (end.timing) node.append(timeView(Object.entries(end.timing), end.ms));
     if (end.error && !marked) node.append(problemView(end.error.problem, end.error.status));
   };
   const form = make("form", { noValidate: true, "aria-label": `Repeat ${view.signature.name}` },
+    make("p", { className: "quiet" }, "Each step calls the function once more. A result that "
+      + "“becomes” an argument takes its place in the next step; the other arguments stay."),
     make("div", {}, ...fields.nodes), make("div", { className: "row" }, start, cancel),
     make("p", { className: "quiet" }, status, " ", count));
   form.onsubmit = async (event) => {
     event.preventDefault();
     view.repeat?.stop.abort();
+    node.classList.add("old");
     const mine = { stop: new AbortController(), began: performance.now() };
     try { mine.body = JSON.stringify({ ...view.form.read(), repeat: fields.read() }); } catch {
       status.textContent = "Not called: see the marked field";
@@ -160,6 +183,7 @@ pane("right", (view) => {
     const end = await repeatCall(view, fields, mine, (each) => { if (view.repeat === mine) told(each); });
     if (view.repeat === mine) told({ ...end, ms: performance.now() - mine.began });
   };
+  view.watch(["edited"], () => { if (view.edited) node.classList.add("old"); });
   view.watch(["left"], () => {
     view.repeat?.stop.abort();
     view.repeat = null;
@@ -167,5 +191,10 @@ pane("right", (view) => {
     status.textContent = count.textContent = "";
     node.replaceChildren();
   });
-  return make("details", { className: "signature" }, make("summary", {}, "Repeat"), form, node);
+  const pane = make("details", { className: "signature" }, make("summary", {}, "Repeat"), form, node);
+  // The code of the call repeats it while this is open.
+  const tell = () => view.set({ steps: pane.open ? fields.read : null });
+  pane.addEventListener("toggle", tell);
+  form.addEventListener("input", () => { node.classList.add("old"); tell(); });
+  return pane;
 });

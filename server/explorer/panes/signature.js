@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The signature of a function: a line, which opens to a tree.
+// What a function does, and its signature: a line, which opens to a tree.
 
 function typeNode(name, type, role) {
   const node = make("li", {}, make("b", {}, name), name ? " " : "",
-    make("span", { className: "type" }, typeText(type), role && role !== "in" ? ` (${role})` : ""));
+    typeSpan(typeText(type) + (role && role !== "in" ? ` (${role})` : "")));
   const inner = type.fields?.map((each) => typeNode(each.name, each.type))
     ?? (Array.isArray(type.items) ? type.items.map((each, i) => typeNode(String(i), each))
       : type.items ? [typeNode("each", type.items)] : []);
@@ -20,6 +20,13 @@ function signatureTree(signature) {
     part("gives", signature.results.map((each, i) => typeNode(each.name ?? (i || signature.results.length > 1 ? `result ${i}` : "result"), each.type))));
 }
 
-pane("head", ({ signature }) => make("details", { className: "signature" },
-  make("summary", {}, make("code", {}, signature.text ?? signature.name)),
-  signatureTree(signature)));
+// What a module says of its function; null: nothing.
+pane("head", ({ signature }) => (signature.raw?.attrs?.doc
+  ? make("p", { className: "doc" }, signature.raw.attrs.doc) : null));
+
+pane("head", ({ signature }) => {
+  const text = signature.text ?? signature.name, help = typeHelp(text);
+  return make("details", { className: "signature" },
+    make("summary", { title: help || undefined }, make("code", {}, text)),
+    signatureTree(signature), help ? make("p", { className: "quiet" }, `${help}.`) : null);
+});

@@ -31,13 +31,14 @@ function printValue(value, words, folded) {
 }
 
 // Writers of a call. `body(words)` prints it; `file`: it is in call.json instead. With
-// `token` the code takes the token from the variable FARCALL_TOKEN.
+// `token` the code takes the token from the variable FARCALL_TOKEN. `steps`: the answer is
+// a line of JSON for each.
 const SNIPPETS = {
-  curl: ({ url, body, file, token }) => [`curl -s ${quoteShell(url)}`,
+  curl: ({ url, body, file, token, steps }) => [`curl -s${steps ? "N" : ""} ${quoteShell(url)}`,
     "-H 'Content-Type: application/json'",
     ...(token ? ['-H "Authorization: Bearer $FARCALL_TOKEN"'] : []),
     `-d ${file ? "@call.json" : quoteShell(body(JSON_WORDS))}`].join(" \\\n  "),
-  Python: ({ url, body, file, token }) => [
+  Python: ({ url, body, file, token, steps }) => [
     `import json, ${token ? "os, " : ""}urllib.request`,
     "",
     `call = ${file ? 'json.load(open("call.json"))' : body(PYTHON_WORDS)}`,
@@ -46,16 +47,18 @@ const SNIPPETS = {
     "request = urllib.request.Request(",
     `    ${JSON.stringify(url)}, json.dumps(call).encode(), fields)`,
     "with urllib.request.urlopen(request) as answer:",
-    '    print(json.load(answer)["results"])',
+    ...(steps ? ["    for line in answer:", "        print(json.loads(line))"]
+      : ['    print(json.load(answer)["results"])']),
   ].join("\n"),
-  JavaScript: ({ url, body, file, token }) => [
+  JavaScript: ({ url, body, file, token, steps }) => [
     `const answer = await fetch(${JSON.stringify(url)}, {`,
     '  method: "POST",',
     `  headers: { "Content-Type": "application/json"${token ? ",\n    Authorization: `Bearer ${process.env.FARCALL_TOKEN}`" : ""} },`,
     file ? '  body: (await import("node:fs")).readFileSync("call.json"),'
       : `  body: JSON.stringify(${body({ comma: ", ", colon: ": " })}),`,
     "});",
-    "console.log((await answer.json()).results);",
+    steps ? 'for (const line of (await answer.text()).trim().split("\\n")) console.log(JSON.parse(line));'
+      : "console.log((await answer.json()).results);",
   ].join("\n"),
 };
 
@@ -64,12 +67,22 @@ pane("below", (view) => {
   const copied = make("span", { role: "status", className: "quiet" });
   let language = "curl", timer = 0, whole = "", call = {};
   const later = () => { clearTimeout(timer); timer = setTimeout(show, 200); };
+  const old = make("p", { className: "quiet", role: "status" });
   const show = () => {
     copied.textContent = "";
-    try { call = view.form.read(); } catch { return; }
+    try {
+      call = { ...view.form.read(), ...(view.steps ? { repeat: view.steps() } : {}) };
+      old.textContent = "";
+    } catch {
+      old.textContent = "This is not what the form has now: first mend what is marked there";
+    }
+    copy.disabled = file.disabled = old.textContent !== "";
+    text.classList.toggle("stale", copy.disabled);
+    if (copy.disabled) return;
     const isFile = JSON.stringify(call).length > SNIPPET_MOST;
-    const write = (folded) => SNIPPETS[language]({ url: location.origin + view.path,
-      body: (words) => printValue(call, words, folded), file: isFile,
+    const write = (folded) => SNIPPETS[language]({
+      url: location.origin + view.path + (call.repeat ? "?iterate" : ""),
+      body: (words) => printValue(call, words, folded), file: isFile, steps: Boolean(call.repeat),
       token: view.token !== "" });
     whole = write(false);
     const short = write(true);
@@ -77,7 +90,7 @@ pane("below", (view) => {
     text.textContent = unfold.getAttribute("aria-pressed") === "true" ? whole : short;
     file.hidden = !isFile;
   };
-  const unfold = button("Whole arrays", () => {
+  const unfold = button("Show all elements", () => {
     unfold.setAttribute("aria-pressed", unfold.getAttribute("aria-pressed") !== "true");
     show();
   }, { "aria-pressed": "false" });
@@ -85,6 +98,7 @@ pane("below", (view) => {
     () => save("call.json", [JSON.stringify(call)], "application/json"), { hidden: true });
   const copy = button("Copy", async () => {
     show();  // what was typed a moment ago
+    if (copy.disabled) return;
     try {
       await navigator.clipboard.writeText(whole);
       copied.textContent = "copied";
@@ -99,7 +113,7 @@ pane("below", (view) => {
   pressed.row.append(unfold, file);
   pressed.press("curl");
   for (const type of ["input", "click"]) view.form.node.addEventListener(type, later);
-  view.watch(["token"], later);
+  view.watch(["token", "steps"], later);
   // Reading the form takes away what a server said of it, so not after the call.
   view.watch(["run"], () => {
     if (view.run.phase !== "calling") return;
@@ -107,6 +121,6 @@ pane("below", (view) => {
     show();
   });
   return make("section", { className: "snippets" }, make("h3", {}, "This call elsewhere"),
-    pressed.row, make("div", { className: "code" }, text,
+    pressed.row, old, make("div", { className: "code" }, text,
       make("div", { className: "copy" }, copied, copy)));
 });

@@ -33,15 +33,14 @@ function profileView(profile) {
   const body = inOrder(profile.rows, -1, 0).map(({ row, depth }) => make("tr", {},
     ...[timeText(row.ns), timeText(row.self_ns), String(row.count)].map((each) => make("td", {}, each)),
     make("td", { className: "what" }, `${"\u00a0\u00a0".repeat(depth)}${row.kind} ${row.name} ${row.grid?.join("x") ?? ""}`)));
-  return make("div", { className: "box", tabIndex: 0, role: "region", "aria-label": "Profile" },
-    make("table", { className: "values" }, make("tbody", {}, head, ...body)));
+  return scrollBox("Profile",
+    make("table", { className: "values" }, make("tbody", {}, head, ...body))).node;
 }
 
 pane("right", (view) => {
   const node = make("div", {});
   view.watch(["run"], () => {
     const { answer } = view.run;
-    node.classList.toggle("old", isOld(view.run));
     if (!answer) return;
     const { profile } = answer.read;
     node.replaceChildren(
@@ -50,6 +49,7 @@ pane("right", (view) => {
       ...(profile
         ? [make("h3", {}, "The profile of the call"), profileView(profile)] : []));
   });
+  view.watch(["run", "edited"], () => node.classList.toggle("old", isOld(view)));
   view.watch(["left"], () => node.replaceChildren());
   return node;
 });
