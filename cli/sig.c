@@ -49,6 +49,28 @@ static fc_status_t print_trees(fc_str_t json, fc_error_t *err) {
   return status;
 }
 
+enum { LABELS_SHOWN = 20 };
+
+// The names of classes, by number, that attribute "show" has (core/abi/show.c).
+static void print_labels(const char *show) {
+  yyjson_doc *doc = yyjson_read(show, strlen(show), 0);
+  yyjson_val *entry, *label;
+  size_t index, count, number, labels;
+  yyjson_arr_foreach(yyjson_doc_get_root(doc), index, count, entry) {
+    yyjson_val *list = yyjson_obj_get(entry, "labels");
+    if (!list) continue;
+    fputs("  labels of ", stdout);
+    fc_show_text(text_of(entry, "at"));
+    yyjson_arr_foreach(list, number, labels, label) {
+      if (number == LABELS_SHOWN) break;
+      printf("%s %zu ", number ? "," : ":", number);
+      fc_show_text(yyjson_get_str(label));
+    }
+    puts(yyjson_arr_size(list) > LABELS_SHOWN ? ", …" : "");
+  }
+  yyjson_doc_free(doc);
+}
+
 // `root` is `json`, parsed.
 static int print_full(fc_str_t json, yyjson_val *root) {
   fc_error_t err;
@@ -64,6 +86,7 @@ static int print_full(fc_str_t json, yyjson_val *root) {
     fc_show_text(doc);
     putchar('\n');
   }
+  print_labels(text_of(attrs, "show"));
   fputs("  source: ", stdout);
   fc_show_text(text_of(root, "source"));
   putchar('\n');

@@ -68,8 +68,8 @@ static void on_tick(int number) { (void)number; }
 
 static void show_progress(const char *tool) {
   if (by_lines) {
-    fprintf(stderr, "farcall: note: %s, %" PRIu64 " s\n", fc_file_base(tool),
-            (fc_clock_ns() - begin_ns) / 1000000000);
+    fprintf(stderr, "farcall: note: %s still runs after %" PRIu64 " s\n",
+            fc_file_base(tool), (fc_clock_ns() - begin_ns) / 1000000000);
     return;
   }
   fprintf(stderr, "\r\x1b[K%s, %" PRIu64 " s", fc_file_base(tool),
@@ -82,12 +82,11 @@ static void clear_progress(void) {
   shown = false;
 }
 
-void fc_tool_show_progress(bool lines) {
+void fc_tool_show_progress(bool soon) {
   by_lines = !isatty(STDERR_FILENO);
-  if (by_lines && !lines) return;
   // Each time, the wait for the tool is interrupted.
   const struct sigaction action = {.sa_handler = on_tick};
-  const time_t every_s = by_lines ? 10 : 1;
+  const time_t every_s = !by_lines ? 1 : soon ? 10 : 60;
   const struct itimerval ticks = {{every_s, 0}, {every_s, 0}};
   begin_ns = fc_clock_ns();
   sigaction(SIGALRM, &action, NULL);

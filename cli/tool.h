@@ -23,9 +23,9 @@ void fc_tool_release_signals(void);
 int fc_tool_interrupted(void);
 
 // From now on, if standard error is a terminal, a line there says which tool runs and
-// since when, once a second. With `lines`, if it is none, there is such a line every ten
-// seconds.
-void fc_tool_show_progress(bool lines);
+// since when, once a second. If it is none, there is such a line every minute, `soon` every
+// ten seconds.
+void fc_tool_show_progress(bool soon);
 // Ends that: a program that takes the place of this one must get no SIGALRM.
 void fc_tool_hide_progress(void);
 

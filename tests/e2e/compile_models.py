@@ -68,6 +68,17 @@ save("sum", [helper.make_node("Add", ["left", "right"], ["total"])],
      [value("total", T.FLOAT, ["n", 3])])
 answer("sum", {"left": floats(2, 3), "right": floats(2, 3)})
 
+# Columns of a table, as skl2onnx has them: no dim has a name. And a product of matrices, whose
+# first dims differ.
+save("columns", [helper.make_node("Concat", ["age", "fare"], ["row"], axis=1)],
+     [value("age", T.FLOAT, [None, 1]), value("fare", T.FLOAT, [None, 1])],
+     [value("row", T.FLOAT, [None, 2])])
+answer("columns", {"age": floats(3, 1), "fare": floats(3, 1)})
+save("product", [helper.make_node("MatMul", ["a", "b"], ["c"])],
+     [value("a", T.FLOAT, [None, 3]), value("b", T.FLOAT, [None, 2])],
+     [value("c", T.FLOAT, [None, 2])])
+answer("product", {"a": floats(2, 3), "b": floats(3, 2)})
+
 # Names of dims that are none: their sizes differ.
 save("nameless", [helper.make_node("Add", ["x", "x"], ["twice"])],
      [value("x", T.FLOAT, ["?", "-1", "", "?"])],

@@ -83,6 +83,23 @@ def test_dims_of_one_name_must_agree(make, farcall, tmp_path):
             "are 'n'") in done.stderr
 
 
+def test_columns_have_as_many_rows(make, farcall, models, tmp_path):
+    done = make("columns")
+    assert done.stdout.startswith("m/columns(age: tensor<[batch]x1xf32>, "
+                                  "fare: tensor<[batch]x1xf32>) -> ")
+    assert "are taken as one, 'batch'" in done.stderr
+    assert_answers(farcall, tmp_path / "m.vmfb", calls(models, "columns"))
+    done = farcall("run", tmp_path / "m.vmfb", "--json=[[[1],[2],[3]],[[1],[2]]]")
+    assert done.returncode == 1
+    assert "argument 1 ('fare'): dim 0 is 2, dim 0 of argument 0 ('age') is 3" in done.stderr
+
+
+def test_matrices_have_rows_of_their_own(make, farcall, models, tmp_path):
+    done = make("product")
+    assert done.returncode == 0 and "batch" not in done.stdout + done.stderr
+    assert_answers(farcall, tmp_path / "m.vmfb", calls(models, "product"))
+
+
 def test_doc_strings_are_kept(make, farcall, tmp_path):
     assert make("mlp").returncode == 0
     done = farcall("sig", tmp_path / "m.vmfb", "--json")

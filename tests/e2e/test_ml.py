@@ -55,6 +55,8 @@ def test_a_module_answers_as_onnxruntime_does(farcall, onnx_tools, said, tmp_pat
     done = farcall("run", module, "--json", json.dumps([rows]))
     assert done.returncode == 0, done.stderr
     got = json.loads(done.stdout)["results"]
+    labelled = farcall("sig", module, "--function=g").stdout
+    assert ("  labels of /0: 0 low, 1 mid, 2 high\n" in labelled) == (name == "forest")
     done = subprocess.run([onnx_tools / "python3", "-c", RUNTIME, source, json.dumps(rows)],
                           capture_output=True, text=True, timeout=120)
     want = json.loads(done.stdout)

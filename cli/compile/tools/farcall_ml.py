@@ -12,7 +12,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from farcall_import import Refused
 
-DOMAINS = ("ai.onnx.ml", "com.microsoft")
+ML = "ai.onnx.ml"
+DOMAINS = (ML, "com.microsoft")
+OF_FLOATS = {"FeatureVectorizer", "LinearClassifier", "LinearRegressor", "Normalizer",
+             "SVMClassifier", "SVMRegressor", "Scaler"}
+LABELS_MAX, LABEL_MAX = 1000, 200  # of a result, and bytes of one
 SMALLEST = 1e-30  # what a norm is at least
 STRING = TensorProto.STRING
 
@@ -37,6 +41,7 @@ class Graph:
         self.types = self.read_types()
         self.numbers = {}  # results that are numbers of texts: which texts
         self.nodes, self.added, self.notes = [], [], []
+        self.learnt = 0  # of how many nodes the types are known
 
     def read_types(self):
         try:
@@ -60,6 +65,7 @@ class Graph:
         name = self.fresh("constant")
         array = numpy.asarray(values).astype(dtype)
         self.added.append(numpy_helper.from_array(array, name))
+        self.types[name] = self.added[-1].data_type
         return name
 
     def __getattr__(self, operator):
@@ -77,6 +83,50 @@ class Graph:
             axes = self.constant([axis], "i8")
             return getattr(self, operator)(x, axes, keepdims=int(keep))
         return getattr(self, operator)(x, axes=[axis], keepdims=int(keep))
+
+    def learn(self):
+        """Takes down the types of what the new nodes make."""
+        imports = [helper.make_opsetid("", self.opset)]
+        for node in self.nodes[self.learnt:]:
+            known = {name: helper.make_tensor_type_proto(self.types[name], None)
+                     for name in node.input if self.types.get(name)}
+            try:
+                schema = onnx.defs.get_schema(node.op_type, self.opset, node.domain)
+                made = onnx.shape_inference.infer_node_outputs(
+                    schema, node, known, opset_imports=imports)
+            except Exception:  # of an operator that it does not know, or of unknown types
+                continue
+            self.types |= {name: each.tensor_type.elem_type for name, each in made.items()
+                           if each.HasField("tensor_type")}
+        self.learnt = len(self.nodes)
+
+    def cast_to(self, name, dtype):
+        """Has `name`, which a node makes, be of another type."""
+        for node in self.nodes:
+            for place, output in enumerate(node.output):
+                if output == name:
+                    node.output[place] = self.fresh(name)
+                    self.Cast(node.output[place], dtype=dtype, to=name)
+                    self.types[name] = dtype
+                    return
+
+    def yield_floats(self, node):
+        """Of doubles these make floats, as those know that wrote the operators behind."""
+        if node.domain != ML or node.op_type not in OF_FLOATS:
+            return
+        for name in node.output:
+            if self.types.get(name) == TensorProto.DOUBLE:
+                self.cast_to(name, TensorProto.FLOAT)
+
+    def yield_declared(self, outputs):
+        """Exports with doubles may call doubles what are floats: results are what the
+        model says of them."""
+        reals = TensorProto.FLOAT, TensorProto.DOUBLE
+        for each in outputs:
+            declared = each.type.tensor_type.elem_type
+            made = self.types.get(each.name)
+            if made != declared and made in reals and declared in reals:
+                self.cast_to(each.name, declared)
 
     def float_of(self, x):
         """(x as a float, NumPy's type of that)."""
@@ -501,6 +551,27 @@ def one_hot_encoder(g, node, attributes):
     g.Cast(g.Equal(rows, wanted), dtype=TensorProto.FLOAT, to=node.output[0])
 
 
+TABLE_MAX = 1 << 20  # rows of a table that is read by its key
+
+
+def table_of(keys, values, otherwise):
+    """A value for each whole number from the least key to the largest, then that of all
+    others."""
+    made = [otherwise] * (max(keys) - min(keys) + 2)
+    for key, value in zip(keys, values):
+        made[key - min(keys)] = value
+    return made
+
+
+def look_up(g, x, keys, table, output):
+    """A comparison for each key would take compilers hours."""
+    known = g.And(g.GreaterOrEqual(x, g.constant(min(keys), "i8")),
+                  g.LessOrEqual(x, g.constant(max(keys), "i8")))
+    place = g.Where(known, g.Sub(x, g.constant(min(keys), "i8")),
+                    g.constant(max(keys) - min(keys) + 1, "i8"))
+    g.Gather(table, place, axis=0, to=output)
+
+
 def label_encoder(g, node, attributes):
     x, output = node.input[0], node.output[0]
     keys, values = ([text(each) for each in found] for found in (
@@ -518,6 +589,9 @@ def label_encoder(g, node, attributes):
                                    -1 if whole else -0.0)
     key_type = "i8" if isinstance(keys[0], int) else "f4"
     value_type = "i8" if isinstance(values[0], int) else "f4"
+    if key_type == "i8" and max(keys) - min(keys) < TABLE_MAX:
+        return look_up(g, x, keys, g.constant(
+            table_of(keys, values, otherwise), value_type), output)
     result = g.constant(otherwise, value_type)
     for key, value in zip(keys, values):
         same = g.Equal(x, g.constant(key, key_type))
@@ -683,13 +757,30 @@ def put_types(g, graph):
                            f"{', '.join(map(str, names))}")
 
 
+def labels_of(g, graph):
+    """The names of the classes, of each result that is the number of one or has a column for
+    each."""
+    maps = {node.output[0]: class_names(read(node), "classlabels_int64s",
+                                        "classlabels_strings")
+            for node in graph.node if node.op_type == "ZipMap"}
+    found = maps | g.numbers
+    mine = {each.name: found[each.name] for each in graph.output if found.get(each.name)}
+    all_names = {tuple(names) for names in mine.values()}
+    for output in graph.output if len(all_names) == 1 else []:
+        dims = output.type.tensor_type.shape.dim
+        if len(dims) > 1 and dims[-1].dim_value == len(min(all_names)):
+            mine.setdefault(output.name, min(all_names))
+    return {name: [str(each)[:LABEL_MAX] for each in names] for name, names in mine.items()
+            if len(names) <= LABELS_MAX}
+
+
 def convert(model):
-    """(the model without operators of ai.onnx.ml, what callers should know). The model
-    itself, if it has none."""
+    """(the model without operators of ai.onnx.ml, what callers should know, the names of
+    classes by result). The model itself, if it has none."""
     graph = model.graph
     if not any((node.domain, node.op_type) in CONVERTERS or node.domain == "ai.onnx.ml"
                or is_distances(node) for node in graph.node):
-        return model, []
+        return model, [], {}
     g = Graph(model)
     for node in graph.node:
         convert_node = converter_of(g, node)
@@ -697,6 +788,9 @@ def convert(model):
             convert_node(g, node, read(node))
         else:
             g.nodes.append(node)
+        g.learn()
+        g.yield_floats(node)
+    g.yield_declared(graph.output)
     result = onnx.ModelProto()
     result.CopyFrom(model)
     put_types(g, result.graph)
@@ -713,4 +807,4 @@ def convert(model):
             any(node.domain == each.domain for node in g.nodes)]
     del result.opset_import[:]
     result.opset_import.extend(kept)
-    return result, g.notes
+    return result, g.notes, labels_of(g, graph)

@@ -119,15 +119,47 @@ def symbolic(model):
     return names, first or (names[0] if names else None)
 
 
-def name_batch(model):
-    """Names the first dims of arguments, where none has a name: somebody wants to give
-    it a size."""
-    if symbolic(model)[0]:
+def is_nameless(dims):
+    return bool(dims) and not dims[0].HasField("dim_value") and not dims[0].dim_param
+
+
+# Operators whose operands may all be rows of the same call. Elsewhere those behind the first
+# have another part: a matrix that is multiplied by, indices, a shape.
+EVEN = set("Add And Concat Div Equal FeatureVectorizer Greater GreaterOrEqual Less LessOrEqual "
+           "Max Mean Min Mod Mul Or Pow Sub Sum Where Xor".split())
+
+
+def are_rows(model):
+    """Are the first dims of arguments, none of which has a name, most likely one? So they are
+    in what skl2onnx makes of a table: an argument for each column."""
+    inputs = inputs_of(model)
+    names = {each.name for each in inputs}
+    apart = any(
+        name in names and (node.op_type not in EVEN and place > 0 or
+                           node.op_type == "Concat" and not axis_of(node))
+        for node in model.graph.node for place, name in enumerate(node.input))
+    ranks = {min(len(dims_of(each)), 2) for each in inputs}
+    return len(inputs) > 1 and len(ranks) == 1 and not apart and all(
+        is_nameless(dims_of(each)) for each in inputs)
+
+
+def axis_of(node):
+    return next((each.i for each in node.attribute if each.name == "axis"), 0)
+
+
+def name_batch(model, wanted, notes):
+    """Names the first dims of arguments where these have no names: calls then have as many
+    rows in each, and --batch, if it is `wanted`, gives them a size."""
+    names, rows = symbolic(model)[0], are_rows(model)
+    if "batch" in names or not (rows or wanted and not names):
         return
     for value in inputs_of(model):
-        for dim in list(dims_of(value))[:1]:
-            if not dim.HasField("dim_value"):
-                dim.dim_param = "batch"
+        if is_nameless(dims_of(value)):
+            dims_of(value)[0].dim_param = "batch"
+    if rows:
+        notes.append("its arguments have as many rows each: their first dims have no names and "
+                     "are taken as one, 'batch'; the export may name them apart, skl2onnx by "
+                     "FloatTensorType(['rows', 4])")
 
 
 def with_sizes(model, row):
@@ -174,14 +206,16 @@ def documentation(model):
     return "\n".join(filter(None, said))[:4000]
 
 
-def function_of(model, name):
+def function_of(model, name, labels):
     known = symbolic(model)[0]
     made = {"name": name,
             "arguments": [{**described(each, known), "keyword": True}
                           for each in inputs_of(model)],
             "results": [described(each, known) for each in model.graph.output]}
+    show = [{"at": f"/{place}", "labels": labels[each.name]}
+            for place, each in enumerate(model.graph.output) if each.name in labels]
     doc = documentation(model)
-    return {**made, "doc": doc} if doc else made
+    return {**made, **({"doc": doc} if doc else {}), **({"show": show} if show else {})}
 
 
 def inferred(model, source):
@@ -368,17 +402,17 @@ def import_all(models, mlir):
 def main(source, original, mlir, report, sizes):
     import onnx  # noqa: F401 (its absence is said before anything else)
     import iree.compiler.extras.onnx_importer  # noqa: F401
+    import farcall_leaves
     import farcall_ml
     notes = []
     model = load(source, original)
     check(model)
     forget_names(model)
     model = lift(model, notes)  # operators that take the place of others are newer
-    model, said = farcall_ml.convert(model)
+    name_batch(model, sizes, notes)
+    model, said, labels = farcall_ml.convert(farcall_leaves.fold(model))
     notes += said
     model = spell_convolutions(model)
-    if sizes:
-        name_batch(model)
     names, default = symbolic(model)
     if default and not sizes and any(each.op_type == "Conv" for each in model.graph.node):
         notes.append(f"convolutions are slow where a size is free, as '{default}': "
@@ -391,7 +425,7 @@ def main(source, original, mlir, report, sizes):
         sized = spell_pads(sized, source)
         sized.graph.name = sized_name(name, row) if len(rows) > 1 else name
         models.append(sized)
-        functions.append(function_of(sized, sized.graph.name))
+        functions.append(function_of(sized, sized.graph.name, labels))
     import_all(models, mlir)
     free = varying(rows)
     dims = [{"dims": [dim.dim_param if dim.dim_param in free else None
