@@ -133,6 +133,18 @@ def test_the_doctor_finds_it(farcall, alone):
     assert sidecar.read_text() == "{"
 
 
+@pytest.mark.parametrize("x, found", [(X, ["put"]), ([0] * 4, [])])
+def test_the_doctor_makes_the_calls_of_examples(farcall, alone, x, found):
+    """As they are: zeros over zeros show nothing."""
+    alone.with_suffix(".farcall.json").write_text(json.dumps(
+        {"farcall": 1, "abi": "module", "functions": [], "examples": [
+            {"function": "put", "name": "a row", "args": [[1], [x], [[0] * 4] * 3]}]}))
+    done = farcall("doctor", "--json", alone)
+    assert done.returncode == 0, done.stderr
+    assert [each["thing"] for each in json.loads(done.stdout)["findings"]
+            if each["subject"] == "role" and each["level"] == "warn"] == found
+
+
 # As `put` of roles.mlir: nothing says before a call that a row of the cache is written.
 INTEGERS = """
 func.func @put(%from: !hal.buffer_view, %cache: !hal.buffer_view) -> !hal.buffer_view {
