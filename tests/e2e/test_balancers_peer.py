@@ -319,5 +319,42 @@ def test_a_full_fleet_is_asked_once(fleet, network, tmp_path):
     assert statuses.count("200") <= seen <= count
 
 
+def test_calls_of_a_session_reach_its_server(fleet, network, kind):
+    """By the field, the query or the path, from clients side by side; and after the
+    balancer was reloaded."""
+    nodes, balancer = fleet()
+
+    def ask(client, method, path, *words):
+        done = subprocess.run(
+            [*network.within(network.middle), "curl", "-s", "-m", "60", "--interface",
+             f"127.0.0.{client}", "-X", method, *words, f"http://127.0.0.1:8000{path}"],
+            capture_output=True, text=True, timeout=120)
+        return json.loads(done.stdout)
+    clients = range(2, 18)
+    sessions = {client: ask(client, "POST", "/api/v1/modules/matmul/sessions")["session"]
+                for client in clients}
+    call = "/api/v1/functions/matmul/matmul"
+
+    def use(step):
+        for client, session in sessions.items():
+            for words in ([f"{call}", "-H", f"Farcall-Session: {session}"],
+                          [f"{call}?session={session}"]):
+                path, *fields = words
+                said = ask(client, "POST", path, *fields, "-d", "[[[2]],[[3]]]")
+                assert said == {"results": [[[6.0]]]}, said
+            path = f"/api/v1/modules/matmul/sessions/{session}"
+            assert ask(client, "GET", path)["step"] == step
+    for step in 2, 4:
+        use(step)
+    balancer.reload()
+    use(6)
+    have = [int(re.search(r"^farcall_sessions (\d+)", node.curl("/metrics").stdout, re.M)[1])
+            for node in nodes]
+    assert sum(have) == len(sessions) and sorted(have)[-2] > 0, have
+    for client, session in sessions.items():
+        path = f"/api/v1/modules/matmul/sessions/{session}"
+        assert ask(client, "DELETE", path) == {"ended": True}
+
+
 if __name__ == "__main__":
     http.server.ThreadingHTTPServer((sys.argv[1], 8000), Fake).serve_forever()
