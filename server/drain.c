@@ -39,9 +39,14 @@ static void on_drain_timeout(uv_timer_t *timer) {
   finish(loop);
 }
 
+static void note_end(fc_loop_t *loop, uint64_t in_ms) {
+  loop->server.ends_ns = fc_clock_ns() + in_ms * 1000000u;
+}
+
 void fc_loop_drain(fc_loop_t *loop) {
   if (loop->server.draining) return;
   loop->server.leaving = loop->server.draining = true;
+  note_end(loop, loop->options->drain);
   fc_log(&loop->log, FC_LOG_INFO, "draining: %u connections",
          loop->server.connections);
   fc_endpoints_close(&loop->endpoints);
@@ -62,6 +67,7 @@ void fc_loop_leave(fc_loop_t *loop) {
     return;
   }
   loop->server.leaving = true;
+  note_end(loop, wait_ms + loop->options->drain);
   fc_log(&loop->log, FC_LOG_INFO,
          "leaving: connections are taken for %llu ms more",
          (unsigned long long)wait_ms);

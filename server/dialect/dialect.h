@@ -66,8 +66,9 @@ typedef struct fc_server_t {
   uint32_t connection_max;         // that may be open
   uint32_t draft_count;
   struct fc_draft_t *drafts;  // documents that are being written in parts
-  bool leaving;   // /readyz is 503; the server listens until it is draining
-  bool draining;  // nobody can connect; each answer is its connection's last
+  bool leaving;      // /readyz is 503; the server listens until it is draining
+  uint64_t ends_ns;  // of one that is leaving: it ends by then
+  bool draining;     // nobody can connect; each answer is its connection's last
   // Modules may be added while the server runs (--watch, --watch-interval,
   // --load=demand, admin routes), so it may be ready without any (fc_ready_check).
   bool may_grow;

@@ -59,8 +59,21 @@ static fc_status_t put_values(const fc_session_t *session, fc_sink_t *sink,
   return fc_sink_put(sink, FC_STR("}}"), err);
 }
 
-static fc_status_t tell_session(const asked_t *asked,
-                                const fc_session_t *session) {
+// ,"ends_ms":…, if its generation was replaced or the server is leaving.
+static fc_status_t tell_end(const asked_t *asked, fc_session_t *session) {
+  const fc_server_t *server = asked->server;
+  uint64_t ends_ns = fc_session_drained_ns(session, asked->now_ns);
+  if (server->leaving && (!ends_ns || server->ends_ns < ends_ns)) {
+    ends_ns = server->ends_ns;
+  }
+  if (!ends_ns) return FC_OK;
+  return put_number(
+      asked->sink, ",\"ends_ms\":",
+      ends_ns > asked->now_ns ? (ends_ns - asked->now_ns) / MS_NS : 0,
+      asked->err);
+}
+
+static fc_status_t tell_session(const asked_t *asked, fc_session_t *session) {
   fc_sink_t *sink = asked->sink;
   fc_error_t *err = asked->err;
   char id[FC_SESSION_ID_SIZE];
@@ -74,6 +87,7 @@ static fc_status_t tell_session(const asked_t *asked,
   FC_TRY(put_number(sink, ",\"idle_ms\":", idle_ns / MS_NS, err));
   FC_TRY(put_number(sink, ",\"max_bytes\":", session->max_bytes, err));
   FC_TRY(put_number(sink, ",\"bytes\":", session->bytes, err));
+  FC_TRY(tell_end(asked, session));
   return put_values(session, sink, err);
 }
 
@@ -144,6 +158,10 @@ fc_status_t fc_state_check_ready(const fc_server_t *server,
                                  const fc_place_t *place, fc_error_t *err) {
   const fc_generation_t *generation =
       fc_generations_at(&server->modules->generations, place->module);
+  if (server->leaving) {
+    return fc_fail(err, FC_CODE_SHUTTING_DOWN,
+                   "the server is shutting down: it makes no sessions");
+  }
   if (generation && fc_generation_state(generation) == FC_GENERATION_READY) {
     return FC_OK;
   }

@@ -12,6 +12,16 @@ static fc_str_t code_in_head(const fc_dialect_t *dialect, fc_code_t code) {
   return fc_str(dialect->names_code ? fc_code_info(code)->text : "");
 }
 
+// Where a server is leaving, another one is there when it has ended.
+static uint32_t retry_after(const fc_server_t *server) {
+  const uint64_t now_ns = fc_clock_ns();
+  if (!server->leaving || server->ends_ns <= now_ns) {
+    return FC_LIMIT_RETRY_AFTER;
+  }
+  const uint64_t left_s = (server->ends_ns - now_ns) / 1000000000u + 1;
+  return left_s < UINT32_MAX ? (uint32_t)left_s : UINT32_MAX;
+}
+
 void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
                           fc_answer_t *out) {
   *out = (fc_answer_t){.status = what->status,
@@ -39,7 +49,7 @@ void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
   }
   if (what->status == 503 || what->status == 429) {
     out->retry_after =
-        x->out.retry_after ? x->out.retry_after : FC_LIMIT_RETRY_AFTER;
+        x->out.retry_after ? x->out.retry_after : retry_after(x->server);
   }
 }
 

@@ -421,6 +421,11 @@ fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
   if (status == FC_OK && FC_UNLIKELY(methods & FC_ROUTE_STATE)) {
     status = fc_exchange_find_session(x, request, err);
   }
+  if (status == FC_OK && request->method == FC_METHOD_POST &&
+      x->place.route == FC_ROUTE_SESSIONS && x->generation &&
+      x->server->modules->started && fc_generation_is_coming(x->generation)) {
+    return wait_for_module(x, request, true, err);
+  }
   const bool orders =
       FC_UNLIKELY(methods & FC_ROUTE_STATE) && fc_exchange_is_order(x);
   if (status != FC_OK || (request->method != FC_METHOD_POST && !orders)) {

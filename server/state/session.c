@@ -380,16 +380,21 @@ fc_status_t fc_session_fork(const fc_session_t *from,
   return FC_OK;
 }
 
-static bool is_drained(fc_session_t *session, uint64_t now_ns) {
+uint64_t fc_session_drained_ns(fc_session_t *session, uint64_t now_ns) {
   const fc_sessions_t *all = session->all;
   bool gone = false;
   if (!all->is_replaced ||
       !all->is_replaced(all->context, session->module, &gone)) {
-    return false;
+    return 0;
   }
-  if (gone) return true;
+  if (gone) return now_ns;
   if (!session->replaced_ns) session->replaced_ns = now_ns;
-  return now_ns >= session->replaced_ns + all->drain_ns;
+  return session->replaced_ns + all->drain_ns;
+}
+
+static bool is_drained(fc_session_t *session, uint64_t now_ns) {
+  const uint64_t drained_ns = fc_session_drained_ns(session, now_ns);
+  return drained_ns && now_ns >= drained_ns;
 }
 
 void fc_sessions_look(fc_sessions_t *all, uint32_t most, uint64_t now_ns) {

@@ -163,6 +163,10 @@ void fc_session_end(fc_session_t *session, fc_session_end_t why);
 // Ends sessions that were idle for too long, or whose generation was replaced. Looks at `most` of them.
 void fc_sessions_look(fc_sessions_t *all, uint32_t most, uint64_t now_ns);
 
+// When it ends whether or not it is used, because its generation was replaced; 0: it was
+// not.
+uint64_t fc_session_drained_ns(fc_session_t *session, uint64_t now_ns);
+
 // Weighs the slabs. Where workers have written more than they were granted, all sessions are
 // lost: then true, and *out_index is the index of the generation, whose workers must be
 // ended.

@@ -6,11 +6,12 @@ import hashlib
 import http.client
 import json
 import shutil
+import signal
 import socket
 
 import pytest
 
-from conftest import BIN, ROOT
+from conftest import BIN, ROOT, Server
 from fleet import until
 
 MODULES = BIN.parent / "tests/modules/native"
@@ -353,3 +354,37 @@ def test_a_session_keeps_its_generation(serve, numbered):
     assert server.request("POST", "/api/v1/reload").status == 200
     until(lambda: b"\nfarcall_sessions 0\n" in server.get("/metrics").body)
     assert server.stop() == 0
+
+
+def test_a_session_is_told_when_it_ends_with_its_generation(serve, numbered):
+    server = serve("--admin=loopback", "--session-drain=60m", numbered.path.parent)
+    module = server.get("/api/v1/functions").json["functions"][0]["module"]
+    session = make(server, module)
+    assert "ends_ms" not in show(server, session, module).json
+    numbered.put(1)
+    assert server.request("POST", "/api/v1/reload").status == 200
+    assert 0 < show(server, session, module).json["ends_ms"] <= 3600_000
+    assert "ends_ms" not in show(server, make(server, module), module).json
+
+
+def test_a_server_that_is_leaving_says_when():
+    server = Server("--pre-drain=60m", "--drain=60m", SCALARS)
+    session = make(server)
+    server.process.terminate()
+    until(lambda: server.get("/readyz").status == 503)
+    for reply in (server.get("/readyz"), server.request("POST", sessions("scalars"))):
+        expect(reply, 503, "shutting_down")
+        assert 3600 < int(reply.headers["Retry-After"]) <= 7200
+    assert 3600_000 < show(server, session).json["ends_ms"] <= 7200_000
+    assert call(server, session).json == {"results": [42]}
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(60) == 130  # at once
+
+
+@pytest.mark.parametrize("body", [None, {"ttl_ms": 60000}])
+def test_a_module_is_loaded_for_its_session(serve, body):
+    server = serve("--load=demand", SCALARS)
+    assert server.get("/api/v1/modules/scalars").json["state"] == "described"
+    session = make(server, body=body)
+    assert server.get("/api/v1/modules/scalars").json["state"] == "ready"
+    assert call(server, session).json == {"results": [42]}
