@@ -6,6 +6,7 @@
 #define FARCALL_MARSHAL_FRAME_H_
 
 #include "base/guard.h"
+#include "marshal/batch.h"
 #include "marshal/fill.h"
 #include "marshal/keeper.h"
 #include "state/store.h"
@@ -180,11 +181,10 @@ fc_status_t fc_frame_call(fc_frame_t *frame, const fc_invoke_t *invoke,
                           fc_value_t *arguments, fc_value_t *results,
                           fc_arena_t *arena, fc_error_t *err);
 void fc_frame_end_call(fc_frame_t *frame);
-// Calls of any number of rows (rows.c). From now on until the call ends, its rows are
-// batched. Called before DECODE; the frame was begun.
-void fc_frame_set_batched(fc_frame_t *frame);
-// The rows of the call as they are batched; 0: they are not.
-int64_t fc_frame_rows(const fc_frame_t *frame);
+// The rows of a call that is batched.
+static inline int64_t fc_frame_rows(const fc_frame_t *frame) {
+  return frame->named_dims[frame->plan->batch->name].size;
+}
 // Calls the functions that the plan of the call's rows has. `results`, zeroed, has room
 // for frame->result_room values. FC_CODE_RESULT_TOO_LARGE; FC_CODE_BAD_RESULT when the
 // functions return what cannot be one.

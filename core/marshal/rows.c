@@ -6,7 +6,6 @@
 // checks them. Results are gathered in one place each. The largest buckets are called
 // first, so the last one has the rows to spare, and a copy that one call needed has room
 // for that of the next.
-#include "marshal/batch.h"
 #include "marshal/frame.h"
 #include "value/gather.h"
 
@@ -22,14 +21,6 @@ typedef struct rows_t {
   fc_value_t *parts;   // results of one call
   fc_value_t *wholes;  // of all
 } rows_t;
-
-void fc_frame_set_batched(fc_frame_t *frame) {
-  frame->batched = frame->plan->batch != NULL;
-}
-
-int64_t fc_frame_rows(const fc_frame_t *frame) {
-  return frame->batched ? frame->named_dims[frame->plan->batch->name].size : 0;
-}
 
 static bool has_rows(const rows_t *rows, const fc_op_t *op) {
   return op->raw >= 0 && op->kind == FC_TYPE_TENSOR && op->rank > 0 &&

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "abi/print.h"
-#include "marshal/batch.h"
 #include "marshal/frame.h"
 
 #define ROWS 5                               // random ones
@@ -447,6 +446,13 @@ static fc_status_t try_all(prover_t *prover) {
 
 bool fc_rows_may_batch(const fc_function_t *function) {
   return function->plan && function->plan->batch;
+}
+
+bool fc_module_has_rows(const fc_module_t *module) {
+  for (size_t i = 0; i < fc_module_function_count(module); i++) {
+    if (fc_rows_may_batch(fc_module_function(module, i))) return true;
+  }
+  return false;
 }
 
 fc_status_t fc_rows_prove(const fc_prove_t *prove,

@@ -20,8 +20,9 @@ typedef struct fc_prove_t {
   uint64_t deadline_ns;            // of all calls; 0: none
 } fc_prove_t;
 
-// Is there anything to prove?
+// Is there anything to prove, of the function, of any of the module?
 bool fc_rows_may_batch(const fc_function_t *function);
+bool fc_module_has_rows(const fc_module_t *module);
 // The verdict is what FC_BATCH_ATTR says (abi/print.h): "exact", "approximate", or "off: "
 // and which row differs where, or what cannot be computed. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_rows_prove(const fc_prove_t *prove,

@@ -8,6 +8,7 @@
 
 #include "module/admit.h"
 #include "modules/state.h"
+#include "module/prove.h"
 #include "modules/trial.h"
 #include "modules/watch.h"
 #include "pool/isolation.h"
@@ -95,12 +96,15 @@ static fc_status_t open_for_threads(const fc_loader_options_t *options,
   return FC_OK;
 }
 
-// A module with test calls is tried in a process first, which is told the hash.
+// A module with test calls, or with rows, is tried in a process first, which is told the
+// hash.
 static fc_status_t read_proof(const fc_loader_options_t *options,
                               fc_load_t *load, fc_module_t *module) {
   FC_TRY(fc_proof_read(module, load->self_test, options->allocator,
                        &load->proof, &load->error));
-  return load->proof.tests ? fc_module_hash(module, &load->error) : FC_OK;
+  return load->proof.tests || fc_module_has_rows(module)
+             ? fc_module_hash(module, &load->error)
+             : FC_OK;
 }
 
 static fc_status_t open_file(const fc_loader_options_t *options,

@@ -8,8 +8,10 @@
 
 #include "modules/demand.h"
 #include "config/limits.h"
+#include "module/prove.h"
 
 typedef enum stage_t {
+  STAGE_PROVE,  // `next` is a function
   STAGE_TEST,
   STAGE_LEAVE,  // its process is ending
   STAGE_WARM,
@@ -79,7 +81,7 @@ static void fail_test(fc_trial_t *trial, const fc_error_t *why) {
 // Calls
 
 static fc_status_t submit(fc_trial_t *trial, const fc_function_t *function,
-                          fc_str_t body, fc_error_t *err) {
+                          uint8_t rows, fc_str_t body, fc_error_t *err) {
   const fc_modules_options_t *options = &trial->modules->options;
   fc_blocks_t *blocks = options->pool->blocks;
   const uint64_t call_ms = trial->generation->policy->timeout;
@@ -98,6 +100,7 @@ static fc_status_t submit(fc_trial_t *trial, const fc_function_t *function,
                                    .function = (uint32_t)function->index,
                                    .dialect = options->dialect,
                                    .flags = FC_CALL_OWN,
+                                   .rows = rows,
                                    .body_max = body.size,
                                    .deadline_ns = due_ns,
                                    .body = {.block = block, .size = body.size}},
@@ -121,7 +124,7 @@ static fc_status_t submit_test(fc_trial_t *trial, fc_error_t *err) {
   fc_error_t why;
   fc_status_t status =
       fc_expected_function(call, trial->generation->module, &function, &why);
-  if (status == FC_OK) status = submit(trial, function, call->body, &why);
+  if (status == FC_OK) status = submit(trial, function, 0, call->body, &why);
   if (status == FC_OK) return FC_OK;
   if (!is_shortage(why.code)) return fc_expected_fail(call, &why, err);
   *err = why;
@@ -140,7 +143,7 @@ static bool submit_warm(fc_trial_t *trial) {
        !fc_generation_exposes(trial->generation, function))) {
     return false;
   }
-  return submit(trial, function, call->body, NULL) == FC_OK;
+  return submit(trial, function, 0, call->body, NULL) == FC_OK;
 }
 
 // Makes the next call that can be made; false: there is none, or time is over.
@@ -162,12 +165,14 @@ static bool warm(fc_trial_t *trial) {
 }
 
 static void leave(fc_trial_t *trial) {
-  fc_log_field_t fields[] = {
-      FC_LOG_TEXT("module", trial->generation->claim.label),
-      FC_LOG_NUMBER("calls", trial->proof.tests->count),
-  };
-  fc_log_fields(trial->modules->options.log, FC_LOG_INFO,
-                FC_STR("self-test passed"), fields, FC_ARRAY_COUNT(fields));
+  if (trial->proof.tests) {
+    fc_log_field_t fields[] = {
+        FC_LOG_TEXT("module", trial->generation->claim.label),
+        FC_LOG_NUMBER("calls", trial->proof.tests->count),
+    };
+    fc_log_fields(trial->modules->options.log, FC_LOG_INFO,
+                  FC_STR("self-test passed"), fields, FC_ARRAY_COUNT(fields));
+  }
   trial->stage = STAGE_LEAVE;
   trial->next = 0;
   fc_pool_retire(trial->modules->options.pool, trial->generation->index);
@@ -183,6 +188,42 @@ static void ask_loader(fc_trial_t *trial) {
   } else {
     end(trial, &error);
   }
+}
+
+static void settle(fc_trial_t *trial, fc_str_t verdict) {
+  fc_module_t *module = trial->generation->module;
+  const fc_function_t *function = fc_module_function(module, trial->next);
+  fc_error_t error;
+  if (fc_module_settle(module, trial->next, verdict, &error) != FC_OK) {
+    verdict = fc_str(error.message);
+  }
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", trial->generation->claim.label),
+      FC_LOG_TEXT("function", function->name),
+      FC_LOG_TEXT("batch", verdict),
+  };
+  fc_log_fields(trial->modules->options.log, FC_LOG_INFO, FC_STR("rows tried"),
+                fields, FC_ARRAY_COUNT(fields));
+  trial->next++;
+}
+
+// Has the next function that has rows tried; when there is none, the test begins. False:
+// there is no test.
+static bool go_on_proof(fc_trial_t *trial) {
+  const fc_module_t *module = trial->generation->module;
+  for (; trial->next < fc_module_function_count(module); trial->next++) {
+    const fc_function_t *function = fc_module_function(module, trial->next);
+    if (fc_rows_may_batch(function) &&
+        submit(trial, function, FC_ROWS_PROVE, FC_STR("{}"), NULL) == FC_OK) {
+      return true;
+    }
+  }
+  trial->stage = STAGE_TEST;
+  trial->next = 0;
+  trial->due_ns = fc_clock_ns() + FC_LIMIT_TRIAL_MS * 1000000ull;
+  if (trial->proof.tests) return false;
+  leave(trial);
+  return true;
 }
 
 static void go_on_test(fc_trial_t *trial) {
@@ -206,6 +247,8 @@ static void go_on(fc_trial_t *trial) {
   } else if (trial->modules->stopped) {
     (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
     end(trial, &error);
+  } else if (trial->stage == STAGE_PROVE && go_on_proof(trial)) {
+    return;
   } else if (trial->stage == STAGE_TEST) {
     go_on_test(trial);
   } else if (trial->proof.warm_up && !trial->proof.tests) {
@@ -236,6 +279,7 @@ static fc_status_t copy_answer(fc_trial_t *trial, fc_error_t *err) {
 
 fc_status_t fc_trial_check(fc_trial_t *trial, fc_error_t *err) {
   const fc_module_t *module = trial->generation->module;
+  if (trial->stage == STAGE_PROVE) return copy_answer(trial, err);
   if (trial->stage == STAGE_WARM) {
     return fc_proof_examples(module, trial->allocator, &trial->proof.tests,
                              err);
@@ -258,7 +302,8 @@ void fc_trial_on_checked(fc_modules_t *modules, const fc_load_t *load) {
     fail_test(trial, &load->error);
     return;
   }
-  if (trial->stage == STAGE_TEST) trial->next++;
+  if (trial->stage == STAGE_PROVE) settle(trial, fc_text_str(&trial->text));
+  else if (trial->stage == STAGE_TEST) trial->next++;
   else trial->examples = true;
   go_on(trial);
 }
@@ -267,7 +312,7 @@ void fc_trial_on_checked(fc_modules_t *modules, const fc_load_t *load) {
 static fc_status_t take_answer(fc_trial_t *trial, fc_outcome_t *outcome,
                                fc_error_t *err) {
   uint64_t size = 0;
-  if (!call_of(trial)->results.size) return FC_OK;
+  if (trial->stage == STAGE_TEST && !call_of(trial)->results.size) return FC_OK;
   for (uint32_t i = 0; i < outcome->piece_count; i++) {
     size += outcome->pieces[i].size;
   }
@@ -313,12 +358,23 @@ static void go_on_warm(fc_trial_t *trial) {
   go_on(trial);
 }
 
+// A function that crashes, or takes too long, is not batched.
+static void go_on_failed(fc_trial_t *trial) {
+  char verdict[FC_VERDICT_SIZE];
+  snprintf(verdict, sizeof verdict, "off: random rows: %.280s",
+           trial->error.message);
+  settle(trial, fc_str(verdict));
+  go_on(trial);
+}
+
 // The trial's call is over.
 static void take(fc_trial_t *trial) {
   if (fc_generation_state(trial->generation) != FC_GENERATION_LOADING) {
     go_on(trial);
   } else if (trial->stage == STAGE_WARM) {
     go_on_warm(trial);
+  } else if (trial->stage == STAGE_PROVE && trial->failed) {
+    go_on_failed(trial);
   } else if (trial->failed && is_shortage(trial->error.code)) {
     const fc_error_t error = trial->error;  // `end` frees the trial
     end(trial, &error);
@@ -335,7 +391,7 @@ void fc_trial_on_done(fc_modules_t *modules, fc_job_t *job) {
   trial->failed = outcome->status != FC_OK;
   if (trial->failed) {
     trial->error = outcome->error;
-  } else if (trial->stage == STAGE_TEST) {
+  } else if (trial->stage <= STAGE_TEST) {
     trial->failed = take_answer(trial, outcome, &trial->error) != FC_OK;
   }
   fc_pool_finish(modules->options.pool, job);
@@ -385,7 +441,9 @@ static fc_status_t make_trial(fc_modules_t *modules,
   trial->blocks = modules->options.pool->blocks;
   trial->proof = *take_proof;
   *take_proof = (fc_proof_t){0};
-  trial->stage = trial->proof.tests ? STAGE_TEST : STAGE_WARM;
+  trial->stage = fc_module_has_rows(generation->module) ? STAGE_PROVE
+                 : trial->proof.tests                   ? STAGE_TEST
+                                                        : STAGE_WARM;
   fc_text_init(&trial->text, allocator, FC_LIMIT_TRIAL_ANSWER);
   generation->loading.trial = trial;
   return FC_OK;
@@ -395,7 +453,10 @@ fc_status_t fc_trial_make(fc_modules_t *modules, fc_generation_t *generation,
                           fc_proof_t *take_proof, fc_error_t *err) {
   follow(generation->policy, take_proof);
   generation->fallback.goes_back = take_proof->rollback_on_crash;
-  if (!take_proof->tests && !take_proof->warm_up) return FC_OK;
+  if (!take_proof->tests && !take_proof->warm_up &&
+      !fc_module_has_rows(generation->module)) {
+    return FC_OK;
+  }
   return make_trial(modules, generation, take_proof, err);
 }
 
@@ -403,7 +464,7 @@ void fc_trial_adapt(fc_generation_t *generation, fc_hosting_t *hosting) {
   fc_trial_t *trial = generation->loading.trial;
   if (!trial) return;
   if (trial->stage == STAGE_LEAVE) trial->stage = STAGE_WARM;
-  hosting->trial = trial->stage == STAGE_TEST;
+  hosting->trial = trial->stage <= STAGE_TEST;
   hosting->process |=
       hosting->trial;  // the loader has hashed its file for that
   hosting->fresh &=

@@ -19,6 +19,13 @@ enum {
   FC_CALL_SESSION = 1 << 7,   // it has the desk of a session (claim.h)
 };
 
+// What is known of a function whose rows may be batched (marshal/batch.h).
+enum {
+  FC_ROWS_AS_THEY_ARE,  // nothing; or it has no rows
+  FC_ROWS_BATCHED,
+  FC_ROWS_PROVE,  // made by a trial: the answer is a verdict (module/prove.h)
+};
+
 #define FC_CALL_PARAMETERS 32
 
 typedef struct fc_invocation_t {
@@ -29,6 +36,7 @@ typedef struct fc_invocation_t {
   uint8_t body_coding;    // fc_coding_t of the body
   uint8_t answer_coding;  // fc_coding_t that the answer may have
   uint8_t parts;          // fc_part_form_t (turn.h); 0: the answer is one
+  uint8_t rows;           // FC_ROWS_*
   uint64_t body_max;  // most bytes that the body may become when decompressed
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0: none
   uint64_t steps;        // that earlier turns have done

@@ -2,6 +2,7 @@
 //
 // Calls on their way to a process. The bytes of a body are copied into its ring; large
 // ones lie in files (process_files.c).
+#include "marshal/batch.h"
 #include "config/limits.h"
 #include "pool/process_hosts.h"
 
@@ -117,8 +118,17 @@ void fc_child_give_on(fc_child_t *child) {
   child->notified = false;
 }
 
+// A process has a module of its own, which it has not proved.
+static void tell_of_rows(const fc_process_host_t *host, fc_invocation_t *call) {
+  if (call->function >= fc_module_function_count(host->module)) return;
+  const fc_plan_t *plan =
+      fc_module_function(host->module, call->function)->plan;
+  if (plan && plan->batch && plan->batch->on) call->rows = FC_ROWS_BATCHED;
+}
+
 static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   fc_process_host_t *host = child->host;
+  tell_of_rows(host, &job->call);
   const uint32_t index = (child->first + child->count) % FC_RING_SLOTS;
   fc_held_t *held = &child->held[index];
   child->ring.tray = fc_child_lend(child);

@@ -6,8 +6,10 @@
 #include "base/inflate.h"
 #include "config/limits.h"
 #include "marshal/attempt.h"
+#include "marshal/batch.h"
 #include "marshal/profiled.h"
 #include "marshal/stored.h"
+#include "module/prove.h"
 #include "obs/spans.h"
 #include "pool/order.h"
 #include "pool/turn.h"
@@ -236,6 +238,12 @@ static fc_status_t open_desk(fc_worker_t *worker, const fc_slot_t *slot,
 static inline void begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
                                const fc_function_t *function) {
   fc_frame_t *frame = worker->frame;
+  const fc_plan_t *plan = function->plan;
+  // Threads share a module, and there it is on before they do.
+  if (FC_UNLIKELY(slot->call.rows == FC_ROWS_BATCHED) && plan->batch &&
+      !plan->batch->on) {
+    plan->batch->on = true;
+  }
   fc_frame_begin(frame, function->plan, NULL);
   fc_frame_set_stop(frame, &slot->cancel, slot->call.deadline_ns);
   fc_frame_set_guard(frame, fc_region_wants_guard(worker->region, function));
@@ -444,6 +452,23 @@ static fc_status_t look_at_budget(fc_worker_t *worker, const fc_slot_t *slot,
                     "the attempt used up its budget");
 }
 
+static fc_status_t run_proof(fc_worker_t *worker, fc_slot_t *slot,
+                             const fc_function_t *function, fc_error_t *err) {
+  fc_prove_t prove = {.function = function,
+                      .frame = worker->frame,
+                      .cancel = &slot->cancel,
+                      .deadline_ns = slot->call.deadline_ns};
+  char verdict[FC_VERDICT_SIZE];
+  slot->outcome.stage = FC_STAGE_CALL;
+  slot->outcome.document = 0;
+  FC_TRY(find_instance(worker, slot->call.generation, &prove.instance, err));
+  FC_TRY(fc_rows_prove(&prove, verdict, err));
+  FC_TRY(fc_worker_open_answer(worker, slot, err));
+  FC_TRY(fc_sink_put(&worker->answer.sink, fc_str(verdict), err));
+  fc_worker_close_answer(worker, slot);
+  return FC_OK;
+}
+
 static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
                              fc_error_t *err) {
   const uint8_t flags = slot->call.flags;
@@ -462,6 +487,9 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
       fc_module_function(module, slot->call.function);
   if (FC_UNLIKELY(slot->call.parts)) {
     return fc_turn_run(worker, slot, function, err);
+  }
+  if (FC_UNLIKELY(slot->call.rows == FC_ROWS_PROVE)) {
+    return run_proof(worker, slot, function, err);
   }
   FC_TRY(run_decode(worker, slot, function, &last_ns, err));
   FC_TRY(look_at_budget(worker, slot, last_ns, err));

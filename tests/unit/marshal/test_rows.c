@@ -9,7 +9,6 @@
 #include "helpers/echo.h"
 #include "helpers/test.h"
 #include "helpers/types.h"
-#include "marshal/batch.h"
 #include "marshal/frame.h"
 
 #define ROWS_MAX 60
@@ -148,7 +147,7 @@ static fc_status_t invoke(module_t *module, fc_error_t *err) {
 
 static void begin(module_t *module) {
   fc_frame_begin(module->frame, module->plan, NULL);
-  fc_frame_set_batched(module->frame);
+  module->frame->batched = true;
   the_seen = (seen_t){.calls = 0};
 }
 
@@ -349,7 +348,7 @@ static fc_status_t attempt(fc_allocator_t allocator, void *context,
   FC_TRY(fc_frame_create(allocator, NULL, &frame, err));
   print_document(21, body, sizeof body);
   fc_frame_begin(frame, module->plan, NULL);
-  fc_frame_set_batched(frame);
+  frame->batched = true;
   fc_status_t status = fc_frame_decode(frame, fc_str(body), err);
   if (status == FC_OK) {
     status = fc_frame_invoke(frame, &module->backend, &module->echo, 0, NULL, 0,
