@@ -203,6 +203,8 @@ static void on_first_read(void *context, fc_str_t bytes) {
     return;
   }
   if (!stash(c, bytes)) return;
+  atomic_fetch_add_explicit(&c->http1->bytes_in, bytes.size,
+                            memory_order_release);
   if (size < left) {
     if (!kept) fc_connection_wait(c, FC_WAIT_HEAD);
     return;

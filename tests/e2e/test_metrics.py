@@ -13,7 +13,7 @@ SCALARS = ROOT / "tests/corpus/vmfb/scalars-3.13.0.vmfb"
 OPEN = ("application/openmetrics-text;version=1.0.0,"
         "application/openmetrics-text;version=0.0.1;q=0.75,"
         "text/plain;version=0.0.4;q=0.5,*/*;q=0.1")
-SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)+)\})? '
+SAMPLE = re.compile(r'([a-z][a-z0-9_]+)(?:\{((?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)+)\})? '
                     r'(\d+(?:\.\d+)?)$')
 STAGES = ["read", "route", "admit", "queue", "decode", "call", "encode", "write"]
 
