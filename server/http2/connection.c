@@ -143,7 +143,6 @@ static void begin_leaving(fc_http2_connection_t *h) {
   if (h->leaving || h->over) return;
   h->leaving = 1;
   (void)nghttp2_submit_shutdown_notice(h->session);
-  (void)nghttp2_submit_ping(h->session, NGHTTP2_FLAG_NONE, NULL);
   fc_http1_wait(fc_http2_http1(h), &h->age, FC_WAIT_LINGER);
   fc_http2_send_later(h);
 }

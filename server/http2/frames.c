@@ -156,6 +156,10 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
       if (frame->rst_stream.error_code != NGHTTP2_NO_ERROR) (void)pay(h);
       break;
     case NGHTTP2_GOAWAY:
+      // Behind it, though nghttp2 would send a ping before: who confirms has seen both.
+      if (h->leaving == 1 && !h->over) {
+        (void)nghttp2_submit_ping(session, NGHTTP2_FLAG_NONE, NULL);
+      }
       if (frame->goaway.error_code != NGHTTP2_NO_ERROR && !h->over) {
         h->over = true;
         h->http2->counts.refused[FC_HTTP2_REFUSAL_PROTOCOL]++;

@@ -160,6 +160,13 @@ static void free_rest(fc_http2_connection_t *h) {
   h->rest = NULL;
 }
 
+// Between the two GOAWAYs of a drain requests may come, though nghttp2 expects none.
+static bool is_done(const fc_http2_connection_t *h) {
+  return !h->writing && (h->over || h->leaving != 1) &&
+         !nghttp2_session_want_read(h->session) &&
+         !nghttp2_session_want_write(h->session);
+}
+
 void fc_http2_send(fc_http2_connection_t *h) {
   if (h->busy || h->writing || h->base->state == FC_CONNECTION_CLOSED) return;
   bool good = true, more = true;
@@ -176,12 +183,8 @@ void fc_http2_send(fc_http2_connection_t *h) {
     return;
   }
   if (!h->writing && h->rest) free_rest(h);
-  if (!h->writing && !nghttp2_session_want_read(h->session) &&
-      !nghttp2_session_want_write(h->session)) {
-    fc_http2_linger(h);
-    return;
-  }
-  fc_http2_follow(h);
+  if (is_done(h)) fc_http2_linger(h);
+  else fc_http2_follow(h);
 }
 
 void fc_http2_on_written(fc_http2_connection_t *h, bool sent) {

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HTTP/2 by clients that are not ours, and by hand what these do not show: one stream
+holds no other up, and a drain serves what is on its way."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from conftest import Server, end_servers
+from frames import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, NO_ERROR, PING,
+                    PREFACE, SETTINGS, WINDOW_UPDATE, Closed, Connection, fields, frame,
+                    setting, uint)
+
+CALL = "/api/v1/functions/tensor/identity"
+LARGE = json.dumps({"args": [list(range(100000))]}).encode()
+
+
+def curl(server, path, *words, body=None):
+    done = subprocess.run(["curl", "-sS", "--max-time", "60", "-w", "\n%{http_version}",
+                           *words, server.url + path], input=body, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    body, _, version = done.stdout.rpartition(b"\n")
+    return version.decode(), body
+
+
+@pytest.mark.parametrize("words, body", [
+    (("/livez",), None), (("/api/v1/modules",), None), (("/openapi.json",), None),
+    ((CALL, "--json", '{"args":[[1.5,2]]}'), None),
+    ((CALL, "-H", "Content-Type: application/json", "--data-binary", "@-"), LARGE),
+    (("/nothing",), None), ((CALL, "-X", "DELETE"), None)],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "")
+def test_answers_are_those_of_http1(server, words, body):
+    if not shutil.which("curl"):
+        pytest.skip("SKIPPED: no curl")
+    path, *more = words
+    plain = curl(server, path, "--http1.1", *more, body=body)
+    version, answer = curl(server, path, "--http2-prior-knowledge", *more, body=body)
+    assert (plain[0], version) == ("1.1", "2")
+    hide = re.compile(rb'"(uptime|instance|in_flight|request_id)[a-z_]*":[^,}]*')
+    assert hide.sub(b"", answer) == hide.sub(b"", plain[1])
+
+
+NODE = """
+const http2 = require('http2')
+const client = http2.connect(process.argv[1])
+let left = 50
+client.on('error', e => { console.error(e); process.exit(1) })
+for (let i = 0; i < 50; i++) {
+  const stream = client.request({':method': 'POST', ':path': process.argv[2],
+                                 'content-type': 'application/json'})
+  let body = ''
+  stream.setEncoding('utf8')
+  stream.on('data', piece => { body += piece })
+  stream.on('end', () => {
+    if (JSON.parse(body).results[0][0] !== i) throw new Error(body)
+    if (--left === 0) client.close(() => console.log('good'))
+  })
+  stream.end(JSON.stringify({args: [[i]]}))
+}
+"""
+
+
+def test_node_makes_fifty_calls_at_a_time(server):
+    node = shutil.which("node")
+    if not node:
+        pytest.skip("SKIPPED: no node")
+    done = subprocess.run([node, "-e", NODE, server.url, CALL], capture_output=True,
+                          text=True, timeout=60)
+    assert done.stdout == "good\n", done.stderr
+
+
+def test_the_preface_may_come_in_pieces(server):
+    with Connection(server, greet=False) as connection:
+        for byte in PREFACE + frame(SETTINGS):
+            connection.send(bytes([byte]))
+        connection.ask()
+        assert connection.answer() == (200, b'{"status":"live"}')
+
+
+def test_a_slow_stream_holds_only_itself(server):
+    """Its window is closed, its body does not end: another is answered."""
+    with Connection(server, setting(4, 10)) as connection:
+        connection.ask(1, path="/")
+        connection.send(frame(HEADERS, END_HEADERS, 3, fields("POST", CALL)) +
+                        4 * frame(DATA, 0, 3, b"[" * 15000))
+        kind, _, _, payload = connection.until(DATA, stream=1)
+        assert len(payload) == 10
+        connection.ask(5, path="/livez")
+        connection.send(frame(WINDOW_UPDATE, 0, 5, uint(1000)))
+        assert connection.answer(5) == (200, b'{"status":"live"}')
+        connection.send(frame(WINDOW_UPDATE, 0, 1, uint(1 << 20)))
+        while not connection.until(DATA, stream=1)[1] & END_STREAM:
+            pass
+
+
+def test_the_window_of_a_body_is_opened_as_it_is_kept(server):
+    body = LARGE
+    with Connection(server) as connection:
+        connection.send(frame(HEADERS, END_HEADERS, 1, fields(
+            "POST", CALL, ("content-type", "application/json"))))
+        stream, whole = 65535, 65535
+        while body:
+            while min(stream, whole) < 1:
+                _, _, number, payload = connection.until(WINDOW_UPDATE)
+                step = int.from_bytes(payload, "big")
+                stream, whole = stream + step * (number == 1), whole + step * (number == 0)
+            size = min(stream, whole, 16384, len(body))
+            connection.send(frame(DATA, END_STREAM if size == len(body) else 0, 1,
+                                  body[:size]))
+            stream, whole, body = stream - size, whole - size, body[size:]
+        status, answer = connection.answer()
+        assert status == 200
+        assert json.loads(answer)["results"] == [list(range(100000))]
+
+
+def leaves(connection):
+    """Two GOAWAYs, between which a request is still served; then the end."""
+    while not connection.goaways:
+        kind, flags, _, payload = connection.read()
+    kind, flags, _, payload = connection.until(PING)
+    connection.ask(5)
+    connection.send(frame(PING, ACK, 0, payload))
+    assert connection.answer(5) == (200, b'{"status":"live"}')
+    with pytest.raises(Closed):
+        while True:
+            connection.read()
+    assert connection.goaways == [(2**31 - 1, NO_ERROR), (5, NO_ERROR)]
+
+
+def test_a_drain_serves_what_is_on_its_way(corpus):
+    running = Server(corpus)
+    with Connection(running) as connection:
+        connection.ask()
+        assert connection.answer()[0] == 200
+        os.kill(running.pid, signal.SIGTERM)
+        leaves(connection)
+    end_servers([running])
+
+
+def test_an_old_connection_is_told_to_leave(serve, corpus):
+    running = serve("--connection-age=200ms", corpus)
+    with Connection(running) as connection:
+        leaves(connection)
+    assert running.get("/livez").status == 200
+
+
+def test_a_small_share_is_told_and_kept(serve, corpus):
+    running = serve("--client-connections=2", corpus)
+    with Connection(running) as connection:
+        _, _, _, payload = connection.until(SETTINGS)
+        assert setting(3, 2) in payload
+        connection.ask()
+        assert connection.answer()[0] == 200
