@@ -87,6 +87,9 @@ static fc_status_t tell_session(const asked_t *asked, fc_session_t *session) {
   FC_TRY(put_number(sink, ",\"idle_ms\":", idle_ns / MS_NS, err));
   FC_TRY(put_number(sink, ",\"max_bytes\":", session->max_bytes, err));
   FC_TRY(put_number(sink, ",\"bytes\":", session->bytes, err));
+  FC_TRY(fc_sink_put(
+      sink, session->checkpoint ? FC_STR(",\"checkpoint\":true") : FC_STR(""),
+      err));
   FC_TRY(tell_end(asked, session));
   return put_values(session, sink, err);
 }
@@ -98,6 +101,7 @@ typedef struct body_t {
   fc_json_reader_t reader;
   uint64_t ttl_ms;
   uint64_t max_bytes;
+  bool checkpoint;
   bool fills;
 } body_t;
 
@@ -125,6 +129,16 @@ static fc_status_t read_max_bytes(void *context, fc_error_t *err) {
                      err);
 }
 
+static fc_status_t read_checkpoint(void *context, fc_error_t *err) {
+  body_t *body = context;
+  fc_json_token_t token;
+  FC_TRY(fc_json_next(&body->reader, &token, err));
+  body->checkpoint = token == FC_JSON_TRUE;
+  if (token == FC_JSON_TRUE || token == FC_JSON_FALSE) return FC_OK;
+  return fc_json_mismatch(&body->reader, FC_CODE_TYPE_MISMATCH, token,
+                          "true or false", err);
+}
+
 // A worker reads them (fc_values_fill).
 static fc_status_t skip_values(void *context, fc_error_t *err) {
   body_t *body = context;
@@ -137,8 +151,11 @@ static fc_status_t skip_values(void *context, fc_error_t *err) {
 static const fc_json_member_t kMembers[] = {
     {"ttl_ms", read_ttl, NULL},
     {"max_bytes", read_max_bytes, NULL},
+    {"checkpoint", read_checkpoint, NULL},
     {"values", skip_values, NULL},
-    {NULL, NULL, "a session is made with 'ttl_ms', 'max_bytes' and 'values'"}};
+    {NULL, NULL,
+     "a session is made with 'ttl_ms', 'max_bytes', 'checkpoint' and "
+     "'values'"}};
 
 static fc_status_t read_body(fc_str_t text, body_t *out, fc_error_t *err) {
   fc_json_token_t token;
@@ -194,7 +211,8 @@ fc_status_t fc_state_make(const fc_server_t *server, const fc_place_t *place,
                                   .owner = place->owner,
                                   .owned = place->owns,
                                   .ttl_ns = body.ttl_ms * MS_NS,
-                                  .max_bytes = body.max_bytes};
+                                  .max_bytes = body.max_bytes,
+                                  .checkpoint = body.checkpoint};
   FC_TRY(fc_session_create(server->sessions, &wish, fc_clock_ns(), out_session,
                            err));
   fc_generation_hold(generation);
@@ -247,7 +265,8 @@ static fc_status_t fork_session(const asked_t *asked) {
                                   .owner = asked->place->owner,
                                   .owned = asked->place->owns,
                                   .ttl_ns = from->ttl_ns,
-                                  .max_bytes = from->max_bytes};
+                                  .max_bytes = from->max_bytes,
+                                  .checkpoint = from->checkpoint};
   fc_session_t *session;
   FC_TRY(check_idle(asked));
   FC_TRY(fc_session_fork(from, &wish, asked->now_ns, &session, asked->err));

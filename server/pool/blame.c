@@ -17,9 +17,9 @@ static uint64_t mix(uint64_t a, uint64_t b) {
 }
 
 // The loop does nothing else meanwhile, so one multiplication takes in sixteen bytes.
-static uint64_t digest_of(const fc_blame_t *blame, uint32_t function,
+static uint64_t digest_of(const fc_blame_t *blame, uint64_t what,
                           fc_str_t body) {
-  uint64_t words[2], state = blame->key[0] ^ function;
+  uint64_t words[2], state = blame->key[0] ^ what;
   size_t at = 0;
   for (; body.size - at >= sizeof words; at += sizeof words) {
     memcpy(words, body.data + at, sizeof words);
@@ -31,34 +31,34 @@ static uint64_t digest_of(const fc_blame_t *blame, uint32_t function,
   return mix(words[0] ^ blame->key[1], words[1] ^ state);
 }
 
-static uint64_t digest_of_head(const fc_blame_t *blame, uint32_t function,
+static uint64_t digest_of_head(const fc_blame_t *blame, uint64_t what,
                                fc_str_t body) {
   if (body.size > FC_BLAME_HEAD) body.size = FC_BLAME_HEAD;
-  return digest_of(blame, function, body);
+  return digest_of(blame, what, body);
 }
 
 // Is the entry about a call of the function with a body of this size, and not forgotten?
-static bool is_near(const fc_blamed_t *entry, uint32_t function, size_t size,
+static bool is_near(const fc_blamed_t *entry, uint64_t what, size_t size,
                     uint64_t now_ns) {
-  return entry->function == function && entry->size == size &&
+  return entry->what == what && entry->size == size &&
          now_ns < entry->at_ns + MINUTE_NS;
 }
 
-void fc_blame_note(fc_blame_t *blame, uint32_t function, fc_str_t body,
+void fc_blame_note(fc_blame_t *blame, uint64_t what, fc_str_t body,
                    uint64_t now_ns) {
   blame->entries[blame->next] =
-      (fc_blamed_t){.digest = digest_of(blame, function, body),
-                    .head = digest_of_head(blame, function, body),
+      (fc_blamed_t){.digest = digest_of(blame, what, body),
+                    .head = digest_of_head(blame, what, body),
                     .size = body.size,
                     .at_ns = now_ns,
-                    .function = function};
+                    .what = what};
   blame->next = (blame->next + 1) % FC_LIMIT_BLAMED;
   if (blame->count < FC_LIMIT_BLAMED) blame->count++;
   blame->until_ns = now_ns + MINUTE_NS;
   blame->changes++;
 }
 
-bool fc_blame_find(fc_blame_t *blame, uint32_t function, fc_str_t body,
+bool fc_blame_find(fc_blame_t *blame, uint64_t what, fc_str_t body,
                    uint64_t now_ns, uint64_t *out_at_ns) {
   if (now_ns >= blame->until_ns) {
     blame->until_ns = 0;
@@ -69,11 +69,11 @@ bool fc_blame_find(fc_blame_t *blame, uint32_t function, fc_str_t body,
   bool has_head = false, has_digest = false;
   for (uint32_t i = 0; i < blame->count; i++) {
     const fc_blamed_t *entry = &blame->entries[i];
-    if (!is_near(entry, function, body.size, now_ns)) continue;
-    if (!has_head) head = digest_of_head(blame, function, body);
+    if (!is_near(entry, what, body.size, now_ns)) continue;
+    if (!has_head) head = digest_of_head(blame, what, body);
     has_head = true;
     if (entry->head != head) continue;
-    if (!has_digest) digest = digest_of(blame, function, body);
+    if (!has_digest) digest = digest_of(blame, what, body);
     has_digest = true;
     if (entry->digest != digest) continue;
     *out_at_ns = entry->at_ns;

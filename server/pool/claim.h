@@ -65,7 +65,10 @@ struct fc_claim_t {
       held;  // by the call whose turn it is, whether somebody waits for that or not
   // Its values are condemned: calls that come do not wait for it, and are refused.
   bool condemned;
-  bool later;                    // the worker has a later turn of the call
+  bool later;  // the worker has a later turn of the call
+  // The session's: of this step, if its calls can be made again when they have ended their
+  // process; 0: they cannot.
+  uint64_t salt;
   const struct fc_host_t *host;  // of the call that had the claim last
   struct fc_claim_t *next;       // in pool->passed
   struct fc_job_t *first;        // of those parked, in the order they came
@@ -77,6 +80,12 @@ struct fc_claim_t {
 bool fc_claim_enter(fc_claim_t *claim, struct fc_job_t *job);
 // Takes out a call that is parked.
 void fc_claim_unpark(fc_claim_t *claim, struct fc_job_t *job);
+
+// What a call of the function is blamed as (blame.h). NULL: it is of no session.
+static inline uint64_t fc_claim_blamed(const fc_claim_t *claim,
+                                       uint32_t function) {
+  return claim ? function ^ claim->salt : function;
+}
 
 static inline bool fc_claim_is_idle(const fc_claim_t *claim) {
   return !claim->held && !claim->first;

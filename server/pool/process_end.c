@@ -201,9 +201,11 @@ static void blame(fc_child_t *child, uint32_t index,
   fc_process_host_t *host = child->host;
   fc_str_t body;
   if (!host->health.limit || end->signal == SIGKILL) return;
-  if (is_used_up(child, end) || child->held[index].claim) return;
+  const fc_held_t *held = &child->held[index];
+  if (is_used_up(child, end) || (held->claim && !held->claim->salt)) return;
   if (!fc_child_body(child, index, &body)) return;
-  fc_blame_note(&host->blame, child->held[index].function, body, fc_clock_ns());
+  fc_blame_note(&host->blame, fc_claim_blamed(held->claim, held->function),
+                body, fc_clock_ns());
 }
 
 // Puts the calls that the process had not begun back into the queue, in the old order:

@@ -63,14 +63,16 @@ static bool is_blamed(fc_process_host_t *host, fc_job_t *job, uint64_t now_ns) {
   uint64_t at_ns;
   if (job->looked_up == host->blame.changes) return false;
   job->looked_up = host->blame.changes;
-  return fc_blame_find(&host->blame, job->call.function,
+  return fc_blame_find(&host->blame,
+                       fc_claim_blamed(job->claim, job->call.function),
                        fc_process_host_body(host, job), now_ns, &at_ns);
 }
 
 static fc_offer_t refuse(fc_process_host_t *host, const fc_job_t *job,
                          uint64_t now_ns, fc_error_t *err) {
   uint64_t at_ns = now_ns;
-  (void)fc_blame_find(&host->blame, job->call.function,
+  (void)fc_blame_find(&host->blame,
+                      fc_claim_blamed(job->claim, job->call.function),
                       fc_process_host_body(host, job), now_ns, &at_ns);
   const unsigned ago_s = (unsigned)((now_ns - at_ns) / 1000000000u);
   (void)fc_fail(err, FC_CODE_CALL_QUARANTINED,
@@ -174,7 +176,8 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job, bool quick,
                          : quick     ? FC_RING_SLOTS
                                      : FC_HOST_SLOW_AHEAD;
   const uint64_t now_ns = fc_clock_ns();
-  if (host->blame.until_ns && !job->claim && is_blamed(host, job, now_ns)) {
+  if (host->blame.until_ns && (!job->claim || job->claim->salt) &&
+      is_blamed(host, job, now_ns)) {
     return refuse(host, job, now_ns, err);
   }
   if (host->fresh && host->base.running >= host->workers) return FC_OFFER_FULL;

@@ -45,11 +45,16 @@ static uint64_t make_grant(fc_session_t *session, uint64_t budget) {
   return budget;
 }
 
+// Is the value copied before it is written?
+static bool is_shared(const fc_session_t *session, const fc_kept_t *value) {
+  return value->place && (session->checkpoint || value->place->counts > 1);
+}
+
 static uint64_t shared_bytes(const fc_session_t *session) {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < session->count; i++) {
-    const fc_store_place_t *place = session->values[i].place;
-    if (place && place->counts > 1) sum += place->size;
+    const fc_kept_t *value = &session->values[i];
+    if (is_shared(session, value)) sum += value->place->size;
   }
   return sum;
 }
@@ -76,8 +81,7 @@ static void lay(fc_claim_t *claim, fc_store_desk_t *out) {
     const fc_kept_t *value = &session->values[i];
     out->rows[i] = value->row;
     out->rows[i].change = 0;
-    out->rows[i].flags =
-        value->place && value->place->counts > 1 ? FC_STORE_SHARED : 0;
+    out->rows[i].flags = is_shared(session, value) ? FC_STORE_SHARED : 0;
   }
 }
 
@@ -280,11 +284,14 @@ static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
   if (done && !read_rows(session, desk, rows, next, taken, &count, err)) {
     return false;
   }
-  if (is_stopped(outcome)) {
+  if (is_stopped(outcome) && !session->checkpoint) {
     end_lost(session, FC_STR(""), FC_SESSION_END_DEADLINE);
     return true;
   }
-  if (outcome->stage >= FC_STAGE_CALL && !claim->later) session->step++;
+  if (outcome->stage >= FC_STAGE_CALL && !claim->later &&
+      (outcome->status == FC_OK || !session->checkpoint)) {
+    fc_session_set_step(session, session->step + 1);
+  }
   // What a call that failed was to leave is not kept; what it wrote to in place is.
   if (!done) {
     end_grant(session, next, true);
@@ -301,7 +308,14 @@ static const fc_session_end_t kEnds[FC_LOSS_COUNT] = {
     [FC_LOSS_LIE] = FC_SESSION_END_LIE};
 
 static void lose(fc_claim_t *claim, fc_str_t function, fc_loss_t why) {
-  end_lost(of(claim), function, kEnds[why]);
+  fc_session_t *session = of(claim);
+  if (!session->checkpoint || session->lost || why == FC_LOSS_LIE) {
+    end_lost(session, function, kEnds[why]);
+    return;
+  }
+  // All that the call wrote to is of its grant.
+  end_grant(session, session->grant_end, true);
+  if (session->ended) fc_session_drop_values(session);
 }
 
 static void condemn(fc_claim_t *claim, fc_str_t function, fc_loss_t why) {

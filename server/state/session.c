@@ -267,6 +267,13 @@ static fc_status_t set_up(fc_session_t *session, const fc_session_wish_t *wish,
   return status;
 }
 
+void fc_session_set_step(fc_session_t *session, uint64_t step) {
+  session->step = step;
+  if (!session->checkpoint) return;
+  memcpy(&session->claim.salt, session->id, sizeof session->claim.salt);
+  session->claim.salt = (session->claim.salt + (step << 32)) | 1;
+}
+
 fc_status_t fc_session_create(fc_sessions_t *all, const fc_session_wish_t *wish,
                               uint64_t now_ns, fc_session_t **out_session,
                               fc_error_t *err) {
@@ -283,7 +290,8 @@ fc_status_t fc_session_create(fc_sessions_t *all, const fc_session_wish_t *wish,
       .used_ns = now_ns,
       .made_ns = now_ns,
       .max_bytes =
-          wish->max_bytes && wish->max_bytes < share ? wish->max_bytes : share};
+          wish->max_bytes && wish->max_bytes < share ? wish->max_bytes : share,
+      .checkpoint = wish->checkpoint};
   const fc_status_t status = set_up(session, wish, err);
   if (status != FC_OK) {
     fc_free(all->allocator, session);
@@ -291,6 +299,7 @@ fc_status_t fc_session_create(fc_sessions_t *all, const fc_session_wish_t *wish,
   }
   session->module = wish->module;
   session->claim.slab = &session->slab->claim;
+  fc_session_set_step(session, 0);
   enter(all, session);
   *out_session = session;
   return FC_OK;
@@ -370,7 +379,7 @@ fc_status_t fc_session_fork(const fc_session_t *from,
     fc_session_end(session, FC_SESSION_END_DELETED);
     return status;
   }
-  session->step = from->step;
+  fc_session_set_step(session, from->step);
   session->replaced_ns = from->replaced_ns;
   for (uint32_t i = 0; i < from->count; i++) {
     fc_session_share(session, fc_store_name(&from->values[i].row),

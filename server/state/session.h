@@ -52,6 +52,8 @@ struct fc_session_t {
   fc_slab_t *slab;
   fc_owner_t owner;
   bool owned;  // only its owner may name it
+  bool
+      checkpoint;  // a call writes into copies: one that fails leaves all as it was
   bool lost;
   bool ended;         // it is found no more
   uint8_t end;        // fc_session_end_t, of one that was lost or has ended
@@ -116,6 +118,7 @@ typedef struct fc_session_wish_t {
   bool owned;
   uint64_t ttl_ns;     // 0: as the limits say
   uint64_t max_bytes;  // 0: the owner's share
+  bool checkpoint;
 } fc_session_wish_t;
 
 // The default for `memory` bytes that sessions may have.
@@ -195,6 +198,8 @@ const char *fc_session_end_name(fc_session_end_t end);
 extern const fc_claim_class_t fc_session_claims;
 
 // Between the files of a session
+// It is at `step` from now on.
+void fc_session_set_step(fc_session_t *session, uint64_t step);
 // Lets all values go.
 void fc_session_drop_values(fc_session_t *session);
 // Makes room for so many values.

@@ -222,3 +222,58 @@ def test_a_loop_is_made_once(serve):
     expect(server.request("POST", path, body, {"Farcall-Session-Step": "0"}), 409,
            "session_busy")
     assert steps(ask(server, "scalars/s_i32", [21], {"times": 3})) == [[42]] * 3
+
+
+# ---------------------------------------------------------------------------
+# Checkpoints
+
+
+def keeping(server, module, **more):
+    reply = server.request("POST", sessions(module), json.dumps(
+        {"checkpoint": True, **more}))
+    assert reply.status == 201 and reply.json["checkpoint"] is True, reply.body
+    return reply.json["session"]
+
+
+def test_a_crash_loses_no_session_with_checkpoints(process_server):
+    server = process_server(MODULES / "crash.so")
+    one, other = keeping(server, "crash"), keeping(server, "crash")
+    assert call(server, one, "crash/add", "[1,2]").json == {"results": [3]}
+    expect(call(server, one, "crash/stop", "[11]"), 502, "worker_crashed")
+    said = show(server, one, "crash").json
+    assert (said["step"], said["checkpoint"]) == (1, True)
+    # The very call is refused at this step, and no other one.
+    expect(call(server, one, "crash/stop", "[11]", Farcall_Session_Step=1), 422,
+           "call_quarantined")
+    expect(call(server, other, "crash/stop", "[11]"), 502, "worker_crashed")
+    assert call(server, one, "crash/add", "[1,2]").json == {"results": [3]}
+    expect(call(server, one, "crash/stop", "[11]"), 502, "worker_crashed")
+    fork = server.request("POST", sessions("crash", one, "fork")).json
+    assert (fork["step"], fork["checkpoint"]) == (2, True)
+
+
+def test_a_deadline_loses_no_session_with_checkpoints(serve):
+    """Neither of bytecode, which stops, nor of a process, which is ended."""
+    server = serve("--timeout=500ms", ROOT / "tests/corpus/iree/releases/scalars-3.13.0.vmfb")
+    module = "scalars-3.13.0"
+    session = keeping(server, module, values=BEGIN)
+    expect(call(server, session, f"{module}/fact", "[2432902008176640000]"), 504, "deadline_exceeded")
+    assert show(server, session, module).json["step"] == 0
+    assert value(server, session, "c", module) == [0.0] * 4
+    lost = begin(server, module)
+    expect(call(server, lost, f"{module}/fact", "[2432902008176640000]"), 504, "deadline_exceeded")
+    until(lambda: show(server, lost, module).status == 410)
+
+
+def test_a_loop_with_checkpoints_is_whole_steps(process_server, roles):
+    server = process_server("--crash-limit=0", "--workers=1", *roles)
+    session = keeping(server, "roles", values=BEGIN)
+    for n in range(3):
+        client = leave(server, session)
+        for each in server.get("/api/v1/modules/roles").json["host"]["workers"]:
+            os.kill(each["pid"], signal.SIGKILL)
+        client.close()
+        sums = value(server, session)
+        assert sums == [sums[0] * x for x in X] and sums[0] >= 1
+    assert results(server, session, [X, C])[0][0] == sums[0] + 1
+    assert 4096 == show(server, session, "roles").json["bytes"]
