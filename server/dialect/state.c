@@ -6,6 +6,8 @@
 // before (exchange/session.c).
 #include "dialect/state.h"
 
+#include <stdio.h>
+
 #include "dialect/admission.h"
 #include "dialect/native.h"
 #include "dialect/parameter.h"
@@ -170,6 +172,35 @@ static fc_status_t read_body(fc_str_t text, body_t *out, fc_error_t *err) {
   return fc_json_next(&out->reader, &token, err);
 }
 
+static bool is_number(fc_str_t text) {
+  for (size_t i = 0; i < text.size; i++) {
+    if (text.data[i] < '0' || text.data[i] > '9') return false;
+  }
+  return text.size > 0 && text.size <= 20;
+}
+
+fc_status_t fc_state_read_query(const fc_request_t *request,
+                                fc_value_order_t *order, fc_error_t *err) {
+  static const char *const names[] = {"ttl_ms", "max_bytes", "checkpoint"};
+  int size = 0;
+  FC_TRY(fc_parameter_check(FC_ROUTE_SESSIONS, request->method, request->query,
+                            err));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
+    const fc_str_t value = fc_request_query(request->query, fc_str(names[i]));
+    if (!value.data) continue;
+    if (i < 2 && !is_number(value)) {
+      return fc_fail(err, FC_CODE_OUT_OF_RANGE, "'%s' must be a number",
+                     names[i]);
+    }
+    size += snprintf(order->slice + size, sizeof order->slice - (size_t)size,
+                     "%s\"%s\":%.*s", size ? "," : "{", names[i],
+                     FC_STR_ARG(value));
+  }
+  if (size) order->slice[size++] = '}';
+  order->slice_size = (uint8_t)size;
+  return FC_OK;
+}
+
 // The generation stays as long as the session.
 fc_status_t fc_state_check_ready(const fc_server_t *server,
                                  const fc_place_t *place, fc_error_t *err) {
@@ -225,7 +256,10 @@ static fc_status_t make_session(const asked_t *asked) {
   fc_session_t *session = asked->session;
   bool fills;
   if (!session) {
-    FC_TRY(fc_state_make(asked->server, asked->place, FC_STR(""), &session,
+    fc_value_order_t order = {0};
+    FC_TRY(fc_state_read_query(asked->request, &order, asked->err));
+    FC_TRY(fc_state_make(asked->server, asked->place,
+                         fc_str_make(order.slice, order.slice_size), &session,
                          &fills, asked->err));
   }
   return tell_made(asked, session);

@@ -17,6 +17,11 @@ fc_status_t fc_state_order(const fc_server_t *server,
                            fc_error_t *err) FC_MUST_CHECK;
 // Is the body of a POST that makes a session a file of its values?
 bool fc_state_imports(const fc_request_t *request);
+// Writes what the query of such a POST says of the session into `order->slice`, as the
+// document would say it.
+fc_status_t fc_state_read_query(const fc_request_t *request,
+                                fc_value_order_t *order,
+                                fc_error_t *err) FC_MUST_CHECK;
 // FC_CODE_NOT_READY: the generation of the place is not loaded.
 fc_status_t fc_state_check_ready(const fc_server_t *server,
                                  const fc_place_t *place,

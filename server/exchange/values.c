@@ -95,10 +95,10 @@ fc_status_t fc_exchange_admit_making(fc_exchange_t *x,
                                      const fc_request_t *request,
                                      fc_error_t *err) {
   const bool imports = fc_state_imports(request);
-  const fc_value_order_t order = {.kind = imports ? FC_ORDER_IMPORT
-                                                  : FC_ORDER_FILL};
+  fc_value_order_t order = {.kind = imports ? FC_ORDER_IMPORT : FC_ORDER_FILL};
   fc_admission_t admission = begin(x);
   FC_TRY(check_making(x, imports, request->length, err));
+  FC_TRY(fc_state_read_query(request, &order, err));
   FC_TRY(fc_admission_coding(request, &admission, err));
   admission.answer_coding = FC_CODING_NONE;
   if (admission.body_coding && !imports) {
@@ -117,9 +117,17 @@ static fc_status_t make(fc_exchange_t *x, bool *out_fills, fc_error_t *err) {
   const fc_str_t text =
       fc_str_make((const char *)order_of(x) + body->offset, body->size);
   fc_session_t *session;
+  const fc_value_order_t *order = order_of(x);
+  const fc_str_t query = fc_str_make(order->slice, order->slice_size);
   FC_TRY(check_making(x, imports, body->size, err));
-  FC_TRY(fc_state_make(x->server, &x->place, imports ? FC_STR("") : text,
-                       &session, out_fills, err));
+  const bool asks = body->size && !imports;
+  if (asks && query.size) {
+    return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                   "the document says what the session is to be, or the query "
+                   "does: not both");
+  }
+  FC_TRY(fc_state_make(x->server, &x->place, asks ? text : query, &session,
+                       out_fills, err));
   fc_session_pin(session);
   x->session = session;
   *out_fills |= imports;

@@ -187,6 +187,7 @@ def test_what_is_exported_is_imported(serve, roles):
     reply = server.get(sessions("roles", first, "export"))
     assert reply.status == 200
     assert reply.headers["Content-Type"] == "application/x-safetensors"
+    reply_of_export = reply.body
     said = {"Content-Type": "application/x-safetensors"}
     for file in (reply.body, safetensors(b=[5, 6], a=[1, 2, 3, 4])):
         made = server.request("POST", sessions("roles"), file, said)
@@ -197,6 +198,22 @@ def test_what_is_exported_is_imported(serve, roles):
     reply = call(server, other, "roles/bump", json.dumps([[1] * 4, {"ref": "a"}]))
     assert reply.status == 200
     assert read(server, value(first, "a", "roles"))["data"] == [1, 2, 3, 4]
+    # The query says what the document of another one would.
+    asked = sessions("roles") + "?ttl_ms=1234&max_bytes=8192&checkpoint=true"
+    for file in (reply_of_export, None):
+        made = server.request("POST", asked, file, said if file else {})
+        assert made.status == 201, made.body
+        assert [made.json[name] for name in ("ttl_ms", "max_bytes", "checkpoint")] == [
+            1234, 8192, True]
+    for query, status, code in [("ttl_ms=x", 422, "out_of_range"),
+                                ("ttl_ms=0", 422, "out_of_range"),
+                                ("max_bytes=" + "9" * 21, 422, "out_of_range"),
+                                ("max_bytes=4096", 429, "too_many_requests"),
+                                ("checkpoint=1", 400, "unknown_field"),
+                                ("ttl=1", 400, "unknown_field")]:
+        expect(server.request("POST", f"{sessions('roles')}?{query}", reply_of_export, said),
+               status, code)
+    expect(server.request("POST", asked, "{}"), 400, "unknown_field")
     # A session of nothing, and what a file cannot have.
     empty = server.get(sessions("roles", make(server, "roles"), "export")).body
     assert server.request("POST", sessions("roles"), empty, said).json["values"] == {}

@@ -5,7 +5,8 @@
  * calls, names and places; a worker writes into places of the slab; the nursery punches out
  * what nobody has any more. A session may be ended at any time, and so may the generation.
  * How a slot changes hands is in bell.pml: here that is one step. The first call of the first
- * session may be made in two turns, between which no worker has it.
+ * session may be made in two turns, between which no worker has it. With CHECKPOINT each
+ * call writes into a copy, and no crash loses a session.
  *
  * Each answer is what the calls of its own session make, in the order they came, or says
  * that the session is lost or has ended. Nobody writes to a place that was let go. Every
@@ -13,6 +14,11 @@
  *
  * Each -DMUTANT_X is a mistake somebody could make; `run` checks that none of them passes.
  */
+#ifdef CHECKPOINT
+#define IS_COPIED true
+#else
+#define IS_COPIED false
+#endif
 #ifdef TURNS
 #define CALLS 2   /* of each session */
 #define DEATHS 0
@@ -283,6 +289,12 @@ inline lose(w) {
   fi;
 #ifdef MUTANT_TORN_VALUE_STAYS
   next[s]++;
+#elif defined CHECKPOINT
+  next[s]++;
+  if
+  :: session[s] != OPEN -> let_go(row[s]); row[s] = NONE
+  :: else
+  fi;
 #else
   if
   :: session[s] == OPEN -> session[s] = LOST
@@ -330,7 +342,12 @@ inline give(t, w) {
   whose[w] = t;
   from[w] = row[t];
   if
-  :: row[t] == NONE || counts[row[t]] > 1 ->  /* the first, or shared: copied before */
+  /* The first, or shared: copied before. */
+#ifdef MUTANT_CHECKPOINT_IS_WRITTEN_TO
+  :: row[t] == NONE || counts[row[t]] > 1 ->
+#else
+  :: row[t] == NONE || counts[row[t]] > 1 || IS_COPIED ->
+#endif
 #ifdef MUTANT_FORK_WRITES_WHAT_IS_SHARED
     if
     :: row[t] != NONE -> to[w] = row[t]
