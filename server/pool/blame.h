@@ -3,9 +3,10 @@
 // Calls that ended a process of a module, the last FC_LIMIT_BLAMED. Each is refused for a
 // minute, so that sending the call again costs nobody a process, and a module that only
 // one client's data crashes stays in service for others. A call is recognised by its
-// function, the step of its session if it has one, and the bytes of its body; of bodies of other calls the first FC_BLAME_HEAD
-// bytes are read, while there is a call of this function and size to recognise. Works on
-// the times it is given. Belongs to the process host; the loop's thread.
+// function, the step of its session if it has one, and the bytes of its body; of bodies of
+// other calls the first FC_BLAME_HEAD bytes are read, while there is a call of this
+// function and size to recognise. Works on the times it is given. Belongs to the process
+// host; the loop's thread.
 #ifndef FARCALL_SERVER_POOL_BLAME_H_
 #define FARCALL_SERVER_POOL_BLAME_H_
 

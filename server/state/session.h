@@ -52,8 +52,8 @@ struct fc_session_t {
   fc_slab_t *slab;
   fc_owner_t owner;
   bool owned;  // only its owner may name it
-  bool
-      checkpoint;  // a call writes into copies: one that fails leaves all as it was
+  // A call writes into copies: one that fails leaves all as it was.
+  bool checkpoint;
   bool lost;
   bool ended;         // it is found no more
   uint8_t end;        // fc_session_end_t, of one that was lost or has ended
