@@ -6,6 +6,7 @@
 #include "compile/compile.h"
 
 #include <ctype.h>
+#include <unistd.h>
 
 #include "abi/render.h"
 #include "compile/step.h"
@@ -343,11 +344,25 @@ static int ask_doctor(const fc_compile_t *compile) {
              : FC_EXIT_OK;
 }
 
+// Two modules of one name have one sidecar, which describes the one that was made last.
+static void tell_other(fc_compile_t *compile) {
+  const bool native = fc_str_ends(fc_str(compile->output), FC_STR(".so"));
+  const char *other =
+      fc_print(compile->arena, "%.*s%s", (int)stem_size(compile->output),
+               compile->output, native ? ".vmfb" : ".so");
+  const char *sidecar = fc_compile_sidecar(compile, compile->output);
+  if (!other || !sidecar || access(other, F_OK)) return;
+  fc_complain(0, "note: %s is of %s now, not of %s: -o gives another name",
+              sidecar, compile->output, other);
+}
+
 // Copies the source to the work directory, makes the module, and prints what it has.
 static fc_status_t make(fc_compile_t *compile, const fc_road_t *road) {
   FC_TRY(fc_step_write(compile, compile->source, compile->text));
   FC_TRY(road->make(compile));
-  return compile->quiet ? FC_OK : print_module(compile);
+  if (compile->quiet) return FC_OK;
+  tell_other(compile);
+  return print_module(compile);
 }
 
 static int run(const fc_args_t *args, fc_compile_t *compile) {

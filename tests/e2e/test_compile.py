@@ -505,6 +505,18 @@ def test_files(farcall, tmp_path, scratch):
     assert "no/dir/x.so" in done.stderr
 
 
+def test_two_modules_of_one_name_have_one_sidecar(farcall, tmp_path, scratch):
+    source, module = tmp_path / "ok.mlir", tmp_path / "ok.so"
+    source.write_text("func.func @f() { return }")
+    done = farcall("compile", source, "-o", module)
+    assert (done.returncode, done.stderr) == (0, "")
+    (tmp_path / "ok.vmfb").touch()
+    done = farcall("compile", source, "-o", module)
+    assert done.returncode == 0 and done.stderr == \
+        f"farcall: note: {tmp_path}/ok.farcall.json is of {module} now, not of " \
+        f"{tmp_path}/ok.vmfb: -o gives another name\n"
+
+
 def test_names_that_need_care(farcall, tmp_path, scratch):
     for name in ["-x.mlir", "a b.mlir", "farcall-log", "über'.mlir", "plain"]:
         (tmp_path / name).write_text("func.func @f(%x: i8) -> i8 { return %x : i8 }")
