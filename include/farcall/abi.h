@@ -82,23 +82,6 @@ fc_status_t fc_sip_parse(fc_str_t text, fc_str_t raw, fc_raw_counts_t counts,
 fc_status_t fc_sip_mangle(const fc_signature_t *signature, fc_sink_t *sink,
                           fc_error_t *err) FC_MUST_CHECK;
 
-// Builds one side leaf by leaf, as compilers do. NULL when out of memory.
-typedef struct fc_sip_mangler_t fc_sip_mangler_t;
-fc_sip_mangler_t *fc_sip_mangler_create(fc_allocator_t allocator);
-void fc_sip_mangler_destroy(fc_sip_mangler_t *mangler);
-// Puts raw value `raw_index` at `path` (index and name keys only; empty = the
-// root), and copies the names. Fails, and changes nothing, when raw_index or an
-// index is negative, when the path has more than FC_TYPE_DEPTH_MAX keys, when a level
-// would hold both kinds of key, when the place is taken by a leaf or a structure, or
-// when the text would be too long or memory runs out.
-fc_status_t fc_sip_mangler_set(fc_sip_mangler_t *mangler, int32_t raw_index,
-                               const fc_sip_key_t *path, size_t path_count,
-                               fc_error_t *err) FC_MUST_CHECK;
-// Writes the text "I…R…" of two finished sides.
-fc_status_t fc_sip_mangler_write(fc_sip_mangler_t *inputs,
-                                 fc_sip_mangler_t *results, fc_sink_t *sink,
-                                 fc_error_t *err) FC_MUST_CHECK;
-
 // ---------------------------------------------------------------------------
 // Raw: the flat types beside SIP, attribute `f`
 
