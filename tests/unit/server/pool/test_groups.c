@@ -111,15 +111,33 @@ static void make_tree(const char *controllers) {
 
 static const fc_group_limits_t kAll = {
     {[FC_GROUP_MEMORY] = 1u << 20, [FC_GROUP_TASKS] = 7, [FC_GROUP_CPU] = 250}};
+static const fc_group_limits_t kTasks = {{[FC_GROUP_TASKS] = 7}};
+
+static fc_groups_t groups;
+static fc_error_t error;
+static int procs;
+
+static void enter(const char *controllers) {
+  make_tree(controllers);
+  procs = -1;
+  fc_groups_open(&groups, tree);
+}
+
+static fc_status_t add(const fc_group_limits_t *limits,
+                       fc_group_lacks_t *lacks) {
+  return fc_groups_add(&groups, FC_STR("digits"), 3, limits, lacks, &procs,
+                       &error);
+}
+
+static void add_and_close(const fc_group_limits_t *limits) {
+  assert_int_equal(add(limits, NULL), FC_OK);
+  close(procs);
+}
 
 static void a_module_gets_a_group_with_its_limits(void **state) {
   (void)state;
-  make_tree("cpuset cpu io memory hugetlb pids\n");
-  fc_groups_t groups;
-  fc_error_t error;
-  int procs = -1;
+  enter("cpuset cpu io memory hugetlb pids\n");
   char pid[16];
-  fc_groups_open(&groups, tree);
   for (unsigned i = 0; i < FC_GROUP_LIMITS; i++) {
     assert_string_equal(groups.reasons[i], "");
   }
@@ -127,9 +145,7 @@ static void a_module_gets_a_group_with_its_limits(void **state) {
   expect(OWN "/server/cgroup.procs", pid);
   // +memory, +pids and +cpu, each written over the one before.
   expect(OWN "/cgroup.subtree_control", "+cpusry");
-  assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, NULL, &procs, &error),
-      FC_OK);
+  assert_int_equal(add(&kAll, NULL), FC_OK);
   expect(MODULE "/memory.max", "1048576");
   expect(MODULE "/memory.swap.max", "0");
   expect(MODULE "/pids.max", "7");
@@ -146,23 +162,13 @@ static void a_module_gets_a_group_with_its_limits(void **state) {
 
 static void what_is_not_limited_is_not_written(void **state) {
   (void)state;
-  static const fc_group_limits_t tasks = {{[FC_GROUP_TASKS] = 7}};
-  make_tree("pids\n");
-  fc_groups_t groups;
-  fc_error_t error;
-  int procs = -1;
-  fc_groups_open(&groups, tree);
-  assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &tasks, NULL, &procs, &error),
-      FC_OK);
-  close(procs);
+  enter("pids\n");
+  add_and_close(&kTasks);
   expect(MODULE "/memory.max", "");
   expect(MODULE "/pids.max", "7");
   expect(MODULE "/cpu.max", "");
   // What was not delegated.
-  assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, NULL, &procs, &error),
-      FC_UNAVAILABLE);
+  assert_int_equal(add(&kAll, NULL), FC_UNAVAILABLE);
   expect_part(error.message,
               "cannot limit memory: the server's control group has no "
               "controller 'memory'");
@@ -171,19 +177,13 @@ static void what_is_not_limited_is_not_written(void **state) {
 
 static void the_limits_that_can_be_set_are(void **state) {
   (void)state;
-  make_tree("pids cpu\n");
-  fc_groups_t groups;
+  enter("pids cpu\n");
   fc_group_lacks_t lacks = {0};
-  fc_error_t error;
-  int procs = -1;
-  fc_groups_open(&groups, tree);
   // The kernel does not take the share of a processor.
   char name[256];
   print_path(MODULE "/cpu.max", name);
   assert_int_equal(unlink(name), 0);
-  assert_int_equal(fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, &lacks,
-                                 &procs, &error),
-                   FC_OK);
+  assert_int_equal(add(&kAll, &lacks), FC_OK);
   close(procs);
   expect(MODULE "/memory.max", "");
   expect(MODULE "/pids.max", "7");
@@ -194,9 +194,7 @@ static void the_limits_that_can_be_set_are(void **state) {
   // None is left.
   static const fc_group_limits_t others = {
       {[FC_GROUP_MEMORY] = 1u << 20, [FC_GROUP_CPU] = 250}};
-  assert_int_equal(fc_groups_add(&groups, FC_STR("digits"), 3, &others, &lacks,
-                                 &procs, &error),
-                   FC_UNAVAILABLE);
+  assert_int_equal(add(&others, &lacks), FC_UNAVAILABLE);
   expect_part(error.message, "cannot limit cpu: cpu.max: No such file");
   fc_test_tree_remove(tree);
 }
@@ -204,17 +202,10 @@ static void the_limits_that_can_be_set_are(void **state) {
 // A server that was killed has left it.
 static void an_old_group_does_not_keep_its_limits(void **state) {
   (void)state;
-  static const fc_group_limits_t tasks = {{[FC_GROUP_TASKS] = 7}};
-  make_tree("memory pids cpu\n");
-  fc_groups_t groups;
-  fc_error_t error;
-  int procs = -1;
-  fc_groups_open(&groups, tree);
+  enter("memory pids cpu\n");
   put(MODULE "/memory.max", "4096");
   as_kernel = true;
-  assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &tasks, NULL, &procs, &error),
-      FC_OK);
+  assert_int_equal(add(&kTasks, NULL), FC_OK);
   as_kernel = false;
   close(procs);
   expect(MODULE "/pids.max", "7");
@@ -225,20 +216,12 @@ static void an_old_group_does_not_keep_its_limits(void **state) {
 // It has files, as if a process were in it: it cannot be removed.
 static void nor_does_one_that_cannot_be_made_anew(void **state) {
   (void)state;
-  static const fc_group_limits_t tasks = {{[FC_GROUP_TASKS] = 7}};
-  make_tree("memory pids cpu\n");
-  fc_groups_t groups;
-  fc_error_t error;
-  int procs = -1;
-  fc_groups_open(&groups, tree);
+  enter("memory pids cpu\n");
   put(MODULE "/memory.max", "9");
   put(MODULE "/memory.swap.max", "0");
   put(MODULE "/cpu.max", "1 2");
   put(MODULE "/pids.max", "1");
-  assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &tasks, NULL, &procs, &error),
-      FC_OK);
-  close(procs);
+  add_and_close(&kTasks);
   expect(MODULE "/pids.max", "7");
   expect(MODULE "/memory.max", "max");
   expect(MODULE "/memory.swap.max", "max");
@@ -248,14 +231,8 @@ static void nor_does_one_that_cannot_be_made_anew(void **state) {
 
 static void a_worker_enters_the_group(void **state) {
   (void)state;
-  make_tree("memory pids cpu\n");
-  fc_groups_t groups;
-  fc_error_t error;
-  int procs = -1;
-  fc_groups_open(&groups, tree);
-  assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, NULL, &procs, &error),
-      FC_OK);
+  enter("memory pids cpu\n");
+  assert_int_equal(add(&kAll, NULL), FC_OK);
   const fc_jail_t jail = {
       .sandbox = FC_SANDBOX_OFF, .parent = getpid(), .procs = procs};
   const pid_t child = fork();
@@ -274,23 +251,16 @@ static void a_worker_enters_the_group(void **state) {
 // Nothing is left behind where there are no groups to be had.
 static void what_cannot_be_had_is_said(void **state) {
   (void)state;
-  fc_groups_t groups = {0};
-  fc_error_t error;
-  int procs = -1;
-  assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, NULL, &procs, &error),
-      FC_UNAVAILABLE);
+  groups = (fc_groups_t){0};
+  assert_int_equal(add(&kAll, NULL), FC_UNAVAILABLE);
   expect_part(error.message, "when the server starts");
 
-  make_tree("");
-  fc_groups_open(&groups, tree);
+  enter("");
   expect_part(groups.reasons[FC_GROUP_CPU], "no controller 'cpu'");
   char pid[16];
   snprintf(pid, sizeof pid, "%d", (int)getpid());
   expect(OWN "/cgroup.procs", pid);  // it has gone back
-  assert_int_equal(
-      fc_groups_add(&groups, FC_STR("digits"), 3, &kAll, NULL, &procs, &error),
-      FC_UNAVAILABLE);
+  assert_int_equal(add(&kAll, NULL), FC_UNAVAILABLE);
   expect_part(error.message, "no controller 'memory'");
   fc_test_tree_remove(tree);
 
