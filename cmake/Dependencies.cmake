@@ -29,14 +29,9 @@ endif()
 
 find_package(llhttp MODULE REQUIRED)
 if(LLHTTP_VERSION VERSION_LESS 9.2.1)
-  if(NOT FARCALL_ALLOW_OLD_LLHTTP)
-    message(FATAL_ERROR
-      "llhttp ${LLHTTP_VERSION} is older than 9.2.1 and lets request smuggling "
-      "through (CVE-2024-27982). scripts/deps installs a newer one; "
-      "-DFARCALL_ALLOW_OLD_LLHTTP=ON accepts it for development.")
-  endif()
-  message(WARNING
-    "llhttp ${LLHTTP_VERSION} lets request smuggling through: not for use")
+  message(FATAL_ERROR
+    "llhttp ${LLHTTP_VERSION} is older than 9.2.1 and lets request smuggling "
+    "through (CVE-2024-27982). scripts/deps installs a newer one.")
 endif()
 
 if(FARCALL_TESTS)
