@@ -366,6 +366,13 @@ static bool is_plain(const fc_client_exchange_t *exchange) {
                  "application/schema+json");
 }
 
+// Is the answer wanted whole, however long it is?
+static bool is_whole(const fc_client_exchange_t *exchange) {
+  const char *type = exchange->server->type;
+  return is_json(exchange) ||
+         (type && is_word(exchange->type, exchange->type_size, type));
+}
+
 static int on_begin(llhttp_t *parser) {
   fc_client_exchange_t *exchange = (fc_client_exchange_t *)parser;
   exchange->name_size = exchange->type_size = 0;
@@ -395,7 +402,7 @@ static int on_value_end(llhttp_t *parser) {
 
 static int on_head(llhttp_t *parser) {
   fc_client_exchange_t *exchange = (fc_client_exchange_t *)parser;
-  if (!is_json(exchange) || parser->content_length <= JSON_LIMIT) return 0;
+  if (!is_whole(exchange) || parser->content_length <= JSON_LIMIT) return 0;
   char text[80];
   snprintf(text, sizeof text, "its body has %" PRIu64 " bytes",
            parser->content_length);
@@ -439,10 +446,10 @@ static int give_lines(fc_client_exchange_t *exchange, fc_str_t data) {
 
 static int on_body(llhttp_t *parser, const char *data, size_t size) {
   fc_client_exchange_t *exchange = (fc_client_exchange_t *)parser;
-  size_t limit = is_json(exchange) ? JSON_LIMIT : OTHER_LIMIT;
+  size_t limit = is_whole(exchange) ? JSON_LIMIT : OTHER_LIMIT;
   exchange->of_body += size;
   if (is_lines(exchange)) return give_lines(exchange, fc_str_make(data, size));
-  if (exchange->of_body > limit && is_json(exchange)) {
+  if (exchange->of_body > limit && is_whole(exchange)) {
     return lost_large(exchange, "its body");
   }
   if (exchange->of_body > limit) {
@@ -517,8 +524,8 @@ static fc_status_t make_head(fc_arena_t *arena, const fc_remote_t *server,
   char length[96] = "";
   if (body.data) {
     snprintf(length, sizeof length,
-             "Content-Type: application/json\r\nContent-Length: %zu\r\n",
-             body.size);
+             "Content-Type: %s\r\nContent-Length: %zu\r\n",
+             server->type ? server->type : "application/json", body.size);
   }
   const char *head =
       fc_print(arena,
@@ -550,9 +557,10 @@ fc_status_t fc_server_stream(fc_arena_t *arena, const fc_remote_t *server,
   fc_str_t head;
   fc_client_exchange_t exchange = {
       .server = server, .lines = lines, .err = err};
-  FC_TRY(make_head(arena, server, target, body,
-                   lines ? "application/x-ndjson" : "application/json", &head,
-                   err));
+  const char *accept = lines                        ? "application/x-ndjson"
+                       : server->type && !body.data ? server->type
+                                                    : "application/json";
+  FC_TRY(make_head(arena, server, target, body, accept, &head, err));
   start_clock(&exchange);
   llhttp_init(&exchange.parser, HTTP_RESPONSE, &kSettings);
   fc_text_init(&exchange.body, fc_allocator_system(), JSON_LIMIT);

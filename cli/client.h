@@ -22,7 +22,8 @@ typedef struct fc_remote_t {
   const char *authorization;  // the field's line, NULL: none
   const char *session;        // the same
   const char *method;         // NULL: POST with a body, else GET
-  uint64_t timeout_ms;        // of an exchange as a whole; 0: none
+  const char *type;     // of the body, or without one of the answer; NULL: JSON
+  uint64_t timeout_ms;  // of an exchange as a whole; 0: none
   bool is_https;
   fc_wire_rules_t rules;  // of https
 } fc_remote_t;

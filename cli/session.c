@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall session: makes, shows, forks, resets and ends sessions of a server's module.
+// farcall session: makes, lists, shows, forks, resets and ends sessions of a server's
+// module, and moves their values to files and back.
 // Calls of one are made by farcall call --session.
 #include "session.h"
 
@@ -12,6 +13,7 @@
 #include "remote.h"
 
 #define ID_MAX 64
+#define SAFETENSORS "application/x-safetensors"
 
 static uint64_t number_of(yyjson_val *object, const char *key) {
   return yyjson_get_uint(yyjson_obj_get(object, key));
@@ -84,6 +86,20 @@ static void show_session(yyjson_val *root) {
   }
 }
 
+static void show_list(yyjson_val *root) {
+  yyjson_val *each;
+  size_t index, count;
+  yyjson_arr_foreach(yyjson_obj_get(root, "sessions"), index, count, each) {
+    const char *id = fc_text_of(each, "session");
+    // Without a token the server says no id.
+    fc_show_text(*id ? id : fc_text_of(each, "digest"));
+    printf("  step %" PRIu64 ", idle %" PRIu64 " ms, %" PRIu64
+           " values of %" PRIu64 " bytes\n",
+           number_of(each, "step"), number_of(each, "idle_ms"),
+           number_of(each, "values"), number_of(each, "bytes"));
+  }
+}
+
 // ---------------------------------------------------------------------------
 // What is asked
 
@@ -91,15 +107,20 @@ static const struct act_t {
   const char *name;
   const char *method;
   const char *rest;  // of the path after the id; NULL: there is no id
+  bool
+      has_file;  // the last word: of the body if there is no id, else of the answer
   int status;
   const char *key;  // that the answer has
   void (*show)(yyjson_val *root);
 } kActs[] = {
-    {"new", "POST", NULL, 201, "session", show_id},
-    {"show", "GET", "", 200, "session", show_session},
-    {"fork", "POST", "/fork", 201, "session", show_id},
-    {"reset", "POST", "/reset", 200, "session", show_nothing},
-    {"rm", "DELETE", "", 200, "ended", show_nothing},
+    {"new", "POST", NULL, false, 201, "session", show_id},
+    {"ls", "GET", NULL, false, 200, "sessions", show_list},
+    {"show", "GET", "", false, 200, "session", show_session},
+    {"fork", "POST", "/fork", false, 201, "session", show_id},
+    {"reset", "POST", "/reset", false, 200, "session", show_nothing},
+    {"rm", "DELETE", "", false, 200, "ended", show_nothing},
+    {"export", "GET", "/export", true, 200, NULL, NULL},
+    {"import", "POST", NULL, true, 201, "session", show_id},
 };
 
 // "KEY":VALUE of an option that is a whole number, times `unit`; "" without the option,
@@ -118,7 +139,8 @@ static int make_body(const fc_args_t *args, const struct act_t *act,
                      fc_str_t *out_body) {
   static const fc_cli_option_t kOptions[] = {FC_OPTION_TTL,
                                              FC_OPTION_MAX_BYTES};
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions) && act->rest; i++) {
+  const bool makes = !strcmp(act->name, "new");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions) && !makes; i++) {
     if (!fc_args_has(args, kOptions[i])) continue;
     return fc_complain(FC_EXIT_USAGE, "--%s is of farcall session new",
                        fc_cli_options[kOptions[i]].name);
@@ -135,6 +157,12 @@ static int make_body(const fc_args_t *args, const struct act_t *act,
                        "and of bytes");
   }
   *out_body = strcmp(act->method, "POST") ? (fc_str_t){0} : fc_str(body);
+  if (act->rest || !act->has_file) return FC_EXIT_OK;
+  fc_error_t err;
+  fc_error_reset(&err);
+  if (fc_file_read(args->arena, args->words[2], out_body, &err)) {
+    return fc_complain(FC_EXIT_DATA, "%s", err.message);
+  }
   return FC_EXIT_OK;
 }
 
@@ -174,6 +202,16 @@ static int print(const fc_args_t *args, const struct act_t *act,
   return exit_code;
 }
 
+static int write_file(const fc_args_t *args, const fc_reply_t *answer) {
+  fc_error_t err;
+  fc_error_reset(&err);
+  if (answer->is_json || answer->cut) return fc_remote_strange(answer);
+  if (fc_file_write(args->arena, args->words[3], answer->body, &err)) {
+    return fc_complain(FC_EXIT_DATA, "%s", err.message);
+  }
+  return FC_EXIT_OK;
+}
+
 static int ask(const fc_args_t *args, const struct act_t *act) {
   fc_error_t err;
   fc_remote_t server;
@@ -186,22 +224,23 @@ static int ask(const fc_args_t *args, const struct act_t *act) {
   if (exit_code) return exit_code;
   if (fc_remote_server(args, &server, &err)) return fc_remote_complain(&err);
   server.method = act->method;
+  if (act->has_file) server.type = SAFETENSORS;
   if (fc_server_ask(args->arena, &server, target, body, &answer, &err)) {
     return fc_remote_complain(&err);
   }
   if (answer.status != act->status) return fc_remote_refused(args, &answer);
-  return print(args, act, &answer);
+  return act->show ? print(args, act, &answer) : write_file(args, &answer);
 }
 
 int fc_verb_session(const fc_args_t *args) {
   const char *verb = args->word_count ? args->words[0] : "";
   for (size_t i = 0; i < FC_ARRAY_COUNT(kActs); i++) {
-    const size_t words = kActs[i].rest ? 3 : 2;
+    const size_t words = 2u + (kActs[i].rest ? 1u : 0) + kActs[i].has_file;
     if (!strcmp(verb, kActs[i].name) && args->word_count == words) {
       return ask(args, &kActs[i]);
     }
   }
   return fc_complain(FC_EXIT_USAGE,
-                     "farcall session new MODULE, or show, fork, reset or rm "
-                     "MODULE ID");
+                     "farcall session new or ls MODULE, show, fork, reset or "
+                     "rm MODULE ID, export MODULE ID FILE, import MODULE FILE");
 }

@@ -396,6 +396,7 @@ typedef struct operation_t {
 static const operation_t kOperations[] = {
     {"", "post", "makeSession", "Makes a session", "NewSession", 201, NULL,
      "Session"},
+    {NULL, "get", "listSessions", "The client's own", NULL, 200, NULL, NULL},
     {"/{session}", "get", "showSession", "Its values, step and times", NULL,
      200, NULL, "Session"},
     {NULL, "delete", "endSession", "Ends it", NULL, 200, NULL, NULL},

@@ -285,6 +285,48 @@ static fc_status_t show_session(const asked_t *asked) {
   return tell_session(asked, asked->session);
 }
 
+// An id is a right where nobody owns it: then its digest alone is told.
+static fc_status_t list_one(const asked_t *asked, const fc_session_t *session) {
+  fc_sink_t *sink = asked->sink;
+  fc_error_t *err = asked->err;
+  char id[FC_SESSION_ID_SIZE], digest[FC_SESSION_DIGEST_SIZE];
+  fc_session_print_id(session, id);
+  fc_session_print_digest(session, digest);
+  FC_TRY(
+      fc_json_print(sink, err, "{'digest':'%.*s'", (int)sizeof digest, digest));
+  if (session->owned) {
+    FC_TRY(fc_json_print(sink, err, ",'session':'%.*s'", (int)sizeof id, id));
+  }
+  return fc_json_print(
+      sink, err, ",'step':%lu,'idle_ms':%lu,'bytes':%lu,'values':%u,'lost':%s}",
+      session->step, (asked->now_ns - session->used_ns) / MS_NS, session->bytes,
+      session->count, session->lost ? "true" : "false");
+}
+
+// Those of the client, of the module in all its generations. They are an eighth of all at
+// most.
+static fc_status_t list_sessions(const asked_t *asked) {
+  const fc_sessions_t *all = asked->server->sessions;
+  const fc_generation_t *generation = fc_generations_at(
+      &asked->server->modules->generations, asked->place->module);
+  const char *comma = "";
+  FC_TRY(fc_json_print(asked->sink, asked->err, "{'sessions':["));
+  for (uint32_t i = 0; i < all->capacity; i++) {
+    const fc_session_t *session = all->places[i];
+    if (!session || session->ended ||
+        memcmp(&session->owner, &asked->place->owner, sizeof session->owner) !=
+            0) {
+      continue;
+    }
+    const fc_generation_t *of = session->module;
+    if (!fc_str_equal(of->claim.name, generation->claim.name)) continue;
+    FC_TRY(fc_json_print(asked->sink, asked->err, "%s", comma));
+    FC_TRY(list_one(asked, session));
+    comma = ",";
+  }
+  return fc_json_print(asked->sink, asked->err, "]}");
+}
+
 static fc_status_t end_session(const asked_t *asked) {
   fc_session_end(asked->session, FC_SESSION_END_DELETED);
   return fc_sink_put(asked->sink, FC_STR("{\"ended\":true}"), asked->err);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """farcall session, farcall call --session, and what farcall top says of sessions."""
+import hashlib
 import json
 import shlex
 import shutil
@@ -80,8 +81,9 @@ def test_an_id_from_a_file(ask, tmp_path):
 
 def test_wrong_words(ask):
     session = ask("session", "new", "roles").strip()
-    usage = "farcall session new MODULE, or show, fork, reset or rm MODULE ID"
-    for words in [], ["new"], ["show", "roles"], ["new", "roles", session], ["end", "m", "x"]:
+    usage = "farcall session new or ls MODULE, show, fork, reset or rm MODULE ID"
+    for words in ([], ["new"], ["show", "roles"], ["new", "roles", session], ["end", "m", "x"],
+                  ["export", "roles", session], ["import", "roles"]):
         ask("session", *words, status=64, error=usage)
     for option in "--ttl=", "--ttl=x", "--max-bytes=1K", "--max-bytes=" + "9" * 16:
         ask("session", "new", "roles", option, status=64, error="are whole numbers")
@@ -119,3 +121,60 @@ def test_top_counts_sessions(ask):
     ask("session", "new", "roles")
     bump(ask, session, [0] * 4, ("options", {"keep": {"1": "c"}}))
     assert ", 2 sessions of 4.0 KiB\n" in ask("top", "--once")
+
+
+def test_values_move_to_a_file_and_back(ask, tmp_path):
+    session = ask("session", "new", "roles").strip()
+    bump(ask, session, [0] * 4, ("options", {"keep": {"1": "c"}}))
+    file = tmp_path / "values.safetensors"
+    assert ask("session", "export", "roles", session, str(file)) == ""
+    size = int.from_bytes(file.read_bytes()[:8], "little")
+    head = json.loads(file.read_bytes()[8:8 + size])
+    assert (head["c"]["dtype"], head["c"]["shape"]) == ("F32", [4])
+    other = ask("session", "import", "roles", str(file)).strip()
+    assert len(other) == 32 and other != session
+    assert json.loads(bump(ask, other, {"ref": "c"}))["results"][0] == [2, 8, 18, 32]
+    # More than what other texts may have, and no JSON.
+    large = tmp_path / "large.safetensors"
+    head = json.dumps({"w": {"dtype": "U8", "shape": [3 << 20], "data_offsets": [0, 3 << 20]}})
+    large.write_bytes(len(head).to_bytes(8, "little") + head.encode() + b"x" * (3 << 20))
+    other = ask("session", "import", "roles", str(large)).strip()
+    ask("session", "export", "roles", other, str(file))
+    assert file.stat().st_size > 3 << 20 and file.read_bytes().endswith(b"x" * (3 << 20))
+    large.write_bytes(b"no file of tensors")
+    ask("session", "import", "roles", str(large), status=1, error="binary_framing")
+    ask("session", "import", "roles", str(tmp_path / "none"), status=65, error="none")
+    ask("session", "export", "roles", "1" * 32, str(file), status=1, error="session_not_found")
+    ask("session", "export", "roles", other, str(tmp_path / "no/where"), status=65,
+        error="no/where")
+    ask("session", "import", "roles", str(file), "--ttl=1", status=64,
+        error="--ttl is of farcall session new")
+
+
+def test_ones_own_are_listed(ask, serve, roles, farcall, tmp_path):
+    """By their ids only where these are no right by themselves: the client has a token."""
+    assert ask("session", "ls", "roles") == ""
+    session = ask("session", "new", "roles").strip()
+    bump(ask, session, [0] * 4, ("options", {"keep": {"1": "c"}}))
+    digest = hashlib.sha256(bytes.fromhex(session)).hexdigest()[:12]
+    line = ask("session", "ls", "roles")
+    assert line.startswith(f"{digest}  step 1, idle ") and session not in line
+    assert line.endswith(" ms, 1 values of 4096 bytes\n")
+    (listed,) = json.loads(ask("session", "ls", "roles", "--json"))["sessions"]
+    assert listed.pop("idle_ms") >= 0
+    assert listed == {"digest": digest, "step": 1, "bytes": 4096, "values": 1, "lost": False}
+    tokens = tmp_path / "tokens"
+    tokens.write_text("".join(f"{name} call {hashlib.sha256(name.encode()).hexdigest()}\n"
+                              for name in ("anna", "bert")))
+    tokens.chmod(0o600)
+    server = serve(f"--token-file={tokens}", roles)
+
+    def lines(verb, name):
+        (tmp_path / name).write_text(name)
+        done = farcall("session", verb, "roles", "--server", server.url,
+                       f"--token=@{tmp_path / name}")
+        assert done.returncode == 0, done.stderr
+        return [line.split()[0] for line in done.stdout.splitlines()]
+    made = {name: lines("new", name) + lines("new", name) for name in ("anna", "bert")}
+    for name, ids in made.items():
+        assert sorted(lines("ls", name)) == sorted(ids)

@@ -211,7 +211,7 @@ def test_what_names_no_session_is_refused(serve):
     # It is of its own module alone.
     expect(show(server, session, "conventions"), 404, "session_not_found")
     expect(server.request("POST", sessions("nobody")), 404, "module_not_found")
-    for method, path in [("GET", sessions("scalars")),
+    for method, path in [("DELETE", sessions("scalars")),
                          ("POST", sessions("scalars", session)),
                          ("DELETE", sessions("scalars", session, "fork")),
                          ("PUT", sessions("scalars", session))]:
