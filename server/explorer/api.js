@@ -7,6 +7,8 @@ const pathOf = (module, name) =>
 const hashOf = (each) =>
   `#/${encodeURIComponent(each.module)}/${encodeURIComponent(each.name)}`;
 
+const inSession = (session, fields) =>
+  (session ? { ...fields, "Farcall-Session": session } : fields);
 const withToken = (fields) =>
   (page.token ? { ...fields, Authorization: `Bearer ${page.token}` } : fields);
 
@@ -39,9 +41,9 @@ function noteAccess(status, problem) {
   return is;
 }
 
-async function getJson(path) {
+async function getJson(path, options = {}) {
   const { answer, read } =
-    await fetchJson(path, { headers: withToken({ Accept: "application/json" }) });
+    await fetchJson(path, { ...options, headers: withToken({ Accept: "application/json" }) });
   if (answer.ok) return read;
   throw Object.assign(new Error(read.detail ?? answer.statusText), { problem: read,
     status: answer.status, isAccess: noteAccess(answer.status, read) });
@@ -52,10 +54,10 @@ function stagesOf(timing) {
     .map((each) => [each[1], Number(each[2])]);
 }
 
-async function send(path, body, signal) {
+async function send(path, body, signal, session) {
   const began = performance.now();
   const { answer, read } = await fetchJson(path, { method: "POST", body, signal,
-    headers: withToken({ "Content-Type": "application/json", Accept: "application/json" }) });
+    headers: inSession(session, withToken({ "Content-Type": "application/json", Accept: "application/json" })) });
   if (answer.ok && page.access) page.set({ access: null });
   return { ok: answer.ok, status: answer.status, read, ms: performance.now() - began,
     stages: stagesOf(answer.headers.get("Server-Timing")),
@@ -64,9 +66,9 @@ async function send(path, body, signal) {
 
 // The documents of an answer in parts, as they come. An answer that is an error is the one
 // document; one that is cut throws.
-async function* sendSteps(path, body, signal) {
+async function* sendSteps(path, body, signal, session) {
   const answer = await fetch(new Request(path, { method: "POST", body, signal,
-    headers: withToken({ "Content-Type": "application/json", Accept: "text/event-stream" }) }));
+    headers: inSession(session, withToken({ "Content-Type": "application/json", Accept: "text/event-stream" })) }));
   if (!answer.ok) {
     const read = jsonOf(answer, await answer.text());
     noteAccess(answer.status, read);

@@ -92,5 +92,6 @@ addEventListener("hashchange", async (event) => {
 });
 page.watch(["info", "token"], () => kept.forEach(({ view }) =>
   view.set({ info: page.info, token: page.token })));
+page.watch(["sessions"], () => kept.forEach(({ view }) => view.set({ sessions: page.sessions })));
 page.watch(["token", "reload"], load);
 load();

@@ -7,7 +7,7 @@
 # the panes is that on the page.
 set(scripts dom state api values form tensor grid picture shown result
   panes/functions panes/health panes/token panes/empty panes/signature panes/arguments
-  panes/call panes/answer panes/time panes/repeat panes/snippets
+  panes/call panes/answer panes/time panes/session panes/repeat panes/snippets
   main)
 
 include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/Gzip.cmake)

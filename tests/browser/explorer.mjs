@@ -236,6 +236,75 @@ const tests = {
     return page;
   },
 
+  async "calls go into a session, whose state is listed"() {
+    const page = await open();
+    await page.goto(`${url}/#/matmul/matmul`);
+    const sessions = `${url}/api/v1/modules/matmul/sessions`;
+    // By keyboard alone.
+    await page.locator("summary", { hasText: "Session" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("Calls belong to no session", { exact: true }).waitFor();
+    await noViolations(page, "no session");
+    const made = page.waitForResponse((each) => each.url() === sessions);
+    await page.getByRole("button", { name: "New session" }).focus();
+    await page.keyboard.press("Enter");
+    const { session } = await (await made).json();
+    const short = `Calls go into session ${session.slice(0, 8)}…, at step`;
+    await page.getByText(`${short} 0`, { exact: true }).waitFor();
+    await page.getByText("It holds nothing.", { exact: true }).waitFor();
+    const put = async (name, value) => {
+      const answer = await fetch(`${sessions}/${session}/values/${name}`, { method: "PUT",
+        headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) });
+      assert.equal(answer.status, 200);
+    };
+    await put("kv", { dtype: "f32", shape: [2, 3], data: [1, 2, 3, 4, 5, 6] });
+    await put("note", { bytes: "some text" });
+    await put("large", { dtype: "f32", shape: [300, 300], b64: Buffer.alloc(360000).toString("base64") });
+    await call(page);
+    await page.getByText(`${short} 1`, { exact: true }).waitFor();
+    const state = page.getByRole("region", { name: "State" });
+    assert.match(await state.innerText(), /kv\s+tensor<2x3xf32>\s+24/);
+    assert.match(await state.innerText(), /note\s+bytes\s+9/);
+    assert.match(await state.innerText(), /large\s+tensor<300x300xf32>\s+360000\s+too large/);
+    await page.getByRole("button", { name: "Show kv" }).focus();
+    await page.keyboard.press("Enter");
+    const table = page.getByRole("region", { name: "kv" });
+    await table.waitFor();
+    assert.match(await table.innerText(), /1\s+4\s+5\s+6/);
+    await noViolations(page, "a session");
+    await page.getByRole("button", { name: "Show note" }).press("Enter");
+    await page.getByText(/some text|c29tZSB0ZXh0/).waitFor();
+    // Steps are calls of it, too.
+    await page.locator("summary", { hasText: "Repeat" }).click();
+    const steps = page.waitForRequest(/iterate/);
+    await page.getByRole("button", { name: "Repeat" }).press("Enter");
+    assert.equal((await steps).headers()["farcall-session"], session);
+    // It is left, and found again by its id.
+    await page.getByRole("button", { name: "Leave it" }).press("Enter");
+    await page.getByText("Calls belong to no session", { exact: true }).waitFor();
+    assert.ok(await page.getByRole("button", { name: "New session" }).evaluate((each) => each === document.activeElement));
+    const id = page.getByLabel("Id of a session");
+    await id.fill("x");
+    await id.press("Enter");
+    await page.getByText("an id has 32 hexadecimal digits").waitFor();
+    await id.fill("0".repeat(32));
+    await id.press("Enter");
+    await page.locator(".problem").getByText(/session_not_found/).waitFor();
+    await id.fill(session);
+    await id.press("Enter");
+    await page.getByText(new RegExp(`^${short} `)).waitFor();
+    // Somebody else ends it: the next call says so, and it is left.
+    await fetch(`${sessions}/${session}`, { method: "DELETE" });
+    await page.getByRole("button", { name: "Call", exact: true }).click();
+    await page.getByRole("heading", { name: "Problem" }).waitFor();
+    await page.getByText("Calls belong to no session", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "New session" }).press("Enter");
+    await page.getByText(/at step 0$/).waitFor();
+    await page.getByRole("button", { name: "End it" }).press("Enter");
+    await page.getByText("Calls belong to no session", { exact: true }).waitFor();
+    return page;
+  },
+
   async "steps can be cancelled, fail, and be refused"() {
     const page = await open();
     const repeat = async (name, steps, feed) => {

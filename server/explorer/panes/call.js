@@ -18,7 +18,7 @@ async function callFunction(view, profiled) {
   view.set({ run: mine, edited: false });
   const path = profiled ? `${view.path}?profile=1` : view.path;
   try {
-    const answer = await send(path, body, mine.stop.signal);
+    const answer = await send(path, body, mine.stop.signal, sessionOf(view));
     if (view.run !== mine) return;
     const at = answer.ok ? "" : answer.isAccess ? "token" : view.form.fail(answer.read) ? "field" : "";
     view.set({ run: { phase: answer.ok ? "answered" : "refused", answer, at } });

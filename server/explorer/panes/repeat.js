@@ -113,7 +113,7 @@ async function repeatCall(view, fields, mine, show) {
   let steps = 0, drawn = 0;
   show({ phase: "running", nodes: all.map((each) => each.node) });
   try {
-    for await (const part of sendSteps(`${view.path}?iterate&timing=1`, mine.body, mine.stop.signal)) {
+    for await (const part of sendSteps(`${view.path}?iterate&timing=1`, mine.body, mine.stop.signal, sessionOf(view))) {
       if (part.code !== undefined) throw Object.assign(new Error(part.detail), { problem: part, status: part.status });
       if (part.done) {
         draw();
