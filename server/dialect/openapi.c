@@ -493,7 +493,8 @@ static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
 static const char kSession[] =
     ",'Session':{'type':'object','properties':{'session':{'type':'string'},"
     "'step':{'type':'integer'},'ttl_ms':{'type':'integer'},"
-    "'idle_ms':{'type':'integer'},'max_bytes':{'type':'integer'},"
+    "'idle_ms':{'type':'integer'},'ends_ms':{'type':'integer'},"
+    "'max_bytes':{'type':'integer'},"
     "'bytes':{'type':'integer'},'values':{'type':'object',"
     "'additionalProperties':{'type':'object','properties':{"
     "'type':{'type':'object'},'bytes':{'type':'integer'}},"

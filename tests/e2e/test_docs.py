@@ -58,10 +58,11 @@ def follow(shell, tmp_path):
 
 # How many commands each page has, so that the pattern of console.py still matches them.
 COUNTS = {"cli": 32, "clients": 10, "compile": 5, "http": 2, "iterate": 4,
-          "operate": 32, "quickstart": 21, "scale": 4, "secure": 13, "tune": 7}
+          "operate": 32, "quickstart": 21, "scale": 4, "secure": 13, "state": 8, "tune": 7}
 
 
-@pytest.mark.parametrize("page", ["clients", "iterate", "operate", "scale", "secure", "tune"])
+@pytest.mark.parametrize("page", ["clients", "iterate", "operate", "scale", "secure", "state",
+                                  "tune"])
 def test_page(follow, page):
     assert follow(DOCS / f"{page}.md") == COUNTS[page]
 

@@ -709,6 +709,51 @@ static void only_its_owner_finds_a_session(void **state) {
   assert_int_equal(let_go_count, 2);
 }
 
+// A sequence that begins again while a call of the one before runs is another session of the
+// same id; whoever asks finds the new one, also when the table has grown.
+static void a_sequence_is_found_by_its_name(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  const fc_owner_t owners[] = {owner_of(1), owner_of(2)};
+  const fc_str_t names[] = {FC_STR("n1"), FC_STR("t1"), FC_STR("ab")};
+  char ids[12][FC_SESSION_ID_SIZE], again[FC_SESSION_ID_SIZE];
+  fc_session_t *sessions[12], *found;
+  fc_error_t err;
+  for (uint32_t i = 0; i < 12; i++) {
+    // "a" and "bab" are not "ab" and "ab".
+    const fc_str_t module = i < 6 ? FC_STR("a") : FC_STR("ab");
+    assert_int_equal(fc_session_id_of(&all, &owners[i & 1], module,
+                                      names[i / 2 % 3], ids[i], &err),
+                     FC_OK);
+    assert_int_equal(fc_session_id_of(&all, &owners[i & 1], module,
+                                      names[i / 2 % 3], again, &err),
+                     FC_OK);
+    assert_memory_equal(ids[i], again, sizeof again);
+    for (uint32_t k = 0; k < i; k++) {
+      assert_memory_not_equal(ids[i], ids[k], sizeof again);
+    }
+    const fc_str_t id = fc_str_make(ids[i], sizeof ids[i]);
+    fc_session_t *before = make(&all, (uint8_t)(1 + (i & 1)));
+    fc_session_name(before, id);
+    before->claim.held = true;
+    fc_session_end(before, FC_SESSION_END_DELETED);
+    sessions[i] = make(&all, (uint8_t)(1 + (i & 1)));
+    fc_session_name(sessions[i], id);
+    before->claim.held = i % 3 == 0;
+    if (!before->claim.held) before->claim.class_->idle(&before->claim);
+  }
+  for (uint32_t i = 0; i < 12; i++) {
+    const fc_str_t id = fc_str_make(ids[i], sizeof ids[i]);
+    assert_int_equal(fc_session_find(&all, id, &owners[i & 1], 1, &found, &err),
+                     FC_OK);
+    assert_ptr_equal(found, sessions[i]);
+    fc_session_end(found, FC_SESSION_END_DELETED);
+    assert_int_equal(fc_session_find(&all, id, &owners[i & 1], 1, &found, &err),
+                     FC_NOT_FOUND);
+  }
+  fc_sessions_deinit(&all);
+}
+
 static void shares_and_limits_have_numbers(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -847,6 +892,7 @@ int main(void) {
       FC_TEST(a_row_that_was_there_keeps_its_name),
       FC_TEST(a_worker_that_takes_more_spoils_the_slab),
       FC_TEST(only_its_owner_finds_a_session),
+      FC_TEST(a_sequence_is_found_by_its_name),
       FC_TEST(shares_and_limits_have_numbers),
       FC_TEST(a_call_takes_no_more_than_is_left),
       FC_TEST(a_step_is_that_of_the_next_call),
