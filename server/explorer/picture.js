@@ -86,7 +86,7 @@ function padEditor(drawing) {
   canvas.style.aspectRatio = `${width} / ${height}`;
   const hint = make("span", { className: "here", "aria-hidden": "true" }, "Draw here");
   const frame = make("i", { className: "cursor", hidden: true, "aria-hidden": "true" });
-  const keys = make("p", { className: "quiet", role: "status" }, KEYS_HINT);
+  const keys = make("p", { className: "quiet keys", role: "status" }, KEYS_HINT);
   const drawn = drawnImages(drawing);
   let last = null, cursor = [0, 0];
   const greyAt = (i, j) => drawn.greyOf(pager.at, i, j);

@@ -1122,7 +1122,7 @@ for (const [name, options] of Object.entries(pictures ? LOOKS : {})) {
   await draw(page);
   await call(page);
   // The same from run to run but for the times.
-  await page.evaluate(() => document.activeElement.blur());
+  await page.evaluate(() => { document.activeElement.blur(); scrollTo(0, 0); });
   await page.getByLabel("Code of this call").filter({ hasText: /0,[1-9]/ }).waitFor();
   await keep(page, `explorer-${name}`, { fullPage: true });
 }
