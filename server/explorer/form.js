@@ -56,9 +56,9 @@ const typeText = (type) => {
   }
 };
 
-// What the signs in a type mean; "": it has none.
-const typeHelp = (text) => [/\?/.test(text) ? "? is any size" : "",
-  ...new Set(text.match(/\[[^\]]+\]/g)?.map((each) => `${each} is any size, the same wherever it stands`)),
+// What the signs of dims in a type mean; "": it has none.
+const typeHelp = (text) => [/[<x]\?x/.test(text) ? "? is any size" : "",
+  ...new Set(text.match(/(?<=[<x])\[[^\]]+\](?=x)/g)?.map((each) => `${each} is any size, the same wherever it stands`)),
 ].filter(Boolean).join("; ");
 
 const typeSpan = (text) =>

@@ -59,7 +59,6 @@ function tensorField(name, type) {
   const fault = faultLine(() => editor?.controls ?? []);
   const told = (text) => { fault.show(text); about.hidden = text !== ""; };
   const check = () => {
-    stays.textContent = "";
     try {
       if (editor) value = editor.read();
       if (value === null) throw new Error(`choose a file of ${count} elements`);
@@ -78,7 +77,8 @@ function tensorField(name, type) {
     now = way;
     editor = way.make();
     body.replaceChildren(editor.node);
-    editor.node.addEventListener("input", check);
+    editor.node.addEventListener("input", () => { stays.textContent = ""; check(); });
+    stays.textContent = "";
     check();
   };
   const scale = make("input", { type: "text", id: makeId(), size: 6, inputMode: "decimal",

@@ -96,9 +96,9 @@ async function holdCalls(page) {
 }
 
 // A function that no server has, which answers with these results.
-async function pretend(page, types, results, show) {
+async function pretend(page, types, results, show, text = "made()") {
   const signature = { raw: { attrs: show === undefined ? {} : { show } }, module: "m", version: "1", name: "made", callable: true, arguments: [],
-    text: "made()", results: types.map((type) => ({ type })) };
+    text, results: types.map((type) => ({ type })) };
   await page.route("**/api/v1/functions/m/made", (route) => route.fulfill({
     json: route.request().method() === "POST" ? { results } : signature }));
   await page.goto(`${url}/#/m/made`);
