@@ -71,10 +71,18 @@ static void open_page(fc_arena_t *arena, const char *address) {
   for (size_t i = 0; !program && i < FC_ARRAY_COUNT(kBrowsers); i++) {
     program = fc_tool_find(arena, kBrowsers[i], NULL);
   }
-  const char *const argv[] = {program, address, NULL};
-  if (!program || posix_spawn(&child, program, NULL, NULL,
+  // Without a browser it tells of each one that it tried.
+  const char *const argv[] = {
+      "/bin/sh", "-c", "\"$0\" \"$1\" >/dev/null 2>&1", program, address, NULL};
+  int status = 0;
+  if (program && !posix_spawn(&child, argv[0], NULL, NULL,
                               (char *const *)(uintptr_t)argv, environ)) {
+    waitpid(child, &status, 0);
+  }
+  if (!program) {
     (void)fc_complain(0, "note: no xdg-open on PATH opens %s", address);
+  } else if (WIFEXITED(status) && WEXITSTATUS(status)) {
+    (void)fc_complain(0, "note: no browser was found that opens %s", address);
   }
 }
 

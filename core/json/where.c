@@ -54,9 +54,11 @@ fc_status_t fc_json_fail_unexpected(const fc_json_reader_t *reader,
   } else if (fc_str_starts(rest, FC_STR("NaN")) ||
              fc_str_starts(rest, FC_STR("Infinity")) ||
              fc_str_starts(rest, FC_STR("-Infinity"))) {
+    const char *word = *at == 'N'   ? "NaN"
+                       : *at == '-' ? "-Infinity"
+                                    : "Infinity";
     status = fc_fail(err, FC_CODE_JSON_SYNTAX,
-                     "JSON has no bare %s: write it as a string",
-                     show(reader, at + (*at == '-'), shown));
+                     "JSON has no bare %s: write \"%s\"", word, word);
   } else {
     status = fc_fail(err, FC_CODE_JSON_SYNTAX,
                      "unexpected '%s' where %s is expected",

@@ -51,6 +51,7 @@ static fc_status_t read_argument(fc_frame_t *frame, document_t *document,
   return status == FC_OK ? FC_OK : name_argument(frame, param, status, err);
 }
 
+#define ONCE_HINT ": put it in [ ] once more"
 #define LIST_HINT \
   "; the call is a list of arguments, so one tensor stands in [ ] too"
 
@@ -63,10 +64,12 @@ static bool takes_one_tensor(const fc_plan_t *plan) {
 
 // The only argument is a tensor, and its value was refused because it is not nested
 // deep enough. If more values follow, the client probably sent the tensor's rows as
-// arguments; then the message says so. Reads on from the refused value, to where the
+// arguments; then the message says so. If none does, and one bracket is `missing`, it says
+// this. Reads on from the refused value, to where the
 // reader had `depth` containers open, so `err` must have its position already.
 static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
                                 fc_status_t status, fc_error_t *err) {
+  const int32_t missing = frame->fill.too_flat;
   fc_json_reader_t *reader = &frame->reader;
   fc_json_token_t token;
   fc_status_t read = FC_OK;
@@ -74,9 +77,13 @@ static fc_status_t explain_rows(fc_frame_t *frame, uint32_t depth,
     read = fc_json_next(reader, &token, NULL);
   }
   if (read == FC_OK) read = fc_json_next(reader, &token, NULL);
-  if (read != FC_OK || token == FC_JSON_ARRAY_END) return status;
+  if (read != FC_OK) return status;
+  const bool alone =
+      token == FC_JSON_ARRAY_END;  // as one row of a table may be
+  if (alone && missing != 1) return status;
   fc_error_t longer;
-  fc_fail(&longer, err->code, "%s" LIST_HINT, err->message);
+  fc_fail(&longer, err->code, "%s%s", err->message,
+          alone ? ONCE_HINT : LIST_HINT);
   memcpy(err->message, longer.message, sizeof err->message);
   return status;
 }
@@ -88,7 +95,7 @@ static fc_status_t read_positional(fc_frame_t *frame, document_t *document,
   // The reader already counts a bracket or brace that was just read.
   const uint32_t depth = frame->reader.depth - (token == FC_JSON_ARRAY_BEGIN ||
                                                 token == FC_JSON_OBJECT_BEGIN);
-  frame->fill.too_flat = false;
+  frame->fill.too_flat = 0;
   fc_status_t status = read_argument(frame, document, index, token, err);
   const bool rows = status != FC_OK && err && frame->fill.too_flat &&
                     takes_one_tensor(frame->plan);

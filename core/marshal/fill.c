@@ -295,7 +295,7 @@ static fc_status_t not_an_array(fc_frame_t *frame, fc_fill_t *fill,
     return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
                             "an array", err);
   }
-  fill->too_flat = fill->op != NULL;
+  fill->too_flat = fill->op ? fill->rank - depth : 0;
   fc_status_t status =
       fc_json_fail(&frame->reader, err, FC_CODE_SHAPE_MISMATCH,
                    depth ? "nested %d deep, the tensor has %d dims"
@@ -369,7 +369,7 @@ fc_fill_t *fc_fill_begin(fc_frame_t *frame, fc_dtype_t dtype, fc_code_t code) {
   fill->code = code;
   fill->op = NULL;
   fill->rank = 0;
-  fill->too_flat = false;
+  fill->too_flat = 0;
   fill->data = NULL;
   fill->count = fill->capacity = 0;
   fill->limit = fc_frame_element_limit(frame, dtype);

@@ -19,8 +19,9 @@ typedef struct fc_fill_t {
   size_t size;        // bytes of one element
   fc_code_t code;     // of the error about a wrong number of elements
   int32_t rank;
-  bool too_flat;  // refused: an element stood where an array should, and `op`
-                  // declares the dims
+  // Refused: an element stood where an array should, and `op` declares the dims. So many
+  // brackets are missing.
+  int32_t too_flat;
   int64_t dims[FC_RANK_MAX];  // -1 while not known
   int64_t have[FC_RANK_MAX];  // elements begun of each open array
   uint8_t *data;

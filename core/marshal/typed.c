@@ -54,17 +54,21 @@ static fc_status_t refuse_dtype(fc_frame_t *frame, fc_dtype_t declared,
                                 fc_str_t name, fc_error_t *err) {
   const fc_dtype_info_t *info = fc_dtype_info(declared);
   const bool exists = fc_dtype_find_named(name, declared) != FC_DTYPE_NONE;
-  char shown[80];
+  char shown[80], cast[80] = "";
   fc_escape(shown, sizeof shown, 64, name);
+  if (exists && info->npy[0] && info->aliases[0]) {
+    snprintf(cast, sizeof cast, ": .astype(\"%.*s\") makes it so",
+             (int)strcspn(info->aliases, " "), info->aliases);
+  }
   fc_status_t status =
       declared == FC_DTYPE_NONE
           ? fc_fail(err, FC_CODE_DTYPE_MISMATCH,
                     "'%s' is no element type; there are %s", shown,
                     fc_dtype_texts())
           : fc_fail(err, FC_CODE_DTYPE_MISMATCH,
-                    exists ? "dtype '%s', declared %s"
-                           : "'%s' is no element type, declared is %s",
-                    shown, info->text);
+                    exists ? "dtype '%s', declared %s%s"
+                           : "'%s' is no element type, declared is %s%s",
+                    shown, info->text, cast);
   if (declared == FC_DTYPE_NONE) {
     fc_error_expected(err, "the name of an element type");
   } else if (info->class_ == FC_DTYPE_CLASS_INT) {

@@ -115,6 +115,17 @@ def test_a_folder_is_served_and_the_page_opened(tmp_path):
     assert "broken.mlir:1:" in said and "matmul.mlir" not in said
 
 
+def test_where_no_browser_is_a_line_says_so(tmp_path):
+    shutil.copy(ROOT / "examples/iree/matmul.vmfb", tmp_path)
+    (tmp_path / "xdg-open").write_text("#!/bin/sh\necho noise\necho noise >&2\nexit 3\n")
+    (tmp_path / "xdg-open").chmod(0o755)
+    server = Served(tmp_path / "matmul.vmfb", "--open", cwd=tmp_path,
+                    PATH=f"{tmp_path}:/usr/bin:/bin")
+    said = server.stop()
+    assert f"note: no browser was found that opens {server.address}" in said
+    assert "noise" not in said
+
+
 REFUSED = [
     ("m.pkl", b"\x80\x04\x95", 65, "m.pkl: this is a pickle of Python: in Python, `"),
     ("m.pt", b"PK\x03\x04", 65, "m.pt: this is a model of PyTorch: in Python, `torch."),
@@ -179,6 +190,7 @@ def test_options_of_both_programs(farcall, tmp_path):
     for options, code, said in [
             (["--quue=1"], 64, "serve has no option '--quue': did you mean '--queue'?"),
             (["--queue"], 64, "farcall: --queue needs a value"),
+            (["--port=1"], 64, "serve has no option '--port': did you mean '--listen'?"),
             (["-l", "nonsense", "-t"], 64, "farcalld: "),
             (["-t"], 0, "farcalld: the options are right")]:
         done = farcall("serve", "matmul.vmfb", *options, cwd=tmp_path,

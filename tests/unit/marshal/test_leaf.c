@@ -290,7 +290,7 @@ static const fc_test_decode_row_t typed[] = {
     {"NumPy's name of another type", "tensor<1xf32> ->",
      "[{\"dtype\":^\"float64\",\"shape\":[1],\"data\":[1]}]", NULL,
      FC_CODE_DTYPE_MISMATCH, "/0/dtype",
-     "argument 0: dtype 'float64', declared f32"},
+     "argument 0: dtype 'float64', declared f32: .astype(\"float32\") makes it so"},
     BAD("other dtype", "tensor<1xf32> ->",
         "[{\"dtype\":^\"f64\",\"shape\":[1],\"data\":[1]}]", DTYPE_MISMATCH,
         "/0/dtype"),
