@@ -6,6 +6,7 @@
 #include "abi/print.h"
 #include "doctor/checkup.h"
 #include "doctor/roles.h"
+#include "doctor/rows.h"
 #include "farcall/farcall.h"
 #include "kernels/cpu.h"
 
@@ -142,6 +143,7 @@ void fc_doctor_module(fc_checkup_t *checkup, fc_str_t bytes) {
         "it keeps state between calls, so they run one after another", "");
   }
   fc_doctor_roles(checkup, module, checkup->write_roles);
+  fc_doctor_rows(checkup, module);
   checkup->footprint.weights = (int64_t)bytes.size;
   check_speed(checkup, bytes, info);
   fc_module_release(module);

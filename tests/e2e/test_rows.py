@@ -201,6 +201,14 @@ def test_rows_that_depend_on_others_are_found(serve, folder, farcall):
     assert "it may be 1, 4 or 8; batching is off: row 1 of 4" in done.stderr
 
 
+def test_the_doctor_says_so(folder, farcall):
+    for name in MODULES:
+        said = farcall("doctor", path_of(folder, name)).stdout
+        assert "its rows do not depend on each other (exact)" in said
+        for reason in REASONS.values():
+            assert reason in said, (name, reason)
+
+
 @pytest.mark.parametrize("tolerance, says", [
     ({"rel": 1e-5}, "approximate"), ({"abs": 1e-30}, "off: row 0 of 4"),
     ({"abs": 1e-4}, "approximate")])

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether rows of a module's functions may be batched (module/prove.h): what a server
+// finds out before it serves them.
+#ifndef FARCALL_CLI_DOCTOR_ROWS_H_
+#define FARCALL_CLI_DOCTOR_ROWS_H_
+
+#include "doctor/checkup.h"
+#include "farcall/module.h"
+
+// Has a child try the functions of `module`, which was loaded from checkup->path, and adds
+// what it found.
+void fc_doctor_rows(fc_checkup_t *checkup, const fc_module_t *module);
+
+#endif  // FARCALL_CLI_DOCTOR_ROWS_H_
