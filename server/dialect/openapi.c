@@ -494,7 +494,7 @@ static const char kSession[] =
     ",'Session':{'type':'object','properties':{'session':{'type':'string'},"
     "'step':{'type':'integer'},'ttl_ms':{'type':'integer'},"
     "'idle_ms':{'type':'integer'},'ends_ms':{'type':'integer'},"
-    "'max_bytes':{'type':'integer'},"
+    "'max_bytes':{'type':'integer'},'checkpoint':{'type':'boolean'},"
     "'bytes':{'type':'integer'},'values':{'type':'object',"
     "'additionalProperties':{'type':'object','properties':{"
     "'type':{'type':'object'},'bytes':{'type':'integer'}},"
@@ -502,7 +502,8 @@ static const char kSession[] =
     "'idle_ms','max_bytes','bytes','values']},"
     "'NewSession':{'type':'object','properties':{"
     "'ttl_ms':{'type':'integer','minimum':1},"
-    "'max_bytes':{'type':'integer','minimum':1},'values':{'type':'object',"
+    "'max_bytes':{'type':'integer','minimum':1},"
+    "'checkpoint':{'type':'boolean'},'values':{'type':'object',"
     "'additionalProperties':{'$ref':'#/components/schemas/Value'}}},"
     "'additionalProperties':false},"
     "'Value':{'type':'object','description':'a value with its type'}";
