@@ -138,6 +138,8 @@ def test_a_drain_serves_what_is_on_its_way(corpus):
         assert connection.answer()[0] == 200
         os.kill(running.pid, signal.SIGTERM)
         leaves(connection)
+    # A second signal would end it at once.
+    assert running.process.wait(timeout=60) == 0
     end_servers([running])
 
 

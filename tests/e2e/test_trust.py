@@ -132,17 +132,6 @@ def test_a_sidecar_can_be_taken_back(serve, tmp_path):
     assert "its sidecar: " in said and sum_of(sidecar) in said
 
 
-def test_dims_of_the_configuration_need_no_sum(serve, tmp_path):
-    versions = Versions(tmp_path)
-    versions.put(1)
-    place = versions.folder / "m" / "1"
-    trusted = write(tmp_path / "trusted", place / "model.so",
-                    place / "model.farcall.json")
-    dims = [{"name": "number", "args": [{"name": "x"}]}]
-    server = serve(f"--trust={trusted}", "-c", versions.config(m={"dims": dims}))
-    assert answers(server, "m") == 1
-
-
 def test_libraries_beside_a_module_are_refused(serve, tmp_path):
     folder = tmp_path / "modules"
     folder.mkdir()
