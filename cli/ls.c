@@ -144,7 +144,8 @@ int fc_verb_ls(const fc_args_t *args) {
 // ---------------------------------------------------------------------------
 // health
 
-// Shows what everybody may see to be wrong, and how much more there is. An answer without it shows nothing.
+// Shows what everybody may see to be wrong, and how much more there is. An answer without
+// it shows nothing.
 static void show_health(const fc_args_t *args, FILE *stream) {
   fc_error_t err;
   fc_remote_t server;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fc_format_find refuses what is known to be no source (module/kinds.def), then asks one test after another; the first
-// that the bytes pass tells the format. A test reads no further than the bytes reach, and
-// believes no size that the bytes state.
+// fc_format_find refuses what is known to be no source (module/kinds.def), then makes one
+// test after another: the first that the bytes pass tells the format. A test reads no
+// further than the bytes reach, and believes no size that they state.
 #include "compile/format.h"
 
 #include <stdio.h>

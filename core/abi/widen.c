@@ -423,8 +423,10 @@ static fc_status_t fault_batch(const fc_doc_t *doc, bool result,
                       noun_of(result), number, why);
 }
 
-// The name of the dim that differs; FC_DIM_DYNAMIC unless it is one, and the first of
-// tensors that are values of the flat call and that the function does not write to.
+// Sets *out_name to the dim in which the functions differ (FC_DIM_DYNAMIC: in none), and
+// *out_results to how many results have it. Fails unless it has a name, they differ in it
+// alone, and it is the first dim of tensors that are values of the flat call; arguments
+// among these may not be written to.
 static fc_status_t find_rows(const maker_t *maker, const fc_doc_t *doc,
                              int64_t *out_name, uint32_t *out_results) {
   *out_name = FC_DIM_DYNAMIC;

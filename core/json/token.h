@@ -107,9 +107,8 @@ FC_INLINE uint64_t fc_token_value(const fc_numeral_t *token) {
   return value;
 }
 
-// Finds the literal at `p` and returns its end; NULL when it is too long for this,
-// or no number. Without `point` a point ends the literal. What follows the literal
-// is not looked at.
+// Finds the number at `p` and returns its end; the caller checks what follows it. NULL:
+// there is none, or it is too long for this. Without `point` a point ends the number.
 FC_INLINE const char *fc_token_scan(const char *p, bool point,
                                     fc_numeral_t *out) {
   __m128i text = fc_token_load(p);

@@ -23,10 +23,10 @@ fc_status_t fc_inputs_begin(fc_inputs_t *inputs, fc_frame_t *frame,
 
 // Is the input one value, whose shape may be [] or [1]?
 bool fc_inputs_is_one(const fc_model_tensor_t *tensor);
-// Begins to read an input as a tensor. For an input of one value, or a LIST, `op` says any
-// dims, so that [] and [1] are both read; fc_inputs_check_one checks them when they are known, but
-// not for bytes that came as a row of ui8. `op` is filled in and must stay as long as
-// `typed`.
+// Begins to read an input as a tensor. Fills `op` in, which must stay as long as `typed`.
+// For an input of one value, or a LIST, `op` says any dims, so that [] and [1] are both
+// read; fc_inputs_check_one checks them when they are known, but not for bytes that came
+// as a row of ui8.
 void fc_inputs_open(const fc_model_tensor_t *tensor, const fc_str_t *members,
                     fc_op_t *op, fc_typed_t *typed);
 fc_status_t fc_inputs_check_one(const fc_inputs_t *inputs,

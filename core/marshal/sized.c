@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Callers see one function where the module has several, one for each row of sizes:
-// chooses the row of a call, unless rows of tensors are batched (rows.c). All sizes are known by then, since each dim that has sizes
-// stands in an argument that every call has. Rows are few, so all are looked through.
+// Callers see one function where the module has several, one for each row of sizes.
+// Chooses the row of a call, unless rows of tensors are batched (rows.c). All sizes are
+// known by then, since each dim that has sizes stands in an argument that every call has.
+// Rows are few, so all are looked through.
 #include <stdio.h>
 
 #include "abi/print.h"

@@ -23,7 +23,8 @@ static fc_status_t stored_of(fc_frame_t *frame, fc_stored_t **out_stored,
     FC_TRY(fc_frame_alloc(frame, 1, sizeof(fc_stored_t), &memory, err));
     FC_TRY(fc_frame_alloc(
         frame, plan->signature->raw_argument_count + (size_t)1, 1, &rows, err));
-    // A final contents that is kept may go into the store besides (add_finals).
+    // Each output may be kept by the document, each state is, and add_finals keeps final
+    // contents, though they are outputs, once more.
     const uint32_t capacity =
         plan->output_count + plan->state_count + plan->final_count + 1;
     FC_TRY(

@@ -19,7 +19,8 @@ typedef struct fc_proof_t {
 
 // `from` is "auto": the list "self_test" of the sidecar, else X.tests.jsonl beside
 // the module's file X.so or X.vmfb, if there is one, and the module's examples that have
-// results; "off": no tests; else the path of such a file. `warm_up` and `rollback_on_crash` are the sidecar's, whatever `from` is.
+// results; "off": no tests; else the path of such a file. `warm_up` and
+// `rollback_on_crash` are the sidecar's, whatever `from` is.
 // FC_CODE_SELF_TEST_FAILED names what cannot be read, and why. `err` is not NULL.
 fc_status_t fc_proof_read(const fc_module_t *module, fc_str_t from,
                           fc_allocator_t allocator, fc_proof_t *out_proof,

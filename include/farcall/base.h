@@ -211,9 +211,10 @@ void fc_error_got(fc_error_t *err, fc_str_t client_text);
 
 // Writes `text` into `out` (NUL-terminated, at most `capacity` bytes with the
 // terminator) with control characters, double quotes, backslashes and bytes outside
-// UTF-8 escaped, and as \uXXXX those that are not seen but change what is. At most `limit` characters of the text are taken, an escaped byte
-// counting as one. An ellipsis after them marks a cut, if `capacity` is 4 or more. Its
-// room is kept free, so what is written of the text has at most `capacity` - 4 bytes.
+// UTF-8 escaped, and as \uXXXX those that are not seen but change what is. At most
+// `limit` characters of the text are taken, an escaped byte counting as one. An ellipsis
+// after them marks a cut, if `capacity` is 4 or more. Its room is kept free, so what is
+// written of the text has at most `capacity` - 4 bytes.
 // Returns the length of what was written.
 size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text);
 

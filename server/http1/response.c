@@ -178,9 +178,9 @@ char *fc_response_chunk(uint64_t size, char *end) {
 }
 
 char *fc_response_head(const fc_response_head_t *head, char *end) {
-  // Every field is bounded: 128 bytes of request id, 55 of a trace, eight times of at
-  // most 18 characters each, a digest, an id of a session, a list of methods, a code, an origin, what a page
-  // may do. Together they are below FC_LIMIT_HEAD.
+  // Every field is bounded, and all together are below FC_LIMIT_HEAD: 128 bytes of
+  // request id, 55 of a trace, eight times of at most 18 characters each, a digest, an id
+  // of a session, a list of methods, a code, an origin, what a page may do.
   const fc_answer_t *answer = head->answer;
   char *begin = end - FC_LIMIT_HEAD;
   char *out = put(begin, FC_STR("HTTP/1.1 "));

@@ -141,7 +141,9 @@ static bool keep_rest(fc_http2_connection_t *h, size_t sent) {
   return write_rest(h, h->size - sent);
 }
 
-// A full room is not tried at once: the loop turns to others first.
+// A full buffer is likely to have more behind it. It goes by `write`, whose written event
+// comes in another turn of the loop: other connections are served before it is filled
+// again.
 static bool write_out(fc_http2_connection_t *h) {
   fc_stream_t *stream = h->base->stream;
   if (h->rest) return write_rest(h, h->size);

@@ -16,8 +16,9 @@ void fc_claim_identify(fc_generation_t *made);
 fc_status_t fc_claim_join(fc_generations_t *generations,
                           fc_generation_t *generation,
                           fc_error_t *err) FC_MUST_CHECK;
-// Makes it current in the place of `other`, to which its key leads so far. Where the name
-// leads is still to be found anew (fc_generations_settle_name), before `other` is freed.
+// Makes `generation` current in the place of `other`, which has the same key. The name
+// may lead to `other` still: the caller calls fc_generations_settle_name before that is
+// freed.
 void fc_claim_replace(fc_generations_t *generations, fc_generation_t *other,
                       fc_generation_t *generation);
 // Makes the generation no longer current, if it is: neither its key nor its name leads to

@@ -2,13 +2,13 @@
 //
 // Calls that the server makes to a generation before clients can. First it finds out
 // which functions have rows that do not depend on each other (module/prove.h), then it
-// makes the self-test: calls whose answers are known, in a process that ends with the test and that no other
-// call ever uses, whichever host the module belongs in. So a crash costs that process
-// alone, and no client meets what the tests leave behind. Then its warm-up: calls in
-// the host that will serve, whose results do not matter; but a call that somebody wrote
-// must not crash. Calls are made one after the other, through the pool, in the native
-// dialect. Answers are compared, and examples made, on the loader's thread; all else is
-// done on the loop's.
+// makes the self-test: calls whose answers are known, in a process that ends with the
+// test and that no other call ever uses, whichever host the module belongs in. So a crash
+// costs that process alone, and no client meets what the tests leave behind. Then its
+// warm-up: calls in the host that will serve, whose results do not matter; but a call
+// that somebody wrote must not crash. Calls are made one after the other, through the
+// pool, in the native dialect. Answers are compared, and examples made, on the loader's
+// thread; all else is done on the loop's.
 #ifndef FARCALL_SERVER_MODULES_TRIAL_H_
 #define FARCALL_SERVER_MODULES_TRIAL_H_
 

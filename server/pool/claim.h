@@ -3,10 +3,10 @@
 // A claim: what the calls of one session have in common for the pool. They are made one
 // after another, in the order they came: one call holds the claim, from when it may be
 // given to a worker until it has left the worker; the others are parked in the module's
-// queue, but in no flow. A call that is made in turns (turn.h) holds it until the last one
-// is over, or nobody waits for it. A claim also stands for what the worker may change: its desk is
-// laid before the call, and taken after it. Lies in the session (state/session.h). The
-// loop's thread.
+// queue, but in no flow. A call that is made in turns (turn.h) holds it until the last
+// one is over, or nobody waits for it. A claim also stands for what the worker may
+// change: its desk is laid before the call, and taken after it. Lies in the session
+// (state/session.h). The loop's thread.
 #ifndef FARCALL_SERVER_POOL_CLAIM_H_
 #define FARCALL_SERVER_POOL_CLAIM_H_
 

@@ -166,7 +166,7 @@ static inline uint32_t fc_ring_state(const fc_ring_t *ring, uint32_t slot) {
 
 // Waits until its next slot is READY, makes it BUSY and returns its index.
 uint32_t fc_ring_take(fc_ring_t *ring);
-// The slot is DONE. True: the caller must wake the loop.
+// Makes the slot DONE. True: the loop sleeps, and the caller must wake it.
 bool fc_ring_done(fc_ring_t *ring, uint32_t slot);
 
 // ---------------------------------------------------------------------------

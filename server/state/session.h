@@ -163,7 +163,8 @@ void fc_session_unpin(fc_session_t *session, uint64_t now_ns);
 // Ends it: it is found no more, and what waits is refused once the call that runs has left
 // its worker. It may be freed.
 void fc_session_end(fc_session_t *session, fc_session_end_t why);
-// Ends sessions that were idle for too long, or whose generation was replaced. Looks at `most` of them.
+// Ends sessions that were idle for too long, or whose generation was replaced. Looks at
+// `most` of them.
 void fc_sessions_look(fc_sessions_t *all, uint32_t most, uint64_t now_ns);
 
 // When it ends whether or not it is used, because its generation was replaced; 0: it was

@@ -102,8 +102,8 @@ static uint64_t pack_gate(uint32_t inside, uint32_t let_go) {
   return (uint64_t)inside << 32 | let_go;
 }
 
-// True if a call was let go and no other call has left for it: the caller is
-// that call.
+// Uses up one of the releases that fixture_release has added. False: there is none, and
+// the caller stays blocked.
 static bool leave_block(uint32_t unused) {
   (void)unused;
   uint64_t now = atomic_load(&gates->gate);

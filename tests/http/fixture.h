@@ -2,8 +2,8 @@
 //
 // A server in a thread of the test, and a blocking client that sends and reads
 // bytes. The server has modules of a kind made for tests, in the host that
-// FARCALL_ISOLATION names. With FARCALL_FIXTURE_TLS=1 both speak TLS. Tests wait for events: a response, a closed
-// connection, a call that says it has begun.
+// FARCALL_ISOLATION names. With FARCALL_FIXTURE_TLS=1 both speak TLS. Tests wait for
+// events: a response, a closed connection, a call that says it has begun.
 #ifndef FARCALL_TESTS_HTTP_FIXTURE_H_
 #define FARCALL_TESTS_HTTP_FIXTURE_H_
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connections of HTTP/1 and HTTP/2 fed with any bytes, whole and cut in pieces, over a stream of
-// this file's own: both must be answered alike, and nothing may be left over.
-// All else is the real server's code, pool and worker included; only the socket
-// and the clock are this file's. The first byte of the input chooses the cuts
-// and how the stream behaves. Calls are of a dialect of this file's own, which
-// takes any body and answers its hash, so that bodies are compared too.
+// Connections of HTTP/1 and HTTP/2 are fed with any bytes, whole and cut in pieces: both
+// must be answered alike, and nothing may be left over. The stream below and the clock
+// are this file's; all else is the real server's code, pool and worker included. The
+// first byte of the input chooses the cuts and how the stream behaves. Calls are of a
+// dialect of this file's own, which takes any body and answers its hash, so that bodies
+// are compared too.
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -104,7 +104,8 @@ static void fill(const char *pattern, char out[128]) {
   out[size] = '\0';
 }
 
-// From an address of its own for each few, so that no wrong token is one too many.
+// Every eight connections come from another address, because the answers to one that has
+// sent many wrong tokens wait (FC_LIMIT_GUESSES).
 static int connect_anew(const fixture_server_t *server) {
   static unsigned count;
   const int fd = fixture_socket();
@@ -326,8 +327,8 @@ static void malformed_values_are_refused(void **state) {
   end(&server);
 }
 
-// Origin is looked at first, then the token: a page that may ask still needs one, learns by
-// the answer's fields that it does, and asks without one whether it may send it.
+// Origin is checked before the token. A page that is allowed needs a token all the same,
+// and may read the answer that says so; its preflight needs none.
 static void pages_need_tokens_too(void **state) {
   (void)state;
   static const struct {

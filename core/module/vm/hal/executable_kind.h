@@ -15,9 +15,9 @@ typedef struct fc_hal_kernel_t {
 } fc_hal_kernel_t;
 
 // A format. `size` bytes, zeroed, begin with a fc_hal_executable_t. `open` fills them
-// from a copy of the file, which stays while the executable does if `keeps_file`; `close`
-// is called even when it failed, or was not called for want of memory. `run` runs every workgroup of a checked dispatch that has
-// some.
+// from a copy of the file, which stays while the executable does if `keeps_file`. `close`
+// is called even if `open` failed, or was not called for want of memory. `run` runs every
+// workgroup of a dispatch that was checked and has some.
 typedef struct fc_hal_kind_t {
   fc_str_t format;  // "": of no processor
   bool native;      // machine code: refused where that is off

@@ -24,8 +24,8 @@ fc_status_t fc_hal_pool_create(fc_vm_heap_t *heap, fc_hal_pool_t **out,
 // is allowed.
 void fc_hal_pool_release(fc_hal_pool_t *pool);
 
-// At least `size` bytes, 64-byte aligned, `size` of them zeroed. *out_size is the size that fc_hal_pool_give must get. On failure NULL, with the error of
-// fc_vm_heap_alloc.
+// At least `size` bytes, 64-byte aligned, `size` of them zeroed. *out_size is the size
+// that fc_hal_pool_give must get. On failure NULL, with the error of fc_vm_heap_alloc.
 void *fc_hal_pool_take(fc_hal_pool_t *pool, size_t size, size_t *out_size,
                        fc_error_t *err) FC_MUST_CHECK;
 // Gives a block back, with the size that take wrote. Any thread.

@@ -2,8 +2,8 @@
 //
 // hal.device.queue.*. A queue operation looks at its wait fence, does its work, and says
 // on its signal fence how it went. Two do not: `write` is not supported and fails,
-// `flush` has nothing to do. Lists in parentheses name the operands of the function below, which
-// begin with (device, affinity, wait, signal, …). On workers.
+// `flush` has nothing to do. Lists in parentheses name the operands of the function
+// below, which begin with (device, affinity, wait, signal, …). On workers.
 #include <inttypes.h>
 
 #include "module/vm/buffer.h"

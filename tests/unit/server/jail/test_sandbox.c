@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a process may not do with --sandbox=basic, call by call, and what it still may
-// (test_jail.c has --sandbox=strict). Each child of this test tries all of a table and leaves the
-// errors in memory that it shares with the test.
+// (test_jail.c has --sandbox=strict). Each child of this test tries all of a table and
+// leaves the errors in memory that it shares with the test.
 #include "jail/jail.h"
 
 #include <errno.h>
