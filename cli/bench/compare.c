@@ -8,7 +8,8 @@
 #include "bench/report.h"
 #include "cli.h"
 
-// Nobody reads a digest: which arguments these were, "" if the file does not say.
+// Names the arguments for people, who cannot tell them by a digest; "" if the file does
+// not say which these were.
 static const char *input_of(const fc_bench_document_t *document) {
   const char *example = fc_bench_text(document->root, "example");
   return *example ? example : fc_bench_text(document->root, "input");

@@ -166,8 +166,8 @@ typedef struct road_t {
   const char *compiler;  // "mlir 22.1.8"
   // Flags of opt and llc: the level and the processor.
   const char *target[3];
-  // For which vector registers, in bytes, the file IR is; LOWERED_PLAINLY: for any,
-  // LOWERED_NOT: it is not there yet.
+  // Bytes of the vector registers that the file IR was lowered for; LOWERED_PLAINLY: for
+  // any; LOWERED_NOT: there is no such file yet.
   size_t lowered;
   fc_mlir_module_t module;  // bufferized; names and roles resolved
   fc_sidecar_draft_t draft;

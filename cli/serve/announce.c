@@ -71,7 +71,7 @@ static void open_page(fc_arena_t *arena, const char *address) {
   for (size_t i = 0; !program && i < FC_ARRAY_COUNT(kBrowsers); i++) {
     program = fc_tool_find(arena, kBrowsers[i], NULL);
   }
-  // Without a browser it tells of each one that it tried.
+  // Nothing of what they print is shown: xdg-open names each browser that it did not find.
   const char *const argv[] = {
       "/bin/sh", "-c", "\"$0\" \"$1\" >/dev/null 2>&1", program, address, NULL};
   int status = 0;

@@ -197,7 +197,7 @@ static state_t measure(const fc_frame_t *frame, const fc_repeat_t *repeat,
   return state;
 }
 
-// Writes down a feed, and says in the carry that its argument is one.
+// Fills in a feed, and marks its argument in the carry as one that is fed.
 static void put_feed(fc_carry_t *carry, const fc_plan_t *plan,
                      const pair_t *pair, uint32_t leaf, feed_t *feed,
                      uint32_t *words, uint32_t *word_count) {

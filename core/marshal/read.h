@@ -32,8 +32,8 @@ static inline void fc_list_set(fc_value_t *dest, fc_value_t *items,
   if (!dest) return;
   *dest = (fc_value_t){.kind = FC_VALUE_LIST, .list = {items, count}};
 }
-// Makes two lists of an array of references: its elements and its dims. A dim below 0, which
-// lies below an empty array, is 0.
+// An array of references becomes a list of two lists: its elements and its dims. Dims that
+// are not known, below an empty array, are below 0 in `dims`, and 0 in the list.
 fc_status_t fc_list_set_array(fc_frame_t *frame, fc_value_t *items,
                               size_t count, const int64_t *dims, int32_t rank,
                               fc_value_t *dest, fc_error_t *err);

@@ -303,7 +303,8 @@ static bool can_be_kept(const fc_op_t *op) {
          op->kind == FC_TYPE_UNKNOWN;
 }
 
-// Adds a result to what is kept. Two of one name would be kept in turn.
+// Adds a result to what is kept. Two under one name are refused, since the second would
+// replace the first.
 static fc_status_t add_keep(fc_frame_t *frame, const fc_op_t *op,
                             uint32_t number, fc_str_t name, fc_error_t *err) {
   fc_stored_t *stored;

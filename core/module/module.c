@@ -116,8 +116,8 @@ static fc_status_t note_name(fc_module_t *module, uint32_t index,
   return fc_name_table_put(&module->names, name, index, err);
 }
 
-// Makes the signature of the next function one that cannot be called, for the reason in
-// `why`: the module's others can be.
+// Has the next function listed as one that cannot be called, for the reason in `why`: the
+// module's other functions can be.
 static fc_status_t refuse_function(fc_module_t *module,
                                    const fc_signature_t *signature,
                                    const fc_error_t *why, fc_error_t *err) {

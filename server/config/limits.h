@@ -77,7 +77,7 @@
 // How long a turn of a call that answers in parts runs, the first one aside
 // (pool/turn.h).
 #define FC_LIMIT_TURN_NS 1000000u
-// What a caller owes at most for turns that have kept others waiting.
+// The most time that a caller owes others for turns of its calls: so its next one comes.
 #define FC_LIMIT_TURNS_OWED_NS (64 * FC_LIMIT_TURN_NS)
 // How many modules have lines of their own in /metrics, and how many bytes the names in
 // such a line, of a module or of a function, may have. The numbers of all others are
@@ -103,7 +103,7 @@
 #define FC_LIMIT_INLINE_WORST_NS (1000000u * FC_LIMIT_INLINE_SLOWNESS)
 // What all calls on the loop may take in one turn.
 #define FC_LIMIT_INLINE_TURN_NS 200000u
-// Attempts that were given up take one part in so many of the loop's time.
+// Attempts that were given up take at most 1 / this of the loop's time.
 #define FC_LIMIT_INLINE_LOST_SHARE 20u
 // The body of a call on the loop has fewer bytes, and so have its results.
 #define FC_LIMIT_INLINE_BODY (16u << 10)

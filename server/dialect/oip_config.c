@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clients of Triton ask a server for before they call it: the configuration of
-// a model, and Triton's settings of traces, which are always the same here.
+// What clients of Triton ask for before they make calls: the configuration of a model,
+// and Triton's settings of traces, which are always the same here.
 #include "dialect/oip.h"
 #include "json/writer.h"
 #include "marshal/model.h"

@@ -2,8 +2,8 @@
 //
 // The routes of sessions below /api/v1/modules/{module}/sessions: they are made, shown,
 // forked, reset and ended; their values are read and put by calls of no function
-// (pool/order.h). Which session a path names, and that the client may name it, was found out
-// before (exchange/session.c).
+// (pool/order.h). exchange/session.c has found the session that the path names before, and
+// that the client may name it.
 #include "dialect/state.h"
 
 #include <stdio.h>

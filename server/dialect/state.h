@@ -8,8 +8,9 @@
 #include "dialect/dialect.h"
 #include "pool/order.h"
 
-// What GET and PUT of a value, and an export, ask for. FC_CODE_JSON_SCHEMA for a name that
-// no value can have, _UNKNOWN_FIELD for a slice, as fc_native_admit for body and answer.
+// Reads what a GET or PUT of a value, or an export, asks for. FC_CODE_JSON_SCHEMA: no value
+// can have the name. FC_CODE_UNKNOWN_FIELD: the slice cannot be one. The forms of body and
+// answer are refused as by fc_native_admit.
 fc_status_t fc_state_order(const fc_server_t *server,
                            const fc_request_t *request, const fc_place_t *place,
                            fc_admission_t *out_admission,
@@ -17,8 +18,8 @@ fc_status_t fc_state_order(const fc_server_t *server,
                            fc_error_t *err) FC_MUST_CHECK;
 // Is the body of a POST that makes a session a file of its values?
 bool fc_state_imports(const fc_request_t *request);
-// Writes what the query of such a POST says of the session into `order->slice`, as the
-// document would say it.
+// The query of such a POST says what the session is to be: writes that into `order->slice`
+// as the JSON that a body would have.
 fc_status_t fc_state_read_query(const fc_request_t *request,
                                 fc_value_order_t *order,
                                 fc_error_t *err) FC_MUST_CHECK;

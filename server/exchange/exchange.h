@@ -70,8 +70,8 @@ typedef struct fc_carrier_t {
   // fc_exchange_part_sent in the end, not fc_exchange_sent. A HEAD ends it.
   void (*begin)(fc_exchange_t *exchange, const fc_answer_t *answer);
   // Sends the pieces of the exchange as the next part, once the one before was sent, and
-  // then calls fc_exchange_part_sent; after the last one fc_exchange_sent. That there are
-  // no pieces is allowed if there is no more. The client sees that an answer was cut.
+  // then calls fc_exchange_part_sent; after FC_PART_LAST and FC_PART_CUT, which may have no
+  // pieces, fc_exchange_sent. The client sees whether an answer was cut.
   void (*part)(fc_exchange_t *exchange, fc_part_end_t part);
   // Sends an answer when there is no memory for pieces. The body is at `body`,
   // also with FC_LIMIT_HEAD free bytes in front. The carrier must not use
@@ -340,7 +340,7 @@ fc_status_t fc_exchange_admit_making(fc_exchange_t *x,
 bool fc_exchange_submit_making(fc_exchange_t *x);
 // The body is complete, and begins with the order from now on.
 void fc_exchange_take_order(fc_exchange_t *x);
-// A session has got its values, and is told of.
+// Answers a request that made a session, once that has got its values.
 void fc_exchange_answer_made(fc_exchange_t *x);
 // Counts a call among those of its client, unless that is a trusted proxy.
 // FC_CODE_TOO_MANY_REQUESTS if the client has as many as it may have.

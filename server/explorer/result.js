@@ -250,7 +250,8 @@ function scoreBars(tensor) {
   return [pick, list];
 }
 
-// Numbers of classes: integers that are few and near 0. A line through them says nothing.
+// Are the elements likely to be numbers of classes, which are small integers? A line
+// through them would say nothing.
 const isClasses = ({ value, shape, type, shown }) => shape.length === 1 && !shown?.audio
   && ["int", "uint", "bool"].includes(dtypeOf(type.dtype).kind)
   && value.every((each) => Number(each) >= 0 && Number(each) < CLASSES_MOST);

@@ -40,7 +40,7 @@ function canGrid(value) {
   } catch { return false; }  // it is ragged
 }
 
-// The number that is black, as people write pictures of this type.
+// The number that stands for ink in a picture whose elements are of this type.
 const inkOf = ({ name, kind }) =>
   (name === "i8" ? "16" : ["float", "bool"].includes(kind) ? "1" : "255");
 

@@ -171,7 +171,7 @@ void fc_http2_stream_body(fc_http2_stream_t *s, fc_str_t bytes);
 void fc_http2_stream_end(fc_http2_stream_t *s);
 // Its pieces were sent.
 void fc_http2_stream_sent(fc_http2_stream_t *s);
-// The server ends: whoever waits is told.
+// The server ends: a request that waits is refused, an answer in parts is cut.
 void fc_http2_stream_abandon(fc_http2_stream_t *s);
 
 #endif  // FARCALL_SERVER_HTTP2_CONNECTION_H_

@@ -39,7 +39,7 @@ fc_status_t fc_module_policy_check(const fc_module_policy_t *policy,
 // May clients see and call this function?
 bool fc_module_policy_exposes(const fc_module_policy_t *policy,
                               fc_str_t function);
-// Has the policy this alias, and to which version does it lead?
+// Finds the version that an alias leads to. False: the policy has no such alias.
 bool fc_module_policy_alias(const fc_module_policy_t *policy, fc_str_t alias,
                             fc_str_t *out_version);
 

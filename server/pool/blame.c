@@ -16,7 +16,7 @@ static uint64_t mix(uint64_t a, uint64_t b) {
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-// The loop does nothing else meanwhile, so one multiplication takes in sixteen bytes.
+// It must be quick, because the loop waits for it: one multiplication for sixteen bytes.
 static uint64_t digest_of(const fc_blame_t *blame, uint64_t what,
                           fc_str_t body) {
   uint64_t words[2], state = blame->key[0] ^ what;

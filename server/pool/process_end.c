@@ -277,7 +277,7 @@ static void fail_start(fc_child_t *child, const fc_process_end_t *end) {
                   "loading it takes longer than %llu s",
                   (unsigned long long)(child->host->load_ns / 1000000000u));
   } else if (is_from_outside(child, end)) {
-    // That says nothing about its file.
+    // The module's file need not be at fault.
     (void)fc_fail(&error, FC_CODE_OUT_OF_MEMORY,
                   "while it was loaded its process was killed from outside "
                   "(SIGKILL), most likely because memory ran out");

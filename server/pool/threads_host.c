@@ -75,8 +75,8 @@ static void find_desk(void *context, const fc_slot_t *slot, fc_desk_t *out) {
   *out = (fc_desk_t){&all->desks[index], slab->file, slab->serial};
 }
 
-// Lays the desk of a call that was put into a slot. The client's deadline ends its wait,
-// and not a call that may write.
+// Lays the desk of a call that was put into a slot. The client's deadline ends the wait
+// for the call, not the call itself, which may write to values.
 static void lay_desk(fc_thread_hosts_t *all, fc_job_t *job, uint32_t index) {
   held_t *held = &all->held[index];
   held->claim = job->claim;

@@ -137,7 +137,8 @@ fc_status_t fc_session_fork(const fc_session_t *from,
                             const fc_session_wish_t *wish, uint64_t now_ns,
                             fc_session_t **out_session,
                             fc_error_t *err) FC_MUST_CHECK;
-// The session of this id that `owner` may name: FC_CODE_SESSION_NOT_FOUND. It may be lost.
+// Finds the session of this id that `owner` may name; it may be lost.
+// FC_CODE_SESSION_NOT_FOUND.
 fc_status_t fc_session_find(const fc_sessions_t *all, fc_str_t id,
                             const fc_owner_t *owner, uint64_t now_ns,
                             fc_session_t **out_session,
@@ -148,8 +149,8 @@ fc_status_t fc_session_id_of(fc_sessions_t *all, const fc_owner_t *owner,
                              fc_str_t module, fc_str_t name,
                              char out[FC_SESSION_ID_SIZE],
                              fc_error_t *err) FC_MUST_CHECK;
-// From now on the session, which was just made, has this id: FC_SESSION_ID_SIZE digits. None
-// that has not ended has it.
+// Gives a session that was just made this id, FC_SESSION_ID_SIZE digits, in place of its
+// own. No other that has not ended may have it.
 void fc_session_name(fc_session_t *session, fc_str_t id);
 // FC_CODE_SESSION_LOST: its calls are refused, and why.
 fc_status_t fc_session_check(const fc_session_t *session,

@@ -396,7 +396,8 @@ SPARSE = """#CSR = #sparse_tensor.encoding<{ map = (d0, d1) -> (d0 : dense, d1 :
 func.func @f(%x: f32, %y: tensor<4x4xf32, #CSR>) -> f32 {
   return %x : f32
 }"""
-# By the line and the operation of the source, or by what is wrong with its type.
+# What cannot be lowered. The message names its line and operation, or says what is wrong
+# with its type.
 UNLOWERED = [
     ("operation", ASYNC, "m.mlir:2:16: to LLVM: no lowering for 'async.execute'"),
     ("sequence", "module attributes {transform.with_named_sequence} {\n  func.func @g() { return }\n  transform.named_sequence "

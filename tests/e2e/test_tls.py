@@ -707,7 +707,7 @@ def has_in_memory(pid, secrets):
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:
             begin, end = (int(each, 16) for each in line.split()[0].split("-"))
-            # What of the ring is not used is not touched: it would be paid for.
+            # Large ranges are left out: reading a ring's unused pages would take memory.
             if "r" not in line.split()[1] or "[v" in line or end - begin > 64 << 20:
                 continue
             with contextlib.suppress(OSError, ValueError, OverflowError):

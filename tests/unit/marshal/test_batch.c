@@ -127,7 +127,7 @@ static void costs_are_learned(void **state) {
   assert_int_equal(batch->buckets[0].row, 2);
   assert_int_equal(batch->buckets[2].rows, 8);
   check_costs(batch, (const uint64_t[]){17, 20, 24});
-  // Nothing smaller is known: a part of the larger one.
+  // Smaller buckets were never measured: their rows' part of the cost of the larger one.
   fc_batch_learn(batch, 2, 800);
   check_costs(batch, (const uint64_t[]){101, 401, 17 + 7});
   fc_batch_learn(batch, 0, 300);

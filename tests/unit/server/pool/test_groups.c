@@ -199,7 +199,7 @@ static void the_limits_that_can_be_set_are(void **state) {
   fc_test_tree_remove(tree);
 }
 
-// A server that was killed has left it.
+// The group was left behind by a server that was killed.
 static void an_old_group_does_not_keep_its_limits(void **state) {
   (void)state;
   enter("memory pids cpu\n");

@@ -75,8 +75,8 @@ void __wrap_nettle_sha256_update(void *context, size_t size,
   __real_nettle_sha256_update(context, size, data);
 }
 
-// What the clock is ahead of the system's; or the time at which it stands. (The program is
-// linked with --wrap.)
+// How far the clock is ahead of the system's; `stopped_ns`, unless 0: the time at which it
+// stands. (The program is linked with --wrap.)
 static _Atomic uint64_t ahead_ns, stopped_ns;
 
 uint64_t __real_fc_clock_ns(void);
