@@ -209,9 +209,9 @@ static bool take_one(fc_watch_t *watch, const struct inotify_event *event) {
     while (watch->writing) forget(watch, &watch->writing);
     return true;
   }
-  // A watch has ended. If it is one of fc_watch_arm, true has that begun again: it was
-  // ended by fc_folders_replace, which does not know that a PATH is the same directory,
-  // or the directory is gone.
+  // A watch has ended: its directory is gone, or fc_folders_replace has ended it, which
+  // does not know the watches of fc_watch_arm. If it was one of those, it must begin again,
+  // which true leads to.
   if (event->mask & IN_IGNORED) return is_own(watch, event->wd);
   if (!matters(watch, event->wd, name)) return false;
   if (event->mask & IN_MODIFY) {
