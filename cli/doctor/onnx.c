@@ -246,8 +246,8 @@ static void check_dims(model_t *model, const value_t *value) {
     add(model, FC_LEVEL_WARN, FC_SUBJECT_DIM, FC_STR("dim without a name"),
         place,
         "nothing checks whether its size agrees with that of another dim",
-        "name it when the model is exported (torch by dynamic_axes, skl2onnx by "
-        "FloatTensorType(['rows', 4])), or give it a size (--batch)");
+        "name it (torch by dynamic_axes, others by dim_param in the file), or "
+        "give it a size (--batch)");
   } else if (value->open) {
     add(model, FC_LEVEL_NOTE, FC_SUBJECT_DIM, FC_STR("named dim"), place,
         "callers choose its size; dims of one name must agree",

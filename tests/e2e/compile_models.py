@@ -23,13 +23,15 @@ def value(name, kind, shape, doc=""):
     return helper.make_tensor_value_info(name, kind, shape, doc_string=doc)
 
 
-def save(name, nodes, inputs, outputs, weights=(), opset=17, doc="", domain=""):
+def save(name, nodes, inputs, outputs, weights=(), opset=17, doc="", domain="",
+         producer=""):
     graph = helper.make_graph(nodes, name, inputs, outputs, list(weights),
                               doc_string=doc)
     opsets = [helper.make_opsetid("", opset)]
     if domain:
         opsets.append(helper.make_opsetid(domain, 1))
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8,
+                              producer_name=producer)
     onnx.save(model, FOLDER / f"{name}.onnx")
 
 
@@ -68,16 +70,18 @@ save("sum", [helper.make_node("Add", ["left", "right"], ["total"])],
      [value("total", T.FLOAT, ["n", 3])])
 answer("sum", {"left": floats(2, 3), "right": floats(2, 3)})
 
-# Columns of a table, as skl2onnx has them: no dim has a name. And a product of matrices, whose
-# first dims differ.
+# Columns of a table, as skl2onnx has them: no dim has a name. And products of matrices, whose
+# first dims differ: of another exporter, and with a name.
 save("columns", [helper.make_node("Concat", ["age", "fare"], ["row"], axis=1)],
      [value("age", T.FLOAT, [None, 1]), value("fare", T.FLOAT, [None, 1])],
-     [value("row", T.FLOAT, [None, 2])])
+     [value("row", T.FLOAT, [None, 2])], producer="skl2onnx")
 answer("columns", {"age": floats(3, 1), "fare": floats(3, 1)})
-save("product", [helper.make_node("MatMul", ["a", "b"], ["c"])],
-     [value("a", T.FLOAT, [None, 3]), value("b", T.FLOAT, [None, 2])],
-     [value("c", T.FLOAT, [None, 2])])
-answer("product", {"a": floats(2, 3), "b": floats(3, 2)})
+for name, dim, producer in ("product", None, "pytorch"), ("apart", "rows", "skl2onnx"):
+    save(name, [helper.make_node("Transpose", ["b"], ["t"]),
+                helper.make_node("MatMul", ["a", "t"], ["c"])],
+         [value("a", T.FLOAT, [dim, 3]), value("b", T.FLOAT, [None, 3])],
+         [value("c", T.FLOAT, [None, None])], producer=producer)
+    answer(name, {"a": floats(2, 3), "b": floats(4, 3)})
 
 # Names of dims that are none: their sizes differ.
 save("nameless", [helper.make_node("Add", ["x", "x"], ["twice"])],

@@ -94,10 +94,27 @@ def test_columns_have_as_many_rows(make, farcall, models, tmp_path):
     assert "argument 1 ('fare'): dim 0 is 2, dim 0 of argument 0 ('age') is 3" in done.stderr
 
 
-def test_matrices_have_rows_of_their_own(make, farcall, models, tmp_path):
-    done = make("product")
+@pytest.mark.parametrize("name", ["product", "apart"])
+def test_matrices_have_rows_of_their_own(make, farcall, models, tmp_path, name):
+    done = make(name)
     assert done.returncode == 0 and "batch" not in done.stdout + done.stderr
-    assert_answers(farcall, tmp_path / "m.vmfb", calls(models, "product"))
+    assert_answers(farcall, tmp_path / "m.vmfb", calls(models, name))
+
+
+SHOWN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import farcall_onnx
+one = {"at": "/0", "labels": ["\\x1f\u00fc" * 50] * 1000}
+print(len(farcall_onnx.shown([one] * 9)), len(farcall_onnx.shown([{"at": "/0"}] * 99)))
+"""
+
+
+def test_labels_stay_below_the_limits_of_a_module(onnx_tools):
+    """An entry has 1,000 labels of 50 times six bytes of an escape and two of a letter."""
+    done = subprocess.run([onnx_tools / "python3", "-c", SHOWN, ROOT / "cli/compile/tools"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["2", "64"], done.stderr
 
 
 def test_doc_strings_are_kept(make, farcall, tmp_path):

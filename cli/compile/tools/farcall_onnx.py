@@ -2,6 +2,7 @@
 """ONNX to the torch dialect, by the importer of IREE's compiler. What the importer
 drops goes into the report: names, types with their signs, names of dims, doc strings.
 """
+import json
 import os
 import re
 
@@ -9,6 +10,7 @@ from farcall_import import (Refused, one_line, plain, read_sizes, run, sized_nam
                             tensor, varying, write_report)
 
 INSTALL = "pip install 'iree-base-compiler[onnx]'"
+SHOWN_MAX, SHOWN_SIZE = 64, 1 << 20  # labels of how many results, and their bytes, load
 LARGE = 2_000_000_000  # bytes that protobuf always writes
 OPSET = 17  # older operators are lifted to those of this version, which IREE knows best
 
@@ -123,28 +125,13 @@ def is_nameless(dims):
     return bool(dims) and not dims[0].HasField("dim_value") and not dims[0].dim_param
 
 
-# Operators whose operands may all be rows of the same call. Elsewhere those behind the first
-# have another part: a matrix that is multiplied by, indices, a shape.
-EVEN = set("Add And Concat Div Equal FeatureVectorizer Greater GreaterOrEqual Less LessOrEqual "
-           "Max Mean Min Mod Mul Or Pow Sub Sum Where Xor".split())
-
-
 def are_rows(model):
-    """Are the first dims of arguments, none of which has a name, most likely one? So they are
-    in what skl2onnx makes of a table: an argument for each column."""
+    """Are the first dims of arguments, none of which has a name, one? So they are where
+    skl2onnx makes an argument of each column of a table. Elsewhere nothing says it: the
+    rows of two matrices may differ."""
     inputs = inputs_of(model)
-    names = {each.name for each in inputs}
-    apart = any(
-        name in names and (node.op_type not in EVEN and place > 0 or
-                           node.op_type == "Concat" and not axis_of(node))
-        for node in model.graph.node for place, name in enumerate(node.input))
-    ranks = {min(len(dims_of(each)), 2) for each in inputs}
-    return len(inputs) > 1 and len(ranks) == 1 and not apart and all(
-        is_nameless(dims_of(each)) for each in inputs)
-
-
-def axis_of(node):
-    return next((each.i for each in node.attribute if each.name == "axis"), 0)
+    return model.producer_name == "skl2onnx" and len(inputs) > 1 and all(
+        is_nameless(dims_of(each)) and len(dims_of(each)) == 2 for each in inputs)
 
 
 def name_batch(model, wanted, notes):
@@ -158,8 +145,7 @@ def name_batch(model, wanted, notes):
             dims_of(value)[0].dim_param = "batch"
     if rows:
         notes.append("its arguments have as many rows each: their first dims have no names and "
-                     "are taken as one, 'batch'; the export may name them apart, skl2onnx by "
-                     "FloatTensorType(['rows', 4])")
+                     "are taken as one, 'batch'; names in the file (dim_param) keep them apart")
 
 
 def with_sizes(model, row):
@@ -206,14 +192,25 @@ def documentation(model):
     return "\n".join(filter(None, said))[:4000]
 
 
+def shown(entries):
+    """As many as a module may have that loads."""
+    size, kept = 2, []
+    for each in entries[:SHOWN_MAX]:
+        size += len(json.dumps(each, ensure_ascii=False).encode())
+        if size > SHOWN_SIZE:
+            break
+        kept.append(each)
+    return kept
+
+
 def function_of(model, name, labels):
     known = symbolic(model)[0]
     made = {"name": name,
             "arguments": [{**described(each, known), "keyword": True}
                           for each in inputs_of(model)],
             "results": [described(each, known) for each in model.graph.output]}
-    show = [{"at": f"/{place}", "labels": labels[each.name]}
-            for place, each in enumerate(model.graph.output) if each.name in labels]
+    show = shown([{"at": f"/{place}", "labels": labels[each.name]} for place, each in
+                  enumerate(model.graph.output) if each.name in labels])
     doc = documentation(model)
     return {**made, **({"doc": doc} if doc else {}), **({"show": show} if show else {})}
 
