@@ -87,7 +87,37 @@ def isolation(trees=5):
     return [*nodes, helper.make_node("Sum", depths, ["y"])]
 
 
+def stump(*rest, weights=(1.5, 2.5), **more):
+    """A tree of two leaves, of which one may have no weight, and what follows."""
+    made = node("TreeEnsembleRegressor", outputs=["leaf"], n_targets=1,
+                nodes_treeids=[0] * 3, nodes_nodeids=[0, 1, 2], nodes_featureids=[0] * 3,
+                nodes_values=[0.1, 0.0, 0.0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+                nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0],
+                target_treeids=[0] * len(weights), target_ids=[0] * len(weights),
+                target_nodeids=[1, 2][:len(weights)], target_weights=weights, **more)
+    return [made, *rest]
+
+
+def with_no_bases(nodes):
+    nodes[0].attribute.add(name="base_values", type=onnx.AttributeProto.FLOATS)
+    return nodes
+
+
+def branch(name):
+    """A body that answers the leaf."""
+    return helper.make_graph(
+        [helper.make_node("Identity", ["leaf"], [name])], "body", [],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, 1])])
+
+
+def encoder(x="i", **attributes):
+    return [helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),
+            node("LabelEncoder", [x], **attributes)]
+
+
+EXP = helper.make_node("Exp", ["leaf"], ["y"])
 SHARED = [helper.make_tensor("shape", TensorProto.INT64, [2], [-1, 1]),
+          helper.make_tensor("yes", TensorProto.BOOL, [], [True]),
           helper.make_tensor("one", TensorProto.FLOAT, [], [1.0]),
           helper.make_tensor("mean", TensorProto.DOUBLE, [4], [0.5, -0.5, 0.25, 1.0])]
 DOUBLES = helper.make_node("Cast", ["x"], ["d"], to=TensorProto.DOUBLE)
@@ -138,9 +168,14 @@ CASES = {  # the nodes, then other data than ROWS
     "binarizer": [[node("Binarizer", threshold=0.25)]],
     "one_hot": [[helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),
                  node("OneHotEncoder", ["i"], cats_int64s=[0, 1, -1], zeros=1)]],
-    "label_encoder": [[helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT64),
-                       node("LabelEncoder", ["i"], keys_int64s=[0, 1, -1],
-                            values_floats=[0.5, 1.5, 2.5], default_float=9.0)]],
+    "label_encoder": [encoder(keys_int64s=[0, 1, -1], values_floats=[0.5, 1.5, 2.5],
+                              default_float=9.0)],
+    "label_encoder_of_keys_twice": [encoder(
+        keys_int64s=[0, 1, 0, 1], values_floats=[0.5, 1.5, 2.5, 3.5],
+        default_tensor=helper.make_tensor("of", TensorProto.FLOAT, [1], [9.0]))],
+    "label_encoder_of_gaps": [encoder(
+        "x", keys_floats=[numpy.nan, numpy.nan, ROWS[3, 3], ROWS[3, 3]],
+        values_floats=[0.5, 1.5, 2.5, 3.5], default_float=9.0), GAPS],
     "label_encoder_of_floats": [[
         node("Binarizer", outputs=["b"], threshold=0.25),
         node("LabelEncoder", ["b"], keys_floats=[1.0], values_floats=[2.5],
@@ -149,6 +184,13 @@ CASES = {  # the nodes, then other data than ROWS
         DOUBLES, node("Scaler", ["d"], ["s"], offset=numbers(4), scale=numbers(4)),
         node("LinearRegressor", ["s"], coefficients=numbers(4), intercepts=numbers(1))]],
     "isolation": [isolation()],
+    "leaf_without_weight": [stump(EXP, weights=[1.5])],
+    "leaf_with_empty_list": [with_no_bases(stump(EXP))],
+    "leaf_in_bodies": [stump(
+        helper.make_node("Exp", ["leaf"], ["power"]),
+        helper.make_node("If", ["yes"], ["z"], then_branch=branch("t"),
+                         else_branch=branch("e")),
+        helper.make_node("Add", ["power", "z"], ["y"]))],
     "vectorizer": [[node("FeatureVectorizer", ["x", "x"], inputdimensions=[4, 4])]],
 }
 FOREST = tree("BRANCH_LEQ")
@@ -175,6 +217,13 @@ OWN = {
                           lambda x: answers(build([node(
                               "TreeEnsembleRegressor", n_targets=1, **FOREST)]), x)[0],
                           TensorProto.DOUBLE),
+    "read_as_floats": ([node("LinearRegressor", coefficients=[1.0, 2.0, 3.0, 4.0]),
+                        helper.make_node("Neg", ["y"], ["z"])],
+                       lambda x: x @ numpy.float64([[1], [2], [3], [4]]), TensorProto.DOUBLE),
+    "label_encoder_of_texts": (
+        encoder(keys_int64s=[0, 1, 2], values_strings=NAMES, default_string="mid"),
+        lambda x: numpy.where((x > -1) & (x < 1), 0, numpy.where((x >= 2) & (x < 3), 2, 1)),
+        TensorProto.STRING),
     # A column that has gaps, a scaler, and probabilities that the export calls doubles.
     "boosting_of_doubles": ([
         DOUBLES, node("Imputer", ["d"], ["i"], imputed_value_floats=FILLED,
@@ -204,7 +253,7 @@ def build(nodes, answered=TensorProto.FLOAT):
         helper.make_tensor_value_info("x", TensorProto.FLOAT, ["rows", 4])], outputs,
         [each for each in SHARED if any(each.name in node.input for node in nodes)])
     return helper.make_model(graph, ir_version=9, opset_imports=[
-        helper.make_opsetid("", 18), helper.make_opsetid(ML, 3),
+        helper.make_opsetid("", 18), helper.make_opsetid(ML, 4),
         helper.make_opsetid(ORT, 1)])
 
 
@@ -219,6 +268,7 @@ def difference(model, data, wanted=None):
     converted, *_ = farcall_ml.convert(farcall_leaves.fold(model))
     if any(each.op_type == "Log" for each in converted.graph.node):
         return "leaves are not folded"
+    onnx.checker.check_model(converted)
     left = {each.domain for each in converted.graph.node}
     if left != {""}:
         return f"operators of {left} are left"
@@ -237,6 +287,22 @@ def difference(model, data, wanted=None):
     return None
 
 
+def said():
+    """What is wrong of labels and notes, or None."""
+    model = build([node("Scaler", outputs=["s"], offset=[0.0], scale=[1.0]), *classifier(
+        "LinearClassifier", coefficients=numbers(16), intercepts=numbers(4),
+        classlabels_strings=[b"a", b"b", b"c", "\u20ac".encode() * 100])])
+    model.graph.output[1].type.tensor_type.shape.dim[1].dim_value = 4
+    model.graph.output.append(helper.make_tensor_value_info("s", TensorProto.FLOAT, [None, 4]))
+    wanted = ["a", "b", "c", "\u20ac" * 66]
+    *_, labels = farcall_ml.convert(model)
+    if labels != {"label": wanted, "y": wanted}:
+        return f"labels are {labels}"
+    _, (note, _), _ = farcall_ml.convert(build(
+        encoder(keys_int64s=[3], values_strings=NAMES[:1]), TensorProto.STRING))
+    return None if "'y' is -1, for '_Unused'" in note else note
+
+
 def main():
     folder, names = pathlib.Path(sys.argv[2]), sys.argv[3:]
     for name, (nodes, *data) in CASES.items():
@@ -248,6 +314,7 @@ def main():
     for name, (nodes, oracle, *answered) in OWN.items():
         wrong = difference(build(nodes, *answered), ROWS, [oracle(ROWS)])
         print(f"{name}: {wrong or 'ok'}")
+    print(f"said: {said() or 'ok'}")
     for name, (nodes,) in REFUSED.items():
         try:
             farcall_ml.convert(build(nodes))

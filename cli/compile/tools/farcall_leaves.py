@@ -21,7 +21,17 @@ BY_ROW = set("Add Cast Div Equal Exp Greater Identity LabelEncoder Less Log Max 
 
 
 def read(node):
-    return {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    """Its attributes but empty lists, which have no type."""
+    given = {each.name: helper.get_attribute_value(each) for each in node.attribute}
+    return {name: value for name, value in given.items() if value != []}
+
+
+def names_in(node):
+    """The values that it uses, those that its bodies use of the graph among them."""
+    bodies = [each.g for each in node.attribute if each.HasField("g")]
+    return [*node.input, *(name for body in bodies for inner in body.node
+                           for name in names_in(inner)),
+            *(each.name for body in bodies for each in body.output)]
 
 
 def is_plain(node):
@@ -29,11 +39,13 @@ def is_plain(node):
     if node.domain != "ai.onnx.ml" or node.op_type != FOREST:
         return False
     given = read(node)
+    leaves = {place for place, mode in zip(given.get("nodes_nodeids", ()),
+                                           given.get("nodes_modes", ())) if mode == b"LEAF"}
     return given.get("n_targets", 1) == 1 and not given.get("base_values") and \
-        len(set(given["nodes_treeids"])) == 1 and \
+        len(set(given.get("nodes_treeids", ()))) == 1 and \
         given.get("post_transform", b"NONE") == b"NONE" and \
         given.get("aggregate_function", b"SUM") == b"SUM" and \
-        len(given["target_nodeids"]) == len(set(given["target_nodeids"])) and \
+        sorted(given.get("target_nodeids", ())) == sorted(leaves) and \
         not any(name.endswith("_as_tensor") for name in given)
 
 
@@ -43,7 +55,7 @@ class Graph:
         self.constants = {each.name: each for each in graph.initializer}
         self.uses = {}  # of a value: the places of nodes, which are sorted
         for place, node in enumerate(self.nodes):
-            for name in node.input:
+            for name in names_in(node):
                 self.uses.setdefault(name, []).append(place)
         self.answers = {each.name for each in graph.output}
 
@@ -157,7 +169,7 @@ def fold(model):
     nodes = join(nodes, graph)
     if len(nodes) == len(graph.nodes):
         return model
-    used = {name for node in nodes for name in node.input} | graph.answers
+    used = {name for node in nodes for name in names_in(node)} | graph.answers
     result = onnx.ModelProto()
     result.CopyFrom(model)
     del result.graph.node[:]

@@ -32,8 +32,7 @@ class Graph:
 
     def __init__(self, model):
         self.model = model
-        self.opset = next(each.version for each in model.opset_import
-                          if each.domain in ("", "ai.onnx"))
+        self.opset = self.version("", "ai.onnx")
         graph = model.graph
         self.taken = {name for node in graph.node for name in node.output}
         self.taken |= {each.name for each in (*graph.input, *graph.initializer)}
@@ -42,6 +41,10 @@ class Graph:
         self.numbers = {}  # results that are numbers of texts: which texts
         self.nodes, self.added, self.notes = [], [], []
         self.learnt = 0  # of how many nodes the types are known
+
+    def version(self, *domains):
+        return next(each.version for each in self.model.opset_import
+                    if each.domain in domains)
 
     def read_types(self):
         try:
@@ -105,9 +108,11 @@ class Graph:
         for node in self.nodes:
             for place, output in enumerate(node.output):
                 if output == name:
-                    node.output[place] = self.fresh(name)
-                    self.Cast(node.output[place], dtype=dtype, to=name)
-                    self.types[name] = dtype
+                    node.output[place] = made = self.fresh(name)
+                    self.types[made], self.types[name] = self.types.get(name, 0), dtype
+                    for reader in self.nodes:
+                        read_as(reader, name, made)
+                    self.Cast(made, dtype=dtype, to=name)
                     return
 
     def yield_floats(self, node):
@@ -135,6 +140,16 @@ class Graph:
         if self.types.get(x, TensorProto.FLOAT) != TensorProto.FLOAT:
             x = self.Cast(x, dtype=TensorProto.FLOAT)
         return x, "f4"
+
+
+def read_as(node, name, other):
+    """Has the node and its bodies read `other` in place of `name`."""
+    for place, each in enumerate(node.input):
+        if each == name:
+            node.input[place] = other
+    for each in node.attribute:
+        for inner in each.g.node if each.HasField("g") else []:
+            read_as(inner, name, other)
 
 
 def read(node):
@@ -558,7 +573,7 @@ def table_of(keys, values, otherwise):
     """A value for each whole number from the least key to the largest, then that of all
     others."""
     made = [otherwise] * (max(keys) - min(keys) + 2)
-    for key, value in zip(keys, values):
+    for key, value in zip(keys[::-1], values[::-1]):  # the first of equal keys counts
         made[key - min(keys)] = value
     return made
 
@@ -572,6 +587,21 @@ def look_up(g, x, keys, table, output):
     g.Gather(table, place, axis=0, to=output)
 
 
+def default_of(attributes, values):
+    """What all other keys are; a tensor in newer models."""
+    if "default_tensor" in attributes:
+        return text(numpy_helper.to_array(attributes["default_tensor"]).item())
+    name, otherwise = {str: ("default_string", "_Unused"), int: ("default_int64", -1),
+                       float: ("default_float", -0.0)}[type(values[0])]
+    return text(attributes.get(name, otherwise))
+
+
+def is_key(g, x, key, dtype):
+    """Before version 4 NaN is no key."""
+    return g.IsNaN(x) if key != key and g.version(ML) >= 4 else g.Equal(
+        x, g.constant(key, dtype))
+
+
 def label_encoder(g, node, attributes):
     x, output = node.input[0], node.output[0]
     keys, values = ([text(each) for each in found] for found in (
@@ -580,22 +610,22 @@ def label_encoder(g, node, attributes):
     if not keys or isinstance(keys[0], str) or len(keys) != len(values):
         raise refused(node, "its keys are text, or a tensor",
                       "encode text as numbers before the call, and train on those")
+    otherwise = default_of(attributes, values)
     if isinstance(values[0], str):
+        if otherwise not in values and sorted(keys) != list(range(len(keys))):
+            g.notes.append(f"'{output}' is -1, for '{otherwise}', where its encoder has no "
+                           "such key")
         g.numbers[output] = values
-        values, otherwise = list(range(len(values))), -1
-    else:
-        whole = isinstance(values[0], int)
-        otherwise = attributes.get("default_int64" if whole else "default_float",
-                                   -1 if whole else -0.0)
+        otherwise = values.index(otherwise) if otherwise in values else -1
+        values = list(range(len(values)))
     key_type = "i8" if isinstance(keys[0], int) else "f4"
     value_type = "i8" if isinstance(values[0], int) else "f4"
     if key_type == "i8" and max(keys) - min(keys) < TABLE_MAX:
         return look_up(g, x, keys, g.constant(
             table_of(keys, values, otherwise), value_type), output)
     result = g.constant(otherwise, value_type)
-    for key, value in zip(keys, values):
-        same = g.Equal(x, g.constant(key, key_type))
-        result = g.Where(same, g.constant(value, value_type), result)
+    for key, value in zip(keys[::-1], values[::-1]):
+        result = g.Where(is_key(g, x, key, key_type), g.constant(value, value_type), result)
     g.Identity(result, to=output)
 
 
@@ -757,9 +787,20 @@ def put_types(g, graph):
                            f"{', '.join(map(str, names))}")
 
 
-def labels_of(g, graph):
+def scores_of(graph):
+    """The values that are computed of scores of classes, and these."""
+    found = {name for node in graph.node for name in (
+        node.input if node.op_type == "ArgMax" else
+        node.output[1:] if node.op_type.endswith("Classifier") else ())}
+    for node in graph.node:
+        if not found.isdisjoint(node.input):
+            found.update(node.output)
+    return found
+
+
+def labels_of(g, graph, scores):
     """The names of the classes, of each result that is the number of one or has a column for
-    each."""
+    each, of its scores."""
     maps = {node.output[0]: class_names(read(node), "classlabels_int64s",
                                         "classlabels_strings")
             for node in graph.node if node.op_type == "ZipMap"}
@@ -767,11 +808,11 @@ def labels_of(g, graph):
     mine = {each.name: found[each.name] for each in graph.output if found.get(each.name)}
     all_names = {tuple(names) for names in mine.values()}
     for output in graph.output if len(all_names) == 1 else []:
-        dims = output.type.tensor_type.shape.dim
-        if len(dims) > 1 and dims[-1].dim_value == len(min(all_names)):
+        width = [each.dim_value for each in output.type.tensor_type.shape.dim][1:][-1:]
+        if output.name in scores and width == [len(min(all_names))]:
             mine.setdefault(output.name, min(all_names))
-    return {name: [str(each)[:LABEL_MAX] for each in names] for name, names in mine.items()
-            if len(names) <= LABELS_MAX}
+    return {name: [str(each).encode()[:LABEL_MAX].decode(errors="ignore") for each in names]
+            for name, names in mine.items() if len(names) <= LABELS_MAX}
 
 
 def convert(model):
@@ -781,7 +822,7 @@ def convert(model):
     if not any((node.domain, node.op_type) in CONVERTERS or node.domain == "ai.onnx.ml"
                or is_distances(node) for node in graph.node):
         return model, [], {}
-    g = Graph(model)
+    g, scores = Graph(model), scores_of(graph)
     for node in graph.node:
         convert_node = converter_of(g, node)
         if convert_node:
@@ -807,4 +848,4 @@ def convert(model):
             any(node.domain == each.domain for node in g.nodes)]
     del result.opset_import[:]
     result.opset_import.extend(kept)
-    return result, g.notes, labels_of(g, graph)
+    return result, g.notes, labels_of(g, graph, scores)
