@@ -49,26 +49,13 @@ void fc_act_release(fc_modules_t *modules, fc_act_t *act) {
   if (act->ended || !act->serial) free_act(modules, act);
 }
 
-void fc_act_note_failure(fc_act_t *act, const fc_error_t *error) {
-  act->failed++;
-  if (act->status != FC_OK) return;
-  act->status = error->status;
-  act->error = *error;
-}
-
-void fc_act_note_digest(char out[65], const fc_generation_t *generation) {
-  const char *sha256 = generation && generation->module
-                           ? fc_module_get_sha256(generation->module)
-                           : "";
-  memcpy(out, sha256, strlen(sha256) + 1);
-}
-
 // ---------------------------------------------------------------------------
 // The end
 
-static void tell(fc_modules_t *modules, const fc_act_t *act) {
+static void tell(fc_modules_t *modules, fc_act_t *act) {
   const bool all = act->name.size == 0;
   const bool failed = act->status != FC_OK;
+  if (all && failed) fc_act_add_counts(act);
   fc_log_field_t fields[] = {
       FC_LOG_TEXT("act", fc_str(kKinds[act->kind])),
       FC_LOG_TEXT("by", act->by),
@@ -142,7 +129,7 @@ static void lift(fc_modules_t *modules) {
                                   .lifted = true};
     act->lifted = 0;
     if (fc_acts_refuse(modules, act, &lifted, &error) != FC_OK) {
-      fc_act_note_failure(act, &error);
+      fc_act_note_failure(act, FC_STR(""), &error);
     }
     fc_acts_settle(modules, act);
   }
@@ -158,22 +145,17 @@ static bool lifts(const fc_modules_t *modules, const fc_act_t *act,
 }
 
 void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
-                       const fc_generation_t *generation,
-                       const fc_error_t *error) {
-  if (error) {
-    fc_act_note_failure(act, error);
-  } else {
-    act->loaded++;
-    if (act->name.size) fc_act_note_digest(act->after, generation);
-    if (lifts(modules, act, generation)) {
-      act->lifted = generation->file.mark;
-      snprintf(act->version, sizeof act->version, "%.*s",
-               FC_STR_ARG(generation->claim.version));
-      lift(modules);
-      return;
-    }
+                       const fc_generation_t *generation) {
+  act->loaded++;
+  if (act->name.size) fc_act_note_digest(act->after, generation);
+  if (!lifts(modules, act, generation)) {
+    fc_acts_settle(modules, act);
+    return;
   }
-  fc_acts_settle(modules, act);
+  act->lifted = generation->file.mark;
+  snprintf(act->version, sizeof act->version, "%.*s",
+           FC_STR_ARG(generation->claim.version));
+  lift(modules);
 }
 
 // ---------------------------------------------------------------------------
@@ -270,7 +252,8 @@ static void take_listing(fc_modules_t *modules, fc_act_t *act,
   fc_start_path_t *path = &modules->paths[load->generation];
   fc_error_t error;
   if (check_listing(path, load, &error) != FC_OK) {
-    if (!act->follows || !path->failed) fc_act_note_failure(act, &error);
+    if (!act->follows || !path->failed)
+      fc_act_note_failure(act, FC_STR(""), &error);
     fc_modules_fail_path(modules, load->generation, &error);
     fc_load_free(modules->loader, load);
     return;
@@ -382,7 +365,7 @@ static void scan_all(fc_modules_t *modules, fc_act_t *act) {
       modules->pending++;
     } else {
       fc_modules_fail_path(modules, i, &error);
-      fc_act_note_failure(act, &error);
+      fc_act_note_failure(act, FC_STR(""), &error);
     }
   }
   fc_text_deinit(&tests);
@@ -425,7 +408,7 @@ void fc_acts_on_saved(fc_modules_t *modules, const fc_load_t *load) {
   fc_act_t *act = load->context;
   act->saving = false;
   act->persistent = load->status == FC_OK;
-  if (!act->persistent) fc_act_note_failure(act, &load->error);
+  if (!act->persistent) fc_act_note_failure(act, FC_STR(""), &load->error);
   if (act->persistent || act->holds) fc_acts_apply(modules, act);
   lift(modules);
   fc_acts_settle(modules, act);
@@ -474,7 +457,7 @@ static void start_waiting(fc_modules_t *modules) {
     modules->waiting = act->next;
     act->next = NULL;
     if (start(modules, act, &error) != FC_OK) {
-      fc_act_note_failure(act, &error);
+      fc_act_note_failure(act, FC_STR(""), &error);
       act->ended = true;
       tell(modules, act);
     }
@@ -558,7 +541,7 @@ void fc_acts_stop(fc_modules_t *modules) {
     modules->acts = act;
   }
   while (modules->acts) {
-    fc_act_note_failure(modules->acts, &error);
+    fc_act_note_failure(modules->acts, FC_STR(""), &error);
     end(modules, modules->acts);
   }
 }

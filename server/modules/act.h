@@ -64,6 +64,7 @@ struct fc_act_t {
   uint32_t unchanged;
   uint32_t unloaded;  // of ROLLBACK 1 if it unloads `previous`
   uint32_t failed;
+  uint32_t told;  // failures that `error` tells of, of an act on all modules
   // Of PROMOTE and ROLLBACK:
   char alias[FC_ALIAS_MAX + 1];  // "": the name alone
   // The version that the name or alias is to lead to; "" of a PROMOTE: the highest.
@@ -128,18 +129,20 @@ void fc_acts_on_scanned(fc_modules_t *modules, fc_load_t *take_load);
 // The loader has saved what an act decided, or could not (load->status). This may
 // end the act.
 void fc_acts_on_saved(fc_modules_t *modules, const fc_load_t *load);
-// A file that the act waits for is served as `generation`; or it has failed with
-// `error`, and `generation` is ignored. This may end the act and free it, and
-// the next act may remove any generation.
+// A file that the act waits for is served as `generation`. This may end the act and free
+// it, and the next act may remove any generation. (If the file failed: fc_acts_settle.)
 void fc_acts_on_loaded(fc_modules_t *modules, fc_act_t *act,
-                       const fc_generation_t *generation,
-                       const fc_error_t *error);
+                       const fc_generation_t *generation);
 // Ends all acts, as failures with FC_CODE_SHUTTING_DOWN if nothing failed before, because
 // nothing more is loaded. Also forgets which files were put away.
 void fc_acts_stop(fc_modules_t *modules);
 
-// The act has met a failure; the first one is its outcome.
-void fc_act_note_failure(fc_act_t *act, const fc_error_t *error);
+// The act has met a failure. The first one is its outcome; that of an act on all modules
+// also names `module` ("": none), and tells of each further failure that there is room for.
+void fc_act_note_failure(fc_act_t *act, fc_str_t module,
+                         const fc_error_t *error);
+// Ends the message of a failed act on all modules by its counts.
+void fc_act_add_counts(fc_act_t *act);
 void fc_act_note_digest(char out[65], const fc_generation_t *generation);
 // promote.c: decides a PROMOTE or ROLLBACK. If the decision is to be saved, `saving`
 // is set, and the decision counts when that is done; else it counts now.

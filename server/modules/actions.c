@@ -87,7 +87,7 @@ static void serve(fc_modules_t *modules, fc_generation_t *generation,
   modules->loads++;
   fc_demand_on_ready(modules, generation);
   fc_demand_wake(modules, generation);
-  if (act) fc_acts_on_loaded(modules, act, generation, NULL);
+  if (act) fc_acts_on_loaded(modules, act, generation);
 }
 
 // ---------------------------------------------------------------------------
@@ -157,6 +157,7 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
   fc_generations_t *all = &modules->generations;
   fc_act_t *act = generation->loading.act;
   generation->loading.act = NULL;
+  if (act) fc_act_note_failure(act, generation->claim.label, error);
   refuse(modules, generation, error);
   if (generation->step == FC_STEP_FAILED) {
     fc_generations_weigh(all, generation, 0);
@@ -166,7 +167,7 @@ static void fail(fc_modules_t *modules, fc_generation_t *generation,
   if (!put_back(modules, generation, error) && !generation->claim.current) {
     fc_generations_drain(all, generation);
   }
-  if (act) fc_acts_on_loaded(modules, act, NULL, error);
+  if (act) fc_acts_settle(modules, act);
 }
 
 static void give_up(fc_modules_t *modules, fc_generation_t *generation,
@@ -202,12 +203,12 @@ static void settle(fc_modules_t *modules, fc_generation_t *generation,
   fc_act_t *act = generation->loading.act;
   fc_error_t error;
   generation->loading.act = NULL;
-  fc_demand_wake(modules, generation);
-  let_go(modules, generation, none);
-  if (!act) return;
   (void)fc_fail(&error, FC_CODE_MODULE_UNAVAILABLE,
                 "the module was unloaded while it was loaded");
-  fc_acts_on_loaded(modules, act, NULL, &error);
+  if (act) fc_act_note_failure(act, generation->claim.label, &error);
+  fc_demand_wake(modules, generation);
+  let_go(modules, generation, none);
+  if (act) fc_acts_settle(modules, act);
 }
 
 static void end_trial(fc_modules_t *modules, fc_generation_t *generation,

@@ -56,11 +56,19 @@ static bool follows_file(fc_generation_t *generation, const fc_listed_t *file) {
   return true;
 }
 
+static void note_file(fc_act_t *act, const fc_listed_t *file,
+                      const fc_error_t *error) {
+  fc_str_t name, version;
+  fc_path_identify(file->path, &name, &version);
+  fc_act_note_failure(act, name, error);
+}
+
 // The file has no generation of its own that could show the error. The act has it; at the
 // start the file's PATH counts as failed too, and the log says why.
 static void note_failure(fc_modules_t *modules, fc_act_t *act,
-                         const fc_load_t *load, const fc_error_t *error) {
-  fc_act_note_failure(act, error);
+                         const fc_load_t *load, const fc_listed_t *file,
+                         const fc_error_t *error) {
+  note_file(act, file, error);
   if (act->kind != FC_ACT_START) return;
   fc_modules_fail_path(modules, load->generation, error);
 }
@@ -72,7 +80,7 @@ static void describe(fc_modules_t *modules, fc_act_t *act,
       FC_OK) {
     act->described++;
   } else {
-    note_failure(modules, act, load, &error);
+    note_failure(modules, act, load, file, &error);
   }
 }
 
@@ -108,7 +116,7 @@ static void begin(fc_modules_t *modules, fc_act_t *act, const fc_load_t *load,
       other->error = error;
       other->file.refused = file->mark;
     }
-    note_failure(modules, act, load, &error);
+    note_failure(modules, act, load, file, &error);
   }
 }
 
@@ -121,7 +129,7 @@ static void refuse_twin(fc_modules_t *modules, fc_act_t *act,
   if (!twin) {
     const fc_status_t status = fc_modules_enter_twin(
         modules, file, load->generation, other, &why, &error);
-    fc_act_note_failure(act, status == FC_OK ? &why : &error);
+    note_file(act, file, status == FC_OK ? &why : &error);
     twin = fc_generations_find_twin(generations, file->path);
   }
   if (twin) twin->settled = act->serial;
@@ -200,7 +208,7 @@ static void leave_out(fc_modules_t *modules, fc_act_t *act,
                 FC_STR_ARG(fc_path_file(file->path)));
   const fc_status_t status = fc_modules_enter_refused(
       modules, file, load->generation, act, &why, &error);
-  fc_act_note_failure(act, status == FC_OK ? &why : &error);
+  note_file(act, file, status == FC_OK ? &why : &error);
 }
 
 static void consider(fc_modules_t *modules, fc_act_t *act,
@@ -441,7 +449,7 @@ static void fail_no_file(fc_act_t *act, const fc_generation_t *had,
                   shown, nearest.size ? ": did you mean '" : "", hint,
                   nearest.size ? "'?" : "");
   }
-  fc_act_note_failure(act, &error);
+  fc_act_note_failure(act, FC_STR(""), &error);
 }
 
 static void consider_one(fc_modules_t *modules, fc_act_t *act) {

@@ -229,11 +229,11 @@ static void go_back(fc_modules_t *modules, fc_generation_t *generation) {
   act->pending++;  // the act must not end before both parts have begun
   if (!generation->fallback.module) go_down(modules, act, generation);
   if (refuse(modules, act, generation, &error) != FC_OK) {
-    fc_act_note_failure(act, &error);
+    fc_act_note_failure(act, FC_STR(""), &error);
   }
   if (generation->fallback.module &&
       bring_back(modules, act, generation, &error) != FC_OK) {
-    fc_act_note_failure(act, &error);
+    fc_act_note_failure(act, FC_STR(""), &error);
   }
   fc_acts_settle(modules, act);
 }

@@ -62,8 +62,9 @@ static void files_come_change_break_and_go(void **state) {
        "{\"loaded\":0,\"unchanged\":2,\"unloaded\":1}", NULL},
       {"one that takes less than before", "serial.fixture", "fixture narrowed",
        NULL, 409,
-       "\"code\":\"signature_narrowed\",\"detail\":\"function 'add', argument 1: "
-       "was i64, is i8\",\"expected\":\"i64\",\"got\":\"i8\"",
+       "\"code\":\"signature_narrowed\",\"detail\":\"module 'serial': function 'add', "
+       "argument 1: was i64, is i8 (loaded 0, unchanged 1, unloaded 0, failed "
+       "1)\",\"expected\":\"i64\",\"got\":\"i8\"",
        "\"refused\":{\"code\":\"signature_narrowed\",\"detail\":\"function 'add', "},
       {"and again", NULL, NULL, MODULES "serial/load", 409,
        "signature_narrowed", NULL},
@@ -86,6 +87,53 @@ static void files_come_change_break_and_go(void **state) {
     expect_sum(200);
   }
   leave();
+}
+
+// The loader's threads end in any order, so either failure may be the first.
+static void expect_failed_reload(const char *const *texts) {
+  fixture_response_t response =
+      fixture_request(&server, "POST", "/api/v1/reload", "{}");
+  assert_true(response.status == 409 || response.status == 422);
+  for (; *texts; texts++) {
+    if (!strstr(response.body, *texts)) {
+      fail_msg("no %s in %s", *texts, response.body);
+    }
+  }
+  fixture_response_free(&response);
+}
+
+// A reload of all names each module that it could not load, in its answer and in the log,
+// and tells of the others; of many it names those that there is room for.
+static void a_reload_names_what_it_could_not_load(void **state) {
+  (void)state;
+  static const char *const kTwo[] = {
+      "module 'bad': ",
+      "module 'serial': function 'add', argument 1: was i64, is i8",
+      "(loaded 1, unchanged 1, unloaded 0, failed 2)\"", NULL};
+  static const char *const kMany[] = {
+      " more (loaded 0, unchanged 2, unloaded 0, failed 22)\"", NULL};
+  char file[32];
+  enter("");
+  put("good.fixture", "fixture");
+  put("bad.fixture", "nonsense");
+  put("serial.fixture", "fixture narrowed");
+  expect_failed_reload(kTwo);
+  for (int i = 0; i < 20; i++) {
+    snprintf(file, sizeof file, "bad%d.fixture", i);
+    put(file, "nonsense");
+  }
+  expect_failed_reload(kMany);
+  for (int i = 0; i < 20; i++) {
+    snprintf(file, sizeof file, "bad%d.fixture", i);
+    drop(file);
+  }
+  drop("bad.fixture");
+  drop("good.fixture");
+  put("broken.fixture", "fixture");
+  fixture_stop(&server);
+  // In the line of the act, and in that of the request.
+  assert_int_equal(count_of(server.log_text, kTwo[2]), 2);
+  fixture_forget(&server);
 }
 
 // MODULE.FUNCTION is a model's name, and so is the name of a module. The operator is
@@ -585,6 +633,7 @@ int main(int argc, char **argv) {
   fixture_worker(argc, argv);
   const struct CMUnitTest tests[] = {
       FC_TEST(files_come_change_break_and_go),
+      FC_TEST(a_reload_names_what_it_could_not_load),
       FC_TEST(models_of_one_name_are_told),
       FC_TEST(an_unloaded_module_is_gone),
       FC_TEST(a_directory_that_vanishes_takes_nothing_along),
