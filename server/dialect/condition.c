@@ -121,6 +121,10 @@ static void find_of_module(fc_condition_t condition, const look_t *look,
       out->until_ns = facts->quarantined_ns;
       out->detail = facts->crash;
       break;
+    case FC_CONDITION_RESTARTING:
+      lasts(facts->restart_ns, look, out);
+      out->detail = facts->crash;
+      break;
     case FC_CONDITION_OVERLOADED:
       happened(look, generation->overloaded_ns, MINUTE_NS, out);
       break;

@@ -58,6 +58,8 @@ typedef struct fc_host_facts_t {
   uint64_t restarts;  // processes that serve in the place of one that had ended
   uint64_t quarantines;
   uint64_t quarantined_ns;  // when a quarantine ends, 0: there is none
+  uint64_t
+      restart_ns;  // no worker is left, and none starts before then; 0: not so
   // Workers in a call that nobody waits for, for a second or longer; threads that are
   // lost.
   uint32_t stuck;

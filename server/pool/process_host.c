@@ -100,6 +100,13 @@ static void on_timer(uv_timer_t *timer) {
   fc_process_host_arm(host);
 }
 
+// When the module, which has no process, gets one again; 0: it need not wait for one.
+static uint64_t waits_until_ns(const fc_process_host_t *host) {
+  const bool waits =
+      host->living == 0 && !host->failed && !host->health.quarantined_ns;
+  return waits ? host->health.restart_ns : 0;
+}
+
 void fc_process_host_arm(fc_process_host_t *host) {
   const uint64_t now_ns = fc_clock_ns();
   uint64_t due_ns = host->health.quarantined_ns;
@@ -107,9 +114,7 @@ void fc_process_host_arm(fc_process_host_t *host) {
     if (child->serving || child->cause != FC_CAUSE_NONE) continue;
     due_ns = fc_earlier(due_ns, next_look_ns(child, now_ns));
   }
-  if (host->living == 0 && !host->failed && !host->health.quarantined_ns) {
-    due_ns = fc_earlier(due_ns, host->health.restart_ns);
-  }
+  due_ns = fc_earlier(due_ns, waits_until_ns(host));
   if (host->closing || uv_is_closing((uv_handle_t *)&host->timer)) return;
   if (!due_ns) {
     uv_timer_stop(&host->timer);
@@ -174,6 +179,7 @@ static void describe(const fc_host_t *base, fc_host_facts_t *out_facts) {
       .restarts = host->restarts,
       .quarantines = host->quarantines,
       .quarantined_ns = host->health.quarantined_ns,
+      .restart_ns = waits_until_ns(host),
       .stuck = count_stuck(host),
       .crashed_ns = host->last.crashed_ns,
       .memory_ns = host->last.memory_ns,

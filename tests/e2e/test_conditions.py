@@ -211,6 +211,14 @@ def crash_until_quarantined(watched):
     until(lambda: watched.call("crash", next(values)) == "module_quarantined")
 
 
+def crash_until_paused(watched):
+    """Too seldom for a quarantine, so often that the next process starts seconds later."""
+    watched.compile()
+    watched.start("--crash-limit=64")
+    for _ in range(6):
+        crash_anew(watched)
+
+
 def be_killed(watched):
     watched.compile()
     watched.start()
@@ -308,6 +316,7 @@ WAYS = {
     "quarantined": crash_until_quarantined,
     "load_failed": crash_at_load,
     "retrying": be_killed_at_load,
+    "restarting": crash_until_paused,
     "overloaded": be_overloaded,
     "worker_stuck": be_left,
     "file_refused": refuse_a_file,
@@ -324,6 +333,10 @@ WAYS = {
 VALUES = itertools.count(1000)
 
 
+def crash_anew(watched):
+    assert watched.call("crash", next(VALUES)) == "worker_crashed"
+
+
 def crash_twice(watched):
     value = next(VALUES)
     watched.call("crash", value)
@@ -332,6 +345,7 @@ def crash_twice(watched):
 
 # What brings about again what holds for a minute, on a machine that took longer.
 AGAIN = {
+    "restarting": crash_anew,
     "overloaded": lambda watched: [watched.call_beside("gate", next(VALUES)) for _ in range(4)],
     "memory_limit": lambda watched: watched.call("killed", next(VALUES)),
     "budget_used": lambda watched: watched.call("spin", next(VALUES)),
@@ -342,6 +356,7 @@ AGAIN = {
 DETAILS = {
     "quarantined": "function 'crash' was stopped by signal 11 (SIGSEGV) at offset 0x",
     "crashed": "function 'crash' was stopped by signal 11 (SIGSEGV) at offset 0x",
+    "restarting": "function 'crash' was stopped by signal 11 (SIGSEGV) at offset 0x",
     "load_failed": "while it was loaded it was stopped by signal 11 (SIGSEGV), address near",
     "retrying": "its process was killed from outside (SIGKILL)",
     "certificate_ended": "has ended on 20", "certificate_ends": "ends on 20",
