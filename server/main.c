@@ -3,6 +3,7 @@
 // farcalld: reads the options, loads modules, serves them until told to stop.
 // Exit codes are those of sysexits.h, and 128 plus the number of a signal that came again
 // while the server ended.
+#include <errno.h>
 #include <llhttp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "listen/certificates.h"
 #include "listen/token_files.h"
 #include "modules/state.h"
+#include "named.h"
 #include "pool/process_main.h"
 #include "server.h"
 
@@ -79,6 +81,10 @@ static fc_status_t check_state(const fc_server_options_t *options,
   if (!*options->state_dir) return FC_OK;
   FC_TRY(fc_state_read(fc_str(options->state_dir), allocator, &decisions, err));
   fc_state_free(decisions, allocator);
+  if (access(options->state_dir, W_OK | X_OK)) {
+    fprintf(stderr, "farcalld: --state-dir: no decision can be kept: %s: %s\n",
+            options->state_dir, strerror(errno));
+  }
   return FC_OK;
 }
 
@@ -89,6 +95,7 @@ static fc_status_t check_files(const fc_server_options_t *options,
   FC_TRY(fc_certificates_check(options, err));
   FC_TRY(check_trust(options, err));
   FC_TRY(check_state(options, err));
+  FC_TRY(fc_named_check(options, err));
   return fc_jailing_check(options, err);
 }
 

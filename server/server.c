@@ -23,6 +23,7 @@
 #include "modules/demand.h"
 #include "modules/rollback.h"
 #include "modules/trial.h"
+#include "named.h"
 #include "pool/order.h"
 #include "reread.h"
 #include "sessions.h"
@@ -177,6 +178,7 @@ static void on_started(void *context) {
     fc_loop_drain(loop);
     return;
   }
+  fc_named_tell(loop);
   fc_endpoints_open(&loop->endpoints);
   for (uint32_t i = 0; i < loop->endpoints.count; i++) {
     const fc_endpoint_t *endpoint = &loop->endpoints.rows[i];

@@ -144,6 +144,44 @@ def test_a_mistake_serves_nothing(versions):
         assert f"{config}:2:" in done.stderr and "\"aliases\" of module 'm'" in done.stderr
 
 
+UNKNOWN = "no PATH has a module 'mm': did you mean 'm'?"
+
+
+def test_a_name_that_no_module_has_is_told(serve, versions):
+    config = versions.config(m={"timeout": "9s"}, mm={"timeout": "9s"})
+    server = serve("-c", config)
+    told = [line for line in server.lines if "no PATH has" in line]
+    assert len(told) == 1 and '"level":"warn"' in told[0] and UNKNOWN in told[0]
+    assert f"{config}:2:" in told[0] and answers(server, "m") == 3
+    done = look_at(config)
+    assert done.returncode == 0 and done.stderr.count("no PATH has") == 1
+    assert f"farcalld: {config}:2:" in done.stderr and UNKNOWN in done.stderr
+
+
+def look_at(config, *flags):
+    return subprocess.run([BIN / "farcalld", "-t", *flags, "-c", config], text=True,
+                          capture_output=True, env=user_environment())
+
+
+@pytest.mark.parametrize("key, said", [
+    ("paths", "PATH '{}': there is no such file"),
+    ("state-dir", "--state-dir: no decision can be kept: {}: No such file or directory")])
+def test_what_is_not_there_is_told_before(tmp_path, key, said):
+    config, there = tmp_path / "farcalld.conf", tmp_path / "m.so"
+    told = said.format(tmp_path / "gone")
+    shutil.copy(ROOT / "tests/corpus/vm/ops.vmfb", there)
+    good = {"paths": [str(there)], "state-dir": str(tmp_path)}
+    config.write_text(json.dumps(good))
+    assert look_at(config).stderr == "farcalld: the options are right\n"
+    gone = str(tmp_path / "gone")
+    config.write_text(json.dumps(good | {key: [gone] if key == "paths" else gone}))
+    done = look_at(config)
+    assert done.stderr == f"farcalld: {told}\nfarcalld: the options are right\n"
+    assert done.returncode == 0
+    strict = look_at(config, "--strict-load")
+    assert strict.returncode == (64 if key == "paths" else 0) and told in strict.stderr
+
+
 def hang_up(server, says):
     """Sends SIGHUP and waits until the log has the line."""
     before = len(server.lines)
