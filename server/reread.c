@@ -10,6 +10,7 @@
 #include "config/file.h"
 #include "config/listener.h"
 #include "config/module.h"
+#include "dialect/condition.h"
 #include "jailing.h"
 
 // Policies of modules take an option over (apply_policies), or it is read each time it is
@@ -174,9 +175,11 @@ bool fc_loop_reread(fc_loop_t *loop) {
   if (status == FC_OK) {
     free_reread(loop, loop->reread);
     loop->reread = made;
+    fc_condition_note_reread(&loop->server, FC_REREAD_CONFIG, NULL);
     return true;
   }
   free_reread(loop, made);
+  fc_condition_note_reread(&loop->server, FC_REREAD_CONFIG, &error);
   fc_log(&loop->log, FC_LOG_ERROR, "%s: nothing has changed", error.message);
   return false;
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "dialect/condition.h"
 #include "drain.h"
 #include "listen/certificates.h"
 #include "listen/token_files.h"
@@ -34,8 +35,10 @@ static void reread_trust(fc_loop_t *loop) {
   if (fc_trust_read(&loop->trust, &error) != FC_OK) {
     fc_log(&loop->log, FC_LOG_ERROR, "%s: the sums of --trust are kept",
            error.message);
+    fc_condition_note_reread(&loop->server, FC_REREAD_TRUST, &error);
     return;
   }
+  fc_condition_note_reread(&loop->server, FC_REREAD_TRUST, NULL);
   fc_log(&loop->log, FC_LOG_INFO, "%s has %u sums of files that may be loaded",
          loop->trust.file, fc_trust_count(&loop->trust));
   fc_modules_distrust(&loop->modules);

@@ -44,6 +44,15 @@ void fc_time_print(uint64_t at_ns, char out[FC_TIME_TEXT]) {
   if (!strftime(out, FC_TIME_TEXT, "%Y-%m-%dT%H:%M:%SZ", &utc)) out[0] = '\0';
 }
 
+void fc_condition_note_reread(fc_server_t *server, fc_reread_file_t file,
+                              const fc_error_t *error) {
+  fc_refused_file_t *refused = &server->refused[file];
+  refused->at_ns = error ? fc_clock_ns() : 0;
+  if (!error) return;
+  fc_escape(refused->reason, sizeof refused->reason,
+            sizeof refused->reason - 8, fc_str(error->message));
+}
+
 // ---------------------------------------------------------------------------
 // Which hold
 
@@ -178,6 +187,15 @@ static void find_certificate(fc_condition_t condition, const look_t *look,
   out->detail = out->room;
 }
 
+static void find_refused(const look_t *look, found_t *out) {
+  for (int i = 0; i < FC_REREAD_COUNT && !out->held; i++) {
+    const fc_refused_file_t *refused = &look->server->refused[i];
+    out->held = refused->at_ns != 0;
+    out->at_ns = refused->at_ns;
+    out->detail = refused->reason;
+  }
+}
+
 static void find_of_server(fc_condition_t condition, const look_t *look,
                            found_t *out) {
   const fc_server_t *server = look->server;
@@ -187,6 +205,9 @@ static void find_of_server(fc_condition_t condition, const look_t *look,
     case FC_CONDITION_CERTIFICATE_ENDED:
     case FC_CONDITION_CERTIFICATE_ENDS:
       find_certificate(condition, look, out);
+      break;
+    case FC_CONDITION_REREAD_REFUSED:
+      find_refused(look, out);
       break;
     case FC_CONDITION_THREADS_LOST:
       out->held = lost != 0;

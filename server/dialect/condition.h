@@ -50,6 +50,11 @@ fc_status_t fc_conditions_write_summary(const fc_server_t *server,
                                         uint64_t *out_more, fc_sink_t *sink,
                                         fc_error_t *err);
 
+// Notes that SIGHUP had the file read again, and it was refused (`error`), or was not
+// (NULL).
+void fc_condition_note_reread(fc_server_t *server, fc_reread_file_t file,
+                              const fc_error_t *error);
+
 #define FC_TIME_TEXT 32
 // Prints "2026-01-02T03:04:05Z" for a time on fc_clock_ns' clock.
 void fc_time_print(uint64_t at_ns, char out[FC_TIME_TEXT]);

@@ -33,6 +33,21 @@ typedef struct fc_certificates_t {
   int64_t end_s;
 } fc_certificates_t;
 
+// What SIGHUP reads again besides modules.
+typedef enum fc_reread_file_t {
+  FC_REREAD_CONFIG,
+  FC_REREAD_CERTIFICATE,
+  FC_REREAD_TOKENS,
+  FC_REREAD_TRUST,
+  FC_REREAD_COUNT
+} fc_reread_file_t;
+
+// Why it was refused when it was read last, so that what it said before holds.
+typedef struct fc_refused_file_t {
+  uint64_t at_ns;  // on fc_clock_ns' clock; 0: it was not refused
+  char reason[200];
+} fc_refused_file_t;
+
 // What code that answers requests may know of the server. Each loop has one.
 typedef struct fc_server_t {
   const fc_routes_t *routes;
@@ -47,6 +62,7 @@ typedef struct fc_server_t {
   const fc_tls_counts_t *tls;      // NULL: nothing is counted
   const fc_http2_counts_t *http2;  // NULL: nothing is counted
   fc_certificates_t certificates;
+  fc_refused_file_t refused[FC_REREAD_COUNT];
   fc_spans_t *spans;  // of requests, to be exported; NULL: none are exported
   // How many of FC_RATIO_ALL requests without a good traceparent begin a trace
   // (--trace-sample).

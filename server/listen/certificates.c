@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "config/limits.h"
+#include "dialect/condition.h"
 
 static fc_tls_files_t files_of(const fc_listener_policy_t *said) {
   return (fc_tls_files_t){.certificate = said->tls_cert,
@@ -95,6 +96,8 @@ static void take_keys(fc_endpoint_t *endpoint) {
   if (reading->status != FC_OK) {
     fc_log(log, FC_LOG_ERROR, "https://%s:%d keeps its certificate: %s",
            endpoint->host, endpoint->port, reading->error.message);
+    fc_condition_note_reread(endpoint->all->server, FC_REREAD_CERTIFICATE,
+                             &reading->error);
     return;
   }
   char dates[FC_TLS_DATES_MAX];
@@ -129,6 +132,7 @@ static void reload_keys(fc_endpoint_t *endpoint) {
 }
 
 void fc_certificates_reload(fc_endpoints_t *all) {
+  fc_condition_note_reread(all->server, FC_REREAD_CERTIFICATE, NULL);
   for (uint32_t i = 0; i < all->count; i++) {
     if (all->rows[i].tls_keys) reload_keys(&all->rows[i]);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "listen/token_files.h"
 
+#include "dialect/condition.h"
+
 fc_status_t fc_token_files_open(fc_endpoint_t *endpoint,
                                 const fc_listener_policy_t *said,
                                 fc_error_t *err) {
@@ -43,6 +45,7 @@ fc_status_t fc_token_files_check(const fc_server_options_t *options,
 }
 
 void fc_token_files_reload(fc_endpoints_t *all) {
+  fc_condition_note_reread(all->server, FC_REREAD_TOKENS, NULL);
   for (uint32_t i = 0; i < all->count; i++) {
     fc_endpoint_t *endpoint = &all->rows[i];
     fc_tokens_t tokens;
@@ -51,6 +54,7 @@ void fc_token_files_reload(fc_endpoints_t *all) {
     if (fc_tokens_open(&tokens, endpoint->token_file, &error) != FC_OK) {
       fc_log(all->log, FC_LOG_ERROR, "%s: %s keeps its tokens", error.message,
              endpoint->host);
+      fc_condition_note_reread(all->server, FC_REREAD_TOKENS, &error);
       continue;
     }
     fc_tokens_close(&endpoint->tokens);

@@ -3,6 +3,7 @@
 ls, top, health, /readyz?verbose, /metrics, by a rule that alerts, and by the explorer, where
 tests/browser/conditions brings a browser. A row is a server, what is done to it, and the
 module that it is about."""
+import hashlib
 import http.client
 import itertools
 import json
@@ -279,6 +280,16 @@ def have_a_certificate(watched, days):
     watched.start("--listen=https://127.0.0.1:0", f"--tls-cert={file}", f"--tls-key={key}")
 
 
+def misspell(watched):
+    config = watched.folder / "farcalld.conf"
+    config.write_text("{}")
+    watched.compile()
+    watched.start(f"--config={config}")
+    config.write_text("{")
+    watched.process.send_signal(signal.SIGHUP)
+    until(lambda: listed(watched, "reread_refused"))
+
+
 def fill_memory(watched):
     watched.compile()
     watched.start("--body-timeout=600s", "--max-memory=70M", "--client-memory=70M",
@@ -325,6 +336,7 @@ WAYS = {
     "bodies_refused": crash_again,
     "crashed": crash,
     "certificate_ended": lambda watched: have_a_certificate(watched, -1),
+    "reread_refused": misspell,
     "certificate_ends": lambda watched: have_a_certificate(watched, 5),
     "threads_lost": lose_a_thread,
     "memory_full": fill_memory,
@@ -360,6 +372,7 @@ DETAILS = {
     "load_failed": "while it was loaded it was stopped by signal 11 (SIGSEGV), address near",
     "retrying": "its process was killed from outside (SIGKILL)",
     "certificate_ended": "has ended on 20", "certificate_ends": "ends on 20",
+    "reread_refused": "farcalld.conf:1:2: ",
     "file_refused": "m.so", "threads_lost": "1 threads", "worker_stuck": "1 of its workers",
 }
 
@@ -522,6 +535,26 @@ def test_files_that_have_a_served_name_are_told_by_all(watched):
     assert sorted(conditions) == [[], ["load_failed"], ["load_failed"]]
     assert summary(watched) == {"load_failed": 2}
     assert samples(watched) == {("m", "load_failed", "critical"): 1}
+
+
+def test_files_that_were_refused_are_told_until_they_are_right(watched):
+    file, key = Authority(watched.folder).sign("server")
+    trust = watched.folder / "trust"
+    config = watched.folder / "farcalld.conf"
+    config.write_text("{}")
+    watched.compile()
+    trust.write_text(f"{hashlib.sha256((watched.modules / 'm.so').read_bytes()).hexdigest()}\n")
+    watched.start(f"--config={config}", "--listen=https://127.0.0.1:0", f"--trust={trust}",
+                  f"--tls-cert={file}", f"--tls-key={key}")
+    for each, reason in (config, "farcalld.conf:1:"), (key, "server.key"), (trust, "trust"):
+        good = each.read_text()
+        each.write_text("{nonsense")
+        watched.process.send_signal(signal.SIGHUP)
+        found = until(lambda: listed(watched, "reread_refused"))
+        assert reason in found["detail"] and found["at"]
+        each.write_text(good)
+        watched.process.send_signal(signal.SIGHUP)
+        until(lambda: not listed(watched, "reread_refused"))
 
 
 def test_of_what_drains_only_a_stuck_worker_is_told(watched):
