@@ -215,6 +215,7 @@ static fc_status_t parse_variable(fc_server_options_t *options,
   }
   // The program `farcall` reads these variables.
   if (fc_str_equal(name, FC_STR("FARCALL_SERVER")) ||
+      fc_str_equal(name, FC_STR("FARCALL_CA")) ||
       fc_str_equal(name, FC_STR("FARCALL_TOKEN"))) {
     return FC_OK;
   }

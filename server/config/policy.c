@@ -88,6 +88,7 @@ fc_status_t fc_policy_check_bind(bool allowed, const fc_address_t *address,
   }
   return fc_fail(err, FC_CODE_FORBIDDEN,
                  "%.*s can be reached by others and there is no "
-                 "authentication: add --allow-insecure-bind if that is meant",
+                 "authentication: set --token-file or --client-ca, or add "
+                 "--allow-insecure-bind if that is meant",
                  FC_STR_ARG(item));
 }

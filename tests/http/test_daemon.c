@@ -160,7 +160,7 @@ static void mistakes_exit_64_with_the_message_last(void **state) {
       {"everybody",
        {"--listen=0.0.0.0:0", "a.so"},
        64,
-       "add --allow-insecure-bind"},
+       "set --token-file or --client-ca, or add --allow-insecure-bind"},
       {"everybody, tried",
        {"-t", "--listen=0.0.0.0:0", "a.so"},
        64,
