@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcall explain: what a code of an error means, and what to try next. It asks no
-// server.
+// farcall explain: what a code of an error or condition means, and what to try next. It
+// asks no server.
 #include <stdio.h>
 
 #include "cli.h"
@@ -15,33 +15,67 @@ typedef struct fc_explanation_t {
 
 static const fc_explanation_t kExplanations[] = {
 #define FC_EXPLAIN(name, meaning, next) {FC_CODE_##name, meaning, next},
+#define FC_EXPLAIN_CONDITION(name, next)
 #include "explain.def"
+#undef FC_EXPLAIN
+#undef FC_EXPLAIN_CONDITION
 };
 
 // Every code but FC_CODE_NONE, none of them twice: the table has their order.
 _Static_assert(FC_ARRAY_COUNT(kExplanations) == FC_CODE_COUNT - 1,
                "cli/explain.def has as many rows as farcall/error.def");
 
+typedef struct condition_t {
+  const char *code;
+  const char *text;
+} condition_t;
+
+static const condition_t kConditions[] = {
+#define FC_CONDITION(id, of, code, severity, seen_by, text) {code, text},
+#include "dialect/condition.def"
+};
+
+enum {
+#define FC_CONDITION(id, ...) CONDITION_##id,
+#include "dialect/condition.def"
+};
+
+static const char *const kNext[] = {
+#define FC_EXPLAIN(name, meaning, next)
+#define FC_EXPLAIN_CONDITION(name, next) [CONDITION_##name] = next,
+#include "explain.def"
+};
+
+#define CODES FC_ARRAY_COUNT(kExplanations)
+#define CONDITIONS FC_ARRAY_COUNT(kConditions)
+_Static_assert(FC_ARRAY_COUNT(kNext) == CONDITIONS, "one for each condition");
+
 static void print_list(void) {
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kExplanations); i++) {
+  for (size_t i = 0; i < CODES; i++) {
     const fc_code_info_t *info = fc_code_info(kExplanations[i].code);
     printf("%-24s %s\n", info->text, info->title);
   }
+  puts("\nWhat farcall ls --long, top and health may show:");
+  for (size_t i = 0; i < CONDITIONS; i++) {
+    printf("%-24s %s\n", kConditions[i].code, kConditions[i].text);
+  }
 }
 
-static void print_one(const fc_explanation_t *explanation) {
-  const fc_code_info_t *info = fc_code_info(explanation->code);
+static void print_one(const char *code, const char *title, const char *meaning,
+                      const char *next) {
   printf("%s%s%s: %s\n\n%s\n\n%stry:%s %s\n", fc_style(stdout, FC_STYLE_BOLD),
-         info->text, fc_style(stdout, FC_STYLE_PLAIN), info->title,
-         explanation->meaning, fc_style(stdout, FC_STYLE_GOOD),
-         fc_style(stdout, FC_STYLE_PLAIN), explanation->next);
+         code, fc_style(stdout, FC_STYLE_PLAIN), title, meaning,
+         fc_style(stdout, FC_STYLE_GOOD), fc_style(stdout, FC_STYLE_PLAIN),
+         next);
 }
 
 static int refuse(const char *word) {
-  const char *names[FC_ARRAY_COUNT(kExplanations)];
-  for (size_t i = 0; i < FC_ARRAY_COUNT(names); i++) {
+  const char *names[CODES + CONDITIONS];
+  for (size_t i = 0; i < CODES; i++) {
     names[i] = fc_code_info(kExplanations[i].code)->text;
   }
+  for (size_t i = 0; i < CONDITIONS; i++)
+    names[CODES + i] = kConditions[i].code;
   const char *near = fc_nearest(word, names, FC_ARRAY_COUNT(names));
   if (near) {
     return fc_complain(FC_EXIT_USAGE, "no code '%s': did you mean '%s'?", word,
@@ -49,6 +83,26 @@ static int refuse(const char *word) {
   }
   return fc_complain(FC_EXIT_USAGE, "no code '%s'; farcall explain lists them",
                      word);
+}
+
+// Some codes are both an error's and a condition's.
+static bool explain(const char *word) {
+  bool found = false;
+  for (size_t i = 0; i < CODES; i++) {
+    const fc_code_info_t *info = fc_code_info(kExplanations[i].code);
+    if (strcmp(word, info->text) != 0) continue;
+    print_one(info->text, info->title, kExplanations[i].meaning,
+              kExplanations[i].next);
+    found = true;
+  }
+  for (size_t i = 0; i < CONDITIONS; i++) {
+    if (strcmp(word, kConditions[i].code) != 0) continue;
+    if (found) putchar('\n');
+    print_one(word, "Condition of a server or module", kConditions[i].text,
+              kNext[i]);
+    found = true;
+  }
+  return found;
 }
 
 int fc_verb_explain(const fc_args_t *args) {
@@ -63,10 +117,5 @@ int fc_verb_explain(const fc_args_t *args) {
   }
   const char *word = args->words[0];
   if (!strncmp(word, kType, sizeof kType - 1)) word += sizeof kType - 1;
-  for (size_t i = 0; i < FC_ARRAY_COUNT(kExplanations); i++) {
-    if (strcmp(word, fc_code_info(kExplanations[i].code)->text) != 0) continue;
-    print_one(&kExplanations[i]);
-    return FC_EXIT_OK;
-  }
-  return refuse(word);
+  return explain(word) ? FC_EXIT_OK : refuse(word);
 }

@@ -55,12 +55,16 @@ static void print_module(yyjson_val *module, int width) {
   putchar('\n');
 }
 
-static int width_of(yyjson_val *modules) {
-  yyjson_val *module;
-  size_t index, count, width = 0;
+// The longest text of the first column; `all`: with the names that lead to modules.
+static int width_of(yyjson_val *modules, bool all) {
+  yyjson_val *module, *name;
+  size_t index, count, at, names, width = 0;
   yyjson_arr_foreach(modules, index, count, module) {
     const size_t size = strlen(label_of(module));
     if (size > width) width = size;
+    yyjson_arr_foreach(yyjson_obj_get(module, "names"), at, names, name) {
+      if (all && yyjson_get_len(name) > width) width = yyjson_get_len(name);
+    }
   }
   return (int)width;
 }
@@ -102,16 +106,37 @@ static void print_long_head(int width) {
          "VERSION", "GENERATION", "MEMORY", "CALLS", "CONDITIONS");
 }
 
+// Prints where names lead that are not those of the first column.
+static void print_names(yyjson_val *modules, int width) {
+  yyjson_val *module, *name;
+  size_t index, count, at, names;
+  bool said = false;
+  yyjson_arr_foreach(modules, index, count, module) {
+    const char *label = label_of(module);
+    yyjson_arr_foreach(yyjson_obj_get(module, "names"), at, names, name) {
+      const char *text = yyjson_get_str(name);
+      if (!text || !strcmp(text, label)) continue;
+      if (!said) printf("\n%-*s  LEADS TO\n", width, "NAME");
+      said = true;
+      fc_show_text(text);
+      printf("%*s  ", width - (int)strlen(text), "");
+      fc_show_text(label);
+      putchar('\n');
+    }
+  }
+}
+
 static void list(yyjson_val *root, bool is_long) {
   yyjson_val *modules = yyjson_obj_get(root, "modules"), *module;
   size_t index, count;
-  int width = width_of(modules);
+  int width = width_of(modules, is_long);
   if (is_long && width < 6) width = 6;
   if (is_long) print_long_head(width);
   yyjson_arr_foreach(modules, index, count, module) {
     if (is_long) print_long(module, width);
     else print_module(module, width);
   }
+  if (is_long) print_names(modules, width);
   if (is_long) fc_conditions_show(stdout, yyjson_obj_get(root, "conditions"));
 }
 

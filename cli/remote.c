@@ -201,7 +201,8 @@ fc_status_t fc_remote_server(const fc_args_t *args, fc_remote_t *out_server,
   FC_TRY(fc_server_parse(args->arena, url, out_server, err));
   FC_TRY(read_token(args, &out_server->authorization, err));
   fc_wire_rules_t *rules = &out_server->rules;
-  rules->ca = fc_args_get(args, FC_OPTION_CA, NULL);
+  const char *ca = getenv("FARCALL_CA");
+  rules->ca = fc_args_get(args, FC_OPTION_CA, ca && *ca ? ca : NULL);
   rules->certificate = fc_args_get(args, FC_OPTION_CERT, NULL);
   rules->key = fc_args_get(args, FC_OPTION_KEY, NULL);
   if (rules->key && !rules->certificate) {

@@ -66,6 +66,9 @@ set(farcall_rest [[
 .B FARCALL_SERVER
 the server of verbs that ask one, unless \-\-server says another
 .TP
+.B FARCALL_CA
+the authorities of servers with https, unless \-\-ca names others
+.TP
 .B FARCALL_TOKEN
 the secret that the server wants, unless \-\-token names a file with one
 .TP

@@ -20,9 +20,9 @@ static void explain(const fc_server_options_t *options,
   char shown[80], hint[160] = "";
   fc_escape(shown, sizeof shown, 64, name_of(policy));
   if (nearest.size) fc_escape(hint, sizeof hint, 128, nearest);
-  (void)fc_fail(out, FC_CODE_MODULE_NOT_FOUND, "no PATH has a module '%s'%s%s%s",
-                shown, nearest.size ? ": did you mean '" : "", hint,
-                nearest.size ? "'?" : "");
+  (void)fc_fail(
+      out, FC_CODE_MODULE_NOT_FOUND, "no PATH has a module '%s'%s%s%s", shown,
+      nearest.size ? ": did you mean '" : "", hint, nearest.size ? "'?" : "");
   fc_config_locate_at(options, policy->origin, out);
 }
 
@@ -45,8 +45,8 @@ void fc_named_tell(fc_loop_t *loop) {
 // Before a start
 
 static fc_status_t list(const char *path, fc_listing_t *out, fc_error_t *err) {
-  FC_TRY(fc_scan(fc_str(path), fc_backends, -1, fc_allocator_system(), out,
-                 err));
+  FC_TRY(
+      fc_scan(fc_str(path), fc_backends, -1, fc_allocator_system(), out, err));
   if (out->is_directory || (out->count && out->files[0].mark)) return FC_OK;
   return fc_fail(err, FC_CODE_MODULE_PATH,
                  "PATH '%.200s': there is no such file", path);

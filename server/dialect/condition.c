@@ -49,8 +49,8 @@ void fc_condition_note_reread(fc_server_t *server, fc_reread_file_t file,
   fc_refused_file_t *refused = &server->refused[file];
   refused->at_ns = error ? fc_clock_ns() : 0;
   if (!error) return;
-  fc_escape(refused->reason, sizeof refused->reason,
-            sizeof refused->reason - 8, fc_str(error->message));
+  fc_escape(refused->reason, sizeof refused->reason, sizeof refused->reason - 8,
+            fc_str(error->message));
 }
 
 // ---------------------------------------------------------------------------

@@ -256,6 +256,43 @@ static extras_t read_extras(fc_str_t query) {
                     .conditions = is_asked(query, FC_STR("conditions"))};
 }
 
+static fc_status_t put_alias(const fc_server_t *server,
+                             const fc_generation_t *generation, fc_str_t alias,
+                             bool *first, fc_sink_t *sink, fc_error_t *err) {
+  const fc_str_t name = generation->claim.name;
+  if (fc_generations_find_version(&server->modules->generations, name, alias) !=
+      generation) {
+    return FC_OK;
+  }
+  FC_TRY(fc_json_print(sink, err, "%s'%.*s@%.*s'", *first ? "" : ",",
+                       FC_STR_ARG(name), FC_STR_ARG(alias)));
+  *first = false;
+  return FC_OK;
+}
+
+// Writes the names that lead to a generation: its module's, and those with an alias.
+static fc_status_t write_names(const fc_server_t *server,
+                               const fc_generation_t *generation,
+                               fc_sink_t *sink, fc_error_t *err) {
+  const fc_generations_t *all = &server->modules->generations;
+  const fc_str_t name = generation->claim.name;
+  bool first = fc_generations_find(all, name) != generation;
+  FC_TRY(put(sink, ",\"names\":[", err));
+  if (!first) FC_TRY(fc_json_print(sink, err, "'%.*s'", FC_STR_ARG(name)));
+  for (const fc_decision_t *d = all->decisions; d; d = d->next) {
+    if (d->mark || !d->alias.size || !fc_str_equal(d->name, name)) continue;
+    FC_TRY(put_alias(server, generation, d->alias, &first, sink, err));
+  }
+  fc_str_t rest = fc_str(generation->policy ? generation->policy->aliases : "");
+  while (rest.size) {
+    fc_str_t version = fc_str_take(&rest, ',');
+    const fc_str_t alias = fc_str_take(&version, '=');
+    if (fc_state_find(all->decisions, name, alias)) continue;
+    FC_TRY(put_alias(server, generation, alias, &first, sink, err));
+  }
+  return put(sink, "]", err);
+}
+
 // Writes the members of a module as far as "functions". *out_open: the array is open,
 // and the caller writes the functions and its end. Else nothing is known of them, and
 // an empty array is written, or null if nobody has looked into the file.
@@ -281,6 +318,7 @@ static fc_status_t begin_module(const fc_server_t *server,
     // What metrics and the log call it.
     FC_TRY(
         fc_json_print(sink, err, ",'label':'%.*s'", FC_STR_ARG(claim->label)));
+    FC_TRY(write_names(server, generation, sink, err));
   }
   if (extras.memory) {
     FC_TRY(fc_json_print(sink, err, ",'calls':%lu,'memory':%lu",

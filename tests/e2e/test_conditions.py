@@ -381,6 +381,14 @@ def test_each_has_a_row():
     assert list(WAYS) and set(WAYS) == set(TABLE)
 
 
+@pytest.mark.parametrize("code", TABLE)
+def test_explain_knows_it(code):
+    done = subprocess.run([BIN / "farcall", "explain", code], text=True, capture_output=True,
+                          env=user_environment())
+    assert done.returncode == 0
+    assert f"{code}: Condition" in done.stdout and f"\n\n{TEXTS[code]}\n\ntry: " in done.stdout
+
+
 def find(conditions, code):
     return next((each for each in conditions if each["code"] == code), None)
 

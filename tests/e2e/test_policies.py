@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the configuration file says of single modules, and what comes of it."""
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,11 @@ def versions(tmp_path):
     return made
 
 
+def names(server):
+    return {each["label"]: each["names"] for each in
+            server.get("/api/v1/modules?conditions=1").json["modules"]}
+
+
 def test_versions_and_aliases(serve, versions):
     config = versions.config(m={"versions": "2+3", "aliases": "stable=2,gone=1"})
     server = serve("-c", config, "--admin=loopback")
@@ -27,9 +33,15 @@ def test_versions_and_aliases(serve, versions):
         [3, "version_not_found", 2, "version_not_found"]
     assert server.get("/v2/models/m/versions/2/config").json["version_policy"] == \
         {"specific": {"versions": [2, 3]}}
+    assert names(server) == {"m@2": ["m@stable"], "m@3": ["m"]}
     # What was promoted comes before.
     server.request("POST", "/api/v1/modules/m@3/promote", json.dumps({"alias": "stable"}))
     assert answers(server, "m@stable") == 3
+    server.request("POST", "/api/v1/modules/m@2/promote")
+    assert names(server) == {"m@2": ["m"], "m@3": ["m@stable"]}
+    told = subprocess.run([BIN / "farcall", "ls", "--long", f"--server={server.url}"], text=True,
+                          capture_output=True, env=user_environment()).stdout
+    assert re.search(r"\n\nNAME +LEADS TO\n(m +m@2\nm@stable +m@3|m@stable +m@3\nm +m@2)\n", told)
 
 
 @pytest.mark.parametrize("versions_option, written", [

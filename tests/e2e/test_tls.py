@@ -758,7 +758,7 @@ def is_tcp(pid, link):
 ANSWER = '{"results":[7000000]}'
 
 
-def test_farcall_speaks_https(farcall, files, authority, numbered, tmp_path):
+def test_farcall_speaks_https(farcall, files, authority, numbered, tmp_path, monkeypatch):
     server = Server(*words_of(files, f"--client-ca={authority.file}"), numbered.path.parent,
                     listen=("--listen", "https://127.0.0.1:0"))
     cert, key = authority.sign("farcall")
@@ -796,6 +796,10 @@ def test_farcall_speaks_https(farcall, files, authority, numbered, tmp_path):
     assert "--cert is missing" in refused(url, trust, f"--key={key}")
     plain = refused(url.replace("https", "http"), trust)
     assert "speaks TLS" in plain, plain
+    # The variable names the authority too; the option comes before it.
+    monkeypatch.setenv("FARCALL_CA", str(authority.file))
+    assert farcall("health", url, *own).returncode == 0
+    assert "certificate" in refused(url, f"--ca={stranger.file}", *own)
     end_servers([server])
 
 

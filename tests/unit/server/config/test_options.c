@@ -121,6 +121,7 @@ static void variables_that_are_none_are_named(void **state) {
       // Variables that the program farcall reads.
       {"FARCALL_SERVER=http://127.0.0.1:8000", NULL},
       {"FARCALL_TOKEN=secret", NULL},
+      {"FARCALL_CA=ca.pem", NULL},
       {"FARCALLD=/usr/bin/farcalld", NULL},
       // Variables that Kubernetes sets in every container beside a Service
       // named "farcall".
