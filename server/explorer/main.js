@@ -18,6 +18,13 @@ function functionNodes(view) {
     make("p", { className: "problem" }, `It cannot be called: ${signature.reason}`)];
 }
 
+// Only what is shown: each view that is told asks the server.
+function tellSessions() {
+  if (shown?.view && shown.view.sessions !== page.sessions) {
+    shown.view.set({ sessions: page.sessions });
+  }
+}
+
 // The panes of a function, as they were left if its signature is the same.
 function keptView(hash, signature, path) {
   const text = JSON.stringify(signature);
@@ -57,6 +64,7 @@ async function showFunction() {
   if (location.hash !== asked || next === shown) return;
   shown?.view?.set({ left: true });
   shown = next;
+  tellSessions();
   byId("function").replaceChildren(title, ...next.nodes);
 }
 
@@ -92,6 +100,6 @@ addEventListener("hashchange", async (event) => {
 });
 page.watch(["info", "token"], () => kept.forEach(({ view }) =>
   view.set({ info: page.info, token: page.token })));
-page.watch(["sessions"], () => kept.forEach(({ view }) => view.set({ sessions: page.sessions })));
+page.watch(["sessions"], tellSessions);
 page.watch(["token", "reload"], load);
 load();

@@ -34,11 +34,12 @@ const numberNode = (tag, value, facts = {}) =>
   make(tag, { title: String(value), ...facts }, numberText(value));
 
 // Rows, a page of them at a time. The number before a row is that of its first element if
-// one row of so many goes on in the next (`step`). `labels` are those of classes.
-function tableOf(rows, { step = 1, labels } = {}) {
+// one row of so many goes on in the next (`step`). `heads` are those of columns, `labels`
+// those of numbers in it.
+function tableOf(rows, { step = 1, heads, labels } = {}) {
   const columns = Math.min(SHOWN_COLUMNS, rows[0]?.length ?? 0);
   const head = make("tr", {}, make("td", {}),
-    ...Array.from({ length: columns }, (_, j) => make("th", { scope: "col" }, String(j))));
+    ...Array.from({ length: columns }, (_, j) => make("th", { scope: "col" }, heads?.[j] ?? String(j))));
   const body = make("tbody", {});
   const where = make("span", { role: "status", className: "quiet" });
   let first = 0;
@@ -266,13 +267,18 @@ const sound = (tensor) => [
   playButton(tensor.rows, tensor.shown.audio, dtypeOf(tensor.type.dtype)),
   ...(lineOf(tensor)?.length > 1 ? linePlot(tensor) : [])];
 
-// A long row goes on in the next one.
-function table({ rows, shape, shown }) {
+// A long row goes on in the next one. Labels are of classes: of the columns, if there is
+// one for each, else of integers.
+function table({ rows, shape, type, shown }) {
   const step = shape.length === 1 && shape[0] > WRAPPED_LEAST ? WRAPPED : 0;
-  if (!step) return [tableOf(rows, shown)];
+  const all = shown?.labels;
+  const isNumber = ["int", "uint"].includes(dtypeOf(type.dtype).kind);
+  const perColumn = all?.length === shape.at(-1) && (shape.length > 1 || !isNumber);
+  const named = { heads: perColumn && !step ? all : undefined, labels: isNumber && !perColumn ? all : undefined };
+  if (!step) return [tableOf(rows, named)];
   const parts = Array.from({ length: Math.ceil(shape[0] / step) }, (_, i) =>
     rows[0].slice(i * step, (i + 1) * step));
-  return [tableOf(parts, { ...shown, step })];
+  return [tableOf(parts, { ...named, step })];
 }
 
 const WAYS = [

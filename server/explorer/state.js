@@ -30,20 +30,21 @@ const storedToken = () =>
 // answer. `sessions` are the ids that calls go into, by module (panes/session.js).
 const page = makeState({ token: storedToken(), info: null,
   health: null, conditions: [], gone: false, listed: null, listFault: "",
-  isLoading: false, access: null, sessions: {}, hash: location.hash });
+  isLoading: false, access: null, sessions: new Map(), hash: location.hash });
 
 // A function: its signature and path, the form of its arguments (panes/arguments.js), and
 // `run`, what became of the last call: null, or {phase: calling|answered|refused|
 // cancelled|unsent|failed, …}. `left` is set when another function is shown: what was
 // answered is let go, what was typed stays. Its panes watch `info`, `token` and `sessions`
-// here, not at the page, which would keep them for ever.
+// here, not at the page, which would keep them for ever; `sessions` are told to the view
+// that is shown, and to another when it is shown again.
 // `edited`: the arguments were changed since. `steps` gives what is repeated while that pane
 // is open, else it is null.
 const makeView = (signature, path) => makeState({ signature, path, form: null, run: null,
   edited: false, steps: null, info: page.info, token: page.token, sessions: page.sessions });
 // The module of a function, as it stands in paths, and the session of its calls, "": none.
 const moduleOf = (view) => view.path.split("/")[4];
-const sessionOf = (view) => view.sessions[moduleOf(view)] ?? "";
+const sessionOf = (view) => view.sessions.get(moduleOf(view)) ?? "";
 
 // Is what is shown the answer of an earlier call, or of other arguments?
 const isOld = ({ run, edited }) => edited || !["answered", "refused"].includes(run?.phase);

@@ -96,12 +96,12 @@ async function holdCalls(page) {
 }
 
 // A function that no server has, which answers with these results.
-async function pretend(page, types, results, show, text = "made()") {
-  const signature = { raw: { attrs: show === undefined ? {} : { show } }, module: "m", version: "1", name: "made", callable: true, arguments: [],
+async function pretend(page, types, results, show, { text = "made()", module = "m" } = {}) {
+  const signature = { raw: { attrs: show === undefined ? {} : { show } }, module, version: "1", name: "made", callable: true, arguments: [],
     text, results: types.map((type) => ({ type })) };
-  await page.route("**/api/v1/functions/m/made", (route) => route.fulfill({
+  await page.route(`**/api/v1/functions/${module}/made`, (route) => route.fulfill({
     json: route.request().method() === "POST" ? { results } : signature }));
-  await page.goto(`${url}/#/m/made`);
+  await page.goto(`${url}/#/${module}/made`);
   await page.getByRole("heading", { level: 2, name: "made" }).waitFor();
   await call(page);
 }
@@ -293,6 +293,11 @@ const tests = {
     await id.fill(session);
     await id.press("Enter");
     await page.getByText(new RegExp(`^${short} `)).waitFor();
+    // An id that nobody has is told, and the session stays.
+    await id.fill("0".repeat(32));
+    await id.press("Enter");
+    await page.locator(".problem").getByText(/session_not_found/).waitFor();
+    await page.getByText(new RegExp(`^${short} `)).waitFor();
     // Somebody else ends it: the next call says so, and it is left.
     await fetch(`${sessions}/${session}`, { method: "DELETE" });
     await page.getByRole("button", { name: "Call", exact: true }).click();
@@ -300,8 +305,47 @@ const tests = {
     await page.getByText("Calls belong to no session", { exact: true }).waitFor();
     await page.getByRole("button", { name: "New session" }).press("Enter");
     await page.getByText(/at step 0$/).waitFor();
+    assert.equal(await page.locator(".signature .problem").count(), 0);
     await page.getByRole("button", { name: "End it" }).press("Enter");
     await page.getByText("Calls belong to no session", { exact: true }).waitFor();
+    return page;
+  },
+
+  async "a view is told of sessions when it is shown, whatever its module is called"() {
+    const page = await open();
+    let id = 0;
+    const asked = [];
+    await page.route("**/modules/*/sessions**", (route) => {
+      asked.push(route.request().method());
+      route.fulfill({ json: { session: String(id).repeat(32), step: 0, values: {} } });
+    });
+    const sent = () => page.waitForRequest((each) => /made$/.test(each.url()) && each.method() === "POST");
+    for (const module of ["constructor", "__proto__", "m"]) {
+      const first = sent();
+      await pretend(page, [{ kind: "scalar", dtype: "i32" }], [1], undefined, { module });
+      assert.equal((await first).headers()["farcall-session"], undefined);
+      id++;
+      await page.locator("summary", { hasText: "Session" }).click();
+      await page.getByRole("button", { name: "New session" }).click();
+      await page.getByText(new RegExp(`session ${String(id).repeat(8)}…, at step 0`)).waitFor();
+      const second = sent();
+      await page.getByRole("button", { name: "Call", exact: true }).click();
+      assert.equal((await second).headers()["farcall-session"], String(id).repeat(32));
+    }
+    // Of two functions of a module the one that is shown asks; the other when it is.
+    id++;
+    await visit(page, "digits/classify");
+    await visit(page, "digits/batch");
+    await page.locator("summary", { hasText: "Session" }).click();
+    asked.length = 0;
+    await page.getByRole("button", { name: "New session" }).click();
+    const told = page.getByText(new RegExp(`session ${String(id).repeat(8)}…, at step 0`));
+    await told.waitFor();
+    assert.deepEqual(asked, ["POST", "GET"]);
+    await page.goBack();
+    await page.getByRole("heading", { level: 2, name: "classify" }).waitFor();
+    await told.waitFor({ state: "attached" });
+    assert.deepEqual(asked, ["POST", "GET", "GET"]);
     return page;
   },
 
@@ -1000,6 +1044,9 @@ const tests = {
     await page.goto(url);
     await pretend(page, [{ kind: "tensor", dtype: "f32", shape: [3] }], [[.7, .2, .1]],
       JSON.stringify([{ at: "/0", labels: ["a cat", "a <b>dog</b>", 3] }]));
+    await page.getByRole("radio", { name: "Table" }).check();
+    assert.match(await answerText(page), /a cat\s+a <b>dog<\/b>\s+3\s+0\s+0\.7\s+0\.2\s+0\.1/);
+    await page.getByRole("radio", { name: "Scores" }).check();
     const labels = await page.locator(".scores li").allInnerTexts();
     assert.deepEqual(labels.map((each) => each.split("\n")[0]), ["a cat", "a <b>dog</b>", "3"]);
     for (const show of ["no JSON", "7", "null", '{"at":"/1"}', '[{"at":"/1","labels":"x","audio":"x"}]', '[{"at":"/0","audio":2999}]']) {

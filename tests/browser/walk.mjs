@@ -189,6 +189,11 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
       await page.goto(url);
       await pretend(page, [{ kind: "tensor", dtype: "i32", shape: [2] }], [[1, 0]], JSON.stringify([{ at: "/0", labels: ["cat", "dog"] }]));
       assert.deepEqual(await page.locator("table.values td").allInnerTexts(), ["", "dog", "cat"]);
+      // Numbers of a column for each class are none of classes; the columns are.
+      await page.unrouteAll();
+      await page.goto(url);
+      await pretend(page, [{ kind: "tensor", dtype: "f32", shape: [2, 2] }], [[[1, 0], [3, 1]]], JSON.stringify([{ at: "/0", labels: ["cat", "dog"] }]));
+      assert.deepEqual(await page.locator("table.values td, table.values th[scope=col]").allInnerTexts(), ["", "cat", "dog", "1", "0", "3", "1"]);
       return page;
     },
 
@@ -367,7 +372,7 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
       await noViolations(page, "help");
       await page.goto("about:blank");
       await pretend(page, [{ kind: "tensor", dtype: "f32", shape: [null], dims: ["n"] },
-        { kind: "list", items: { kind: "unknown" } }], [[1], []], undefined, "made(a: list<?>, b: [f32]) -> tensor<[n]xf32>");
+        { kind: "list", items: { kind: "unknown" } }], [[1], []], undefined, { text: "made(a: list<?>, b: [f32]) -> tensor<[n]xf32>" });
       assert.equal(await page.locator(".signature summary[title]").getAttribute("title"),
         "[n] is any size, the same wherever it stands");
       await page.unrouteAll();

@@ -43,7 +43,7 @@ pane("right", (view) => {
     if (/^[0-9a-f]{32}$/.test(id)) return id;
     throw new Error("an id has 32 hexadecimal digits");
   });
-  const choose = (session) => page.set({ sessions: { ...page.sessions, [moduleOf(view)]: session } });
+  const choose = (session) => page.set({ sessions: new Map(page.sessions).set(moduleOf(view), session) });
   let asked = null;  // which session is shown, or will be
   const refresh = async () => {
     const id = sessionOf(view);
@@ -61,19 +61,23 @@ pane("right", (view) => {
     status.textContent = `Calls go into session ${id.slice(0, 8)}…, at step ${told.step}`;
     list.replaceChildren(...stateView(`${all}/${id}`, told.values));
   };
-  // Does what was asked for. A session that is not there any more is left.
-  const attempt = async (act) => {
-    fault.replaceChildren();
+  // Does what is about session `id`, and leaves it if it is not there any more.
+  const attempt = async (act, id = sessionOf(view)) => {
     try { await act(); } catch (error) {
       if (page.gone || error.isAccess) return;
       fault.replaceChildren(error.problem ? problemView(error.problem, error.status) : error.message);
-      if ([404, 410].includes(error.status) && sessionOf(view)) choose("");
+      if ([404, 410].includes(error.status) && id && id === sessionOf(view)) choose("");
     }
   };
-  const begin = button("New session", () => attempt(async () =>
+  // What a person asks for: what was wrong before is not any more.
+  const ask = (act, id) => {
+    fault.replaceChildren();
+    return attempt(act, id);
+  };
+  const begin = button("New session", () => ask(async () =>
     choose((await getJson(all, { method: "POST" })).session)));
-  const leave = button("Leave it", () => attempt(() => choose("")), { hidden: true });
-  const end = button("End it", () => attempt(async () => {
+  const leave = button("Leave it", () => ask(() => choose("")), { hidden: true });
+  const end = button("End it", () => ask(async () => {
     await getJson(`${all}/${sessionOf(view)}`, { method: "DELETE" });
     choose("");
   }), { hidden: true });
@@ -83,18 +87,18 @@ pane("right", (view) => {
     event.preventDefault();
     let id;
     try { id = field.read(); } catch { input.focus(); return; }
-    attempt(async () => {
+    ask(async () => {
       await getJson(`${all}/${id}`);
       choose(id);
-    });
+    }, id);
   };
   const node = make("details", { className: "signature" }, make("summary", {}, "Session"),
     make("p", { className: "quiet" }, status), make("div", { className: "row" }, begin, leave, end),
     form, fault, list);
-  node.ontoggle = () => { if (node.open) attempt(refresh); };
+  node.ontoggle = () => { if (node.open) ask(refresh); };
   view.watch(["sessions"], () => { if (sessionOf(view) !== asked) attempt(refresh); });
   view.watch(["run"], () => {
-    if (sessionOf(view) && ["answered", "refused"].includes(view.run?.phase)) attempt(refresh);
+    if (sessionOf(view) && ["answered", "refused"].includes(view.run?.phase)) ask(refresh);
   });
   return node;
 });
