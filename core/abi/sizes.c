@@ -196,14 +196,32 @@ static fc_status_t make_group(reader_t *reader, group_t *group,
 // ---------------------------------------------------------------------------
 // What the sidecar says
 
-static fc_status_t read_number(const fc_doc_t *doc, yyjson_val *object,
-                               const char *key, double *out) {
-  yyjson_val *value = yyjson_obj_get(object, key);
-  if (!value) return FC_OK;
-  *out = yyjson_get_num(value);
-  if (yyjson_is_num(value) && *out >= 0) return FC_OK;
-  return fc_doc_fault(doc, "tolerance", "'%s' must be a number of at least 0",
-                      key);
+static fc_status_t read_tolerance(const fc_doc_t *doc, yyjson_val *object,
+                                  fc_sized_t *wish) {
+  yyjson_val *key, *value;
+  size_t index, count;
+  if (!yyjson_is_obj(object)) return FC_OK;
+  yyjson_obj_foreach(object, index, count, key, value) {
+    const fc_shown_t shown = fc_doc_show(fc_doc_text_of(key));
+    const double number = yyjson_get_num(value);
+    double *out = yyjson_equals_str(key, "abs")   ? &wish->absolute
+                  : yyjson_equals_str(key, "rel") ? &wish->relative
+                                                  : NULL;
+    if (!out) {
+      return fc_doc_fault(doc, "tolerance", "'%s' is none of: abs, rel",
+                          shown.text);
+    }
+    if (!yyjson_is_num(value)) {
+      return fc_doc_fault(doc, "tolerance", "'%s' must be a number",
+                          shown.text);
+    }
+    if (number < 0) {
+      return fc_doc_fault(doc, "tolerance", "'%s' is %g, it must be at least 0",
+                          shown.text, number);
+    }
+    *out = number;
+  }
+  return FC_OK;
 }
 
 // "batch" as a word: whether rows are batched, and how exact.
@@ -212,6 +230,11 @@ static fc_status_t read_wish(const fc_doc_t *doc, yyjson_val *object,
   static const char *const kWords[] = {"exact", "approximate", "off"};
   unsigned word = 0;
   yyjson_val *tolerance = yyjson_obj_get(object, "tolerance");
+  if (!yyjson_is_str(yyjson_obj_get(object, "batch"))) {
+    return fc_doc_fault(doc, "batch",
+                        "must be exact, approximate, off, or functions by "
+                        "their number of rows");
+  }
   FC_TRY(fc_doc_choice(doc, object, "batch", kWords, 3, &word));
   group->batch = word == 2 ? FC_BATCH_NEVER : FC_BATCH_WANTED;
   group->wish.approximate = word == 1;
@@ -220,8 +243,7 @@ static fc_status_t read_wish(const fc_doc_t *doc, yyjson_val *object,
                         "is missing: how far rows may differ, as in "
                         "{\"abs\":1e-6,\"rel\":1e-5}");
   }
-  FC_TRY(read_number(doc, tolerance, "abs", &group->wish.absolute));
-  return read_number(doc, tolerance, "rel", &group->wish.relative);
+  return read_tolerance(doc, tolerance, &group->wish);
 }
 
 static fc_status_t read_members(reader_t *reader, yyjson_val *object,
@@ -306,12 +328,15 @@ static fc_status_t find_groups(reader_t *reader) {
 
 // ---------------------------------------------------------------------------
 
-// The name of a group may be that of a function in a group, which is not listed under its
-// own name any more, but of no other function.
+// The name of a group may be that of a function that is not listed any more because it is
+// in a group, but of no other.
 static fc_status_t check_name(reader_t *reader, const group_t *group) {
   const fc_str_t name = group->name;
   const uint32_t index = fc_name_table_find(&reader->functions, name);
-  if (index == FC_NAME_NONE || reader->group_of[index]) return FC_OK;
+  const uint32_t number = index == FC_NAME_NONE ? 0 : reader->group_of[index];
+  if (index == FC_NAME_NONE || (number && !reader->groups[number - 1].keeps)) {
+    return FC_OK;
+  }
   reader->doc.function = (int64_t)group->entry->number;
   return fc_doc_fault(&reader->doc, "name",
                       "the module has another function '%s'",

@@ -471,7 +471,26 @@ static void what_does_not_fit_is_refused(void **state) {
        {ONE, EIGHT},
        "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"batch\":\"approximate\","
        "\"tolerance\":{\"abs\":-1}}]",
-       SAYS("0/tolerance", "'abs' must be a number of at least 0")},
+       SAYS("0/tolerance", "'abs' is -1, it must be at least 0")},
+      {"a word for a tolerance",
+       {ONE, EIGHT},
+       "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"batch\":\"approximate\","
+       "\"tolerance\":{\"abs\":0,\"rel\":\"1\"}}]",
+       SAYS("0/tolerance", "'rel' must be a number")},
+      {"a slip in a tolerance",
+       {ONE, EIGHT},
+       "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"batch\":\"approximate\","
+       "\"tolerance\":{\"abz\":1}}]",
+       SAYS("0/tolerance", "'abz' is none of: abs, rel")},
+      {"batched by a list",
+       {ONE, EIGHT},
+       "[{\"name\":\"f\",\"batch\":[\"a\",\"b\"]}]",
+       SAYS("0/batch", "must be exact, approximate, off, or functions by their "
+                       "number of rows")},
+      {"the name of a member that stays listed",
+       {"a tensor<1xf32> -> tensor<1xf32>", "b tensor<8xf32> -> tensor<8xf32>"},
+       "[{\"name\":\"b\",\"batch\":{\"1\":\"a\",\"8\":\"b\"}}]",
+       SAYS("0/name", "the module has another function 'b'")},
       {"two arguments of one name",
        {"a x: tensor<1xf32>, y: i8 ->", "b x: tensor<8xf32>, y: i8 ->"},
        "[{\"name\":\"f\"," F "[\"a\",\"b\"],\"args\":[{\"name\":\"y\"},{}]}]",
