@@ -21,6 +21,12 @@ static fc_status_t check_input(const fc_bench_document_t *old,
   const char *was = fc_bench_text(old->root, "input_sha256"),
              *is = fc_bench_text(new->root, "input_sha256");
   if (!*was || !*is || !strcmp(was, is)) return FC_OK;
+  if (!strcmp(input_of(old), input_of(new))) {
+    return fc_fail(err, FC_CODE_JSON_SCHEMA,
+                   "the runs are unlike: their arguments differ ('%.80s' of "
+                   "SHA-256 %.8s… and %.8s…)",
+                   input_of(old), was, is);
+  }
   return fc_fail(err, FC_CODE_JSON_SCHEMA,
                  "the runs are unlike: their arguments differ ('%.80s' and "
                  "'%.80s')",

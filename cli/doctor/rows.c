@@ -15,6 +15,7 @@
 #include "module/prove.h"
 
 #define SECONDS 60  // for all functions
+#define UNTRIED FC_BATCH_OFF "they cannot be tried here"
 
 typedef struct told_t {
   uint32_t function;
@@ -25,12 +26,15 @@ _Static_assert(sizeof(told_t) <= PIPE_BUF, "a write is whole");
 static bool try_function(const fc_function_t *function, int pipe) {
   fc_local_bound_t bound = {0};
   told_t told = {.function = (uint32_t)function->index};
-  if (fc_local_bind(function, &bound, NULL) != FC_OK) return false;
-  const fc_prove_t prove = {
-      .function = function, .instance = bound.instance, .frame = bound.frame};
-  const bool tried = fc_rows_prove(&prove, told.verdict, NULL) == FC_OK;
-  fc_local_unbind(&bound);
-  return tried && write(pipe, &told, sizeof told) == (ssize_t)sizeof told;
+  fc_status_t status = fc_local_bind(function, &bound, NULL);
+  if (status == FC_OK) {
+    const fc_prove_t prove = {
+        .function = function, .instance = bound.instance, .frame = bound.frame};
+    status = fc_rows_prove(&prove, told.verdict, NULL);
+    fc_local_unbind(&bound);
+  }
+  if (status != FC_OK) memcpy(told.verdict, UNTRIED, sizeof UNTRIED);
+  return write(pipe, &told, sizeof told) == (ssize_t)sizeof told;
 }
 
 static void try_all(const char *path, int pipe) {
@@ -119,8 +123,9 @@ void fc_doctor_rows(fc_checkup_t *checkup, const fc_module_t *module) {
     const fc_function_t *function = fc_module_function(module, i);
     if (fc_rows_may_batch(function) && !tried[i]) {
       add(checkup, function,
-          "off: its random rows end the process, or take "
-          "too long");
+          child > 0 ? FC_BATCH_OFF "its random rows end the process, or take "
+                                   "too long"
+                    : UNTRIED);
     }
   }
 }

@@ -40,8 +40,8 @@ fc_status_t fc_versions_check(fc_str_t policy, fc_error_t *err) {
   char shown[80];
   fc_escape(shown, sizeof shown, 64, policy);
   return fc_fail(err, FC_CODE_NOT_ACCEPTABLE,
-                 "'%s' does not say which versions: all, latest:N, or "
-                 "versions as 1+3",
+                 "'%s' is no value for versions: all, latest:N, or "
+                 "numbers as 1+3",
                  shown);
 }
 

@@ -523,6 +523,8 @@ def test_two_results_are_compared(farcall, tmp_path):
     ({"loop": "open"}, "'loop' was 'closed' and is 'open'"),
     ({"input_sha256": "b" * 64, "example": "a seven"},
      "their arguments differ ('given' and 'a seven')"),
+    ({"input_sha256": "b" * 64},
+     "their arguments differ ('given' of SHA-256 aaaaaaaa… and bbbbbbbb…)"),
     ({"protocol": "oip", "input_sha256": "b" * 64}, None),
     ({"server": "t", "target": "m@2/f", "version": "2"}, None),
 ])

@@ -64,7 +64,7 @@ static void values_that_nobody_could_use_are_refused(void **state) {
        "\"\", \"socket-owner\": \"\"}]}",
        NULL},
       {"versions of single modules", "{\"versions\": \"m=latest:1\"}",
-       NAME ":1:14: 'm=latest:1' does not say which versions"},
+       NAME ":1:14: 'm=latest:1' is no value for versions: all, latest:N"},
       {"a mode for all", "{\"socket-mode\": \"0600\"}", NULL},
       {"systemd's is no address of all", "{\"listen\": \"systemd\"}",
        NAME ":1:12: 'systemd' is no address to listen on"},
