@@ -2,6 +2,7 @@
 """Functions for several numbers of rows are one that takes any, where rows do not depend on
 each other. What a row gives alone is asked of the function for one row, and of numpy."""
 import json
+import resource
 import shutil
 import subprocess
 
@@ -207,6 +208,18 @@ def test_the_doctor_says_so(folder, farcall):
         assert "its rows do not depend on each other (exact)" in said
         for reason in REASONS.values():
             assert reason in said, (name, reason)
+
+
+def test_the_doctor_does_not_blame_rows_for_files(folder, farcall):
+    """With few files there is no pipe to the child, or no module in it."""
+    said = []
+    while not said or "(exact)" not in said[-1]:
+        most = len(said) + 3
+        assert most < 64, said[-1]
+        said.append(farcall("doctor", path_of(folder, "bytecode"), preexec_fn=lambda:
+                            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))).stdout)
+    assert any("they cannot be tried here" in each for each in said)
+    assert not any("end the process" in each for each in said)
 
 
 @pytest.mark.parametrize("tolerance, says", [
