@@ -276,6 +276,16 @@ bool fc_store_holds(const fc_store_t *store, const void *memory) {
 // ---------------------------------------------------------------------------
 // Changes
 
+// How many of `size` bytes are those of the shared row in whose place they come.
+static uint64_t in_place_of(fc_store_desk_t *desk, const fc_store_row_t *row,
+                            uint64_t size) {
+  const fc_store_row_t *old = fc_store_find(desk, fc_store_name(row));
+  if (!old || !(old->flags & FC_STORE_SHARED)) return 0;
+  const uint64_t had = fc_store_pages(old->size);
+  const uint64_t most = had < desk->copies ? had : desk->copies;
+  return size < most ? size : most;
+}
+
 fc_status_t fc_store_place(fc_store_t *store, fc_store_row_t *row,
                            void **out_data, fc_error_t *err) {
   fc_store_desk_t *desk = store->desk;
@@ -286,12 +296,13 @@ fc_status_t fc_store_place(fc_store_t *store, fc_store_row_t *row,
   if (!row->size) return FC_OK;
   const fc_code_t code =
       desk->code ? (fc_code_t)desk->code : FC_CODE_TOO_MANY_REQUESTS;
-  if (size > desk->budget) {
+  const uint64_t copied = in_place_of(desk, row, size);
+  if (size - copied > desk->budget) {
     return fc_fail(err, code,
                    "value '%s' takes %llu bytes, %llu are left for values that "
                    "stay",
                    row->name, (unsigned long long)size,
-                   (unsigned long long)desk->budget);
+                   (unsigned long long)(desk->budget + copied));
   }
   if (left < FC_STORE_PAGE || size > left - FC_STORE_PAGE) {
     return fc_fail(err, code,
@@ -302,7 +313,8 @@ fc_status_t fc_store_place(fc_store_t *store, fc_store_row_t *row,
   row->offset = fc_store_offset(desk->next, row->size);
   FC_TRY(fc_store_map(store, row, out_data, err));
   desk->next += size + FC_STORE_PAGE;
-  desk->budget -= size;
+  desk->budget -= size - copied;
+  desk->copies -= copied;
   return FC_OK;
 }
 

@@ -60,7 +60,10 @@ typedef struct fc_store_desk_t {
   // Where new places may lie: whole pages. The worker moves `next` up.
   uint64_t next, end;
   uint64_t budget;  // bytes that new places may take, in whole pages
-  uint64_t step;    // of the session, for messages
+  // Beside these: as much as a shared row has, for what comes in its place, in all of them
+  // `copies` bytes.
+  uint64_t copies;
+  uint64_t step;  // of the session, for messages
   fc_store_row_t rows[FC_STORE_ROWS];
 } fc_store_desk_t;
 

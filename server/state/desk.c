@@ -64,24 +64,28 @@ static void lay(fc_claim_t *claim, fc_store_desk_t *out) {
   fc_code_t code;
   // Of a worker that never began the call.
   if (session->granted) end_grant(session, session->grant_end, true);
-  // A shared value counts already, so there is room to copy it.
-  uint64_t budget = fc_session_left(session, shared_bytes(session), &code);
-  budget = make_grant(session, budget & ~(FC_STORE_PAGE - 1));
+  // A shared value counts already, so there is room to copy it, and for nothing else.
+  uint64_t copies = shared_bytes(session);
+  uint64_t left = fc_session_left(session, 0, &code) & ~(FC_STORE_PAGE - 1);
+  const uint64_t budget = make_grant(session, left + copies);
+  if (!budget) left = copies = 0;
   session->granted = true;
   session->budget = budget;
+  session->copies = copies;
   session->laid = session->count;
   session->slab->claim.allowed += budget;
   out->count = session->count;
   out->code = code;
   out->next = session->grant;
   out->end = session->grant_end;
-  out->budget = budget;
+  out->budget = left;
+  out->copies = copies;
   out->step = session->step;
   for (uint32_t i = 0; i < session->count; i++) {
-    const fc_kept_t *value = &session->values[i];
+    fc_kept_t *value = &session->values[i];
+    value->row.flags = is_shared(session, value) ? FC_STORE_SHARED : 0;
     out->rows[i] = value->row;
     out->rows[i].change = 0;
-    out->rows[i].flags = is_shared(session, value) ? FC_STORE_SHARED : 0;
   }
 }
 
@@ -147,12 +151,23 @@ static bool check_name(const fc_session_t *session, const fc_taken_t *taken,
   return true;
 }
 
+// Bytes that the row takes beyond those of the value in whose place it comes, if that was
+// shared when the desk was laid.
+static uint64_t excess(const fc_session_t *session, const fc_taken_t *taken) {
+  const uint64_t size = fc_store_pages(taken->row.size);
+  if (taken->at >= session->count) return size;
+  const fc_store_row_t *old = &session->values[taken->at].row;
+  const uint64_t had =
+      old->flags & FC_STORE_SHARED ? fc_store_pages(old->size) : 0;
+  return size > had ? size - had : 0;
+}
+
 // Copies the rows that are new. False and `err`: they are none that an honest worker
 // writes.
 static bool read_rows(const fc_session_t *session, const fc_store_desk_t *desk,
                       uint32_t rows, uint64_t next, fc_taken_t *out_taken,
                       uint32_t *out_count, fc_error_t *err) {
-  uint64_t sum = 0;
+  uint64_t sum = 0, more = 0;
   uint32_t count = 0;
   for (uint32_t i = 0; i < rows; i++) {
     uint8_t change;
@@ -176,7 +191,10 @@ static bool read_rows(const fc_session_t *session, const fc_store_desk_t *desk,
       return false;
     }
     sum += fc_store_pages(taken->row.size);
-    if (sum > session->budget) return lie(err, "size", taken->row.size);
+    more += excess(session, taken);
+    if (sum > session->budget || more > session->budget - session->copies) {
+      return lie(err, "size", taken->row.size);
+    }
     count++;
   }
   *out_count = count;

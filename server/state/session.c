@@ -80,12 +80,13 @@ fc_status_t fc_session_find(const fc_sessions_t *all, fc_str_t id,
   fc_session_t *session = NULL;
   if (all->count && read_id(id, wanted)) {
     session = all->buckets[hash(all, wanted)];
-    while (session && (session->ended ||
+    // One that is over may still be there when another one has got its id.
+    while (session && (session->ended || is_over(session, now_ns) ||
                        memcmp(session->id, wanted, sizeof wanted) != 0)) {
       session = session->next;
     }
   }
-  if (!session || is_over(session, now_ns) ||
+  if (!session ||
       (session->owned && memcmp(&session->owner, owner, sizeof *owner) != 0)) {
     return fc_fail(
         err, FC_CODE_SESSION_NOT_FOUND,
@@ -186,6 +187,17 @@ void fc_session_name(fc_session_t *session, fc_str_t id) {
   const bool good = read_id(id, session->id);
   FC_ASSERT(good);
   link_id(session);
+}
+
+void fc_session_swap_ids(fc_session_t *session, fc_session_t *other) {
+  uint8_t id[sizeof session->id];
+  unlink_id(session);
+  unlink_id(other);
+  memcpy(id, session->id, sizeof id);
+  memcpy(session->id, other->id, sizeof id);
+  memcpy(other->id, id, sizeof id);
+  link_id(session);
+  link_id(other);
 }
 
 fc_status_t fc_session_id_of(fc_sessions_t *all, const fc_owner_t *owner,

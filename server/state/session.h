@@ -54,6 +54,7 @@ struct fc_session_t {
   bool owned;  // only its owner may name it
   // A call writes into copies: one that fails leaves all as it was.
   bool checkpoint;
+  bool starts;  // a sequence whose first call is not made yet
   bool lost;
   bool ended;         // it is found no more
   uint8_t end;        // fc_session_end_t, of one that was lost or has ended
@@ -72,6 +73,7 @@ struct fc_session_t {
   uint64_t grant, grant_end;
   bool granted;  // a call has the grant, or went without its desk being taken
   uint64_t budget;  // of the call that runs
+  uint64_t copies;  // of these, bytes that copies of shared values may take
   uint32_t laid;    // values that it began with
   fc_kept_t *values;
   uint32_t count, capacity;
@@ -152,6 +154,8 @@ fc_status_t fc_session_id_of(fc_sessions_t *all, const fc_owner_t *owner,
 // Gives a session that was just made this id, FC_SESSION_ID_SIZE digits, in place of its
 // own. No other that has not ended may have it.
 void fc_session_name(fc_session_t *session, fc_str_t id);
+// Each has the other's id from now on. Neither is checkpointed.
+void fc_session_swap_ids(fc_session_t *session, fc_session_t *other);
 // FC_CODE_SESSION_LOST: its calls are refused, and why.
 fc_status_t fc_session_check(const fc_session_t *session,
                              fc_error_t *err) FC_MUST_CHECK;

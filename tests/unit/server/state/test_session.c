@@ -383,36 +383,72 @@ static void a_crash_loses_the_session_and_no_other(void **state) {
   fc_sessions_deinit(&all);
 }
 
-// What was shared, and is copied, takes no more than it did; new values do.
-static void a_shared_value_is_no_room_for_new_ones(void **state) {
-  (void)state;
-  fc_sessions_t all = make_all(fc_allocator_system());
+// Describes a value of `size` bytes, and asks for a place for it.
+static fc_code_t place(toy_t *toy, const char *name, int64_t size,
+                       fc_store_row_t *out_row) {
+  const fc_value_t value = {
+      .kind = FC_VALUE_TENSOR,
+      .tensor = {.dtype = FC_DTYPE_UI8, .rank = 1, .shape = &size}};
+  fc_error_t err;
+  void *data;
+  assert_int_equal(fc_store_describe(fc_str(name), &value, out_row, &err),
+                   FC_OK);
+  const fc_status_t status = fc_store_place(&toy->store, out_row, &data, &err);
+  return status == FC_OK ? FC_CODE_NONE : err.code;
+}
+
+// What was shared, and is copied or replaced, takes no more than it did. For new values
+// there is no room in a session that is full, whatever its worker says.
+static void check_full(fc_sessions_t *all, fc_session_t *one, bool frees) {
   static toy_t toy;
   fc_error_t err;
-  fc_session_wish_t wish = wish_of(1, 7);
-  wish.max_bytes = 2 * FC_STORE_PAGE;
+  fc_store_row_t row;
   fc_store_init(&toy.store);
-  fc_session_t *one, *two;
-  assert_int_equal(fc_session_create(&all, &wish, 1, &one, &err), FC_OK);
-  assert_int_equal(call(&toy, one, 3), 3);
   begin(&toy, one);
-  assert_int_equal(one->budget, 0);
+  assert_int_equal(place(&toy, "new", 1, &row), FC_CODE_TOO_MANY_REQUESTS);
+  assert_int_equal(place(&toy, "sum", 3 * FC_STORE_PAGE, &row),
+                   FC_CODE_TOO_MANY_REQUESTS);
+  keep(&toy, "sum", SIZE);
+  assert_int_equal(place(&toy, "new", 1, &row), FC_CODE_TOO_MANY_REQUESTS);
+  // Another session that had the value, too, ends meanwhile.
+  for (uint32_t i = 0; frees && i < all->capacity; i++) {
+    if (!all->places[i] || all->places[i] == one) continue;
+    fc_session_end(all->places[i], FC_SESSION_END_DELETED);
+  }
   assert_true(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
   end(one);
-  assert_int_equal(fc_session_fork(one, &wish, 1, &two, &err), FC_OK);
-  begin(&toy, one);
-  assert_int_equal(one->budget, 2 * FC_STORE_PAGE);
-  // A worker that keeps something else there instead.
-  keep(&toy, "new", SIZE);
-  assert_true(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
-  end(one);
-  assert_int_equal(one->count, 2);
-  begin(&toy, one);
-  assert_int_equal(one->budget, 0);
-  assert_true(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
-  end(one);
+  assert_int_equal(one->bytes, 2 * FC_STORE_PAGE);
+  assert_int_equal(call(&toy, one, 3), 4);
   fc_store_deinit(&toy.store);
-  fc_sessions_deinit(&all);
+}
+
+static void a_shared_value_is_no_room_for_new_ones(void **state) {
+  (void)state;
+  for (int checkpoint = 0; checkpoint < 2; checkpoint++) {
+    fc_sessions_t all = make_all(fc_allocator_system());
+    static toy_t toy;
+    fc_error_t err;
+    fc_session_wish_t wish = wish_of(1, 7);
+    wish.max_bytes = 2 * FC_STORE_PAGE;
+    wish.checkpoint = checkpoint;
+    fc_store_init(&toy.store);
+    fc_session_t *one, *two;
+    assert_int_equal(fc_session_create(&all, &wish, 1, &one, &err), FC_OK);
+    assert_int_equal(call(&toy, one, 3), 3);
+    assert_int_equal(fc_session_fork(one, &wish, 1, &two, &err), FC_OK);
+    check_full(&all, one, true);
+    assert_int_equal(fc_session_fork(one, &wish, 1, &two, &err), FC_OK);
+    begin(&toy, one);
+    // A worker that keeps something else there instead.
+    toy.desk.budget = one->budget;
+    keep(&toy, "new", SIZE);
+    assert_false(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
+    assert_non_null(strstr(err.message, "size"));
+    one->claim.class_->lose(&one->claim, FC_STR("f"), FC_LOSS_LIE);
+    end(one);
+    fc_store_deinit(&toy.store);
+    fc_sessions_deinit(&all);
+  }
 }
 
 static bool is_gone;
