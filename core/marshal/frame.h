@@ -107,6 +107,7 @@ struct fc_frame_t {
   struct fc_stored_t *stored;    // what it uses of it; NULL: nothing
   bool commits_later;            // fc_stored_hold
   struct fc_oip_t *oip;          // of a call that oip_read.c decoded
+  bool in_sequence;              // fc_oip_set_sequence
   struct fc_repeat_t
       *repeat;       // what the call's document may say; NULL: nothing
   bool by_rows;      // a request of tf_read.c came in rows

@@ -21,6 +21,9 @@
 // function is no model (model.h).
 fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
                           fc_error_t *err);
+// Whether documents that fc_oip_decode reads from now on may say that they are part of a
+// sequence: whoever makes the calls knows. At first they may not.
+void fc_oip_set_sequence(fc_frame_t *frame, bool in_sequence);
 // Only after fc_oip_decode. *out_document becomes the size of the document in bytes if an
 // output is sent raw, and stays as it is otherwise.
 fc_status_t fc_oip_encode(fc_frame_t *frame, fc_str_t model, fc_str_t version,

@@ -497,17 +497,28 @@ static fc_status_t read_outputs(void *context, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // The document
 
-// Whoever makes the calls has read these, and given the call its store. Without one the
-// answer would be wrong. No sequence is 0, "", false or null.
+void fc_oip_set_sequence(fc_frame_t *frame, bool in_sequence) {
+  frame->in_sequence = in_sequence;
+}
+
+static bool is_zero(fc_str_t number) {
+  for (size_t i = 0; i < number.size && (number.data[i] | 32) != 'e'; i++) {
+    if (number.data[i] >= '1' && number.data[i] <= '9') return false;
+  }
+  return true;
+}
+
+// Whoever makes the calls has read these, and given the call its store: else the answer
+// would be wrong. No sequence is 0, "", false or null.
 static fc_status_t read_sequence(void *context, fc_error_t *err) {
   request_t *request = context;
   fc_json_token_t token;
   FC_TRY(next(request, &token, err));
   const fc_json_reader_t *reader = &request->frame->reader;
-  if (request->frame->store || token == FC_JSON_NULL ||
+  if (request->frame->in_sequence || token == FC_JSON_NULL ||
       token == FC_JSON_FALSE ||
       (token == FC_JSON_STRING && !reader->text.size) ||
-      (token == FC_JSON_NUMBER && fc_json_text_is(reader, FC_STR("0")))) {
+      (token == FC_JSON_NUMBER && is_zero(reader->text))) {
     return FC_OK;
   }
   return fc_json_fail(&request->frame->reader, err, FC_CODE_UNKNOWN_FIELD,

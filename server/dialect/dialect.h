@@ -158,7 +158,7 @@ struct fc_dialect_t {
                        fc_error_t *err);
   // Reads which sequence a call belongs to, from its body, uncompressed. NULL: there are
   // no sequences.
-  fc_status_t (*find_sequence)(fc_str_t body, const uint8_t *parameters,
+  fc_status_t (*find_sequence)(fc_str_t body, uint8_t *parameters,
                                fc_sequence_t *out_sequence, fc_error_t *err);
   // DECODE and ENCODE, where the call runs: in a thread, in a process or, if it is
   // quick, on the loop. NULL if no row is a call.

@@ -13,6 +13,7 @@
 typedef struct parameters_t {
   uint64_t document;  // bytes of the JSON, or FC_OIP_ALL
   bool alone;         // the client named the module alone
+  bool in_sequence;   // find_sequence has read that the call is part of one
 } parameters_t;
 _Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
 
@@ -57,18 +58,23 @@ static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
 }
 
 // Other documents than short ones are not searched: their turn would be long.
-static fc_status_t find_sequence(fc_str_t body, const uint8_t *parameters,
+static fc_status_t find_sequence(fc_str_t body, uint8_t *bytes,
                                  fc_sequence_t *out_sequence, fc_error_t *err) {
-  const uint64_t document = parameters_of(parameters).document;
-  if (document < body.size) body.size = (size_t)document;
+  parameters_t parameters = parameters_of(bytes);
+  if (parameters.document < body.size) body.size = (size_t)parameters.document;
   out_sequence->name_size = 0;
   if (body.size > FC_LIMIT_SEQUENCE) return FC_OK;
-  return fc_oip_find_sequence(body, out_sequence, err);
+  FC_TRY(fc_oip_find_sequence(body, out_sequence, err));
+  parameters.in_sequence = out_sequence->name_size > 0;
+  memcpy(bytes, &parameters, sizeof parameters);
+  return FC_OK;
 }
 
 static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
                           const uint8_t *parameters, fc_error_t *err) {
-  return fc_oip_decode(frame, body, parameters_of(parameters).document, err);
+  const parameters_t of = parameters_of(parameters);
+  fc_oip_set_sequence(frame, of.in_sequence);
+  return fc_oip_decode(frame, body, of.document, err);
 }
 
 static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,

@@ -174,6 +174,8 @@ struct fc_exchange_t {
   bool has_step;          // its session must be at `step`
   bool ends;              // the session ends with the exchange
   bool is_last;           // it does once the call was made
+  // The sequence that the session comes in the place of, once the call was made; pinned.
+  fc_session_t *former;
   uint64_t step;
   fc_act_t *act;             // NULL: the request asks for no act
   struct fc_draft_t *draft;  // its document is being written; NULL: none is

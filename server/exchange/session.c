@@ -114,30 +114,62 @@ fc_status_t fc_exchange_join_session(fc_exchange_t *x,
 // ---------------------------------------------------------------------------
 // Sequences
 
-// A sequence that begins anew is another one.
+// Makes the session of a sequence, of the newest generation: another one may have come
+// while the body did.
+static fc_status_t make_sequence(fc_exchange_t *x, fc_session_t **out_session,
+                                 fc_error_t *err) {
+  const fc_generation_t *newest = fc_generations_find(
+      &x->server->modules->generations, x->generation->claim.key);
+  fc_place_t place = x->place;
+  bool fills;
+  if (newest) place.module = newest->index;
+  return fc_state_make(x->server, &place, FC_STR(""), out_session, &fills, err);
+}
+
+static bool wants_room(const fc_error_t *error) {
+  return error->code == FC_CODE_TOO_MANY_REQUESTS ||
+         error->code == FC_CODE_OVERLOADED;
+}
+
+// A sequence that begins anew is another one. The one that was there stays until the call
+// was made, if there is room for both.
 static fc_status_t begin_sequence(fc_exchange_t *x, fc_str_t id,
                                   fc_error_t *err) {
-  fc_sessions_t *all = x->server->sessions;
-  fc_session_t *session;
-  bool fills;
-  if (fc_session_find(all, id, &x->job.caller, fc_clock_ns(), &session, err) ==
-      FC_OK) {
-    fc_session_end(session, FC_SESSION_END_DELETED);
+  fc_session_t *session, *former = NULL;
+  fc_error_t none;
+  if (fc_session_find(x->server->sessions, id, &x->job.caller, fc_clock_ns(),
+                      &former, &none) != FC_OK) {
+    former = NULL;
   }
   name_client(x);
-  FC_TRY(
-      fc_state_make(x->server, &x->place, FC_STR(""), &session, &fills, err));
-  fc_session_name(session, id);
+  fc_status_t status = make_sequence(x, &session, err);
+  if (former && (status == FC_OK ? former->starts : wants_room(err))) {
+    fc_session_end(former, FC_SESSION_END_DELETED);
+    former = NULL;
+    if (status != FC_OK) status = make_sequence(x, &session, err);
+  }
+  FC_TRY(status);
+  if (former) {
+    fc_session_pin(former);
+    fc_session_swap_ids(session, former);
+  } else {
+    fc_session_name(session, id);
+  }
   fc_session_pin(session);
+  session->starts = x->ends = true;
+  x->former = former;
   x->session = session;
-  x->ends = true;
   return FC_OK;
 }
 
 // The words are Triton's: client programs look for them.
-static fc_status_t go_on_sequence(fc_exchange_t *x, fc_str_t id,
+static fc_status_t go_on_sequence(fc_exchange_t *x, fc_str_t id, bool ends,
                                   fc_error_t *err) {
-  if (pin(x, id, err) == FC_OK) return fc_session_check(x->session, err);
+  if (x->session || pin(x, id, err) == FC_OK) {
+    const fc_status_t status = fc_session_check(x->session, err);
+    if (status != FC_OK) x->ends = ends;
+    return status;
+  }
   return fc_fail(err, FC_CODE_SESSION_NOT_FOUND,
                  "inference request for sequence must specify the START flag "
                  "on the first request of the sequence: there is none of this "
@@ -178,6 +210,25 @@ static fc_status_t put_into_session(fc_exchange_t *x, fc_str_t body,
   return FC_OK;
 }
 
+// The head may name the session of the sequence, for balancers, and no other one.
+static fc_status_t check_head(fc_exchange_t *x, fc_str_t id, bool starts,
+                              fc_error_t *err) {
+  fc_session_t *session = x->session;
+  char text[FC_SESSION_ID_SIZE];
+  if (!session) return FC_OK;
+  fc_session_print_id(session, text);
+  if (!fc_str_equal(fc_str_make(text, sizeof text), id)) {
+    return fc_fail(err, FC_CODE_HTTP_SYNTAX,
+                   "the head names a session, and the document a sequence "
+                   "that is another one");
+  }
+  if (!starts) return FC_OK;
+  x->session = NULL;
+  x->has_step = false;
+  fc_session_unpin(session, fc_clock_ns());
+  return FC_OK;
+}
+
 fc_status_t fc_exchange_join_sequence(fc_exchange_t *x, fc_str_t body,
                                       fc_error_t *err) {
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
@@ -186,16 +237,13 @@ fc_status_t fc_exchange_join_sequence(fc_exchange_t *x, fc_str_t body,
   if (!dialect->find_sequence || x->job.call.body_coding) return FC_OK;
   FC_TRY(dialect->find_sequence(body, x->job.call.parameters, &sequence, err));
   if (!sequence.name_size) return FC_OK;
-  if (x->session) {
-    return fc_fail(err, FC_CODE_HTTP_SYNTAX,
-                   "the head names a session, and the document a sequence");
-  }
   FC_TRY(fc_session_id_of(
       x->server->sessions, &x->job.caller, x->generation->claim.name,
       fc_str_make(sequence.name, sequence.name_size), text, err));
   const fc_str_t id = fc_str_make(text, sizeof text);
+  FC_TRY(check_head(x, id, sequence.starts, err));
   FC_TRY(sequence.starts ? begin_sequence(x, id, err)
-                         : go_on_sequence(x, id, err));
+                         : go_on_sequence(x, id, sequence.ends, err));
   FC_TRY(find_function(x, err));
   x->is_last = sequence.ends;
   return put_into_session(x, body, err);
@@ -204,7 +252,25 @@ fc_status_t fc_exchange_join_sequence(fc_exchange_t *x, fc_str_t body,
 // A call that was refused is part of no sequence: it may be sent again.
 void fc_exchange_note_sequence(fc_exchange_t *x, const fc_outcome_t *outcome) {
   const bool made = outcome->status == FC_OK || outcome->stage >= FC_STAGE_CALL;
+  // The sequence that was there may have the room that the call wants.
+  if (made ||
+      (outcome->stage >= FC_STAGE_DECODE && wants_room(&outcome->error))) {
+    x->session->starts = false;
+  }
   if (made) x->ends = x->is_last;
+}
+
+// The sequence that was there before a START has ended, or goes on if that was refused.
+static void leave_former(fc_exchange_t *x) {
+  fc_session_t *former = x->former;
+  if (!former) return;
+  x->former = NULL;
+  if (x->session->starts && !x->session->ended) {
+    fc_session_swap_ids(x->session, former);
+  } else {
+    fc_session_end(former, FC_SESSION_END_DELETED);
+  }
+  fc_session_unpin(former, fc_clock_ns());
 }
 
 fc_status_t fc_exchange_enter_session(fc_exchange_t *x,
@@ -225,6 +291,7 @@ fc_status_t fc_exchange_check_session(const fc_exchange_t *x, fc_error_t *err) {
 void fc_exchange_leave_session(fc_exchange_t *x) {
   fc_session_t *session = x->session;
   if (FC_LIKELY(!session)) return;
+  leave_former(x);
   if (x->ends || (x->place.route == FC_ROUTE_SESSIONS && !x->place.session)) {
     fc_session_end(session, FC_SESSION_END_DELETED);
   }

@@ -7,6 +7,7 @@ import itertools
 import json
 import shutil
 import signal
+import socket
 import struct
 
 import numpy
@@ -70,6 +71,12 @@ def test_each_sequence_has_its_own_sum(serve):
     for parameters in {}, {"id": 0}, {"id": "", "start": False}, {"id": None, "end": None}:
         for _ in range(2):
             assert output(infer(server, 7, **parameters)) == 7
+    for zero in "-0", "0.0", "0e5":
+        reply = server.request(
+            "POST", "/v2/models/sequence.add/infer",
+            document(7, parameters={"sequence_id": 0}).replace('"sequence_id": 0',
+                                                               f'"sequence_id": {zero}'))
+        assert output(reply) == 7
     assert count(server) == 0 and server.stop() == 0
 
 
@@ -95,6 +102,48 @@ def test_a_call_that_is_refused_is_no_part_of_it(serve):
     assert count(server) == 0
 
 
+def test_a_start_that_is_refused_leaves_the_one_that_was(serve):
+    server = serve(SEQUENCE)
+    assert output(infer(server, 5, id=9, start=True)) == 5
+    session = infer(server, 1, id=9).headers["Farcall-Session"]
+    for _ in range(2):
+        expect(infer(server, "x", id=9, start=True), 400, "type_mismatch")
+        assert count(server) == 1
+    reply = infer(server, 1, id=9)
+    assert (output(reply), reply.headers["Farcall-Session"]) == (7, session)
+    reply = infer(server, 2, id=9, start=True)
+    assert (output(reply), reply.headers["Farcall-Session"]) == (2, session)
+    assert count(server) == 1 and output(infer(server, 1, id=9, end=True)) == 3
+    assert count(server) == 0 and server.stop() == 0
+
+
+def test_there_is_room_to_begin_again(serve):
+    """Also where a client has all the sessions that it may have."""
+    server = serve("--sessions=8", SEQUENCE)
+    for value in 5, 6:
+        assert output(infer(server, value, id=9, start=True)) == value
+        assert output(infer(server, 1, id=9)) == value + 1
+    expect(infer(server, 1, id=8, start=True), 429, "too_many_requests")
+    assert output(infer(server, 1, id=9, end=True)) == 8
+    assert output(infer(server, 1, id=8, start=True)) == 1
+    assert server.stop() == 0
+
+
+def test_the_head_may_name_its_session(serve):
+    """As a balancer wants it, which does not read bodies."""
+    server = serve(SEQUENCE)
+    head = {"Farcall-Session": infer(server, 5, id=9, start=True).headers["Farcall-Session"]}
+    assert output(infer(server, 1, id=9, headers=head)) == 6
+    for parameters in {"id": 8}, {"id": "9"}, {"id": 8, "start": True}:
+        expect(infer(server, 1, headers=head, **parameters), 400, "http_syntax",
+               "that is another one")
+    assert output(infer(server, 2, id=9, start=True, headers=head)) == 2
+    assert output(infer(server, 2, id=9, end=True, headers=head)) == 4
+    assert count(server) == 0
+    expect(infer(server, 2, id=9, headers=head), 404, "session_not_found")
+    assert server.stop() == 0
+
+
 def test_a_crash_loses_the_sequence(process_server):
     server = process_server("--crash-limit=0", SEQUENCE)
     for each in 1, 2:
@@ -104,6 +153,12 @@ def test_a_crash_loses_the_sequence(process_server):
     expect(infer(server, 1, id=1), 410, "session_lost", "'divide' at step 1")
     assert output(infer(server, 6, id=2)) == 11
     assert output(infer(server, 6, id=1, start=True)) == 6
+    expect(infer(server, 0, model="sequence.divide", id=1), 502, "worker_crashed", "SIGFPE")
+    # The END of one that is lost ends it.
+    assert count(server) == 2
+    expect(infer(server, 1, id=1, end=True), 410, "session_lost")
+    expect(infer(server, 1, id=1), 404, "session_not_found")
+    assert count(server) == 1
 
 
 WRONG = [
@@ -144,6 +199,10 @@ def test_a_sequence_that_is_not_seen_is_refused(serve):
     assert output(infer(server, 3, headers=head)) == 3
     assert output(infer(server, 3, headers=head)) == 6
     expect(infer(server, 3, headers=head, id=1), 400, "http_syntax", "names a session")
+    packed = {**head, "Content-Encoding": "gzip"}
+    expect(server.request("POST", path, gzip.compress(plain.encode()), packed), 400,
+           "unknown_field", "comes uncompressed")
+    assert output(infer(server, 3, headers=head)) == 9
 
 
 def test_with_raw_bytes(serve):
@@ -213,6 +272,32 @@ def test_a_sequence_outlives_a_reload(serve, tmp_path):
     for times in 2, 3:
         assert row_of(server, row, start=False) == 2 * times
     assert output(infer(server, 7, id=2, start=True)) == 7
+    assert server.stop() == 0
+
+
+def test_one_begins_while_its_module_is_replaced(serve, tmp_path):
+    """The head of its first call came before, and its body comes after."""
+    module = tmp_path / "sequence.so"
+    shutil.copy(SEQUENCE, module)
+    shutil.copy(SEQUENCE.with_suffix(".farcall.json"), tmp_path / "sequence.farcall.json")
+    server = serve(module)
+    connection = socket.create_connection((server.host, server.port), timeout=60)
+    body = document(5, parameters={"sequence_id": 9, "sequence_start": True}).encode()
+    connection.sendall(b"POST /v2/models/sequence.add/infer HTTP/1.1\r\nHost: localhost\r\n"
+                       b"Connection: close\r\nExpect: 100-continue\r\n"
+                       b"Content-Length: %d\r\n\r\n" % len(body))
+    read = connection.makefile("rb")
+    assert read.readline() == b"HTTP/1.1 100 Continue\r\n"
+    shutil.copy(SEQUENCE, tmp_path / "new")
+    (tmp_path / "new").rename(module)
+    server.process.send_signal(signal.SIGHUP)
+    until(lambda: b'farcall_module_generation{module="sequence"} 2' in
+          server.get("/metrics").body)
+    connection.sendall(body)
+    reply = read.read()
+    assert b"HTTP/1.1 200 OK" in reply and b"[5]" in reply, reply
+    connection.close()
+    assert output(infer(server, 6, id=9)) == 11
     assert server.stop() == 0
 
 
