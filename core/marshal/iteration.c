@@ -610,8 +610,11 @@ static fc_status_t make_step(const fc_iteration_t *it, fc_frame_t *frame,
 }
 
 // Was a step ended from outside, which may have written half of a value?
-static bool is_torn(const fc_iteration_t *it, fc_status_t status) {
-  return it->store &&
+static bool is_torn(const fc_iteration_t *it, const state_t *state,
+                    fc_status_t status) {
+  const bool writes = state->loan_count || state->keep_count ||
+                      it->plan->state_count || it->plan->store_count;
+  return it->store && writes &&
          (status == FC_DEADLINE_EXCEEDED || status == FC_CANCELLED);
 }
 
@@ -649,7 +652,7 @@ fc_status_t fc_iteration_run(const fc_iteration_t *iteration, fc_frame_t *frame,
   if (status == FC_OK) return FC_OK;
   out->end = FC_ITERATION_MORE;
   name_step(out->steps + 1, &failed);
-  if (!out->written || is_torn(iteration, status)) {
+  if (!out->written || is_torn(iteration, view_of(carry).state, status)) {
     if (err) *err = failed;
     return status;
   }
