@@ -13,9 +13,9 @@ static fc_str_t code_in_head(const fc_dialect_t *dialect, fc_code_t code) {
 }
 
 // Where a server is leaving, another one is there when it has ended.
-static uint32_t retry_after(const fc_server_t *server) {
+static uint32_t retry_after(const fc_server_t *server, fc_code_t code) {
   const uint64_t now_ns = fc_clock_ns();
-  if (!server->leaving || server->ends_ns <= now_ns) {
+  if (code != FC_CODE_SHUTTING_DOWN || server->ends_ns <= now_ns) {
     return FC_LIMIT_RETRY_AFTER;
   }
   const uint64_t left_s = (server->ends_ns - now_ns) / 1000000000u + 1;
@@ -48,8 +48,8 @@ void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
     out->allow = fc_str(fc_route_allow(x->server->routes, x->place.route));
   }
   if (what->status == 503 || what->status == 429) {
-    out->retry_after =
-        x->out.retry_after ? x->out.retry_after : retry_after(x->server);
+    out->retry_after = x->out.retry_after ? x->out.retry_after
+                                          : retry_after(x->server, what->code);
   }
 }
 
