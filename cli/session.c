@@ -98,6 +98,8 @@ static void show_list(yyjson_val *root) {
            number_of(each, "step"), number_of(each, "idle_ms"),
            number_of(each, "values"), number_of(each, "bytes"));
   }
+  const uint64_t all = number_of(root, "count");
+  if (all > index) printf("and %" PRIu64 " more\n", all - index);
 }
 
 // ---------------------------------------------------------------------------

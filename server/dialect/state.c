@@ -19,6 +19,7 @@
 
 #define MS_NS 1000000u
 // A session lives a year without a call at most.
+#define LISTED_MAX 1000
 #define TTL_MS_MAX (366ull * 24 * 3600 * 1000)
 
 typedef struct asked_t {
@@ -176,7 +177,8 @@ static bool is_number(fc_str_t text) {
   for (size_t i = 0; i < text.size; i++) {
     if (text.data[i] < '0' || text.data[i] > '9') return false;
   }
-  return text.size > 0 && text.size <= 20;
+  const bool leads = text.size > 1 && text.data[0] == '0';
+  return text.size > 0 && text.size <= 20 && !leads;
 }
 
 fc_status_t fc_state_read_query(const fc_request_t *request,
@@ -189,8 +191,11 @@ fc_status_t fc_state_read_query(const fc_request_t *request,
     const fc_str_t value = fc_request_query(request->query, fc_str(names[i]));
     if (!value.data) continue;
     if (i < 2 && !is_number(value)) {
-      return fc_fail(err, FC_CODE_OUT_OF_RANGE, "'%s' must be a number",
-                     names[i]);
+      return fc_fail(err, FC_CODE_OUT_OF_RANGE,
+                     "'%s' must be a number, without zeros before it, and not "
+                     "'%.*s'",
+                     names[i], (int)(value.size < 40 ? value.size : 40),
+                     value.data);
     }
     size += snprintf(order->slice + size, sizeof order->slice - (size_t)size,
                      "%s\"%s\":%.*s", size ? "," : "{", names[i],
@@ -201,15 +206,18 @@ fc_status_t fc_state_read_query(const fc_request_t *request,
   return FC_OK;
 }
 
+static fc_status_t check_staying(const fc_server_t *server, fc_error_t *err) {
+  if (!server->leaving) return FC_OK;
+  return fc_fail(err, FC_CODE_SHUTTING_DOWN,
+                 "the server is shutting down: it makes no sessions");
+}
+
 // The generation stays as long as the session.
 fc_status_t fc_state_check_ready(const fc_server_t *server,
                                  const fc_place_t *place, fc_error_t *err) {
   const fc_generation_t *generation =
       fc_generations_at(&server->modules->generations, place->module);
-  if (server->leaving) {
-    return fc_fail(err, FC_CODE_SHUTTING_DOWN,
-                   "the server is shutting down: it makes no sessions");
-  }
+  FC_TRY(check_staying(server, err));
   if (generation && fc_generation_state(generation) == FC_GENERATION_READY) {
     return FC_OK;
   }
@@ -303,13 +311,13 @@ static fc_status_t list_one(const asked_t *asked, const fc_session_t *session) {
       session->count, session->lost ? "true" : "false");
 }
 
-// Those of the client, of the module in all its generations. They are an eighth of all at
-// most.
+// Those of the client, of the module in all its generations: some of them, if they are more
+// than one turn of the loop should write.
 static fc_status_t list_sessions(const asked_t *asked) {
   const fc_sessions_t *all = asked->server->sessions;
   const fc_generation_t *generation = fc_generations_at(
       &asked->server->modules->generations, asked->place->module);
-  const char *comma = "";
+  uint64_t count = 0;
   FC_TRY(fc_json_print(asked->sink, asked->err, "{'sessions':["));
   for (uint32_t i = 0; i < all->capacity; i++) {
     const fc_session_t *session = all->places[i];
@@ -320,11 +328,11 @@ static fc_status_t list_sessions(const asked_t *asked) {
     }
     const fc_generation_t *of = session->module;
     if (!fc_str_equal(of->claim.name, generation->claim.name)) continue;
-    FC_TRY(fc_json_print(asked->sink, asked->err, "%s", comma));
+    if (count++ >= LISTED_MAX) continue;
+    FC_TRY(fc_json_print(asked->sink, asked->err, "%s", count > 1 ? "," : ""));
     FC_TRY(list_one(asked, session));
-    comma = ",";
   }
-  return fc_json_print(asked->sink, asked->err, "]}");
+  return fc_json_print(asked->sink, asked->err, "],'count':%lu}", count);
 }
 
 static fc_status_t end_session(const asked_t *asked) {
@@ -344,6 +352,7 @@ static fc_status_t fork_session(const asked_t *asked) {
                                   .max_bytes = from->max_bytes,
                                   .checkpoint = from->checkpoint};
   fc_session_t *session;
+  FC_TRY(check_staying(asked->server, asked->err));
   FC_TRY(check_idle(asked));
   FC_TRY(fc_session_fork(from, &wish, asked->now_ns, &session, asked->err));
   fc_generation_hold(generation);

@@ -236,6 +236,7 @@ CALLED_ONCE = [("POST", "/api/v1/functions/counter/counter"),
                ("POST", "/v2/models/counter/infer"),
                ("POST", "/v2/models/counter.counter/infer"),
                ("POST", "/v1/models/counter:predict"),
+               ("POST", "/api/v1/functions/matmul/matmul?session=0"),
                ("POST", "/api/v1/modules/matmul/load"), ("POST", "/api/v1/reload"),
                ("POST", "/v2/repository/models/matmul/unload")]
 

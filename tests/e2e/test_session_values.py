@@ -206,6 +206,7 @@ def test_what_is_exported_is_imported(serve, roles):
         assert [made.json[name] for name in ("ttl_ms", "max_bytes", "checkpoint")] == [
             1234, 8192, True]
     for query, status, code in [("ttl_ms=x", 422, "out_of_range"),
+                                ("ttl_ms=060000", 422, "out_of_range"),
                                 ("ttl_ms=0", 422, "out_of_range"),
                                 ("max_bytes=" + "9" * 21, 422, "out_of_range"),
                                 ("max_bytes=4096", 429, "too_many_requests"),
@@ -223,6 +224,22 @@ def test_what_is_exported_is_imported(serve, roles):
     expect(server.request("GET", sessions("roles", first, "export"), None,
                           {"Accept": "application/json"}), 406, "not_acceptable")
     expect(server.get(sessions("roles", "0" * 32, "export")), 404, "session_not_found")
+    assert server.stop() == 0
+
+
+def test_a_checkpointed_session_has_a_limit(serve):
+    """What is replaced is copied; that is no room for what is new."""
+    server = serve(SCALARS)
+    session = make(server, body={"max_bytes": 8192, "checkpoint": True})
+    for name in "a", "b":
+        assert put(server, value(session, name), tensor([1])).status == 200
+    for name in "c", "d":
+        expect(put(server, value(session, name), tensor([1])), 429, "too_many_requests")
+    expect(put(server, value(session, "a"), tensor([1.0] * 1025)), 429, "too_many_requests")
+    assert put(server, value(session, "a"), tensor([2])).status == 200
+    assert read(server, value(session, "a")) == tensor([2])
+    said = show(server, session).json
+    assert (said["bytes"], list(said["values"])) == (8192, ["a", "b"])
     assert server.stop() == 0
 
 

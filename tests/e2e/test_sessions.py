@@ -367,12 +367,30 @@ def test_a_session_is_told_when_it_ends_with_its_generation(serve, numbered):
     assert "ends_ms" not in show(server, make(server, module), module).json
 
 
+def test_a_list_has_a_limit(serve):
+    server = serve("--sessions=9000", SCALARS)
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
+
+    def ask(method):
+        connection.request(method, sessions("scalars"))
+        reply = connection.getresponse()
+        return reply.status, json.loads(reply.read())
+    for count in range(1, 1003):
+        assert ask("POST")[0] == 201
+        if count in (1, 1000, 1002):
+            said = ask("GET")[1]
+            assert (len(said["sessions"]), said["count"]) == (min(count, 1000), count)
+    connection.close()
+    assert server.stop() == 0
+
+
 def test_a_server_that_is_leaving_says_when():
     server = Server("--pre-drain=60m", "--drain=60m", SCALARS)
     session = make(server)
     server.process.terminate()
     until(lambda: server.get("/readyz").status == 503)
-    for reply in (server.get("/readyz"), server.request("POST", sessions("scalars"))):
+    for reply in (server.get("/readyz"), server.request("POST", sessions("scalars")),
+                  server.request("POST", sessions("scalars", session, "fork"))):
         expect(reply, 503, "shutting_down")
         assert 3600 < int(reply.headers["Retry-After"]) <= 7200
     assert 3600_000 < show(server, session).json["ends_ms"] <= 7200_000
