@@ -48,9 +48,7 @@ void fc_condition_note_reread(fc_server_t *server, fc_reread_file_t file,
                               const fc_error_t *error) {
   fc_refused_file_t *refused = &server->refused[file];
   refused->at_ns = error ? fc_clock_ns() : 0;
-  if (!error) return;
-  fc_escape(refused->reason, sizeof refused->reason, sizeof refused->reason - 8,
-            fc_str(error->message));
+  if (error) refused->reason = *error;
 }
 
 // ---------------------------------------------------------------------------
@@ -192,7 +190,7 @@ static void find_refused(const look_t *look, found_t *out) {
     const fc_refused_file_t *refused = &look->server->refused[i];
     out->held = refused->at_ns != 0;
     out->at_ns = refused->at_ns;
-    out->detail = refused->reason;
+    out->detail = refused->reason.message;
   }
 }
 

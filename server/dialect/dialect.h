@@ -45,7 +45,7 @@ typedef enum fc_reread_file_t {
 // Why it was refused when it was read last, so that what it said before holds.
 typedef struct fc_refused_file_t {
   uint64_t at_ns;  // on fc_clock_ns' clock; 0: it was not refused
-  char reason[200];
+  fc_error_t reason;
 } fc_refused_file_t;
 
 // What code that answers requests may know of the server. Each loop has one.
