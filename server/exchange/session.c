@@ -252,7 +252,7 @@ fc_status_t fc_exchange_join_sequence(fc_exchange_t *x, fc_str_t body,
 // A call that was refused is part of no sequence: it may be sent again.
 void fc_exchange_note_sequence(fc_exchange_t *x, const fc_outcome_t *outcome) {
   const bool made = outcome->status == FC_OK || outcome->stage >= FC_STAGE_CALL;
-  // The sequence that was there may have the room that the call wants.
+  // The sequence that was there may have the room that a START wants.
   if (made ||
       (outcome->stage >= FC_STAGE_DECODE && wants_room(&outcome->error))) {
     x->session->starts = false;
