@@ -78,7 +78,7 @@ void fc_http2_follow(fc_http2_connection_t *h) {
   if (h->base->state == FC_CONNECTION_CLOSED) return;
   if (h->writing) wait_for(h, FC_WAIT_WRITE);
   else if (h->over) wait_for(h, FC_WAIT_LINGER);
-  else if (h->in_head || !h->greeted) wait_for(h, FC_WAIT_HEAD);
+  else if (h->head_id || !h->greeted) wait_for(h, FC_WAIT_HEAD);
   else wait_for(h, h->count ? FC_WAIT_NONE : FC_WAIT_IDLE);
 }
 
@@ -165,8 +165,11 @@ static void abandon(fc_connection_t *c) {
     next = s->next;
     fc_http2_stream_abandon(s);
   }
-  fc_http2_terminate(h, NGHTTP2_NO_ERROR, FC_HTTP2_REFUSALS);
-  fc_http2_send(h);
+  fc_http2_send(h);  // the answers: behind the GOAWAY there are none
+  if (c->http2) {
+    fc_http2_terminate(h, NGHTTP2_NO_ERROR, FC_HTTP2_REFUSALS);
+    fc_http2_send(h);
+  }
   if (c->http2) fc_http2_close(h, false);
   else fc_connection_close(c, false);
 }
@@ -185,7 +188,7 @@ static void fail_read(fc_http2_connection_t *h, ssize_t why) {
   } else {
     fc_http2_terminate(
         h, NGHTTP2_ENHANCE_YOUR_CALM,
-        h->in_head ? FC_HTTP2_REFUSAL_HEAD : FC_HTTP2_REFUSAL_FRAMES);
+        h->head_id ? FC_HTTP2_REFUSAL_HEAD : FC_HTTP2_REFUSAL_FRAMES);
   }
 }
 

@@ -46,13 +46,13 @@ struct fc_http2_stream_t {
   bool is_ready;
   bool ended;          // the client sends no more of the request
   uint8_t refusal;     // fc_code_t for which its head is refused; 0: none
-  uint32_t head_size;  // bytes of the head, decoded
+  uint32_t head_size;  // bytes of the head, decoded, without the path
   uint32_t fields;
+  bool continues;  // 100 was submitted, and not sent yet
   fc_stash_t
       head;  // field lines as of HTTP/1; those of pseudo fields come first
   fc_stash_t body;  // what came of the body before it was admitted
   uint64_t length;  // of the body, 0 if it was not said
-  uint64_t discarded;
   fc_pace_t body_pace;
   // Of the answer, or of the part of it that is sent
   bool in_parts;
@@ -83,18 +83,20 @@ struct fc_http2_connection_t {
   fc_http2_stream_t *ready;  // streams whose pieces were sent
   uint32_t count;            // of streams
   int32_t last_id;           // of the newest stream
-  uint32_t begun;            // requests of the bytes that are read now
+  int32_t head_id;     // of the stream whose head has begun, and not ended
+  uint32_t head_size;  // bytes of the head that came last, decoded
+  uint32_t begun;      // requests of the bytes that are read now
   bool is_unsent;
   bool busy;        // nghttp2 is on the stack
   bool writing;     // the stream below has `rest`
-  bool in_head;     // a head has begun, and not ended
   bool greeted;     // the client's SETTINGS are there
   uint8_t leaving;  // GOAWAYs that were sent to drain
   bool over;        // no request is read any more
   uint8_t *rest;    // FC_HTTP2_OUT bytes, while the stream below is slow
   uint8_t *to;      // where frames go to
   size_t size;      // how many bytes have
-  uint64_t written;
+  uint64_t
+      written;  // with `rest`: bytes given to the stream that `write_pace` counts
   fc_pace_t write_pace;
   fc_calm_t calm;
   fc_http2_memory_t memory;

@@ -45,7 +45,8 @@ static int on_begin_headers(nghttp2_session *session,
   fc_http2_connection_t *h = context;
   const int32_t id = frame->hd.stream_id;
   fc_http2_refusal_t refusal;
-  h->in_head = true;
+  h->head_id = id;
+  h->head_size = 0;
   if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
   h->last_id = id;
   if (fc_http2_stream_open(h, id, &refusal)) return 0;
@@ -63,14 +64,14 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame,
                      const uint8_t *name, size_t name_size,
                      const uint8_t *value, size_t value_size, uint8_t flags,
                      void *context) {
+  fc_http2_connection_t *h = context;
   fc_http2_stream_t *s = find(session, frame->hd.stream_id);
   (void)flags;
-  if (!s) return 0;
-  s->head_size += (uint32_t)(name_size + value_size + 4);  // ": ", CR LF
-  if (s->head_size > 4 * FC_LIMIT_HEADERS) {
-    return give_up(context, FC_HTTP2_REFUSAL_HEAD);
+  h->head_size += (uint32_t)(name_size + value_size + 4);
+  if (h->head_size > 4 * FC_LIMIT_HEADERS) {
+    return give_up(h, FC_HTTP2_REFUSAL_HEAD);
   }
-  if (frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
+  if (s && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
     fc_http2_stream_field(s, fc_str_make((const char *)name, name_size),
                           fc_str_make((const char *)value, value_size));
   }
@@ -114,7 +115,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
     forget_priority(session, s->id);
   }
   if (!is_head && frame->hd.type != NGHTTP2_DATA) return on_control(h, frame);
-  if (is_head) h->in_head = false;
+  if (is_head) h->head_id = 0;
   const bool is_empty =
       !is_head && !ends && frame->hd.length <= frame->data.padlen;
   if (is_empty) return pay(h);
@@ -131,7 +132,7 @@ static int on_invalid(nghttp2_session *session, const nghttp2_frame *frame,
                       int code, void *context) {
   fc_http2_connection_t *h = context;
   (void)session;
-  if (frame->hd.type == NGHTTP2_HEADERS) h->in_head = false;
+  if (frame->hd.type == NGHTTP2_HEADERS) h->head_id = 0;
   if (code == NGHTTP2_ERR_REFUSED_STREAM) {
     h->http2->counts.refused[FC_HTTP2_REFUSAL_STREAMS]++;
   }
@@ -141,6 +142,15 @@ static int on_invalid(nghttp2_session *session, const nghttp2_frame *frame,
 // ---------------------------------------------------------------------------
 // Frames that go
 
+// Frames that break a rule have the server reset streams: each is paid for, so that this
+// is no cheaper than resets of the client's own.
+static void note_reset(fc_http2_connection_t *h, uint32_t code) {
+  if (code == NGHTTP2_PROTOCOL_ERROR || code == NGHTTP2_FLOW_CONTROL_ERROR) {
+    h->http2->counts.refused[FC_HTTP2_REFUSAL_PROTOCOL]++;
+  }
+  if (code != NGHTTP2_NO_ERROR) (void)pay(h);
+}
+
 static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
                    void *context) {
   fc_http2_connection_t *h = context;
@@ -148,12 +158,11 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
   const bool ends = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
   switch (frame->hd.type) {
     case NGHTTP2_HEADERS:
-      if (s && (ends || (s->in_parts && !s->left))) fc_http2_note_ready(s);
+      if (s && s->continues) s->continues = false;
+      else if (s && (ends || (s->in_parts && !s->left))) fc_http2_note_ready(s);
       break;
     case NGHTTP2_RST_STREAM:
-      // Frames that break a rule have the server reset streams: each is paid for, so
-      // that this is no cheaper than resets of the client's own.
-      if (frame->rst_stream.error_code != NGHTTP2_NO_ERROR) (void)pay(h);
+      note_reset(h, frame->rst_stream.error_code);
       break;
     case NGHTTP2_GOAWAY:
       // Behind it, though nghttp2 would send a ping before: who confirms has seen both.
@@ -176,7 +185,7 @@ static int on_close(nghttp2_session *session, int32_t id, uint32_t code,
   fc_http2_connection_t *h = context;
   fc_http2_stream_t *s = find(session, id);
   (void)code;
-  h->in_head = false;
+  if (id == h->head_id) h->head_id = 0;
   if (s) fc_http2_stream_close(s);
   return 0;
 }

@@ -89,5 +89,8 @@ fc_status_t fc_http2_read_head(fc_str_t text, fc_head_t *head,
     request->path = request->authority;
     return FC_OK;
   }
+  if (head->target.data[0] != '/' && !fc_str_equal(head->target, FC_STR("*"))) {
+    return fc_fail(err, FC_CODE_HTTP_SYNTAX, "the path must begin with '/'");
+  }
   return fc_parser_check_head(head, err);
 }

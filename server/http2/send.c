@@ -123,21 +123,22 @@ static bool write_rest(fc_http2_connection_t *h, size_t size) {
     fc_http2_close(h, false);
     return false;
   }
-  if (!h->writing) {
-    h->writing = true;
-    fc_pace_begin(&h->write_pace, fc_http2_now_ms(h));
-    h->written = size;
-  }
+  h->writing = true;
   return true;
 }
 
+// From now on the client must keep a pace, until nothing more is to be sent. It first has
+// to take what it was given before.
 static bool keep_rest(fc_http2_connection_t *h, size_t sent) {
+  fc_stream_t *stream = h->base->stream;
   h->rest = fc_alloc(fc_http2_http1(h)->allocator, FC_HTTP2_OUT);
   if (!h->rest) {
     fc_http2_close(h, true);
     return false;
   }
   memcpy(h->rest, h->to + sent, h->size - sent);
+  h->written = stream->class->unsent(stream);
+  fc_pace_begin(&h->write_pace, fc_http2_now_ms(h));
   return write_rest(h, h->size - sent);
 }
 

@@ -75,12 +75,12 @@ static void open_window(const fc_http2_stream_t *s) {
       s->connection->session, NGHTTP2_FLAG_NONE, s->id, (int32_t)size);
 }
 
-static void say_continue(const fc_http2_stream_t *s) {
+static void say_continue(fc_http2_stream_t *s) {
   static const nghttp2_nv kField = {(uint8_t *)(uintptr_t) ":status",
                                     (uint8_t *)(uintptr_t) "100", 7, 3,
                                     NGHTTP2_NV_FLAG_NONE};
-  (void)nghttp2_submit_headers(s->connection->session, NGHTTP2_FLAG_NONE, s->id,
-                               NULL, &kField, 1, NULL);
+  s->continues = !nghttp2_submit_headers(
+      s->connection->session, NGHTTP2_FLAG_NONE, s->id, NULL, &kField, 1, NULL);
 }
 
 static void receive_body(fc_http2_stream_t *s, const fc_head_t *head) {
@@ -122,7 +122,6 @@ void fc_http2_stream_body(fc_http2_stream_t *s, fc_str_t bytes) {
       take_body(s, bytes);
       break;
     default:  // what comes of a body that is not needed is not confirmed
-      s->discarded += bytes.size;
       break;
   }
 }
@@ -140,14 +139,18 @@ void fc_http2_stream_field(fc_http2_stream_t *s, fc_str_t name,
   const fc_owner_t owner = fc_exchange_owner(&s->exchange.asker.address);
   const fc_str_t parts[] = {name, FC_STR(": "), value, FC_STR("\r\n")};
   const bool is_target = fc_str_equal(name, FC_STR(":path"));
+  if (fc_str_equal(name, FC_STR(":method")) &&
+      fc_str_equal(value, FC_STR("HEAD"))) {
+    s->exchange.asked.method = FC_METHOD_HEAD;  // though the head be refused
+  }
   if (s->refusal) return;
   if (is_target && value.size > FC_LIMIT_TARGET) {
     s->refusal = FC_CODE_URI_TOO_LONG;
     return;
   }
   s->fields += name.data[0] != ':';
-  if (s->fields > FC_LIMIT_FIELDS ||
-      s->head_size > FC_LIMIT_HEADERS + FC_LIMIT_TARGET) {
+  if (!is_target) s->head_size += (uint32_t)(name.size + value.size + 4);
+  if (s->fields > FC_LIMIT_FIELDS || s->head_size > FC_LIMIT_HEADERS) {
     s->refusal = FC_CODE_HEADERS_TOO_LARGE;
     return;
   }
@@ -209,7 +212,10 @@ static void refuse_head(fc_http2_stream_t *s) {
     (void)fc_fail(&error, code, "the head has more than %u bytes or %u fields",
                   FC_LIMIT_HEADERS, FC_LIMIT_FIELDS);
   } else {
-    (void)fc_fail(&error, code, "there is no memory for the head");
+    (void)fc_fail(&error, code, "there is no memory for the head%s",
+                  code == FC_CODE_TOO_MANY_REQUESTS
+                      ? ": requests of one client hold all they may"
+                      : "");
   }
   refuse(s, &error, FC_STAGE_READ);
   fc_stash_clear(&s->head, blocks_of(s));
@@ -362,9 +368,18 @@ void fc_http2_stream_sent(fc_http2_stream_t *s) {
 // ---------------------------------------------------------------------------
 // Time-outs
 
+// Is it the connection that is slow, which has a pace of its own, and no closed window?
+static bool is_held_up(const fc_http2_stream_t *s) {
+  nghttp2_session *session = s->connection->session;
+  return s->connection->writing &&
+         nghttp2_session_get_remote_window_size(session) > 0 &&
+         nghttp2_session_get_stream_remote_window_size(session, s->id) > 0;
+}
+
 static bool is_taken(fc_http2_stream_t *s) {
   const uint64_t now_ms = fc_http2_now_ms(s->connection);
   const uint64_t patience_ms = s->exchange.server->options->write_timeout;
+  if (is_held_up(s)) fc_pace_begin(&s->write_pace, now_ms);
   fc_pace_note(&s->write_pace, s->sent, now_ms);
   return !fc_pace_has_stopped(&s->write_pace, now_ms, patience_ms) &&
          !fc_pace_is_slow(&s->write_pace, now_ms, patience_ms);

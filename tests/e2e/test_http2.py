@@ -6,11 +6,13 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
+import time
 
 import pytest
 
-from conftest import Server, end_servers
+from conftest import Server
 from frames import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, NO_ERROR, PING,
                     PREFACE, SETTINGS, WINDOW_UPDATE, Closed, Connection, fields, frame,
                     setting, uint)
@@ -138,9 +140,45 @@ def test_a_drain_serves_what_is_on_its_way(corpus):
         assert connection.answer()[0] == 200
         os.kill(running.pid, signal.SIGTERM)
         leaves(connection)
-    # A second signal would end it at once.
-    assert running.process.wait(timeout=60) == 0
-    end_servers([running])
+    assert running.process.wait(60) == 0
+
+
+def test_the_end_of_a_drain_answers_who_waits(modules):
+    """One call runs for seconds, others wait for their turn."""
+    running = Server("--workers=1", "--lane=never", "--drain=100ms", modules / "faults.so")
+    with Connection(running) as connection:
+        for stream in range(1, 13, 2):
+            connection.send(frame(HEADERS, END_HEADERS, stream, fields(
+                "POST", "/api/v1/functions/faults/spin",
+                ("content-type", "application/json"))) +
+                frame(DATA, END_STREAM, stream, b"[1000000000]"))
+        connection.ask(13)
+        assert connection.answer(13)[0] == 200
+        os.kill(running.pid, signal.SIGTERM)
+        assert connection.answer(11)[0] == 503
+    assert running.process.wait(60) == 0
+
+
+def test_who_reads_slowly_but_steadily_gets_all(serve, corpus):
+    """What the sockets hold takes longer to read than a client may stop for."""
+    running = serve("--write-timeout=2s", corpus)
+    size = len(running.get("/openapi.json").body)
+    with Connection(running, greet=False) as connection:
+        connection.socket.close()
+        connection.socket = socket.socket()
+        connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 17)
+        connection.socket.connect((running.host, running.port))
+        connection.send(PREFACE + frame(SETTINGS, payload=setting(4, 2**31 - 1)) +
+                        frame(WINDOW_UPDATE, 0, 0, uint(2**30)))
+        last = 2 * (10_000_000 // size) + 1
+        for stream in range(1, last + 1, 2):
+            connection.ask(stream, path="/openapi.json")
+        for _ in range(12):
+            time.sleep(0.5)
+            connection.left += connection.socket.recv(1 << 16)
+        for _ in range(1, last + 1, 2):
+            while not connection.until(DATA)[1] & END_STREAM:
+                pass
 
 
 def test_an_old_connection_is_told_to_leave(serve, corpus):

@@ -48,10 +48,12 @@ def made_to_reset(i):
         frame(WINDOW_UPDATE, 0, stream, uint(2**31 - 1))
 
 
+# One entry of the table, 4,000 bytes, named by one byte a time.
+BOMB = literal("x-bomb", "b" * 4000, indexed=True) + b"\xbe" * 12000
+
+
 def bomb(connection):
-    """One entry of the table, 4,000 bytes, named by one byte a time."""
-    entry = literal("x-bomb", "b" * 4000, indexed=True)
-    head = fields() + entry + b"\xbe" * 12000
+    head = fields() + BOMB
     connection.send(frame(HEADERS, END_STREAM, 1, head[:16384]) +
                     frame(CONTINUATION, END_HEADERS, 1, head[16384:]))
 
@@ -101,16 +103,20 @@ ROWS = [
                                      frame(HEADERS, END_STREAM, 1, fields())),
         (GONE, CALM), "head"),
     Row("a bomb of fields", bomb, (GONE, CALM), "head"),
-    Row("a large head", asks(*[(f"x-{i}", "y" * 1000) for i in range(45)]), 431),
+    Row("a large head", asks(*[(f"x-{i}", "y" * 1000) for i in range(33)]), 431),
     Row("many fields", asks(*[(f"x-{i}", "y") for i in range(101)]), 431),
     Row("a long target", asks(path="/" + "x" * 9000), 414),
+    Row("a target with a host of its own", sends(frame(
+        HEADERS, END_HEADERS | END_STREAM, 1, fields(path="http://evil/livez").replace(
+            literal(":scheme", "http"), literal(":scheme", "ftp")) +
+        literal("host", "evil"))), 400),
     Row("more requests than allowed", crowd(False), (RESET, REFUSED), "streams"),
     Row("more requests than agreed", crowd(True), (GONE, PROTOCOL_ERROR), "protocol"),
     Row("a window beyond 2^31", sends(frame(WINDOW_UPDATE, 0, 0, uint(2**31 - 1))),
         (GONE, FLOW_CONTROL), "protocol"),
     Row("a stream's window beyond 2^31",
         sends(opened() + frame(WINDOW_UPDATE, 0, 1, uint(2**31 - 1))),
-        (RESET, FLOW_CONTROL)),
+        (RESET, FLOW_CONTROL), "protocol"),
     Row("data behind the end", sends(
         frame(HEADERS, END_HEADERS | END_STREAM, 1, fields("POST", CALL)) +
         frame(DATA, 0, 1, b"more")), (GONE, STREAM_CLOSED), "protocol"),
@@ -124,10 +130,13 @@ ROWS = [
         "protocol"),
     Row("a body that is longer than said", sends(
         opened(**{"content-length": "3"}) + frame(DATA, END_STREAM, 1, b"four")),
-        (RESET, PROTOCOL_ERROR)),
+        (RESET, PROTOCOL_ERROR), "protocol"),
     Row("a slow preface", sends(PREFACE[:9]), None, greet=False),
     Row("a preface alone", sends(PREFACE), (GONE, CALM), "slow", greet=False),
     Row("half a head", sends(frame(HEADERS, END_STREAM, 1, fields())), (GONE, CALM), "slow"),
+    Row("half a head behind a whole one", sends(
+        frame(HEADERS, END_HEADERS | END_STREAM, 1, fields()) +
+        frame(HEADERS, END_STREAM, 3, fields())), (GONE, CALM), "slow"),
     Row("a body that does not come", sends(opened(**{"content-length": "9"})), 408, "slow"),
     Row("an answer that is not taken",
         sends(frame(HEADERS, END_HEADERS | END_STREAM, 1, fields(path="/"))),
@@ -171,3 +180,25 @@ def test_a_hostile_client_is_told_and_felt_by_nobody(server, hasty, row):
         assert other.answer() == (200, b'{"status":"live"}')
     assert strict.get("/livez").status == 200
     assert not row.cause or count(strict, row.cause) > before
+
+
+def test_a_bomb_in_a_request_that_is_refused(serve, corpus):
+    running = serve("--client-connections=3", corpus)
+    with Connection(running) as other, Connection(running) as connection:
+        other.ask()
+        assert other.answer()[0] == 200
+        connection.ask(1, "POST", CALL, ends=False)
+        connection.ask(3, "POST", CALL, ends=False)
+        connection.send(frame(HEADERS, END_STREAM | END_HEADERS, 5,
+                              (fields() + BOMB)[:16384]))
+        assert connection.until(GOAWAY)[3][4:8] == uint(CALM)
+        other.ask(3)
+        assert other.answer(3)[0] == 200
+
+
+def test_an_answer_to_head_has_no_body_though_the_head_is_refused(server):
+    with Connection(server) as connection:
+        connection.ask(1, "HEAD", "/" + "x" * 9000)
+        assert connection.until(HEADERS, stream=1)[1] & END_STREAM
+        connection.ask(3)
+        assert connection.answer(3)[0] == 200
