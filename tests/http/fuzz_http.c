@@ -331,6 +331,7 @@ typedef struct manner_t {
   size_t taken_at_once;  // bytes of an answer, by the stream
   fc_lane_t lane;        // calls run at once, or in a thread meanwhile
   bool breaks_off;       // the client breaks the stream off
+  bool has_events;       // bytes have time run out, and the server end
 } manner_t;
 
 // Does what a turn of the server's loop does.
@@ -367,6 +368,21 @@ static void send_bytes(house_t *house, client_t *client, fc_str_t bytes) {
   }
 }
 
+// What happens behind a piece that ends with this byte, which frames need not have.
+static void happen(house_t *house, client_t *client, uint8_t byte) {
+  if (client->closing) return;
+  if (byte == 0xF5) {
+    house->now_ms += 1u << 20;
+    fc_http1_expire(&house->http1);
+  } else if (byte == 0xF6) {
+    house->server.draining = true;
+    fc_http1_drain(&house->http1);
+  } else if (byte == 0xF7) {
+    fc_http1_abandon(&house->http1);
+  }
+  turn(house, client);
+}
+
 static void end_stream(house_t *house, client_t *client, bool orderly) {
   const fc_stream_t *stream = client->stream;
   if (orderly) turn(house, client);
@@ -387,6 +403,7 @@ static void serve(house_t *house, client_t *client, fc_str_t bytes,
   memset(client, 0, offsetof(client_t, output));
   client->taken_at_once = manner.taken_at_once;
   house->server.id_state = 0;
+  house->server.draining = false;
   house->pool.options.lane = manner.lane;
   const fc_client_t from = {
       .streams = &kMemory, .source = client, .policy = &house->policy};
@@ -394,8 +411,10 @@ static void serve(house_t *house, client_t *client, fc_str_t bytes,
   while (bytes.size && !client->closing) {
     const size_t size = bytes.size < manner.step ? bytes.size : manner.step;
     send_bytes(house, client, fc_str_make(bytes.data, size));
+    const uint8_t last = (uint8_t)bytes.data[size - 1];
     bytes = fc_str_make(bytes.data + size, bytes.size - size);
     if (!manner.breaks_off) turn(house, client);
+    if (manner.has_events) happen(house, client, last);
   }
   end_stream(house, client, !manner.breaks_off);
   check(house->server.connections == 0 && house->server.streams == 0 &&
@@ -445,19 +464,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!house.added) init_house(&house);
   const fc_str_t bytes = fc_str_make((const char *)data + 1, size - 1);
   const unsigned choice = data[0] / 31u;
+  const bool is_http2 = fc_str_starts(bytes, FC_STR(FC_HTTP2_PREFACE));
   const manner_t at_once = {
       .step = SIZE_MAX, .taken_at_once = SIZE_MAX, .lane = FC_LANE_ALWAYS};
   const manner_t in_pieces = {
       .step = data[0] % 31u + 1,
       .taken_at_once = choice & 1 ? 100 : SIZE_MAX,
       .lane = choice & 2 ? FC_LANE_NEVER : FC_LANE_ALWAYS,
-      .breaks_off = (choice & 4) != 0};
+      .breaks_off = (choice & 4) != 0,
+      .has_events = is_http2};
   serve(&house, &whole, bytes, at_once);
   serve(&house, &cut, bytes, in_pieces);
   // The framing validator and llhttp agree where a body ends.
   check(!has(&whole, FC_STR("malformed chunked body")), "they disagree");
   // How frames of HTTP/2 are put together depends on when bytes come.
-  if (fc_str_starts(bytes, FC_STR(FC_HTTP2_PREFACE))) return 0;
+  if (is_http2) return 0;
   // Documents that tell the time are different each time.
   if (in_pieces.breaks_off || has(&whole, FC_STR("uptime"))) return 0;
   const size_t wanted = normalise(&whole, expected);
