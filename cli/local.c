@@ -15,6 +15,7 @@
 #include "module/examples.h"
 #include "module/kinds.h"
 #include "module/prove.h"
+#include "prove.h"
 
 #define NAMES_MAX 200
 
@@ -220,12 +221,9 @@ static fc_status_t invoke(const fc_local_bound_t *bound, fc_profile_t *profile,
 
 // Finds out whether rows of the function may be batched. Only a call that needs it waits
 // for that.
-static fc_status_t prove(const fc_local_bound_t *bound, fc_error_t *err) {
-  const fc_function_t *function = bound->function;
-  const fc_prove_t prove = {
-      .function = function, .instance = bound->instance, .frame = bound->frame};
+static fc_status_t prove(const fc_function_t *function, fc_error_t *err) {
   char verdict[FC_VERDICT_SIZE];
-  FC_TRY(fc_rows_prove(&prove, verdict, err));
+  fc_local_prove(function, verdict);
   return fc_module_settle((fc_module_t *)(uintptr_t)function->module,
                           function->index, fc_str(verdict), err);
 }
@@ -241,7 +239,7 @@ static fc_status_t decode(const fc_local_bound_t *bound, fc_str_t document,
   if (status == FC_OK || !asks || err->code != FC_CODE_SHAPE_MISMATCH) {
     return status;
   }
-  FC_TRY(prove(bound, err));
+  FC_TRY(prove(function, err));
   fc_frame_begin(bound->frame, function->plan, NULL);
   return fc_frame_decode(bound->frame, document, err);
 }

@@ -33,7 +33,7 @@ static int64_t plan_most(const fc_bucket_cost_t *buckets, uint32_t count,
       uses[i]++;
       return 0;
     }
-    const int64_t enough = (rows - FC_BATCH_PLANNED + size - 1) / size;
+    const int64_t enough = (rows - FC_BATCH_PLANNED - 1) / size + 1;
     const int64_t most = rows / size;
     const int64_t times = enough < most ? enough : most;
     uses[i] += (uint64_t)times;

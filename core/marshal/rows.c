@@ -74,7 +74,6 @@ static fc_status_t slice(const rows_t *rows, const fc_op_t *op,
   const fc_frame_t *frame = rows->frame;
   const fc_tensor_t *whole = &frame->arguments[op->raw].tensor;
   fc_tensor_t *part = &rows->arguments[op->raw].tensor;
-  const size_t alignment = frame->guard ? 1 : frame->plan->signature->alignment;
   size_t count, size;
   (void)fc_shape_count(whole->shape, whole->rank, whole->dtype, &count, &size);
   const size_t row = size / (size_t)rows->all;
@@ -85,6 +84,10 @@ static fc_status_t slice(const rows_t *rows, const fc_op_t *op,
   part->data = (uint8_t *)(uintptr_t)whole->data + step * rows->done;
   part->strides = whole->strides;
   shape[0] = rows->have;
+  // The guard copies what is not in the store.
+  const bool stored = frame->store && fc_store_holds(frame->store, part->data);
+  const size_t alignment =
+      frame->guard && !stored ? 1 : frame->plan->signature->alignment;
   if (row &&
       (rows->have < rows->want || !fc_tensor_is_usable(part, alignment))) {
     FC_TRY(copy_slice(rows, op->raw, part, row, err));

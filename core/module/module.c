@@ -52,6 +52,7 @@ struct fc_module_t {
   char sidecar_sums[2][65];
   char sha256[65];
   char digest[FC_DIGEST_SIZE];
+  char settled[FC_DIGEST_SIZE];     // of the functions as they are now
   char (*digests)[FC_DIGEST_SIZE];  // of functions
   // By function: its signature, if that is none of `info` or `sizes`: of a function that
   // no plan can be made of, or whose rows are proved to be batched or not; else NULL.
@@ -93,15 +94,21 @@ static fc_status_t digest_function(fc_module_t *module,
   return status;
 }
 
-static fc_status_t digest_all(fc_module_t *module, fc_error_t *err) {
+static void digest_settled(fc_module_t *module) {
   fc_sha256_t hash;
   fc_sha256_init(&hash);
   fc_sha256_update(&hash, module->sha256, SHA256_SIZE);
+  fc_sha256_update(&hash, module->digests,
+                   module->function_count * FC_DIGEST_SIZE);
+  finish_digest(&hash, module->settled);
+}
+
+static fc_status_t digest_all(fc_module_t *module, fc_error_t *err) {
   for (size_t i = 0; i < module->function_count; i++) {
     FC_TRY(digest_function(module, &module->functions[i], err));
-    fc_sha256_update(&hash, module->digests[i], FC_DIGEST_SIZE);
   }
-  finish_digest(&hash, module->digest);
+  digest_settled(module);
+  memcpy(module->digest, module->settled, sizeof module->digest);
   atomic_store_explicit(&module->hashed, true, memory_order_release);
   return FC_OK;
 }
@@ -492,6 +499,10 @@ fc_str_t fc_module_get_digest(const fc_module_t *module) {
   return is_hashed(module) ? fc_str_make(module->digest, FC_DIGEST_SIZE)
                            : FC_STR("");
 }
+fc_str_t fc_module_settled_digest(const fc_module_t *module) {
+  return is_hashed(module) ? fc_str_make(module->settled, FC_DIGEST_SIZE)
+                           : FC_STR("");
+}
 fc_str_t fc_function_get_digest(const fc_function_t *function) {
   const fc_module_t *module = function->module;
   return is_hashed(module)
@@ -563,7 +574,10 @@ fc_status_t fc_module_settle(fc_module_t *module, size_t index,
   module->replaced[index] = made;
   function->signature = plan->signature = made;
   plan->batch->on = fc_signature_batches(made);
-  return module->hashed ? digest_function(module, function, err) : FC_OK;
+  if (!is_hashed(module)) return FC_OK;
+  FC_TRY(digest_function(module, function, err));
+  digest_settled(module);
+  return FC_OK;
 }
 
 const fc_expectations_t *fc_module_examples(const fc_module_t *module) {

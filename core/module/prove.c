@@ -11,7 +11,7 @@
 #include "marshal/frame.h"
 
 #define ROWS 5                               // random ones
-#define SIZE_MAX_PROVED ((size_t)512 << 20)  // bytes of the largest bucket
+#define SIZE_MAX_PROVED ((size_t)512 << 20)  // bytes that a proof takes
 #define FREE_DIM 3                           // of a dim that callers choose
 
 // What stands beside a row.
@@ -56,6 +56,7 @@ typedef struct prover_t {
   uint8_t *which;  // by place: the row that stands there
   uint8_t *copy;   // of a result
   size_t copy_size;
+  size_t taken;  // bytes of rows and values
   uint64_t dice;
   bool differs;  // within the tolerance
   bool refuses[BESIDE_COUNT];
@@ -152,6 +153,19 @@ static bool get_float(fc_dtype_t dtype, const uint8_t *at, double *out) {
 // ---------------------------------------------------------------------------
 // What is passed
 
+// Memory for so many times so many bytes.
+static fc_status_t take(prover_t *prover, size_t times, size_t bytes,
+                        uint8_t **out_data) {
+  size_t size;
+  if (!fc_size_mul(times, bytes, &size) ||
+      size > SIZE_MAX_PROVED - prover->taken) {
+    return OFF(prover, "its batches are too large to be tried");
+  }
+  prover->taken += size;
+  *out_data = fc_arena_alloc(&prover->arena, size + 1, 64);
+  return *out_data ? FC_OK : FC_RESOURCE_EXHAUSTED;
+}
+
 static fc_status_t lay_shape(const prover_t *prover, const fc_op_t *op,
                              int64_t *shape) {
   for (int32_t i = 0; i < op->rank; i++) {
@@ -165,17 +179,14 @@ static fc_status_t lay_shape(const prover_t *prover, const fc_op_t *op,
 static fc_status_t add_input(prover_t *prover, const fc_op_t *op,
                              int64_t *shape, int64_t most) {
   input_t *input = &prover->inputs[prover->input_count++];
-  size_t count, size;
+  size_t count;
   shape[0] = 1;
   *input = (input_t){.op = op, .shape = shape};
-  if (!fc_shape_count(shape, op->rank, op->dtype, &count, &input->row) ||
-      !fc_size_mul(input->row, (size_t)most, &size) || size > SIZE_MAX_PROVED) {
-    return OFF(prover, "a batch of %lld rows is too large to be tried",
-               (long long)most);
+  if (!fc_shape_count(shape, op->rank, op->dtype, &count, &input->row)) {
+    return OFF(prover, "a row is too large to be tried");
   }
-  input->kinds = fc_arena_alloc(&prover->arena, KINDS * input->row + 1, 64);
-  input->all = fc_arena_alloc(&prover->arena, size + 1, 64);
-  if (!input->kinds || !input->all) return FC_RESOURCE_EXHAUSTED;
+  FC_TRY(take(prover, KINDS, input->row, &input->kinds));
+  FC_TRY(take(prover, (size_t)most, input->row, &input->all));
   for (int i = 0; i < KINDS; i++) {
     const beside_t beside = i < ROWS ? BESIDE_ROWS : (beside_t)(i - ROWS + 1);
     fill_row(prover, op->dtype, beside, input->kinds + (size_t)i * input->row,
@@ -194,12 +205,11 @@ static fc_status_t add_value(prover_t *prover, const fc_op_t *op,
              fc_dtype_size(op->dtype));
     return FC_OK;
   }
-  if (!fc_shape_count(shape, op->rank, op->dtype, &count, &size) ||
-      size > SIZE_MAX_PROVED) {
+  uint8_t *data;
+  if (!fc_shape_count(shape, op->rank, op->dtype, &count, &size)) {
     return OFF(prover, "an argument is too large to be tried");
   }
-  uint8_t *data = fc_arena_alloc(&prover->arena, size + 1, 64);
-  if (!data) return FC_RESOURCE_EXHAUSTED;
+  FC_TRY(take(prover, 1, size, &data));
   fill_row(prover, op->dtype, BESIDE_ROWS, data, size);
   *value = (fc_value_t){
       .kind = FC_VALUE_TENSOR,
@@ -234,11 +244,10 @@ static fc_status_t prepare(prover_t *prover) {
   prover->values = fc_arena_alloc_array(arena, arguments, sizeof(fc_value_t));
   prover->inputs = fc_arena_alloc_array(arena, arguments, sizeof(input_t));
   prover->outputs = fc_arena_alloc_array(arena, results, sizeof(output_t));
-  prover->which = fc_arena_alloc_array(arena, (size_t)most, 1);
-  if (!prover->values || !prover->inputs || !prover->outputs ||
-      !prover->which) {
+  if (!prover->values || !prover->inputs || !prover->outputs) {
     return FC_RESOURCE_EXHAUSTED;
   }
+  FC_TRY(take(prover, (size_t)most, 1, &prover->which));
   for (uint32_t i = 0; i < plan->input_count; i++) {
     const fc_op_t *op = plan->inputs[i].op, *end = fc_op_next(op);
     for (; op < end; op++) FC_TRY(add_argument(prover, op, most));
@@ -305,9 +314,8 @@ static fc_status_t find_rows(prover_t *prover, output_t *output, int64_t rows,
   *out_rows = tensor->data;
   if (fc_tensor_is_dense(tensor)) return FC_OK;
   if (size > prover->copy_size) {
-    prover->copy = fc_arena_alloc(&prover->arena, size, 64);
-    prover->copy_size = prover->copy ? size : 0;
-    if (!prover->copy) return FC_RESOURCE_EXHAUSTED;
+    FC_TRY(take(prover, 1, size, &prover->copy));
+    prover->copy_size = size;
   }
   fc_tensor_gather(tensor, prover->copy);
   *out_rows = prover->copy;
@@ -368,6 +376,10 @@ static fc_status_t compare_all(prover_t *prover, int64_t rows,
 
 static fc_status_t fail(prover_t *prover, int64_t rows, const fc_error_t *why) {
   if (why->code == FC_CODE_OUT_OF_MEMORY) return FC_RESOURCE_EXHAUSTED;
+  if (why->code == FC_CODE_DEADLINE_EXCEEDED) {
+    memcpy(prover->verdict, FC_BATCH_SLOW, sizeof FC_BATCH_SLOW);
+    return FC_FAILED_PRECONDITION;
+  }
   return OFF(prover, "%lld random rows cannot be computed: %.200s",
              (long long)rows, why->message);
 }
@@ -383,8 +395,7 @@ static fc_status_t compute_alone(prover_t *prover) {
       output_t *output = &prover->outputs[i];
       const uint8_t *rows;
       FC_TRY(find_rows(prover, output, least, &rows));
-      output->rows[r] = fc_arena_alloc(&prover->arena, output->row + 1, 64);
-      if (!output->rows[r]) return FC_RESOURCE_EXHAUSTED;
+      FC_TRY(take(prover, 1, output->row, &output->rows[r]));
       memcpy(output->rows[r], rows, output->row);
     }
   }

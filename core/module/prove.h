@@ -8,9 +8,11 @@
 #ifndef FARCALL_CORE_MODULE_PROVE_H_
 #define FARCALL_CORE_MODULE_PROVE_H_
 
+#include "abi/print.h"
 #include "farcall/module.h"
 
 #define FC_VERDICT_SIZE 320  // bytes, its NUL included
+#define FC_BATCH_SLOW FC_BATCH_OFF "not tried: its calls are slow"
 
 typedef struct fc_prove_t {
   const fc_function_t *function;
@@ -29,10 +31,14 @@ fc_status_t fc_rows_prove(const fc_prove_t *prove,
                           char out_verdict[FC_VERDICT_SIZE],
                           fc_error_t *err) FC_MUST_CHECK;
 // Makes a verdict what the function's signature says, and calls of it batched if they may
-// be. Called before other threads have the module. A text that is no verdict counts as
-// "off: ". FC_CODE_OUT_OF_MEMORY: nothing has changed.
+// be. Called before other threads have the module. Any text but "exact" and "approximate"
+// turns batching off; one that is no UTF-8 or too long is told as "off: its proof cannot
+// be read". FC_CODE_OUT_OF_MEMORY: the verdict, or the digest, is what it was.
 fc_status_t fc_module_settle(fc_module_t *module, size_t function,
                              fc_str_t verdict, fc_error_t *err) FC_MUST_CHECK;
+// As fc_module_get_digest, which no verdict changes, but of the verdicts too: for documents
+// that show them.
+fc_str_t fc_module_settled_digest(const fc_module_t *module);
 // How far rows may differ.
 struct fc_sized_t;
 const struct fc_sized_t *fc_module_sized(const fc_function_t *function);

@@ -129,7 +129,9 @@
 // unless --trust needs its hash. Hashing this many bytes takes some 15 ms.
 #define FC_LIMIT_HASH_AT_ONCE (16u << 20)
 
-// How long all calls together may take that a generation answers before it serves
+// How long the proofs of a generation's rows may take together (module/prove.h).
+#define FC_LIMIT_PROVE_MS 5000u
+// How long all other calls together may take that a generation answers before it serves
 // (modules/trial.h), and bytes of one answer that is compared.
 #define FC_LIMIT_TRIAL_MS 60000u
 #define FC_LIMIT_TRIAL_ANSWER (4u << 20)

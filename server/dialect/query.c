@@ -9,6 +9,7 @@
 #include "dialect/route.h"
 #include "farcall/abi.h"
 #include "module/examples.h"
+#include "module/prove.h"
 
 static fc_status_t write_json(const fc_function_t *function, fc_sink_t *sink,
                               fc_error_t *err) {
@@ -230,7 +231,7 @@ fc_status_t fc_query_document(const fc_request_t *request,
                    FC_STR("1"))) {
     return FC_OK;
   }
-  out_document->digest = fc_module_get_digest(module);
+  out_document->digest = fc_module_settled_digest(module);
   out_document->weak_digest = place->route == FC_ROUTE_MODULE;
   if (place->function != FC_ROUTE_NO_INDEX) {
     out_document->digest =

@@ -130,6 +130,8 @@ void fc_rollback_on_crash(fc_modules_t *modules, uint32_t index,
   fc_generation_t *generation = fc_generations_at(&modules->generations, index);
   if (!generation || generation->fallback.crashes || !may_go_back(generation))
     return;
+  // Crashes of its trial: no client has called it.
+  if (fc_generation_state(generation) == FC_GENERATION_LOADING) return;
   if (fc_rollback_is_proved(generation, calls, fc_clock_ns())) {
     fc_rollback_forget(&modules->generations, generation);
     return;

@@ -207,15 +207,21 @@ static void settle(fc_trial_t *trial, fc_str_t verdict) {
   trial->next++;
 }
 
-// Has the next function that has rows tried; when there is none, the test begins. False:
-// there is no test.
+// Has the next function that has rows tried, while there is time; when there is none, the
+// test begins. False: there is no test.
 static bool go_on_proof(fc_trial_t *trial) {
   const fc_module_t *module = trial->generation->module;
-  for (; trial->next < fc_module_function_count(module); trial->next++) {
+  while (trial->next < fc_module_function_count(module)) {
     const fc_function_t *function = fc_module_function(module, trial->next);
-    if (fc_rows_may_batch(function) &&
-        submit(trial, function, FC_ROWS_PROVE, FC_STR("{}"), NULL) == FC_OK) {
+    if (!fc_rows_may_batch(function)) {
+      trial->next++;
+    } else if (fc_clock_ns() >= trial->due_ns) {
+      settle(trial, FC_STR(FC_BATCH_SLOW));
+    } else if (submit(trial, function, FC_ROWS_PROVE, FC_STR("{}"), NULL) ==
+               FC_OK) {
       return true;
+    } else {
+      trial->next++;
     }
   }
   trial->stage = STAGE_TEST;
@@ -360,9 +366,11 @@ static void go_on_warm(fc_trial_t *trial) {
 
 // A function that crashes, or takes too long, is not batched.
 static void go_on_failed(fc_trial_t *trial) {
-  char verdict[FC_VERDICT_SIZE];
-  snprintf(verdict, sizeof verdict, "off: random rows: %.280s",
-           trial->error.message);
+  char verdict[FC_VERDICT_SIZE] = FC_BATCH_SLOW;
+  if (trial->error.code != FC_CODE_DEADLINE_EXCEEDED) {
+    snprintf(verdict, sizeof verdict, FC_BATCH_OFF "random rows: %.280s",
+             trial->error.message);
+  }
   settle(trial, fc_str(verdict));
   go_on(trial);
 }
@@ -476,7 +484,9 @@ bool fc_trial_on_added(fc_generation_t *generation) {
   if (!trial) return false;
   // The time begins when the first worker serves, because loading may take long.
   if (!trial->due_ns) {
-    trial->due_ns = fc_clock_ns() + FC_LIMIT_TRIAL_MS * 1000000ull;
+    const uint64_t ms =
+        trial->stage == STAGE_PROVE ? FC_LIMIT_PROVE_MS : FC_LIMIT_TRIAL_MS;
+    trial->due_ns = fc_clock_ns() + ms * 1000000ull;
   }
   go_on(trial);
   return true;

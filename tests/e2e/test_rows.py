@@ -202,6 +202,37 @@ def test_rows_that_depend_on_others_are_found(serve, folder, farcall):
     assert "it may be 1, 4 or 8; batching is off: row 1 of 4" in done.stderr
 
 
+def compile_c(folder, body):
+    """Two functions of rows, for 1 and 4."""
+    (folder / "m.c").write_text(f"void _mlir_ciface_f(void) {{ {body} }}")
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", folder / "m.so", folder / "m.c"],
+                   check=True)
+    (folder / "m.c").unlink()
+    (folder / "m.farcall.json").write_text(json.dumps(
+        {"farcall": 1, "abi": "mlir-memref", "functions": [
+            {"name": f"f_bs{n}", "symbol": "_mlir_ciface_f", "cc": "ciface",
+             "args": [{"type": f"memref<{n}xf32>"}],
+             "results": [{"type": f"memref<{n}xf32>"}]} for n in (1, 4)]}))
+
+
+@pytest.mark.parametrize("body", ["__builtin_trap();", "for (;;) __asm__ volatile(\"\");"])
+def test_random_rows_do_not_end_the_command(tmp_path, farcall, body):
+    compile_c(tmp_path, body)
+    done = farcall("run", tmp_path / "m.so", "--function=f", "--input=[1,2]")
+    assert done.returncode > 0
+    assert "it may be 1 or 4; batching is off: its random rows end the process" in done.stderr
+
+
+def test_slow_calls_are_not_tried_for_long(serve, tmp_path):
+    compile_c(tmp_path, "for (;;) __asm__ volatile(\"\");")
+    server = serve(tmp_path)
+    assert batch_of(server, "m/f") == "off: not tried: its calls are slow"
+    path = "/api/v1/functions/m"
+    tag = server.get(path).headers["ETag"]
+    assert server.request(
+        "GET", path, None, {"If-None-Match": tag}).status == 304
+
+
 def test_the_doctor_says_so(folder, farcall):
     for name in MODULES:
         said = farcall("doctor", path_of(folder, name)).stdout

@@ -401,6 +401,31 @@ def test_a_version_that_crashes_on_first_use_goes_back(versions, tmp_path, proce
     assert [answers(again, name) for name in ("m", "m@2")] == [3, 2]
 
 
+def test_random_rows_that_crash_take_no_version_back(versions, tmp_path, process_server):
+    """No client has called it: its functions of rows are not batched, and that is all."""
+    server = process_server("--admin=loopback", "--config",
+                            versions.config(m={"rollback": "on-crash"}))
+    source, made = tmp_path / "rows.c", tmp_path / "rows.so"
+    source.write_text(CRASHING % 3 + "void _mlir_ciface_rows(void) { __builtin_trap(); }")
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", made, source], check=True)
+    functions = [{"name": f"{group}_bs{n}", "symbol": "_mlir_ciface_rows", "cc": "ciface",
+                  "args": [{"type": f"memref<{n}xf32>"}],
+                  "results": [{"type": f"memref<{n}xf32>"}]}
+                 for group in "abc" for n in (1, 4)]
+    versions.put(2)
+    assert server.request("POST", "/api/v1/reload").status == 200
+    versions.put(3, made.read_bytes())
+    (versions.folder / "m/3/model.farcall.json").write_text(json.dumps(
+        {**SIDECAR, "functions": SIDECAR["functions"] + functions}))
+    assert server.request("POST", "/api/v1/reload").status == 200
+    for group in "abc":
+        said = server.get(f"/api/v1/functions/m/{group}").json["raw"]["attrs"]["batch"]
+        assert said.startswith("off: random rows: "), said
+    for _ in range(10):
+        assert answers(server, "m") == 3
+    assert b"farcall_module_rollbacks_total 0" in server.get("/metrics").body
+
+
 def test_a_version_goes_back_from_where_its_name_led_alone(versions, tmp_path,
                                                            process_server):
     """Not one that there was at the start, that somebody promoted, or that is not what

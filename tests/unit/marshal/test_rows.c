@@ -214,6 +214,29 @@ static void every_number_of_rows_is_computed(void **state) {
   }
 }
 
+// The guard leaves what lies in the store where it is, so slices of it are aligned here.
+static void slices_of_the_store_are_aligned(void **state) {
+  (void)state;
+  module_t module;
+  char body[4096];
+  size_t count;
+  fc_error_t err;
+  fc_store_t store = {0};
+  module_init(&module, kBuckets[0], 3);
+  begin(&module);
+  fc_frame_set_guard(module.frame, true);
+  print_document(20, body, sizeof body);
+  assert_int_equal(fc_frame_decode(module.frame, fc_str(body), NULL), FC_OK);
+  const fc_value_t *values = fc_frame_arguments(module.frame, &count);
+  store.views[0].pages = (void *)(uintptr_t)values[0].tensor.data;
+  store.views[0].size = (size_t)20 * 3 * sizeof(int32_t);
+  module.frame->store = &store;
+  if (invoke(&module, &err) != FC_OK) fail_msg("%s", err.message);
+  module.frame->store = NULL;
+  check_results(&module, 20);
+  module_deinit(&module);
+}
+
 // Arguments that were set, not decoded: an array of which each second row is meant.
 static void views_are_sliced(void **state) {
   (void)state;
@@ -369,6 +392,7 @@ static void rows_survive_every_failing_allocation(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_number_of_rows_is_computed),
+      FC_TEST(slices_of_the_store_are_aligned),
       FC_TEST(views_are_sliced),
       FC_TEST(nothing_is_copied_for_one_call),
       FC_TEST(what_cannot_be_is_said),
