@@ -202,8 +202,8 @@ def test_rows_that_depend_on_others_are_found(serve, folder, farcall):
     assert "it may be 1, 4 or 8; batching is off: row 1 of 4" in done.stderr
 
 
-def compile_c(folder, body):
-    """Two functions of rows, for 1 and 4."""
+def compile_c(folder, body, sizes=(1, 4)):
+    """Functions of rows, for each of the sizes."""
     (folder / "m.c").write_text(f"void _mlir_ciface_f(void) {{ {body} }}")
     subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", folder / "m.so", folder / "m.c"],
                    check=True)
@@ -212,7 +212,7 @@ def compile_c(folder, body):
         {"farcall": 1, "abi": "mlir-memref", "functions": [
             {"name": f"f_bs{n}", "symbol": "_mlir_ciface_f", "cc": "ciface",
              "args": [{"type": f"memref<{n}xf32>"}],
-             "results": [{"type": f"memref<{n}xf32>"}]} for n in (1, 4)]}))
+             "results": [{"type": f"memref<{n}xf32>"}]} for n in sizes]}))
 
 
 @pytest.mark.parametrize("body", ["__builtin_trap();", "for (;;) __asm__ volatile(\"\");"])
@@ -221,6 +221,13 @@ def test_random_rows_do_not_end_the_command(tmp_path, farcall, body):
     done = farcall("run", tmp_path / "m.so", "--function=f", "--input=[1,2]")
     assert done.returncode > 0
     assert "it may be 1 or 4; batching is off: its random rows end the process" in done.stderr
+
+
+def test_batches_that_take_much_memory_are_not_tried(tmp_path, farcall):
+    compile_c(tmp_path, "__builtin_trap();", (1, 1 << 29))
+    done = farcall("run", tmp_path / "m.so", "--function=f", "--input=[1,2]")
+    assert done.returncode > 0
+    assert "batching is off: its batches are too large to be tried" in done.stderr
 
 
 def test_slow_calls_are_not_tried_for_long(serve, tmp_path):
