@@ -7,12 +7,10 @@
 // get theirs in a second call of each function, when the first calls of all were made.
 #include "doctor/roles.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <yyjson.h>
 
+#include "tryout.h"
 #include "file.h"
 #include "local.h"
 #include "marshal/plan.h"
@@ -130,9 +128,8 @@ static bool is_tried(const fc_function_t *function) {
   return function->plan && function->plan->lends;
 }
 
-static void try_all(const char *path, int pipe) {
+static void try_all(const void *path, int pipe) {
   fc_module_t *module;
-  alarm(SECONDS);
   if (fc_module_load(NULL, fc_str(path), NULL, fc_allocator_system(), &module,
                      NULL) != FC_OK) {
     return;
@@ -259,20 +256,11 @@ static void add(fc_checkup_t *checkup, const fc_function_t *function,
                 "\"scratch\"");
 }
 
-// Does the child tell more before `end_ns`? What a module has started may keep the pipe open.
-static bool tells(int pipe, uint64_t end_ns) {
-  const uint64_t now_ns = fc_clock_ns();
-  struct pollfd watched = {pipe, POLLIN, 0};
-  return now_ns < end_ns &&
-         poll(&watched, 1, (int)((end_ns - now_ns) / 1000000) + 1) > 0;
-}
-
 static void read_told(fc_checkup_t *checkup, const fc_module_t *module,
-                      int pipe, bool *tried, const sidecar_t *sidecar) {
+                      const fc_tryout_t *tryout, bool *tried,
+                      const sidecar_t *sidecar) {
   told_t told;
-  const uint64_t end_ns = fc_clock_ns() + (SECONDS + 1) * UINT64_C(1000000000);
-  while (tells(pipe, end_ns) &&
-         read(pipe, &told, sizeof told) == (ssize_t)sizeof told) {
+  while (fc_tryout_hear(tryout, &told, sizeof told)) {
     if (told.function >= fc_module_function_count(module)) return;
     const fc_function_t *function = fc_module_function(module, told.function);
     if (told.argument == DONE) tried[told.function] = true;
@@ -282,31 +270,13 @@ static void read_told(fc_checkup_t *checkup, const fc_module_t *module,
   }
 }
 
-// Starts the child. *out_pipe is what it tells through.
-static pid_t start(const char *path, int *out_pipe) {
-  int ends[2];
-  if (pipe(ends)) return -1;
-  fflush(NULL);
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    if (freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr))
-      try_all(path, ends[1]);
-    _exit(0);
-  }
-  close(ends[1]);
-  *out_pipe = ends[0];
-  if (child < 0) close(ends[0]);
-  return child;
-}
-
 void fc_doctor_roles(fc_checkup_t *checkup, const fc_module_t *module,
                      bool write) {
   const size_t count = fc_module_function_count(module);
   bool *tried = fc_arena_alloc_array(checkup->arena, count + 1, sizeof *tried);
   const size_t before = checkup->levels[FC_LEVEL_WARN];
   sidecar_t sidecar = {0};
-  int pipe = -1;
+  fc_tryout_t tryout;
   if (!tried || (write && !open_sidecar(checkup, &sidecar))) {
     checkup->out_of_memory = !tried;
     if (!tried) return;
@@ -315,12 +285,9 @@ void fc_doctor_roles(fc_checkup_t *checkup, const fc_module_t *module,
                    "mend or remove it");
     return;
   }
-  const pid_t child = start(checkup->path, &pipe);
-  if (child > 0) {
-    read_told(checkup, module, pipe, tried, write ? &sidecar : NULL);
-    close(pipe);
-    (void)kill(child, SIGKILL);  // it may have had no SIGALRM
-    (void)waitpid(child, NULL, 0);
+  if (fc_tryout_start(&tryout, SECONDS, try_all, checkup->path)) {
+    read_told(checkup, module, &tryout, tried, write ? &sidecar : NULL);
+    fc_tryout_end(&tryout);
   }
   for (size_t i = 0; i < count; i++) {
     const fc_function_t *function = fc_module_function(module, i);

@@ -5,12 +5,10 @@
 #include "doctor/rows.h"
 
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "abi/print.h"
+#include "tryout.h"
 #include "local.h"
 #include "module/prove.h"
 
@@ -43,10 +41,9 @@ static bool try_function(const fc_function_t *function, int pipe) {
   return tell(&told, pipe);
 }
 
-static void try_all(const char *path, int pipe) {
+static void try_all(const void *path, int pipe) {
   static const told_t kBegins = {.function = BEGINS};
   fc_module_t *module;
-  alarm(SECONDS);
   if (fc_module_load(NULL, fc_str(path), NULL, fc_allocator_system(), &module,
                      NULL) != FC_OK) {
     return;
@@ -79,15 +76,10 @@ static void add(fc_checkup_t *checkup, const fc_function_t *function,
 
 // Has the child begun?
 static bool read_told(fc_checkup_t *checkup, const fc_module_t *module,
-                      int pipe, bool *tried) {
+                      const fc_tryout_t *tryout, bool *tried) {
   bool begun = false;
-  const uint64_t end_ns = fc_clock_ns() + (SECONDS + 1) * UINT64_C(1000000000);
-  struct pollfd watched = {pipe, POLLIN, 0};
   told_t told;
-  uint64_t now_ns;
-  while ((now_ns = fc_clock_ns()) < end_ns &&
-         poll(&watched, 1, (int)((end_ns - now_ns) / 1000000) + 1) > 0 &&
-         read(pipe, &told, sizeof told) == (ssize_t)sizeof told &&
+  while (fc_tryout_hear(tryout, &told, sizeof told) &&
          (told.function == BEGINS ||
           told.function < fc_module_function_count(module))) {
     begun = true;
@@ -99,39 +91,19 @@ static bool read_told(fc_checkup_t *checkup, const fc_module_t *module,
   return begun;
 }
 
-static pid_t start(const char *path, int *out_pipe) {
-  int ends[2];
-  if (pipe(ends)) return -1;
-  fflush(NULL);
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    if (freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr))
-      try_all(path, ends[1]);
-    _exit(0);
-  }
-  close(ends[1]);
-  *out_pipe = ends[0];
-  if (child < 0) close(ends[0]);
-  return child;
-}
-
 void fc_doctor_rows(fc_checkup_t *checkup, const fc_module_t *module) {
   const size_t count = fc_module_function_count(module);
   bool *tried = fc_arena_alloc_array(checkup->arena, count + 1, sizeof *tried);
-  int pipe = -1;
+  fc_tryout_t tryout;
   bool begun = false;
   if (!fc_module_has_rows(module)) return;
   if (!tried) {
     checkup->out_of_memory = true;
     return;
   }
-  const pid_t child = start(checkup->path, &pipe);
-  if (child > 0) {
-    begun = read_told(checkup, module, pipe, tried);
-    close(pipe);
-    (void)kill(child, SIGKILL);  // it may have had no SIGALRM
-    (void)waitpid(child, NULL, 0);
+  if (fc_tryout_start(&tryout, SECONDS, try_all, checkup->path)) {
+    begun = read_told(checkup, module, &tryout, tried);
+    fc_tryout_end(&tryout);
   }
   for (size_t i = 0; i < count; i++) {
     const fc_function_t *function = fc_module_function(module, i);
