@@ -125,7 +125,7 @@ static const struct act_t {
     {"import", "POST", NULL, true, 201, "session", show_id},
 };
 
-// "KEY":VALUE of an option that is a whole number, times `unit`; "" without the option,
+// ,"KEY":VALUE of an option that is a whole number, times `unit`; "" without the option,
 // NULL if it is none.
 static const char *member(const fc_args_t *args, fc_cli_option_t option,
                           const char *key, uint64_t unit) {
@@ -133,14 +133,14 @@ static const char *member(const fc_args_t *args, fc_cli_option_t option,
   if (!value) return "";
   const size_t size = strlen(value);
   if (!size || size > 15 || value[strspn(value, "0123456789")]) return NULL;
-  return fc_print(args->arena, "\"%s\":%" PRIu64, key,
+  return fc_print(args->arena, ",\"%s\":%" PRIu64, key,
                   (uint64_t)strtoull(value, NULL, 10) * unit);
 }
 
 static int make_body(const fc_args_t *args, const struct act_t *act,
                      fc_str_t *out_body) {
-  static const fc_cli_option_t kOptions[] = {FC_OPTION_TTL,
-                                             FC_OPTION_MAX_BYTES};
+  static const fc_cli_option_t kOptions[] = {FC_OPTION_TTL, FC_OPTION_MAX_BYTES,
+                                             FC_OPTION_CHECKPOINT};
   const bool makes = !strcmp(act->name, "new");
   for (size_t i = 0; i < FC_ARRAY_COUNT(kOptions) && !makes; i++) {
     if (!fc_args_has(args, kOptions[i])) continue;
@@ -149,10 +149,12 @@ static int make_body(const fc_args_t *args, const struct act_t *act,
   }
   const char *ttl = member(args, FC_OPTION_TTL, "ttl_ms", 1000);
   const char *max_bytes = member(args, FC_OPTION_MAX_BYTES, "max_bytes", 1);
-  const char *body = ttl && max_bytes
-                         ? fc_print(args->arena, "{%s%s%s}", ttl,
-                                    *ttl && *max_bytes ? "," : "", max_bytes)
-                         : NULL;
+  const bool checkpoints = fc_args_has(args, FC_OPTION_CHECKPOINT);
+  const char *body =
+      ttl && max_bytes
+          ? fc_print(args->arena, "{\"checkpoint\":%s%s%s}",
+                     checkpoints ? "true" : "false", ttl, max_bytes)
+          : NULL;
   if (!body) {
     return fc_complain(FC_EXIT_USAGE,
                        "--ttl and --max-bytes are whole numbers: of seconds, "

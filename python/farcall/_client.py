@@ -282,13 +282,13 @@ class Client(_Base):
         return self._modules[name]
 
     def session(self, module: str, *, ttl: float | None = None,
-                max_bytes: int | None = None, id: str | None = None,
-                data: bytes | None = None) -> Session:
+                max_bytes: int | None = None, checkpoint: bool = False,
+                id: str | None = None, data: bytes | None = None) -> Session:
         """Makes a session of a module: `with client.session("toy") as s: s.decode(…)`. It
-        ends after `ttl` seconds without a call, and its values may take `max_bytes`. `id`:
-        one that there is. `data`: its values, as `export()` gave them."""
+        ends after `ttl` seconds without a call, and its values may take `max_bytes`. With
+        `checkpoint` a call that fails leaves all as it was. `id`: one that there is. `data`: its values, as `export()` gave them."""
         from ._session import open_session
-        return open_session(self, module, ttl, max_bytes, id, data)
+        return open_session(self, module, ttl, max_bytes, checkpoint, id, data)
 
     def close(self) -> None:
         self.http.close()
@@ -321,11 +321,11 @@ class AsyncClient(_Base):
         return RemoteModule(self, name, document, AsyncRemoteFunction)
 
     def session(self, module: str, *, ttl: float | None = None,
-                max_bytes: int | None = None, id: str | None = None,
-                data: bytes | None = None) -> Making:
+                max_bytes: int | None = None, checkpoint: bool = False,
+                id: str | None = None, data: bytes | None = None) -> Making:
         """The same as of Client, for `async with`, or to be waited for."""
         from ._session import open_async
-        return open_async(self, module, ttl, max_bytes, id, data)
+        return open_async(self, module, ttl, max_bytes, checkpoint, id, data)
 
     async def close(self) -> None:
         await self.http.aclose()

@@ -21,18 +21,17 @@ from ._structure import Type
 Keep = Mapping[Place, str]
 
 
-def _wish(ttl: float | None, max_bytes: int | None, data: bytes | None) -> dict[str, Any]:
+def _wish(ttl: float | None, max_bytes: int | None, checkpoint: bool,
+          data: bytes | None) -> dict[str, Any]:
     """What makes a session, as httpx is given it."""
-    if data is not None:
-        if ttl is not None or max_bytes is not None:
-            raise ValueError("a session that is imported has the server's ttl and max_bytes")
-        return {"content": data, "headers": {"Content-Type": _SAFETENSORS}}
-    wish = {}
+    wish: dict[str, Any] = {"checkpoint": True} if checkpoint else {}
     if ttl is not None:
         wish["ttl_ms"] = max(1, round(ttl * 1000))
     if max_bytes is not None:
         wish["max_bytes"] = max_bytes
-    return {"json": wish}
+    if data is None:
+        return {"json": wish}
+    return {"params": wish, "content": data, "headers": {"Content-Type": _SAFETENSORS}}
 
 
 def _path(module: str, *rest: str) -> str:
@@ -294,16 +293,16 @@ class Making:
 
 
 def open_session(client: Client, module: str, ttl: float | None, max_bytes: int | None,
-                 id: str | None, data: bytes | None) -> Session:
-    known, wish = client.module(module), _wish(ttl, max_bytes, data)
+                 checkpoint: bool, id: str | None, data: bytes | None) -> Session:
+    known, wish = client.module(module), _wish(ttl, max_bytes, checkpoint, data)
     if id is None:
         id = _document(client.http.post(_path(module), **wish))["session"]
     return Session(client, known, id)
 
 
 def open_async(client: AsyncClient, module: str, ttl: float | None, max_bytes: int | None,
-               id: str | None, data: bytes | None) -> Making:
-    wish = _wish(ttl, max_bytes, data)
+               checkpoint: bool, id: str | None, data: bytes | None) -> Making:
+    wish = _wish(ttl, max_bytes, checkpoint, data)
 
     async def make() -> AsyncSession:
         known, named = await client.module(module), id
@@ -314,7 +313,7 @@ def open_async(client: AsyncClient, module: str, ttl: float | None, max_bytes: i
 
 
 def _again(client: Client, module: str, id: str) -> Session:
-    return open_session(client, module, None, None, id, None)
+    return open_session(client, module, None, None, False, id, None)
 
 
 def _function_again(session: Session, name: str) -> SessionFunction:

@@ -192,6 +192,7 @@ def test_a_session_and_its_values(serve, roles):
         with client.session("roles", ttl=60, max_bytes=1 << 20) as session:
             made = session.describe()
             assert (made["ttl_ms"], made["max_bytes"], made["step"]) == (60000, 1 << 20, 0)
+            assert "checkpoint" not in made
             product, ref = session.bump(x, cache, keep={1: "c"}, step=0)
             cache = cache + x
             assert numpy.array_equal(product, cache * x)
@@ -258,8 +259,12 @@ def test_values_are_read_and_put(serve, roles):
             with pytest.raises(farcall.Error) as caught:
                 use()
             assert caught.value.code == code, caught.value
-        with pytest.raises(ValueError):
-            client.session("roles", data=b"", ttl=1)
+        with client.session("roles", data=session.export(), ttl=60, max_bytes=1 << 20,
+                            checkpoint=True) as other:
+            made = other.describe()
+            assert (made["ttl_ms"], made["max_bytes"], made["checkpoint"]) == (
+                60000, 1 << 20, True)
+            assert made["values"] == session.describe()["values"]
 
     async def use():
         async with server.async_client() as client, client.session("roles") as session:
@@ -354,7 +359,8 @@ def test_sessions_of_asyncio(serve, roles):
 
     async def use():
         async with server.async_client() as client:
-            async with client.session("roles", ttl=60) as session:
+            async with client.session("roles", ttl=60, checkpoint=True) as session:
+                assert (await session.describe())["checkpoint"] is True
                 await session.bump(x, x, keep={1: "c"})
                 fork = await session.fork()
                 products = await asyncio.gather(*(

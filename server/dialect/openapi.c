@@ -431,12 +431,21 @@ static fc_status_t put_names_in_path(const char *path, fc_sink_t *sink,
   return FC_OK;
 }
 
+// What a session is made with where the body is a file of its values, or nothing.
+static const char kMakingQuery[] =
+    "'parameters':["
+    "{'name':'ttl_ms','in':'query','schema':{'type':'integer','minimum':1}},"
+    "{'name':'max_bytes','in':'query','schema':{'type':'integer',"
+    "'minimum':1}},"
+    "{'name':'checkpoint','in':'query','schema':{'type':'boolean'}}],";
+
 static fc_status_t put_operation(const operation_t *row, fc_sink_t *sink,
                                  fc_error_t *err) {
   FC_TRY(fc_json_print(
       sink, err,
       ",'%s':{'operationId':'%s','tags':['sessions'],'summary':'%s',",
       row->method, row->id, row->summary));
+  if (row == kOperations) FC_TRY(fc_json_print(sink, err, kMakingQuery));
   if (row->takes) {
     FC_TRY(
         fc_json_print(sink, err,

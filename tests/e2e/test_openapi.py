@@ -350,6 +350,12 @@ def test_sessions_are_in_it_as_they_are_answered(asked, document):
     paths = {path: each for path, each in document["paths"].items() if "/sessions" in path}
     assert {(path, method) for path, each in paths.items()
             for method in each if method != "parameters"} == wanted
+    queries = re.findall(r'^FC_PARAMETER\(SESSIONS, FC_ROUTE_CALL, "(\w+)"',
+                         (ROOT / "server/dialect/parameter.def").read_text(), re.M)
+    made = paths["/api/v1/modules/{module}/sessions"]["post"]
+    assert [(each["name"], each["in"]) for each in made["parameters"]] == [
+        (name, "query") for name in queries]
+    assert {*queries} | {"values"} == {*document["components"]["schemas"]["NewSession"]["properties"]}
     names = {"module": "matmul"}
     order = [("sessions", "post"), ("sessions", "get"), ("{value}", "put"), ("{value}", "get"),
              ("{session}", "get"), ("export", "get"), ("fork", "post"), ("{value}", "delete"),

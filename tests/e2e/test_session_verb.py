@@ -85,6 +85,8 @@ def test_wrong_words(ask):
     for words in ([], ["new"], ["show", "roles"], ["new", "roles", session], ["end", "m", "x"],
                   ["export", "roles", session], ["import", "roles"]):
         ask("session", *words, status=64, error=usage)
+    ask("session", "show", "roles", session, "--checkpoint", status=64,
+        error="--checkpoint is of farcall session new")
     for option in "--ttl=", "--ttl=x", "--max-bytes=1K", "--max-bytes=" + "9" * 16:
         ask("session", "new", "roles", option, status=64, error="are whole numbers")
     ask("session", "show", "roles", session, "--ttl=1", status=64,
@@ -108,11 +110,13 @@ def test_the_printed_curl_command_names_the_session(ask):
 
 def test_a_session_that_is_lost(process_server, farcall):
     server = process_server("--crash-limit=0", CRASH)
-    session = farcall("session", "new", "crash", "--server", server.url).stdout.strip()
-    for code in "worker_crashed", "session_lost":
-        done = farcall("call", "crash/stop", "--json=[11]", f"--session={session}",
-                       "--server", server.url)
-        assert done.returncode == 1 and code in done.stderr
+    for options, then in ([], "session_lost"), (["--checkpoint", "--ttl=60"], "worker_crashed"):
+        session = farcall("session", "new", "crash", *options, "--server",
+                          server.url).stdout.strip()
+        for code in "worker_crashed", then:
+            done = farcall("call", "crash/stop", "--json=[11]", f"--session={session}",
+                           "--server", server.url)
+            assert done.returncode == 1 and code in done.stderr, done.stderr
 
 
 def test_top_counts_sessions(ask):
