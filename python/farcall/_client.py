@@ -286,7 +286,8 @@ class Client(_Base):
                 id: str | None = None, data: bytes | None = None) -> Session:
         """Makes a session of a module: `with client.session("toy") as s: s.decode(…)`. It
         ends after `ttl` seconds without a call, and its values may take `max_bytes`. With
-        `checkpoint` a call that fails leaves all as it was. `id`: one that there is. `data`: its values, as `export()` gave them."""
+        `checkpoint` a call that fails leaves all as it was. `id`: one that there is.
+        `data`: its values, as `export()` gave them."""
         from ._session import open_session
         return open_session(self, module, ttl, max_bytes, checkpoint, id, data)
 
