@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // farcall session: makes, lists, shows, forks, resets and ends sessions of a server's
-// module, and moves their values to files and back.
-// Calls of one are made by farcall call --session.
+// module, and moves their values to files and back. farcall call --session makes calls.
 #include "session.h"
 
 #include <inttypes.h>

@@ -6,9 +6,10 @@
 
 #include "cli.h"
 
-// Reads an ID, or the first line of an @FILE, since an id is a right and others see command
-// lines. *out_id is letters and digits, in the arena or of `text`. Returns an exit code, and
-// has complained if it isn't 0.
+// Reads the id of a session from `text`, or from the first line of the file if `text` is
+// @FILE: whoever knows an id may use the session, and others can see command lines. *out_id
+// is letters and digits; it lies in the arena or in `text`. Returns an exit code, and has
+// complained if it isn't 0.
 int fc_session_read_id(const fc_args_t *args, const char *text,
                        const char **out_id);
 

@@ -61,8 +61,8 @@ void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
 // Gives the reader the next (or only) span of the document; `last`: no other
 // follows. The span must hold all bytes from the last unfinished token on (the reader
 // leaves `cursor` there when it needs more) and stay until the next feed. Nothing at
-// or behind data + size is read. Keys that lie in earlier spans show as an ellipsis
-// in pointers.
+// or behind data + size is read. In the JSON
+// pointer of an error, a key that lies in an earlier span is printed as an ellipsis.
 void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
                          size_t size, bool last);
 

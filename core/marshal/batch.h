@@ -3,7 +3,8 @@
 // Buckets: functions for a number of rows each, of which calls of any number of rows are
 // made. A plan says how often each is called: as cheap together as was measured. What a
 // plan costs is learned from calls; it changes how long they take, and no answer.
-// rows.c runs calls by a plan. Any thread.
+// rows.c runs calls by a plan. All rows are of one call: calls that wait are not put
+// together. Any thread.
 #ifndef FARCALL_MARSHAL_BATCH_H_
 #define FARCALL_MARSHAL_BATCH_H_
 

@@ -16,8 +16,8 @@ typedef struct fc_keeper_t {
   void *context;
 } fc_keeper_t;
 
-// From the next ENCODE on, `keeper` is asked; the frame borrows it. NULL, the initial
-// value: ENCODE writes all bytes.
+// From the next ENCODE on, keeper->keep is called with the end of each answer. The frame
+// borrows `keeper`. NULL, the initial value: ENCODE writes all bytes.
 void fc_frame_set_keeper(fc_frame_t *frame, const fc_keeper_t *keeper);
 
 #endif  // FARCALL_MARSHAL_KEEPER_H_

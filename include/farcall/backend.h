@@ -3,6 +3,11 @@
 // The interface of a module kind. Two are built in (native, vm); tests bring
 // their own (echo). A backend knows module files, calling conventions and
 // memory of its kind; it never sees the JSON of a call, HTTP or another backend.
+//
+// To add one: its own folder beside core/module/native, a row in core/module/backends.c,
+// its bytes in core/module/kinds.def (before the FOREIGN rows), and who may include it in
+// scripts/check-layers. What it makes executable at run time the jail must allow
+// (server/jail).
 #ifndef FARCALL_BACKEND_H_
 #define FARCALL_BACKEND_H_
 

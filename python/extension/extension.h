@@ -88,8 +88,8 @@ typedef struct fc_py_part_t {
   const char *high;
 } fc_py_part_t;
 
-// Sets one argument of a call. `casting` says which elements may be made the
-// argument's, as NumPy's casting rules do. False with an exception.
+// Sets one argument of a call. `casting` is a rule of NumPy ("no", "safe", ...): which
+// element types may be converted to the argument's. False: a Python exception is set.
 bool fc_py_argument_set(fc_call_t *call, size_t index, const fc_leaf_t *leaf,
                         PyObject *object, PyObject *casting, fc_arena_t *arena,
                         fc_py_part_t *part);

@@ -7,7 +7,8 @@
 //
 // To add one: its own file, a row in dialect.def and its rows in route.def. A path
 // names a function as {module} and {function}, or as a {model}; any other way to
-// name one belongs in place.c.
+// name one belongs in place.c. What reads and writes its bodies is core/marshal's, because
+// a worker has no server; tests/e2e/test_faces.py and tests/torture list all dialects.
 #ifndef FARCALL_SERVER_DIALECT_DIALECT_H_
 #define FARCALL_SERVER_DIALECT_DIALECT_H_
 

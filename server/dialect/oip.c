@@ -39,8 +39,8 @@ static bool names_module(const fc_server_t *server, fc_str_t path,
          fc_str_equal(fc_str_make(decoded, size), generation->claim.name);
 }
 
-// The document says what a body is. Content-Type and Accept are not looked at,
-// because clients leave them out, or send wrong ones.
+// The JSON at the beginning of a body says which tensors follow as raw bytes. Content-Type
+// and Accept are not looked at, because clients leave them out, or send wrong ones.
 static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
                          const fc_place_t *place, fc_admission_t *out_admission,
                          fc_error_t *err) {

@@ -5,6 +5,9 @@
 // listed with the first part. A module that is replaced later is written as it is when
 // its turn comes, and one that is gone by then is left out. All of an entry comes from
 // one generation and one module, also if it takes several parts. Loop thread.
+//
+// To add one: a fc_parts_form_t, and a row of route.def whose document is made by
+// fc_parts_create. It goes through modules and functions alone; exchange/draft.c sends it.
 #ifndef FARCALL_SERVER_DIALECT_PARTS_H_
 #define FARCALL_SERVER_DIALECT_PARTS_H_
 

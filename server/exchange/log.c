@@ -24,7 +24,8 @@ static bool is_health(fc_route_t route) {
 static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
                      fc_str_t detail, uint64_t bytes_out, bool is_call) {
   const fc_server_t *server = x->server;
-  fc_log_field_t fields[19 + FC_STAGE_COUNT];
+  fc_log_field_t
+      fields[19 + FC_STAGE_COUNT];  // all of those below, and the stages
   char session[FC_SESSION_DIGEST_SIZE];
   char ids[2 * (FC_TRACE_ID + FC_SPAN_ID)];
   size_t count = 0;

@@ -431,6 +431,8 @@ static void look(fc_modules_t *modules, uint64_t now_ns) {
     make_room(modules, NULL, 0, "they have grown");
   }
   uint32_t left = FC_LIMIT_UNLOADS;
+  // The list is in the order of used_ns, and one time is for all: the first that has not
+  // been idle for so long ends the search.
   for (g = all->oldest; idle_ns && g && g->used_ns + idle_ns <= now_ns;
        g = next) {
     next = g->newer;

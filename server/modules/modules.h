@@ -54,8 +54,8 @@ typedef struct fc_act_t fc_act_t;  // modules/act.h
 typedef struct fc_start_path_t {
   fc_str_t path;
   bool is_directory;  // it was a directory when it was last listed
-  // It could not be listed the last time or, at the start, one of its files could not be
-  // entered; that was logged.
+  // It could not be listed the last time; or, when the server started, no generation could
+  // be made for one of its files. The error was logged.
   bool failed;
   bool unwatched;  // a directory in it could not be watched, which was logged
   bool unread;     // a directory in it could not be read, which was logged

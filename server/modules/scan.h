@@ -16,7 +16,8 @@ typedef struct fc_listed_t {
   int folder;     // inotify's number for its directory NAME/VERSION; -1: none
   bool served;    // for fc_versions_filter alone
   // The file that is loaded in its place on this processor (module/variant.h); "": none.
-  // The variant and its sidecar count in `mark`, and `size` is the variant's.
+  // Then `mark` covers the variant and its sidecar, too: it changes when either is written.
+  // `size` is the variant's.
   fc_str_t variant;
 } fc_listed_t;
 

@@ -184,8 +184,9 @@ typedef struct fc_block_more_t {
   uint32_t (*take)(void *context);
   void *context;
 } fc_block_more_t;
-// For a sink that has just been initialised. `more` is borrowed. Does nothing if the sink
-// ends before `more->first`.
+// Lets more->take choose the block in which the answer goes on after its first
+// more->first bytes. For a sink that has just been initialised; without effect if the sink
+// ends before that. `more` is borrowed.
 void fc_block_sink_ask(fc_block_sink_t *out, const fc_block_more_t *more);
 // Further blocks count as this owner's, and may be refused as by fc_block_take_for.
 // `owner` is borrowed.

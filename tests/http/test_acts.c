@@ -506,8 +506,8 @@ static void expect_saved(const char *state_dir, const char *part, bool there) {
   if (!strstr(text, part) == there) fail_msg("'%s' in:\n%s", part, text);
 }
 
-// The loader is held by the load of t, so neither is saved before both were asked
-// for. Of two decisions that are made of the same list the later would undo the
+// Promotions of m and of n come while the loader is busy with t, so both are decided before
+// either is saved. If both had started from the same old list, the later one would undo the
 // earlier.
 static void decisions_at_once_both_hold(void **state) {
   (void)state;

@@ -43,9 +43,9 @@ static const char *const kScopes[] = {
 
 static char token_file[64];
 
-// One token for each scope, whose secret and name are the scope's; "all" has every
-// scope; "only_t" and "only_x" have, too, for modules of these names; "just_t" and
-// "dot_x" for one name each.
+// One token for each scope; its name and its secret are the scope's. Five more have every
+// scope: "all" for all modules, "only_t" for s and t*, "only_x" for x, "just_t" for t,
+// "dot_x" for t.x.
 static void write_tokens(void) {
   static const char *const kAll = "call,read,admin,metrics,profile";
   char hash[65];

@@ -33,9 +33,9 @@ const fc_vm_import_t *fc_vm_operand_maker(fc_vm_facts_t *facts,
 // ---------------------------------------------------------------------------
 // The rest is for recover.c
 
-// The functions of views that types are inferred from, the same in hal and hal_inline.
-// Operands were verified against the convention that the file declares. So an
-// import with another convention is not the function that its name says.
+// Imports of hal and hal_inline whose calls tell types. One counts only if its name and its
+// convention are these: the verifier checked operands against the convention that the file
+// declares, so under another one they would mean something else.
 #define VIEW_ASSERT FC_STR("buffer_view.assert"), FC_STR("0rriiCID_v")
 #define VIEW_CREATE FC_STR("buffer_view.create"), FC_STR("0rIIiiCID_r")
 #define VIEW_DIM FC_STR("buffer_view.dim"), FC_STR("0ri_I")

@@ -4,6 +4,10 @@
 // are counted objects of the context's heap; a constructor retains the objects it is
 // given. Several calls can use an object at once if none of them changes it. Calls that
 // could change what others see run one at a time (analysis.h).
+//
+// There is no seam for another device: `data` of a buffer is the host's memory, a fence is
+// signalled when the call that signals it returns, and a dispatch (executable_kind.h) gets
+// pointers. A device of its own changes these first.
 #ifndef FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 #define FARCALL_CORE_MODULE_VM_HAL_OBJECTS_H_
 

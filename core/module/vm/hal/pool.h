@@ -11,8 +11,8 @@
 #include "module/vm/object.h"
 
 // The pools of a heap together keep at most the limit of the heap divided by this, and no
-// more than 256 MiB. An
-// allocation that does not fit beside the kept blocks has all of them freed first.
+// more than 256 MiB. An allocation that does not fit beside the kept blocks has all of them
+// freed first.
 #define FC_HAL_POOL_SHARE 4
 
 typedef struct fc_hal_pool_t fc_hal_pool_t;

@@ -981,8 +981,8 @@ static const ended_t *find_end(const fc_job_t *job) {
   return NULL;
 }
 
-// Enters a house whose module has `processes` processes, each of which takes TOOK_MS to
-// load, so far as the host knows.
+// Starts the pool and its hosts with a module of `processes` processes. The host is made to
+// believe that each takes TOOK_MS to load; really it is quick.
 static fc_process_host_t *enter_stuck(house_t *house, uint32_t processes) {
   processes_of_each = processes;
   parameters = STUCK;
