@@ -437,7 +437,9 @@ static const char kMakingQuery[] =
     "{'name':'ttl_ms','in':'query','schema':{'type':'integer','minimum':1}},"
     "{'name':'max_bytes','in':'query','schema':{'type':'integer',"
     "'minimum':1}},"
-    "{'name':'checkpoint','in':'query','schema':{'type':'boolean'}}],";
+    "{'name':'checkpoint','in':'query','schema':{'type':'boolean'}},"
+    "{'name':'ends_with_connection','in':'query',"
+    "'schema':{'type':'boolean'}}],";
 
 static fc_status_t put_operation(const operation_t *row, fc_sink_t *sink,
                                  fc_error_t *err) {
@@ -504,6 +506,7 @@ static const char kSession[] =
     "'step':{'type':'integer'},'ttl_ms':{'type':'integer'},"
     "'idle_ms':{'type':'integer'},'ends_ms':{'type':'integer'},"
     "'max_bytes':{'type':'integer'},'checkpoint':{'type':'boolean'},"
+    "'ends_with_connection':{'type':'boolean'},"
     "'bytes':{'type':'integer'},'values':{'type':'object',"
     "'additionalProperties':{'type':'object','properties':{"
     "'type':{'type':'object'},'bytes':{'type':'integer'}},"
@@ -512,7 +515,8 @@ static const char kSession[] =
     "'NewSession':{'type':'object','properties':{"
     "'ttl_ms':{'type':'integer','minimum':1},"
     "'max_bytes':{'type':'integer','minimum':1},"
-    "'checkpoint':{'type':'boolean'},'values':{'type':'object',"
+    "'checkpoint':{'type':'boolean'},"
+    "'ends_with_connection':{'type':'boolean'},'values':{'type':'object',"
     "'additionalProperties':{'$ref':'#/components/schemas/Value'}}},"
     "'additionalProperties':false},"
     "'Value':{'type':'object','description':'a value with its type'}";

@@ -68,9 +68,11 @@ typedef struct fc_place_t {
   uint32_t function;  // index in the module's listing
   bool may_profile;   // so may this client; said at FC_ROUTE_INFO alone
   // Of FC_ROUTE_STATE: who asks, whether only they may name the session that they
-  // make, and the session that the path names, NULL if it names none.
+  // make, the sessions that end with the connection, and the session that the path names,
+  // NULL if it names none.
   bool owns;
   fc_owner_t owner;
+  struct fc_session_t **bound;
   struct fc_session_t *session;
 } fc_place_t;
 

@@ -93,6 +93,10 @@ static fc_status_t tell_session(const asked_t *asked, fc_session_t *session) {
   FC_TRY(fc_sink_put(
       sink, session->checkpoint ? FC_STR(",\"checkpoint\":true") : FC_STR(""),
       err));
+  FC_TRY(fc_sink_put(
+      sink,
+      session->bond ? FC_STR(",\"ends_with_connection\":true") : FC_STR(""),
+      err));
   FC_TRY(tell_end(asked, session));
   return put_values(session, sink, err);
 }
@@ -105,6 +109,7 @@ typedef struct body_t {
   uint64_t ttl_ms;
   uint64_t max_bytes;
   bool checkpoint;
+  bool is_bound;
   bool fills;
 } body_t;
 
@@ -132,14 +137,23 @@ static fc_status_t read_max_bytes(void *context, fc_error_t *err) {
                      err);
 }
 
-static fc_status_t read_checkpoint(void *context, fc_error_t *err) {
-  body_t *body = context;
+static fc_status_t read_bool(body_t *body, bool *out, fc_error_t *err) {
   fc_json_token_t token;
   FC_TRY(fc_json_next(&body->reader, &token, err));
-  body->checkpoint = token == FC_JSON_TRUE;
+  *out = token == FC_JSON_TRUE;
   if (token == FC_JSON_TRUE || token == FC_JSON_FALSE) return FC_OK;
   return fc_json_mismatch(&body->reader, FC_CODE_TYPE_MISMATCH, token,
                           "true or false", err);
+}
+
+static fc_status_t read_checkpoint(void *context, fc_error_t *err) {
+  body_t *body = context;
+  return read_bool(body, &body->checkpoint, err);
+}
+
+static fc_status_t read_bond(void *context, fc_error_t *err) {
+  body_t *body = context;
+  return read_bool(body, &body->is_bound, err);
 }
 
 // A worker reads them (fc_values_fill).
@@ -155,10 +169,11 @@ static const fc_json_member_t kMembers[] = {
     {"ttl_ms", read_ttl, NULL},
     {"max_bytes", read_max_bytes, NULL},
     {"checkpoint", read_checkpoint, NULL},
+    {"ends_with_connection", read_bond, NULL},
     {"values", skip_values, NULL},
     {NULL, NULL,
-     "a session is made with 'ttl_ms', 'max_bytes', 'checkpoint' and "
-     "'values'"}};
+     "a session is made with 'ttl_ms', 'max_bytes', 'checkpoint', "
+     "'ends_with_connection' and 'values'"}};
 
 static fc_status_t read_body(fc_str_t text, body_t *out, fc_error_t *err) {
   fc_json_token_t token;
@@ -183,7 +198,8 @@ static bool is_number(fc_str_t text) {
 
 fc_status_t fc_state_read_query(const fc_request_t *request,
                                 fc_value_order_t *order, fc_error_t *err) {
-  static const char *const names[] = {"ttl_ms", "max_bytes", "checkpoint"};
+  static const char *const names[] = {"ttl_ms", "max_bytes", "checkpoint",
+                                      "ends_with_connection"};
   int size = 0;
   FC_TRY(fc_parameter_check(FC_ROUTE_SESSIONS, request->method, request->query,
                             err));
@@ -251,7 +267,8 @@ fc_status_t fc_state_make(const fc_server_t *server, const fc_place_t *place,
                                   .owned = place->owns,
                                   .ttl_ns = body.ttl_ms * MS_NS,
                                   .max_bytes = body.max_bytes,
-                                  .checkpoint = body.checkpoint};
+                                  .checkpoint = body.checkpoint,
+                                  .bond = body.is_bound ? place->bound : NULL};
   FC_TRY(fc_session_create(server->sessions, &wish, fc_clock_ns(), out_session,
                            err));
   fc_generation_hold(generation);
@@ -343,14 +360,16 @@ static fc_status_t end_session(const asked_t *asked) {
 static fc_status_t fork_session(const asked_t *asked) {
   const fc_session_t *from = asked->session;
   fc_generation_t *generation = from->module;
-  const fc_session_wish_t wish = {.generation = generation->serial,
-                                  .index = generation->index,
-                                  .module = generation,
-                                  .owner = asked->place->owner,
-                                  .owned = asked->place->owns,
-                                  .ttl_ns = from->ttl_ns,
-                                  .max_bytes = from->max_bytes,
-                                  .checkpoint = from->checkpoint};
+  const fc_session_wish_t wish = {
+      .generation = generation->serial,
+      .index = generation->index,
+      .module = generation,
+      .owner = asked->place->owner,
+      .owned = asked->place->owns,
+      .ttl_ns = from->ttl_ns,
+      .max_bytes = from->max_bytes,
+      .checkpoint = from->checkpoint,
+      .bond = from->bond ? asked->place->bound : NULL};
   fc_session_t *session;
   FC_TRY(check_staying(asked->server, asked->err));
   FC_TRY(check_idle(asked));

@@ -103,12 +103,13 @@ typedef struct fc_parted_t {
   uint64_t limit_ns;     // the same by the operator's deadline alone
 } fc_parted_t;
 
-// Who asks: `address` and `user` are of the connection, the rest is set at ROUTE.
+// Who asks: `address`, `user` and `bound` are of the connection, the rest is set at ROUTE.
 typedef struct fc_asker_t {
   fc_peer_t address;  // the other end of the stream, zero if it has none
   // Whose request it is: `address`, or the client that a trusted proxy names.
   fc_peer_t peer;
   fc_known_user_t user;           // who is at the other end of a Unix socket
+  fc_session_t **bound;           // the first session that ends with it
   fc_priorities_t priorities;     // that the request may choose from
   char token[FC_TOKEN_NAME_MAX];  // the name of the token it came with
   uint8_t token_size;             // 0: without one

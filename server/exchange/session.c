@@ -35,6 +35,7 @@ static fc_status_t pin(fc_exchange_t *x, fc_str_t id, fc_error_t *err) {
 
 static void name_client(fc_exchange_t *x) {
   x->place.owner = x->job.caller;
+  x->place.bound = x->asker.bound;
   x->place.owns = x->asker.token_size || x->asker.user.known;
 }
 

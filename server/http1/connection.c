@@ -301,6 +301,7 @@ bool fc_http1_accept(fc_http1_t *http1, const fc_client_t *client) {
   fc_exchange_init(&c->exchange, server, &fc_connection_carrier, client->policy,
                    &client->address);
   c->exchange.asker.user = client->user;
+  c->exchange.asker.bound = &c->bound;
   c->next = http1->connections;
   if (c->next) c->next->previous = c;
   http1->connections = c;

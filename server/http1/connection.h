@@ -77,6 +77,7 @@ struct fc_connection_t {
   bool is_paced;  // `write_pace` has begun for this answer
   fc_pace_t write_pace;
   fc_owner_count_t count;  // in fc_server_t.client_connections
+  fc_session_t *bound;     // the first of the sessions that end with it
   fc_exchange_t exchange;
   fc_stream_t *stream;  // behind the connection, in the same memory
 };

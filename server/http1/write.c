@@ -19,6 +19,7 @@ void fc_connection_close(fc_connection_t *c, bool reset) {
   fc_connection_wait(c, FC_WAIT_NONE);
   fc_http1_resume(c->http1, &c->waiting);
   c->state = FC_CONNECTION_CLOSED;
+  fc_sessions_end_bound(&c->bound);
   c->stream->class->close(c->stream, reset);
 }
 

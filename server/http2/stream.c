@@ -470,6 +470,7 @@ fc_http2_stream_t *fc_http2_stream_open(fc_http2_connection_t *h, int32_t id,
   fc_exchange_init(&s->exchange, http1->server, &fc_http2_carrier,
                    h->base->exchange.policy, &h->base->exchange.asker.address);
   s->exchange.asker.user = h->base->exchange.asker.user;
+  s->exchange.asker.bound = &h->base->bound;
   s->next = h->streams;
   if (s->next) s->next->previous = s;
   h->streams = s;

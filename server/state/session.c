@@ -286,6 +286,22 @@ void fc_session_set_step(fc_session_t *session, uint64_t step) {
   session->claim.salt = (session->claim.salt + (step << 32)) | 1;
 }
 
+static void bind(fc_session_t *session, fc_session_t **first) {
+  if (!first) return;
+  session->bond = first;
+  session->next_bound = *first;
+  if (*first) (*first)->bond = &session->next_bound;
+  *first = session;
+}
+
+static void unbind(fc_session_t *session) {
+  fc_session_t *next = session->next_bound;
+  if (!session->bond) return;
+  *session->bond = next;
+  if (next) next->bond = session->bond;
+  session->bond = NULL;
+}
+
 fc_status_t fc_session_create(fc_sessions_t *all, const fc_session_wish_t *wish,
                               uint64_t now_ns, fc_session_t **out_session,
                               fc_error_t *err) {
@@ -313,6 +329,7 @@ fc_status_t fc_session_create(fc_sessions_t *all, const fc_session_wish_t *wish,
   session->claim.slab = &session->slab->claim;
   fc_session_set_step(session, 0);
   enter(all, session);
+  bind(session, wish->bond);
   *out_session = session;
   return FC_OK;
 }
@@ -322,6 +339,7 @@ fc_status_t fc_session_create(fc_sessions_t *all, const fc_session_wish_t *wish,
 
 static void free_session(fc_session_t *session) {
   fc_sessions_t *all = session->all;
+  unbind(session);
   fc_session_drop_values(session);
   fc_owners_release(&all->bytes_owned, session->bytes_of, 1);
   fc_owners_uncount(&all->counts_owned, &session->counted);
@@ -349,6 +367,7 @@ void fc_session_unpin(fc_session_t *session, uint64_t now_ns) {
 void fc_session_end(fc_session_t *session, fc_session_end_t why) {
   if (session->ended) return;
   session->ended = true;
+  unbind(session);
   if (!session->lost) {
     session->end = (uint8_t)why;
     session->all->ends[why]++;
@@ -356,6 +375,10 @@ void fc_session_end(fc_session_t *session, fc_session_end_t why) {
   // A call that runs may still write to its values.
   if (!session->claim.held) fc_session_drop_values(session);
   fc_session_settle(session);
+}
+
+void fc_sessions_end_bound(fc_session_t **first) {
+  while (*first) fc_session_end(*first, FC_SESSION_END_CONNECTION);
 }
 
 void fc_session_condemn(fc_session_t *session, fc_str_t function,

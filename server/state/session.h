@@ -46,7 +46,11 @@ struct fc_session_t {
   fc_claim_t claim;
   struct fc_sessions_t *all;
   fc_session_t *next;  // whose id has the same hash
-  uint32_t index;      // of all->places
+  // Of those that end with the same connection: what points to this one, NULL if it ends
+  // with none, and the one behind it.
+  fc_session_t **bond;
+  fc_session_t *next_bound;
+  uint32_t index;  // of all->places
   uint8_t id[FC_SESSION_ID_SIZE / 2];
   void *module;  // what keeps the generation; given back by all->let_go
   fc_slab_t *slab;
@@ -121,6 +125,9 @@ typedef struct fc_session_wish_t {
   uint64_t ttl_ns;     // 0: as the limits say
   uint64_t max_bytes;  // 0: the owner's share
   bool checkpoint;
+  // The first of the sessions that end with a connection, which this one becomes; NULL:
+  // it ends with none.
+  fc_session_t **bond;
 } fc_session_wish_t;
 
 // The default for `memory` bytes that sessions may have.
@@ -168,6 +175,8 @@ void fc_session_unpin(fc_session_t *session, uint64_t now_ns);
 // Ends it: it is found no more, and what waits is refused once the call that runs has left
 // its worker. It may be freed.
 void fc_session_end(fc_session_t *session, fc_session_end_t why);
+// Their connection has ended: ends all of them.
+void fc_sessions_end_bound(fc_session_t **first);
 // Ends sessions that were idle for too long, or whose generation was replaced. Looks at
 // `most` of them.
 void fc_sessions_look(fc_sessions_t *all, uint32_t most, uint64_t now_ns);

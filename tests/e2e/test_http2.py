@@ -16,6 +16,7 @@ from conftest import Server
 from frames import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, NO_ERROR, PING,
                     PREFACE, SETTINGS, WINDOW_UPDATE, Closed, Connection, fields, frame,
                     setting, uint)
+from fleet import until
 
 CALL = "/api/v1/functions/tensor/identity"
 LARGE = json.dumps({"args": [list(range(100000))]}).encode()
@@ -44,6 +45,17 @@ def test_answers_are_those_of_http1(server, words, body):
     assert (plain[0], version) == ("1.1", "2")
     hide = re.compile(rb'"(uptime|instance|in_flight|request_id)[a-z_]*":[^,}]*')
     assert hide.sub(b"", answer) == hide.sub(b"", plain[1])
+
+
+def test_a_session_ends_with_the_connection_not_the_stream(server):
+    path = "/api/v1/modules/tensor/sessions"
+    with Connection(server) as client:
+        client.ask(1, "POST", path + "?ends_with_connection=true")
+        session = json.loads(client.until(DATA, stream=1)[3])["session"]
+        client.ask(3)  # a stream later it is there, for others too
+        assert client.answer(3)[0] == 200
+        assert server.get(f"{path}/{session}").json["ends_with_connection"] is True
+    until(lambda: server.get(f"{path}/{session}").status == 404)
 
 
 NODE = """

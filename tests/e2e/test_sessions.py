@@ -244,6 +244,51 @@ def test_an_idle_session_ends(serve):
     expect(call(server, session), 404, "session_not_found")
 
 
+BOUND = {"ends_with_connection": True}
+
+
+def bound(client, path, body=None):
+    """Makes a session by a connection, with which it is to end."""
+    client.request("POST", path, body and json.dumps(body))
+    reply = client.getresponse()
+    made = json.loads(reply.read())
+    assert (reply.status, made.get("ends_with_connection")) == (201, True), made
+    return made["session"]
+
+
+def is_over(server, session):
+    return show(server, session).status == 404
+
+
+def test_a_session_ends_with_its_connection(serve):
+    server = serve(SCALARS)
+    other = make(server)
+    assert "ends_with_connection" not in show(server, other).json
+    ends = [http.client.HTTPConnection(server.host, server.port, timeout=60) for _ in range(2)]
+    x = {"dtype": "f32", "shape": [1], "data": [1]}
+    made = [bound(ends[0], sessions("scalars"), {**BOUND, "values": {"x": x}}),
+            bound(ends[0], sessions("scalars") + "?ends_with_connection=true"),
+            bound(ends[0], sessions("scalars"), BOUND)]
+    stays = bound(ends[1], sessions("scalars", made[0], "fork"))
+    server.request("DELETE", sessions("scalars", made[1]))
+    assert call(server, made[0]).json == {"results": [42]}  # others may name it
+    ends[0].close()
+    for session in made:
+        until(lambda: is_over(server, session))
+    assert show(server, stays).json["values"]["x"]["bytes"] == 4
+    ends[1].close()
+    until(lambda: is_over(server, stays))
+    assert show(server, other).status == 200
+    text = server.get("/metrics").body.decode()
+    assert '\nfarcall_sessions_ended_total{reason="connection"} 3\n' in text
+    assert "\nfarcall_sessions 1\n" in text and "\nfarcall_session_bytes 0\n" in text
+    for wrong, code in ("1", "type_mismatch"), ('"x"', "type_mismatch"):
+        body = f'{{"ends_with_connection":{wrong}}}'
+        expect(server.request("POST", sessions("scalars"), body), 422, code)
+    path = sessions("scalars") + "?ends_with_connection=1"
+    expect(server.request("POST", path), 400, "unknown_field")
+
+
 def test_a_token_owns_what_it_made(serve, tmp_path):
     tokens = tmp_path / "tokens"
     tokens.write_text("".join(

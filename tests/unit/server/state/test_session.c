@@ -137,6 +137,35 @@ static void sessions_keep_what_their_calls_made(void **state) {
   fc_sessions_deinit(&all);
 }
 
+static void sessions_end_with_their_connection(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  fc_session_t *first = NULL, *other = NULL, *sessions[6];
+  fc_error_t err;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(sessions); i++) {
+    fc_session_wish_t wish = wish_of(1, 7);
+    wish.bond = i < 5 ? &first : &other;
+    assert_int_equal(fc_session_create(&all, &wish, 1, &sessions[i], &err),
+                     FC_OK);
+  }
+  fc_session_t *free = make(&all, 1);
+  // The last, the first and one between them end before.
+  fc_session_end(sessions[0], FC_SESSION_END_DELETED);
+  fc_session_end(sessions[4], FC_SESSION_END_IDLE);
+  fc_session_end(sessions[2], FC_SESSION_END_DELETED);
+  fc_session_pin(sessions[1]);
+  fc_sessions_end_bound(&first);
+  assert_null(first);
+  assert_int_equal(all.ends[FC_SESSION_END_CONNECTION], 2);
+  assert_int_equal(all.count, 3);
+  assert_true(sessions[1]->ended);
+  assert_false(free->ended || sessions[5]->ended);
+  fc_session_unpin(sessions[1], 1);
+  assert_int_equal(all.count, 2);
+  fc_sessions_deinit(&all);
+  assert_null(other);
+}
+
 // Keeps a value of `size` bytes, as an honest worker does.
 static void keep(toy_t *toy, const char *name, int64_t size) {
   const fc_value_t value = {
@@ -932,6 +961,7 @@ int main(void) {
       FC_TEST(shares_and_limits_have_numbers),
       FC_TEST(a_call_takes_no_more_than_is_left),
       FC_TEST(a_step_is_that_of_the_next_call),
+      FC_TEST(sessions_end_with_their_connection),
       FC_TEST(each_failed_allocation_is_an_error),
       FC_TEST(many_come_and_go),
   };
