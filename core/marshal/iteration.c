@@ -367,7 +367,7 @@ static fc_status_t write_step(fc_encoder_t *encoder, const fc_iteration_t *it,
 static fc_status_t write_done(fc_encoder_t *encoder, const fc_iteration_t *it,
                               const view_t *view, fc_iteration_end_t end,
                               fc_error_t *err) {
-  FC_TRY(put(encoder, it->before, err));
+  FC_TRY(put(encoder, it->last, err));
   FC_TRY(put(encoder,
              end == FC_ITERATION_UNTIL
                  ? FC_STR("{\"done\":\"until\",\"steps\":")

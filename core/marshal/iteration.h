@@ -46,8 +46,9 @@ typedef struct fc_iteration_t {
   // run. NULL: all steps are made.
   bool (*pause)(void *context, uint64_t steps);
   void *context;
-  // What stands before and after each line: "" and "\n", or "data: " and "\n\n".
-  fc_str_t before, after;
+  // What stands before each line of a step, before the last line, and after each: "", ""
+  // and "\n", or "data: ", "data: " and "\n\n".
+  fc_str_t before, last, after;
 } fc_iteration_t;
 
 typedef struct fc_iterated_t {

@@ -108,7 +108,7 @@ fc_status_t fc_admission_parts(const fc_request_t *request,
   uint32_t most = 0;
   out_admission->parts = FC_PART_FORM_NONE + 1;
   if (!accept.size) return FC_OK;
-  for (int i = FC_PART_FORM_NONE + 1; i < FC_PART_FORM_COUNT; i++) {
+  for (int i = FC_PART_FORM_NONE + 1; i <= FC_PART_FORM_EVENTS; i++) {
     const fc_part_row_t *row = &fc_part_rows[i];
     const uint32_t weight = fc_request_weight(accept, row->type, row->subtype);
     if (weight <= most) continue;

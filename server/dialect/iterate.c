@@ -47,6 +47,7 @@ fc_status_t fc_iterate_turn(fc_turn_t *turn, fc_error_t *err) {
       .pause = is_over,
       .context = &pause,
       .before = turn->form->before,
+      .last = turn->form->last,
       .after = turn->form->after};
   if (turn->body.data) {
     FC_TRY(fc_iteration_begin(turn->frame, turn->body, FC_ITERATION_TIMES_MAX,

@@ -331,7 +331,9 @@ fc_status_t fc_native_admit(const fc_server_t *server,
 static fc_status_t match(const fc_request_t *request, const fc_place_t *place,
                          fc_error_t *err) {
   if (request->query.size == 0) return FC_OK;  // nearly always
-  return fc_parameter_check(place->route, request->method, request->query, err);
+  return fc_parameter_check(
+      place->route, request->input.data ? FC_METHOD_SOURCE : request->method,
+      request->query, err);
 }
 
 static fc_str_t result_type(const uint8_t *parameters, uint64_t document) {

@@ -350,12 +350,22 @@ static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
       "}}},'responses':{'200':{'description':'A line or an event for each step, "
       "as it is made, and one that says why it ended: each is a Step',"
       "'content':{"));
-  for (int i = FC_PART_FORM_NONE + 1; i < FC_PART_FORM_COUNT; i++) {
+  for (int i = FC_PART_FORM_NONE + 1; i <= FC_PART_FORM_EVENTS; i++) {
     FC_TRY(fc_json_print(sink, err, "%s'%.*s':{'schema':{'type':'string'}}",
                          i > FC_PART_FORM_NONE + 1 ? "," : "",
                          FC_STR_ARG(fc_part_rows[i].text)));
   }
   FC_TRY(put(sink, "}}", err));
+  FC_TRY(put_refusals(sink, err));
+  FC_TRY(put(sink, "}},\"get\":", err));
+  FC_TRY(put_id(module, prefix, "-events", sink, err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "'summary':'The same for EventSource: the query has input, the document',"
+      "'responses':{'200':{'description':'An event for each step, and the last "
+      "one with the id end','content':{'%.*s':{'schema':{'type':'string'}}}},"
+      "'204':{'description':'Last-Event-ID was end: there is no more'}",
+      FC_STR_ARG(fc_part_rows[FC_PART_FORM_SOURCE].text)));
   FC_TRY(put_refusals(sink, err));
   return put(sink, "}}}", err);
 }

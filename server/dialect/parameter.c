@@ -13,6 +13,9 @@ typedef struct parameter_t {
   const char *values;  // each ended by '|' or the end
 } parameter_t;
 
+// A GET that calls: no method of a route.
+#define SOURCE (1u << 8)
+
 static const char kFormats[] =
 #define FC_FORMAT(name, content_type, write) name "|"
 #include "dialect/format.def"
@@ -100,12 +103,13 @@ static fc_status_t check_one(fc_route_t route, unsigned method, fc_str_t name,
 
 fc_status_t fc_parameter_check(fc_route_t route, fc_method_t method,
                                fc_str_t query, fc_error_t *err) {
-  static const uint8_t bits[] = {
+  static const uint16_t bits[] = {
       [FC_METHOD_GET] = FC_ROUTE_GET,
       [FC_METHOD_HEAD] = FC_ROUTE_GET,
       [FC_METHOD_POST] = FC_ROUTE_CALL | FC_ROUTE_ACT,
       [FC_METHOD_DELETE] = FC_ROUTE_DELETE,
-      [FC_METHOD_PUT] = FC_ROUTE_PUT};
+      [FC_METHOD_PUT] = FC_ROUTE_PUT,
+      [FC_METHOD_SOURCE] = SOURCE};
   const unsigned bit = bits[method];
   for (fc_str_t rest = query; rest.size;) {
     fc_str_t pair = fc_str_take(&rest, '&'), value = pair;

@@ -16,6 +16,7 @@ typedef enum fc_method_t {
   FC_METHOD_POST,
   FC_METHOD_DELETE,
   FC_METHOD_PUT,
+  FC_METHOD_SOURCE,  // GET that calls, where query parameters are checked
 } fc_method_t;
 
 typedef enum fc_request_field_t {
@@ -39,6 +40,8 @@ typedef struct fc_request_t {
   // The body of a POST that asks for a document. Then only `method` and
   // `method_name` are set besides.
   fc_str_t body;
+  // Of a GET that calls (exchange/source.h): its document, still encoded. Else data NULL.
+  fc_str_t input;
 } fc_request_t;
 
 // The text without the blanks around it.

@@ -35,6 +35,7 @@ void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
                        .origin = x->asked.origin,
                        .by_origin = x->policy->origins.size > 1,
                        .is_preflight = x->asked.is_preflight,
+                       .no_store = x->asked.is_source,
                        .trace = x->traced.trace.known ? &x->traced.trace : NULL,
                        .session = what->session ? what->session : x->session,
                        .is_last = what->is_last};
@@ -183,7 +184,7 @@ static bool add_error(fc_exchange_t *x, const fc_problem_t *problem) {
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
   fc_block_sink_t out;
   if (!fc_exchange_open_answer(x, &out)) return false;
-  if (fc_sink_put(&out.sink, form->before, NULL) != FC_OK ||
+  if (fc_sink_put(&out.sink, form->last, NULL) != FC_OK ||
       dialect->encode_error(problem, &out.sink, NULL) != FC_OK ||
       fc_sink_put(&out.sink, form->after, NULL) != FC_OK ||
       x->out.count + out.count > FC_PIECES_MAX) {
@@ -200,7 +201,7 @@ static bool add_error(fc_exchange_t *x, const fc_problem_t *problem) {
 static void cut(fc_exchange_t *x, const fc_problem_t *problem) {
   const uint8_t form = x->job.call.parts;
   const bool told = form && add_error(x, problem);
-  const bool whole = told && form == FC_PART_FORM_EVENTS;
+  const bool whole = told && form >= FC_PART_FORM_EVENTS;
   const fc_answer_facts_t what = {
       .status = 200,
       .code = problem->error->code,

@@ -173,7 +173,7 @@ void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
     fc_exchange_answer_nothing(x);
     return;
   }
-  if (x->asked.is_preflight) {
+  if (x->asked.is_preflight || x->asked.is_over) {
     fc_exchange_close_answer(x, &out);
     fc_exchange_send(x, &(fc_answer_facts_t){.status = 204});
     return;

@@ -13,6 +13,7 @@
 #include "exchange/access.h"
 #include "exchange/body.h"
 #include "exchange/privilege.h"
+#include "exchange/source.h"
 
 static void give_body(fc_exchange_t *x) {
   fc_block_give(x->server->blocks, x->job.call.body.block);
@@ -56,6 +57,7 @@ void fc_exchange_reset(fc_exchange_t *x) {
   x->asked.origin = FC_STR("");
   x->asked.is_preflight = x->asked.is_call = x->asked.is_asking = x->wait.on =
       x->wait.waited = false;
+  x->asked.is_source = x->asked.is_over = false;
   x->wait.slowed = x->wait.was_slowed = false;
   x->times.stage = FC_STAGE_READ;
   x->asker.peer = x->asker.address;
@@ -403,11 +405,15 @@ static fc_status_t admit_act(fc_exchange_t *x, const fc_request_t *request,
                       FC_AUDIENCE_NONE, request->length, err);
 }
 
-fc_status_t fc_exchange_admit(fc_exchange_t *x, const fc_request_t *request,
-                              fc_error_t *err) {
+fc_status_t fc_exchange_admit_as(fc_exchange_t *x, const fc_request_t *request,
+                                 fc_error_t *err) {
   fc_status_t status = route(x, request, err);
   fc_exchange_mark(x, FC_STAGE_ROUTE);
   if (x->wait.slowed) return FC_OK;
+  if (FC_UNLIKELY(request->input.data)) {
+    status = fc_source_check(x, request, status, err);
+    if (x->asked.is_over) return status;
+  }
   if (status != FC_OK && err->code == FC_CODE_NOT_READY && x->generation &&
       fc_generation_is_coming(x->generation)) {
     // A path that names a function or model is understood only when the signatures

@@ -48,6 +48,7 @@ typedef struct fc_answer_t {
   fc_str_t origin;       // of the page that may have the answer; "": of none
   bool by_origin;        // another Origin may get another answer
   bool is_preflight;     // it says what the page may ask for
+  bool no_store;         // no cache may have it
   const fc_trace_t *trace;      // of the request, NULL: none
   const fc_session_t *session;  // whose id the head says, NULL: none
   const uint64_t *spent_ns;     // FC_STAGE_COUNT times to tell, or NULL
@@ -122,6 +123,8 @@ typedef struct fc_asked_t {
   bool is_call;             // its body is wanted: a call, an act, or asking
   bool is_asking;           // a POST for a document
   bool is_preflight;        // a browser asks what a page may ask for
+  bool is_source;           // a loop by GET (exchange/source.h)
+  bool is_over;             // one whose end the client has: it is told to stop
   fc_str_t origin;          // of the page that may have the answer; "": of none
   uint8_t id_size;          // 0: it has no id yet
   char id[FC_LIMIT_REQUEST_ID];
@@ -287,6 +290,11 @@ void fc_exchange_on_expired(void *context, fc_job_t *job);
 // ---------------------------------------------------------------------------
 // Between the files of an exchange
 
+// Admits a request as it stands: fc_exchange_admit, which is in source.c, has made a POST
+// of a loop by GET.
+fc_status_t fc_exchange_admit_as(fc_exchange_t *exchange,
+                                 const fc_request_t *request,
+                                 fc_error_t *err) FC_MUST_CHECK;
 // Looks up what the request asks for (fc_place_find).
 fc_status_t fc_exchange_find(fc_exchange_t *exchange,
                              const fc_request_t *request,

@@ -202,6 +202,7 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   if (head->in_chunks) out = put(out, FC_STR("Transfer-Encoding: chunked\r\n"));
   // nginx gathers answers unless they, or its configuration, say this.
   if (answer->as_it_comes) out = put(out, FC_STR("X-Accel-Buffering: no\r\n"));
+  if (answer->no_store) out = put(out, FC_STR("Cache-Control: no-store\r\n"));
   out = put_field(out, FC_STR("X-Request-Id: "), head->request_id);
   if (answer->digest.size) {
     out = put(out,

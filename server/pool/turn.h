@@ -11,10 +11,13 @@
 
 #include "pool/region.h"
 
+#define FC_PART_LAST_ID "end"  // of the event that ends a loop
+
 // What stands around each part, by the client's Accept.
 typedef enum fc_part_form_t {
   FC_PART_FORM_NONE,  // the answer does not come in parts
-#define FC_PART_FORM(name, type, subtype, before, after) FC_PART_FORM_##name,
+#define FC_PART_FORM(name, type, subtype, before, last, after) \
+  FC_PART_FORM_##name,
 #include "pool/part_form.def"
 #undef FC_PART_FORM
   FC_PART_FORM_COUNT
@@ -25,6 +28,7 @@ typedef struct fc_part_row_t {
   fc_str_t subtype;
   fc_str_t text;  // both
   fc_str_t before;
+  fc_str_t last;  // before the last one
   fc_str_t after;
 } fc_part_row_t;
 

@@ -277,6 +277,32 @@ export const walk = ({ url, image, open, visit, call, pretend, answerText, noVio
       return page;
     },
 
+    async "EventSource reads a loop, and makes no second one"() {
+      const page = await open();
+      await visit(page, "matmul/matmul");
+      const loops = [];
+      page.on("request", (each) => each.url().includes("input=") && loops.push(each));
+      const answers = [];
+      page.on("response", (each) => each.url().includes("input=") && answers.push(each.status()));
+      // Nobody closes it: it asks again, is told that there is no more, and closes itself.
+      const events = await page.evaluate(() => new Promise((settle, fail) => {
+        const loop = { args: [[[2]], [[2]]], repeat: { times: 5, feed: { 0: 0 } } };
+        const source = new EventSource("/api/v1/functions/matmul/matmul?iterate&input=" +
+          encodeURIComponent(JSON.stringify(loop)));
+        const got = [];
+        source.onmessage = ({ data }) => got.push(JSON.parse(data));
+        source.onerror = () => source.readyState === EventSource.CLOSED && settle(got);
+        setTimeout(fail, 60000, new Error("it never closed"));
+      }));
+      assert.deepEqual(events, [...[4, 8, 16, 32, 64].map((each, i) => ({ step: i + 1, results: [[[each]]] })),
+        { done: "times", steps: 5 }]);
+      assert.equal(loops.length, 2);
+      assert.equal(answers[0], 200);
+      assert.ok(answers.length === 1 || answers[1] === 204, answers);
+      assert.equal((await loops[1].allHeaders())["last-event-id"], "end");
+      return page;
+    },
+
     async "Repeat draws the numbers of a dict, and an old run is dimmed"() {
       const page = await open();
       await visit(page, "digits/classify");

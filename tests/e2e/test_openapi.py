@@ -8,6 +8,7 @@ import shutil
 import socket
 import struct
 import threading
+import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 
 import jsonschema
@@ -153,6 +154,19 @@ def test_steps_are_what_the_schemas_say(asked, document, body, good, query):
         assert len(lines) > 1 and not schema.is_valid({"step": 1})
         for line in lines:
             schema.validate(json.loads(line))
+
+
+def test_event_source(asked, document):
+    path = "/api/v1/functions/matmul/matmul?iterate"
+    operation = document["paths"][path]["get"]
+    text = urllib.parse.quote(json.dumps({"args": [[[0.5]], [[2]]], "repeat": {"times": 2}}))
+    for last, status in (("", "200"), ("end", "204")):
+        reply = asked.request("GET", f"{path}&input={text}", headers={
+            "Accept": "text/event-stream", "Sec-Fetch-Site": "same-origin", "Last-Event-ID": last})
+        assert str(reply.status) == status
+        content = operation["responses"][status].get("content", {})
+        assert list(content) == ([reply.headers["Content-Type"]] if content else [])
+    assert content == {}
 
 
 FORMS = [("places", [[[0.5]], [[2]]], True),

@@ -556,7 +556,7 @@ static void lines_stand_between_what_the_caller_says(void **state) {
   fc_error_t err;
   fc_iterated_t out;
   enter(&user, "i64 -> i64", add_one, fc_allocator_system());
-  user.iteration.before = FC_STR("data: ");
+  user.iteration.before = user.iteration.last = FC_STR("data: ");
   user.iteration.after = FC_STR("\n\n");
   assert_int_equal(
       begin(&user, "{\"args\":[1],\"repeat\":{\"times\":1}}", &err), FC_OK);

@@ -45,6 +45,8 @@ static void heads_end_where_the_body_begins(void **state) {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1f4\r\nbody");
   check(ANSWER(.status = 200), HEAD(.no_length = true, .in_chunks = true),
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nbody");
+  check(ANSWER(.status = 204, .no_store = true), HEAD(.no_length = true),
+        "HTTP/1.1 204 No Content\r\nCache-Control: no-store\r\n\r\nbody");
   check(ANSWER(.status = 200, .as_it_comes = true), HEAD(.no_length = true),
         "HTTP/1.1 200 OK\r\nX-Accel-Buffering: no\r\n\r\nbody");
 }
