@@ -4,7 +4,9 @@ processes are ended and the module is replaced; and what they leave behind: noth
 test_session_load_peer.py is the same for longer."""
 import json
 import os
+import re
 import shutil
+import socket
 import subprocess
 import threading
 
@@ -13,7 +15,7 @@ import pytest
 from conftest import BIN, ROOT, Server
 from fleet import until
 from reloading import steady
-from test_chaos import SANITIZED, measure
+from test_chaos import SANITIZED, measure, workers
 
 ROLES = ROOT / "tests/corpus/iree/roles/roles.vmfb"
 BUMP = {"name": "bump", "state": {"c": {"argument": 1, "shape": [4]}}}
@@ -75,10 +77,13 @@ def load(server, count, sessions, kill_ms):
     return figures
 
 
+def mappings(pid):
+    return len(open(f"/proc/{pid}/maps").read().splitlines())
+
+
 def taken(server):
     """Descriptors, processes, mappings and memory; and pages of files without a name."""
     pid = server.process.pid
-    maps = open(f"/proc/{pid}/maps").read().splitlines()
     files = [f"/proc/{pid}/fd/{each}" for each in os.listdir(f"/proc/{pid}/fd")]
     pages = 0
     for each in files:
@@ -87,7 +92,7 @@ def taken(server):
                 pages += os.stat(each).st_blocks * 512 // 1024
         except FileNotFoundError:
             continue
-    return {**measure(server), "mappings": len(maps), "shared_kib": pages}
+    return {**measure(server), "mappings": mappings(pid), "shared_kib": pages}
 
 
 def ended(server):
@@ -103,7 +108,9 @@ def under_load(server, counts, count, sessions, kill_ms, reload_seconds):
     return figures
 
 
-SPARE = {"files": 0, "processes": 0, "mappings": 16, "shared_kib": 1024}
+SPARE = {"files": 0, "processes": 0, "shared_kib": 1024}
+if not SANITIZED:  # they map what they like
+    SPARE["mappings"] = 16
 
 
 def check_load(server, counts, count, sessions, kill_ms, reload_seconds):
@@ -132,10 +139,10 @@ HOSTS = [("process", 100), ("thread", 0)]
 def start(tmp_path):
     running = []
 
-    def one(host):
+    def one(host, *options):
         counts = Counts(tmp_path)
         server = Server(f"--isolation={host}", "--crash-limit=0", "--admin=loopback",
-                        "--workers=2", tmp_path)
+                        "--workers=2", *options, tmp_path)
         running.append(server)
         return server, counts
     yield one
@@ -146,3 +153,71 @@ def start(tmp_path):
 @pytest.mark.parametrize("host, kill_ms", HOSTS)
 def test_each_answer_is_of_its_session(start, host, kill_ms):
     check_load(*start(host), 20000, 256, kill_ms, 0.2)
+
+
+# ---------------------------------------------------------------------------
+# What a session takes
+
+
+def in_turn(server, requests):
+    """Answers of requests over one connection, a hundred at a time."""
+    found = []
+    with socket.create_connection((server.host, server.port), timeout=120) as connection:
+        stream = connection.makefile("rb")
+        for first in range(0, len(requests), 100):
+            part = requests[first:first + 100]
+            connection.sendall(b"".join(
+                f"POST {path} HTTP/1.1\r\nHost: localhost\r\nFarcall-Session: {session}\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n{body}".encode()
+                for path, session, body in part))
+            for _ in part:
+                status = stream.readline().split()[1]
+                size = 0
+                while (line := stream.readline()) != b"\r\n":
+                    if line.lower().startswith(b"content-length:"):
+                        size = int(line.split(b":")[1])
+                body = stream.read(size)
+                assert status in (b"200", b"201"), body
+                found.append(json.loads(body))
+    return found
+
+
+def use_sessions(server, count):
+    """Makes so many, and a call of each, which is the first of its own state."""
+    made = [each["session"] for each in in_turn(
+        server, [("/api/v1/modules/counts/sessions", "", "{}")] * count)]
+    assert len(set(made)) == count
+    for turn in (1, 2):
+        replies = in_turn(server, [("/api/v1/functions/counts/bump", session, f"[[{i // 100},{i % 100},0,0]]")
+                                   for i, session in enumerate(made)])
+        for i, reply in enumerate(replies):
+            assert reply == {"results": [
+                [turn * (i // 100) ** 2, turn * (i % 100) ** 2, 0, 0]]}
+    return made
+
+
+def own_kib(server):
+    found = re.search(r"RssAnon:\s*(\d+)", open(f"/proc/{server.process.pid}/status").read())
+    return int(found[1])
+
+
+@pytest.mark.parametrize("host", ["process", "thread"])
+def test_a_session_takes_its_pages_and_little_more(start, host):
+    count = 1000 if SANITIZED else 10000
+    server, _ = start(host, f"--sessions={8 * count}", "--session-memory=1G")
+    use_sessions(server, 300)  # more than a worker keeps mapped
+    before, before_kib = taken(server), own_kib(server)
+    use_sessions(server, count - 300)
+    after, after_kib = taken(server), own_kib(server)
+    print(before, before_kib, after, after_kib)
+    text = server.get("/metrics").body.decode()
+    assert f"\nfarcall_sessions {count}\n" in text
+    assert f"\nfarcall_session_bytes {count * 4096}\n" in text
+    more = count - 300
+    assert after["shared_kib"] - before["shared_kib"] <= 4 * more + 1024
+    assert SANITIZED or after_kib - before_kib <= 2 * more
+    # Neither descriptors nor mappings are more for more sessions.
+    limit = int(open("/proc/sys/vm/max_map_count").read())
+    assert after["files"] <= before["files"] + 4
+    for pid in [server.process.pid, *workers(server)]:
+        assert mappings(pid) < min(limit, 2000)
