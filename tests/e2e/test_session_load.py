@@ -109,8 +109,10 @@ def under_load(server, counts, count, sessions, kill_ms, reload_seconds):
 
 
 SPARE = {"files": 0, "processes": 0, "shared_kib": 1024}
+WORKERS = 2
 if not SANITIZED:  # they map what they like
-    SPARE["mappings"] = 16
+    # A thread keeps 192 values mapped, each with a page behind it, until it needs others.
+    SPARE["mappings"] = WORKERS * 192 * 2 + 16
 
 
 def check_load(server, counts, count, sessions, kill_ms, reload_seconds):
@@ -142,7 +144,7 @@ def start(tmp_path):
     def one(host, *options):
         counts = Counts(tmp_path)
         server = Server(f"--isolation={host}", "--crash-limit=0", "--admin=loopback",
-                        "--workers=2", *options, tmp_path)
+                        f"--workers={WORKERS}", *options, tmp_path)
         running.append(server)
         return server, counts
     yield one
