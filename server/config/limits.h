@@ -155,6 +155,8 @@
 #define FC_LIMIT_DECIDE_CHANGE 10
 #define FC_LIMIT_UNLOADS 32  // modules unloaded in one turn
 #define FC_LIMIT_WAKES 32    // waiting requests that go on in one turn
+// Sessions that end at once when their connection is closed; fc_sessions_look ends the rest.
+#define FC_LIMIT_BOUND_ENDS 32
 // How many modules are measured every FC_LIMIT_LOOK_MS, with --module-memory.
 #define FC_LIMIT_WEIGHED 16
 // Bytes that a module is estimated to take beside its file, until one was

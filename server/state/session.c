@@ -7,6 +7,7 @@
 
 #include "base/hex.h"
 #include "base/sha256.h"
+#include "config/limits.h"
 
 #define PLACES_AT_FIRST 16
 #define OWNERS_SHARE 8  // of sessions and of their memory
@@ -81,8 +82,9 @@ fc_status_t fc_session_find(const fc_sessions_t *all, fc_str_t id,
   if (all->count && read_id(id, wanted)) {
     session = all->buckets[hash(all, wanted)];
     // One that is over may still be there when another one has got its id.
-    while (session && (session->ended || is_over(session, now_ns) ||
-                       memcmp(session->id, wanted, sizeof wanted) != 0)) {
+    while (session &&
+           (session->ended || session->left || is_over(session, now_ns) ||
+            memcmp(session->id, wanted, sizeof wanted) != 0)) {
       session = session->next;
     }
   }
@@ -378,7 +380,13 @@ void fc_session_end(fc_session_t *session, fc_session_end_t why) {
 }
 
 void fc_sessions_end_bound(fc_session_t **first) {
-  while (*first) fc_session_end(*first, FC_SESSION_END_CONNECTION);
+  for (int left = FC_LIMIT_BOUND_ENDS; *first && left; left--) {
+    fc_session_end(*first, FC_SESSION_END_CONNECTION);
+  }
+  while (*first) {
+    (*first)->left = true;
+    unbind(*first);
+  }
 }
 
 void fc_session_condemn(fc_session_t *session, fc_str_t function,
@@ -447,7 +455,9 @@ void fc_sessions_look(fc_sessions_t *all, uint32_t most, uint64_t now_ns) {
     fc_session_t *session = all->places[all->look_at];
     all->look_at = (all->look_at + 1) & (all->capacity - 1);
     if (!session || session->ended) continue;
-    if (is_over(session, now_ns)) {
+    if (session->left) {
+      fc_session_end(session, FC_SESSION_END_CONNECTION);
+    } else if (is_over(session, now_ns)) {
       fc_session_end(session, FC_SESSION_END_IDLE);
     } else if (is_drained(session, now_ns)) {
       fc_session_end(session, FC_SESSION_END_DRAINED);

@@ -60,6 +60,8 @@ struct fc_session_t {
   bool checkpoint;
   bool starts;  // a sequence whose first call is not made yet
   bool lost;
+  bool
+      left;  // the connection that it ends with has gone: fc_sessions_look ends it
   bool ended;         // it is found no more
   uint8_t end;        // fc_session_end_t, of one that was lost or has ended
   uint32_t pins;      // by requests that may still use it

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "config/limits.h"
 #include "helpers/test.h"
 #include "pool/shared.h"
 
@@ -164,6 +165,32 @@ static void sessions_end_with_their_connection(void **state) {
   assert_int_equal(all.count, 2);
   fc_sessions_deinit(&all);
   assert_null(other);
+}
+
+// A connection takes some of them along; the rest are found no more, and a look ends them.
+static void many_end_with_their_connection(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  fc_session_t *first = NULL, *made[2 * FC_LIMIT_BOUND_ENDS], *found;
+  const fc_owner_t owner = owner_of(0);
+  char id[FC_SESSION_ID_SIZE];
+  fc_error_t err;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(made); i++) {
+    fc_session_wish_t wish = wish_of((uint8_t)(i / 8), 7);
+    wish.bond = &first;
+    assert_int_equal(fc_session_create(&all, &wish, 1, &made[i], &err), FC_OK);
+  }
+  fc_session_print_id(made[0], id);
+  fc_sessions_end_bound(&first);
+  assert_null(first);
+  assert_int_equal(all.count, FC_LIMIT_BOUND_ENDS);
+  assert_int_equal(fc_session_find(&all, fc_str_make(id, sizeof id), &owner, 1,
+                                   &found, &err),
+                   FC_NOT_FOUND);
+  fc_sessions_look(&all, UINT32_MAX, 1);
+  assert_int_equal(all.count, 0);
+  assert_int_equal(all.ends[FC_SESSION_END_CONNECTION], FC_ARRAY_COUNT(made));
+  fc_sessions_deinit(&all);
 }
 
 // Keeps a value of `size` bytes, as an honest worker does.
@@ -962,6 +989,7 @@ int main(void) {
       FC_TEST(a_call_takes_no_more_than_is_left),
       FC_TEST(a_step_is_that_of_the_next_call),
       FC_TEST(sessions_end_with_their_connection),
+      FC_TEST(many_end_with_their_connection),
       FC_TEST(each_failed_allocation_is_an_error),
       FC_TEST(many_come_and_go),
   };
