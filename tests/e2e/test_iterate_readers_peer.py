@@ -102,10 +102,11 @@ def free_port():
 
 
 def one_server(text, server, port):
-    """A shipped configuration with one server, on a port of this machine."""
+    """A shipped configuration with one server, on a port of this machine; each of its pools
+    names the servers."""
     text, count = re.subn(r"(?m)^(  server \w*)( ?)192\.0\.2\.11:8000", rf"\g<1>\g<2>127.0.0.1:{server.port}",
                           text)
-    assert count == 1
+    assert count >= 1
     text = re.sub(r"(?m)^  server \w* ?192\.0\.2\.1[234]:8000.*\n", "", text)
     text, count = re.subn(r"(?m)^  (bind :|listen )8000", rf"  \g<1>{port}", text)
     assert count == 1
