@@ -37,7 +37,8 @@ class Counts:
 
 
 class Reloads:
-    """Replaces the module at once and each `seconds`, beside the load."""
+    """Replaces the module at once and each `seconds`, beside the load, until one succeeds
+    at least."""
 
     def __init__(self, server, counts, seconds):
         self.server, self.counts, self.seconds = server, counts, seconds
@@ -48,11 +49,12 @@ class Reloads:
         while True:
             self.counts.put(self.made + 1)
             reply = self.server.request("POST", "/api/v1/reload")
-            if reply.status != 200:
+            if reply.status == 200:
+                self.made += 1
+            elif b"while it was loaded" not in reply.body:  # no kill met its process
                 self.refused = reply.body
                 return
-            self.made += 1
-            if self.over.wait(self.seconds):
+            if self.over.wait(self.seconds) and self.made:
                 return
 
     def __enter__(self):
