@@ -1,11 +1,232 @@
 # SPDX-License-Identifier: Apache-2.0
-"""test_session_load.py at the size that is promised."""
+"""Many sessions, of whose answers each is compared with a model to the bit, while worker
+processes are ended and the module is replaced; and what they leave behind: nothing."""
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+
 import pytest
 
-from test_session_load import HOSTS, check_load, start  # noqa: F401  (a fixture)
+from conftest import BIN, ROOT, Server
+from fleet import until
+from reloading import steady
+from test_chaos import SANITIZED, measure, workers
+
+ROLES = ROOT / "tests/corpus/iree/roles/roles.vmfb"
+BUMP = {"name": "bump", "state": {"c": {"argument": 1, "shape": [4]}}}
+
+
+class Counts:
+    """The module `counts` in a folder: a new `doc` makes it another."""
+
+    def __init__(self, folder):
+        self.sidecar = folder / "counts.farcall.json"
+        shutil.copy(ROLES, folder / "counts.vmfb")
+        self.put(0)
+
+    def put(self, number):
+        other = self.sidecar.with_name("next")
+        other.write_text(json.dumps({"farcall": 1, "abi": "module", "functions": [
+            {**BUMP, "doc": f"generation {number}"}]}))
+        other.rename(self.sidecar)
+
+
+class Reloads:
+    """Replaces the module at once and each `seconds`, beside the load, until one succeeds
+    at least."""
+
+    def __init__(self, server, counts, seconds):
+        self.server, self.counts, self.seconds = server, counts, seconds
+        self.made, self.refused, self.over = 0, None, threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        while True:
+            self.counts.put(self.made + 1)
+            reply = self.server.request("POST", "/api/v1/reload")
+            if reply.status == 200:
+                self.made += 1
+            elif b"while it was loaded" not in reply.body:  # no kill met its process
+                self.refused = reply.body
+                return
+            if self.over.wait(self.seconds) and self.made:
+                return
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+
+def load(server, count, sessions, kill_ms):
+    """What sessions.c says of its run; it has judged every answer itself."""
+    done = subprocess.run(
+        [BIN.parent / "tests/sessions", *map(str, (
+            server.port, server.process.pid, count, sessions, kill_ms))],
+        capture_output=True, text=True, timeout=3000)
+    print(done.stdout, done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = json.loads(done.stdout)
+    assert figures["sent"] >= count and figures["sessions"] >= sessions
+    return figures
+
+
+def mappings(pid):
+    return len(open(f"/proc/{pid}/maps").read().splitlines())
+
+
+def taken(server):
+    """Descriptors, processes, mappings and memory; and pages of files without a name."""
+    pid = server.process.pid
+    files = [f"/proc/{pid}/fd/{each}" for each in os.listdir(f"/proc/{pid}/fd")]
+    pages = 0
+    for each in files:
+        try:
+            if os.readlink(each).startswith("/memfd:"):
+                pages += os.stat(each).st_blocks * 512 // 1024
+        except FileNotFoundError:
+            continue
+    return {**measure(server), "mappings": mappings(pid), "shared_kib": pages}
+
+
+def ended(server):
+    text = server.get("/metrics").body
+    return b"\nfarcall_sessions 0\n" in text and b"\nfarcall_session_bytes 0\n" in text
+
+
+def under_load(server, counts, count, sessions, kill_ms, reload_seconds):
+    with Reloads(server, counts, reload_seconds) as reloads:
+        figures = load(server, count, sessions, kill_ms)
+    assert reloads.refused is None and reloads.made
+    until(lambda: ended(server))
+    return figures
+
+
+SPARE = {"files": 0, "processes": 0, "shared_kib": 1024}
+WORKERS = 2
+if not SANITIZED:  # they map what they like
+    # A thread keeps 192 values mapped, each with a page behind it, until it needs others.
+    SPARE["mappings"] = WORKERS * 192 * 2 + 16
+
+
+def check_load(server, counts, count, sessions, kill_ms, reload_seconds):
+    # What the server keeps is there after a first, shorter one.
+    under_load(server, counts, 8 * sessions, sessions, kill_ms, reload_seconds)
+    steady(lambda: [taken(server)[name] for name in SPARE])
+    before = taken(server)
+    figures = under_load(server, counts, count, sessions, kill_ms, reload_seconds)
+    after = {}
+
+    def is_flat():
+        after.update(taken(server))
+        return all(after[name] <= before[name] + spare for name, spare in SPARE.items())
+    try:
+        until(is_flat)
+    finally:
+        print(before, after)
+    assert SANITIZED or after["rss_kib"] <= before["rss_kib"] + 4096
+    return figures
+
+
+HOSTS = [("process", 100), ("thread", 0)]
+
+
+@pytest.fixture
+def start(tmp_path):
+    running = []
+
+    def one(host, *options):
+        counts = Counts(tmp_path)
+        server = Server(f"--isolation={host}", "--crash-limit=0", "--admin=loopback",
+                        f"--workers={WORKERS}", *options, tmp_path)
+        running.append(server)
+        return server, counts
+    yield one
+    for each in running:
+        assert each.stop() == 0, "".join(each.lines[-20:])
 
 
 @pytest.mark.parametrize("host, kill_ms", HOSTS)
-def test_a_million_calls_of_a_thousand_sessions(start, host, kill_ms):  # noqa: F811
+def test_each_answer_is_of_its_session(start, host, kill_ms):
+    check_load(*start(host), 20000, 256, kill_ms, 0.2)
+
+
+@pytest.mark.parametrize("host, kill_ms", HOSTS)
+def test_a_million_calls_of_a_thousand_sessions(start, host, kill_ms):
     figures = check_load(*start(host), 10**6, 1024, kill_ms, 5)
     assert figures["right"] > 10**6 * 9 // 10
+
+
+# ---------------------------------------------------------------------------
+# What a session takes
+
+
+def in_turn(server, requests):
+    """Answers of requests over one connection, a hundred at a time."""
+    found = []
+    with socket.create_connection((server.host, server.port), timeout=120) as connection:
+        stream = connection.makefile("rb")
+        for first in range(0, len(requests), 100):
+            part = requests[first:first + 100]
+            connection.sendall(b"".join(
+                f"POST {path} HTTP/1.1\r\nHost: localhost\r\nFarcall-Session: {session}\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n{body}".encode()
+                for path, session, body in part))
+            for _ in part:
+                status = stream.readline().split()[1]
+                size = 0
+                while (line := stream.readline()) != b"\r\n":
+                    if line.lower().startswith(b"content-length:"):
+                        size = int(line.split(b":")[1])
+                body = stream.read(size)
+                assert status in (b"200", b"201"), body
+                found.append(json.loads(body))
+    return found
+
+
+def use_sessions(server, count):
+    """Makes so many, and a call of each, which is the first of its own state."""
+    made = [each["session"] for each in in_turn(
+        server, [("/api/v1/modules/counts/sessions", "", "{}")] * count)]
+    assert len(set(made)) == count
+    for turn in (1, 2):
+        replies = in_turn(server, [("/api/v1/functions/counts/bump", session, f"[[{i // 100},{i % 100},0,0]]")
+                                   for i, session in enumerate(made)])
+        for i, reply in enumerate(replies):
+            assert reply == {"results": [
+                [turn * (i // 100) ** 2, turn * (i % 100) ** 2, 0, 0]]}
+    return made
+
+
+def own_kib(server):
+    found = re.search(r"RssAnon:\s*(\d+)", open(f"/proc/{server.process.pid}/status").read())
+    return int(found[1])
+
+
+@pytest.mark.parametrize("host", ["process", "thread"])
+def test_a_session_takes_its_pages_and_little_more(start, host):
+    count = 1000 if SANITIZED else 10000
+    server, _ = start(host, f"--sessions={8 * count}", "--session-memory=1G")
+    use_sessions(server, 300)  # more than a worker keeps mapped
+    before, before_kib = taken(server), own_kib(server)
+    use_sessions(server, count - 300)
+    after, after_kib = taken(server), own_kib(server)
+    print(before, before_kib, after, after_kib)
+    text = server.get("/metrics").body.decode()
+    assert f"\nfarcall_sessions {count}\n" in text
+    assert f"\nfarcall_session_bytes {count * 4096}\n" in text
+    more = count - 300
+    assert after["shared_kib"] - before["shared_kib"] <= 4 * more + 1024
+    assert SANITIZED or after_kib - before_kib <= 2 * more
+    # Neither descriptors nor mappings are more for more sessions.
+    limit = int(open("/proc/sys/vm/max_map_count").read())
+    assert after["files"] <= before["files"] + 4
+    for pid in [server.process.pid, *workers(server)]:
+        assert mappings(pid) < min(limit, 2000)
