@@ -45,6 +45,7 @@ struct fc_http2_stream_t {
   uint8_t state;  // fc_http2_state_t
   bool is_ready;
   bool ended;          // the client sends no more of the request
+  bool has_body;       // its head did not end the request
   uint8_t refusal;     // fc_code_t for which its head is refused; 0: none
   uint32_t head_size;  // bytes of the head, decoded, without the path
   uint32_t fields;

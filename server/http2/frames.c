@@ -121,6 +121,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame,
   if (is_empty) return pay(h);
   if (s && is_head && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
     s->ended = ends;
+    s->has_body = !ends;
     fc_http2_stream_begin(s);
   } else if (s && ends) {
     fc_http2_stream_end(s);

@@ -179,7 +179,7 @@ static fc_status_t read_head(fc_http2_stream_t *s, fc_head_t *out_head,
                              fc_error_t *err) {
   FC_TRY(fc_http2_read_head(fc_stash_bytes(&s->head, blocks_of(s)), out_head,
                             err));
-  out_head->request.has_body = !s->ended || out_head->request.length > 0;
+  out_head->request.has_body = s->has_body || out_head->request.length > 0;
   s->length = out_head->request.length;
   return FC_OK;
 }
