@@ -105,6 +105,62 @@ static fc_status_t fail_framing(request_t *request, fc_error_t *err,
 }
 
 // ---------------------------------------------------------------------------
+// What every form of a request does
+
+fc_status_t fc_oip_begin(fc_frame_t *frame, fc_inputs_t *inputs,
+                         fc_oip_t **out_oip, fc_error_t *err) {
+  void *oip = NULL, *order = NULL, *forms = NULL;
+  FC_TRY(fc_inputs_begin(inputs, frame, err));
+  const fc_model_t *model = inputs->model;
+  FC_TRY(fc_frame_alloc(frame, 1, sizeof(fc_oip_t), &oip, err));
+  FC_TRY(fc_frame_alloc(frame, model->output_count + (size_t)1,
+                        sizeof(uint32_t), &order, err));
+  FC_TRY(
+      fc_frame_alloc(frame, model->output_count + (size_t)1, 1, &forms, err));
+  frame->oip = *out_oip = oip;
+  (*out_oip)->model = model;
+  (*out_oip)->order = order;
+  (*out_oip)->forms = forms;
+  return FC_OK;
+}
+
+fc_status_t fc_oip_choose(const fc_inputs_t *inputs, fc_oip_t *oip,
+                          fc_str_t name, uint32_t *out_number,
+                          fc_error_t *err) {
+  const fc_model_t *model = oip->model;
+  const uint32_t number =
+      fc_model_find(&model->results, model->output_of, name);
+  if (number == NONE) {
+    return fc_inputs_unknown(inputs, "output", name, model->outputs,
+                             model->output_count, err);
+  }
+  *out_number = number;
+  if (oip->forms[number] == FC_OIP_ABSENT) return FC_OK;
+  char shown[80];
+  fc_escape(shown, sizeof shown, 64, name);
+  return fc_json_fail(&inputs->frame->reader, err, FC_CODE_DUPLICATE_ARGUMENT,
+                      "output '%s': asked for twice", shown);
+}
+
+void fc_oip_ask(fc_oip_t *oip, uint32_t number, uint8_t form) {
+  oip->forms[number] = form;
+  oip->order[oip->order_count++] = number;
+  oip->chosen = true;
+}
+
+fc_status_t fc_oip_find(const fc_inputs_t *inputs, fc_oip_t *oip, fc_str_t name,
+                        uint32_t *out_number, fc_error_t *err) {
+  const fc_model_t *model = oip->model;
+  const bool is_there =
+      fc_model_find(&model->arguments, model->input_of, name) != NONE;
+  if (!is_there && model->input_count == 1) {
+    oip->renamed = name;
+    name = model->inputs[0].name;
+  }
+  return fc_inputs_find(inputs, name, out_number, err);
+}
+
+// ---------------------------------------------------------------------------
 // One input
 
 static const fc_str_t kMembers[FC_MEMBER_COUNT] = {
@@ -161,11 +217,7 @@ static fc_status_t read_input_name(request_t *request, input_t *input,
   if (input->has_name) return twice(request, "name", err);
   input->has_name = true;
   FC_TRY(read_text(request, &name, err));
-  if (find_input(request, name) == NONE && is_only(request)) {
-    request->oip->renamed = name;
-    name = request->oip->model->inputs[0].name;
-  }
-  FC_TRY(fc_inputs_find(&request->inputs, name, &number, err));
+  FC_TRY(fc_oip_find(&request->inputs, request->oip, name, &number, err));
   if (!input->tensor) choose(request, input, number);
   return FC_OK;
 }
@@ -438,20 +490,11 @@ typedef struct output_t {
 static fc_status_t read_output_name(void *context, fc_error_t *err) {
   output_t *output = context;
   request_t *request = output->request;
-  const fc_model_t *model = request->oip->model;
   fc_str_t name;
   output->has_name = true;
   FC_TRY(read_text(request, &name, err));
-  output->number = fc_model_find(&model->results, model->output_of, name);
-  if (output->number == NONE) {
-    return fc_inputs_unknown(&request->inputs, "output", name, model->outputs,
-                             model->output_count, err);
-  }
-  if (request->oip->forms[output->number] == FC_OIP_ABSENT) return FC_OK;
-  char shown[80];
-  fc_escape(shown, sizeof shown, 64, name);
-  return fc_json_fail(&request->frame->reader, err, FC_CODE_DUPLICATE_ARGUMENT,
-                      "output '%s': asked for twice", shown);
+  return fc_oip_choose(&request->inputs, request->oip, name, &output->number,
+                       err);
 }
 
 static fc_status_t read_output_form(void *context, fc_error_t *err) {
@@ -480,10 +523,7 @@ static fc_status_t read_output(request_t *request, fc_error_t *err) {
   FC_TRY(fc_json_read_members(&request->frame->reader, kRows,
                               FC_ARRAY_COUNT(kRows), &output, err));
   if (!output.has_name) return missing(request, "name", err);
-  fc_oip_t *oip = request->oip;
-  oip->forms[output.number] = output.form;
-  oip->order[oip->order_count++] = output.number;
-  oip->chosen = true;
+  fc_oip_ask(request->oip, output.number, output.form);
   return FC_OK;
 }
 
@@ -637,28 +677,10 @@ static fc_status_t read_raw(request_t *request, fc_str_t body,
 
 // ---------------------------------------------------------------------------
 
-static fc_status_t begin(request_t *request, fc_frame_t *frame,
-                         fc_error_t *err) {
-  void *oip = NULL, *order = NULL, *forms = NULL;
-  request->frame = frame;
-  FC_TRY(fc_inputs_begin(&request->inputs, frame, err));
-  const fc_model_t *model = request->inputs.model;
-  FC_TRY(fc_frame_alloc(frame, 1, sizeof(fc_oip_t), &oip, err));
-  FC_TRY(fc_frame_alloc(frame, model->output_count + (size_t)1,
-                        sizeof(uint32_t), &order, err));
-  FC_TRY(
-      fc_frame_alloc(frame, model->output_count + (size_t)1, 1, &forms, err));
-  frame->oip = request->oip = oip;
-  request->oip->model = model;
-  request->oip->order = order;
-  request->oip->forms = forms;
-  return FC_OK;
-}
-
 fc_status_t fc_oip_decode(fc_frame_t *frame, fc_str_t body, uint64_t document,
                           fc_error_t *err) {
-  request_t request = {.has_raw = document != FC_OIP_ALL};
-  FC_TRY(begin(&request, frame, err));
+  request_t request = {.frame = frame, .has_raw = document != FC_OIP_ALL};
+  FC_TRY(fc_oip_begin(frame, &request.inputs, &request.oip, err));
   if (document == FC_OIP_ALL) document = body.size;
   FC_TRY(fc_read_split(frame, &body, document, err));
   fc_frame_read(frame, body.data, body.size);

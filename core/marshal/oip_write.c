@@ -6,24 +6,7 @@
 
 #include "base/utf8.h"
 #include "json/writer.h"
-#include "marshal/encoder.h"
 #include "marshal/oip_read.h"
-
-// One output that is sent. Byte strings have `texts` and no tensor but its dims.
-typedef struct sent_t {
-  fc_tensor_t tensor;
-  const fc_value_t *texts;
-  size_t count;  // of elements
-  size_t size;   // in bytes, if it is sent raw
-  bool raw;
-} sent_t;
-
-typedef struct answer_t {
-  fc_encoder_t encoder;
-  const fc_oip_t *oip;
-  sent_t *sent;  // by place in the answer
-  uint32_t count;
-} answer_t;
 
 static fc_status_t put(fc_sink_t *sink, const char *text, fc_error_t *err) {
   return fc_sink_put(sink, fc_str(text), err);
@@ -54,7 +37,7 @@ static fc_status_t write_head(fc_sink_t *sink, fc_str_t name,
   return write_shape(sink, dims, rank, err);
 }
 
-static fc_status_t write_texts(answer_t *answer, const sent_t *sent,
+static fc_status_t write_texts(fc_oip_answer_t *answer, const fc_sent_t *sent,
                                fc_error_t *err) {
   fc_sink_t *sink = answer->encoder.sink;
   FC_TRY(put(sink, ",\"data\":[", err));
@@ -74,7 +57,7 @@ static fc_status_t write_texts(answer_t *answer, const sent_t *sent,
   return put(sink, "]", err);
 }
 
-static fc_status_t write_data(answer_t *answer, const sent_t *sent,
+static fc_status_t write_data(fc_oip_answer_t *answer, const fc_sent_t *sent,
                               fc_error_t *err) {
   fc_sink_t *sink = answer->encoder.sink;
   if (sent->texts) return write_texts(answer, sent, err);
@@ -85,8 +68,8 @@ static fc_status_t write_data(answer_t *answer, const sent_t *sent,
 }
 
 // Sets what an output of byte strings has: its elements, dims and size.
-static fc_status_t find_texts(answer_t *answer, const fc_op_t *op,
-                              const fc_value_t *value, sent_t *sent,
+static fc_status_t find_texts(fc_oip_answer_t *answer, const fc_op_t *op,
+                              const fc_value_t *value, fc_sent_t *sent,
                               fc_error_t *err) {
   fc_encoder_t *encoder = &answer->encoder;
   const fc_op_t *element = op->kind == FC_TYPE_BYTES ? op : fc_op_child(op);
@@ -115,8 +98,9 @@ static fc_status_t find_texts(answer_t *answer, const fc_op_t *op,
 }
 
 // The datatype of a tensor that said its type itself.
-static fc_status_t find_datatype(const answer_t *answer, fc_dtype_t dtype,
-                                 const char **out_datatype, fc_error_t *err) {
+static fc_status_t find_datatype(const fc_oip_answer_t *answer,
+                                 fc_dtype_t dtype, const char **out_datatype,
+                                 fc_error_t *err) {
   *out_datatype = fc_dtype_info(dtype)->oip;
   if (**out_datatype) return FC_OK;
   return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
@@ -124,9 +108,13 @@ static fc_status_t find_datatype(const answer_t *answer, fc_dtype_t dtype,
                  answer->encoder.number, fc_dtype_info(dtype)->text);
 }
 
-static fc_status_t find_output(answer_t *answer, const fc_op_t *op,
-                               const fc_value_t *value, sent_t *sent,
-                               const char **out_datatype, fc_error_t *err) {
+fc_status_t fc_oip_find_output(fc_oip_answer_t *answer, uint32_t number,
+                               fc_sent_t *sent, const char **out_datatype,
+                               fc_error_t *err) {
+  const fc_model_tensor_t *output = &answer->oip->model->outputs[number];
+  const fc_op_t *op = output->op;
+  const fc_value_t *value = NULL;
+  FC_TRY(fc_encoder_find(&answer->encoder, output->way, &value, err));
   const fc_op_t *texts = fc_model_is_any(op) ? fc_model_texts_of(value) : NULL;
   if (texts) op = texts;
   *out_datatype = fc_model_datatype(op);
@@ -138,17 +126,15 @@ static fc_status_t find_output(answer_t *answer, const fc_op_t *op,
   return find_datatype(answer, sent->tensor.dtype, out_datatype, err);
 }
 
-static fc_status_t write_output(answer_t *answer, uint32_t number, sent_t *sent,
-                                fc_error_t *err) {
+static fc_status_t write_output(fc_oip_answer_t *answer, uint32_t number,
+                                fc_sent_t *sent, fc_error_t *err) {
   fc_encoder_t *encoder = &answer->encoder;
   const fc_model_tensor_t *output = &answer->oip->model->outputs[number];
   const uint8_t form =
       answer->oip->chosen ? answer->oip->forms[number] : FC_OIP_UNSAID;
-  const fc_value_t *value = NULL;
-  FC_TRY(fc_encoder_find(encoder, output->way, &value, err));
   sent->raw = form == FC_OIP_RAW || (form == FC_OIP_UNSAID && answer->oip->raw);
   const char *datatype;
-  FC_TRY(find_output(answer, output->op, value, sent, &datatype, err));
+  FC_TRY(fc_oip_find_output(answer, number, sent, &datatype, err));
   const int64_t flat = (int64_t)sent->count;
   const int64_t *dims = sent->tensor.shape ? sent->tensor.shape : &flat;
   FC_TRY(write_head(encoder->sink, output->name, datatype, dims,
@@ -164,14 +150,14 @@ static fc_status_t write_output(answer_t *answer, uint32_t number, sent_t *sent,
 }
 
 // `last`: nothing follows.
-static fc_status_t write_bytes(answer_t *answer, fc_str_t bytes, bool last,
-                               fc_error_t *err) {
+static fc_status_t write_bytes(fc_oip_answer_t *answer, fc_str_t bytes,
+                               bool last, fc_error_t *err) {
   return last ? fc_encoder_put_last(&answer->encoder, bytes, err)
               : fc_sink_put(answer->encoder.sink, bytes, err);
 }
 
-static fc_status_t write_text(answer_t *answer, fc_str_t bytes, bool last,
-                              fc_error_t *err) {
+static fc_status_t write_text(fc_oip_answer_t *answer, fc_str_t bytes,
+                              bool last, fc_error_t *err) {
   const size_t size = bytes.size;
   if (size > UINT32_MAX) {
     return fc_fail(err, FC_CODE_RESULT_TOO_LARGE,
@@ -184,8 +170,8 @@ static fc_status_t write_text(answer_t *answer, fc_str_t bytes, bool last,
   return write_bytes(answer, bytes, last, err);
 }
 
-static fc_status_t write_raw(answer_t *answer, const sent_t *sent, bool last,
-                             fc_error_t *err) {
+fc_status_t fc_oip_write_raw(fc_oip_answer_t *answer, const fc_sent_t *sent,
+                             bool last, fc_error_t *err) {
   if (!sent->texts) {
     const fc_str_t bytes = fc_str_make(sent->tensor.data, sent->size);
     return write_bytes(answer, bytes, last, err);
@@ -200,20 +186,25 @@ static fc_status_t write_raw(answer_t *answer, const sent_t *sent, bool last,
 // ---------------------------------------------------------------------------
 // The document
 
-static fc_status_t write_warning(answer_t *answer, fc_error_t *err) {
-  char sent[80], name[80], text[240];
-  const fc_oip_t *oip = answer->oip;
+fc_str_t fc_oip_print_warning(const fc_oip_t *oip, char out[FC_OIP_WARNING]) {
+  char sent[80], name[80];
   fc_escape(sent, sizeof sent, 64, oip->renamed);
   fc_escape(name, sizeof name, 64, oip->model->inputs[0].name);
-  snprintf(text, sizeof text,
+  snprintf(out, FC_OIP_WARNING,
            "there is no input '%s': it was taken as '%s', the only one", sent,
            name);
+  return fc_str(out);
+}
+
+static fc_status_t write_warning(fc_oip_answer_t *answer, fc_error_t *err) {
+  char text[FC_OIP_WARNING];
   FC_TRY(put(answer->encoder.sink, ",\"parameters\":{\"warning\":", err));
-  FC_TRY(fc_json_write_string(answer->encoder.sink, fc_str(text), err));
+  FC_TRY(fc_json_write_string(answer->encoder.sink,
+                              fc_oip_print_warning(answer->oip, text), err));
   return put(answer->encoder.sink, "}", err);
 }
 
-static fc_status_t write_document(answer_t *answer, fc_str_t model,
+static fc_status_t write_document(fc_oip_answer_t *answer, fc_str_t model,
                                   fc_str_t version, fc_error_t *err) {
   fc_sink_t *sink = answer->encoder.sink;
   const fc_oip_t *oip = answer->oip;
@@ -230,13 +221,13 @@ static fc_status_t write_document(answer_t *answer, fc_str_t model,
   FC_TRY(put(sink, ",\"outputs\":[", err));
   for (uint32_t i = 0; i < answer->count; i++) {
     if (i) FC_TRY(put(sink, ",", err));
-    FC_TRY(write_output(answer, oip->chosen ? oip->order[i] : i,
-                        &answer->sent[i], err));
+    FC_TRY(write_output(answer, fc_oip_output_at(answer, i), &answer->sent[i],
+                        err));
   }
   return put(sink, "]}", err);
 }
 
-static fc_status_t write_answer(answer_t *answer, fc_str_t model,
+static fc_status_t write_answer(fc_oip_answer_t *answer, fc_str_t model,
                                 fc_str_t version, uint64_t *out_document,
                                 fc_error_t *err) {
   FC_TRY(write_document(answer, model, version, err));
@@ -246,23 +237,29 @@ static fc_status_t write_answer(answer_t *answer, fc_str_t model,
   if (end) *out_document = document;
   for (uint32_t i = 0; i < end; i++) {
     if (!answer->sent[i].raw) continue;
-    FC_TRY(write_raw(answer, &answer->sent[i], i + 1 == end, err));
+    FC_TRY(fc_oip_write_raw(answer, &answer->sent[i], i + 1 == end, err));
   }
   return FC_OK;
+}
+
+fc_status_t fc_oip_answer_begin(fc_oip_answer_t *answer, fc_frame_t *frame,
+                                fc_sink_t *sink, fc_error_t *err) {
+  const fc_oip_t *oip = frame->oip;
+  if (!oip) return fc_frame_fail_idle(err);
+  void *sent = NULL;
+  answer->oip = oip;
+  answer->count = oip->chosen ? oip->order_count : oip->model->output_count;
+  FC_TRY(fc_frame_alloc(frame, answer->count + (size_t)1, sizeof(fc_sent_t),
+                        &sent, err));
+  answer->sent = sent;
+  return fc_encoder_begin(&answer->encoder, frame, sink, err);
 }
 
 fc_status_t fc_oip_encode(fc_frame_t *frame, fc_str_t model, fc_str_t version,
                           fc_sink_t *sink, uint64_t *out_document,
                           fc_error_t *err) {
-  const fc_oip_t *oip = frame->oip;
-  if (!oip) return fc_frame_fail_idle(err);
-  answer_t answer = {.oip = oip};
-  answer.count = oip->chosen ? oip->order_count : oip->model->output_count;
-  void *sent = NULL;
-  FC_TRY(fc_frame_alloc(frame, answer.count + (size_t)1, sizeof(sent_t), &sent,
-                        err));
-  answer.sent = sent;
-  FC_TRY(fc_encoder_begin(&answer.encoder, frame, sink, err));
+  fc_oip_answer_t answer;
+  FC_TRY(fc_oip_answer_begin(&answer, frame, sink, err));
   return fc_encoder_end(
       &answer.encoder, write_answer(&answer, model, version, out_document, err),
       err);

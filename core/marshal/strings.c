@@ -89,6 +89,16 @@ static uint32_t read_u32(const char *data) {
          (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
+fc_status_t fc_strings_add(fc_frame_t *frame, fc_strings_t *texts,
+                           fc_str_t text, fc_error_t *err) {
+  FC_TRY(next_item(frame, texts, err));
+  FC_TRY(fc_bytes_take(frame, element_of(texts), text,
+                       &texts->items[texts->count++], err));
+  texts->rank = 1;
+  texts->dims[0] = (int64_t)texts->count;
+  return texts->count % 16384 ? FC_OK : fc_stop_look(&frame->stop, err);
+}
+
 fc_status_t fc_strings_take(fc_frame_t *frame, fc_strings_t *texts,
                             fc_str_t bytes, fc_error_t *err) {
   while (bytes.size) {
@@ -98,14 +108,9 @@ fc_status_t fc_strings_take(fc_frame_t *frame, fc_strings_t *texts,
                           "so many bytes");
     }
     const fc_str_t text = fc_str_make(bytes.data + 4, read_u32(bytes.data));
-    FC_TRY(next_item(frame, texts, err));
-    FC_TRY(fc_bytes_take(frame, element_of(texts), text,
-                         &texts->items[texts->count++], err));
+    FC_TRY(fc_strings_add(frame, texts, text, err));
     bytes = fc_str_make(text.data + text.size, bytes.size - 4 - text.size);
-    if (texts->count % 16384 == 0) FC_TRY(fc_stop_look(&frame->stop, err));
   }
-  texts->rank = 1;
-  texts->dims[0] = (int64_t)texts->count;
   return FC_OK;
 }
 

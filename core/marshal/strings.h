@@ -21,6 +21,9 @@ typedef struct fc_strings_t {
 // flat or nested. FC_CODE_SHAPE_MISMATCH when the nesting is ragged.
 fc_status_t fc_strings_read(fc_frame_t *frame, fc_strings_t *texts,
                             fc_json_token_t token, fc_error_t *err);
+// Takes one more element, without a copy. A row of elements has one dim.
+fc_status_t fc_strings_add(fc_frame_t *frame, fc_strings_t *texts,
+                           fc_str_t text, fc_error_t *err);
 // Takes raw bytes, without a copy: each element is its size in four bytes, then itself.
 // FC_CODE_BINARY_FRAMING.
 fc_status_t fc_strings_take(fc_frame_t *frame, fc_strings_t *texts,

@@ -54,6 +54,9 @@
 #define FC_LIMIT_GUESSES_MS 60000
 #define FC_LIMIT_GUESS_WAIT_MS 1000
 
+// Of a call that names its model in the body: how many bytes that is looked for in.
+// HTTP/2's first window lets no more come.
+#define FC_LIMIT_PEEK ((64u << 10) - 1)
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
 // A longer document of the Open Inference Protocol is not searched for a sequence's id.
 #define FC_LIMIT_SEQUENCE (256u << 10)

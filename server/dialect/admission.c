@@ -44,9 +44,58 @@ fc_status_t fc_admission_document(fc_str_t text, uint64_t *out_length,
   return status;
 }
 
+fc_status_t fc_admission_message_coding(const fc_request_t *request,
+                                        uint8_t *out_coding, fc_error_t *err) {
+  const fc_str_t coding = request->fields[FC_FIELD_GRPC_ENCODING];
+  *out_coding = FC_CODING_NONE;
+  if (!coding.size || fc_request_same_text(coding, FC_STR("identity"))) {
+    return FC_OK;
+  }
+  *out_coding = (uint8_t)fc_request_coding(coding);
+  if (*out_coding) return FC_OK;
+  const fc_status_t status =
+      fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
+              "a message is gzip, deflate or not compressed at all");
+  fc_error_expected(err, "gzip or deflate");
+  fc_error_got(err, coding);
+  return status;
+}
+
+// At most eight digits and the unit of grpc-timeout.
+static fc_status_t read_grpc_timeout(fc_str_t text, uint64_t *out_ms,
+                                     fc_error_t *err) {
+  static const struct {
+    char unit;
+    uint64_t ns;
+  } kUnits[] = {{'H', 3600000000000}, {'M', 60000000000}, {'S', 1000000000},
+                {'m', 1000000},       {'u', 1000},        {'n', 1}};
+  uint64_t value = 0;
+  size_t i = 0;
+  for (; i < text.size && i < 8 && text.data[i] >= '0' && text.data[i] <= '9';
+       i++) {
+    value = value * 10 + (uint64_t)(text.data[i] - '0');
+  }
+  for (size_t k = 0; k < FC_ARRAY_COUNT(kUnits) && i; k++) {
+    if (i + 1 != text.size || text.data[i] != kUnits[k].unit) continue;
+    *out_ms =
+        value * kUnits[k].ns / 1000000 + (value * kUnits[k].ns % 1000000 > 0);
+    if (!*out_ms) *out_ms = 1;
+    return FC_OK;
+  }
+  const fc_status_t status =
+      fc_fail(err, FC_CODE_HTTP_SYNTAX,
+              "'grpc-timeout' is at most 8 digits and one of H, M, S, m, u, n");
+  fc_error_got(err, text);
+  return status;
+}
+
 fc_status_t fc_admission_timeout(const fc_request_t *request, uint64_t *out_ms,
                                  fc_error_t *err) {
   const fc_str_t text = request->fields[FC_FIELD_TIMEOUT];
+  const fc_str_t grpc = request->fields[FC_FIELD_GRPC_TIMEOUT];
+  if (FC_UNLIKELY(grpc.data && fc_request_is_grpc(request))) {
+    return read_grpc_timeout(grpc, out_ms, err);
+  }
   if (!text.data) return FC_OK;
   uint64_t value = 0;
   bool good = text.size > 0 && text.size <= 12;

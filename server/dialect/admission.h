@@ -20,6 +20,8 @@ fc_status_t fc_admission_document(fc_str_t text, uint64_t *out_length,
 // Reads Farcall-Timeout-Ms, the time that the client gives the call; *out_ms stays
 // as it is if the field is absent. FC_CODE_HTTP_SYNTAX unless the field is a number
 // above 0 of at most 12 digits.
+fc_status_t fc_admission_message_coding(const fc_request_t *request,
+                                        uint8_t *out_coding, fc_error_t *err);
 fc_status_t fc_admission_timeout(const fc_request_t *request, uint64_t *out_ms,
                                  fc_error_t *err);
 // Reads Farcall-Priority; without it the call has fc_priorities_default.

@@ -193,7 +193,16 @@ struct fc_dialect_t {
   fc_status_t (*encode_error)(const fc_problem_t *problem, fc_sink_t *sink,
                               fc_error_t *err);
   const char *error_type;  // media type of an error's body
-  bool names_code;         // errors have their code in Farcall-Error-Code, too
+  // gRPC: bodies are messages with a head (fc_request_is_grpc), and errors are field lines
+  // behind the body: that is what encode_error writes.
+  bool framed;
+  // What such a request says by the names of the model in its body. *out_more: more of the
+  // body must come first. For routes with FC_ROUTE_PEEK.
+  // `kept` holds the names.
+  fc_status_t (*peek)(const fc_request_t *request, char kept[FC_ROUTE_KEPT],
+                      fc_route_names_t *out_names, bool *out_more,
+                      fc_error_t *err);
+  bool names_code;  // errors have their code in Farcall-Error-Code, too
 };
 
 // The dialects, by the index that routes and calls have. The first one answers

@@ -77,22 +77,24 @@ static fc_status_t decode(fc_frame_t *frame, fc_str_t body,
   return fc_oip_decode(frame, body, of.document, err);
 }
 
+fc_str_t fc_oip_model_name(const fc_function_t *function, bool is_alone,
+                           char pair[FC_OIP_NAME_MAX]) {
+  const fc_str_t alone = fc_module_get_name(function->module);
+  const size_t size = alone.size + 1 + function->name.size;
+  if (is_alone || size > FC_OIP_NAME_MAX) return alone;
+  memcpy(pair, alone.data, alone.size);
+  pair[alone.size] = '.';
+  memcpy(pair + alone.size + 1, function->name.data, function->name.size);
+  return fc_str_make(pair, size);
+}
+
 static fc_status_t encode(fc_frame_t *frame, const fc_function_t *function,
                           const uint8_t *parameters, fc_sink_t *sink,
                           uint64_t *out_document, fc_error_t *err) {
-  const fc_module_t *module = function->module;
-  const fc_str_t alone = fc_module_get_name(module);
-  char pair[2 * FC_MODULE_NAME_MAX];
-  fc_str_t name = alone;
-  if (!parameters_of(parameters).alone &&
-      alone.size + 1 + function->name.size <= sizeof pair) {
-    memcpy(pair, alone.data, alone.size);
-    pair[alone.size] = '.';
-    memcpy(pair + alone.size + 1, function->name.data, function->name.size);
-    name = fc_str_make(pair, alone.size + 1 + function->name.size);
-  }
-  return fc_oip_encode(frame, name, fc_module_get_version(module), sink,
-                       out_document, err);
+  char pair[FC_OIP_NAME_MAX];
+  return fc_oip_encode(
+      frame, fc_oip_model_name(function, parameters_of(parameters).alone, pair),
+      fc_module_get_version(function->module), sink, out_document, err);
 }
 
 static size_t name(fc_str_t body, const uint8_t *parameters,

@@ -20,6 +20,17 @@ fc_status_t fc_oip_document(const fc_server_t *server,
                             fc_document_t *out_document, fc_sink_t *sink,
                             fc_error_t *err);
 
+// What the metadata of the server lists.
+#define FC_OIP_EXTENSIONS                                          \
+  "binary_tensor_data", "model_configuration", "model_repository", \
+      "parameters", "sequence", "sequence(string_id)", "statistics", "logging"
+
+// The name that the answer to a call says: MODULE.FUNCTION, which `pair` holds, or the
+// module's alone if the client said no more.
+#define FC_OIP_NAME_MAX (2 * FC_MODULE_NAME_MAX)
+fc_str_t fc_oip_model_name(const fc_function_t *function, bool is_alone,
+                           char pair[FC_OIP_NAME_MAX]);
+
 // Reads the JSON body of a request that is no call, by the rows of its members; none is
 // allowed. FC_CODE_JSON_SCHEMA when the body is no object.
 fc_status_t fc_oip_read(fc_json_reader_t *reader, fc_str_t body,

@@ -18,13 +18,14 @@
 // The server
 
 static fc_status_t write_server(fc_sink_t *sink, fc_error_t *err) {
-  return fc_json_print(
-      sink, err,
-      "{'name':'farcalld','version':'%s','extensions':["
-      "'binary_tensor_data','model_configuration',"
-      "'model_repository','parameters','sequence','sequence(string_id)',"
-      "'statistics','logging']}",
-      fc_version());
+  static const char *const kExtensions[] = {FC_OIP_EXTENSIONS};
+  FC_TRY(fc_json_print(sink, err,
+                       "{'name':'farcalld','version':'%s','extensions':[",
+                       fc_version()));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kExtensions); i++) {
+    FC_TRY(fc_json_print(sink, err, "%s'%s'", i ? "," : "", kExtensions[i]));
+  }
+  return fc_json_print(sink, err, "]}");
 }
 
 static fc_status_t write_live(const fc_server_t *server, fc_sink_t *sink,

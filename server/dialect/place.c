@@ -288,6 +288,29 @@ static fc_status_t find_model(const fc_route_names_t *names,
   return unknown_version(head, version, err);
 }
 
+// Finds the model that the body names. Who asks whether it is ready may name any.
+static fc_status_t find_named(const fc_routes_t *routes,
+                              const fc_request_t *request,
+                              const fc_generations_t *generations, bool ready,
+                              fc_place_t *out_place, fc_error_t *err) {
+  char kept[FC_ROUTE_KEPT];
+  fc_route_names_t names = {0};
+  const fc_route_row_t *row = &routes->rows[out_place->route];
+  FC_TRY(routes->dialects[row->dialect]->peek(request, kept, &names,
+                                              &out_place->peeks, err));
+  if (out_place->peeks) return FC_OK;
+  const fc_status_t status =
+      find_model(&names, generations, ready, out_place, err);
+  const fc_generation_t *generation =
+      fc_generations_at(generations, out_place->module);
+  if (status == FC_OK || !(row->methods & FC_ROUTE_ANY_MODEL) ||
+      (generation && fc_generation_is_coming(generation))) {
+    return status;
+  }
+  out_place->module = out_place->function = FC_ROUTE_NO_INDEX;
+  return FC_OK;
+}
+
 // ---------------------------------------------------------------------------
 
 static fc_status_t find_place(const fc_routes_t *routes,
@@ -296,6 +319,10 @@ static fc_status_t find_place(const fc_routes_t *routes,
                               fc_place_t *out_place, fc_error_t *err) {
   fc_route_names_t names = {0};
   FC_TRY(fc_route_read(routes, request, buffer, out_place, &names, err));
+  const fc_route_row_t *row = &routes->rows[out_place->route];
+  if (FC_UNLIKELY(row->methods & FC_ROUTE_PEEK)) {
+    return find_named(routes, request, generations, ready, out_place, err);
+  }
   if (names.model.data)
     return find_model(&names, generations, ready, out_place, err);
   if (!names.module.data) return FC_OK;

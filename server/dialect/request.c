@@ -153,3 +153,21 @@ fc_str_t fc_request_query(fc_str_t query, fc_str_t key) {
   }
   return (fc_str_t){0};
 }
+
+bool fc_request_is_grpc(const fc_request_t *request) {
+  static const fc_str_t kType = FC_STR("application/grpc");
+  fc_str_t type = request->fields[FC_FIELD_CONTENT_TYPE];
+  if (!request->has_trailers || type.size < kType.size) return false;
+  const char next = type.size > kType.size ? type.data[kType.size] : ';';
+  type.size = kType.size;
+  return fc_request_same_text(type, kType) &&
+         (next == ';' || next == '+' || next == ' ');
+}
+
+uint32_t fc_message_size(fc_str_t head) {
+  uint32_t size = 0;
+  for (size_t i = 1; i < FC_MESSAGE_HEAD; i++) {
+    size = size << 8 | (uint8_t)head.data[i];
+  }
+  return size;
+}

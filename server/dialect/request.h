@@ -37,6 +37,10 @@ typedef struct fc_request_t {
   fc_str_t path;       // of the target, still percent-encoded; "*" is possible
   fc_str_t query;      // without the '?', "" if none
   fc_str_t fields[FC_FIELD_COUNT];  // trimmed; data is NULL when absent
+  bool has_trailers;  // the answer may have fields behind its body
+  // What is there of the body, for who looks at its beginning (FC_ROUTE_PEEK).
+  fc_str_t begin;
+  bool begin_is_all;
   // The body of a POST that asks for a document. Then only `method` and
   // `method_name` are set besides.
   fc_str_t body;
@@ -56,6 +60,10 @@ fc_coding_t fc_request_coding(fc_str_t text);
 // How an Accept-Encoding field wants the answer compressed; FC_CODING_NONE: not at
 // all.
 fc_coding_t fc_request_answer_coding(fc_str_t accept);
+// Is it a request of gRPC? Its body is messages, each with FC_MESSAGE_HEAD bytes in front.
+bool fc_request_is_grpc(const fc_request_t *request);
+#define FC_MESSAGE_HEAD 5  // a flag, whether it is compressed, and its size
+uint32_t fc_message_size(fc_str_t head);
 // The first value of `key` in a query string ("a=1&b=2"), undecoded; data NULL when
 // the key is not there.
 fc_str_t fc_request_query(fc_str_t query, fc_str_t key);

@@ -35,8 +35,8 @@ fc_str_t fc_route_path(const fc_routes_t *routes, fc_route_t route) {
 }
 
 const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route) {
-  const unsigned methods =
-      routes->rows[route].methods & ~(unsigned)FC_ROUTE_STATE;
+  const unsigned methods = routes->rows[route].methods & (FC_ROUTE_PEEK - 1u) &
+                           ~(unsigned)FC_ROUTE_STATE;
   if (methods == FC_ROUTE_GET) return "GET, HEAD";
   if (methods == FC_ROUTE_DELETE) return "DELETE";
   if (methods & FC_ROUTE_PUT) return "GET, HEAD, PUT, DELETE";
@@ -252,6 +252,14 @@ fc_status_t fc_route_read(const fc_routes_t *routes,
                             .function = FC_ROUTE_NO_INDEX};
   FC_TRY(find_path(routes, request->path, buffer, &out_place->route, out_names,
                    err));
+  const uint8_t dialect = routes->rows[out_place->route].dialect;
+  if (FC_UNLIKELY(routes->dialects[dialect]->framed) &&
+      !fc_request_is_grpc(request)) {
+    out_place->route = FC_ROUTE_NONE;
+    return fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
+                   "this path is for gRPC: Content-Type application/grpc, over "
+                   "HTTP/2");
+  }
   return check_method(routes, out_place->route, request, err);
 }
 

@@ -19,8 +19,10 @@ enum {
   FC_ROUTE_ADMIN = 1 << 4,
   FC_ROUTE_DELETE = 1 << 5,  // DELETE: ends or removes what the path names
   FC_ROUTE_STATE =
-      1 << 6,             // about sessions: the client is named to the dialect
-  FC_ROUTE_PUT = 1 << 7,  // PUT: the body is what the path names from then on
+      1 << 6,              // about sessions: the client is named to the dialect
+  FC_ROUTE_PUT = 1 << 7,   // PUT: the body is what the path names from then on
+  FC_ROUTE_PEEK = 1 << 8,  // the body's beginning names the model, not the path
+  FC_ROUTE_ANY_MODEL = 1 << 9,  // with it: which need not be there
 };
 
 typedef enum fc_route_t {
@@ -32,7 +34,7 @@ typedef enum fc_route_t {
 
 typedef struct fc_route_row_t {
   fc_str_t path;
-  uint8_t methods;
+  uint16_t methods;
   uint8_t dialect;  // index of its dialect
   uint8_t scope;    // FC_SCOPE_*
 } fc_route_row_t;
@@ -67,6 +69,7 @@ typedef struct fc_place_t {
   uint32_t module;    // index of its generation; FC_ROUTE_NO_INDEX: none
   uint32_t function;  // index in the module's listing
   bool may_profile;   // so may this client; said at FC_ROUTE_INFO alone
+  bool peeks;  // nothing is known of the model yet: more of the body must come
   // Of FC_ROUTE_STATE: who asks, whether only they may name the session that they
   // make, the sessions that end with the connection, and the session that the path names,
   // NULL if it names none.
@@ -76,9 +79,10 @@ typedef struct fc_place_t {
   struct fc_session_t *session;
 } fc_place_t;
 
-// Finds the route alone, by path and method; nothing is looked up of the names in the
+// Finds the route alone, by path and method, and of a dialect of gRPC by Content-Type; nothing is looked up of the names in the
 // path. *out_place is set as far as the path was understood. FC_CODE_NOT_FOUND,
-// _METHOD_NOT_ALLOWED, _HTTP_SYNTAX (percent-encoding).
+// _METHOD_NOT_ALLOWED, _HTTP_SYNTAX (percent-encoding), _UNSUPPORTED_MEDIA_TYPE: this path
+// is answered to gRPC alone.
 fc_status_t fc_route_match(const fc_routes_t *routes,
                            const fc_request_t *request, fc_place_t *out_place,
                            fc_error_t *err);
@@ -91,6 +95,7 @@ typedef struct fc_route_names_t {
   fc_str_t session;
   fc_str_t value;
 } fc_route_names_t;
+#define FC_ROUTE_KEPT 512  // bytes of names that stand in no path
 
 // Does the path of the request have "%XX" in it?
 bool fc_route_has_escapes(const fc_request_t *request);

@@ -48,6 +48,11 @@ void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
   if (what->code == FC_CODE_METHOD_NOT_ALLOWED) {
     out->allow = fc_str(fc_route_allow(x->server->routes, x->place.route));
   }
+  if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->framed)) {
+    out->status = 200;
+    out->is_tail = what->code != FC_CODE_NONE;
+    out->tail = FC_STR("grpc-status: 0\r\n");
+  }
   if (what->status == 503 || what->status == 429) {
     out->retry_after = x->out.retry_after ? x->out.retry_after
                                           : retry_after(x->server, what->code);
@@ -67,6 +72,9 @@ void fc_exchange_note(fc_exchange_t *x, const fc_answer_facts_t *what,
 
 void fc_exchange_send(fc_exchange_t *x, const fc_answer_facts_t *what) {
   fc_answer_t answer;
+  if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->framed) && !what->code) {
+    fc_exchange_close_message(x);
+  }
   fc_exchange_describe(x, what, &answer);
   fc_exchange_note(x, what, answer.length);
   x->carrier->answer(x, &answer);
@@ -102,13 +110,15 @@ void fc_exchange_answer_nothing(fc_exchange_t *x) {
   char text[FC_LIMIT_HEAD + FC_EXCHANGE_REFUSAL_MAX];
   fc_error_t error;
   (void)fc_fail_memory(&error);
-  const fc_answer_t answer =
-      print_refusal(fc_dialect_of(x->server, &x->place), &error,
-                    fc_exchange_id(x), text + FC_LIMIT_HEAD);
+  const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
+  fc_answer_t answer =
+      print_refusal(dialect, &error, fc_exchange_id(x), text + FC_LIMIT_HEAD);
   fc_exchange_count(x, answer.status, (int)error.code, answer.length, false);
   fc_exchange_export(x, answer.status, (int)error.code, answer.length);
   fc_exchange_log(x, answer.status, error.code, fc_str(error.message),
                   answer.length, false);
+  answer.is_tail = dialect->framed;
+  if (answer.is_tail) answer.status = 200;
   x->carrier->answer_at_once(x, &answer, text + FC_LIMIT_HEAD);
 }
 

@@ -58,7 +58,7 @@ void fc_exchange_reset(fc_exchange_t *x) {
   x->asked.is_preflight = x->asked.is_call = x->asked.is_asking = x->wait.on =
       x->wait.waited = false;
   x->asked.is_source = x->asked.is_over = false;
-  x->wait.slowed = x->wait.was_slowed = false;
+  x->wait.slowed = x->wait.was_slowed = x->wait.peeks = false;
   x->times.stage = FC_STAGE_READ;
   x->asker.peer = x->asker.address;
   x->body_seen = 0;
@@ -136,7 +136,7 @@ void fc_exchange_start(fc_exchange_t *x) {
 }
 
 void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
-  if (x->wait.waited || x->wait.slowed) return;
+  if (x->wait.waited || x->wait.slowed || x->wait.peeks) return;
   take_id(x, request->fields[FC_FIELD_REQUEST_ID]);
   x->times.marked_ns = x->times.began_ns;
   fc_exchange_mark(x, FC_STAGE_READ);
@@ -158,9 +158,9 @@ void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
 static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
   const fc_generation_t *generation = x->wait.waiter.generation;
   if (!x->wait.on) return FC_OK;
-  fc_exchange_mark(x, FC_STAGE_QUEUE);
+  fc_exchange_mark(x, x->wait.peeks ? FC_STAGE_READ : FC_STAGE_QUEUE);
   x->wait.was_slowed |= x->wait.slowed;
-  x->wait.on = x->wait.slowed = false;
+  x->wait.on = x->wait.slowed = x->wait.peeks = false;
   x->asker.peer =
       x->asker.address;  // fc_access_check asks again whether that is a proxy
   if (!x->wait.waited) return FC_OK;
@@ -374,6 +374,9 @@ static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
                               &x->asker.address, err));
   }
   FC_TRY(check_asking(request->length, err));
+  if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->framed)) {
+    FC_TRY(fc_admission_message_coding(request, &x->job.call.body_coding, err));
+  }
   return fc_body_open(&x->job.call.body, x->server->blocks, &x->job.caller,
                       FC_AUDIENCE_NONE, request->length, err);
 }
@@ -423,7 +426,11 @@ fc_status_t fc_exchange_admit_as(fc_exchange_t *x, const fc_request_t *request,
                        x->place.route == FC_ROUTE_FUNCTION;
     return wait_for_module(x, request, calls, err);
   }
-  const uint8_t methods = x->server->routes->rows[x->place.route].methods;
+  if (FC_UNLIKELY(x->place.peeks) && status == FC_OK) {
+    x->wait.on = x->wait.peeks = true;
+    return FC_OK;
+  }
+  const unsigned methods = x->server->routes->rows[x->place.route].methods;
   if (status == FC_OK && FC_UNLIKELY(methods & FC_ROUTE_STATE)) {
     status = fc_exchange_find_session(x, request, err);
   }
@@ -492,12 +499,22 @@ void fc_exchange_submit(fc_exchange_t *x) {
   fc_pool_t *pool = x->server->pool;
   const fc_invocation_t *call = &x->job.call;
   fc_exchange_mark(x, FC_STAGE_READ);
+  const bool framed = fc_dialect_of(x->server, &x->place)->framed;
+  if (FC_UNLIKELY(framed) &&
+      fc_exchange_open_message(x, &x->server->error) != FC_OK) {
+    fc_exchange_fail(x, &x->server->error, FC_STAGE_READ);
+    return;
+  }
   // The decoder may look up to FC_BLOCK_TAIL bytes past the end.
   uint8_t *data =
       fc_block_data(x->server->blocks, call->body.block) + call->body.offset;
   memset(data + call->body.size, 0, FC_BLOCK_TAIL);
   const bool makes = x->asked.is_asking && x->place.route == FC_ROUTE_SESSIONS;
   if (makes && !fc_exchange_submit_making(x)) return;
+  if (FC_UNLIKELY(framed) && x->asked.is_asking) {
+    fc_exchange_answer_message(x);
+    return;
+  }
   if (x->asked.is_asking && !makes) {
     const fc_request_t request = {
         .method = FC_METHOD_POST,

@@ -11,7 +11,8 @@
 //   fc_exchange_take     its head is read
 //   fc_exchange_admit    ROUTE and ADMIT. If wait.on is set then, take and admit
 //                        are called again: if wait.slowed is, too, after
-//                        FC_LIMIT_GUESS_WAIT_MS, else after the carrier's `again`. Else:
+//                        FC_LIMIT_GUESS_WAIT_MS; if wait.peeks is, when more of the body
+//                        is there; else after the carrier's `again`. Else:
 //     fc_exchange_document  the request is answered without its body
 //     fc_exchange_fail      it is refused
 //     fc_exchange_append, _submit  its body arrives (asked.is_call), and is complete
@@ -53,6 +54,10 @@ typedef struct fc_answer_t {
   const fc_session_t *session;  // whose id the head says, NULL: none
   const uint64_t *spent_ns;     // FC_STAGE_COUNT times to tell, or NULL
   bool is_last;                 // the connection should close after this answer
+  // Only of requests that have_trailers: field lines behind the body, static; and that the
+  // body itself is such lines, so that there is none.
+  fc_str_t tail;
+  bool is_tail;
 } fc_answer_t;
 
 // What follows a part of an answer.
@@ -137,6 +142,7 @@ typedef struct fc_exchange_wait_t {
   bool on;
   bool waited;      // it has waited for the generation, at least once
   bool slowed;      // it waits because of its token (FC_LIMIT_GUESS_WAIT_MS)
+  bool peeks;       // it waits for more of its body (FC_ROUTE_PEEK)
   bool was_slowed;  // it has waited so
 } fc_exchange_wait_t;
 
@@ -353,6 +359,14 @@ bool fc_exchange_submit_making(fc_exchange_t *x);
 void fc_exchange_take_order(fc_exchange_t *x);
 // Answers a request that made a session, once that has got its values.
 void fc_exchange_answer_made(fc_exchange_t *x);
+// Messages (message.c)
+// The body is complete: cuts its head off. FC_CODE_BINARY_FRAMING.
+fc_status_t fc_exchange_open_message(fc_exchange_t *x,
+                                     fc_error_t *err) FC_MUST_CHECK;
+// Puts a head in front of the answer.
+void fc_exchange_close_message(fc_exchange_t *x);
+// Answers with the document that the body, a message, asks for.
+void fc_exchange_answer_message(fc_exchange_t *x);
 // Counts a call among those of its client, unless that is a trusted proxy.
 // FC_CODE_TOO_MANY_REQUESTS if the client has as many as it may have.
 fc_status_t fc_exchange_count_call(fc_exchange_t *exchange,

@@ -54,6 +54,7 @@ struct fc_http2_stream_t {
       head;  // field lines as of HTTP/1; those of pseudo fields come first
   fc_stash_t body;  // what came of the body before it was admitted
   uint64_t length;  // of the body, 0 if it was not said
+  uint32_t looked;  // of the body kept, bytes that did not name the model yet
   fc_pace_t body_pace;
   // Of the answer, or of the part of it that is sent
   bool in_parts;
@@ -62,6 +63,7 @@ struct fc_http2_stream_t {
   uint64_t offset;  // in this piece
   uint64_t left;    // bytes that nghttp2 was not given yet
   uint64_t sent;    // bytes that it was given, of all parts
+  fc_str_t tail;    // field lines behind the last of them, "" if none
   fc_pace_t write_pace;
   fc_owner_count_t count;  // unless it is the only stream of its connection
   bool counted;            // in fc_server_t.streams
@@ -150,6 +152,8 @@ void fc_http2_send_later(fc_http2_connection_t *h);
 void fc_http2_on_written(fc_http2_connection_t *h, bool sent);
 // All pieces of the stream were sent: fc_http2_send goes on with it.
 void fc_http2_note_ready(fc_http2_stream_t *s);
+// Submits the fields behind the body.
+void fc_http2_stream_tail(fc_http2_stream_t *s);
 // Callbacks of nghttp2 that read the pieces of an answer.
 ssize_t fc_http2_read_pieces(nghttp2_session *session, int32_t id, uint8_t *out,
                              size_t size, uint32_t *flags,

@@ -79,7 +79,8 @@ static fc_status_t read_lines(fc_str_t text, fc_head_t *head, fc_error_t *err) {
 fc_status_t fc_http2_read_head(fc_str_t text, fc_head_t *head,
                                fc_error_t *err) {
   fc_request_t *request = &head->request;
-  *head = (fc_head_t){.minor = 1, .keep_alive = true};
+  *head = (fc_head_t){
+      .minor = 1, .keep_alive = true, .request = {.has_trailers = true}};
   request->method_name = request->path.data = "";
   request->lines = request->query = FC_STR("");
   FC_TRY(read_lines(text, head, err));

@@ -24,7 +24,12 @@ ssize_t fc_http2_read_pieces(nghttp2_session *session, int32_t id, uint8_t *out,
   if (!s->left && !is_last) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
   *flags |= NGHTTP2_DATA_FLAG_NO_COPY;
   if (s->left <= size) size = (size_t)s->left;
-  if (s->left == size && is_last) *flags |= NGHTTP2_DATA_FLAG_EOF;
+  if (s->left == size && is_last) {
+    *flags |= NGHTTP2_DATA_FLAG_EOF;
+    if (s->tail.size) *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    // nghttp2 wants them to be submitted here: https://github.com/nghttp2/nghttp2/issues/269
+    if (s->tail.size) fc_http2_stream_tail(s);
+  }
   return (ssize_t)size;
 }
 

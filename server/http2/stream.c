@@ -111,12 +111,25 @@ static void keep_body(fc_http2_stream_t *s, fc_str_t bytes) {
   refuse(s, error, FC_STAGE_READ);
 }
 
+static void again(fc_exchange_t *x);
+
+static bool peeks(const fc_http2_stream_t *s) {
+  return s->state == FC_HTTP2_WAIT && s->exchange.wait.peeks;
+}
+
+// Small pieces are not looked at one by one: what is there must have doubled.
+static bool has_more(const fc_http2_stream_t *s) {
+  const uint32_t size = fc_stash_size(&s->body);
+  return size >= 2 * (uint64_t)s->looked || size >= FC_LIMIT_PEEK;
+}
+
 void fc_http2_stream_body(fc_http2_stream_t *s, fc_str_t bytes) {
   (void)nghttp2_session_consume_connection(s->connection->session, bytes.size);
   switch ((fc_http2_state_t)s->state) {
     case FC_HTTP2_HEAD:
     case FC_HTTP2_WAIT:
       keep_body(s, bytes);
+      if (peeks(s) && has_more(s)) again(&s->exchange);
       break;
     case FC_HTTP2_BODY:
       take_body(s, bytes);
@@ -129,6 +142,7 @@ void fc_http2_stream_body(fc_http2_stream_t *s, fc_str_t bytes) {
 void fc_http2_stream_end(fc_http2_stream_t *s) {
   s->ended = true;
   if (s->state == FC_HTTP2_BODY) complete_body(s);
+  else if (peeks(s)) again(&s->exchange);
 }
 
 // ---------------------------------------------------------------------------
@@ -179,9 +193,25 @@ static fc_status_t read_head(fc_http2_stream_t *s, fc_head_t *out_head,
                              fc_error_t *err) {
   FC_TRY(fc_http2_read_head(fc_stash_bytes(&s->head, blocks_of(s)), out_head,
                             err));
-  out_head->request.has_body = s->has_body || out_head->request.length > 0;
-  s->length = out_head->request.length;
+  fc_request_t *request = &out_head->request;
+  const fc_str_t kept = fc_stash_bytes(&s->body, blocks_of(s));
+  request->begin = kept;
+  request->begin_is_all = s->ended;
+  request->has_body = s->has_body || request->length > 0;
+  if (!out_head->has_length && kept.size >= FC_MESSAGE_HEAD &&
+      fc_request_is_grpc(request)) {
+    request->length = FC_MESSAGE_HEAD + (uint64_t)fc_message_size(kept);
+  }
+  s->length = request->length;
   return FC_OK;
+}
+
+// The model is named by the body, of which too little is there.
+static void wait_for_more(fc_http2_stream_t *s) {
+  s->state = FC_HTTP2_WAIT;
+  if (!s->looked) fc_pace_begin(&s->body_pace, fc_http2_now_ms(s->connection));
+  s->looked = fc_stash_size(&s->body);
+  wait_for(s, FC_WAIT_BODY);
 }
 
 static void admit(fc_http2_stream_t *s) {
@@ -191,6 +221,10 @@ static void admit(fc_http2_stream_t *s) {
   fc_status_t status = read_head(s, &head, error);
   fc_exchange_take(x, &head.request);
   if (status == FC_OK) status = fc_exchange_admit(x, &head.request, error);
+  if (status == FC_OK && x->wait.peeks) {
+    wait_for_more(s);
+    return;
+  }
   if (status == FC_OK && x->wait.on) {
     s->state = FC_HTTP2_WAIT;
     wait_for(s, x->wait.slowed ? FC_WAIT_SLOWED : FC_WAIT_NONE);
@@ -237,12 +271,9 @@ static nghttp2_nv field_of(fc_str_t name, fc_str_t value) {
                       NGHTTP2_NV_FLAG_NONE};
 }
 
-// Reads the fields of a head as HTTP/1 has it. nghttp2 makes the names' letters small.
-static size_t read_fields(fc_str_t text, nghttp2_nv *out) {
-  size_t count = 0;
-  fc_str_t line = fc_str_take(&text, '\n');
-  // "HTTP/1.1 200 OK"
-  out[count++] = field_of(FC_STR(":status"), fc_str_make(line.data + 9, 3));
+// Reads field lines as HTTP/1 has them. nghttp2 makes the names' letters small.
+static size_t read_lines(fc_str_t text, size_t count, nghttp2_nv *out) {
+  fc_str_t line;
   while ((line = fc_str_take(&text, '\n')).size > 1) {
     FC_ASSERT(count < FIELDS_MAX);
     const fc_str_t name = fc_str_take(&line, ':');
@@ -252,22 +283,38 @@ static size_t read_fields(fc_str_t text, nghttp2_nv *out) {
   return count;
 }
 
+// The same of a head.
+static size_t read_fields(fc_str_t text, nghttp2_nv *out) {
+  const fc_str_t line = fc_str_take(&text, '\n');
+  // "HTTP/1.1 200 OK"
+  out[0] = field_of(FC_STR(":status"), fc_str_make(line.data + 9, 3));
+  return read_lines(text, 1, out);
+}
+
+void fc_http2_stream_tail(fc_http2_stream_t *s) {
+  nghttp2_nv fields[FIELDS_MAX];
+  const size_t count = read_lines(s->tail, 0, fields);
+  (void)nghttp2_submit_trailer(s->connection->session, s->id, fields, count);
+}
+
 // Sends the head, and the pieces behind it if there are any.
+// `tail`: more fields of the head.
 static void send_head(fc_http2_stream_t *s, const fc_answer_t *what,
-                      bool with_body) {
+                      bool with_body, fc_str_t tail) {
   char text[FC_LIMIT_HEAD];
   nghttp2_nv fields[FIELDS_MAX];
   fc_http2_connection_t *h = s->connection;
   const fc_response_head_t head = {
       .answer = what,
       .length = what->length,
-      .no_length = what->status == 204 || what->status == 304 || what->in_parts,
+      .no_length = what->status == 204 || what->status == 304 ||
+                   what->in_parts || what->tail.size || tail.size,
       .request_id = fc_exchange_id(&s->exchange),
       .date = fc_http1_date(fc_http2_http1(h))};
   char *end = text + sizeof text;
   const char *begin = fc_response_head(&head, end);
-  const size_t count =
-      read_fields(fc_str_make(begin, (size_t)(end - begin)), fields);
+  size_t count = read_fields(fc_str_make(begin, (size_t)(end - begin)), fields);
+  count = read_lines(tail, count, fields);
   const nghttp2_data_provider pieces = {.source = {.ptr = s},
                                         .read_callback = fc_http2_read_pieces};
   fc_calm_earn(&h->calm, FC_CALM_ANSWER);
@@ -287,12 +334,22 @@ static void take_pieces(fc_http2_stream_t *s) {
   for (uint32_t i = 0; i < x->out.count; i++) s->left += x->out.pieces[i].size;
 }
 
+// The first piece: an error that is lines of a head has no more.
+static fc_str_t text_of(const fc_http2_stream_t *s) {
+  const fc_piece_t *piece = &s->exchange.out.pieces[0];
+  return fc_str_make(
+      (const char *)fc_block_data(blocks_of(s), piece->block) + piece->offset,
+      (size_t)piece->size);
+}
+
 static void answer(fc_exchange_t *x, const fc_answer_t *what) {
   fc_http2_stream_t *s = of_exchange(x);
   s->state = FC_HTTP2_WRITE;
   take_pieces(s);
-  if (x->asked.method == FC_METHOD_HEAD) s->left = 0;
-  send_head(s, what, s->left > 0);
+  const fc_str_t tail = what->is_tail ? text_of(s) : FC_STR("");
+  if (x->asked.method == FC_METHOD_HEAD || what->is_tail) s->left = 0;
+  s->tail = what->tail;
+  send_head(s, what, s->left > 0, tail);
 }
 
 static void begin(fc_exchange_t *x, const fc_answer_t *what) {
@@ -302,7 +359,8 @@ static void begin(fc_exchange_t *x, const fc_answer_t *what) {
   s->part = what->is_cut ? FC_PART_CUT : FC_PART_MORE;
   take_pieces(s);
   if (!s->in_parts) s->left = 0;
-  send_head(s, what, s->in_parts);
+  s->tail = what->tail;
+  send_head(s, what, s->in_parts, FC_STR(""));
 }
 
 static void part(fc_exchange_t *x, fc_part_end_t part) {
@@ -322,11 +380,12 @@ static void answer_at_once(fc_exchange_t *x, const fc_answer_t *what,
                            char *body) {
   fc_http2_stream_t *s = of_exchange(x);
   fc_answer_t head = *what;
-  (void)body;
+  const fc_str_t tail =
+      what->is_tail ? fc_str_make(body, (size_t)what->length) : FC_STR("");
   head.length = 0;
   s->state = FC_HTTP2_WRITE;
   s->left = 0;
-  send_head(s, &head, false);
+  send_head(s, &head, false, tail);
 }
 
 static void again(fc_exchange_t *x) {
@@ -387,7 +446,8 @@ static bool is_taken(fc_http2_stream_t *s) {
 
 static void on_body_timeout(fc_http2_stream_t *s) {
   const uint64_t now_ms = fc_http2_now_ms(s->connection);
-  fc_pace_note(&s->body_pace, s->exchange.body_seen, now_ms);
+  fc_pace_note(&s->body_pace, s->exchange.body_seen + fc_stash_size(&s->body),
+               now_ms);
   if (!fc_pace_is_slow(&s->body_pace, now_ms,
                        s->exchange.server->options->body_timeout)) {
     wait_for(s, FC_WAIT_BODY);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DECODE and ENCODE of the Open Inference Protocol as messages of Protocol Buffers,
+// ModelInferRequest and ModelInferResponse. Called by a worker, on a frame that was begun,
+// in place of fc_oip_decode and fc_oip_encode (oip.h). docs/grpc.md has the rules.
+#ifndef FARCALL_MARSHAL_MESSAGE_H_
+#define FARCALL_MARSHAL_MESSAGE_H_
+
+#include "farcall/codec.h"
+
+// Raw tensors that are aligned as the function needs stay in the body, which must live as
+// long as the call, and which the function may write to. FC_CODE_BINARY_FRAMING when the
+// message is malformed, its raw entries and inputs do not add up, or an input has both
+// contents and raw bytes; FC_CODE_UNSUPPORTED_TYPE when the function is no model
+// (model.h). Errors about an input or output point at it: "/inputs/1".
+fc_status_t fc_message_decode(fc_frame_t *frame, fc_str_t body,
+                              fc_error_t *err);
+// Only after fc_message_decode. Every output has one raw entry, in order.
+fc_status_t fc_message_encode(fc_frame_t *frame, fc_str_t model,
+                              fc_str_t version, fc_sink_t *sink,
+                              fc_error_t *err);
+
+// The names with which a message about a model begins, of a request that may be cut off.
+typedef struct fc_message_names_t {
+  fc_str_t model;
+  fc_str_t version;  // data NULL: none
+  bool complete;     // no more of them can come
+  uint64_t
+      raw;  // how many bytes stand in front of the first raw tensor; 0: not known
+} fc_message_names_t;
+// `is_all`: `message` is not cut off. FC_CODE_BINARY_FRAMING.
+fc_status_t fc_message_names(fc_str_t message, bool is_all,
+                             fc_message_names_t *out_names, fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_MESSAGE_H_

@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ModelInferRequest -> flat values. Its fields are read one by one, so raw tensors stay
+// where they lie. Messages within it are as deep as this file has functions for them.
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/proto.h"
+#include "marshal/message.h"
+#include "marshal/oip_read.h"
+#include "marshal/read.h"
+#include "marshal/strings.h"
+
+// Fields of ModelInferRequest, InferInputTensor and others.
+enum {
+  REQUEST_MODEL = 1,
+  REQUEST_VERSION,
+  REQUEST_ID,
+  REQUEST_PARAMETERS,
+  REQUEST_INPUTS,
+  REQUEST_OUTPUTS,
+  REQUEST_RAW,
+};
+enum {
+  INPUT_NAME = 1,
+  INPUT_DATATYPE,
+  INPUT_SHAPE,
+  INPUT_PARAMETERS,
+  INPUT_CONTENTS
+};
+enum { OUTPUT_NAME = 1, OUTPUT_PARAMETERS };
+
+typedef struct request_t {
+  fc_frame_t *frame;
+  fc_oip_t *oip;
+  fc_inputs_t inputs;
+  fc_proto_t raws;  // finds the next raw entry
+  bool has_raw;
+} request_t;
+
+typedef struct input_t {
+  fc_str_t name;
+  fc_str_t datatype;
+  fc_str_t contents;  // data NULL: none
+  fc_str_t ref;       // a value of the session; data NULL: none
+  int32_t rank;
+  int64_t dims[FC_RANK_MAX];
+} input_t;
+
+static fc_status_t fail(fc_error_t *err, const char *message) {
+  return fc_fail(err, FC_CODE_BINARY_FRAMING, "%s", message);
+}
+
+// Says which input or output an error is about.
+static fc_status_t point(const char *where, uint32_t number, fc_status_t status,
+                         fc_error_t *err) {
+  if (!err || status == FC_OK) return status;
+  err->has_pointer = true;
+  snprintf(err->pointer, sizeof err->pointer, "/%s/%u", where, number);
+  return status;
+}
+
+// ---------------------------------------------------------------------------
+// Parameters: each an entry of a map, {1 key, 2 {1 bool, 2 int64, 3 string, …}}
+
+typedef struct parameter_t {
+  fc_str_t key;
+  fc_str_t choice;
+  uint64_t number;  // of whichever type but a double, 0 if it is a string
+  fc_str_t text;
+} parameter_t;
+
+static fc_status_t read_parameter(fc_str_t entry, parameter_t *out,
+                                  fc_error_t *err) {
+  static const fc_proto_row_t kEntry[] = {
+      {1, FC_PROTO_TEXT, offsetof(parameter_t, key)},
+      {2, FC_PROTO_TEXT, offsetof(parameter_t, choice)}};
+  static const fc_proto_row_t kChoice[] = {
+      {1, FC_PROTO_VALUE, offsetof(parameter_t, number)},
+      {2, FC_PROTO_VALUE, offsetof(parameter_t, number)},
+      {3, FC_PROTO_TEXT, offsetof(parameter_t, text)},
+      {5, FC_PROTO_VALUE, offsetof(parameter_t, number)}};
+  *out = (parameter_t){0};
+  FC_TRY(fc_proto_read(entry, kEntry, FC_ARRAY_COUNT(kEntry), out, err));
+  return fc_proto_read(out->choice, kChoice, FC_ARRAY_COUNT(kChoice), out, err);
+}
+
+static bool is_key(const parameter_t *parameter, const char *key) {
+  return fc_str_equal(parameter->key, fc_str(key));
+}
+
+// Others mean nothing here, as in a document.
+static fc_status_t take_parameter(const request_t *request, fc_str_t entry,
+                                  fc_error_t *err) {
+  parameter_t parameter;
+  FC_TRY(read_parameter(entry, &parameter, err));
+  const bool says = parameter.number || parameter.text.size;
+  const bool about = is_key(&parameter, "sequence_id") ||
+                     is_key(&parameter, "sequence_start") ||
+                     is_key(&parameter, "sequence_end");
+  if (!about || !says || request->frame->in_sequence) return FC_OK;
+  return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                 "the call is part of no sequence: sequences are of /v2 over "
+                 "HTTP");
+}
+
+static fc_status_t take_input_parameter(input_t *input, fc_str_t entry,
+                                        fc_error_t *err) {
+  parameter_t parameter;
+  FC_TRY(read_parameter(entry, &parameter, err));
+  if (is_key(&parameter, "shared_memory_region")) {
+    return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
+                   "regions of shared memory are not read or written");
+  }
+  if (is_key(&parameter, "ref")) input->ref = parameter.text;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Inputs
+
+static fc_status_t take_dim(input_t *input, uint64_t value, fc_error_t *err) {
+  if (input->rank == FC_RANK_MAX || value > INT64_MAX) {
+    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                   input->rank == FC_RANK_MAX
+                       ? "the shape has more than %d dims"
+                       : "a dim is negative",
+                   FC_RANK_MAX);
+  }
+  input->dims[input->rank++] = (int64_t)value;
+  return FC_OK;
+}
+
+// Dims are packed, or one field each.
+static fc_status_t take_shape(input_t *input, const fc_proto_field_t *field,
+                              fc_error_t *err) {
+  fc_proto_t packed = fc_proto_begin(field->bytes);
+  if (field->type != FC_PROTO_BYTES) return take_dim(input, field->value, err);
+  while (packed.left.size) {
+    uint64_t dim;
+    FC_TRY(fc_proto_varint(&packed, &dim, err));
+    FC_TRY(take_dim(input, dim, err));
+  }
+  return FC_OK;
+}
+
+static fc_status_t read_input(fc_str_t message, input_t *out, fc_error_t *err) {
+  static const fc_proto_row_t kRows[] = {
+      {INPUT_NAME, FC_PROTO_TEXT, offsetof(input_t, name)},
+      {INPUT_DATATYPE, FC_PROTO_TEXT, offsetof(input_t, datatype)},
+      {INPUT_CONTENTS, FC_PROTO_TEXT, offsetof(input_t, contents)}};
+  fc_proto_t wire = fc_proto_begin(message);
+  fc_proto_field_t field;
+  bool more;
+  memset(out, 0, offsetof(input_t, dims));
+  FC_TRY(fc_proto_read(message, kRows, FC_ARRAY_COUNT(kRows), out, err));
+  for (;;) {
+    FC_TRY(fc_proto_next(&wire, &field, &more, err));
+    if (!more) return FC_OK;
+    if (field.number == INPUT_SHAPE) FC_TRY(take_shape(out, &field, err));
+    if (field.number == INPUT_PARAMETERS) {
+      FC_TRY(take_input_parameter(out, field.bytes, err));
+    }
+  }
+}
+
+// Finds the next raw entry of the request.
+static fc_status_t take_raw(request_t *request, fc_str_t *out_bytes,
+                            fc_error_t *err) {
+  fc_proto_field_t field;
+  bool more;
+  for (;;) {
+    FC_TRY(fc_proto_next(&request->raws, &field, &more, err));
+    if (!more) return fail(err, "there are fewer raw entries than inputs");
+    if (field.number != REQUEST_RAW) continue;
+    *out_bytes = field.bytes;
+    return FC_OK;
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Contents: elements that are numbers of Protocol Buffers
+
+typedef struct contents_t {
+  uint32_t number;  // the field of InferTensorContents that has them
+  uint8_t wire;     // fc_proto_type_t of one
+  bool is_signed;
+} contents_t;
+
+// FP16 and BF16 have none: they come raw.
+static contents_t contents_of(fc_dtype_t dtype) {
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  const bool wide = info->bits == 64, is_signed = fc_dtype_is_signed(info);
+  if (info->class_ == FC_DTYPE_CLASS_BOOL) {
+    return (contents_t){1, FC_PROTO_VARINT, false};
+  }
+  if (fc_dtype_is_integer(info)) {
+    return (contents_t){(is_signed ? 2u : 4u) + wide, FC_PROTO_VARINT,
+                        is_signed};
+  }
+  if (dtype == FC_DTYPE_F32) return (contents_t){6, FC_PROTO_FIXED32, false};
+  if (dtype == FC_DTYPE_F64) return (contents_t){7, FC_PROTO_FIXED64, false};
+  return (contents_t){0};
+}
+
+// One element of a field: the next of packed ones, or the field's own.
+static fc_status_t next_element(const contents_t *of, fc_proto_t *packed,
+                                const fc_proto_field_t *field,
+                                uint64_t *out_value, fc_error_t *err) {
+  if (field->type != FC_PROTO_BYTES) {
+    *out_value = field->value;
+    return FC_OK;
+  }
+  if (of->wire == FC_PROTO_VARINT)
+    return fc_proto_varint(packed, out_value, err);
+  const size_t size = of->wire == FC_PROTO_FIXED32 ? 4 : 8;
+  if (packed->left.size < size) {
+    return fail(err, "the contents end within an element");
+  }
+  *out_value = 0;
+  for (size_t i = 0; i < size; i++) {
+    *out_value |= (uint64_t)(uint8_t)packed->left.data[i] << (8 * i);
+  }
+  packed->left.data += size;
+  packed->left.size -= size;
+  return FC_OK;
+}
+
+static bool fits(const contents_t *of, size_t size, uint64_t value) {
+  if (of->wire != FC_PROTO_VARINT || size == 8) return true;
+  const int64_t number = (int64_t)value, most = (int64_t)1 << (8 * size - 1);
+  return of->is_signed ? number >= -most && number < most
+                       : value < (uint64_t)most * 2;
+}
+
+// Reads the elements; with `out`, `count` of which were counted before, writes them.
+static fc_status_t read_contents(const request_t *request, const input_t *input,
+                                 fc_dtype_t dtype, uint8_t *out,
+                                 size_t *in_out_count, fc_error_t *err) {
+  const contents_t of = contents_of(dtype);
+  const size_t size = fc_dtype_size(dtype);
+  fc_proto_t wire = fc_proto_begin(input->contents);
+  fc_proto_field_t field;
+  size_t count = 0;
+  bool more = true;
+  while (more) {
+    FC_TRY(fc_proto_next(&wire, &field, &more, err));
+    if (!more) break;
+    fc_proto_t packed = fc_proto_begin(field.bytes);
+    if (field.number != of.number ||
+        (field.type != FC_PROTO_BYTES && field.type != of.wire)) {
+      return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
+                     "the contents are of another type than '%s'",
+                     fc_dtype_info(dtype)->text);
+    }
+    while (field.type != FC_PROTO_BYTES || packed.left.size) {
+      uint64_t value;
+      FC_TRY(next_element(&of, &packed, &field, &value, err));
+      if (of.number == 1) value = value != 0;
+      if (!fits(&of, size, value)) {
+        return fc_fail(err, FC_CODE_OUT_OF_RANGE, "%lld does not fit %s",
+                       (long long)value, fc_dtype_info(dtype)->text);
+      }
+      if (out) memcpy(out + count * size, &value, size);
+      if (++count % 16384 == 0) {
+        FC_TRY(fc_stop_look(&request->frame->stop, err));
+      }
+      if (field.type != FC_PROTO_BYTES) break;
+    }
+  }
+  *in_out_count = count;
+  return FC_OK;
+}
+
+// Makes raw bytes of the contents. They are counted first, so that a few bytes take no
+// more memory than the shape says.
+static fc_status_t unpack(request_t *request, const input_t *input,
+                          const fc_typed_t *typed, fc_str_t *out_bytes,
+                          fc_error_t *err) {
+  fc_frame_t *frame = request->frame;
+  const size_t size = fc_dtype_size(typed->dtype);
+  size_t count = 0, wanted = 0;
+  FC_TRY(read_contents(request, input, typed->dtype, NULL, &count, err));
+  FC_TRY(fc_typed_measure(frame, typed, fc_str_make("", count * size), &wanted,
+                          err));
+  uint8_t *data = fc_arena_alloc(&frame->tensors, count * size + 1, 64);
+  if (!data) return fc_fail_memory(err);
+  FC_TRY(read_contents(request, input, typed->dtype, data, &count, err));
+  frame->copied += count * size;
+  *out_bytes = fc_str_make((const char *)data, count * size);
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// Values
+
+static fc_status_t take_texts(request_t *request, const input_t *input,
+                              fc_strings_t *texts, const fc_str_t *raw,
+                              fc_error_t *err) {
+  fc_proto_t wire = fc_proto_begin(input->contents);
+  fc_proto_field_t field;
+  bool more = true;
+  if (raw) return fc_strings_take(request->frame, texts, *raw, err);
+  for (;;) {
+    FC_TRY(fc_proto_next(&wire, &field, &more, err));
+    if (!more) return FC_OK;
+    if (field.number != 8 || field.type != FC_PROTO_BYTES) {
+      return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
+                     "the contents are of another type than 'BYTES'");
+    }
+    FC_TRY(fc_strings_add(request->frame, texts, field.bytes, err));
+  }
+}
+
+static fc_status_t read_texts(request_t *request, const input_t *input,
+                              const fc_model_tensor_t *tensor,
+                              const fc_str_t *raw, fc_value_t *out_value,
+                              fc_error_t *err) {
+  fc_typed_t typed = {.rank = input->rank};
+  const bool any = fc_model_is_any(tensor->op);
+  fc_strings_t texts = {.op = any ? fc_model_texts() : tensor->op};
+  memcpy(typed.dims, input->dims, (size_t)input->rank * sizeof *typed.dims);
+  if (tensor->op->kind == FC_TYPE_BYTES) {
+    FC_TRY(fc_strings_check_one(request->frame, &typed, err));
+  }
+  FC_TRY(take_texts(request, input, &texts, raw, err));
+  FC_TRY(fc_strings_finish(request->frame, &texts, &typed, out_value, err));
+  if (any && texts.count == 1) *out_value = texts.items[0];
+  return FC_OK;
+}
+
+static fc_status_t refuse_type(const fc_model_tensor_t *tensor, fc_str_t name,
+                               fc_error_t *err) {
+  char shown[80];
+  const char *declared = fc_model_datatype(tensor->op);
+  fc_escape(shown, sizeof shown, 64, name);
+  const fc_status_t status =
+      fc_fail(err, FC_CODE_DTYPE_MISMATCH, "datatype '%s', declared %s", shown,
+              declared);
+  fc_error_expected(err, "%s", declared);
+  fc_error_got(err, name);
+  return status;
+}
+
+static fc_status_t read_tensor(request_t *request, const input_t *input,
+                               const fc_model_tensor_t *tensor,
+                               const fc_str_t *raw, fc_value_t *out_value,
+                               fc_error_t *err) {
+  static const fc_str_t kNone[FC_MEMBER_COUNT] = {{0}};
+  fc_frame_t *frame = request->frame;
+  fc_op_t op;
+  fc_typed_t typed;
+  const fc_dtype_t dtype =
+      fc_dtype_find_named(input->datatype, (fc_dtype_t)tensor->op->dtype);
+  if (dtype == FC_DTYPE_NONE || !fc_dtype_info(dtype)->oip[0]) {
+    return refuse_type(tensor, input->datatype, err);
+  }
+  fc_inputs_open(tensor, kNone, &op, &typed);
+  FC_TRY(fc_typed_state(frame, &typed, dtype, input->rank, input->dims, err));
+  if (fc_inputs_is_one(tensor)) {
+    FC_TRY(fc_inputs_check_one(&request->inputs, &typed, err));
+  }
+  fc_str_t bytes = raw ? *raw : FC_STR("");
+  if (!raw) FC_TRY(unpack(request, input, &typed, &bytes, err));
+  return fc_typed_take(frame, &typed, bytes, out_value, err);
+}
+
+static fc_status_t read_value(request_t *request, const input_t *input,
+                              const fc_model_tensor_t *tensor,
+                              fc_value_t *out_value, fc_error_t *err) {
+  fc_str_t bytes;
+  const bool has_raw = request->has_raw && !input->ref.data;
+  if (input->contents.size && (request->has_raw || input->ref.data)) {
+    return fail(err, "an input has contents beside raw entries or 'ref'");
+  }
+  if (input->ref.data) {
+    return fc_read_stored(request->frame, tensor->op, input->ref, out_value,
+                          err);
+  }
+  if (has_raw) FC_TRY(take_raw(request, &bytes, err));
+  const bool is_texts = fc_str_equal(input->datatype, FC_STR("BYTES"));
+  if (is_texts != fc_model_is_text(tensor->op) &&
+      !fc_model_is_any(tensor->op)) {
+    return refuse_type(tensor, input->datatype, err);
+  }
+  return (is_texts ? read_texts : read_tensor)(
+      request, input, tensor, has_raw ? &bytes : NULL, out_value, err);
+}
+
+static fc_status_t take_input(request_t *request, fc_str_t message,
+                              fc_error_t *err) {
+  input_t input;
+  uint32_t number;
+  fc_value_t value = {0};
+  FC_TRY(read_input(message, &input, err));
+  FC_TRY(fc_oip_find(&request->inputs, request->oip, input.name, &number, err));
+  const fc_model_tensor_t *tensor = &request->oip->model->inputs[number];
+  FC_TRY(fc_inputs_name(&request->inputs, tensor,
+                        read_value(request, &input, tensor, &value, err), err));
+  return fc_inputs_store(&request->inputs, number, value, err);
+}
+
+static fc_status_t take_output(request_t *request, fc_str_t message,
+                               fc_error_t *err) {
+  fc_str_t name = FC_STR("");
+  const fc_proto_row_t row = {OUTPUT_NAME, FC_PROTO_TEXT, 0};
+  uint32_t number;
+  FC_TRY(fc_proto_read(message, &row, 1, &name, err));
+  FC_TRY(fc_oip_choose(&request->inputs, request->oip, name, &number, err));
+  fc_oip_ask(request->oip, number, FC_OIP_RAW);
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// The request
+
+// Notes whether there are raw entries, which an input must know. Names of the model stand
+// in front, once: who routed the call has read only these.
+static fc_status_t look_over(request_t *request, fc_str_t body,
+                             fc_error_t *err) {
+  fc_proto_t wire = fc_proto_begin(body);
+  fc_proto_field_t field;
+  uint32_t last = 0;
+  bool more;
+  for (;;) {
+    FC_TRY(fc_proto_next(&wire, &field, &more, err));
+    if (!more) return FC_OK;
+    if (field.number <= REQUEST_VERSION && field.number <= last) {
+      return fail(err, "the model's name and version stand in front, once");
+    }
+    last = field.number;
+    if (field.number < REQUEST_MODEL || field.number > REQUEST_RAW) continue;
+    if (field.type != FC_PROTO_BYTES) {
+      return fail(err,
+                  "a field of the request is of another type than its own");
+    }
+    if (field.number == REQUEST_RAW) request->has_raw = true;
+  }
+}
+
+static fc_status_t read_fields(request_t *request, fc_str_t body,
+                               fc_error_t *err) {
+  fc_proto_t wire = fc_proto_begin(body);
+  fc_proto_field_t field;
+  uint32_t inputs = 0, outputs = 0;
+  bool more;
+  for (;;) {
+    FC_TRY(fc_proto_next(&wire, &field, &more, err));
+    if (!more) return FC_OK;
+    switch (field.number) {
+      case REQUEST_ID:
+        request->oip->id = field.bytes;
+        request->oip->has_id = true;
+        break;
+      case REQUEST_PARAMETERS:
+        FC_TRY(take_parameter(request, field.bytes, err));
+        break;
+      case REQUEST_INPUTS:
+        FC_TRY(point("inputs", inputs++, take_input(request, field.bytes, err),
+                     err));
+        break;
+      case REQUEST_OUTPUTS:
+        FC_TRY(point("outputs", outputs++,
+                     take_output(request, field.bytes, err), err));
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+static fc_status_t check_raws(request_t *request, fc_error_t *err) {
+  fc_proto_field_t field;
+  bool more = request->has_raw;
+  while (more) {
+    FC_TRY(fc_proto_next(&request->raws, &field, &more, err));
+    if (more && field.number == REQUEST_RAW) {
+      return fail(err, "there are more raw entries than inputs");
+    }
+  }
+  return FC_OK;
+}
+
+fc_status_t fc_message_decode(fc_frame_t *frame, fc_str_t body,
+                              fc_error_t *err) {
+  request_t request = {.frame = frame, .raws = fc_proto_begin(body)};
+  FC_TRY(fc_oip_begin(frame, &request.inputs, &request.oip, err));
+  fc_frame_read(frame, body.data, 0);
+  FC_TRY(look_over(&request, body, err));
+  FC_TRY(read_fields(&request, body, err));
+  FC_TRY(fc_inputs_check(&request.inputs, err));
+  FC_TRY(check_raws(&request, err));
+  FC_TRY(fc_frame_place_stores(frame, err));
+  frame->decoded = true;
+  return FC_OK;
+}
+
+// ---------------------------------------------------------------------------
+// The names in front
+
+static uint64_t offset_of(fc_str_t message, const char *at) {
+  return (uint64_t)(at - message.data);
+}
+
+// Finds the first raw tensor, as far as the message is there.
+static uint64_t find_raw(fc_str_t message, fc_proto_t wire) {
+  fc_proto_field_t field;
+  bool more;
+  while (fc_proto_peek(wire, &field) && field.type == FC_PROTO_BYTES) {
+    if (field.number == REQUEST_RAW) {
+      uint64_t tag, size;
+      fc_status_t status = fc_proto_varint(&wire, &tag, NULL);
+      if (status == FC_OK) status = fc_proto_varint(&wire, &size, NULL);
+      if (status != FC_OK) return 0;
+      return offset_of(message, wire.left.data);
+    }
+    if (fc_proto_next(&wire, &field, &more, NULL) != FC_OK) return 0;
+  }
+  return 0;
+}
+
+fc_status_t fc_message_names(fc_str_t message, bool is_all,
+                             fc_message_names_t *out_names, fc_error_t *err) {
+  fc_proto_t wire = fc_proto_begin(message);
+  fc_proto_field_t field;
+  bool more;
+  *out_names = (fc_message_names_t){0};
+  while (fc_proto_peek(wire, &field) && field.number <= REQUEST_VERSION) {
+    const fc_status_t status = fc_proto_next(&wire, &field, &more, err);
+    if (status != FC_OK) return is_all ? status : FC_OK;
+    if (field.type != FC_PROTO_BYTES) {
+      return fail(err, "the model's name is no text");
+    }
+    if (field.number == REQUEST_MODEL) out_names->model = field.bytes;
+    else if (field.bytes.size) out_names->version = field.bytes;
+  }
+  // Another field follows, or none can.
+  out_names->complete = fc_proto_peek(wire, &field);
+  if (!out_names->complete && is_all) {
+    FC_TRY(fc_proto_next(&wire, &field, &more, err));
+    out_names->complete = true;
+  }
+  out_names->raw = find_raw(message, wire);
+  return FC_OK;
+}

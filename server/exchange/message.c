@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bodies that are messages of gRPC: each has five bytes in front, whether it is compressed
+// and its size. They are cut off before anybody else sees the body, and put in front of the
+// answer, where its head would lie (FC_LIMIT_HEAD).
+#include "exchange/exchange.h"
+
+fc_status_t fc_exchange_open_message(fc_exchange_t *x, fc_error_t *err) {
+  fc_invocation_t *call = &x->job.call;
+  const fc_str_t body = fc_str_make(
+      (const char *)fc_block_data(x->server->blocks, call->body.block) +
+          call->body.offset,
+      (size_t)call->body.size);
+  if (body.size < FC_MESSAGE_HEAD) {
+    return fc_fail(err, FC_CODE_BINARY_FRAMING, "there is no message");
+  }
+  const uint32_t size = fc_message_size(body);
+  if (body.size - FC_MESSAGE_HEAD != size) {
+    return fc_fail(err, FC_CODE_BINARY_FRAMING,
+                   "the body has %zu bytes, the message's head says %u",
+                   body.size - FC_MESSAGE_HEAD, size);
+  }
+  if ((uint8_t)body.data[0] > 1 || (body.data[0] && !call->body_coding)) {
+    return fc_fail(err, FC_CODE_BINARY_FRAMING,
+                   "the message is compressed, 'grpc-encoding' does not say "
+                   "how");
+  }
+  if (!body.data[0]) call->body_coding = FC_CODING_NONE;
+  call->body.offset += FC_MESSAGE_HEAD;
+  call->body.size -= FC_MESSAGE_HEAD;
+  return FC_OK;
+}
+
+void fc_exchange_close_message(fc_exchange_t *x) {
+  fc_piece_t *first = &x->out.pieces[0];
+  uint64_t size = 0;
+  for (uint32_t i = 0; i < x->out.count; i++) size += x->out.pieces[i].size;
+  FC_ASSERT(x->out.count && first->offset >= FC_MESSAGE_HEAD &&
+            size <= UINT32_MAX);
+  first->offset -= FC_MESSAGE_HEAD;
+  first->size += FC_MESSAGE_HEAD;
+  uint8_t *head =
+      fc_block_data(x->server->blocks, first->block) + first->offset;
+  head[0] = 0;
+  for (int i = 0; i < 4; i++) head[1 + i] = (uint8_t)(size >> (24 - 8 * i));
+}
+
+static void answer(fc_exchange_t *x, fc_str_t message) {
+  const fc_request_t request = {.method = FC_METHOD_POST,
+                                .method_name = x->asked.method_name,
+                                .body = message};
+  fc_exchange_document(x, &request);
+}
+
+void fc_exchange_answer_message(fc_exchange_t *x) {
+  const fc_invocation_t *call = &x->job.call;
+  const fc_str_t body = fc_str_make(
+      (const char *)fc_block_data(x->server->blocks, call->body.block) +
+          call->body.offset,
+      (size_t)call->body.size);
+  if (!call->body_coding) {
+    answer(x, body);
+    return;
+  }
+  fc_text_t text;
+  fc_error_t error;
+  fc_text_init(&text, fc_allocator_system(), 2 * FC_LIMIT_ASKING);
+  if (fc_inflate((fc_coding_t)call->body_coding, body, FC_LIMIT_ASKING, &text,
+                 NULL, &error) == FC_OK) {
+    answer(x, fc_text_str(&text));
+  } else {
+    fc_exchange_fail(x, &error, FC_STAGE_DECODE);
+  }
+  fc_text_deinit(&text);
+}

@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What test_grpc.py has done by clients of gRPC that are not ours. Run by the Python of
+tests/requirements-clients.txt: grpc_calls.py HOST:PORT CASE [WORD ...]. A case that is
+not as it should be raises."""
+import sys
+import threading
+
+import grpc
+import numpy
+from google.protobuf.internal.decoder import _DecodeVarint
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from tritonclient import grpc as triton
+from tritonclient import http as triton_http
+from tritonclient.grpc import service_pb2, service_pb2_grpc
+from tritonclient.utils import InferenceServerException, triton_to_np_dtype
+
+SERVICE = "/inference.GRPCInferenceService/"
+CONTENTS = {"BOOL": "bool_contents", "INT8": "int_contents", "INT16": "int_contents",
+             "INT32": "int_contents", "INT64": "int64_contents", "UINT8": "uint_contents",
+             "UINT16": "uint_contents", "UINT32": "uint_contents",
+             "UINT64": "uint64_contents", "FP32": "fp32_contents", "FP64": "fp64_contents"}
+CODES = {each.name: each for each in grpc.StatusCode}
+
+
+def failure(call, *arguments, **named):
+    try:
+        call(*arguments, **named)
+    except grpc.RpcError as error:
+        return error
+    raise AssertionError("it did not fail")
+
+
+def raw_method(channel, path):
+    return channel.unary_unary(path, request_serializer=bytes, response_deserializer=bytes)
+
+
+def simple_request(**more):
+    zeros = numpy.arange(16, dtype="<i4")
+    inputs = [service_pb2.ModelInferRequest.InferInputTensor(
+        name=name, datatype="INT32", shape=[1, 16]) for name in ("INPUT0", "INPUT1")]
+    return service_pb2.ModelInferRequest(
+        **{"model_name": "simple", "inputs": inputs,
+           "raw_input_contents": [zeros.tobytes()] * 2, **more})
+
+
+def numbers(answer, place=0):
+    return numpy.frombuffer(answer.raw_output_contents[place], "<i4").tolist()
+
+
+# ---------------------------------------------------------------------------
+
+def server(channel, stub, url):
+    assert stub.ServerLive(service_pb2.ServerLiveRequest()).live
+    assert stub.ServerReady(service_pb2.ServerReadyRequest()).ready
+    asked = service_pb2.ServerMetadataRequest()
+    assert stub.ServerMetadata(asked).name == "farcalld"
+    about = triton_http.InferenceServerClient(url).get_server_metadata()
+    found = stub.ServerMetadata(asked)
+    assert (found.version, list(found.extensions)) == (about["version"], about["extensions"])
+    ready = service_pb2.ModelReadyRequest
+    assert stub.ModelReady(ready(name="simple")).ready
+    assert stub.ModelReady(ready(name="simple", version="1")).ready
+    assert not stub.ModelReady(ready(name="simple", version="7")).ready
+    assert not stub.ModelReady(ready(name="nobody")).ready
+    client = triton.InferenceServerClient(url)
+    assert client.is_server_live() and client.is_server_ready()
+    assert client.is_model_ready("simple") and not client.is_model_ready("other")
+    error = failure(stub.ModelMetadata, service_pb2.ModelMetadataRequest(name="nobody"))
+    assert (error.code(), "unknown model: 'nobody'" in error.details()) == (
+        grpc.StatusCode.NOT_FOUND, True)
+
+
+def health(channel, stub, url):
+    ask = health_pb2_grpc.HealthStub(channel).Check
+    for service in ("", "inference.GRPCInferenceService"):
+        found = ask(health_pb2.HealthCheckRequest(service=service))
+        assert found.status == health_pb2.HealthCheckResponse.SERVING
+    error = failure(ask, health_pb2.HealthCheckRequest(service="nobody's"))
+    assert error.code() == grpc.StatusCode.NOT_FOUND
+
+
+def metadata(channel, stub, url):
+    """Each model is told of as over HTTP."""
+    client = triton_http.InferenceServerClient(url)
+    for entry in client.get_model_repository_index():
+        there = client.get_model_metadata(entry["name"])
+        here = stub.ModelMetadata(service_pb2.ModelMetadataRequest(name=entry["name"]))
+        assert (here.name, list(here.versions), here.platform) == (
+            there["name"], there["versions"], there["platform"])
+        for found, wanted in ((here.inputs, there["inputs"]),
+                              (here.outputs, there["outputs"])):
+            assert [{"name": each.name, "datatype": each.datatype,
+                     "shape": list(each.shape)} for each in found] == wanted
+
+
+def random_of(generator, datatype, shape):
+    shape = [3 if dim < 0 else dim for dim in shape]
+    if datatype == "BOOL":
+        return generator.integers(0, 2, shape).astype(bool)
+    dtype = numpy.dtype(triton_to_np_dtype(datatype))
+    bits = generator.bytes(int(numpy.prod(shape)) * dtype.itemsize)
+    value = numpy.frombuffer(bits, dtype).reshape(shape)
+    if dtype.kind == "f":
+        value = numpy.nan_to_num(value, posinf=1, neginf=-1)
+    return numpy.asarray(value)
+
+
+def bits(channel, stub, url, *models):
+    """The answer's bits are those of /v2, whichever way the inputs come."""
+    client = triton_http.InferenceServerClient(url)
+    good = 0
+    generator = numpy.random.default_rng(5)
+    for name in models:
+        about = client.get_model_metadata(name)
+        for each in about["inputs"]:  # the value says its type
+            each["datatype"] = each["datatype"].replace("ANY", "FP32")
+        values = {each["name"]: random_of(
+            generator, each["datatype"],
+            [2, 3] if name.endswith("rank_of") else each["shape"])
+            for each in about["inputs"]}
+        types = {each["name"]: each["datatype"] for each in about["inputs"]}
+        try:
+            wanted = infer_http(client, name, values, types, about["outputs"])
+            good += 1
+        except InferenceServerException as error:
+            wanted = error.message()
+        inputs = [service_pb2.ModelInferRequest.InferInputTensor(
+            name=each, datatype=types[each], shape=value.shape)
+            for each, value in values.items()]
+        request = service_pb2.ModelInferRequest(
+            model_name=name, id="a1", inputs=inputs,
+            raw_input_contents=[value.tobytes() for value in values.values()])
+        if isinstance(wanted, str):  # the function refuses these values
+            assert failure(stub.ModelInfer, request).details() == wanted
+            continue
+        compare(stub.ModelInfer(request), wanted, name)
+        compare(stub.ModelInfer(request, compression=grpc.Compression.Gzip), wanted, name)
+        compare(stub.ModelInfer(request, compression=grpc.Compression.Deflate), wanted, name)
+        if not all(each in CONTENTS for each in types.values()):
+            continue
+        del request.raw_input_contents[:]
+        for each in request.inputs:
+            getattr(each.contents, CONTENTS[each.datatype]).extend(
+                values[each.name].ravel().tolist())
+        compare(stub.ModelInfer(request), wanted, name)
+    assert good > 20
+
+
+def infer_http(client, name, values, types, outputs):
+    inputs = []
+    for each, value in values.items():
+        inputs.append(triton_http.InferInput(each, value.shape, types[each]))
+        inputs[-1].set_data_from_numpy(value)
+    asked = [triton_http.InferRequestedOutput(each["name"]) for each in outputs]
+    answer = client.infer(name, inputs, outputs=asked)
+    return {each["name"]: answer.as_numpy(each["name"]) for each in outputs}
+
+
+def compare(answer, wanted, name):
+    assert (answer.model_name, answer.id) == (name, "a1")
+    assert len(answer.raw_output_contents) == len(answer.outputs) == len(wanted)
+    for output, raw in zip(answer.outputs, answer.raw_output_contents):
+        value = wanted[output.name]
+        assert list(output.shape) == list(value.shape), (name, output)
+        assert raw == value.tobytes(), (name, output.name)
+
+
+def texts(channel, stub, url):
+    """Byte strings, raw and as contents, through tritonclient and by hand."""
+    client = triton.InferenceServerClient(url)
+    for value in (b"", b"a\x00b", "\u00e4".encode(), 100_000 * b"long"):
+        one = triton.InferInput("INPUT0", [1], "BYTES")
+        one.set_data_from_numpy(numpy.array([value], object))
+        assert client.infer("echo", [one]).as_numpy("OUTPUT0").tolist() == [value]
+        request = service_pb2.ModelInferRequest(model_name="echo", inputs=[
+            service_pb2.ModelInferRequest.InferInputTensor(
+                name="INPUT0", datatype="BYTES", shape=[1],
+                contents=service_pb2.InferTensorContents(bytes_contents=[value]))])
+        raw = stub.ModelInfer(request).raw_output_contents[0]
+        assert raw == len(value).to_bytes(4, "little") + value
+    request.inputs[0].contents.bytes_contents.append(b"two")
+    error = failure(stub.ModelInfer, request)
+    assert "more than one element" in error.details()
+
+
+def chosen(channel, stub, url):
+    """Outputs in the order asked for; every one raw; the id comes back."""
+    output = service_pb2.ModelInferRequest.InferRequestedOutputTensor
+    answer = stub.ModelInfer(simple_request(
+        id="x", outputs=[output(name="OUTPUT1"), output(name="OUTPUT0")]))
+    assert [each.name for each in answer.outputs] == ["OUTPUT1", "OUTPUT0"]
+    assert (numbers(answer), numbers(answer, 1)) == ([0] * 16, list(range(0, 32, 2)))
+    assert (answer.model_name, answer.model_version, answer.id) == ("simple", "1", "x")
+    assert stub.ModelInfer(simple_request(model_name="simple.add_sub")).model_name == (
+        "simple.add_sub")
+    assert numbers(stub.ModelInfer(simple_request(model_version="1"))) == numbers(answer, 1)
+
+
+def errors(channel, stub, url):
+    inputs = service_pb2.ModelInferRequest.InferInputTensor
+    raw = simple_request().raw_input_contents[0]
+    two = list(simple_request().inputs)
+    rows = [
+        (simple_request(model_name="simpel"), "NOT_FOUND", "did you mean 'simple'?", None),
+        (simple_request(model_version="9"), "NOT_FOUND", "has no version '9'", None),
+        (simple_request(model_name=""), "NOT_FOUND", "unknown model: ''", None),
+        (simple_request(raw_input_contents=[raw]), "INVALID_ARGUMENT",
+         "fewer raw entries than inputs", "/inputs/1"),
+        (simple_request(raw_input_contents=[raw] * 3), "INVALID_ARGUMENT",
+         "more raw entries than inputs", None),
+        (simple_request(raw_input_contents=[raw, raw[:-1]]), "INVALID_ARGUMENT",
+         "input 'INPUT1': 63 bytes", "/inputs/1"),
+        (simple_request(inputs=two[:1], raw_input_contents=[raw]), "INVALID_ARGUMENT",
+         "input 'INPUT1': missing", None),
+        (simple_request(inputs=[two[0], two[0]]), "INVALID_ARGUMENT",
+         "input 'INPUT0': given twice", "/inputs/1"),
+        (simple_request(inputs=[inputs(name="\u00e4 %\n", datatype="INT32", shape=[1, 16])],
+                        raw_input_contents=[raw]), "INVALID_ARGUMENT",
+         "there is no input '\u00e4 %\\x0a'", "/inputs/0"),
+        (simple_request(inputs=[inputs(name="INPUT0", datatype="FP32", shape=[1, 16])],
+                        raw_input_contents=[raw]), "INVALID_ARGUMENT", "i32", "/inputs/0"),
+        (simple_request(inputs=[inputs(name="INPUT0", datatype="INT32", shape=[16, 1])],
+                        raw_input_contents=[raw]), "INVALID_ARGUMENT", "declared 1",
+         "/inputs/0"),
+        (simple_request(inputs=[inputs(name="INPUT0", datatype="INT32", shape=[1, -16])],
+                        raw_input_contents=[raw]), "INVALID_ARGUMENT", "negative",
+         "/inputs/0"),
+        (simple_request(inputs=[inputs(
+            name="INPUT0", datatype="INT32", shape=[1, 16],
+            contents=service_pb2.InferTensorContents(int_contents=[1] * 16))]),
+         "INVALID_ARGUMENT", "contents beside raw", "/inputs/0"),
+        (simple_request(raw_input_contents=[], inputs=[inputs(
+            name="INPUT0", datatype="INT32", shape=[1, 16],
+            contents=service_pb2.InferTensorContents(fp32_contents=[1] * 16))]),
+         "INVALID_ARGUMENT", "another type than 'i32'", "/inputs/0"),
+        (simple_request(raw_input_contents=[], inputs=[inputs(
+            name="INPUT0", datatype="INT32", shape=[1, 16],
+            contents=service_pb2.InferTensorContents(int_contents=[1] * 15))]),
+         "INVALID_ARGUMENT", "60 bytes for a shape of 64", "/inputs/0"),
+        (simple_request(outputs=[service_pb2.ModelInferRequest.InferRequestedOutputTensor(
+            name="OUTPUT7")]), "INVALID_ARGUMENT", "there is no output 'OUTPUT7'",
+         "/outputs/0"),
+    ]
+    for request, code, says, pointer in rows:
+        error = failure(stub.ModelInfer, request)
+        assert (error.code(), says in error.details()) == (CODES[code], True), (
+            error.code(), error.details(), says)
+        details = dict(error.trailing_metadata())["grpc-status-details-bin"]
+        status = read_status(details)
+        assert status["code"] == CODES[code].value[0]
+        assert status["message"] == error.details()
+        assert status.get("pointer") == pointer, (says, status)
+
+
+def fields_of(message):
+    at, found = 0, []
+    while at < len(message):
+        tag, at = _DecodeVarint(message, at)
+        value, at = _DecodeVarint(message, at)
+        if tag & 7 == 2:
+            value, at = message[at:at + value], at + value
+        found.append((tag >> 3, value))
+    return found
+
+
+def read_status(message):
+    """google.rpc.Status, by hand: no package here has it."""
+    found = {}
+    for number, value in fields_of(message):
+        if number < 3:
+            found[("code", "message")[number - 1]] = (
+                value if number == 1 else value.decode())
+            continue
+        kind, inner = (each for _, each in fields_of(value))
+        if kind.endswith(b"BadRequest"):
+            found["pointer"] = fields_of(fields_of(inner)[0][1])[0][1].decode()
+        else:
+            found["reason"] = fields_of(inner)[0][1].decode()
+    return found
+
+
+def wire(channel, stub, url):
+    """Bytes that are no message, or none of this service."""
+    infer = raw_method(channel, SERVICE + "ModelInfer")
+    good = simple_request().SerializeToString()
+    for body in (good[:-1], b"\x0a\xff\xff\xff\xff\x0f", b"\x0b", good + b"\x00", good + b"\x3b",
+                 b"\x0a\x06simple" * 2, good + b"\x0a\x06simple", b"\x08\x01", b"\x80" * 11,
+                 good + b"\x2a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02"):
+        error = failure(infer, body)
+        assert error.code() == grpc.StatusCode.INVALID_ARGUMENT, (body, error)
+    # A field nobody knows, with the largest number there is, is skipped.
+    assert infer(good + b"\xf8\xff\xff\xff\x0f\x01")
+    assert failure(infer, b"").code() == grpc.StatusCode.NOT_FOUND
+    for path in (SERVICE + "ModelTrain", "/nobody.Service/Do"):
+        assert failure(raw_method(channel, path), b"").code() == (
+            grpc.StatusCode.UNIMPLEMENTED)
+
+
+def large(channel, stub, url, count):
+    """More than a window, a block and a file of calls; it comes back as it went."""
+    values = numpy.arange(int(count), dtype="<f4")
+    request = service_pb2.ModelInferRequest(
+        model_name="tensor.identity", raw_input_contents=[values.tobytes()],
+        inputs=[service_pb2.ModelInferRequest.InferInputTensor(
+            name="x", datatype="FP32", shape=values.shape)])
+    for compression in (None, grpc.Compression.Gzip):
+        answer = stub.ModelInfer(request, compression=compression)
+        assert answer.raw_output_contents[0] == values.tobytes()
+
+
+def many(channel, stub, url):
+    """Calls at a time on one connection: each gets its own answer."""
+    good = []
+
+    def work(number):
+        raw = numpy.full(16, number, "<i4").tobytes()
+        for _ in range(40):
+            answer = stub.ModelInfer(simple_request(raw_input_contents=[raw, raw],
+                                                    id=str(number)))
+            if (numbers(answer), answer.id) == ([2 * number] * 16, str(number)):
+                good.append(number)
+    threads = [threading.Thread(target=work, args=(each,)) for each in range(16)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(good) == 16 * 40
+
+
+def cancel(channel, stub, url, function):
+    """A call that runs is given up; the connection serves the next."""
+    one = service_pb2.ModelInferRequest.InferInputTensor(
+        name="0", datatype="INT64", shape=[], contents=service_pb2.InferTensorContents(
+            int64_contents=[1 << 40]))
+    call = stub.ModelInfer.future(
+        service_pb2.ModelInferRequest(model_name=function, inputs=[one]))
+    call.cancel()
+    assert call.cancelled()
+    assert numbers(stub.ModelInfer(simple_request(), timeout=300))
+
+
+def token(channel, stub, url, secret, module):
+    assert stub.ServerLive(service_pb2.ServerLiveRequest()).live
+    for metadata, code in (((), "UNAUTHENTICATED"),
+                           ((("authorization", "Bearer no"),), "UNAUTHENTICATED")):
+        error = failure(stub.ModelInfer, simple_request(), metadata=metadata)
+        assert error.code() == CODES[code], error
+    sent = [("authorization", "Bearer " + secret)]
+    if module == "simple":
+        assert numbers(stub.ModelInfer(simple_request(), metadata=sent))
+    else:
+        error = failure(stub.ModelInfer, simple_request(), metadata=sent)
+        assert error.code() == grpc.StatusCode.PERMISSION_DENIED
+    error = failure(stub.ModelInfer, simple_request(model_name="nobody"), metadata=sent)
+    assert error.code() == grpc.StatusCode.PERMISSION_DENIED
+    assert "nobody" not in error.details()
+
+
+def crash(channel, stub, url):
+    inputs = [service_pb2.ModelInferRequest.InferInputTensor(
+        name=name, datatype="INT32", shape=[], contents=service_pb2.InferTensorContents(
+            int_contents=[value])) for name, value in (("0", 1), ("1", 0))]
+    error = failure(stub.ModelInfer, service_pb2.ModelInferRequest(
+        model_name="crash.divide", inputs=inputs))
+    assert error.code() == grpc.StatusCode.INTERNAL, error
+    assert read_status(dict(error.trailing_metadata())["grpc-status-details-bin"])[
+        "reason"] == "worker_crashed"
+
+
+def main(url, *words):
+    options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+    with grpc.insecure_channel(url, options=options) as channel:
+        stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
+        groups = " ".join(words).split(" , ")
+        for case, *more in map(str.split, groups):
+            globals()[case](channel, stub, url, *more)
+            print("done", case)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gRPC by clients that are not ours: grpc_calls.py has the calls. And, by curl, heads
+that these clients do not send."""
+import base64
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import urllib.parse
+
+import pytest
+
+import triton
+from conftest import BIN, ROOT
+
+MODULES = BIN.parent / "tests/modules/native"
+SIMPLE = MODULES / "simple.so"
+SERVED = [*(MODULES / each for each in ("scalars.so", "conventions.so", "simple.so")),
+          ROOT / "tests/corpus/iree/storage/storage-vmvx.vmfb",
+          ROOT / "tests/corpus/iree/roles/roles.vmfb"]
+INFER = "/inference.GRPCInferenceService/ModelInfer"
+GRPC = ("-H", "Content-Type: application/grpc", "-H", "TE: trailers")
+
+
+@pytest.fixture
+def calls(request):
+    """Runs cases of grpc_calls.py against a server."""
+    folder = os.environ.get("FARCALL_CLIENTS")
+    if not folder:
+        pytest.skip("FARCALL_CLIENTS is not set: scripts/test installs clients")
+
+    def run(server, *cases):
+        done = subprocess.run(
+            [pathlib.Path(folder) / "python", ROOT / "tests/e2e/grpc_calls.py",
+             f"{server.host}:{server.port}", *" , ".join(cases).split()],
+            capture_output=True, text=True, timeout=300)
+        wanted = "".join(f"done {each.split()[0]}\n" for each in cases)
+        assert (done.returncode, done.stdout) == (0, wanted), done.stderr[-3000:]
+    return run
+
+
+def test_calls_documents_and_errors(calls, serve):
+    server = serve(SIMPLE)
+    calls(server, "server", "health", "metadata", "chosen", "errors", "wire", "many")
+
+
+def test_bits_are_those_of_http(calls, serve):
+    server = serve(*SERVED)
+    models = [each["name"] for each in server.request(
+        "POST", "/v2/repository/index", "").json
+        # Values say how large their results are.
+        if not each["name"].endswith((".repeat", ".fixed", ".both", "roles.put"))]
+    assert len(models) > 20
+    calls(server, "metadata", "bits " + " ".join(models))
+
+
+def test_texts(calls, iree, serve, tmp_path):
+    calls(serve(shutil.copy(triton.echo(iree), tmp_path / "echo.vmfb")), "texts")
+
+
+@pytest.mark.parametrize("count", (0, 1000, 100_000, 4_000_000))
+def test_tensors_of_any_size(calls, server, count):
+    calls(server, f"large {count}")
+
+
+def test_a_call_that_is_given_up(calls, serve):
+    calls(serve("--isolation=process", SIMPLE, MODULES / "crash.so"), "cancel crash.spin")
+
+
+def test_a_worker_that_crashes(calls, serve):
+    calls(serve("--isolation=process", MODULES / "crash.so"), "crash")
+
+
+@pytest.mark.parametrize("module", ("simple", "other"))
+def test_tokens_and_their_modules(calls, serve, tmp_path, module):
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"a call {hashlib.sha256(b'secret').hexdigest()} {module}\n")
+    tokens.chmod(0o600)
+    calls(serve(f"--token-file={tokens}", SIMPLE), f"token secret {module}")
+
+
+# ---------------------------------------------------------------------------
+
+def framed(message, flag=0):
+    return bytes([flag]) + len(message).to_bytes(4, "big") + message
+
+
+def field(number, data):
+    return bytes([number << 3 | 2, len(data)]) + data
+
+
+def curl(server, path, body, *words, version="--http2-prior-knowledge"):
+    """The fields of the answer: one without a body has all in its head."""
+    if not shutil.which("curl"):
+        pytest.skip("SKIPPED: no curl")
+    done = subprocess.run(
+        ["curl", "-sS", "--max-time", "60", version, "-D", "-", "-o", "/dev/null",
+         "--data-binary", "@-", *words, server.url + path],
+        input=body, capture_output=True)
+    # 92: the stream was reset behind the answer, since no more of the body is wanted.
+    assert done.returncode in (0, 92), done.stderr
+    lines = done.stdout.decode().split("\r\n")
+    return {"status": int(lines[0].split()[1]),
+            **{name.lower(): value for name, value in
+               (line.split(": ", 1) for line in lines[1:] if ": " in line)}}
+
+
+def test_heads(serve):
+    server = serve(SIMPLE)
+    body = framed(field(1, b"simple"))
+    rows = [
+        # Not gRPC: an answer of HTTP.
+        ((), body, {"status": 415, "content-type": "application/problem+json"}),
+        (("-H", "Content-Type: application/grpcx"), body, {"status": 415}),
+        (GRPC, body, {"status": 200, "grpc-status": "3",
+                      "content-type": "application/grpc",
+                      "farcall-error-code": "missing_argument"}),
+        (("-H", "Content-Type: application/grpc+proto"), body, {"grpc-status": "3"}),
+        ((*GRPC, "-H", "grpc-encoding: br"), body,
+         {"grpc-status": "12", "grpc-accept-encoding": "identity,deflate,gzip"}),
+        ((*GRPC, "-H", "grpc-timeout: 1x"), body, {"farcall-error-code": "http_syntax"}),
+        ((*GRPC, "-H", "grpc-timeout: 123456789S"), body,
+         {"farcall-error-code": "http_syntax"}),
+        ((*GRPC, "-H", "grpc-timeout: 99999999H"), body,
+         {"farcall-error-code": "missing_argument"}),
+        # Frames that do not fit the message.
+        (GRPC, body[:-1], {"grpc-status": "3", "farcall-error-code": "binary_framing"}),
+        (GRPC, body[:3], {"farcall-error-code": "binary_framing"}),
+        (GRPC, b"", {"farcall-error-code": "binary_framing"}),
+        (GRPC, body + body, {"farcall-error-code": "binary_framing"}),
+        (GRPC, framed(field(1, b"simple"), 1), {"farcall-error-code": "module_not_found"}),
+        (GRPC, framed(field(1, b"simple") + field(1, b"simple") + field(3, b"")),
+         {"farcall-error-code": "binary_framing"}),
+        (GRPC, framed(field(1, b"simple") + field(3, b"") + field(2, b"1")),
+         {"farcall-error-code": "binary_framing"}),
+        (GRPC, framed(b"\x0a\x80\x04" + 512 * b"a"),
+         {"farcall-error-code": "module_not_found"}),
+        (GRPC, framed(b"\x0a\x81\x04" + 513 * b"a"),
+         {"farcall-error-code": "module_not_found"}),
+        # Names that do not stand in front.
+        (GRPC, framed(b"\x0a\x80\x80\x04" + 65536 * b"a"),
+         {"farcall-error-code": "binary_framing"}),
+        (GRPC, b"\x00\xff\xff\xff\xff" + field(1, b"simple") + field(3, b""),
+         {"farcall-error-code": "binary_framing"}),
+    ]
+    for words, sent, wanted in rows:
+        found = curl(server, INFER, sent, *words)
+        assert {name: found.get(name) for name in wanted} == wanted, (words, sent[:20])
+    small = curl(serve("--max-body=1000", SIMPLE), INFER, framed(
+        field(1, b"simple") + b"\x3a\x80\x80\x04" + 65536 * b"a"), *GRPC)
+    assert (small["grpc-status"], small["farcall-error-code"]) == ("8", "body_too_large")
+    plain = curl(server, INFER, body, *GRPC, version="--http1.1")
+    assert plain["status"] == 415
+
+
+def test_a_message_says_what_is_wrong_as_text_of_a_head(serve):
+    server = serve(SIMPLE)
+    name = "\u00e4 100%".encode()
+    found = curl(server, INFER, framed(field(1, b"simple") + field(6, field(1, name))), *GRPC)
+    assert re.fullmatch("[ -~]+", found["grpc-message"])
+    text = urllib.parse.unquote(found["grpc-message"])
+    assert "there is no output '\u00e4 100%'" in text
+    details = found["grpc-status-details-bin"]
+    assert text.encode() in base64.b64decode(details + "=" * (-len(details) % 4))
+
+
+def test_the_deadline_of_the_head(serve):
+    server = serve("--isolation=process", MODULES / "crash.so")
+    spin = field(1, b"crash.spin") + field(5, field(1, b"0") + field(2, b"INT64") +
+                                           field(5, field(3, b"\xff\xff\xff\xff\x7f")))
+    about = server.get("/v2/models/crash.spin").json["inputs"][0]
+    assert (about["name"], about["datatype"]) == ("0", "INT64")
+    found = curl(server, INFER, framed(spin), *GRPC, "-H", "grpc-timeout: 50m")
+    assert (found["grpc-status"], found["farcall-error-code"]) == ("4", "deadline_exceeded")
