@@ -35,17 +35,39 @@ static fc_status_t write_model_ready(const fc_generation_t *generation,
   return fc_proto_put_value(sink, 1, ready, err);
 }
 
-// TensorMetadata: {1 name, 2 datatype, 3 shape}, of which dims of any size are -1.
+// Dims of any size are -1.
+static uint64_t dim_of(int64_t dim) {
+  return dim < 0 ? UINT64_MAX : (uint64_t)dim;
+}
+
+static size_t dims_size(const fc_model_tensor_t *tensor) {
+  int32_t rank;
+  size_t size = 0;
+  const int64_t *dims = fc_model_shape(tensor->op, &rank);
+  for (int32_t i = 0; i < rank; i++) {
+    size += fc_proto_varint_size(dim_of(dims[i]));
+  }
+  return size;
+}
+
+// Writes the dims, which have `size` bytes.
+static fc_status_t write_dims(uint32_t number, const fc_model_tensor_t *tensor,
+                              size_t size, fc_sink_t *sink, fc_error_t *err) {
+  int32_t rank;
+  const int64_t *dims = fc_model_shape(tensor->op, &rank);
+  FC_TRY(fc_proto_put_head(sink, number, size, err));
+  for (int32_t i = 0; i < rank; i++) {
+    FC_TRY(fc_proto_put_varint(sink, dim_of(dims[i]), err));
+  }
+  return FC_OK;
+}
+
+// TensorMetadata: {1 name, 2 datatype, 3 shape}
 static fc_status_t write_tensor(uint32_t number,
                                 const fc_model_tensor_t *tensor,
                                 fc_sink_t *sink, fc_error_t *err) {
-  int32_t rank;
-  size_t shape = 0;
-  const int64_t *dims = fc_model_shape(tensor->op, &rank);
+  const size_t shape = dims_size(tensor);
   const fc_str_t datatype = fc_str(fc_model_datatype(tensor->op));
-  for (int32_t i = 0; i < rank; i++) {
-    shape += fc_proto_varint_size((uint64_t)(dims[i] < 0 ? -1 : dims[i]));
-  }
   FC_TRY(fc_proto_put_head(sink, number,
                            fc_proto_bytes_size(1, tensor->name.size) +
                                fc_proto_bytes_size(2, datatype.size) +
@@ -53,12 +75,7 @@ static fc_status_t write_tensor(uint32_t number,
                            err));
   FC_TRY(fc_proto_put_bytes(sink, 1, tensor->name, err));
   FC_TRY(fc_proto_put_bytes(sink, 2, datatype, err));
-  FC_TRY(fc_proto_put_head(sink, 3, shape, err));
-  for (int32_t i = 0; i < rank; i++) {
-    FC_TRY(
-        fc_proto_put_varint(sink, (uint64_t)(dims[i] < 0 ? -1 : dims[i]), err));
-  }
-  return FC_OK;
+  return write_dims(3, tensor, shape, sink, err);
 }
 
 static fc_status_t write_tensors(uint32_t number,
@@ -94,20 +111,171 @@ static fc_status_t write_versions(const fc_generation_t *generation,
   return FC_OK;
 }
 
+#define PLATFORM_MAX 40
+static fc_str_t platform_of(const fc_generation_t *generation,
+                            char out[PLATFORM_MAX]) {
+  snprintf(out, PLATFORM_MAX, "farcall_%s", generation->kind);
+  return fc_str(out);
+}
+
 // ModelMetadataResponse
 static fc_status_t write_model(const fc_generation_t *generation,
                                const fc_function_t *function, fc_sink_t *sink,
                                fc_error_t *err) {
   const fc_model_t *model;
-  char platform[40];
+  char platform[PLATFORM_MAX];
   FC_TRY(fc_oip_check_model(function, err));
   FC_TRY(fc_plan_model(function->plan, &model, err));
-  snprintf(platform, sizeof platform, "farcall_%s", generation->kind);
   FC_TRY(write_name(generation, function, sink, err));
   FC_TRY(write_versions(generation, sink, err));
-  FC_TRY(fc_proto_put_text(sink, 3, fc_str(platform), err));
+  FC_TRY(fc_proto_put_text(sink, 3, platform_of(generation, platform), err));
   FC_TRY(write_tensors(4, model->inputs, model->input_count, sink, err));
   return write_tensors(5, model->outputs, model->output_count, sink, err);
+}
+
+// ---------------------------------------------------------------------------
+// What clients of Triton ask for
+
+// Triton's numbers of types; 0: none, as for one that the value says.
+static uint64_t type_of(const fc_op_t *op) {
+  static const struct {
+    const char *name;
+    uint8_t number;
+  } kTypes[] = {
+      {"BOOL", 1},  {"UINT8", 2}, {"UINT16", 3}, {"UINT32", 4}, {"UINT64", 5},
+      {"INT8", 6},  {"INT16", 7}, {"INT32", 8},  {"INT64", 9},  {"FP16", 10},
+      {"FP32", 11}, {"FP64", 12}, {"BYTES", 13}, {"BF16", 14},
+  };
+  const fc_str_t name = fc_str(fc_model_datatype(op));
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kTypes); i++) {
+    if (fc_str_equal(name, fc_str(kTypes[i].name))) return kTypes[i].number;
+  }
+  return 0;
+}
+
+// ModelInput has its dims in field 4, ModelOutput in 3.
+static fc_status_t write_configured(uint32_t number, uint32_t dims_number,
+                                    const fc_model_tensor_t *tensors,
+                                    uint32_t count, fc_sink_t *sink,
+                                    fc_error_t *err) {
+  for (uint32_t i = 0; i < count; i++) {
+    const fc_model_tensor_t *tensor = &tensors[i];
+    const uint64_t type = type_of(tensor->op);
+    const size_t dims = dims_size(tensor);
+    FC_TRY(fc_proto_put_head(sink, number,
+                             fc_proto_bytes_size(1, tensor->name.size) +
+                                 (type ? fc_proto_value_size(2, type) : 0) +
+                                 fc_proto_bytes_size(dims_number, dims),
+                             err));
+    FC_TRY(fc_proto_put_bytes(sink, 1, tensor->name, err));
+    FC_TRY(fc_proto_put_value(sink, 2, type, err));
+    FC_TRY(write_dims(dims_number, tensor, dims, sink, err));
+  }
+  return FC_OK;
+}
+
+// ModelConfig. Its length stands in front of it, so it is gathered first.
+static fc_status_t put_config(const fc_generation_t *generation,
+                              const fc_function_t *function,
+                              const fc_model_t *model, fc_sink_t *sink,
+                              fc_error_t *err) {
+  char platform[PLATFORM_MAX];
+  FC_TRY(write_name(generation, function, sink, err));
+  FC_TRY(fc_proto_put_text(sink, 2, platform_of(generation, platform), err));
+  FC_TRY(write_configured(5, 4, model->inputs, model->input_count, sink, err));
+  FC_TRY(
+      write_configured(6, 3, model->outputs, model->output_count, sink, err));
+  return fc_proto_put_text(sink, 17, FC_STR("farcall"), err);
+}
+
+// Writes what `text` has gathered as one field, and gives its memory back.
+static fc_status_t put_gathered(fc_text_t *text, fc_status_t status,
+                                uint32_t number, fc_sink_t *sink,
+                                fc_error_t *err) {
+  if (status == FC_OK) {
+    status = fc_proto_put_bytes(sink, number, fc_text_str(text), err);
+  }
+  fc_text_deinit(text);
+  return status;
+}
+
+// ModelConfigResponse
+static fc_status_t write_config(const fc_generation_t *generation,
+                                const fc_function_t *function, fc_sink_t *sink,
+                                fc_error_t *err) {
+  const fc_model_t *model;
+  fc_text_t text;
+  FC_TRY(fc_oip_check_model(function, err));
+  FC_TRY(fc_plan_model(function->plan, &model, err));
+  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+  return put_gathered(&text,
+                      put_config(generation, function, model, &text.sink, err),
+                      1, sink, err);
+}
+
+// StatisticDuration: {1 count, 2 ns}
+static fc_status_t put_duration(uint32_t number, uint64_t count, uint64_t ns,
+                                fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(fc_proto_put_head(sink, number,
+                           (count ? fc_proto_value_size(1, count) : 0) +
+                               (ns ? fc_proto_value_size(2, ns) : 0),
+                           err));
+  FC_TRY(fc_proto_put_value(sink, 1, count, err));
+  return fc_proto_put_value(sink, 2, ns, err);
+}
+
+// InferStatistics: all eight, since programs that measure want them.
+static fc_status_t put_durations(const fc_function_counts_t *counts,
+                                 fc_sink_t *sink, fc_error_t *err) {
+  const uint64_t count = counts->succeeded;
+  const struct {
+    uint64_t count, ns;
+  } rows[] = {{count, counts->success_ns},
+              {counts->failed, counts->fail_ns},
+              {count, counts->queue_ns},
+              {count, counts->decode_ns},
+              {count, counts->call_ns},
+              {count, counts->encode_ns},
+              {0, 0},
+              {0, 0}};
+  for (uint32_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    FC_TRY(put_duration(i + 1, rows[i].count, rows[i].ns, sink, err));
+  }
+  return FC_OK;
+}
+
+// ModelStatistics
+static fc_status_t put_statistics(const fc_server_t *server,
+                                  const fc_generation_t *generation,
+                                  const fc_function_t *function,
+                                  fc_sink_t *sink, fc_error_t *err) {
+  const fc_function_counts_t *counted =
+      fc_generation_counts(generation, function->index);
+  const fc_function_counts_t counts =
+      counted ? *counted : (fc_function_counts_t){0};
+  FC_TRY(write_name(generation, function, sink, err));
+  FC_TRY(
+      fc_proto_put_text(sink, 2, fc_module_get_version(function->module), err));
+  FC_TRY(fc_proto_put_value(sink, 3, fc_oip_last_ms(server, &counts), err));
+  FC_TRY(fc_proto_put_value(sink, 4, counts.succeeded, err));
+  FC_TRY(fc_proto_put_value(sink, 5, counts.succeeded, err));
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), 1024);
+  return put_gathered(&text, put_durations(&counts, &text.sink, err), 6, sink,
+                      err);
+}
+
+// ModelStatisticsResponse
+static fc_status_t write_statistics(const fc_server_t *server,
+                                    const fc_generation_t *generation,
+                                    const fc_function_t *function,
+                                    fc_sink_t *sink, fc_error_t *err) {
+  fc_text_t text;
+  FC_TRY(fc_oip_check_model(function, err));
+  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+  return put_gathered(
+      &text, put_statistics(server, generation, function, &text.sink, err), 1,
+      sink, err);
 }
 
 // HealthCheckResponse: 1 SERVING, 2 NOT_SERVING. The services are those of the server.

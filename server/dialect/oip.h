@@ -61,6 +61,9 @@ fc_status_t fc_oip_write_statistics(const fc_server_t *server,
                                     const fc_generation_t *generation,
                                     const fc_function_t *function,
                                     fc_sink_t *sink, fc_error_t *err);
+// When the last call ended, milliseconds since 1970; 0: none has ended.
+uint64_t fc_oip_last_ms(const fc_server_t *server,
+                        const fc_function_counts_t *counts);
 // Changes which levels the log writes as `body` asks ("": no change), then
 // writes the settings of the log.
 fc_status_t fc_oip_log(const fc_server_t *server, fc_str_t body,

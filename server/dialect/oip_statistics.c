@@ -18,8 +18,7 @@ static fc_status_t write_compute(fc_sink_t *sink,
                        counts->encode_ns);
 }
 
-// When the last call ended, milliseconds since 1970; 0: none has ended.
-static uint64_t last_ms(const fc_server_t *server,
+uint64_t fc_oip_last_ms(const fc_server_t *server,
                         const fc_function_counts_t *counts) {
   if (!counts->last_ns) return 0;
   const uint64_t since_ns = counts->last_ns - server->started_ns;
@@ -44,7 +43,7 @@ fc_status_t fc_oip_write_statistics(const fc_server_t *server,
       "'success':{'count':%lu,'ns':%lu},'fail':{'count':%lu,'ns':%lu},"
       "'queue':{'count':%lu,'ns':%lu},",
       FC_STR_ARG(fc_module_get_version(function->module)),
-      last_ms(server, &counts), count, count, count, counts.success_ns,
+      fc_oip_last_ms(server, &counts), count, count, count, counts.success_ns,
       counts.failed, counts.fail_ns, count, counts.queue_ns));
   FC_TRY(write_compute(sink, &counts, err));
   FC_TRY(fc_json_print(sink, err,

@@ -93,6 +93,45 @@ def metadata(channel, stub, url):
                      "shape": list(each.shape)} for each in found] == wanted
 
 
+def configuration(channel, stub, url):
+    """The same of what clients of Triton ask for, by Triton's own messages."""
+    client, other = triton_http.InferenceServerClient(url), triton.InferenceServerClient(url)
+    for entry in client.get_model_repository_index():
+        name = entry["name"]
+        wanted = client.get_model_config(name)
+        found = other.get_model_config(name, as_json=True)["config"]
+        assert [found[each] for each in ("name", "platform", "backend")] == [
+            wanted[each] for each in ("name", "platform", "backend")]
+        for each in ("input", "output"):
+            assert [(one["name"], one.get("data_type", "TYPE_INVALID"),
+                     [int(dim) for dim in one.get("dims", [])])
+                    for one in found.get(each, [])] == [
+                (one["name"], one["data_type"], one["dims"]) for one in wanted[each]]
+
+
+def statistics(channel, stub, url):
+    for _ in range(3):
+        stub.ModelInfer(simple_request())
+    failure(stub.ModelInfer, simple_request(raw_input_contents=[]))
+    wanted = triton_http.InferenceServerClient(url).get_inference_statistics("simple")
+    (found,) = stub.ModelStatistics(
+        service_pb2.ModelStatisticsRequest(name="simple")).model_stats
+    (wanted,) = wanted["model_stats"]
+    assert (found.name, found.version, found.inference_count, found.execution_count,
+            found.last_inference) == tuple(wanted[each] for each in (
+                "name", "version", "inference_count", "execution_count", "last_inference"))
+    assert found.inference_count >= 3 and found.inference_stats.fail.count == 1
+    for each, one in wanted["inference_stats"].items():
+        here = getattr(found.inference_stats, each)
+        assert (here.count, here.ns) == (one["count"], one["ns"]), each
+
+
+def shared(channel, stub, url):
+    client = triton.InferenceServerClient(url)
+    assert not client.get_system_shared_memory_status().regions
+    assert not client.get_cuda_shared_memory_status().regions
+
+
 def random_of(generator, datatype, shape):
     shape = [3 if dim < 0 else dim for dim in shape]
     if datatype == "BOOL":

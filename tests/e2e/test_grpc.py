@@ -43,7 +43,9 @@ def calls(request):
 
 def test_calls_documents_and_errors(calls, serve):
     server = serve(SIMPLE)
-    calls(server, "server", "health", "metadata", "chosen", "errors", "wire", "many")
+    calls(server, "server", "health", "metadata", "chosen", "errors", "wire", "many",
+          "shared")
+    calls(serve(SIMPLE), "statistics")
 
 
 def test_bits_are_those_of_http(calls, serve):
@@ -53,7 +55,7 @@ def test_bits_are_those_of_http(calls, serve):
         # Values say how large their results are.
         if not each["name"].endswith((".repeat", ".fixed", ".both", "roles.put"))]
     assert len(models) > 20
-    calls(server, "metadata", "bits " + " ".join(models))
+    calls(server, "metadata", "configuration", "bits " + " ".join(models))
 
 
 def test_texts(calls, iree, serve, tmp_path):
