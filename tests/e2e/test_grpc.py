@@ -14,6 +14,7 @@ import pytest
 
 import triton
 from conftest import BIN, ROOT
+from frames import DATA, END_HEADERS, END_STREAM, HEADERS, Connection, fields, frame
 
 MODULES = BIN.parent / "tests/modules/native"
 SIMPLE = MODULES / "simple.so"
@@ -176,3 +177,29 @@ def test_the_deadline_of_the_head(serve):
     assert (about["name"], about["datatype"]) == ("0", "INT64")
     found = curl(server, INFER, framed(spin), *GRPC, "-H", "grpc-timeout: 50m")
     assert (found["grpc-status"], found["farcall-error-code"]) == ("4", "deadline_exceeded")
+
+
+def test_a_message_may_come_in_any_pieces(serve):
+    """Cut at every place, the names of the model among them; and byte by byte."""
+    server = serve(SIMPLE)
+    tensor = bytes(range(64))
+    inputs = b"".join(field(5, field(1, name) + field(2, b"INT32") + field(3, b"\x01\x10"))
+                      for name in (b"INPUT0", b"INPUT1"))
+    body = framed(field(1, b"simple") + field(2, b"1") + inputs + 2 * field(7, tensor))
+    pieces = [(body[:at], body[at:]) for at in range(len(body))]
+    pieces.append([body[at:at + 1] for at in range(len(body))])
+    answers = set()
+    with Connection(server) as connection:
+        for number, sent in enumerate(pieces):
+            stream = 2 * number + 1
+            connection.send(frame(HEADERS, END_HEADERS, stream, fields(
+                "POST", INFER, ("content-type", "application/grpc"), ("te", "trailers"))))
+            for each in sent[:-1]:
+                connection.send(frame(DATA, 0, stream, each))
+            connection.send(frame(DATA, END_STREAM, stream, sent[-1]))
+            answers.add(connection.answer(stream))
+    ((status, answer),) = answers
+    total = b"".join((2 * int.from_bytes(tensor[at:at + 4], "little") & 0xffffffff).to_bytes(
+        4, "little") for at in range(0, 64, 4))
+    assert status == 200 and answer.endswith(field(6, total) + field(6, bytes(64)))
+    assert answer[:5] == framed(answer[5:])[:5]
