@@ -23,50 +23,24 @@ static void submit_act(fc_exchange_t *x, fc_str_t body) {
   else if (act->ended) fc_exchange_answer_act(x);
 }
 
-void fc_exchange_submit(fc_exchange_t *x) {
-  fc_pool_t *pool = x->server->pool;
-  const fc_invocation_t *call = &x->job.call;
-  fc_exchange_mark(x, FC_STAGE_READ);
-  const bool framed = fc_dialect_of(x->server, &x->place)->framed;
-  if (FC_UNLIKELY(framed) &&
-      fc_exchange_open_message(x, &x->server->error) != FC_OK) {
-    fc_exchange_fail(x, &x->server->error, FC_STAGE_READ);
-    return;
-  }
-  // The decoder may look up to FC_BLOCK_TAIL bytes past the end.
-  uint8_t *data =
-      fc_block_data(x->server->blocks, call->body.block) + call->body.offset;
-  memset(data + call->body.size, 0, FC_BLOCK_TAIL);
-  const bool makes = x->asked.is_asking && x->place.route == FC_ROUTE_SESSIONS;
-  if (makes && !fc_exchange_submit_making(x)) return;
-  if (FC_UNLIKELY(framed) && x->asked.is_asking) {
+// Answers with the document that the body asks for.
+static void submit_asking(fc_exchange_t *x, fc_str_t body) {
+  if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->framed)) {
     fc_exchange_answer_message(x);
     return;
   }
-  if (x->asked.is_asking && !makes) {
-    const fc_request_t request = {
-        .method = FC_METHOD_POST,
-        .method_name = x->asked.method_name,
-        .body = fc_str_make((const char *)data, call->body.size)};
-    fc_exchange_document(x, &request);
-    return;
-  }
-  if (x->act) {
-    submit_act(x, fc_str_make((const char *)data, call->body.size));
-    return;
-  }
-  fc_error_t *error = &x->server->error;
-  if (fc_exchange_join_sequence(
-          x, fc_str_make((const char *)data, call->body.size), error) !=
-      FC_OK) {
-    fc_exchange_fail(x, error, FC_STAGE_ADMIT);
-    return;
-  }
+  const fc_request_t request = {.method = FC_METHOD_POST,
+                                .method_name = x->asked.method_name,
+                                .body = body};
+  fc_exchange_document(x, &request);
+}
+
+static fc_status_t submit_call(fc_exchange_t *x, fc_str_t body,
+                               fc_error_t *err) {
+  fc_pool_t *pool = x->server->pool;
+  FC_TRY(fc_exchange_join_sequence(x, body, err));
   // Others may have been faster since the head came.
-  if (FC_UNLIKELY(x->session) && fc_exchange_check_session(x, error) != FC_OK) {
-    fc_exchange_fail(x, error, FC_STAGE_ADMIT);
-    return;
-  }
+  if (FC_UNLIKELY(x->session)) FC_TRY(fc_exchange_check_session(x, err));
   x->generation->calls++;
   fc_generations_touch(&x->server->modules->generations, x->generation,
                        x->times.marked_ns);
@@ -74,15 +48,36 @@ void fc_exchange_submit(fc_exchange_t *x) {
     fc_exchange_take_order(x);
   } else if (fc_pool_try_inline(pool, &x->job)) {
     fc_exchange_answer_call(x);
-    return;
+    return FC_OK;
   }
-  if (fc_pool_admit(pool, &x->job, x->times.marked_ns, &x->out.retry_after,
-                    error) != FC_OK) {
-    fc_exchange_fail(x, error, FC_STAGE_ADMIT);
-    return;
-  }
+  FC_TRY(fc_pool_admit(pool, &x->job, x->times.marked_ns, &x->out.retry_after,
+                       err));
   x->times.stage = FC_STAGE_QUEUE;
   fc_pool_enqueue(pool, &x->job);
+  return FC_OK;
+}
+
+void fc_exchange_submit(fc_exchange_t *x) {
+  const fc_piece_t *piece = &x->job.call.body;
+  fc_error_t *error = &x->server->error;
+  fc_exchange_mark(x, FC_STAGE_READ);
+  if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->framed) &&
+      fc_exchange_open_message(x, error) != FC_OK) {
+    fc_exchange_fail(x, error, FC_STAGE_READ);
+    return;
+  }
+  // The decoder may look up to FC_BLOCK_TAIL bytes past the end.
+  uint8_t *data =
+      fc_block_data(x->server->blocks, piece->block) + piece->offset;
+  memset(data + piece->size, 0, FC_BLOCK_TAIL);
+  const fc_str_t body = fc_str_make((const char *)data, piece->size);
+  const bool makes = x->asked.is_asking && x->place.route == FC_ROUTE_SESSIONS;
+  if (makes && !fc_exchange_submit_making(x)) return;
+  if (x->asked.is_asking && !makes) submit_asking(x, body);
+  else if (x->act) submit_act(x, body);
+  else if (submit_call(x, body, error) != FC_OK) {
+    fc_exchange_fail(x, error, FC_STAGE_ADMIT);
+  }
 }
 
 static fc_exchange_t *of_job(fc_job_t *job) {
