@@ -3,6 +3,9 @@
 
 #include "pool/turn.h"
 
+// What a client may say, some 32 years: a sum of times stays within 64 bits.
+#define TIMEOUT_MAX_MS 999999999999u
+
 fc_status_t fc_admission_coding(const fc_request_t *request,
                                 fc_admission_t *out_admission,
                                 fc_error_t *err) {
@@ -61,14 +64,15 @@ fc_status_t fc_admission_message_coding(const fc_request_t *request,
   return status;
 }
 
-// At most eight digits and the unit of grpc-timeout.
+// At most eight digits and the unit of grpc-timeout. Rounded up to 1 ms.
 static fc_status_t read_grpc_timeout(fc_str_t text, uint64_t *out_ms,
                                      fc_error_t *err) {
   static const struct {
     char unit;
-    uint64_t ns;
-  } kUnits[] = {{'H', 3600000000000}, {'M', 60000000000}, {'S', 1000000000},
-                {'m', 1000000},       {'u', 1000},        {'n', 1}};
+    uint32_t ms;       // of one unit,
+    uint32_t of_a_ms;  // or units of a millisecond
+  } kUnits[] = {{'H', 3600000, 1}, {'M', 60000, 1}, {'S', 1000, 1},
+                {'m', 1, 1},       {'u', 1, 1000},  {'n', 1, 1000000}};
   uint64_t value = 0;
   size_t i = 0;
   for (; i < text.size && i < 8 && text.data[i] >= '0' && text.data[i] <= '9';
@@ -77,9 +81,9 @@ static fc_status_t read_grpc_timeout(fc_str_t text, uint64_t *out_ms,
   }
   for (size_t k = 0; k < FC_ARRAY_COUNT(kUnits) && i; k++) {
     if (i + 1 != text.size || text.data[i] != kUnits[k].unit) continue;
-    *out_ms =
-        value * kUnits[k].ns / 1000000 + (value * kUnits[k].ns % 1000000 > 0);
-    if (!*out_ms) *out_ms = 1;
+    const uint64_t ms =
+        (value * kUnits[k].ms + kUnits[k].of_a_ms - 1) / kUnits[k].of_a_ms;
+    *out_ms = !ms ? 1 : ms < TIMEOUT_MAX_MS ? ms : TIMEOUT_MAX_MS;
     return FC_OK;
   }
   const fc_status_t status =
