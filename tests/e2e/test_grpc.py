@@ -121,7 +121,8 @@ def test_heads(serve):
                       "content-type": "application/grpc",
                       "farcall-error-code": "missing_argument"}),
         (("-H", "Content-Type: application/grpc+proto"), body, {"grpc-status": "3"}),
-        ((*GRPC, "-H", "grpc-encoding: br"), body,
+        # Answered before a body is read; curl then waits for ever if it had one to send.
+        ((*GRPC, "-H", "grpc-encoding: br"), b"",
          {"grpc-status": "12", "grpc-accept-encoding": "identity,deflate,gzip"}),
         ((*GRPC, "-H", "grpc-timeout: 1x"), body, {"farcall-error-code": "http_syntax"}),
         ((*GRPC, "-H", "grpc-timeout: 123456789S"), body,

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a client says of its deadline, in both forms.
+#include "dialect/admission.h"
+
+#include "helpers/test.h"
+
+static const fc_str_t kGrpc = FC_STR("application/grpc");
+
+static void deadlines_are_read_in_their_units(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    const char *grpc;   // grpc-timeout, of a request of gRPC; NULL: not one
+    const char *plain;  // Farcall-Timeout-Ms, NULL: not said
+    uint64_t ms;        // 0: refused
+  } rows[] = {
+      {"one millisecond", NULL, "1", 1},
+      {"the most", NULL, "999999999999", 999999999999},
+      {"more", NULL, "1000000000000", 0},
+      {"none", NULL, "0", 0},
+      {"a sign", NULL, "-1", 0},
+      {"nothing", NULL, "", 0},
+      {"an hour", "1H", NULL, 3600000},
+      {"a minute", "1M", NULL, 60000},
+      {"a second", "1S", NULL, 1000},
+      {"a millisecond", "1m", NULL, 1},
+      {"a microsecond", "1u", NULL, 1},
+      {"microseconds round up", "1001u", NULL, 2},
+      {"a nanosecond", "1n", NULL, 1},
+      {"nanoseconds round up", "1000001n", NULL, 2},
+      {"it is over at once", "0m", NULL, 1},
+      // Of nanoseconds, both would be more than 64 bits hold.
+      {"hours", "5124096H", NULL, 999999999999},
+      {"the most hours", "99999999H", NULL, 999999999999},
+      {"the most minutes", "99999999M", NULL, 999999999999},
+      {"the most seconds", "99999999S", NULL, 99999999000},
+      {"nine digits", "100000000S", NULL, 0},
+      {"no unit", "1", NULL, 0},
+      {"no number", "S", NULL, 0},
+      {"an unknown unit", "1s", NULL, 0},
+      {"a gap", "1 S", NULL, 0},
+      {"two units", "1SS", NULL, 0},
+      {"a sign", "-1S", NULL, 0},
+      {"an empty field", "", NULL, 0},
+      {"gRPC's goes first", "1S", "7", 1000},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_request_t request = {.has_trailers = row->grpc};
+    fc_error_t error;
+    uint64_t ms = 0;
+    fc_error_reset(&error);
+    if (row->grpc) {
+      request.fields[FC_FIELD_CONTENT_TYPE] = kGrpc;
+      request.fields[FC_FIELD_GRPC_TIMEOUT] = fc_str(row->grpc);
+    }
+    if (row->plain) request.fields[FC_FIELD_TIMEOUT] = fc_str(row->plain);
+    assert_int_equal(fc_admission_timeout(&request, &ms, &error),
+                     row->ms ? FC_OK : FC_INVALID_ARGUMENT);
+    assert_int_equal(ms, row->ms);
+    if (!row->ms) assert_int_equal(error.code, FC_CODE_HTTP_SYNTAX);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(deadlines_are_read_in_their_units),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
