@@ -77,9 +77,12 @@
 #define FC_LIMIT_PART_LOOKS 1000
 // How many documents are written in parts at one time; 503 beyond.
 #define FC_LIMIT_DRAFTS 32
-// How long a turn of a call that answers in parts runs, the first one aside
+// How long a turn of a call that answers in parts runs, unless it has one step
 // (pool/turn.h).
 #define FC_LIMIT_TURN_NS 1000000u
+// How many turns have one step each after one that took twice its time: so many quick
+// ones cost about as much as the slow step did.
+#define FC_LIMIT_TURN_SINGLES 32
 // The most time that a caller owes others for turns of its calls: so its next one comes.
 #define FC_LIMIT_TURNS_OWED_NS (64 * FC_LIMIT_TURN_NS)
 // How many modules have lines of their own in /metrics, and how many bytes the names in

@@ -37,6 +37,7 @@ typedef struct fc_invocation_t {
   uint8_t answer_coding;  // fc_coding_t that the answer may have
   uint8_t parts;          // fc_part_form_t (turn.h); 0: the answer is one
   uint8_t rows;           // FC_ROWS_*
+  uint8_t singles;        // so many turns have one step each (turn.h)
   uint64_t body_max;  // most bytes that the body may become when decompressed
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0: none
   uint64_t steps;        // that earlier turns have done

@@ -99,12 +99,12 @@ static fc_status_t make(fc_turn_t *turn, fc_error_t *err) {
 }
 
 // How long the turn goes on. The first one makes one step: its part is waited for, and
-// nobody knows how long another step takes. A process is sent the carry and sends it back:
-// large ones get longer turns, so that this takes a small share of them. Half of the time
-// until the deadline is left for a step that begins last.
+// nobody knows how long another step takes; nor after a slow one. A process is sent the
+// carry and sends it back: large ones get longer turns, so that this takes a small share
+// of them. Half of the time until the deadline is left for a step that begins last.
 static uint64_t time_of(const fc_turn_t *turn, uint64_t began_ns) {
   const fc_region_t *region = turn->worker->region;
-  if (region->fresh || turn->body.data) return 0;
+  if (region->fresh || turn->body.data || turn->slot->call.singles) return 0;
   uint64_t time_ns = FC_LIMIT_TURN_NS;
   if (region->is_process) time_ns += turn->carry_size;
   const uint64_t left_ns = turn->deadline_ns - began_ns;

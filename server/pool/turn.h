@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A call that answers in parts is made in turns: each is queued in its flow like a call of
-// its own, runs for about FC_LIMIT_TURN_NS on any worker, the first one for one step, and
-// hands the slot back with a part of the answer. The loop queues the next turn when that
-// part was sent: no worker waits for a reader. Between two turns there is nothing but the
-// carry: a block that takes the place of the call's body, and may be at another address,
-// in another process then. A turn that has begun is never made again.
+// its own, runs for about FC_LIMIT_TURN_NS on any worker, the first one and those after a
+// slow step (FC_LIMIT_TURN_SINGLES) for one step, and hands the slot back with a part of
+// the answer. The loop queues the next turn when that part was sent: no worker waits for a
+// reader. Between two turns there is nothing but the carry: a block that takes the place
+// of the call's body, and may be at another address, in another process then. A turn that
+// has begun is never made again.
 #ifndef FARCALL_SERVER_POOL_TURN_H_
 #define FARCALL_SERVER_POOL_TURN_H_
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/sanitize.h"
+#include "config/limits.h"
 #include "dialect/parts.h"
 #include "expect.h"
 #include "dialect/admission.h"
@@ -100,14 +101,15 @@ static fc_status_t put_error(const fc_problem_t *problem, fc_sink_t *sink,
 
 // ---------------------------------------------------------------------------
 // POST /turns/MODULE/FUNCTION with
-// "times=N&per=P&keep=K&crash=C&fail=F&wait=W&late=L&mute=M&pad=B":
+// "times=N&per=P&keep=K&crash=C&fail=F&wait=W&late=L&mute=M&pad=B&slow=S&until=U":
 // N steps, P in each turn (0: as many as there is time for), K KiB kept between turns. Step
 // C ends the process, F fails, W waits until it is ended, L says that the deadline of the
 // turn before has passed. The first M write nothing, the others B bytes more than they
-// must. The function is not called.
+// must. Up to step U every S-th takes five turns' time. The function is not called.
 
 typedef struct steps_t {
   uint64_t next, times, per, keep, crash, fail, wait, late, mute, pad;
+  uint64_t slow, until;
   uint64_t sum;
 } steps_t;
 
@@ -129,7 +131,9 @@ static fc_status_t begin_steps(fc_turn_t *turn, fc_error_t *err) {
                          .wait = number_of(turn->body, FC_STR("wait")),
                          .late = number_of(turn->body, FC_STR("late")),
                          .mute = number_of(turn->body, FC_STR("mute")),
-                         .pad = number_of(turn->body, FC_STR("pad"))};
+                         .pad = number_of(turn->body, FC_STR("pad")),
+                         .slow = number_of(turn->body, FC_STR("slow")),
+                         .until = number_of(turn->body, FC_STR("until"))};
   if (!steps.times) return fc_fail(err, FC_CODE_JSON_SCHEMA, "no times");
   // In two steps: what there is stays when the carry grows.
   FC_TRY(fc_turn_grow(turn, sizeof steps, err));
@@ -158,6 +162,9 @@ static fc_status_t make_step(fc_turn_t *turn, steps_t *steps, fc_error_t *err) {
   if (step == steps->fail) return fc_fail(err, FC_CODE_CALL_FAILED, "made to");
   if (step == steps->wait) return wait_for_end(turn, err);
   if (step == steps->late) return fc_stop_fail(FC_DEADLINE_EXCEEDED, err);
+  if (step <= steps->until && step % steps->slow == 0) {
+    (void)poll(NULL, 0, 5 * FC_LIMIT_TURN_NS / 1000000);
+  }
   steps->sum = steps->sum * 31 + step;
   atomic_store(turn->steps, step);
   if (step <= steps->mute) return FC_OK;
@@ -738,6 +745,30 @@ static void what_ends_a_turn_ends_the_answer(void **state) {
   end(&server);
 }
 
+// What a quick step has written does not wait for a slow one; many quick ones go together
+// again.
+static void a_slow_step_keeps_no_others_waiting(void **state) {
+  (void)state;
+  static const struct {
+    const char *body;
+    uint32_t least, most;  // parts
+  } rows[] = {
+      {"times=12&slow=2&until=12", 12, 12},
+      {"times=12&slow=2&until=12&keep=4", 12, 12},
+      {"times=100000&slow=2&until=2", 3 + FC_LIMIT_TURN_SINGLES, 50000},
+  };
+  fixture_server_t server;
+  fixture_start(&server, "");
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    fc_test_row(rows[i].body);
+    told_t told = post(&server, rows[i].body, CLOSE);
+    assert_true(told.whole);
+    assert_in_range(told.chunks, rows[i].least, rows[i].most);
+    free(told.all);
+  }
+  end(&server);
+}
+
 // The call of a client that leaves is ended: while it runs, and while it waits for the
 // client to read.
 static void who_leaves_ends_its_call(void **state) {
@@ -864,6 +895,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_drain_cuts_it),
       FC_TEST(calls_are_made_in_turns),
       FC_TEST(what_ends_a_turn_ends_the_answer),
+      FC_TEST(a_slow_step_keeps_no_others_waiting),
       FC_TEST(who_leaves_ends_its_call),
       FC_TEST(who_does_not_read_keeps_no_worker),
       FC_TEST(what_is_kept_has_a_limit_in_a_process),
