@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A path for each function. Its schemas are put aside and follow among the
-// components, where generators of clients look for them. The errors that any call
-// may end with stand there once.
+// Two passes: the schemas of each function stand among the components, where generators
+// of clients look for them; then each has a path. The errors that any call may end with
+// are components, too.
 #include "dialect/openapi.h"
 
 #include <stdio.h>
@@ -370,6 +370,20 @@ static fc_status_t put_steps(fc_str_t module, const fc_function_t *function,
   return put(sink, "}}}", err);
 }
 
+// Are the components that paths of the module lead to in the document? It may have been
+// replaced or described anew since, or have another name by now: then it has no path.
+static bool has_components(fc_parts_t *parts, const fc_generation_t *generation,
+                           bool by_label) {
+  fc_parts_key_t *key = &parts->keys[parts->at - 1];
+  const uint64_t mark = generation->serial << 1 | by_label;
+  if (parts->pass > 0) {
+    return key->mark == mark && key->module == parts->module;
+  }
+  key->mark = mark;
+  key->module = parts->module;
+  return true;
+}
+
 // Leaves out functions that cannot be called, whose names are too long, or that have
 // too many types for one turn of the loop.
 static fc_status_t put_function(fc_parts_t *parts,
@@ -381,12 +395,15 @@ static fc_status_t put_function(fc_parts_t *parts,
   const fc_str_t prefix = component_prefix(module, function, text);
   if (!function->plan || !prefix.size) return FC_OK;
   if (function->signature->node_count > NODES_MAX) return FC_OK;
+  const bool by_label = fc_str_equal(module, generation->claim.label);
+  if (!has_components(parts, generation, by_label)) return FC_OK;
   FC_TRY(put(sink, ",", err));
+  if (parts->pass == 0) {
+    return fc_signature_print_components(function->signature, prefix, sink,
+                                         err);
+  }
   FC_TRY(put_operations(module, function, prefix, sink, err));
-  FC_TRY(put_steps(module, function, prefix, sink, err));
-  FC_TRY(put(&parts->aside.sink, ",", err));
-  return fc_signature_print_components(function->signature, prefix,
-                                       &parts->aside.sink, err);
+  return put_steps(module, function, prefix, sink, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -497,20 +514,6 @@ static fc_status_t put_session_paths(fc_sink_t *sink, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // The document
 
-static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
-                         fc_error_t *err) {
-  (void)server;
-  FC_TRY(fc_json_print(
-      sink, err,
-      "{'openapi':'3.1.0','info':{'title':'farcall','description':'%s',"
-      "'version':'%s'},'servers':[{'url':'/'}],'security':[{},"
-      "{'token':[]}],'paths':{",
-      "The functions this server has loaded. GET of a function's path answers its "
-      "signature.",
-      fc_version()));
-  return put_session_paths(sink, err);
-}
-
 static const char kSession[] =
     ",'Session':{'type':'object','properties':{'session':{'type':'string'},"
     "'step':{'type':'integer'},'ttl_ms':{'type':'integer'},"
@@ -555,18 +558,22 @@ static const char kStep[] =
     "{'$ref':'#/components/schemas/Problem'}]},"
     "'Timing':{'type':'object','additionalProperties':{'type':'number'}}";
 
-static fc_status_t middle(const fc_server_t *server, fc_sink_t *sink,
-                          fc_error_t *err) {
+static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
+                         fc_error_t *err) {
   (void)server;
-  FC_TRY(put(sink,
-             "},\"components\":{\"parameters\":{\"session\":{\"name\":"
-             "\"Farcall-Session\",\"in\":\"header\",\"description\":"
-             "\"The session that the call belongs to\",\"schema\":{\"type\":"
-             "\"string\"}}},\"securitySchemes\":{\"token\":{"
-             "\"type\":\"http\",\"scheme\":\"bearer\",\"description\":"
-             "\"Needed where the server's listener has a token file\"}},"
-             "\"responses\":{",
-             err));
+  FC_TRY(fc_json_print(
+      sink, err,
+      "{'openapi':'3.1.0','info':{'title':'farcall','description':'%s',"
+      "'version':'%s'},'servers':[{'url':'/'}],'security':[{},{'token':[]}],"
+      "'components':{'parameters':{'session':{'name':'Farcall-Session',"
+      "'in':'header','description':'The session that the call belongs to',"
+      "'schema':{'type':'string'}}},'securitySchemes':{'token':{"
+      "'type':'http','scheme':'bearer','description':"
+      "'Needed where the listener has a token file'}},"
+      "'responses':{",
+      "The functions this server has loaded. GET of a function's path answers its "
+      "signature.",
+      fc_version()));
   FC_TRY(put_responses(sink, err));
   FC_TRY(fc_json_print(sink, err, "},'schemas':{'Options':"));
   FC_TRY(fc_signature_print_options(sink, err));
@@ -581,5 +588,13 @@ static fc_status_t middle(const fc_server_t *server, fc_sink_t *sink,
   return put_problem_schema(sink, err);
 }
 
+static fc_status_t pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
+                        fc_error_t *err) {
+  *out_more = parts->pass < 2;
+  if (parts->pass != 1) return FC_OK;
+  FC_TRY(put(sink, "}},\"paths\":{", err));
+  return put_session_paths(sink, err);
+}
+
 const fc_parts_form_t fc_openapi_form = {
-    .begin = begin, .function = put_function, .middle = middle, .end = "}}}"};
+    .begin = begin, .pass = pass, .function = put_function, .end = "}}"};

@@ -12,8 +12,7 @@ typedef enum step_t {
   STEP_BEGIN,
   STEP_PASS,
   STEP_ENTRIES,
-  STEP_MIDDLE,
-  STEP_ASIDE
+  STEP_END
 } step_t;
 
 static bool is_listed(const fc_generation_t *generation, bool with_draining) {
@@ -45,16 +44,6 @@ static uint32_t list(const fc_generations_t *generations, bool with_draining,
   return count;
 }
 
-static fc_status_t open_aside(fc_parts_t *parts, fc_error_t *err) {
-  uint32_t block;
-  if (!parts->form->middle) return FC_OK;
-  FC_TRY(fc_block_take(parts->server->blocks, FC_LIMIT_HEAD, &block, err));
-  fc_block_sink_init(&parts->aside, parts->server->blocks, block, 0,
-                     UINT32_MAX);
-  fc_block_sink_own(&parts->aside, &parts->owner);
-  return FC_OK;
-}
-
 fc_status_t fc_parts_create(const fc_server_t *server,
                             const fc_parts_form_t *form, uint32_t flags,
                             fc_parts_t **out_parts, fc_error_t *err) {
@@ -73,7 +62,6 @@ static fc_status_t list_all(fc_parts_t *parts, fc_error_t *err) {
   size_t size;
   const uint32_t count = list(generations, with_draining, NULL, NULL, &size);
   const size_t keys = count * sizeof *parts->keys;
-  FC_TRY(open_aside(parts, err));
   FC_TRY(fc_block_take_for(parts->server->blocks, &parts->owner, keys + size,
                            keys + size, &parts->list, err));
   parts->keys = (fc_parts_key_t *)(void *)fc_block_data(parts->server->blocks,
@@ -97,7 +85,6 @@ void fc_parts_destroy(fc_parts_t *parts) {
   const fc_allocator_t allocator =
       parts->server->modules->generations.allocator;
   release(parts);
-  fc_block_sink_drop(&parts->aside);
   fc_block_give(parts->server->blocks, parts->list);
   fc_free(allocator, parts);
 }
@@ -175,14 +162,14 @@ static fc_status_t next_entry(fc_parts_t *parts, fc_sink_t *sink,
     return parts->form->function(parts, parts->held, at, sink, err);
   }
   if (parts->alone) {
-    parts->step = STEP_MIDDLE;
+    parts->step = STEP_END;
     return parts->form->last
                ? parts->form->last(parts->server, parts->held, sink, err)
                : FC_OK;
   }
   if (parts->held) return end_module(parts, sink, err);
   if (parts->at < parts->count) return next_module(parts, sink, err);
-  parts->step = parts->form->pass ? STEP_PASS : STEP_MIDDLE;
+  parts->step = parts->form->pass ? STEP_PASS : STEP_END;
   parts->pass++;
   return FC_OK;
 }
@@ -191,33 +178,8 @@ static fc_status_t begin_pass(fc_parts_t *parts, fc_sink_t *sink,
                               fc_error_t *err) {
   bool more = false;
   FC_TRY(parts->form->pass(parts, &more, sink, err));
-  parts->step = more ? STEP_ENTRIES : STEP_MIDDLE;
+  parts->step = more ? STEP_ENTRIES : STEP_END;
   parts->at = 0;
-  return FC_OK;
-}
-
-static fc_status_t write_middle(fc_parts_t *parts, fc_sink_t *sink,
-                                fc_error_t *err) {
-  if (!parts->form->middle) return FC_OK;
-  parts->put_aside = fc_block_sink_finish(&parts->aside);
-  return parts->form->middle(parts->server, sink, err);
-}
-
-static fc_status_t copy_aside(fc_parts_t *parts, fc_sink_t *sink,
-                              fc_error_t *err) {
-  fc_piece_t *piece = &parts->aside.pieces[parts->piece];
-  const char *data =
-      (const char *)fc_block_data(parts->server->blocks, piece->block) +
-      piece->offset + parts->copied;
-  uint64_t size = piece->size - parts->copied;
-  if (size > FC_LIMIT_PART) size = FC_LIMIT_PART;
-  FC_TRY(fc_sink_put(sink, fc_str_make(data, (size_t)size), err));
-  parts->copied += size;
-  if (parts->copied < piece->size) return FC_OK;
-  fc_block_give(parts->server->blocks, piece->block);
-  piece->block = FC_BLOCK_NONE;
-  parts->piece++;
-  parts->copied = 0;
   return FC_OK;
 }
 
@@ -233,13 +195,7 @@ static fc_status_t write_some(fc_parts_t *parts, fc_sink_t *sink,
       return begin_pass(parts, sink, err);
     case STEP_ENTRIES:
       return next_entry(parts, sink, err);
-    case STEP_MIDDLE:
-      parts->step = STEP_ASIDE;
-      return write_middle(parts, sink, err);
     default:
-      if (parts->piece < parts->aside.count) {
-        return copy_aside(parts, sink, err);
-      }
       *out_more = false;
       return fc_sink_put(sink, fc_str(parts->form->end), err);
   }
@@ -251,13 +207,6 @@ static uint64_t written(const fc_block_sink_t *out) {
   return out->written + (uint64_t)(out->sink.cursor - begin);
 }
 
-// Bytes of the document and of what was put aside.
-static uint64_t written_so_far(const fc_parts_t *parts,
-                               const fc_block_sink_t *out) {
-  const bool grows = parts->aside.count && parts->step <= STEP_MIDDLE;
-  return written(out) + (grows ? written(&parts->aside) : parts->put_aside);
-}
-
 fc_status_t fc_parts_write(fc_parts_t *parts, fc_block_sink_t *out,
                            bool *out_more, fc_error_t *err) {
   if (parts->step == STEP_LIST) {
@@ -267,12 +216,12 @@ fc_status_t fc_parts_write(fc_parts_t *parts, fc_block_sink_t *out,
     *out_more = parts->count > FC_LIMIT_PART_LOOKS;
     if (*out_more) return FC_OK;
   }
-  const uint64_t before = written_so_far(parts, out);
+  const uint64_t before = written(out);
   // Looking at a module takes time too, even if it has nothing to say.
   for (uint32_t looks = 0; looks < FC_LIMIT_PART_LOOKS; looks++) {
     FC_TRY(write_some(parts, &out->sink, out_more, err));
     if (!*out_more) return FC_OK;
-    if (written_so_far(parts, out) - before >= FC_LIMIT_PART) return FC_OK;
+    if (written(out) - before >= FC_LIMIT_PART) return FC_OK;
   }
   return FC_OK;
 }

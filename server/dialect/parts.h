@@ -13,9 +13,9 @@
 
 #include "dialect/dialect.h"
 
-// What a document consists of: `begin`, entries of modules and of functions, `middle`
-// and what the entries put aside, `end`. The modules may be gone through more than
-// once: /metrics has lines of modules under each of many names.
+// What a document consists of: `begin`, entries of modules and of functions, `end`. The
+// modules may be gone through more than once: /metrics has lines of modules under each of
+// many names, and OpenAPI says in one place what types there are, in another who has them.
 typedef struct fc_parts_form_t {
   bool with_draining;  // generations that drain have entries, too
   fc_status_t (*begin)(const fc_server_t *server, fc_sink_t *sink,
@@ -41,10 +41,6 @@ typedef struct fc_parts_form_t {
   fc_status_t (*last)(const fc_server_t *server,
                       const fc_generation_t *generation, fc_sink_t *sink,
                       fc_error_t *err);
-  // Writes what stands between the entries and what they put aside. NULL: they put
-  // nothing aside.
-  fc_status_t (*middle)(const fc_server_t *server, fc_sink_t *sink,
-                        fc_error_t *err);
   const char *end;
 } fc_parts_form_t;
 
@@ -54,6 +50,9 @@ typedef struct fc_parts_key_t {
   uint64_t serial;
   size_t text;  // where its key begins
   bool current;
+  // The form's own, at first 0: what an earlier pass has written of.
+  uint64_t mark;
+  const fc_module_t *module;
 } fc_parts_key_t;
 
 struct fc_parts_t {
@@ -64,7 +63,7 @@ struct fc_parts_t {
   bool any;    // an entry was written; of a held module: one of a function
   bool alone;  // of one module, which is held to the end
   uint8_t step;
-  uint32_t at;     // the key whose entry is next
+  uint32_t at;  // the key whose entry is next; the one before is being written
   uint32_t pass;   // passes through the modules that have ended
   uint32_t shown;  // the form's own: modules that have lines in this pass
   // The form's own: the sum of the numbers of modules without lines; of conditions there
@@ -74,11 +73,6 @@ struct fc_parts_t {
   fc_generation_t *held;  // its functions are being written; NULL: none
   fc_module_t *module;    // retained: `held` may get another one, or lose it
   size_t function;
-  fc_block_sink_t
-      aside;  // what entries put aside; count 0: the form has no `middle`
-  uint64_t put_aside;  // bytes in `aside`, set when it is complete
-  uint32_t piece;      // of `aside`, to be copied next
-  uint64_t copied;     // bytes of that piece that were copied
   // A block of the owner's: `count` keys, and behind them their texts. FC_BLOCK_NONE:
   // nothing was listed yet.
   uint32_t list;

@@ -8,6 +8,7 @@
 
 #include "config/limits.h"
 #include "dialect/oip.h"
+#include "dialect/openapi.h"
 #include "helpers/generation.h"
 #include "helpers/test.h"
 
@@ -58,7 +59,7 @@ static fc_generation_t *publish(house_t *house, const char *name) {
 }
 
 // ---------------------------------------------------------------------------
-// A form: the serials of modules, and their names put aside.
+// A form: the serials of modules.
 
 static uint32_t filling;  // bytes that each entry is longer
 
@@ -79,19 +80,11 @@ static fc_status_t put_module(fc_parts_t *parts,
   for (uint32_t i = 0; i < filling; i++) {
     FC_TRY(fc_sink_put(sink, FC_STR("."), err));
   }
-  return parts->form->middle
-             ? fc_sink_put(&parts->aside.sink, generation->claim.name, err)
-             : FC_OK;
-}
-
-static fc_status_t put_middle(const fc_server_t *server, fc_sink_t *sink,
-                              fc_error_t *err) {
-  (void)server;
-  return fc_sink_put(sink, FC_STR("|"), err);
+  return FC_OK;
 }
 
 static const fc_parts_form_t kForm = {
-    .begin = put_begin, .module = put_module, .middle = put_middle, .end = ">"};
+    .begin = put_begin, .module = put_module, .end = ">"};
 
 static fc_status_t put_pass(fc_parts_t *parts, bool *out_more, fc_sink_t *sink,
                             fc_error_t *err) {
@@ -176,10 +169,10 @@ static void what_is_there_is_written_once(void **state) {
   (void)state;
   house_t house;
   begin(&house);
-  assert_int_equal(expect(&house, create(&house, &kForm), "<|>"), 1);
+  assert_int_equal(expect(&house, create(&house, &kForm), "<>"), 1);
   (void)publish(&house, "a");
   (void)publish(&house, "b");
-  assert_int_equal(expect(&house, create(&house, &kForm), "<1,2|ab>"), 1);
+  assert_int_equal(expect(&house, create(&house, &kForm), "<1,2>"), 1);
   end(&house);
 }
 
@@ -212,7 +205,7 @@ static void what_comes_and_goes_meanwhile(void **state) {
   (void)publish(&house, "a");  // 5: the held one drains
   fc_generations_drain(&house.modules.generations, gone);
   (void)publish(&house, "d");  // 6, where b was
-  (void)finish(&house, current, &some, "<1,5,4|zac>");
+  (void)finish(&house, current, &some, "<1,5,4>");
   (void)finish(&house, draining, &all, "<1,5,4>");
   fc_generations_release(&house.modules.generations, held);
   end(&house);
@@ -373,6 +366,107 @@ static void lists_of_models_come_in_parts(void **state) {
 }
 
 // ---------------------------------------------------------------------------
+// OpenAPI: components, then the paths that lead to them
+
+// Writes a part and adds it to `text`. False: it was the last one.
+static bool add_part(house_t *house, fc_parts_t *parts, fc_text_t *text) {
+  fc_block_sink_t out;
+  bool more;
+  open_sink(house, &out);
+  assert_int_equal(fc_parts_write(parts, &out, &more, NULL), FC_OK);
+  (void)fc_block_sink_finish(&out);
+  for (uint32_t i = 0; text && i < out.count; i++) {
+    const uint8_t *data = fc_block_data(house->blocks, out.pieces[i].block);
+    assert_int_equal(
+        fc_sink_put(&text->sink,
+                    fc_str_make((const char *)data, out.pieces[i].size), NULL),
+        FC_OK);
+  }
+  fc_block_sink_drop(&out);
+  return more;
+}
+
+// Publishes m0, m1, …, which are one module.
+static void publish_many(house_t *house, unsigned count) {
+  fc_module_t *module = load(ONE_FUNCTION);
+  for (unsigned i = 0; i < count; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "m%u", i);
+    publish(house, name)->module = fc_module_retain(module);
+  }
+  fc_module_release(module);
+}
+
+static void many_modules_take_no_memory(void **state) {
+  (void)state;
+  enum { MODULES = 10000, MOST = 2 << 20 };
+  house_t house;
+  begin(&house);
+  publish_many(&house, MODULES);
+  fc_parts_t *parts = create(&house, &fc_openapi_form);
+  unsigned count = 1;
+  uint64_t most = 0;
+  while (add_part(&house, parts, NULL)) {
+    const uint64_t taken = fc_blocks_usage(house.blocks).taken;
+    if (taken > most) most = taken;
+    count++;
+  }
+  assert_true(count > MODULES / 50);
+  if (most > MOST) fail_msg("it takes %llu bytes", (unsigned long long)most);
+  fc_parts_destroy(parts);
+  end(&house);
+}
+
+static bool has(const fc_text_t *text, const char *word) {
+  const fc_str_t all = fc_text_str(text);
+  return memmem(all.data, all.size, word, strlen(word)) != NULL;
+}
+
+// A path leads to components that are there: a module that was replaced, described anew or
+// loaded between the two has no path.
+static void paths_have_their_components(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool components, path;
+  } rows[] = {{"replaced", true, false},
+              {"anew", true, false},
+              {"loaded", false, false},
+              {"same", true, true}};
+  house_t house;
+  fc_text_t text;
+  begin(&house);
+  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+  publish(&house, "replaced")->module = load(ONE_FUNCTION);
+  fc_generation_t *anew = publish(&house, "anew");
+  anew->module = load(ONE_FUNCTION);
+  fc_generation_t *loaded = publish(&house, "loaded");
+  publish(&house, "same")->module = load(ONE_FUNCTION);
+  publish_many(&house, 100);
+  fc_parts_t *parts = create(&house, &fc_openapi_form);
+  assert_true(add_part(&house, parts, &text));
+  assert_true(parts->at > FC_ARRAY_COUNT(rows) && parts->pass == 0);
+  publish(&house, "replaced")->module = load(ONE_FUNCTION);
+  fc_module_t *old = anew->module;
+  anew->module = load(ONE_FUNCTION);
+  fc_module_release(old);
+  loaded->module = load(ONE_FUNCTION);
+  while (add_part(&house, parts, &text)) continue;
+  for (size_t i = 0; i < FC_ARRAY_COUNT(rows); i++) {
+    char word[64];
+    fc_test_row(rows[i].name);
+    snprintf(word, sizeof word, "\"%s.next.call\":", rows[i].name);
+    assert_int_equal(has(&text, word), rows[i].components);
+    snprintf(word, sizeof word, "/functions/%s/next\":", rows[i].name);
+    assert_int_equal(has(&text, word), rows[i].path);
+  }
+  fc_test_row(NULL);
+  fc_parts_destroy(parts);
+  fc_text_deinit(&text);
+  end(&house);
+}
+
+// ---------------------------------------------------------------------------
 
 static void a_part_is_bounded(void **state) {
   (void)state;
@@ -447,6 +541,8 @@ int main(void) {
       FC_TEST(a_module_that_changes_is_written_as_it_began),
       FC_TEST(one_module_is_written_as_it_began),
       FC_TEST(lists_of_models_come_in_parts),
+      FC_TEST(many_modules_take_no_memory),
+      FC_TEST(paths_have_their_components),
       FC_TEST(a_part_is_bounded),
       FC_TEST(it_survives_every_failing_allocation),
   };
