@@ -180,7 +180,8 @@
 // Threads of a worker process, its own and those of --tiles included, where they can be
 // bounded (jail/threads.h).
 #define FC_LIMIT_WORKER_THREADS 64
-#define FC_LIMIT_CRASHES 64  // the most that --crash-limit may allow
+#define FC_LIMIT_STEPS 1000000000000  // the most that --max-steps may allow
+#define FC_LIMIT_CRASHES 64           // the most that --crash-limit may allow
 // % of a module's calls that may crash without a quarantine, and of how many calls at
 // least the share is taken.
 #define FC_LIMIT_SHARE 20

@@ -28,7 +28,8 @@ static bool is_over(void *context, uint64_t steps) {
          (turn->store && turn->store->desk->next != pause->next);
 }
 
-fc_status_t fc_iterate_turn(fc_turn_t *turn, fc_error_t *err) {
+fc_status_t fc_iterate_turn(fc_turn_t *turn, uint64_t times_max,
+                            fc_error_t *err) {
   fc_carry_t carry = {.data = turn->carry,
                       .size = turn->carry_size,
                       .capacity = turn->carry_capacity,
@@ -50,8 +51,7 @@ fc_status_t fc_iterate_turn(fc_turn_t *turn, fc_error_t *err) {
       .last = turn->form->last,
       .after = turn->form->after};
   if (turn->body.data) {
-    FC_TRY(fc_iteration_begin(turn->frame, turn->body, FC_ITERATION_TIMES_MAX,
-                              &carry, err));
+    FC_TRY(fc_iteration_begin(turn->frame, turn->body, times_max, &carry, err));
   }
   fc_iterated_t out;
   *turn->stage = FC_STAGE_CALL;

@@ -7,7 +7,9 @@
 
 #include "pool/turn.h"
 
-// DECODE, CALL and ENCODE, on a worker: as many steps as the turn has time for.
-fc_status_t fc_iterate_turn(fc_turn_t *turn, fc_error_t *err);
+// DECODE, CALL and ENCODE, on a worker: as many steps as the turn has time for. A document
+// that asks for more than `times_max` steps is refused.
+fc_status_t fc_iterate_turn(fc_turn_t *turn, uint64_t times_max,
+                            fc_error_t *err);
 
 #endif  // FARCALL_SERVER_DIALECT_ITERATE_H_

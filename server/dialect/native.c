@@ -43,11 +43,13 @@ _Static_assert((int)FC_PACKED_NPY == 0 &&
 // What a call carries from admit to decode and encode.
 typedef struct parameters_t {
   uint64_t document;  // bytes of the JSON, in the form FRAMED
-  uint64_t most;      // most bytes that the entries of an .npz may become
-  uint8_t body;       // form_t
-  uint8_t answer;     // form_t
-  bool profiled;      // the document of the answer has a profile
-  bool unsaid;        // nobody said what the body is: its first bytes may
+  // Most bytes that the entries of an .npz may become; of one that iterates, which has
+  // none, the most steps.
+  uint64_t most;
+  uint8_t body;    // form_t
+  uint8_t answer;  // form_t
+  bool profiled;   // the document of the answer has a profile
+  bool unsaid;     // nobody said what the body is: its first bytes may
 } parameters_t;
 _Static_assert(sizeof(parameters_t) <= FC_CALL_PARAMETERS, "they fit a call");
 
@@ -141,10 +143,12 @@ static bool is_text(const fc_frame_t *frame, const uint8_t *parameters) {
   return parameters_of(parameters).answer == FORM_JSON;
 }
 
-static const fc_dialect_worker_t kWorker = {.decode = decode,
-                                            .encode = encode,
-                                            .is_text = is_text,
-                                            .turn = fc_iterate_turn};
+static fc_status_t run_turn(fc_turn_t *turn, fc_error_t *err) {
+  return fc_iterate_turn(turn, parameters_of(turn->parameters).most, err);
+}
+
+static const fc_dialect_worker_t kWorker = {
+    .decode = decode, .encode = encode, .is_text = is_text, .turn = run_turn};
 
 // ---------------------------------------------------------------------------
 // The head
@@ -253,9 +257,10 @@ static bool wants_timing(const fc_request_t *request) {
 }
 
 // A call that is made many times: its steps come as they are made.
-static fc_status_t admit_steps(const fc_request_t *request,
-                               const parameters_t *call,
+static fc_status_t admit_steps(const fc_server_t *server,
+                               const fc_request_t *request, parameters_t *call,
                                fc_admission_t *out_admission, fc_error_t *err) {
+  call->most = server->options->max_steps;
   if (call->body != FORM_JSON) {
     return fc_fail(err, FC_CODE_UNSUPPORTED_MEDIA_TYPE,
                    "with 'iterate' the body is application/json");
@@ -318,7 +323,7 @@ fc_status_t fc_native_admit(const fc_server_t *server,
     FC_TRY(read_query(request->query, &call, out_admission, err));
   }
   if (iterates) {
-    FC_TRY(admit_steps(request, &call, out_admission, err));
+    FC_TRY(admit_steps(server, request, &call, out_admission, err));
   } else if (request->query.size && wants_timing(request)) {
     return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
                    "'timing' goes with 'iterate': other answers have "

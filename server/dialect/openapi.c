@@ -536,7 +536,7 @@ static const char kSession[] =
 
 static const char kRepeat[] =
     "{'type':'object','properties':{"
-    "'times':{'type':'integer','minimum':1,'maximum':10000000},"
+    "'times':{'type':'integer','minimum':1,'maximum':%lu},"
     "'feed':{'type':'object','description':'results, and the arguments of the "
     "next step that they become','additionalProperties':{'type':'integer',"
     "'minimum':0},'propertyNames':{'pattern':'^(0|[1-9][0-9]*)$'}},"
@@ -560,7 +560,6 @@ static const char kStep[] =
 
 static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
                          fc_error_t *err) {
-  (void)server;
   FC_TRY(fc_json_print(
       sink, err,
       "{'openapi':'3.1.0','info':{'title':'farcall','description':'%s',"
@@ -581,7 +580,7 @@ static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
   FC_TRY(fc_signature_print_stored(sink, err));
   FC_TRY(fc_json_print(sink, err, kSession));
   FC_TRY(fc_json_print(sink, err, ",'Repeat':"));
-  FC_TRY(fc_json_print(sink, err, kRepeat));
+  FC_TRY(fc_json_print(sink, err, kRepeat, server->options->max_steps));
   FC_TRY(fc_json_print(sink, err, ",'Step':"));
   FC_TRY(fc_json_print(sink, err, kStep));
   FC_TRY(fc_json_print(sink, err, ",'Problem':"));

@@ -117,6 +117,18 @@ def test_what_cannot_be_is_refused_before_the_first_step(both, function, args, r
     assert reply.json["pointer"] == pointer
 
 
+@pytest.mark.parametrize("most", [5, 10**12])
+def test_how_many_steps_a_server_allows(serve, most):
+    server = serve(IREE / "releases/scalars-3.13.0.vmfb", f"--max-steps={most}")
+    reply = ask(server, f"{SCALARS}/fact", [1], {"times": most + 1})
+    assert (reply.status, reply.json["code"]) == (422, "out_of_range"), reply.body
+    assert reply.json["expected"] == f"1 to {most}"
+    begin(server, most).close()
+    assert alone(server)
+    schema = server.get("/openapi.json").json["components"]["schemas"]["Repeat"]
+    assert schema["properties"]["times"]["maximum"] == most
+
+
 @pytest.mark.parametrize("query, headers, status, code", [
     ("?iterate=2", {}, 400, "unknown_field"),
     ("?iterate&iterate=1", {}, 400, "unknown_field"),
