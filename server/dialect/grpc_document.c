@@ -5,6 +5,7 @@
 
 #include "base/proto.h"
 #include "dialect/grpc.h"
+#include "dialect/grpc_reflection.h"
 #include "dialect/oip.h"
 #include "dialect/place.h"
 #include "dialect/ready.h"

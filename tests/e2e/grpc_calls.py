@@ -8,7 +8,11 @@ import threading
 import grpc
 import numpy
 from google.protobuf.internal.decoder import _DecodeVarint
+from google.protobuf import descriptor_pool
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
+    ProtoReflectionDescriptorDatabase)
 from tritonclient import grpc as triton
 from tritonclient import http as triton_http
 from tritonclient.grpc import service_pb2, service_pb2_grpc
@@ -19,6 +23,7 @@ CONTENTS = {"BOOL": "bool_contents", "INT8": "int_contents", "INT16": "int_conte
              "INT32": "int_contents", "INT64": "int64_contents", "UINT8": "uint_contents",
              "UINT16": "uint_contents", "UINT32": "uint_contents",
              "UINT64": "uint64_contents", "FP32": "fp32_contents", "FP64": "fp64_contents"}
+FIELD = ("number", "type", "is_repeated")
 CODES = {each.name: each for each in grpc.StatusCode}
 
 
@@ -124,6 +129,74 @@ def statistics(channel, stub, url):
     for each, one in wanted["inference_stats"].items():
         here = getattr(found.inference_stats, each)
         assert (here.count, here.ns) == (one["count"], one["ns"]), each
+
+
+def reflection(channel, stub, url):
+    """What the server says of itself leads to every service, and each method is there."""
+    for version in ("v1", "v1alpha"):
+        names = reflected_names(channel, version)
+        assert {f"grpc.reflection.{each}.ServerReflection" for each in ("v1", "v1alpha")} < (
+            names)
+        assert {"grpc.health.v1.Health", SERVICE.strip("/")} < names
+    database = ProtoReflectionDescriptorDatabase(channel)
+    pool = descriptor_pool.DescriptorPool(database)
+    for service in names:
+        for method in pool.FindServiceByName(service).methods:
+            same(method.input_type)
+            same(method.output_type)
+            call = channel.stream_stream if method.server_streaming else channel.unary_unary
+            answer = call(f"/{service}/{method.name}", request_serializer=bytes,
+                          response_deserializer=bytes)
+            try:
+                _ = list(answer(iter([b""]))) if method.server_streaming else answer(b"")
+            except grpc.RpcError as error:
+                assert error.code() != grpc.StatusCode.UNIMPLEMENTED, method.full_name
+    for symbol, found in ((SERVICE.strip("/") + ".ModelInfer", True),
+                          ("inference.ModelInferRequest.InferInputTensor.name", True),
+                          ("grpc.health.v1.HealthCheckResponse.ServingStatus", True),
+                          (SERVICE.strip("/") + ".ModelTrain", False),
+                          ("inference", False), ("inference.", False),
+                          ("inference.ModelConfig.", False), ("nobody.X", False)):
+        answer = reflected(channel, "v1", file_containing_symbol=symbol)
+        assert len(answer.file_descriptor_response.file_descriptor_proto) == found, symbol
+        assert answer.error_response.error_code == (0 if found else 5), symbol
+    assert list(database.FindAllExtensionNumbers("inference.ModelConfig")) == []
+    for asked, code in (({"all_extension_numbers_of_type": "nobody.X"}, 5),
+                        ({"file_by_filename": "nobody.proto"}, 5), ({"host": "h"}, 3),
+                        ({"file_containing_extension": {
+                            "containing_type": "inference.ModelConfig",
+                            "extension_number": 1}}, 5)):
+        assert reflected(channel, "v1", **asked).error_response.error_code == code, asked
+
+
+def reflected(channel, version, **asked):
+    ask = channel.stream_stream(
+        f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
+        request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
+        response_deserializer=reflection_pb2.ServerReflectionResponse.FromString)
+    asked = reflection_pb2.ServerReflectionRequest(**{"host": "h", **asked})
+    (answer,) = ask(iter([asked]))
+    assert answer.valid_host == "h" and answer.original_request == asked
+    return answer
+
+
+def reflected_names(channel, version):
+    answer = reflected(channel, version, list_services="*")
+    return {each.name for each in answer.list_services_response.service}
+
+
+def same(found):
+    """Each field has the number and type that others' clients know, if they know it."""
+    try:
+        wanted = descriptor_pool.Default().FindMessageTypeByName(found.full_name)
+    except KeyError:
+        return
+    for field in found.fields:
+        one = wanted.fields_by_name[field.name]
+        assert [getattr(field, each) for each in FIELD] == [
+            getattr(one, each) for each in FIELD], field.full_name
+        if field.message_type:
+            same(field.message_type)
 
 
 def shared(channel, stub, url):

@@ -49,6 +49,10 @@ def test_calls_documents_and_errors(calls, serve):
     calls(serve(SIMPLE), "statistics")
 
 
+def test_reflection(calls, serve):
+    calls(serve(SIMPLE), "reflection")
+
+
 def test_bits_are_those_of_http(calls, serve):
     server = serve(*SERVED)
     models = [each["name"] for each in server.request(
