@@ -27,6 +27,7 @@ typedef struct fc_message_names_t {
   bool complete;     // no more of them can come
   uint64_t
       raw;  // how many bytes stand in front of the first raw tensor; 0: not known
+  char digits[24];  // of a version that comes as a number
 } fc_message_names_t;
 // `is_all`: `message` is not cut off. FC_CODE_BINARY_FRAMING.
 fc_status_t fc_message_names(fc_str_t message, bool is_all,

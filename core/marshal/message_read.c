@@ -5,11 +5,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "base/proto.h"
 #include "marshal/message.h"
+#include "marshal/message_value.h"
 #include "marshal/oip_read.h"
 #include "marshal/read.h"
-#include "marshal/strings.h"
 
 // Fields of ModelInferRequest, InferInputTensor and others.
 enum {
@@ -179,155 +178,7 @@ static fc_status_t take_raw(request_t *request, fc_str_t *out_bytes,
 }
 
 // ---------------------------------------------------------------------------
-// Contents: elements that are numbers of Protocol Buffers
-
-typedef struct contents_t {
-  uint32_t number;  // the field of InferTensorContents that has them
-  uint8_t wire;     // fc_proto_type_t of one
-  bool is_signed;
-} contents_t;
-
-// FP16 and BF16 have none: they come raw.
-static contents_t contents_of(fc_dtype_t dtype) {
-  const fc_dtype_info_t *info = fc_dtype_info(dtype);
-  const bool wide = info->bits == 64, is_signed = fc_dtype_is_signed(info);
-  if (info->class_ == FC_DTYPE_CLASS_BOOL) {
-    return (contents_t){1, FC_PROTO_VARINT, false};
-  }
-  if (fc_dtype_is_integer(info)) {
-    return (contents_t){(is_signed ? 2u : 4u) + wide, FC_PROTO_VARINT,
-                        is_signed};
-  }
-  if (dtype == FC_DTYPE_F32) return (contents_t){6, FC_PROTO_FIXED32, false};
-  if (dtype == FC_DTYPE_F64) return (contents_t){7, FC_PROTO_FIXED64, false};
-  return (contents_t){0};
-}
-
-// One element of a field: the next of packed ones, or the field's own.
-static fc_status_t next_element(const contents_t *of, fc_proto_t *packed,
-                                const fc_proto_field_t *field,
-                                uint64_t *out_value, fc_error_t *err) {
-  if (field->type != FC_PROTO_BYTES) {
-    *out_value = field->value;
-    return FC_OK;
-  }
-  if (of->wire == FC_PROTO_VARINT)
-    return fc_proto_varint(packed, out_value, err);
-  const size_t size = of->wire == FC_PROTO_FIXED32 ? 4 : 8;
-  if (packed->left.size < size) {
-    return fail(err, "the contents end within an element");
-  }
-  *out_value = 0;
-  for (size_t i = 0; i < size; i++) {
-    *out_value |= (uint64_t)(uint8_t)packed->left.data[i] << (8 * i);
-  }
-  packed->left.data += size;
-  packed->left.size -= size;
-  return FC_OK;
-}
-
-static bool fits(const contents_t *of, size_t size, uint64_t value) {
-  if (of->wire != FC_PROTO_VARINT || size == 8) return true;
-  const int64_t number = (int64_t)value, most = (int64_t)1 << (8 * size - 1);
-  return of->is_signed ? number >= -most && number < most
-                       : value < (uint64_t)most * 2;
-}
-
-// Reads the elements; with `out`, `count` of which were counted before, writes them.
-static fc_status_t read_contents(const request_t *request, const input_t *input,
-                                 fc_dtype_t dtype, uint8_t *out,
-                                 size_t *in_out_count, fc_error_t *err) {
-  const contents_t of = contents_of(dtype);
-  const size_t size = fc_dtype_size(dtype);
-  fc_proto_t wire = fc_proto_begin(input->contents);
-  fc_proto_field_t field;
-  size_t count = 0;
-  bool more = true;
-  while (more) {
-    FC_TRY(fc_proto_next(&wire, &field, &more, err));
-    if (!more) break;
-    fc_proto_t packed = fc_proto_begin(field.bytes);
-    if (field.number != of.number ||
-        (field.type != FC_PROTO_BYTES && field.type != of.wire)) {
-      return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
-                     "the contents are of another type than '%s'",
-                     fc_dtype_info(dtype)->text);
-    }
-    while (field.type != FC_PROTO_BYTES || packed.left.size) {
-      uint64_t value;
-      FC_TRY(next_element(&of, &packed, &field, &value, err));
-      if (of.number == 1) value = value != 0;
-      if (!fits(&of, size, value)) {
-        return fc_fail(err, FC_CODE_OUT_OF_RANGE, "%lld does not fit %s",
-                       (long long)value, fc_dtype_info(dtype)->text);
-      }
-      if (out) memcpy(out + count * size, &value, size);
-      if (++count % 16384 == 0) {
-        FC_TRY(fc_stop_look(&request->frame->stop, err));
-      }
-      if (field.type != FC_PROTO_BYTES) break;
-    }
-  }
-  *in_out_count = count;
-  return FC_OK;
-}
-
-// Makes raw bytes of the contents. They are counted first, so that a few bytes take no
-// more memory than the shape says.
-static fc_status_t unpack(request_t *request, const input_t *input,
-                          const fc_typed_t *typed, fc_str_t *out_bytes,
-                          fc_error_t *err) {
-  fc_frame_t *frame = request->frame;
-  const size_t size = fc_dtype_size(typed->dtype);
-  size_t count = 0, wanted = 0;
-  FC_TRY(read_contents(request, input, typed->dtype, NULL, &count, err));
-  FC_TRY(fc_typed_measure(frame, typed, fc_str_make("", count * size), &wanted,
-                          err));
-  uint8_t *data = fc_arena_alloc(&frame->tensors, count * size + 1, 64);
-  if (!data) return fc_fail_memory(err);
-  FC_TRY(read_contents(request, input, typed->dtype, data, &count, err));
-  frame->copied += count * size;
-  *out_bytes = fc_str_make((const char *)data, count * size);
-  return FC_OK;
-}
-
-// ---------------------------------------------------------------------------
 // Values
-
-static fc_status_t take_texts(request_t *request, const input_t *input,
-                              fc_strings_t *texts, const fc_str_t *raw,
-                              fc_error_t *err) {
-  fc_proto_t wire = fc_proto_begin(input->contents);
-  fc_proto_field_t field;
-  bool more = true;
-  if (raw) return fc_strings_take(request->frame, texts, *raw, err);
-  for (;;) {
-    FC_TRY(fc_proto_next(&wire, &field, &more, err));
-    if (!more) return FC_OK;
-    if (field.number != 8 || field.type != FC_PROTO_BYTES) {
-      return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
-                     "the contents are of another type than 'BYTES'");
-    }
-    FC_TRY(fc_strings_add(request->frame, texts, field.bytes, err));
-  }
-}
-
-static fc_status_t read_texts(request_t *request, const input_t *input,
-                              const fc_model_tensor_t *tensor,
-                              const fc_str_t *raw, fc_value_t *out_value,
-                              fc_error_t *err) {
-  fc_typed_t typed = {.rank = input->rank};
-  const bool any = fc_model_is_any(tensor->op);
-  fc_strings_t texts = {.op = any ? fc_model_texts() : tensor->op};
-  memcpy(typed.dims, input->dims, (size_t)input->rank * sizeof *typed.dims);
-  if (tensor->op->kind == FC_TYPE_BYTES) {
-    FC_TRY(fc_strings_check_one(request->frame, &typed, err));
-  }
-  FC_TRY(take_texts(request, input, &texts, raw, err));
-  FC_TRY(fc_strings_finish(request->frame, &texts, &typed, out_value, err));
-  if (any && texts.count == 1) *out_value = texts.items[0];
-  return FC_OK;
-}
 
 static fc_status_t refuse_type(const fc_model_tensor_t *tensor, fc_str_t name,
                                fc_error_t *err) {
@@ -342,27 +193,38 @@ static fc_status_t refuse_type(const fc_model_tensor_t *tensor, fc_str_t name,
   return status;
 }
 
-static fc_status_t read_tensor(request_t *request, const input_t *input,
-                               const fc_model_tensor_t *tensor,
-                               const fc_str_t *raw, fc_value_t *out_value,
-                               fc_error_t *err) {
-  static const fc_str_t kNone[FC_MEMBER_COUNT] = {{0}};
-  fc_frame_t *frame = request->frame;
-  fc_op_t op;
-  fc_typed_t typed;
-  const fc_dtype_t dtype =
-      fc_dtype_find_named(input->datatype, (fc_dtype_t)tensor->op->dtype);
-  if (dtype == FC_DTYPE_NONE || !fc_dtype_info(dtype)->oip[0]) {
-    return refuse_type(tensor, input->datatype, err);
+// The field of InferTensorContents that has the elements. FP16 and BF16 have none: they
+// come raw.
+static fc_elements_t contents_of(fc_dtype_t dtype) {
+  if (!dtype) return (fc_elements_t){8, FC_PROTO_BYTES, false};
+  const fc_dtype_info_t *info = fc_dtype_info(dtype);
+  const bool wide = info->bits == 64, is_signed = fc_dtype_is_signed(info);
+  if (info->class_ == FC_DTYPE_CLASS_BOOL) {
+    return (fc_elements_t){1, FC_PROTO_VARINT, false};
   }
-  fc_inputs_open(tensor, kNone, &op, &typed);
-  FC_TRY(fc_typed_state(frame, &typed, dtype, input->rank, input->dims, err));
-  if (fc_inputs_is_one(tensor)) {
-    FC_TRY(fc_inputs_check_one(&request->inputs, &typed, err));
+  if (fc_dtype_is_integer(info)) {
+    return (fc_elements_t){(is_signed ? 2u : 4u) + wide, FC_PROTO_VARINT,
+                           is_signed};
   }
-  fc_str_t bytes = raw ? *raw : FC_STR("");
-  if (!raw) FC_TRY(unpack(request, input, &typed, &bytes, err));
-  return fc_typed_take(frame, &typed, bytes, out_value, err);
+  if (dtype == FC_DTYPE_F32) return (fc_elements_t){6, FC_PROTO_FIXED32, false};
+  if (dtype == FC_DTYPE_F64) return (fc_elements_t){7, FC_PROTO_FIXED64, false};
+  return (fc_elements_t){0};
+}
+
+// Says what type the value is of: NONE for texts.
+static fc_status_t find_type(const input_t *input,
+                             const fc_model_tensor_t *tensor,
+                             fc_dtype_t *out_dtype, fc_error_t *err) {
+  const bool is_texts = fc_str_equal(input->datatype, FC_STR("BYTES"));
+  *out_dtype = is_texts ? FC_DTYPE_NONE
+                        : fc_dtype_find_named(input->datatype,
+                                              (fc_dtype_t)tensor->op->dtype);
+  const bool is_known =
+      is_texts || (*out_dtype && fc_dtype_info(*out_dtype)->oip[0]);
+  return is_known && (is_texts == fc_model_is_text(tensor->op) ||
+                      fc_model_is_any(tensor->op))
+             ? FC_OK
+             : refuse_type(tensor, input->datatype, err);
 }
 
 static fc_status_t read_value(request_t *request, const input_t *input,
@@ -370,6 +232,10 @@ static fc_status_t read_value(request_t *request, const input_t *input,
                               fc_value_t *out_value, fc_error_t *err) {
   fc_str_t bytes;
   const bool has_raw = request->has_raw && !input->ref.data;
+  fc_message_value_t sent = {.rank = input->rank,
+                             .dims = input->dims,
+                             .raw = has_raw ? &bytes : NULL,
+                             .fields = input->contents};
   if (input->contents.size && (request->has_raw || input->ref.data)) {
     return fail(err, "an input has contents beside raw entries or 'ref'");
   }
@@ -378,13 +244,9 @@ static fc_status_t read_value(request_t *request, const input_t *input,
                           err);
   }
   if (has_raw) FC_TRY(take_raw(request, &bytes, err));
-  const bool is_texts = fc_str_equal(input->datatype, FC_STR("BYTES"));
-  if (is_texts != fc_model_is_text(tensor->op) &&
-      !fc_model_is_any(tensor->op)) {
-    return refuse_type(tensor, input->datatype, err);
-  }
-  return (is_texts ? read_texts : read_tensor)(
-      request, input, tensor, has_raw ? &bytes : NULL, out_value, err);
+  FC_TRY(find_type(input, tensor, &sent.dtype, err));
+  sent.elements = contents_of(sent.dtype);
+  return fc_message_value(&request->inputs, tensor, &sent, out_value, err);
 }
 
 static fc_status_t take_input(request_t *request, fc_str_t message,

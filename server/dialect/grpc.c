@@ -5,7 +5,6 @@
 
 #include "dialect/admission.h"
 #include "dialect/oip.h"
-#include "marshal/message.h"
 #include "obs/code.h"
 
 // What a call carries from admit to encode: the client named the module alone.
@@ -35,7 +34,8 @@ static fc_status_t too_late(fc_error_t *err) {
 }
 
 // Reads the names of the message that `begin` is the beginning of, without its head.
-static fc_status_t read_names(const fc_request_t *request, fc_text_t *text,
+static fc_status_t read_names(fc_grpc_names_t *read,
+                              const fc_request_t *request, fc_text_t *text,
                               fc_message_names_t *out_names, fc_error_t *err) {
   fc_str_t begin = request->begin;
   const uint32_t size = fc_message_size(begin);
@@ -51,7 +51,7 @@ static fc_status_t read_names(const fc_request_t *request, fc_text_t *text,
   }
   if (compressed) begin = inflate_begin(request, begin, text);
   is_all = is_all && begin.size < FC_LIMIT_PEEK;
-  FC_TRY(fc_message_names(begin, is_all, out_names, err));
+  FC_TRY(read(begin, is_all, out_names, err));
   if (out_names->complete) return FC_OK;
   return request->begin.size < FC_LIMIT_PEEK && begin.size < FC_LIMIT_PEEK
              ? FC_OK
@@ -75,9 +75,9 @@ static fc_status_t keep(const fc_message_names_t *names,
   return FC_OK;
 }
 
-static fc_status_t peek(const fc_request_t *request, char kept[FC_ROUTE_KEPT],
-                        fc_route_names_t *out_names, bool *out_more,
-                        fc_error_t *err) {
+fc_status_t fc_grpc_peek(fc_grpc_names_t *read, const fc_request_t *request,
+                         char kept[FC_ROUTE_KEPT], fc_route_names_t *out_names,
+                         bool *out_more, fc_error_t *err) {
   fc_message_names_t names = {0};
   uint8_t coding;
   FC_TRY(fc_admission_message_coding(request, &coding, err));
@@ -88,13 +88,32 @@ static fc_status_t peek(const fc_request_t *request, char kept[FC_ROUTE_KEPT],
   if (*out_more) return FC_OK;
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), 2 * FC_LIMIT_PEEK);
-  fc_status_t status = read_names(request, &text, &names, err);
+  fc_status_t status = read_names(read, request, &text, &names, err);
   *out_more = status == FC_OK && !names.complete;
   if (status == FC_OK && !*out_more) {
     status = keep(&names, kept, out_names, err);
   }
   fc_text_deinit(&text);
   return status;
+}
+
+bool fc_grpc_names_module(fc_grpc_names_t *read, const fc_server_t *server,
+                          const fc_request_t *request,
+                          const fc_place_t *place) {
+  char kept[FC_ROUTE_KEPT];
+  fc_route_names_t names = {0};
+  bool more;
+  const fc_generation_t *generation =
+      fc_generations_at(&server->modules->generations, place->module);
+  return fc_grpc_peek(read, request, kept, &names, &more, NULL) == FC_OK &&
+         !more && fc_str_equal(names.model, generation->claim.name);
+}
+
+static fc_status_t peek(const fc_request_t *request, char kept[FC_ROUTE_KEPT],
+                        fc_route_names_t *out_names, bool *out_more,
+                        fc_error_t *err) {
+  return fc_grpc_peek(fc_message_names, request, kept, out_names, out_more,
+                      err);
 }
 
 // ---------------------------------------------------------------------------
@@ -113,22 +132,11 @@ static uint64_t find_raw(const fc_request_t *request) {
   return names.raw + FC_MESSAGE_HEAD;
 }
 
-static bool names_module(const fc_server_t *server, const fc_request_t *request,
-                         const fc_place_t *place) {
-  char kept[FC_ROUTE_KEPT];
-  fc_route_names_t names = {0};
-  bool more;
-  const fc_generation_t *generation =
-      fc_generations_at(&server->modules->generations, place->module);
-  return peek(request, kept, &names, &more, NULL) == FC_OK && !more &&
-         fc_str_equal(names.model, generation->claim.name);
-}
-
 static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,
                          const fc_place_t *place, fc_admission_t *out_admission,
                          fc_error_t *err) {
-  const parameters_t parameters = {.alone =
-                                       names_module(server, request, place)};
+  const parameters_t parameters = {
+      .alone = fc_grpc_names_module(fc_message_names, server, request, place)};
   memcpy(out_admission->parameters, &parameters, sizeof parameters);
   out_admission->document = find_raw(request);
   FC_TRY(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gRPC by clients that are not ours: grpc_calls.py has the calls. And, by curl, heads
+"""gRPC by clients that are not ours: grpc_calls.py and grpc_tf_calls.py have the calls. And, by curl, heads
 that these clients do not send."""
 import base64
 import hashlib
@@ -27,14 +27,14 @@ GRPC = ("-H", "Content-Type: application/grpc", "-H", "TE: trailers")
 
 @pytest.fixture
 def calls(request):
-    """Runs cases of grpc_calls.py against a server."""
+    """Runs cases of grpc_calls.py, or of another file, against a server."""
     folder = os.environ.get("FARCALL_CLIENTS")
     if not folder:
         pytest.skip("FARCALL_CLIENTS is not set: scripts/test installs clients")
 
-    def run(server, *cases):
+    def run(server, *cases, file="grpc_calls.py"):
         done = subprocess.run(
-            [pathlib.Path(folder) / "python", ROOT / "tests/e2e/grpc_calls.py",
+            [pathlib.Path(folder) / "python", ROOT / "tests/e2e" / file,
              f"{server.host}:{server.port}", *" , ".join(cases).split()],
             capture_output=True, text=True, timeout=300)
         wanted = "".join(f"done {each.split()[0]}\n" for each in cases)
@@ -53,13 +53,30 @@ def test_reflection(calls, serve):
     calls(serve(SIMPLE), "reflection")
 
 
-def test_bits_are_those_of_http(calls, serve):
-    server = serve(*SERVED)
+def models_of(server):
     models = [each["name"] for each in server.request(
         "POST", "/v2/repository/index", "").json
         # Values say how large their results are.
         if not each["name"].endswith((".repeat", ".fixed", ".both", "roles.put"))]
     assert len(models) > 20
+    return models
+
+
+def test_tensorflow_serving(calls, serve):
+    server = serve(*SERVED)
+    calls(server, "chosen", "errors", "state", "wire", file="grpc_tf_calls.py")
+    models = " ".join(models_of(server))
+    calls(server, "metadata " + models, "bits " + models, file="grpc_tf_calls.py")
+
+
+def test_texts_of_tensorflow(calls, iree, serve, tmp_path):
+    calls(serve(shutil.copy(triton.echo(iree), tmp_path / "echo.vmfb")), "texts",
+          file="grpc_tf_calls.py")
+
+
+def test_bits_are_those_of_http(calls, serve):
+    server = serve(*SERVED)
+    models = models_of(server)
     calls(server, "metadata", "configuration", "bits " + " ".join(models))
 
 

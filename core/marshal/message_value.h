@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The value of an input that comes in a message of Protocol Buffers: raw, or as elements
+// that are fields. Private to message_read.c and tf_message_read.c.
+#ifndef FARCALL_MARSHAL_MESSAGE_VALUE_H_
+#define FARCALL_MARSHAL_MESSAGE_VALUE_H_
+
+#include "base/proto.h"
+#include "marshal/inputs.h"
+
+// Which field of a message has the elements of a type. Texts are FC_PROTO_BYTES.
+typedef struct fc_elements_t {
+  uint32_t number;  // 0: none has; they come raw
+  uint8_t wire;     // fc_proto_type_t of one
+  bool is_signed;
+} fc_elements_t;
+
+typedef struct fc_message_value_t {
+  fc_dtype_t dtype;  // of texts, NONE
+  int32_t rank;
+  const int64_t *dims;
+  const fc_str_t
+      *raw;  // the bytes, which belong to the call; NULL: elements are fields
+  fc_str_t fields;  // the message that has them
+  fc_elements_t elements;
+  bool among_others;  // fields of other numbers say other things
+} fc_message_value_t;
+
+// FC_CODE_DTYPE_MISMATCH, _SHAPE_MISMATCH, _DATA_LENGTH, _OUT_OF_RANGE,
+// _TENSOR_TOO_LARGE, _BINARY_FRAMING.
+fc_status_t fc_message_value(fc_inputs_t *inputs,
+                             const fc_model_tensor_t *tensor,
+                             const fc_message_value_t *sent,
+                             fc_value_t *out_value, fc_error_t *err);
+
+#endif  // FARCALL_MARSHAL_MESSAGE_VALUE_H_

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TensorFlow Serving over gRPC: its PredictionService and ModelService (docs/grpc.md), as
+// /v1 is over HTTP (tf.h). Heads, frames and errors are those of grpc.h.
+#ifndef FARCALL_SERVER_DIALECT_GRPC_TF_H_
+#define FARCALL_SERVER_DIALECT_GRPC_TF_H_
+
+#include "dialect/grpc.h"
+
+// Writes the message that answers a request about a model.
+fc_status_t fc_grpc_tf_document(const fc_server_t *server,
+                                const fc_request_t *request,
+                                const fc_place_t *place,
+                                fc_document_t *out_document, fc_sink_t *sink,
+                                fc_error_t *err);
+
+#endif  // FARCALL_SERVER_DIALECT_GRPC_TF_H_
