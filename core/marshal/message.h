@@ -33,4 +33,21 @@ typedef struct fc_message_names_t {
 fc_status_t fc_message_names(fc_str_t message, bool is_all,
                              fc_message_names_t *out_names, fc_error_t *err);
 
+// What the client calls its request, as far as that stands within the beginning of the
+// message; "" if it does not.
+fc_str_t fc_message_id(fc_str_t begin);
+
+// What the parameters of a request say of its sequence: "sequence_id", a text or a number,
+// "sequence_start" and "sequence_end".
+typedef struct fc_message_sequence_t {
+  fc_str_t text;    // "": the id is no text
+  uint64_t number;  // 0: it is no number
+  bool starts;
+  bool ends;
+} fc_message_sequence_t;
+// Reads them as far as they stand in front of the inputs. FC_CODE_BINARY_FRAMING.
+fc_status_t fc_message_sequence(fc_str_t message,
+                                fc_message_sequence_t *out_sequence,
+                                fc_error_t *err);
+
 #endif  // FARCALL_MARSHAL_MESSAGE_H_

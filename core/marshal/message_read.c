@@ -99,8 +99,8 @@ static fc_status_t take_parameter(const request_t *request, fc_str_t entry,
                      is_key(&parameter, "sequence_end");
   if (!about || !says || request->frame->in_sequence) return FC_OK;
   return fc_fail(err, FC_CODE_UNKNOWN_FIELD,
-                 "the call is part of no sequence: sequences are of /v2 over "
-                 "HTTP");
+                 "the parameters of a sequence stand in front of the inputs, "
+                 "in a message that is not compressed");
 }
 
 static fc_status_t take_input_parameter(input_t *input, fc_str_t entry,
@@ -403,5 +403,43 @@ fc_status_t fc_message_names(fc_str_t message, bool is_all,
     out_names->complete = true;
   }
   out_names->raw = find_raw(message, wire);
+  return FC_OK;
+}
+
+fc_str_t fc_message_id(fc_str_t begin) {
+  fc_proto_t wire = fc_proto_begin(begin);
+  fc_proto_field_t field;
+  bool more;
+  while (fc_proto_peek(wire, &field) && field.number <= REQUEST_ID) {
+    if (fc_proto_next(&wire, &field, &more, NULL) != FC_OK) break;
+    if (field.number == REQUEST_ID && field.type == FC_PROTO_BYTES) {
+      return field.bytes;
+    }
+  }
+  return FC_STR("");
+}
+
+fc_status_t fc_message_sequence(fc_str_t message, fc_message_sequence_t *out,
+                                fc_error_t *err) {
+  fc_proto_t wire = fc_proto_begin(message);
+  fc_proto_field_t field;
+  parameter_t parameter;
+  bool more;
+  *out = (fc_message_sequence_t){0};
+  while (fc_proto_peek(wire, &field) && field.number < REQUEST_INPUTS) {
+    FC_TRY(fc_proto_next(&wire, &field, &more, err));
+    if (field.number != REQUEST_PARAMETERS || field.type != FC_PROTO_BYTES) {
+      continue;
+    }
+    FC_TRY(read_parameter(field.bytes, &parameter, err));
+    if (is_key(&parameter, "sequence_id")) {
+      out->text = parameter.text;
+      out->number = parameter.number;
+    } else if (is_key(&parameter, "sequence_start")) {
+      out->starts = parameter.number;
+    } else if (is_key(&parameter, "sequence_end")) {
+      out->ends = parameter.number;
+    }
+  }
   return FC_OK;
 }

@@ -193,6 +193,9 @@ struct fc_dialect_t {
   fc_status_t (*encode_error)(const fc_problem_t *problem, fc_sink_t *sink,
                               fc_error_t *err);
   const char *error_type;  // media type of an error's body
+  // Writes an error that is one message of a stream. Set if a row is FC_ROUTE_STREAM.
+  fc_status_t (*encode_failure)(const fc_problem_t *problem, fc_sink_t *sink,
+                                fc_error_t *err);
   // gRPC: bodies are messages with a head (fc_request_is_grpc), and errors are field lines
   // behind the body: that is what encode_error writes.
   bool framed;

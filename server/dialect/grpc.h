@@ -33,4 +33,8 @@ fc_status_t fc_grpc_status(const fc_error_t *error);
 fc_status_t fc_grpc_write_error(const fc_problem_t *problem, fc_sink_t *sink,
                                 fc_error_t *err);
 
+// Writes a ModelStreamInferResponse, {1 error_message, 2 {3 id}}.
+fc_status_t fc_grpc_write_failure(const fc_problem_t *problem, fc_sink_t *sink,
+                                  fc_error_t *err);
+
 #endif  // FARCALL_SERVER_DIALECT_GRPC_H_

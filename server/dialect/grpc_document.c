@@ -186,6 +186,7 @@ static fc_status_t put_config(const fc_generation_t *generation,
   FC_TRY(write_configured(5, 4, model->inputs, model->input_count, sink, err));
   FC_TRY(
       write_configured(6, 3, model->outputs, model->output_count, sink, err));
+  if (function->plan->state_count) FC_TRY(fc_proto_put_head(sink, 13, 0, err));
   return fc_proto_put_text(sink, 17, FC_STR("farcall"), err);
 }
 

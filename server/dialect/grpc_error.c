@@ -117,12 +117,16 @@ static fc_status_t write_details(const fc_error_t *error, fc_str_t detail,
   return status;
 }
 
+static fc_str_t detail_of(const fc_error_t *error) {
+  return fc_str(error->code == FC_CODE_INTERNAL ? "internal error"
+                                                : error->message);
+}
+
 fc_status_t fc_grpc_write_error(const fc_problem_t *problem, fc_sink_t *sink,
                                 fc_error_t *err) {
   const fc_error_t *error = problem->error;
   const bool secret = error->code == FC_CODE_INTERNAL;
-  const fc_str_t detail =
-      secret ? FC_STR("internal error") : fc_str(error->message);
+  const fc_str_t detail = detail_of(error);
   const unsigned status = (unsigned)fc_grpc_status(error);
   const char digits[2] = {(char)('0' + status / 10), (char)('0' + status % 10)};
   FC_TRY(fc_sink_put(sink, FC_STR("grpc-status: "), err));
@@ -136,4 +140,13 @@ fc_status_t fc_grpc_write_error(const fc_problem_t *problem, fc_sink_t *sink,
         sink, FC_STR("grpc-accept-encoding: identity,deflate,gzip\r\n"), err));
   }
   return secret ? FC_OK : write_details(error, detail, sink, err);
+}
+
+fc_status_t fc_grpc_write_failure(const fc_problem_t *problem, fc_sink_t *sink,
+                                  fc_error_t *err) {
+  FC_TRY(fc_proto_put_text(sink, 1, detail_of(problem->error), err));
+  if (!problem->name.size) return FC_OK;
+  FC_TRY(fc_proto_put_head(sink, 2, fc_proto_bytes_size(3, problem->name.size),
+                           err));
+  return fc_proto_put_bytes(sink, 3, problem->name, err);
 }

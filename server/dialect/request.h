@@ -41,6 +41,8 @@ typedef struct fc_request_t {
   // What is there of the body, for who looks at its beginning (FC_ROUTE_PEEK).
   fc_str_t begin;
   bool begin_is_all;
+  bool
+      is_message;  // the body is one message of a stream of them (FC_ROUTE_STREAM)
   // The body of a POST that asks for a document. Then only `method` and
   // `method_name` are set besides.
   fc_str_t body;

@@ -50,7 +50,7 @@ void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
   }
   if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->framed)) {
     out->status = 200;
-    out->is_tail = what->code != FC_CODE_NONE;
+    out->is_tail = what->code != FC_CODE_NONE && !x->asked.is_message;
     out->tail = FC_STR("grpc-status: 0\r\n");
   }
   if (what->status == 503 || what->status == 429) {
@@ -72,8 +72,10 @@ void fc_exchange_note(fc_exchange_t *x, const fc_answer_facts_t *what,
 
 void fc_exchange_send(fc_exchange_t *x, const fc_answer_facts_t *what) {
   fc_answer_t answer;
-  if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->framed) && !what->code) {
-    fc_exchange_close_message(x);
+  const bool is_error = what->code != FC_CODE_NONE;
+  if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->framed) &&
+      (!is_error || x->asked.is_message)) {
+    fc_exchange_close_message(x, is_error);
   }
   fc_exchange_describe(x, what, &answer);
   fc_exchange_note(x, what, answer.length);
@@ -190,7 +192,9 @@ static void tell_operator(fc_exchange_t *x, const fc_error_t *error) {
 
 // Puts the error behind what the call has made. False: there is no memory to tell it.
 static bool add_error(fc_exchange_t *x, const fc_problem_t *problem) {
-  const fc_part_row_t *form = &fc_part_rows[x->job.call.parts];
+  static const fc_part_row_t kNone = {.last = FC_STR(""), .after = FC_STR("")};
+  const fc_part_row_t *form =
+      x->job.call.parts ? &fc_part_rows[x->job.call.parts] : &kNone;
   const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
   fc_block_sink_t out;
   if (!fc_exchange_open_answer(x, &out)) return false;
@@ -205,12 +209,14 @@ static bool add_error(fc_exchange_t *x, const fc_problem_t *problem) {
   return true;
 }
 
-// The error is the last part of a call's answer; a document just ends. Events are not cut
+// The error is the last part of a call's answer, or behind a stream of messages; a document
+// just ends. Events are not cut
 // behind it: a page's fetch loses what comes right before a cut, and whoever reads events
 // looks at the last one.
 static void cut(fc_exchange_t *x, const fc_problem_t *problem) {
   const uint8_t form = x->job.call.parts;
-  const bool told = form && add_error(x, problem);
+  const bool framed = fc_dialect_of(x->server, &x->place)->framed;
+  const bool told = (form || framed) && add_error(x, problem);
   const bool whole = told && form >= FC_PART_FORM_EVENTS;
   const fc_answer_facts_t what = {
       .status = 200,
@@ -218,7 +224,10 @@ static void cut(fc_exchange_t *x, const fc_problem_t *problem) {
       .detail = detail_of(problem->error),
       .content_type = fc_part_rows[x->job.call.parts].text};
   x->parted.failed = problem->status;
-  fc_exchange_send_part(x, &what, whole ? FC_PART_LAST : FC_PART_CUT);
+  fc_exchange_send_part(x, &what,
+                        told && framed ? FC_PART_TAIL
+                        : whole        ? FC_PART_LAST
+                                       : FC_PART_CUT);
 }
 
 static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
@@ -229,6 +238,7 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
     fc_exchange_make_id(x->server, x->asked.id);
     x->asked.id_size = FC_EXCHANGE_ID_SIZE;
   }
+  if (!name.size && x->carrier->name) name = x->carrier->name(x);
   fc_problem_t problem = {.error = error,
                           .status = dialect->status_of(error),
                           .name = name,
@@ -249,7 +259,8 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
     fc_exchange_answer_nothing(x);
     return;
   }
-  if (dialect->encode_error(&problem, &out.sink, NULL) != FC_OK) {
+  if ((x->asked.is_message ? dialect->encode_failure : dialect->encode_error)(
+          &problem, &out.sink, NULL) != FC_OK) {
     fc_block_sink_drop(&out);
     fc_exchange_answer_nothing(x);
     return;

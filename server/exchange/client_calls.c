@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ADMIT: how many calls one client may have, from their heads until they have ended
-// (--client-calls).
+// ADMIT: who a client is, and how many calls it may have, from their heads until they have
+// ended (--client-calls).
 #include "exchange/exchange.h"
 
 // Does a trusted proxy not say whose call it is? Then the call may be anybody's.
@@ -36,4 +36,25 @@ fc_status_t fc_exchange_count_call(fc_exchange_t *x, fc_error_t *err) {
 
 void fc_exchange_uncount_call(fc_exchange_t *x) {
   fc_owners_uncount(&x->server->client_calls, &x->job.count);
+}
+
+fc_owner_t fc_exchange_owner(const fc_peer_t *peer) {
+  fc_peer_t share = fc_peer_share(peer);
+  fc_owner_t owner;
+  _Static_assert(sizeof owner == sizeof share, "an address names an owner");
+  memcpy(&owner, &share, sizeof owner);
+  return owner;
+}
+
+// The bytes for a user must be those of no address (fc_peer_share), so both halves begin
+// with a letter. The bytes for an IPv4 address begin with zeros, and the second half of
+// those for an IPv6 address is zero.
+fc_owner_t fc_exchange_client(const fc_peer_t *peer,
+                              const fc_known_user_t *user) {
+  fc_owner_t owner = {0};
+  if (!user->known) return fc_exchange_owner(peer);
+  owner.bytes[0] = owner.bytes[8] = 'u';
+  memcpy(&owner.bytes[sizeof owner.bytes - sizeof user->id], &user->id,
+         sizeof user->id);
+  return owner;
 }

@@ -58,6 +58,7 @@ void fc_exchange_reset(fc_exchange_t *x) {
   x->asked.is_preflight = x->asked.is_call = x->asked.is_asking = x->wait.on =
       x->wait.waited = false;
   x->asked.is_source = x->asked.is_over = false;
+  x->asked.is_stream = x->asked.is_message = false;
   x->wait.slowed = x->wait.was_slowed = x->wait.peeks = false;
   x->times.stage = FC_STAGE_READ;
   x->asker.peer = x->asker.address;
@@ -143,6 +144,7 @@ void fc_exchange_take(fc_exchange_t *x, const fc_request_t *request) {
   x->times.stage = FC_STAGE_ROUTE;
   x->asked.method = request->method;
   x->asked.method_name = request->method_name;
+  x->asked.is_message = request->is_message;
   const fc_str_t traceparent = request->fields[FC_FIELD_TRACEPARENT];
   if (traceparent.data || x->server->trace_ratio) {
     fc_exchange_trace(x, traceparent);
@@ -176,27 +178,6 @@ static fc_status_t check_waited(fc_exchange_t *x, fc_error_t *err) {
   }
   x->times.stage = FC_STAGE_ROUTE;
   return FC_OK;
-}
-
-fc_owner_t fc_exchange_owner(const fc_peer_t *peer) {
-  fc_peer_t share = fc_peer_share(peer);
-  fc_owner_t owner;
-  _Static_assert(sizeof owner == sizeof share, "an address names an owner");
-  memcpy(&owner, &share, sizeof owner);
-  return owner;
-}
-
-// The bytes for a user must be those of no address (fc_peer_share), so both halves begin
-// with a letter. The bytes for an IPv4 address begin with zeros, and the second half of
-// those for an IPv6 address is zero.
-fc_owner_t fc_exchange_client(const fc_peer_t *peer,
-                              const fc_known_user_t *user) {
-  fc_owner_t owner = {0};
-  if (!user->known) return fc_exchange_owner(peer);
-  owner.bytes[0] = owner.bytes[8] = 'u';
-  memcpy(&owner.bytes[sizeof owner.bytes - sizeof user->id], &user->id,
-         sizeof user->id);
-  return owner;
 }
 
 fc_status_t fc_exchange_find(fc_exchange_t *x, const fc_request_t *request,
@@ -426,11 +407,12 @@ fc_status_t fc_exchange_admit_as(fc_exchange_t *x, const fc_request_t *request,
                        x->place.route == FC_ROUTE_FUNCTION;
     return wait_for_module(x, request, calls, err);
   }
+  const unsigned methods = x->server->routes->rows[x->place.route].methods;
   if (FC_UNLIKELY(x->place.peeks) && status == FC_OK) {
-    x->wait.on = x->wait.peeks = true;
+    x->asked.is_stream = methods & FC_ROUTE_STREAM && !request->is_message;
+    x->wait.on = x->wait.peeks = !x->asked.is_stream;
     return FC_OK;
   }
-  const unsigned methods = x->server->routes->rows[x->place.route].methods;
   if (status == FC_OK && FC_UNLIKELY(methods & FC_ROUTE_STATE)) {
     status = fc_exchange_find_session(x, request, err);
   }

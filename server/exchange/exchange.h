@@ -65,6 +65,7 @@ typedef enum fc_part_end_t {
   FC_PART_MORE,
   FC_PART_LAST,  // nothing: the answer is whole
   FC_PART_CUT,   // nothing, though the answer is not whole
+  FC_PART_TAIL,  // nothing: the part is the field lines behind the answer
 } fc_part_end_t;
 
 typedef struct fc_carrier_t {
@@ -89,6 +90,9 @@ typedef struct fc_carrier_t {
   // The exchange was answered outside of any call that the carrier made: the
   // carrier may go on with bytes it has kept.
   void (*resume)(fc_exchange_t *exchange);
+  // What the client calls the request, for an error that comes before a worker has read
+  // it; "" if that is not known. NULL: it never is.
+  fc_str_t (*name)(fc_exchange_t *exchange);
 } fc_carrier_t;
 
 // An answer in parts. Its source makes a part only when the carrier has none: a client
@@ -129,9 +133,11 @@ typedef struct fc_asked_t {
   bool is_asking;           // a POST for a document
   bool is_preflight;        // a browser asks what a page may ask for
   bool is_source;           // a loop by GET (exchange/source.h)
-  bool is_over;             // one whose end the client has: it is told to stop
-  fc_str_t origin;          // of the page that may have the answer; "": of none
-  uint8_t id_size;          // 0: it has no id yet
+  bool is_stream;   // its body is a stream of messages (FC_ROUTE_STREAM)
+  bool is_message;  // it is one of them: its answer is one, too, also an error
+  bool is_over;     // one whose end the client has: it is told to stop
+  fc_str_t origin;  // of the page that may have the answer; "": of none
+  uint8_t id_size;  // 0: it has no id yet
   char id[FC_LIMIT_REQUEST_ID];
 } fc_asked_t;
 
@@ -251,6 +257,11 @@ void fc_exchange_note_cut(fc_exchange_t *exchange, const fc_error_t *error);
 // for a module ends. An act that has begun goes on.
 void fc_exchange_drop(fc_exchange_t *exchange);
 
+// Begins the answer to a stream of messages (asked.is_stream), whose messages are the
+// carrier's; and ends it, as a whole. With an error it ends by fc_exchange_fail.
+void fc_exchange_begin_stream(fc_exchange_t *exchange);
+void fc_exchange_end_stream(fc_exchange_t *exchange);
+
 // The carrier has sent a part: its pieces are given back, and the next part is made, in
 // this turn or a later one.
 void fc_exchange_part_sent(fc_exchange_t *exchange);
@@ -363,8 +374,8 @@ void fc_exchange_answer_made(fc_exchange_t *x);
 // The body is complete: cuts its head off. FC_CODE_BINARY_FRAMING.
 fc_status_t fc_exchange_open_message(fc_exchange_t *x,
                                      fc_error_t *err) FC_MUST_CHECK;
-// Puts a head in front of the answer.
-void fc_exchange_close_message(fc_exchange_t *x);
+// Puts a head in front of the answer; `is_error`: it is one.
+void fc_exchange_close_message(fc_exchange_t *x, bool is_error);
 // Answers with the document that the body, a message, asks for.
 void fc_exchange_answer_message(fc_exchange_t *x);
 // Counts a call among those of its client, unless that is a trusted proxy.

@@ -3,6 +3,7 @@
 // Bodies that are messages of gRPC: each has five bytes in front, whether it is compressed
 // and its size. They are cut off before anybody else sees the body, and put in front of the
 // answer, where its head would lie (FC_LIMIT_HEAD).
+#include "base/proto.h"
 #include "exchange/exchange.h"
 
 fc_status_t fc_exchange_open_message(fc_exchange_t *x, fc_error_t *err) {
@@ -31,18 +32,33 @@ fc_status_t fc_exchange_open_message(fc_exchange_t *x, fc_error_t *err) {
   return FC_OK;
 }
 
-void fc_exchange_close_message(fc_exchange_t *x) {
+// In a stream, the answer is within a ModelStreamInferResponse, {2: the answer}, and says
+// in front of its other fields that it is the only one: {4: {"triton_final_response": true}}.
+static void put_front(fc_sink_t *sink, uint64_t size) {
+  static const char kFinal[] =
+      "\x22\x1b\x0a\x15triton_final_response\x12\x02\x08\x01";
+  const fc_str_t final = fc_str_make(kFinal, sizeof kFinal - 1);
+  (void)fc_proto_put_head(sink, 2, final.size + size, NULL);
+  (void)fc_sink_put(sink, final, NULL);
+}
+
+void fc_exchange_close_message(fc_exchange_t *x, bool is_error) {
+  char front[FC_MESSAGE_HEAD + 48];
+  fc_sink_t sink = {.cursor = front + FC_MESSAGE_HEAD,
+                    .end = front + sizeof front};
   fc_piece_t *first = &x->out.pieces[0];
   uint64_t size = 0;
   for (uint32_t i = 0; i < x->out.count; i++) size += x->out.pieces[i].size;
-  FC_ASSERT(x->out.count && first->offset >= FC_MESSAGE_HEAD &&
-            size <= UINT32_MAX);
-  first->offset -= FC_MESSAGE_HEAD;
-  first->size += FC_MESSAGE_HEAD;
-  uint8_t *head =
-      fc_block_data(x->server->blocks, first->block) + first->offset;
-  head[0] = 0;
-  for (int i = 0; i < 4; i++) head[1 + i] = (uint8_t)(size >> (24 - 8 * i));
+  if (x->asked.is_message && !is_error) put_front(&sink, size);
+  const uint32_t added = (uint32_t)(sink.cursor - front);
+  size += added - FC_MESSAGE_HEAD;
+  FC_ASSERT(x->out.count && first->offset >= added && size <= UINT32_MAX);
+  front[0] = 0;
+  for (int i = 0; i < 4; i++) front[1 + i] = (char)(size >> (24 - 8 * i));
+  first->offset -= added;
+  first->size += added;
+  memcpy(fc_block_data(x->server->blocks, first->block) + first->offset, front,
+         added);
 }
 
 static void answer(fc_exchange_t *x, fc_str_t message) {

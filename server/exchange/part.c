@@ -71,6 +71,18 @@ void fc_exchange_send_part(fc_exchange_t *x, const fc_answer_facts_t *what,
   x->carrier->part(x, part);
 }
 
+static const fc_answer_facts_t kStream = {
+    .status = 200, .content_type = FC_STR("application/grpc")};
+
+void fc_exchange_begin_stream(fc_exchange_t *x) {
+  fc_exchange_send_part(x, &kStream, FC_PART_MORE);
+  fc_exchange_part_sent(x);
+}
+
+void fc_exchange_end_stream(fc_exchange_t *x) {
+  fc_exchange_send_part(x, &kStream, FC_PART_LAST);
+}
+
 // ---------------------------------------------------------------------------
 // Turns of a call
 

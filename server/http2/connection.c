@@ -72,6 +72,27 @@ void fc_http2_reset(fc_http2_stream_t *s, uint32_t code,
 }
 
 // ---------------------------------------------------------------------------
+// A connection counts once for each of its streams, and once without any.
+
+bool fc_http2_count(const fc_http2_connection_t *h,
+                    fc_owner_count_t *out_count) {
+  fc_server_t *server = h->base->http1->server;
+  fc_error_t *error = &h->base->http1->error;
+  if (server->connections + server->streams >= server->connection_max ||
+      fc_connection_count(h->base, out_count, error) != FC_OK) {
+    return false;
+  }
+  server->streams++;
+  return true;
+}
+
+void fc_http2_uncount(const fc_http2_connection_t *h, fc_owner_count_t *count) {
+  fc_server_t *server = h->base->http1->server;
+  server->streams--;
+  fc_owners_uncount(&server->client_connections, count);
+}
+
+// ---------------------------------------------------------------------------
 // What it waits for
 
 void fc_http2_follow(fc_http2_connection_t *h) {
@@ -136,6 +157,10 @@ void fc_http2_say_last(fc_http2_connection_t *h) {
       h->session, NGHTTP2_FLAG_NONE,
       nghttp2_session_get_last_proc_stream_id(h->session), NGHTTP2_NO_ERROR,
       NULL, 0);
+  for (fc_http2_stream_t *next, *s = h->streams; s; s = next) {
+    next = s->next;
+    if (s->messages) fc_http2_messages_go_on(s);
+  }
   fc_http2_send_later(h);
 }
 

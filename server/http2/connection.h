@@ -34,6 +34,7 @@ typedef enum fc_http2_state_t {
   FC_HTTP2_DISCARD,
 } fc_http2_state_t;
 
+typedef struct fc_http2_messages_t fc_http2_messages_t;  // messages.c
 typedef struct fc_http2_stream_t fc_http2_stream_t;
 struct fc_http2_stream_t {
   fc_waiting_t waiting;  // the first member
@@ -67,6 +68,8 @@ struct fc_http2_stream_t {
   fc_pace_t write_pace;
   fc_owner_count_t count;  // unless it is the only stream of its connection
   bool counted;            // in fc_server_t.streams
+  fc_http2_messages_t *messages;  // NULL: its body is no stream of them
+  const fc_exchange_t *source;    // whose pieces are sent
   fc_exchange_t exchange;
 };
 
@@ -180,5 +183,29 @@ void fc_http2_stream_end(fc_http2_stream_t *s);
 void fc_http2_stream_sent(fc_http2_stream_t *s);
 // The server ends: a request that waits is refused, an answer in parts is cut.
 void fc_http2_stream_abandon(fc_http2_stream_t *s);
+// Sends the pieces of the exchange as the next part of the stream's answer.
+void fc_http2_stream_send(fc_http2_stream_t *s, const fc_exchange_t *x);
+// Confirms bytes of the body: the client may send as many more.
+void fc_http2_stream_consume(fc_http2_stream_t *s, size_t size);
+// Opens the stream's window for a body of so many bytes, 0: nobody knows.
+void fc_http2_stream_open_window(const fc_http2_stream_t *s, uint64_t length);
+// Counts a request beyond the first one of its connection; false, if there are too many.
+bool fc_http2_count(const fc_http2_connection_t *h,
+                    fc_owner_count_t *out_count);
+void fc_http2_uncount(const fc_http2_connection_t *h, fc_owner_count_t *count);
+
+// messages.c. A stream whose body is a stream of messages (FC_ROUTE_STREAM).
+// Its head was admitted.
+void fc_http2_messages_begin(fc_http2_stream_t *s);
+void fc_http2_messages_body(fc_http2_stream_t *s, fc_str_t bytes);
+// Goes on as far as possible: when the client sends no more, the stream has its turn, or
+// its connection leaves.
+void fc_http2_messages_go_on(fc_http2_stream_t *s);
+// The pieces of an answer were sent.
+void fc_http2_messages_sent(fc_http2_stream_t *s);
+// Answers no more calls: the stream ends with this error.
+void fc_http2_messages_abandon(fc_http2_stream_t *s, const fc_error_t *error);
+// The stream is over. Does nothing if it has none.
+void fc_http2_messages_close(fc_http2_stream_t *s);
 
 #endif  // FARCALL_SERVER_HTTP2_CONNECTION_H_

@@ -152,6 +152,11 @@ static void note_reset(fc_http2_connection_t *h, uint32_t code) {
   if (code != NGHTTP2_NO_ERROR) (void)pay(h);
 }
 
+// An answer in parts has begun with its head alone.
+static bool has_no_part(const fc_http2_stream_t *s) {
+  return s->in_parts && !s->left && s->part == FC_PART_MORE;
+}
+
 static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
                    void *context) {
   fc_http2_connection_t *h = context;
@@ -160,7 +165,7 @@ static int on_sent(nghttp2_session *session, const nghttp2_frame *frame,
   switch (frame->hd.type) {
     case NGHTTP2_HEADERS:
       if (s && s->continues) s->continues = false;
-      else if (s && (ends || (s->in_parts && !s->left))) fc_http2_note_ready(s);
+      else if (s && (ends || has_no_part(s))) fc_http2_note_ready(s);
       break;
     case NGHTTP2_RST_STREAM:
       note_reset(h, frame->rst_stream.error_code);

@@ -40,7 +40,7 @@ static void put(fc_http2_connection_t *h, const void *data, size_t size) {
 }
 
 static void copy_some(fc_http2_stream_t *s, size_t size) {
-  const fc_exchange_t *x = &s->exchange;
+  const fc_exchange_t *x = s->source;
   s->left -= size;
   s->sent += size;
   while (size) {

@@ -31,7 +31,7 @@ static void refuse(fc_http2_stream_t *s, const fc_error_t *error,
   fc_exchange_fail(&s->exchange, error, stage);
 }
 
-static void consume(fc_http2_stream_t *s, size_t size) {
+void fc_http2_stream_consume(fc_http2_stream_t *s, size_t size) {
   (void)nghttp2_session_consume_stream(s->connection->session, s->id, size);
 }
 
@@ -55,7 +55,7 @@ static fc_status_t append(fc_http2_stream_t *s, fc_str_t bytes,
 // The window is opened by what was appended.
 static void take_body(fc_http2_stream_t *s, fc_str_t bytes) {
   fc_error_t *error = &fc_http2_http1(s->connection)->error;
-  if (append(s, bytes, error) == FC_OK) consume(s, bytes.size);
+  if (append(s, bytes, error) == FC_OK) fc_http2_stream_consume(s, bytes.size);
   else refuse(s, error, FC_STAGE_READ);
 }
 
@@ -67,8 +67,8 @@ static void complete_body(fc_http2_stream_t *s) {
 
 // Opens the stream's window for a body that is wanted: a client need not wait for each
 // 64 KiB of it to be confirmed.
-static void open_window(const fc_http2_stream_t *s) {
-  uint64_t size = s->length ? s->length : FC_LIMIT_READ_BODY;
+void fc_http2_stream_open_window(const fc_http2_stream_t *s, uint64_t length) {
+  uint64_t size = length ? length : FC_LIMIT_READ_BODY;
   if (size > 4 * FC_LIMIT_READ_BODY) size = 4 * FC_LIMIT_READ_BODY;
   if (size <= NGHTTP2_INITIAL_WINDOW_SIZE) return;
   (void)nghttp2_session_set_local_window_size(
@@ -95,7 +95,7 @@ static void receive_body(fc_http2_stream_t *s, const fc_head_t *head) {
     return;
   }
   if (head->expects_continue && !kept.size) say_continue(s);
-  open_window(s);
+  fc_http2_stream_open_window(s, s->length);
   wait_for(s, FC_WAIT_BODY);
 }
 
@@ -126,6 +126,9 @@ static bool has_more(const fc_http2_stream_t *s) {
 void fc_http2_stream_body(fc_http2_stream_t *s, fc_str_t bytes) {
   (void)nghttp2_session_consume_connection(s->connection->session, bytes.size);
   switch ((fc_http2_state_t)s->state) {
+    case FC_HTTP2_PARTS:
+      if (s->messages) fc_http2_messages_body(s, bytes);
+      break;
     case FC_HTTP2_HEAD:
     case FC_HTTP2_WAIT:
       keep_body(s, bytes);
@@ -142,6 +145,7 @@ void fc_http2_stream_body(fc_http2_stream_t *s, fc_str_t bytes) {
 void fc_http2_stream_end(fc_http2_stream_t *s) {
   s->ended = true;
   if (s->state == FC_HTTP2_BODY) complete_body(s);
+  else if (s->messages) fc_http2_messages_go_on(s);
   else if (peeks(s)) again(&s->exchange);
 }
 
@@ -221,6 +225,10 @@ static void admit(fc_http2_stream_t *s) {
   fc_status_t status = read_head(s, &head, error);
   fc_exchange_take(x, &head.request);
   if (status == FC_OK) status = fc_exchange_admit(x, &head.request, error);
+  if (status == FC_OK && x->asked.is_stream) {
+    fc_http2_messages_begin(s);  // the head is each message's
+    return;
+  }
   if (status == FC_OK && x->wait.peeks) {
     wait_for_more(s);
     return;
@@ -327,8 +335,8 @@ static void send_head(fc_http2_stream_t *s, const fc_answer_t *what,
   fc_http2_send_later(h);
 }
 
-static void take_pieces(fc_http2_stream_t *s) {
-  const fc_exchange_t *x = &s->exchange;
+static void take_pieces(fc_http2_stream_t *s, const fc_exchange_t *x) {
+  s->source = x;
   s->piece = 0;
   s->offset = s->left = 0;
   for (uint32_t i = 0; i < x->out.count; i++) s->left += x->out.pieces[i].size;
@@ -345,7 +353,7 @@ static fc_str_t text_of(const fc_http2_stream_t *s) {
 static void answer(fc_exchange_t *x, const fc_answer_t *what) {
   fc_http2_stream_t *s = of_exchange(x);
   s->state = FC_HTTP2_WRITE;
-  take_pieces(s);
+  take_pieces(s, x);
   const fc_str_t tail = what->is_tail ? text_of(s) : FC_STR("");
   if (x->asked.method == FC_METHOD_HEAD || what->is_tail) s->left = 0;
   s->tail = what->tail;
@@ -357,22 +365,30 @@ static void begin(fc_exchange_t *x, const fc_answer_t *what) {
   s->in_parts = x->asked.method != FC_METHOD_HEAD;
   s->state = s->in_parts ? FC_HTTP2_PARTS : FC_HTTP2_WRITE;
   s->part = what->is_cut ? FC_PART_CUT : FC_PART_MORE;
-  take_pieces(s);
+  take_pieces(s, x);
   if (!s->in_parts) s->left = 0;
   s->tail = what->tail;
   send_head(s, what, s->in_parts, FC_STR(""));
 }
 
-static void part(fc_exchange_t *x, fc_part_end_t part) {
-  fc_http2_stream_t *s = of_exchange(x);
+void fc_http2_stream_send(fc_http2_stream_t *s, const fc_exchange_t *x) {
   fc_http2_connection_t *h = s->connection;
-  s->part = (uint8_t)part;
-  take_pieces(s);
+  take_pieces(s, x);
   fc_pace_begin(&s->write_pace, fc_http2_now_ms(h));
   fc_pace_note(&s->write_pace, s->sent, fc_http2_now_ms(h));
   wait_for(s, FC_WAIT_WRITE);
   (void)nghttp2_session_resume_data(h->session, s->id);
   fc_http2_send_later(h);
+}
+
+static void part(fc_exchange_t *x, fc_part_end_t part) {
+  fc_http2_stream_t *s = of_exchange(x);
+  s->part = (uint8_t)part;
+  fc_http2_stream_send(s, x);
+  if (part != FC_PART_TAIL) return;
+  s->part = FC_PART_LAST;
+  s->left = 0;
+  s->tail = text_of(s);
 }
 
 // The client gets the head alone, which says what is wrong.
@@ -416,7 +432,8 @@ static void discard(fc_http2_stream_t *s) {
 void fc_http2_stream_sent(fc_http2_stream_t *s) {
   if (s->in_parts && s->part == FC_PART_MORE) {
     wait_for(s, FC_WAIT_NONE);
-    fc_exchange_part_sent(&s->exchange);
+    if (s->messages) fc_http2_messages_sent(s);
+    else fc_exchange_part_sent(&s->exchange);
     return;
   }
   if (s->in_parts && s->part == FC_PART_CUT) return;  // its reset comes next
@@ -463,7 +480,8 @@ static void on_body_timeout(fc_http2_stream_t *s) {
 static void go_on(fc_waiting_t *waiting) {
   fc_http2_stream_t *s = of_waiting(waiting);
   fc_http2_connection_t *h = s->connection;
-  admit(s);
+  if (s->messages) fc_http2_messages_go_on(s);
+  else admit(s);
   fc_http2_send_later(h);
 }
 
@@ -497,22 +515,6 @@ static const fc_waiting_class_t kWaiting = {.on_timeout = on_timeout,
 // ---------------------------------------------------------------------------
 // Beginning and end
 
-// A connection counts once for each of its streams, and once without any.
-static bool count(fc_http2_stream_t *s, fc_http2_refusal_t *out_refusal) {
-  const fc_http2_connection_t *h = s->connection;
-  fc_server_t *server = h->base->http1->server;
-  fc_error_t *error = &h->base->http1->error;
-  *out_refusal = FC_HTTP2_REFUSAL_STREAMS;
-  if (!h->count) return true;
-  if (server->connections + server->streams >= server->connection_max ||
-      fc_connection_count(h->base, &s->count, error) != FC_OK) {
-    return false;
-  }
-  s->counted = true;
-  server->streams++;
-  return true;
-}
-
 fc_http2_stream_t *fc_http2_stream_open(fc_http2_connection_t *h, int32_t id,
                                         fc_http2_refusal_t *out_refusal) {
   const fc_http1_t *http1 = fc_http2_http1(h);
@@ -523,7 +525,9 @@ fc_http2_stream_t *fc_http2_stream_open(fc_http2_connection_t *h, int32_t id,
   s->connection = h;
   s->id = id;
   s->head = s->body = FC_STASH_EMPTY;
-  if (!count(s, out_refusal)) {
+  s->counted = h->count && fc_http2_count(h, &s->count);
+  if (h->count && !s->counted) {
+    *out_refusal = FC_HTTP2_REFUSAL_STREAMS;
     fc_free(http1->allocator, s);
     return NULL;
   }
@@ -557,6 +561,7 @@ static void unlink_ready(fc_http2_stream_t *s) {
 void fc_http2_stream_close(fc_http2_stream_t *s) {
   fc_http2_connection_t *h = s->connection;
   fc_http1_t *http1 = fc_http2_http1(h);
+  fc_http2_messages_close(s);
   if (is_waiting(s)) {
     fc_exchange_abandoned(&s->exchange);
     fc_exchange_drop(&s->exchange);
@@ -572,8 +577,7 @@ void fc_http2_stream_close(fc_http2_stream_t *s) {
   else h->streams = s->next;
   h->count--;
   h->http2->counts.open--;
-  if (s->counted) http1->server->streams--;
-  fc_owners_uncount(&http1->server->client_connections, &s->count);
+  if (s->counted) fc_http2_uncount(h, &s->count);
   (void)nghttp2_session_set_stream_user_data(h->session, s->id, NULL);
   fc_free(http1->allocator, s);
 }
@@ -581,7 +585,9 @@ void fc_http2_stream_close(fc_http2_stream_t *s) {
 void fc_http2_stream_abandon(fc_http2_stream_t *s) {
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
-  if (s->state == FC_HTTP2_PARTS) {
+  if (s->messages) {
+    fc_http2_messages_abandon(s, &error);
+  } else if (s->state == FC_HTTP2_PARTS) {
     fc_exchange_cut(&s->exchange, &error);
   } else if (is_waiting(s)) {
     fc_exchange_drop(&s->exchange);

@@ -57,6 +57,7 @@ class Closed(Exception):
 class Connection:
     def __init__(self, server, settings=b"", greet=True):
         self.socket = socket.create_connection((server.host, server.port), 60)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.left = b""
         self.goaways = []
         if greet:

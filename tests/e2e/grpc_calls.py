@@ -2,6 +2,9 @@
 """What test_grpc.py has done by clients of gRPC that are not ours. Run by the Python of
 tests/requirements-clients.txt: grpc_calls.py HOST:PORT CASE [WORD ...]. A case that is
 not as it should be raises."""
+import os
+import queue
+import signal
 import sys
 import threading
 
@@ -477,6 +480,228 @@ def crash(channel, stub, url):
     assert error.code() == grpc.StatusCode.INTERNAL, error
     assert read_status(dict(error.trailing_metadata())["grpc-status-details-bin"])[
         "reason"] == "worker_crashed"
+
+
+def by_id(answers):
+    found = {each.infer_response.id: each for each in answers}
+    assert len(found) == len(answers)
+    return found
+
+
+def stream(channel, stub, url):
+    """Answers come by id, each once; an error is one, and ends nothing."""
+    assert not list(stub.ModelStreamInfer(iter(())))
+    raws = {str(each): [numpy.full(16, each, "<i4").tobytes()] * 2 for each in range(300)}
+    wrong = {
+        "no model": (simple_request(id="no model", model_name="nobody"), "unknown model"),
+        "none": (simple_request(id="none", model_name=""), "unknown model: ''"),
+        "no raw": (simple_request(id="no raw", raw_input_contents=[]), "64 bytes"),
+        "x" * 64: (simple_request(id="x" * 64, model_version="7"), "has no version '7'"),
+    }
+    requests = [simple_request(id=name, raw_input_contents=raw) for name, raw in raws.items()]
+    for place, (request, _) in enumerate(wrong.values()):
+        requests.insert(50 * place, request)
+    for compression in (None, grpc.Compression.Gzip):
+        call = stub.ModelStreamInfer(iter(requests), compression=compression)
+        answers = list(call)
+        assert (call.code(), len(answers)) == (grpc.StatusCode.OK, len(requests))
+        good = [each for each in answers if not each.error_message]
+        found = by_id(good)
+        assert set(found) == set(raws)
+        for name, each in found.items():
+            assert numbers(each.infer_response) == [2 * int(name)] * 16
+            assert each.infer_response.parameters["triton_final_response"].bool_param is True
+        if compression:
+            continue  # what is refused before it is inflated has no id
+        errors = by_id([each for each in answers if each.error_message])
+        assert set(errors) == set(wrong)
+        for name, each in errors.items():
+            assert wrong[name][1] in each.error_message, each
+    # A message that is none is an error of its own.
+    raw = channel.stream_stream(SERVICE + "ModelStreamInfer", request_serializer=bytes,
+                                response_deserializer=bytes)
+    good = simple_request(id="a").SerializeToString()
+    answers = [service_pb2.ModelStreamInferResponse.FromString(each)
+               for each in raw(iter((b"", b"\x0b", good[:-1], good)))]
+    assert [bool(each.error_message) for each in answers] == [True] * 3 + [False]
+
+
+def stream_by_turns(channel, stub, url):
+    """Each answer is there before the next request is made."""
+    sent = queue.Queue()
+    answers = stub.ModelStreamInfer(iter(sent.get, None))
+    for number in range(2000):  # with a frame or two that confirm each
+        sent.put(simple_request(id=str(number)))
+        assert next(answers).infer_response.id == str(number)
+    sent.put(None)
+    assert not list(answers)
+
+
+def stream_large(channel, stub, url, count):
+    """More on the way than windows have room for, either way."""
+    requests = []
+    for number in range(12):
+        values = numpy.full(int(count), number, "<f4")
+        requests.append(service_pb2.ModelInferRequest(
+            model_name="tensor.identity", id=str(number),
+            raw_input_contents=[values.tobytes()],
+            inputs=[service_pb2.ModelInferRequest.InferInputTensor(
+                name="x", datatype="FP32", shape=values.shape)]))
+    found = by_id(list(stub.ModelStreamInfer(iter(requests))))
+    for request in requests:
+        assert (found[request.id].infer_response.raw_output_contents[0] ==
+                request.raw_input_contents[0])
+
+
+def stream_beside(channel, stub, url, function):
+    """A call that does not end holds no other one up, and is given up with its stream."""
+    spin = service_pb2.ModelInferRequest(model_name=function, id="spin", inputs=[
+        service_pb2.ModelInferRequest.InferInputTensor(
+            name="0", datatype="INT64", shape=[],
+            contents=service_pb2.InferTensorContents(int64_contents=[1 << 40]))])
+    for _ in range(3):
+        sent = queue.Queue()
+        answers = stub.ModelStreamInfer(iter(sent.get, None))
+        sent.put(spin)
+        for number in range(20):
+            sent.put(simple_request(id=str(number)))
+            assert next(answers).infer_response.id == str(number)
+        answers.cancel()
+        sent.put(None)
+        assert answers.code() == grpc.StatusCode.CANCELLED
+    assert numbers(stub.ModelInfer(simple_request(), timeout=300))
+
+
+def stream_triton(channel, stub, url):
+    """tritonclient's own stream, and its errors."""
+    found = queue.Queue()
+    client = triton.InferenceServerClient(url)
+    client.start_stream(lambda result, error: found.put((result, error)))
+    given = [triton.InferInput(name, [1, 16], "INT32") for name in ("INPUT0", "INPUT1")]
+    for each in given:
+        each.set_data_from_numpy(numpy.arange(16, dtype="<i4").reshape(1, 16))
+    for number in range(100):
+        client.async_stream_infer("simple", given, request_id=str(number))
+    client.async_stream_infer("nobody", given)
+    client.async_stream_infer("simple", given, request_id="last",
+                              enable_empty_final_response=True)
+    results = [found.get(timeout=300) for _ in range(102)]
+    client.stop_stream()
+    (error,) = [error for _, error in results if error]
+    assert "unknown model: 'nobody'" in error.message()
+    names = {result.get_response().id for result, _ in results if result}
+    assert names == {str(number) for number in range(100)} | {"last"}
+    for result, _ in results:
+        assert not result or result.as_numpy("OUTPUT0").tolist() == [list(range(0, 32, 2))]
+
+
+def sequences(channel, stub, url, name):
+    """simple_grpc_sequence_sync_infer_client and _stream_, whose numbers these are."""
+    client = triton.InferenceServerClient(url)
+    values = [11, 7, 5, 3, 2, 0, 1]
+    sent = {1000: [0, *values], 1001: [100, *(-each for each in values)],
+            name: [20, *(-each for each in values)]}
+    assert client.get_model_config("simple_sequence", as_json=True)["config"][
+        "sequence_batching"] == {}
+
+    def given(value):
+        one = triton.InferInput("INPUT", [1, 1], "INT32")
+        one.set_data_from_numpy(numpy.full([1, 1], value, numpy.int32))
+        return [one]
+
+    for step in range(8):
+        for sequence, each in sent.items():
+            answer = client.infer(
+                "simple_sequence", given(each[step]), sequence_id=sequence,
+                sequence_start=step == 0, sequence_end=step == 7)
+            assert answer.as_numpy("OUTPUT")[0][0] == each[step] + (step == 0)
+    try:
+        client.infer("simple_sequence", given(1), sequence_id=1000)
+        raise AssertionError("a sequence that has ended goes on")
+    except InferenceServerException as error:
+        assert "must specify the START flag" in error.message(), error
+    found = queue.Queue()
+    client.start_stream(lambda result, error: found.put((result, error)))
+    for step in range(8):
+        for sequence, each in sent.items():
+            client.async_stream_infer(
+                "simple_sequence", given(each[step]), sequence_id=sequence,
+                request_id=f"{sequence} {step}",
+                sequence_start=step == 0, sequence_end=step == 7)
+    for _ in range(24):
+        result, error = found.get(timeout=300)
+        assert not error, error
+        sequence, step = result.get_response().id.rsplit(" ", 1)
+        value = sent[int(sequence) if sequence.isdigit() else sequence][int(step)]
+        assert result.as_numpy("OUTPUT")[0][0] == value + (step == "0")
+    client.async_stream_infer("simple_sequence", given(1), sequence_id=1001)
+    assert "must specify the START flag" in found.get(timeout=300)[1].message()
+    client.stop_stream()
+
+
+def sums(channel, stub, url):
+    """A sequence has a sum, which /v2 has too; a call without one has none."""
+    parameter = service_pb2.InferParameter
+
+    def add(value, **said):
+        request = service_pb2.ModelInferRequest(
+            model_name="sequence.add", raw_input_contents=[
+                value.to_bytes(4, "little")],
+            inputs=[service_pb2.ModelInferRequest.InferInputTensor(
+                name="INPUT", datatype="INT32", shape=[1])])
+        for each, one in said.items():
+            request.parameters["sequence_" + each].CopyFrom(one)
+        return numbers(stub.ModelInfer(request))[0]
+
+    yes, no = parameter(bool_param=True), parameter(bool_param=False)
+    ids = {1: parameter(int64_param=1), 2**64 - 1: parameter(uint64_param=2**64 - 1),
+           "1": parameter(string_param="1"), "x" * 128: parameter(string_param="x" * 128)}
+    http = triton_http.InferenceServerClient(url)
+    one = triton_http.InferInput("INPUT", [1], "INT32")
+    one.set_data_from_numpy(numpy.array([100], "<i4"))
+    for name, each in ids.items():
+        assert add(5, id=each, start=yes, end=no) == 5
+        assert add(6, id=each) == 11
+        answer = http.infer("sequence.add", [one], sequence_id=name)
+        assert answer.as_numpy("OUTPUT").tolist() == [111]
+        assert add(1, id=each, end=yes) == 112
+        error = failure(add, 1, id=each)
+        assert (error.code(), "the START flag" in error.details()) == (
+            grpc.StatusCode.NOT_FOUND, True)
+    for said in ({}, {"id": parameter(int64_param=0)}, {"id": parameter(string_param="")},
+                 {"start": no, "end": no}):
+        assert [add(7, **said) for _ in range(2)] == [7, 7]
+    for said, code, says in (
+            ({"start": yes}, "INVALID_ARGUMENT", "needs a 'sequence_id'"),
+            ({"id": parameter(int64_param=0), "end": yes}, "INVALID_ARGUMENT",
+             "needs a 'sequence_id'"),
+            ({"id": parameter(string_param="x" * 129)}, "OUT_OF_RANGE", "at most 128 bytes")):
+        error = failure(add, 1, **said)
+        assert (error.code(), says in error.details()) == (CODES[code], True), error
+
+
+def stream_drain(channel, stub, url, process):
+    """A stream that asks for nothing ends with the server, and says why."""
+    sent = queue.Queue()
+    answers = stub.ModelStreamInfer(iter(sent.get, None))
+    sent.put(simple_request(id="a"))
+    assert next(answers).infer_response.id == "a"
+    os.kill(int(process), signal.SIGTERM)
+    error = failure(next, answers)
+    assert (error.code(), error.details()) == (
+        grpc.StatusCode.UNAVAILABLE, "the server is shutting down")
+    sent.put(None)
+
+
+def stream_token(channel, stub, url, secret, module):
+    for metadata in ((), (("authorization", "Bearer no"),)):
+        call = stub.ModelStreamInfer(iter([simple_request()]), metadata=metadata)
+        error = failure(list, call)
+        assert error.code() == grpc.StatusCode.UNAUTHENTICATED, error
+    (answer,) = stub.ModelStreamInfer(
+        iter([simple_request(id="a")]), metadata=[("authorization", "Bearer " + secret)])
+    assert answer.infer_response.id == "a"
+    assert ("is for modules" in answer.error_message) == (module != "simple"), answer
 
 
 def main(url, *words):

@@ -9,12 +9,15 @@ import re
 import shutil
 import subprocess
 import urllib.parse
+import uuid
 
 import pytest
 
 import triton
-from conftest import BIN, ROOT
-from frames import DATA, END_HEADERS, END_STREAM, HEADERS, Connection, fields, frame
+from conftest import BIN, ROOT, Server
+from frames import (DATA, END_HEADERS, END_STREAM, HEADERS, WINDOW_UPDATE, Connection,
+                    fields, frame, setting, uint)
+from test_hostile import until
 
 MODULES = BIN.parent / "tests/modules/native"
 SIMPLE = MODULES / "simple.so"
@@ -22,6 +25,7 @@ SERVED = [*(MODULES / each for each in ("scalars.so", "conventions.so", "simple.
           ROOT / "tests/corpus/iree/storage/storage-vmvx.vmfb",
           ROOT / "tests/corpus/iree/roles/roles.vmfb"]
 INFER = "/inference.GRPCInferenceService/ModelInfer"
+STREAM = "/inference.GRPCInferenceService/ModelStreamInfer"
 GRPC = ("-H", "Content-Type: application/grpc", "-H", "TE: trailers")
 
 
@@ -103,6 +107,39 @@ def test_tokens_and_their_modules(calls, serve, tmp_path, module):
     tokens.write_text(f"a call {hashlib.sha256(b'secret').hexdigest()} {module}\n")
     tokens.chmod(0o600)
     calls(serve(f"--token-file={tokens}", SIMPLE), f"token secret {module}")
+
+
+def test_a_stream_of_calls(calls, serve):
+    calls(serve(SIMPLE), "stream", "stream_by_turns", "stream_triton")
+
+
+@pytest.mark.parametrize("count", (10_000, 1_000_000))
+def test_a_stream_of_tensors(calls, server, count):
+    calls(server, f"stream_large {count}")
+
+
+def test_calls_of_a_stream_run_beside_each_other(calls, serve):
+    calls(serve("--isolation=process", SIMPLE, MODULES / "crash.so"),
+          "stream_beside crash.spin")
+
+
+@pytest.mark.parametrize("module", ("simple", "other"))
+def test_the_token_of_a_stream(calls, serve, tmp_path, module):
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"a call {hashlib.sha256(b'secret').hexdigest()} {module}\n")
+    tokens.chmod(0o600)
+    calls(serve(f"--token-file={tokens}", SIMPLE), f"stream_token secret {module}")
+
+
+def test_a_stream_ends_with_the_server(calls):
+    running = Server("--drain=10m", SIMPLE)
+    calls(running, f"stream_drain {running.pid}")
+    assert running.process.wait(60) == 0
+
+
+def test_sequences(calls, serve):
+    server = serve(MODULES / "simple_sequence.so", MODULES / "sequence.so")
+    calls(server, f"sequences {uuid.uuid4()}", "sums")
 
 
 # ---------------------------------------------------------------------------
@@ -201,27 +238,106 @@ def test_the_deadline_of_the_head(serve):
     assert (found["grpc-status"], found["farcall-error-code"]) == ("4", "deadline_exceeded")
 
 
+TENSOR = bytes(range(64))
+TOTAL = b"".join((2 * int.from_bytes(TENSOR[at:at + 4], "little") & 0xffffffff).to_bytes(
+    4, "little") for at in range(0, 64, 4))
+
+
+def simple(name=b""):
+    inputs = b"".join(field(5, field(1, name) + field(2, b"INT32") + field(3, b"\x01\x10"))
+                      for name in (b"INPUT0", b"INPUT1"))
+    return framed(field(1, b"simple") + field(2, b"1") + field(3, name) + inputs +
+                  2 * field(7, TENSOR))
+
+
+def begin(connection, stream, path):
+    connection.send(frame(HEADERS, END_HEADERS, stream, fields(
+        "POST", path, ("content-type", "application/grpc"), ("te", "trailers"))))
+
+
+def messages(data):
+    found = []
+    while data:
+        size = int.from_bytes(data[1:5], "big")
+        assert data[0] == 0 and len(data) >= 5 + size
+        found.append(data[5:5 + size])
+        data = data[5 + size:]
+    return found
+
+
 def test_a_message_may_come_in_any_pieces(serve):
     """Cut at every place, the names of the model among them; and byte by byte."""
     server = serve(SIMPLE)
-    tensor = bytes(range(64))
-    inputs = b"".join(field(5, field(1, name) + field(2, b"INT32") + field(3, b"\x01\x10"))
-                      for name in (b"INPUT0", b"INPUT1"))
-    body = framed(field(1, b"simple") + field(2, b"1") + inputs + 2 * field(7, tensor))
+    body = simple()
     pieces = [(body[:at], body[at:]) for at in range(len(body))]
     pieces.append([body[at:at + 1] for at in range(len(body))])
     answers = set()
     with Connection(server) as connection:
         for number, sent in enumerate(pieces):
             stream = 2 * number + 1
-            connection.send(frame(HEADERS, END_HEADERS, stream, fields(
-                "POST", INFER, ("content-type", "application/grpc"), ("te", "trailers"))))
+            begin(connection, stream, INFER)
             for each in sent[:-1]:
                 connection.send(frame(DATA, 0, stream, each))
             connection.send(frame(DATA, END_STREAM, stream, sent[-1]))
             answers.add(connection.answer(stream))
     ((status, answer),) = answers
-    total = b"".join((2 * int.from_bytes(tensor[at:at + 4], "little") & 0xffffffff).to_bytes(
-        4, "little") for at in range(0, 64, 4))
-    assert status == 200 and answer.endswith(field(6, total) + field(6, bytes(64)))
+    assert status == 200 and answer.endswith(field(6, TOTAL) + field(6, bytes(64)))
     assert answer[:5] == framed(answer[5:])[:5]
+
+
+def test_messages_of_a_stream_may_come_in_any_pieces(serve):
+    server = serve(SIMPLE)
+    body = simple(b"a") + simple(b"b")
+    pieces = [(body[:at], body[at:], b"") for at in range(len(body))]
+    pieces.append([body[at:at + 1] for at in range(len(body))])
+    with Connection(server) as connection:
+        for number, sent in enumerate(pieces):
+            stream = 2 * number + 1
+            begin(connection, stream, STREAM)
+            for each in sent[:-1]:
+                connection.send(frame(DATA, 0, stream, each))
+            connection.send(frame(DATA, END_STREAM, stream, sent[-1]))
+            status, answer = connection.answer(stream)
+            assert status == 200
+            assert sorted(each.split(b"\x1a\x01")[1][:1] for each in messages(answer)) == [
+                b"a", b"b"]
+            assert answer.count(field(6, TOTAL) + field(6, bytes(64))) == 2
+
+
+def test_streams_that_end_within_a_message(serve):
+    server = serve(SIMPLE)
+    body = simple(b"a")
+    rows = [(b"", 0), (body, 0), (3 * body, 0), (body[:-1], 3), (body[:3], 3),
+            (body + body[:2], 3), (body + b"\x00\xff\xff\xff\xff", 3),
+            (framed(field(1, b"nobody")) + body[:9], 3), (framed(b""), 0),
+            (framed(b"", 1), 0), (framed(b"", 2) + body, 0)]
+    for sent, status in rows:
+        found = curl(server, STREAM, sent, *GRPC)
+        assert (found["status"], found["grpc-status"]) == (200, str(status)), sent[:20]
+        assert status == 0 or found["grpc-message"] == "the stream ends within a message"
+    found = curl(server, STREAM, body)
+    assert (found["status"], found["content-type"]) == (415, "application/problem+json")
+
+
+def succeeded(server):
+    lines = server.get("/metrics").body.decode().splitlines()
+    return sum(int(line.split()[-1]) for line in lines
+               if line.startswith("farcall_calls_total{"))
+
+
+def test_a_client_that_takes_no_answers_is_held_up(serve):
+    """Of its messages 32 are calls at a time; the others wait in its window."""
+    server = serve(SIMPLE)
+    names = [b"%03d" % each for each in range(200)]
+    with Connection(server, setting(4, 0)) as connection:
+        begin(connection, 1, STREAM)
+        for name in names:
+            connection.send(frame(DATA, 0, 1, simple(name)))
+        assert until(lambda: succeeded(server) >= 32)
+        assert succeeded(server) == 32
+        connection.send(frame(DATA, END_STREAM, 1, b"") +
+                        frame(WINDOW_UPDATE, 0, 1, uint(2**20)))
+        status, answer = connection.answer(1)
+        assert status == 200
+        assert sorted(each.split(b"\x1a\x03")[1][:3] for each in messages(answer)) == names
+    assert succeeded(server) == 200

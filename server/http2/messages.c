@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A request whose body is a stream of messages, each a call in an exchange of its own with
+// the stream's head. Messages are cut out of the body as it comes; calls run beside each
+// other, and an answer is sent when there is one, as a message of the stream's answer. An
+// error of a call is its answer. What cannot be used yet is kept, and confirmed when it is
+// used: so a client that has CALLS calls, or whose message waits for its module, is held
+// up by its window.
+#include <stddef.h>
+
+#include "http2/connection.h"
+#include "marshal/message.h"
+
+#define CALLS 32u  // of a stream, at a time
+
+typedef enum call_state_t {
+  CALL_HEAD,  // the message's beginning is wanted, to admit it
+  CALL_WAIT,  // it waits for its module, or is slowed
+  CALL_BODY,
+  CALL_RUN,
+  CALL_ANSWERED,
+} call_state_t;
+
+typedef struct call_t {
+  fc_waiting_t waiting;  // the first member
+  fc_http2_stream_t *stream;
+  struct call_t *next;  // of the stream's calls
+  struct call_t *next_answer;
+  uint64_t size;   // of the message, with its head
+  uint64_t taken;  // bytes of it that were appended
+  uint32_t looked;
+  uint8_t state;    // call_state_t
+  uint8_t id_size;  // of what the client calls it
+  char id[FC_OUTCOME_NAME];
+  bool counted;
+  fc_owner_count_t count;
+  fc_exchange_t exchange;
+} call_t;
+
+struct fc_http2_messages_t {
+  call_t *calls;
+  call_t *first;  // of those that are answered; it is sent, if `sending`
+  call_t *last;
+  call_t *
+      receiving;  // whose message comes; NULL: what is left of one is not needed
+  uint64_t left;       // bytes of the message that were not used yet
+  uint32_t count;      // of calls
+  uint32_t confirmed;  // bytes in s->body that are confirmed
+  bool sending;
+  bool over;        // its end was submitted
+  fc_code_t code;   // why it ends when its calls are answered; 0: it does not
+  const char *why;  // static
+};
+
+static call_t *of_exchange(fc_exchange_t *x) {
+  return (call_t *)(void *)((char *)x - offsetof(call_t, exchange));
+}
+
+static void wait_for(call_t *call, fc_wait_t kind) {
+  if (call->waiting.wait == kind) return;
+  fc_http1_wait(fc_http2_http1(call->stream->connection), &call->waiting, kind);
+}
+
+static fc_blocks_t *blocks_of(const fc_http2_stream_t *s) {
+  return s->exchange.server->blocks;
+}
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static void fail(fc_http2_messages_t *m, fc_code_t code, const char *why) {
+  if (m->code) return;
+  m->code = code;
+  m->why = why;
+}
+
+// ---------------------------------------------------------------------------
+// Calls
+
+static void close_call(call_t *call) {
+  fc_http2_stream_t *s = call->stream;
+  fc_http2_messages_t *m = s->messages;
+  call_t **at = &m->calls;
+  while (*at != call) at = &(*at)->next;
+  *at = call->next;
+  if (m->receiving == call) m->receiving = NULL;
+  if (call->state == CALL_WAIT || call->state == CALL_RUN) {
+    fc_exchange_abandoned(&call->exchange);
+    fc_exchange_drop(&call->exchange);
+  }
+  wait_for(call, FC_WAIT_NONE);
+  fc_exchange_deinit(&call->exchange);
+  if (call->counted) fc_http2_uncount(s->connection, &call->count);
+  m->count--;
+  fc_free(fc_http2_http1(s->connection)->allocator, call);
+}
+
+static void go_on(fc_waiting_t *waiting) { (void)waiting; }
+
+static void on_timeout(fc_waiting_t *waiting) {
+  call_t *call = (call_t *)(void *)waiting;
+  fc_http2_stream_t *s = call->stream;
+  const bool slowed = waiting->wait == FC_WAIT_SLOWED;
+  const uint64_t now_ms = fc_http2_now_ms(s->connection);
+  wait_for(call, FC_WAIT_NONE);
+  if (slowed) call->state = CALL_HEAD;
+  fc_pace_note(&s->body_pace, call->taken + fc_stash_size(&s->body), now_ms);
+  if (!slowed && fc_pace_is_slow(&s->body_pace, now_ms,
+                                 s->exchange.server->options->body_timeout)) {
+    s->connection->http2->counts.refused[FC_HTTP2_REFUSAL_SLOW]++;
+    fail(s->messages, FC_CODE_REQUEST_TIMEOUT,
+         "a message comes slower than its least rate");
+  }
+  fc_http2_messages_go_on(s);
+}
+
+static const fc_waiting_class_t kWaiting = {.on_timeout = on_timeout,
+                                            .go_on = go_on};
+
+// ---------------------------------------------------------------------------
+// Answers
+
+// Where the way to the answer has begun, it goes on: this only notes it.
+static void answer(fc_exchange_t *x, const fc_answer_t *what) {
+  call_t *call = of_exchange(x);
+  fc_http2_messages_t *m = call->stream->messages;
+  (void)what;
+  wait_for(call, FC_WAIT_NONE);
+  if (m->receiving == call) m->receiving = NULL;
+  call->state = CALL_ANSWERED;
+  if (m->first) m->last->next_answer = call;
+  else m->first = call;
+  m->last = call;
+}
+
+// There are no pieces.
+static void answer_at_once(fc_exchange_t *x, const fc_answer_t *what,
+                           char *body) {
+  (void)body;
+  fail(of_exchange(x)->stream->messages, FC_CODE_OUT_OF_MEMORY,
+       "there is no memory for an answer");
+  answer(x, what);
+}
+
+static void again(fc_exchange_t *x) {
+  call_t *call = of_exchange(x);
+  call->state = CALL_HEAD;
+  fc_http2_messages_go_on(call->stream);
+}
+
+static void resume(fc_exchange_t *x) {
+  fc_http2_messages_go_on(of_exchange(x)->stream);
+}
+
+static fc_str_t name(fc_exchange_t *x) {
+  const call_t *call = of_exchange(x);
+  return fc_str_make(call->id, call->id_size);
+}
+
+static const fc_carrier_t kCarrier = {.answer = answer,
+                                      .answer_at_once = answer_at_once,
+                                      .again = again,
+                                      .resume = resume,
+                                      .name = name};
+
+static void drop_first(fc_http2_messages_t *m) {
+  call_t *call = m->first;
+  m->first = call->next_answer;
+  close_call(call);
+}
+
+static void send_next(fc_http2_stream_t *s) {
+  fc_http2_messages_t *m = s->messages;
+  if (m->sending) return;
+  while (m->first && !m->first->exchange.out.count) drop_first(m);
+  if (!m->first) return;
+  m->sending = true;
+  fc_http2_stream_send(s, &m->first->exchange);
+}
+
+void fc_http2_messages_sent(fc_http2_stream_t *s) {
+  fc_http2_messages_t *m = s->messages;
+  s->source = &s->exchange;
+  if (m->sending) drop_first(m);
+  // Clients confirm each message, and may measure their connection by pings.
+  if (m->sending) fc_calm_earn(&s->connection->calm, FC_CALM_ANSWER);
+  m->sending = false;
+  fc_http2_messages_go_on(s);
+}
+
+// ---------------------------------------------------------------------------
+// Messages
+
+// The first call of a stream is counted with it, as a request of HTTP/2 is.
+static call_t *open_call(fc_http2_stream_t *s) {
+  fc_http2_connection_t *h = s->connection;
+  fc_http2_messages_t *m = s->messages;
+  const fc_http1_t *http1 = fc_http2_http1(h);
+  call_t *call = fc_alloc(http1->allocator, sizeof *call);
+  if (!call) return NULL;
+  call->counted = m->count && fc_http2_count(h, &call->count);
+  if (m->count && !call->counted) {
+    fc_free(http1->allocator, call);
+    return NULL;
+  }
+  call->waiting.class = &kWaiting;
+  call->stream = s;
+  fc_exchange_init(&call->exchange, http1->server, &kCarrier,
+                   s->exchange.policy, &s->exchange.asker.address);
+  call->exchange.asker.user = s->exchange.asker.user;
+  call->exchange.asker.bound = s->exchange.asker.bound;
+  fc_exchange_start(&call->exchange);
+  call->next = m->calls;
+  m->calls = call;
+  m->count++;
+  return call;
+}
+
+// Where other calls end, there may be room for one more.
+static bool begin_message(fc_http2_stream_t *s, fc_str_t bytes) {
+  fc_http2_connection_t *h = s->connection;
+  fc_http2_messages_t *m = s->messages;
+  const bool leaves = h->leaving == 2 && s->exchange.server->draining;
+  if (bytes.size < FC_MESSAGE_HEAD || m->count == CALLS || leaves ||
+      s->waiting.is_paused ||
+      (h->begun++ && fc_http1_pause(fc_http2_http1(h), &s->waiting))) {
+    return false;
+  }
+  call_t *call = open_call(s);
+  if (!call) {
+    if (!m->count) fail(m, FC_CODE_OUT_OF_MEMORY, "there is no memory for it");
+    return false;
+  }
+  m->receiving = call;
+  m->left = call->size = FC_MESSAGE_HEAD + (uint64_t)fc_message_size(bytes);
+  fc_pace_begin(&s->body_pace, fc_http2_now_ms(h));
+  return true;
+}
+
+static fc_status_t read_head(const call_t *call, fc_str_t begin,
+                             fc_head_t *out_head, fc_error_t *err) {
+  const fc_http2_stream_t *s = call->stream;
+  FC_TRY(fc_http2_read_head(fc_stash_bytes(&s->head, blocks_of(s)), out_head,
+                            err));
+  fc_request_t *request = &out_head->request;
+  request->is_message = request->has_body = true;
+  request->begin = begin;
+  request->begin_is_all = begin.size == call->size;
+  request->length = call->size;
+  return FC_OK;
+}
+
+// A message that is compressed says its id to the worker alone.
+static void take_id(call_t *call, fc_str_t begin) {
+  if (begin.data[0]) return;
+  const fc_str_t id = fc_message_id(
+      fc_str_make(begin.data + FC_MESSAGE_HEAD, begin.size - FC_MESSAGE_HEAD));
+  call->id_size = id.size <= sizeof call->id ? (uint8_t)id.size : 0;
+  if (call->id_size) memcpy(call->id, id.data, call->id_size);
+}
+
+static void admit(call_t *call, fc_str_t begin) {
+  fc_exchange_t *x = &call->exchange;
+  fc_head_t head;
+  fc_error_t *error = &fc_http2_http1(call->stream->connection)->error;
+  call->looked = (uint32_t)least(begin.size, FC_LIMIT_PEEK);
+  take_id(call, begin);
+  fc_status_t status = read_head(call, begin, &head, error);
+  fc_exchange_take(x, &head.request);
+  if (status == FC_OK) status = fc_exchange_admit(x, &head.request, error);
+  if (status != FC_OK) {
+    fc_exchange_fail(x, error, (fc_stage_t)x->times.stage);
+  } else if (x->asked.is_call) {
+    call->state = CALL_BODY;
+    fc_http2_stream_open_window(call->stream, call->size);
+  } else if (!x->wait.peeks) {
+    call->state = CALL_WAIT;
+    wait_for(call, x->wait.slowed ? FC_WAIT_SLOWED : FC_WAIT_NONE);
+  }
+}
+
+// What is there has doubled since it was looked at, or is all that it can be.
+static bool has_more(const call_t *call, fc_str_t begin) {
+  return begin.size >= 2 * (uint64_t)call->looked || begin.size == call->size ||
+         begin.size >= FC_LIMIT_PEEK;
+}
+
+static void append(call_t *call, fc_str_t bytes) {
+  fc_error_t *error = &fc_http2_http1(call->stream->connection)->error;
+  call->taken += bytes.size;
+  if (fc_exchange_append(&call->exchange, bytes, call->size - call->taken,
+                         error) != FC_OK) {
+    fc_exchange_fail(&call->exchange, error, FC_STAGE_READ);
+  } else if (call->taken == call->size) {
+    call->state = CALL_RUN;
+    call->stream->messages->receiving = NULL;
+    wait_for(call, FC_WAIT_NONE);
+    fc_exchange_submit(&call->exchange);
+  }
+}
+
+// Uses bytes of one message; returns how many, 0: it can use none now. What comes of a
+// message that was refused is not needed.
+static size_t use_some(fc_http2_stream_t *s, fc_str_t bytes) {
+  fc_http2_messages_t *m = s->messages;
+  if (m->code) return bytes.size;
+  if (!m->left && !begin_message(s, bytes)) return 0;
+  call_t *call = m->receiving;
+  bytes.size = (size_t)least(bytes.size, m->left);
+  if (call && call->state == CALL_HEAD && has_more(call, bytes)) {
+    admit(call, bytes);
+  }
+  call = m->receiving;
+  if (call && call->state != CALL_BODY) return 0;
+  m->left -= bytes.size;
+  if (call) append(call, bytes);
+  return bytes.size;
+}
+
+static void confirm(fc_http2_stream_t *s, size_t size) {
+  fc_http2_messages_t *m = s->messages;
+  const uint32_t before = (uint32_t)least(size, m->confirmed);
+  m->confirmed -= before;
+  fc_http2_stream_consume(s, size - before);
+}
+
+// Returns how many bytes were used.
+static size_t use(fc_http2_stream_t *s, fc_str_t bytes) {
+  size_t used = 0, now = 1;
+  while (now && used < bytes.size) {
+    now = use_some(s, fc_str_make(bytes.data + used, bytes.size - used));
+    used += now;
+  }
+  confirm(s, used);
+  return used;
+}
+
+static void keep(fc_http2_stream_t *s, fc_str_t bytes) {
+  const fc_owner_t owner = fc_exchange_owner(&s->exchange.asker.address);
+  fc_error_t *error = &fc_http2_http1(s->connection)->error;
+  if (fc_stash_put(&s->body, blocks_of(s), &owner, bytes, error) == FC_OK) {
+    return;
+  }
+  fail(s->messages, error->code, "there is no memory to keep messages");
+}
+
+static void use_kept(fc_http2_stream_t *s) {
+  const fc_str_t kept = fc_stash_bytes(&s->body, blocks_of(s));
+  if (kept.size) fc_stash_drop(&s->body, blocks_of(s), use(s, kept));
+}
+
+void fc_http2_messages_body(fc_http2_stream_t *s, fc_str_t bytes) {
+  if (s->messages->over) return;
+  if (!fc_stash_size(&s->body)) {
+    const size_t used = use(s, bytes);
+    bytes = fc_str_make(bytes.data + used, bytes.size - used);
+  }
+  if (bytes.size) keep(s, bytes);
+  fc_http2_messages_go_on(s);
+}
+
+// ---------------------------------------------------------------------------
+// Beginning and end
+
+// More of the message must come before it is admitted, so the window is opened for it.
+static void wait_for_more(fc_http2_stream_t *s) {
+  fc_http2_messages_t *m = s->messages;
+  const call_t *call = m->receiving;
+  if (!call || (call->state != CALL_HEAD && call->state != CALL_BODY)) return;
+  wait_for(m->receiving, FC_WAIT_BODY);
+  const uint32_t kept = (uint32_t)least(fc_stash_size(&s->body), m->left);
+  if (kept > m->confirmed) fc_http2_stream_consume(s, kept - m->confirmed);
+  if (kept > m->confirmed) m->confirmed = kept;
+}
+
+// Does the client end within a message? One that waits for its turn may still be whole.
+static bool is_cut_off(const fc_http2_stream_t *s) {
+  const fc_http2_messages_t *m = s->messages;
+  const uint32_t kept = fc_stash_size(&s->body);
+  if (!s->ended || m->code) return false;
+  return m->left ? kept < m->left : kept && kept < FC_MESSAGE_HEAD;
+}
+
+// Is there nothing more to be done?
+static bool is_idle(const fc_http2_stream_t *s) {
+  return !s->messages->count && !fc_stash_size(&s->body) && !s->messages->left;
+}
+
+static void end(fc_http2_stream_t *s) {
+  fc_http2_messages_t *m = s->messages;
+  fc_error_t error;
+  m->over = true;
+  fc_http1_resume(fc_http2_http1(s->connection), &s->waiting);
+  if (!m->code) {
+    fc_exchange_end_stream(&s->exchange);
+    return;
+  }
+  (void)fc_fail(&error, m->code, "%s", m->why);
+  fc_exchange_fail(&s->exchange, &error, FC_STAGE_COUNT);
+}
+
+void fc_http2_messages_go_on(fc_http2_stream_t *s) {
+  fc_http2_messages_t *m = s->messages;
+  if (m->over) return;
+  use_kept(s);
+  if (is_cut_off(s)) {
+    fail(m, FC_CODE_BINARY_FRAMING, "the stream ends within a message");
+  }
+  if (m->code) {
+    if (m->receiving) close_call(m->receiving);
+    fc_stash_clear(&s->body, blocks_of(s));
+    m->left = m->confirmed = 0;
+  }
+  send_next(s);
+  if (is_idle(s) && !s->ended && s->connection->leaving == 2 &&
+      s->exchange.server->draining) {
+    fail(m, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+  }
+  if (is_idle(s) && (s->ended || m->code)) end(s);
+  else wait_for_more(s);
+  fc_http2_send_later(s->connection);
+}
+
+void fc_http2_messages_begin(fc_http2_stream_t *s) {
+  fc_http1_t *http1 = fc_http2_http1(s->connection);
+  s->messages = fc_alloc(http1->allocator, sizeof *s->messages);
+  if (!s->messages) {
+    (void)fc_fail_memory(&http1->error);
+    s->state = FC_HTTP2_WRITE;
+    fc_exchange_fail(&s->exchange, &http1->error, FC_STAGE_ADMIT);
+    return;
+  }
+  fc_exchange_begin_stream(&s->exchange);
+  fc_http2_messages_go_on(s);
+}
+
+void fc_http2_messages_abandon(fc_http2_stream_t *s, const fc_error_t *error) {
+  fc_http2_messages_t *m = s->messages;
+  if (m->over) return;
+  m->over = true;
+  for (call_t *next, *call = m->calls; call; call = next) {
+    next = call->next;
+    if (!m->sending || call != m->first) close_call(call);
+  }
+  if (m->sending) fc_exchange_note_cut(&s->exchange, error);
+  else fc_exchange_fail(&s->exchange, error, FC_STAGE_COUNT);
+}
+
+void fc_http2_messages_close(fc_http2_stream_t *s) {
+  if (!s->messages) return;
+  while (s->messages->calls) close_call(s->messages->calls);
+  fc_free(fc_http2_http1(s->connection)->allocator, s->messages);
+  s->messages = NULL;
+}
