@@ -109,6 +109,48 @@ static void some_replace_and_some_do_not(void **state) {
   }
 }
 
+static fc_signature_t *read_state(const char *text, bool in_place) {
+  const fc_raw_counts_t any = {FC_COUNT_UNKNOWN, FC_COUNT_UNKNOWN};
+  fc_error_t err;
+  fc_signature_t *signature = NULL;
+  fc_builder_t *builder = fc_builder_create(fc_allocator_system());
+  fc_builder_name(builder, FC_STR("f"));
+  assert_int_equal(fc_v1_parse(fc_str(text), any, builder, &err), FC_OK);
+  fc_builder_state(builder, FC_STR("s"), 1, in_place ? FC_STATE_IN_PLACE : 0, 0,
+                   NULL, false);
+  if (fc_signature_build(builder, &signature, &err) != FC_OK) {
+    fail_msg("%s: %s", text, err.message);
+  }
+  fc_builder_destroy(builder);
+  return signature;
+}
+
+// Callers neither send nor get it; that an argument is no state any more they notice.
+static void state_may_be_of_another_type(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      V1(F32("1", ",2") "," F32("1", ",3"), F32("1", ",3")),
+      V1(F32("1", ",2") "," F32("1", ",4"), F32("1", ",4")),
+      V1(F32("1", ",9") "," F32("1", ",3"), F32("1", ",3"))};
+  fc_error_t err;
+  fc_signature_t *before = read_state(texts[0], false);
+  for (int i = 0; i < 3; i++) {
+    fc_signature_t *after = read_state(texts[i], false);
+    assert_int_equal(fc_signature_check_replaces(before, after, &err) == FC_OK,
+                     i < 2);
+    fc_signature_destroy(after);
+  }
+  fc_signature_t *none = read(texts[0]);
+  fc_signature_t *in_place = read_state(texts[1], true);
+  assert_int_equal(fc_signature_check_replaces(before, none, &err),
+                   FC_FAILED_PRECONDITION);
+  assert_int_equal(fc_signature_check_replaces(before, in_place, &err),
+                   FC_FAILED_PRECONDITION);
+  fc_signature_destroy(before);
+  fc_signature_destroy(none);
+  fc_signature_destroy(in_place);
+}
+
 static void what_cannot_be_called_does_not_count(void **state) {
   (void)state;
   fc_signature_t *before = read(V1(I32, I32)), *after = read(V1(I64, I32));
@@ -197,6 +239,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(sizes_may_be_added_but_not_taken_away),
       FC_TEST(some_replace_and_some_do_not),
+      FC_TEST(state_may_be_of_another_type),
       FC_TEST(what_cannot_be_called_does_not_count),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
