@@ -315,6 +315,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
   const fc_modules_events_t events = {.wake = wake_for_loader,
                                       .on_opened = on_opened,
                                       .on_closed = on_closed,
+                                      .on_replacing = fc_loop_pass_sessions,
                                       .on_started = on_started,
                                       .context = loop};
   return fc_modules_init(&loop->modules, loop->allocator, &options, &events,

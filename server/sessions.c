@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sessions.h"
 
+#include "module/states.h"
 #include "pool/process_host.h"
 
 #define MS_NS 1000000u
@@ -50,6 +51,41 @@ void fc_loop_init_sessions(fc_loop_t *loop, uint64_t memory) {
       .context = loop};
 }
 
+static fc_functions_t functions_of(const fc_generation_t *generation) {
+  const size_t count = fc_module_function_count(generation->module);
+  return (fc_functions_t){
+      count ? fc_module_function(generation->module, 0) : NULL, count};
+}
+
+void fc_loop_pass_sessions(void *context, fc_generation_t *from,
+                           fc_generation_t *to) {
+  fc_loop_t *loop = context;
+  if (!loop->sessions.count || !from->module ||
+      !fc_states_go_over(functions_of(from), functions_of(to),
+                         loop->allocator)) {
+    return;
+  }
+  const fc_session_wish_t wish = {
+      .generation = to->serial, .index = to->index, .module = to};
+  const uint32_t passed = fc_sessions_pass(&loop->sessions, from, &wish);
+  from->holds -= passed;
+  to->holds += passed;
+}
+
+// Workers of all generations of the module may have the slab.
+static void end_workers(fc_loop_t *loop, uint32_t index) {
+  const fc_generations_t *all = &loop->modules.generations;
+  const fc_generation_t *generation = fc_generations_at(all, index);
+  if (!generation) return;
+  for (uint32_t i = 0; i < all->count; i++) {
+    const fc_generation_t *other = all->places[i];
+    if (!other || !fc_str_equal(other->claim.name, generation->claim.name)) {
+      continue;
+    }
+    fc_pool_end_workers(&loop->pool, i);
+  }
+}
+
 void fc_loop_look_at_sessions(fc_loop_t *loop, uint64_t now_ns) {
   if (!loop->sessions.count || now_ns < loop->looked_at_sessions_ns + LOOK_NS) {
     return;
@@ -57,7 +93,7 @@ void fc_loop_look_at_sessions(fc_loop_t *loop, uint64_t now_ns) {
   loop->looked_at_sessions_ns = now_ns;
   uint32_t index;
   if (fc_sessions_weigh(&loop->sessions, &index)) {
-    fc_pool_end_workers(&loop->pool, index);
+    end_workers(loop, index);
   }
   fc_sessions_look(&loop->sessions, LOOKS, now_ns);
 }

@@ -10,6 +10,10 @@
 uint64_t fc_loop_session_memory(const fc_server_options_t *options,
                                 uint64_t memory);
 void fc_loop_init_sessions(fc_loop_t *loop, uint64_t memory);
+// The generation `to` replaces `from`: sessions go over to it if their state may
+// (fc_states_go_over).
+void fc_loop_pass_sessions(void *context, fc_generation_t *from,
+                           fc_generation_t *to);
 // Ends sessions whose time is over.
 void fc_loop_look_at_sessions(fc_loop_t *loop, uint64_t now_ns);
 // When they are to be looked at, 0: there are none.

@@ -22,6 +22,7 @@
 #include "module/files.h"
 #include "module/prove.h"
 #include "module/snapshot.h"
+#include "module/states.h"
 #include "module/variant.h"
 
 #define SHA256_SIZE ((size_t)64)  // as text
@@ -171,57 +172,6 @@ static fc_status_t list_function(fc_module_t *module, const fc_sized_t *listed,
   return note_name(module, (uint32_t)index, err);
 }
 
-// Whether two states begin as the same zeros.
-static bool agree(const fc_signature_t *a, const fc_state_decl_t *s,
-                  const fc_signature_t *b, const fc_state_decl_t *t) {
-  const fc_type_t *x = fc_signature_node(a, a->arguments[s->argument].type);
-  const fc_type_t *y = fc_signature_node(b, b->arguments[t->argument].type);
-  if (x->kind != y->kind || x->dtype != y->dtype) return false;
-  return x->kind != FC_TYPE_TENSOR ||
-         (x->rank == y->rank && !memcmp(a->dims + s->dims, b->dims + t->dims,
-                                        (size_t)x->rank * sizeof *a->dims));
-}
-
-// Checks the states of a function against those of the same name in the functions before.
-// `seen` has the function and the place of the first of each name.
-static fc_status_t check_states(const fc_module_t *module, uint32_t index,
-                                fc_name_table_t *seen, fc_error_t *err) {
-  const fc_function_t *function = &module->functions[index];
-  const fc_signature_t *signature = function->signature;
-  for (uint32_t i = 0; i < signature->state_count; i++) {
-    const fc_state_decl_t *state = &signature->states[i];
-    const fc_str_t name = fc_signature_text(signature, state->name);
-    const uint32_t at = fc_name_table_find(seen, name);
-    if (at == FC_NAME_NONE) {
-      FC_TRY(fc_name_table_put(seen, name, index * FC_STATES_MAX + i, err));
-      continue;
-    }
-    const fc_function_t *first = &module->functions[at / FC_STATES_MAX];
-    const fc_state_decl_t *other =
-        &first->signature->states[at % FC_STATES_MAX];
-    if (agree(first->signature, other, signature, state)) continue;
-    char names[2][80];
-    fc_escape(names[0], sizeof names[0], 64, first->name);
-    fc_escape(names[1], sizeof names[1], 64, function->name);
-    return fc_fail(err, FC_CODE_ABI_METADATA,
-                   "state '%.*s' is one value, and has one type and shape in "
-                   "function '%s' and another in '%s'",
-                   FC_STR_ARG(name), names[0], names[1]);
-  }
-  return FC_OK;
-}
-
-static fc_status_t check_all_states(const fc_module_t *module,
-                                    fc_error_t *err) {
-  fc_name_table_t seen = {.allocator = module->allocator};
-  fc_status_t status = FC_OK;
-  for (uint32_t i = 0; i < module->function_count && status == FC_OK; i++) {
-    status = check_states(module, i, &seen, err);
-  }
-  fc_name_table_deinit(&seen);
-  return status;
-}
-
 static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
   const fc_module_info_t *info = module->info;
   FC_TRY(fc_sizes_create(module->sidecar.bytes, info->signatures, info->count,
@@ -241,7 +191,8 @@ static fc_status_t list_functions(fc_module_t *module, fc_error_t *err) {
     const fc_sized_t own = {.signature = sizes ? NULL : info->signatures[i]};
     FC_TRY(list_function(module, sizes ? &sizes->listed[i] : &own, err));
   }
-  FC_TRY(check_all_states(module, err));
+  FC_TRY(fc_states_check((fc_functions_t){module->functions, count},
+                         module->allocator, err));
   FC_TRY(fc_examples_read(module->functions, count, module->sidecar.bytes,
                           module->allocator, &module->examples, err));
   if (!module->file_digest.sha256[0]) return FC_OK;

@@ -53,11 +53,22 @@ static void try(fc_modules_t *modules, fc_generation_t *generation,
   }
 }
 
+// What is published in the place of another one cannot fail to be.
+static void tell_of_replacing(fc_modules_t *modules,
+                              fc_generation_t *generation) {
+  const fc_modules_events_t *events = &modules->events;
+  fc_generation_t *former =
+      fc_generations_find(&modules->generations, generation->claim.key);
+  if (!former || former == generation || !events->on_replacing) return;
+  events->on_replacing(events->context, former, generation);
+}
+
 static fc_status_t publish(fc_modules_t *modules, fc_generation_t *generation,
                            fc_error_t *err) {
   // The list of trusted files may have been read again meanwhile.
   FC_TRY(fc_modules_admit(modules, generation->module, err));
   fc_rollback_keep(modules, generation);
+  tell_of_replacing(modules, generation);
   return fc_generations_publish(&modules->generations, generation, err);
 }
 

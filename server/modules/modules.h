@@ -25,6 +25,9 @@ typedef struct fc_modules_events_t {
   void (*on_opened)(void *context, fc_generation_t *generation);
   // The module holds open files no more. May be NULL.
   void (*on_closed)(void *context, fc_generation_t *generation);
+  // `from` serves the key of `to` until this returns; then `to` does. May be NULL.
+  void (*on_replacing)(void *context, fc_generation_t *from,
+                       fc_generation_t *to);
   // Every PATH was tried: each module can be called, is DESCRIBED or has failed.
   void (*on_started)(void *context);
   void *context;

@@ -27,9 +27,7 @@ void fc_claim_unpark(fc_claim_t *claim, fc_job_t *job) {
   job->parked = false;
 }
 
-void fc_pool_pass_claim(fc_pool_t *pool, fc_claim_t *claim,
-                        const fc_host_t *host) {
-  claim->host = host;
+void fc_pool_pass_claim(fc_pool_t *pool, fc_claim_t *claim) {
   claim->next = pool->passed;
   pool->passed = claim;
 }
@@ -42,7 +40,6 @@ void fc_pool_pass_claims(fc_pool_t *pool) {
   fc_error_t error;
   while (pool->passed) {
     fc_claim_t *claim = pool->passed;
-    fc_module_queue_t *queue = pool->queues[claim->host->generation];
     fc_job_t *job = claim->first;
     if (!job) {
       pool->passed = claim->next;
@@ -50,6 +47,7 @@ void fc_pool_pass_claims(fc_pool_t *pool) {
       claim->class_->idle(claim);
       continue;
     }
+    fc_module_queue_t *queue = pool->queues[job->call.generation];
     fc_claim_unpark(claim, job);
     if (claim->class_->refuse(claim, &error)) {
       fc_queue_unlink(pool, queue, job);
@@ -62,12 +60,11 @@ void fc_pool_pass_claims(fc_pool_t *pool) {
   }
 }
 
-void fc_pool_condemn_claim(fc_pool_t *pool, fc_claim_t *claim,
-                           const fc_host_t *host) {
-  fc_module_queue_t *queue = pool->queues[host->generation];
+void fc_pool_condemn_claim(fc_pool_t *pool, fc_claim_t *claim) {
   claim->condemned = true;
   while (claim->first) {
     fc_job_t *job = claim->first;
+    fc_module_queue_t *queue = pool->queues[job->call.generation];
     fc_claim_unpark(claim, job);
     fc_flows_put(&queue->flows, job);
     fc_queue_activate(pool, queue);

@@ -2,9 +2,9 @@
 //
 // A claim: what the calls of one session have in common for the pool. They are made one
 // after another, in the order they came: one call holds the claim, from when it may be
-// given to a worker until it has left the worker; the others are parked in the module's
-// queue, but in no flow. A call that is made in turns (turn.h) holds it until the last
-// one is over, or nobody waits for it. A claim also stands for what the worker may
+// given to a worker until it has left the worker; the others are parked in their
+// generation's queue, but in no flow. A call that is made in turns (turn.h) holds it until
+// the last one is over, or nobody waits for it. A claim also stands for what the worker may
 // change: its desk is laid before the call, and taken after it. Lies in the session
 // (state/session.h). The loop's thread.
 #ifndef FARCALL_SERVER_POOL_CLAIM_H_
@@ -69,9 +69,8 @@ struct fc_claim_t {
   // The session's: of this step, if its calls can be made again when they have ended their
   // process; 0: they cannot.
   uint64_t salt;
-  const struct fc_host_t *host;  // of the call that had the claim last
-  struct fc_claim_t *next;       // in pool->passed
-  struct fc_job_t *first;        // of those parked, in the order they came
+  struct fc_claim_t *next;  // in pool->passed
+  struct fc_job_t *first;   // of those parked, in the order they came
   struct fc_job_t *last;
 };
 

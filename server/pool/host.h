@@ -241,12 +241,10 @@ void fc_pool_requeue(fc_host_t *host, fc_job_t *job);
 bool fc_claim_stays(const fc_job_t *job, const fc_outcome_t *outcome);
 // The call that holds the claim has left its worker, or will not be made: the next one of
 // its session has its turn when calls are handed over next.
-void fc_pool_pass_claim(fc_pool_t *pool, fc_claim_t *claim,
-                        const fc_host_t *host);
+void fc_pool_pass_claim(fc_pool_t *pool, fc_claim_t *claim);
 // The call that holds the claim may never leave its worker: those that wait for their turn
 // are refused when calls are handed over next, and so are all that come.
-void fc_pool_condemn_claim(fc_pool_t *pool, fc_claim_t *claim,
-                           const fc_host_t *host);
+void fc_pool_condemn_claim(fc_pool_t *pool, fc_claim_t *claim);
 // `expire` must be called at `due_ns`; 0 changes nothing.
 void fc_pool_note_due(fc_pool_t *pool, uint64_t due_ns);
 // Fails every call that waits now in the queue of the host's generation; `retry_s` is

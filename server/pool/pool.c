@@ -249,10 +249,9 @@ void fc_queue_unlink(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
 }
 
 // The call that has the claim ends in the queue.
-static void pass_claim(fc_pool_t *pool, const fc_job_t *job,
-                       const fc_host_t *host) {
+static void pass_claim(fc_pool_t *pool, const fc_job_t *job) {
   if (!job->claim || job->claim->condemned) return;
-  fc_pool_pass_claim(pool, job->claim, host);
+  fc_pool_pass_claim(pool, job->claim);
 }
 
 static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
@@ -260,7 +259,7 @@ static void unlink_job(fc_pool_t *pool, fc_job_t *job) {
   if (job->parked) fc_claim_unpark(job->claim, job);
   else {
     fc_flows_remove(&queue->flows, job);
-    pass_claim(pool, job, queue->host);
+    pass_claim(pool, job);
   }
   fc_queue_unlink(pool, queue, job);
 }
@@ -293,7 +292,7 @@ static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
   if (offer == FC_OFFER_FULL) return false;
   take_first(pool, queue, job);
   if (offer == FC_OFFER_REFUSED) {
-    pass_claim(pool, job, host);
+    pass_claim(pool, job);
     fc_pool_fail(host, job, FC_STAGE_QUEUE, error);
     return true;
   }
@@ -326,8 +325,7 @@ void fc_pool_flush(fc_pool_t *pool) {
 static void leave_claim(fc_pool_t *pool, fc_job_t *job) {
   if (FC_LIKELY(!job->keeps_claim)) return;
   job->keeps_claim = false;
-  fc_pool_pass_claim(pool, job->claim,
-                     pool->queues[job->call.generation]->host);
+  fc_pool_pass_claim(pool, job->claim);
 }
 
 void fc_pool_drop(fc_pool_t *pool, fc_job_t *job) {

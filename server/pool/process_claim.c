@@ -69,7 +69,7 @@ void fc_child_leave_claim(fc_child_t *child, const fc_held_t *held,
     claim->class_->lose(
         claim, fc_process_host_function(child->host, held->function), why);
   }
-  fc_pool_pass_claim(child->host->base.pool, claim, &child->host->base);
+  fc_pool_pass_claim(child->host->base.pool, claim);
 }
 
 bool fc_child_runs_on(fc_child_t *child, const fc_held_t *held,

@@ -272,7 +272,7 @@ static void take_desk(fc_thread_hosts_t *all, uint32_t index) {
   if (!held->lost && fc_claim_stays(held->job, outcome)) {
     held->job->keeps_claim = true;
   } else {
-    fc_pool_pass_claim(all->base.pool, claim, &held->host->base);
+    fc_pool_pass_claim(all->base.pool, claim);
   }
 }
 
@@ -328,7 +328,7 @@ static void condemn(fc_thread_hosts_t *all, uint32_t index) {
   const uint32_t function = all->region.slots[index].call.function;
   held->claim->class_->condemn(held->claim, fc_order_function(module, function),
                                FC_LOSS_DEADLINE);
-  fc_pool_condemn_claim(all->base.pool, held->claim, &held->host->base);
+  fc_pool_condemn_claim(all->base.pool, held->claim);
 }
 
 static void lose_thread(fc_thread_host_t *self, uint32_t index) {

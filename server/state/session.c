@@ -3,6 +3,7 @@
 // Sessions by their ids, and how they begin and end. What a call does to one is desk.c.
 #include "state/session.h"
 
+#include <errno.h>
 #include <sys/random.h>
 
 #include "base/hex.h"
@@ -37,6 +38,14 @@ fc_session_limits_t fc_session_limits(uint32_t sessions, uint64_t memory,
 
 // ---------------------------------------------------------------------------
 // Ids
+
+static fc_status_t fill_random(uint8_t *out, size_t size, fc_error_t *err) {
+  ssize_t got;
+  do got = getrandom(out, size, 0);
+  while (got < 0 && errno == EINTR);
+  if (got == (ssize_t)size) return FC_OK;
+  return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "the system has no random bytes");
+}
 
 static uint32_t hash(const fc_sessions_t *all, const uint8_t *id) {
   uint32_t word;
@@ -207,10 +216,7 @@ fc_status_t fc_session_id_of(fc_sessions_t *all, const fc_owner_t *owner,
                              char out[FC_SESSION_ID_SIZE], fc_error_t *err) {
   char digest[65];
   fc_sha256_t hash;
-  if (!all->keyed &&
-      getrandom(all->key, sizeof all->key, 0) != (ssize_t)sizeof all->key) {
-    return fc_fail(err, FC_CODE_INTERNAL, "the system has no random bytes");
-  }
+  if (!all->keyed) FC_TRY(fill_random(all->key, sizeof all->key, err));
   all->keyed = true;
   fc_sha256_init(&hash);
   fc_sha256_update(&hash, all->key, sizeof all->key);
@@ -259,10 +265,7 @@ static fc_status_t count_for_owner(fc_session_t *session, fc_error_t *err) {
 static fc_status_t set_up(fc_session_t *session, const fc_session_wish_t *wish,
                           fc_error_t *err) {
   fc_sessions_t *all = session->all;
-  if (getrandom(session->id, sizeof session->id, 0) !=
-      (ssize_t)sizeof session->id) {
-    return fc_fail(err, FC_CODE_INTERNAL, "the system has no random bytes");
-  }
+  FC_TRY(fill_random(session->id, sizeof session->id, err));
   if (all->count >= all->capacity) FC_TRY(grow(all, err));
   FC_TRY(count_for_owner(session, err));
   if (wish->slab) {
@@ -463,6 +466,20 @@ void fc_sessions_look(fc_sessions_t *all, uint32_t most, uint64_t now_ns) {
       fc_session_end(session, FC_SESSION_END_DRAINED);
     }
   }
+}
+
+uint32_t fc_sessions_pass(fc_sessions_t *all, const void *from,
+                          const fc_session_wish_t *wish) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < all->capacity; i++) {
+    fc_session_t *session = all->places[i];
+    if (!session || session->module != from) continue;
+    session->module = wish->module;
+    session->slab->generation = wish->generation;
+    session->slab->index = wish->index;
+    count++;
+  }
+  return count;
 }
 
 static void lose_all(fc_sessions_t *all, const fc_slab_t *slab) {

@@ -155,7 +155,7 @@ fc_status_t fc_session_find(const fc_sessions_t *all, fc_str_t id,
                             fc_session_t **out_session,
                             fc_error_t *err) FC_MUST_CHECK;
 // The id of the session that is the sequence `name` of the owner's calls of a module. Who
-// does not know the id cannot find it out. FC_CODE_INTERNAL.
+// does not know the id cannot find it out. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_session_id_of(fc_sessions_t *all, const fc_owner_t *owner,
                              fc_str_t module, fc_str_t name,
                              char out[FC_SESSION_ID_SIZE],
@@ -186,6 +186,12 @@ void fc_sessions_look(fc_sessions_t *all, uint32_t most, uint64_t now_ns);
 // When it ends whether or not it is used, because its generation was replaced; 0: it was
 // not.
 uint64_t fc_session_drained_ns(fc_session_t *session, uint64_t now_ns);
+
+// Sessions of the generation that `from` keeps are of the one in `wish` from now on, and
+// their slabs too; a call that was begun stays where it is, and those that come wait for
+// it. Returns how many: what keeps the generations has to count.
+uint32_t fc_sessions_pass(fc_sessions_t *all, const void *from,
+                          const fc_session_wish_t *wish);
 
 // Weighs the slabs. Where workers have written more than they were granted, all sessions are
 // lost: then true, and *out_index is the index of the generation, whose workers must be

@@ -21,6 +21,7 @@ from otlp import Collector
 from reloading import FUNCTION, MARK, SIDECAR, Numbered
 from kinds import Command, Running, Starting
 from loops import loop, loop_afresh, loop_of_events, loops_left
+from sessions import session
 from traced import PATIENCE, Defect, Torn
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -28,6 +29,7 @@ ROOT = HERE.parents[1]
 CORPUS = ROOT / "tests/corpus"
 SCALARS = CORPUS / "vmfb/scalars-3.13.0.vmfb"
 HALF = CORPUS / "iree/releases/half-3.13.0-llvm-cpu.vmfb"
+ROLES = CORPUS / "iree/roles/roles.vmfb"
 WEIGHTS = CORPUS / "iree/parameters/parameters-llvm-cpu.vmfb"
 ARCHIVE = CORPUS / "irpa/data.irpa"
 MATMUL = [[[1, 2], [3, 4]], [[1, 0], [0, 2]]]
@@ -660,6 +662,9 @@ SCENARIOS = [
     *(Running(f"{step.__name__}@{name}", words(host, "--write-timeout=600s",
                                                of=("scalars",)), step)
       for step in (loop, loops_left) for name, host in BOTH),
+    *(Running(f"session@{name}", lambda bench, host=host: [host, "--workers=1",
+                                                           "--crash-limit=0", ROLES], session)
+      for name, host in BOTH),
     Running("loop_of_events", words(PROCESS, of=("scalars",)), loop_of_events),
     Running("loop_afresh", words("--fresh=call"), loop_afresh),
     Running("chunked", words(PROCESS), chunked),

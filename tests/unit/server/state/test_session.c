@@ -106,6 +106,22 @@ static uint64_t taken(const fc_sessions_t *all) {
   return all->slabs ? fc_shared_taken(all->slabs->claim.file) : 0;
 }
 
+// A call that adds to "sum", and then ends as `outcome` says; NULL: its process crashes.
+static void break_off(toy_t *toy, fc_session_t *session,
+                      const fc_outcome_t *outcome) {
+  fc_error_t err;
+  begin(toy, session);
+  memset(open_sum(toy, &err), 99, SIZE / 2);
+  fc_store_end(&toy->store);
+  if (!outcome) {
+    session->claim.class_->lose(&session->claim, FC_STR("f"), FC_LOSS_CRASH);
+  } else if (!session->claim.class_->take(&session->claim, &toy->desk, outcome,
+                                          &err)) {
+    fail_msg("%s", err.message);
+  }
+  end(session);
+}
+
 static void sessions_keep_what_their_calls_made(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -507,6 +523,35 @@ static void a_shared_value_is_no_room_for_new_ones(void **state) {
   }
 }
 
+static void a_checkpointed_session_undoes_what_fails(void **state) {
+  (void)state;
+  static const fc_outcome_t outcomes[] = {
+      {.status = FC_INTERNAL, .stage = FC_STAGE_CALL},
+      {.status = FC_DEADLINE_EXCEEDED, .stage = FC_STAGE_CALL},
+      {.status = FC_CANCELLED, .stage = FC_STAGE_CALL},
+      {.status = FC_INTERNAL, .stage = FC_STAGE_ENCODE}};
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  fc_store_init(&toy.store);
+  fc_session_wish_t wish = wish_of(1, 7);
+  fc_session_t *session;
+  fc_error_t err;
+  wish.checkpoint = true;
+  assert_int_equal(fc_session_create(&all, &wish, 1, &session, &err), FC_OK);
+  for (size_t i = 0; i <= FC_ARRAY_COUNT(outcomes); i++) {
+    assert_int_equal(call(&toy, session, 3), 3 * (i + 1));
+    break_off(&toy, session,
+              i < FC_ARRAY_COUNT(outcomes) ? &outcomes[i] : NULL);
+    assert_false(session->lost);
+    assert_int_equal(session->step, i + 1);
+    // Neither a torn value nor a page of one stays.
+    assert_int_equal(taken(&all), 2 * FC_STORE_PAGE);
+    assert_int_equal(all.slabs->claim.allowed, 2 * FC_STORE_PAGE);
+  }
+  fc_store_deinit(&toy.store);
+  fc_sessions_deinit(&all);
+}
+
 static bool is_gone;
 
 static bool is_replaced(void *context, const void *module, bool *out_gone) {
@@ -539,6 +584,39 @@ static void sessions_of_a_replaced_module_end(void **state) {
   fc_sessions_look(&all, 100, 20);
   assert_int_equal(all.count, 0);
   assert_int_equal(all.ends[FC_SESSION_END_DRAINED], 3);
+  fc_sessions_deinit(&all);
+}
+
+static void sessions_pass_to_the_next_generation_with_their_slab(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toy;
+  static int next;
+  fc_store_init(&toy.store);
+  fc_session_t *one = make(&all, 1), *two = make(&all, 2), *stays, *later;
+  fc_session_wish_t other = wish_of(3, 6), wish = wish_of(3, 8);
+  fc_error_t err;
+  other.module = &other;
+  wish.module = &next;
+  wish.index = 9;
+  assert_int_equal(fc_session_create(&all, &other, 1, &stays, &err), FC_OK);
+  assert_int_equal(call(&toy, one, 1), 1);
+  begin(&toy, two);  // a call of it runs meanwhile
+  memset(open_sum(&toy, &err), 5, SIZE);
+  assert_int_equal(fc_sessions_pass(&all, &let_go_count, &wish), 2);
+  assert_ptr_equal(one->module, &next);
+  assert_ptr_equal(stays->module, &other);
+  assert_int_equal(stays->slab->generation, 6);
+  fc_store_end(&toy.store);
+  assert_true(fc_session_claims.take(&two->claim, &toy.desk, &kDone, &err));
+  end(two);
+  assert_int_equal(call(&toy, one, 1), 2);
+  assert_int_equal(call(&toy, two, 1), 6);
+  // Workers of the new generation need one slab for all of its sessions.
+  assert_int_equal(fc_session_create(&all, &wish, 1, &later, &err), FC_OK);
+  assert_ptr_equal(later->slab, one->slab);
+  assert_int_equal(later->slab->index, 9);
+  fc_store_deinit(&toy.store);
   fc_sessions_deinit(&all);
 }
 
@@ -976,7 +1054,9 @@ int main(void) {
       FC_TEST(a_failed_call_leaves_nothing_new),
       FC_TEST(a_crash_loses_the_session_and_no_other),
       FC_TEST(a_shared_value_is_no_room_for_new_ones),
+      FC_TEST(a_checkpointed_session_undoes_what_fails),
       FC_TEST(sessions_of_a_replaced_module_end),
+      FC_TEST(sessions_pass_to_the_next_generation_with_their_slab),
       FC_TEST(its_time_begins_when_its_calls_have_ended),
       FC_TEST(a_stopped_interpreter_loses_the_session),
       FC_TEST(an_end_waits_for_the_call_that_runs),
