@@ -206,6 +206,9 @@
 #define FC_LIMIT_KILL_GRACE_MS 2
 // Time that a call waits behind another in a process before it goes back to the queue.
 #define FC_LIMIT_AHEAD_MS 2
+// How long a module's calls are made one by one after a batch of them has ended its
+// process.
+#define FC_LIMIT_ALONE_MS 1000
 // How often processes with calls, and the memory of modules, are looked at.
 #define FC_LIMIT_LOOK_MS 100
 // How often the nursery looks whether shared memory was taken, while processes have calls;

@@ -14,6 +14,7 @@ typedef struct fc_cost_t {
   uint32_t samples;
   uint32_t needed;  // samples before the function may run on the loop
   uint8_t bound;    // of the time of one call: fc_bound_t
+  bool batches;     // its calls may be begun together (host.h)
 } fc_cost_t;
 
 void fc_cost_learn(fc_cost_t *cost, uint64_t spent_ns);

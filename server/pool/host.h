@@ -17,7 +17,23 @@
 //   - nobody waits for it: the pool calls `drop`, and nothing is delivered.
 // A call may go on without its job, and counts as running until the host says that it has
 // left its worker (fc_pool_note_end). A call that has begun is never begun a second time,
-// but for an attempt that was given up, which leaves nothing behind.
+// but for an attempt that was given up, which leaves nothing behind, and once after a
+// batch.
+//
+// A batch is calls of one function that one worker begins together: the pool offers the
+// first one ahead of nothing (FC_AHEAD_NONE), lets others join, in the order in which they
+// would be made, and `notify` closes the batch. Each call keeps what is its own:
+//   - it has its own slot, and leaves it when its own answer is there.
+//   - its deadline, or its client's leaving, ends the wait for it alone. Its worker goes on
+//     while anybody waits for another call of the batch.
+//   - the operator's deadline of any of them ends a process, and so does a crash: then each
+//     call that was begun and is still waited for is made again by itself, once, whoever
+//     was at fault (fc_job_t.alone). What happens to it then is its own: the batch's end
+//     blames no call and counts for no quarantine. No batches are formed for a while.
+//   - calls that were not begun are put back like any other.
+// Threads form no batches of machine code: a thread that is lost would take all along, and
+// none could be made again. Batches are for calls without flags, sessions or parts: these
+// can be made again.
 //
 // A turn of the loop calls, in this order: collect, offer for what waits, notify, sleep;
 // the same once more if `sleep` says that there is something to do; then, after waiting
@@ -41,6 +57,16 @@ typedef struct fc_hosts_t fc_hosts_t;
 // Most calls that one worker is given at a time when they are not known to be quick: one
 // to run, and one to go on with.
 #define FC_HOST_SLOW_AHEAD 2
+
+// Most calls of a batch: what a ring holds (ring.h).
+#define FC_BATCH_CALLS 16
+
+// What a worker that gets a call may have before.
+typedef enum fc_ahead_t {
+  FC_AHEAD_FEW,   // fewer than FC_HOST_SLOW_AHEAD calls
+  FC_AHEAD_MANY,  // the function is known to take little time: many
+  FC_AHEAD_NONE,  // no call: others may join this one until `notify`
+} fc_ahead_t;
 
 typedef enum fc_offer_t {
   FC_OFFER_FULL,     // there is no room for the call now
@@ -115,10 +141,12 @@ typedef struct fc_host_class_t {
   // attempt, whose function is bounded by its budget; 0: it has none. After FC_RAN and
   // FC_RAN_OVER the pool calls `finish`. NULL: no call to such a host ever runs there.
   fc_ran_t (*run)(fc_host_t *host, fc_job_t *job, uint32_t budget_ns);
-  // Gives a call to a worker; `quick`: its function is known to take little time. If the
-  // call is refused, `err` says why.
-  fc_offer_t (*offer)(fc_host_t *host, fc_job_t *job, bool quick,
+  // Gives a call to a worker. If the call is refused, `err` says why.
+  fc_offer_t (*offer)(fc_host_t *host, fc_job_t *job, fc_ahead_t ahead,
                       fc_error_t *err);
+  // Gives a call to the worker that was given `first` since the last `notify`, with
+  // FC_AHEAD_NONE, to be begun with it. False: it must be offered by itself.
+  bool (*join)(fc_host_t *host, const fc_job_t *first, fc_job_t *job);
   // The outcome has been read: the host may reuse the memory it is in.
   void (*finish)(fc_host_t *host, fc_job_t *job);
   // Nobody waits any more for a call that the host has. The host takes the job's count
@@ -139,7 +167,7 @@ typedef struct fc_host_class_t {
 
   // Of all of one kind
 
-  // Tells workers of what they were given since the last time.
+  // Tells workers of what they were given since the last time. Batches are complete.
   void (*notify)(fc_hosts_t *hosts);
   // Takes calls that have ended, in the order in which each worker ended them, as far as
   // one turn allows. `awake`: called because a worker woke the loop.

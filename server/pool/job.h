@@ -57,6 +57,7 @@ typedef struct fc_job_t {
   fc_flow_head_t flow;  // while it is the first of its flow
   // The host's
   uint8_t attempts;    // processes that crashed before they began it
+  bool alone;          // it was begun in a batch that failed: it joins no other
   uint32_t looked_up;  // fc_blame_t.changes at the last look-up, 0: none yet
   uint32_t slot;  // the thread host's slot that holds it; FC_SLOT_NONE: none
   struct fc_child_t *child;  // the process that has it, NULL if none

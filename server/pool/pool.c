@@ -143,10 +143,6 @@ void fc_pool_on_host(fc_host_t *host, const fc_error_t *error) {
 
 // ---------------------------------------------------------------------------
 
-static bool is_quick(const fc_cost_t *cost) {
-  return cost->samples && cost->average_ns < QUICK_NS;
-}
-
 void fc_queue_activate(fc_pool_t *pool, module_queue_t *queue) {
   if (queue->active) return;
   queue->active = true;
@@ -218,6 +214,7 @@ void fc_pool_enqueue(fc_pool_t *pool, fc_job_t *job) {
   // A job is used again for its client's next call: nothing of the last one may
   // stay.
   job->attempts = 0;
+  job->alone = false;
   job->looked_up = 0;
   job->keeps_claim = false;
   job->retry_s = 0;
@@ -276,29 +273,62 @@ static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
   fc_queue_unlink(pool, queue, job);
 }
 
+// May the call be begun together with others of its function?
+static bool may_join(const module_queue_t *queue, const fc_job_t *job) {
+  return queue->costs[job->call.function].batches && !job->alone &&
+         !job->claim && !job->call.parts && !job->call.flags &&
+         job->call.rows != FC_ROWS_PROVE;
+}
+
+static fc_ahead_t ahead_of(const module_queue_t *queue, const fc_job_t *job) {
+  const fc_cost_t *cost = &queue->costs[job->call.function];
+  if (FC_UNLIKELY(may_join(queue, job))) return FC_AHEAD_NONE;
+  const bool quick = cost->samples && cost->average_ns < QUICK_NS;
+  return quick && !job->call.parts ? FC_AHEAD_MANY : FC_AHEAD_FEW;
+}
+
+static void take_given(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
+  take_first(pool, queue, job);
+  job->state = FC_JOB_RUNNING;
+  queue->host->running++;
+  queue->host->hosts->running++;
+}
+
+// Lets the calls that come next join the one that was given, as long as they may.
+static void give_mates(fc_pool_t *pool, module_queue_t *queue,
+                       const fc_job_t *first) {
+  fc_host_t *host = queue->host;
+  for (uint32_t i = 1; i < FC_BATCH_CALLS; i++) {
+    fc_job_t *job = fc_flows_first(&queue->flows);
+    if (!job || job->call.function != first->call.function ||
+        !may_join(queue, job) || !class_of(host)->join(host, first, job)) {
+      return;
+    }
+    take_given(pool, queue, job);
+  }
+}
+
 // Gives the next call to its host, or answers the call if the host refuses it. False: the
 // host has no room, and the call waits on.
 static bool give_first(fc_pool_t *pool, module_queue_t *queue) {
   fc_job_t *job = fc_flows_first(&queue->flows);
-  const bool quick =
-      !job->call.parts && is_quick(&queue->costs[job->call.function]);
+  const fc_ahead_t ahead = ahead_of(queue, job);
   fc_error_t *error = &pool->failure.error;
   fc_host_t *host = queue->host;
   const bool refused =
       FC_UNLIKELY(job->claim) && job->claim->class_->refuse(job->claim, error);
   const fc_offer_t offer = refused
                                ? FC_OFFER_REFUSED
-                               : class_of(host)->offer(host, job, quick, error);
+                               : class_of(host)->offer(host, job, ahead, error);
   if (offer == FC_OFFER_FULL) return false;
-  take_first(pool, queue, job);
   if (offer == FC_OFFER_REFUSED) {
+    take_first(pool, queue, job);
     pass_claim(pool, job);
     fc_pool_fail(host, job, FC_STAGE_QUEUE, error);
     return true;
   }
-  job->state = FC_JOB_RUNNING;
-  host->running++;
-  host->hosts->running++;
+  take_given(pool, queue, job);
+  if (FC_UNLIKELY(ahead == FC_AHEAD_NONE)) give_mates(pool, queue, job);
   return true;
 }
 

@@ -63,6 +63,7 @@ typedef struct fc_held_t {
   uint32_t body_offset;
   fc_claim_t *claim;  // of its session; NULL: none, or it went with the job
   bool taken;         // its desk was read
+  bool batched;       // it is in a batch with others
 } fc_held_t;
 
 // The newest call of a child, when its body is being copied into the ring.
@@ -184,6 +185,9 @@ struct fc_child_t {
   uint64_t bells;        // wake-ups it has caused
   uint32_t first;        // the oldest slot in use
   uint32_t count;        // slots in use
+  uint32_t open;  // the newest of them, which are a batch that others may join
+  bool
+      batch_failed;  // calls of a batch are made again because the process has ended
   // Slots before these that calls have left, and that are not free yet: the nursery scrubs
   // them, one after another. While it does a slot's entry stays as it is.
   uint32_t left;
@@ -216,6 +220,10 @@ void fc_child_read_phase(fc_child_t *child);
 
 // Copies more of the body of the call that was given last.
 void fc_child_give_on(fc_child_t *child);
+// The process may begin the batch that was given last, if there is one.
+void fc_child_close_batch(fc_child_t *child);
+// Puts a call of a batch that failed back into the queue, to be made alone.
+void fc_child_make_alone(fc_child_t *child, fc_job_t *job);
 
 // process_take.c
 

@@ -210,7 +210,8 @@ static void blame(fc_child_t *child, uint32_t index,
 
 // Puts the calls that the process had not begun back into the queue, in the old order:
 // each goes to the head, so the newest is put back first. A call that FC_LIMIT_ATTEMPTS
-// crashes have put back before stays. `begun` gets an entry for each slot in use.
+// crashes have put back before stays. Of calls that were begun, those of a batch are made
+// again alone, and others are blamed. `begun` gets an entry for each slot in use.
 static void put_back(fc_child_t *child, const fc_process_end_t *end,
                      bool *begun) {
   for (uint32_t i = child->count; i-- > 0;) {
@@ -218,12 +219,18 @@ static void put_back(fc_child_t *child, const fc_process_end_t *end,
     fc_held_t *held = &child->held[index];
     fc_job_t *job = held->job;
     begun[index] = fc_child_state(child, index) != FC_RING_READY;
-    if (begun[index]) blame(child, index, end);
-    if (!job || begun[index] || job->attempts >= FC_LIMIT_ATTEMPTS) continue;
-    // Another call that ran too long says nothing against this one.
-    if (fc_causes[child->cause].crash) job->attempts++;
-    job->child = NULL;
-    fc_pool_requeue(&child->host->base, job);
+    const bool again = begun[index] && held->batched;
+    if (begun[index] && !again) blame(child, index, end);
+    if (!job || begun[index] != again) continue;
+    if (again) {
+      fc_child_make_alone(child, job);
+    } else {
+      if (job->attempts >= FC_LIMIT_ATTEMPTS) continue;
+      // Another call that ran too long says nothing against this one.
+      if (fc_causes[child->cause].crash) job->attempts++;
+      job->child = NULL;
+      fc_pool_requeue(&child->host->base, job);
+    }
     held->job = NULL;
     held->claim = NULL;
   }
@@ -310,7 +317,9 @@ static void settle(fc_child_t *child) {
   settle_calls(child, end);
   fc_child_drop_copies(child);
   fc_child_close(child);
-  if (loaded && crash) note_crash(host, served);
+  // What the calls of a batch do alone counts.
+  if (child->batch_failed && crash) host->crashes++;
+  else if (loaded && crash) note_crash(host, served);
   // A process that ended after the quarantine had begun may have put calls back into the
   // queue.
   if (host->living == 0 && host->health.quarantined_ns) {

@@ -19,8 +19,8 @@ static bool is_slow(const fc_child_t *child, uint64_t now_ns) {
 // While a body is copied to a process, the process gets no other call.
 static bool is_free(const fc_child_t *child) {
   return child->serving && !child->ended && child->cause == FC_CAUSE_NONE &&
-         !child->giving.active && !child->spent && !child->shut &&
-         !(child->host->fresh && child->calls);
+         !child->giving.active && !child->open && !child->spent &&
+         !child->shut && !(child->host->fresh && child->calls);
 }
 
 // Of the free processes that have fewer than `ahead` calls, and may get one of this claim,
@@ -128,6 +128,22 @@ static void tell_of_rows(const fc_process_host_t *host, fc_invocation_t *call) {
   if (plan && plan->batch && plan->batch->on) call->rows = FC_ROWS_BATCHED;
 }
 
+void fc_child_close_batch(fc_child_t *child) {
+  if (!child->open) return;
+  const uint32_t first = child->first + child->count - child->open;
+  fc_ring_release(&child->ring, first % FC_RING_SLOTS, child->open);
+  child->open = 0;
+}
+
+void fc_child_make_alone(fc_child_t *child, fc_job_t *job) {
+  fc_process_host_t *host = child->host;
+  child->batch_failed = true;
+  host->alone_ns = fc_clock_ns() + FC_LIMIT_ALONE_MS * 1000000ull;
+  job->alone = true;
+  job->child = NULL;
+  fc_pool_requeue(&host->base, job);
+}
+
 static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   fc_process_host_t *host = child->host;
   tell_of_rows(host, &job->call);
@@ -169,12 +185,49 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   child->notified = false;
 }
 
-fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job, bool quick,
-                                 fc_error_t *err) {
+// Gives the process a call that is not published before fc_child_close_batch. One whose
+// body is copied in several turns is published by itself.
+static void give_open(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
+  child->ring.holds = true;
+  child->open++;
+  give(child, job, now_ns);
+  child->notified = false;
+  if (!child->giving.active) return;
+  child->ring.holds = false;
+  child->open = 0;
+}
+
+// Batches are of calls whose bodies are copied at once.
+bool fc_process_host_join(fc_host_t *base, const fc_job_t *first,
+                          fc_job_t *job) {
   fc_process_host_t *host = (fc_process_host_t *)base;
-  const uint32_t ahead = host->fresh ? 1
-                         : quick     ? FC_RING_SLOTS
-                                     : FC_HOST_SLOW_AHEAD;
+  fc_child_t *child = first->child;
+  const uint64_t now_ns = fc_clock_ns();
+  if (!child->open || host->alone_ns > now_ns || host->fresh ||
+      child->count + child->left >= FC_RING_SLOTS ||
+      !fc_process_is_small(job->call.body.size) ||
+      (host->blame.until_ns && is_blamed(host, job, now_ns))) {
+    return false;
+  }
+  give_open(child, job, now_ns);
+  for (uint32_t i = 0; i < child->open; i++) {
+    const uint32_t index = child->first + child->count - 1 - i;
+    child->held[index % FC_RING_SLOTS].batched = true;
+  }
+  return true;
+}
+
+_Static_assert(FC_BATCH_CALLS == FC_RING_SLOTS, "a ring holds a batch");
+
+// By fc_ahead_t.
+static const uint32_t kAhead[] = {[FC_AHEAD_FEW] = FC_HOST_SLOW_AHEAD,
+                                  [FC_AHEAD_MANY] = FC_RING_SLOTS,
+                                  [FC_AHEAD_NONE] = 1};
+
+fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job,
+                                 fc_ahead_t pace, fc_error_t *err) {
+  fc_process_host_t *host = (fc_process_host_t *)base;
+  const uint32_t ahead = host->fresh ? 1 : kAhead[pace];
   const uint64_t now_ns = fc_clock_ns();
   if (host->blame.until_ns && (!job->claim || job->claim->salt) &&
       is_blamed(host, job, now_ns)) {
@@ -192,7 +245,8 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job, bool quick,
     }
   } while (offer == FC_OFFER_FULL && child->unreachable);
   if (offer != FC_OFFER_TAKEN) return offer;
-  give(child, job, now_ns);
+  if (FC_UNLIKELY(pace == FC_AHEAD_NONE)) give_open(child, job, now_ns);
+  else give(child, job, now_ns);
   // The next process is made ready while this one works.
   if (host->fresh) fc_process_host_start(host);
   return FC_OFFER_TAKEN;

@@ -48,6 +48,7 @@ void fc_process_hosts_notify(fc_hosts_t *hosts) {
     for (fc_child_t *child = host->children; child; child = child->next) {
       if (child->notified) continue;
       child->notified = true;
+      fc_child_close_batch(child);
       fc_ring_notify(&child->ring);
     }
   }

@@ -77,6 +77,7 @@ struct fc_process_host_t {
   fc_health_t health;
   fc_blame_t blame;
   fc_last_ends_t last;
+  uint64_t alone_ns;  // no batches are formed before then; 0: no such time
   uint64_t crashes;
   uint64_t restarts;
   uint64_t quarantines;
@@ -162,8 +163,10 @@ void fc_process_host_on_left(fc_order_t *removal);
 
 // process_give.c
 
-fc_offer_t fc_process_host_offer(fc_host_t *host, fc_job_t *job, bool quick,
-                                 fc_error_t *err);
+fc_offer_t fc_process_host_offer(fc_host_t *host, fc_job_t *job,
+                                 fc_ahead_t ahead, fc_error_t *err);
+bool fc_process_host_join(fc_host_t *host, const fc_job_t *first,
+                          fc_job_t *job);
 void fc_process_host_drop(fc_host_t *host, fc_job_t *job);
 fc_str_t fc_process_host_body(const fc_process_host_t *host,
                               const fc_job_t *job);

@@ -176,22 +176,36 @@ static bool is_in_tray(const self_t *self, const fc_outcome_t *outcome) {
          outcome->pieces[1].block == FC_RING_ANSWER_FILE(self->inbox.tray);
 }
 
+static void serve_slot(self_t *self, uint32_t index) {
+  fc_ring_slot_t *shared = &self->ring.head->slots[index];
+  fc_outcome_t *outcome = &shared->slot.outcome;
+  if (fc_inbox_take(&self->inbox, shared, &outcome->error) == FC_OK) {
+    fc_worker_run(&self->worker, &shared->slot);
+  } else {
+    fc_worker_refuse(&shared->slot);
+  }
+  const bool answered = is_in_tray(self, outcome);
+  // What a call wrote to the file for answers in vain is given back before
+  // the call is DONE: the loop would count it against the process.
+  if (!answered) fc_inbox_end(&self->inbox, false);
+  if (fc_ring_done(&self->ring, index)) wake_loop();
+  if (answered) fc_inbox_end(&self->inbox, true);
+}
+
 static _Noreturn void serve(self_t *self) {
   for (;;) {
-    const uint32_t index = fc_ring_take(&self->ring);
-    fc_ring_slot_t *shared = &self->ring.head->slots[index];
-    fc_outcome_t *outcome = &shared->slot.outcome;
-    if (fc_inbox_take(&self->inbox, shared, &outcome->error) == FC_OK) {
-      fc_worker_run(&self->worker, &shared->slot);
-    } else {
-      fc_worker_refuse(&shared->slot);
+    const uint32_t first = fc_ring_take(&self->ring);
+    uint32_t mates = 0;
+    if (FC_UNLIKELY(self->ring.head->slots[first].slot.mate != FC_SLOT_NONE)) {
+      mates = fc_ring_take_mates(&self->ring, first);
+      for (uint32_t i = 0; i <= mates; i++) {
+        const uint32_t index = (first + i) % FC_RING_SLOTS;
+        fc_worker_begin_mate(&self->ring.head->slots[index].slot);
+      }
     }
-    const bool answered = is_in_tray(self, outcome);
-    // What a call wrote to the file for answers in vain is given back before
-    // the call is DONE: the loop would count it against the process.
-    if (!answered) fc_inbox_end(&self->inbox, false);
-    if (fc_ring_done(&self->ring, index)) wake_loop();
-    if (answered) fc_inbox_end(&self->inbox, true);
+    for (uint32_t i = 0; i <= mates; i++) {
+      serve_slot(self, (first + i) % FC_RING_SLOTS);
+    }
   }
 }
 

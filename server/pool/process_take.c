@@ -95,6 +95,7 @@ void fc_child_drop_copies(fc_child_t *child) {
 uint32_t fc_child_state(const fc_child_t *child, uint32_t index) {
   const uint32_t last = (child->first + child->count - 1) % FC_RING_SLOTS;
   if (child->giving.active && index == last) return FC_RING_READY;
+  if ((last - index) % FC_RING_SLOTS < child->open) return FC_RING_READY;
   return fc_ring_state(&child->ring, index);
 }
 
@@ -327,6 +328,12 @@ static void finish_call(fc_child_t *child) {
   if (child->host->fresh) fc_child_kill(child, FC_CAUSE_USED);
   else if (child->spent && !child->count) fc_child_kill(child, FC_CAUSE_MEMORY);
   if (!held.job) return;
+  // Another call of its batch may be at fault.
+  if (held.batched && outcome->status != FC_OK &&
+      outcome->error.code == FC_CODE_WORKER_CRASHED) {
+    fc_child_make_alone(child, held.job);
+    return;
+  }
   held.job->child = NULL;
   fc_pool_deliver(host, held.job, outcome);
 }

@@ -80,6 +80,15 @@ static uint64_t patience_ns(const fc_held_t *held, bool waits,
   return (end_ns > held->sent.sent_ns ? end_ns : held->sent.sent_ns) + LOOK_NS;
 }
 
+// Does somebody wait for another call of its batch, if it is in one?
+static bool has_mates(const fc_child_t *child, const fc_held_t *held) {
+  for (uint32_t i = 0; held->batched && i < child->count; i++) {
+    const fc_held_t *mate = &child->held[(child->first + i) % FC_RING_SLOTS];
+    if (mate->batched && mate->job) return true;
+  }
+  return false;
+}
+
 static void kill_for(fc_child_t *child, const fc_held_t *held,
                      fc_cause_t cause) {
   const bool dropped = cause == FC_CAUSE_DROPPED;
@@ -99,7 +108,9 @@ static uint64_t end_process(fc_child_t *child, const fc_held_t *held,
     kill_for(child, held, FC_CAUSE_DEADLINE);
     return 0;
   }
-  if (!held->left_ns || held->claim) return limit_ns;
+  if (!held->left_ns || held->claim || has_mates(child, held)) {
+    return limit_ns;
+  }
   if (!held->late && !child->host->options->kill_dropped) return limit_ns;
   uint64_t left_ns = patience_ns(held, waits, held->left_ns);
   const uint64_t paid_ns = held->left_ns + child->host->took_ns;

@@ -164,6 +164,18 @@ uint32_t fc_ring_take(fc_ring_t *ring) {
   return slot;
 }
 
+uint32_t fc_ring_take_mates(fc_ring_t *ring, uint32_t first) {
+  uint32_t count = 0;
+  uint32_t slot = first;
+  while (count < FC_RING_SLOTS - 1) {
+    const uint32_t mate = ring->head->slots[slot].slot.mate;
+    if (mate == slot || mate == FC_SLOT_NONE) break;
+    slot = fc_ring_take(ring);
+    count++;
+  }
+  return count;
+}
+
 bool fc_ring_done(fc_ring_t *ring, uint32_t slot) {
   atomic_store(&ring->head->slots[slot].state, FC_RING_DONE);
   return atomic_exchange(&ring->head->loop_asleep, 0) != 0;
@@ -185,13 +197,27 @@ static void publish(fc_ring_t *ring, uint32_t index,
   slot->call = *call;
   slot->call.generation = 0;  // a worker process has only one
   slot->call.body = body;
+  slot->mate = FC_SLOT_NONE;
   slot->answer_block = FC_RING_ANSWER_BLOCK(index);
   slot->carry_block = FC_RING_BODY_BLOCK(index);
   atomic_store_explicit(&slot->steps, call->steps, memory_order_relaxed);
   slot->outcome.piece_count = 0;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
   atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
+  if (FC_UNLIKELY(ring->holds)) return;
   atomic_store(&ring->head->slots[index].state, FC_RING_READY);
+}
+
+void fc_ring_release(fc_ring_t *ring, uint32_t first, uint32_t count) {
+  fc_ring_slot_t *slots = ring->head->slots;
+  uint32_t mate = (first + count - 1) % FC_RING_SLOTS;
+  for (uint32_t i = count; i-- > 0;) {
+    const uint32_t index = (first + i) % FC_RING_SLOTS;
+    if (count > 1) slots[index].slot.mate = mate;
+    atomic_store(&slots[index].state, FC_RING_READY);
+    mate = index;
+  }
+  ring->holds = false;
 }
 
 void fc_ring_publish(fc_ring_t *ring, uint32_t index,

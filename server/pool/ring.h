@@ -111,6 +111,7 @@ typedef struct fc_ring_t {
   // The loop's own
   uint32_t files;  // how many files the loop has sent
   uint32_t tray;   // fc_ring_slot_t.tray of the call that is given next
+  bool holds;      // calls are not published before fc_ring_release
   // The worker's own
   uint32_t next;  // the slot to run
   fc_spin_t spin;
@@ -166,6 +167,9 @@ static inline uint32_t fc_ring_state(const fc_ring_t *ring, uint32_t slot) {
 
 // Waits until its next slot is READY, makes it BUSY and returns its index.
 uint32_t fc_ring_take(fc_ring_t *ring);
+// After fc_ring_take: takes the slots that are in a batch with that one, too. Returns how
+// many.
+uint32_t fc_ring_take_mates(fc_ring_t *ring, uint32_t first);
 // Makes the slot DONE. True: the loop sleeps, and the caller must wake it.
 bool fc_ring_done(fc_ring_t *ring, uint32_t slot);
 
@@ -186,6 +190,9 @@ void fc_ring_publish_file(fc_ring_t *ring, uint32_t slot,
 // takes the place of the call's own and must fit. The slot must be FREE.
 void fc_ring_put(fc_ring_t *ring, uint32_t slot, const fc_invocation_t *call,
                  fc_str_t body);
+// Publishes `count` slots from `first` on that were held, as a batch (host.h): the first
+// one last, so that a worker which finds that one READY has all.
+void fc_ring_release(fc_ring_t *ring, uint32_t first, uint32_t count);
 // After any number of slots were published: wakes the worker if it sleeps.
 void fc_ring_notify(fc_ring_t *ring);
 // fc_ring_sleep is called before the loop waits for events, fc_ring_wake afterwards.

@@ -76,6 +76,9 @@ typedef struct fc_slot_t {
   // Written by the loop before the hand-over
   uint32_t loop;  // to whose completion list it goes back: 0, there is one loop
   fc_invocation_t call;
+  // The next slot of its batch (host.h), all of which one worker begins before it makes
+  // any; its own index: there is no further one; FC_SLOT_NONE: it is in no batch.
+  uint32_t mate;
   uint32_t answer_block;  // where the answer goes; FC_BLOCK_NONE: take one
   uint32_t carry_block;   // and what a turn leaves for the next one
   // Non-zero: nobody waits for the answer any more. A worker that has not begun the call

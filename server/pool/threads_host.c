@@ -6,66 +6,17 @@
 #include "pool/threads_host.h"
 
 #include "config/limits.h"
-#include "pool/helpers.h"
-#include "pool/order.h"
 #include "pool/pool.h"
 #include "pool/process_host.h"
-#include "pool/threads.h"
-#include "pool/worker.h"
+#include "pool/threads_hosts.h"
 
 // Calls that one thread is given at a time when they are known to be quick.
 #define QUICK_AHEAD 16
 // Quick calls of a serial module, which run one by one, that threads have at a time.
 #define SERIAL_QUICK 4
 
-typedef struct fc_thread_hosts_t {
-  fc_hosts_t base;
-  fc_region_t region;
-  fc_threads_t threads;
-  fc_helpers_t *helpers;      // of the threads; NULL: none
-  fc_store_desk_t *desks;     // of each slot; NULL: no session had a call yet
-  fc_worker_t inline_worker;  // the worker that the loop itself is
-  struct held_t *held;        // what each slot holds
-  uint32_t *free_slots;       // a stack of the free slots
-  uint32_t free_count;
-  // Slots that threads have not been told of yet, linked
-  uint32_t first;
-  uint32_t last;
-  uint32_t count;
-  bool slow_waits;  // since `notify`, a call that is not quick found no room
-} fc_thread_hosts_t;
-
-typedef struct fc_thread_host_t {
-  fc_host_t base;
-  bool serial;
-  uint32_t most;     // calls that run at once; 0: as many as there are threads
-  bool native;       // it runs machine code: a thread in it cannot be stopped
-  uint64_t lost;     // threads lost in its calls, ever
-  uint32_t missing;  // threads lost in its calls that have not come back
-  fc_job_t loading;  // makes the first instance
-} fc_thread_host_t;
-
-// A call that a slot holds.
-typedef struct held_t {
-  fc_thread_host_t *host;
-  fc_job_t *job;           // NULL when nobody waits for it
-  bool lost;               // the thread that has it is counted as lost
-  fc_owner_t caller;       // of a call without a job
-  fc_owner_count_t count;  // of a job that was over before the call
-  fc_claim_t *claim;       // of its session; NULL: none
-  const fc_claim_slab_t *slab;
-} held_t;
-
-static fc_thread_hosts_t *all_of(const fc_host_t *host) {
-  return (fc_thread_hosts_t *)host->hosts;
-}
-
 // ---------------------------------------------------------------------------
 // Slots
-
-static uint64_t loading_end_ns(const fc_pool_t *pool) {
-  return fc_clock_ns() + pool->options.load_ms * 1000000u;
-}
 
 // Of fc_region_t: the file is the session's, which stays while its call has a slot.
 static void find_desk(void *context, const fc_slot_t *slot, fc_desk_t *out) {
@@ -78,7 +29,7 @@ static void find_desk(void *context, const fc_slot_t *slot, fc_desk_t *out) {
 // Lays the desk of a call that was put into a slot. The client's deadline ends the wait
 // for the call, not the call itself, which may write to values.
 static void lay_desk(fc_thread_hosts_t *all, fc_job_t *job, uint32_t index) {
-  held_t *held = &all->held[index];
+  fc_thread_held_t *held = &all->held[index];
   held->claim = job->claim;
   held->slab = job->claim->slab;
   all->region.slots[index].call.deadline_ns = job->limit_ns;
@@ -99,24 +50,25 @@ static bool has_desks(fc_thread_hosts_t *all, fc_error_t *err) {
 
 // Puts a call into a slot. False when none is free.
 static bool fill_slot(fc_thread_host_t *self, fc_job_t *job) {
-  fc_thread_hosts_t *all = all_of(&self->base);
+  fc_thread_hosts_t *all = fc_thread_hosts_of(&self->base);
   if (all->free_count == 0) return false;
   uint32_t index = all->free_slots[--all->free_count];
   fc_slot_t *slot = &all->region.slots[index];
   slot->loop = 0;
   slot->call = job->call;
+  slot->mate = FC_SLOT_NONE;
   slot->answer_block = slot->carry_block = FC_BLOCK_NONE;
   atomic_store_explicit(&slot->steps, job->call.steps, memory_order_relaxed);
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
   atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
   slot->outcome.piece_count = 0;
   if (job->call.flags & FC_CALL_PREPARE) {
-    slot->call.deadline_ns = loading_end_ns(all->base.pool);
+    slot->call.deadline_ns = fc_thread_host_load_end_ns(all->base.pool);
     fc_pool_note_due(all->base.pool, slot->call.deadline_ns);
   }
   job->call.body.block = FC_BLOCK_NONE;
   job->slot = index;
-  all->held[index] = (held_t){.host = self, .job = job};
+  all->held[index] = (fc_thread_held_t){.host = self, .job = job};
   if (FC_UNLIKELY(job->claim)) lay_desk(all, job, index);
   return true;
 }
@@ -128,13 +80,13 @@ static void free_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_block_give(blocks, slot->call.body.block);
   slot->call.body.block = FC_BLOCK_NONE;
   slot->call.deadline_ns = 0;
-  all->held[index] = (held_t){0};
+  all->held[index] = (fc_thread_held_t){0};
   all->free_slots[all->free_count++] = index;
 }
 
 static void finish(fc_host_t *host, fc_job_t *job) {
   if (job->slot == FC_SLOT_NONE) return;
-  free_slot(all_of(host), job->slot);
+  free_slot(fc_thread_hosts_of(host), job->slot);
   job->slot = FC_SLOT_NONE;
 }
 
@@ -152,34 +104,42 @@ static fc_status_t admit(const fc_host_t *host, uint32_t *out_room,
 }
 
 // Do threads have as many calls of the module as may run at once? Each may begin at once,
-// so all count but those that lost threads have.
+// so all count but those that lost threads have. A batch counts as one.
 static bool is_full(const fc_thread_host_t *self) {
-  return self->most && self->base.running - self->missing >= self->most;
+  const uint32_t running = self->base.running - self->mates;
+  return self->most && running - self->missing >= self->most;
+}
+
+// How many calls a thread may have when it gets one more. A call that waits for room must
+// come to its turn: while it does, others get no more room than it.
+static uint32_t most_of(const fc_thread_hosts_t *all, fc_ahead_t ahead) {
+  if (ahead == FC_AHEAD_NONE || all->batch_waits) return 1;
+  return ahead == FC_AHEAD_MANY && !all->slow_waits ? QUICK_AHEAD
+                                                    : FC_HOST_SLOW_AHEAD;
 }
 
 // Has a thread room for a call, and may the module have one more? A serial module
 // may have SERIAL_QUICK quick calls, which wait for each other in the threads. While a
 // call that is not quick waits for room, there is no more room for quick ones than for
 // others: a steady stream of quick ones would keep that call waiting for ever.
-static bool has_room(const fc_host_t *host, bool quick) {
-  fc_thread_hosts_t *all = all_of(host);
+static bool has_room(const fc_host_t *host, fc_ahead_t ahead) {
+  fc_thread_hosts_t *all = fc_thread_hosts_of(host);
   const fc_thread_host_t *self = (const fc_thread_host_t *)host;
-  if (self->serial && host->running >= (quick ? SERIAL_QUICK : 1)) {
-    return false;
-  }
+  const uint32_t serial = ahead == FC_AHEAD_MANY ? SERIAL_QUICK : 1;
+  if (self->serial && host->running >= serial) return false;
   if (is_full(self)) return false;
-  const uint32_t ahead =
-      quick && !all->slow_waits ? QUICK_AHEAD : FC_HOST_SLOW_AHEAD;
-  const uint32_t busy = all->base.running - all->threads.lost;
-  if (busy < ahead * fc_thread_hosts_count(&all->base)) return true;
-  if (!quick) all->slow_waits = true;
+  const uint32_t busy = all->base.running - all->mates - all->threads.lost;
+  const uint32_t threads = fc_thread_hosts_count(&all->base);
+  if (busy < most_of(all, ahead) * threads) return true;
+  all->slow_waits |= ahead == FC_AHEAD_FEW;
+  all->batch_waits |= ahead == FC_AHEAD_NONE;
   return false;
 }
 
-static fc_offer_t offer(fc_host_t *host, fc_job_t *job, bool quick,
+static fc_offer_t offer(fc_host_t *host, fc_job_t *job, fc_ahead_t ahead,
                         fc_error_t *err) {
-  fc_thread_hosts_t *all = all_of(host);
-  if (!has_room(host, quick)) return FC_OFFER_FULL;
+  fc_thread_hosts_t *all = fc_thread_hosts_of(host);
+  if (!has_room(host, ahead)) return FC_OFFER_FULL;
   if (FC_UNLIKELY(job->claim) && !has_desks(all, err)) return FC_OFFER_REFUSED;
   if (!fill_slot((fc_thread_host_t *)host, job)) return FC_OFFER_FULL;
   if (all->count++ == 0) all->first = job->slot;
@@ -188,9 +148,39 @@ static fc_offer_t offer(fc_host_t *host, fc_job_t *job, bool quick,
   return FC_OFFER_TAKEN;
 }
 
+// The worker goes from slot to slot; the loop needs the batch as a ring, which each call
+// leaves when it comes back.
+static bool join(fc_host_t *host, const fc_job_t *first, fc_job_t *job) {
+  fc_thread_hosts_t *all = fc_thread_hosts_of(host);
+  fc_thread_host_t *self = (fc_thread_host_t *)host;
+  fc_slot_t *slots = all->region.slots;
+  uint32_t last = first->slot;
+  if (self->native || !fill_slot(self, job)) return false;
+  if (slots[last].mate == FC_SLOT_NONE) all->held[last].mate = last;
+  else
+    while (slots[last].mate != last) last = slots[last].mate;
+  slots[last].mate = slots[job->slot].mate = job->slot;
+  all->held[job->slot].mate = all->held[last].mate;
+  all->held[last].mate = job->slot;
+  all->mates++;
+  self->mates++;
+  return true;
+}
+
+// A call of a batch is back. The batch keeps its thread until all are.
+static void leave_mates(fc_thread_hosts_t *all, uint32_t index) {
+  fc_thread_held_t *held = all->held;
+  uint32_t before = index;
+  while (held[before].mate != index) before = held[before].mate;
+  if (before == index) return;
+  held[before].mate = held[index].mate;
+  all->mates--;
+  held[index].host->mates--;
+}
+
 static void notify(fc_hosts_t *hosts) {
   fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
-  all->slow_waits = false;
+  all->slow_waits = all->batch_waits = false;
   if (!all->count) return;
   fc_ready_submit(&all->region.ready, all->region.slots, all->first, all->last,
                   all->count);
@@ -198,7 +188,7 @@ static void notify(fc_hosts_t *hosts) {
 }
 
 static fc_ran_t run(fc_host_t *host, fc_job_t *job, uint32_t budget_ns) {
-  fc_thread_hosts_t *all = all_of(host);
+  fc_thread_hosts_t *all = fc_thread_hosts_of(host);
   fc_thread_host_t *self = (fc_thread_host_t *)host;
   // A thread that runs a serial module holds the module's lock, and the loop would wait
   // for the lock.
@@ -215,21 +205,14 @@ static fc_ran_t run(fc_host_t *host, fc_job_t *job, uint32_t budget_ns) {
   return FC_RAN_OVER;
 }
 
-// Nobody waits for the job's call any more, which goes on.
-static void forget(held_t *held) {
-  held->caller = held->job->caller;
-  held->count = fc_owner_count_take(&held->job->count);
-  held->job = NULL;
-}
-
 static void drop(fc_host_t *host, fc_job_t *job) {
-  fc_thread_hosts_t *all = all_of(host);
+  fc_thread_hosts_t *all = fc_thread_hosts_of(host);
   fc_slot_t *slot = &all->region.slots[job->slot];
   // A call of a session that has begun goes on.
   if (!job->claim || fc_slot_begin(&slot->begun, FC_BEGUN_NEVER)) {
     atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
   }
-  forget(&all->held[job->slot]);
+  fc_thread_held_forget(&all->held[job->slot]);
 }
 
 // ---------------------------------------------------------------------------
@@ -259,7 +242,7 @@ static void note_turn(fc_slot_t *slot, fc_job_t *job) {
 
 static void take_desk(fc_thread_hosts_t *all, uint32_t index) {
   fc_outcome_t *outcome = &all->region.slots[index].outcome;
-  const held_t *held = &all->held[index];
+  const fc_thread_held_t *held = &all->held[index];
   fc_claim_t *claim = held->claim;
   if (held->lost) {
     claim->class_->lose(claim, FC_STR(""), FC_LOSS_DEADLINE);  // condemned
@@ -281,6 +264,7 @@ static void collect_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_thread_host_t *self = all->held[index].host;
   fc_job_t *job = all->held[index].job;
   if (FC_UNLIKELY(all->held[index].claim)) take_desk(all, index);
+  if (FC_UNLIKELY(slot->mate != FC_SLOT_NONE)) leave_mates(all, index);
   if (all->held[index].lost) find_thread(all, index);
   else fc_pool_note_outcome(&self->base, &slot->outcome, !job);
   fc_pool_uncount(&self->base, &all->held[index].count);
@@ -317,123 +301,6 @@ static bool sleep_(fc_hosts_t *hosts) {
 static void wake(fc_hosts_t *hosts) { (void)hosts; }
 
 // ---------------------------------------------------------------------------
-// Time
-
-// The thread may go on writing: until it is back the call keeps its claim, and all that it
-// may write to stays the session's.
-static void condemn(fc_thread_hosts_t *all, uint32_t index) {
-  const held_t *held = &all->held[index];
-  const fc_module_t *module =
-      fc_region_module(&all->region, held->host->base.generation);
-  const uint32_t function = all->region.slots[index].call.function;
-  held->claim->class_->condemn(held->claim, fc_order_function(module, function),
-                               FC_LOSS_DEADLINE);
-  fc_pool_condemn_claim(all->base.pool, held->claim);
-}
-
-static void lose_thread(fc_thread_host_t *self, uint32_t index) {
-  fc_thread_hosts_t *all = all_of(&self->base);
-  const fc_pool_events_t *events = &self->base.pool->events;
-  fc_slot_t *slot = &all->region.slots[index];
-  atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
-  all->held[index].lost = true;
-  if (all->held[index].claim) condemn(all, index);
-  self->lost++;
-  self->missing++;
-  fc_pool_note_stopped(&self->base, false);
-  fc_threads_lose(&all->threads);
-  events->on_lost(events->context, slot->call.generation, slot->call.function);
-}
-
-// The time for making a first instance has passed. If no thread has begun to, the time
-// starts again; else the thread is lost, and the module could not be loaded.
-static void expire_loading(fc_thread_host_t *self, uint32_t index) {
-  fc_thread_hosts_t *all = all_of(&self->base);
-  fc_pool_t *pool = self->base.pool;
-  fc_slot_t *slot = &all->region.slots[index];
-  if (atomic_load_explicit(&slot->begun, memory_order_relaxed) ==
-      FC_BEGUN_NOT) {
-    slot->call.deadline_ns = loading_end_ns(pool);
-    fc_pool_note_due(pool, slot->call.deadline_ns);
-    return;
-  }
-  fc_error_t error;
-  (void)fc_fail(&error, FC_CODE_MODULE_LOAD,
-                "loading it takes longer than %llu ms",
-                (unsigned long long)pool->options.load_ms);
-  lose_thread(self, index);
-  all->held[index].job = NULL;
-  fc_pool_on_host(&self->base, &error);
-}
-
-// The deadline of a call that threads were given has passed. A call that no thread has
-// begun is answered, and so is a call in native code, whose thread keeps the slot until
-// the code returns, if it ever does. Bytecode ends its own call.
-static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
-  fc_slot_t *slot = &all->region.slots[index];
-  fc_thread_host_t *self = all->held[index].host;
-  fc_job_t *job = all->held[index].job;
-  if (slot->call.flags & FC_CALL_PREPARE) {
-    expire_loading(self, index);
-    return;
-  }
-  bool waits = fc_slot_begin(&slot->begun, FC_BEGUN_NEVER);
-  if (!waits && !self->native) return;
-  if (!waits) lose_thread(self, index);
-  if (!job) return;  // it was dropped
-  fc_error_t error;
-  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
-                waits ? "in the queue" : "while it ran");
-  job->call.steps = atomic_load_explicit(&slot->steps, memory_order_relaxed);
-  if (waits) all->held[index].job = NULL;
-  else forget(&all->held[index]);
-  job->slot = FC_SLOT_NONE;
-  fc_pool_fail(&self->base, job, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL,
-               &error);
-}
-
-// A call that was dropped keeps its thread too, so slots are checked whether somebody
-// waits for their call or not. Free slots have no deadline.
-static bool can_expire(const fc_thread_hosts_t *all, uint32_t index) {
-  const fc_slot_t *slot = &all->region.slots[index];
-  return slot->call.deadline_ns && !all->held[index].lost &&
-         atomic_load_explicit(&slot->begun, memory_order_relaxed) !=
-             FC_BEGUN_NEVER;
-}
-
-// The client's deadline of a call of a session: it is answered. A call that has begun goes
-// on, and another is never begun.
-static void expire_wait(fc_thread_hosts_t *all, uint32_t index,
-                        uint64_t now_ns) {
-  held_t *held = &all->held[index];
-  fc_job_t *job = held->job;
-  if (!held->claim || !job || !job->call.deadline_ns) return;
-  if (job->call.deadline_ns > now_ns) {
-    fc_pool_note_due(all->base.pool, job->call.deadline_ns);
-    return;
-  }
-  fc_error_t error;
-  const bool waits =
-      fc_slot_begin(&all->region.slots[index].begun, FC_BEGUN_NEVER);
-  (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed%s",
-                waits ? " in the queue" : "; the call of the session goes on");
-  forget(held);
-  job->slot = FC_SLOT_NONE;
-  fc_pool_fail(&held->host->base, job, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL,
-               &error);
-}
-
-static void expire(fc_hosts_t *hosts, uint64_t now_ns) {
-  fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
-  for (uint32_t i = 0; i < all->region.slot_count; i++) {
-    if (FC_UNLIKELY(all->held[i].claim)) expire_wait(all, i, now_ns);
-    if (!can_expire(all, i)) continue;
-    uint64_t due_ns = all->region.slots[i].call.deadline_ns +
-                      FC_LIMIT_KILL_GRACE_MS * 1000000u;
-    if (due_ns <= now_ns) expire_slot(all, i);
-    else fc_pool_note_due(hosts->pool, due_ns);
-  }
-}
 
 static void look(fc_hosts_t *hosts, uint64_t now_ns) {
   (void)hosts;
@@ -486,7 +353,7 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
 }
 
 static void free_host(fc_host_t *host) {
-  fc_region_remove(&all_of(host)->region, host->generation);
+  fc_region_remove(&fc_thread_hosts_of(host)->region, host->generation);
   fc_hosts_unlink(host);
   fc_free(host->pool->allocator, host);
 }
@@ -520,6 +387,7 @@ static const fc_host_class_t kClass = {.create = create,
                                        .admit = admit,
                                        .run = run,
                                        .offer = offer,
+                                       .join = join,
                                        .finish = finish,
                                        .drop = drop,
                                        .retire = retire,
@@ -529,7 +397,7 @@ static const fc_host_class_t kClass = {.create = create,
                                        .collect = collect,
                                        .sleep = sleep_,
                                        .wake = wake,
-                                       .expire = expire,
+                                       .expire = fc_thread_hosts_expire,
                                        .look = look,
                                        .destroy = destroy};
 

@@ -107,8 +107,10 @@ static const fc_tiles_t *find_tiles(fc_worker_t *worker, uint32_t generation) {
 // Begins the call. Fails if the loop has taken the call back, nobody waits for it any
 // more, or its deadline has passed.
 static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
-  if (!fc_slot_begin(&slot->begun, FC_BEGUN_YES) ||
-      atomic_load_explicit(&slot->cancel, memory_order_relaxed)) {
+  const bool begun = FC_LIKELY(slot->mate == FC_SLOT_NONE)
+                         ? fc_slot_begin(&slot->begun, FC_BEGUN_YES)
+                         : atomic_load(&slot->begun) == FC_BEGUN_YES;
+  if (!begun || atomic_load_explicit(&slot->cancel, memory_order_relaxed)) {
     return fc_fail_as(err, FC_CODE_INTERNAL, FC_CANCELLED, "nobody waits");
   }
   if (slot->call.deadline_ns &&
@@ -554,11 +556,39 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   if (FC_UNLIKELY(slot->call.parts)) fc_turn_leave(worker, slot);
 }
 
+void fc_worker_begin_mate(fc_slot_t *slot) {
+  (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
+}
+
+// Runs the slots of a batch but for the last one, which it returns. A slot that is pushed
+// is the loop's.
+static uint32_t run_mates(fc_worker_t *worker, uint32_t first) {
+  fc_region_t *region = worker->region;
+  fc_slot_t *slots = region->slots;
+  uint32_t slot = first;
+  for (; slots[slot].mate != slot; slot = slots[slot].mate) {
+    fc_worker_begin_mate(&slots[slot]);
+  }
+  fc_worker_begin_mate(&slots[slot]);
+  for (slot = first; slots[slot].mate != slot;) {
+    const uint32_t mate = slots[slot].mate;
+    fc_worker_run(worker, &slots[slot]);
+    if (fc_done_push(&region->done, slots, slot)) {
+      region->wake(region->wake_context);
+    }
+    slot = mate;
+  }
+  return slot;
+}
+
 void fc_worker_main(fc_worker_t *worker) {
   fc_region_t *region = worker->region;
   uint32_t slot;
   while ((slot = fc_ready_take(&region->ready, region->slots, &worker->spin)) !=
          FC_SLOT_NONE) {
+    if (FC_UNLIKELY(region->slots[slot].mate != FC_SLOT_NONE)) {
+      slot = run_mates(worker, slot);
+    }
     fc_worker_run(worker, &region->slots[slot]);
     if (fc_done_push(&region->done, region->slots, slot)) {
       region->wake(region->wake_context);

@@ -49,6 +49,9 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
 // Ends the call of a slot that cannot be run, with the error that its outcome has
 // already.
 void fc_worker_refuse(fc_slot_t *slot);
+// Begins the call of a slot that is in a batch, before fc_worker_run makes it, unless the
+// loop has taken it back.
+void fc_worker_begin_mate(fc_slot_t *slot);
 // For turn.c. Begins the call of a slot on the worker's frame: finds the instance, and
 // reads the body unless that is a carry.
 fc_status_t fc_worker_begin(fc_worker_t *worker, fc_slot_t *slot,

@@ -12,9 +12,16 @@
  * of seq_cst. Not in it: spinning before sleep (it only looks earlier),
  * quarantine, and what a call computes beyond "the answer to this call".
  *
+ * With BATCHES two calls that wait may be given together, as a batch: the worker begins both
+ * before it finishes either. A batch that ends its worker is made again, call by call; that
+ * is the one case in which a call begins a second time.
+ *
  * Each -DMUTANT_X is a mistake somebody could make; `run` checks that none of
  * them passes.
  */
+#ifdef BATCHES
+#define CALLS 2
+#endif
 #ifndef CALLS
 #define CALLS 3
 #endif
@@ -34,6 +41,7 @@ mtype = { NOT, YES, NEVER };  /* begun: the first change from NOT decides */
 mtype state[SLOTS] = FREE;
 mtype begun[SLOTS] = NOT;
 byte request[SLOTS];
+bool has_mate[SLOTS];  /* the call in the next slot is to be begun with this one */
 byte response[SLOTS];
 byte bell;                  /* the worker's futex */
 bool worker_asleep;
@@ -51,6 +59,8 @@ byte takings;
 
 /* The loop's own. */
 byte job[SLOTS] = NONE;     /* the call whose answer is waited for */
+bool batched[SLOTS];
+bool again[CALLS];          /* it is made once more, alone */
 bool waiting[CALLS];        /* in the private queue */
 byte admitted;
 
@@ -68,8 +78,12 @@ inline answer(call) {
 /* ------------------------------------------------------------------------ */
 /* The worker process */
 
-inline take(s) {
+inline take(s, call, wanted) {
   d_step { state[s] = BUSY; call = request[s] }
+  begin(s, call, wanted)
+}
+
+inline begin(s, call, wanted) {
   d_step {
     wanted = true;
     if
@@ -79,7 +93,8 @@ inline take(s) {
     :: else ->
       begun[s] = YES;
       began[call]++;
-      assert(began[call] == 1)  /* what has begun is never run again */
+      /* What has begun is never run again, but once after a batch. */
+      assert(began[call] <= 1 + again[call])
     fi
   }
   d_step {
@@ -107,7 +122,7 @@ inline ring_loop() {
   fi
 }
 
-inline finish(s) {
+inline finish(s, call, wanted) {
 #ifdef MUTANT_BELL_BEFORE_DONE
   ring_loop();
 #endif
@@ -123,9 +138,29 @@ inline finish(s) {
 #endif
 }
 
+#ifdef BATCHES
+inline take_mate(s) {
+#ifdef MUTANT_BATCH_MATE_IS_NOT_ASKED_FOR
+  d_step {
+    state[s] = BUSY;
+    mate = request[s];
+    mate_wanted = true;
+    began[mate]++;
+    assert(began[mate] <= 1 + again[mate])
+  }
+#else
+  take(s, mate, mate_wanted)
+#endif
+}
+#endif
+
 active proctype worker() {
   byte seen, call, turn, body;
   bool rung, wanted;
+#ifdef BATCHES
+  byte mate;
+  bool mate_wanted;
+#endif
 end:
   do
   :: alive ->
@@ -135,9 +170,22 @@ end:
       :: seen = bell;
          if
          :: state[turn] == READY ->
-           take(turn);
-           finish(turn);
+           take(turn, call, wanted);
+#ifdef BATCHES
+           if
+           :: has_mate[turn] ->
+             assert(state[1 - turn] == READY);
+             take_mate(1 - turn);
+             finish(turn, call, wanted);
+             finish(1 - turn, mate, mate_wanted)
+           :: else ->
+             finish(turn, call, wanted);
+             turn = (turn + 1) % SLOTS
+           fi
+#else
+           finish(turn, call, wanted);
            turn = (turn + 1) % SLOTS
+#endif
          :: else ->
            worker_asleep = true;
 #ifdef MUTANT_WORKER_FLAG_CLEARED_EARLY
@@ -230,10 +278,23 @@ inline bury() {
 #ifdef MUTANT_BUSY_RUN_AGAIN
         waiting[job[i]] = true
 #else
-        answer(job[i])  /* 502: this call, and no other */
+        if
+#ifdef MUTANT_BATCH_IS_MADE_AGAIN_EACH_TIME
+        :: batched[i] ->
+#else
+        :: batched[i] && !again[job[i]] ->
+#endif
+          again[job[i]] = true;
+#ifdef MUTANT_BATCH_MATE_IS_LOST_AT_EXIT
+          waiting[job[i]] = i == 0
+#else
+          waiting[job[i]] = true
+#endif
+        :: else -> answer(job[i])  /* 502: this call, and no other */
+        fi
 #endif
       :: state[i] == READY && job[i] != NONE ->
-        assert(began[job[i]] == 0);
+        assert(began[job[i]] <= again[job[i]]);
 #ifndef MUTANT_READY_LOST_AT_EXIT
         waiting[job[i]] = true
 #endif
@@ -254,6 +315,8 @@ inline bury() {
       state[i] = FREE;
       begun[i] = NOT;
       request[i] = NONE;
+      has_mate[i] = false;
+      batched[i] = false;
       response[i] = NONE;
       i++
     :: else -> break
@@ -274,6 +337,49 @@ inline ring_worker() {
   fi
 }
 
+#ifdef BATCHES
+#ifdef MUTANT_BATCH_IS_MADE_AGAIN_EACH_TIME
+#define MAY_JOIN(c) waiting[c]
+#else
+#define MAY_JOIN(c) (waiting[c] && !again[c])
+#endif
+/* The first slot is READY last: what the worker finds there is a whole batch. */
+inline submit_batch() {
+  if
+  :: state[0] == FREE && state[1] == FREE && MAY_JOIN(0) && MAY_JOIN(1) ->
+    d_step {
+      waiting[0] = false;
+      waiting[1] = false;
+      job[turn] = 0;
+      job[1 - turn] = 1;
+      begun[0] = NOT;
+      begun[1] = NOT;
+      request[turn] = 0;
+      request[1 - turn] = 1;
+      has_mate[turn] = true;
+      has_mate[1 - turn] = false;
+      batched[0] = true;
+      batched[1] = true
+    }
+    inbox!0;
+    inbox!1;
+#ifdef MUTANT_BATCH_IS_READY_BEFORE_ITS_MATE
+    state[turn] = READY;
+    state[1 - turn] = READY;
+#else
+    state[1 - turn] = READY;
+    state[turn] = READY;
+#endif
+#ifdef MUTANT_BATCH_RINGS_NOBODY
+    staged = false
+#else
+    staged = true
+#endif
+  :: true
+  fi
+}
+#endif
+
 /* Fills free slots in turn from the queue; one bell for the batch. */
 inline submit() {
   d_step {
@@ -283,6 +389,9 @@ inline submit() {
     od
   }
   staged = false;
+#ifdef BATCHES
+  submit_batch();
+#endif
   do
   :: state[turn] == FREE ->
     d_step {
@@ -296,6 +405,8 @@ inline submit() {
         waiting[next] = false;
         job[turn] = next;
         begun[turn] = NOT;
+        has_mate[turn] = false;
+        batched[turn] = false;
         request[turn] = next
       :: else
       fi

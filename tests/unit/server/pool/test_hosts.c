@@ -26,6 +26,7 @@
 #include "modules/trial.h"
 #include "pool/handoff.h"
 #include "pool/isolation.h"
+#include "pool/module_queue.h"
 #include "pool/process_hosts.h"
 #include "pool/process_main.h"
 #include "pool/shared.h"
@@ -1098,6 +1099,215 @@ static void a_clients_deadline_answers_and_ends_no_process(void **state) {
     assert_int_equal(metrics.timeouts, row->ms == SHORT_MS || !row->drop);
     leave(&house);
     atomic_store(&ahead_ns, 0);
+  }
+}
+
+// ---------------------------------------------------------------------------
+// Calls that are begun together. Each of the two waits in the process for a signal of its
+// own, so the first one runs until the test lets it go.
+
+static void let_join(house_t *house, uint32_t module) {
+  const fc_module_t *held = generation_at(house, module)->module;
+  fc_module_queue_t *queue = house->pool.queues[module];
+  for (size_t f = 0; f < fc_module_function_count(held); f++) {
+    queue->costs[f].batches = true;
+  }
+}
+
+// Gives two calls as a batch to the first process, which has begun both.
+static fc_child_t *begin_batch(house_t *house, fc_job_t jobs[2],
+                               const uint64_t ms[2],
+                               const uint64_t limit_ms[2]) {
+  fc_child_t *child = first_child(house, SCALARS);
+  let_join(house, SCALARS);
+  while (!child->serving) turn(house);
+  for (int i = 0; i < 2; i++) {
+    begin_stuck(house, &jobs[i], ms[i], limit_ms[i]);
+  }
+  fc_pool_flush(&house->pool);
+  assert_int_equal(child->count, 2);
+  const uint32_t second = (child->first + 1) % FC_RING_SLOTS;
+  wait_until_busy(house, child);
+  while (fc_child_state(child, second) != FC_RING_BUSY) turn(house);
+  return child;
+}
+
+static void expect_batch_end(house_t *house, const fc_job_t *job,
+                             fc_code_t code) {
+  if (code == FC_CODE_NONE) expect_answered(house, job);
+  while (!find_end(job)) turn(house);
+  if (find_end(job)->code != code) {
+    fail_msg("it ends with %d, not with %d", (int)find_end(job)->code,
+             (int)code);
+  }
+}
+
+// Whatever ends the process while it makes a batch, the calls that somebody waits for are
+// made again, one by one, and nobody is blamed.
+static void each_call_of_a_batch_ends_by_itself(void **state) {
+  (void)state;
+  enum { GO, CRASH, KILL, LIE, PASS };
+  static const struct {
+    const char *name;
+    uint64_t ms[2], limit_ms[2];
+    int dropped;  // 1 or 2: which; 3: both; 0: none
+    int what;
+    uint32_t crashes, restarts;
+    fc_code_t ends[2];
+  } rows[] = {
+#define LONG {600000, 600000}
+      {"both are answered", LONG, LONG, 0, GO, 0, 0, {0, 0}},
+      {"a crash", LONG, LONG, 0, CRASH, 1, 1, {0, 0}},
+      {"killed from outside", LONG, LONG, 0, KILL, 1, 1, {0, 0}},
+      {"it writes what cannot be", LONG, LONG, 0, LIE, 1, 1, {0, 0}},
+      {"the first client's deadline",
+       {SHORT_MS, 600000},
+       LONG,
+       0,
+       PASS,
+       0,
+       0,
+       {FC_CODE_DEADLINE_EXCEEDED, 0}},
+      {"the second client's deadline",
+       {600000, SHORT_MS},
+       LONG,
+       0,
+       PASS,
+       0,
+       0,
+       {0, FC_CODE_DEADLINE_EXCEEDED}},
+      {"the operator's deadline of the first",
+       {SHORT_MS, 600000},
+       {SHORT_MS, 600000},
+       0,
+       PASS,
+       0,
+       1,
+       {FC_CODE_DEADLINE_EXCEEDED, 0}},
+      {"the operator's deadline of the second",
+       {600000, SHORT_MS},
+       {600000, SHORT_MS},
+       0,
+       PASS,
+       0,
+       1,
+       {0, FC_CODE_DEADLINE_EXCEEDED}},
+      {"the first client leaves, then a crash",
+       LONG,
+       LONG,
+       1,
+       CRASH,
+       1,
+       1,
+       {0, 0}},
+      {"the second client leaves", LONG, LONG, 2, GO, 0, 0, {0, 0}},
+      {"both clients leave, then a crash", LONG, LONG, 3, CRASH, 1, 1, {0, 0}},
+#undef LONG
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static house_t house;
+    fc_job_t jobs[2];
+    fc_process_host_t *host = enter_stuck(&house, 1);
+    host->health.limit = FC_LIMIT_CRASHES;
+    const fc_child_t *child = begin_batch(&house, jobs, row->ms, row->limit_ms);
+    fc_ring_slot_t *slot = &child->ring.head->slots[child->first];
+    for (int i = 0; i < 2; i++) {
+      if (row->dropped & 1 << i) fc_pool_drop(&house.pool, &jobs[i]);
+    }
+    if (row->what == CRASH) (void)kill(child->process.pid, SIGSEGV);
+    if (row->what == KILL) (void)kill(child->process.pid, SIGKILL);
+    if (row->what == LIE) {
+      slot->slot.outcome.stage = FC_STAGE_COUNT;
+      atomic_store(&slot->state, FC_RING_DONE);
+    }
+    if (row->what == PASS) pass(&house, SHORT_MS + 5);
+    for (int i = 0; i < 2; i++) {
+      if (!(row->dropped & 1 << i))
+        expect_batch_end(&house, &jobs[i], row->ends[i]);
+    }
+    while (host->restarts < row->restarts) turn(&house);
+    while (fc_pool_running(&house.pool)) {
+      const fc_child_t *last = first_child(&house, SCALARS);
+      if (last->serving && last->count) (void)kill(last->process.pid, SIGUSR1);
+      turn(&house);
+    }
+    assert_int_equal(host->crashes, row->crashes);
+    assert_int_equal(host->restarts, row->restarts);
+    assert_int_equal(host->blame.until_ns, 0);
+    assert_int_equal(host->health.crashes, row->dropped == 3);
+    assert_int_equal(heard, row->dropped == 3 ? 0 : row->dropped ? 1 : 2);
+    leave(&house);
+    atomic_store(&ahead_ns, 0);
+    assert_int_equal(atomic_load(&house.memory.live), 0);
+  }
+}
+
+// A call that ends its process again, alone, is answered for it, and is blamed.
+static void a_call_is_made_again_once(void **state) {
+  (void)state;
+  static house_t house;
+  static const uint64_t kLong[2] = {600000, 600000};
+  fc_job_t jobs[2];
+  fc_process_host_t *host = enter_stuck(&house, 1);
+  host->health.limit = FC_LIMIT_CRASHES;
+  fc_child_t *child = begin_batch(&house, jobs, kLong, kLong);
+  (void)kill(child->process.pid, SIGSEGV);
+  while (host->restarts < 1) turn(&house);
+  child = first_child(&house, SCALARS);
+  wait_until_busy(&house, child);
+  assert_false(child->held[child->first].batched);
+  (void)kill(child->process.pid, SIGSEGV);
+  expect_batch_end(&house, &jobs[0], FC_CODE_WORKER_CRASHED);
+  // The other has the same body.
+  expect_batch_end(&house, &jobs[1], FC_CODE_CALL_QUARANTINED);
+  assert_int_equal(host->crashes, 2);
+  assert_int_equal(host->health.crashes, 1);
+  assert_int_not_equal(host->blame.until_ns, 0);
+  leave(&house);
+}
+
+// Calls wait until a worker has none, and then all that wait are given to it.
+static void what_waits_is_given_together(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    fc_isolation_mode_t host;
+    uint32_t module;
+    bool together;
+  } rows[] = {{"bytecode in threads", FC_ISOLATION_THREAD, 5, true},
+              {"machine code in threads", FC_ISOLATION_THREAD, SCALARS, false},
+              {"processes", FC_ISOLATION_PROCESS, SCALARS, true}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    enum { CALLS = 5 };
+    static house_t house;
+    fc_job_t jobs[CALLS];
+    enter(&house, row->host, 0);
+    let_join(&house, row->module);
+    if (row->host == FC_ISOLATION_PROCESS) wait_until_idle(&house, 0, 0);
+    heard = 0;
+    house.hear = hear_stuck;
+    const fc_hosts_t *hosts = fc_pool_host(&house.pool, row->module)->hosts;
+    for (int i = 0; i < CALLS; i++) {
+      jobs[i] = make_job(&house, row->module, 0, FC_STR("nonsense"), 0);
+      fc_pool_enqueue(&house.pool, &jobs[i]);
+    }
+    fc_pool_flush(&house.pool);
+    assert_int_equal(hosts->running, row->together ? CALLS : 1);
+    // One that joins no other waits for a worker without calls.
+    fc_pool_flush(&house.pool);
+    while (heard < CALLS) turn(&house);
+    for (int i = 0; i < CALLS; i++) {
+      assert_int_equal(find_end(&jobs[i])->code, FC_CODE_JSON_SYNTAX);
+      assert_ptr_equal(ended[i].job, &jobs[i]);  // in their order
+    }
+    assert_int_equal(hosts->running, 0);
+    // The next one has a worker again.
+    jobs[0] = make_job(&house, row->module, 0, FC_STR("nonsense"), 0);
+    fc_pool_enqueue(&house.pool, &jobs[0]);
+    heard = 0;
+    while (!heard) turn(&house);
+    leave(&house);
+    assert_int_equal(atomic_load(&house.memory.live), 0);
   }
 }
 
@@ -2254,6 +2464,9 @@ int main(int argc, char **argv) {
       FC_TEST(a_process_that_takes_no_slab_makes_room),
       FC_TEST(a_lost_thread_writes_to_nobody_else),
       FC_TEST(every_function_answers_the_same),
+      FC_TEST(each_call_of_a_batch_ends_by_itself),
+      FC_TEST(a_call_is_made_again_once),
+      FC_TEST(what_waits_is_given_together),
       FC_TEST(a_quarantined_module_wakes_nobody),
       FC_TEST(a_process_more_than_calls_need_ends),
       FC_TEST(a_signal_alone_is_not_the_limit_of_time),

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What threads_host.c and threads_time.c share. The loop's thread.
+#ifndef FARCALL_SERVER_POOL_THREADS_HOSTS_H_
+#define FARCALL_SERVER_POOL_THREADS_HOSTS_H_
+
+#include "pool/helpers.h"
+#include "pool/pool.h"
+#include "pool/threads.h"
+#include "pool/threads_host.h"
+#include "pool/worker.h"
+
+typedef struct fc_thread_hosts_t {
+  fc_hosts_t base;
+  fc_region_t region;
+  fc_threads_t threads;
+  fc_helpers_t *helpers;      // of the threads; NULL: none
+  fc_store_desk_t *desks;     // of each slot; NULL: no session had a call yet
+  fc_worker_t inline_worker;  // the worker that the loop itself is
+  struct fc_thread_held_t *held;  // what each slot holds
+  uint32_t *free_slots;           // a stack of the free slots
+  uint32_t free_count;
+  // Slots that threads have not been told of yet, linked
+  uint32_t first;
+  uint32_t last;
+  uint32_t count;
+  // Calls of batches that have a thread with others: those of a batch but one.
+  uint32_t mates;
+  // Since `notify` no room was found: by a call that is not quick; by one that is not
+  // given ahead.
+  bool slow_waits;
+  bool batch_waits;
+} fc_thread_hosts_t;
+
+typedef struct fc_thread_host_t {
+  fc_host_t base;
+  bool serial;
+  uint32_t most;     // calls that run at once; 0: as many as there are threads
+  bool native;       // it runs machine code: a thread in it cannot be stopped
+  uint64_t lost;     // threads lost in its calls, ever
+  uint32_t missing;  // threads lost in its calls that have not come back
+  uint32_t mates;    // fc_thread_hosts_t.mates, of its calls
+  fc_job_t loading;  // makes the first instance
+} fc_thread_host_t;
+
+// A call that a slot holds.
+typedef struct fc_thread_held_t {
+  fc_thread_host_t *host;
+  fc_job_t *job;           // NULL when nobody waits for it
+  bool lost;               // the thread that has it is counted as lost
+  fc_owner_t caller;       // of a call without a job
+  fc_owner_count_t count;  // of a job that was over before the call
+  fc_claim_t *claim;       // of its session; NULL: none
+  const fc_claim_slab_t *slab;
+  uint32_t mate;  // the next of the slots that its batch still has, in a ring
+} fc_thread_held_t;
+
+static inline fc_thread_hosts_t *fc_thread_hosts_of(const fc_host_t *host) {
+  return (fc_thread_hosts_t *)host->hosts;
+}
+
+static inline uint64_t fc_thread_host_load_end_ns(const fc_pool_t *pool) {
+  return fc_clock_ns() + pool->options.load_ms * 1000000u;
+}
+
+// Nobody waits for the job's call any more, which goes on.
+static inline void fc_thread_held_forget(fc_thread_held_t *held) {
+  held->caller = held->job->caller;
+  held->count = fc_owner_count_take(&held->job->count);
+  held->job = NULL;
+}
+
+// threads_time.c
+void fc_thread_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns);
+
+#endif  // FARCALL_SERVER_POOL_THREADS_HOSTS_H_
