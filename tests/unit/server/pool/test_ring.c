@@ -174,6 +174,38 @@ static void a_call_goes_through_as_it_is(void **state) {
   close_pair(&pair);
 }
 
+// A batch that begins near the end of the ring, and a call behind it.
+static void a_batch_is_taken_whole(void **state) {
+  (void)state;
+  enum { FIRST = FC_RING_SLOTS - 2, CALLS = 3 };
+  pair_t pair;
+  open_pair(&pair, 0);
+  pair.worker.next = FIRST;
+  pair.loop.holds = true;
+  for (uint32_t i = 0; i < CALLS; i++) {
+    put(&pair, (FIRST + i) % FC_RING_SLOTS, "[]");
+    assert_int_equal(fc_ring_state(&pair.loop, (FIRST + i) % FC_RING_SLOTS),
+                     FC_RING_FREE);
+  }
+  fc_ring_release(&pair.loop, FIRST, CALLS);
+  put(&pair, (FIRST + CALLS) % FC_RING_SLOTS, "[]");
+  assert_int_equal(fc_ring_take(&pair.worker), FIRST);
+  assert_int_equal(fc_ring_take_mates(&pair.worker, FIRST), CALLS - 1);
+  for (uint32_t i = 0; i <= CALLS; i++) {
+    assert_int_equal(fc_ring_state(&pair.loop, (FIRST + i) % FC_RING_SLOTS),
+                     i < CALLS ? FC_RING_BUSY : FC_RING_READY);
+  }
+  // One by itself has no mates, whether it was held or not.
+  const uint32_t last = fc_ring_take(&pair.worker);
+  assert_int_equal(fc_ring_take_mates(&pair.worker, last), 0);
+  pair.loop.holds = true;
+  put(&pair, last + 1, "[]");
+  fc_ring_release(&pair.loop, last + 1, 1);
+  assert_int_equal(fc_ring_take(&pair.worker), last + 1);
+  assert_int_equal(fc_ring_take_mates(&pair.worker, last + 1), 0);
+  close_pair(&pair);
+}
+
 static void a_loop_that_waits_is_woken_once(void **state) {
   (void)state;
   pair_t pair;
@@ -906,6 +938,7 @@ int main(void) {
       FC_TEST(a_ring_is_sealed_and_has_one_layout),
       FC_TEST(what_is_touched_is_counted_until_it_is_given_back),
       FC_TEST(a_call_goes_through_as_it_is),
+      FC_TEST(a_batch_is_taken_whole),
       FC_TEST(a_loop_that_waits_is_woken_once),
       FC_TEST(no_call_is_slept_through),
       FC_TEST(lies_are_refused),
