@@ -456,6 +456,7 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->stop = (fc_stop_t){0};
   frame->decoded = false;
   frame->batched = false;
+  frame->computed = 0;
   frame->store = NULL;
   frame->ways = NULL;
   frame->stored = NULL;

@@ -93,10 +93,11 @@ struct fc_frame_t {
   size_t result_count;
   size_t result_room;  // values that a function of the plan returns
   fc_options_t options;
-  uint32_t row;   // of the signature's sizes, chosen if the plan has entries
-  bool batched;   // it has any number of rows (rows.c)
-  size_t copied;  // bytes of raw tensors that could not stay in the body
-  bool decoded;   // every argument fits its type, and its memory is the call's
+  uint32_t row;      // of the signature's sizes, chosen if the plan has entries
+  bool batched;      // it has any number of rows (rows.c)
+  int64_t computed;  // rows that were computed for those of the last call
+  size_t copied;     // bytes of raw tensors that could not stay in the body
+  bool decoded;  // every argument fits its type, and its memory is the call's
   bool guard;
   bool fill_given;  // with `guard`: an argument holds FC_GUARD_FILL as a float
   const fc_tiles_t *tiles;

@@ -221,6 +221,7 @@ static fc_status_t call_next(rows_t *rows, const fc_bucket_t *bucket,
                        single ? &frame->arena : &frame->part, err));
   FC_TRY(take_results(rows, single, err));
   rows->done += rows->have;
+  frame->computed += rows->want;
   if (single) return FC_OK;
   fc_frame_end_call(frame);
   fc_arena_reset(&frame->part);
@@ -250,6 +251,7 @@ fc_status_t fc_frame_call_rows(fc_frame_t *frame, const fc_invoke_t *invoke,
   fc_bucket_cost_t costs[FC_SIZES_MAX];
   uint64_t uses[FC_SIZES_MAX];
   fc_arena_t *arena = &frame->arena;
+  frame->computed = 0;
   rows.arguments = fc_arena_alloc_array(arena, count + 1, sizeof(fc_value_t));
   rows.copies = fc_arena_alloc_array(arena, count + 1, sizeof *rows.copies);
   rows.parts =

@@ -325,14 +325,23 @@ static fc_status_t find_rows(prover_t *prover, output_t *output, int64_t rows,
 // ---------------------------------------------------------------------------
 // Rows
 
-static bool is_within(const prover_t *prover, double is, double alone) {
-  const double apart = fabs(is - alone);
-  return prover->wish->approximate &&
-         (apart <= prover->wish->absolute ||
-          apart <= prover->wish->relative * fabs(alone));
+// Is an element what it is alone? Bits of NaN are not looked at. *out_differs: only within
+// what its function may differ.
+static bool agrees(const fc_sized_t *wish, fc_dtype_t dtype, const uint8_t *at,
+                   const uint8_t *alone, bool *out_differs) {
+  double is = 0, was = 0;
+  *out_differs = false;
+  if (!memcmp(at, alone, fc_dtype_size(dtype))) return true;
+  if (!get_float(dtype, at, &is) || !get_float(dtype, alone, &was))
+    return false;
+  if (isnan(is) && isnan(was)) return true;
+  const double apart = fabs(is - was);
+  *out_differs = wish->approximate && (apart <= wish->absolute ||
+                                       apart <= wish->relative * fabs(was));
+  return *out_differs;
 }
 
-// Compares a row with what it is alone. Bits of NaN are not looked at.
+// Compares a row with what it is alone.
 static fc_status_t compare(prover_t *prover, const output_t *output,
                            const uint8_t *row, const uint8_t *alone,
                            int64_t rows, size_t place, beside_t beside) {
@@ -341,14 +350,13 @@ static fc_status_t compare(prover_t *prover, const output_t *output,
   if (!memcmp(row, alone, output->row)) return FC_OK;
   for (size_t at = 0; at < output->row; at += size) {
     double is = 0, was = 0;
-    if (!memcmp(row + at, alone + at, size)) continue;
-    const bool known =
-        get_float(dtype, row + at, &is) && get_float(dtype, alone + at, &was);
-    if (known && isnan(is) && isnan(was)) continue;
-    if (known && is_within(prover, is, was)) {
-      prover->differs = true;
+    bool differs;
+    if (agrees(prover->wish, dtype, row + at, alone + at, &differs)) {
+      prover->differs |= differs;
       continue;
     }
+    const bool known =
+        get_float(dtype, row + at, &is) && get_float(dtype, alone + at, &was);
     char text[80] = "";
     if (known) snprintf(text, sizeof text, ": %.9g, alone %.9g", is, was);
     return OFF(prover,
@@ -453,6 +461,46 @@ static fc_status_t try_all(prover_t *prover) {
   snprintf(prover->verdict, FC_VERDICT_SIZE, "%s",
            prover->differs ? FC_BATCH_APPROXIMATE : FC_BATCH_EXACT);
   return FC_OK;
+}
+
+// Are two tensors of one shape the same, element by element?
+static bool is_same(const fc_sized_t *wish, const fc_tensor_t *tensor,
+                    const fc_tensor_t *alone, fc_arena_t *arena) {
+  size_t count, size;
+  if (tensor->dtype != alone->dtype || tensor->rank != alone->rank ||
+      memcmp(tensor->shape, alone->shape,
+             (size_t)alone->rank * sizeof *alone->shape) ||
+      !fc_shape_count(alone->shape, alone->rank, alone->dtype, &count, &size)) {
+    return false;
+  }
+  uint8_t *copies[] = {fc_arena_alloc(arena, size + 1, 64),
+                       fc_arena_alloc(arena, size + 1, 64)};
+  if (!copies[0] || !copies[1]) return true;
+  fc_tensor_gather(tensor, copies[0]);
+  fc_tensor_gather(alone, copies[1]);
+  const size_t step = fc_dtype_size(alone->dtype);
+  bool differs;
+  for (size_t at = 0; at < size; at += step) {
+    if (!agrees(wish, alone->dtype, copies[0] + at, copies[1] + at, &differs)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool fc_rows_agree(const fc_function_t *function, fc_frame_t *frame,
+                   const fc_value_t *results) {
+  const fc_sized_t *wish = fc_module_sized(function);
+  size_t count;
+  const fc_value_t *alone = fc_frame_results(frame, &count);
+  for (size_t i = 0; i < count; i++) {
+    if (results[i].kind != alone[i].kind) return false;
+    if (alone[i].kind == FC_VALUE_TENSOR &&
+        !is_same(wish, &results[i].tensor, &alone[i].tensor, &frame->tensors)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool fc_rows_may_batch(const fc_function_t *function) {

@@ -30,6 +30,10 @@ bool fc_module_has_rows(const fc_module_t *module);
 fc_status_t fc_rows_prove(const fc_prove_t *prove,
                           char out_verdict[FC_VERDICT_SIZE],
                           fc_error_t *err) FC_MUST_CHECK;
+// Are the results that a call has on its frame, where it was made by itself, those that it
+// got with others, as far as its function's may differ? Without memory to tell: true.
+bool fc_rows_agree(const fc_function_t *function, fc_frame_t *frame,
+                   const fc_value_t *results);
 // Makes a verdict what the function's signature says, and calls of it batched if they may
 // be. Called before other threads have the module. Any text but "exact" and "approximate"
 // turns batching off; one that is no UTF-8 or too long is told as "off: its proof cannot

@@ -58,9 +58,6 @@ typedef struct fc_hosts_t fc_hosts_t;
 // to run, and one to go on with.
 #define FC_HOST_SLOW_AHEAD 2
 
-// Most calls of a batch: what a ring holds (ring.h).
-#define FC_BATCH_CALLS 16
-
 // What a worker that gets a call may have before.
 typedef enum fc_ahead_t {
   FC_AHEAD_FEW,   // fewer than FC_HOST_SLOW_AHEAD calls

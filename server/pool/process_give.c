@@ -185,16 +185,13 @@ static void give(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   child->notified = false;
 }
 
-// Gives the process a call that is not published before fc_child_close_batch. One whose
-// body is copied in several turns is published by itself.
+// Gives the process a call that is not published before fc_child_close_batch. Its body is
+// copied into the ring at once.
 static void give_open(fc_child_t *child, fc_job_t *job, uint64_t now_ns) {
   child->ring.holds = true;
   child->open++;
   give(child, job, now_ns);
   child->notified = false;
-  if (!child->giving.active) return;
-  child->ring.holds = false;
-  child->open = 0;
 }
 
 // Batches are of calls whose bodies are copied at once.
@@ -245,8 +242,12 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job,
     }
   } while (offer == FC_OFFER_FULL && child->unreachable);
   if (offer != FC_OFFER_TAKEN) return offer;
-  if (FC_UNLIKELY(pace == FC_AHEAD_NONE)) give_open(child, job, now_ns);
-  else give(child, job, now_ns);
+  if (FC_UNLIKELY(pace == FC_AHEAD_NONE) &&
+      fc_process_is_small(job->call.body.size)) {
+    give_open(child, job, now_ns);
+  } else {
+    give(child, job, now_ns);
+  }
   // The next process is made ready while this one works.
   if (host->fresh) fc_process_host_start(host);
   return FC_OFFER_TAKEN;

@@ -22,6 +22,7 @@
 #include "pool/handoff.h"
 #include "pool/helpers.h"
 #include "pool/process.h"
+#include "pool/together.h"
 #include "pool/worker.h"
 
 typedef struct self_t {
@@ -192,19 +193,50 @@ static void serve_slot(self_t *self, uint32_t index) {
   if (answered) fc_inbox_end(&self->inbox, true);
 }
 
+// Of fc_mates_t. The bodies of a batch lie in the ring, so they cannot be missing.
+static fc_ring_slot_t *shared_of(fc_slot_t *slot) {
+  return (fc_ring_slot_t *)(void *)((char *)slot -
+                                    offsetof(fc_ring_slot_t, slot));
+}
+
+static void open_mate(void *context, fc_slot_t *slot) {
+  self_t *self = context;
+  const fc_status_t status =
+      fc_inbox_take(&self->inbox, shared_of(slot), NULL);
+  FC_ASSERT(status == FC_OK);
+}
+
+static void close_mate(void *context, const fc_slot_t *slot) {
+  self_t *self = context;
+  fc_inbox_end(&self->inbox, is_in_tray(self, &slot->outcome));
+}
+
+static void end_mate(void *context, const fc_slot_t *slot) {
+  self_t *self = context;
+  const fc_ring_slot_t *slots = self->ring.head->slots;
+  const size_t at = (size_t)((const uint8_t *)slot - (const uint8_t *)slots);
+  if (fc_ring_done(&self->ring, (uint32_t)(at / sizeof *slots))) wake_loop();
+}
+
+static void serve_mates(self_t *self, uint32_t first) {
+  fc_mates_t mates = {.count = fc_ring_take_mates(&self->ring, first) + 1,
+                      .open = open_mate,
+                      .close = close_mate,
+                      .done = end_mate,
+                      .context = self};
+  for (uint32_t i = 0; i < mates.count; i++) {
+    mates.slots[i] = &self->ring.head->slots[(first + i) % FC_RING_SLOTS].slot;
+  }
+  fc_worker_run_mates(&self->worker, &mates);
+}
+
 static _Noreturn void serve(self_t *self) {
   for (;;) {
-    const uint32_t first = fc_ring_take(&self->ring);
-    uint32_t mates = 0;
-    if (FC_UNLIKELY(self->ring.head->slots[first].slot.mate != FC_SLOT_NONE)) {
-      mates = fc_ring_take_mates(&self->ring, first);
-      for (uint32_t i = 0; i <= mates; i++) {
-        const uint32_t index = (first + i) % FC_RING_SLOTS;
-        fc_worker_begin_mate(&self->ring.head->slots[index].slot);
-      }
-    }
-    for (uint32_t i = 0; i <= mates; i++) {
-      serve_slot(self, (first + i) % FC_RING_SLOTS);
+    const uint32_t slot = fc_ring_take(&self->ring);
+    if (FC_UNLIKELY(self->ring.head->slots[slot].slot.mate != FC_SLOT_NONE)) {
+      serve_mates(self, slot);
+    } else {
+      serve_slot(self, slot);
     }
   }
 }

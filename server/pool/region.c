@@ -60,6 +60,13 @@ void fc_region_remove(fc_region_t *region, uint32_t index) {
   fc_free(region->allocator, served);
 }
 
+void fc_region_hand_over(fc_region_t *region, const fc_slot_t *slot) {
+  if (fc_done_push(&region->done, region->slots,
+                   (uint32_t)(slot - region->slots))) {
+    region->wake(region->wake_context);
+  }
+}
+
 const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index) {
   return fc_region_find(region, index)->module;
 }

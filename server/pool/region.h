@@ -107,6 +107,8 @@ static inline fc_served_t *fc_region_find(const fc_region_t *region,
                                           uint32_t index) {
   return region->served[index / FC_SERVED_CHUNK][index % FC_SERVED_CHUNK];
 }
+// A worker has ended the call of a slot, which is the loop's from now on.
+void fc_region_hand_over(fc_region_t *region, const fc_slot_t *slot);
 const fc_module_t *fc_region_module(const fc_region_t *region, uint32_t index);
 // Do the tensors of a call of `function` end at an unmapped page?
 bool fc_region_wants_guard(const fc_region_t *region,

@@ -203,6 +203,7 @@ static void publish(fc_ring_t *ring, uint32_t index,
   atomic_store_explicit(&slot->steps, call->steps, memory_order_relaxed);
   slot->outcome.piece_count = 0;
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
+  atomic_store_explicit(&slot->left, 0, memory_order_relaxed);
   atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
   if (FC_UNLIKELY(ring->holds)) return;
   atomic_store(&ring->head->slots[index].state, FC_RING_READY);

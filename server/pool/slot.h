@@ -3,8 +3,8 @@
 // A slot: one call on its way through a worker and back. It holds no pointer: modules,
 // functions, dialects and blocks are named by index, so the same slot works between
 // processes. Exactly one thread owns a slot at a time. While a worker has it, the loop
-// may change `cancel` and `begun` alone, which are atomic, and the deadline of a call
-// with FC_CALL_PREPARE, which no worker reads.
+// may change `cancel`, `left` and `begun` alone, which are atomic, and the deadline of a
+// call with FC_CALL_PREPARE, which no worker reads.
 #ifndef FARCALL_SERVER_POOL_SLOT_H_
 #define FARCALL_SERVER_POOL_SLOT_H_
 
@@ -38,6 +38,13 @@ typedef struct fc_outcome_t {
   uint32_t spans_size;
   uint64_t began_ns;  // when the worker took it
   uint64_t spent_ns[FC_STAGE_COUNT];
+  // Of a call whose rows were batched: calls that were computed together, rows of all of
+  // them, and rows that were computed. `calls` 0: they were not.
+  uint32_t calls;
+  uint32_t rows;
+  uint32_t computed;
+  bool
+      differs;  // computed again by itself the call had another result (together.h)
   fc_error_t error;  // if the status is not FC_OK
   // Of a failed call: the name that the client gave its request in the body; size 0: none
   // is known.
@@ -45,9 +52,11 @@ typedef struct fc_outcome_t {
   char name[FC_OUTCOME_NAME];
 } fc_outcome_t;
 
-// The time that a worker has spent on the call.
+// The time that a worker has spent on the call; of CALL its share.
 static inline uint64_t fc_outcome_worker_ns(const fc_outcome_t *outcome) {
-  return outcome->spent_ns[FC_STAGE_DECODE] + outcome->spent_ns[FC_STAGE_CALL] +
+  const uint64_t call_ns = outcome->spent_ns[FC_STAGE_CALL];
+  return outcome->spent_ns[FC_STAGE_DECODE] +
+         (outcome->calls > 1 ? call_ns / outcome->calls : call_ns) +
          outcome->spent_ns[FC_STAGE_ENCODE];
 }
 
@@ -60,6 +69,8 @@ static inline void fc_outcome_drop(fc_outcome_t *outcome, fc_blocks_t *blocks) {
 }
 
 #define FC_SLOT_NONE UINT32_MAX
+// Most calls of a batch (host.h): what a ring holds (ring.h).
+#define FC_BATCH_CALLS 16
 
 typedef enum fc_begun_t {
   FC_BEGUN_NOT,
@@ -84,6 +95,8 @@ typedef struct fc_slot_t {
   // Non-zero: nobody waits for the answer any more. A worker that has not begun the call
   // drops it; while the call runs, its module looks at the word.
   _Atomic uint32_t cancel;
+  // The same, of all calls of its batch: what is computed for several looks at it.
+  _Atomic uint32_t left;
   _Atomic uint32_t begun;  // fc_begun_t; the first change of NOT decides
   // Steps that were done, in all turns of the call. The worker counts them.
   _Atomic uint64_t steps;

@@ -60,6 +60,7 @@ static bool fill_slot(fc_thread_host_t *self, fc_job_t *job) {
   slot->answer_block = slot->carry_block = FC_BLOCK_NONE;
   atomic_store_explicit(&slot->steps, job->call.steps, memory_order_relaxed);
   atomic_store_explicit(&slot->cancel, 0, memory_order_relaxed);
+  atomic_store_explicit(&slot->left, 0, memory_order_relaxed);
   atomic_store_explicit(&slot->begun, FC_BEGUN_NOT, memory_order_relaxed);
   slot->outcome.piece_count = 0;
   if (job->call.flags & FC_CALL_PREPARE) {

@@ -8,10 +8,12 @@
 #include "marshal/attempt.h"
 #include "marshal/batch.h"
 #include "marshal/profiled.h"
+#include "marshal/stack.h"
 #include "marshal/stored.h"
 #include "module/prove.h"
 #include "obs/spans.h"
 #include "pool/order.h"
+#include "pool/together.h"
 #include "pool/turn.h"
 
 static fc_str_t body_of(const fc_slot_t *slot, const fc_region_t *region) {
@@ -63,15 +65,15 @@ void fc_worker_deinit(fc_worker_t *worker) {
   if (!worker->region) return;
   fc_frame_destroy(worker->frame);
   fc_text_deinit(&worker->copied);
+  fc_seats_destroy(worker);
   fc_profile_destroy(worker->profile);
   if (worker->store) fc_store_deinit(worker->store);
   fc_free(worker->region->allocator, worker->store);
   *worker = (fc_worker_t){0};
 }
 
-// The worker's instance, created when it is first asked for.
-static fc_status_t find_instance(fc_worker_t *worker, uint32_t generation,
-                                 void **out_instance, fc_error_t *err) {
+fc_status_t fc_worker_instance(fc_worker_t *worker, uint32_t generation,
+                               void **out_instance, fc_error_t *err) {
   fc_served_t *served = fc_region_find(worker->region, generation);
   void **instance = &served->instances[worker->index];
   if (!*instance) {
@@ -92,7 +94,7 @@ fc_status_t fc_worker_prepare(fc_worker_t *worker, uint32_t generation,
   }
   void *instance;
   if (!callable) return FC_OK;
-  return find_instance(worker, generation, &instance, err);
+  return fc_worker_instance(worker, generation, &instance, err);
 }
 
 // The threads that may share the call; NULL: the call keeps to its worker's thread.
@@ -104,9 +106,7 @@ static const fc_tiles_t *find_tiles(fc_worker_t *worker, uint32_t generation) {
   return &worker->tiles;
 }
 
-// Begins the call. Fails if the loop has taken the call back, nobody waits for it any
-// more, or its deadline has passed.
-static fc_status_t check_wanted(fc_slot_t *slot, fc_error_t *err) {
+fc_status_t fc_worker_check_wanted(fc_slot_t *slot, fc_error_t *err) {
   const bool begun = FC_LIKELY(slot->mate == FC_SLOT_NONE)
                          ? fc_slot_begin(&slot->begun, FC_BEGUN_YES)
                          : atomic_load(&slot->begun) == FC_BEGUN_YES;
@@ -237,8 +237,8 @@ static fc_status_t open_desk(fc_worker_t *worker, const fc_slot_t *slot,
   return FC_OK;
 }
 
-static inline void begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
-                               const fc_function_t *function) {
+void fc_worker_begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
+                           const fc_function_t *function) {
   fc_frame_t *frame = worker->frame;
   const fc_plan_t *plan = function->plan;
   // Threads share a module, and there it is on before they do.
@@ -259,22 +259,22 @@ static inline void begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
 fc_status_t fc_worker_begin(fc_worker_t *worker, fc_slot_t *slot,
                             const fc_function_t *function, void **out_instance,
                             fc_error_t *err) {
-  begin_frame(worker, slot, function);
+  fc_worker_begin_frame(worker, slot, function);
   fc_frame_set_keeper(worker->frame, NULL);
-  FC_TRY(find_instance(worker, slot->call.generation, out_instance, err));
+  FC_TRY(fc_worker_instance(worker, slot->call.generation, out_instance, err));
   return slot->call.flags & FC_CALL_LATER
              ? FC_OK
              : read_body(worker, slot, body_of(slot, worker->region), err);
 }
 
-static fc_status_t run_decode(fc_worker_t *worker, fc_slot_t *slot,
-                              const fc_function_t *function, uint64_t *last_ns,
-                              fc_error_t *err) {
+fc_status_t fc_worker_decode(fc_worker_t *worker, fc_slot_t *slot,
+                             const fc_function_t *function, uint64_t *last_ns,
+                             fc_error_t *err) {
   const fc_dialect_worker_t *dialect =
       worker->region->dialects[slot->call.dialect];
   fc_frame_t *frame = worker->frame;
   slot->outcome.stage = FC_STAGE_DECODE;
-  begin_frame(worker, slot, function);
+  fc_worker_begin_frame(worker, slot, function);
   fc_status_t status =
       read_body(worker, slot, body_of(slot, worker->region), err);
   if (status == FC_OK) {
@@ -284,27 +284,37 @@ static fc_status_t run_decode(fc_worker_t *worker, fc_slot_t *slot,
   return status;
 }
 
-static fc_status_t run_call(fc_worker_t *worker, fc_slot_t *slot,
-                            const fc_function_t *function, uint64_t *last_ns,
-                            fc_error_t *err) {
+static void note_rows(const fc_worker_t *worker, fc_slot_t *slot) {
+  uint64_t rows, computed;
+  if (!fc_frame_counted_rows(worker->frame, &rows, &computed)) return;
+  slot->outcome.calls = 1;
+  slot->outcome.rows = rows < UINT32_MAX ? (uint32_t)rows : UINT32_MAX;
+  slot->outcome.computed =
+      computed < UINT32_MAX ? (uint32_t)computed : UINT32_MAX;
+}
+
+fc_status_t fc_worker_call(fc_worker_t *worker, fc_slot_t *slot,
+                           const fc_function_t *function, uint64_t *last_ns,
+                           fc_error_t *err) {
   slot->outcome.stage = FC_STAGE_CALL;
   void *instance = NULL;
-  FC_TRY(find_instance(worker, slot->call.generation, &instance, err));
+  FC_TRY(fc_worker_instance(worker, slot->call.generation, &instance, err));
   fc_status_t status = fc_frame_invoke(
       worker->frame, fc_module_get_backend(function->module), instance,
       function->index, &slot->cancel, slot->call.deadline_ns, err);
   mark(slot, FC_STAGE_CALL, last_ns);
+  if (FC_UNLIKELY(function->plan->batch != NULL)) note_rows(worker, slot);
   return status;
 }
 
-// Does what run_call does, for a call that is profiled. The worker keeps the memory of
+// Does what fc_worker_call does, for a call that is profiled. The worker keeps the memory of
 // the profile for the next one.
 static fc_status_t run_profiled(fc_worker_t *worker, fc_slot_t *slot,
                                 const fc_function_t *function,
                                 uint64_t *last_ns, fc_error_t *err) {
   slot->outcome.stage = FC_STAGE_CALL;
   void *instance = NULL;
-  FC_TRY(find_instance(worker, slot->call.generation, &instance, err));
+  FC_TRY(fc_worker_instance(worker, slot->call.generation, &instance, err));
   if (!worker->profile) {
     worker->profile = fc_profile_create(worker->region->allocator);
     if (!worker->profile) return fc_fail_memory(err);
@@ -344,9 +354,9 @@ fc_status_t fc_worker_open_answer(fc_worker_t *worker, const fc_slot_t *slot,
   return FC_OK;
 }
 
-static fc_status_t run_encode(fc_worker_t *worker, fc_slot_t *slot,
-                              const fc_function_t *function, uint64_t *last_ns,
-                              fc_error_t *err) {
+fc_status_t fc_worker_encode(fc_worker_t *worker, fc_slot_t *slot,
+                             const fc_function_t *function, uint64_t *last_ns,
+                             fc_error_t *err) {
   fc_block_sink_t *out = &worker->answer;
   slot->outcome.stage = FC_STAGE_ENCODE;
   FC_TRY(fc_worker_open_answer(worker, slot, err));
@@ -383,7 +393,7 @@ static fc_status_t run_planned(fc_worker_t *worker, fc_slot_t *slot,
                          slot->call.parameters, dialect->decode, err));
   mark(slot, FC_STAGE_DECODE, last_ns);
   if (fc_order_answers(order)) {
-    return run_encode(worker, slot, NULL, last_ns, err);
+    return fc_worker_encode(worker, slot, NULL, last_ns, err);
   }
   FC_TRY(fc_worker_open_answer(worker, slot, err));
   fc_worker_close_answer(worker, slot);
@@ -463,7 +473,8 @@ static fc_status_t run_proof(fc_worker_t *worker, fc_slot_t *slot,
   char verdict[FC_VERDICT_SIZE];
   slot->outcome.stage = FC_STAGE_CALL;
   slot->outcome.document = 0;
-  FC_TRY(find_instance(worker, slot->call.generation, &prove.instance, err));
+  FC_TRY(
+      fc_worker_instance(worker, slot->call.generation, &prove.instance, err));
   FC_TRY(fc_rows_prove(&prove, verdict, err));
   FC_TRY(fc_worker_open_answer(worker, slot, err));
   FC_TRY(fc_sink_put(&worker->answer.sink, fc_str(verdict), err));
@@ -475,8 +486,7 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
                              fc_error_t *err) {
   const uint8_t flags = slot->call.flags;
   uint64_t last_ns = slot->outcome.began_ns;
-  slot->outcome.stage = FC_STAGE_QUEUE;
-  FC_TRY(check_wanted(slot, err));
+  FC_TRY(fc_worker_check_wanted(slot, err));
   if (FC_UNLIKELY(flags & FC_CALL_SESSION)) {
     FC_TRY(open_desk(worker, slot, err));
     if (worker->region->dialects[slot->call.dialect]->orders) {
@@ -493,22 +503,23 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   if (FC_UNLIKELY(slot->call.rows == FC_ROWS_PROVE)) {
     return run_proof(worker, slot, function, err);
   }
-  FC_TRY(run_decode(worker, slot, function, &last_ns, err));
+  FC_TRY(fc_worker_decode(worker, slot, function, &last_ns, err));
   FC_TRY(look_at_budget(worker, slot, last_ns, err));
   if (FC_LIKELY(!(flags & (FC_CALL_VALIDATE | FC_CALL_PROFILE)))) {
-    FC_TRY(run_call(worker, slot, function, &last_ns, err));
+    FC_TRY(fc_worker_call(worker, slot, function, &last_ns, err));
   } else {
     if (flags & FC_CALL_VALIDATE) return FC_OK;
     FC_TRY(run_profiled(worker, slot, function, &last_ns, err));
   }
   FC_TRY(look_at_budget(worker, slot, last_ns, err));
-  FC_TRY(run_encode(worker, slot, function, &last_ns, err));
+  FC_TRY(fc_worker_encode(worker, slot, function, &last_ns, err));
   if (FC_UNLIKELY(flags & FC_CALL_TRACED)) add_spans(worker, slot);
   return FC_OK;
 }
 
 static void begin_outcome(fc_outcome_t *outcome) {
-  outcome->more = false;
+  outcome->more = outcome->differs = false;
+  outcome->calls = 0;
   outcome->began_ns = fc_clock_ns();
   outcome->spent_ns[FC_STAGE_DECODE] = outcome->spent_ns[FC_STAGE_CALL] =
       outcome->spent_ns[FC_STAGE_ENCODE] = 0;
@@ -522,23 +533,16 @@ void fc_worker_refuse(fc_slot_t *slot) {
   slot->outcome.name_size = 0;
 }
 
-void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
+void fc_worker_begin_outcome(fc_worker_t *worker, fc_slot_t *slot) {
   begin_outcome(&slot->outcome);
-  worker->budget = (fc_budget_t){
-      .end_ns = slot->outcome.began_ns + worker->budget_ns, .over = false};
-  if (slot->call.flags & FC_CALL_PREPARE) {
-    (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
-    slot->outcome.stage = FC_STAGE_QUEUE;
-    slot->outcome.status =
-        fc_worker_prepare(worker, slot->call.generation, &slot->outcome.error);
-    slot->outcome.spent_ns[FC_STAGE_CALL] =
-        fc_clock_ns() - slot->outcome.began_ns;
-    return;
-  }
+  slot->outcome.stage = FC_STAGE_QUEUE;
   worker->meter.refused = false;
   worker->carry.block = FC_BLOCK_NONE;
-  slot->outcome.status = run_stops(worker, slot, &slot->outcome.error);
-  if (slot->outcome.status != FC_OK && worker->meter.refused) {
+}
+
+void fc_worker_end(fc_worker_t *worker, fc_slot_t *slot, fc_status_t status) {
+  slot->outcome.status = status;
+  if (status != FC_OK && worker->meter.refused) {
     slot->outcome.status = fc_fail(
         &slot->outcome.error,
         slot->outcome.stage == FC_STAGE_DECODE ? FC_CODE_OVERLOADED
@@ -549,36 +553,26 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
   }
   name_failed(worker, slot);
   fc_frame_end(worker->frame);
+  drop_body(worker);
+}
+
+void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot) {
+  fc_worker_begin_outcome(worker, slot);
+  worker->budget = (fc_budget_t){
+      .end_ns = slot->outcome.began_ns + worker->budget_ns, .over = false};
+  if (slot->call.flags & FC_CALL_PREPARE) {
+    (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
+    slot->outcome.status =
+        fc_worker_prepare(worker, slot->call.generation, &slot->outcome.error);
+    slot->outcome.spent_ns[FC_STAGE_CALL] =
+        fc_clock_ns() - slot->outcome.began_ns;
+    return;
+  }
+  fc_worker_end(worker, slot, run_stops(worker, slot, &slot->outcome.error));
   if (FC_UNLIKELY(slot->call.flags & FC_CALL_SESSION) && worker->store) {
     fc_store_end(worker->store);
   }
-  drop_body(worker);
   if (FC_UNLIKELY(slot->call.parts)) fc_turn_leave(worker, slot);
-}
-
-void fc_worker_begin_mate(fc_slot_t *slot) {
-  (void)fc_slot_begin(&slot->begun, FC_BEGUN_YES);
-}
-
-// Runs the slots of a batch but for the last one, which it returns. A slot that is pushed
-// is the loop's.
-static uint32_t run_mates(fc_worker_t *worker, uint32_t first) {
-  fc_region_t *region = worker->region;
-  fc_slot_t *slots = region->slots;
-  uint32_t slot = first;
-  for (; slots[slot].mate != slot; slot = slots[slot].mate) {
-    fc_worker_begin_mate(&slots[slot]);
-  }
-  fc_worker_begin_mate(&slots[slot]);
-  for (slot = first; slots[slot].mate != slot;) {
-    const uint32_t mate = slots[slot].mate;
-    fc_worker_run(worker, &slots[slot]);
-    if (fc_done_push(&region->done, slots, slot)) {
-      region->wake(region->wake_context);
-    }
-    slot = mate;
-  }
-  return slot;
 }
 
 void fc_worker_main(fc_worker_t *worker) {
@@ -587,11 +581,10 @@ void fc_worker_main(fc_worker_t *worker) {
   while ((slot = fc_ready_take(&region->ready, region->slots, &worker->spin)) !=
          FC_SLOT_NONE) {
     if (FC_UNLIKELY(region->slots[slot].mate != FC_SLOT_NONE)) {
-      slot = run_mates(worker, slot);
+      fc_worker_run_batch(worker, slot);
+      continue;
     }
     fc_worker_run(worker, &region->slots[slot]);
-    if (fc_done_push(&region->done, region->slots, slot)) {
-      region->wake(region->wake_context);
-    }
+    fc_region_hand_over(region, &region->slots[slot]);
   }
 }

@@ -32,6 +32,7 @@ typedef struct fc_worker_t {
   fc_budget_t budget;  // of this call
   fc_store_t *store;   // for calls of sessions; NULL: there was none yet
   uint64_t slab;       // serial of the slab that it has open
+  struct fc_seats_t *seats;  // together.c; NULL: there was no batch yet
 } fc_worker_t;
 
 fc_status_t fc_worker_init(fc_worker_t *worker, fc_region_t *region,
@@ -49,10 +50,10 @@ void fc_worker_run(fc_worker_t *worker, fc_slot_t *slot);
 // Ends the call of a slot that cannot be run, with the error that its outcome has
 // already.
 void fc_worker_refuse(fc_slot_t *slot);
-// Begins the call of a slot that is in a batch, before fc_worker_run makes it, unless the
-// loop has taken it back.
-void fc_worker_begin_mate(fc_slot_t *slot);
-// For turn.c. Begins the call of a slot on the worker's frame: finds the instance, and
+// ---------------------------------------------------------------------------
+// For turn.c and together.c: the stages of a call
+
+// Begins the call of a slot on the worker's frame: finds the instance, and
 // reads the body unless that is a carry.
 fc_status_t fc_worker_begin(fc_worker_t *worker, fc_slot_t *slot,
                             const fc_function_t *function, void **out_instance,
@@ -63,6 +64,33 @@ fc_status_t fc_worker_open_answer(fc_worker_t *worker, const fc_slot_t *slot,
 // Puts the answer into the outcome. If the answer ends in the body, the body's block is
 // the answer's from now on.
 void fc_worker_close_answer(fc_worker_t *worker, fc_slot_t *slot);
+// The worker's instance, created when it is first asked for.
+fc_status_t fc_worker_instance(fc_worker_t *worker, uint32_t generation,
+                               void **out_instance,
+                               fc_error_t *err) FC_MUST_CHECK;
+// The worker takes the call of a slot.
+void fc_worker_begin_outcome(fc_worker_t *worker, fc_slot_t *slot);
+// Begins the call. Fails if the loop has taken the call back, nobody waits for it any
+// more, or its deadline has passed.
+fc_status_t fc_worker_check_wanted(fc_slot_t *slot,
+                                   fc_error_t *err) FC_MUST_CHECK;
+void fc_worker_begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
+                           const fc_function_t *function);
+// DECODE, CALL and ENCODE on worker->frame. *last_ns is when the stage before ended, and
+// when this one has.
+fc_status_t fc_worker_decode(fc_worker_t *worker, fc_slot_t *slot,
+                             const fc_function_t *function, uint64_t *last_ns,
+                             fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_worker_call(fc_worker_t *worker, fc_slot_t *slot,
+                           const fc_function_t *function, uint64_t *last_ns,
+                           fc_error_t *err) FC_MUST_CHECK;
+fc_status_t fc_worker_encode(fc_worker_t *worker, fc_slot_t *slot,
+                             const fc_function_t *function, uint64_t *last_ns,
+                             fc_error_t *err) FC_MUST_CHECK;
+// The call has ended so: completes the outcome, and leaves frame and body.
+void fc_worker_end(fc_worker_t *worker, fc_slot_t *slot, fc_status_t status);
+// ---------------------------------------------------------------------------
+
 // Runs slots until the region's ready queue is stopped and empty.
 void fc_worker_main(fc_worker_t *worker);
 

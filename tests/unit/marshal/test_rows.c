@@ -10,6 +10,7 @@
 #include "helpers/test.h"
 #include "helpers/types.h"
 #include "marshal/frame.h"
+#include "marshal/stack.h"
 
 #define ROWS_MAX 60
 
@@ -389,6 +390,208 @@ static void rows_survive_every_failing_allocation(void **state) {
   module_deinit(&module);
 }
 
+// ---------------------------------------------------------------------------
+// Stacks
+
+static void print_part(int64_t first, int64_t rows, const char *rest, char *out,
+                       size_t size) {
+  size_t used = (size_t)snprintf(out, size, "[[");
+  for (int64_t i = first; i < first + rows; i++) {
+    used += (size_t)snprintf(out + used, size - used, "%s[%d,%d,%d]",
+                             i > first ? "," : "", value_at(i, 0),
+                             value_at(i, 1), value_at(i, 2));
+  }
+  snprintf(out + used, size - used, "],%s]", rest);
+}
+
+static fc_frame_t *decode_part(const module_t *module, fc_allocator_t allocator,
+                               int64_t first, int64_t rows, const char *rest,
+                               fc_error_t *err) {
+  fc_frame_t *frame;
+  char body[8192];
+  if (fc_frame_create(allocator, NULL, &frame, err) != FC_OK) return NULL;
+  print_part(first, rows, rest, body, sizeof body);
+  fc_frame_begin(frame, module->plan, NULL);
+  frame->batched = true;
+  if (fc_frame_decode(frame, fc_str(body), err) == FC_OK) return frame;
+  fc_frame_destroy(frame);
+  return NULL;
+}
+
+static fc_status_t invoke_stack(module_t *module, fc_frame_t *const *frames,
+                                uint32_t count, fc_error_t *err) {
+  const fc_stack_call_t call = {.backend = &module->backend,
+                                .instance = &module->echo};
+  begin(module);
+  return fc_frame_invoke_stack(module->frame, frames, count, &call, err);
+}
+
+static void check_part(const fc_frame_t *frame, int64_t first, int64_t rows) {
+  size_t count;
+  const fc_value_t *results = fc_frame_results(frame, &count);
+  assert_int_equal(count, 2);
+  assert_int_equal(results[0].tensor.shape[0], rows);
+  assert_int_equal(results[0].tensor.shape[1], 3);
+  assert_int_equal(results[1].tensor.shape[0], rows);
+  const int32_t *x = results[0].tensor.data;
+  const int64_t *sum = results[1].tensor.data;
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t want = 0;
+    for (int k = 0; k < 3; k++) {
+      assert_int_equal(x[3 * i + k],
+                       value_at(first + i, k) * 7 + (k % 2 ? 50 : 40));
+      want += value_at(first + i, k);
+    }
+    assert_int_equal(sum[i], want);
+  }
+}
+
+static void each_call_of_a_stack_gets_its_rows(void **state) {
+  (void)state;
+  for (size_t b = 0; b < FC_ARRAY_COUNT(kBuckets); b++) {
+    module_t module;
+    module_init(&module, kBuckets[b], kCounts[b]);
+    for (uint32_t count = 1; count <= FC_STACK_MAX; count++) {
+      fc_frame_t *frames[FC_STACK_MAX];
+      fc_error_t err;
+      int64_t first = 0;
+      for (uint32_t i = 0; i < count; i++) {
+        frames[i] = decode_part(&module, fc_allocator_system(), first,
+                                1 + i % 3, "7,[40,50]", &err);
+        assert_non_null(frames[i]);
+        first += 1 + i % 3;
+      }
+      if (invoke_stack(&module, frames, count, &err) != FC_OK) {
+        fail_msg("%u calls: %s", count, err.message);
+      }
+      uint64_t rows, computed;
+      assert_true(fc_frame_counted_rows(module.frame, &rows, &computed));
+      assert_int_equal(rows, first);
+      assert_int_equal(computed, the_seen.rows);
+      first = 0;
+      for (uint32_t i = 0; i < count; i++) {
+        check_part(frames[i], first, 1 + i % 3);
+        first += 1 + i % 3;
+      }
+      fc_frame_end(module.frame);
+      for (uint32_t i = 0; i < count; i++) fc_frame_destroy(frames[i]);
+    }
+    module_deinit(&module);
+  }
+}
+
+static void only_what_is_alike_is_stacked(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int64_t rows;
+    const char *rest;
+    bool stacks;
+  } rows[] = {
+      {"one row", 1, "7,[40,50]", true},
+      {"three rows", 3, "7,[40,50]", true},
+      {"another number", 1, "8,[40,50]", false},
+      {"another tensor without rows", 1, "7,[40,51]", false},
+  };
+  module_t module;
+  module_init(&module, kBuckets[0], 3);
+  fc_frame_t *first =
+      decode_part(&module, fc_allocator_system(), 0, 2, "7,[40,50]", NULL);
+  assert_non_null(first);
+  assert_true(fc_frame_stacks(first, first));
+  assert_false(fc_frame_stacks(first, module.frame));
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    fc_frame_t *other = decode_part(&module, fc_allocator_system(), 9,
+                                    row->rows, row->rest, NULL);
+    assert_non_null(other);
+    assert_int_equal(fc_frame_stacks(first, other), row->stacks);
+    other->batched = false;
+    assert_false(fc_frame_stacks(first, other));
+    fc_frame_destroy(other);
+  }
+  fc_frame_destroy(first);
+  module_deinit(&module);
+}
+
+// What is refused together leaves each call as it was: made by itself it is answered.
+static void a_stack_that_fails_leaves_its_calls(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    size_t result_size;
+    size_t elements;
+    uint32_t fails;
+    fc_code_t code;
+  } rows[] = {
+      {"a call fails", 1000, 1000, 1, FC_CODE_CALL_FAILED},
+      {"the last of several fails", 1000, 1000, 2, FC_CODE_CALL_FAILED},
+      {"too much to answer", 100, 1000, 0, FC_CODE_RESULT_TOO_LARGE},
+      {"too many elements", 1000, 20, 0, FC_CODE_TENSOR_TOO_LARGE},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    module_t module;
+    fc_frame_t *frames[3];
+    fc_error_t err;
+    size_t count;
+    module_init(&module, kBuckets[0], 3);
+    module.frame->limits.result_size = row->result_size;
+    module.frame->limits.tensor_elements = row->elements;
+    for (int i = 0; i < 3; i++) {
+      frames[i] = decode_part(&module, fc_allocator_system(), 5 * i, 5,
+                              "7,[40,50]", NULL);
+      assert_non_null(frames[i]);
+    }
+    const fc_stack_call_t call = {.backend = &module.backend,
+                                  .instance = &module.echo};
+    begin(&module);
+    the_seen.fails = row->fails;
+    assert_int_not_equal(
+        fc_frame_invoke_stack(module.frame, frames, 3, &call, &err), FC_OK);
+    assert_int_equal(err.code, row->code);
+    fc_frame_end(module.frame);
+    the_seen = (seen_t){.calls = 0};
+    for (int i = 0; i < 3; i++) {
+      assert_null(fc_frame_results(frames[i], &count));
+      assert_int_equal(fc_frame_invoke(frames[i], &module.backend, &module.echo,
+                                       0, NULL, 0, &err),
+                       FC_OK);
+      check_part(frames[i], 5 * i, 5);
+      fc_frame_destroy(frames[i]);
+    }
+    module_deinit(&module);
+  }
+}
+
+static fc_status_t attempt_stack(fc_allocator_t allocator, void *context,
+                                 fc_error_t *err) {
+  module_t *module = context;
+  fc_frame_t *whole = NULL, *frames[2];
+  const fc_stack_call_t call = {.backend = &module->backend,
+                                .instance = &module->echo};
+  fc_status_t status = FC_OK;
+  for (int i = 0; i < 2; i++) {
+    frames[i] = decode_part(module, allocator, 150 * i, 150, "7,[40,50]", err);
+    if (!frames[i]) status = FC_RESOURCE_EXHAUSTED;
+  }
+  if (status == FC_OK) status = fc_frame_create(allocator, NULL, &whole, err);
+  if (status == FC_OK) {
+    fc_frame_begin(whole, module->plan, NULL);
+    whole->batched = true;
+    status = fc_frame_invoke_stack(whole, frames, 2, &call, err);
+  }
+  fc_frame_destroy(whole);
+  for (int i = 0; i < 2; i++) fc_frame_destroy(frames[i]);
+  return status;
+}
+
+static void stacks_survive_every_failing_allocation(void **state) {
+  (void)state;
+  module_t module;
+  module_init(&module, kBuckets[0], 3);
+  assert_true(fc_test_allocation_sweep(attempt_stack, &module) >= 6);
+  module_deinit(&module);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_number_of_rows_is_computed),
@@ -398,6 +601,10 @@ int main(void) {
       FC_TEST(what_cannot_be_is_said),
       FC_TEST(without_a_proof_sizes_are_exact),
       FC_TEST(rows_survive_every_failing_allocation),
+      FC_TEST(each_call_of_a_stack_gets_its_rows),
+      FC_TEST(only_what_is_alike_is_stacked),
+      FC_TEST(a_stack_that_fails_leaves_its_calls),
+      FC_TEST(stacks_survive_every_failing_allocation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// See together.h. A worker decodes, answers and refuses on one frame: for each call the
+// frame, the copy and the body of its seat are put in the place of the worker's.
+#include "pool/together.h"
+
+#include "marshal/stack.h"
+#include "module/prove.h"
+
+_Static_assert(FC_STACK_MAX == FC_BATCH_CALLS, "a batch may be one stack");
+
+typedef enum seat_state_t {
+  SEAT_DECODED,
+  SEAT_LATER,  // beside the others there is no memory for it
+  SEAT_DONE,   // the slot has its outcome
+} seat_state_t;
+
+typedef struct seat_t {
+  fc_frame_t *frame;
+  fc_text_t copied;
+  fc_str_t body;
+  uint64_t last_ns;  // when its last stage ended
+  seat_state_t state;
+} seat_t;
+
+// What a worker keeps for its batches.
+typedef struct fc_seats_t {
+  fc_frame_t *whole;  // of what is computed together
+  seat_t seats[FC_BATCH_CALLS];
+  uint32_t batches;
+} seats_t;
+
+typedef struct run_t {
+  fc_worker_t *worker;
+  const fc_mates_t *mates;
+  const fc_function_t *function;
+  seats_t *all;
+  uint32_t next;  // the slots before are the loop's
+} run_t;
+
+// ---------------------------------------------------------------------------
+// Seats
+
+void fc_seats_destroy(fc_worker_t *worker) {
+  seats_t *all = worker->seats;
+  if (!all) return;
+  fc_frame_destroy(all->whole);
+  for (uint32_t i = 0; i < FC_BATCH_CALLS; i++) {
+    fc_frame_destroy(all->seats[i].frame);
+    fc_text_deinit(&all->seats[i].copied);
+  }
+  fc_free(worker->region->allocator, all);
+  worker->seats = NULL;
+}
+
+static bool make_frame(fc_worker_t *worker, fc_frame_t **frame) {
+  return *frame ||
+         fc_frame_create(fc_meter_allocator(&worker->meter),
+                         &worker->region->limits, frame, NULL) == FC_OK;
+}
+
+// False: there is no memory for so many seats.
+static bool make_seats(fc_worker_t *worker, uint32_t count) {
+  if (!worker->seats) {
+    worker->seats = fc_alloc(worker->region->allocator, sizeof *worker->seats);
+  }
+  seats_t *all = worker->seats;
+  if (!all || !make_frame(worker, &all->whole)) return false;
+  for (uint32_t i = 0; i < count; i++) {
+    seat_t *seat = &all->seats[i];
+    if (seat->frame) continue;
+    fc_text_init(&seat->copied, fc_meter_allocator(&worker->meter), SIZE_MAX);
+    if (!make_frame(worker, &seat->frame)) return false;
+  }
+  return true;
+}
+
+// The worker takes the seat, or leaves it.
+static void swap(fc_worker_t *worker, seat_t *seat) {
+  fc_frame_t *frame = worker->frame;
+  const fc_text_t copied = worker->copied;
+  const fc_str_t body = worker->body;
+  worker->frame = seat->frame;
+  worker->copied = seat->copied;
+  worker->body = seat->body;
+  seat->frame = frame;
+  seat->copied = copied;
+  seat->body = body;
+}
+
+// ---------------------------------------------------------------------------
+// One call
+
+static void hand_over(run_t *run) {
+  const fc_mates_t *mates = run->mates;
+  while (run->next < mates->count &&
+         run->all->seats[run->next].state == SEAT_DONE) {
+    mates->done(mates->context, mates->slots[run->next++]);
+  }
+}
+
+static void decode(run_t *run, uint32_t at) {
+  fc_worker_t *worker = run->worker;
+  fc_slot_t *slot = run->mates->slots[at];
+  seat_t *seat = &run->all->seats[at];
+  fc_error_t *err = &slot->outcome.error;
+  fc_worker_begin_outcome(worker, slot);
+  seat->last_ns = slot->outcome.began_ns;
+  swap(worker, seat);
+  fc_status_t status = fc_worker_check_wanted(slot, err);
+  if (status == FC_OK) {
+    status = fc_worker_decode(worker, slot, run->function, &seat->last_ns, err);
+  }
+  seat->state = SEAT_DECODED;
+  if (status != FC_OK) {
+    seat->state = worker->meter.refused ? SEAT_LATER : SEAT_DONE;
+    fc_worker_end(worker, slot, status);
+  }
+  swap(worker, seat);
+}
+
+// What a call waited for its mates counts as QUEUE.
+static void resume(fc_slot_t *slot, seat_t *seat) {
+  seat->last_ns = fc_clock_ns();
+  slot->outcome.began_ns = seat->last_ns -
+                           slot->outcome.spent_ns[FC_STAGE_DECODE] -
+                           slot->outcome.spent_ns[FC_STAGE_CALL];
+}
+
+// Answers a call that was decoded, after it was computed unless that was done together.
+static void answer(run_t *run, uint32_t at, bool computed) {
+  fc_worker_t *worker = run->worker;
+  const fc_mates_t *mates = run->mates;
+  fc_slot_t *slot = mates->slots[at];
+  seat_t *seat = &run->all->seats[at];
+  fc_error_t *err = &slot->outcome.error;
+  fc_status_t status = FC_OK;
+  worker->meter.refused = false;
+  swap(worker, seat);
+  resume(slot, seat);
+  if (mates->open) mates->open(mates->context, mates->slots[at]);
+  if (!computed) {
+    status = fc_worker_call(worker, slot, run->function, &seat->last_ns, err);
+  }
+  if (status == FC_OK) {
+    status = fc_worker_encode(worker, slot, run->function, &seat->last_ns, err);
+  }
+  fc_worker_end(worker, slot, status);
+  if (mates->close) mates->close(mates->context, mates->slots[at]);
+  seat->state = SEAT_DONE;
+  swap(worker, seat);
+  hand_over(run);
+}
+
+static void run_alone(fc_worker_t *worker, const fc_mates_t *mates,
+                      uint32_t at) {
+  if (mates->open) mates->open(mates->context, mates->slots[at]);
+  fc_worker_run(worker, mates->slots[at]);
+  if (mates->close) mates->close(mates->context, mates->slots[at]);
+}
+
+// ---------------------------------------------------------------------------
+// Several
+
+typedef struct group_t {
+  uint32_t count;
+  uint32_t at[FC_BATCH_CALLS];
+  fc_frame_t *frames[FC_BATCH_CALLS];
+} group_t;
+
+// The call of slot `at`, and those behind it that stack with it.
+static void find_group(const run_t *run, uint32_t at, group_t *out_group) {
+  const seat_t *seats = run->all->seats;
+  out_group->count = 0;
+  for (uint32_t i = at; i < run->mates->count; i++) {
+    if (seats[i].state != SEAT_DECODED) continue;
+    if (i > at && !fc_frame_stacks(seats[at].frame, seats[i].frame)) continue;
+    out_group->at[out_group->count] = i;
+    out_group->frames[out_group->count++] = seats[i].frame;
+  }
+}
+
+// The last of their deadlines; 0: one of them has none.
+static uint64_t end_of(const run_t *run, const group_t *group) {
+  uint64_t last_ns = 0;
+  for (uint32_t i = 0; i < group->count; i++) {
+    const uint64_t ns = run->mates->slots[group->at[i]]->call.deadline_ns;
+    if (!ns) return 0;
+    if (ns > last_ns) last_ns = ns;
+  }
+  return last_ns;
+}
+
+// Has the call the same result when it is computed by itself? What cannot be told is taken
+// for the same.
+static bool is_same_alone(const run_t *run, const group_t *group,
+                          const fc_stack_call_t *call) {
+  const uint32_t i = run->all->batches / FC_TOGETHER_CHECKED % group->count;
+  const fc_slot_t *slot = run->mates->slots[group->at[i]];
+  fc_frame_t *frame = group->frames[i];
+  size_t count;
+  fc_error_t error;
+  const fc_value_t *together = fc_frame_results(frame, &count);
+  const fc_status_t status =
+      fc_frame_invoke(frame, call->backend, call->instance, call->index,
+                      &slot->cancel, slot->call.deadline_ns, &error);
+  const bool same = status == FC_OK
+                        ? fc_rows_agree(run->function, frame, together)
+                        : error.code != FC_CODE_CALL_FAILED &&
+                              error.code != FC_CODE_BAD_RESULT;
+  fc_frame_set_results(frame, together, count);
+  return same;
+}
+
+// Each of them is told how it was computed, and what CALL took.
+static void note_call(const run_t *run, const group_t *group,
+                      uint64_t began_ns) {
+  const uint64_t took_ns = fc_clock_ns() - began_ns;
+  uint64_t rows = 0, computed = 0;
+  (void)fc_frame_counted_rows(run->all->whole, &rows, &computed);
+  for (uint32_t i = 0; i < group->count; i++) {
+    fc_outcome_t *outcome = &run->mates->slots[group->at[i]]->outcome;
+    outcome->spent_ns[FC_STAGE_CALL] = took_ns;
+    outcome->calls = group->count;
+    outcome->rows = (uint32_t)rows;
+    outcome->computed = (uint32_t)computed;
+  }
+}
+
+static fc_status_t compute(const run_t *run, const group_t *group,
+                           fc_error_t *err) {
+  fc_worker_t *worker = run->worker;
+  fc_slot_t *first = run->mates->slots[group->at[0]];
+  void *instance;
+  FC_TRY(fc_worker_instance(worker, first->call.generation, &instance, err));
+  const fc_stack_call_t call = {
+      .backend = fc_module_get_backend(run->function->module),
+      .instance = instance,
+      .index = run->function->index,
+      .cancel = &first->left,
+      .deadline_ns = end_of(run, group)};
+  const uint64_t began_ns = fc_clock_ns();
+  FC_TRY(fc_frame_invoke_stack(run->all->whole, group->frames, group->count,
+                               &call, err));
+  const bool checked = run->all->batches++ % FC_TOGETHER_CHECKED == 0;
+  if (FC_UNLIKELY(checked) && !is_same_alone(run, group, &call)) {
+    first->outcome.differs = true;
+    return fc_fail(err, FC_CODE_INTERNAL, "it differs");
+  }
+  note_call(run, group, began_ns);
+  return FC_OK;
+}
+
+// Computes the calls of a group as one, or, if that fails, one by one.
+static void run_group(run_t *run, const group_t *group) {
+  fc_worker_t *worker = run->worker;
+  fc_slot_t *first = run->mates->slots[group->at[0]];
+  seat_t whole = {.frame = run->all->whole};
+  fc_error_t error;
+  bool computed = group->count > 1;
+  if (computed) {
+    for (uint32_t i = 0; i < group->count; i++) {
+      run->mates->slots[group->at[i]]->outcome.stage = FC_STAGE_CALL;
+    }
+    swap(worker, &whole);
+    fc_worker_begin_frame(worker, first, run->function);
+    fc_frame_set_stop(worker->frame, &first->left, end_of(run, group));
+    swap(worker, &whole);
+    computed = compute(run, group, &error) == FC_OK;
+  }
+  for (uint32_t i = 0; i < group->count; i++) {
+    answer(run, group->at[i], computed);
+  }
+  fc_frame_end(run->all->whole);
+}
+
+void fc_worker_run_mates(fc_worker_t *worker, const fc_mates_t *mates) {
+  const fc_invocation_t *call = &mates->slots[0]->call;
+  const fc_module_t *module =
+      fc_region_module(worker->region, call->generation);
+  run_t run = {.worker = worker,
+               .mates = mates,
+               .function = fc_module_function(module, call->function)};
+  const bool seated = make_seats(worker, mates->count);
+  run.all = worker->seats;
+  for (uint32_t at = 0; at < mates->count; at++) {
+    (void)fc_slot_begin(&mates->slots[at]->begun, FC_BEGUN_YES);
+  }
+  for (uint32_t at = 0; at < mates->count; at++) {
+    if (seated) {
+      decode(&run, at);
+      hand_over(&run);
+    } else {
+      run_alone(worker, mates, at);
+      mates->done(mates->context, mates->slots[at]);
+    }
+  }
+  for (uint32_t at = 0; seated && at < mates->count; at++) {
+    group_t group;
+    if (run.all->seats[at].state != SEAT_DECODED) continue;
+    find_group(&run, at, &group);
+    run_group(&run, &group);
+  }
+  for (uint32_t at = 0; seated && at < mates->count; at++) {
+    if (run.all->seats[at].state != SEAT_LATER) continue;
+    run_alone(worker, mates, at);
+    run.all->seats[at].state = SEAT_DONE;
+    hand_over(&run);
+  }
+}
+
+static void hand_back(void *context, const fc_slot_t *slot) {
+  fc_region_hand_over(context, slot);
+}
+
+void fc_worker_run_batch(fc_worker_t *worker, uint32_t first) {
+  fc_slot_t *slots = worker->region->slots;
+  fc_mates_t mates = {.done = hand_back, .context = worker->region};
+  uint32_t slot = FC_SLOT_NONE;
+  for (uint32_t next = first; slot != next; next = slots[slot].mate) {
+    slot = next;
+    mates.slots[mates.count++] = &slots[slot];
+  }
+  fc_worker_run_mates(worker, &mates);
+}
