@@ -6,20 +6,43 @@
 #define NS_PER_S 1000000000u
 #define WEIGHT 8  // a call counts for an eighth of the new average
 
+#define RETRY 64  // batches that gain nothing are tried again so often
+
+static uint64_t mix(uint64_t average, uint64_t ns) {
+  return ns > average ? average + (ns - average) / WEIGHT
+                      : average - (average - ns) / WEIGHT;
+}
+
 void fc_cost_learn(fc_cost_t *cost, uint64_t spent_ns) {
-  if (cost->samples == 0) {
-    cost->average_ns = spent_ns;
-  } else if (spent_ns > cost->average_ns) {
-    cost->average_ns += (spent_ns - cost->average_ns) / WEIGHT;
-  } else {
-    cost->average_ns -= (cost->average_ns - spent_ns) / WEIGHT;
-  }
+  cost->average_ns = cost->samples ? mix(cost->average_ns, spent_ns) : spent_ns;
   if (cost->samples < UINT32_MAX) cost->samples++;
 }
 
 void fc_cost_doubt(fc_cost_t *cost) {
   cost->samples = 0;
   if (cost->needed < 1u << 16) cost->needed *= 2;
+}
+
+void fc_cost_learn_batch(fc_cost_t *cost, uint32_t calls, uint64_t call_ns,
+                         uint64_t rest_ns) {
+  uint64_t *share_ns = calls > 1 ? &cost->shared_ns : &cost->alone_ns;
+  const uint64_t ns = call_ns / calls;
+  *share_ns = *share_ns ? mix(*share_ns, ns) : ns + !ns;
+  if (calls == 1) return;
+  const uint64_t all_ns = call_ns + calls * rest_ns;
+  cost->batch_ns = cost->batch_ns ? mix(cost->batch_ns, all_ns) : all_ns;
+}
+
+bool fc_cost_gains(fc_cost_t *cost) {
+  const bool known = cost->alone_ns && cost->shared_ns;
+  if (!known || cost->shared_ns < cost->alone_ns) return true;
+  return ++cost->tries % RETRY == 0;
+}
+
+bool fc_cost_allows(const fc_cost_t *cost, uint64_t deadline_ns,
+                    uint64_t now_ns) {
+  return !deadline_ns ||
+         (deadline_ns > now_ns && deadline_ns - now_ns > 2 * cost->batch_ns);
 }
 
 uint64_t fc_cost_wait_ns(const fc_cost_t *cost, uint32_t waiting,

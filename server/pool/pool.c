@@ -275,7 +275,7 @@ static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
 
 // May the call be begun together with others of its function?
 static bool may_join(const module_queue_t *queue, const fc_job_t *job) {
-  return queue->costs[job->call.function].batches && !job->alone &&
+  return queue->costs[job->call.function].together > 1 && !job->alone &&
          !job->claim && !job->call.parts && !job->call.flags &&
          job->call.rows != FC_ROWS_PROVE;
 }
@@ -298,12 +298,20 @@ static void take_given(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
 static void give_mates(fc_pool_t *pool, module_queue_t *queue,
                        const fc_job_t *first) {
   fc_host_t *host = queue->host;
-  for (uint32_t i = 1; i < FC_BATCH_CALLS; i++) {
+  fc_cost_t *cost = &queue->costs[first->call.function];
+  const fc_job_t *last = first;
+  if (queue->flows.count == 0 || !fc_cost_gains(cost)) return;
+  const uint64_t now_ns = fc_clock_ns();
+  for (uint32_t i = 1; i < cost->together; i++) {
     fc_job_t *job = fc_flows_first(&queue->flows);
     if (!job || job->call.function != first->call.function ||
-        !may_join(queue, job) || !class_of(host)->join(host, first, job)) {
+        !may_join(queue, job) ||
+        !fc_cost_allows(cost, last->call.deadline_ns, now_ns) ||
+        !fc_cost_allows(cost, job->call.deadline_ns, now_ns) ||
+        !class_of(host)->join(host, first, job)) {
       return;
     }
+    last = job;
     take_given(pool, queue, job);
   }
 }
@@ -415,8 +423,15 @@ void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   } else if (outcome->status == FC_OK &&
              !(job->call.flags & (FC_CALL_VALIDATE | FC_CALL_PREPARE))) {
     const uint64_t spent_ns = fc_outcome_worker_ns(outcome);
+    fc_cost_t *cost = &queue->costs[job->call.function];
     queue->spent_ns += spent_ns;
-    fc_cost_learn(&queue->costs[job->call.function], spent_ns);
+    fc_cost_learn(cost, spent_ns);
+    if (FC_UNLIKELY(outcome->batch.calls)) {
+      fc_cost_learn_batch(cost, outcome->batch.calls,
+                          outcome->spent_ns[FC_STAGE_CALL],
+                          outcome->spent_ns[FC_STAGE_DECODE] +
+                              outcome->spent_ns[FC_STAGE_ENCODE]);
+    }
     fc_cost_learn(&queue->mean, spent_ns);
   }
   fc_block_give(pool->blocks, job->call.body.block);
@@ -472,6 +487,7 @@ void fc_pool_fail(fc_host_t *host, fc_job_t *job, fc_stage_t stage,
   outcome->more = false;
   outcome->piece_count = 0;
   outcome->name_size = 0;
+  outcome->batch = (fc_batched_t){0};
   outcome->began_ns = fc_clock_ns();
   memset(outcome->spent_ns, 0, sizeof outcome->spent_ns);
   if (error != &outcome->error) outcome->error = *error;
@@ -492,50 +508,6 @@ void fc_pool_requeue(fc_host_t *host, fc_job_t *job) {
   fc_flows_put_back(&queue->flows, job);
   fc_pool_note_due(pool, job->call.deadline_ns);
   fc_queue_activate(pool, queue);
-}
-
-void fc_pool_note_end(fc_host_t *host) {
-  host->running--;
-  host->hosts->running--;
-}
-
-void fc_pool_uncount(fc_host_t *host, fc_owner_count_t *count) {
-  if (count->counts) fc_owners_uncount(host->pool->options.client_calls, count);
-}
-
-void fc_pool_note_stopped(fc_host_t *host, bool dropped) {
-  module_queue_t *queue = host->pool->queues[host->generation];
-  if (dropped) queue->cancels++;
-  else queue->timeouts++;
-}
-
-void fc_pool_note_outcome(fc_host_t *host, const fc_outcome_t *outcome,
-                          bool dropped) {
-  if (outcome->status == FC_OK || outcome->stage != FC_STAGE_CALL) return;
-  bool late = outcome->error.code == FC_CODE_DEADLINE_EXCEEDED;
-  if (!late && !(dropped && outcome->status == FC_CANCELLED)) return;
-  fc_pool_note_stopped(host, !late);
-}
-
-bool fc_pool_is_waited_for(const fc_host_t *host) {
-  return host->pool->queues[host->generation]->flows.count > 0;
-}
-
-void fc_pool_charge(fc_host_t *host, const fc_owner_t *caller,
-                    uint64_t cost_ns) {
-  module_queue_t *queue = host->pool->queues[host->generation];
-  const uint64_t mean_ns = queue->mean.average_ns;
-  fc_flows_charge(&queue->flows, host->generation, caller, cost_ns,
-                  mean_ns ? mean_ns : 1);
-}
-
-// A turn is many calls: what it takes says nothing about the cost of one.
-void fc_pool_charge_turn(fc_host_t *host, const fc_owner_t *caller,
-                         uint64_t spent_ns) {
-  module_queue_t *queue = host->pool->queues[host->generation];
-  queue->spent_ns += spent_ns;
-  fc_flows_charge_turn(&queue->flows, host->generation, caller, spent_ns,
-                       FC_LIMIT_TURNS_OWED_NS);
 }
 
 void fc_pool_fail_waiting(fc_host_t *host, uint32_t retry_s,

@@ -63,7 +63,6 @@ typedef struct fc_held_t {
   uint32_t body_offset;
   fc_claim_t *claim;  // of its session; NULL: none, or it went with the job
   bool taken;         // its desk was read
-  bool batched;       // it is in a batch with others
 } fc_held_t;
 
 // The newest call of a child, when its body is being copied into the ring.
@@ -262,6 +261,8 @@ void fc_child_leave_shelf(fc_child_t *child, const fc_held_t *held,
 // file, which is kept until the call leaves its slot; so is the job's count. Returns the
 // job, NULL if there was none.
 fc_job_t *fc_child_forget(fc_held_t *held, uint64_t now_ns);
+// After that: nobody may wait for any call of its batch.
+void fc_child_note_left(fc_child_t *child, const fc_held_t *held);
 // The body of a call that the child has. False: the call was taken back, and its body,
 // which was in a file, went with it.
 bool fc_child_body(const fc_child_t *child, uint32_t index, fc_str_t *out_body);

@@ -219,7 +219,7 @@ static void put_back(fc_child_t *child, const fc_process_end_t *end,
     fc_held_t *held = &child->held[index];
     fc_job_t *job = held->job;
     begun[index] = fc_child_state(child, index) != FC_RING_READY;
-    const bool again = begun[index] && held->batched;
+    const bool again = begun[index] && held->sent.batched;
     if (begun[index] && !again) blame(child, index, end);
     if (!job || begun[index] != again) continue;
     if (again) {

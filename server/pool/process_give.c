@@ -209,7 +209,7 @@ bool fc_process_host_join(fc_host_t *base, const fc_job_t *first,
   give_open(child, job, now_ns);
   for (uint32_t i = 0; i < child->open; i++) {
     const uint32_t index = child->first + child->count - 1 - i;
-    child->held[index % FC_RING_SLOTS].batched = true;
+    child->held[index % FC_RING_SLOTS].sent.batched = true;
   }
   return true;
 }
@@ -261,6 +261,7 @@ void fc_process_host_drop(fc_host_t *base, fc_job_t *job) {
     uint32_t index = (child->first + i) % FC_RING_SLOTS;
     if (child->held[index].job != job) continue;
     (void)fc_child_forget(&child->held[index], now_ns);
+    fc_child_note_left(child, &child->held[index]);
     if (fc_child_runs_on(child, &child->held[index], index)) continue;
     atomic_store_explicit(&child->ring.head->slots[index].slot.cancel, 1,
                           memory_order_relaxed);

@@ -201,8 +201,7 @@ static fc_ring_slot_t *shared_of(fc_slot_t *slot) {
 
 static void open_mate(void *context, fc_slot_t *slot) {
   self_t *self = context;
-  const fc_status_t status =
-      fc_inbox_take(&self->inbox, shared_of(slot), NULL);
+  const fc_status_t status = fc_inbox_take(&self->inbox, shared_of(slot), NULL);
   FC_ASSERT(status == FC_OK);
 }
 

@@ -329,7 +329,7 @@ static void finish_call(fc_child_t *child) {
   else if (child->spent && !child->count) fc_child_kill(child, FC_CAUSE_MEMORY);
   if (!held.job) return;
   // Another call of its batch may be at fault.
-  if (held.batched && outcome->status != FC_OK &&
+  if (held.sent.batched && outcome->status != FC_OK &&
       outcome->error.code == FC_CODE_WORKER_CRASHED) {
     fc_child_make_alone(child, held.job);
     return;

@@ -11,12 +11,32 @@
 #define LOOK_NS (FC_LIMIT_LOOK_MS * 1000000ull)
 #define AHEAD_NS (FC_LIMIT_AHEAD_MS * 1000000ull)
 
+// Does somebody wait for a call of its batch, if it is in one?
+static bool has_mates(const fc_child_t *child, const fc_held_t *held) {
+  for (uint32_t i = 0; held->sent.batched && i < child->count; i++) {
+    const fc_held_t *mate = &child->held[(child->first + i) % FC_RING_SLOTS];
+    if (mate->sent.batched && mate->job) return true;
+  }
+  return false;
+}
+
+void fc_child_note_left(fc_child_t *child, const fc_held_t *held) {
+  if (FC_LIKELY(!held->sent.batched) || has_mates(child, held)) return;
+  for (uint32_t i = 0; i < child->count; i++) {
+    const uint32_t index = (child->first + i) % FC_RING_SLOTS;
+    if (!child->held[index].sent.batched) continue;
+    atomic_store_explicit(&child->ring.head->slots[index].slot.left, 1,
+                          memory_order_relaxed);
+  }
+}
+
 static void fail_deadline(fc_child_t *child, fc_held_t *held, fc_stage_t stage,
                           uint64_t now_ns) {
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",
                 stage == FC_STAGE_QUEUE ? "in the queue" : "while it ran");
   fc_job_t *job = fc_child_forget(held, now_ns);
+  fc_child_note_left(child, held);
   if (!job) return;
   fc_pool_fail(&child->host->base, job, stage, &error);
 }
@@ -78,15 +98,6 @@ static uint64_t patience_ns(const fc_held_t *held, bool waits,
                             uint64_t end_ns) {
   if (!waits) return end_ns + GRACE_NS;
   return (end_ns > held->sent.sent_ns ? end_ns : held->sent.sent_ns) + LOOK_NS;
-}
-
-// Does somebody wait for another call of its batch, if it is in one?
-static bool has_mates(const fc_child_t *child, const fc_held_t *held) {
-  for (uint32_t i = 0; held->batched && i < child->count; i++) {
-    const fc_held_t *mate = &child->held[(child->first + i) % FC_RING_SLOTS];
-    if (mate->batched && mate->job) return true;
-  }
-  return false;
 }
 
 static void kill_for(fc_child_t *child, const fc_held_t *held,

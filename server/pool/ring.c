@@ -60,8 +60,7 @@ static fc_status_t map(int fd, uint64_t size, fc_ring_t *out_ring,
                    "cannot map a worker's ring of %llu bytes: %s",
                    (unsigned long long)size, strerror(errno));
   }
-  // A touched byte must take one small page and no more, because fc_ring_taken
-  // counts pages.
+  // A touched byte must take one small page: fc_ring_taken counts pages.
   (void)madvise(base, (size_t)size, MADV_NOHUGEPAGE);
   *out_ring =
       (fc_ring_t){.fd = fd, .base = base, .size = (size_t)size, .head = base};
@@ -129,8 +128,7 @@ fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot) {
 // The bells
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen) {
-  // Not private: the other side is another process. After EINTR and EAGAIN the
-  // caller looks again.
+  // Not private: the other side is a process. After EINTR and EAGAIN the caller looks again.
   (void)syscall(SYS_futex, (uint32_t *)word, FUTEX_WAIT, seen, NULL, NULL, 0);
 }
 
@@ -483,6 +481,8 @@ bool fc_ring_read(const fc_ring_t *ring, uint32_t index,
   copy_once(&out->began_ns, &shared->began_ns, sizeof out->began_ns);
   copy_once(out->spent_ns, shared->spent_ns, sizeof out->spent_ns);
   bound_times(out, call->sent_ns);
+  copy_once(&out->batch, &shared->batch, sizeof out->batch);
+  fc_batched_bound(&out->batch, call->batched ? FC_BATCH_CALLS : 1);
   out->piece_count = 0;
   out->more = false;
   out->document = 0;

@@ -208,6 +208,7 @@ typedef struct fc_ring_call_t {
   uint64_t steps;        // fc_invocation_t.steps
   uint8_t flags;
   bool parts;    // it answers in parts
+  bool batched;  // it is in a batch with others
   bool awaited;  // somebody waits for it, and it was not taken back
   bool lent;     // the worker has a file to write an answer to, in `tray`
   uint32_t tray;

@@ -20,6 +20,22 @@
 // document before raw bytes is one byte long, so 1 is no size.
 #define FC_OUTCOME_CODED 1
 
+// How a call was computed whose rows are batched. Zeroed: they are not.
+typedef struct fc_batched_t {
+  uint32_t calls;     // that were computed together; 1: the call alone
+  uint32_t rows;      // of all of them
+  uint32_t computed;  // more, where no function has so few
+  uint32_t differs;  // 1: computed by itself it had another result (together.h)
+} fc_batched_t;
+
+// What a worker says of no more than `most` calls; it is zeroed if that cannot be.
+static inline void fc_batched_bound(fc_batched_t *batch, uint32_t most) {
+  if (batch->calls > most || batch->rows < batch->calls ||
+      batch->computed < batch->rows || batch->differs > (most > 1)) {
+    *batch = (fc_batched_t){0};
+  }
+}
+
 // How a call ended.
 typedef struct fc_outcome_t {
   fc_status_t status;
@@ -38,13 +54,7 @@ typedef struct fc_outcome_t {
   uint32_t spans_size;
   uint64_t began_ns;  // when the worker took it
   uint64_t spent_ns[FC_STAGE_COUNT];
-  // Of a call whose rows were batched: calls that were computed together, rows of all of
-  // them, and rows that were computed. `calls` 0: they were not.
-  uint32_t calls;
-  uint32_t rows;
-  uint32_t computed;
-  bool
-      differs;  // computed again by itself the call had another result (together.h)
+  fc_batched_t batch;
   fc_error_t error;  // if the status is not FC_OK
   // Of a failed call: the name that the client gave its request in the body; size 0: none
   // is known.
@@ -56,7 +66,7 @@ typedef struct fc_outcome_t {
 static inline uint64_t fc_outcome_worker_ns(const fc_outcome_t *outcome) {
   const uint64_t call_ns = outcome->spent_ns[FC_STAGE_CALL];
   return outcome->spent_ns[FC_STAGE_DECODE] +
-         (outcome->calls > 1 ? call_ns / outcome->calls : call_ns) +
+         (outcome->batch.calls > 1 ? call_ns / outcome->batch.calls : call_ns) +
          outcome->spent_ns[FC_STAGE_ENCODE];
 }
 

@@ -179,6 +179,20 @@ static void leave_mates(fc_thread_hosts_t *all, uint32_t index) {
   held[index].host->mates--;
 }
 
+void fc_thread_hosts_leave(fc_thread_hosts_t *all, uint32_t index) {
+  uint32_t mate = index;
+  if (FC_LIKELY(all->region.slots[index].mate == FC_SLOT_NONE)) return;
+  do {
+    if (all->held[mate].job) return;
+    mate = all->held[mate].mate;
+  } while (mate != index);
+  do {
+    atomic_store_explicit(&all->region.slots[mate].left, 1,
+                          memory_order_relaxed);
+    mate = all->held[mate].mate;
+  } while (mate != index);
+}
+
 static void notify(fc_hosts_t *hosts) {
   fc_thread_hosts_t *all = (fc_thread_hosts_t *)hosts;
   all->slow_waits = all->batch_waits = false;
@@ -214,6 +228,7 @@ static void drop(fc_host_t *host, fc_job_t *job) {
     atomic_store_explicit(&slot->cancel, 1, memory_order_relaxed);
   }
   fc_thread_held_forget(&all->held[job->slot]);
+  fc_thread_hosts_leave(all, job->slot);
 }
 
 // ---------------------------------------------------------------------------

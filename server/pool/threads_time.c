@@ -75,6 +75,7 @@ static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
   job->call.steps = atomic_load_explicit(&slot->steps, memory_order_relaxed);
   if (waits) all->held[index].job = NULL;
   else fc_thread_held_forget(&all->held[index]);
+  fc_thread_hosts_leave(all, index);
   job->slot = FC_SLOT_NONE;
   fc_pool_fail(&self->base, job, waits ? FC_STAGE_QUEUE : FC_STAGE_CALL,
                &error);

@@ -28,6 +28,7 @@ typedef struct fc_seats_t {
   fc_frame_t *whole;  // of what is computed together
   seat_t seats[FC_BATCH_CALLS];
   uint32_t batches;
+  bool differs;  // of the last group: alone a call had another result
 } seats_t;
 
 typedef struct run_t {
@@ -146,6 +147,7 @@ static void answer(run_t *run, uint32_t at, bool computed) {
     status = fc_worker_encode(worker, slot, run->function, &seat->last_ns, err);
   }
   fc_worker_end(worker, slot, status);
+  slot->outcome.batch.differs = run->all->differs;
   if (mates->close) mates->close(mates->context, mates->slots[at]);
   seat->state = SEAT_DONE;
   swap(worker, seat);
@@ -221,9 +223,9 @@ static void note_call(const run_t *run, const group_t *group,
   for (uint32_t i = 0; i < group->count; i++) {
     fc_outcome_t *outcome = &run->mates->slots[group->at[i]]->outcome;
     outcome->spent_ns[FC_STAGE_CALL] = took_ns;
-    outcome->calls = group->count;
-    outcome->rows = (uint32_t)rows;
-    outcome->computed = (uint32_t)computed;
+    outcome->batch = (fc_batched_t){.calls = group->count,
+                                    .rows = (uint32_t)rows,
+                                    .computed = (uint32_t)computed};
   }
 }
 
@@ -244,7 +246,7 @@ static fc_status_t compute(const run_t *run, const group_t *group,
                                &call, err));
   const bool checked = run->all->batches++ % FC_TOGETHER_CHECKED == 0;
   if (FC_UNLIKELY(checked) && !is_same_alone(run, group, &call)) {
-    first->outcome.differs = true;
+    run->all->differs = true;
     return fc_fail(err, FC_CODE_INTERNAL, "it differs");
   }
   note_call(run, group, began_ns);
@@ -258,6 +260,7 @@ static void run_group(run_t *run, const group_t *group) {
   seat_t whole = {.frame = run->all->whole};
   fc_error_t error;
   bool computed = group->count > 1;
+  run->all->differs = false;
   if (computed) {
     for (uint32_t i = 0; i < group->count; i++) {
       run->mates->slots[group->at[i]]->outcome.stage = FC_STAGE_CALL;

@@ -286,11 +286,12 @@ fc_status_t fc_worker_decode(fc_worker_t *worker, fc_slot_t *slot,
 
 static void note_rows(const fc_worker_t *worker, fc_slot_t *slot) {
   uint64_t rows, computed;
-  if (!fc_frame_counted_rows(worker->frame, &rows, &computed)) return;
-  slot->outcome.calls = 1;
-  slot->outcome.rows = rows < UINT32_MAX ? (uint32_t)rows : UINT32_MAX;
-  slot->outcome.computed =
-      computed < UINT32_MAX ? (uint32_t)computed : UINT32_MAX;
+  if (!fc_frame_counted_rows(worker->frame, &rows, &computed) ||
+      computed > UINT32_MAX) {
+    return;
+  }
+  slot->outcome.batch = (fc_batched_t){
+      .calls = 1, .rows = (uint32_t)rows, .computed = (uint32_t)computed};
 }
 
 fc_status_t fc_worker_call(fc_worker_t *worker, fc_slot_t *slot,
@@ -518,8 +519,8 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
 }
 
 static void begin_outcome(fc_outcome_t *outcome) {
-  outcome->more = outcome->differs = false;
-  outcome->calls = 0;
+  outcome->more = false;
+  outcome->batch = (fc_batched_t){0};
   outcome->began_ns = fc_clock_ns();
   outcome->spent_ns[FC_STAGE_DECODE] = outcome->spent_ns[FC_STAGE_CALL] =
       outcome->spent_ns[FC_STAGE_ENCODE] = 0;

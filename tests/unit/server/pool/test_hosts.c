@@ -1110,7 +1110,7 @@ static void let_join(house_t *house, uint32_t module) {
   const fc_module_t *held = generation_at(house, module)->module;
   fc_module_queue_t *queue = house->pool.queues[module];
   for (size_t f = 0; f < fc_module_function_count(held); f++) {
-    queue->costs[f].batches = true;
+    queue->costs[f].together = FC_BATCH_CALLS;
   }
 }
 
@@ -1260,7 +1260,7 @@ static void a_call_is_made_again_once(void **state) {
   while (host->restarts < 1) turn(&house);
   child = first_child(&house, SCALARS);
   wait_until_busy(&house, child);
-  assert_false(child->held[child->first].batched);
+  assert_false(child->held[child->first].sent.batched);
   (void)kill(child->process.pid, SIGSEGV);
   expect_batch_end(&house, &jobs[0], FC_CODE_WORKER_CRASHED);
   // The other has the same body.
