@@ -10,6 +10,7 @@
 _Static_assert(FC_STACK_MAX == FC_BATCH_CALLS, "a batch may be one stack");
 
 typedef enum seat_state_t {
+  SEAT_WAITS,
   SEAT_DECODED,
   SEAT_LATER,  // beside the others there is no memory for it
   SEAT_DONE,   // the slot has its outcome
@@ -288,6 +289,7 @@ void fc_worker_run_mates(fc_worker_t *worker, const fc_mates_t *mates) {
   run.all = worker->seats;
   for (uint32_t at = 0; at < mates->count; at++) {
     (void)fc_slot_begin(&mates->slots[at]->begun, FC_BEGUN_YES);
+    if (seated) run.all->seats[at].state = SEAT_WAITS;
   }
   for (uint32_t at = 0; at < mates->count; at++) {
     if (seated) {
