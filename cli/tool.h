@@ -22,11 +22,11 @@ void fc_tool_catch_signals(void);
 void fc_tool_release_signals(void);
 int fc_tool_interrupted(void);
 
-// From now on, if standard error is a terminal, a line there says which tool runs and
-// since when, once a second. If it is none, there is such a line every minute, `soon` every
-// ten seconds.
+// From now on a line of standard error says which tool runs and since when. On a terminal
+// it is written anew every second. Elsewhere there is a new line every minute, or every ten
+// seconds if `soon`.
 void fc_tool_show_progress(bool soon);
-// Ends that: a program that takes the place of this one must get no SIGALRM.
+// Ends these lines and their timer. Call it before exec: the new program would get SIGALRM.
 void fc_tool_hide_progress(void);
 
 // Runs argv[0] in `directory` with no input; what it prints goes to the file `log` there.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether rows of a module's functions may be batched (module/prove.h): what a server
-// finds out before it serves them.
+// Tells whether rows of a module's functions may be batched (module/prove.h). A server
+// finds out the same before it serves them.
 #ifndef FARCALL_CLI_DOCTOR_ROWS_H_
 #define FARCALL_CLI_DOCTOR_ROWS_H_
 

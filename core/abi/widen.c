@@ -383,8 +383,8 @@ static bool all_have(const fc_group_t *group, fc_str_t key, fc_str_t value) {
   return true;
 }
 
-// Begins with all that the first function has. Alignment, memory safety and attributes
-// become those that hold for every member.
+// Begins the group's signature as a copy of the first function's. Its alignment, memory
+// safety and attributes become those that hold for every member.
 static void begin(const maker_t *maker) {
   const fc_group_t *group = maker->group;
   const fc_signature_t *first = maker->first;

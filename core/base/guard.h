@@ -9,10 +9,10 @@
 
 #include "farcall/base.h"
 
-// The largest alignment of a block. A block whose size is not a multiple of its
-// alignment ends before the page, by less than the alignment. The bytes between
-// are FC_GUARD_FILL: as f16, bf16, f32 or f64 they are a NaN. Most arithmetic gives
-// that NaN again, so most results that were made from those bytes can be told.
+// The largest alignment of a block. If a block's size is no multiple of its alignment,
+// a few bytes (fewer than the alignment) lie between its end and the page. They are
+// FC_GUARD_FILL, which is a NaN as f16, bf16, f32 and f64. Most arithmetic passes a NaN on,
+// so most results that were computed from these bytes are that NaN too.
 #define FC_GUARD_ALIGNMENT ((size_t)64)
 #define FC_GUARD_FILL 0xFF
 

@@ -17,8 +17,9 @@ FC_INLINE size_t fc_plain_size(const char *p, const char *end) {
     uint64_t word = fc_load8(at);
     uint64_t quote = word ^ (ones * '"');
     uint64_t slash = word ^ (ones * '\\');
-    // Bit 7 of each byte that ends the stretch: quote, backslash, control, not
-    // ASCII. Only the lowest bit set is sure.
+    // A byte ends the stretch if it is a quote, a backslash, a control character or not
+    // ASCII. Its bit 7 is set in `found`. Above the lowest such bit others may be set as
+    // well, because a subtraction borrows from the next byte: only the lowest counts.
     uint64_t found =
         ((word - ones * 0x20) | (quote - ones) | (slash - ones) | word) & high;
     if (found)

@@ -201,8 +201,8 @@ static fc_status_t read_until(fc_frame_t *frame, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // "feed"
 
-// True when elements of one type may be taken as those of the other. Where one of the two
-// is open, each value says it.
+// True when elements of type `from` may be taken as elements of type `to`. FC_DTYPE_NONE
+// stands for any type: it is known, and checked, once there is a value.
 bool fc_repeat_dtype_feeds(fc_dtype_t from, fc_dtype_t to) {
   if (from == to || from == FC_DTYPE_NONE || to == FC_DTYPE_NONE) return true;
   const fc_dtype_info_t *a = fc_dtype_info(from), *b = fc_dtype_info(to);

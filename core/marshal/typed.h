@@ -39,8 +39,9 @@ fc_status_t fc_typed_decode(fc_frame_t *frame, const fc_op_t *op,
 void fc_typed_begin(fc_typed_t *typed, const fc_op_t *op,
                     const fc_str_t *members);
 int fc_typed_member(const fc_json_reader_t *reader, const fc_typed_t *typed);
-// Reads the value of a member whose key was just read. If data stands before the shape or
-// before a dtype that matters, looks ahead for both first: they say how to read the data.
+// Reads the value of a member whose key was just read. Shape and dtype say how data is
+// read: if data comes before one of them, looks ahead for both first. The dtype is not
+// looked for where the declared one settles it.
 fc_status_t fc_typed_read(fc_frame_t *frame, fc_typed_t *typed, int member,
                           fc_value_t *dest, fc_error_t *err);
 // Sets dtype and dims that stand in no document but, for example, in the head of a

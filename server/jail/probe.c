@@ -94,8 +94,9 @@ void fc_jail_probe_begin(fc_jail_facts_t *facts) {
   const int failed = pthread_create(&facts->thread, NULL, try_all, facts);
   facts->probing = !failed;
 #ifdef __SANITIZE_THREAD__
-  // libuv closes descriptors by a system call that the sanitizer does not see. A number
-  // that the caller's thread and this one use in turn would look like a race.
+  // Wait for the thread here. libuv closes descriptors by a system call that the sanitizer
+  // does not see, so a descriptor's number that both threads use, one after the other,
+  // would look like a race.
   (void)fc_jail_know(facts);
 #endif
   if (!failed) return;

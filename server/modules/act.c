@@ -217,8 +217,8 @@ static bool is_missed(const fc_modules_t *modules, const fc_act_t *act,
                                policies, name, version) != &policies->others);
 }
 
-// Warns of files that others declare as variants, if somebody may miss their modules
-// (is_missed): these are not served. Only acts on all modules warn.
+// A file that another one declares as its variant is no module of its own. Warns of each
+// whose module somebody may miss (is_missed). Only acts on all modules warn.
 static void tell_declared(fc_modules_t *modules, const fc_act_t *act,
                           const fc_listing_t *listing) {
   const fc_declared_t *one = act->name.size ? NULL : listing->declared;

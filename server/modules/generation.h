@@ -52,8 +52,8 @@ typedef enum fc_reading_state_t {
   FC_READING_STALE,  // its file or policy has changed since, so they are read again
 } fc_reading_state_t;
 
-// What its loading needs besides the step. Written where loading is begun and ends
-// (demand.c, actions.c, retry.c).
+// What a generation keeps of its loading; how far that has come is fc_generation_t.step.
+// Written where loading begins and ends (demand.c, actions.c, retry.c).
 typedef struct fc_generation_loading_t {
   uint32_t
       files;  // descriptors reserved for it (fc_modules_events_t.on_opened)

@@ -169,8 +169,8 @@ fc_status_t fc_mlir_contract(fc_arena_t *arena, fc_str_t text,
 // ---------------------------------------------------------------------------
 // Sources, as people and frameworks write them: they need not be valid
 
-// What a source says of an argument, which the generic form drops. Both are empty where it
-// does not, or has no function as asked for.
+// What a source says of an argument. The generic form drops it. Both members are empty if
+// the source says nothing of the argument, or does not have the function.
 typedef struct fc_mlir_argument_t {
   fc_str_t name;  // no number
   const char
