@@ -22,10 +22,10 @@ fc_status_t fc_disassembly_begin(const fc_args_t *args,
 // A zeroed one is allowed.
 void fc_disassembly_end(fc_disassembly_t *disassembly);
 
-// Prints the code of an ELF file, or of its function `name` if that is not NULL. Source
-// lines are read where the file says they are, from the working directory on.
-// FC_CODE_FUNCTION_NOT_FOUND when there is no code of that name, FC_CODE_MODULE_LOAD with
-// what the tool says when it fails.
+// Prints the code of an ELF file, or of its function `name` if that is not NULL. The file
+// names its sources, and their lines are printed too. A relative name is looked for in the
+// working directory. FC_CODE_FUNCTION_NOT_FOUND: there is no code of that name.
+// FC_CODE_MODULE_LOAD: the tool has failed, and the message is what it said.
 fc_status_t fc_disassemble(const fc_disassembly_t *disassembly,
                            const char *path, const char *name, fc_error_t *err);
 

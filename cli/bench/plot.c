@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plots of 720 by 260 units. Values that are not numbers, or lie outside of the range,
-// are drawn at its edge, so that no file can make a picture that is none.
+// Plots of 720 by 260 units. A value that is no number, or lies outside of the range, is
+// drawn at the edge of the range: whatever a file says, the picture stays valid.
 #include "bench/plot.h"
 
 #include <math.h>

@@ -476,9 +476,9 @@ static fc_status_t build_all(road_t *road) {
   return status;
 }
 
-// Whether element-wise operations are fused. None are if a generic operation sums or
-// broadcasts the result of one: fused, that result would be computed anew each time that
-// it is taken.
+// True if element-wise operations may be fused. They may not if a generic operation sums
+// or broadcasts the result of one. Fused into that, the result would be computed anew each
+// time that it is read.
 static bool fuses(const fc_compile_t *compile, fc_str_t text) {
   return compile->level >= '2' &&
          !fc_step_find(text, "#linalg.iterator_type<reduction>") &&

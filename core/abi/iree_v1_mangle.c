@@ -87,8 +87,8 @@ static fc_status_t put_tensor(const writer_t *writer, const fc_type_t *type) {
   return put_type_dims(writer, type);
 }
 
-// Writes a type that has no place in the tree: of integers and of arrays at least the
-// width and the dims, everything else is unknown.
+// Writes a type that has no place in the tree. An integer is written with its width, an
+// array with its dims and its elements' width. Where there is no width, "unknown" is written.
 static fc_status_t put_opaque(const writer_t *writer, fc_str_t text) {
   fc_mlir_type_t type;
   if (fc_mlir_type_parse(text, &type, NULL) != FC_OK || type.odd) {

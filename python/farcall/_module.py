@@ -225,9 +225,10 @@ _MEMFD_NAME_MAX = 249  # bytes (memfd_create(2))
 
 
 class _Source:
-    """Where a module is from, and how it was loaded. This is pickled of it and of its
-    functions; those of one pickle are of one module again, which the unpickled source
-    keeps until all of the pickle is read. A module's own source keeps none."""
+    """Where a module is from, and how it was loaded. A module and its functions are
+    pickled as their source. A source that is read from a pickle keeps the module that it
+    makes, so that whatever shares the source in one pickle shares the module again. The
+    source that a module itself has keeps no module."""
 
     def __init__(self, given: Path | bytes | bytearray | memoryview,
                  options: dict[str, Any]) -> None:

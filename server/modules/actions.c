@@ -146,9 +146,9 @@ static void note_reason(fc_modules_t *modules, fc_generation_t *generation,
   if (refuses) other->file.refused = generation->file.mark;
 }
 
-// If it was DESCRIBED before and only lacked memory, a DESCRIBED generation takes its
-// place, and the next request tries again; this one can be gone then. If there is no
-// memory for that, it stays.
+// If the generation was DESCRIBED before and only lacked memory, puts a new DESCRIBED one
+// in its place: the next request tries again. Returns true then, and `generation` may have
+// been freed. If there is no memory for a new one, it stays.
 static bool put_back(fc_modules_t *modules, fc_generation_t *generation,
                      const fc_error_t *error) {
   fc_error_t ignored;

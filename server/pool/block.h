@@ -39,10 +39,10 @@ typedef struct fc_blocks_usage_t {
 fc_status_t fc_blocks_create(fc_allocator_t allocator, uint64_t limit,
                              uint64_t budget, fc_blocks_t **out_blocks,
                              fc_error_t *err) FC_MUST_CHECK;
-// Blocks that lie where `spans` says (that memory is borrowed, `spans` itself is not),
-// named by their place in it, the last FC_BLOCK_TAIL bytes of each being its tail. None
-// can be taken, and giving one back does nothing: who owns a block is agreed elsewhere.
-// `limit` bounds what is charged alone.
+// Makes blocks of memory that others own: block i lies where spans[i] says, and its last
+// FC_BLOCK_TAIL bytes are its tail. The memory is borrowed, `spans` is copied. No block can
+// be taken, and giving one back does nothing: who owns a block is agreed elsewhere. `limit`
+// bounds only the bytes of fc_blocks_charge.
 fc_status_t fc_blocks_create_fixed(fc_allocator_t allocator, uint64_t limit,
                                    const fc_span_t *spans, uint32_t count,
                                    fc_blocks_t **out_blocks,

@@ -67,8 +67,9 @@ typedef struct fc_hook_t {
   char text[8192];
   bool
       shown;  // the text is written already: it was longer, or other output came
-  // Blocks of this call, cleared by native_call_end. A block at the address of
-  // another one, whose free was not seen, does not count.
+  // How many blocks this call has allocated and freed; native_call_end sets both to 0. If
+  // the module frees a block and this is not seen, a new block at the same address is not
+  // counted again.
   uint64_t allocated;
   uint64_t freed;
   jmp_buf exit;

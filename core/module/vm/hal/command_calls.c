@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// hal.command_buffer.*: what is recorded, from the operands of the calls. Lists in
-// parentheses name the operands of the function below. On workers.
+// The imports hal.command_buffer.*: each takes its operands and records a command. A list
+// in parentheses names the operands of the function below it. On workers.
 #include <inttypes.h>
 
 #include "module/vm/hal/calls.h"
