@@ -19,8 +19,8 @@
 
 #define NAMES_MAX 200
 
-// Messages about modules name only the last part of its path: the rest is put in front,
-// as the user wrote it.
+// The message of an error names only the last part of the module's path. The rest of the
+// path is put in front of it, as the user wrote it.
 int fc_local_refuse(const char *path, const fc_error_t *err) {
   const char *base = fc_file_base(path);
   bool named = *base && !strncmp(err->message, base, strlen(base));

@@ -75,8 +75,9 @@ static int open_loop(uv_loop_t *uv, int highest) {
   return failed;
 }
 
-// The kernel has a table too. To enlarge it takes milliseconds once there are threads, so
-// it is enlarged at the start, by the highest descriptor.
+// The kernel, too, has a table with an entry for each descriptor. To enlarge it takes
+// milliseconds once there are threads. So it is enlarged at the start: the highest number
+// that may be needed is opened once.
 fc_status_t fc_descriptors_open_loop(fc_loop_t *loop, fc_error_t *err) {
   const uint64_t need = loop->options->connections + FC_LIMIT_RESERVED_FILES;
   const uint64_t files = fc_descriptors_raise(need);

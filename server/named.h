@@ -9,8 +9,8 @@
 
 // Warns, when the start is over, of each member of "modules" whose module is not there.
 void fc_named_tell(fc_loop_t *loop);
-// For -t: lists the PATHs, and complains on standard error of the same, and of a PATH
-// that is not there; with --strict-load, which ends a start, that is an error.
+// For -t: lists the PATHs. Complains on standard error of the same members, and of each
+// PATH that is not there. With --strict-load such a PATH is an error, as it is at a start.
 // FC_CODE_MODULE_PATH, FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_named_check(const fc_server_options_t *options,
                            fc_error_t *err) FC_MUST_CHECK;

@@ -344,8 +344,8 @@ static fc_status_t read_again(instance_t *instance, fc_error_t *err) {
   return fc_vm_verify(instance->own, err);
 }
 
-// What a context may hold: weights that __init packs, and what calls make. Nothing said:
-// half of the memory there is.
+// How many bytes a context may hold: the weights that __init packs, and what calls make.
+// If no option says it, that is half of the memory of this machine, or of its control group.
 static size_t heap_size(const module_t *m) {
   return m->heap_size ? m->heap_size : (size_t)(fc_quota_memory_here() / 2);
 }
