@@ -12,12 +12,13 @@ import time
 
 import pytest
 
-from conftest import Server
-from frames import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, NO_ERROR, PING,
-                    PREFACE, SETTINGS, WINDOW_UPDATE, Closed, Connection, fields, frame,
-                    setting, uint)
+from conftest import ROOT, Server
+from frames import (ACK, CANCEL, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, NO_ERROR,
+                    PING, PREFACE, RST_STREAM, SETTINGS, WINDOW_UPDATE, Closed, Connection,
+                    fields, frame, setting, uint)
 from fleet import until
 
+SCALARS = ROOT / "tests/corpus/iree/releases/scalars-3.13.0.vmfb"
 CALL = "/api/v1/functions/tensor/identity"
 LARGE = json.dumps({"args": [list(range(100000))]}).encode()
 
@@ -129,6 +130,42 @@ def test_the_window_of_a_body_is_opened_as_it_is_kept(server):
         status, answer = connection.answer()
         assert status == 200
         assert json.loads(answer)["results"] == [list(range(100000))]
+
+
+def ask_for_loop(connection, stream, times):
+    body = json.dumps({"args": [3, 4], "repeat": {"times": times, "feed": {"0": 1}}})
+    connection.send(frame(HEADERS, END_HEADERS, stream, fields(
+        "POST", "/api/v1/functions/scalars-3.13.0/hyp?iterate")) +
+        frame(DATA, END_STREAM, stream, body.encode()))
+
+
+def test_a_reset_ends_one_loop_and_the_end_of_what_is_sent_all(serve):
+    """Every request has ended its stream, so nothing more is sent on it. A client that
+    sends nothing more at all opens no windows either."""
+    running = serve(SCALARS)
+
+    def open_answers():
+        text = running.get("/metrics").body.decode()
+        return int(re.search(r"^farcall_answers_in_parts_open (\d+)$", text, re.M)[1])
+    with Connection(running) as connection:
+        connection.send(frame(WINDOW_UPDATE, 0, 0, uint(2**30)))
+        ask_for_loop(connection, 1, 10_000_000)
+        connection.until(DATA, stream=1)
+        ask_for_loop(connection, 3, 20_000)
+        until(lambda: open_answers() == 2)
+        connection.send(frame(RST_STREAM, 0, 1, uint(CANCEL)))
+        until(lambda: open_answers() == 1)
+        status, body = connection.answer(3)
+        assert (status, body.count(b"\n")) == (200, 20_001)
+        assert body.endswith(b'\n{"done":"times","steps":20000}\n')
+        for stream in 5, 7:
+            ask_for_loop(connection, stream, 10_000_000)
+            connection.until(DATA, stream=stream)
+        connection.socket.shutdown(socket.SHUT_WR)
+        until(lambda: open_answers() == 0)
+        with pytest.raises(Closed):
+            while True:
+                connection.read()
 
 
 def leaves(connection):

@@ -284,9 +284,27 @@ def test_a_client_that_leaves_ends_its_loop(both):
 
 
 def test_the_first_step_does_not_wait_for_the_second(both):
-    client = begin_with(both, "fact", [20], ENDLESS)
+    reset(begin_with(both, "fact", [20], ENDLESS))
+    assert alone(both)
+
+
+def reset(client):
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.close()
+
+
+def test_a_client_that_sends_no_more_reads_to_the_end(both):
+    """Its FIN comes while the server waits for it to read. A reset ends the loop."""
+    client, end = begin(both, 200_000, 1 << 18), b""
+    stall(both)
+    client.shutdown(socket.SHUT_WR)
+    while got := client.recv(1 << 16):
+        end = (end + got)[-200:]
+    client.close()
+    assert end.endswith(b'{"done":"times","steps":200000}\n\r\n0\r\n\r\n')
+    client = begin(both, 10_000_000)
+    client.shutdown(socket.SHUT_WR)
+    reset(client)
     assert alone(both)
 
 
