@@ -23,6 +23,7 @@ static const route_t kRoutes[] = {
   {#name, path, methods, FC_SCOPE_##scope},
 // Over HTTP/1 these are no routes (e2e/grpc asks them).
 #define FC_GRPC_ROUTE(name, path, methods, scope, document)
+#define FC_GRPC_DIALECT_ROUTE(name, path, methods, scope, dialect)
 #include "dialect/route.def"
 };
 
