@@ -58,6 +58,8 @@
 // HTTP/2's first window lets no more come.
 #define FC_LIMIT_PEEK ((64u << 10) - 1)
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
+// Bytes of a list of gRPC's: clients read no longer messages if they are not told to.
+#define FC_LIMIT_LIST (4u << 20)
 // A longer document of the Open Inference Protocol is not searched for a sequence's id.
 #define FC_LIMIT_SEQUENCE (256u << 10)
 

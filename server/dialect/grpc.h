@@ -13,7 +13,7 @@
 typedef fc_status_t fc_grpc_names_t(fc_str_t message, bool is_all,
                                     fc_message_names_t *out_names,
                                     fc_error_t *err);
-// fc_dialect_t.peek, by such a reader.
+// fc_dialect_t.peek, by such a reader: the names in the message that the request begins with.
 fc_status_t fc_grpc_peek(fc_grpc_names_t *read, const fc_request_t *request,
                          char kept[FC_ROUTE_KEPT], fc_route_names_t *out_names,
                          bool *out_more, fc_error_t *err);
@@ -27,6 +27,30 @@ fc_status_t fc_grpc_document(const fc_server_t *server,
                              const fc_place_t *place,
                              fc_document_t *out_document, fc_sink_t *sink,
                              fc_error_t *err);
+// Writes a field of ModelStatisticsResponse.
+fc_status_t fc_grpc_write_statistics(const fc_server_t *server,
+                                     const fc_generation_t *generation,
+                                     const fc_function_t *function,
+                                     fc_sink_t *sink, fc_error_t *err);
+
+// About all models (grpc_repository.c). Documents in parts, and acts; `body` is the message.
+fc_status_t fc_grpc_open_index(const fc_server_t *server, fc_str_t body,
+                               fc_parts_t **out_parts, fc_error_t *err);
+fc_status_t fc_grpc_open_statistics(const fc_server_t *server,
+                                    fc_parts_t **out_parts, fc_error_t *err);
+fc_status_t fc_grpc_begin_act(const fc_server_t *server,
+                              const fc_request_t *request,
+                              const fc_place_t *place, fc_str_t by,
+                              fc_act_t **out_act, fc_error_t *err);
+fc_status_t fc_grpc_read_act(fc_act_t *act, fc_str_t body, fc_error_t *err);
+fc_status_t fc_grpc_tell_act(const fc_server_t *server, const fc_act_t *act,
+                             fc_sink_t *sink, fc_error_t *err);
+// Triton's settings: of traces, which are always the same, and of the log, which are
+// changed as `body` asks.
+fc_status_t fc_grpc_write_trace(fc_sink_t *sink, fc_error_t *err);
+fc_status_t fc_grpc_log(const fc_server_t *server, fc_str_t body,
+                        fc_sink_t *sink, fc_error_t *err);
+
 // What grpc-status says of an error.
 fc_status_t fc_grpc_status(const fc_error_t *error);
 // Writes grpc-status, grpc-message and grpc-status-details-bin as lines of a head.

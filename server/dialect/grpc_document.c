@@ -267,11 +267,10 @@ static fc_status_t put_statistics(const fc_server_t *server,
                       err);
 }
 
-// ModelStatisticsResponse
-static fc_status_t write_statistics(const fc_server_t *server,
-                                    const fc_generation_t *generation,
-                                    const fc_function_t *function,
-                                    fc_sink_t *sink, fc_error_t *err) {
+fc_status_t fc_grpc_write_statistics(const fc_server_t *server,
+                                     const fc_generation_t *generation,
+                                     const fc_function_t *function,
+                                     fc_sink_t *sink, fc_error_t *err) {
   fc_text_t text;
   FC_TRY(fc_oip_check_model(function, err));
   fc_text_init(&text, fc_allocator_system(), SIZE_MAX);

@@ -15,6 +15,7 @@ static const struct {
     {FC_CODE_WORKER_CRASHED, FC_INTERNAL},
     {FC_CODE_WORKER_OUT_OF_MEMORY, FC_INTERNAL},
     {FC_CODE_UNSUPPORTED_MEDIA_TYPE, FC_UNIMPLEMENTED},
+    {FC_CODE_METHOD_NOT_ALLOWED, FC_UNIMPLEMENTED},
 };
 
 fc_status_t fc_grpc_status(const fc_error_t *error) {

@@ -298,7 +298,8 @@ static fc_status_t find_named(const fc_routes_t *routes,
   const fc_route_row_t *row = &routes->rows[out_place->route];
   FC_TRY(routes->dialects[row->dialect]->peek(request, kept, &names,
                                               &out_place->peeks, err));
-  if (out_place->peeks) return FC_OK;
+  if (out_place->peeks || row->methods & FC_ROUTE_ACT) return FC_OK;
+  if (!names.model.size && row->methods & FC_ROUTE_ALL_MODELS) return FC_OK;
   const fc_status_t status =
       find_model(&names, generations, ready, out_place, err);
   const fc_generation_t *generation =
@@ -325,6 +326,11 @@ static fc_status_t find_place(const fc_routes_t *routes,
     if (out_place->peeks) return FC_OK;
     return find_named(routes, request, generations, ready, out_place, err);
   }
+  // Whether it changes anything is seen by the message.
+  out_place->peeks = FC_UNLIKELY(row->methods & FC_ROUTE_ADMIN) &&
+                     routes->dialects[row->dialect]->framed &&
+                     request->begin.size < FC_MESSAGE_HEAD &&
+                     !request->begin_is_all;
   if (names.model.data)
     return find_model(&names, generations, ready, out_place, err);
   if (!names.module.data) return FC_OK;

@@ -44,10 +44,21 @@ const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route) {
   return methods & FC_ROUTE_GET ? "GET, HEAD, POST" : "POST";
 }
 
+bool fc_route_asks_only(const fc_routes_t *routes, fc_route_t route,
+                        const fc_request_t *request) {
+  return routes->dialects[routes->rows[route].dialect]->framed &&
+         (request->begin.size < FC_MESSAGE_HEAD ||
+          !fc_message_size(request->begin));
+}
+
 uint8_t fc_route_scopes(const fc_routes_t *routes, fc_route_t route,
                         const fc_request_t *request) {
   const fc_route_row_t *row = &routes->rows[route];
   if (request->method != FC_METHOD_POST) return row->scope;
+  if (row->methods & FC_ROUTE_ADMIN &&
+      fc_route_asks_only(routes, route, request)) {
+    return row->scope;
+  }
   if (row->methods & (FC_ROUTE_ACT | FC_ROUTE_ADMIN)) return FC_SCOPE_ADMIN;
   if (!(row->methods & FC_ROUTE_CALL)) return row->scope;
   const fc_str_t profile = fc_request_query(request->query, FC_STR("profile"));
@@ -243,6 +254,22 @@ static fc_status_t check_method(const fc_routes_t *routes, fc_route_t route,
 
 // ---------------------------------------------------------------------------
 
+// A method that is not there is told to clients of gRPC in their own way.
+static fc_status_t no_method(const fc_request_t *request, fc_route_t *out_route,
+                             fc_error_t *err) {
+#if FARCALL_HTTP2
+  if (fc_request_is_grpc(request)) {
+    char shown[96];
+    fc_escape(shown, sizeof shown, 64, request->path);
+    *out_route = FC_ROUTE_GRPC_NONE;
+    return fc_fail(err, FC_CODE_METHOD_NOT_ALLOWED, "there is no method '%s'",
+                   shown);
+  }
+#endif
+  (void)request, (void)out_route;
+  return err->status;
+}
+
 fc_status_t fc_route_read(const fc_routes_t *routes,
                           const fc_request_t *request, char *buffer,
                           fc_place_t *out_place, fc_route_names_t *out_names,
@@ -250,8 +277,9 @@ fc_status_t fc_route_read(const fc_routes_t *routes,
   *out_place = (fc_place_t){.route = FC_ROUTE_NONE,
                             .module = FC_ROUTE_NO_INDEX,
                             .function = FC_ROUTE_NO_INDEX};
-  FC_TRY(find_path(routes, request->path, buffer, &out_place->route, out_names,
-                   err));
+  const fc_status_t status = find_path(routes, request->path, buffer,
+                                       &out_place->route, out_names, err);
+  if (status != FC_OK) return no_method(request, &out_place->route, err);
   const uint8_t dialect = routes->rows[out_place->route].dialect;
   if (FC_UNLIKELY(routes->dialects[dialect]->framed) &&
       !fc_request_is_grpc(request)) {

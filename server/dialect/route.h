@@ -24,6 +24,7 @@ enum {
   FC_ROUTE_PEEK = 1 << 8,  // the body's beginning names the model, not the path
   FC_ROUTE_ANY_MODEL = 1 << 9,  // with it: which need not be there
   FC_ROUTE_STREAM = 1 << 10,    // the body is a stream of messages, each a call
+  FC_ROUTE_ALL_MODELS = 1 << 11,  // with PEEK: the empty name is of all models
 };
 
 typedef enum fc_route_t {
@@ -97,6 +98,15 @@ typedef struct fc_route_names_t {
   fc_str_t value;
 } fc_route_names_t;
 #define FC_ROUTE_KEPT 512  // bytes of names that stand in no path
+// The name that a message about an act gives in front: where Triton has that of a
+// repository, KServe has the model's, and nothing follows.
+static inline fc_str_t fc_route_act_name(const fc_route_names_t *names) {
+  return names->version.size ? names->version : names->model;
+}
+// Is the request, of a row with FC_ROUTE_ADMIN, a message that changes nothing, as far as
+// is known?
+bool fc_route_asks_only(const fc_routes_t *routes, fc_route_t route,
+                        const fc_request_t *request);
 
 // Does the path of the request have "%XX" in it?
 bool fc_route_has_escapes(const fc_request_t *request);

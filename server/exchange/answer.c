@@ -291,16 +291,18 @@ void fc_exchange_answer_act(fc_exchange_t *x) {
     fc_exchange_answer_nothing(x);
     return;
   }
-  if (fc_dialect_of(x->server, &x->place)
-          ->tell_act(x->server, act, &out.sink, &error) != FC_OK) {
+  const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
+  if (dialect->tell_act(x->server, act, &out.sink, &error) != FC_OK) {
     fc_block_sink_drop(&out);
     fc_exchange_fail(x, &error, FC_STAGE_CALL);
     return;
   }
   fc_exchange_close_answer(x, &out);
   fc_exchange_send(
-      x, &(fc_answer_facts_t){.status = 200,
-                              .content_type = FC_STR("application/json")});
+      x, &(fc_answer_facts_t){
+             .status = 200,
+             .content_type = dialect->framed ? fc_str(dialect->error_type)
+                                             : FC_STR("application/json")});
 }
 
 // ---------------------------------------------------------------------------

@@ -121,7 +121,8 @@ static void write_part(fc_draft_t *w, bool may_begin) {
     fc_exchange_fail(x, &error, FC_STAGE_COUNT);
   } else if (!more) {
     send_draft(w, FC_PART_LAST);
-  } else if (may_begin && has_bytes(&w->out)) {
+  } else if (may_begin && has_bytes(&w->out) &&
+             !fc_dialect_of(x->server, &x->place)->framed) {
     send_draft(w, FC_PART_MORE);
   }
 }
@@ -140,6 +141,8 @@ static void begin_draft(fc_exchange_t *x, const fc_document_t *document,
   *w = (fc_draft_t){.x = x, .document = *document, .out = *out};
   w->document.parts->owner = x->job.caller;
   fc_block_sink_own(&w->out, &w->document.parts->owner);
+  // A message is sent as a whole, and is no longer than every client reads.
+  if (fc_dialect_of(x->server, &x->place)->framed) w->out.limit = FC_LIMIT_LIST;
   x->draft = w;
   // The first part is written at once only if no other document is being written.
   // Otherwise many requests in one turn of the loop would make it a long one.

@@ -350,7 +350,8 @@ static fc_status_t check_asking(uint64_t size, fc_error_t *err) {
 // Admits a POST for a document, whose body is kept in a block.
 static fc_status_t admit_asking(fc_exchange_t *x, const fc_request_t *request,
                                 fc_error_t *err) {
-  if (x->server->routes->rows[x->place.route].methods & FC_ROUTE_ADMIN) {
+  if (x->server->routes->rows[x->place.route].methods & FC_ROUTE_ADMIN &&
+      !fc_route_asks_only(x->server->routes, x->place.route, request)) {
     FC_TRY(fc_privilege_check(x->policy, FC_PRIVILEGE_CHANGE, request,
                               &x->asker.address, err));
   }
@@ -383,8 +384,11 @@ static fc_status_t admit_act(fc_exchange_t *x, const fc_request_t *request,
   FC_TRY(check_asking(request->length, err));
   char by[FC_PEER_TEXT_SIZE + FC_TOKEN_NAME_MAX + FC_LIMIT_REQUEST_ID + 24];
   const fc_str_t who = print_client(x, by, sizeof by);
-  FC_TRY(fc_dialect_of(x->server, &x->place)
-             ->begin_act(x->server, request, &x->place, who, &x->act, err));
+  const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
+  FC_TRY(dialect->begin_act(x->server, request, &x->place, who, &x->act, err));
+  if (dialect->framed) {
+    FC_TRY(fc_admission_message_coding(request, &x->job.call.body_coding, err));
+  }
   return fc_body_open(&x->job.call.body, x->server->blocks, &x->job.caller,
                       FC_AUDIENCE_NONE, request->length, err);
 }

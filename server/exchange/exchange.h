@@ -376,8 +376,10 @@ fc_status_t fc_exchange_open_message(fc_exchange_t *x,
                                      fc_error_t *err) FC_MUST_CHECK;
 // Puts a head in front of the answer; `is_error`: it is one.
 void fc_exchange_close_message(fc_exchange_t *x, bool is_error);
-// Answers with the document that the body, a message, asks for.
+// Answers with the document that the body, a message, asks for, or begins its act.
 void fc_exchange_answer_message(fc_exchange_t *x);
+// Reads the body of an act, and begins it.
+void fc_exchange_submit_act(fc_exchange_t *x, fc_str_t body);
 // Counts a call among those of its client, unless that is a trusted proxy.
 // FC_CODE_TOO_MANY_REQUESTS if the client has as many as it may have.
 fc_status_t fc_exchange_count_call(fc_exchange_t *exchange,

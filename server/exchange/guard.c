@@ -5,21 +5,36 @@
 #include "exchange/exchange.h"
 #include "exchange/grant.h"
 
-// The name of the module that the request is about, for an act as the path has it. "" if
+// The name of the module that an act is about, as its path or message has it.
+static fc_status_t act_name(const fc_exchange_t *x, const fc_request_t *request,
+                            char text[FC_ROUTE_KEPT], fc_str_t *out_name) {
+  const fc_routes_t *routes = x->server->routes;
+  const fc_route_row_t *row = &routes->rows[x->place.route];
+  fc_route_names_t names = {0};
+  bool more;
+  if (!(row->methods & FC_ROUTE_PEEK)) {
+    return fc_route_module(routes, x->place.route, request->path, text,
+                           out_name, NULL);
+  }
+  FC_TRY(
+      routes->dialects[row->dialect]->peek(request, text, &names, &more, NULL));
+  *out_name = fc_route_act_name(&names);
+  return FC_OK;
+}
+
+// The name of the module that the request is about, for an act as it names it. "" if
 // the request is about no single module, or, without an act, about one that does not
 // exist: both are refused alike where a token is for some modules.
 static fc_str_t module_of(const fc_exchange_t *x, const fc_request_t *request,
-                          char text[FC_MODULE_NAME_MAX]) {
+                          char text[FC_ROUTE_KEPT]) {
   const fc_server_t *server = x->server;
   const fc_generation_t *generation =
       fc_generations_at(&server->modules->generations, x->place.module);
   fc_str_t name = FC_STR("");
-  fc_error_t ignored;
   if (generation) return generation->claim.name;
   const fc_route_row_t *row = &server->routes->rows[x->place.route];
   if (!(row->methods & FC_ROUTE_ACT) ||
-      fc_route_module(server->routes, x->place.route, request->path, text,
-                      &name, &ignored) != FC_OK) {
+      act_name(x, request, text, &name) != FC_OK) {
     return FC_STR("");
   }
   return server->routes->dialects[row->dialect]->act_module(server, name);
@@ -99,7 +114,7 @@ static fc_status_t let_in(fc_exchange_t *x, const fc_request_t *request,
 fc_status_t fc_exchange_guard(fc_exchange_t *x, const fc_request_t *request,
                               uint8_t *out_scopes, fc_error_t *err) {
   fc_grant_t grant = {0};
-  char text[FC_MODULE_NAME_MAX], user[FC_USER_TEXT_SIZE];
+  char text[FC_ROUTE_KEPT], user[FC_USER_TEXT_SIZE];
   FC_TRY(let_in(x, request, user, &grant, err));
   *out_scopes = grant.scopes;
   const fc_status_t status = fc_exchange_find(x, request, err);

@@ -62,6 +62,10 @@ void fc_exchange_close_message(fc_exchange_t *x, bool is_error) {
 }
 
 static void answer(fc_exchange_t *x, fc_str_t message) {
+  if (x->act) {
+    fc_exchange_submit_act(x, message);
+    return;
+  }
   const fc_request_t request = {.method = FC_METHOD_POST,
                                 .method_name = x->asked.method_name,
                                 .body = message};

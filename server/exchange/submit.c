@@ -10,7 +10,7 @@ static void on_acted(void *context, fc_act_t *act) {
   x->carrier->resume(x);
 }
 
-static void submit_act(fc_exchange_t *x, fc_str_t body) {
+void fc_exchange_submit_act(fc_exchange_t *x, fc_str_t body) {
   fc_act_t *act = x->act;
   fc_error_t error;
   fc_status_t status =
@@ -33,6 +33,14 @@ static void submit_asking(fc_exchange_t *x, fc_str_t body) {
                                 .method_name = x->asked.method_name,
                                 .body = body};
   fc_exchange_document(x, &request);
+}
+
+static void submit_act(fc_exchange_t *x, fc_str_t body) {
+  if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->framed)) {
+    fc_exchange_answer_message(x);
+  } else {
+    fc_exchange_submit_act(x, body);
+  }
 }
 
 static fc_status_t submit_call(fc_exchange_t *x, fc_str_t body,

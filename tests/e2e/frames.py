@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client of HTTP/2 by hand (RFC 9113), so that it can break every rule. It writes
-fields as literals without a table (RFC 7541, 6.2.2) and reads no fields but the status."""
+fields as literals without a table (RFC 7541, 6.2.2) and reads no fields but the status,
+unless it is asked to."""
+import ctypes
 import json
 import socket
 import struct
@@ -48,6 +50,40 @@ def setting(name, value):
 
 def uint(value):
     return struct.pack(">I", value)
+
+
+class Field(ctypes.Structure):
+    """nghttp2_nv"""
+    _fields_ = [("name", ctypes.c_void_p), ("value", ctypes.c_void_p),
+                ("name_size", ctypes.c_size_t), ("value_size", ctypes.c_size_t),
+                ("flags", ctypes.c_uint8)]
+
+
+class Inflater:
+    """Reads the heads of one connection, in their order, by nghttp2's decoder."""
+
+    def __init__(self):
+        self.library = ctypes.CDLL("libnghttp2.so.14")
+        self.library.nghttp2_hd_inflate_hd2.restype = ctypes.c_ssize_t
+        self.state = ctypes.c_void_p()
+        assert self.library.nghttp2_hd_inflate_new(ctypes.byref(self.state)) == 0
+
+    def read(self, block):
+        found, field, flags = {}, Field(), ctypes.c_int(0)
+        while not flags.value & 1:
+            size = self.library.nghttp2_hd_inflate_hd2(
+                self.state, ctypes.byref(field), ctypes.byref(flags), block,
+                ctypes.c_size_t(len(block)), 1)
+            assert size >= 0
+            block = block[size:]
+            if flags.value & 2:
+                found[ctypes.string_at(field.name, field.name_size).decode()] = \
+                    ctypes.string_at(field.value, field.value_size).decode()
+        self.library.nghttp2_hd_inflate_end_headers(self.state)
+        return found
+
+    def close(self):
+        self.library.nghttp2_hd_inflate_del(self.state)
 
 
 class Closed(Exception):
@@ -137,3 +173,20 @@ class Connection:
                               frame(WINDOW_UPDATE, 0, stream, uint(len(payload))))
             if flags & END_STREAM:
                 return status or json.loads(body)["status"], body
+
+    def whole(self, stream, inflater):
+        """The fields of an answer, in front of its body and behind, which is "body". No
+        other stream may have been answered before that the inflater has not read."""
+        found = {"body": b""}
+        while True:
+            kind, flags, _, payload = self.until(HEADERS, DATA, RST_STREAM, GOAWAY,
+                                                 stream=stream)
+            if kind in (RST_STREAM, GOAWAY):
+                raise Closed
+            if kind == HEADERS:
+                assert flags & END_HEADERS
+                found.update(inflater.read(payload))
+            else:
+                found["body"] += payload
+            if flags & END_STREAM:
+                return found

@@ -407,8 +407,9 @@ def wire(channel, stub, url):
     assert infer(good + b"\xf8\xff\xff\xff\x0f\x01")
     assert failure(infer, b"").code() == grpc.StatusCode.NOT_FOUND
     for path in (SERVICE + "ModelTrain", "/nobody.Service/Do"):
-        assert failure(raw_method(channel, path), b"").code() == (
-            grpc.StatusCode.UNIMPLEMENTED)
+        error = failure(raw_method(channel, path), b"")
+        assert (error.code(), error.details()) == (
+            grpc.StatusCode.UNIMPLEMENTED, f"there is no method '{path}'")
 
 
 def large(channel, stub, url, count):
@@ -678,6 +679,135 @@ def sums(channel, stub, url):
             ({"id": parameter(string_param="x" * 129)}, "OUT_OF_RANGE", "at most 128 bytes")):
         error = failure(add, 1, **said)
         assert (error.code(), says in error.details()) == (CODES[code], True), error
+
+
+def triton_failure(call, *arguments, **named):
+    try:
+        call(*arguments, **named)
+    except InferenceServerException as error:
+        return error
+    raise AssertionError("it did not fail")
+
+
+def repository(channel, stub, url):
+    """Lists, load and unload by tritonclient, and by KServe's messages."""
+    client, http = triton.InferenceServerClient(url), triton_http.InferenceServerClient(url)
+
+    def index():
+        answer = client.get_model_repository_index()
+        found = [{name: getattr(each, name) for name in ("name", "version", "state", "reason")}
+                 for each in answer.models]
+        wanted = [{"version": "", "reason": "", **each}
+                  for each in http.get_model_repository_index()]
+        assert found == wanted
+        return {each["name"]: each["state"] for each in found}
+
+    def ready():
+        answer = stub.RepositoryIndex(service_pb2.RepositoryIndexRequest(ready=True))
+        return {each.name for each in answer.models}
+
+    assert set(index().values()) == {"READY"} and "simple" in ready()
+    client.unload_model("simple")
+    assert index()["simple"] == "UNAVAILABLE" and "simple" not in ready()
+    assert not client.is_model_ready("simple")
+    client.load_model("simple")
+    assert client.is_model_ready("simple")
+    client.unload_model("simple.add_sub", unload_dependents=True)
+    assert not client.is_model_ready("simple")
+    kserve = {each: raw_method(channel, SERVICE + "RepositoryModel" + each)
+              for each in ("Load", "Unload")}
+    name = bytes([1 << 3 | 2, 6]) + b"simple"
+    assert kserve["Load"](name) == name + b"\x10\x01"
+    assert client.is_model_ready("simple")
+    assert kserve["Unload"](name, compression=grpc.Compression.Gzip) == name + b"\x10\x01"
+    assert not client.is_model_ready("simple")
+    client.load_model("simple")
+    for wrong, says in ((lambda: client.load_model("nobody"), "nobody"),
+                        (lambda: client.load_model(""), "1 to"),
+                        (lambda: client.unload_model(""), "1 to"),
+                        (lambda: client.unload_model("x" * 300), "1 to"),
+                        (lambda: client.load_model("simple", config="{}"),
+                         "no configuration"),
+                        (lambda: client.load_model("simple", files={"file:1/a": b""},
+                                                   config="{}"), "no configuration")):
+        assert says in triton_failure(wrong).message()
+    # Statistics of all.
+    found = {each.name: each for each in client.get_inference_statistics().model_stats}
+    wanted = http.get_inference_statistics()["model_stats"]
+    assert list(found) == [each["name"] for each in wanted]
+    for each in wanted:
+        assert found[each["name"]].inference_count == each["inference_count"]
+
+
+def lists(channel, stub, url):
+    client, http = triton.InferenceServerClient(url), triton_http.InferenceServerClient(url)
+    found = [each.name for each in client.get_model_repository_index().models]
+    assert found == [each["name"] for each in http.get_model_repository_index()]
+    assert len(found) == 700
+    wanted = http.get_inference_statistics()["model_stats"]
+    assert [each.name for each in client.get_inference_statistics().model_stats] == [
+        each["name"] for each in wanted]
+
+
+def settings(channel, stub, url):
+    client, http = triton.InferenceServerClient(url), triton_http.InferenceServerClient(url)
+    traces = client.get_trace_settings("simple", as_json=True)["settings"]
+    for name, value in http.get_trace_settings("simple").items():
+        assert traces[name]["value"] == (value if isinstance(value, list) else [value])
+
+    def log():
+        found = client.get_log_settings(as_json=True)["settings"]
+        found = {name: next(iter(value.values())) for name, value in found.items()}
+        assert found == http.get_log_settings()
+        return found
+
+    assert log()["log_info"] is True
+    client.update_log_settings({"log_info": False, "log_verbose_level": 0,
+                                "log_format": "default"})
+    assert log()["log_info"] is False
+    client.update_log_settings({"log_info": True})
+    assert log()["log_info"] is True
+    for wrong, says in (({"log_file": "/x"}, "'log_file' is not changed"),
+                        ({"log_verbose_level": 1}, "'log_verbose_level' is not changed"),
+                        ({"log_info": False, "b\"\u00e4": True}, "no setting")):
+        assert says in triton_failure(client.update_log_settings, wrong).message(), wrong
+        assert log()["log_info"] is True
+    change = service_pb2.LogSettingsRequest()
+    change.settings["log_error"].string_param = "no"
+    assert "true or false" in failure(stub.LogSettings, change).details()
+
+
+def no_admin(channel, stub, url):
+    """What changes the server is refused; what asks is not."""
+    client = triton.InferenceServerClient(url)
+    assert client.get_log_settings().settings["log_info"].bool_param
+    for wrong in (lambda: client.load_model("simple"), lambda: client.unload_model("simple"),
+                  lambda: client.update_log_settings({"log_info": False})):
+        assert "PERMISSION_DENIED" in triton_failure(wrong).status()
+    assert client.is_model_ready("simple")
+    assert client.get_log_settings().settings["log_info"].bool_param
+
+
+def admin_token(channel, stub, url, admin, other, reader):
+    """Scopes, and modules of a token, hold for acts whose name is in the message."""
+    load, ask = service_pb2.RepositoryModelLoadRequest, service_pb2.LogSettingsRequest
+    change = ask()
+    change.settings["log_info"].bool_param = True
+
+    def bearer(name):
+        return [("authorization", "Bearer " + name)]
+
+    for name, request, code in ((reader, load(model_name="simple"), "PERMISSION_DENIED"),
+                                (other, load(model_name="simple"), "PERMISSION_DENIED"),
+                                (other, load(model_name="nobody"), "PERMISSION_DENIED"),
+                                ("no", load(model_name="simple"), "UNAUTHENTICATED")):
+        error = failure(stub.RepositoryModelLoad, request, metadata=bearer(name))
+        assert error.code() == CODES[code], error
+    stub.RepositoryModelLoad(load(model_name="simple"), metadata=bearer(admin))
+    stub.LogSettings(ask(), metadata=bearer(reader))
+    for name in (reader, other):
+        error = failure(stub.LogSettings, change, metadata=bearer(name))
+        assert error.code() == grpc.StatusCode.PERMISSION_DENIED
 
 
 def stream_drain(channel, stub, url, process):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gRPC by clients that are not ours: grpc_calls.py and grpc_tf_calls.py have the calls. And, by curl, heads
-that these clients do not send."""
+"""gRPC by clients that are not ours: grpc_calls.py and grpc_tf_calls.py have the calls.
+And heads that these clients do not send."""
 import base64
 import hashlib
 import os
@@ -16,7 +16,7 @@ import pytest
 import triton
 from conftest import BIN, ROOT, Server
 from frames import (DATA, END_HEADERS, END_STREAM, HEADERS, WINDOW_UPDATE, Connection,
-                    fields, frame, setting, uint)
+                    Inflater, fields, frame, setting, uint)
 from test_hostile import until
 
 MODULES = BIN.parent / "tests/modules/native"
@@ -26,7 +26,7 @@ SERVED = [*(MODULES / each for each in ("scalars.so", "conventions.so", "simple.
           ROOT / "tests/corpus/iree/roles/roles.vmfb"]
 INFER = "/inference.GRPCInferenceService/ModelInfer"
 STREAM = "/inference.GRPCInferenceService/ModelStreamInfer"
-GRPC = ("-H", "Content-Type: application/grpc", "-H", "TE: trailers")
+GRPC = (("content-type", "application/grpc"), ("te", "trailers"))
 
 
 @pytest.fixture
@@ -109,6 +109,32 @@ def test_tokens_and_their_modules(calls, serve, tmp_path, module):
     calls(serve(f"--token-file={tokens}", SIMPLE), f"token secret {module}")
 
 
+def test_the_repository(calls, serve):
+    calls(serve("--admin=loopback", SIMPLE, MODULES / "scalars.so"), "repository", "settings")
+    calls(serve(SIMPLE), "no_admin")
+
+
+def test_tokens_of_acts(calls, serve, tmp_path):
+    tokens = tmp_path / "tokens"
+    rows = (("all", "read,admin", ""), ("other", "read,admin", "other"), ("read", "read", ""))
+    tokens.write_text("".join(
+        f"{name} {scopes} {hashlib.sha256(name.encode()).hexdigest()} {modules}\n"
+        for name, scopes, modules in rows))
+    tokens.chmod(0o600)
+    calls(serve(f"--token-file={tokens}", "--admin=loopback", SIMPLE),
+          "admin_token all other read")
+
+
+def test_lists_of_many_models(calls, serve, tmp_path):
+    """One message, though it is written in many turns and is longer than one part."""
+    sidecar = SIMPLE.with_suffix(".farcall.json").read_text()
+    for number in range(700):
+        name = f"m{number}" + 100 * "x"
+        os.symlink(SIMPLE, tmp_path / f"{name}.so")
+        (tmp_path / f"{name}.farcall.json").write_text(sidecar)
+    calls(serve("--isolation=process", "--load=demand", tmp_path), "lists")
+
+
 def test_a_stream_of_calls(calls, serve):
     calls(serve(SIMPLE), "stream", "stream_by_turns", "stream_triton")
 
@@ -152,20 +178,19 @@ def field(number, data):
     return bytes([number << 3 | 2, len(data)]) + data
 
 
-def curl(server, path, body, *words, version="--http2-prior-knowledge"):
-    """The fields of the answer: one without a body has all in its head."""
-    if not shutil.which("curl"):
-        pytest.skip("SKIPPED: no curl")
-    done = subprocess.run(
-        ["curl", "-sS", "--max-time", "60", version, "-D", "-", "-o", "/dev/null",
-         "--data-binary", "@-", *words, server.url + path],
-        input=body, capture_output=True)
-    # 92: the stream was reset behind the answer, since no more of the body is wanted.
-    assert done.returncode in (0, 92), done.stderr
-    lines = done.stdout.decode().split("\r\n")
-    return {"status": int(lines[0].split()[1]),
-            **{name.lower(): value for name, value in
-               (line.split(": ", 1) for line in lines[1:] if ": " in line)}}
+def ask(server, path, body, *more):
+    """The fields of the answer, in front of its body and behind. Of a body that does not
+    fit the first window no more is sent."""
+    with Connection(server) as connection:
+        inflater = Inflater()
+        sent = frame(HEADERS, END_HEADERS, 1, fields("POST", path, *more))
+        for at in range(0, min(len(body), 65535) + 1, 16384):
+            ends = END_STREAM if at + 16384 > len(body) else 0
+            sent += frame(DATA, ends, 1, body[at:min(at + 16384, 65535)])
+        connection.send(sent)
+        found = connection.whole(1, inflater)
+        inflater.close()
+    return {**found, "status": int(found[":status"])}
 
 
 def test_heads(serve):
@@ -174,18 +199,17 @@ def test_heads(serve):
     rows = [
         # Not gRPC: an answer of HTTP.
         ((), body, {"status": 415, "content-type": "application/problem+json"}),
-        (("-H", "Content-Type: application/grpcx"), body, {"status": 415}),
+        ((("content-type", "application/grpcx"),), body, {"status": 415}),
         (GRPC, body, {"status": 200, "grpc-status": "3",
                       "content-type": "application/grpc",
                       "farcall-error-code": "missing_argument"}),
-        (("-H", "Content-Type: application/grpc+proto"), body, {"grpc-status": "3"}),
-        # Answered before a body is read; curl then waits for ever if it had one to send.
-        ((*GRPC, "-H", "grpc-encoding: br"), b"",
+        ((("content-type", "application/grpc+proto"),), body, {"grpc-status": "3"}),
+        ((*GRPC, ("grpc-encoding", "br")), body,
          {"grpc-status": "12", "grpc-accept-encoding": "identity,deflate,gzip"}),
-        ((*GRPC, "-H", "grpc-timeout: 1x"), body, {"farcall-error-code": "http_syntax"}),
-        ((*GRPC, "-H", "grpc-timeout: 123456789S"), body,
+        ((*GRPC, ("grpc-timeout", "1x")), body, {"farcall-error-code": "http_syntax"}),
+        ((*GRPC, ("grpc-timeout", "123456789S")), body,
          {"farcall-error-code": "http_syntax"}),
-        ((*GRPC, "-H", "grpc-timeout: 99999999H"), body,
+        ((*GRPC, ("grpc-timeout", "99999999H")), body,
          {"farcall-error-code": "missing_argument"}),
         # Frames that do not fit the message.
         (GRPC, body[:-1], {"grpc-status": "3", "farcall-error-code": "binary_framing"}),
@@ -204,23 +228,24 @@ def test_heads(serve):
         # Names that do not stand in front.
         (GRPC, framed(b"\x0a\x80\x80\x04" + 65536 * b"a"),
          {"farcall-error-code": "binary_framing"}),
+        ((*GRPC, ("content-length", "15")), b"\x00\xff\xff\xff\xff" + field(1, b"simple") +
+         field(3, b""), {"farcall-error-code": "binary_framing"}),
         (GRPC, b"\x00\xff\xff\xff\xff" + field(1, b"simple") + field(3, b""),
-         {"farcall-error-code": "binary_framing"}),
+         {"farcall-error-code": "body_too_large"}),
     ]
     for words, sent, wanted in rows:
-        found = curl(server, INFER, sent, *words)
+        found = ask(server, INFER, sent, *words)
         assert {name: found.get(name) for name in wanted} == wanted, (words, sent[:20])
-    small = curl(serve("--max-body=1000", SIMPLE), INFER, framed(
+    small = ask(serve("--max-body=1000", SIMPLE), INFER, framed(
         field(1, b"simple") + b"\x3a\x80\x80\x04" + 65536 * b"a"), *GRPC)
     assert (small["grpc-status"], small["farcall-error-code"]) == ("8", "body_too_large")
-    plain = curl(server, INFER, body, *GRPC, version="--http1.1")
-    assert plain["status"] == 415
+    assert server.request("POST", INFER, body, dict(GRPC)).status == 415
 
 
 def test_a_message_says_what_is_wrong_as_text_of_a_head(serve):
     server = serve(SIMPLE)
     name = "\u00e4 100%".encode()
-    found = curl(server, INFER, framed(field(1, b"simple") + field(6, field(1, name))), *GRPC)
+    found = ask(server, INFER, framed(field(1, b"simple") + field(6, field(1, name))), *GRPC)
     assert re.fullmatch("[ -~]+", found["grpc-message"])
     text = urllib.parse.unquote(found["grpc-message"])
     assert "there is no output '\u00e4 100%'" in text
@@ -234,7 +259,7 @@ def test_the_deadline_of_the_head(serve):
                                            field(5, field(3, b"\xff\xff\xff\xff\x7f")))
     about = server.get("/v2/models/crash.spin").json["inputs"][0]
     assert (about["name"], about["datatype"]) == ("0", "INT64")
-    found = curl(server, INFER, framed(spin), *GRPC, "-H", "grpc-timeout: 50m")
+    found = ask(server, INFER, framed(spin), *GRPC, ("grpc-timeout", "50m"))
     assert (found["grpc-status"], found["farcall-error-code"]) == ("4", "deadline_exceeded")
 
 
@@ -304,6 +329,19 @@ def test_messages_of_a_stream_may_come_in_any_pieces(serve):
             assert answer.count(field(6, TOTAL) + field(6, bytes(64))) == 2
 
 
+def test_methods_that_are_not_there(serve):
+    """The answer is one frame, whose status is 200; clients without gRPC get a page's."""
+    server = serve(SIMPLE)
+    with Connection(server) as connection:
+        for number, path in enumerate(("/inference.GRPCInferenceService/ModelTrain",
+                                       "/nobody.Service/Do", "/a%20b/%zz")):
+            begin(connection, 4 * number + 1, path)
+            _, flags, _, head = connection.until(HEADERS, stream=4 * number + 1)
+            assert (flags, head[0]) == (END_STREAM | END_HEADERS, 0x88), path
+            connection.ask(4 * number + 3, "POST", path)
+            assert connection.answer(4 * number + 3)[0] in (400, 404), path
+
+
 def test_streams_that_end_within_a_message(serve):
     server = serve(SIMPLE)
     body = simple(b"a")
@@ -312,10 +350,10 @@ def test_streams_that_end_within_a_message(serve):
             (framed(field(1, b"nobody")) + body[:9], 3), (framed(b""), 0),
             (framed(b"", 1), 0), (framed(b"", 2) + body, 0)]
     for sent, status in rows:
-        found = curl(server, STREAM, sent, *GRPC)
+        found = ask(server, STREAM, sent, *GRPC)
         assert (found["status"], found["grpc-status"]) == (200, str(status)), sent[:20]
         assert status == 0 or found["grpc-message"] == "the stream ends within a message"
-    found = curl(server, STREAM, body)
+    found = ask(server, STREAM, body)
     assert (found["status"], found["content-type"]) == (415, "application/problem+json")
 
 
