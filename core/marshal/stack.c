@@ -207,6 +207,35 @@ fc_status_t fc_frame_invoke_stack(fc_frame_t *whole, fc_frame_t *const *frames,
   return cut_all(whole, frames, count, err);
 }
 
+fc_status_t fc_frame_keep_results(fc_frame_t *frame, fc_error_t *err) {
+  const size_t room = frame->result_count;
+  fc_value_t *kept =
+      fc_arena_alloc_array(&frame->arena, room + 1, sizeof *kept);
+  if (!kept) return fc_fail_memory(err);
+  for (size_t i = 0; i < room; i++) {
+    fc_tensor_t *tensor = &kept[i].tensor;
+    size_t count, size;
+    kept[i] = frame->results[i];
+    if (kept[i].kind != FC_VALUE_TENSOR) continue;
+    const size_t dims = (size_t)tensor->rank * sizeof *tensor->shape;
+    int64_t *shape = fc_arena_alloc(&frame->arena, dims + !dims, 8);
+    if (!shape || !fc_shape_count(tensor->shape, tensor->rank, tensor->dtype,
+                                  &count, &size)) {
+      return fc_fail_memory(err);
+    }
+    uint8_t *data = fc_arena_alloc(&frame->tensors, size + !size, 64);
+    if (!data) return fc_fail_memory(err);
+    if (size) FC_TRY(fc_gather(tensor, data, &frame->stop, err));
+    memcpy(shape, tensor->shape, dims);
+    tensor->shape = shape;
+    tensor->strides = NULL;
+    tensor->data = data;
+  }
+  fc_frame_end_call(frame);
+  frame->results = kept;
+  return FC_OK;
+}
+
 bool fc_frame_counted_rows(const fc_frame_t *frame, uint64_t *out_rows,
                            uint64_t *out_computed) {
   if (!frame->batched || !frame->computed) return false;

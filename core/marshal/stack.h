@@ -26,10 +26,15 @@ typedef struct fc_stack_call_t {
 
 // Makes the calls of `count` frames, 1 to FC_STACK_MAX, of which the first stacks with each,
 // on `whole`, which was begun for their plan. Their results lie there until fc_frame_end of
-// it. If it fails, the frames are as they were: each may be invoked by itself.
+// it, and no other call of the instance may be made before. If it fails, the frames are as they were: each may be invoked by itself.
 // FC_CODE_TENSOR_TOO_LARGE and FC_CODE_RESULT_TOO_LARGE are of the rows together.
 fc_status_t fc_frame_invoke_stack(fc_frame_t *whole, fc_frame_t *const *frames,
                                   uint32_t count, const fc_stack_call_t *call,
+                                  fc_error_t *err) FC_MUST_CHECK;
+
+// Copies the results of the frame's last call, tensors all of them, to memory of the frame,
+// and ends the call: an instance makes one at a time. FC_CODE_OUT_OF_MEMORY.
+fc_status_t fc_frame_keep_results(fc_frame_t *frame,
                                   fc_error_t *err) FC_MUST_CHECK;
 
 // Rows that the last call of the frame had, and that were computed for them: more, where no

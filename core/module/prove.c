@@ -489,10 +489,10 @@ static bool is_same(const fc_sized_t *wish, const fc_tensor_t *tensor,
 }
 
 bool fc_rows_agree(const fc_function_t *function, fc_frame_t *frame,
-                   const fc_value_t *results) {
+                   const fc_value_t *alone) {
   const fc_sized_t *wish = fc_module_sized(function);
   size_t count;
-  const fc_value_t *alone = fc_frame_results(frame, &count);
+  const fc_value_t *results = fc_frame_results(frame, &count);
   for (size_t i = 0; i < count; i++) {
     if (results[i].kind != alone[i].kind) return false;
     if (alone[i].kind == FC_VALUE_TENSOR &&

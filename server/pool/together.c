@@ -194,25 +194,19 @@ static uint64_t end_of(const run_t *run, const group_t *group) {
   return last_ns;
 }
 
-// Has the call the same result when it is computed by itself? What cannot be told is taken
-// for the same.
-static bool is_same_alone(const run_t *run, const group_t *group,
-                          const fc_stack_call_t *call) {
-  const uint32_t i = run->all->batches / FC_TOGETHER_CHECKED % group->count;
+// Computes one of the calls by itself. *out_alone is what it gives.
+static fc_status_t compute_alone(const run_t *run, const group_t *group,
+                                 uint32_t i, const fc_stack_call_t *call,
+                                 const fc_value_t **out_alone,
+                                 fc_error_t *err) {
   const fc_slot_t *slot = run->mates->slots[group->at[i]];
   fc_frame_t *frame = group->frames[i];
   size_t count;
-  fc_error_t error;
-  const fc_value_t *together = fc_frame_results(frame, &count);
-  const fc_status_t status =
-      fc_frame_invoke(frame, call->backend, call->instance, call->index,
-                      &slot->cancel, slot->call.deadline_ns, &error);
-  const bool same = status == FC_OK
-                        ? fc_rows_agree(run->function, frame, together)
-                        : error.code != FC_CODE_CALL_FAILED &&
-                              error.code != FC_CODE_BAD_RESULT;
-  fc_frame_set_results(frame, together, count);
-  return same;
+  FC_TRY(fc_frame_invoke(frame, call->backend, call->instance, call->index,
+                         &slot->cancel, slot->call.deadline_ns, err));
+  FC_TRY(fc_frame_keep_results(frame, err));
+  *out_alone = fc_frame_results(frame, &count);
+  return FC_OK;
 }
 
 // Each of them is told how it was computed, and what CALL took.
@@ -242,11 +236,18 @@ static fc_status_t compute(const run_t *run, const group_t *group,
       .index = run->function->index,
       .cancel = &first->left,
       .deadline_ns = end_of(run, group)};
+  const uint32_t number = run->all->batches++;
+  const bool checked = number % FC_TOGETHER_CHECKED == 0;
+  const uint32_t one = number / FC_TOGETHER_CHECKED % group->count;
+  const fc_value_t *alone = NULL;
   const uint64_t began_ns = fc_clock_ns();
+  if (FC_UNLIKELY(checked)) {
+    FC_TRY(compute_alone(run, group, one, &call, &alone, err));
+  }
   FC_TRY(fc_frame_invoke_stack(run->all->whole, group->frames, group->count,
                                &call, err));
-  const bool checked = run->all->batches++ % FC_TOGETHER_CHECKED == 0;
-  if (FC_UNLIKELY(checked) && !is_same_alone(run, group, &call)) {
+  if (FC_UNLIKELY(checked) &&
+      !fc_rows_agree(run->function, group->frames[one], alone)) {
     run->all->differs = true;
     return fc_fail(err, FC_CODE_INTERNAL, "it differs");
   }
@@ -272,6 +273,8 @@ static void run_group(run_t *run, const group_t *group) {
     swap(worker, &whole);
     computed = compute(run, group, &error) == FC_OK;
   }
+  // An instance makes one call at a time.
+  if (!computed) fc_frame_end(run->all->whole);
   for (uint32_t i = 0; i < group->count; i++) {
     answer(run, group->at[i], computed);
   }
