@@ -111,6 +111,7 @@ static void on_busy(uv_idle_t *busy) { (void)busy; }
 static void on_turn(uv_prepare_t *turn) {
   fc_loop_t *loop = turn->data;
   fc_exchange_write_part(&loop->server);
+  fc_exchange_tell_watchers(&loop->server);
   const bool more = fc_http1_go_on(&loop->http1);
   hand_over(loop);
   if (fc_http2_is_unsent(&loop->http2)) {

@@ -81,6 +81,8 @@ typedef struct fc_server_t {
   uint32_t streams;                // of HTTP/2, beyond one of each connection
   uint64_t connections_refused;    // something that each needs was short
   uint32_t connection_max;         // that may be open
+  struct fc_watcher_t *watchers;  // requests that wait for a change (watcher.c)
+  uint64_t watched;  // what readiness was made of when they were told
   uint32_t draft_count;
   struct fc_draft_t *drafts;  // documents that are being written in parts
   bool leaving;      // /readyz is 503; the server listens until it is draining
@@ -126,6 +128,8 @@ typedef struct fc_document_t {
   bool unavailable;   // 503: the document says why
   bool created;       // 201
   bool is_page;       // for a browser: the head says what the page may load
+  bool watches;       // nothing is written: it is told now, and of each change
+  bool knows;         // of one that watches: what is watched is there
   const fc_session_t *session;  // that it made; NULL: none
   fc_coding_t coding;
   // Not NULL: nothing is written yet, because the document is written in parts. The
@@ -199,6 +203,9 @@ struct fc_dialect_t {
   // gRPC: bodies are messages with a head (fc_request_is_grpc), and errors are field lines
   // behind the body: that is what encode_error writes.
   bool framed;
+  // Writes what a request that watches is told: may the server be sent calls? Set if
+  // `document` knows of any.
+  fc_status_t (*tell)(bool knows, bool ready, fc_sink_t *sink, fc_error_t *err);
   // What such a request says by the names of the model in its body. *out_more: more of the
   // body must come first. For routes with FC_ROUTE_PEEK.
   // `kept` holds the names.

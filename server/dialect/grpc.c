@@ -133,5 +133,6 @@ const fc_dialect_t fc_dialect_grpc = {
     .encode_failure = fc_grpc_write_failure,
     .names_code = true,
     .framed = true,
+    .tell = fc_grpc_tell,
     .peek = peek,
 };

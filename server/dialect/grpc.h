@@ -51,6 +51,10 @@ fc_status_t fc_grpc_write_trace(fc_sink_t *sink, fc_error_t *err);
 fc_status_t fc_grpc_log(const fc_server_t *server, fc_str_t body,
                         fc_sink_t *sink, fc_error_t *err);
 
+// Writes a HealthCheckResponse.
+fc_status_t fc_grpc_tell(bool knows, bool ready, fc_sink_t *sink,
+                         fc_error_t *err);
+
 // What grpc-status says of an error.
 fc_status_t fc_grpc_status(const fc_error_t *error);
 // Writes grpc-status, grpc-message and grpc-status-details-bin as lines of a head.

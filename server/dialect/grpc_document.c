@@ -279,24 +279,47 @@ fc_status_t fc_grpc_write_statistics(const fc_server_t *server,
       sink, err);
 }
 
-// HealthCheckResponse: 1 SERVING, 2 NOT_SERVING. The services are those of the server.
-static fc_status_t write_health(const fc_server_t *server, fc_str_t body,
-                                fc_sink_t *sink, fc_error_t *err) {
+// The services are those of the server.
+static fc_status_t find_service(fc_str_t body, fc_str_t *out_name,
+                                bool *out_known, fc_error_t *err) {
   static const char *const kServices[] = {"", "inference.GRPCInferenceService",
                                           "grpc.health.v1.Health"};
   static const fc_proto_row_t kRow = {1, FC_PROTO_TEXT, 0};
-  fc_str_t name = FC_STR("");
-  bool known = false;
-  FC_TRY(fc_proto_read(body, &kRow, 1, &name, err));
+  *out_name = FC_STR("");
+  *out_known = false;
+  FC_TRY(fc_proto_read(body, &kRow, 1, out_name, err));
   for (size_t i = 0; i < FC_ARRAY_COUNT(kServices); i++) {
-    known |= fc_str_equal(name, fc_str(kServices[i]));
+    *out_known |= fc_str_equal(*out_name, fc_str(kServices[i]));
   }
-  if (known) {
-    return fc_proto_put_value(sink, 1, fc_ready_is(server) ? 1 : 2, err);
-  }
+  return FC_OK;
+}
+
+fc_status_t fc_grpc_tell(bool knows, bool ready, fc_sink_t *sink,
+                         fc_error_t *err) {
+  enum { SERVING = 1, NOT_SERVING, SERVICE_UNKNOWN };
+  return fc_proto_put_value(sink, 1,
+                            !knows  ? SERVICE_UNKNOWN
+                            : ready ? SERVING
+                                    : NOT_SERVING,
+                            err);
+}
+
+static fc_status_t write_health(const fc_server_t *server, fc_str_t body,
+                                fc_sink_t *sink, fc_error_t *err) {
+  fc_str_t name;
+  bool known;
+  FC_TRY(find_service(body, &name, &known, err));
+  if (known) return fc_grpc_tell(true, fc_ready_is(server), sink, err);
   char shown[80];
   fc_escape(shown, sizeof shown, 64, name);
   return fc_fail(err, FC_CODE_NOT_FOUND, "there is no service '%s'", shown);
+}
+
+static fc_status_t watch_health(fc_str_t body, fc_document_t *out_document,
+                                fc_error_t *err) {
+  fc_str_t name;
+  out_document->watches = true;
+  return find_service(body, &name, &out_document->knows, err);
 }
 
 fc_status_t fc_grpc_document(const fc_server_t *server,

@@ -188,7 +188,10 @@ void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
     fc_exchange_fail(x, &error, FC_STAGE_COUNT);
     return;
   }
-  if (!document.parts) {
+  if (FC_UNLIKELY(document.watches)) {
+    fc_block_sink_drop(&out);
+    fc_exchange_begin_watch(x, document.knows);
+  } else if (!document.parts) {
     send_document(x, &document, &out, FC_PART_LAST);
   } else if (check_drafts(x->server, &error) != FC_OK) {
     fc_parts_destroy(document.parts);

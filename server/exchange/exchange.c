@@ -87,6 +87,7 @@ void fc_exchange_init(fc_exchange_t *x, fc_server_t *server,
 
 void fc_exchange_deinit(fc_exchange_t *x) {
   fc_exchange_drop_draft(x);
+  fc_exchange_drop_watch(x);
   fc_exchange_sent(x);
   give_body(x);
   release_act(x);
@@ -462,13 +463,14 @@ fc_status_t fc_exchange_append(fc_exchange_t *x, fc_str_t bytes, uint64_t left,
 }
 
 bool fc_exchange_is_running(const fc_exchange_t *x) {
-  return x->act || x->draft || x->parted.begun || x->parted.turns ||
-         x->job.state == FC_JOB_RUNNING;
+  return x->act || x->draft || x->watcher || x->parted.begun ||
+         x->parted.turns || x->job.state == FC_JOB_RUNNING;
 }
 
 static void drop(fc_exchange_t *x) {
   release_act(x);
   fc_exchange_drop_draft(x);
+  fc_exchange_drop_watch(x);
   fc_demand_leave(x->server->modules, &x->wait.waiter);
   fc_pool_drop(x->server->pool, &x->job);
   x->parted.paused = false;

@@ -195,6 +195,8 @@ struct fc_exchange_t {
   uint64_t step;
   fc_act_t *act;             // NULL: the request asks for no act
   struct fc_draft_t *draft;  // its document is being written; NULL: none is
+  struct fc_watcher_t
+      *watcher;  // it waits for a change (watcher.c); NULL: it does not
   fc_parted_t parted;
   fc_exchange_out_t out;
   fc_times_t times;
@@ -224,6 +226,9 @@ void fc_exchange_document(fc_exchange_t *exchange, const fc_request_t *request);
 // Writes a part of one of the documents whose parts so far were sent (server->drafts).
 // Called once a turn of the loop.
 void fc_exchange_write_part(fc_server_t *server);
+// Tells requests that watch if readiness has changed, and ends them when the server
+// drains. Called once a turn of the loop.
+void fc_exchange_tell_watchers(fc_server_t *server);
 // Answers any request with an error. A request without a head is given an id. An answer
 // in parts that has begun is cut: no part may be on its way then.
 // `stage` is where it failed; FC_STAGE_COUNT: the answer does not say.
@@ -398,6 +403,12 @@ void fc_exchange_answer_expired(fc_exchange_t *exchange);
 void fc_exchange_answer_act(fc_exchange_t *exchange);
 // Answers with the part that a turn of a call has made, the first or a later one.
 void fc_exchange_answer_turn(fc_exchange_t *exchange);
+// The request watches: tells it how things stand, and of each change from now on.
+void fc_exchange_begin_watch(fc_exchange_t *exchange, bool knows);
+// What it was told last was sent.
+void fc_exchange_go_on_watch(fc_exchange_t *exchange);
+// It watches no longer, if it does.
+void fc_exchange_drop_watch(fc_exchange_t *exchange);
 // Gives up the document that is being written, if there is one.
 void fc_exchange_drop_draft(fc_exchange_t *exchange);
 // The document that is being written may go on.

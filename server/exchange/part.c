@@ -193,6 +193,7 @@ void fc_exchange_part_sent(fc_exchange_t *x) {
   fc_exchange_sent(x);
   x->parted.sending = false;
   if (x->draft) fc_exchange_go_on_draft(x);
+  else if (FC_UNLIKELY(x->watcher)) fc_exchange_go_on_watch(x);
   else if (x->parted.paused) go_on(x);
 }
 

@@ -137,6 +137,7 @@ static void go_to(fc_generations_t *generations, fc_generation_t *generation,
   const fc_generation_state_t becomes = fc_step_state(next);
   generation->step = (uint8_t)next;
   if (state == becomes) return;
+  generations->changes++;
   if (state == FC_GENERATION_READY) unlink_ready(generations, generation);
   if (becomes == FC_GENERATION_READY) link_newest(generations, generation);
   if (becomes == FC_GENERATION_DRAINING) {

@@ -162,6 +162,7 @@ typedef struct fc_generations_t {
   fc_generation_t *newest;   // of those that are READY, the one asked for last
   uint64_t bytes;            // what all generations take (demand.h)
   uint64_t leaving;          // the part of `bytes` that draining ones take
+  uint64_t changes;          // of states
   fc_decision_t *decisions;  // about names, aliases and refused files; owned
   fc_all_series_t series;    // of the functions of all generations
   // Any function below that may change a step may call this before it returns.

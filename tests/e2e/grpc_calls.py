@@ -3,6 +3,7 @@
 tests/requirements-clients.txt: grpc_calls.py HOST:PORT CASE [WORD ...]. A case that is
 not as it should be raises."""
 import os
+import pathlib
 import queue
 import signal
 import sys
@@ -808,6 +809,39 @@ def admin_token(channel, stub, url, admin, other, reader):
     for name in (reader, other):
         error = failure(stub.LogSettings, change, metadata=bearer(name))
         assert error.code() == grpc.StatusCode.PERMISSION_DENIED
+
+
+SERVING, NOT_SERVING, UNKNOWN = (health_pb2.HealthCheckResponse.ServingStatus.Value(each)
+                                 for each in ("SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"))
+
+
+def watch(channel, stub, url, broken, process):
+    """Each change of what /readyz says, and an end with the server."""
+    ask = health_pb2_grpc.HealthStub(channel).Watch
+    client = triton.InferenceServerClient(url)
+    changes = [ask(health_pb2.HealthCheckRequest(service=each))
+               for each in ("", "inference.GRPCInferenceService") * 20]
+    unknown = ask(health_pb2.HealthCheckRequest(service="nobody's"))
+    gone = ask(health_pb2.HealthCheckRequest())
+    assert next(gone).status == SERVING
+    gone.cancel()
+    assert next(unknown).status == UNKNOWN
+    assert {next(each).status for each in changes} == {SERVING}
+    for _ in range(5):
+        pathlib.Path(broken).write_bytes(b"\x7fELF")
+        triton_failure(client.load_model, "broken")
+        assert {next(each).status for each in changes} == {NOT_SERVING}
+        pathlib.Path(broken).unlink()
+        client.load_model("simple")
+        client.unload_model("broken")
+        assert {next(each).status for each in changes} == {SERVING}
+    os.kill(int(process), signal.SIGTERM)
+    for each in changes:
+        assert next(each).status == NOT_SERVING
+    for each in [*changes, unknown]:
+        error = failure(next, each)
+        assert (error.code(), error.details()) == (
+            grpc.StatusCode.UNAVAILABLE, "the server is shutting down")
 
 
 def stream_drain(channel, stub, url, process):

@@ -163,6 +163,14 @@ def test_a_stream_ends_with_the_server(calls):
     assert running.process.wait(60) == 0
 
 
+def test_who_watches_is_told(calls, tmp_path):
+    shutil.copy(SIMPLE, tmp_path)
+    shutil.copy(SIMPLE.with_suffix(".farcall.json"), tmp_path)
+    running = Server("--drain=10m", "--ready=all", "--admin=loopback", tmp_path)
+    calls(running, f"watch {tmp_path}/broken.so {running.pid}")
+    assert running.process.wait(60) == 0
+
+
 def test_sequences(calls, serve):
     server = serve(MODULES / "simple_sequence.so", MODULES / "sequence.so")
     calls(server, f"sequences {uuid.uuid4()}", "sums")
@@ -379,3 +387,61 @@ def test_a_client_that_takes_no_answers_is_held_up(serve):
         assert status == 200
         assert sorted(each.split(b"\x1a\x03")[1][:3] for each in messages(answer)) == names
     assert succeeded(server) == 200
+
+
+WATCH = "/grpc.health.v1.Health/Watch"
+SERVING, NOT_SERVING = b"\x08\x01", b"\x08\x02"
+
+
+@pytest.fixture
+def changing(serve, tmp_path):
+    """A server, and what makes it ready or not."""
+    shutil.copy(SIMPLE, tmp_path)
+    shutil.copy(SIMPLE.with_suffix(".farcall.json"), tmp_path)
+    server = serve("--ready=all", "--admin=loopback", tmp_path)
+
+    def change(ready):
+        broken = tmp_path / "broken.so"
+        if ready:
+            broken.unlink()
+        else:
+            broken.write_bytes(b"\x7fELF")
+        server.request("POST", "/api/v1/reload", "{}", {"Content-Type": "application/json"})
+        assert server.get("/readyz").status == (200 if ready else 503)
+    return server, change
+
+
+def watch(connection, stream):
+    begin(connection, stream, WATCH)
+    connection.send(frame(DATA, END_STREAM, stream, framed(b"")))
+
+
+def test_a_watcher_that_does_not_read_is_told_what_holds(changing):
+    server, change = changing
+    with Connection(server, setting(4, 0)) as connection:
+        watch(connection, 1)
+        connection.until(HEADERS, stream=1)
+        for ready in (False, True, False, True, False):
+            change(ready)
+        connection.send(frame(WINDOW_UPDATE, 0, 1, uint(1000)))
+        found = b""
+        while len(found) < 14:
+            found += connection.until(DATA, stream=1)[3]
+        assert messages(found) == [SERVING, NOT_SERVING]
+
+
+def test_a_thousand_watchers(changing):
+    server, change = changing
+    streams = range(1, 201, 2)
+    connections = [Connection(server) for _ in range(10)]
+    for connection in connections:
+        for stream in streams:
+            watch(connection, stream)
+    for status, ready in ((SERVING, False), (NOT_SERVING, True), (SERVING, None)):
+        for connection in connections:
+            told = [connection.until(DATA) for _ in streams]
+            assert {each[2]: each[3] for each in told} == dict.fromkeys(streams, framed(status))
+        if ready is not None:
+            change(ready)
+    for connection in connections:
+        connection.__exit__()
