@@ -446,11 +446,7 @@ def many(channel, stub, url):
 
 def cancel(channel, stub, url, function):
     """A call that runs is given up; the connection serves the next."""
-    one = service_pb2.ModelInferRequest.InferInputTensor(
-        name="0", datatype="INT64", shape=[], contents=service_pb2.InferTensorContents(
-            int64_contents=[1 << 40]))
-    call = stub.ModelInfer.future(
-        service_pb2.ModelInferRequest(model_name=function, inputs=[one]))
+    call = stub.ModelInfer.future(spinning(function))
     call.cancel()
     assert call.cancelled()
     assert numbers(stub.ModelInfer(simple_request(), timeout=300))
@@ -557,10 +553,7 @@ def stream_large(channel, stub, url, count):
 
 def stream_beside(channel, stub, url, function):
     """A call that does not end holds no other one up, and is given up with its stream."""
-    spin = service_pb2.ModelInferRequest(model_name=function, id="spin", inputs=[
-        service_pb2.ModelInferRequest.InferInputTensor(
-            name="0", datatype="INT64", shape=[],
-            contents=service_pb2.InferTensorContents(int64_contents=[1 << 40]))])
+    spin = spinning(function, id="spin")
     for _ in range(3):
         sent = queue.Queue()
         answers = stub.ModelStreamInfer(iter(sent.get, None))
@@ -857,6 +850,60 @@ def stream_drain(channel, stub, url, process):
     sent.put(None)
 
 
+def demand(channel, stub, url, *models):
+    """A module is loaded by whatever asks for it first."""
+    tritons = triton.InferenceServerClient(url)
+    asks = (lambda name: stub.ModelInfer(simple_request(model_name=name)).model_name,
+            lambda name: next(stub.ModelStreamInfer(iter([simple_request(
+                model_name=name)]))).infer_response.model_name,
+            lambda name: tritons.get_model_metadata(name).name,
+            lambda name: tritons.get_model_config(name).config.name,
+            lambda name: tritons.get_inference_statistics(name).model_stats[0].name)
+    assert len(models) == len(asks)
+    for name, ask in zip(models, asks):
+        assert ask(name) == name
+    # Both of the first call and of those behind it, on one stream.
+    answers = list(stub.ModelStreamInfer(iter(
+        [simple_request(id=str(each), model_name=models[each % len(models)])
+         for each in range(50)])))
+    assert not any(each.error_message for each in answers) and len(by_id(answers)) == 50
+
+
+def spinning(function, **more):
+    return service_pb2.ModelInferRequest(model_name=function, inputs=[
+        service_pb2.ModelInferRequest.InferInputTensor(
+            name="0", datatype="INT64", shape=[],
+            contents=service_pb2.InferTensorContents(int64_contents=[1 << 40]))], **more)
+
+
+def share(channel, stub, url, function):
+    """More calls than a client may have are to be made again, also those of a stream."""
+    calls = [stub.ModelInfer.future(spinning(function)) for _ in range(2)]
+    done = queue.Queue()
+    for each in calls:
+        each.add_done_callback(done.put)
+    refused = done.get(timeout=60)
+    assert refused.code() == grpc.StatusCode.UNAVAILABLE
+    assert "of this client wait or run" in refused.details()
+    (answer,) = stub.ModelStreamInfer(iter([spinning(function, id="a")]))
+    assert answer.infer_response.id == "a"
+    assert "of this client wait or run" in answer.error_message
+    for each in calls:
+        each.cancel()
+
+
+def stop(channel, stub, url, function, process):
+    """Calls that a server does not end are to be made elsewhere."""
+    calls = [stub.ModelInfer.future(spinning(function)) for _ in range(4)]
+    streams = [stub.ModelStreamInfer(iter([spinning(function)])) for _ in range(4)]
+    assert stub.ServerReady(service_pb2.ServerReadyRequest()).ready
+    os.kill(int(process), signal.SIGTERM)
+    for each in calls:
+        assert each.exception().code() == grpc.StatusCode.UNAVAILABLE
+    for each in streams:
+        assert failure(next, each).code() == grpc.StatusCode.UNAVAILABLE
+
+
 def stream_token(channel, stub, url, secret, module):
     for metadata in ((), (("authorization", "Bearer no"),)):
         call = stub.ModelStreamInfer(iter([simple_request()]), metadata=metadata)
@@ -870,7 +917,11 @@ def stream_token(channel, stub, url, secret, module):
 
 def main(url, *words):
     options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-    with grpc.insecure_channel(url, options=options) as channel:
+    authority, _, url = url.rpartition("@")
+    if authority:
+        trusts = grpc.ssl_channel_credentials(pathlib.Path(authority).read_bytes())
+    with (grpc.secure_channel(url, trusts, options=options) if authority
+          else grpc.insecure_channel(url, options=options)) as channel:
         stub = service_pb2_grpc.GRPCInferenceServiceStub(channel)
         groups = " ".join(words).split(" , ")
         for case, *more in map(str.split, groups):

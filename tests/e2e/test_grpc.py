@@ -14,6 +14,7 @@ import uuid
 import pytest
 
 import triton
+from certificates import Authority
 from conftest import BIN, ROOT, Server
 from frames import (DATA, END_HEADERS, END_STREAM, HEADERS, WINDOW_UPDATE, Connection,
                     Inflater, fields, frame, setting, uint)
@@ -36,10 +37,10 @@ def calls(request):
     if not folder:
         pytest.skip("FARCALL_CLIENTS is not set: scripts/test installs clients")
 
-    def run(server, *cases, file="grpc_calls.py"):
+    def run(server, *cases, file="grpc_calls.py", trusts=""):
         done = subprocess.run(
             [pathlib.Path(folder) / "python", ROOT / "tests/e2e" / file,
-             f"{server.host}:{server.port}", *" , ".join(cases).split()],
+             f"{trusts}{server.host}:{server.port}", *" , ".join(cases).split()],
             capture_output=True, text=True, timeout=300)
         wanted = "".join(f"done {each.split()[0]}\n" for each in cases)
         assert (done.returncode, done.stdout) == (0, wanted), done.stderr[-3000:]
@@ -169,6 +170,38 @@ def test_who_watches_is_told(calls, tmp_path):
     running = Server("--drain=10m", "--ready=all", "--admin=loopback", tmp_path)
     calls(running, f"watch {tmp_path}/broken.so {running.pid}")
     assert running.process.wait(60) == 0
+
+
+def test_modules_that_are_loaded_on_demand(calls, serve, tmp_path):
+    names = [f"m{each}" for each in range(5)]
+    for each in names:
+        shutil.copy(SIMPLE, tmp_path / f"{each}.so")
+        shutil.copy(SIMPLE.with_suffix(".farcall.json"), tmp_path / f"{each}.farcall.json")
+    calls(serve("--load=demand", tmp_path), "demand " + " ".join(names))
+
+
+def test_a_share_that_is_used_up(calls, serve):
+    calls(serve("--isolation=process", "--client-calls=1", "--timeout=0",
+                MODULES / "crash.so"), "share crash.spin")
+
+
+def test_calls_that_a_server_leaves(calls):
+    running = Server("--isolation=process", "--drain=100ms", "--timeout=0", "--workers=1",
+                     MODULES / "crash.so")
+    calls(running, f"stop crash.spin {running.pid}")
+    assert running.process.wait(60) == 0
+
+
+def test_tls(calls, tmp_path):
+    if b"OpenSSL" not in subprocess.run([BIN / "farcalld", "-V"], capture_output=True).stdout:
+        pytest.skip("SKIPPED: built with -DFARCALL_TLS=OFF")
+    authority = Authority(tmp_path)
+    file, key = authority.sign("server")
+    running = Server(f"--tls-cert={file}", f"--tls-key={key}", SIMPLE,
+                     listen=("--listen", "https://127.0.0.1:0"))
+    calls(running, "chosen", "errors", "many", "stream", "stream_by_turns",
+          trusts=f"{authority.file}@")
+    assert running.stop() == 0
 
 
 def test_sequences(calls, serve):
@@ -363,6 +396,21 @@ def test_streams_that_end_within_a_message(serve):
         assert status == 0 or found["grpc-message"] == "the stream ends within a message"
     found = ask(server, STREAM, body)
     assert (found["status"], found["content-type"]) == (415, "application/problem+json")
+
+
+@pytest.mark.parametrize("path", (INFER, STREAM))
+@pytest.mark.parametrize("size", (5, 14, 100))
+def test_a_message_that_does_not_come(serve, path, size):
+    """It is not waited for, be it that its names are not there or the rest."""
+    server = serve("--body-timeout=100ms", SIMPLE)
+    with Connection(server) as connection:
+        inflater = Inflater()
+        begin(connection, 1, path)
+        connection.send(frame(DATA, 0, 1, simple()[:size]))
+        found = connection.whole(1, inflater)
+        inflater.close()
+    assert (found["grpc-status"], found["body"]) == ("4", b"")
+    assert " slower than " in found["grpc-message"]
 
 
 def succeeded(server):
