@@ -6,6 +6,7 @@
 
 #include "file.h"
 #include "flame.h"
+#include "grpc/verbs.h"
 #include "input.h"
 #include "remote.h"
 #include "session.h"
@@ -129,17 +130,17 @@ int fc_verb_call(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE, "--speedscope is of --profile");
   }
   const char *target;
-  int exit_code = fc_steps_check(args);
-  if (!exit_code) {
-    exit_code = fc_remote_target(args, args->words[0], &target);
-  }
-  if (exit_code) return exit_code;
   fc_error_t err;
   fc_remote_t server;
   fc_reply_t answer;
   fc_str_t document;
   fc_error_reset(&err);
+  int exit_code = fc_steps_check(args);
+  if (exit_code) return exit_code;
   if (fc_remote_server(args, &server, &err)) return fc_remote_complain(&err);
+  if (server.is_grpc) return fc_rpc_call(args, &server);
+  exit_code = fc_remote_target(args, args->words[0], &target);
+  if (exit_code) return exit_code;
   exit_code = make_document(args, target, &document);
   if (!exit_code) exit_code = read_session(args, &server.session);
   if (exit_code) return exit_code;

@@ -28,9 +28,18 @@
   ((size_t)257 << 20)  // farcalld's results have 256 MiB at most
 #define OTHER_LIMIT ((size_t)1 << 20)  // its other texts are signatures
 #define HEAD_LIMIT ((size_t)64 << 10)
-#define HTTP "http://"
-#define HTTPS "https://"
 #define UNIX_SCHEME "unix:"
+
+// A scheme, and what is spoken by it.
+static const struct {
+  const char *text;
+  const char *port;
+  bool is_https;
+  bool is_grpc;
+} kSchemes[] = {{"http://", "80", false, false},
+                {"https://", "443", true, false},
+                {"grpc://", "80", false, true},
+                {"grpcs://", "443", true, true}};
 
 // ---------------------------------------------------------------------------
 // URLs
@@ -69,14 +78,19 @@ fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
   }
   const char *scheme_end = strstr(url, "://");
   const char *at = scheme_end ? scheme_end + 3 : url;
-  const bool is_https = !strncmp(url, HTTPS, strlen(HTTPS));
-  if (scheme_end && !is_https && strncmp(url, HTTP, strlen(HTTP)) != 0) {
+  size_t scheme = 0;
+  while (scheme_end && scheme < FC_ARRAY_COUNT(kSchemes) &&
+         strncmp(url, kSchemes[scheme].text, (size_t)(at - url)) != 0) {
+    scheme++;
+  }
+  if (scheme == FC_ARRAY_COUNT(kSchemes)) {
     return refuse_url(err, url,
-                      "only http://, https:// and unix: are spoken here");
+                      "only http://, https://, grpc://, grpcs:// and unix: are "
+                      "spoken here");
   }
   size_t size = strcspn(at, "/?#");
   fc_str_t authority = {at, size}, host = authority;
-  fc_str_t port = is_https ? FC_STR("443") : FC_STR("80");
+  fc_str_t port = fc_str(kSchemes[scheme].port);
   if (memchr(at, '@', size)) {
     return refuse_url(err, url, "a user name has no meaning here");
   }
@@ -96,7 +110,10 @@ fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
   while (prefix.size && prefix.data[prefix.size - 1] == '/') prefix.size--;
   if (!host.size) return refuse_url(err, url, "it names no host");
   if (!is_digits(port)) return refuse_url(err, url, "its port is no number");
-  *out_server = (fc_remote_t){.url = url, .is_https = is_https};
+  *out_server = (fc_remote_t){.url = url,
+                              .is_https = kSchemes[scheme].is_https,
+                              .is_grpc = kSchemes[scheme].is_grpc};
+  out_server->rules.http2 = out_server->is_grpc;
   out_server->rules.host = out_server->host = fc_arena_copy(arena, host).data;
   out_server->port = fc_arena_copy(arena, port).data;
   out_server->authority = fc_arena_copy(arena, authority).data;
@@ -557,6 +574,10 @@ fc_status_t fc_server_stream(fc_arena_t *arena, const fc_remote_t *server,
   fc_str_t head;
   fc_client_exchange_t exchange = {
       .server = server, .lines = lines, .err = err};
+  if (server->is_grpc) {
+    return refuse_url(err, server->url,
+                      "only call and ls speak gRPC: http:// for all else");
+  }
   const char *accept = lines                        ? "application/x-ndjson"
                        : server->type && !body.data ? server->type
                                                     : "application/json";

@@ -24,7 +24,8 @@ typedef struct fc_remote_t {
   const char *method;         // NULL: POST with a body, else GET
   const char *type;     // of the body, or without one of the answer; NULL: JSON
   uint64_t timeout_ms;  // of an exchange as a whole; 0: none
-  bool is_https;
+  bool is_https;        // TLS is spoken
+  bool is_grpc;         // fc_rpc_ask asks it (grpc/rpc.h), nothing here does
   fc_wire_rules_t rules;  // of https
 } fc_remote_t;
 
@@ -38,7 +39,7 @@ typedef struct fc_reply_t {
 } fc_reply_t;
 
 // Reads "unix:PATH", or "http://host:port/prefix", of which only the host is needed, or
-// the same with https. FC_INVALID_ARGUMENT when `url` is none of these. `url` is
+// the same with https, grpc or grpcs. FC_INVALID_ARGUMENT when `url` is none of these. `url` is
 // borrowed; timeout_ms becomes 0.
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_remote_t *out_server, fc_error_t *err);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "conditions.h"
+#include "grpc/verbs.h"
 #include "remote.h"
 
 // With the version where the file has one, so that two of a name are told apart.
@@ -145,6 +146,11 @@ int fc_verb_ls(const fc_args_t *args) {
     return fc_complain(FC_EXIT_USAGE, "ls takes no words; farcall sig %s?",
                        args->words[0]);
   }
+  fc_error_t err;
+  fc_remote_t server;
+  fc_error_reset(&err);
+  if (fc_remote_server(args, &server, &err)) return fc_remote_complain(&err);
+  if (server.is_grpc) return fc_rpc_ls(args, &server);
   fc_str_t text;
   yyjson_doc *doc;
   const bool is_long = fc_args_has(args, FC_OPTION_LONG);

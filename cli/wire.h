@@ -21,6 +21,7 @@ typedef struct fc_wire_rules_t {
   const char *ca;           // PEM; NULL: the authorities of the system
   const char *certificate;  // PEM; NULL: none
   const char *key;          // PEM; NULL: it is in the file of the certificate
+  bool http2;               // spoken over TLS, in place of HTTP/1.1
 } fc_wire_rules_t;
 
 #define FC_WIRE_CLOSED ((fc_wire_t){.file = -1})

@@ -97,7 +97,7 @@ static bool set_host(SSL *ssl, const char *host) {
 
 fc_status_t fc_wire_secure(fc_wire_t *wire, const fc_wire_rules_t *rules,
                            fc_error_t *err) {
-  static const unsigned char kHttp[] = "\x08http/1.1";
+  static const unsigned char kHttp[] = "\x08http/1.1", kHttp2[] = "\x02h2";
   if (!context) {
     const fc_status_t status = make_context(rules, err);
     if (status != FC_OK) {
@@ -115,7 +115,8 @@ fc_status_t fc_wire_secure(fc_wire_t *wire, const fc_wire_rules_t *rules,
   }
   SSL_set_bio(ssl, bio, bio);
   SSL_set_connect_state(ssl);
-  SSL_set_alpn_protos(ssl, kHttp, sizeof kHttp - 1);
+  if (rules->http2) SSL_set_alpn_protos(ssl, kHttp2, sizeof kHttp2 - 1);
+  else SSL_set_alpn_protos(ssl, kHttp, sizeof kHttp - 1);
   wire->tls = ssl;
   return FC_OK;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every library farcall links. core uses the first four; llhttp and OpenSSL are used
-# by server and cli, libuv and nghttp2 by server alone.
+# Every library farcall links. core uses the first four; llhttp, OpenSSL and nghttp2 are
+# used by server and cli, libuv by server alone.
 find_package(PkgConfig REQUIRED)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)

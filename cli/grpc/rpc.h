@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One call of gRPC over a connection of its own, within one deadline. rpc.c speaks HTTP/2
+// by nghttp2; none.c refuses to, in a build without it (-DFARCALL_HTTP2=OFF).
+#ifndef FARCALL_CLI_GRPC_RPC_H_
+#define FARCALL_CLI_GRPC_RPC_H_
+
+#include "client.h"
+
+#define FC_RPC_SERVICE "/inference.GRPCInferenceService/"
+
+typedef struct fc_rpc_reply_t {
+  uint32_t status;  // grpc-status
+  fc_str_t
+      message;  // of the answer, without its head; in the arena, and not const
+  const char *detail;  // of an error: grpc-message, decoded, in the arena
+  const char *code;    // Farcall-Error-Code, or the name of the status
+} fc_rpc_reply_t;
+
+// `method` is a path. FC_UNAVAILABLE when no whole answer came in time, or what came is no
+// gRPC.
+fc_status_t fc_rpc_ask(fc_arena_t *arena, const fc_remote_t *server,
+                       const char *method, fc_str_t message,
+                       fc_rpc_reply_t *out_reply, fc_error_t *err);
+
+#endif  // FARCALL_CLI_GRPC_RPC_H_
