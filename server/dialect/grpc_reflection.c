@@ -175,8 +175,8 @@ static fc_status_t say_found(answer_t *answer, const asked_t *asked,
 static fc_status_t say(answer_t *answer, const asked_t *asked, fc_sink_t *sink,
                        fc_error_t *err) {
   if (!asked->what) {
-    return say_error(answer, FC_INVALID_ARGUMENT, "nothing is asked for", sink,
-                     err);
+    return say_error(answer, FC_INVALID_ARGUMENT, "no request that is known",
+                     sink, err);
   }
   if (asked->what == ASKS_SERVICES) return say_services(answer, sink, err);
   return say_found(answer, asked, sink, err);
@@ -184,13 +184,12 @@ static fc_status_t say(answer_t *answer, const asked_t *asked, fc_sink_t *sink,
 
 // ---------------------------------------------------------------------------
 
-static fc_status_t read_request(fc_str_t body, asked_t *out_asked,
-                                fc_error_t *err) {
+static fc_status_t read_request(fc_str_t body, asked_t *out_asked) {
   fc_proto_t wire = fc_proto_begin(body);
   fc_proto_field_t field;
   bool more;
   for (;;) {
-    FC_TRY(fc_proto_next(&wire, &field, &more, err));
+    FC_TRY(fc_proto_next(&wire, &field, &more, NULL));
     if (!more) return FC_OK;
     if (field.type != FC_PROTO_BYTES) continue;
     if (field.number == 1) out_asked->host = field.bytes;
@@ -204,9 +203,12 @@ fc_status_t fc_grpc_reflect(fc_str_t body, fc_sink_t *sink, fc_error_t *err) {
   asked_t asked = {.what = 0};
   fc_text_t files;
   answer_t answer;
-  FC_TRY(read_request(body, &asked, err));
-  FC_TRY(fc_proto_put_text(sink, SAYS_HOST, asked.host, err));
-  FC_TRY(fc_proto_put_bytes(sink, SAYS_REQUEST, body, err));
+  if (read_request(body, &asked) == FC_OK) {
+    FC_TRY(fc_proto_put_text(sink, SAYS_HOST, asked.host, err));
+    FC_TRY(fc_proto_put_bytes(sink, SAYS_REQUEST, body, err));
+  } else {
+    asked.what = 0;
+  }
   fc_text_init(&files, fc_allocator_system(), 2 * FILES_SIZE + 4096);
   fc_text_init(&answer.inner, fc_allocator_system(), SIZE_MAX);
   fc_status_t status = fc_inflate(

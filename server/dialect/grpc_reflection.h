@@ -8,7 +8,7 @@
 #include "dialect/dialect.h"
 
 // Writes the ServerReflectionResponse to a ServerReflectionRequest. What there is not is an
-// answer, too. FC_CODE_BINARY_FRAMING; FC_CODE_OUT_OF_MEMORY.
+// answer, too, and so is what is no request. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_grpc_reflect(fc_str_t body, fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_SERVER_DIALECT_GRPC_REFLECTION_H_

@@ -321,9 +321,11 @@ static fc_status_t find_place(const fc_routes_t *routes,
   fc_route_names_t names = {0};
   FC_TRY(fc_route_read(routes, request, buffer, out_place, &names, err));
   const fc_route_row_t *row = &routes->rows[out_place->route];
+  if (FC_UNLIKELY(row->methods & FC_ROUTE_STREAM) && !request->is_message) {
+    out_place->peeks = true;
+    return FC_OK;
+  }
   if (FC_UNLIKELY(row->methods & FC_ROUTE_PEEK)) {
-    out_place->peeks = row->methods & FC_ROUTE_STREAM && !request->is_message;
-    if (out_place->peeks) return FC_OK;
     return find_named(routes, request, generations, ready, out_place, err);
   }
   // Whether it changes anything is seen by the message.

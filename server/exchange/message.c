@@ -32,7 +32,7 @@ fc_status_t fc_exchange_open_message(fc_exchange_t *x, fc_error_t *err) {
   return FC_OK;
 }
 
-// In a stream, the answer is within a ModelStreamInferResponse, {2: the answer}, and says
+// In a stream of calls, the answer is within a ModelStreamInferResponse, {2: the answer}, and says
 // in front of its other fields that it is the only one: {4: {"triton_final_response": true}}.
 static void put_front(fc_sink_t *sink, uint64_t size) {
   static const char kFinal[] =
@@ -49,7 +49,8 @@ void fc_exchange_close_message(fc_exchange_t *x, bool is_error) {
   fc_piece_t *first = &x->out.pieces[0];
   uint64_t size = 0;
   for (uint32_t i = 0; i < x->out.count; i++) size += x->out.pieces[i].size;
-  if (x->asked.is_message && !is_error) put_front(&sink, size);
+  const bool is_infer = x->asked.is_message && !x->asked.is_asking;
+  if (is_infer && !is_error) put_front(&sink, size);
   const uint32_t added = (uint32_t)(sink.cursor - front);
   size += added - FC_MESSAGE_HEAD;
   FC_ASSERT(x->out.count && first->offset >= added && size <= UINT32_MAX);

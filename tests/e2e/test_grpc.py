@@ -55,7 +55,12 @@ def test_calls_documents_and_errors(calls, serve):
 
 
 def test_reflection(calls, serve):
-    calls(serve(SIMPLE), "reflection")
+    rows = (ROOT / "server/dialect/route.def").read_text()
+    paths = re.findall(r'^FC_GRPC_\w*\((?:GRPC_\w+), "(/[^"*]+)"', rows, re.M)
+    paths += [INFER.replace("ModelInfer", each) for each in
+              re.findall(r'FC_GRPC_OIP\("(\w+)"\)', rows)]
+    assert INFER in paths
+    calls(serve(SIMPLE), "reflection " + " ".join(paths), "reflection_stream")
 
 
 def models_of(server):
