@@ -294,12 +294,12 @@ void fc_child_free_slots(fc_child_t *child) {
 static void take_desk(fc_child_t *child) {
   fc_taking_t *taking = &child->taking;
   fc_held_t *held = &child->held[child->first];
-  if (!held->claim || !taking->honest ||
-      fc_child_take_desk(child, held, &taking->outcome)) {
-    return;
-  }
+  const bool failed = taking->outcome.status != FC_OK;
+  if (!held->claim || !taking->honest) return;
+  const bool honest = fc_child_take_desk(child, held, &taking->outcome);
+  if (honest && (failed || taking->outcome.status == FC_OK)) return;
   drop_answer(child);
-  note_lie(child);
+  if (!honest) note_lie(child);
 }
 
 static void finish_call(fc_child_t *child) {

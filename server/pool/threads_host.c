@@ -264,10 +264,10 @@ static void take_desk(fc_thread_hosts_t *all, uint32_t index) {
     claim->class_->lose(claim, FC_STR(""), FC_LOSS_DEADLINE);  // condemned
   } else if (!claim->class_->take(claim, &all->desks[index], outcome,
                                   &outcome->error)) {
-    fc_outcome_drop(outcome, all->region.blocks);
     outcome->status = outcome->error.status;
     claim->class_->lose(claim, FC_STR(""), FC_LOSS_LIE);
   }
+  if (outcome->status != FC_OK) fc_outcome_drop(outcome, all->region.blocks);
   if (!held->lost && fc_claim_stays(held->job, outcome)) {
     held->job->keeps_claim = true;
   } else {

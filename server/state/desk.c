@@ -282,8 +282,21 @@ static bool is_stopped(const fc_outcome_t *outcome) {
           outcome->status == FC_CANCELLED);
 }
 
+static void fail_for_memory(fc_outcome_t *outcome) {
+  outcome->more = false;
+  outcome->status = fc_fail(&outcome->error, FC_CODE_OUT_OF_MEMORY,
+                            "there is no memory to note the values that the "
+                            "call has left: the session is as it was before");
+}
+
+static void count_step(fc_session_t *session, const fc_outcome_t *outcome) {
+  if (outcome->stage < FC_STAGE_CALL || session->claim.later) return;
+  if (outcome->status != FC_OK && session->checkpoint) return;
+  fc_session_set_step(session, session->step + 1);
+}
+
 static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
-                 const fc_outcome_t *outcome, fc_error_t *err) {
+                 fc_outcome_t *outcome, fc_error_t *err) {
   fc_session_t *session = of(claim);
   fc_taken_t taken[FC_STORE_ROWS];
   uint32_t rows, count = 0;
@@ -306,14 +319,12 @@ static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
     end_lost(session, FC_STR(""), FC_SESSION_END_DEADLINE);
     return true;
   }
-  if (outcome->stage >= FC_STAGE_CALL && !claim->later &&
-      (outcome->status == FC_OK || !session->checkpoint)) {
-    fc_session_set_step(session, session->step + 1);
-  }
   // What a call that failed was to leave is not kept; what it wrote to in place is.
-  if (!done) {
-    end_grant(session, next, true);
-  } else if (!take_over(session, taken, count, rows, next)) {
+  const bool kept = done && take_over(session, taken, count, rows, next);
+  if (done && !kept && session->checkpoint) fail_for_memory(outcome);
+  if (outcome->status != FC_OK || !done) end_grant(session, next, true);
+  count_step(session, outcome);
+  if (outcome->status == FC_OK && done && !kept) {
     end_lost(session, FC_STR(""), FC_SESSION_END_MEMORY);
   }
   if (session->ended) fc_session_drop_values(session);

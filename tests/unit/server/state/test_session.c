@@ -56,7 +56,7 @@ typedef struct toy_t {
   fc_store_desk_t desk;
 } toy_t;
 
-static const fc_outcome_t kDone = {.status = FC_OK, .stage = FC_STAGE_ENCODE};
+#define DONE (&(fc_outcome_t){.status = FC_OK, .stage = FC_STAGE_ENCODE})
 
 static uint8_t *open_sum(toy_t *toy, fc_error_t *err) {
   fc_store_row_t *row = fc_store_find(&toy->desk, FC_STR("sum"));
@@ -95,7 +95,7 @@ static int call(toy_t *toy, fc_session_t *session, uint8_t number) {
   for (uint32_t i = 1; i < SIZE; i++) assert_int_equal(sum[i], sum[0]);
   for (uint32_t i = 0; i < SIZE; i++) sum[i] = (uint8_t)(sum[i] + number);
   fc_store_end(&toy->store);
-  if (!session->claim.class_->take(&session->claim, &toy->desk, &kDone, &err)) {
+  if (!session->claim.class_->take(&session->claim, &toy->desk, DONE, &err)) {
     fail_msg("%s", err.message);
   }
   end(session);
@@ -110,12 +110,14 @@ static uint64_t taken(const fc_sessions_t *all) {
 static void break_off(toy_t *toy, fc_session_t *session,
                       const fc_outcome_t *outcome) {
   fc_error_t err;
+  fc_outcome_t told;
   begin(toy, session);
   memset(open_sum(toy, &err), 99, SIZE / 2);
   fc_store_end(&toy->store);
+  if (outcome) told = *outcome;
   if (!outcome) {
     session->claim.class_->lose(&session->claim, FC_STR("f"), FC_LOSS_CRASH);
-  } else if (!session->claim.class_->take(&session->claim, &toy->desk, outcome,
+  } else if (!session->claim.class_->take(&session->claim, &toy->desk, &told,
                                           &err)) {
     fail_msg("%s", err.message);
   }
@@ -229,7 +231,7 @@ static void keep_in(toy_t *toy, fc_session_t *session, const char *name,
   begin(toy, session);
   keep(toy, name, size);
   assert_true(
-      session->claim.class_->take(&session->claim, &toy->desk, &kDone, &err));
+      session->claim.class_->take(&session->claim, &toy->desk, DONE, &err));
   end(session);
 }
 
@@ -269,7 +271,7 @@ static void addresses_last(void **state) {
     for (int i = 0; i < 2; i++) {
       keep(&toys[i], "v", SIZE);
       assert_true(fc_session_claims.take(&sessions[i]->claim, &toys[i].desk,
-                                         &kDone, &err));
+                                         DONE, &err));
       end(sessions[i]);
     }
   }
@@ -306,7 +308,7 @@ static void new_sessions_get_new_addresses(void **state) {
   assert_int_equal(fc_session_fork(fork, &wish, 1, &old, &err), FC_OK);
   begin(&toy, old);
   assert_int_equal(toy.desk.budget, 0);
-  assert_true(fc_session_claims.take(&old->claim, &toy.desk, &kDone, &err));
+  assert_true(fc_session_claims.take(&old->claim, &toy.desk, DONE, &err));
   end(old);
   assert_int_equal(old->count, 1);
   assert_int_equal(call(&toy, last, 9), 9);
@@ -392,7 +394,7 @@ static void a_failed_call_leaves_nothing_new(void **state) {
   fc_sessions_t all = make_all(fc_allocator_system());
   static toy_t toy;
   fc_error_t err;
-  const fc_outcome_t failed = {.status = FC_INTERNAL, .stage = FC_STAGE_CALL};
+  fc_outcome_t failed = {.status = FC_INTERNAL, .stage = FC_STAGE_CALL};
   fc_store_init(&toy.store);
   fc_session_t *session = make(&all, 1);
   begin(&toy, session);
@@ -403,8 +405,7 @@ static void a_failed_call_leaves_nothing_new(void **state) {
   assert_int_equal(session->count, 0);
   assert_int_equal(session->step, 1);  // the function may have done anything
   assert_int_equal(taken(&all), 0);
-  const fc_outcome_t refused = {.status = FC_INTERNAL,
-                                .stage = FC_STAGE_DECODE};
+  fc_outcome_t refused = {.status = FC_INTERNAL, .stage = FC_STAGE_DECODE};
   begin(&toy, session);
   assert_true(
       session->claim.class_->take(&session->claim, &toy.desk, &refused, &err));
@@ -487,7 +488,7 @@ static void check_full(fc_sessions_t *all, fc_session_t *one, bool frees) {
     if (!all->places[i] || all->places[i] == one) continue;
     fc_session_end(all->places[i], FC_SESSION_END_DELETED);
   }
-  assert_true(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
+  assert_true(one->claim.class_->take(&one->claim, &toy.desk, DONE, &err));
   end(one);
   assert_int_equal(one->bytes, 2 * FC_STORE_PAGE);
   assert_int_equal(call(&toy, one, 3), 4);
@@ -514,7 +515,7 @@ static void a_shared_value_is_no_room_for_new_ones(void **state) {
     // A worker that keeps something else there instead.
     toy.desk.budget = one->budget;
     keep(&toy, "new", SIZE);
-    assert_false(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
+    assert_false(one->claim.class_->take(&one->claim, &toy.desk, DONE, &err));
     assert_non_null(strstr(err.message, "size"));
     one->claim.class_->lose(&one->claim, FC_STR("f"), FC_LOSS_LIE);
     end(one);
@@ -608,7 +609,7 @@ static void sessions_pass_to_the_next_generation_with_their_slab(void **state) {
   assert_ptr_equal(stays->module, &other);
   assert_int_equal(stays->slab->generation, 6);
   fc_store_end(&toy.store);
-  assert_true(fc_session_claims.take(&two->claim, &toy.desk, &kDone, &err));
+  assert_true(fc_session_claims.take(&two->claim, &toy.desk, DONE, &err));
   end(two);
   assert_int_equal(call(&toy, one, 1), 2);
   assert_int_equal(call(&toy, two, 1), 6);
@@ -639,8 +640,8 @@ static void a_stopped_interpreter_loses_the_session(void **state) {
   fc_sessions_t all = make_all(fc_allocator_system());
   static toy_t toy;
   fc_error_t err;
-  const fc_outcome_t stopped = {.status = FC_DEADLINE_EXCEEDED,
-                                .stage = FC_STAGE_CALL};
+  fc_outcome_t stopped = {.status = FC_DEADLINE_EXCEEDED,
+                          .stage = FC_STAGE_CALL};
   fc_store_init(&toy.store);
   fc_session_t *session = make(&all, 1);
   assert_int_equal(call(&toy, session, 3), 3);
@@ -673,7 +674,7 @@ static void an_end_waits_for_the_call_that_runs(void **state) {
   assert_true(session->claim.class_->refuse(&session->claim, &err));
   assert_int_equal(err.code, FC_CODE_SESSION_NOT_FOUND);
   assert_true(
-      session->claim.class_->take(&session->claim, &toy.desk, &kDone, &err));
+      session->claim.class_->take(&session->claim, &toy.desk, DONE, &err));
   assert_int_equal(taken(&all), 0);
   end(session);
   session->claim.class_->idle(&session->claim);
@@ -761,7 +762,7 @@ static void a_desk_that_lies_is_noticed(void **state) {
     assert_non_null(open_sum(&toy, &err));
     row->tell(&toy.desk);
     assert_false(
-        session->claim.class_->take(&session->claim, &toy.desk, &kDone, &err));
+        session->claim.class_->take(&session->claim, &toy.desk, DONE, &err));
     assert_int_equal(err.code, FC_CODE_WORKER_CRASHED);
     session->claim.class_->lose(&session->claim, FC_STR("f"), FC_LOSS_LIE);
     end(session);
@@ -790,7 +791,7 @@ static void a_row_that_was_there_keeps_its_name(void **state) {
   renamed(&toy.desk);
   toy.desk.rows[0].name[2] = 'x';
   assert_false(
-      session->claim.class_->take(&session->claim, &toy.desk, &kDone, &err));
+      session->claim.class_->take(&session->claim, &toy.desk, DONE, &err));
   session->claim.class_->lose(&session->claim, FC_STR("f"), FC_LOSS_LIE);
   end(session);
   fc_session_end(session, FC_SESSION_END_DELETED);
@@ -829,7 +830,7 @@ static void a_worker_that_takes_more_spoils_the_slab(void **state) {
   assert_int_not_equal(fc_session_check(two, &err), FC_OK);
   assert_int_equal(err.code, FC_CODE_SESSION_LOST);
   // The call ends after all.
-  assert_true(one->claim.class_->take(&one->claim, &toy.desk, &kDone, &err));
+  assert_true(one->claim.class_->take(&one->claim, &toy.desk, DONE, &err));
   end(one);
   assert_int_equal(one->count, 0);
   assert_false(fc_sessions_weigh(&all, &index));
@@ -1002,12 +1003,51 @@ static fc_status_t live(fc_sessions_t *all, toy_t *toy, fc_error_t *err) {
   FC_TRY(fc_session_create(all, &wish, 1, &one, err));
   begin(toy, one);
   (void)open_sum(toy, err);
-  assert_true(one->claim.class_->take(&one->claim, &toy->desk, &kDone, err));
+  assert_true(one->claim.class_->take(&one->claim, &toy->desk, DONE, err));
   end(one);
   if (one->lost) return fc_fail_memory(err);
   FC_TRY(fc_session_copy(one, FC_STR("sum"), FC_STR("two"), err));
   FC_TRY(fc_session_fork(one, &wish, 1, &two, err));
   return FC_OK;
+}
+
+// A call of a checkpointed session that writes 7 and keeps a value, and for which there may
+// be no memory: then nothing of it stays.
+static fc_status_t live_on(fc_sessions_t *all, toy_t *toy, fc_error_t *err) {
+  fc_session_wish_t wish = wish_of(1, 7);
+  fc_session_t *session;
+  wish.checkpoint = true;
+  FC_TRY(fc_session_create(all, &wish, 1, &session, err));
+  for (uint8_t step = 0; step < 2; step++) {
+    fc_outcome_t outcome = *DONE;
+    begin(toy, session);
+    const uint8_t *had = open_sum(toy, err);
+    assert_int_equal(had[0], step ? 7 : 0);
+    memset(open_sum(toy, err), 7 + step, SIZE);
+    fc_store_end(&toy->store);
+    assert_true(session->claim.class_->take(&session->claim, &toy->desk,
+                                            &outcome, &outcome.error));
+    end(session);
+    assert_false(session->lost);
+    const uint8_t steps = outcome.status == FC_OK ? step + 1 : step;
+    assert_int_equal(session->step, steps);
+    assert_int_equal(session->count, steps ? 1 : 0);
+    assert_int_equal(taken(all), steps ? 2 * FC_STORE_PAGE : 0);
+    *err = outcome.error;
+    if (outcome.status != FC_OK) return outcome.status;
+  }
+  return FC_OK;
+}
+
+static fc_status_t attempt_on(fc_allocator_t allocator, void *context,
+                              fc_error_t *err) {
+  toy_t *toy = context;
+  fc_sessions_t all = make_all(allocator);
+  fc_store_init(&toy->store);
+  const fc_status_t status = live_on(&all, toy, err);
+  fc_store_deinit(&toy->store);
+  fc_sessions_deinit(&all);
+  return status;
 }
 
 static fc_status_t attempt(fc_allocator_t allocator, void *context,
@@ -1025,6 +1065,7 @@ static void each_failed_allocation_is_an_error(void **state) {
   (void)state;
   static toy_t toy;
   assert_true(fc_test_allocation_sweep(attempt, &toy) > 8);
+  assert_true(fc_test_allocation_sweep(attempt_on, &toy) > 8);
 }
 
 static void many_come_and_go(void **state) {
