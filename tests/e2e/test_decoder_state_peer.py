@@ -5,24 +5,16 @@ byte of it is copied."""
 import json
 import subprocess
 
-import numpy
-
 from conftest import BIN
-from test_decoder_peer import PROMPT, ROOT, STEPS, TOY, toy  # noqa: F401  (a fixture)
+from test_decoder_peer import PROMPT, STEPS, TOY, steps, toy  # noqa: F401  (fixtures)
 
 STRIDE = 16
 
 
-def test_every_step_has_the_bits_of_the_reference(iree, toy, tmp_path):  # noqa: F811
-    done = subprocess.run(
-        [iree.folder / "python", ROOT / "tests/e2e/decoder_steps.py", toy,
-         TOY / "weights.irpa", TOY / "config.json", str(STEPS), tmp_path / "steps.npz",
-         *map(str, PROMPT)], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    expected = numpy.load(tmp_path / "steps.npz")
+def test_every_step_has_the_bits_of_the_reference(toy, steps, tmp_path):  # noqa: F811
     module = tmp_path / "toy.vmfb"
     module.symlink_to(toy)
-    cache = expected[f"cache{STEPS}"]
+    cache = steps[f"cache{STEPS}"]
     state = {"kv": {"argument": 4, "initial": "zeros", "shape": cache.shape}}
     (tmp_path / "toy.farcall.json").write_text(json.dumps({
         "farcall": 1, "abi": "module",
@@ -38,7 +30,7 @@ def test_every_step_has_the_bits_of_the_reference(iree, toy, tmp_path):  # noqa:
     found = (tmp_path / "out").read_bytes()
     at = 0
     for step in range(STEPS + 1):
-        logits = expected[f"logits{step}"].tobytes()
+        logits = steps[f"logits{step}"].tobytes()
         assert found[at:at + len(logits)] == logits, step
         at += len(logits)
     assert found[at:] == cache.tobytes()
