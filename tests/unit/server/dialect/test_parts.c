@@ -16,6 +16,7 @@
 #define ONE_FUNCTION FARCALL_SOURCE_DIR "/tests/corpus/iree/state/agreed.vmfb"
 
 typedef struct house_t {
+  fc_server_options_t options;
   fc_modules_t modules;
   fc_blocks_t *blocks;
   fc_server_t server;
@@ -31,7 +32,9 @@ static void act(void *context, fc_generation_t *generation,
 }
 
 static void begin(house_t *house) {
-  *house = (house_t){.server = {.modules = &house->modules}};
+  *house = (house_t){
+      .server = {.modules = &house->modules, .options = &house->options}};
+  fc_server_options_init(&house->options);
   house->modules.generations = (fc_generations_t){
       .allocator = fc_allocator_system(), .act = act, .context = house};
   assert_int_equal(fc_blocks_create(fc_allocator_system(), 64u << 20, 0,
