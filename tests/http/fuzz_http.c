@@ -5,7 +5,8 @@
 // are this file's; all else is the real server's code, pool and worker included. The
 // first byte of the input chooses the cuts and how the stream behaves. Calls are of a
 // dialect of this file's own, which takes any body and answers its hash, so that bodies
-// are compared too.
+// are compared too. Then one allocation of the connection fails, of those that the input's
+// first bytes choose from; with FARCALL_SWEEP, each one in turn.
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -208,7 +209,22 @@ typedef struct house_t {
   const fc_dialect_worker_t *workers[FC_DIALECTS_MAX];
   uint64_t now_ms;
   bool added;
+  _Atomic size_t until_failure;  // allocations; 0: none fails
 } house_t;
+
+// Memory of connections, streams, nghttp2 and blocks; a worker takes some, too.
+static void *allocate(void *context, size_t size, size_t alignment) {
+  house_t *house = context;
+  const fc_allocator_t system = fc_allocator_system();
+  if (atomic_fetch_sub(&house->until_failure, 1) == 1) return NULL;
+  return system.allocate(system.context, size, alignment);
+}
+
+static void release(void *context, void *memory) {
+  const fc_allocator_t system = fc_allocator_system();
+  (void)context;
+  system.release(system.context, memory);
+}
 
 static void wake(void *context) { (void)context; }
 
@@ -280,6 +296,7 @@ static void add_module(house_t *house) {
 
 static void init_house(house_t *house) {
   const fc_allocator_t allocator = fc_allocator_system();
+  const fc_allocator_t failing = {house, allocate, release};
   fc_error_t error;
   fc_server_options_init(&house->options);
   house->options.max_body = BODY_MAX;
@@ -294,7 +311,7 @@ static void init_house(house_t *house) {
                                    .on_added = on_added,
                                    .context = house};
   check(fc_log_init(&house->log, allocator, -1, false, &error) == FC_OK &&
-            fc_blocks_create(allocator, 64u << 20, 1u << 20, &house->blocks,
+            fc_blocks_create(failing, 64u << 20, 1u << 20, &house->blocks,
                              &error) == FC_OK &&
             fc_policy_init(&house->policy, FC_STR("localhost"), FC_STR(""),
                            &error) == FC_OK &&
@@ -313,9 +330,9 @@ static void init_house(house_t *house) {
                                 .log = &house->log,
                                 .groups = &house->groups,
                                 .jail = &house->jail,
-                                .client_calls = {.allocator = allocator},
-                                .client_connections = {.allocator = allocator}};
-  check(fc_http1_init(&house->http1, allocator, &house->server, now_ms, house,
+                                .client_calls = {.allocator = failing},
+                                .client_connections = {.allocator = failing}};
+  check(fc_http1_init(&house->http1, failing, &house->server, now_ms, house,
                       &error) == FC_OK &&
             fc_http2_init(&house->http2, &house->http1, &error) == FC_OK,
         error.message);
@@ -332,6 +349,7 @@ typedef struct manner_t {
   fc_lane_t lane;        // calls run at once, or in a thread meanwhile
   bool breaks_off;       // the client breaks the stream off
   bool has_events;       // bytes have time run out, and the server end
+  size_t fails;          // this allocation; 0: none
 } manner_t;
 
 // Does what a turn of the server's loop does.
@@ -407,7 +425,10 @@ static void serve(house_t *house, client_t *client, fc_str_t bytes,
   house->pool.options.lane = manner.lane;
   const fc_client_t from = {
       .streams = &kMemory, .source = client, .policy = &house->policy};
-  check(fc_http1_accept(&house->http1, &from), "no connection");
+  house->until_failure = manner.fails;
+  const bool accepted = fc_http1_accept(&house->http1, &from);
+  check(accepted || manner.fails, "no connection");
+  if (!accepted) return;
   while (bytes.size && !client->closing) {
     const size_t size = bytes.size < manner.step ? bytes.size : manner.step;
     send_bytes(house, client, fc_str_make(bytes.data, size));
@@ -455,6 +476,24 @@ static bool has(const client_t *client, fc_str_t text) {
   return memmem(client->output, client->size, text.data, text.size) != NULL;
 }
 
+// However memory runs out, everybody gets an end, and nothing is left.
+static void serve_poorly(house_t *house, fc_str_t bytes, manner_t manner,
+                         size_t choice) {
+  static client_t client;
+#ifdef FARCALL_SWEEP
+  size_t left;  // until the failure; it was met if there are none, or more
+  (void)choice;
+  do {
+    manner.fails++;
+    serve(house, &client, bytes, manner);
+    left = house->until_failure;
+  } while (left == 0 || left > manner.fails);
+#else
+  manner.fails = choice % 64 + 1;
+  serve(house, &client, bytes, manner);
+#endif
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static house_t house;
@@ -475,6 +514,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       .has_events = is_http2};
   serve(&house, &whole, bytes, at_once);
   serve(&house, &cut, bytes, in_pieces);
+  serve_poorly(&house, bytes, in_pieces, data[0] * 7u + size);
   // The framing validator and llhttp agree where a body ends.
   check(!has(&whole, FC_STR("malformed chunked body")), "they disagree");
   // How frames of HTTP/2 are put together depends on when bytes come.

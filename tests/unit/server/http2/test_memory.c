@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// nghttp2's memory: what it may have, and that a session of nghttp2 which runs out of it
+// leaves nothing.
+#include "helpers/test.h"
+#include "http2/connection.h"
+
+#define MOST ((size_t)512 << 10)  // as memory.c has it
+_Static_assert(_Alignof(max_align_t) <= 16, "blocks are aligned for anything");
+
+static void one_connection_has_its_share(void **state) {
+  (void)state;
+  fc_test_allocator_t counting;
+  fc_http2_memory_t memory = {.allocator =
+                                  fc_test_allocator_init(&counting, 0)};
+  nghttp2_mem mem;
+  fc_http2_memory_hooks(&memory, &mem);
+  void *const user = mem.mem_user_data;
+  assert_null(mem.malloc(MOST + 1, user));
+  assert_null(mem.malloc(SIZE_MAX, user));
+  assert_null(mem.calloc(SIZE_MAX, SIZE_MAX, user));
+  assert_null(mem.calloc(2, SIZE_MAX / 2 + 1, user));
+  char *some = mem.malloc(MOST - 100, user), *rest = mem.calloc(4, 25, user);
+  assert_non_null(some);
+  assert_non_null(rest);
+  assert_int_equal((uintptr_t)some % 16, 0);
+  for (int i = 0; i < 100; i++) assert_int_equal(rest[i], 0);
+  assert_null(mem.malloc(1, user));
+  assert_null(mem.realloc(rest, 101, user));
+  mem.free(some, user);
+  memset(rest, 7, 100);
+  rest = mem.realloc(rest, 1000, user);
+  for (int i = 0; i < 100; i++) assert_int_equal(rest[i], 7);
+  rest = mem.realloc(rest, 10, user);
+  assert_int_equal(memory.taken, 10);
+  mem.free(rest, user);
+  mem.free(NULL, user);
+  mem.free(mem.realloc(NULL, 5, user), user);
+  assert_int_equal(memory.taken, 0);
+  assert_int_equal(atomic_load(&counting.live), 0);
+}
+
+// ---------------------------------------------------------------------------
+// A session of nghttp2 reads what another one, a client, has written.
+
+static int open_stream(nghttp2_session *session, const nghttp2_frame *frame,
+                       void *context) {
+  int32_t *id = context;
+  (void)session;
+  if (frame->hd.type == NGHTTP2_HEADERS) *id = frame->hd.stream_id;
+  return 0;
+}
+
+#define FIELD(name, value)                                        \
+  {                                                               \
+    (uint8_t *)(uintptr_t)(name), (uint8_t *)(uintptr_t)(value),  \
+        sizeof(name) - 1, sizeof(value) - 1, NGHTTP2_NV_FLAG_NONE \
+  }
+
+// Moves what one has to send to the other. Not 0: an error of nghttp2.
+static ssize_t move_all(nghttp2_session *from, nghttp2_session *to) {
+  const uint8_t *data;
+  ssize_t size;
+  while ((size = nghttp2_session_mem_send(from, &data)) > 0) {
+    const ssize_t read = nghttp2_session_mem_recv(to, data, (size_t)size);
+    if (read < 0) return read;
+  }
+  return size;
+}
+
+static ssize_t talk(nghttp2_session *client, nghttp2_session *server,
+                    const int32_t *id) {
+  static const nghttp2_nv asked[] = {
+      FIELD(":method", "GET"), FIELD(":scheme", "http"),
+      FIELD(":authority", "localhost"), FIELD(":path", "/livez"),
+      FIELD("x-a-field-of-its-own", "which goes into both tables")};
+  static const nghttp2_nv answered[] = {FIELD(":status", "204"),
+                                        FIELD("server", "farcall")};
+  if (nghttp2_submit_settings(client, NGHTTP2_FLAG_NONE, NULL, 0) ||
+      nghttp2_submit_request(client, NULL, asked, FC_ARRAY_COUNT(asked), NULL,
+                             NULL) < 0) {
+    fail_msg("the client cannot ask");
+  }
+  ssize_t failed = move_all(client, server);
+  if (!failed && !*id) fail_msg("the request did not come");
+  if (!failed) {
+    failed = nghttp2_submit_response(server, *id, answered,
+                                     FC_ARRAY_COUNT(answered), NULL);
+  }
+  return failed ? failed : move_all(server, client);
+}
+
+static ssize_t hold_session(fc_allocator_t allocator) {
+  fc_http2_memory_t memory = {.allocator = allocator};
+  nghttp2_session_callbacks *callbacks;
+  nghttp2_session *client, *server = NULL;
+  nghttp2_mem mem;
+  int32_t id = 0;
+  fc_http2_memory_hooks(&memory, &mem);
+  assert_int_equal(nghttp2_session_callbacks_new(&callbacks), 0);
+  assert_int_equal(nghttp2_session_client_new(&client, callbacks, NULL), 0);
+  nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, open_stream);
+  ssize_t failed =
+      nghttp2_session_server_new3(&server, callbacks, &id, NULL, &mem);
+  if (!failed) {
+    failed = nghttp2_submit_settings(server, NGHTTP2_FLAG_NONE, NULL, 0);
+  }
+  if (!failed) failed = talk(client, server, &id);
+  nghttp2_session_del(server);
+  nghttp2_session_del(client);
+  nghttp2_session_callbacks_del(callbacks);
+  assert_int_equal(memory.taken, 0);
+  return failed;
+}
+
+// Some of its memory nghttp2 can do without.
+static void a_session_survives_every_failing_allocation(void **state) {
+  (void)state;
+  for (size_t number = 1;; number++) {
+    fc_test_allocator_t counting;
+    const ssize_t failed =
+        hold_session(fc_test_allocator_init(&counting, number));
+    assert_int_equal(atomic_load(&counting.live), 0);
+    if (atomic_load(&counting.allocated) < number) {
+      assert_int_equal(failed, 0);
+      assert_true(number > 10);
+      return;
+    }
+    if (failed && failed != NGHTTP2_ERR_NOMEM) {
+      fail_msg("%zu: %s", number, nghttp2_strerror((int)failed));
+    }
+  }
+}
+
+// What connections share.
+static fc_status_t attempt_init(fc_allocator_t allocator, void *context,
+                                fc_error_t *err) {
+  fc_server_t server = {0};
+  fc_http1_t http1 = {.allocator = allocator, .server = &server};
+  fc_http2_t http2;
+  (void)context;
+  const fc_status_t status = fc_http2_init(&http2, &http1, err);
+  assert_int_equal(http1.http2 != NULL, status == FC_OK);
+  fc_http2_deinit(&http2);
+  fc_http2_deinit(&http2);
+  return status;
+}
+
+static void init_survives_every_failing_allocation(void **state) {
+  (void)state;
+  assert_int_equal(fc_test_allocation_sweep(attempt_init, NULL), 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      FC_TEST(one_connection_has_its_share),
+      FC_TEST(a_session_survives_every_failing_allocation),
+      FC_TEST(init_survives_every_failing_allocation),
+  };
+  return fc_test_exit(cmocka_run_group_tests(tests, NULL, NULL));
+}
