@@ -3,6 +3,7 @@
 // Errors as gRPC tells them, behind the body or in its place.
 // https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
 #include "base/proto.h"
+#include "base/utf8.h"
 #include "dialect/grpc.h"
 
 // What clients should try again is UNAVAILABLE: KServe's try nothing else.
@@ -145,7 +146,8 @@ fc_status_t fc_grpc_write_error(const fc_problem_t *problem, fc_sink_t *sink,
 
 fc_status_t fc_grpc_write_failure(const fc_problem_t *problem, fc_sink_t *sink,
                                   fc_error_t *err) {
-  FC_TRY(fc_proto_put_text(sink, 1, detail_of(problem->error), err));
+  const fc_str_t detail = detail_of(problem->error);
+  FC_TRY(fc_proto_put_text(sink, 1, fc_utf8_cut(detail, detail.size), err));
   if (!problem->name.size) return FC_OK;
   FC_TRY(fc_proto_put_head(sink, 2, fc_proto_bytes_size(3, problem->name.size),
                            err));

@@ -102,7 +102,10 @@ static void on_timeout(fc_waiting_t *waiting) {
   const bool slowed = waiting->wait == FC_WAIT_SLOWED;
   const uint64_t now_ms = fc_http2_now_ms(s->connection);
   wait_for(call, FC_WAIT_NONE);
-  if (slowed) call->state = CALL_HEAD;
+  if (slowed) {
+    call->state = CALL_HEAD;
+    call->looked = 0;
+  }
   fc_pace_note(&s->body_pace, call->taken + fc_stash_size(&s->body), now_ms);
   if (!slowed && fc_pace_is_slow(&s->body_pace, now_ms,
                                  s->exchange.server->options->body_timeout)) {
@@ -144,6 +147,7 @@ static void answer_at_once(fc_exchange_t *x, const fc_answer_t *what,
 static void again(fc_exchange_t *x) {
   call_t *call = of_exchange(x);
   call->state = CALL_HEAD;
+  call->looked = 0;
   fc_http2_messages_go_on(call->stream);
 }
 
@@ -215,12 +219,16 @@ static call_t *open_call(fc_http2_stream_t *s) {
   return call;
 }
 
+// The server drains: no message is begun any more.
+static bool leaves(const fc_http2_stream_t *s) {
+  return s->connection->leaving == 2 && s->exchange.server->draining;
+}
+
 // Where other calls end, there may be room for one more.
 static bool begin_message(fc_http2_stream_t *s, fc_str_t bytes) {
   fc_http2_connection_t *h = s->connection;
   fc_http2_messages_t *m = s->messages;
-  const bool leaves = h->leaving == 2 && s->exchange.server->draining;
-  if (bytes.size < FC_MESSAGE_HEAD || m->count == CALLS || leaves ||
+  if (bytes.size < FC_MESSAGE_HEAD || m->count == CALLS || leaves(s) ||
       s->waiting.is_paused ||
       (h->begun++ && fc_http1_pause(fc_http2_http1(h), &s->waiting))) {
     return false;
@@ -405,16 +413,15 @@ void fc_http2_messages_go_on(fc_http2_stream_t *s) {
   if (is_cut_off(s)) {
     fail(m, FC_CODE_BINARY_FRAMING, "the stream ends within a message");
   }
+  if (leaves(s) && !m->count && !(s->ended && is_idle(s))) {
+    fail(m, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
+  }
   if (m->code) {
     if (m->receiving) close_call(m->receiving);
     fc_stash_clear(&s->body, blocks_of(s));
     m->left = m->confirmed = 0;
   }
   send_next(s);
-  if (is_idle(s) && !s->ended && s->connection->leaving == 2 &&
-      s->exchange.server->draining) {
-    fail(m, FC_CODE_SHUTTING_DOWN, "the server is shutting down");
-  }
   if (is_idle(s) && (s->ended || m->code)) end(s);
   else wait_for_more(s);
   fc_http2_send_later(s->connection);

@@ -354,6 +354,7 @@ typedef struct manner_t {
 
 // Does what a turn of the server's loop does.
 static void turn(house_t *house, client_t *client) {
+  fc_exchange_tell_watchers(&house->server);
   run_calls(house);
   while (fc_http1_go_on(&house->http1)) run_calls(house);
   while (fc_http2_is_unsent(&house->http2)) {
