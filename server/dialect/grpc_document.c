@@ -282,8 +282,14 @@ fc_status_t fc_grpc_write_statistics(const fc_server_t *server,
 // The services are those of the server.
 static fc_status_t find_service(fc_str_t body, fc_str_t *out_name,
                                 bool *out_known, fc_error_t *err) {
-  static const char *const kServices[] = {"", "inference.GRPCInferenceService",
-                                          "grpc.health.v1.Health"};
+  static const char *const kServices[] = {
+      "",
+      "inference.GRPCInferenceService",
+      "grpc.health.v1.Health",
+      "tensorflow.serving.PredictionService",
+      "tensorflow.serving.ModelService",
+      "grpc.reflection.v1.ServerReflection",
+      "grpc.reflection.v1alpha.ServerReflection"};
   static const fc_proto_row_t kRow = {1, FC_PROTO_TEXT, 0};
   *out_name = FC_STR("");
   *out_known = false;

@@ -23,7 +23,8 @@ enum {
   FC_ROUTE_PUT = 1 << 7,   // PUT: the body is what the path names from then on
   FC_ROUTE_PEEK = 1 << 8,  // the body's beginning names the model, not the path
   FC_ROUTE_ANY_MODEL = 1 << 9,  // with it: which need not be there
-  FC_ROUTE_STREAM = 1 << 10,    // the body is a stream of messages, each a request
+  FC_ROUTE_STREAM =
+      1 << 10,  // the body is a stream of messages, each a request
   FC_ROUTE_ALL_MODELS = 1 << 11,  // with PEEK: the empty name is of all models
 };
 

@@ -81,7 +81,7 @@ def server(channel, stub, url):
 
 def health(channel, stub, url):
     ask = health_pb2_grpc.HealthStub(channel).Check
-    for service in ("", "inference.GRPCInferenceService"):
+    for service in ("", *reflected_names(channel, "v1")):
         found = ask(health_pb2.HealthCheckRequest(service=service))
         assert found.status == health_pb2.HealthCheckResponse.SERVING
     error = failure(ask, health_pb2.HealthCheckRequest(service="nobody's"))
