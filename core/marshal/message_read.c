@@ -434,7 +434,7 @@ fc_status_t fc_message_sequence(fc_str_t message, fc_message_sequence_t *out,
     FC_TRY(read_parameter(field.bytes, &parameter, err));
     if (is_key(&parameter, "sequence_id")) {
       out->text = parameter.text;
-      out->number = parameter.number;
+      out->number = parameter.text.size ? 0 : parameter.number;
     } else if (is_key(&parameter, "sequence_start")) {
       out->starts = parameter.number;
     } else if (is_key(&parameter, "sequence_end")) {

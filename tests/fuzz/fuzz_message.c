@@ -69,6 +69,17 @@ static void run(const protocol_t *protocol, const fc_plan_t *plan,
   fc_text_deinit(&text);
 }
 
+// What the loop reads of a message is text of it.
+static void look(fc_str_t message) {
+  fc_message_sequence_t sequence;
+  const fc_str_t id = fc_message_id(message);
+  CHECK(!id.size || (id.data >= message.data &&
+                     id.data + id.size <= message.data + message.size));
+  if (fc_message_sequence(message, &sequence, NULL) != FC_OK) return;
+  CHECK(sequence.text.size <= message.size);
+  CHECK(!sequence.text.size || !sequence.number);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fc_message_names_t names;
   if (size < 2) return 0;
@@ -82,7 +93,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   for (size_t i = 0; i < size && i < 64; i++) {
     (void)protocol->names(fc_str_make(body, i), false, &names, NULL);
     CHECK(!names.raw || names.raw <= i);
+    look(fc_str_make(body, i));
   }
+  look(fc_str_make(body, size - 1));
   (void)protocol->names(fc_str_make(body, size - 1), true, &names, NULL);
   run(protocol, plans[data[0] % MODEL_COUNT], fc_str_make(body, size - 1));
   free(body);
