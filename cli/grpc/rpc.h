@@ -10,9 +10,8 @@
 #define FC_RPC_SERVICE "/inference.GRPCInferenceService/"
 
 typedef struct fc_rpc_reply_t {
-  uint32_t status;  // grpc-status
-  fc_str_t
-      message;  // of the answer, without its head; in the arena, and not const
+  uint32_t status;     // grpc-status
+  fc_str_t message;    // of the answer, without its head; in the arena
   const char *detail;  // of an error: grpc-message, decoded, in the arena
   const char *code;    // Farcall-Error-Code, or the name of the status
 } fc_rpc_reply_t;

@@ -137,7 +137,8 @@ static int ask_metadata(const fc_args_t *args, const fc_remote_t *server,
 typedef struct model_t {
   fc_echo_t echoes[2];
   fc_frame_t *frames[2];
-  fc_text_t message;
+  fc_text_t request;
+  fc_text_t response;
   fc_text_t answer;
 } model_t;
 
@@ -148,7 +149,8 @@ static fc_status_t open_model(model_t *model, fc_arena_t *arena,
   if (!tensors) return fc_fail_memory(err);
   for (uint32_t i = 0; i < 2; i++) {
     FC_TRY(read_tensors(metadata, 4 + i, tensors, err));
-    FC_TRY(fc_echo_make(tensors->list, tensors->count, &model->echoes[i], err));
+    FC_TRY(
+        fc_echo_make(tensors->list, tensors->count, i, &model->echoes[i], err));
     FC_TRY(
         fc_frame_create(fc_allocator_system(), NULL, &model->frames[i], err));
     fc_frame_begin(model->frames[i], model->echoes[i].plan, NULL);
@@ -161,7 +163,8 @@ static void close_model(model_t *model) {
     fc_frame_destroy(model->frames[i]);
     fc_echo_destroy(&model->echoes[i]);
   }
-  fc_text_deinit(&model->message);
+  fc_text_deinit(&model->request);
+  fc_text_deinit(&model->response);
   fc_text_deinit(&model->answer);
 }
 
@@ -178,14 +181,14 @@ static int call(const fc_args_t *args, const fc_remote_t *server,
   fc_error_reset(&err);
   if (fc_frame_decode(model->frames[0], document, &err) ||
       fc_message_put_request(model->frames[0], name->model, name->version,
-                             &model->message, &err)) {
+                             &model->request, &err)) {
     return complain(&err);
   }
   const int exit_code = ask(args, server, FC_RPC_SERVICE "ModelInfer",
-                            fc_text_str(&model->message), &reply);
+                            fc_text_str(&model->request), &reply);
   if (exit_code) return exit_code;
   if (fc_message_put_answer(model->frames[1], model->frames[0], reply.message,
-                            &model->answer.sink, &err)) {
+                            &model->response, &model->answer.sink, &err)) {
     return strange(server, &err);
   }
   return fc_output_print(args, fc_text_str(&model->answer));
@@ -221,7 +224,8 @@ int fc_rpc_call(const fc_args_t *args, const fc_remote_t *server) {
   if (!exit_code) exit_code = ask_metadata(args, server, &name, &reply);
   if (exit_code) return exit_code;
   model_t model = {.frames = {NULL}};
-  fc_text_init(&model.message, fc_allocator_system(), MESSAGE_LIMIT);
+  fc_text_init(&model.request, fc_allocator_system(), MESSAGE_LIMIT);
+  fc_text_init(&model.response, fc_allocator_system(), SIZE_MAX);
   fc_text_init(&model.answer, fc_allocator_system(), SIZE_MAX);
   if (open_model(&model, args->arena, reply.message, &err)) {
     exit_code = strange(server, &err);

@@ -31,7 +31,7 @@ static uint32_t make_tensor(fc_builder_t *builder,
 }
 
 static fc_status_t add(fc_builder_t *builder, const fc_echo_tensor_t *tensor,
-                       fc_error_t *err) {
+                       fc_str_t called, fc_error_t *err) {
   const bool is_texts = fc_str_equal(tensor->datatype, FC_STR("BYTES"));
   const fc_dtype_t dtype = fc_dtype_find_named(tensor->datatype, FC_DTYPE_NONE);
   if (!is_texts && !dtype) {
@@ -46,16 +46,39 @@ static fc_status_t add(fc_builder_t *builder, const fc_echo_tensor_t *tensor,
   for (int i = 0; i < 2; i++) {
     const uint32_t node = is_texts ? make_texts(builder, tensor)
                                    : make_tensor(builder, tensor, dtype);
-    if (i) fc_builder_result(builder, tensor->name, node, FC_RAW_NEXT);
+    if (i) fc_builder_result(builder, called, node, FC_RAW_NEXT);
     else
-      fc_builder_argument(builder, tensor->name, node, FC_ROLE_IN, true,
-                          FC_RAW_NEXT);
+      fc_builder_argument(builder, called, node, FC_ROLE_IN, true, FC_RAW_NEXT);
   }
   return FC_OK;
 }
 
+// Names of answers stand behind '=', so none is a position.
+static fc_status_t add_answer(fc_builder_t *builder,
+                              const fc_echo_tensor_t *tensor, fc_error_t *err) {
+  fc_text_t text;
+  fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+  fc_status_t status = fc_sink_put(&text.sink, FC_STR("="), err);
+  if (status == FC_OK) status = fc_sink_put(&text.sink, tensor->name, err);
+  if (status == FC_OK) status = add(builder, tensor, fc_text_str(&text), err);
+  fc_text_deinit(&text);
+  return status;
+}
+
+// A request has the names, not their paths. The model is this echo's alone.
+static fc_status_t name_outputs(fc_echo_t *echo,
+                                const fc_echo_tensor_t *tensors, size_t count,
+                                fc_error_t *err) {
+  const fc_model_t *model;
+  FC_TRY(fc_plan_model(echo->plan, &model, err));
+  FC_ASSERT(model->output_count == count);
+  fc_model_tensor_t *outputs = (fc_model_tensor_t *)(uintptr_t)model->outputs;
+  for (size_t i = 0; i < count; i++) outputs[i].name = tensors[i].name;
+  return FC_OK;
+}
+
 fc_status_t fc_echo_make(const fc_echo_tensor_t *tensors, size_t count,
-                         fc_echo_t *out_echo, fc_error_t *err) {
+                         bool is_answer, fc_echo_t *out_echo, fc_error_t *err) {
   fc_status_t status = FC_OK;
   *out_echo = (fc_echo_t){0};
   fc_builder_t *builder = fc_builder_create(fc_allocator_system());
@@ -63,7 +86,8 @@ fc_status_t fc_echo_make(const fc_echo_tensor_t *tensors, size_t count,
   fc_builder_source(builder, FC_SOURCE_SIDECAR);
   fc_builder_name(builder, FC_STR("model"));
   for (size_t i = 0; i < count && status == FC_OK; i++) {
-    status = add(builder, &tensors[i], err);
+    status = is_answer ? add_answer(builder, &tensors[i], err)
+                       : add(builder, &tensors[i], tensors[i].name, err);
   }
   if (status == FC_OK) {
     status = fc_signature_build(builder, &out_echo->signature, err);
@@ -73,6 +97,7 @@ fc_status_t fc_echo_make(const fc_echo_tensor_t *tensors, size_t count,
     status = fc_plan_create(out_echo->signature, fc_allocator_system(),
                             &out_echo->plan, err);
   }
+  if (status == FC_OK) status = name_outputs(out_echo, tensors, count, err);
   if (status != FC_OK) fc_echo_destroy(out_echo);
   return status;
 }
@@ -102,6 +127,62 @@ static fc_status_t renumber(fc_str_t message, uint32_t from, uint32_t to,
   }
 }
 
+static fc_str_t between(const char *begin, const char *end) {
+  return fc_str_make(begin, (size_t)(end - begin));
+}
+
+// How a path says a name that may look like one, or like a position: "=a~1b" for "a/b".
+static fc_status_t put_path(fc_sink_t *sink, fc_str_t name, fc_error_t *err) {
+  FC_TRY(fc_sink_put(sink, FC_STR("="), err));
+  for (size_t i = 0; i < name.size; i++) {
+    const char c = name.data[i];
+    FC_TRY(fc_sink_put(sink,
+                       c == '/'   ? FC_STR("~1")
+                       : c == '~' ? FC_STR("~0")
+                                  : fc_str_make(&name.data[i], 1),
+                       err));
+  }
+  return FC_OK;
+}
+
+static size_t path_size(fc_str_t name) {
+  size_t size = 1 + name.size;
+  for (size_t i = 0; i < name.size; i++) {
+    size += name.data[i] == '/' || name.data[i] == '~';
+  }
+  return size;
+}
+
+// An output, {1 name, …}, with a path for its name.
+static fc_status_t put_output(fc_sink_t *sink, fc_str_t message,
+                              fc_error_t *err) {
+  const fc_proto_row_t row = {1, FC_PROTO_TEXT, 0};
+  fc_str_t name = FC_STR("");
+  FC_TRY(fc_proto_read(message, &row, 1, &name, err));
+  const size_t size = path_size(name);
+  FC_TRY(fc_proto_put_head(sink, 5, message.size + fc_proto_bytes_size(1, size),
+                           err));
+  // Of two names the last one counts.
+  FC_TRY(fc_sink_put(sink, message, err));
+  FC_TRY(fc_proto_put_head(sink, 1, size, err));
+  return put_path(sink, name, err);
+}
+
+static fc_status_t put_response(fc_sink_t *sink, fc_str_t message,
+                                fc_error_t *err) {
+  fc_proto_t wire = fc_proto_begin(message);
+  fc_proto_field_t field;
+  bool more;
+  for (;;) {
+    const char *at = wire.left.data;
+    FC_TRY(fc_proto_next(&wire, &field, &more, err));
+    if (!more) return FC_OK;
+    FC_TRY(field.number == 5 && field.type == FC_PROTO_BYTES
+               ? put_output(sink, field.bytes, err)
+               : fc_sink_put(sink, between(at, wire.left.data), err));
+  }
+}
+
 static void echo(fc_frame_t *frame) {
   size_t count;
   const fc_value_t *values = fc_frame_arguments(frame, &count);
@@ -120,8 +201,10 @@ fc_status_t fc_message_put_request(fc_frame_t *frame, fc_str_t model,
 }
 
 fc_status_t fc_message_put_answer(fc_frame_t *frame, const fc_frame_t *asked,
-                                  fc_str_t response, fc_sink_t *sink,
-                                  fc_error_t *err) {
+                                  fc_str_t response, fc_text_t *copy,
+                                  fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(put_response(&copy->sink, response, err));
+  response = fc_text_str(copy);
   FC_TRY(renumber(response, RESPONSE_RAW, REQUEST_RAW, err));
   FC_TRY(fc_message_decode(frame, response, err));
   frame->options = asked->options;

@@ -22,9 +22,10 @@ typedef struct fc_echo_tensor_t {
   int64_t dims[FC_RANK_MAX];  // negative: of any size
 } fc_echo_tensor_t;
 
-// FC_CODE_UNSUPPORTED_TYPE for a datatype that is not known.
+// Of inputs, or of outputs (`is_answer`). Names are borrowed. FC_CODE_UNSUPPORTED_TYPE for a datatype that is not known.
 fc_status_t fc_echo_make(const fc_echo_tensor_t *tensors, size_t count,
-                         fc_echo_t *out_echo, fc_error_t *err) FC_MUST_CHECK;
+                         bool is_answer, fc_echo_t *out_echo,
+                         fc_error_t *err) FC_MUST_CHECK;
 void fc_echo_destroy(fc_echo_t *echo);  // a zeroed one is allowed
 
 // Writes the request. `frame` was begun with an echo of the inputs and has decoded a call
@@ -32,10 +33,12 @@ void fc_echo_destroy(fc_echo_t *echo);  // a zeroed one is allowed
 fc_status_t fc_message_put_request(fc_frame_t *frame, fc_str_t model,
                                    fc_str_t version, fc_text_t *out,
                                    fc_error_t *err) FC_MUST_CHECK;
-// Writes {"results":[…]} of a response, which is changed, and must stay until the frame
-// ends. `frame` was begun with an echo of the outputs; `asked` is that of the request.
+// Writes {"results":[…]} of a response. `frame` was begun with an echo of the outputs;
+// `asked` is that of the request. `copy`, empty, takes the response, and must stay until
+// the frame ends.
 fc_status_t fc_message_put_answer(fc_frame_t *frame, const fc_frame_t *asked,
-                                  fc_str_t response, fc_sink_t *sink,
+                                  fc_str_t response, fc_text_t *copy,
+                                  fc_sink_t *sink,
                                   fc_error_t *err) FC_MUST_CHECK;
 
 #endif  // FARCALL_MARSHAL_MESSAGE_CLIENT_H_

@@ -17,6 +17,8 @@ MODELS = {
     "echo": [("x", "FP32", [-1, 2]), ("n", "UINT16", [3]), ("t", "BYTES", [-1])],
     "one": [("t", "BYTES", [1])],
     "fields": [("x", "FP32", [-1, 2]), ("n", "INT64", [2]), ("t", "BYTES", [-1])],
+    "names": [("a/b", "INT8", [1]), ("~", "INT8", [1]), ("1", "INT8", [1]),
+              ("\u00e4 b", "INT8", [1])],
     "empty": [("x", "FP32", [0])],
     "many": [(f"x{number}", "INT8", [1]) for number in range(200)],
     "other": [("x", "FP128", [1])],

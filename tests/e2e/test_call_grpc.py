@@ -116,6 +116,9 @@ def test_another_server(farcall, other):
     assert results(farcall("call", "fields", f"--json={document}", url)) == (
         json.loads(document))
     assert results(farcall("call", "one", '--json=["a"]', url)) == ["a"]
+    document = {"kwargs": {"~": [2], "a/b": [1], "\u00e4 b": [4], "1": [3]}}
+    assert results(farcall("call", "names", f"--json={json.dumps(document)}", url)) == [
+        [1], [2], [3], [4]]
     # It may not compress its answer.
     assert results(farcall("call", "packed", "--json=[[1]]", url)) == [[1]]
     assert results(farcall("call", "empty", "--json=[[]]", url)) == [[]]
