@@ -152,6 +152,7 @@ class Balancer:
 
 class HAProxy(Balancer):
     words = ("--pre-drain=3s", "--timeout=8s")
+    grpc = "127.0.0.1:8000"
 
     def __init__(self, network, work):
         self.socket = work / "admin.sock"
@@ -174,23 +175,25 @@ class HAProxy(Balancer):
         lines = text.lstrip("# ").splitlines()
         names = lines[0].split(",")
         rows = [dict(zip(names, line.split(","))) for line in lines[1:] if line]
-        return {row["svname"]: row for row in rows if row["pxname"] == "calls"}
+        return {(row["pxname"], row["svname"]): row for row in rows
+                if row["pxname"] in ("calls", "grpc")}
 
     def states(self):
         try:
-            return {name: row["status"] for name, row in self.rows().items()
-                    if name in NAMES}
+            return {(side, name): row["status"]
+                    for (side, name), row in self.rows().items() if name in NAMES}
         except OSError:  # it has not begun to listen
             return {}
 
-    def all_up(self):
-        return list(self.states().values()) == ["UP"] * len(NAMES)
+    def all_up(self, side="calls"):
+        return [status for (each, _), status in self.states().items() if each == side] == (
+            ["UP"] * len(NAMES))
 
     def away(self, name):
-        until(lambda: self.states().get(name, "").startswith("DOWN"))
+        until(lambda: self.states().get(("calls", name), "").startswith("DOWN"))
 
     def sent_again(self):
-        return sum(int(row["wretr"] or 0) for name, row in self.rows().items()
+        return sum(int(row["wretr"] or 0) for (_, name), row in self.rows().items()
                    if name in NAMES)
 
     def reload(self):
@@ -201,6 +204,7 @@ class HAProxy(Balancer):
 
 class Nginx(Balancer):
     words = ("--timeout=8s",)
+    grpc = "127.0.0.1:8001"
     top = """daemon off; worker_processes 2; error_log {work}/errors;
 pid {work}/pid; events {{ worker_connections 4096; }}
 http {{
@@ -220,7 +224,7 @@ http {{
                                    "-c", f"{work}/nginx.conf"])
         until((work / "pid").exists)
 
-    def all_up(self):
+    def all_up(self, side="calls"):
         """nginx does not know; a server that rested is asked again after 5 seconds."""
         time.sleep(6)
         return True

@@ -6,6 +6,8 @@ may not is sent once, and a fleet that is full is not asked more often.
 """
 import http.server
 import json
+import os
+import pathlib
 import re
 import shutil
 import signal
@@ -161,6 +163,42 @@ def test_no_call_fails(fleet, network, kind, served, tmp_path, capfd):
     assert result["calls"] > 20 * THREADS * 10
     # Only a balancer that reloads closes connections of clients: each at most once.
     assert result["closed"] <= 3 * THREADS
+
+
+def test_no_call_of_grpc_fails(fleet, network, kind):
+    """gRPC, HTTP/1.1 and, where the balancer tells them apart, HTTP/2 side by side, while
+    servers are replaced."""
+    folder = os.environ.get("FARCALL_CLIENTS")
+    if not folder:
+        pytest.skip("FARCALL_CLIENTS is not set: scripts/test installs clients")
+    nodes, balancer = fleet()
+    with subprocess.Popen(
+            [*network.within(network.middle), pathlib.Path(folder) / "python",
+             ROOT / "tests/e2e/fleet_grpc.py", balancer.grpc, "127.0.0.1:8000"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as load:
+        def go_on():
+            load.stdin.write("\n")
+            load.stdin.flush()
+            assert load.stdout.readline() == "good\n"
+        try:
+            go_on()
+            for node in nodes:
+                node.replace()
+                until(lambda: balancer.all_up("grpc"))
+                go_on()
+        finally:
+            load.stdin.close()
+            result = json.loads(load.stdout.readline())
+    print(result)
+    assert result["failed"] == []
+    # HAProxy asks no server that is not ready.
+    assert kind is Nginx or "again" not in result["calls"]
+    assert result["calls"]["grpc"] > 500 and result["calls"]["http1"] > 100
+    # Calls of each connection went to every server.
+    for node in nodes:
+        counted = re.findall(r'farcall_calls_total{module="matmul".*} (\d+)',
+                             node.curl("/metrics").stdout)
+        assert sum(map(int, counted)) > 20
 
 
 @pytest.fixture

@@ -123,13 +123,25 @@ def test_the_image_is_that_of_this_version(documents, runtime):
     assert container["image"] == f"farcall:{version}"
 
 
+def assert_probe_of_grpc(running):
+    """What a kubelet sends to a port of appProtocol h2c: is it serving?"""
+    done = subprocess.run(
+        ["curl", "-sS", "-m", "60", "--http2-prior-knowledge", "-i", "--data-binary", "@-",
+         "-H", "Content-Type: application/grpc", "-H", "TE: trailers",
+         f"{running.url}/grpc.health.v1.Health/Check"], input=bytes(5), capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert bytes([0, 0, 0, 0, 2, 8, 1]) in done.stdout  # SERVING
+
+
 def test_names_that_must_be_the_same(documents, deployment, running):
     labels = documents(BASE / "kustomization.yaml")[0]["labels"]
     assert labels[0]["includeSelectors"] is True
     (container,) = deployment["containers"]
     port = container["ports"][0]["name"]
     (service,) = documents(BASE / "service.yaml")
-    assert service["spec"]["ports"][0]["targetPort"] == port
+    assert {each["targetPort"] for each in service["spec"]["ports"]} == {port}
+    assert service["spec"]["ports"][1]["appProtocol"] == "kubernetes.io/h2c"
+    assert_probe_of_grpc(running)
     (monitor,) = documents(BASE / "monitor.yaml")
     (endpoint,) = monitor["spec"]["endpoints"]
     assert endpoint["port"] == service["spec"]["ports"][0]["name"]
@@ -157,7 +169,7 @@ FORMATS = {"vmfb": ("digits.classify", "image", "INT8", SEVEN, "0/digit", 7),
 
 
 def check_model(server, model, name, datatype, value, output, wanted):
-    """By both protocols that the runtime has."""
+    """By all protocols that the runtime has."""
     shape, flat = [len(value), len(value[0])], [each for row in value for each in row]
     answer = server.request("POST", f"/v2/models/{model}/infer", json.dumps(
         {"inputs": [{"name": name, "shape": shape, "datatype": datatype,
@@ -171,6 +183,11 @@ def check_model(server, model, name, datatype, value, output, wanted):
     assert answer.status == 200, answer.body
     got = answer.json["outputs"]
     assert (got[output] if output else got) == wanted
+    done = subprocess.run(
+        [BIN / "farcall", "call", model.replace(".", "/", 1), f"--json={json.dumps([value])}",
+         f"--server=grpc://{server.host}:{server.port}"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["results"][0] == wanted
 
 
 @pytest.mark.parametrize("way", ["volume", "modelcar"])
@@ -178,7 +195,7 @@ def test_the_runtime_of_kserve(runtime, corpus, tmp_path, way):
     """Its arguments, with /mnt/models where KServe puts it: a folder, or a link into the
     files of another process. A model of each format that it declares is called."""
     assert {each["name"] for each in runtime["supportedModelFormats"]} == FORMATS.keys()
-    assert runtime["protocolVersions"] == ["v1", "v2"]
+    assert runtime["protocolVersions"] == ["v1", "v2", "grpc-v2"]
     (container,) = runtime["containers"]
     check_restricted({}, container)
     (tmp_path / "models").mkdir()
