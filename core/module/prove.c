@@ -83,7 +83,7 @@ static double draw(prover_t *prover, beside_t beside, bool half) {
     case BESIDE_ZEROS:
       return 0;
     case BESIDE_NAN:
-      return NAN;
+      return (double)NAN;
     case BESIDE_LARGE:
       return random * (half ? 3e4 : 1e30);
     default:
