@@ -80,7 +80,8 @@ fc_status_t fc_condition_metrics_put_rest(
     fc_error_t *err) {
   const fc_family_t *family = &fc_condition_family;
   for (int i = 0; i < FC_SEVERITY_COUNT; i++) {
-    const char *severity = fc_condition_severity_name(i);
+    const char *severity =
+        fc_condition_severity_name((fc_condition_severity_t)i);
     fc_labels_t labels = {0};
     if (!rest[i]) continue;
     fc_labels_add(&labels, "module", other);

@@ -160,7 +160,7 @@ static void complain(fc_generations_t *generations, fc_generation_t *generation,
       (unsigned long long)generation->serial, fc_step_event_name(event),
       fc_step_name((fc_step_t)generation->step));
 #ifndef NDEBUG
-  FC_ASSERT(!"a pair of step and event that is in step.def");
+  FC_ASSERT(false && "a pair of step and event that is in step.def");
 #endif
   generations->act(generations->context, generation, FC_DO_NONE, &error);
 }
