@@ -6,7 +6,8 @@
  * what nobody has any more. A session may be ended at any time, and so may the generation.
  * How a slot changes hands is in bell.pml: here that is one step. The first call of the first
  * session may be made in two turns, between which no worker has it. With CHECKPOINT each
- * call writes into a copy, and no crash loses a session.
+ * call writes into a copy, and no crash loses a session; CHECKPOINT_TURNS is both, with a
+ * crash in either turn.
  *
  * Each answer is what the calls of its own session make, in the order they came, or says
  * that the session is lost or has ended. Nobody writes to a place that was let go. Every
@@ -14,13 +15,20 @@
  *
  * Each -DMUTANT_X is a mistake somebody could make; `run` checks that none of them passes.
  */
+#ifdef CHECKPOINT_TURNS
+#define CHECKPOINT
+#define TURNS
+#endif
 #ifdef CHECKPOINT
 #define IS_COPIED true
 #else
 #define IS_COPIED false
 #endif
-#ifdef TURNS
-#define CALLS 2   /* of each session */
+#ifdef CHECKPOINT_TURNS
+#define CALLS 1   /* of each session */
+#define DEATHS 1
+#elif defined TURNS
+#define CALLS 2
 #define DEATHS 0
 #elif defined FEW_CALLS
 #define CALLS 1
