@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions while their module is replaced: they go over to the new version if their state
-may, and else stay with the old one."""
+may, and else stay with the old one. And while their process is killed in a call."""
 import concurrent.futures
 import json
+import os
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -166,4 +168,33 @@ def test_a_call_that_runs_keeps_its_place(serve, summing):
         assert [each.result() for each in waiting] == [2, 4, 7, 11]
         assert last.result() == 2
     assert show(server, session)["step"] == 7
+    assert server.stop() == 0
+
+
+def kill_workers(server):
+    for each in server.get("/api/v1/modules/sum").json["host"]["workers"]:
+        os.kill(each["pid"], signal.SIGKILL)
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_a_kill_meets_a_call_that_runs(process_server, summing, checkpoint):
+    """The call is in the function when its process ends: that is no matter of luck."""
+    server = summing.start(process_server, sidecar(True))
+    session, other = make(server, checkpoint=checkpoint), make(server)
+    assert (add(server, session, 5), add(server, other, 7)) == (5, 7)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        running = pool.submit(server.request, "POST", FUNCTION, "[[0]]",
+                              {"Farcall-Session": session})
+        until((summing.work / "begun").exists)
+        kill_workers(server)
+        assert running.result().status == 502
+    (summing.work / "gate").touch()
+    if checkpoint:
+        assert show(server, session)["step"] == 1
+        assert add(server, session, 1) == 6
+    else:
+        reply = server.get(f"{SESSIONS}/{session}")
+        assert (reply.status, reply.json["code"]) == (410, "session_lost")
+        assert "'add' at step 1" in reply.json["detail"]
+    assert add(server, other, 1) == 8
     assert server.stop() == 0
