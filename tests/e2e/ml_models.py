@@ -11,6 +11,7 @@ import onnxruntime
 from onnx import TensorProto, helper
 
 sys.path.insert(0, sys.argv[1])
+import farcall_import  # noqa: E402
 import farcall_leaves  # noqa: E402
 import farcall_ml  # noqa: E402
 
@@ -319,7 +320,7 @@ def main():
         try:
             farcall_ml.convert(build(nodes))
             print(f"{name}: not refused")
-        except farcall_ml.Refused as refused:
+        except farcall_import.Refused as refused:
             print(f"{name}: refused: {refused}; {refused.hint}")
 
 
