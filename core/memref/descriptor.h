@@ -40,10 +40,6 @@ static inline int32_t fc_memref_rank(const fc_type_t *type) {
 // Alignment in bytes of the memory that arguments are copied to.
 #define FC_MEMREF_ALIGNMENT 64
 
-// The address 0xdeadbeef stands in `allocated` when MLIR returns a
-// memref.global, which nobody frees.
-#define FC_MEMREF_GLOBAL ((void *)(uintptr_t)0xdeadbeef)
-
 // Describes `tensor` in `out` (fc_memref_size(rank) bytes), with offset 0.
 // Memory of no elements may be NULL in a tensor; it never is in a descriptor.
 void fc_memref_build(const fc_tensor_t *tensor, fc_memref_t *out);

@@ -81,7 +81,6 @@ static inline bool fc_vm_op_is_call(const fc_vm_op_t *op) {
 #define FC_VM_REF_BIT 0x8000u
 #define FC_VM_MOVE_BIT 0x4000u  // of a ref
 #define FC_VM_REF_MASK 0x3FFFu
-#define FC_VM_CELL_MASK 0x7FFFu
 #define FC_VM_IMPORT_BIT 0x80000000u  // of a function ordinal
 #define FC_VM_NOT_A_SPAN 0xFFFFu      // segment size of a value in no span
 
