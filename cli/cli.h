@@ -112,10 +112,6 @@ void fc_print_help(fc_verb_t verb);
 const char *fc_nearest(const char *text, const char *const *names,
                        size_t count);
 
-// The script by which `shell` (bash, zsh or fish) completes command lines of
-// farcall. False for other shells.
-bool fc_completion_print(const char *shell, FILE *stream);
-
 // The verbs. Each returns an exit code.
 #define FC_VERB(id, name, call, words, summary) int call(const fc_args_t *args);
 #include "options.def"

@@ -235,22 +235,16 @@ static void print_fish(FILE *stream) {
 
 // ---------------------------------------------------------------------------
 
-bool fc_completion_print(const char *shell, FILE *stream) {
+int fc_verb_completion(const fc_args_t *args) {
   static const struct {
     const char *shell;
     void (*print)(FILE *stream);
   } kShells[] = {
       {"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kShells); i++) {
-    if (strcmp(shell, kShells[i].shell) != 0) continue;
-    kShells[i].print(stream);
-    return true;
-  }
-  return false;
-}
-
-int fc_verb_completion(const fc_args_t *args) {
-  if (args->word_count == 1 && fc_completion_print(args->words[0], stdout)) {
+    if (args->word_count != 1 || strcmp(args->words[0], kShells[i].shell) != 0)
+      continue;
+    kShells[i].print(stdout);
     return FC_EXIT_OK;
   }
   return fc_complain(FC_EXIT_USAGE, "completion takes one of bash, zsh, fish");

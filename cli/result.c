@@ -11,7 +11,8 @@
 #define ELIDED_FROM 1000  // elements of a tensor
 #define EDGE 3            // of each dim, on both sides
 
-fc_status_t fc_result_unexpected(fc_error_t *err) {
+// Fails because what was asked is no farcalld, or not of the form that was asked for.
+static fc_status_t unexpected(fc_error_t *err) {
   return fc_fail(err, FC_CODE_BAD_RESULT,
                  "the answer is not {\"results\":[…]} with typed results");
 }
@@ -30,23 +31,23 @@ static fc_status_t read_elements(fc_json_reader_t *reader, fc_dtype_t part,
     } else if (token == FC_JSON_ARRAY_END) {
       depth--;
     } else {
-      if (got == count) return fc_result_unexpected(err);
+      if (got == count) return unexpected(err);
       FC_TRY(fc_json_read_scalar(reader, token, part, out + got * size, err));
       got++;
     }
   } while (depth);
-  return got == count ? FC_OK : fc_result_unexpected(err);
+  return got == count ? FC_OK : unexpected(err);
 }
 
 static fc_status_t read_shape(fc_json_reader_t *reader, fc_npy_t *array,
                               fc_error_t *err) {
   fc_json_token_t token;
   FC_TRY(fc_json_next(reader, &token, err));
-  if (token != FC_JSON_ARRAY_BEGIN) return fc_result_unexpected(err);
+  if (token != FC_JSON_ARRAY_BEGIN) return unexpected(err);
   for (;;) {
     FC_TRY(fc_json_next(reader, &token, err));
     if (token == FC_JSON_ARRAY_END) return FC_OK;
-    if (array->rank == FC_RANK_MAX) return fc_result_unexpected(err);
+    if (array->rank == FC_RANK_MAX) return unexpected(err);
     FC_TRY(fc_json_read_scalar(reader, token, FC_DTYPE_I64,
                                &array->shape[array->rank++], err));
   }
@@ -73,17 +74,17 @@ static fc_status_t read_base64(fc_json_reader_t *reader, char *out, size_t size,
   FC_TRY(fc_json_next(reader, &token, err));
   // Checked by its length before it is decoded, so that the bytes fit.
   if (token != FC_JSON_STRING || reader->text.size != (size + 2) / 3 * 4) {
-    return fc_result_unexpected(err);
+    return unexpected(err);
   }
   FC_TRY(fc_base64_decode(reader->text, (uint8_t *)out, NULL, &got, err));
-  return got == size ? FC_OK : fc_result_unexpected(err);
+  return got == size ? FC_OK : unexpected(err);
 }
 
 // Reads the value of "data" or of "b64".
 static fc_status_t read_data(fc_arena_t *arena, fc_json_reader_t *reader,
                              bool base64, fc_npy_t *array, fc_error_t *err) {
   size_t count, size;
-  if (!count_bytes(array, &count, &size)) return fc_result_unexpected(err);
+  if (!count_bytes(array, &count, &size)) return unexpected(err);
   char *data = fc_arena_alloc(arena, size + 3, 64);
   if (!data) return fc_fail_memory(err);
   array->data = (fc_str_t){data, size};
@@ -101,21 +102,21 @@ static fc_status_t read_typed(fc_arena_t *arena, fc_json_reader_t *reader,
   if (token == FC_JSON_STRING) {
     array->dtype = fc_dtype_find_named(reader->text, FC_DTYPE_NONE);
   }
-  if (array->dtype == FC_DTYPE_NONE) return fc_result_unexpected(err);
+  if (array->dtype == FC_DTYPE_NONE) return unexpected(err);
   FC_TRY(fc_json_next(reader, &token, err));
   if (token != FC_JSON_KEY || !fc_json_text_is(reader, FC_STR("shape"))) {
-    return fc_result_unexpected(err);
+    return unexpected(err);
   }
   FC_TRY(read_shape(reader, array, err));
   FC_TRY(fc_json_next(reader, &token, err));
   bool base64 = fc_json_text_is(reader, FC_STR("b64"));
   if (token != FC_JSON_KEY ||
       (!base64 && !fc_json_text_is(reader, FC_STR("data")))) {
-    return fc_result_unexpected(err);
+    return unexpected(err);
   }
   FC_TRY(read_data(arena, reader, base64, array, err));
   FC_TRY(fc_json_next(reader, &token, err));
-  return token == FC_JSON_OBJECT_END ? FC_OK : fc_result_unexpected(err);
+  return token == FC_JSON_OBJECT_END ? FC_OK : unexpected(err);
 }
 
 static bool is_typed(const fc_json_reader_t *reader, fc_json_token_t token) {
@@ -127,7 +128,7 @@ fc_status_t fc_result_read_tensor(fc_arena_t *arena, fc_json_reader_t *reader,
   fc_json_token_t token;
   fc_npy_t array = {0};
   FC_TRY(fc_json_next(reader, &token, err));
-  if (!is_typed(reader, token)) return fc_result_unexpected(err);
+  if (!is_typed(reader, token)) return unexpected(err);
   FC_TRY(read_typed(arena, reader, &array, err));
   *out_array = array;
   return FC_OK;
@@ -139,13 +140,13 @@ fc_status_t fc_result_open(fc_json_reader_t *reader, fc_str_t answer,
   fc_json_reader_init(reader, FC_JSON_DEPTH_MAX, KEYS_MAX);
   fc_json_reader_feed(reader, answer.data, answer.size, true);
   FC_TRY(fc_json_next(reader, &token, err));
-  if (token != FC_JSON_OBJECT_BEGIN) return fc_result_unexpected(err);
+  if (token != FC_JSON_OBJECT_BEGIN) return unexpected(err);
   FC_TRY(fc_json_next(reader, &token, err));
   if (token != FC_JSON_KEY || !fc_json_text_is(reader, FC_STR("results"))) {
-    return fc_result_unexpected(err);
+    return unexpected(err);
   }
   FC_TRY(fc_json_next(reader, &token, err));
-  return token == FC_JSON_ARRAY_BEGIN ? FC_OK : fc_result_unexpected(err);
+  return token == FC_JSON_ARRAY_BEGIN ? FC_OK : unexpected(err);
 }
 
 // ---------------------------------------------------------------------------

@@ -9,9 +9,6 @@
 #include "json/reader.h"
 #include "value/npy.h"
 
-// Fails because what was asked is no farcalld, or not of the form that was asked for.
-fc_status_t fc_result_unexpected(fc_error_t *err);
-
 // Begins to read `answer`, which must stay; the next token is the first result, or the
 // end of the array.
 fc_status_t fc_result_open(fc_json_reader_t *reader, fc_str_t answer,

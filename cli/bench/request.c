@@ -77,7 +77,10 @@ static fc_status_t put_inputs(yyjson_val *metadata, fc_sink_t *sink,
   return put(sink, "]}", err);
 }
 
-fc_str_t fc_bench_oip_document(fc_arena_t *arena, yyjson_val *metadata) {
+// The document of a call by the Open Inference Protocol, made from the metadata of a
+// model: zeros, or empty texts, with 1 for each dim that is not fixed. data is NULL
+// when this is no metadata, or the tensors would have more than 16 Mi elements.
+static fc_str_t make_oip_document(fc_arena_t *arena, yyjson_val *metadata) {
   fc_error_t err;
   fc_text_t text;
   fc_str_t document = {0};
@@ -136,7 +139,7 @@ static int oip_document(const fc_args_t *args, const char *model,
   yyjson_doc *doc;
   int exit_code = fc_remote_get_json(args, model, "inputs", &text, &doc);
   if (exit_code) return exit_code;
-  *out_document = fc_bench_oip_document(args->arena, yyjson_doc_get_root(doc));
+  *out_document = make_oip_document(args->arena, yyjson_doc_get_root(doc));
   yyjson_doc_free(doc);
   if (out_document->data) return FC_EXIT_OK;
   return fc_complain(FC_EXIT_DATA,

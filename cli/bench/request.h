@@ -25,9 +25,4 @@ typedef struct fc_bench_request_t {
 int fc_bench_request_make(const fc_args_t *args,
                           fc_bench_request_t *out_request);
 
-// The document of a call by the Open Inference Protocol, made from the metadata of a
-// model: zeros, or empty texts, with 1 for each dim that is not fixed. data is NULL
-// when this is no metadata, or the tensors would have more than 16 Mi elements.
-fc_str_t fc_bench_oip_document(fc_arena_t *arena, yyjson_val *metadata);
-
 #endif  // FARCALL_CLI_BENCH_REQUEST_H_

@@ -27,7 +27,8 @@ fc_status_t fc_step_write(fc_compile_t *compile, const char *name,
   return fc_file_write(compile->arena, path, data, compile->err);
 }
 
-fc_str_t fc_step_cut_line(fc_str_t *rest) {
+// Cuts the first line off.
+static fc_str_t cut_line(fc_str_t *rest) {
   const char *end = rest->size ? memchr(rest->data, '\n', rest->size) : NULL;
   size_t size = end ? (size_t)(end - rest->data) : rest->size;
   fc_str_t line = {rest->data, size};
@@ -47,7 +48,7 @@ static fc_str_t failing_pass(fc_str_t log) {
   const char *at = fc_step_find(log, "IR Dump After ");
   if (!at) return (fc_str_t){0};
   fc_str_t rest = {at, log.size - (size_t)(at - log.data)};
-  fc_str_t line = fc_step_cut_line(&rest);
+  fc_str_t line = cut_line(&rest);
   const char *open = fc_step_find(line, "Failed (");
   if (!open) return (fc_str_t){0};
   open += strlen("Failed (");
@@ -61,8 +62,8 @@ static fc_str_t failing_pass(fc_str_t log) {
 // it, which has a caret. Empty when it shows none.
 static fc_str_t source_context(fc_str_t rest) {
   fc_str_t begin = rest;
-  fc_step_cut_line(&rest);
-  fc_str_t caret = fc_step_cut_line(&rest);
+  cut_line(&rest);
+  fc_str_t caret = cut_line(&rest);
   for (size_t i = 0; i < caret.size; i++) {
     if (caret.data[i] == '^') {
       return fc_str_make(begin.data,
@@ -97,7 +98,7 @@ static fc_str_t find_marked(fc_str_t log, const char *mark,
                             fc_str_t *out_before, fc_str_t *out_rest) {
   fc_str_t rest = log;
   while (rest.size) {
-    fc_str_t line = fc_step_cut_line(&rest);
+    fc_str_t line = cut_line(&rest);
     const char *at = fc_step_find(line, mark);
     if (!at) continue;
     const char *text = at + strlen(mark);
@@ -131,7 +132,7 @@ static fc_status_t explain(fc_compile_t *compile, fc_step_kind_t kind,
   if (!step.size) {
     step = kind == FC_STEP_READER ? FC_STR("not valid MLIR") : fc_str(shown);
   }
-  const fc_str_t first = fc_step_cut_line(&rest);
+  const fc_str_t first = cut_line(&rest);
   // The linker's reason comes before the driver's "error: ld returned 1".
   const fc_str_t message = kind == FC_STEP_LINKER
                                ? (fc_str_t){0}

@@ -36,7 +36,5 @@ fc_status_t fc_step_blame(fc_compile_t *compile, fc_str_t place, fc_str_t step,
 
 // Where `wanted` begins in `text`, or NULL.
 const char *fc_step_find(fc_str_t text, const char *wanted);
-// Cuts the first line off.
-fc_str_t fc_step_cut_line(fc_str_t *rest);
 
 #endif  // FARCALL_CLI_COMPILE_STEP_H_

@@ -65,7 +65,8 @@ static fc_status_t put_number(fc_sink_t *sink, int64_t value, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // Text
 
-bool fc_name_is_plain(fc_str_t name) {
+// True when the name can stand in text without quotes.
+static bool is_plain(fc_str_t name) {
   for (size_t i = 0; i < name.size; i++) {
     char c = name.data[i];
     bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -77,8 +78,8 @@ bool fc_name_is_plain(fc_str_t name) {
 }
 
 static fc_status_t text_name(fc_sink_t *sink, fc_str_t name, fc_error_t *err) {
-  return fc_name_is_plain(name) ? fc_sink_put(sink, name, err)
-                                : fc_json_write_string(sink, name, err);
+  return is_plain(name) ? fc_sink_put(sink, name, err)
+                        : fc_json_write_string(sink, name, err);
 }
 
 // Writes the name of an opaque type as it is, but quoted where a character that is not
@@ -505,8 +506,8 @@ static fc_status_t json_close(const fc_type_t *type, fc_sink_t *sink,
   }
 }
 
-fc_status_t fc_type_print_json(const fc_signature_t *signature, uint32_t node,
-                               fc_sink_t *sink, fc_error_t *err) {
+static fc_status_t json_type(const fc_signature_t *signature, uint32_t node,
+                             fc_sink_t *sink, fc_error_t *err) {
   fc_walk_t walk;
   fc_walk_init(&walk, signature->nodes, node);
   while (fc_walk_next(&walk)) {
@@ -546,7 +547,7 @@ static fc_status_t json_argument(const fc_signature_t *signature,
                        fc_role_name((fc_role_t)at->param.role)));
   if (at->param.certain) FC_TRY(put(sink, ",\"certain\":true", err));
   FC_TRY(put(sink, ",\"type\":", err));
-  FC_TRY(fc_type_print_json(signature, at->param.type, sink, err));
+  FC_TRY(json_type(signature, at->param.type, sink, err));
   return put(sink, "}", err);
 }
 
@@ -578,7 +579,7 @@ static fc_status_t json_results(const fc_signature_t *signature,
       FC_TRY(put(sink, ",", err));
     }
     FC_TRY(put(sink, "\"type\":", err));
-    FC_TRY(fc_type_print_json(signature, result->type, sink, err));
+    FC_TRY(json_type(signature, result->type, sink, err));
     FC_TRY(put(sink, "}", err));
   }
   return put(sink, "]", err);

@@ -10,9 +10,6 @@
 const char *fc_role_name(fc_role_t role);            // "inout"
 const char *fc_type_kind_name(fc_type_kind_t kind);  // "tensor"
 
-// True when the name can stand in text without quotes.
-bool fc_name_is_plain(fc_str_t name);
-
 // The TUPLE or DICT whose children are the arguments of a root_tree signature;
 // NULL when the arguments stand as they are.
 const fc_type_t *fc_signature_root(const fc_signature_t *signature);
@@ -42,9 +39,6 @@ static inline bool fc_param_is_sent(const fc_param_t *param) {
 fc_status_t fc_tensor_print_mlir(const fc_signature_t *signature,
                                  const fc_type_t *type, fc_sink_t *sink,
                                  fc_error_t *err);
-// Prints one type as in the canonical JSON.
-fc_status_t fc_type_print_json(const fc_signature_t *signature, uint32_t node,
-                               fc_sink_t *sink, fc_error_t *err);
 
 // True for a dim whose sizes are in the rows of the signature's sizes. A call must have
 // one of them, or any if its rows are batched.

@@ -14,7 +14,8 @@ fc_status_t fc_read_text(fc_frame_t *frame, fc_str_t *out_text,
 fc_status_t fc_read_name(fc_frame_t *frame, fc_str_t *out_name,
                          fc_error_t *err);
 // Makes the value of this name, of the call's store, an argument.
-// FC_CODE_REFERENCE_UNKNOWN when the call has no store, and as fc_stored_give.
+// FC_CODE_REFERENCE_UNKNOWN: the call has no store, or the store no such value.
+// FC_CODE_TYPE_MISMATCH; FC_CODE_DUPLICATE_ARGUMENT: the value is given twice, and written.
 fc_status_t fc_read_stored(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
                            fc_value_t *dest, fc_error_t *err);
 // Reads {"ref":NAME}, whose key was just read, to its end, and does that.

@@ -217,8 +217,12 @@ static fc_status_t give(fc_frame_t *frame, const fc_op_t *op,
   return set_value(frame, op, row, data, dest, err);
 }
 
-fc_status_t fc_stored_give(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
-                           fc_value_t *dest, fc_error_t *err) {
+// Gives the function the value of this name. FC_CODE_REFERENCE_UNKNOWN;
+// FC_CODE_TYPE_MISMATCH names both types; FC_CODE_DUPLICATE_ARGUMENT when the function may
+// write into the value, and it is given twice.
+static fc_status_t give_named(fc_frame_t *frame, const fc_op_t *op,
+                              fc_str_t name, fc_value_t *dest,
+                              fc_error_t *err) {
   bool writes, may_write;
   fc_store_row_t *row = fc_store_find(frame->store->desk, name);
   if (!row) return unknown(frame, name, err);
@@ -377,7 +381,8 @@ fc_status_t fc_stored_read_absent(fc_frame_t *frame, fc_error_t *err) {
   return FC_OK;
 }
 
-fc_status_t fc_stored_check(fc_frame_t *frame, fc_error_t *err) {
+// FC_CODE_PRECONDITION_FAILED when a name is in use that was to be absent.
+static fc_status_t check_absent(fc_frame_t *frame, fc_error_t *err) {
   const fc_stored_t *stored = frame->stored;
   if (!stored->if_absent) return FC_OK;
   for (uint32_t i = 0; i < stored->keep_count; i++) {
@@ -394,7 +399,7 @@ fc_status_t fc_stored_keep(fc_frame_t *frame, uint32_t output, fc_str_t name,
                            bool if_absent, fc_error_t *err) {
   FC_TRY(add_output(frame, output, name, err));
   frame->stored->if_absent = if_absent;
-  return fc_stored_check(frame, err);
+  return check_absent(frame, err);
 }
 
 // ---------------------------------------------------------------------------
@@ -431,12 +436,13 @@ static fc_status_t place_state(fc_frame_t *frame, const fc_plan_state_t *state,
   return status;
 }
 
-fc_status_t fc_stored_place(fc_frame_t *frame, fc_error_t *err) {
+// Makes the arguments that are state. Called when all others are there.
+static fc_status_t place_states(fc_frame_t *frame, fc_error_t *err) {
   const fc_plan_t *plan = frame->plan;
   for (uint32_t i = 0; i < plan->state_count; i++) {
     FC_TRY(place_state(frame, &plan->states[i], err));
   }
-  return frame->stored ? fc_stored_check(frame, err) : FC_OK;
+  return frame->stored ? check_absent(frame, err) : FC_OK;
 }
 
 // ---------------------------------------------------------------------------
@@ -606,8 +612,10 @@ bool fc_stored_replaces(const fc_frame_t *frame, const void *memory) {
   return false;
 }
 
-const fc_store_row_t *fc_stored_output(const fc_frame_t *frame,
-                                       uint32_t output) {
+// The value of the store that an output is, NULL: none. Between fc_stored_stage and
+// fc_stored_commit.
+static const fc_store_row_t *find_output(const fc_frame_t *frame,
+                                         uint32_t output) {
   const fc_plan_t *plan = frame->plan;
   const fc_signature_t *signature = plan->signature;
   const fc_stored_t *stored = frame->stored;
@@ -627,9 +635,8 @@ const fc_store_row_t *fc_stored_output(const fc_frame_t *frame,
 
 // Errors tell where the reader stands, also where there is no document.
 void fc_frame_set_store(fc_frame_t *frame, fc_store_t *store) {
-  static const fc_stored_ways_t ways = {fc_stored_give, fc_stored_place,
-                                        fc_stored_stage, fc_stored_commit,
-                                        fc_stored_output};
+  static const fc_stored_ways_t ways = {
+      give_named, place_states, fc_stored_stage, fc_stored_commit, find_output};
   frame->store = store;
   frame->ways = store ? &ways : NULL;
   if (store) fc_frame_read(frame, "", 0);

@@ -31,11 +31,6 @@ typedef struct fc_stored_t {
 // is zeros that nobody keeps.
 void fc_frame_set_store(fc_frame_t *frame, fc_store_t *store);
 
-// Gives the function the value of this name. FC_CODE_REFERENCE_UNKNOWN;
-// FC_CODE_TYPE_MISMATCH names both types; FC_CODE_DUPLICATE_ARGUMENT when the function may
-// write into the value, and it is given twice.
-fc_status_t fc_stored_give(fc_frame_t *frame, const fc_op_t *op, fc_str_t name,
-                           fc_value_t *dest, fc_error_t *err);
 // Read the options "keep", {"0":NAME}, and "if_absent".
 fc_status_t fc_stored_read_keep(fc_frame_t *frame, fc_error_t *err);
 fc_status_t fc_stored_read_absent(fc_frame_t *frame, fc_error_t *err);
@@ -59,12 +54,6 @@ void fc_stored_end_loan(fc_frame_t *frame, uint32_t raw);
 fc_status_t fc_stored_lend(fc_frame_t *frame, const fc_stored_loan_t *loan,
                            fc_error_t *err);
 
-// The document was read: checks its options. FC_CODE_PRECONDITION_FAILED when a name is in
-// use that was to be absent.
-fc_status_t fc_stored_check(fc_frame_t *frame, fc_error_t *err);
-// Makes the arguments that are state. Called when all others are there.
-fc_status_t fc_stored_place(fc_frame_t *frame, fc_error_t *err);
-
 // The function has returned. Checks what is to be kept, takes places for it and copies what
 // may be copied already.
 fc_status_t fc_stored_stage(fc_frame_t *frame, fc_error_t *err);
@@ -75,8 +64,5 @@ void fc_stored_hold(fc_frame_t *frame);
 void fc_stored_commit(fc_frame_t *frame);
 // Between the two above. Does `memory` lie in a value that another takes the place of then?
 bool fc_stored_replaces(const fc_frame_t *frame, const void *memory);
-// The value of the store that an output is, NULL: none. Between the two above.
-const fc_store_row_t *fc_stored_output(const fc_frame_t *frame,
-                                       uint32_t output);
 
 #endif  // FARCALL_MARSHAL_STORED_H_

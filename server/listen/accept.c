@@ -9,7 +9,8 @@
 // Least time between two log lines about shortages, and about failed handshakes.
 #define TELL_MS 1000u
 
-void fc_endpoints_tell_shortage(fc_endpoints_t *all, const char *what) {
+// Warns that something is short, once a second at most.
+static void tell_shortage(fc_endpoints_t *all, const char *what) {
   uint64_t now = uv_now(all->uv);
   if (now < all->shortage_told_ms + TELL_MS) return;
   all->shortage_told_ms = now;
@@ -59,7 +60,7 @@ static void refuse_unwatched(const fc_endpoint_t *endpoint, int socket) {
   (void)fc_fail(&error, FC_CODE_OVERLOADED,
                 "the kernel has no room to watch a connection: %s",
                 strerror(errno));
-  fc_endpoints_tell_shortage(endpoint->all, error.message);
+  tell_shortage(endpoint->all, error.message);
   refuse(endpoint, socket, &error);
 }
 
@@ -103,7 +104,7 @@ static void on_socket(void *context, int socket,
 
 static void on_wait(void *context, int error) {
   const fc_endpoint_t *endpoint = context;
-  fc_endpoints_tell_shortage(endpoint->all, uv_strerror(-error));
+  tell_shortage(endpoint->all, uv_strerror(-error));
 }
 
 fc_listener_events_t fc_accept_events(fc_endpoint_t *endpoint) {

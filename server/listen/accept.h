@@ -12,7 +12,5 @@ fc_listener_events_t fc_accept_events(fc_endpoint_t *endpoint);
 // Call it when all endpoints are open: makes what the handshakes of those with keys share.
 fc_status_t fc_accept_init_tls(fc_endpoints_t *all,
                                fc_error_t *err) FC_MUST_CHECK;
-// Warns that something is short, once a second at most.
-void fc_endpoints_tell_shortage(fc_endpoints_t *all, const char *what);
 
 #endif  // FARCALL_SERVER_LISTEN_ACCEPT_H_

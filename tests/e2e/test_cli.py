@@ -81,7 +81,7 @@ def test_usage_errors_end_with_the_message(farcall):
             (["call", "tensor/f", "--serve=x"], "did you mean '--server'?"),
             (["call", "tensor/f", "--call-timeout=3"], "did you mean '--timeout'?"),
             (["call", "tensor/f", "--server"], "--server needs a value"),
-            (["call", "tensor/f", "--server=ftp://x"], "only http://, https:// and unix:"),
+            (["call", "tensor/f", "--server=ftp://x"], "only http://, https://, grpc://, grpcs:// and unix:"),
             (["call", "tensor/f", "--timeout=soon"], "--timeout=soon is no time: 10 and 10s are"),
             (["call", "tensor/f", "--timeout=99999999999m"], "is no time"),
             (["call", "tensor/f", "--json=[]", "--input=1"], "leave out --input"),
