@@ -239,6 +239,20 @@ static void on_lost(void *context, uint32_t index, uint32_t function) {
                 fields, FC_ARRAY_COUNT(fields));
 }
 
+static void on_unlike(void *context, uint32_t index, uint32_t function) {
+  fc_loop_t *loop = context;
+  const fc_generation_t *generation =
+      fc_generations_at(&loop->modules.generations, index);
+  fc_log_field_t fields[] = {
+      FC_LOG_TEXT("module", generation->claim.name),
+      FC_LOG_TEXT("function", fc_order_function(generation->module, function)),
+  };
+  fc_log_fields(&loop->log, FC_LOG_ERROR,
+                FC_STR("a call had another result with others than by itself: "
+                       "calls are no longer computed together"),
+                fields, FC_ARRAY_COUNT(fields));
+}
+
 // How many connections may be open. Each takes a descriptor, and `reserved_files` are
 // kept for other things; 64 if the limit of descriptors is not known. The kernel watches
 // each, and libuv ends the process where it cannot: half of what it may watch for one user
@@ -424,6 +438,7 @@ static fc_status_t init_memory(fc_loop_t *loop, int log_descriptor,
                                    .on_retired = on_retired,
                                    .on_crashed = on_crashed,
                                    .on_lost = on_lost,
+                                   .on_unlike = on_unlike,
                                    .context = loop};
   FC_TRY(fc_pool_init(&loop->pool, loop->allocator, &pool, loop->blocks,
                       loop->dialects, &events, err));

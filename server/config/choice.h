@@ -18,6 +18,10 @@
 #define FC_CHOICE_FRESH(WORD) \
   WORD(FC_FRESH_OFF, "off")   \
   WORD(FC_FRESH_CALL, "call")
+// AUTO: where rows were found not to depend on each other.
+#define FC_CHOICE_BATCH(WORD)     \
+  WORD(FC_BATCH_CALLS_OFF, "off") \
+  WORD(FC_BATCH_CALLS_AUTO, "auto")
 // AUTO: the parts of strict that there are.
 #define FC_CHOICE_SANDBOX(WORD)     \
   WORD(FC_SANDBOX_AUTO, "auto")     \
@@ -71,6 +75,7 @@ typedef enum fc_guard_policy_t {
   FC_CHOICE_GUARD(FC_CHOICE_NAME)
 } fc_guard_policy_t;
 enum { FC_CHOICE_FRESH(FC_CHOICE_NAME) };
+enum { FC_CHOICE_BATCH(FC_CHOICE_NAME) };
 enum { FC_CHOICE_CANCEL(FC_CHOICE_NAME) };
 enum { FC_CHOICE_ACCESS_LOG(FC_CHOICE_NAME) };
 enum { FC_CHOICE_LOG_FORMAT(FC_CHOICE_NAME) };

@@ -187,6 +187,15 @@ static fc_status_t put_number(const function_row_t *row,
                         value_at(series, row->offset), out->sink, err);
 }
 
+static fc_status_t put_share(const function_row_t *row,
+                             const fc_labels_t *labels,
+                             const fc_series_t *series, const text_t *out,
+                             fc_error_t *err) {
+  const uint64_t parts = value_at(series, row->offset);
+  return fc_metrics_put(row->family.name, row->family.kind, labels,
+                        parts / FC_BATCH_PARTS, out->sink, err);
+}
+
 static fc_status_t put_duration(const function_row_t *row,
                                 const fc_labels_t *labels,
                                 const fc_series_t *series, const text_t *out,
@@ -223,6 +232,19 @@ static const function_row_t kFunctions[] = {
       "Bytes of the answers to calls"},
      put_number,
      offsetof(fc_series_t, sent)},
+    {{"farcall_batched_calls_total", FC_METRIC_COUNTER,
+      "Calls with results that were computed together with others"},
+     put_number,
+     offsetof(fc_series_t, joined)},
+    {{"farcall_executions_total", FC_METRIC_COUNTER,
+      "How often functions were called for calls with results: once for those "
+      "that were computed together"},
+     put_share,
+     offsetof(fc_series_t, executions)},
+    {{"farcall_batched_padding_total", FC_METRIC_COUNTER,
+      "Rows that nobody sent, computed because no function has so few"},
+     put_share,
+     offsetof(fc_series_t, padding)},
     {{"farcall_call_duration_seconds", FC_METRIC_HISTOGRAM,
       "Time from the first byte of a call to its answer, of calls with results "
       "but for loops"},
@@ -292,9 +314,9 @@ static const function_row_t kTriton[] = {
      put_number,
      offsetof(fc_series_t, answers[FC_CODE_NONE])},
     {{"nv_inference_exec_count", FC_METRIC_COUNTER,
-      "Calls answered with results: there are no batches"},
-     put_number,
-     offsetof(fc_series_t, answers[FC_CODE_NONE])},
+      "How often functions were called for calls with results"},
+     put_share,
+     offsetof(fc_series_t, executions)},
     {{"nv_inference_request_duration_us", FC_METRIC_COUNTER,
       "Time of calls, in microseconds"},
      put_us,

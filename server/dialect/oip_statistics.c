@@ -43,7 +43,8 @@ fc_status_t fc_oip_write_statistics(const fc_server_t *server,
       "'success':{'count':%lu,'ns':%lu},'fail':{'count':%lu,'ns':%lu},"
       "'queue':{'count':%lu,'ns':%lu},",
       FC_STR_ARG(fc_module_get_version(function->module)),
-      fc_oip_last_ms(server, &counts), count, count, count, counts.success_ns,
+      fc_oip_last_ms(server, &counts), count,
+      counts.executions / FC_BATCH_PARTS, count, counts.success_ns,
       counts.failed, counts.fail_ns, count, counts.queue_ns));
   FC_TRY(write_compute(sink, &counts, err));
   FC_TRY(fc_json_print(sink, err,

@@ -24,21 +24,23 @@ static uint32_t retry_after(const fc_server_t *server, fc_code_t code) {
 
 void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
                           fc_answer_t *out) {
-  *out = (fc_answer_t){.status = what->status,
-                       .content_type = what->content_type,
-                       .digest = what->digest,
-                       .weak_digest = what->weak_digest,
-                       .document = what->document,
-                       .coding = what->coding,
-                       .is_page = what->is_page,
-                       .spent_ns = what->is_call ? x->times.spent_ns : NULL,
-                       .origin = x->asked.origin,
-                       .by_origin = x->policy->origins.size > 1,
-                       .is_preflight = x->asked.is_preflight,
-                       .no_store = x->asked.is_source,
-                       .trace = x->traced.trace.known ? &x->traced.trace : NULL,
-                       .session = what->session ? what->session : x->session,
-                       .is_last = what->is_last};
+  *out = (fc_answer_t){
+      .status = what->status,
+      .content_type = what->content_type,
+      .digest = what->digest,
+      .weak_digest = what->weak_digest,
+      .document = what->document,
+      .coding = what->coding,
+      .is_page = what->is_page,
+      .spent_ns = what->is_call ? x->times.spent_ns : NULL,
+      .batch = x->times.batch.computed > 1 ? &x->times.batch : NULL,
+      .origin = x->asked.origin,
+      .by_origin = x->policy->origins.size > 1,
+      .is_preflight = x->asked.is_preflight,
+      .no_store = x->asked.is_source,
+      .trace = x->traced.trace.known ? &x->traced.trace : NULL,
+      .session = what->session ? what->session : x->session,
+      .is_last = what->is_last};
   for (uint32_t i = 0; i < x->out.count; i++) {
     out->length += x->out.pieces[i].size;
   }
@@ -316,6 +318,7 @@ static void take_times(fc_exchange_t *x, const fc_outcome_t *outcome) {
     x->times.spent_ns[i] += outcome->spent_ns[i];
     ended_ns += outcome->spent_ns[i];
   }
+  x->times.batch = outcome->batch;
   x->times.marked_ns = ended_ns;
   fc_exchange_mark(x, FC_STAGE_WRITE);
 }

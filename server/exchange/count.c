@@ -24,11 +24,22 @@ static void count_parts(fc_series_t *series, const fc_exchange_t *x,
   series->parts_ns[FC_STAGE_COUNT] += spent_ns;
 }
 
+static void count_batch(fc_series_t *series, const fc_batched_t *batch) {
+  const uint32_t calls = batch->calls ? batch->calls : 1;
+  const uint64_t share = FC_BATCH_PARTS / calls;
+  series->joined += calls > 1;
+  series->executions += share;
+  series->padding += share * (batch->computed - batch->rows);
+}
+
 static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   const uint64_t spent_ns = x->times.marked_ns - x->times.began_ns;
   fc_series_t *series = counts->series;
   counts->last_ns = x->times.marked_ns;
   counts->succeeded++;
+  counts->executions +=
+      FC_BATCH_PARTS / (x->times.batch.calls ? x->times.batch.calls : 1);
+  count_batch(series, &x->times.batch);
   counts->success_ns += spent_ns;
   counts->queue_ns += x->times.spent_ns[FC_STAGE_QUEUE];
   counts->decode_ns += x->times.spent_ns[FC_STAGE_DECODE];

@@ -72,6 +72,7 @@ void fc_exchange_reset(fc_exchange_t *x) {
     x->job.call.parts = 0;
   }
   memset(x->times.spent_ns, 0, sizeof x->times.spent_ns);
+  x->times.batch = (fc_batched_t){0};
 }
 
 void fc_exchange_init(fc_exchange_t *x, fc_server_t *server,

@@ -53,6 +53,7 @@ typedef struct fc_answer_t {
   const fc_trace_t *trace;      // of the request, NULL: none
   const fc_session_t *session;  // whose id the head says, NULL: none
   const uint64_t *spent_ns;     // FC_STAGE_COUNT times to tell, or NULL
+  const fc_batched_t *batch;    // beside them, or NULL
   bool is_last;                 // the connection should close after this answer
   // Only of requests that have_trailers: field lines behind the body, static; and that the
   // body itself is such lines, so that there is none.
@@ -157,6 +158,7 @@ typedef struct fc_times_t {
   uint64_t began_ns;   // of the first byte of the head; 0: no byte yet
   uint64_t marked_ns;  // until then time is counted to a stage
   uint64_t spent_ns[FC_STAGE_COUNT];
+  fc_batched_t batch;
   uint8_t stage;  // fc_stage_t it is in
 } fc_times_t;
 

@@ -4,6 +4,8 @@
 // but none for a health check that succeeds.
 #include "exchange/exchange.h"
 
+#include <stdio.h>
+
 void fc_exchange_names(const fc_exchange_t *x, fc_str_t *out_module,
                        fc_str_t *out_function) {
   const fc_generation_t *generation = x->generation;
@@ -37,13 +39,15 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
   fc_log_field_t fields[FIELDS];
   size_t count = 0;
   char session[FC_SESSION_DIGEST_SIZE], client[FC_PEER_TEXT_SIZE];
-  char ids[2 * (FC_TRACE_ID + FC_SPAN_ID)];
+  char ids[2 * (FC_TRACE_ID + FC_SPAN_ID)], batch[24];
   fc_str_t module, function;
   fc_exchange_names(x, &module, &function);
   fc_peer_print(&x->asker.peer, client);
   fc_trace_print_id(x->traced.trace.id, FC_TRACE_ID, ids);
   fc_trace_print_id(x->traced.trace.span, FC_SPAN_ID, ids + 2 * FC_TRACE_ID);
   if (x->session) fc_session_print_digest(x->session, session);
+  snprintf(batch, sizeof batch, "%u/%u", x->times.batch.rows,
+           x->times.batch.computed);
 #define LOG_FIELD(kind, name, when, value) \
   if (when) fields[count++] = FC_LOG_##kind(name, value);
 #include "exchange/log_field.def"

@@ -119,6 +119,15 @@ static char *put_timing(char *out, const uint64_t *spent_ns) {
   return put(out, FC_STR("\r\n"));
 }
 
+// Behind the times: rows, and how many were computed for them.
+static char *put_batch(char *out, const fc_batched_t *batch) {
+  out = put(out - 2, FC_STR(",batch;desc=\""));
+  out = fc_number_print_u64(batch->rows, out);
+  *out++ = '/';
+  out = fc_number_print_u64(batch->computed, out);
+  return put(out, FC_STR("\"\r\n"));
+}
+
 static char *put_field(char *out, fc_str_t name, fc_str_t value) {
   if (value.size == 0) return out;
   out = put(out, name);
@@ -179,7 +188,7 @@ char *fc_response_chunk(uint64_t size, char *end) {
 
 char *fc_response_head(const fc_response_head_t *head, char *end) {
   // Every field is bounded, and all together are below FC_LIMIT_HEAD: 128 bytes of
-  // request id, 55 of a trace, eight times of at most 18 characters each, a digest, an id
+  // request id, 55 of a trace, eight times of at most 18 characters each, 35 of a batch, a digest, an id
   // of a session, a list of methods, a code, an origin, what a page may do.
   const fc_answer_t *answer = head->answer;
   char *begin = end - FC_LIMIT_HEAD;
@@ -212,7 +221,10 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   }
   if (answer->trace) out = put_trace(out, answer->trace);
   if (answer->is_page) out = put(out, fc_str_make(kPage, sizeof kPage - 1));
-  if (answer->spent_ns) out = put_timing(out, answer->spent_ns);
+  if (answer->spent_ns) {
+    out = put_timing(out, answer->spent_ns);
+    if (FC_UNLIKELY(answer->batch != NULL)) out = put_batch(out, answer->batch);
+  }
   if (FC_UNLIKELY(answer->session != NULL)) {
     char id[FC_SESSION_ID_SIZE];
     fc_session_print_id(answer->session, id);

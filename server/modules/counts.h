@@ -15,12 +15,21 @@
 // Place in `answers` of requests whose client left before the answer.
 #define FC_SERIES_LEFT FC_CODE_COUNT
 
+// Any number of calls up to FC_BATCH_CALLS divides it.
+#define FC_BATCH_PARTS 720720u
+
 typedef struct fc_series_t {
   // POSTs to the function by the code of their answer, but for those that only check
   // their arguments; FC_CODE_NONE: with results.
   uint64_t answers[FC_CODE_COUNT + 1];
   uint64_t received;  // bytes of the bodies of all these requests that arrived
   uint64_t sent;      // and of their answers
+  // Of calls with results: how many were computed with others, and, in parts of
+  // FC_BATCH_PARTS, each call's share of what a function was called for, and of rows that
+  // nobody sent.
+  uint64_t joined;
+  uint64_t executions;
+  uint64_t padding;
   // Of calls with results, but for those in parts: from the first byte of the request
   // to the answer, and the time in each stage.
   fc_histogram_t duration;
@@ -37,6 +46,7 @@ typedef struct fc_series_t {
 // Calls that only check their arguments do not count.
 typedef struct fc_function_counts_t {
   uint64_t succeeded;
+  uint64_t executions;  // fc_series_t.executions
   uint64_t failed;
   // Sums over these calls: from the first byte of the request to the call's end.
   uint64_t success_ns;

@@ -236,6 +236,7 @@ fc_hosting_t fc_modules_hosting(const fc_modules_t *modules,
   const fc_module_policy_t *policy = generation->policy;
   return (fc_hosting_t){.process = generation->in_process,
                         .fresh = policy->fresh == FC_FRESH_CALL,
+                        .apart = policy->batch == FC_BATCH_CALLS_OFF,
                         .workers = (uint32_t)policy->workers,
                         .tiles = (uint32_t)policy->tiles,
                         .sandbox = (uint8_t)policy->sandbox,

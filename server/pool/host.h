@@ -106,6 +106,7 @@ typedef struct fc_hosting_t {
   bool process;      // in processes of its own
   bool trial;        // for a self-test: crashes neither blame nor quarantine
   bool fresh;        // each process makes one call and ends
+  bool apart;        // calls are not computed together
   uint32_t workers;  // most calls at once; 0: as many as the pool's workers
   uint32_t tiles;    // most threads for one call; 1: only its own
   uint8_t sandbox;   // fc_sandbox_t, of its processes

@@ -6,6 +6,7 @@
 #include "pool/pool.h"
 
 #include "config/limits.h"
+#include "marshal/batch.h"
 #include "pool/module_queue.h"
 #include "pool/process_host.h"
 #include "pool/threads_host.h"
@@ -95,6 +96,19 @@ static fc_status_t make_place(fc_pool_t *pool, uint32_t index,
   return FC_OK;
 }
 
+// Most calls of the function that are computed together: its largest bucket, so that free
+// workers share what waits.
+static uint8_t together_of(const fc_module_t *module, size_t function,
+                           const fc_hosting_t *hosting) {
+  const fc_plan_t *plan = fc_module_function(module, function)->plan;
+  if (hosting->apart || hosting->trial || hosting->fresh || !plan ||
+      !plan->batch || !plan->batch->on || !plan->batch->count) {
+    return 0;
+  }
+  const int64_t rows = plan->batch->buckets[plan->batch->count - 1].rows;
+  return rows < FC_BATCH_CALLS ? (uint8_t)rows : FC_BATCH_CALLS;
+}
+
 static module_queue_t *create_queue(fc_pool_t *pool, const fc_module_t *module,
                                     const fc_hosting_t *hosting) {
   const fc_module_info_t *info = fc_module_get_info(module);
@@ -113,6 +127,7 @@ static module_queue_t *create_queue(fc_pool_t *pool, const fc_module_t *module,
   for (size_t f = 0; f < functions; f++) {
     queue->costs[f].needed = FC_LIMIT_INLINE_SAMPLES;
     queue->costs[f].bound = (uint8_t)fc_lane_bound(pool, module, f);
+    queue->costs[f].together = together_of(module, f, hosting);
   }
   return queue;
 }
@@ -414,9 +429,22 @@ static void pay_turn(module_queue_t *queue, const fc_job_t *job) {
                       fc_outcome_worker_ns(job->outcome));
 }
 
+static void note_unlike(fc_pool_t *pool, module_queue_t *queue,
+                        const fc_job_t *job) {
+  const fc_pool_events_t *events = &pool->events;
+  fc_cost_t *cost = &queue->costs[job->call.function];
+  queue->unlike++;
+  if (cost->together && events->on_unlike) {
+    events->on_unlike(events->context, job->call.generation,
+                      job->call.function);
+  }
+  cost->together = 0;
+}
+
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
   const fc_outcome_t *outcome = job->outcome;
+  if (FC_UNLIKELY(outcome->batch.differs)) note_unlike(pool, queue, job);
   // Nor does a call that only checked its arguments.
   if (job->call.parts) {
     pay_turn(queue, job);

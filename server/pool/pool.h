@@ -34,6 +34,9 @@ typedef struct fc_pool_events_t {
   // A thread is lost: its call of a native function, or its loading of the module, goes
   // on past the deadline.
   void (*on_lost)(void *context, uint32_t module, uint32_t function);
+  // A call had another result with others than by itself: from now on calls of the
+  // function are made one by one. May be NULL.
+  void (*on_unlike)(void *context, uint32_t module, uint32_t function);
   void *context;
 } fc_pool_events_t;
 
@@ -183,6 +186,7 @@ uint32_t fc_pool_in_threads(const fc_pool_t *pool);
 typedef struct fc_pool_numbers_t {
   uint64_t waiting;   // calls in its queue
   uint64_t running;   // calls that workers have
+  uint64_t unlike;    // calls whose batch gave another result than they alone
   uint64_t timeouts;  // running calls that were ended: their deadline passed
   uint64_t cancels;   // running calls that were ended: their client had gone
   uint64_t workers;   // processes

@@ -39,6 +39,7 @@ void fc_pool_numbers(const fc_pool_t *pool, uint32_t module,
   out->waiting = queue->waiting;
   out->running = queue->host->running;
   out->timeouts = queue->timeouts;
+  out->unlike = queue->unlike;
   out->cancels = queue->cancels;
   out->lost = facts.lost_threads;
   out->crashes = facts.crashes;

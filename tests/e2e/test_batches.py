@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that wait are computed together, and every answer is what it would be alone: the
+same load with and without batches, over every dialect, beside calls that fail, crash, are
+late or are left."""
+import json
+import re
+import struct
+import subprocess
+
+import numpy
+import pytest
+
+from conftest import BIN
+from test_faces import FACES, Model
+from test_rows import MODULES, folder, inputs  # noqa: F401
+
+BODY, BEGIN, LEAVE = range(3)
+# One worker: calls wait.
+BUSY = ["--batch=auto", "--workers=1", "--lane=never", "--crash-limit=0"]
+
+
+class Recorder:
+    """Notes what a server is asked, and how it answers."""
+
+    def __init__(self, server):
+        self.server = server
+        self.cases = []
+
+    def request(self, method, path, body=None, headers=None):
+        reply = self.server.request(method, path, body, headers)
+        self.note(BODY, reply.status, path, body, headers, reply.body)
+        return reply
+
+    def get(self, path):
+        return self.server.get(path)
+
+    def call(self, function, document, what=BODY, headers=None, status=None):
+        body = document if isinstance(document, str) else json.dumps(document)
+        path = f"/api/v1/functions/{function}"
+        headers = {"Content-Type": "application/json", **(headers or {})}
+        if what != BODY:
+            self.note(what, status, path, body, headers, b"")
+            return
+        reply = self.server.request("POST", path, body, headers)
+        self.note(BODY, reply.status, path, body, headers, reply.body)
+
+    def note(self, what, status, path, body, headers, answer):
+        if status and status >= 400:
+            what, answer = BEGIN, answer.split(b'"detail"')[0]
+        body = body.encode() if isinstance(body, str) else body or b""
+        lines = [f"POST {path} HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}",
+                 *(f"{name}: {value}" for name, value in (headers or {}).items())]
+        request = "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+        self.cases.append(struct.pack("=4I", what, status or 0, len(request), len(answer))
+                          + request + answer)
+
+
+def record(server, function, recorder):
+    """Calls of one row and of more by every face, and calls that are refused."""
+    model = Model(function.replace("/", "."),
+                  server.get(f"/v2/models/{function.replace('/', '.')}").json)
+    names = list(model.inputs)
+    for count in [1, 1, 2, 1, 3, 9]:
+        x, y = inputs(len(recorder.cases) * 10 + count)
+        x, y = x[:count], y[:count]
+        model.inputs[names[0]], model.inputs[names[1]] = x, y
+        for call in FACES.values():
+            call(recorder, model)
+    recorder.call(function, "[[[1,2,3,4]],[1]")
+    recorder.call(function, [[[1, 2, 3]], [1]])
+    recorder.call(function, [[[1, 2, 3, "x"]], [1]])
+
+
+def load(server, recorder, path, count, connections=24):
+    path.write_bytes(b"".join(recorder.cases))
+    done = subprocess.run(
+        [BIN.parent / "tests/batches", str(server.port), path, str(count), str(connections)],
+        capture_output=True, text=True, timeout=1200)
+    print(done.stdout, done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def number(server, name, function):
+    """A counter of a function."""
+    module, function = function.split("/")
+    text = server.get("/metrics").body.decode()
+    labels = rf'{{module="{module}",function="{function}"}}'
+    found = re.search(rf"^{name}{re.escape(labels)} (\S+)$", text, re.M)
+    return float(found[1])
+
+
+def test_answers_are_what_they_are_alone(serve, folder, tmp_path):  # noqa: F811
+    alone = serve(*BUSY[1:], folder)
+    recorder = Recorder(alone)
+    for name in MODULES:
+        record(alone, f"{name}/good", recorder)
+    load(alone, recorder, tmp_path / "cases", 2000)
+    server = serve(*BUSY, folder)
+    load(server, recorder, tmp_path / "cases", 10000)
+    for name in MODULES:
+        print(name, [number(each, what, f"{name}/good") for each in (alone, server)
+              for what in ("farcall_batched_calls_total", "farcall_executions_total",
+                           "farcall_batched_padding_total", "farcall_batches_unlike_total")[:3]])
+
+
+# Rows that crash, are refused, go on for ever or are late, by their first number.
+ROWS = r"""
+#include <stdint.h>
+#include <stdlib.h>
+typedef struct { float *a, *b; int64_t offset, sizes[2], strides[2]; } rows_t;
+void _mlir_ciface_f(rows_t *out, rows_t *x) {
+  const int64_t rows = x->sizes[0], width = x->sizes[1];
+  float *y = malloc(sizeof(float) * rows * width);
+  for (int64_t i = 0; i < rows; i++) {
+    const float *at = x->b + x->offset + i * width;
+    if (at[0] == 13) __builtin_trap();
+    if (at[0] == 17) abort();
+    if (at[0] == 19) for (volatile int on = 1; on;) {}
+    for (int64_t k = 0; k < width; k++) y[i * width + k] = 3 * at[k] + at[0];
+  }
+  *out = (rows_t){y, y, 0, {rows, width}, {width, 1}};
+}
+"""
+
+
+def compile_rows(path, sizes=(1, 4, 8)):
+    (path / "m.c").write_text(ROWS)
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", path / "m.so", path / "m.c"],
+                   check=True)
+    (path / "m.c").unlink()
+    (path / "m.farcall.json").write_text(json.dumps(
+        {"farcall": 1, "abi": "mlir-memref", "functions": [
+            {"name": f"f_bs{n}", "symbol": "_mlir_ciface_f", "cc": "ciface",
+             "args": [{"type": f"memref<{n}x3xf32>"}],
+             "results": [{"type": f"memref<{n}x3xf32>"}]} for n in sizes]}))
+
+
+def row(first):
+    return [[[first, 1.5, -2]]]
+
+
+@pytest.mark.parametrize("what, status, code", [
+    (13, 502, "worker_crashed"), (17, 422, "call_failed")])
+def test_only_the_guilty_row_fails(process_server, tmp_path, what, status, code):
+    """Whatever a row does, the others that it was begun with are answered."""
+    compile_rows(tmp_path)
+    server = process_server(*BUSY, tmp_path)
+    recorder = Recorder(server)
+    for first in range(300):
+        recorder.call("m/f", row(first if first not in (13, 17, 19) else 0.5))
+    reply = server.call("m/f", row(what))
+    assert (reply.status, reply.json["code"]) == (status, code), reply.json
+    recorder.call("m/f", row(what))
+    load(server, recorder, tmp_path / "cases", 4000)
+    # For a second after a crash there are none.
+    assert number(server, "farcall_batched_calls_total", "m/f") > 0
