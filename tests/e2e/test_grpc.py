@@ -79,6 +79,10 @@ def test_tensorflow_serving(calls, serve):
     calls(server, "metadata " + models, "bits " + models, file="grpc_tf_calls.py")
 
 
+def test_kserve(calls, serve):
+    calls(serve(SIMPLE), "calls", file="grpc_kserve_calls.py")
+
+
 def test_texts_of_tensorflow(calls, iree, serve, tmp_path):
     calls(serve(shutil.copy(triton.echo(iree), tmp_path / "echo.vmfb")), "texts",
           file="grpc_tf_calls.py")
