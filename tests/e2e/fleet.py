@@ -5,6 +5,7 @@ as they are shipped."""
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -154,10 +155,14 @@ class HAProxy(Balancer):
     words = ("--pre-drain=3s", "--timeout=8s")
     grpc = "127.0.0.1:8000"
 
-    def __init__(self, network, work):
+    def __init__(self, network, work, http2=()):
+        """`http2`: the servers that are asked over HTTP/2."""
         self.socket = work / "admin.sock"
         text = (ROOT / "config/haproxy/haproxy.cfg").read_text()
         assert text.count("/run/haproxy/admin.sock mode") == 1
+        for name in http2:
+            text, count = re.subn(f"(?m)^  server {name} .*", r"\g<0> proto h2", text, 1)
+            assert count == 1
         file = work / "haproxy.cfg"
         file.write_text(text.replace("/run/haproxy/admin.sock mode",
                                      f"{self.socket} mode"))
@@ -267,6 +272,51 @@ class Load:
         (self.work / "stop").touch()
         told, _ = self.process.communicate(timeout=120)
         return json.loads(told)
+
+
+class Load2(threading.Thread):
+    """Calls over HTTP/2 until `end`, by node: many at a time on a connection, and many
+    connections."""
+    CALLS = 50
+    SCRIPT = """
+const http2 = require('http2');
+const client = http2.connect(process.argv[1]);
+let left = CALLS;
+const fail = what => { console.log(String(what)); process.exit(1); };
+client.on('error', fail);
+for (let i = 0; i < CALLS; i++) {
+  const stream = client.request({ ':method': 'POST',
+    ':path': '/api/v1/functions/matmul/matmul', 'content-type': 'application/json' });
+  let body = '';
+  stream.on('error', fail);
+  stream.on('data', piece => { body += piece; });
+  stream.on('end', () => {
+    if (body !== `{"results":[[[${i + 8}.0]]]}`) fail(body || stream.rstCode);
+    if (--left === 0) client.close();
+  });
+  stream.end(`[[[1,2]],[[${i}],[4]]]`);
+}
+"""
+
+    def __init__(self, network):
+        super().__init__()
+        self.command = [*network.within(network.middle), program("node", "peers"), "-e",
+                        self.SCRIPT.replace("CALLS", str(self.CALLS)), "http://127.0.0.1:8000"]
+        self.good, self.failed, self.over = 0, [], False
+        self.start()
+
+    def run(self):
+        while not self.over:
+            done = subprocess.run(self.command, capture_output=True, text=True, timeout=600)
+            if done.returncode or done.stdout:
+                self.failed.append(done.stdout + done.stderr)
+            else:
+                self.good += self.CALLS
+
+    def end(self):
+        self.over = True
+        self.join()
+        return self.failed
 
 
 class Waiting(threading.Thread):

@@ -20,7 +20,8 @@ import pytest
 
 from certificates import Authority
 from conftest import ROOT
-from fleet import NAMES, THREADS, HAProxy, Load, Network, Nginx, Node, Waiting, until
+from fleet import (NAMES, THREADS, HAProxy, Load, Load2, Network, Nginx, Node, Waiting,
+                   until)
 
 SLOW = """
 #include <time.h>
@@ -199,6 +200,29 @@ def test_no_call_of_grpc_fails(fleet, network, kind):
         counted = re.findall(r'farcall_calls_total{module="matmul".*} (\d+)',
                              node.curl("/metrics").stdout)
         assert sum(map(int, counted)) > 20
+
+
+def test_no_call_fails_where_versions_are_mixed(network, served, tmp_path):
+    """Clients of HTTP/1.1 and of HTTP/2, and servers that HAProxy asks by either."""
+    nodes = [Node(network, name, ["--isolation=auto", *HAProxy.words, served])
+             for name in NAMES]
+    balancer = HAProxy(network, tmp_path, NAMES[::2])
+    load, load2 = Load(network, tmp_path), Load2(network)
+    try:
+        load.go_on()
+        replace_all(nodes, balancer, load)
+        for node in nodes:
+            node.kill()
+            until(balancer.all_up)
+            load.go_on()
+        reload_all(nodes, served)
+        load.go_on()
+    finally:
+        failed, result = load2.end(), load.end()
+        balancer.stop()
+        statuses = [each.server.stop() for each in nodes]
+    assert (failed, result["failed"], statuses) == ([], [], [0] * len(nodes))
+    assert load2.good > 5 * Load2.CALLS and result["calls"] > 20 * THREADS * 5
 
 
 @pytest.fixture
