@@ -34,10 +34,11 @@ fc_status_t fc_rows_prove(const fc_prove_t *prove,
 // has alone, as far as its function's may differ? Without memory to tell: true.
 bool fc_rows_agree(const fc_function_t *function, fc_frame_t *frame,
                    const fc_value_t *alone);
-// Makes a verdict what the function's signature says, and calls of it batched if they may
-// be. Called before other threads have the module. Any text but "exact" and "approximate"
-// turns batching off; one that is no UTF-8 or too long is told as "off: its proof cannot
-// be read". FC_CODE_OUT_OF_MEMORY: the verdict, or the digest, is what it was.
+// Writes the verdict into the function's signature. Calls of the function are batched from
+// then on if the verdict is "exact" or "approximate"; any other text turns batching off. A
+// text that is no UTF-8 or too long becomes "off: its proof cannot be read". Call it before
+// other threads have the module. FC_CODE_OUT_OF_MEMORY: the verdict, or the digest, is what
+// it was.
 fc_status_t fc_module_settle(fc_module_t *module, size_t function,
                              fc_str_t verdict, fc_error_t *err) FC_MUST_CHECK;
 // As fc_module_get_digest, which no verdict changes, but of the verdicts too: for documents
