@@ -1912,6 +1912,9 @@ static void queue_loop(house_t *house, fc_job_t *job) {
       fc_module_find(generation_at(house, SCALARS)->module, FC_STR("s_i32"));
   *job = make_job(house, SCALARS, (uint32_t)function->index, fc_str(body), 0);
   job->call.parts = 1;
+  // The native dialect's parameters: how many steps one may ask for comes second.
+  const uint64_t steps = 9999999;
+  memcpy(job->call.parameters + sizeof steps, &steps, sizeof steps);
   job->call.deadline_ns = job->limit_ns = fc_clock_ns() + 600000 * MS;
   fc_pool_enqueue(&house->pool, job);
 }
