@@ -60,7 +60,9 @@ static void read_detail(fc_str_t text, char out[DETAIL]) {
     const int high = text.size - i > 2 ? fc_hex_value(text.data[i + 1]) : -1;
     const int low = high < 0 ? -1 : fc_hex_value(text.data[i + 2]);
     const bool coded = text.data[i] == '%' && low >= 0;
-    out[size++] = coded ? (char)(high << 4 | low) : text.data[i];
+    out[size] = text.data[i];
+    if (coded) out[size] = (char)(high * 16 + low);
+    size++;
     if (coded) i += 2;
   }
   out[size] = '\0';
