@@ -58,8 +58,8 @@ void load_send(int fd, const char *data, size_t size) {
   }
 }
 
-const char *load_find_body(const char *got, size_t got_size, size_t *out_size,
-                           int *out_status) {
+static const char *find_body(const char *got, size_t got_size, size_t *out_size,
+                             int *out_status) {
   const char *end = strstr(got, "\r\n\r\n");
   if (!end) return NULL;
   const char *length = strstr(got, "Content-Length: ");
@@ -69,6 +69,23 @@ const char *load_find_body(const char *got, size_t got_size, size_t *out_size,
   *out_status = (int)strtol(got + 9, NULL, 10);
   end += 4;
   return (size_t)(got + got_size - end) >= *out_size ? end : NULL;
+}
+
+const char *load_receive(int fd, char *got, size_t *got_size, size_t capacity,
+                         size_t *out_size, int *out_status) {
+  const ssize_t n = recv(fd, got + *got_size, capacity - 1 - *got_size, 0);
+  if (n <= 0) load_die("the server closed a connection");
+  *got_size += (size_t)n;
+  got[*got_size] = '\0';
+  return find_body(got, *got_size, out_size, out_status);
+}
+
+size_t load_count(const bool *first, size_t count, size_t struct_size) {
+  size_t found = 0;
+  for (size_t i = 0; i < count; i++) {
+    found += *(const bool *)((const char *)first + i * struct_size);
+  }
+  return found;
 }
 
 // ---------------------------------------------------------------------------

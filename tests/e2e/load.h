@@ -15,10 +15,13 @@ uint64_t load_number(uint64_t *seed);  // splitmix64
 // A connection to a port of this machine, whose answers `poll` tells with `data`.
 int load_connect(int poll, int port, void *data);
 void load_send(int fd, const char *data, size_t size);
-// The body of the answer in `got`, which ends with a zero byte, its size and the status,
-// once the whole is there; else NULL.
-const char *load_find_body(const char *got, size_t got_size, size_t *out_size,
-                           int *out_status);
+// Reads what comes behind the `*got_size` bytes of `got`, which has room for `capacity`,
+// and ends it with a zero byte. The body of the answer in it, its size and the status, once
+// the whole is there; else NULL.
+const char *load_receive(int fd, char *got, size_t *got_size, size_t capacity,
+                         size_t *out_size, int *out_status);
+// How many of `count` structs have true in the member that the first has at `first`.
+size_t load_count(const bool *first, size_t count, size_t struct_size);
 
 // Ends one of the children of a process, any, each `ms` by one of the usual signals.
 void load_kill(int pid, int ms);

@@ -227,23 +227,18 @@ static void judge(fc_client_t *c, const char *body, size_t size, int status) {
 }
 
 static void receive(fc_client_t *c) {
-  ssize_t n = recv(c->fd, c->got + c->got_size, TEXT_MAX - 1 - c->got_size, 0);
-  if (n <= 0) load_die("the server closed a connection");
-  c->got_size += (size_t)n;
-  c->got[c->got_size] = '\0';
-  if (!c->awaits) return show(c, "an answer nobody asked for");
   size_t size;
   int status;
-  const char *body = load_find_body(c->got, c->got_size, &size, &status);
-  if (body) judge(c, body, size, status);
+  const char *body =
+      load_receive(c->fd, c->got, &c->got_size, TEXT_MAX, &size, &status);
+  if (!c->awaits) show(c, "an answer nobody asked for");
+  else if (body) judge(c, body, size, status);
 }
 
 // ---------------------------------------------------------------------------
 
 static size_t count_awaiting(void) {
-  size_t count = 0;
-  for (size_t i = 0; i < CONNECTIONS; i++) count += clients[i].awaits;
-  return count;
+  return load_count(&clients->awaits, CONNECTIONS, sizeof *clients);
 }
 
 // False when nothing has come for too long.
