@@ -188,8 +188,8 @@ char *fc_response_chunk(uint64_t size, char *end) {
 
 char *fc_response_head(const fc_response_head_t *head, char *end) {
   // Every field is bounded, and all together are below FC_LIMIT_HEAD: 128 bytes of
-  // request id, 55 of a trace, eight times of at most 18 characters each, 35 of a batch, a digest, an id
-  // of a session, a list of methods, a code, an origin, what a page may do.
+  // request id, 55 of a trace, eight times of at most 18 characters each, 35 of a batch, a
+  // digest, an id of a session, a list of methods, a code, an origin, what a page may do.
   const fc_answer_t *answer = head->answer;
   char *begin = end - FC_LIMIT_HEAD;
   char *out = put(begin, FC_STR("HTTP/1.1 "));

@@ -10,6 +10,7 @@
 #include "pool/module_queue.h"
 #include "pool/process_host.h"
 #include "pool/threads_host.h"
+#include "pool/turn.h"
 
 #define QUICK_NS 100000u  // functions that take less on average are quick
 
@@ -468,19 +469,8 @@ void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   leave_host(pool, job);
 }
 
-// Where one step was slow another may be, and what quick steps before it have written is
-// not to wait for it. The first turn reads the document, too, and has one step anyway.
-static void set_pace(fc_invocation_t *call, uint64_t spent_ns) {
-  const uint64_t slow_ns = 2 * (FC_LIMIT_TURN_NS + call->body.size);
-  if (call->steps > 1 && spent_ns > slow_ns) {
-    call->singles = FC_LIMIT_TURN_SINGLES;
-  } else if (call->singles) {
-    call->singles--;
-  }
-}
-
 fc_status_t fc_pool_pause(fc_pool_t *pool, fc_job_t *job, fc_error_t *err) {
-  set_pace(&job->call, fc_outcome_worker_ns(job->outcome));
+  fc_turn_set_pace(&job->call, fc_outcome_worker_ns(job->outcome));
   pay_turn(pool->queues[job->call.generation], job);
   leave_host(pool, job);
   return fc_block_own(pool->blocks, &job->caller, job->call.body.block, err);

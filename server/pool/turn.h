@@ -87,4 +87,10 @@ fc_status_t fc_turn_run(struct fc_worker_t *worker, struct fc_slot_t *slot,
 // After fc_frame_end: the carry is the slot's body if outcome.more is set.
 void fc_turn_leave(struct fc_worker_t *worker, struct fc_slot_t *slot);
 
+// ---------------------------------------------------------------------------
+// For the pool, on the loop's thread
+
+// After a turn that has taken so long: how many steps the next ones have.
+void fc_turn_set_pace(fc_invocation_t *call, uint64_t spent_ns);
+
 #endif  // FARCALL_SERVER_POOL_TURN_H_

@@ -97,19 +97,15 @@ static void judge(fc_client_t *c, const char *body, size_t size, int status) {
 }
 
 static void receive(fc_client_t *c) {
-  const ssize_t n =
-      recv(c->fd, c->got + c->got_size, GOT_MAX - 1 - c->got_size, 0);
-  if (n <= 0) load_die("the server closed a connection");
-  c->got_size += (size_t)n;
-  if (!c->asked) {
-    if (wrong++ < WRONG_SHOWN) fputs("batches: nobody asked for it\n", stderr);
-    return;
-  }
   size_t size;
   int status;
-  c->got[c->got_size] = '\0';
-  const char *body = load_find_body(c->got, c->got_size, &size, &status);
-  if (body) judge(c, body, size, status);
+  const char *body =
+      load_receive(c->fd, c->got, &c->got_size, GOT_MAX, &size, &status);
+  if (!c->asked) {
+    if (wrong++ < WRONG_SHOWN) fputs("batches: nobody asked for it\n", stderr);
+  } else if (body) {
+    judge(c, body, size, status);
+  }
 }
 
 static size_t count_awaiting(void) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the loads of chaos.c and sessions.c share: numbers, connections, answers, and what
+// What the loads of chaos.c, sessions.c and batches.c share: numbers, connections, answers, and what
 // ends a server's child processes.
 #ifndef FARCALL_TESTS_E2E_LOAD_H_
 #define FARCALL_TESTS_E2E_LOAD_H_

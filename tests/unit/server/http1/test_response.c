@@ -78,11 +78,18 @@ static void times_are_milliseconds(void **state) {
         "Server-Timing: read;dur=0.000,route;dur=0.000,admit;dur=0.001,"
         "queue;dur=1.234,decode;dur=1.000,call;dur=59.999,"
         "encode;dur=1073.741,write;dur=0.000\r\n\r\nbody");
+  static const fc_batched_t kBatch = {3, 5, 8, 0};
+  check(ANSWER(.status = 200, .spent_ns = spent_ns, .batch = &kBatch),
+        HEAD(.length = 0),
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"
+        "Server-Timing: read;dur=0.000,route;dur=0.000,admit;dur=0.001,"
+        "queue;dur=1.234,decode;dur=1.000,call;dur=59.999,"
+        "encode;dur=1073.741,write;dur=0.000,batch;desc=\"5/8\"\r\n\r\nbody");
 }
 
 // A member that the heads below lack could make a head longer than FC_LIMIT_HEAD
 // without any test of it: put it there, then change the number.
-_Static_assert(sizeof(fc_response_head_t) == 56 && sizeof(fc_answer_t) == 200,
+_Static_assert(sizeof(fc_response_head_t) == 56 && sizeof(fc_answer_t) == 208,
                "the_longest_head_fits has every member");
 
 // A head that is too long ends in the second half of the room, and fails the assertion
@@ -102,6 +109,7 @@ static void the_longest_head_fits(void **state) {
   memset(spent_ns, 0xff, sizeof spent_ns);
   static const fc_trace_t kTrace = {.known = true};
   static const fc_session_t kSession;
+  static const fc_batched_t kBatch = {16, UINT32_MAX, UINT32_MAX, 0};
   fc_answer_t answer = {
       .status = 431,
       .trace = &kTrace,
@@ -118,6 +126,7 @@ static void the_longest_head_fits(void **state) {
       .coding = FC_CODING_DEFLATE,
       .retry_after = UINT32_MAX,
       .spent_ns = spent_ns,
+      .batch = &kBatch,
   };
   fc_response_head_t head = {
       .answer = &answer,
