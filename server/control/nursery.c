@@ -35,8 +35,9 @@ static fc_order_t *take(fc_orders_t *orders) {
 
 static void ring(const fc_nursery_t *nursery) {
   const uint64_t one = 1;
-  const ssize_t size = write(nursery->bell, &one, sizeof one);
-  (void)size;
+  ssize_t size;
+  do size = write(nursery->bell, &one, sizeof one);
+  while (size < 0 && errno == EINTR);
 }
 
 void fc_nursery_order(fc_nursery_t *nursery, fc_order_t *order) {
