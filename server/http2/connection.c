@@ -150,6 +150,14 @@ static const fc_waiting_class_t kWaiting = {.on_timeout = on_timeout,
 // some may be on their way; when it has confirmed a ping, or after FC_LIMIT_LINGER_MS,
 // the second says which requests are served. The connection ends with the last of them.
 
+// Streams of messages end if the server drains.
+static void end_messages(fc_http2_connection_t *h) {
+  for (fc_http2_stream_t *next, *s = h->streams; s; s = next) {
+    next = s->next;
+    if (s->messages) fc_http2_messages_go_on(s);
+  }
+}
+
 void fc_http2_say_last(fc_http2_connection_t *h) {
   h->leaving = 2;
   fc_http1_wait(fc_http2_http1(h), &h->age, FC_WAIT_NONE);
@@ -157,10 +165,7 @@ void fc_http2_say_last(fc_http2_connection_t *h) {
       h->session, NGHTTP2_FLAG_NONE,
       nghttp2_session_get_last_proc_stream_id(h->session), NGHTTP2_NO_ERROR,
       NULL, 0);
-  for (fc_http2_stream_t *next, *s = h->streams; s; s = next) {
-    next = s->next;
-    if (s->messages) fc_http2_messages_go_on(s);
-  }
+  end_messages(h);
   fc_http2_send_later(h);
 }
 
@@ -181,7 +186,11 @@ static void on_age(fc_waiting_t *waiting) {
 
 static const fc_waiting_class_t kAge = {.on_timeout = on_age, .go_on = go_on};
 
-static void drain(fc_connection_t *c) { begin_leaving(of_base(c)); }
+static void drain(fc_connection_t *c) {
+  fc_http2_connection_t *h = of_base(c);
+  begin_leaving(h);
+  if (h->leaving == 2) end_messages(h);  // it left before, for its age
+}
 
 static void abandon(fc_connection_t *c) {
   fc_http2_connection_t *h = of_base(c);

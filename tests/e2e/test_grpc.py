@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import urllib.parse
 import uuid
@@ -16,8 +17,8 @@ import pytest
 import triton
 from certificates import Authority
 from conftest import BIN, ROOT, Server
-from frames import (DATA, END_HEADERS, END_STREAM, HEADERS, WINDOW_UPDATE, Connection,
-                    Inflater, fields, frame, setting, uint)
+from frames import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING,
+                    WINDOW_UPDATE, Connection, Inflater, fields, frame, setting, uint)
 from test_hostile import until
 
 MODULES = BIN.parent / "tests/modules/native"
@@ -444,6 +445,23 @@ def test_a_client_that_takes_no_answers_is_held_up(serve):
         assert status == 200
         assert sorted(each.split(b"\x1a\x03")[1][:3] for each in messages(answer)) == names
     assert succeeded(server) == 200
+
+
+def test_a_stream_of_an_old_connection_ends_with_the_server():
+    """Its client was told to leave before, and stayed."""
+    running = Server("--connection-age=100ms", "--drain=10m", SIMPLE)
+    with Connection(running) as connection:
+        inflater = Inflater()
+        begin(connection, 1, STREAM)
+        inflater.read(connection.until(HEADERS)[3])
+        connection.send(frame(PING, ACK, 0, connection.until(PING)[3]))
+        connection.until(GOAWAY)
+        os.kill(running.pid, signal.SIGTERM)
+        found = connection.whole(1, inflater)
+        inflater.close()
+    assert (found["grpc-status"], found["grpc-message"]) == (
+        "14", "the server is shutting down")
+    assert running.process.wait(60) == 0
 
 
 WATCH = "/grpc.health.v1.Health/Watch"
