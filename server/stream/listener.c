@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -156,6 +157,24 @@ static int open_socket(const struct sockaddr *address,
   return error;
 }
 
+// The kernel asks silent clients whether they are there: a stream of HTTP/2 may be silent
+// for as long as it likes, and one whose client has vanished would stay for ever. What is
+// accepted inherits this.
+static void keep_alive(int socket) {
+  static const struct {
+    int level;
+    int name;
+    int value;
+  } kRows[] = {{SOL_SOCKET, SO_KEEPALIVE, 1},
+               {IPPROTO_TCP, TCP_KEEPIDLE, 60},
+               {IPPROTO_TCP, TCP_KEEPINTVL, 15},
+               {IPPROTO_TCP, TCP_KEEPCNT, 4}};
+  for (size_t i = 0; i < FC_ARRAY_COUNT(kRows); i++) {
+    (void)setsockopt(socket, kRows[i].level, kRows[i].name, &kRows[i].value,
+                     sizeof kRows[i].value);  // none of a Unix socket
+  }
+}
+
 int fc_listener_adopt(fc_listener_t *listener, uv_loop_t *loop, int socket,
                       const struct sockaddr *address,
                       const fc_listener_events_t *events) {
@@ -166,6 +185,7 @@ int fc_listener_adopt(fc_listener_t *listener, uv_loop_t *loop, int socket,
                       .socket = socket};
   const int code = uv_poll_init(loop, &listener->poll, socket);
   if (code) return code;
+  keep_alive(socket);
   uv_timer_init(loop, &listener->retry);
   listener->open = true;
   listener->poll.data = listener->retry.data = listener;

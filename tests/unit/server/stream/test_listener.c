@@ -88,6 +88,14 @@ static unsigned count_descriptors(void) {
   return count;
 }
 
+// Asks a client that is silent whether it is there still.
+static bool is_looked_after(int socket) {
+  int on = 0;
+  socklen_t size = sizeof on;
+  assert_int_equal(getsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, &size), 0);
+  return on;
+}
+
 static void every_connection_is_told_of(void **state) {
   (void)state;
   server_t server;
@@ -104,6 +112,7 @@ static void every_connection_is_told_of(void **state) {
   for (int i = 0; i < CLIENTS; i++) {
     assert_true(fcntl(server.sockets[i], F_GETFL) & O_NONBLOCK);
     assert_true(fcntl(server.sockets[i], F_GETFD) & FD_CLOEXEC);
+    assert_true(is_looked_after(server.sockets[i]));
     close(clients[i]);
   }
   stop(&server);
