@@ -45,8 +45,9 @@ typedef struct fc_message_sequence_t {
   bool starts;
   bool ends;
 } fc_message_sequence_t;
-// Reads them as far as they stand in front of the inputs. FC_CODE_BINARY_FRAMING.
-fc_status_t fc_message_sequence(fc_str_t message,
+// Reads them as far as they stand in front of the inputs, where `most` bytes may be.
+// FC_CODE_BINARY_FRAMING.
+fc_status_t fc_message_sequence(fc_str_t message, size_t most,
                                 fc_message_sequence_t *out_sequence,
                                 fc_error_t *err);
 

@@ -419,8 +419,8 @@ fc_str_t fc_message_id(fc_str_t begin) {
   return FC_STR("");
 }
 
-fc_status_t fc_message_sequence(fc_str_t message, fc_message_sequence_t *out,
-                                fc_error_t *err) {
+fc_status_t fc_message_sequence(fc_str_t message, size_t most,
+                                fc_message_sequence_t *out, fc_error_t *err) {
   fc_proto_t wire = fc_proto_begin(message);
   fc_proto_field_t field;
   parameter_t parameter;
@@ -428,6 +428,10 @@ fc_status_t fc_message_sequence(fc_str_t message, fc_message_sequence_t *out,
   *out = (fc_message_sequence_t){0};
   while (fc_proto_peek(wire, &field) && field.number < REQUEST_INPUTS) {
     FC_TRY(fc_proto_next(&wire, &field, &more, err));
+    if (offset_of(message, wire.left.data) > most) {
+      return fc_fail(err, FC_CODE_BINARY_FRAMING,
+                     "parameters take more than %zu bytes", most);
+    }
     if (field.number != REQUEST_PARAMETERS || field.type != FC_PROTO_BYTES) {
       continue;
     }

@@ -56,7 +56,7 @@ static fc_status_t find_sequence(fc_str_t body, uint8_t *bytes,
                                  fc_sequence_t *out, fc_error_t *err) {
   fc_message_sequence_t found;
   parameters_t parameters;
-  FC_TRY(fc_message_sequence(body, &found, err));
+  FC_TRY(fc_message_sequence(body, FC_LIMIT_PEEK, &found, err));
   *out = (fc_sequence_t){.starts = found.starts, .ends = found.ends};
   if (found.text.size >= FC_SEQUENCE_NAME) {
     return fc_fail(err, FC_CODE_OUT_OF_RANGE,

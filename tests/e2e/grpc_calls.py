@@ -424,6 +424,12 @@ def wire(channel, stub, url):
     # A field nobody knows, with the largest number there is, is skipped.
     assert infer(good + b"\xf8\xff\xff\xff\x0f\x01")
     assert failure(infer, b"").code() == grpc.StatusCode.NOT_FOUND
+    # Parameters are looked at before the call is queued, so not all there may be.
+    name, rest = good[:8], good[8:]
+    assert infer(name + 1000 * b"\x22\x00" + rest) == infer(good)
+    for parameters in (40_000 * b"\x22\x00", b"\x22\x80\x80\x04" + 32768 * b"\x12\x00"):
+        error = failure(infer, name + parameters + rest)
+        assert error.details() == "parameters take more than 65535 bytes", error
     for path in (SERVICE + "ModelTrain", "/nobody.Service/Do"):
         error = failure(raw_method(channel, path), b"")
         assert (error.code(), error.details()) == (

@@ -75,7 +75,7 @@ static void look(fc_str_t message) {
   const fc_str_t id = fc_message_id(message);
   CHECK(!id.size || (id.data >= message.data &&
                      id.data + id.size <= message.data + message.size));
-  if (fc_message_sequence(message, &sequence, NULL) != FC_OK) return;
+  if (fc_message_sequence(message, 64, &sequence, NULL) != FC_OK) return;
   CHECK(sequence.text.size <= message.size);
   CHECK(!sequence.text.size || !sequence.number);
 }
