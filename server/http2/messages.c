@@ -266,11 +266,13 @@ static void take_id(call_t *call, fc_str_t begin) {
   if (call->id_size) memcpy(call->id, id.data, call->id_size);
 }
 
+// Of a message that is kept, more may be there than is looked at.
 static void admit(call_t *call, fc_str_t begin) {
   fc_exchange_t *x = &call->exchange;
   fc_head_t head;
   fc_error_t *error = &fc_http2_http1(call->stream->connection)->error;
-  call->looked = (uint32_t)least(begin.size, FC_LIMIT_PEEK);
+  begin.size = (size_t)least(begin.size, FC_LIMIT_PEEK);
+  call->looked = (uint32_t)begin.size;
   take_id(call, begin);
   fc_status_t status = read_head(call, begin, &head, error);
   fc_exchange_take(x, &head.request);

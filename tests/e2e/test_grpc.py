@@ -447,6 +447,29 @@ def test_a_client_that_takes_no_answers_is_held_up(serve):
     assert succeeded(server) == 200
 
 
+def test_names_that_stand_too_far_behind(serve):
+    """They are not looked for further because all of a message is there."""
+    server = serve(SIMPLE)
+    wide = framed(field(1, b"simple") + b"\x3a\x80\x80\x10" + bytes(2**18))
+    late = framed(field(1, b"simple") + 40_000 * b"\x12\x00" + field(3, b"late"))
+    with Connection(server, setting(4, 0)) as connection:
+        begin(connection, 1, STREAM)
+        connection.send(frame(DATA, 0, 1, wide[:16384]))
+        connection.until(WINDOW_UPDATE, stream=1)
+        rest = wide[16384:] + 31 * simple() + late
+        for at in range(0, len(rest), 16384):
+            connection.send(frame(DATA, 0, 1, rest[at:at + 16384]))
+        assert until(lambda: succeeded(server) == 32)
+        connection.send(frame(DATA, END_STREAM, 1, b"") +
+                        frame(WINDOW_UPDATE, 0, 1, uint(2**20)))
+        answers = b""
+        while (got := connection.until(DATA, HEADERS, stream=1))[0] == DATA or not answers:
+            answers += got[3] if got[0] == DATA else b""
+    answers = messages(answers)
+    assert len(answers) == 33
+    assert [each for each in answers if b"within the first 65535 bytes" in each]
+
+
 def test_a_stream_of_an_old_connection_ends_with_the_server():
     """Its client was told to leave before, and stayed."""
     running = Server("--connection-age=100ms", "--drain=10m", SIMPLE)
