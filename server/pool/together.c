@@ -194,18 +194,33 @@ static uint64_t end_of(const run_t *run, const group_t *group) {
   return last_ns;
 }
 
-// Computes one of the calls by itself. *out_alone is what it gives.
+static void begin_whole(const run_t *run, const group_t *group) {
+  fc_worker_t *worker = run->worker;
+  fc_slot_t *first = run->mates->slots[group->at[0]];
+  seat_t whole = {.frame = run->all->whole};
+  swap(worker, &whole);
+  fc_worker_begin_frame(worker, first, run->function);
+  fc_frame_set_stop(worker->frame, &first->left, end_of(run, group));
+  swap(worker, &whole);
+}
+
+// Computes one of the calls by itself, as a stack of one: the function may write to its
+// arguments, which the others' stack wants as they are. *out_alone is what it gives.
 static fc_status_t compute_alone(const run_t *run, const group_t *group,
                                  uint32_t i, const fc_stack_call_t *call,
                                  const fc_value_t **out_alone,
                                  fc_error_t *err) {
   const fc_slot_t *slot = run->mates->slots[group->at[i]];
   fc_frame_t *frame = group->frames[i];
+  fc_stack_call_t alone = *call;
   size_t count;
-  FC_TRY(fc_frame_invoke(frame, call->backend, call->instance, call->index,
-                         &slot->cancel, slot->call.deadline_ns, err));
+  alone.cancel = &slot->cancel;
+  alone.deadline_ns = slot->call.deadline_ns;
+  FC_TRY(fc_frame_invoke_stack(run->all->whole, &frame, 1, &alone, err));
   FC_TRY(fc_frame_keep_results(frame, err));
   *out_alone = fc_frame_results(frame, &count);
+  fc_frame_end(run->all->whole);
+  begin_whole(run, group);
   return FC_OK;
 }
 
@@ -257,9 +272,6 @@ static fc_status_t compute(const run_t *run, const group_t *group,
 
 // Computes the calls of a group as one, or, if that fails, one by one.
 static void run_group(run_t *run, const group_t *group) {
-  fc_worker_t *worker = run->worker;
-  fc_slot_t *first = run->mates->slots[group->at[0]];
-  seat_t whole = {.frame = run->all->whole};
   fc_error_t error;
   bool computed = group->count > 1;
   run->all->differs = false;
@@ -267,10 +279,7 @@ static void run_group(run_t *run, const group_t *group) {
     for (uint32_t i = 0; i < group->count; i++) {
       run->mates->slots[group->at[i]]->outcome.stage = FC_STAGE_CALL;
     }
-    swap(worker, &whole);
-    fc_worker_begin_frame(worker, first, run->function);
-    fc_frame_set_stop(worker->frame, &first->left, end_of(run, group));
-    swap(worker, &whole);
+    begin_whole(run, group);
     computed = compute(run, group, &error) == FC_OK;
   }
   // An instance makes one call at a time.

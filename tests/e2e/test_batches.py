@@ -124,8 +124,15 @@ void _mlir_ciface_f(rows_t *out, rows_t *x) {
 """
 
 
-def compile_rows(path, sizes=(1, 4, 8)):
-    (path / "m.c").write_text(ROWS)
+# It makes its result in the memory of its argument.
+IN_PLACE = ROWS.replace("const float *at", "float *at").replace(
+    "float *y = malloc(sizeof(float) * rows * width)", "float *y = x->b + x->offset").replace(
+    "y[i * width + k] = 3 * at[k] + at[0]", "at[k] += 2 * at[k] + 1").replace(
+    "*out = (rows_t){y, y, 0,", "*out = (rows_t){x->a, y, 0,")
+
+
+def compile_rows(path, sizes=(1, 4, 8), text=ROWS):
+    (path / "m.c").write_text(text)
     subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-o", path / "m.so", path / "m.c"],
                    check=True)
     (path / "m.c").unlink()
@@ -155,3 +162,15 @@ def test_only_the_guilty_row_fails(process_server, tmp_path, what, status, code)
     load(server, recorder, tmp_path / "cases", 4000)
     # For a second after a crash there are none.
     assert number(server, "farcall_batched_calls_total", "m/f") > 0
+
+
+def test_a_result_in_the_memory_of_its_argument(process_server, tmp_path):
+    """A call that is made alone, to be compared, leaves its arguments to the batch."""
+    compile_rows(tmp_path, text=IN_PLACE)
+    server = process_server(*BUSY, tmp_path)
+    recorder = Recorder(server)
+    for first in range(20, 320):
+        recorder.call("m/f", row(first))
+    load(server, recorder, tmp_path / "cases", 4000)
+    assert number(server, "farcall_batched_calls_total", "m/f") > 0
+    assert 'farcall_batches_unlike_total{module="m"} 0\n' in server.get("/metrics").body.decode()
