@@ -260,7 +260,7 @@ static fc_status_t put_statistics(const fc_server_t *server,
       fc_proto_put_text(sink, 2, fc_module_get_version(function->module), err));
   FC_TRY(fc_proto_put_value(sink, 3, fc_oip_last_ms(server, &counts), err));
   FC_TRY(fc_proto_put_value(sink, 4, counts.succeeded, err));
-  FC_TRY(fc_proto_put_value(sink, 5, counts.succeeded, err));
+  FC_TRY(fc_proto_put_value(sink, 5, fc_oip_executions(&counts), err));
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), 1024);
   return put_gathered(&text, put_durations(&counts, &text.sink, err), 6, sink,

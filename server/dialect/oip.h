@@ -64,6 +64,9 @@ fc_status_t fc_oip_write_statistics(const fc_server_t *server,
 // When the last call ended, milliseconds since 1970; 0: none has ended.
 uint64_t fc_oip_last_ms(const fc_server_t *server,
                         const fc_function_counts_t *counts);
+// How often the function was called for these calls: of those that were computed together
+// each is a share of one.
+uint64_t fc_oip_executions(const fc_function_counts_t *counts);
 // Changes which levels the log writes as `body` asks ("": no change), then
 // writes the settings of the log.
 fc_status_t fc_oip_log(const fc_server_t *server, fc_str_t body,

@@ -25,6 +25,10 @@ uint64_t fc_oip_last_ms(const fc_server_t *server,
   return (server->started_unix_ns + since_ns) / 1000000u;
 }
 
+uint64_t fc_oip_executions(const fc_function_counts_t *counts) {
+  return counts->executions / FC_BATCH_PARTS;
+}
+
 fc_status_t fc_oip_write_statistics(const fc_server_t *server,
                                     const fc_generation_t *generation,
                                     const fc_function_t *function,
@@ -43,9 +47,9 @@ fc_status_t fc_oip_write_statistics(const fc_server_t *server,
       "'success':{'count':%lu,'ns':%lu},'fail':{'count':%lu,'ns':%lu},"
       "'queue':{'count':%lu,'ns':%lu},",
       FC_STR_ARG(fc_module_get_version(function->module)),
-      fc_oip_last_ms(server, &counts), count,
-      counts.executions / FC_BATCH_PARTS, count, counts.success_ns,
-      counts.failed, counts.fail_ns, count, counts.queue_ns));
+      fc_oip_last_ms(server, &counts), count, fc_oip_executions(&counts), count,
+      counts.success_ns, counts.failed, counts.fail_ns, count,
+      counts.queue_ns));
   FC_TRY(write_compute(sink, &counts, err));
   FC_TRY(fc_json_print(sink, err,
                        ",'cache_hit':{'count':0,'ns':0},"

@@ -8,6 +8,7 @@ import queue
 import signal
 import sys
 import threading
+import time
 
 import grpc
 import numpy
@@ -133,6 +134,27 @@ def statistics(channel, stub, url):
     for each, one in wanted["inference_stats"].items():
         here = getattr(found.inference_stats, each)
         assert (here.count, here.ns) == (one["count"], one["ns"]), each
+
+
+def batches(channel, stub, url, model):
+    """Calls that were computed together are as many executions as over HTTP."""
+    client = triton_http.InferenceServerClient(url)
+    (about,) = client.get_model_metadata(model)["inputs"]
+    request = service_pb2.ModelInferRequest(
+        model_name=model, raw_input_contents=[numpy.ones(3, "<f4").tobytes()],
+        inputs=[service_pb2.ModelInferRequest.InferInputTensor(
+            name=about["name"], datatype="FP32", shape=[1, 3])])
+    end = time.monotonic() + 60
+    counts = [0, 0]
+    while counts[0] == counts[1]:
+        assert time.monotonic() < end, "no calls were computed together"
+        for each in [stub.ModelInfer.future(request) for _ in range(64)]:
+            each.result()
+        (wanted,) = client.get_inference_statistics(model)["model_stats"]
+        counts = [wanted[each] for each in ("inference_count", "execution_count")]
+    (found,) = stub.ModelStatistics(
+        service_pb2.ModelStatisticsRequest(name=model)).model_stats
+    assert [found.inference_count, found.execution_count] == counts
 
 
 def reflection(channel, stub, url, *paths):

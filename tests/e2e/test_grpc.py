@@ -19,6 +19,7 @@ from certificates import Authority
 from conftest import BIN, ROOT, Server
 from frames import (ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING,
                     WINDOW_UPDATE, Connection, Inflater, fields, frame, setting, uint)
+from test_batches import BUSY, compile_rows
 from test_hostile import until
 
 MODULES = BIN.parent / "tests/modules/native"
@@ -53,6 +54,11 @@ def test_calls_documents_and_errors(calls, serve):
     calls(server, "server", "health", "metadata", "chosen", "errors", "wire", "many",
           "shared")
     calls(serve(SIMPLE), "statistics")
+
+
+def test_statistics_of_batches(calls, process_server, tmp_path):
+    compile_rows(tmp_path)
+    calls(process_server(*BUSY, tmp_path), "batches m.f")
 
 
 def test_reflection(calls, serve):
