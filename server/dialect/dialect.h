@@ -49,6 +49,11 @@ typedef struct fc_refused_file_t {
   fc_error_t reason;
 } fc_refused_file_t;
 
+// What readiness was made of (fc_ready_look).
+typedef struct fc_ready_facts_t {
+  uint64_t of[8];
+} fc_ready_facts_t;
+
 // What code that answers requests may know of the server. Each loop has one.
 typedef struct fc_server_t {
   const fc_routes_t *routes;
@@ -82,7 +87,7 @@ typedef struct fc_server_t {
   uint64_t connections_refused;    // something that each needs was short
   uint32_t connection_max;         // that may be open
   struct fc_watcher_t *watchers;  // requests that wait for a change (watcher.c)
-  uint64_t watched;  // what readiness was made of when they were told
+  fc_ready_facts_t watched;  // when they were told
   uint32_t draft_count;
   struct fc_draft_t *drafts;  // documents that are being written in parts
   bool leaving;      // /readyz is 503; the server listens until it is draining

@@ -20,6 +20,9 @@ fc_load_counts_t fc_ready_count(const fc_server_t *server);
 fc_status_t fc_ready_check(const fc_server_t *server,
                            fc_load_counts_t *out_counts, fc_error_t *err);
 bool fc_ready_is(const fc_server_t *server);
+// Sets *facts to what the answer is made of. Returns whether anything of that has changed,
+// or whether the server drains: if not, the answer is what it was.
+bool fc_ready_look(const fc_server_t *server, fc_ready_facts_t *facts);
 
 // Writes the document of /readyz, or fails as fc_ready_check does.
 fc_status_t fc_ready_write(const fc_server_t *server, fc_sink_t *sink,

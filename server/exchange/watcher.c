@@ -83,21 +83,10 @@ void fc_exchange_begin_watch(fc_exchange_t *x, bool knows) {
   tell(w, fc_ready_is(x->server));
 }
 
-// Changes whenever something does that readiness is made of (fc_ready_check).
-static uint64_t look(const fc_server_t *server) {
-  const fc_modules_t *modules = server->modules;
-  return modules->generations.changes << 24 ^
-         (uint64_t)modules->failed_paths << 14 ^
-         (uint64_t)fc_pool_threads(server->pool) << 3 ^
-         (uint64_t)(modules->started << 2 | server->leaving << 1 |
-                    server->draining);
-}
-
 void fc_exchange_tell_watchers(fc_server_t *server) {
-  if (FC_LIKELY(!server->watchers)) return;
-  const uint64_t now = look(server);
-  if (now == server->watched) return;
-  server->watched = now;
+  if (FC_LIKELY(!server->watchers) || !fc_ready_look(server, &server->watched)) {
+    return;
+  }
   const bool ready = fc_ready_is(server);
   for (fc_watcher_t *next, *w = server->watchers; w; w = next) {
     next = w->next;

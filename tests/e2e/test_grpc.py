@@ -3,6 +3,7 @@
 And heads that these clients do not send."""
 import base64
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -532,6 +533,22 @@ def test_a_watcher_that_does_not_read_is_told_what_holds(changing):
         while len(found) < 14:
             found += connection.until(DATA, stream=1)[3]
         assert messages(found) == [SERVING, NOT_SERVING]
+
+
+def test_a_watcher_is_told_when_readiness_is_asked_otherwise(serve, tmp_path):
+    """--ready holds anew after SIGHUP, though no module has changed: there is none."""
+    config, folder = tmp_path / "farcalld.conf", tmp_path / "folder"
+    folder.mkdir()
+    config.write_text('{"ready": "any"}')
+    server = serve(f"--config={config}", "--load=demand", folder)
+    folder.rmdir()
+    with Connection(server) as connection:
+        watch(connection, 1)
+        assert connection.until(DATA, stream=1)[3] == framed(SERVING)
+        for word, status in (("all", NOT_SERVING), ("any", SERVING), ("all", NOT_SERVING)):
+            config.write_text(json.dumps({"ready": word}))
+            server.process.send_signal(signal.SIGHUP)
+            assert connection.until(DATA, stream=1)[3] == framed(status)
 
 
 def test_a_thousand_watchers(changing):
