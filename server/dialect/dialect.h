@@ -152,6 +152,7 @@ typedef struct fc_problem_t {
   uint64_t step;      // of a call in parts: the one that failed; 0: left out
   fc_str_t request_id;
   fc_str_t name;  // what the client calls its request; "" if it is not known
+  bool is_asking;  // a document was asked for, by a body
 } fc_problem_t;
 
 // All functions but those of `worker` are called on the loop's thread.

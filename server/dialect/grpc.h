@@ -61,7 +61,8 @@ fc_status_t fc_grpc_status(const fc_error_t *error);
 fc_status_t fc_grpc_write_error(const fc_problem_t *problem, fc_sink_t *sink,
                                 fc_error_t *err);
 
-// Writes a ModelStreamInferResponse, {1 error_message, 2 {3 id}}.
+// Writes an error that is a message: a ModelStreamInferResponse, {1 error_message, 2 {3
+// id}}, or, of reflection, a ServerReflectionResponse.
 fc_status_t fc_grpc_write_failure(const fc_problem_t *problem, fc_sink_t *sink,
                                   fc_error_t *err);
 

@@ -5,6 +5,7 @@
 #include "base/proto.h"
 #include "base/utf8.h"
 #include "dialect/grpc.h"
+#include "dialect/grpc_reflection.h"
 
 // What clients should try again is UNAVAILABLE: KServe's try nothing else.
 static const struct {
@@ -147,6 +148,10 @@ fc_status_t fc_grpc_write_error(const fc_problem_t *problem, fc_sink_t *sink,
 fc_status_t fc_grpc_write_failure(const fc_problem_t *problem, fc_sink_t *sink,
                                   fc_error_t *err) {
   const fc_str_t detail = detail_of(problem->error);
+  if (problem->is_asking) {
+    return fc_grpc_reflect_error(fc_grpc_status(problem->error), detail, sink,
+                                 err);
+  }
   FC_TRY(fc_proto_put_text(sink, 1, fc_utf8_cut(detail, detail.size), err));
   if (!problem->name.size) return FC_OK;
   FC_TRY(fc_proto_put_head(sink, 2, fc_proto_bytes_size(3, problem->name.size),

@@ -38,7 +38,7 @@ typedef struct answer_t {
 } answer_t;
 
 // ---------------------------------------------------------------------------
-// Descriptors, which are our own: {1 name} each, but a package stands beside it.
+// In each descriptor of ours field 1 is the name; a file's field 2 is its package.
 
 #define BIT(number) (1u << (number))
 // Fields that have what a name may lead to, in a file: messages, enums, services; and in
@@ -128,13 +128,14 @@ static fc_status_t put_inner(answer_t *answer, uint32_t number, fc_sink_t *sink,
   return fc_proto_put_bytes(sink, number, fc_text_str(&answer->inner), err);
 }
 
-static fc_status_t say_error(answer_t *answer, fc_status_t status,
-                             const char *text, fc_sink_t *sink,
-                             fc_error_t *err) {
-  fc_sink_t *inner = &answer->inner.sink;
-  FC_TRY(fc_proto_put_value(inner, 1, (uint64_t)status, err));
-  FC_TRY(fc_proto_put_text(inner, 2, fc_str(text), err));
-  return put_inner(answer, SAYS_ERROR, sink, err);
+fc_status_t fc_grpc_reflect_error(fc_status_t status, fc_str_t text,
+                                  fc_sink_t *sink, fc_error_t *err) {
+  FC_TRY(fc_proto_put_head(sink, SAYS_ERROR,
+                           fc_proto_value_size(1, (uint64_t)status) +
+                               fc_proto_bytes_size(2, text.size),
+                           err));
+  FC_TRY(fc_proto_put_value(sink, 1, (uint64_t)status, err));
+  return fc_proto_put_bytes(sink, 2, text, err);
 }
 
 static fc_status_t say_services(answer_t *answer, fc_sink_t *sink,
@@ -163,8 +164,8 @@ static fc_status_t say_found(answer_t *answer, const asked_t *asked,
                              fc_sink_t *sink, fc_error_t *err) {
   fc_str_t file;
   if (asked->what == ASKS_EXTENSION || !find_file(answer, asked, &file)) {
-    return say_error(answer, FC_NOT_FOUND, "there is no such thing here", sink,
-                     err);
+    return fc_grpc_reflect_error(
+        FC_NOT_FOUND, FC_STR("there is no such thing here"), sink, err);
   }
   const bool is_file = asked->what != ASKS_EXTENSIONS;
   FC_TRY(fc_proto_put_bytes(&answer->inner.sink, 1,
@@ -175,8 +176,8 @@ static fc_status_t say_found(answer_t *answer, const asked_t *asked,
 static fc_status_t say(answer_t *answer, const asked_t *asked, fc_sink_t *sink,
                        fc_error_t *err) {
   if (!asked->what) {
-    return say_error(answer, FC_INVALID_ARGUMENT, "no request that is known",
-                     sink, err);
+    return fc_grpc_reflect_error(
+        FC_INVALID_ARGUMENT, FC_STR("no request that is known"), sink, err);
   }
   if (asked->what == ASKS_SERVICES) return say_services(answer, sink, err);
   return say_found(answer, asked, sink, err);

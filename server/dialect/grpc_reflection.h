@@ -7,8 +7,13 @@
 
 #include "dialect/dialect.h"
 
-// Writes the ServerReflectionResponse to a ServerReflectionRequest. What there is not is an
-// answer, too, and so is what is no request. FC_CODE_OUT_OF_MEMORY.
+// Writes the ServerReflectionResponse to a ServerReflectionRequest. A request
+// for something that is not here, or that cannot be read, is answered by an
+// error_response. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_grpc_reflect(fc_str_t body, fc_sink_t *sink, fc_error_t *err);
+
+// Writes one that says an error.
+fc_status_t fc_grpc_reflect_error(fc_status_t status, fc_str_t text,
+                                  fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_SERVER_DIALECT_GRPC_REFLECTION_H_

@@ -244,6 +244,7 @@ static void fail(fc_exchange_t *x, const fc_error_t *error, fc_stage_t stage,
   fc_problem_t problem = {.error = error,
                           .status = dialect->status_of(error),
                           .name = name,
+                          .is_asking = x->asked.is_asking,
                           .request_id = fc_exchange_id(x)};
   fc_exchange_names(x, &problem.module, &problem.function);
   if (stage != FC_STAGE_COUNT) problem.stage = fc_stage_name(stage);

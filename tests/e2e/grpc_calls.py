@@ -208,6 +208,9 @@ def reflection_stream(channel, stub, url):
     requests.put(b"\x1a\x7f")
     found = next(answers)
     assert (found.error_response.error_code, found.HasField("original_request")) == (3, False)
+    requests.put(reflection_pb2.ServerReflectionRequest(host=65536 * "a").SerializeToString())
+    error = next(answers).error_response
+    assert (error.error_code, "exceeds 65536" in error.error_message) == (8, True), error
     requests.put(None)
     assert list(answers) == [] and answers.code() == grpc.StatusCode.OK
 

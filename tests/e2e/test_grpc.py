@@ -300,6 +300,25 @@ def test_heads(serve):
     assert server.request("POST", INFER, body, dict(GRPC)).status == 415
 
 
+REFLECTION = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+
+
+def test_what_cannot_be_asked_of_reflection(serve):
+    """An error is the answer to its message, and the next one is answered."""
+    server = serve(SIMPLE)
+    good = framed(field(7, b"*"))
+    for sent, words, code, says in (
+            (framed(b"", 1), (), 3, b"grpc-encoding"),
+            (framed(b"a", 1), (("grpc-encoding", "gzip"),), 3, b"compressed"),
+            (framed(b""), (("grpc-encoding", "zstd"),), 12, b"gzip, deflate")):
+        found = ask(server, REFLECTION, sent + good, *GRPC, *words)
+        assert found["grpc-status"] == "0", says
+        answers = messages(found["body"])
+        error = [each for each in answers if each[:1] == bytes([7 << 3 | 2])]
+        assert len(answers) == 2 and error, answers
+        assert error[0][2:4] == bytes([1 << 3, code]) and says in error[0], error[0]
+
+
 def test_a_message_says_what_is_wrong_as_text_of_a_head(serve):
     server = serve(SIMPLE)
     name = "\u00e4 100%".encode()
