@@ -87,7 +87,7 @@ typedef struct fc_server_t {
   uint64_t connections_refused;    // something that each needs was short
   uint32_t connection_max;         // that may be open
   struct fc_watcher_t *watchers;  // requests that wait for a change (watcher.c)
-  fc_ready_facts_t watched;  // when they were told
+  fc_ready_facts_t watched;       // when they were told
   uint32_t draft_count;
   struct fc_draft_t *drafts;  // documents that are being written in parts
   bool leaving;      // /readyz is 503; the server listens until it is draining
@@ -151,7 +151,7 @@ typedef struct fc_problem_t {
   const char *stage;  // NULL: left out
   uint64_t step;      // of a call in parts: the one that failed; 0: left out
   fc_str_t request_id;
-  fc_str_t name;  // what the client calls its request; "" if it is not known
+  fc_str_t name;   // what the client calls its request; "" if it is not known
   bool is_asking;  // a document was asked for, by a body
 } fc_problem_t;
 

@@ -176,8 +176,8 @@ static fc_status_t say_found(answer_t *answer, const asked_t *asked,
 static fc_status_t say(answer_t *answer, const asked_t *asked, fc_sink_t *sink,
                        fc_error_t *err) {
   if (!asked->what) {
-    return fc_grpc_reflect_error(
-        FC_INVALID_ARGUMENT, FC_STR("no request that is known"), sink, err);
+    return fc_grpc_reflect_error(FC_INVALID_ARGUMENT,
+                                 FC_STR("no request that is known"), sink, err);
   }
   if (asked->what == ASKS_SERVICES) return say_services(answer, sink, err);
   return say_found(answer, asked, sink, err);

@@ -56,15 +56,15 @@ bool fc_ready_is(const fc_server_t *server) {
 // All that fc_ready_check reads.
 bool fc_ready_look(const fc_server_t *server, fc_ready_facts_t *facts) {
   const fc_ready_facts_t now = {.of = {
-      server->modules->generations.changes,
-      server->modules->failed_paths,
-      server->modules->started,
-      fc_pool_threads(server->pool),
-      (uint64_t)server->options->ready,
-      server->may_grow,
-      server->leaving,
-      server->draining,
-  }};
+                                    server->modules->generations.changes,
+                                    server->modules->failed_paths,
+                                    server->modules->started,
+                                    fc_pool_threads(server->pool),
+                                    (uint64_t)server->options->ready,
+                                    server->may_grow,
+                                    server->leaving,
+                                    server->draining,
+                                }};
   const bool changed = memcmp(&now, facts, sizeof now) != 0;
   *facts = now;
   return changed;

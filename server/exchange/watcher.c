@@ -84,7 +84,8 @@ void fc_exchange_begin_watch(fc_exchange_t *x, bool knows) {
 }
 
 void fc_exchange_tell_watchers(fc_server_t *server) {
-  if (FC_LIKELY(!server->watchers) || !fc_ready_look(server, &server->watched)) {
+  if (FC_LIKELY(!server->watchers) ||
+      !fc_ready_look(server, &server->watched)) {
     return;
   }
   const bool ready = fc_ready_is(server);

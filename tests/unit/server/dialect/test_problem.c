@@ -28,8 +28,14 @@ static void a_full_problem_has_every_member_in_order(void **state) {
   fc_error_expected(&error, "i8 in [-128,127]");
   fc_error_got(&error, FC_STR("300"));
   check(
-      &(fc_problem_t){&error, 422, FC_STR("m"), FC_STR("f"), "decode", 7,
-                      FC_STR("id-1"), FC_STR("its \"id\"")},
+      &(fc_problem_t){.error = &error,
+                      .status = 422,
+                      .module = FC_STR("m"),
+                      .function = FC_STR("f"),
+                      .stage = "decode",
+                      .step = 7,
+                      .request_id = FC_STR("id-1"),
+                      .name = FC_STR("its \"id\"")},
       "{\"type\":\"urn:farcall:error:out_of_range\","
       "\"title\":\"Value out of range\",\"status\":422,"
       "\"code\":\"out_of_range\","
