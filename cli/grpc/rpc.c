@@ -125,21 +125,22 @@ static ssize_t give(nghttp2_session *session, int32_t stream, uint8_t *out,
 // ---------------------------------------------------------------------------
 // The connection
 
+// Milliseconds until the deadline; -1: there is none.
+static int time_left(const rpc_t *rpc) {
+  const uint64_t now = fc_clock_ns(), end = rpc->deadline_ns;
+  const uint64_t left = end > now ? (end - now) / 1000000 + 1 : 0;
+  return !end ? -1 : left > INT_MAX ? INT_MAX : (int)left;
+}
+
+// Also what is ready comes too late behind the deadline: a server may send for ever.
 static fc_status_t wait_for(const rpc_t *rpc, short events, fc_error_t *err) {
-  for (;;) {
-    int left_ms = -1;
-    if (rpc->deadline_ns) {
-      const uint64_t now = fc_clock_ns(), end = rpc->deadline_ns;
-      const uint64_t left = end > now ? (end - now) / 1000000 + 1 : 0;
-      left_ms = left > INT_MAX ? INT_MAX : (int)left;
-    }
+  for (int left_ms; (left_ms = time_left(rpc));) {
     struct pollfd wait = {.fd = rpc->wire.file, .events = events};
     const int ready = poll(&wait, 1, left_ms);
     if (ready > 0) return FC_OK;
-    if (ready < 0 && errno == EINTR) continue;
-    return lost(rpc, ready ? strerror(errno) : "it was not complete in time",
-                err);
+    if (ready < 0 && errno != EINTR) return lost(rpc, strerror(errno), err);
   }
+  return lost(rpc, "it was not complete in time", err);
 }
 
 static fc_status_t send_all(rpc_t *rpc, const uint8_t *data, size_t size,

@@ -15,6 +15,7 @@ import pytest
 
 from certificates import Authority
 from conftest import BIN, ROOT
+from frames import ACK, PING, SETTINGS, frame
 from oip_calls import values_of
 
 MODULES = BIN.parent / "tests/modules/native"
@@ -195,3 +196,21 @@ def test_what_is_no_grpc(farcall, answer):
         done = farcall("call", "m", "--json=[]", f"--server=grpc://127.0.0.1:{port}")
         thread.join()
     assert "no answer from grpc://" in refusal(done, 69)
+
+
+def test_a_server_that_never_stops(farcall):
+    """The time-out ends the call though there is always more to read."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve_one():
+            with listener.accept()[0] as connection, contextlib.suppress(OSError):
+                connection.sendall(frame(SETTINGS))
+                pings = 100_000 * frame(PING, ACK, 0, bytes(8))
+                while True:
+                    connection.sendall(pings)
+
+        thread = threading.Thread(target=serve_one)
+        thread.start()
+        done = farcall("ls", f"--server=grpc://127.0.0.1:{listener.getsockname()[1]}",
+                       "--timeout=500ms")
+        thread.join()
+    assert "it was not complete in time" in refusal(done, 69)
