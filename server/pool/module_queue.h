@@ -19,7 +19,8 @@ typedef struct fc_module_queue_t {
   uint32_t workers;   // most calls that run at once
   uint64_t timeouts;  // running calls ended for their deadline
   uint64_t cancels;   // running calls ended because nobody waited for them
-  uint64_t unlike;    // calls whose batch gave another result than they alone
+  uint64_t
+      unlike;  // functions whose batch gave another result than a call alone
   uint64_t spent_ns;  // time that workers have spent on calls with results
   bool active;
   bool retiring;  // taken down once none of its calls runs

@@ -433,13 +433,13 @@ static void pay_turn(module_queue_t *queue, const fc_job_t *job) {
 static void note_unlike(fc_pool_t *pool, module_queue_t *queue,
                         const fc_job_t *job) {
   const fc_pool_events_t *events = &pool->events;
-  fc_cost_t *cost = &queue->costs[job->call.function];
+  const uint32_t function = job->call.function;
+  if (!queue->costs[function].together) return;  // each of the batch says so
+  queue->costs[function].together = 0;
   queue->unlike++;
-  if (cost->together && events->on_unlike) {
-    events->on_unlike(events->context, job->call.generation,
-                      job->call.function);
+  if (events->on_unlike) {
+    events->on_unlike(events->context, job->call.generation, function);
   }
-  cost->together = 0;
 }
 
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {

@@ -12,6 +12,7 @@ import pytest
 
 from conftest import BIN
 from test_faces import FACES, Model
+from test_hostile import until
 from test_rows import MODULES, folder, inputs  # noqa: F401
 
 BODY, BEGIN, LEAVE = range(3)
@@ -104,7 +105,8 @@ def test_answers_are_what_they_are_alone(serve, folder, tmp_path):  # noqa: F811
                            "farcall_batched_padding_total", "farcall_batches_unlike_total")[:3]])
 
 
-# Rows that crash, are refused, go on for ever or are late, by their first number.
+# Rows that crash, are refused, go on for ever, are late or tell how many they are, by their
+# first number.
 ROWS = r"""
 #include <stdint.h>
 #include <stdlib.h>
@@ -118,6 +120,7 @@ void _mlir_ciface_f(rows_t *out, rows_t *x) {
     if (at[0] == 17) abort();
     if (at[0] == 19) for (volatile int on = 1; on;) {}
     for (int64_t k = 0; k < width; k++) y[i * width + k] = 3 * at[k] + at[0];
+    if (at[0] == 1023) y[i * width] = rows;
   }
   *out = (rows_t){y, y, 0, {rows, width}, {width, 1}};
 }
@@ -174,3 +177,20 @@ def test_a_result_in_the_memory_of_its_argument(process_server, tmp_path):
     load(server, recorder, tmp_path / "cases", 4000)
     assert number(server, "farcall_batched_calls_total", "m/f") > 0
     assert 'farcall_batches_unlike_total{module="m"} 0\n' in server.get("/metrics").body.decode()
+
+
+def test_a_function_that_counts_its_rows_is_called_alone(process_server, tmp_path):
+    """A batch that is compared shows it, and is counted once for all its calls."""
+    compile_rows(tmp_path)
+    server = process_server(*BUSY, tmp_path)
+    recorder = Recorder(server)
+    recorder.call("m/f", row(1023), BEGIN, status=200)
+
+    def unlike():
+        load(server, recorder, tmp_path / "cases", 20000)
+        text = server.get("/metrics").body.decode()
+        return int(re.search(r'^farcall_batches_unlike_total{module="m"} (\d+)$', text, re.M)[1])
+    assert until(unlike) == 1
+    made = number(server, "farcall_batched_calls_total", "m/f")
+    assert unlike() == 1
+    assert number(server, "farcall_batched_calls_total", "m/f") == made
