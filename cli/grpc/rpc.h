@@ -17,7 +17,7 @@ typedef struct fc_rpc_reply_t {
 } fc_rpc_reply_t;
 
 // `method` is a path. FC_UNAVAILABLE when no whole answer came in time, or what came is no
-// gRPC.
+// gRPC. FC_INVALID_ARGUMENT: this build has no HTTP/2.
 fc_status_t fc_rpc_ask(fc_arena_t *arena, const fc_remote_t *server,
                        const char *method, fc_str_t message,
                        fc_rpc_reply_t *out_reply, fc_error_t *err);

@@ -265,9 +265,12 @@ static fc_status_t next_entry(fc_proto_t *wire, entry_t *out, bool *out_more,
   return fc_proto_read(field.bytes, kRows, FC_ARRAY_COUNT(kRows), out, err);
 }
 
+#define WIDTH_MAX 64u  // of the column of names: a server may send any
+
 static void print_entry(const entry_t *entry, size_t width) {
   fc_show(stdout, entry->name);
-  printf("%*s  ", (int)(width - entry->name.size), "");
+  const size_t size = entry->name.size;
+  printf("%*s  ", size < width ? (int)(width - size) : 0, "");
   fc_show(stdout, entry->version.size ? entry->version : FC_STR("-"));
   fputs("  ", stdout);
   fc_show(stdout, entry->state.size ? entry->state : FC_STR("-"));
@@ -297,6 +300,7 @@ int fc_rpc_ls(const fc_args_t *args, const fc_remote_t *server) {
       if (next_entry(&wire, &entry, &more, &err)) return strange(server, &err);
       if (more && pass) print_entry(&entry, width);
       if (entry.name.size > width) width = entry.name.size;
+      if (width > WIDTH_MAX) width = WIDTH_MAX;
     }
   }
   return FC_EXIT_OK;
