@@ -44,7 +44,7 @@ static fc_status_t fill_random(uint8_t *out, size_t size, fc_error_t *err) {
   do got = getrandom(out, size, 0);
   while (got < 0 && errno == EINTR);
   if (got == (ssize_t)size) return FC_OK;
-  return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "the system has no random bytes");
+  return fc_fail(err, FC_CODE_INTERNAL, "the system has no random bytes");
 }
 
 static uint32_t hash(const fc_sessions_t *all, const uint8_t *id) {
