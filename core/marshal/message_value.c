@@ -19,6 +19,12 @@ static fc_status_t next_field(const fc_message_value_t *sent, fc_proto_t *wire,
       return FC_OK;
     }
     if (sent->among_others && field->number != of->number) continue;
+    if (!of->number) {
+      return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
+                     "'%s' comes in raw_input_contents: the protocol has no "
+                     "contents of it",
+                     fc_dtype_info(sent->dtype)->text);
+    }
     return fc_fail(err, FC_CODE_DTYPE_MISMATCH,
                    "the contents are of another type than '%s'",
                    sent->dtype ? fc_dtype_info(sent->dtype)->text : "BYTES");

@@ -120,9 +120,12 @@ static fc_status_t write_details(const fc_error_t *error, fc_str_t detail,
   return status;
 }
 
+// A text of protobuf is UTF-8, or its whole message does not parse; native code says what
+// it likes.
 static fc_str_t detail_of(const fc_error_t *error) {
-  return fc_str(error->code == FC_CODE_INTERNAL ? "internal error"
-                                                : error->message);
+  const fc_str_t detail = fc_str(
+      error->code == FC_CODE_INTERNAL ? "internal error" : error->message);
+  return fc_utf8_cut(detail, detail.size);
 }
 
 fc_status_t fc_grpc_write_error(const fc_problem_t *problem, fc_sink_t *sink,
@@ -152,7 +155,7 @@ fc_status_t fc_grpc_write_failure(const fc_problem_t *problem, fc_sink_t *sink,
     return fc_grpc_reflect_error(fc_grpc_status(problem->error), detail, sink,
                                  err);
   }
-  FC_TRY(fc_proto_put_text(sink, 1, fc_utf8_cut(detail, detail.size), err));
+  FC_TRY(fc_proto_put_text(sink, 1, detail, err));
   if (!problem->name.size) return FC_OK;
   FC_TRY(fc_proto_put_head(sink, 2, fc_proto_bytes_size(3, problem->name.size),
                            err));

@@ -434,7 +434,10 @@ fc_status_t fc_exchange_admit_as(fc_exchange_t *x, const fc_request_t *request,
   }
   x->times.stage = FC_STAGE_ADMIT;
   x->asked.is_asking = !orders && methods & FC_ROUTE_POST;
-  if (x->asked.is_asking && !request->has_body) return FC_OK;
+  if (x->asked.is_asking && !request->has_body) {
+    if (!fc_dialect_of(x->server, &x->place)->framed) return FC_OK;
+    return fc_fail(err, FC_CODE_BINARY_FRAMING, "there is no message");
+  }
   if (orders) status = fc_exchange_admit_order(x, request, err);
   else if (x->place.route == FC_ROUTE_SESSIONS)
     status = fc_exchange_admit_making(x, request, err);

@@ -266,7 +266,7 @@ def random_of(generator, datatype, shape):
 def bits(channel, stub, url, *models):
     """The answer's bits are those of /v2, whichever way the inputs come."""
     client = triton_http.InferenceServerClient(url)
-    good = 0
+    good, without = 0, set()
     generator = numpy.random.default_rng(5)
     for name in models:
         about = client.get_model_metadata(name)
@@ -294,6 +294,13 @@ def bits(channel, stub, url, *models):
         compare(stub.ModelInfer(request), wanted, name)
         compare(stub.ModelInfer(request, compression=grpc.Compression.Gzip), wanted, name)
         compare(stub.ModelInfer(request, compression=grpc.Compression.Deflate), wanted, name)
+        if types and {*types.values()} <= {"FP16", "BF16"}:
+            for each in request.inputs:
+                each.contents.fp32_contents.append(1)
+            del request.raw_input_contents[:]
+            error = failure(stub.ModelInfer, request)
+            assert "comes in raw_input_contents" in error.details(), (name, error.details())
+            without.update(types.values())
         if not all(each in CONTENTS for each in types.values()):
             continue
         del request.raw_input_contents[:]
@@ -301,7 +308,7 @@ def bits(channel, stub, url, *models):
             getattr(each.contents, CONTENTS[each.datatype]).extend(
                 values[each.name].ravel().tolist())
         compare(stub.ModelInfer(request), wanted, name)
-    assert good > 20
+    assert good > 20 and len(without) == 2
 
 
 def infer_http(client, name, values, types, outputs):

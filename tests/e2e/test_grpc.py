@@ -29,6 +29,7 @@ SERVED = [*(MODULES / each for each in ("scalars.so", "conventions.so", "simple.
           ROOT / "tests/corpus/iree/storage/storage-vmvx.vmfb",
           ROOT / "tests/corpus/iree/roles/roles.vmfb"]
 INFER = "/inference.GRPCInferenceService/ModelInfer"
+WATCH = "/grpc.health.v1.Health/Watch"
 STREAM = "/inference.GRPCInferenceService/ModelStreamInfer"
 GRPC = (("content-type", "application/grpc"), ("te", "trailers"))
 
@@ -419,6 +420,19 @@ def test_methods_that_are_not_there(serve):
             assert connection.answer(4 * number + 3)[0] in (400, 404), path
 
 
+@pytest.mark.parametrize("path", ("/grpc.health.v1.Health/Check", INFER, WATCH,
+                                  "/inference.GRPCInferenceService/ServerMetadata",
+                                  "/inference.GRPCInferenceService/ModelMetadata"))
+def test_a_request_without_a_message(serve, path):
+    with Connection(serve(SIMPLE)) as connection:
+        inflater = Inflater()
+        connection.ask(1, "POST", path, *GRPC)
+        found = connection.whole(1, inflater)
+        inflater.close()
+    assert (found["grpc-status"], found["farcall-error-code"]) == ("3", "binary_framing")
+    assert "there is no message" in found["grpc-message"]
+
+
 def test_streams_that_end_within_a_message(serve):
     server = serve(SIMPLE)
     body = simple(b"a")
@@ -513,7 +527,6 @@ def test_a_stream_of_an_old_connection_ends_with_the_server():
     assert running.process.wait(60) == 0
 
 
-WATCH = "/grpc.health.v1.Health/Watch"
 SERVING, NOT_SERVING = b"\x08\x01", b"\x08\x02"
 
 
