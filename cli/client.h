@@ -39,14 +39,14 @@ typedef struct fc_reply_t {
 } fc_reply_t;
 
 // Reads "unix:PATH", or "http://host:port/prefix", of which only the host is needed, or
-// the same with https, grpc or grpcs. FC_INVALID_ARGUMENT when `url` is none of these. `url` is
-// borrowed; timeout_ms becomes 0.
+// the same with https, grpc or grpcs. FC_INVALID_ARGUMENT when `url` is none of these.
+// `url` is borrowed; timeout_ms becomes 0.
 fc_status_t fc_server_parse(fc_arena_t *arena, const char *url,
                             fc_remote_t *out_server, fc_error_t *err);
 
-// `target` is an absolute path. `body` with data NULL: none, else JSON. FC_UNAVAILABLE when
-// no whole answer came in time, or when what came is no HTTP, or larger than any answer of
-// farcalld; the message has the beginning of what came.
+// `target` is an absolute path. `body` with data NULL: none, else JSON. FC_UNAVAILABLE
+// when no whole answer came in time, or when what came is no HTTP, or larger than any
+// answer of farcalld; the message has the beginning of what came.
 fc_status_t fc_server_ask(fc_arena_t *arena, const fc_remote_t *server,
                           const char *target, fc_str_t body,
                           fc_reply_t *out_answer, fc_error_t *err);

@@ -51,7 +51,7 @@ typedef enum fc_proto_member_t {
 typedef struct fc_proto_row_t {
   uint32_t number;
   uint8_t member;  // fc_proto_member_t
-  size_t offset;
+  size_t offset;   // of a member of the type that `member` says
 } fc_proto_row_t;
 // Fills in *out; fields without a row are skipped, and of one that comes twice the last
 // one counts. FC_CODE_BINARY_FRAMING also when a field is of another type than its row.
@@ -79,7 +79,7 @@ fc_status_t fc_proto_put_head(fc_sink_t *sink, uint32_t number, uint64_t size,
                               fc_error_t *err);
 fc_status_t fc_proto_put_bytes(fc_sink_t *sink, uint32_t number, fc_str_t bytes,
                                fc_error_t *err);
-// Nothing for an empty text, or 0: so are they read.
+// An empty text, or 0, is not written: readers take an absent field for it.
 fc_status_t fc_proto_put_text(fc_sink_t *sink, uint32_t number, fc_str_t text,
                               fc_error_t *err);
 fc_status_t fc_proto_put_value(fc_sink_t *sink, uint32_t number, uint64_t value,

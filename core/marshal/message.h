@@ -2,7 +2,8 @@
 //
 // DECODE and ENCODE of the Open Inference Protocol as messages of Protocol Buffers,
 // ModelInferRequest and ModelInferResponse. Called by a worker, on a frame that was begun,
-// in place of fc_oip_decode and fc_oip_encode (oip.h). docs/grpc.md has the rules.
+// in place of fc_oip_decode and fc_oip_encode (oip.h). The functions below the line read
+// the beginning of a message, on any thread. docs/grpc.md has the rules.
 #ifndef FARCALL_MARSHAL_MESSAGE_H_
 #define FARCALL_MARSHAL_MESSAGE_H_
 
@@ -20,14 +21,17 @@ fc_status_t fc_message_encode(fc_frame_t *frame, fc_str_t model,
                               fc_str_t version, fc_sink_t *sink,
                               fc_error_t *err);
 
+// ---------------------------------------------------------------------------
+// Beginnings
+
 // The names with which a message about a model begins, of a request that may be cut off.
+// They lie in the message or in `digits`: never copied.
 typedef struct fc_message_names_t {
   fc_str_t model;
   fc_str_t version;  // data NULL: none
   bool complete;     // no more of them can come
-  uint64_t
-      raw;  // how many bytes stand in front of the first raw tensor; 0: not known
-  char digits[24];  // of a version that comes as a number
+  uint64_t raw;      // bytes in front of the first raw tensor; 0: not known
+  char digits[24];   // of a version that comes as a number
 } fc_message_names_t;
 // `is_all`: `message` is not cut off. FC_CODE_BINARY_FRAMING.
 fc_status_t fc_message_names(fc_str_t message, bool is_all,

@@ -42,7 +42,7 @@ static fc_status_t add(fc_builder_t *builder, const fc_echo_tensor_t *tensor,
                    "'%s' is of the type '%s', which is not known here", name,
                    type);
   }
-  // Each has a type of its own: a node has one place in a tree.
+  // The argument and the result each get a node: a node cannot stand twice in a tree.
   for (int i = 0; i < 2; i++) {
     const uint32_t node = is_texts ? make_texts(builder, tensor)
                                    : make_tensor(builder, tensor, dtype);

@@ -22,7 +22,8 @@ typedef struct fc_echo_tensor_t {
   int64_t dims[FC_RANK_MAX];  // negative: of any size
 } fc_echo_tensor_t;
 
-// Of inputs, or of outputs (`is_answer`). Names are borrowed. FC_CODE_UNSUPPORTED_TYPE for a datatype that is not known.
+// Of inputs, or of outputs (`is_answer`). Names are borrowed. FC_CODE_UNSUPPORTED_TYPE
+// for a datatype that is not known.
 fc_status_t fc_echo_make(const fc_echo_tensor_t *tensors, size_t count,
                          bool is_answer, fc_echo_t *out_echo,
                          fc_error_t *err) FC_MUST_CHECK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ModelInferRequest -> flat values. Its fields are read one by one, so raw tensors stay
-// where they lie. Messages within it are as deep as this file has functions for them.
+// where they lie. Nothing recurses: each level of the message has its own function.
 #include <stddef.h>
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What decode keeps of a request for encode, and what both share of documents and messages. Private to oip_*.c and
-// message_*.c.
+// What decode keeps of a request for encode, and what both share of documents and
+// messages. Private to oip_*.c and message_*.c.
 #ifndef FARCALL_MARSHAL_OIP_READ_H_
 #define FARCALL_MARSHAL_OIP_READ_H_
 

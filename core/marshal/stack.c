@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// See stack.h. Arguments are copied once, so those of the frames stay what they are,
-// whatever the code does.
+// See stack.h. Arguments are copied once, so a function that writes over its arguments
+// spoils nobody's.
 #include "marshal/stack.h"
 
 #include "marshal/frame.h"
@@ -164,7 +164,7 @@ static fc_status_t cut(fc_frame_t *frame, const fc_value_t *all, int64_t begin,
   return FC_OK;
 }
 
-// Only when all of them have theirs do the frames have results.
+// Sets the results of all frames, or of none.
 static fc_status_t cut_all(fc_frame_t *whole, fc_frame_t *const *frames,
                            uint32_t count, fc_error_t *err) {
   const fc_plan_t *plan = whole->plan;

@@ -10,9 +10,9 @@
 
 #define FC_STACK_MAX 16  // calls
 
-// May the calls of both frames be made together? They are of one plan, and batched, their
-// rows are of one size, and what has no rows is equal to the last bit. A frame that does
-// not stack with itself stacks with none.
+// May the calls of both frames be made together? Both are calls of one plan whose rows
+// are batched, a row has the same size in both, and arguments without rows are equal to
+// the last bit. A frame of which this cannot be said with itself stacks with none.
 bool fc_frame_stacks(const fc_frame_t *frame, const fc_frame_t *other);
 
 // How a stack is called: as fc_frame_invoke is, and `index` is a function's of the plan.
@@ -25,8 +25,9 @@ typedef struct fc_stack_call_t {
 } fc_stack_call_t;
 
 // Makes the calls of `count` frames, 1 to FC_STACK_MAX, of which the first stacks with each,
-// on `whole`, which was begun for their plan. Their results lie there until fc_frame_end of
-// it, and no other call of the instance may be made before. If it fails, the frames are as they were: each may be invoked by itself.
+// on `whole`, which was begun for their plan (fc_frame_begin). Their results point into
+// it until its fc_frame_end, and no other call of the instance may be made before. If it
+// fails, the frames are as they were: each may be invoked by itself.
 // FC_CODE_TENSOR_TOO_LARGE and FC_CODE_RESULT_TOO_LARGE are of the rows together.
 fc_status_t fc_frame_invoke_stack(fc_frame_t *whole, fc_frame_t *const *frames,
                                   uint32_t count, const fc_stack_call_t *call,

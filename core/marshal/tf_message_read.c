@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PredictRequest -> flat values. Messages within it are as deep as this file has functions
-// for them.
+// PredictRequest -> flat values. Nothing recurses: each level of the message has its own
+// function.
 #include <stddef.h>
 #include <stdio.h>
 

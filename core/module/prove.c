@@ -325,8 +325,8 @@ static fc_status_t find_rows(prover_t *prover, output_t *output, int64_t rows,
 // ---------------------------------------------------------------------------
 // Rows
 
-// Is an element what it is alone? Bits of NaN are not looked at. *out_differs: only within
-// what its function may differ.
+// Is an element what it is alone? Bits of NaN are not looked at. *out_differs: they
+// differ, but no more than the function allows.
 static bool agrees(const fc_sized_t *wish, fc_dtype_t dtype, const uint8_t *at,
                    const uint8_t *alone, bool *out_differs) {
   double is = 0, was = 0;

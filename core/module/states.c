@@ -16,7 +16,7 @@ typedef struct states_t {
   bool survive;           // every function says so of each
 } states_t;
 
-// Whether two states begin as the same zeros.
+// Have two states the same type and shape?
 static bool agree(const declared_t *one, const declared_t *other) {
   const fc_signature_t *a = one->function->signature;
   const fc_signature_t *b = other->function->signature;

@@ -54,11 +54,11 @@
 #define FC_LIMIT_GUESSES_MS 60000
 #define FC_LIMIT_GUESS_WAIT_MS 1000
 
-// Of a call that names its model in the body: how many bytes that is looked for in.
-// HTTP/2's first window lets no more come.
+// How many bytes of a body are searched for the name of its model. HTTP/2's first window
+// has as many. HTTP/2's first window lets no more come.
 #define FC_LIMIT_PEEK ((64u << 10) - 1)
 #define FC_LIMIT_ASKING (64u << 10)  // body of a POST that is no call
-// Bytes of a list of gRPC's: clients read no longer messages if they are not told to.
+// Bytes of a list of gRPC's: the longest answer that clients of gRPC take by default.
 #define FC_LIMIT_LIST (4u << 20)
 // A longer document of the Open Inference Protocol is not searched for a sequence's id.
 #define FC_LIMIT_SEQUENCE (256u << 10)

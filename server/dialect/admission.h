@@ -17,11 +17,14 @@ fc_status_t fc_admission_coding(const fc_request_t *request,
 // UINT64_MAX, else FC_CODE_BINARY_FRAMING.
 fc_status_t fc_admission_document(fc_str_t text, uint64_t *out_length,
                                   fc_error_t *err);
-// Reads Farcall-Timeout-Ms, the time that the client gives the call; *out_ms stays
-// as it is if the field is absent. FC_CODE_HTTP_SYNTAX unless the field is a number
-// above 0 of at most 12 digits.
+// Reads grpc-encoding: *out_coding is how a message that says it is compressed is so.
+// FC_CODE_UNSUPPORTED_MEDIA_TYPE: neither gzip nor deflate.
 fc_status_t fc_admission_message_coding(const fc_request_t *request,
                                         uint8_t *out_coding, fc_error_t *err);
+// Reads Farcall-Timeout-Ms, the time that the client gives the call, or grpc-timeout of a
+// request of gRPC; *out_ms stays as it is if the field is absent. FC_CODE_HTTP_SYNTAX
+// unless the first is a number above 0 of at most 12 digits, or if the second is
+// malformed.
 fc_status_t fc_admission_timeout(const fc_request_t *request, uint64_t *out_ms,
                                  fc_error_t *err);
 // Reads Farcall-Priority; without it the call has fc_priorities_default.

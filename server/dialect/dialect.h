@@ -213,8 +213,7 @@ struct fc_dialect_t {
   // `document` knows of any.
   fc_status_t (*tell)(bool knows, bool ready, fc_sink_t *sink, fc_error_t *err);
   // What such a request says by the names of the model in its body. *out_more: more of the
-  // body must come first. For routes with FC_ROUTE_PEEK.
-  // `kept` holds the names.
+  // body must come first. `kept` holds the names. For routes with FC_ROUTE_PEEK.
   fc_status_t (*peek)(const fc_request_t *request, char kept[FC_ROUTE_KEPT],
                       fc_route_names_t *out_names, bool *out_more,
                       fc_error_t *err);

@@ -17,7 +17,7 @@ typedef fc_status_t fc_grpc_names_t(fc_str_t message, bool is_all,
 fc_status_t fc_grpc_peek(fc_grpc_names_t *read, const fc_request_t *request,
                          char kept[FC_ROUTE_KEPT], fc_route_names_t *out_names,
                          bool *out_more, fc_error_t *err);
-// Does the request of this place name the module alone, and no function of it?
+// Does the request of this place, which has a module, name that alone, and no function?
 bool fc_grpc_names_module(fc_grpc_names_t *read, const fc_server_t *server,
                           const fc_request_t *request, const fc_place_t *place);
 

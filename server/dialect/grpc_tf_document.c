@@ -120,7 +120,8 @@ static fc_status_t put_metadata(fc_str_t definition, fc_sink_t *sink,
 
 // ---------------------------------------------------------------------------
 
-// What may be asked for, in field 2, is the signature alone; it must be, as there.
+// metadata_field must be given, and only 'signature_def' is known, as in TensorFlow
+// Serving.
 static fc_status_t check_fields(fc_str_t body, fc_error_t *err) {
   fc_proto_t wire = fc_proto_begin(body);
   fc_proto_field_t field;

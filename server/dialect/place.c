@@ -288,7 +288,8 @@ static fc_status_t find_model(const fc_route_names_t *names,
   return unknown_version(head, version, err);
 }
 
-// Finds the model that the body names. Who asks whether it is ready may name any.
+// Finds the model that the body names. A route with FC_ROUTE_ANY_MODEL is found for a
+// model that is not there, too: without module and function.
 static fc_status_t find_named(const fc_routes_t *routes,
                               const fc_request_t *request,
                               const fc_generations_t *generations, bool ready,

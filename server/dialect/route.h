@@ -19,9 +19,10 @@ enum {
   FC_ROUTE_ADMIN = 1 << 4,
   FC_ROUTE_DELETE = 1 << 5,  // DELETE: ends or removes what the path names
   FC_ROUTE_STATE =
-      1 << 6,              // about sessions: the client is named to the dialect
-  FC_ROUTE_PUT = 1 << 7,   // PUT: the body is what the path names from then on
-  FC_ROUTE_PEEK = 1 << 8,  // the body's beginning names the model, not the path
+      1 << 6,             // about sessions: the client is named to the dialect
+  FC_ROUTE_PUT = 1 << 7,  // PUT: the body is what the path names from then on
+  FC_ROUTE_PEEK =
+      1 << 8,  // the beginning of the body names the model; the path does not
   FC_ROUTE_ANY_MODEL = 1 << 9,  // with it: which need not be there
   FC_ROUTE_STREAM =
       1 << 10,  // the body is a stream of messages, each a request
@@ -82,10 +83,10 @@ typedef struct fc_place_t {
   struct fc_session_t *session;
 } fc_place_t;
 
-// Finds the route alone, by path and method, and of a dialect of gRPC by Content-Type; nothing is looked up of the names in the
-// path. *out_place is set as far as the path was understood. FC_CODE_NOT_FOUND,
-// _METHOD_NOT_ALLOWED, _HTTP_SYNTAX (percent-encoding), _UNSUPPORTED_MEDIA_TYPE: this path
-// is answered to gRPC alone.
+// Finds the route alone, by path and method, and of a dialect of gRPC by Content-Type;
+// nothing is looked up of the names in the path. *out_place is set as far as the path was
+// understood. FC_CODE_NOT_FOUND, _METHOD_NOT_ALLOWED, _HTTP_SYNTAX (percent-encoding),
+// _UNSUPPORTED_MEDIA_TYPE: this path is answered to gRPC alone.
 fc_status_t fc_route_match(const fc_routes_t *routes,
                            const fc_request_t *request, fc_place_t *out_place,
                            fc_error_t *err);

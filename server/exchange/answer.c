@@ -211,10 +211,9 @@ static bool add_error(fc_exchange_t *x, const fc_problem_t *problem) {
   return true;
 }
 
-// The error is the last part of a call's answer, or behind a stream of messages; a document
-// just ends. Events are not cut
-// behind it: a page's fetch loses what comes right before a cut, and whoever reads events
-// looks at the last one.
+// The error is the last part of a call's answer, or the fields behind a stream of
+// messages. A document just ends. Events are not cut behind it: a page's fetch loses what
+// comes right before a cut, and whoever reads events looks at the last one.
 static void cut(fc_exchange_t *x, const fc_problem_t *problem) {
   const uint8_t form = x->job.call.parts;
   const bool framed = fc_dialect_of(x->server, &x->place)->framed;

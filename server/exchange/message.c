@@ -32,8 +32,9 @@ fc_status_t fc_exchange_open_message(fc_exchange_t *x, fc_error_t *err) {
   return FC_OK;
 }
 
-// In a stream of calls, the answer is within a ModelStreamInferResponse, {2: the answer}, and says
-// in front of its other fields that it is the only one: {4: {"triton_final_response": true}}.
+// In a stream of calls, the answer is within a ModelStreamInferResponse, {2: the answer},
+// and says in front of its other fields that it is the only one: {4:
+// {"triton_final_response": true}}.
 static void put_front(fc_sink_t *sink, uint64_t size) {
   static const char kFinal[] =
       "\x22\x1b\x0a\x15triton_final_response\x12\x02\x08\x01";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Requests that are answered in parts for as long as their client likes: how things stand,
-// and each change of that. One that its client has not taken yet stands for all that came
-// after it: it is told how things stand then. So a watch takes as much memory as any other
-// request, and no timer. Where the server drains, it ends as soon as it was told so.
+// and each change of that. While the client has not taken the last one, nothing is
+// added; when it has, it is told how things stand then. So a watch takes as much memory
+// as any other request, and no timer. Where the server drains, it ends as soon as it was
+// told so.
 #include "dialect/ready.h"
 #include "exchange/answer.h"
 

@@ -122,7 +122,8 @@ static const fc_waiting_class_t kWaiting = {.on_timeout = on_timeout,
 // ---------------------------------------------------------------------------
 // Answers
 
-// Where the way to the answer has begun, it goes on: this only notes it.
+// Only puts the call among those that are answered: whoever called the exchange sends
+// (send_next).
 static void answer(fc_exchange_t *x, const fc_answer_t *what) {
   call_t *call = of_exchange(x);
   fc_http2_messages_t *m = call->stream->messages;
@@ -194,7 +195,7 @@ void fc_http2_messages_sent(fc_http2_stream_t *s) {
 // ---------------------------------------------------------------------------
 // Messages
 
-// The first call of a stream is counted with it, as a request of HTTP/2 is.
+// The stream itself was counted for one call; each further one is counted here.
 static call_t *open_call(fc_http2_stream_t *s) {
   fc_http2_connection_t *h = s->connection;
   fc_http2_messages_t *m = s->messages;
@@ -224,7 +225,7 @@ static bool leaves(const fc_http2_stream_t *s) {
   return s->connection->leaving == 2 && s->exchange.server->draining;
 }
 
-// Where other calls end, there may be room for one more.
+// False: not now. It is tried again when another call of the stream has ended.
 static bool begin_message(fc_http2_stream_t *s, fc_str_t bytes) {
   fc_http2_connection_t *h = s->connection;
   fc_http2_messages_t *m = s->messages;

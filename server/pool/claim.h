@@ -28,8 +28,9 @@ typedef struct fc_claim_class_t {
   void (*lay)(fc_claim_t *claim, fc_store_desk_t *out_desk);
   // The call has ended as `outcome` says, and nobody writes to the places it was granted
   // any more, unless the worker lies. `desk` is memory that a worker can still write to.
-  // False and `err`: no honest worker leaves such a desk, and the values are lost. Without
-  // memory to note what the call left, the call can fail after all, as `outcome` says then.
+  // False and `err`: no honest worker leaves such a desk, and the values are lost. If
+  // there is no memory to note what the call left, `outcome` is changed to an error, and
+  // the values are as before the call.
   bool (*take)(fc_claim_t *claim, const fc_store_desk_t *desk,
                fc_outcome_t *outcome, fc_error_t *err);
   // The call of `function` was begun, and may have left anything: the values are lost.

@@ -6,7 +6,8 @@
 #define NS_PER_S 1000000000u
 #define WEIGHT 8  // a call counts for an eighth of the new average
 
-#define RETRY 64  // batches that gain nothing are tried again so often
+#define RETRY \
+  64  // one in so many calls tries a batch, after batches gained nothing
 
 static uint64_t mix(uint64_t average, uint64_t ns) {
   return ns > average ? average + (ns - average) / WEIGHT

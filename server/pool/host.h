@@ -58,7 +58,7 @@ typedef struct fc_hosts_t fc_hosts_t;
 // to run, and one to go on with.
 #define FC_HOST_SLOW_AHEAD 2
 
-// What a worker that gets a call may have before.
+// How many calls a worker may have when it gets another one.
 typedef enum fc_ahead_t {
   FC_AHEAD_FEW,   // fewer than FC_HOST_SLOW_AHEAD calls
   FC_AHEAD_MANY,  // the function is known to take little time: many

@@ -165,6 +165,7 @@ void fc_process_host_on_left(fc_order_t *removal);
 
 fc_offer_t fc_process_host_offer(fc_host_t *host, fc_job_t *job,
                                  fc_ahead_t ahead, fc_error_t *err);
+// fc_host_class_t.join. False also of a body that is not small.
 bool fc_process_host_join(fc_host_t *host, const fc_job_t *first,
                           fc_job_t *job);
 void fc_process_host_drop(fc_host_t *host, fc_job_t *job);

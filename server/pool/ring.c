@@ -128,7 +128,8 @@ fc_span_t fc_ring_answer(const fc_ring_t *ring, uint32_t slot) {
 // The bells
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen) {
-  // Not private: the other side is a process. After EINTR and EAGAIN the caller looks again.
+  // Not private: the other side is another process. After EINTR and EAGAIN the caller
+  // looks again.
   (void)syscall(SYS_futex, (uint32_t *)word, FUTEX_WAIT, seen, NULL, NULL, 0);
 }
 

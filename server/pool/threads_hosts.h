@@ -70,7 +70,8 @@ static inline void fc_thread_held_forget(fc_thread_held_t *held) {
   held->job = NULL;
 }
 
-// After the slot's call was left: nobody may wait for any of its batch.
+// Nobody waits for the slot's call any more: if nobody waits for any of its batch, all of
+// it is told to stop.
 void fc_thread_hosts_leave(fc_thread_hosts_t *all, uint32_t index);
 // threads_time.c
 void fc_thread_hosts_expire(fc_hosts_t *hosts, uint64_t now_ns);

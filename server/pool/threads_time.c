@@ -54,8 +54,8 @@ static void expire_loading(fc_thread_host_t *self, uint32_t index) {
 
 // The deadline of a call that threads were given has passed. A call that no thread has
 // begun is answered, and so is a call in native code, whose thread keeps the slot until
-// the code returns, if it ever does. Bytecode ends its own call, but that of a batch when
-// its turn comes.
+// the code returns, if it ever does. Bytecode ends its own call. A call of a batch is
+// answered here, because its bytecode looks at the last deadline of the batch.
 static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
   fc_slot_t *slot = &all->region.slots[index];
   fc_thread_host_t *self = all->held[index].host;

@@ -28,6 +28,7 @@ typedef struct fc_mates_t {
 void fc_worker_run_mates(fc_worker_t *worker, const fc_mates_t *mates);
 // The same for the batch of the region's slot `first`.
 void fc_worker_run_batch(fc_worker_t *worker, uint32_t first);
+// Frees what the worker keeps for batches, if anything. No batch runs.
 void fc_seats_destroy(fc_worker_t *worker);
 
 #endif  // FARCALL_SERVER_POOL_TOGETHER_H_

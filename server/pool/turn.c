@@ -151,8 +151,9 @@ void fc_turn_leave(fc_worker_t *worker, fc_slot_t *slot) {
   if (slot->outcome.more) slot->call.body = worker->carry;
 }
 
-// Where one step was slow another may be, and what quick steps before it have written is
-// not to wait for it. The first turn reads the document, too, and has one step anyway.
+// After a slow step the next may be slow, too, and must not keep finished lines waiting:
+// so turns have one step for a while. The first turn reads the document, too, and has one
+// step anyway.
 void fc_turn_set_pace(fc_invocation_t *call, uint64_t spent_ns) {
   const uint64_t slow_ns = 2 * (FC_LIMIT_TURN_NS + call->body.size);
   if (call->steps > 1 && spent_ns > slow_ns) {

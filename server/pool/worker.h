@@ -74,6 +74,7 @@ void fc_worker_begin_outcome(fc_worker_t *worker, fc_slot_t *slot);
 // more, or its deadline has passed.
 fc_status_t fc_worker_check_wanted(fc_slot_t *slot,
                                    fc_error_t *err) FC_MUST_CHECK;
+// Begins worker->frame for the call of the slot: what it was used for before is over.
 void fc_worker_begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
                            const fc_function_t *function);
 // DECODE, CALL and ENCODE on worker->frame. *last_ns is when the stage before ended, and
