@@ -65,9 +65,8 @@ void fc_loop_pass_sessions(void *context, fc_generation_t *from,
                          loop->allocator)) {
     return;
   }
-  const fc_session_wish_t wish = {
-      .generation = to->serial, .index = to->index, .module = to};
-  const uint32_t passed = fc_sessions_pass(&loop->sessions, from, &wish);
+  const uint32_t passed =
+      fc_sessions_pass(&loop->sessions, from, to, to->serial, to->index);
   from->holds -= passed;
   to->holds += passed;
 }

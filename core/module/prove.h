@@ -30,8 +30,9 @@ bool fc_module_has_rows(const fc_module_t *module);
 fc_status_t fc_rows_prove(const fc_prove_t *prove,
                           char out_verdict[FC_VERDICT_SIZE],
                           fc_error_t *err) FC_MUST_CHECK;
-// Are the results that a call has on its frame, where it was made with others, those that it
-// has alone, as far as its function's may differ? Without memory to tell: true.
+// Has the call on `frame`, made together with others, the results that it has alone
+// (`alone`, fc_frame_results of that call)? Within the tolerance of the function. True also
+// when there is no memory to compare.
 bool fc_rows_agree(const fc_function_t *function, fc_frame_t *frame,
                    const fc_value_t *alone);
 // Writes the verdict into the function's signature. Calls of the function are batched from

@@ -162,17 +162,18 @@ static fc_status_t write_status(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err) {
   uint64_t version = 0;
-  const bool ready = fc_generation_state(generation) == FC_GENERATION_READY;
+  const uint64_t state =
+      fc_generation_state(generation) == FC_GENERATION_READY ? 30 : 20;
   FC_TRY(fc_oip_check_model(function, err));
   (void)fc_tf_message_version(fc_module_get_version(generation->module),
                               &version);
   FC_TRY(fc_proto_put_head(sink, 1,
                            (version ? fc_proto_value_size(1, version) : 0) +
-                               fc_proto_value_size(2, 30) +
+                               fc_proto_value_size(2, state) +
                                fc_proto_bytes_size(3, 0),
                            err));
   FC_TRY(fc_proto_put_value(sink, 1, version, err));
-  FC_TRY(fc_proto_put_value(sink, 2, ready ? 30 : 20, err));
+  FC_TRY(fc_proto_put_value(sink, 2, state, err));
   return fc_proto_put_head(sink, 3, 0, err);
 }
 

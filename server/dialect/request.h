@@ -38,11 +38,11 @@ typedef struct fc_request_t {
   fc_str_t query;      // without the '?', "" if none
   fc_str_t fields[FC_FIELD_COUNT];  // trimmed; data is NULL when absent
   bool has_trailers;  // the answer may have fields behind its body
-  // What is there of the body, for who looks at its beginning (FC_ROUTE_PEEK).
+  // The bytes of the body that have come, where its beginning names the model
+  // (FC_ROUTE_PEEK).
   fc_str_t begin;
   bool begin_is_all;
-  bool
-      is_message;  // the body is one message of a stream of them (FC_ROUTE_STREAM)
+  bool is_message;  // the body is one of a stream of messages (FC_ROUTE_STREAM)
   // The body of a POST that asks for a document. Then only `method` and
   // `method_name` are set besides.
   fc_str_t body;

@@ -35,8 +35,7 @@ fc_str_t fc_route_path(const fc_routes_t *routes, fc_route_t route) {
 }
 
 const char *fc_route_allow(const fc_routes_t *routes, fc_route_t route) {
-  const unsigned methods = routes->rows[route].methods & (FC_ROUTE_PEEK - 1u) &
-                           ~(unsigned)FC_ROUTE_STATE;
+  const unsigned methods = routes->rows[route].methods & FC_ROUTE_METHODS;
   if (methods == FC_ROUTE_GET) return "GET, HEAD";
   if (methods == FC_ROUTE_DELETE) return "DELETE";
   if (methods & FC_ROUTE_PUT) return "GET, HEAD, PUT, DELETE";

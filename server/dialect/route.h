@@ -18,15 +18,17 @@ enum {
   // checked as an act is (fc_privilege_check).
   FC_ROUTE_ADMIN = 1 << 4,
   FC_ROUTE_DELETE = 1 << 5,  // DELETE: ends or removes what the path names
-  FC_ROUTE_STATE =
-      1 << 6,             // about sessions: the client is named to the dialect
+  // About sessions: the client is named to the dialect.
+  FC_ROUTE_STATE = 1 << 6,
   FC_ROUTE_PUT = 1 << 7,  // PUT: the body is what the path names from then on
-  FC_ROUTE_PEEK =
-      1 << 8,  // the beginning of the body names the model; the path does not
+  // The beginning of the body names the model; the path does not.
+  FC_ROUTE_PEEK = 1 << 8,
   FC_ROUTE_ANY_MODEL = 1 << 9,  // with it: which need not be there
   FC_ROUTE_STREAM =
       1 << 10,  // the body is a stream of messages, each a request
   FC_ROUTE_ALL_MODELS = 1 << 11,  // with PEEK: the empty name is of all models
+  // The bits that say which methods a path has.
+  FC_ROUTE_METHODS = (FC_ROUTE_PEEK - 1) & ~FC_ROUTE_STATE,
 };
 
 typedef enum fc_route_t {
@@ -100,8 +102,9 @@ typedef struct fc_route_names_t {
   fc_str_t value;
 } fc_route_names_t;
 #define FC_ROUTE_KEPT 512  // bytes of names that stand in no path
-// The name that a message about an act gives in front: where Triton has that of a
-// repository, KServe has the model's, and nothing follows.
+
+// The model that a message about an act names. Triton's message has a repository's name,
+// then the model's; KServe's has the model's alone.
 static inline fc_str_t fc_route_act_name(const fc_route_names_t *names) {
   return names->version.size ? names->version : names->model;
 }

@@ -55,8 +55,8 @@ typedef struct fc_answer_t {
   const uint64_t *spent_ns;     // FC_STAGE_COUNT times to tell, or NULL
   const fc_batched_t *batch;    // beside them, or NULL
   bool is_last;                 // the connection should close after this answer
-  // Only of requests that have_trailers: field lines behind the body, static; and that the
-  // body itself is such lines, so that there is none.
+  // Of gRPC (request.has_trailers). `tail`: field lines that follow the body, static text.
+  // `is_tail`: there is no body, its bytes are such lines.
   fc_str_t tail;
   bool is_tail;
 } fc_answer_t;

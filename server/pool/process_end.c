@@ -208,6 +208,16 @@ static void blame(fc_child_t *child, uint32_t index,
                 body, fc_clock_ns());
 }
 
+// False: FC_LIMIT_ATTEMPTS crashes have put it back before.
+static bool requeue(fc_child_t *child, fc_job_t *job) {
+  if (job->attempts >= FC_LIMIT_ATTEMPTS) return false;
+  // Another call that ran too long says nothing against this one.
+  if (fc_causes[child->cause].crash) job->attempts++;
+  job->child = NULL;
+  fc_pool_requeue(&child->host->base, job);
+  return true;
+}
+
 // Puts the calls that the process had not begun back into the queue, in the old order:
 // each goes to the head, so the newest is put back first. A call that FC_LIMIT_ATTEMPTS
 // crashes have put back before stays. Of calls that were begun, those of a batch are made
@@ -219,18 +229,13 @@ static void put_back(fc_child_t *child, const fc_process_end_t *end,
     fc_held_t *held = &child->held[index];
     fc_job_t *job = held->job;
     begun[index] = fc_child_state(child, index) != FC_RING_READY;
-    const bool again = begun[index] && held->sent.batched;
-    if (begun[index] && !again) blame(child, index, end);
-    if (!job || begun[index] != again) continue;
-    if (again) {
-      fc_child_make_alone(child, job);
-    } else {
-      if (job->attempts >= FC_LIMIT_ATTEMPTS) continue;
-      // Another call that ran too long says nothing against this one.
-      if (fc_causes[child->cause].crash) job->attempts++;
-      job->child = NULL;
-      fc_pool_requeue(&child->host->base, job);
+    if (begun[index] && !held->sent.batched) {
+      blame(child, index, end);
+      continue;
     }
+    if (!job) continue;
+    if (begun[index]) fc_child_make_alone(child, job);
+    else if (!requeue(child, job)) continue;
     held->job = NULL;
     held->claim = NULL;
   }

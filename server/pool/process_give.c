@@ -222,9 +222,9 @@ static const uint32_t kAhead[] = {[FC_AHEAD_FEW] = FC_HOST_SLOW_AHEAD,
                                   [FC_AHEAD_NONE] = 1};
 
 fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job,
-                                 fc_ahead_t pace, fc_error_t *err) {
+                                 fc_ahead_t ahead, fc_error_t *err) {
   fc_process_host_t *host = (fc_process_host_t *)base;
-  const uint32_t ahead = host->fresh ? 1 : kAhead[pace];
+  const uint32_t most = host->fresh ? 1 : kAhead[ahead];
   const uint64_t now_ns = fc_clock_ns();
   if (host->blame.until_ns && (!job->claim || job->claim->salt) &&
       is_blamed(host, job, now_ns)) {
@@ -234,7 +234,7 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job,
   fc_child_t *child;
   fc_offer_t offer = FC_OFFER_TAKEN;
   do {
-    child = find_room(host, job->claim, ahead, now_ns);
+    child = find_room(host, job->claim, most, now_ns);
     if (child ? child->count : !gets_room(host)) fc_process_host_start(host);
     if (!child) return FC_OFFER_FULL;
     if (FC_UNLIKELY(job->claim)) {
@@ -242,7 +242,7 @@ fc_offer_t fc_process_host_offer(fc_host_t *base, fc_job_t *job,
     }
   } while (offer == FC_OFFER_FULL && child->unreachable);
   if (offer != FC_OFFER_TAKEN) return offer;
-  if (FC_UNLIKELY(pace == FC_AHEAD_NONE) &&
+  if (FC_UNLIKELY(ahead == FC_AHEAD_NONE) &&
       fc_process_is_small(job->call.body.size)) {
     give_open(child, job, now_ns);
   } else {

@@ -149,17 +149,19 @@ static fc_offer_t offer(fc_host_t *host, fc_job_t *job, fc_ahead_t ahead,
   return FC_OFFER_TAKEN;
 }
 
-// The worker goes from slot to slot; the loop needs the batch as a ring, which each call
-// leaves when it comes back.
+// slot.mate is the worker's list, which ends at itself; held.mate is the loop's ring of
+// those that are not back.
 static bool join(fc_host_t *host, const fc_job_t *first, fc_job_t *job) {
   fc_thread_hosts_t *all = fc_thread_hosts_of(host);
   fc_thread_host_t *self = (fc_thread_host_t *)host;
   fc_slot_t *slots = all->region.slots;
   uint32_t last = first->slot;
   if (self->native || !fill_slot(self, job)) return false;
-  if (slots[last].mate == FC_SLOT_NONE) all->held[last].mate = last;
-  else
+  if (slots[last].mate == FC_SLOT_NONE) {
+    all->held[last].mate = last;
+  } else {
     while (slots[last].mate != last) last = slots[last].mate;
+  }
   slots[last].mate = slots[job->slot].mate = job->slot;
   all->held[job->slot].mate = all->held[last].mate;
   all->held[last].mate = job->slot;

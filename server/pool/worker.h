@@ -90,7 +90,9 @@ fc_status_t fc_worker_encode(fc_worker_t *worker, fc_slot_t *slot,
                              fc_error_t *err) FC_MUST_CHECK;
 // The call has ended so: completes the outcome, and leaves frame and body.
 void fc_worker_end(fc_worker_t *worker, fc_slot_t *slot, fc_status_t status);
+
 // ---------------------------------------------------------------------------
+// The thread
 
 // Runs slots until the region's ready queue is stopped and empty.
 void fc_worker_main(fc_worker_t *worker);

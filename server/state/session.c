@@ -468,15 +468,15 @@ void fc_sessions_look(fc_sessions_t *all, uint32_t most, uint64_t now_ns) {
   }
 }
 
-uint32_t fc_sessions_pass(fc_sessions_t *all, const void *from,
-                          const fc_session_wish_t *wish) {
+uint32_t fc_sessions_pass(fc_sessions_t *all, const void *from, void *to,
+                          uint64_t generation, uint32_t index) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < all->capacity; i++) {
     fc_session_t *session = all->places[i];
     if (!session || session->module != from) continue;
-    session->module = wish->module;
-    session->slab->generation = wish->generation;
-    session->slab->index = wish->index;
+    session->module = to;
+    session->slab->generation = generation;
+    session->slab->index = index;
     count++;
   }
   return count;

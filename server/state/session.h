@@ -187,11 +187,11 @@ void fc_sessions_look(fc_sessions_t *all, uint32_t most, uint64_t now_ns);
 // not.
 uint64_t fc_session_drained_ns(fc_session_t *session, uint64_t now_ns);
 
-// Sessions of the generation that `from` keeps are of the one in `wish` from now on, and
-// their slabs too; a call that was begun stays where it is, and those that come wait for
-// it. Returns how many: what keeps the generations has to count.
-uint32_t fc_sessions_pass(fc_sessions_t *all, const void *from,
-                          const fc_session_wish_t *wish);
+// Sessions of `from`, what their `module` points at, are of `to` from now on, and so are
+// their slabs, as the generation at `index` with this number. Returns how many: the caller
+// moves its holds. Calls that were begun stay where they are.
+uint32_t fc_sessions_pass(fc_sessions_t *all, const void *from, void *to,
+                          uint64_t generation, uint32_t index);
 
 // Weighs the slabs. Where workers have written more than they were granted, all sessions are
 // lost: then true, and *out_index is the index of the generation, whose workers must be

@@ -604,7 +604,7 @@ static void sessions_pass_to_the_next_generation_with_their_slab(void **state) {
   assert_int_equal(call(&toy, one, 1), 1);
   begin(&toy, two);  // a call of it runs meanwhile
   memset(open_sum(&toy, &err), 5, SIZE);
-  assert_int_equal(fc_sessions_pass(&all, &let_go_count, &wish), 2);
+  assert_int_equal(fc_sessions_pass(&all, &let_go_count, &next, 8, 9), 2);
   assert_ptr_equal(one->module, &next);
   assert_ptr_equal(stays->module, &other);
   assert_int_equal(stays->slab->generation, 6);
