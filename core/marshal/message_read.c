@@ -118,27 +118,17 @@ static fc_status_t take_input_parameter(input_t *input, fc_str_t entry,
 // ---------------------------------------------------------------------------
 // Inputs
 
-static fc_status_t take_dim(input_t *input, uint64_t value, fc_error_t *err) {
-  if (input->rank == FC_RANK_MAX || value > INT64_MAX) {
-    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                   input->rank == FC_RANK_MAX
-                       ? "the shape has more than %d dims"
-                       : "a dim is negative",
-                   FC_RANK_MAX);
-  }
-  input->dims[input->rank++] = (int64_t)value;
-  return FC_OK;
-}
-
 // Dims are packed, or one field each.
 static fc_status_t take_shape(input_t *input, const fc_proto_field_t *field,
                               fc_error_t *err) {
   fc_proto_t packed = fc_proto_begin(field->bytes);
-  if (field->type != FC_PROTO_BYTES) return take_dim(input, field->value, err);
+  if (field->type != FC_PROTO_BYTES) {
+    return fc_message_dim(field->value, input->dims, &input->rank, err);
+  }
   while (packed.left.size) {
     uint64_t dim;
     FC_TRY(fc_proto_varint(&packed, &dim, err));
-    FC_TRY(take_dim(input, dim, err));
+    FC_TRY(fc_message_dim(dim, input->dims, &input->rank, err));
   }
   return FC_OK;
 }

@@ -6,6 +6,20 @@
 
 #include "marshal/strings.h"
 
+fc_status_t fc_message_dim(uint64_t dim, int64_t dims[FC_RANK_MAX],
+                           int32_t *rank, fc_error_t *err) {
+  if (*rank == FC_RANK_MAX) {
+    return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
+                   "the shape has more than %d dims", FC_RANK_MAX);
+  }
+  if (dim > INT64_MAX) {
+    return fc_fail(err, FC_CODE_SHAPE_MISMATCH, "a dim is negative: %lld",
+                   (long long)dim);
+  }
+  dims[(*rank)++] = (int64_t)dim;
+  return FC_OK;
+}
+
 // The next field of elements; *out_more false: there is none.
 static fc_status_t next_field(const fc_message_value_t *sent, fc_proto_t *wire,
                               fc_proto_field_t *field, bool *out_more,

@@ -26,6 +26,10 @@ typedef struct fc_message_value_t {
   bool among_others;  // fields of other numbers say other things
 } fc_message_value_t;
 
+// Adds a dim to the `*rank` that a shape has. FC_CODE_SHAPE_MISMATCH.
+fc_status_t fc_message_dim(uint64_t dim, int64_t dims[FC_RANK_MAX],
+                           int32_t *rank, fc_error_t *err);
+
 // FC_CODE_DTYPE_MISMATCH, _SHAPE_MISMATCH, _DATA_LENGTH, _OUT_OF_RANGE,
 // _TENSOR_TOO_LARGE, _BINARY_FRAMING.
 fc_status_t fc_message_value(fc_inputs_t *inputs,

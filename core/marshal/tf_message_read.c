@@ -140,14 +140,7 @@ static fc_status_t read_dims(tensor_t *tensor, fc_error_t *err) {
     }
     if (field.number != 2) continue;
     FC_TRY(fc_proto_read(field.bytes, &kSize, 1, &size, err));
-    if (tensor->rank == FC_RANK_MAX || size > INT64_MAX) {
-      return fc_fail(err, FC_CODE_SHAPE_MISMATCH,
-                     tensor->rank == FC_RANK_MAX
-                         ? "the shape has more than %d dims"
-                         : "a dim is negative",
-                     FC_RANK_MAX);
-    }
-    tensor->dims[tensor->rank++] = (int64_t)size;
+    FC_TRY(fc_message_dim(size, tensor->dims, &tensor->rank, err));
   }
 }
 

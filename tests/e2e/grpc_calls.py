@@ -388,8 +388,11 @@ def errors(channel, stub, url):
                         raw_input_contents=[raw]), "INVALID_ARGUMENT", "declared 1",
          "/inputs/0"),
         (simple_request(inputs=[inputs(name="INPUT0", datatype="INT32", shape=[1, -16])],
-                        raw_input_contents=[raw]), "INVALID_ARGUMENT", "negative",
-         "/inputs/0"),
+                        raw_input_contents=[raw]), "INVALID_ARGUMENT",
+         "a dim is negative: -16", "/inputs/0"),
+        (simple_request(inputs=[inputs(name="INPUT0", datatype="INT32", shape=[1] * 100)],
+                        raw_input_contents=[raw]), "INVALID_ARGUMENT",
+         "the shape has more than ", "/inputs/0"),
         (simple_request(inputs=[inputs(
             name="INPUT0", datatype="INT32", shape=[1, 16],
             contents=service_pb2.InferTensorContents(int_contents=[1] * 16))]),
