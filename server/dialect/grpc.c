@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The head of a call, decode and encode.
+// Calls of ModelInfer and ModelStreamInfer: their head, decode and encode.
 #include "dialect/grpc.h"
 
 #include "dialect/admission.h"

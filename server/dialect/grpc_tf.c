@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The head of a call, decode and encode. The documents are in grpc_tf_document.c.
+// Calls of Predict: their head, decode and encode. The documents are in grpc_tf_document.c.
 #include "dialect/grpc_tf.h"
 
 #include "dialect/admission.h"

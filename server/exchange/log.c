@@ -43,8 +43,10 @@ static void log_line(const fc_exchange_t *x, int status, fc_code_t code,
   fc_str_t module, function;
   fc_exchange_names(x, &module, &function);
   fc_peer_print(&x->asker.peer, client);
-  fc_trace_print_id(x->traced.trace.id, FC_TRACE_ID, ids);
-  fc_trace_print_id(x->traced.trace.span, FC_SPAN_ID, ids + 2 * FC_TRACE_ID);
+  if (x->traced.trace.known) {
+    fc_trace_print_id(x->traced.trace.id, FC_TRACE_ID, ids);
+    fc_trace_print_id(x->traced.trace.span, FC_SPAN_ID, ids + 2 * FC_TRACE_ID);
+  }
   if (x->session) fc_session_print_digest(x->session, session);
   if (x->times.batch.calls) {
     snprintf(batch, sizeof batch, "%u/%u", x->times.batch.rows,

@@ -451,6 +451,8 @@ void fc_http2_messages_abandon(fc_http2_stream_t *s, const fc_error_t *error) {
     next = call->next;
     if (!m->sending || call != m->first) close_call(call);
   }
+  m->first = m->last = m->sending ? m->first : NULL;
+  if (m->first) m->first->next_answer = NULL;
   if (m->sending) fc_exchange_note_cut(&s->exchange, error);
   else fc_exchange_fail(&s->exchange, error, FC_STAGE_COUNT);
 }
