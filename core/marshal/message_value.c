@@ -118,6 +118,7 @@ static fc_status_t unpack(fc_frame_t *frame, const fc_message_value_t *sent,
   const size_t size = fc_dtype_size(sent->dtype);
   size_t count = 0, wanted = 0;
   FC_TRY(read_elements(frame, sent, NULL, &count, err));
+  // Of the bytes only the size is looked at.
   FC_TRY(fc_typed_measure(frame, typed, fc_str_make("", count * size), &wanted,
                           err));
   uint8_t *data = fc_arena_alloc(&frame->tensors, count * size + 1, 64);

@@ -127,14 +127,14 @@ typedef struct fc_sequence_t {
 // The head of the answer to a request that is no call.
 typedef struct fc_document_t {
   fc_str_t content_type;
-  fc_str_t digest;    // the entity tag without its quotes; "" if it has none
-  bool weak_digest;   // the document says more than the digest covers
-  bool not_modified;  // 304: nothing is written
-  bool unavailable;   // 503: the document says why
-  bool created;       // 201
-  bool is_page;       // for a browser: the head says what the page may load
-  bool watches;       // nothing is written: it is told now, and of each change
-  bool knows;         // of one that watches: what is watched is there
+  fc_str_t digest;     // the entity tag without its quotes; "" if it has none
+  bool weak_digest;    // the document says more than the digest covers
+  bool not_modified;   // 304: nothing is written
+  bool unavailable;    // 503: the document says why
+  bool created;        // 201
+  bool is_page;        // for a browser: the head says what the page may load
+  bool watches;        // nothing is written: it is told now, and of each change
+  bool watches_known;  // of one that watches: what is watched is there
   const fc_session_t *session;  // that it made; NULL: none
   fc_coding_t coding;
   // Not NULL: nothing is written yet, because the document is written in parts. The

@@ -325,7 +325,7 @@ static fc_status_t watch_health(fc_str_t body, fc_document_t *out_document,
                                 fc_error_t *err) {
   fc_str_t name;
   out_document->watches = true;
-  return find_service(body, &name, &out_document->knows, err);
+  return find_service(body, &name, &out_document->watches_known, err);
 }
 
 fc_status_t fc_grpc_document(const fc_server_t *server,

@@ -16,12 +16,6 @@
 // Lists. The answer is one message, whose size stands in front of it: so its parts are
 // gathered before it is sent (exchange/draft.c).
 
-static fc_status_t begin(const fc_server_t *server, fc_sink_t *sink,
-                         fc_error_t *err) {
-  (void)server, (void)sink, (void)err;
-  return FC_OK;
-}
-
 // ModelIndex: {1 name, 2 version, 3 state, 4 reason}
 static fc_status_t put_index(const fc_str_t texts[4], fc_sink_t *sink,
                              fc_error_t *err) {
@@ -98,8 +92,7 @@ static fc_status_t index_unloaded(fc_parts_t *parts, bool *out_more,
 // RepositoryIndexRequest: {1 repository_name, 2 ready}
 fc_status_t fc_grpc_open_index(const fc_server_t *server, fc_str_t body,
                                fc_parts_t **out_parts, fc_error_t *err) {
-  static const fc_parts_form_t kIndex = {.begin = begin,
-                                         .pass = index_unloaded,
+  static const fc_parts_form_t kIndex = {.pass = index_unloaded,
                                          .module = index_module,
                                          .function = index_model,
                                          .end = ""};
@@ -132,10 +125,8 @@ static fc_status_t put_statistics(fc_parts_t *parts,
 
 fc_status_t fc_grpc_open_statistics(const fc_server_t *server,
                                     fc_parts_t **out_parts, fc_error_t *err) {
-  static const fc_parts_form_t kStatistics = {.begin = begin,
-                                              .module = hold_ready,
-                                              .function = put_statistics,
-                                              .end = ""};
+  static const fc_parts_form_t kStatistics = {
+      .module = hold_ready, .function = put_statistics, .end = ""};
   return fc_parts_create(server, &kStatistics, 0, out_parts, err);
 }
 

@@ -190,7 +190,8 @@ static fc_status_t write_some(fc_parts_t *parts, fc_sink_t *sink,
   switch ((step_t)parts->step) {
     case STEP_BEGIN:
       parts->step = parts->form->pass ? STEP_PASS : STEP_ENTRIES;
-      return parts->form->begin(parts->server, sink, err);
+      return parts->form->begin ? parts->form->begin(parts->server, sink, err)
+                                : FC_OK;
     case STEP_PASS:
       return begin_pass(parts, sink, err);
     case STEP_ENTRIES:

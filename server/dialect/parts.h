@@ -18,6 +18,7 @@
 // many names, and OpenAPI says in one place what types there are, in another who has them.
 typedef struct fc_parts_form_t {
   bool with_draining;  // generations that drain have entries, too
+  // NULL: the document begins with nothing.
   fc_status_t (*begin)(const fc_server_t *server, fc_sink_t *sink,
                        fc_error_t *err);
   // Called before each pass through the modules and after the last one; parts->pass

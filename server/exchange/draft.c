@@ -190,7 +190,7 @@ void fc_exchange_document(fc_exchange_t *x, const fc_request_t *request) {
   }
   if (FC_UNLIKELY(document.watches)) {
     fc_block_sink_drop(&out);
-    fc_exchange_begin_watch(x, document.knows);
+    fc_exchange_begin_watch(x, document.watches_known);
   } else if (!document.parts) {
     send_document(x, &document, &out, FC_PART_LAST);
   } else if (check_drafts(x->server, &error) != FC_OK) {

@@ -94,6 +94,7 @@ static void close_call(call_t *call) {
   fc_free(fc_http2_http1(s->connection)->allocator, call);
 }
 
+// Only streams are paused (begin_message), never their calls.
 static void go_on(fc_waiting_t *waiting) { (void)waiting; }
 
 static void on_timeout(fc_waiting_t *waiting) {

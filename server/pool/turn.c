@@ -155,6 +155,7 @@ void fc_turn_leave(fc_worker_t *worker, fc_slot_t *slot) {
 // so turns have one step for a while. The first turn reads the document, too, and has one
 // step anyway.
 void fc_turn_set_pace(fc_invocation_t *call, uint64_t spent_ns) {
+  // A byte counts as a nanosecond, as in time_of.
   const uint64_t slow_ns = 2 * (FC_LIMIT_TURN_NS + call->body.size);
   if (call->steps > 1 && spent_ns > slow_ns) {
     call->singles = FC_LIMIT_TURN_SINGLES;
