@@ -455,7 +455,7 @@ void fc_frame_end(fc_frame_t *frame) {
   frame->options = (fc_options_t){0};
   frame->stop = (fc_stop_t){0};
   frame->decoded = false;
-  frame->batched = false;
+  frame->batched = frame->least = false;
   frame->computed = 0;
   frame->store = NULL;
   frame->ways = NULL;

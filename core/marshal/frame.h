@@ -95,6 +95,7 @@ struct fc_frame_t {
   fc_options_t options;
   uint32_t row;      // of the signature's sizes, chosen if the plan has entries
   bool batched;      // it has any number of rows (rows.c)
+  bool least;        // each call of a bucket is one of the smallest
   int64_t computed;  // rows that were computed for those of the last call
   size_t copied;     // bytes of raw tensors that could not stay in the body
   bool decoded;  // every argument fits its type, and its memory is the call's

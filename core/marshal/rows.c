@@ -263,7 +263,9 @@ fc_status_t fc_frame_call_rows(fc_frame_t *frame, const fc_invoke_t *invoke,
   rows.wholes = results;
   FC_TRY(slice_all(&rows, true, err));
   fc_batch_costs(plan->batch, costs);
-  fc_batch_plan(costs, plan->batch->count, rows.all, uses);
+  const uint32_t buckets = frame->least ? 1 : plan->batch->count;
+  memset(uses, 0, sizeof uses);
+  fc_batch_plan(costs, buckets, rows.all, uses);
   FC_TRY(call_all(&rows, uses, invoke, err));
   if (frame->backend) {
     memcpy(results, rows.parts, frame->result_room * sizeof *results);

@@ -80,6 +80,14 @@ bool fc_frame_stacks(const fc_frame_t *frame, const fc_frame_t *other) {
   return true;
 }
 
+uint64_t fc_frame_sent_rows(const fc_frame_t *frame, uint64_t *out_most) {
+  *out_most = 0;
+  if (!may_stack(frame)) return 0;
+  const fc_batch_t *batch = frame->plan->batch;
+  *out_most = (uint64_t)batch->buckets[batch->count - 1].rows;
+  return (uint64_t)fc_frame_rows(frame);
+}
+
 // ---------------------------------------------------------------------------
 // Arguments
 
@@ -202,6 +210,7 @@ fc_status_t fc_frame_invoke_stack(fc_frame_t *whole, fc_frame_t *const *frames,
   FC_ASSERT(count && count <= FC_STACK_MAX);
   if (!whole->arguments || !whole->named_dims) return fc_fail_memory(err);
   FC_TRY(stack_all(whole, frames, count, err));
+  whole->least = call->least;
   FC_TRY(fc_frame_invoke(whole, call->backend, call->instance, call->index,
                          call->cancel, call->deadline_ns, err));
   return cut_all(whole, frames, count, err);

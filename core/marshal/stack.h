@@ -15,6 +15,9 @@
 // the last bit. A frame of which this cannot be said with itself stacks with none.
 bool fc_frame_stacks(const fc_frame_t *frame, const fc_frame_t *other);
 
+// Rows of the call that was decoded, and those of the largest function; 0: it has no rows.
+uint64_t fc_frame_sent_rows(const fc_frame_t *frame, uint64_t *out_most);
+
 // How a stack is called: as fc_frame_invoke is, and `index` is a function's of the plan.
 typedef struct fc_stack_call_t {
   const fc_backend_t *backend;
@@ -22,6 +25,7 @@ typedef struct fc_stack_call_t {
   size_t index;
   const fc_atomic_word_t *cancel;
   uint64_t deadline_ns;
+  bool least;  // by the smallest function for the rows, as often as need be
 } fc_stack_call_t;
 
 // Makes the calls of `count` frames, 1 to FC_STACK_MAX, of which the first stacks with each,

@@ -19,9 +19,9 @@
   WORD(FC_FRESH_OFF, "off")   \
   WORD(FC_FRESH_CALL, "call")
 // AUTO: where rows were found not to depend on each other.
-#define FC_CHOICE_BATCH(WORD)     \
-  WORD(FC_BATCH_CALLS_OFF, "off") \
-  WORD(FC_BATCH_CALLS_AUTO, "auto")
+#define FC_CHOICE_BATCH(WORD)       \
+  WORD(FC_BATCH_CALLS_AUTO, "auto") \
+  WORD(FC_BATCH_CALLS_OFF, "off")
 // AUTO: the parts of strict that there are.
 #define FC_CHOICE_SANDBOX(WORD)     \
   WORD(FC_SANDBOX_AUTO, "auto")     \

@@ -211,6 +211,10 @@
 // How long a module's calls are made one by one after a batch of them has ended its
 // process.
 #define FC_LIMIT_ALONE_MS 1000
+// A batch that takes so many times what it was seen to, and so long at least, is given up:
+// its calls are made one by one.
+#define FC_LIMIT_BATCH_TIMES 16
+#define FC_LIMIT_BATCH_MS 1000
 // How often processes with calls, and the memory of modules, are looked at.
 #define FC_LIMIT_LOOK_MS 100
 // How often the nursery looks whether shared memory was taken, while processes have calls;

@@ -196,6 +196,23 @@ static fc_status_t put_share(const function_row_t *row,
                         parts / FC_BATCH_PARTS, out->sink, err);
 }
 
+// By how many calls were computed together, at most.
+static fc_status_t put_executions(const function_row_t *row,
+                                  const fc_labels_t *labels,
+                                  const fc_series_t *series, const text_t *out,
+                                  fc_error_t *err) {
+  static const char *const kCalls[FC_BATCH_SIZES] = {"1", "2", "4", "8", "16"};
+  for (int i = 0; i < FC_BATCH_SIZES; i++) {
+    if (i && !series->executions[i]) continue;
+    fc_labels_t all = *labels;
+    fc_labels_add(&all, "calls", fc_str(kCalls[i]));
+    FC_TRY(fc_metrics_put(row->family.name, row->family.kind, &all,
+                          series->executions[i] / FC_BATCH_PARTS, out->sink,
+                          err));
+  }
+  return FC_OK;
+}
+
 static fc_status_t put_duration(const function_row_t *row,
                                 const fc_labels_t *labels,
                                 const fc_series_t *series, const text_t *out,
@@ -238,9 +255,9 @@ static const function_row_t kFunctions[] = {
      offsetof(fc_series_t, joined)},
     {{"farcall_executions_total", FC_METRIC_COUNTER,
       "How often functions were called for calls with results: once for those "
-      "that were computed together"},
-     put_share,
-     offsetof(fc_series_t, executions)},
+      "that were computed together, by how many these are (at most `calls`)"},
+     put_executions,
+     0},
     {{"farcall_batched_padding_total", FC_METRIC_COUNTER,
       "Rows that nobody sent, computed because no function has so few"},
      put_share,

@@ -27,8 +27,10 @@ static void count_parts(fc_series_t *series, const fc_exchange_t *x,
 static void count_batch(fc_series_t *series, const fc_batched_t *batch) {
   const uint32_t calls = batch->calls ? batch->calls : 1;
   const uint64_t share = FC_BATCH_PARTS / calls;
+  size_t size = 0;
+  while (size < FC_BATCH_SIZES - 1 && calls > 1u << size) size++;
   series->joined += calls > 1;
-  series->executions += share;
+  series->executions[size] += share;
   series->padding += share * (batch->computed - batch->rows);
 }
 

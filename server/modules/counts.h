@@ -17,6 +17,7 @@
 
 // Any number of calls up to FC_BATCH_CALLS divides it.
 #define FC_BATCH_PARTS 720720u
+#define FC_BATCH_SIZES 5  // 1, 2, and up to 4, 8 and 16 calls
 
 typedef struct fc_series_t {
   // POSTs to the function by the code of their answer, but for those that only check
@@ -25,10 +26,10 @@ typedef struct fc_series_t {
   uint64_t received;  // bytes of the bodies of all these requests that arrived
   uint64_t sent;      // and of their answers
   // Of calls with results: how many were computed with others, and, in parts of
-  // FC_BATCH_PARTS, each call's share of what a function was called for, and of rows that
-  // nobody sent.
+  // FC_BATCH_PARTS, each call's share of what a function was called for, by how many calls
+  // that were, and of rows that nobody sent.
   uint64_t joined;
-  uint64_t executions;
+  uint64_t executions[FC_BATCH_SIZES];
   uint64_t padding;
   // Of calls with results, but for those in parts: from the first byte of the request
   // to the answer, and the time in each stage.
@@ -46,7 +47,7 @@ typedef struct fc_series_t {
 // Calls that only check their arguments do not count.
 typedef struct fc_function_counts_t {
   uint64_t succeeded;
-  uint64_t executions;  // fc_series_t.executions
+  uint64_t executions;  // in parts of FC_BATCH_PARTS
   uint64_t failed;
   // Sums over these calls: from the first byte of the request to the call's end.
   uint64_t success_ns;

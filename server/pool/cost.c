@@ -6,8 +6,8 @@
 #define NS_PER_S 1000000000u
 #define WEIGHT 8  // a call counts for an eighth of the new average
 
-#define RETRY \
-  64  // one in so many calls tries a batch, after batches gained nothing
+// After so many calls batches that gain nothing are tried again.
+#define RETRY 64
 
 static uint64_t mix(uint64_t average, uint64_t ns) {
   return ns > average ? average + (ns - average) / WEIGHT
@@ -30,6 +30,7 @@ void fc_cost_learn_batch(fc_cost_t *cost, uint32_t calls, uint64_t call_ns,
   const uint64_t ns = call_ns / calls;
   *share_ns = *share_ns ? mix(*share_ns, ns) : ns + !ns;
   if (calls == 1) return;
+  cost->tries = 0;
   const uint64_t all_ns = call_ns + calls * rest_ns;
   cost->batch_ns = cost->batch_ns ? mix(cost->batch_ns, all_ns) : all_ns;
 }
@@ -37,13 +38,26 @@ void fc_cost_learn_batch(fc_cost_t *cost, uint32_t calls, uint64_t call_ns,
 bool fc_cost_gains(fc_cost_t *cost) {
   const bool known = cost->alone_ns && cost->shared_ns;
   if (!known || cost->shared_ns < cost->alone_ns) return true;
-  return ++cost->tries % RETRY == 0;
+  if (cost->tries == RETRY) return true;
+  cost->tries++;
+  return false;
 }
 
 bool fc_cost_allows(const fc_cost_t *cost, uint64_t deadline_ns,
                     uint64_t now_ns) {
   return !deadline_ns ||
          (deadline_ns > now_ns && deadline_ns - now_ns > 2 * cost->batch_ns);
+}
+
+uint64_t fc_cost_limit_ns(const fc_cost_t *cost) {
+  const uint64_t least_ns = FC_LIMIT_BATCH_MS * 1000000ull;
+  const uint64_t most_ns = UINT64_MAX / 2;
+  if (!cost->average_ns) return 0;
+  uint64_t ns = fc_cost_wait_ns(cost, cost->together, 1);
+  if (ns < cost->batch_ns) ns = cost->batch_ns;
+  if (ns > most_ns / FC_LIMIT_BATCH_TIMES) return most_ns;
+  ns *= FC_LIMIT_BATCH_TIMES;
+  return ns > least_ns ? ns : least_ns;
 }
 
 uint64_t fc_cost_wait_ns(const fc_cost_t *cost, uint32_t waiting,

@@ -33,11 +33,14 @@ void fc_cost_doubt(fc_cost_t *cost);
 // the other stages for this one.
 void fc_cost_learn_batch(fc_cost_t *cost, uint32_t calls, uint64_t call_ns,
                          uint64_t rest_ns);
-// Do calls gain by being made together? Now and then it is tried again.
+// Do calls gain by being made together? Now and then it is tried again, until that is
+// learned.
 bool fc_cost_gains(fc_cost_t *cost);
 // May a call with this deadline (0: none) be made with others?
 bool fc_cost_allows(const fc_cost_t *cost, uint64_t deadline_ns,
                     uint64_t now_ns);
+// How long a batch may take before it is given up. 0: nothing is known of the calls.
+uint64_t fc_cost_limit_ns(const fc_cost_t *cost);
 
 // Time until a call that finds `waiting` others would begin, if each costs the average
 // and `at_once` (at least 1) of them run at a time. UINT64_MAX when that is more than can

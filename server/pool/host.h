@@ -30,6 +30,8 @@
 //     call that was begun and is still waited for is made again by itself, once, whoever
 //     was at fault (fc_job_t.alone). What happens to it then is its own: the batch's end
 //     blames no call and counts for no quarantine. No batches are formed for a while.
+//   - it is given up when it takes much longer than such calls do (fc_invocation_t.batch_ns),
+//     and so is its process: what hangs does so by itself.
 //   - calls that were not begun are put back like any other.
 // Threads form no batches of machine code: a thread that is lost would take all along, and
 // none could be made again. Batches are for calls without flags, sessions or parts: these

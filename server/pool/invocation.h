@@ -40,7 +40,9 @@ typedef struct fc_invocation_t {
   uint8_t singles;        // so many turns have one step each (turn.h)
   uint64_t body_max;  // most bytes that the body may become when decompressed
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0: none
-  uint64_t steps;        // that earlier turns have done
+  // What is computed together with others is given up after so long; 0: never.
+  uint64_t batch_ns;
+  uint64_t steps;  // that earlier turns have done
   // Where the body is for the loop and its threads. The slot of a process says instead
   // where the body is in its ring, or that the body is in a file.
   fc_piece_t body;

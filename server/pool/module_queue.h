@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue of one generation, for pool.c, claim.c, admit.c and lane.c alone. Loop thread.
+// The queue of one generation, for pool.c, mates.c, claim.c, admit.c and lane.c alone. Loop
+// thread.
 #ifndef FARCALL_SERVER_POOL_MODULE_QUEUE_H_
 #define FARCALL_SERVER_POOL_MODULE_QUEUE_H_
 
@@ -19,8 +20,7 @@ typedef struct fc_module_queue_t {
   uint32_t workers;   // most calls that run at once
   uint64_t timeouts;  // running calls ended for their deadline
   uint64_t cancels;   // running calls ended because nobody waited for them
-  uint64_t
-      unlike;  // functions whose batch gave another result than a call alone
+  uint64_t unlike;    // functions that batches gave another result than alone
   uint64_t spent_ns;  // time that workers have spent on calls with results
   bool active;
   bool retiring;  // taken down once none of its calls runs
@@ -39,5 +39,24 @@ void fc_pool_pass_claims(fc_pool_t *pool);
 // What bounds the time of a call of the function on the loop.
 fc_bound_t fc_lane_bound(const fc_pool_t *pool, const fc_module_t *module,
                          size_t function);
+
+// Calls that are computed together (mates.c)
+
+// Most of the function at once; 0: none are.
+uint8_t fc_mates_most(const fc_module_t *module, size_t function,
+                      const fc_hosting_t *hosting);
+// May the call be begun together with others of its function?
+static inline bool fc_mates_may_join(const fc_module_queue_t *queue,
+                                     const fc_job_t *job) {
+  return queue->costs[job->call.function].together > 1 && !job->alone &&
+         !job->claim && !job->call.parts && !job->call.flags &&
+         job->call.rows != FC_ROWS_PROVE;
+}
+// Gives the host a call to be begun with `first`, after `last`, if it may be.
+bool fc_mates_join(fc_module_queue_t *queue, const fc_job_t *first,
+                   const fc_job_t *last, fc_job_t *job, uint64_t now_ns);
+// The call had another result by itself: those of its function are made one by one.
+void fc_mates_note_unlike(fc_pool_t *pool, fc_module_queue_t *queue,
+                          const fc_job_t *job);
 
 #endif  // FARCALL_SERVER_POOL_MODULE_QUEUE_H_

@@ -6,7 +6,6 @@
 #include "pool/pool.h"
 
 #include "config/limits.h"
-#include "marshal/batch.h"
 #include "pool/module_queue.h"
 #include "pool/process_host.h"
 #include "pool/threads_host.h"
@@ -97,19 +96,6 @@ static fc_status_t make_place(fc_pool_t *pool, uint32_t index,
   return FC_OK;
 }
 
-// Most calls of the function that are computed together: its largest bucket, so that free
-// workers share what waits.
-static uint8_t together_of(const fc_module_t *module, size_t function,
-                           const fc_hosting_t *hosting) {
-  const fc_plan_t *plan = fc_module_function(module, function)->plan;
-  if (hosting->apart || hosting->trial || hosting->fresh || !plan ||
-      !plan->batch || !plan->batch->on || !plan->batch->count) {
-    return 0;
-  }
-  const int64_t rows = plan->batch->buckets[plan->batch->count - 1].rows;
-  return rows < FC_BATCH_CALLS ? (uint8_t)rows : FC_BATCH_CALLS;
-}
-
 static module_queue_t *create_queue(fc_pool_t *pool, const fc_module_t *module,
                                     const fc_hosting_t *hosting) {
   const fc_module_info_t *info = fc_module_get_info(module);
@@ -128,7 +114,7 @@ static module_queue_t *create_queue(fc_pool_t *pool, const fc_module_t *module,
   for (size_t f = 0; f < functions; f++) {
     queue->costs[f].needed = FC_LIMIT_INLINE_SAMPLES;
     queue->costs[f].bound = (uint8_t)fc_lane_bound(pool, module, f);
-    queue->costs[f].together = together_of(module, f, hosting);
+    queue->costs[f].together = fc_mates_most(module, f, hosting);
   }
   return queue;
 }
@@ -289,16 +275,13 @@ static void take_first(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
   fc_queue_unlink(pool, queue, job);
 }
 
-// May the call be begun together with others of its function?
-static bool may_join(const module_queue_t *queue, const fc_job_t *job) {
-  return queue->costs[job->call.function].together > 1 && !job->alone &&
-         !job->claim && !job->call.parts && !job->call.flags &&
-         job->call.rows != FC_ROWS_PROVE;
-}
-
-static fc_ahead_t ahead_of(const module_queue_t *queue, const fc_job_t *job) {
-  const fc_cost_t *cost = &queue->costs[job->call.function];
-  if (FC_UNLIKELY(may_join(queue, job))) return FC_AHEAD_NONE;
+// One that others may join, where that is worth it, waits for a free worker.
+static fc_ahead_t ahead_of(const module_queue_t *queue, fc_job_t *job) {
+  fc_cost_t *cost = &queue->costs[job->call.function];
+  if (FC_UNLIKELY(fc_mates_may_join(queue, job)) && fc_cost_gains(cost)) {
+    job->call.batch_ns = fc_cost_limit_ns(cost);
+    if (job->call.batch_ns) return FC_AHEAD_NONE;
+  }
   const bool quick = cost->samples && cost->average_ns < QUICK_NS;
   return quick && !job->call.parts ? FC_AHEAD_MANY : FC_AHEAD_FEW;
 }
@@ -313,20 +296,13 @@ static void take_given(fc_pool_t *pool, module_queue_t *queue, fc_job_t *job) {
 // Lets the calls that come next join the one that was given, as long as they may.
 static void give_mates(fc_pool_t *pool, module_queue_t *queue,
                        const fc_job_t *first) {
-  fc_host_t *host = queue->host;
-  fc_cost_t *cost = &queue->costs[first->call.function];
+  const uint32_t most = queue->costs[first->call.function].together;
   const fc_job_t *last = first;
-  if (queue->flows.count == 0 || !fc_cost_gains(cost)) return;
+  if (queue->flows.count == 0) return;
   const uint64_t now_ns = fc_clock_ns();
-  for (uint32_t i = 1; i < cost->together; i++) {
+  for (uint32_t i = 1; i < most; i++) {
     fc_job_t *job = fc_flows_first(&queue->flows);
-    if (!job || job->call.function != first->call.function ||
-        !may_join(queue, job) ||
-        !fc_cost_allows(cost, last->call.deadline_ns, now_ns) ||
-        !fc_cost_allows(cost, job->call.deadline_ns, now_ns) ||
-        !class_of(host)->join(host, first, job)) {
-      return;
-    }
+    if (!job || !fc_mates_join(queue, first, last, job, now_ns)) return;
     last = job;
     take_given(pool, queue, job);
   }
@@ -430,22 +406,12 @@ static void pay_turn(module_queue_t *queue, const fc_job_t *job) {
                       fc_outcome_worker_ns(job->outcome));
 }
 
-static void note_unlike(fc_pool_t *pool, module_queue_t *queue,
-                        const fc_job_t *job) {
-  const fc_pool_events_t *events = &pool->events;
-  const uint32_t function = job->call.function;
-  if (!queue->costs[function].together) return;  // each of the batch says so
-  queue->costs[function].together = 0;
-  queue->unlike++;
-  if (events->on_unlike) {
-    events->on_unlike(events->context, job->call.generation, function);
-  }
-}
-
 void fc_pool_finish(fc_pool_t *pool, fc_job_t *job) {
   module_queue_t *queue = pool->queues[job->call.generation];
   const fc_outcome_t *outcome = job->outcome;
-  if (FC_UNLIKELY(outcome->batch.differs)) note_unlike(pool, queue, job);
+  if (FC_UNLIKELY(outcome->batch.differs)) {
+    fc_mates_note_unlike(pool, queue, job);
+  }
   // Nor does a call that only checked its arguments.
   if (job->call.parts) {
     pay_turn(queue, job);

@@ -184,10 +184,9 @@ uint32_t fc_pool_running(const fc_pool_t *pool);
 uint32_t fc_pool_in_threads(const fc_pool_t *pool);
 // The numbers of a module since its generation was added.
 typedef struct fc_pool_numbers_t {
-  uint64_t waiting;  // calls in its queue
-  uint64_t running;  // calls that workers have
-  uint64_t
-      unlike;  // functions whose batch gave another result than a call alone
+  uint64_t waiting;   // calls in its queue
+  uint64_t running;   // calls that workers have
+  uint64_t unlike;    // functions that batches gave another result than alone
   uint64_t timeouts;  // running calls that were ended: their deadline passed
   uint64_t cancels;   // running calls that were ended: their client had gone
   uint64_t workers;   // processes

@@ -22,6 +22,7 @@ typedef struct fc_child_t fc_child_t;
 typedef enum fc_cause_t {
   FC_CAUSE_NONE,
   FC_CAUSE_DEADLINE,
+  FC_CAUSE_BATCH,    // calls that it was to compute together take too long
   FC_CAUSE_DROPPED,  // nobody waits for its call, and others wait for it
   // It wrote something to the shared memory that no worker writes.
   FC_CAUSE_LIE,
@@ -53,6 +54,7 @@ typedef struct fc_held_t {
   fc_ring_call_t sent;
   uint32_t function;
   uint64_t limit_ns;  // fc_job_t.limit_ns
+  uint64_t batch_ns;  // when its batch is given up; 0: never, or it is in none
   // When its client was answered because of its deadline, or had gone; 0: it waits.
   uint64_t left_ns;
   bool late;          // its deadline has passed
@@ -185,6 +187,7 @@ struct fc_child_t {
   uint32_t first;        // the oldest slot in use
   uint32_t count;        // slots in use
   uint32_t open;  // the newest of them, which are a batch that others may join
+  uint64_t batch_ns;  // how long its batch may go on without an answer
   bool
       batch_failed;  // calls of a batch are made again because the process has ended
   // Slots before these that calls have left, and that are not free yet: the nursery scrubs

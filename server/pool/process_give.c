@@ -207,10 +207,15 @@ bool fc_process_host_join(fc_host_t *base, const fc_job_t *first,
     return false;
   }
   give_open(child, job, now_ns);
+  child->batch_ns = job->call.batch_ns + GRACE_NS;
+  const uint64_t end_ns = now_ns + child->batch_ns;
   for (uint32_t i = 0; i < child->open; i++) {
     const uint32_t index = child->first + child->count - 1 - i;
-    child->held[index % FC_RING_SLOTS].sent.batched = true;
+    fc_held_t *held = &child->held[index % FC_RING_SLOTS];
+    held->sent.batched = true;
+    held->batch_ns = end_ns;
   }
+  fc_pool_note_due(host->base.pool, end_ns);
   return true;
 }
 

@@ -222,6 +222,7 @@ static void serve_mates(self_t *self, uint32_t first) {
                       .open = open_mate,
                       .close = close_mate,
                       .done = end_mate,
+                      .in_order = true,
                       .context = self};
   for (uint32_t i = 0; i < mates.count; i++) {
     mates.slots[i] = &self->ring.head->slots[(first + i) % FC_RING_SLOTS].slot;

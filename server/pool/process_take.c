@@ -302,6 +302,15 @@ static void take_desk(fc_child_t *child) {
   if (!honest) note_lie(child);
 }
 
+// A call of a batch is back: the others have as much time again.
+static void note_progress(fc_child_t *child) {
+  const uint64_t end_ns = fc_clock_ns() + child->batch_ns;
+  for (uint32_t i = 0; i < child->count; i++) {
+    fc_held_t *mate = &child->held[(child->first + i) % FC_RING_SLOTS];
+    if (mate->batch_ns) mate->batch_ns = end_ns;
+  }
+}
+
 static void finish_call(fc_child_t *child) {
   fc_host_t *host = &child->host->base;
   fc_taking_t *taking = &child->taking;
@@ -310,6 +319,7 @@ static void finish_call(fc_child_t *child) {
   fc_child_note_steps(child, index);
   take_desk(child);
   const fc_held_t held = fc_child_pop(child);
+  if (FC_UNLIKELY(held.batch_ns)) note_progress(child);
   fc_child_leave_shelf(child, &held, outcome->status != FC_OK);
   if (taking->good) close_answer(child, held.job);
   taking->active = taking->good = false;

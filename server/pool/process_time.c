@@ -119,6 +119,11 @@ static uint64_t end_process(fc_child_t *child, const fc_held_t *held,
     kill_for(child, held, FC_CAUSE_DEADLINE);
     return 0;
   }
+  if (!waits && held->batch_ns && held->batch_ns <= now_ns) {
+    fc_child_kill(child, FC_CAUSE_BATCH);
+    return 0;
+  }
+  if (!waits) limit_ns = fc_earlier(limit_ns, held->batch_ns);
   if (!held->left_ns || held->claim || has_mates(child, held)) {
     return limit_ns;
   }

@@ -12,8 +12,8 @@ _Static_assert(FC_STACK_MAX == FC_BATCH_CALLS, "a batch may be one stack");
 typedef enum seat_state_t {
   SEAT_WAITS,
   SEAT_DECODED,
-  SEAT_LATER,  // beside the others there is no memory for it
-  SEAT_DONE,   // the slot has its outcome
+  SEAT_LATER,  // beside the others there is no memory for it, or not so much time
+  SEAT_DONE,  // the slot has its outcome, and may be the loop's
 } seat_state_t;
 
 typedef struct seat_t {
@@ -37,20 +37,27 @@ typedef struct run_t {
   const fc_mates_t *mates;
   const fc_function_t *function;
   seats_t *all;
-  uint32_t next;  // the slots before are the loop's
+  uint32_t next;  // in order: the slots before are the loop's
 } run_t;
 
 // ---------------------------------------------------------------------------
 // Seats
 
-void fc_seats_destroy(fc_worker_t *worker) {
-  seats_t *all = worker->seats;
-  if (!all) return;
+// Gives back what the frames hold, where all calls but those that come later are answered.
+static void empty_seats(seats_t *all) {
   fc_frame_destroy(all->whole);
+  all->whole = NULL;
   for (uint32_t i = 0; i < FC_BATCH_CALLS; i++) {
     fc_frame_destroy(all->seats[i].frame);
     fc_text_deinit(&all->seats[i].copied);
+    all->seats[i].frame = NULL;
   }
+}
+
+void fc_seats_destroy(fc_worker_t *worker) {
+  seats_t *all = worker->seats;
+  if (!all) return;
+  empty_seats(all);
   fc_free(worker->region->allocator, all);
   worker->seats = NULL;
 }
@@ -93,12 +100,26 @@ static void swap(fc_worker_t *worker, seat_t *seat) {
 // ---------------------------------------------------------------------------
 // One call
 
-static void hand_over(run_t *run) {
+// The slot has its outcome. Those of a ring go back in their order.
+static void hand_over(run_t *run, uint32_t at) {
   const fc_mates_t *mates = run->mates;
-  while (run->next < mates->count &&
+  run->all->seats[at].state = SEAT_DONE;
+  if (!mates->in_order) mates->done(mates->context, mates->slots[at]);
+  while (mates->in_order && run->next < mates->count &&
          run->all->seats[run->next].state == SEAT_DONE) {
     mates->done(mates->context, mates->slots[run->next++]);
   }
+}
+
+// The others may have what it needs.
+static bool lacks_memory(const fc_worker_t *worker, fc_status_t status) {
+  return status == FC_RESOURCE_EXHAUSTED ||
+         (status != FC_OK && worker->meter.refused);
+}
+
+// Is the call's body as it was sent? Machine code may write to tensors where they lie.
+static bool is_intact(const run_t *run, bool computed) {
+  return computed || !fc_module_get_info(run->function->module)->runs_native;
 }
 
 static void decode(run_t *run, uint32_t at) {
@@ -113,12 +134,11 @@ static void decode(run_t *run, uint32_t at) {
   if (status == FC_OK) {
     status = fc_worker_decode(worker, slot, run->function, &seat->last_ns, err);
   }
-  seat->state = SEAT_DECODED;
-  if (status != FC_OK) {
-    seat->state = worker->meter.refused ? SEAT_LATER : SEAT_DONE;
-    fc_worker_end(worker, slot, status);
-  }
+  const bool later = lacks_memory(worker, status);
+  seat->state = status == FC_OK ? SEAT_DECODED : SEAT_LATER;
+  if (status != FC_OK) fc_worker_end(worker, slot, status);
   swap(worker, seat);
+  if (status != FC_OK && !later) hand_over(run, at);
 }
 
 // What a call waited for its mates counts as QUEUE.
@@ -127,6 +147,25 @@ static void resume(fc_slot_t *slot, seat_t *seat) {
   slot->outcome.began_ns = seat->last_ns -
                            slot->outcome.spent_ns[FC_STAGE_DECODE] -
                            slot->outcome.spent_ns[FC_STAGE_CALL];
+}
+
+// What is computed beside others may go on for so long. 0: for ever.
+static uint64_t limit_of(const fc_slot_t *slot) {
+  const uint64_t most_ns = slot->call.batch_ns;
+  return most_ns ? fc_clock_ns() + most_ns : 0;
+}
+
+// Computes the call by itself. False: the others come first, it takes too long.
+static bool call_alone(const run_t *run, fc_slot_t *slot, seat_t *seat,
+                       fc_status_t *out_status) {
+  const uint64_t own_ns = slot->call.deadline_ns;
+  const uint64_t limit_ns = limit_of(slot);
+  const bool limited = limit_ns && (!own_ns || limit_ns < own_ns);
+  *out_status = fc_worker_call(run->worker, slot, run->function,
+                               limited ? limit_ns : own_ns, &seat->last_ns,
+                               &slot->outcome.error);
+  return !limited || *out_status != FC_DEADLINE_EXCEEDED ||
+         seat->last_ns < limit_ns || !is_intact(run, false);
 }
 
 // Answers a call that was decoded, after it was computed unless that was done together.
@@ -141,18 +180,17 @@ static void answer(run_t *run, uint32_t at, bool computed) {
   swap(worker, seat);
   resume(slot, seat);
   if (mates->open) mates->open(mates->context, mates->slots[at]);
-  if (!computed) {
-    status = fc_worker_call(worker, slot, run->function, &seat->last_ns, err);
-  }
+  bool now = computed || call_alone(run, slot, seat, &status);
   if (status == FC_OK) {
     status = fc_worker_encode(worker, slot, run->function, &seat->last_ns, err);
   }
+  if (is_intact(run, computed)) now = now && !lacks_memory(worker, status);
   fc_worker_end(worker, slot, status);
   slot->outcome.batch.differs = run->all->differs;
   if (mates->close) mates->close(mates->context, mates->slots[at]);
-  seat->state = SEAT_DONE;
+  seat->state = SEAT_LATER;
   swap(worker, seat);
-  hand_over(run);
+  if (now) hand_over(run, at);
 }
 
 static void run_alone(fc_worker_t *worker, const fc_mates_t *mates,
@@ -171,56 +209,65 @@ typedef struct group_t {
   fc_frame_t *frames[FC_BATCH_CALLS];
 } group_t;
 
-// The call of slot `at`, and those behind it that stack with it.
+// The call of slot `at`, and those behind it that stack with it, as far as the largest
+// function has rows: more at once gain nothing, and would wait for each other.
 static void find_group(const run_t *run, uint32_t at, group_t *out_group) {
   const seat_t *seats = run->all->seats;
+  uint64_t rows = 0;
   out_group->count = 0;
   for (uint32_t i = at; i < run->mates->count; i++) {
+    uint64_t most;
     if (seats[i].state != SEAT_DECODED) continue;
-    if (i > at && !fc_frame_stacks(seats[at].frame, seats[i].frame)) continue;
+    const uint64_t more = fc_frame_sent_rows(seats[i].frame, &most);
+    if (i > at && (!fc_frame_stacks(seats[at].frame, seats[i].frame) ||
+                   rows >= most || more > most - rows)) {
+      continue;
+    }
+    rows += more;
     out_group->at[out_group->count] = i;
     out_group->frames[out_group->count++] = seats[i].frame;
   }
 }
 
-// The last of their deadlines; 0: one of them has none.
+// When it is given up: after the last of their deadlines, or before. 0: never.
 static uint64_t end_of(const run_t *run, const group_t *group) {
+  const uint64_t limit_ns = limit_of(run->mates->slots[group->at[0]]);
   uint64_t last_ns = 0;
   for (uint32_t i = 0; i < group->count; i++) {
     const uint64_t ns = run->mates->slots[group->at[i]]->call.deadline_ns;
-    if (!ns) return 0;
+    if (!ns) return limit_ns;
     if (ns > last_ns) last_ns = ns;
   }
-  return last_ns;
+  return limit_ns && limit_ns < last_ns ? limit_ns : last_ns;
 }
 
-static void begin_whole(const run_t *run, const group_t *group) {
+static void begin_whole(const run_t *run, const group_t *group,
+                        uint64_t end_ns) {
   fc_worker_t *worker = run->worker;
   fc_slot_t *first = run->mates->slots[group->at[0]];
   seat_t whole = {.frame = run->all->whole};
   swap(worker, &whole);
   fc_worker_begin_frame(worker, first, run->function);
-  fc_frame_set_stop(worker->frame, &first->left, end_of(run, group));
+  fc_frame_set_stop(worker->frame, &first->left, end_ns);
   swap(worker, &whole);
 }
 
-// Computes one of the calls by itself, as a stack of one: the function may write to its
-// arguments, which the others' stack wants as they are. *out_alone is what it gives.
+// Computes one of the calls by itself, each of its rows as it would be if it came alone; as
+// a stack of one: the function may write to its arguments, which the others' stack wants as
+// they are. *out_alone is what it gives.
 static fc_status_t compute_alone(const run_t *run, const group_t *group,
                                  uint32_t i, const fc_stack_call_t *call,
                                  const fc_value_t **out_alone,
                                  fc_error_t *err) {
-  const fc_slot_t *slot = run->mates->slots[group->at[i]];
   fc_frame_t *frame = group->frames[i];
   fc_stack_call_t alone = *call;
   size_t count;
-  alone.cancel = &slot->cancel;
-  alone.deadline_ns = slot->call.deadline_ns;
+  alone.least = true;
   FC_TRY(fc_frame_invoke_stack(run->all->whole, &frame, 1, &alone, err));
   FC_TRY(fc_frame_keep_results(frame, err));
   *out_alone = fc_frame_results(frame, &count);
   fc_frame_end(run->all->whole);
-  begin_whole(run, group);
+  begin_whole(run, group, call->deadline_ns);
   return FC_OK;
 }
 
@@ -240,7 +287,7 @@ static void note_call(const run_t *run, const group_t *group,
 }
 
 static fc_status_t compute(const run_t *run, const group_t *group,
-                           fc_error_t *err) {
+                           uint64_t end_ns, fc_error_t *err) {
   fc_worker_t *worker = run->worker;
   fc_slot_t *first = run->mates->slots[group->at[0]];
   void *instance;
@@ -250,10 +297,12 @@ static fc_status_t compute(const run_t *run, const group_t *group,
       .instance = instance,
       .index = run->function->index,
       .cancel = &first->left,
-      .deadline_ns = end_of(run, group)};
+      .deadline_ns = end_ns};
   const uint32_t number = run->all->batches++;
-  const bool checked = number % FC_TOGETHER_CHECKED == 0;
-  const uint32_t one = number / FC_TOGETHER_CHECKED % group->count;
+  const bool early = number < FC_TOGETHER_FIRST;
+  const bool checked = early || number % FC_TOGETHER_CHECKED == 0;
+  const uint32_t one =
+      (early ? number : number / FC_TOGETHER_CHECKED) % group->count;
   const fc_value_t *alone = NULL;
   const uint64_t began_ns = fc_clock_ns();
   if (FC_UNLIKELY(checked)) {
@@ -279,8 +328,9 @@ static void run_group(run_t *run, const group_t *group) {
     for (uint32_t i = 0; i < group->count; i++) {
       run->mates->slots[group->at[i]]->outcome.stage = FC_STAGE_CALL;
     }
-    begin_whole(run, group);
-    computed = compute(run, group, &error) == FC_OK;
+    const uint64_t end_ns = end_of(run, group);
+    begin_whole(run, group, end_ns);
+    computed = compute(run, group, end_ns, &error) == FC_OK;
   }
   // An instance makes one call at a time.
   if (!computed) fc_frame_end(run->all->whole);
@@ -306,7 +356,6 @@ void fc_worker_run_mates(fc_worker_t *worker, const fc_mates_t *mates) {
   for (uint32_t at = 0; at < mates->count; at++) {
     if (seated) {
       decode(&run, at);
-      hand_over(&run);
     } else {
       run_alone(worker, mates, at);
       mates->done(mates->context, mates->slots[at]);
@@ -320,9 +369,9 @@ void fc_worker_run_mates(fc_worker_t *worker, const fc_mates_t *mates) {
   }
   for (uint32_t at = 0; seated && at < mates->count; at++) {
     if (run.all->seats[at].state != SEAT_LATER) continue;
+    empty_seats(run.all);
     run_alone(worker, mates, at);
-    run.all->seats[at].state = SEAT_DONE;
-    hand_over(&run);
+    hand_over(&run, at);
   }
 }
 

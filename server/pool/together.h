@@ -9,8 +9,10 @@
 
 #include "pool/worker.h"
 
-// One batch in so many has a call that is computed by itself, too, and compared.
+// One batch in so many has a call that is computed by itself, too, and compared; and so
+// have the first ones of a worker, in which each function is tried for the rows.
 #define FC_TOGETHER_CHECKED 1024
+#define FC_TOGETHER_FIRST 16
 
 // What a host does for the slots of a batch.
 typedef struct fc_mates_t {
@@ -19,7 +21,8 @@ typedef struct fc_mates_t {
   // Before and after the answer of a slot is written. NULL: nothing.
   void (*open)(void *context, fc_slot_t *slot);
   void (*close)(void *context, const fc_slot_t *slot);
-  // The slot has its outcome: it is the loop's. Called for each, in their order.
+  // The slot has its outcome: it is the loop's. Called for each.
+  bool in_order;
   void (*done)(void *context, const fc_slot_t *slot);
   void *context;
 } fc_mates_t;

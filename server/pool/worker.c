@@ -295,14 +295,14 @@ static void note_rows(const fc_worker_t *worker, fc_slot_t *slot) {
 }
 
 fc_status_t fc_worker_call(fc_worker_t *worker, fc_slot_t *slot,
-                           const fc_function_t *function, uint64_t *last_ns,
-                           fc_error_t *err) {
+                           const fc_function_t *function, uint64_t deadline_ns,
+                           uint64_t *last_ns, fc_error_t *err) {
   slot->outcome.stage = FC_STAGE_CALL;
   void *instance = NULL;
   FC_TRY(fc_worker_instance(worker, slot->call.generation, &instance, err));
   fc_status_t status = fc_frame_invoke(
       worker->frame, fc_module_get_backend(function->module), instance,
-      function->index, &slot->cancel, slot->call.deadline_ns, err);
+      function->index, &slot->cancel, deadline_ns, err);
   mark(slot, FC_STAGE_CALL, last_ns);
   if (FC_UNLIKELY(function->plan->batch != NULL)) note_rows(worker, slot);
   return status;
@@ -507,7 +507,8 @@ static fc_status_t run_stops(fc_worker_t *worker, fc_slot_t *slot,
   FC_TRY(fc_worker_decode(worker, slot, function, &last_ns, err));
   FC_TRY(look_at_budget(worker, slot, last_ns, err));
   if (FC_LIKELY(!(flags & (FC_CALL_VALIDATE | FC_CALL_PROFILE)))) {
-    FC_TRY(fc_worker_call(worker, slot, function, &last_ns, err));
+    FC_TRY(fc_worker_call(worker, slot, function, slot->call.deadline_ns,
+                          &last_ns, err));
   } else {
     if (flags & FC_CALL_VALIDATE) return FC_OK;
     FC_TRY(run_profiled(worker, slot, function, &last_ns, err));

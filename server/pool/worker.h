@@ -83,8 +83,8 @@ fc_status_t fc_worker_decode(fc_worker_t *worker, fc_slot_t *slot,
                              const fc_function_t *function, uint64_t *last_ns,
                              fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_worker_call(fc_worker_t *worker, fc_slot_t *slot,
-                           const fc_function_t *function, uint64_t *last_ns,
-                           fc_error_t *err) FC_MUST_CHECK;
+                           const fc_function_t *function, uint64_t deadline_ns,
+                           uint64_t *last_ns, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_worker_encode(fc_worker_t *worker, fc_slot_t *slot,
                              const fc_function_t *function, uint64_t *last_ns,
                              fc_error_t *err) FC_MUST_CHECK;

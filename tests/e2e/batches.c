@@ -25,6 +25,7 @@ enum {
   CASE_BODY,  // status and body are compared
   CASE_BEGIN,  // of the body the beginning: an error has the number of its request
   CASE_LEAVE,  // the client leaves before it is answered
+  CASE_LATE,   // as BODY, or it cannot be made in its time
 };
 
 typedef struct fc_case_t {
@@ -45,7 +46,7 @@ static size_t case_count;
 static fc_client_t clients[CONNECTIONS_MAX];
 static size_t client_count;
 static int poll_fd, port;
-static uint64_t state, sent, right, left, wrong, slowest_ns;
+static uint64_t state, sent, right, left, late, wrong, slowest_ns;
 
 static void read_cases(const char *path) {
   FILE *file = fopen(path, "rb");
@@ -82,11 +83,14 @@ static void ask(fc_client_t *c) {
 static void judge(fc_client_t *c, const char *body, size_t size, int status) {
   const fc_case_t *asked = c->asked;
   const bool whole = body + size == c->got + c->got_size;
-  const bool long_enough = asked->what == CASE_BODY ? size == asked->body_size
-                                                    : size >= asked->body_size;
+  const bool long_enough = asked->what == CASE_BEGIN ? size >= asked->body_size
+                                                     : size == asked->body_size;
   const bool good = whole && status == (int)asked->status && long_enough &&
                     memcmp(body, asked->body, asked->body_size) == 0;
-  if (good) right++;
+  const bool in_time =
+      asked->what != CASE_LATE || (status != 504 && status != 503);
+  late += !in_time;
+  if (good || !in_time) right++;
   else if (wrong++ < WRONG_SHOWN) {
     fprintf(stderr, "batches: case %zu, %u wanted: got %.600s\n",
             (size_t)(asked - cases), asked->status, c->got);
@@ -149,10 +153,10 @@ int main(int argc, char **argv) {
   const double seconds = (double)(fc_clock_ns() - began_ns) / 1e9;
   const size_t lost = count_awaiting();
   printf("{\"sent\":%" PRIu64 ",\"right\":%" PRIu64 ",\"left\":%" PRIu64
-         ",\"wrong\":%" PRIu64
+         ",\"late\":%" PRIu64 ",\"wrong\":%" PRIu64
          ",\"lost\":%zu,\"seconds\":%.1f,\"per_second\":%.0f,"
          "\"slowest_ms\":%.1f}\n",
-         sent, right, left, wrong, lost, seconds, (double)sent / seconds,
+         sent, right, left, late, wrong, lost, seconds, (double)sent / seconds,
          (double)slowest_ns / 1e6);
   return ended && !lost && !wrong && right + left == sent ? 0 : 1;
 }

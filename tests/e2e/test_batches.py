@@ -4,18 +4,18 @@ same load with and without batches, over every dialect, beside calls that fail, 
 late or are left."""
 import json
 import re
+import shutil
 import struct
 import subprocess
 
-import numpy
 import pytest
 
 from conftest import BIN
+from reloading import wait_until
 from test_faces import FACES, Model
-from test_hostile import until
-from test_rows import MODULES, folder, inputs  # noqa: F401
+from test_rows import BACKENDS, MODULES, SIZES, folder, inputs  # noqa: F401
 
-BODY, BEGIN, LEAVE = range(3)
+BODY, BEGIN, LEAVE, LATE = range(4)
 # One worker: calls wait.
 BUSY = ["--batch=auto", "--workers=1", "--lane=never", "--crash-limit=0"]
 
@@ -35,15 +35,17 @@ class Recorder:
     def get(self, path):
         return self.server.get(path)
 
-    def call(self, function, document, what=BODY, headers=None, status=None):
+    def call(self, function, document, what=BODY, headers=None):
         body = document if isinstance(document, str) else json.dumps(document)
         path = f"/api/v1/functions/{function}"
         headers = {"Content-Type": "application/json", **(headers or {})}
-        if what != BODY:
-            self.note(what, status, path, body, headers, b"")
+        if what == LEAVE:
+            self.note(LEAVE, None, path, body, headers, b"")
             return
         reply = self.server.request("POST", path, body, headers)
-        self.note(BODY, reply.status, path, body, headers, reply.body)
+        if what == LATE:
+            headers["Farcall-Timeout-Ms"] = "1"
+        self.note(what, reply.status, path, body, headers, reply.body)
 
     def note(self, what, status, path, body, headers, answer):
         if status and status >= 400:
@@ -91,22 +93,83 @@ def number(server, name, function):
     return float(found[1])
 
 
+def executions(server, function):
+    """How often it was called, by how many calls were computed together."""
+    module, function = function.split("/")
+    labels = rf'{{module="{module}",function="{function}",calls="(\d+)"}}'
+    return {int(calls): int(count) for calls, count in re.findall(
+        rf"^farcall_executions_total{labels} (\d+)$",
+        server.get("/metrics").body.decode(), re.M)}
+
+
 def test_answers_are_what_they_are_alone(serve, folder, tmp_path):  # noqa: F811
-    alone = serve(*BUSY[1:], folder)
+    alone = serve(*BUSY[1:], "--batch=off", folder)
     recorder = Recorder(alone)
     for name in MODULES:
         record(alone, f"{name}/good", recorder)
     load(alone, recorder, tmp_path / "cases", 2000)
     server = serve(*BUSY, folder)
     load(server, recorder, tmp_path / "cases", 10000)
-    for name in MODULES:
-        print(name, [number(each, what, f"{name}/good") for each in (alone, server)
-              for what in ("farcall_batched_calls_total", "farcall_executions_total",
-                           "farcall_batched_padding_total", "farcall_batches_unlike_total")[:3]])
+    # Threads form no batches of machine code.
+    batched = [number(server, "farcall_batched_calls_total", f"{name}/good")
+               for name in MODULES]
+    assert batched[MODULES.index("bytecode")] > 0
+    executed = executions(server, "bytecode/good")
+    assert set(executed) <= {1, 2, 4, 8, 16} and max(executed) > 1
+    assert executions(alone, "bytecode/good").keys() == {1}
+    assert sum(number(alone, "farcall_batched_calls_total", f"{name}/good")
+               for name in MODULES) == 0
 
 
-# Rows that crash, are refused, go on for ever, are late or tell how many they are, by their
-# first number.
+def test_who_leaves_or_is_late_takes_nobody_along(serve, folder, tmp_path):  # noqa: F811
+    server = serve(*BUSY, folder)
+    recorder = Recorder(server)
+    for count in range(60):
+        x, y = inputs(1000 + count)
+        what = [BODY, BODY, LEAVE, LATE][count % 4]
+        recorder.call("bytecode/good", [x[:1].tolist(), y[:1].tolist()], what)
+    done = load(server, recorder, tmp_path / "cases", 6000)
+    assert done["left"] > 1000
+    assert number(server, "farcall_batched_calls_total", "bytecode/good") > 0
+    # What nobody waits for has ended, too.
+    wait_until(lambda: set(re.findall(r"^farcall_calls_running{.*} (.*)$",
+                                      server.get("/metrics").body.decode(), re.M)) == {"0"})
+
+
+# A row that has 13 is refused by a check of the code's own.
+CHECKED = """
+func.func @f_bs{n}(%x: tensor<{n}x2xf32>) -> tensor<{n}x2xf32> {{
+  %c0 = arith.constant 0 : index
+  %bad = arith.constant 13.0 : f32
+{checks}
+  %y = arith.addf %x, %x : tensor<{n}x2xf32>
+  return %y : tensor<{n}x2xf32>
+}}
+"""
+CHECK = """
+  %i{i} = arith.constant {i} : index
+  %v{i} = tensor.extract %x[%i{i}, %c0] : tensor<{n}x2xf32>
+  %ok{i} = arith.cmpf une, %v{i}, %bad : f32
+  cf.assert %ok{i}, "thirteen"
+"""
+
+
+def test_only_the_refused_row_fails(serve, iree, tmp_path):
+    text = "".join(CHECKED.format(n=n, checks="".join(CHECK.format(i=i, n=n) for i in range(n)))
+                   for n in SIZES)
+    shutil.copy(iree.compile_text("checked", f"module {{{text}}}", *BACKENDS["bytecode"]),
+                tmp_path / "m.vmfb")
+    server = serve(*BUSY, tmp_path)
+    recorder = Recorder(server)
+    for first in range(30):
+        recorder.call("m/f", [[[first, 1.5]]])
+    reply = server.call("m/f", [[[13, 0]]])
+    assert reply.status == 422 and "thirteen" in reply.json["detail"], reply.json
+    load(server, recorder, tmp_path / "cases", 4000)
+    assert number(server, "farcall_batched_calls_total", "m/f") > 0
+
+
+# Rows that crash, are refused, go on for ever or are late, by their first number.
 ROWS = r"""
 #include <stdint.h>
 #include <stdlib.h>
@@ -120,7 +183,6 @@ void _mlir_ciface_f(rows_t *out, rows_t *x) {
     if (at[0] == 17) abort();
     if (at[0] == 19) for (volatile int on = 1; on;) {}
     for (int64_t k = 0; k < width; k++) y[i * width + k] = 3 * at[k] + at[0];
-    if (at[0] == 1023) y[i * width] = rows;
   }
   *out = (rows_t){y, y, 0, {rows, width}, {width, 1}};
 }
@@ -179,18 +241,43 @@ def test_a_result_in_the_memory_of_its_argument(process_server, tmp_path):
     assert 'farcall_batches_unlike_total{module="m"} 0\n' in server.get("/metrics").body.decode()
 
 
-def test_a_function_that_counts_its_rows_is_called_alone(process_server, tmp_path):
-    """A batch that is compared shows it, and is counted once for all its calls."""
-    compile_rows(tmp_path)
+# Beside other rows those differ that no proof has seen, and take longer.
+UNLIKE = ROWS.replace("19", "1e9").replace("3 * at[k] + at[0];", """3 * at[k] + at[0]
+      + (rows > 1 && at[0] == 23);
+  for (volatile int i = 0; rows > 1 && i < 50000; i++) {}""")
+
+
+def test_a_batch_that_differs_is_the_last(process_server, tmp_path):
+    compile_rows(tmp_path, text=UNLIKE)
     server = process_server(*BUSY, tmp_path)
     recorder = Recorder(server)
-    recorder.call("m/f", row(1023), BEGIN, status=200)
+    recorder.call("m/f", row(23))
+    assert server.get("/api/v1/functions/m/f").json["raw"]["attrs"]["batch"] == "exact"
+    load(server, recorder, tmp_path / "cases", 1000)
+    wait_until(lambda: any("no longer computed together" in line for line in server.lines))
+    text = server.get("/metrics").body.decode()
+    assert 'farcall_batches_unlike_total{module="m"} 1\n' in text
+    before = number(server, "farcall_batched_calls_total", "m/f")
+    load(server, recorder, tmp_path / "cases", 1000)
+    assert number(server, "farcall_batched_calls_total", "m/f") == before
 
-    def unlike():
-        load(server, recorder, tmp_path / "cases", 20000)
-        text = server.get("/metrics").body.decode()
-        return int(re.search(r'^farcall_batches_unlike_total{module="m"} (\d+)$', text, re.M)[1])
-    assert until(unlike) == 1
-    made = number(server, "farcall_batched_calls_total", "m/f")
-    assert unlike() == 1
-    assert number(server, "farcall_batched_calls_total", "m/f") == made
+
+@pytest.mark.parametrize("all_of_them, one", [("off", "auto"), ("auto", "off")])
+def test_a_module_has_a_word_of_its_own(process_server, tmp_path, all_of_them, one):
+    folder = tmp_path / "modules"
+    for name in ("m", "n"):
+        (folder / name).mkdir(parents=True)
+        compile_rows(folder / name)
+        for each in list((folder / name).iterdir()):
+            each.rename(folder / (name + each.name[1:]))
+        (folder / name).rmdir()
+    (tmp_path / "c.json").write_text(json.dumps({"modules": {"m": {"batch": one}}}))
+    server = process_server(*BUSY[1:], f"--batch={all_of_them}", "-c", tmp_path / "c.json", folder)
+    recorder = Recorder(server)
+    for name in ("m", "n"):
+        for first in range(8):
+            recorder.call(f"{name}/f", row(first))
+    load(server, recorder, tmp_path / "cases", 2000)
+    batched = {name: number(server, "farcall_batched_calls_total", f"{name}/f") > 0
+               for name in ("m", "n")}
+    assert batched == {"m": one == "auto", "n": all_of_them == "auto"}

@@ -446,6 +446,32 @@ static void check_part(const fc_frame_t *frame, int64_t first, int64_t rows) {
   }
 }
 
+// Whatever costs less, the smallest function is called for a row that is to be alone.
+static void the_least_function_is_called_for_each(void **state) {
+  (void)state;
+  for (size_t b = 0; b < FC_ARRAY_COUNT(kBuckets); b++) {
+    module_t module;
+    module_init(&module, kBuckets[b], kCounts[b]);
+    const int64_t least = module.plan->batch->buckets[0].rows;
+    const fc_stack_call_t call = {
+        .backend = &module.backend, .instance = &module.echo, .least = true};
+    for (int64_t rows = 1; rows <= ROWS_MAX; rows++) {
+      fc_error_t err;
+      fc_frame_t *frame = decode_part(&module, fc_allocator_system(), 0, rows,
+                                      "7,[40,50]", &err);
+      assert_non_null(frame);
+      begin(&module);
+      assert_int_equal(
+          fc_frame_invoke_stack(module.frame, &frame, 1, &call, &err), FC_OK);
+      check_part(frame, 0, rows);
+      assert_int_equal(the_seen.calls, (rows + least - 1) / least);
+      fc_frame_end(module.frame);
+      fc_frame_destroy(frame);
+    }
+    module_deinit(&module);
+  }
+}
+
 static void each_call_of_a_stack_gets_its_rows(void **state) {
   (void)state;
   for (size_t b = 0; b < FC_ARRAY_COUNT(kBuckets); b++) {
@@ -595,6 +621,7 @@ static void stacks_survive_every_failing_allocation(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(every_number_of_rows_is_computed),
+      FC_TEST(the_least_function_is_called_for_each),
       FC_TEST(slices_of_the_store_are_aligned),
       FC_TEST(views_are_sliced),
       FC_TEST(nothing_is_copied_for_one_call),

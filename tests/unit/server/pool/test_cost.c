@@ -62,11 +62,56 @@ static void who_is_doubted_proves_itself_for_longer(void **state) {
   assert_int_equal(cost.needed, 1 << 16);
 }
 
+static void what_gains_nothing_is_tried_now_and_then(void **state) {
+  (void)state;
+  fc_cost_t cost = {.together = 8};
+  assert_true(fc_cost_gains(&cost));  // nothing is known
+  fc_cost_learn_batch(&cost, 1, 1000, 0);
+  assert_true(fc_cost_gains(&cost));
+  fc_cost_learn_batch(&cost, 4, 4000, 0);
+  for (int round = 0; round < 3; round++) {
+    for (int i = 0; i < 64; i++) assert_false(fc_cost_gains(&cost));
+    for (int i = 0; i < 3; i++) assert_true(fc_cost_gains(&cost));
+    fc_cost_learn_batch(&cost, 4, 4000, 0);
+  }
+  for (int i = 0; i < 64; i++) assert_false(fc_cost_gains(&cost));
+  fc_cost_learn_batch(&cost, 4, 2000, 0);
+  assert_true(fc_cost_gains(&cost));
+  for (int i = 0; i < 100; i++) fc_cost_learn_batch(&cost, 1, 100, 0);
+  assert_false(fc_cost_gains(&cost));
+}
+
+// A batch is given up when it takes much longer than was seen.
+static void the_limit_of_a_batch_follows_what_is_known(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    fc_cost_t cost;
+    uint64_t limit_ns;
+  } kRows[] = {
+      {"nothing is known", {.together = 8}, 0},
+      {"of batches, not of calls", {.together = 8, .batch_ns = S}, 0},
+      {"quick calls", {.average_ns = 1000, .together = 8}, S},
+      {"just above", {.average_ns = S / 64, .together = 8}, 2 * S},
+      {"a batch that took longer",
+       {.average_ns = S / 64, .together = 8, .batch_ns = S},
+       16 * S},
+      {"more than can be said",
+       {.average_ns = UINT64_MAX / 32, .together = 8},
+       UINT64_MAX / 2},
+  };
+  FC_TEST_EACH_ROW(const __typeof__(kRows[0]), row, kRows) {
+    assert_true(fc_cost_limit_ns(&row->cost) == row->limit_ns);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(a_wait_is_the_calls_before_it),
       FC_TEST(an_average_follows_what_calls_cost),
       FC_TEST(who_is_doubted_proves_itself_for_longer),
+      FC_TEST(what_gains_nothing_is_tried_now_and_then),
+      FC_TEST(the_limit_of_a_batch_follows_what_is_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

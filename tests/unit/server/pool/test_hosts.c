@@ -1106,11 +1106,15 @@ static void a_clients_deadline_answers_and_ends_no_process(void **state) {
 // Calls that are begun together. Each of the two waits in the process for a signal of its
 // own, so the first one runs until the test lets it go.
 
+// What a call is known to take.
+static uint64_t known_ns = 3600000 * MS;
+
 static void let_join(house_t *house, uint32_t module) {
   const fc_module_t *held = generation_at(house, module)->module;
   fc_module_queue_t *queue = house->pool.queues[module];
   for (size_t f = 0; f < fc_module_function_count(held); f++) {
     queue->costs[f].together = FC_BATCH_CALLS;
+    queue->costs[f].average_ns = known_ns;
   }
 }
 
@@ -1146,7 +1150,7 @@ static void expect_batch_end(house_t *house, const fc_job_t *job,
 // made again, one by one, and nobody is blamed.
 static void each_call_of_a_batch_ends_by_itself(void **state) {
   (void)state;
-  enum { GO, CRASH, KILL, LIE, PASS };
+  enum { GO, CRASH, KILL, LIE, PASS, HANG };
   static const struct {
     const char *name;
     uint64_t ms[2], limit_ms[2];
@@ -1192,6 +1196,8 @@ static void each_call_of_a_batch_ends_by_itself(void **state) {
        0,
        1,
        {0, FC_CODE_DEADLINE_EXCEEDED}},
+      {"it takes longer than such calls do", LONG, LONG, 0, HANG, 0, 1, {0, 0}},
+      {"so it does, and a client has left", LONG, LONG, 1, HANG, 0, 1, {0, 0}},
       {"the first client leaves, then a crash",
        LONG,
        LONG,
@@ -1209,6 +1215,7 @@ static void each_call_of_a_batch_ends_by_itself(void **state) {
     fc_job_t jobs[2];
     fc_process_host_t *host = enter_stuck(&house, 1);
     host->health.limit = FC_LIMIT_CRASHES;
+    known_ns = row->what == HANG ? 1 : 3600000 * MS;
     const fc_child_t *child = begin_batch(&house, jobs, row->ms, row->limit_ms);
     fc_ring_slot_t *slot = &child->ring.head->slots[child->first];
     for (int i = 0; i < 2; i++) {
@@ -1222,6 +1229,9 @@ static void each_call_of_a_batch_ends_by_itself(void **state) {
       // Before the process goes on, which would write what is true.
       while (!host->crashes) turn(&house);
     }
+    if (row->what == HANG) pass(&house, FC_LIMIT_BATCH_MS / 2);
+    if (row->what == HANG) assert_int_equal(child->cause, FC_CAUSE_NONE);
+    if (row->what == HANG) pass(&house, FC_LIMIT_BATCH_MS);
     if (row->what == PASS) pass(&house, SHORT_MS + 5);
     if (row->what == PASS && !row->restarts) {
       // A process that runs a late call for so long would end if nobody needed it.
@@ -1247,6 +1257,27 @@ static void each_call_of_a_batch_ends_by_itself(void **state) {
     atomic_store(&ahead_ns, 0);
     assert_int_equal(atomic_load(&house.memory.live), 0);
   }
+}
+
+// While its calls come back, one after the other, a batch is not given up.
+static void a_batch_goes_on_while_its_calls_come_back(void **state) {
+  (void)state;
+  static house_t house;
+  static const uint64_t kLong[2] = {600000, 600000};
+  fc_job_t jobs[2];
+  const fc_process_host_t *host = enter_stuck(&house, 1);
+  known_ns = 1;
+  const fc_child_t *child = begin_batch(&house, jobs, kLong, kLong);
+  pass(&house, FC_LIMIT_BATCH_MS - 100);
+  (void)kill(child->process.pid, SIGUSR1);
+  while (!find_end(&jobs[0])) turn(&house);
+  pass(&house, FC_LIMIT_BATCH_MS - 100);
+  assert_int_equal(child->cause, FC_CAUSE_NONE);
+  expect_answered(&house, &jobs[1]);
+  assert_int_equal(host->restarts, 0);
+  known_ns = 3600000 * MS;
+  leave(&house);
+  atomic_store(&ahead_ns, 0);
 }
 
 // A call that ends its process again, alone, is answered for it, and is blamed.
@@ -2475,6 +2506,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_lost_thread_writes_to_nobody_else),
       FC_TEST(every_function_answers_the_same),
       FC_TEST(each_call_of_a_batch_ends_by_itself),
+      FC_TEST(a_batch_goes_on_while_its_calls_come_back),
       FC_TEST(a_call_is_made_again_once),
       FC_TEST(what_waits_is_given_together),
       FC_TEST(a_quarantined_module_wakes_nobody),

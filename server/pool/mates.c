@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which calls are computed together (host.h). Loop thread.
+#include "marshal/batch.h"
+#include "pool/module_queue.h"
+
+// The largest bucket, so that free workers share what waits.
+uint8_t fc_mates_most(const fc_module_t *module, size_t function,
+                      const fc_hosting_t *hosting) {
+  const fc_plan_t *plan = fc_module_function(module, function)->plan;
+  if (hosting->apart || hosting->trial || hosting->fresh || !plan ||
+      !plan->batch || !plan->batch->on || !plan->batch->count) {
+    return 0;
+  }
+  const int64_t rows = plan->batch->buckets[plan->batch->count - 1].rows;
+  return rows < FC_BATCH_CALLS ? (uint8_t)rows : FC_BATCH_CALLS;
+}
+
+bool fc_mates_join(fc_module_queue_t *queue, const fc_job_t *first,
+                   const fc_job_t *last, fc_job_t *job, uint64_t now_ns) {
+  const fc_cost_t *cost = &queue->costs[first->call.function];
+  if (job->call.function != first->call.function ||
+      !fc_mates_may_join(queue, job) ||
+      !fc_cost_allows(cost, last->call.deadline_ns, now_ns) ||
+      !fc_cost_allows(cost, job->call.deadline_ns, now_ns)) {
+    return false;
+  }
+  job->call.batch_ns = first->call.batch_ns;
+  return queue->host->hosts->class_->join(queue->host, first, job);
+}
+
+void fc_mates_note_unlike(fc_pool_t *pool, fc_module_queue_t *queue,
+                          const fc_job_t *job) {
+  const fc_pool_events_t *events = &pool->events;
+  const uint32_t function = job->call.function;
+  if (!queue->costs[function].together) return;  // each of the batch says so
+  queue->costs[function].together = 0;
+  queue->unlike++;
+  if (events->on_unlike) {
+    events->on_unlike(events->context, job->call.generation, function);
+  }
+}
