@@ -312,7 +312,10 @@ static fc_status_t describe(road_t *road) {
   fc_status_t status = FC_OK;
   for (size_t i = 0; status == FC_OK && i < fc_module_function_count(module);
        i++) {
-    status = put_arguments(road, fc_module_function(module, i), functions);
+    const fc_function_t *function = fc_module_function(module, i);
+    // What others are together has what they say (abi/sizes.h).
+    if (function->signature->size_count) continue;
+    status = put_arguments(road, function, functions);
   }
   fc_module_release(module);
   return status;

@@ -89,6 +89,23 @@ def test_a_source_takes_its_road(farcall, on_path, tmp_path, source, signature, 
     assert json.loads(done.stdout)["results"] == results
 
 
+BUCKET = """func.func @f_bs{0}(%x: tensor<{0}x2xf32>) -> tensor<{0}x2xf32> {{
+  %y = arith.mulf %x, %x : tensor<{0}x2xf32>
+  return %y : tensor<{0}x2xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("road, suffix", [("iree", ".vmfb"), ("mlir", ".so")])
+def test_functions_of_several_sizes_are_one(farcall, on_path, tmp_path, road, suffix):
+    (tmp_path / "m.mlir").write_text("".join(map(BUCKET.format, (1, 4))))
+    done = farcall("compile", "m.mlir", f"--road={road}", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("m/f(x: tensor<[batch]x2xf32>) -> tensor<[batch]x2xf32>")
+    done = farcall("run", tmp_path / f"m{suffix}", "-f", "f", "--json=[[[1,2],[3,4],[5,6]]]")
+    assert done.stdout == '{"results":[[[1.0,4.0],[9.0,16.0],[25.0,36.0]]]}\n', done.stderr
+
+
 REFUSED = [
     (["--road=iree"], MEMREF, 65, "with memrefs, which IREE's compiler does not take: "
      "--road=mlir does"),
