@@ -19,6 +19,7 @@
 #define IMPORTED FC_WORK_FILE "1-imported.mlir"
 #define REPORT FC_WORK_FILE "1-report.json"
 #define MODULE FC_WORK_FILE "2-module.vmfb"
+#define TEXT_LIMIT ((size_t)1 << 30)
 #define PIP "pip install 'iree-base-compiler[onnx]'"
 
 typedef struct road_t {
@@ -27,6 +28,7 @@ typedef struct road_t {
   const char *source;       // what the compiler reads, in the work directory
   bool any_level;           // no -O is given
   yyjson_mut_doc *sidecar;  // NULL until the functions are described
+  fc_text_t batched;        // the source with the sizes of --batch
 } road_t;
 
 // By importer: its script, and what installs the packages that the script needs.
@@ -444,6 +446,30 @@ fc_status_t fc_compile_try(fc_compile_t *compile) {
   return run_compiler(compile, argv);
 }
 
+// Gives functions of a source without importer the sizes of --batch.
+static fc_status_t batch_text(road_t *road) {
+  fc_compile_t *compile = road->compile;
+  const char *sizes = compile->sizes[0];
+  size_t count = 0;
+  if (compile->size_count > 1 || strchr(sizes, '=')) {
+    return fc_fail(compile->err, FC_CODE_MODULE_LOAD,
+                   "--batch=%s: dims of %s have no names: write --batch=1,8",
+                   compile->sizes[compile->size_count - 1],
+                   compile->format->name);
+  }
+  fc_text_init(&road->batched, fc_allocator_system(), TEXT_LIMIT);
+  FC_TRY(fc_mlir_batch(compile->arena, compile->text, fc_str(sizes),
+                       &road->batched, &count, compile->err));
+  if (!count) {
+    return fc_fail(compile->err, FC_CODE_MODULE_LOAD,
+                   "%s has no function f from tensor<?x…> to tensor<?x…> "
+                   "for --batch: write f_bs1, f_bs8, … for their rows",
+                   compile->input);
+  }
+  compile->text = fc_text_str(&road->batched);
+  return fc_step_write(compile, compile->source, compile->text);
+}
+
 static bool takes(const fc_format_t *format) { return format->by_iree; }
 
 static bool is_there(fc_compile_t *compile) {
@@ -455,17 +481,15 @@ static fc_status_t make(fc_compile_t *compile) {
   FC_TRY(find_compiler(&road));
   road.any_level = !compile->level;
   if (!compile->level) compile->level = '2';
-  if (compile->size_count && !compile->format->importer) {
-    return fc_fail(
-        compile->err, FC_CODE_MODULE_LOAD,
-        "%s is %s: --batch is for ONNX and jax.export, whose dims have names",
-        compile->input, compile->format->name);
-  }
-  fc_status_t status = compile->format->importer ? import(&road) : FC_OK;
+  const bool imports = compile->format->importer != FC_IMPORTER_NONE;
+  fc_status_t status = imports               ? import(&road)
+                       : compile->size_count ? batch_text(&road)
+                                             : FC_OK;
   for (size_t i = compile->cpu_count; i-- > 0 && status == FC_OK;) {
     status = build(&road, i);
   }
   yyjson_mut_doc_free(road.sidecar);
+  fc_text_deinit(&road.batched);
   return status;
 }
 

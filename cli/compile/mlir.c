@@ -618,10 +618,10 @@ static fc_status_t make(fc_compile_t *compile) {
   FC_TRY(find_tools(&road));
   if (!compile->level) compile->level = '2';
   if (compile->size_count) {
-    return fc_fail(
-        compile->err, FC_CODE_MODULE_LOAD,
-        "%s is %s: --batch is for ONNX and jax.export, whose dims have names",
-        compile->input, compile->format->name);
+    return fc_fail(compile->err, FC_CODE_MODULE_LOAD,
+                   "%s: --batch is for --road=iree: here write functions "
+                   "f_bs1, f_bs8, … for their rows",
+                   compile->input);
   }
   if (!strcmp(compile->cpus[0], "vmvx")) {
     return fc_fail(compile->err, FC_CODE_MODULE_LOAD,

@@ -4,6 +4,7 @@ of it. IREE's compiler is that of FARCALL_IREE."""
 import json
 import os
 import pathlib
+import re
 
 import pytest
 
@@ -106,13 +107,79 @@ def test_functions_of_several_sizes_are_one(farcall, on_path, tmp_path, road, su
     assert done.stdout == '{"results":[[[1.0,4.0],[9.0,16.0],[25.0,36.0]]]}\n', done.stderr
 
 
+AFFINE = """func.func public @f( // of rows {
+    %x: tensor<?x3xf32> {iree.abi.name = "rows"},
+    %w: tensor<3x2xf32>, %add: f32) -> (tensor<?x2xf32>, tensor<?x3xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x3xf32>
+  %e = tensor.empty(%n) : tensor<?x2xf32>
+  %b = linalg.fill ins(%add : f32) outs(%e : tensor<?x2xf32>) -> tensor<?x2xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<?x3xf32>, tensor<3x2xf32>)
+      outs(%b : tensor<?x2xf32>) -> tensor<?x2xf32>
+  return %y, %x : tensor<?x2xf32>, tensor<?x3xf32>
+}
+"""
+ADDED = """func.func @f(%x: tensor<?x3xf32>) -> tensor<?x2xf32> {
+  %w = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>
+  %b = stablehlo.constant dense<[10.0, 20.0]> : tensor<2xf32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<?x3xf32>, tensor<3x2xf32>) -> tensor<?x2xf32>
+  %s = shape.shape_of %0 : tensor<?x2xf32> -> tensor<2xindex>
+  %1 = stablehlo.dynamic_broadcast_in_dim %b, %s, dims = [1]
+      : (tensor<2xf32>, tensor<2xindex>) -> tensor<?x2xf32>
+  %2 = stablehlo.add %0, %1 : tensor<?x2xf32>
+  return %2 : tensor<?x2xf32>
+}
+"""
+SIGNED = """func.func @f(%x: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %0 = tosa.abs %x : (tensor<?x3xf32>) -> tensor<?x3xf32>
+  return %0 : tensor<?x3xf32>
+}
+"""
+BATCHED = [
+    ("linalg", AFFINE, "f(rows: tensor<[batch]x3xf32>, w: tensor<3x2xf32>, add: f32)",
+     [[[1, 0], [0, 1], [1, 1]], 5.0], lambda x: [[x[0] + x[2] + 5, x[1] + x[2] + 5], x]),
+    ("stablehlo", ADDED, "f(x: tensor<[batch]x3xf32>)", [],
+     lambda x: [[x[0] + 3 * x[1] + 5 * x[2] + 10, 2 * x[0] + 4 * x[1] + 6 * x[2] + 20]]),
+    ("tosa", SIGNED, "f(x: tensor<[batch]x3xf32>)", [], lambda x: [[*map(abs, x)]]),
+]
+
+
+@pytest.mark.parametrize("source, signature, more, row", [row[1:] for row in BATCHED],
+                         ids=[row[0] for row in BATCHED])
+def test_a_function_of_any_rows_gets_sizes(farcall, on_path, tmp_path, source, signature,
+                                           more, row):
+    """The names of IREE's kernels have a D for a size that is not known."""
+    (tmp_path / "m.mlir").write_text(source)
+    done = farcall("compile", "m.mlir", "--batch=4,1,4", "--cpu=host", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f"m/{signature} -> ") and "[batch] is 1 or 4" in lines[0]
+    assert [line.split("(")[0] for line in lines[1:3]] == ["m/f_bs1", "m/f_bs4"]
+    module = (tmp_path / "m.vmfb").read_bytes()
+    assert re.search(rb"f_bs4_dispatch_0_\w*_(4x|12)", module)
+    assert not re.search(rb"_dispatch_\d+_\w*_D", module)
+    for count in 1, 4, 7:
+        rows = [[float(i), -2.0 * i, i + 1.0] for i in range(count)]
+        done = farcall("run", tmp_path / "m.vmfb", "-f", "f", "--json",
+                       json.dumps([rows, *more]))
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["results"] == [*map(list, zip(*map(row, rows)))]
+
+
 REFUSED = [
     (["--road=iree"], MEMREF, 65, "with memrefs, which IREE's compiler does not take: "
      "--road=mlir does"),
     (["--road=mlir"], STABLEHLO, 65, "which MLIR's tools do not lower: --road=iree does"),
     (["--road=gcc"], LINALG, 64, "--road=gcc: it is iree or mlir"),
     (["-O4"], LINALG, 64, "-O4: it is 0, 1, 2 or 3"),
-    (["--batch=1"], LINALG, 65, "--batch is for ONNX and jax.export"),
+    (["--batch=x=1,8"], LINALG, 65, "--batch=x=1,8: dims of MLIR have no names: write --batch="),
+    (["--batch=1", "--batch=2"], LINALG, 65, "--batch=2: dims of MLIR have no names"),
+    (["--batch=0,1"], LINALG, 65, "--batch: 0 rows: there are up to 256 sizes of 1 to"),
+    (["--batch=1,8"], TORCH, 65, "m.txt has no function f from tensor<?x…> to tensor<?x…> "
+     "for --batch: write f_bs1, f_bs8, … for their rows"),
+    (["--batch=1,8"], MEMREF, 65, "m.txt: --batch is for --road=iree: here write functions "
+     "f_bs1, f_bs8, … for their rows"),
     ([], "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {\n  return %y : tensor<2xf32>\n}",
      65, "m.txt:2:10: iree-compile: use of undeclared SSA value name"),
 ]

@@ -39,6 +39,14 @@ static void guard_divisions(fc_arena_t *arena, fc_str_t text) {
   fc_text_deinit(&guarded);
 }
 
+static void batch(fc_arena_t *arena, fc_str_t text) {
+  fc_text_t batched;
+  size_t count;
+  fc_text_init(&batched, fc_allocator_system(), (size_t)1 << 24);
+  (void)fc_mlir_batch(arena, text, FC_STR("4,1"), &batched, &count, NULL);
+  fc_text_deinit(&batched);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size > 16384) return 0;
   fc_arena_t arena;
@@ -54,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     (void)fc_mlir_function_at(&module, FC_MLIR_SPOT(3, 1));
   }
   guard_divisions(&arena, text);
+  batch(&arena, text);
   (void)fc_mlir_leftover(text, &operation, &place);
   (void)fc_mlir_arguments(&arena, text, FC_STR("f"), 4, arguments, NULL);
   fc_arena_deinit(&arena);

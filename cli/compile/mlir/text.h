@@ -184,6 +184,13 @@ fc_status_t fc_mlir_arguments(fc_arena_t *arena, fc_str_t source,
                               fc_mlir_argument_t *out_arguments,
                               fc_error_t *err);
 
+// The source with functions NAME_bs{N}, for each of `sizes`, "1,4,8", in the place of each
+// public NAME that takes and gives tensors whose first dim is `?`. They call it, and it is
+// private: an inliner and what folds tensor.cast then find the sizes inside, as far as
+// they follow. Lines stay where they are. *out_count is the number of such NAMEs.
+fc_status_t fc_mlir_batch(fc_arena_t *arena, fc_str_t source, fc_str_t sizes,
+                          fc_text_t *out, size_t *out_count, fc_error_t *err);
+
 typedef enum fc_foreign_t {
   FC_FOREIGN_ONNX,
   FC_FOREIGN_TORCH,

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Functions in MLIR as people write it (text.h). Indices are those of the source.
+#ifndef FARCALL_CLI_COMPILE_MLIR_SOURCE_H_
+#define FARCALL_CLI_COMPILE_MLIR_SOURCE_H_
+
+#include "compile/mlir/lex.h"
+
+typedef struct fc_source_function_t {
+  size_t begin;  // of the word `func.func`
+  size_t named;  // behind that word, and behind the visibility if there is one
+  bool is_public;
+  fc_str_t symbol;   // as it is written, maybe in quotes
+  size_t arguments;  // of their '('
+} fc_source_function_t;
+
+// Finds the next function from *at on; *at moves to its arguments. False: there is none,
+// as in bytecode.
+bool fc_source_next(fc_str_t source, size_t *at, fc_source_function_t *out);
+
+// The index of what follows spaces and comments.
+size_t fc_source_skip_blank(fc_str_t source, size_t at);
+size_t fc_source_skip_word(fc_str_t source, size_t at);
+// The end of one element of a list in round brackets.
+size_t fc_source_skip_element(fc_str_t source, size_t at);
+
+#endif  // FARCALL_CLI_COMPILE_MLIR_SOURCE_H_
