@@ -33,8 +33,9 @@
 //   - it is given up when it takes much longer than such calls do (fc_invocation_t.batch_ns),
 //     and so is its process: what hangs does so by itself.
 //   - calls that were not begun are put back like any other.
-// Threads form no batches of machine code: a thread that is lost would take all along, and
-// none could be made again. Batches are for calls without flags, sessions or parts: these
+// Threads form no batches of a .so, which may loop for ever: a thread that is lost takes all
+// along, and none can be made again. IREE's kernels end, and its bytecode between them is
+// told to. Batches are for calls without flags, sessions or parts: these
 // can be made again.
 //
 // A turn of the loop calls, in this order: collect, offer for what waits, notify, sleep;

@@ -156,7 +156,7 @@ static bool join(fc_host_t *host, const fc_job_t *first, fc_job_t *job) {
   fc_thread_host_t *self = (fc_thread_host_t *)host;
   fc_slot_t *slots = all->region.slots;
   uint32_t last = first->slot;
-  if (self->native || !fill_slot(self, job)) return false;
+  if (self->apart || !fill_slot(self, job)) return false;
   if (slots[last].mate == FC_SLOT_NONE) {
     all->held[last].mate = last;
   } else {
@@ -361,6 +361,7 @@ static fc_status_t create(fc_hosts_t *hosts, uint32_t generation,
   self->most =
       hosting->workers < hosts->pool->options.workers ? hosting->workers : 0;
   self->native = info->runs_native;
+  self->apart = self->native && strcmp(fc_module_get_kind(module), "vm") != 0;
   fc_hosts_link(hosts, generation, &self->base);
   *out_host = &self->base;
   self->loading = (fc_job_t){.call = {.generation = generation,

@@ -35,8 +35,9 @@ typedef struct fc_thread_hosts_t {
 typedef struct fc_thread_host_t {
   fc_host_t base;
   bool serial;
-  uint32_t most;     // calls that run at once; 0: as many as there are threads
-  bool native;       // it runs machine code: a thread in it cannot be stopped
+  uint32_t most;  // calls that run at once; 0: as many as there are threads
+  bool native;    // it runs machine code: a thread in it cannot be stopped
+  bool apart;  // it may loop for ever, and take what is computed with it along
   uint64_t lost;     // threads lost in its calls, ever
   uint32_t missing;  // threads lost in its calls that have not come back
   uint32_t mates;    // fc_thread_hosts_t.mates, of its calls

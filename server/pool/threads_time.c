@@ -52,6 +52,17 @@ static void expire_loading(fc_thread_host_t *self, uint32_t index) {
   fc_pool_on_host(&self->base, &error);
 }
 
+// The thread of a batch is lost once, whoever of it is late.
+static bool is_lost(const fc_thread_hosts_t *all, uint32_t index) {
+  uint32_t mate = index;
+  if (all->region.slots[index].mate == FC_SLOT_NONE) return false;
+  do {
+    if (all->held[mate].lost) return true;
+    mate = all->held[mate].mate;
+  } while (mate != index);
+  return false;
+}
+
 // The deadline of a call that threads were given has passed. A call that no thread has
 // begun is answered, and so is a call in native code, whose thread keeps the slot until
 // the code returns, if it ever does. Bytecode ends its own call. A call of a batch is
@@ -67,7 +78,7 @@ static void expire_slot(fc_thread_hosts_t *all, uint32_t index) {
   bool waits = fc_slot_begin(&slot->begun, FC_BEGUN_NEVER);
   const bool batched = slot->mate != FC_SLOT_NONE;
   if (!waits && !self->native && !batched) return;
-  if (!waits && self->native) lose_thread(self, index);
+  if (!waits && self->native && !is_lost(all, index)) lose_thread(self, index);
   if (!job) return;  // it was dropped
   fc_error_t error;
   (void)fc_fail(&error, FC_CODE_DEADLINE_EXCEEDED, "the deadline passed %s",

@@ -1804,12 +1804,14 @@ static void a_module_is_hosted_as_it_was_opened(void **state) {
 #define STREAM 20
 
 static sem_t gate;
+static atomic_uint gated;  // calls that came to it
 static fc_job_t stream[STREAM];
 static bool streaming;
 static unsigned streamed;  // calls that have ended
 
 static fc_status_t call_gated(void *instance, size_t index,
                               fc_backend_call_t *call, fc_error_t *err) {
+  atomic_fetch_add(&gated, 1);
   sem_wait(&gate);
   return fc_backend_native.call(instance, index, call, err);
 }
@@ -1838,13 +1840,15 @@ static void let_go(house_t *house, unsigned count) {
   while (streamed - before < count) turn(house);
 }
 
-static uint32_t add_gated(house_t *house, fc_module_t **out_module) {
-  static fc_backend_t gated;
-  const fc_backend_t *const backends[] = {&gated, NULL};
+static uint32_t add_gated(house_t *house, const char *kind,
+                          fc_module_t **out_module) {
+  static fc_backend_t backend;
+  const fc_backend_t *const backends[] = {&backend, NULL};
   const uint32_t index = FC_ARRAY_COUNT(kModules);
   fc_error_t error;
-  gated = fc_backend_native;
-  gated.call = call_gated;
+  backend = fc_backend_native;
+  backend.kind = kind;
+  backend.call = call_gated;
   assert_int_equal(
       fc_module_load(backends, fc_str(kModules[SCALARS].path), NULL,
                      fc_allocator_system(), out_module, &error),
@@ -1888,7 +1892,7 @@ static void quick_calls_keep_nobody_waiting(void **state) {
     static house_t house;
     fc_module_t *module;
     enter(&house, FC_ISOLATION_THREAD, 0);
-    const uint32_t index = add_gated(&house, &module);
+    const uint32_t index = add_gated(&house, "native", &module);
     begin_stream(&house, index);
     fc_job_t job;
     house.done = NULL;
@@ -1909,6 +1913,50 @@ static void quick_calls_keep_nobody_waiting(void **state) {
     end_stream(&house);
     fc_module_release(module);
     leave(&house);
+  }
+}
+
+// Machine code that goes on past the deadlines of a batch has one thread, whoever of the
+// batch is late. A .so has no batches.
+static void a_batch_loses_its_thread_once(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint32_t at_once;
+  } rows[] = {{"vm", 2}, {"native", 1}};
+  FC_TEST_EACH_ROW(const __typeof__(rows[0]), row, rows) {
+    static house_t house;
+    fc_module_t *module;
+    fc_job_t jobs[2];
+    enter(&house, FC_ISOLATION_THREAD, 0);
+    const uint32_t index = add_gated(&house, row->name, &module);
+    const fc_function_t *function = fc_module_find(module, FC_STR("s_i32"));
+    fc_cost_t *cost = &house.pool.queues[index]->costs[function->index];
+    *cost = (fc_cost_t){.together = FC_BATCH_CALLS, .average_ns = MS};
+    house.may_lose = true;
+    house.hear = hear_stuck;
+    heard = 0;
+    sem_init(&gate, 0, 0);
+    atomic_store(&gated, 0);
+    for (int i = 0; i < 2; i++) {
+      jobs[i] =
+          make_job(&house, index, (uint32_t)function->index, FC_STR("[21]"), 0);
+      jobs[i].limit_ns = jobs[i].call.deadline_ns = fc_clock_ns() + 600000 * MS;
+      fc_pool_enqueue(&house.pool, &jobs[i]);
+    }
+    while (!atomic_load(&gated)) turn(&house);
+    assert_int_equal(house.pool.hosts[FC_HOSTS_THREAD]->running, row->at_once);
+    pass(&house, 600000 + FC_LIMIT_KILL_GRACE_MS);
+    for (uint32_t i = 0; i < row->at_once; i++) expect_late(&house, &jobs[i]);
+    assert_int_equal(facts(&house, index).lost_threads, 1);
+    assert_int_equal(facts(&house, index).stuck, 1);
+    for (int i = 0; i < 2; i++) sem_post(&gate);
+    while (fc_pool_running(&house.pool)) turn(&house);
+    assert_int_equal(facts(&house, index).stuck, 0);
+    house.hear = NULL;
+    fc_module_release(module);
+    leave(&house);
+    atomic_store(&ahead_ns, 0);
   }
 }
 
@@ -2531,6 +2579,7 @@ int main(int argc, char **argv) {
       FC_TEST(a_trial_is_timed_from_its_first_worker),
       FC_TEST(a_module_is_hosted_as_it_was_opened),
       FC_TEST(quick_calls_keep_nobody_waiting),
+      FC_TEST(a_batch_loses_its_thread_once),
       FC_TEST(a_turn_that_ends_is_paid_for),
       FC_TEST(a_turn_that_nobody_waits_for_is_paid_for),
       FC_TEST(a_thread_turns_for_nobody_and_is_paid_for),
