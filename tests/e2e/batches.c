@@ -18,7 +18,7 @@
 
 #define CONNECTIONS_MAX 256
 #define GOT_MAX (256u << 10)
-#define CASES_MAX 4096
+#define CASES_MAX (32u << 10)
 #define WRONG_SHOWN 5
 
 enum {
@@ -46,7 +46,7 @@ static size_t case_count;
 static fc_client_t clients[CONNECTIONS_MAX];
 static size_t client_count;
 static int poll_fd, port;
-static uint64_t state, sent, right, left, late, wrong, slowest_ns;
+static uint64_t state, sent, right, failed, left, late, wrong, slowest_ns;
 
 static void read_cases(const char *path) {
   FILE *file = fopen(path, "rb");
@@ -90,6 +90,7 @@ static void judge(fc_client_t *c, const char *body, size_t size, int status) {
   const bool in_time =
       asked->what != CASE_LATE || (status != 504 && status != 503);
   late += !in_time;
+  failed += good && asked->what == CASE_BEGIN;
   if (good || !in_time) right++;
   else if (wrong++ < WRONG_SHOWN) {
     fprintf(stderr, "batches: case %zu, %u wanted: got %.600s\n",
@@ -152,11 +153,11 @@ int main(int argc, char **argv) {
   const bool ended = run(strtoull(argv[3], NULL, 10));
   const double seconds = (double)(fc_clock_ns() - began_ns) / 1e9;
   const size_t lost = count_awaiting();
-  printf("{\"sent\":%" PRIu64 ",\"right\":%" PRIu64 ",\"left\":%" PRIu64
-         ",\"late\":%" PRIu64 ",\"wrong\":%" PRIu64
+  printf("{\"sent\":%" PRIu64 ",\"right\":%" PRIu64 ",\"failed\":%" PRIu64
+         ",\"left\":%" PRIu64 ",\"late\":%" PRIu64 ",\"wrong\":%" PRIu64
          ",\"lost\":%zu,\"seconds\":%.1f,\"per_second\":%.0f,"
          "\"slowest_ms\":%.1f}\n",
-         sent, right, left, late, wrong, lost, seconds, (double)sent / seconds,
-         (double)slowest_ns / 1e6);
+         sent, right, failed, left, late, wrong, lost, seconds,
+         (double)sent / seconds, (double)slowest_ns / 1e6);
   return ended && !lost && !wrong && right + left == sent ? 0 : 1;
 }

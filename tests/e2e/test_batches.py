@@ -75,11 +75,11 @@ def record(server, function, recorder):
     recorder.call(function, [[[1, 2, 3, "x"]], [1]])
 
 
-def load(server, recorder, path, count, connections=24):
+def load(server, recorder, path, count, connections=24, seed="1", timeout=1200):
     path.write_bytes(b"".join(recorder.cases))
     done = subprocess.run(
-        [BIN.parent / "tests/batches", str(server.port), path, str(count), str(connections)],
-        capture_output=True, text=True, timeout=1200)
+        [BIN.parent / "tests/batches", str(server.port), path, str(count), str(connections),
+         seed], capture_output=True, text=True, timeout=timeout)
     print(done.stdout, done.stderr)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
