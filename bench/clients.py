@@ -116,7 +116,7 @@ def small(raw):
     return json.dumps({"inputs": rows}).encode(), {}
 
 
-def wrk(server, path, body=None, fields=None):
+def wrk(server, path, body=None, fields=None, connections=16):
     script = []
     if body:
         text = "".join(f"\\{each:03d}" for each in body)
@@ -126,7 +126,7 @@ def wrk(server, path, body=None, fields=None):
         script = ["-s", WORK / "post.lua"]
     before = processor(server.process.pid)
     done = subprocess.run(
-        [*LAST, "wrk", "-t1", "-c16", f"-d{max(1, round(SECONDS))}s", "--latency",
+        [*LAST, "wrk", "-t1", f"-c{connections}", f"-d{max(1, round(SECONDS))}s", "--latency",
          *script, f"http://{server.host}:{server.port}{path}"],
         capture_output=True, text=True, check=True).stdout
     spent = processor(server.process.pid) - before
