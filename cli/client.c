@@ -575,8 +575,9 @@ fc_status_t fc_server_stream(fc_arena_t *arena, const fc_remote_t *server,
   fc_client_exchange_t exchange = {
       .server = server, .lines = lines, .err = err};
   if (server->is_grpc) {
-    return refuse_url(err, server->url,
-                      "only call and ls speak gRPC: http:// for all else");
+    return refuse_url(
+        err, server->url,
+        "only bench, call and ls speak gRPC: http:// for all else");
   }
   const char *accept = lines                        ? "application/x-ndjson"
                        : server->type && !body.data ? server->type

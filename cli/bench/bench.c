@@ -358,14 +358,13 @@ static int save_all(const fc_bench_t *bench, const fc_bench_report_t *report) {
 }
 
 static int report(fc_bench_t *bench) {
-  const bool oip = fc_args_has(bench->args, FC_OPTION_OIP);
   const fc_remote_t *server = &bench->request.server;
   fc_bench_machine_t machine;
   fc_bench_machine_read(&machine);
   const fc_bench_report_t made = {
       .server = bench->request.server.url,
       .target = bench->request.target,
-      .protocol = oip ? "oip" : "native",
+      .protocol = bench->request.protocol,
       .verify = kVerify[bench->plan.verify],
       .input = bench->request.input,
       .example = bench->request.example,
@@ -393,8 +392,9 @@ static int report(fc_bench_t *bench) {
 static int run(fc_bench_t *bench) {
   fc_error_t err;
   fc_error_reset(&err);
-  bench->plan.server = &bench->request.server;
+  const fc_remote_t *server = bench->plan.server = &bench->request.server;
   bench->plan.request = bench->request.message;
+  bench->plan.call = server->is_grpc ? &bench->request.call : NULL;
   bench->plan.expected = bench->request.expected;
   if (isatty(STDERR_FILENO)) {
     bench->plan.watch = show_slice;

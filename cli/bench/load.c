@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The loop of a load: connections, their schedule, and what is recorded. A small
-// request is one send, a small answer one recv and one pass of llhttp, whose callback
+// request is one send, a small answer one recv and one pass of its parser, whose callback
 // compares the body as it comes. The schedule waits on a timerfd, because time-outs of
 // epoll are milliseconds.
-#include "bench/load.h"
+#include "bench/talk.h"
 
 #include <errno.h>
-#include <llhttp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -41,30 +40,22 @@ typedef enum fc_line_state_t {
   LINE_WAITING,  // for the answer
 } fc_line_state_t;
 
-typedef struct load_t load_t;
-
 // A connection and the request that is on it.
 typedef struct fc_line_t {
-  llhttp_t parser;  // first: llhttp hands back a pointer to it
-  load_t *load;
+  fc_talk_t *talk;
   struct fc_line_t *next_idle;
   fc_line_state_t state;
+  bool waits;  // until it can be written
   fc_wire_t wire;
   uint64_t due_ns;
   uint64_t sent_ns;
   uint64_t idle_ns;   // since when
   uint64_t retry_ns;  // when down
-  size_t sent;        // bytes of the request
-  size_t received;    // bytes of the body
-  bool compares;
-  bool differs;
-  bool captures;  // this answer is the first that is wrong: its body is kept
-  bool done;
-  bool closes;  // after this answer
 } fc_line_t;
 
-struct load_t {
+typedef struct load_t {
   const fc_load_plan_t *plan;
+  const fc_talk_kind_t *kind;
   fc_load_result_t *result;
   int poll;
   int timer;
@@ -86,7 +77,7 @@ struct load_t {
   struct sockaddr_storage address;
   char block[BLOCK];
   fc_line_t lines[];
-};
+} load_t;
 
 static volatile sig_atomic_t interrupted;
 
@@ -166,7 +157,9 @@ static void go_down(load_t *load, fc_line_t *line, uint64_t retry_ns) {
   if (line->state == LINE_IDLE) leave_idle(load, line);
   if (line->state >= LINE_SENDING) load->busy--;
   fc_wire_close(&line->wire);
+  load->kind->close(line->talk);
   line->state = LINE_DOWN;
+  line->waits = false;
   line->retry_ns = retry_ns;
   load->down++;
 }
@@ -182,22 +175,34 @@ static void break_line(load_t *load, fc_line_t *line) {
   go_down(load, line, now_ns + RETRY_NS);
 }
 
+// Sends what there is to send, until the kernel takes no more. An idle line has what its
+// protocol says by itself.
 static void send_rest(load_t *load, fc_line_t *line) {
-  const fc_str_t request = load->plan->request;
-  const ssize_t sent = fc_wire_send(&line->wire, request.data + line->sent,
-                                    request.size - line->sent);
+  fc_str_t *left = &line->talk->left;
+  ssize_t sent = 0;
+  while (sent >= 0) {
+    if (!left->size && !load->kind->next(line->talk)) {
+      break_line(load, line);
+      return;
+    }
+    if (!left->size) break;
+    sent = fc_wire_send(&line->wire, left->data, left->size);
+    if (sent > 0) {
+      *left = fc_str_make(left->data + sent, left->size - (size_t)sent);
+    }
+  }
   if (sent < 0 && errno != EAGAIN && errno != EINTR) {
     break_line(load, line);
     return;
   }
-  if (sent > 0) line->sent += (size_t)sent;
-  const bool whole = line->sent == request.size;
-  if (!whole && line->state != LINE_SENDING) {
-    watch_line(load, line, EPOLLIN | EPOLLOUT);
-  } else if (whole && line->state == LINE_SENDING) {
-    watch_line(load, line, EPOLLIN);
+  const bool waits = left->size > 0;
+  if (waits != line->waits) {
+    watch_line(load, line, waits ? EPOLLIN | EPOLLOUT : EPOLLIN);
   }
-  line->state = whole ? LINE_WAITING : LINE_SENDING;
+  line->waits = waits;
+  if (line->state != LINE_IDLE) {
+    line->state = waits ? LINE_SENDING : LINE_WAITING;
+  }
 }
 
 static bool must_compare(const load_t *load) {
@@ -217,13 +222,12 @@ static void fire(load_t *load, fc_line_t *line, uint64_t due_ns,
                  uint64_t now_ns) {
   line->due_ns = due_ns;
   line->sent_ns = now_ns;
-  line->sent = line->received = 0;
-  line->compares = must_compare(load);
-  line->differs = line->captures = line->done = false;
+  fc_talk_begin(line->talk, must_compare(load));
   line->state = LINE_WAITING;
   load->issued++;
   load->busy++;
-  send_rest(load, line);
+  if (load->kind->ask(line->talk)) send_rest(load, line);
+  else break_line(load, line);
 }
 
 // The line is free: in a closed loop it sends again at once.
@@ -235,6 +239,13 @@ static void release(load_t *load, fc_line_t *line, uint64_t now_ns) {
   }
 }
 
+static bool open_talk(const load_t *load, fc_line_t *line) {
+  memset(line->talk, 0, sizeof *line->talk);
+  line->talk->plan = load->plan;
+  line->talk->result = load->result;
+  return load->kind->open(line->talk);
+}
+
 static void connect_line(load_t *load, fc_line_t *line) {
   int one = 1;
   const int family = load->address.ss_family;
@@ -243,7 +254,6 @@ static void connect_line(load_t *load, fc_line_t *line) {
   line->wire.file = file;
   line->state = LINE_CONNECTING;
   load->down--;
-  llhttp_reset(&line->parser);
   if (file >= 0 && family != AF_UNIX) {
     setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   }
@@ -258,7 +268,9 @@ static void connect_line(load_t *load, fc_line_t *line) {
     }
     return;
   }
-  if (!add_line(load, line, EPOLLIN | EPOLLOUT)) break_line(load, line);
+  if (!add_line(load, line, EPOLLIN | EPOLLOUT) || !open_talk(load, line)) {
+    break_line(load, line);
+  }
 }
 
 // Is the line connected? If so, and the server speaks TLS, prepares TLS over it; false
@@ -296,72 +308,21 @@ static void finish_connect(load_t *load, fc_line_t *line) {
 // ---------------------------------------------------------------------------
 // Answers
 
-static int on_begin(llhttp_t *parser) {
-  const fc_line_t *line = (fc_line_t *)parser;
-  // Nothing was asked, or the answer is there already.
-  return line->state < LINE_SENDING || line->done ? -1 : 0;
-}
-
-static int on_head(llhttp_t *parser) {
-  fc_line_t *line = (fc_line_t *)parser;
-  fc_load_result_t *result = line->load->result;
-  line->received = 0;
-  if (parser->status_code < 200 || parser->status_code == 200) return 0;
-  if (!result->first_status) {
-    result->first_status = parser->status_code;
-    result->first_size = 0;
-    line->captures = true;
-  }
-  return 0;
-}
-
-static void capture(fc_load_result_t *result, const char *data, size_t size) {
-  const size_t room = sizeof result->first_body - result->first_size;
-  const size_t taken = size < room ? size : room;
-  memcpy(result->first_body + result->first_size, data, taken);
-  result->first_size += taken;
-}
-
-static int on_body(llhttp_t *parser, const char *data, size_t size) {
-  fc_line_t *line = (fc_line_t *)parser;
-  const fc_str_t expected = line->load->plan->expected;
-  if (line->captures) {
-    capture(line->load->result, data, size);
-  } else if (line->compares && !line->differs) {
-    line->differs = size > expected.size - line->received ||
-                    memcmp(expected.data + line->received, data, size) != 0;
-  }
-  line->received += size;
-  return 0;
-}
-
-static int on_complete(llhttp_t *parser) {
-  fc_line_t *line = (fc_line_t *)parser;
-  if (parser->status_code < 200) return 0;  // 100 Continue and the like
-  line->done = true;
-  line->closes = !llhttp_should_keep_alive(parser);
-  return 0;
-}
-
-static const llhttp_settings_t kSettings = {.on_message_begin = on_begin,
-                                            .on_headers_complete = on_head,
-                                            .on_body = on_body,
-                                            .on_message_complete = on_complete};
-
 static void judge(load_t *load, fc_line_t *line) {
   fc_load_result_t *result = load->result;
   const uint64_t now_ns = fc_clock_ns();
-  if (line->parser.status_code != 200) {
+  fc_talk_t *talk = line->talk;
+  if (!talk->good) {
     if (now_ns >= load->begin_ns) {
       result->refused++;
       load->slice.errors++;
     }
     return;
   }
-  if (line->compares) {
-    line->differs |= line->received != load->plan->expected.size;
+  if (talk->compares) {
+    talk->differs |= talk->received != load->plan->expected.size;
     result->compared++;
-    result->different += line->differs;
+    result->different += talk->differs;
   }
   record(load, line, now_ns);
 }
@@ -369,7 +330,7 @@ static void judge(load_t *load, fc_line_t *line) {
 // The whole answer is there.
 static void take_answer(load_t *load, fc_line_t *line) {
   judge(load, line);
-  if (line->closes) {
+  if (line->talk->closes) {
     go_down(load, line, 0);
     return;
   }
@@ -383,20 +344,17 @@ static void receive_block(load_t *load, fc_line_t *line) {
   const ssize_t got =
       fc_wire_recv(&line->wire, load->block, sizeof load->block);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  fc_talk_t *talk = line->talk;
   if (line->state == LINE_IDLE && got <= 0) {  // it was idle for too long
     go_down(load, line, 0);
     return;
   }
-  const llhttp_errno_t code =
-      got > 0 ? llhttp_execute(&line->parser, load->block, (size_t)got)
-      : got   ? HPE_CLOSED_CONNECTION
-              : llhttp_finish(&line->parser);
-  if (line->done && code == HPE_OK) {
-    if (got == 0) line->closes = true;
-    take_answer(load, line);
-  } else if (got <= 0 || code != HPE_OK) {
-    break_line(load, line);
-  }
+  const bool good =
+      got >= 0 && load->kind->take(talk, fc_str_make(load->block, (size_t)got));
+  if (!good) break_line(load, line);
+  else if (line->state >= LINE_SENDING && talk->done) take_answer(load, line);
+  else if (line->state == LINE_IDLE && talk->closes) go_down(load, line, 0);
+  else send_rest(load, line);
 }
 
 // Takes a block, and then what TLS has decrypted already, the rest of one record: epoll
@@ -412,7 +370,7 @@ static void on_line(load_t *load, fc_line_t *line, uint32_t events) {
     finish_connect(load, line);
     return;
   }
-  if (line->state == LINE_SENDING && events & EPOLLOUT) send_rest(load, line);
+  if (line->state >= LINE_IDLE && events & EPOLLOUT) send_rest(load, line);
   if (events & ~(uint32_t)EPOLLOUT && line->state >= LINE_IDLE) {
     receive(load, line);
   }
@@ -522,9 +480,8 @@ static void run(load_t *load) {
 static fc_status_t open_lines(load_t *load, fc_error_t *err) {
   for (uint32_t i = 0; i < load->plan->connections; i++) {
     fc_line_t *line = &load->lines[i];
-    line->load = load;
-    llhttp_init(&line->parser, HTTP_RESPONSE, &kSettings);
     FC_TRY(fc_server_connect(load->plan->server, &line->wire, err));
+    if (!open_talk(load, line)) return fc_fail_memory(err);
     if (!add_line(load, line, EPOLLIN)) {
       return fc_fail(err, FC_CODE_OUT_OF_MEMORY, "epoll_ctl: %s",
                      strerror(errno));
@@ -615,15 +572,23 @@ static void record_unanswered(load_t *load) {
 fc_status_t fc_load_run(const fc_load_plan_t *plan,
                         fc_load_result_t *out_result, fc_error_t *err) {
   const size_t size = sizeof(load_t) + plan->connections * sizeof(fc_line_t);
+  const fc_talk_kind_t *kind = plan->call ? &fc_talk_grpc : &fc_talk_http;
   const fc_allocator_t system = fc_allocator_system();
   load_t *load = fc_alloc(system, size);
-  if (!load) return fc_fail_memory(err);
+  char *talks = fc_alloc_array(system, plan->connections, kind->size);
+  if (!load || !talks) {
+    fc_free(system, load);
+    fc_free(system, talks);
+    return fc_fail_memory(err);
+  }
   load->plan = plan;
+  load->kind = kind;
   load->result = out_result;
   load->poll = load->timer = -1;
   memset(out_result, 0, sizeof *out_result);
   for (uint32_t i = 0; i < plan->connections; i++) {
     load->lines[i].wire = FC_WIRE_CLOSED;
+    load->lines[i].talk = (fc_talk_t *)(void *)(talks + i * kind->size);
   }
   const fc_status_t status = open_load(load, err);
   if (status == FC_OK) {
@@ -639,9 +604,11 @@ fc_status_t fc_load_run(const fc_load_plan_t *plan,
   }
   for (uint32_t i = 0; i < plan->connections; i++) {
     fc_wire_close(&load->lines[i].wire);
+    kind->close(load->lines[i].talk);
   }
   if (load->poll >= 0) close(load->poll);
   if (load->timer >= 0) close(load->timer);
+  fc_free(system, talks);
   fc_free(system, load);
   return status;
 }

@@ -2,7 +2,7 @@
 //
 // A load on a server: one request, sent again and again over connections that stay
 // open, and what became of it. One thread, one epoll; after the connections are open
-// only TLS allocates.
+// only TLS and HTTP/2 allocate.
 //
 // In a closed loop each connection sends when its answer is there. A server that
 // stalls is then asked less, and few requests see the stall. In an open loop requests
@@ -13,7 +13,7 @@
 #define FARCALL_CLI_BENCH_LOAD_H_
 
 #include "bench/histogram.h"
-#include "client.h"
+#include "grpc/rpc.h"
 
 #define FC_LOAD_CONNECTIONS_MAX 10000u
 #define FC_LOAD_SLICES_MAX 128u
@@ -38,8 +38,10 @@ typedef struct fc_load_slice_t {
 
 typedef struct fc_load_plan_t {
   const fc_remote_t *server;
-  fc_str_t request;   // head and body, sent as they are
-  fc_str_t expected;  // the body of every answer
+  fc_str_t request;           // of HTTP/1.1: head and body, sent as they are
+  const fc_rpc_call_t *call;  // of gRPC; NULL: HTTP/1.1 is spoken
+  fc_str_t
+      expected;  // the body of every answer; of gRPC with the message's head
   fc_load_verify_t verify;
   uint32_t connections;  // 1 to FC_LOAD_CONNECTIONS_MAX
   double rate;           // requests a second; 0: a closed loop
@@ -52,12 +54,12 @@ typedef struct fc_load_plan_t {
 
 typedef struct fc_load_result_t {
   uint64_t duration_ns;  // shorter than planned after an interrupt
-  uint64_t answers;      // 200 within the duration: what the rate counts
+  uint64_t answers;      // 200 or OK within the duration: what the rate counts
   fc_bench_histogram_t latency;  // from when a request was due
   fc_bench_histogram_t service;  // from when it was sent
   uint64_t compared;             // answers
   uint64_t different;            // of those
-  uint64_t refused;              // answered with another status than 200
+  uint64_t refused;              // answered with another status than these
   uint64_t broken;  // connections refused or closed before the whole answer
   uint64_t
       unanswered;  // not sent when the duration was over, or never answered

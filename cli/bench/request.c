@@ -9,6 +9,7 @@
 
 #include "base/sha256.h"
 #include "file.h"
+#include "grpc/model.h"
 #include "input.h"
 #include "json/writer.h"
 
@@ -205,6 +206,85 @@ static int expect(const fc_args_t *args, fc_bench_request_t *request,
                      "the first answer is not what %s has: '%s'", path, text);
 }
 
+static void note_input(const fc_args_t *args, fc_bench_request_t *request,
+                       fc_str_t body) {
+  const bool is_named = *fc_args_get(args, FC_OPTION_EXAMPLE, "") != 0;
+  request->input = is_given(args) || is_named            ? "given"
+                   : strcmp(request->protocol, "native") ? "metadata"
+                                                         : "example";
+  request->input_size = body.size;
+  fc_sha256_hex(body.data, body.size, request->input_sha256);
+}
+
+// ---------------------------------------------------------------------------
+// gRPC
+
+// An answer as it comes: its message with the head.
+static fc_str_t put_head(fc_arena_t *arena, fc_str_t message) {
+  const size_t size = FC_RPC_HEAD + message.size;
+  unsigned char *bytes = fc_arena_alloc(arena, size, 1);
+  if (!bytes) return (fc_str_t){0};
+  bytes[0] = 0;
+  for (size_t i = 1; i < FC_RPC_HEAD; i++) {
+    bytes[i] = (unsigned char)(message.size >> (8 * (FC_RPC_HEAD - 1 - i)));
+  }
+  if (message.size) memcpy(bytes + FC_RPC_HEAD, message.data, message.size);
+  return fc_str_make((const char *)bytes, size);
+}
+
+// The message of the request, in the arena.
+static int make_request(const fc_args_t *args, fc_rpc_model_t *model,
+                        fc_str_t *out_message) {
+  fc_error_t err;
+  fc_error_reset(&err);
+  if (is_given(args)) {
+    const int exit_code = fc_rpc_model_ask(args, model);
+    if (exit_code) return exit_code;
+  } else if (fc_rpc_model_fill(model, &err)) {
+    return fc_complain(FC_EXIT_DATA, "%s", err.message);
+  }
+  *out_message = fc_arena_copy(args->arena, fc_text_str(&model->request));
+  return out_message->data ? FC_EXIT_OK
+                           : fc_complain(FC_EXIT_FAILED, "out of memory");
+}
+
+static int make_call(const fc_args_t *args, fc_bench_request_t *request,
+                     fc_rpc_model_t *model) {
+  fc_error_t err;
+  fc_str_t message;
+  fc_rpc_reply_t reply;
+  fc_error_reset(&err);
+  const fc_remote_t *server = &request->server;
+  int exit_code = fc_rpc_model_open(args, server, model);
+  if (!exit_code) exit_code = make_request(args, model, &message);
+  if (exit_code) return exit_code;
+  note_input(args, request, message);
+  request->target = fc_print(args->arena, "ModelInfer %s", model->name);
+  if (!request->target) return fc_complain(FC_EXIT_FAILED, "out of memory");
+  exit_code =
+      fc_rpc_get(args, server, FC_RPC_SERVICE "ModelInfer", message, &reply);
+  if (!exit_code) exit_code = expect(args, request, reply.message);
+  if (exit_code) return exit_code;
+  request->expected = put_head(args->arena, reply.message);
+  if (!request->expected.data ||
+      fc_rpc_call_make(args->arena, server, FC_RPC_SERVICE "ModelInfer",
+                       message, &request->call, &err)) {
+    return fc_complain(FC_EXIT_FAILED, "out of memory");
+  }
+  request->call.timeout_ms = 0;  // a load has its own end
+  return FC_EXIT_OK;
+}
+
+static int make_grpc(const fc_args_t *args, fc_bench_request_t *request) {
+  fc_rpc_model_t model;
+  request->protocol = "grpc";
+  const int exit_code = make_call(args, request, &model);
+  fc_rpc_model_close(&model);
+  return exit_code;
+}
+
+// ---------------------------------------------------------------------------
+
 int fc_bench_request_make(const fc_args_t *args,
                           fc_bench_request_t *out_request) {
   fc_error_t err;
@@ -215,18 +295,15 @@ int fc_bench_request_make(const fc_args_t *args,
   if (fc_remote_server(args, &out_request->server, &err)) {
     return fc_remote_complain(&err);
   }
+  if (out_request->server.is_grpc) return make_grpc(args, out_request);
+  out_request->protocol = fc_args_has(args, FC_OPTION_OIP) ? "oip" : "native";
   const int exit_code =
       fc_args_has(args, FC_OPTION_OIP)
           ? oip_target(args, &document, &out_request->target)
           : native_target(args, &document, &out_request->target,
                           &out_request->example);
   if (exit_code) return exit_code;
-  const bool is_named = *fc_args_get(args, FC_OPTION_EXAMPLE, "") != 0;
-  out_request->input = is_given(args) || is_named         ? "given"
-                       : fc_args_has(args, FC_OPTION_OIP) ? "metadata"
-                                                          : "example";
-  out_request->input_size = document.size;
-  fc_sha256_hex(document.data, document.size, out_request->input_sha256);
+  note_input(args, out_request, document);
   if (fc_server_ask(args->arena, &out_request->server, out_request->target,
                     document, &answer, &err) ||
       make_message(args, out_request, document, &err)) {

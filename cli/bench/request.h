@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `farcall bench` sends: the request of a native call or of one by the Open
-// Inference Protocol, made once, and the answer that is expected.
+// Inference Protocol, by HTTP or gRPC, made once, and the answer that is expected.
 #ifndef FARCALL_CLI_BENCH_REQUEST_H_
 #define FARCALL_CLI_BENCH_REQUEST_H_
 
+#include "grpc/rpc.h"
 #include "remote.h"
 
 typedef struct fc_bench_request_t {
   fc_remote_t server;
   const char *target;
-  fc_str_t message;     // head and body
-  fc_str_t expected;    // the body of the answer
-  const char *input;    // "given", or what was asked: "example" or "metadata"
-  const char *example;  // its name; "": it has none, or none was sent
-  size_t input_size;    // of the body
+  const char *protocol;  // "native", "oip" or "grpc"
+  fc_str_t message;      // head and body
+  fc_rpc_call_t call;    // of gRPC, in place of the message
+  fc_str_t expected;     // the body of the answer
+  const char *input;     // "given", or what was asked: "example" or "metadata"
+  const char *example;   // its name; "": it has none, or none was sent
+  size_t input_size;     // of the body
   char input_sha256[65];
 } fc_bench_request_t;
 

@@ -26,6 +26,11 @@ MODELS = {
     "hangs": [("x", "FP32", [1])],
     "lies": [("x", "FP32", [1])],
     "packed": [("x", "FP32", [1])],
+    # Answers as "echo" does; from the second call on it does not, or answers 1 more.
+    "tires": [("x", "FP32", [1])],
+    "changes": [("x", "UINT8", [1])],
+    "open": [("x", "FP32", [-1, 2]), ("t", "BYTES", [-1, 3])],
+    "huge": [("x", "FP32", [1 << 40])],
 }
 FIELDS = {"FP32": "fp32_contents", "INT64": "int64_contents", "BYTES": "bytes_contents"}
 DONE = threading.Event()
@@ -43,6 +48,8 @@ def elements(datatype, raw):
 
 
 class Service(service_pb2_grpc.GRPCInferenceServiceServicer):
+    called = set()
+
     def ModelMetadata(self, request, context):
         if request.name not in MODELS or request.version not in ("", "7"):
             context.abort(grpc.StatusCode.NOT_FOUND, f"no '{request.name}' \u00e4 100%")
@@ -54,6 +61,10 @@ class Service(service_pb2_grpc.GRPCInferenceServiceServicer):
     def ModelInfer(self, request, context):
         if request.model_name == "refuses":
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "not now")
+        again = request.model_name in self.called
+        self.called.add(request.model_name)
+        if again and request.model_name == "tires":
+            context.abort(grpc.StatusCode.UNAVAILABLE, "tired \u00e4")
         if request.model_name == "hangs":
             DONE.wait()
         if request.model_name == "packed":
@@ -67,8 +78,10 @@ class Service(service_pb2_grpc.GRPCInferenceServiceServicer):
                 getattr(output.contents, FIELDS[each.datatype]).extend(
                     elements(each.datatype, raw))
             else:
+                more = again and request.model_name == "changes"
                 answer.raw_output_contents.append(
-                    raw * (2 if request.model_name == "lies" else 1))
+                    bytes([raw[0] + 1]) if more
+                    else raw * (2 if request.model_name == "lies" else 1))
         return answer
 
     def RepositoryIndex(self, request, context):
