@@ -246,6 +246,15 @@ class _Base:
         return f"<{type(self).__name__} {self.url}>"
 
 
+def _is_grpc(url: str) -> bool:
+    return url.startswith(("grpc://", "grpcs://"))
+
+
+def _grpc(kind: str) -> Any:
+    from . import _grpc
+    return getattr(_grpc, kind)
+
+
 _MODULES = "/api/v1/modules"
 _WHOLE = {"signatures": "1"}
 
@@ -255,8 +264,12 @@ class Client(_Base):
 
     `url` is `http://…`, `https://…`, `HOST:PORT` or `unix:PATH`; `timeout` the seconds a
     call may take; `casting` NumPy's rule by which arrays of other elements are taken.
-    Further options are httpx.Client's, such as `verify` and `headers`.
+    Further options are httpx.Client's, such as `verify` and `headers`. With `grpc://…` or
+    `grpcs://…` it is a GrpcClient, of any server of the Open Inference Protocol.
     """
+
+    def __new__(cls, url: str = "", **options: Any) -> Any:
+        return _grpc("GrpcClient")(url, **options) if _is_grpc(url) else super().__new__(cls)
 
     def __init__(self, url: str = "http://127.0.0.1:8000", *,
                  timeout: float | None = 30, casting: str = "same_kind",
@@ -304,6 +317,10 @@ class Client(_Base):
 class AsyncClient(_Base):
     """The same for asyncio: `digits = await client.module("digits")`, then
     `await digits.classify(image)`."""
+
+    def __new__(cls, url: str = "", **options: Any) -> Any:
+        return _grpc("AsyncGrpcClient")(url, **options) if _is_grpc(url) else \
+            super().__new__(cls)
 
     def __init__(self, url: str = "http://127.0.0.1:8000", *,
                  timeout: float | None = 30, casting: str = "same_kind",

@@ -11,6 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("FARCALL_BUILD_DIR", ROOT / "build/dev"))
 IREE = os.environ.get("FARCALL_IREE")  # the folder of its programs
+CLIENTS = os.environ.get("FARCALL_CLIENTS")  # the same, with grpcio
 ONNX = os.environ.get("FARCALL_ONNX")  # the same, with the importer of ONNX models
 CALLS = int(os.environ.get("FARCALL_CALLS", 0))  # of test_memory.py
 for _name in [each for each in os.environ if each.startswith("FARCALL_")]:

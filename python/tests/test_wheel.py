@@ -3,6 +3,7 @@
 import base64
 import csv
 import hashlib
+import importlib.metadata
 import os
 import pathlib
 import re
@@ -76,6 +77,11 @@ def test_each_library_has_its_licence():
     assert set(texts) == wanted
     assert "GNU LESSER GENERAL PUBLIC LICENSE" in texts["common-licenses/LGPL"]
     assert set(re.findall(r"^License-File: (.*)$", fields, re.M)) == wanted
+
+
+def test_extras():
+    found = importlib.metadata.metadata("farcall").get_all("Provides-Extra")
+    assert sorted(found) == ["client", "grpc", "types"]
 
 
 def test_the_record_is_right():
