@@ -5,6 +5,9 @@
 #include "dialect/grpc.h"
 #include "marshal/message.h"
 
+// Of a compressed message less is looked at: a hundred bytes can stand for 64 KiB.
+#define PACKED 4096u
+
 // A message that comes compressed: as much of it as may be looked at. `text` holds it.
 static fc_str_t inflate_begin(const fc_request_t *request, fc_str_t packed,
                               fc_text_t *text) {
@@ -12,14 +15,14 @@ static fc_str_t inflate_begin(const fc_request_t *request, fc_str_t packed,
       fc_request_coding(request->fields[FC_FIELD_GRPC_ENCODING]);
   if (!coding) return FC_STR("");
   // It may be cut off or too long; what was inflated before stays.
-  (void)fc_inflate(coding, packed, FC_LIMIT_PEEK, text, NULL, NULL);
+  (void)fc_inflate(coding, packed, PACKED, text, NULL, NULL);
   return fc_text_str(text);
 }
 
-static fc_status_t too_late(fc_error_t *err) {
+static fc_status_t too_late(size_t most, fc_error_t *err) {
   return fc_fail(err, FC_CODE_BINARY_FRAMING,
-                 "the model's name does not stand within the first %u bytes",
-                 FC_LIMIT_PEEK);
+                 "the model's name does not stand within the first %zu bytes",
+                 most);
 }
 
 // Reads the names of the message that `begin` is the beginning of, without its head.
@@ -29,6 +32,7 @@ static fc_status_t read_names(fc_grpc_names_t *read,
   fc_str_t begin = request->begin;
   const uint32_t size = fc_message_size(begin);
   const bool compressed = begin.data[0] & 1;
+  const size_t most = compressed ? PACKED : FC_LIMIT_PEEK;
   begin.data += FC_MESSAGE_HEAD;
   begin.size -= FC_MESSAGE_HEAD;
   bool is_all = begin.size >= size;
@@ -39,12 +43,12 @@ static fc_status_t read_names(fc_grpc_names_t *read,
                    size);
   }
   if (compressed) begin = inflate_begin(request, begin, text);
-  is_all = is_all && begin.size < FC_LIMIT_PEEK;
+  is_all = is_all && begin.size < most;
   FC_TRY(read(begin, is_all, out_names, err));
   if (out_names->complete) return FC_OK;
-  return request->begin.size < FC_LIMIT_PEEK && begin.size < FC_LIMIT_PEEK
+  return request->begin.size < FC_LIMIT_PEEK && begin.size < most
              ? FC_OK
-             : too_late(err);
+             : too_late(most, err);
 }
 
 // The names of a compressed message do not outlast `text`.
@@ -76,7 +80,7 @@ fc_status_t fc_grpc_peek(fc_grpc_names_t *read, const fc_request_t *request,
   }
   if (*out_more) return FC_OK;
   fc_text_t text;
-  fc_text_init(&text, fc_allocator_system(), 2 * FC_LIMIT_PEEK);
+  fc_text_init(&text, fc_allocator_system(), FC_LIMIT_PEEK);
   fc_status_t status = read_names(read, request, &text, &names, err);
   *out_more = status == FC_OK && !names.complete;
   if (status == FC_OK && !*out_more) {

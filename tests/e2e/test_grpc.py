@@ -2,6 +2,7 @@
 """gRPC by clients that are not ours: grpc_calls.py and grpc_tf_calls.py have the calls.
 And heads that these clients do not send."""
 import base64
+import gzip
 import hashlib
 import json
 import os
@@ -508,6 +509,21 @@ def test_names_that_stand_too_far_behind(serve):
     answers = messages(answers)
     assert len(answers) == 33
     assert [each for each in answers if b"within the first 65535 bytes" in each]
+
+
+def test_little_of_a_compressed_message_is_looked_at(serve):
+    """A hundred bytes of it can stand for 64 KiB, which the loop would unpack and read."""
+    server = serve(SIMPLE)
+    packed = ("grpc-encoding", "gzip")
+    for name, said in ((4000, "no model has a name of 4000 bytes"),
+                       (4100, "does not stand within the first 4096 bytes"),
+                       (65000, "does not stand within the first 4096 bytes")):
+        size = bytes([name & 127 | 128, name >> 7 & 127 | 128, name >> 14])
+        body = gzip.compress(b"\x0a" + size + name * b"a" + field(3, b"id"))
+        found = ask(server, INFER, framed(body, 1), *GRPC, packed)
+        assert said in found["grpc-message"], (name, found)
+    body = framed(gzip.compress(simple()[5:] + 30_000 * field(9, b"")), 1)
+    assert ask(server, INFER, body, *GRPC, packed)["grpc-status"] == "0"
 
 
 def test_a_stream_of_an_old_connection_ends_with_the_server():
