@@ -385,6 +385,7 @@ static bool may_be_stored(const writer_t *w, const fc_walk_t *walk) {
     case FC_TYPE_TENSOR:
     case FC_TYPE_VECTOR:
     case FC_TYPE_SCALAR:
+    case FC_TYPE_LIST:
       return !w->answer || !walk->parent;
     case FC_TYPE_BYTES:
       return w->answer ? !walk->parent : walk->type->flavor != FC_FLAVOR_UTF8;
@@ -393,10 +394,12 @@ static bool may_be_stored(const writer_t *w, const fc_walk_t *walk) {
   }
 }
 
-static fc_status_t put_node(const writer_t *w, const fc_walk_t *walk) {
-  if (!may_be_stored(w, walk)) return put_open(w, walk->type);
-  FC_TRY(put(w, "{'anyOf':["));
-  FC_TRY(put_open(w, walk->type));
+static fc_status_t open_stored(const writer_t *w, const fc_walk_t *walk) {
+  return put(w, may_be_stored(w, walk) ? "{'anyOf':[" : "");
+}
+
+static fc_status_t close_stored(const writer_t *w, const fc_walk_t *walk) {
+  if (!may_be_stored(w, walk)) return FC_OK;
   return put(w, ",{'$ref':'#/%s/%s'}]}",
              w->prefix.size ? "components/schemas" : "$defs",
              w->answer ? "Kept" : "Reference");
@@ -408,6 +411,7 @@ static fc_status_t put_value(const writer_t *w, uint32_t node) {
   while (fc_walk_next(&walk)) {
     if (walk.leave) {
       FC_TRY(put_close(w, walk.type));
+      FC_TRY(close_stored(w, &walk));
       continue;
     }
     if (walk.index) FC_TRY(put(w, ","));
@@ -415,7 +419,9 @@ static fc_status_t put_value(const writer_t *w, uint32_t node) {
       FC_TRY(put_text(w, fc_signature_text(w->signature, walk.type->key)));
       FC_TRY(put(w, ":"));
     }
-    FC_TRY(put_node(w, &walk));
+    FC_TRY(open_stored(w, &walk));
+    FC_TRY(put_open(w, walk.type));
+    if (!fc_type_kind_nests(walk.type->kind)) FC_TRY(close_stored(w, &walk));
   }
   return FC_OK;
 }

@@ -125,6 +125,25 @@ static fc_status_t open_unknown(fc_frame_t *frame, const fc_op_t *op,
                       "'bytes' stands alone in its object");
 }
 
+// Reads {"ref":NAME} where a container may stand, and what else an object is not. A dict
+// may have a part of that name.
+static fc_status_t open_stored(fc_frame_t *frame, const fc_op_t *op,
+                               fc_value_t *dest, bool *out_stored,
+                               fc_error_t *err) {
+  fc_json_token_t token;
+  const bool named = op->kind == FC_TYPE_DICT &&
+                     fc_plan_find(&frame->plan->keys[op->keys], op->child_count,
+                                  FC_STR("ref")) != NULL;
+  if (named) return FC_OK;
+  fc_json_reader_copy(&frame->ahead, &frame->reader);
+  FC_TRY(fc_json_next(&frame->reader, &token, err));
+  *out_stored =
+      token == FC_JSON_KEY && fc_json_text_is(&frame->reader, FC_STR("ref"));
+  if (*out_stored) return fc_read_reference(frame, op, dest, err);
+  fc_json_reader_copy(&frame->reader, &frame->ahead);
+  return FC_OK;
+}
+
 // Begins the value whose token was just read. A leaf is read to its end; for a
 // container a level is pushed.
 static fc_status_t open_value(fc_frame_t *frame, const fc_op_t *op,
@@ -147,7 +166,11 @@ static fc_status_t open_value(fc_frame_t *frame, const fc_op_t *op,
     default:
       return fc_leaf_decode(frame, op, token, dest, err);
   }
-  bool dict = op->kind == FC_TYPE_DICT;
+  bool dict = op->kind == FC_TYPE_DICT, stored = false;
+  if (token == FC_JSON_OBJECT_BEGIN && (!dict || frame->ways)) {
+    FC_TRY(open_stored(frame, op, dest, &stored, err));
+    if (stored) return FC_OK;
+  }
   if (token != (dict ? FC_JSON_OBJECT_BEGIN : FC_JSON_ARRAY_BEGIN)) {
     return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
                             kExpected[op->kind], err);

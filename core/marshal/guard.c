@@ -94,11 +94,12 @@ static size_t shared_extent(size_t size) {
          FC_GUARD_ALIGNMENT;
 }
 
-// A value of the store ends at an unmapped page already. Whether it holds the fill is not
-// looked for: that would cost more than the copy it saves.
+// A value of the store ends at an unmapped page already; a part of a list may not. Whether
+// it holds the fill is not looked for: that would cost more than the copy it saves.
 static bool is_stored(const fc_frame_t *frame, const fc_value_t *value) {
-  return frame->store && value->kind == FC_VALUE_TENSOR &&
-         fc_store_holds(frame->store, value->tensor.data);
+  size_t size;
+  return frame->store && is_copied(value, &size) && size &&
+         fc_store_ends(frame->store, value->tensor.data, size);
 }
 
 static fc_status_t measure(fc_frame_t *frame, fc_value_t *value,

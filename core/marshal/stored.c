@@ -10,8 +10,9 @@
 
 #include "abi/state.h"
 #include "marshal/encoder.h"
+#include "marshal/kept_list.h"
 #include "marshal/read.h"
-#include "marshal/typed.h"
+#include "marshal/stored_value.h"
 
 enum { FC_STORED_READ = 1, FC_STORED_WRITTEN = 2 };
 
@@ -82,109 +83,6 @@ static fc_status_t unknown(fc_frame_t *frame, fc_str_t name, fc_error_t *err) {
   return status;
 }
 
-// "tensor f32[2,3]", "scalar i64" or "bytes", for messages.
-static void print_row(const fc_store_row_t *row, char *out, size_t capacity) {
-  if (row->kind == FC_VALUE_BYTES) {
-    snprintf(out, capacity, "bytes");
-    return;
-  }
-  const bool tensor = row->kind == FC_VALUE_TENSOR;
-  size_t at = (size_t)snprintf(
-      out, capacity, "%s %s%s", tensor ? "a tensor" : "a scalar",
-      fc_dtype_info(row->dtype)->text, tensor ? "[" : "");
-  for (uint8_t i = 0; i < row->rank && at + 24 < capacity; i++) {
-    at += (size_t)snprintf(out + at, capacity - at, i ? ",%lld" : "%lld",
-                           (long long)row->dims[i]);
-  }
-  if (tensor) snprintf(out + at, capacity - at, "]");
-}
-
-static fc_status_t other_type(fc_frame_t *frame, const fc_store_row_t *row,
-                              const char *why, fc_error_t *err) {
-  char type[200];
-  print_row(row, type, sizeof type);
-  const fc_status_t status =
-      fc_json_fail(&frame->reader, err, FC_CODE_TYPE_MISMATCH,
-                   "value '%s' is %s: %s", row->name, type, why);
-  fc_error_got(err, fc_str(type));
-  return status;
-}
-
-// Checks a tensor of the store as one is checked that a document brings.
-static fc_status_t check_tensor(fc_frame_t *frame, const fc_op_t *op,
-                                const fc_store_row_t *row, fc_error_t *err) {
-  fc_typed_t typed;
-  fc_error_t why;
-  fc_error_reset(&why);
-  fc_typed_begin(&typed, op, NULL);
-  if (fc_typed_state(frame, &typed, row->dtype, row->rank, row->dims, &why) ==
-      FC_OK) {
-    if (op->rank > 0) fc_frame_bind_dims(frame, op, typed.dims);
-    return FC_OK;
-  }
-  const fc_status_t status = other_type(frame, row, why.message, err);
-  if (err) memcpy(err->expected, why.expected, sizeof err->expected);
-  return status;
-}
-
-// Checks that a value of the store has the type of the argument.
-static fc_status_t check_type(fc_frame_t *frame, const fc_op_t *op,
-                              const fc_store_row_t *row, fc_error_t *err) {
-  char wanted[80];
-  switch ((fc_type_kind_t)op->kind) {
-    case FC_TYPE_UNKNOWN:
-      return FC_OK;
-    case FC_TYPE_TENSOR:
-    case FC_TYPE_VECTOR:
-      if (row->kind == FC_VALUE_TENSOR) {
-        return check_tensor(frame, op, row, err);
-      }
-      snprintf(wanted, sizeof wanted, "expected a tensor");
-      break;
-    case FC_TYPE_SCALAR:
-      if (row->kind == FC_VALUE_SCALAR && row->dtype == op->dtype) return FC_OK;
-      snprintf(wanted, sizeof wanted, "expected a scalar %s",
-               fc_dtype_info(op->dtype)->text);
-      break;
-    default:
-      if (row->kind == FC_VALUE_BYTES && op->kind == FC_TYPE_BYTES &&
-          op->flavor != FC_FLAVOR_UTF8) {
-        return FC_OK;
-      }
-      snprintf(wanted, sizeof wanted,
-               op->kind == FC_TYPE_BYTES
-                   ? "expected bytes, text by value"
-                   : "such an argument is given by value");
-      break;
-  }
-  return other_type(frame, row, wanted, err);
-}
-
-// Makes the value of a row, whose elements lie at `data`.
-static fc_status_t set_value(fc_frame_t *frame, const fc_op_t *op,
-                             const fc_store_row_t *row, void *data,
-                             fc_value_t *dest, fc_error_t *err) {
-  if (row->kind == FC_VALUE_BYTES) {
-    *dest = (fc_value_t){.kind = FC_VALUE_BYTES,
-                         .bytes = fc_str_make(data ? data : "", row->size)};
-  } else if (row->kind == FC_VALUE_SCALAR) {
-    *dest = (fc_value_t){.kind = FC_VALUE_SCALAR, .dtype = row->dtype};
-    memcpy(dest->scalar.bytes, data, row->size);
-  } else {
-    void *shape = NULL;
-    FC_TRY(fc_frame_alloc(frame, row->rank + (size_t)1, sizeof(int64_t), &shape,
-                          err));
-    if (row->rank) memcpy(shape, row->dims, row->rank * sizeof(int64_t));
-    *dest = (fc_value_t){
-        .kind = FC_VALUE_TENSOR,
-        .tensor = {.dtype = op->dtype ? (fc_dtype_t)op->dtype : row->dtype,
-                   .rank = row->rank,
-                   .shape = shape,
-                   .data = data}};
-  }
-  return FC_OK;
-}
-
 // Gives a value of the store to the function. A scalar is a copy, so it is never written.
 static fc_status_t give(fc_frame_t *frame, const fc_op_t *op,
                         fc_store_row_t *row, bool writes, bool may_write,
@@ -193,9 +91,10 @@ static fc_status_t give(fc_frame_t *frame, const fc_op_t *op,
   fc_stored_t *stored;
   void *data;
   const size_t at = (size_t)(row - store->desk->rows);
+  const bool list = row->kind == FC_VALUE_LIST;
   FC_TRY(stored_of(frame, &stored, err));
-  FC_TRY(check_type(frame, op, row, err));
-  const bool lent = row->kind == FC_VALUE_TENSOR;
+  if (!list) FC_TRY(fc_stored_check(frame, op, row, err));
+  const bool lent = list || row->kind == FC_VALUE_TENSOR;
   if (lent && may_write && op->raw < 0 && frame->repeat) {
     return fc_json_fail(&frame->reader, err, FC_CODE_UNSUPPORTED_TYPE,
                         "value '%s' is a part of an argument that the function "
@@ -214,7 +113,8 @@ static fc_status_t give(fc_frame_t *frame, const fc_op_t *op,
                            : fc_store_map(store, row, &data, err));
   if (lent) stored->used[at] |= use;
   if (lent && op->raw >= 0) stored->row_of[op->raw] = (uint8_t)(at + 1);
-  return set_value(frame, op, row, data, dest, err);
+  return list ? fc_kept_list_read(frame, op, row, data, dest, err)
+              : fc_stored_set(frame, op, row, data, dest, err);
 }
 
 // Gives the function the value of this name. FC_CODE_REFERENCE_UNKNOWN;
@@ -226,6 +126,12 @@ static fc_status_t give_named(fc_frame_t *frame, const fc_op_t *op,
   bool writes, may_write;
   fc_store_row_t *row = fc_store_find(frame->store->desk, name);
   if (!row) return unknown(frame, name, err);
+  if (!dest) {
+    return fc_stored_mismatch(frame, row,
+                              "the argument is passed as its parts, of which "
+                              "each may be a value",
+                              err);
+  }
   find_writes(frame->plan, op, &writes, &may_write);
   return give(frame, op, row, writes, may_write, dest, err);
 }
@@ -302,9 +208,8 @@ static fc_status_t read_output(fc_frame_t *frame, uint32_t *out_number,
 }
 
 static bool can_be_kept(const fc_op_t *op) {
-  return op->kind == FC_TYPE_TENSOR || op->kind == FC_TYPE_VECTOR ||
-         op->kind == FC_TYPE_SCALAR || op->kind == FC_TYPE_BYTES ||
-         op->kind == FC_TYPE_UNKNOWN;
+  return op->raw >= 0 && op->kind != FC_TYPE_REFARRAY &&
+         op->kind != FC_TYPE_OPAQUE && op->kind != FC_TYPE_NULL;
 }
 
 // Adds a result to what is kept. Two under one name are refused, since the second would
@@ -341,8 +246,8 @@ static fc_status_t add_output(fc_frame_t *frame, uint32_t number, fc_str_t name,
   }
   if (!can_be_kept(op)) {
     return fc_json_fail(&frame->reader, err, FC_CODE_UNSUPPORTED_TYPE,
-                        "result %u is neither a tensor, a scalar nor bytes, so "
-                        "it cannot be kept",
+                        "result %u cannot be kept: it is an array of "
+                        "references, opaque or null, or returned as its parts",
                         number);
   }
   return add_keep(frame, op, number, name, err);
@@ -458,7 +363,12 @@ static fc_status_t describe(fc_encoder_t *encoder, fc_stored_keep_t *keep,
   fc_store_row_t row;
   size_t count, size;
   encoder->number = keep->number;
-  if (value->kind == FC_VALUE_BYTES) {
+  if (value->kind == FC_VALUE_LIST) {
+    typed = (fc_value_t){.kind = FC_VALUE_BYTES};
+    uint64_t bytes;
+    FC_TRY(fc_kept_list_measure(frame, value, keep->op, &bytes, err));
+    typed.bytes.size = (size_t)bytes;
+  } else if (value->kind == FC_VALUE_BYTES) {
     typed.bytes = value->bytes;
     *out_bytes = value->bytes;
   } else if (value->kind == FC_VALUE_SCALAR || value->kind == FC_VALUE_TENSOR) {
@@ -475,6 +385,7 @@ static fc_status_t describe(fc_encoder_t *encoder, fc_stored_keep_t *keep,
     *out_bytes = fc_str_make(tensor.data, size);
   }
   FC_TRY(fc_store_describe(name, &typed, &row, err));
+  row.kind = (uint8_t)value->kind;
   keep->row = row;
   return FC_OK;
 }
@@ -504,8 +415,9 @@ static fc_status_t stage(fc_encoder_t *encoder, fc_stored_keep_t *keep,
   FC_TRY(describe(encoder, keep, &bytes, err));
   const fc_store_row_t *had =
       fc_store_find(store->desk, fc_store_name(&keep->row));
-  keep->in_place =
-      had && same_type(had, &keep->row) && !(had->flags & FC_STORE_SHARED);
+  const bool list = keep->row.kind == FC_VALUE_LIST;
+  keep->in_place = had && !list && same_type(had, &keep->row) &&
+                   !(had->flags & FC_STORE_SHARED);
   if (keep->in_place) {
     keep->row.offset = had->offset;
     FC_TRY(fc_store_map(store, had, &keep->to, err));
@@ -517,7 +429,11 @@ static fc_status_t stage(fc_encoder_t *encoder, fc_stored_keep_t *keep,
     return FC_OK;
   }
   FC_TRY(fc_store_place(store, &keep->row, &keep->to, err));
-  store->copied += bytes.size;
+  store->copied += keep->row.size;
+  if (list) {
+    return fc_kept_list_write(frame, &frame->results[keep->op->raw], keep->op,
+                              keep->to, err);
+  }
   return bytes.size
              ? fc_frame_copy(frame, keep->to, bytes.data, bytes.size, err)
              : FC_OK;

@@ -6,8 +6,10 @@
 
 #include "abi/state.h"
 #include "marshal/container.h"
+#include "marshal/kept_list.h"
 #include "marshal/read.h"
 #include "marshal/stored.h"
+#include "marshal/stored_value.h"
 #include "marshal/typed.h"
 #include "value/safetensors.h"
 
@@ -79,6 +81,8 @@ static void add_result(fc_builder_t *builder, const fc_store_row_t *row) {
   uint32_t node;
   if (row->kind == FC_VALUE_BYTES) {
     node = fc_builder_bytes(builder, FC_FLAVOR_RAW);
+  } else if (row->kind == FC_VALUE_LIST) {
+    node = fc_builder_node(builder, FC_TYPE_UNKNOWN);
   } else if (row->kind == FC_VALUE_SCALAR) {
     node = fc_builder_scalar(builder, row->dtype);
   } else {
@@ -181,14 +185,9 @@ static fc_status_t read_row(fc_frame_t *frame, const fc_values_t *values,
   if (row->kind == FC_VALUE_TENSOR) {
     return view(frame, op, row, values->first, data, out, err);
   }
-  *out = (fc_value_t){.kind = row->kind};
-  if (row->kind == FC_VALUE_BYTES) {
-    out->bytes = fc_str_make(data ? data : "", row->size);
-  } else {
-    out->dtype = row->dtype;
-    memcpy(out->scalar.bytes, data, row->size);
-  }
-  return FC_OK;
+  return row->kind == FC_VALUE_LIST
+             ? fc_kept_list_read(frame, op, row, data, out, err)
+             : fc_stored_set(frame, NULL, row, data, out, err);
 }
 
 fc_status_t fc_values_read(const fc_values_t *values, fc_frame_t *frame,
@@ -222,11 +221,11 @@ static fc_status_t read_value(fc_frame_t *frame, fc_json_token_t token,
   FC_TRY(fc_container_read(frame, op, token, err));
   const uint8_t kind = (uint8_t)frame->arguments[op->raw].kind;
   if (kind == FC_VALUE_TENSOR || kind == FC_VALUE_SCALAR ||
-      kind == FC_VALUE_BYTES) {
+      kind == FC_VALUE_BYTES || kind == FC_VALUE_LIST) {
     return FC_OK;
   }
   return fc_json_mismatch(&frame->reader, FC_CODE_TYPE_MISMATCH, token,
-                          "a tensor, a scalar or bytes", err);
+                          "a tensor, a scalar, a list or bytes", err);
 }
 
 fc_status_t fc_values_decode(fc_frame_t *frame, fc_str_t body,
@@ -249,15 +248,28 @@ fc_status_t fc_values_keep(fc_frame_t *frame, fc_str_t name, bool if_absent,
 // Places a value in the store, and its bytes.
 static fc_status_t place(fc_frame_t *frame, fc_str_t name,
                          const fc_value_t *value, fc_error_t *err) {
+  const bool list = value->kind == FC_VALUE_LIST;
+  fc_value_t typed = *value;
   fc_store_row_t row;
+  uint64_t size;
   void *data;
-  const void *from = value->kind == FC_VALUE_TENSOR ? value->tensor.data
-                     : value->kind == FC_VALUE_SCALAR
-                         ? value->scalar.bytes
-                         : (const void *)value->bytes.data;
-  FC_TRY(fc_store_describe(name, value, &row, err));
+  if (list) {
+    FC_TRY(fc_kept_list_measure(frame, value, NULL, &size, err));
+    typed =
+        (fc_value_t){.kind = FC_VALUE_BYTES, .bytes = {.size = (size_t)size}};
+  }
+  FC_TRY(fc_store_describe(name, &typed, &row, err));
+  row.kind = (uint8_t)value->kind;
   FC_TRY(fc_store_place(frame->store, &row, &data, err));
-  if (row.size) FC_TRY(fc_frame_copy(frame, data, from, row.size, err));
+  if (list) {
+    FC_TRY(fc_kept_list_write(frame, value, NULL, data, err));
+  } else if (row.size) {
+    const void *from = value->kind == FC_VALUE_TENSOR ? value->tensor.data
+                       : value->kind == FC_VALUE_SCALAR
+                           ? value->scalar.bytes
+                           : (const void *)value->bytes.data;
+    FC_TRY(fc_frame_copy(frame, data, from, row.size, err));
+  }
   return fc_store_put(frame->store, &row, err);
 }
 

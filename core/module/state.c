@@ -117,9 +117,9 @@ fc_status_t fc_state_get(fc_state_t *state, const char *name,
     return fc_fail(err, FC_CODE_REFERENCE_UNKNOWN, "there is no value '%s'",
                    shown);
   }
-  if (row->kind == FC_VALUE_BYTES) {
-    return fc_fail(err, FC_CODE_TYPE_MISMATCH, "value '%s' is bytes",
-                   row->name);
+  if (row->kind != FC_VALUE_TENSOR && row->kind != FC_VALUE_SCALAR) {
+    return fc_fail(err, FC_CODE_TYPE_MISMATCH, "value '%s' is %s", row->name,
+                   row->kind == FC_VALUE_LIST ? "a list" : "bytes");
   }
   fc_store_begin(&state->store, NULL);
   FC_TRY(fc_store_map(&state->store, row, &data, err));

@@ -24,7 +24,9 @@ uint64_t fc_store_offset(uint64_t page, uint64_t size) {
 static bool measure(const fc_store_row_t *row, uint64_t *out_size) {
   size_t count, size;
   *out_size = row->size;
-  if (row->kind == FC_VALUE_BYTES) return !row->dtype && !row->rank;
+  if (row->kind == FC_VALUE_BYTES || row->kind == FC_VALUE_LIST) {
+    return !row->dtype && !row->rank;
+  }
   if (row->kind != FC_VALUE_TENSOR && row->kind != FC_VALUE_SCALAR) {
     return false;
   }
@@ -35,6 +37,11 @@ static bool measure(const fc_store_row_t *row, uint64_t *out_size) {
   }
   *out_size = size;
   return true;
+}
+
+bool fc_store_has_size(const fc_store_row_t *row) {
+  uint64_t size;
+  return measure(row, &size) && size == row->size;
 }
 
 fc_status_t fc_store_verify(const fc_store_row_t *row, fc_error_t *err) {
@@ -89,10 +96,10 @@ fc_status_t fc_store_describe(fc_str_t name, const fc_value_t *value,
   } else {
     row.size = value->kind == FC_VALUE_BYTES ? value->bytes.size : 0;
   }
-  if (!measure(&row, &row.size)) {
+  if (row.kind == FC_VALUE_LIST || !measure(&row, &row.size)) {
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
-                   "'%s' is to keep a value that is neither a tensor, a scalar "
-                   "nor bytes",
+                   "'%s' is to keep a value that is neither a tensor, a "
+                   "scalar, a list nor bytes",
                    row.name);
   }
   *out_row = row;
@@ -103,6 +110,11 @@ fc_status_t fc_store_print_type(const fc_store_row_t *row, fc_sink_t *sink,
                                 fc_error_t *err) {
   if (row->kind == FC_VALUE_BYTES) {
     return fc_sink_put(sink, FC_STR("{\"kind\":\"bytes\"}"), err);
+  }
+  if (row->kind == FC_VALUE_LIST) {
+    return fc_sink_put(
+        sink, FC_STR("{\"kind\":\"list\",\"items\":{\"kind\":\"unknown\"}}"),
+        err);
   }
   const bool tensor = row->kind == FC_VALUE_TENSOR;
   FC_TRY(fc_sink_put(sink,
@@ -263,6 +275,16 @@ fc_status_t fc_store_map(fc_store_t *store, const fc_store_row_t *row,
   FC_TRY(map(store, page, fc_store_pages(row->size), &view, err));
   *out_data = view->pages + (row->offset - page);
   return FC_OK;
+}
+
+bool fc_store_ends(const fc_store_t *store, const void *memory, size_t size) {
+  const uintptr_t mask = FC_STORE_ALIGNMENT - 1;
+  const uintptr_t end = ((uintptr_t)memory + size + mask) & ~mask;
+  for (size_t i = 0; i < FC_STORE_VIEWS; i++) {
+    const fc_store_view_t *view = &store->views[i];
+    if (view->size && end == (uintptr_t)view->pages + view->size) return true;
+  }
+  return false;
 }
 
 bool fc_store_holds(const fc_store_t *store, const void *memory) {

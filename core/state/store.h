@@ -43,8 +43,8 @@ enum {
 typedef struct fc_store_row_t {
   char name[FC_STORE_NAME_MAX + 1];
   uint8_t name_size;
-  uint8_t kind;   // fc_value_kind_t: SCALAR, TENSOR or BYTES
-  uint8_t dtype;  // NONE for BYTES
+  uint8_t kind;   // fc_value_kind_t: SCALAR, TENSOR, BYTES or LIST
+  uint8_t dtype;  // NONE for BYTES and LIST, whose bytes are its parts
   uint8_t rank;   // of a TENSOR
   uint8_t flags;
   uint8_t change;
@@ -83,13 +83,16 @@ uint64_t fc_store_offset(uint64_t page, uint64_t size);
 // Checks a row by itself: its name, its type, that its bytes are as many as its dims say,
 // and that it lies within the slab as a place does. FC_CODE_INTERNAL says what is wrong.
 fc_status_t fc_store_verify(const fc_store_row_t *row, fc_error_t *err);
+// True for a type that has as many bytes as the row says.
+bool fc_store_has_size(const fc_store_row_t *row);
 // NULL when no row has the name.
 fc_store_row_t *fc_store_find(fc_store_desk_t *desk, fc_str_t name);
 static inline fc_str_t fc_store_name(const fc_store_row_t *row) {
   return fc_str_make(row->name, row->name_size);
 }
 // Sets name and type of a row from a tensor, scalar or byte string, and its size; it has no
-// place yet. FC_CODE_UNSUPPORTED_TYPE when the value is none of these.
+// place yet. A list is described as the bytes of its parts are, and its row's kind is set
+// afterwards. FC_CODE_UNSUPPORTED_TYPE when the value is none of these.
 fc_status_t fc_store_describe(fc_str_t name, const fc_value_t *value,
                               fc_store_row_t *out_row, fc_error_t *err);
 // The type as the signature's JSON has it: {"kind":"tensor","dtype":"f32","shape":[2]}.
@@ -152,6 +155,8 @@ fc_status_t fc_store_own(fc_store_t *store, fc_store_row_t *row,
 // the others, and marks it. FC_CODE_TOO_MANY_REQUESTS when the desk has FC_STORE_ROWS.
 fc_status_t fc_store_put(fc_store_t *store, const fc_store_row_t *row,
                          fc_error_t *err);
+// True for bytes of a mapped value behind which no more of it lie.
+bool fc_store_ends(const fc_store_t *store, const void *memory, size_t size);
 // True for memory in a value that is mapped.
 bool fc_store_holds(const fc_store_t *store, const void *memory);
 

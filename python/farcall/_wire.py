@@ -195,7 +195,7 @@ class Reader:
         if value is None:
             return None
         if isinstance(value, dict) and value.keys() == {"ref", "type"} and \
-                node.kind != "dict":
+                set(node.keys) != value.keys():
             return Ref(value["ref"], Type.read(value["type"]))
         if node.kind in ("tensor", "vector"):
             return self.tensor(value)

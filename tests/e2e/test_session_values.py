@@ -118,7 +118,7 @@ def test_wrong_values_change_nothing(serve):
     path = value(session, "a")
     assert put(server, path, tensor([1]), If_None_Match="*").status == 200
     for what, status, code in [
-            ([1, 2], 422, "untyped_value"), ({"list": []}, 422, "type_mismatch"),
+            ([1, 2], 422, "untyped_value"), (None, 422, "type_mismatch"),
             (b"{", 400, "json_syntax"), (b"", 400, "json_syntax"),
             (b"\x93NUMPY", 400, "binary_framing"),
             (tensor([1, 2], shape=[3]), 422, "data_length"),
@@ -294,4 +294,83 @@ def test_a_session_that_nobody_waits_for_is_not_left(serve, tmp_path):
                           json.dumps({"values": {"a": tensor([1])}}))
     assert made.status == 201 and made.json["values"]["a"]["bytes"] == 4
     assert numbers()["farcall_session_bytes"] == 4096
+    assert server.stop() == 0
+
+
+LISTS = """
+func.func @boxed(%a: tensor<2xf32>, %n: i32) -> !util.list<?> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %two = arith.constant dense<2.0> : tensor<2xf32>
+  %b = arith.mulf %a, %two : tensor<2xf32>
+  %v = hal.tensor.export %b : tensor<2xf32> -> !hal.buffer_view
+  %in = util.list.create %c1 : !util.list<?>
+  util.list.resize %in, %c1 : !util.list<?>
+  util.list.set %in[%c0], %v : !hal.buffer_view -> !util.list<?>
+  %l = util.list.create %c2 : !util.list<?>
+  util.list.resize %l, %c2 : !util.list<?>
+  util.list.set %l[%c0], %n : i32 -> !util.list<?>
+  util.list.set %l[%c1], %in : !util.list<?> -> !util.list<?>
+  return %l : !util.list<?>
+}
+func.func @number(%l: !util.list<?>) -> i32 {
+  %c0 = arith.constant 0 : index
+  %n = util.list.get %l[%c0] : !util.list<?> -> i32
+  return %n : i32
+}
+func.func @tensor(%l: !util.list<?>) -> tensor<2xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %in = util.list.get %l[%c1] : !util.list<?> -> !util.list<?>
+  %v = util.list.get %in[%c0] : !util.list<?> -> !hal.buffer_view
+  %t = hal.tensor.import %v : !hal.buffer_view -> tensor<2xf32>
+  return %t : tensor<2xf32>
+}
+"""
+BOXED = {"list": [7, {"list": [tensor([3.0, 5.0])]}]}
+
+
+def boxed(session, server, first=1.5):
+    kept = call(server, session, "boxed/boxed", json.dumps(
+        {"args": [[first, 2.5], 7], "options": {"keep": {"0": "l"}}}))
+    assert kept.status == 200, kept.body
+    return kept.json["results"]
+
+
+def tensor_of(server, session):
+    return call(server, session, "boxed/tensor", '[{"ref":"l"}]').json["results"]
+
+
+def test_lists_stay(serve, iree, tmp_path):
+    module = tmp_path / "boxed.vmfb"
+    shutil.copy(iree.compile_text("boxed", LISTS, "--iree-hal-target-device=local",
+                                  "--iree-hal-local-target-device-backends=vmvx"), module)
+    server = serve("--workers=3", module)
+    session = make(server, "boxed")
+    unknown = {"kind": "list", "items": {"kind": "unknown"}}
+    assert boxed(session, server) == [{"ref": "l", "type": unknown}]
+    assert tensor_of(server, session) == [[3.0, 5.0]]
+    assert call(server, session, "boxed/number", '[{"ref":"l"}]').json["results"] == [7]
+    path = value(session, "l", "boxed")
+    read_back = read(server, path)
+    assert read_back["list"][1] == BOXED["list"][1]
+    # Another session has it until one of both keeps another.
+    other = server.request("POST", sessions("boxed", session, "fork")).json["session"]
+    boxed(other, server, 4)
+    assert tensor_of(server, session) == [[3.0, 5.0]]
+    assert tensor_of(server, other) == [[8.0, 5.0]]
+    assert put(server, value(session, "copy", "boxed"), {"ref": "l"}).status == 200
+    assert read(server, value(session, "copy", "boxed")) == read_back
+    # What GET answers is what PUT takes, also where a session is made.
+    typed = {"list": [{"dtype": "i32", "data": 9}, BOXED["list"][1]]}
+    assert put(server, path, typed).status == 200
+    assert call(server, session, "boxed/number", '[{"ref":"l"}]').json["results"] == [9]
+    made = server.request("POST", sessions("boxed"), json.dumps({"values": {"l": typed}}))
+    assert made.status == 201, made.body
+    assert tensor_of(server, made.json["session"]) == [[3.0, 5.0]]
+    # A file of tensors has no lists.
+    expect(server.get(sessions("boxed", session, "export")), 406, "not_acceptable")
+    expect(server.get(path + "?slice=0"), 400, "unknown_field")
+    expect(call(server, session, "boxed/boxed", '[{"ref":"l"},1]'), 422, "type_mismatch")
     assert server.stop() == 0

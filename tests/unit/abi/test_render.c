@@ -167,8 +167,9 @@ static const struct {
      "\"minimum\":0}],\"minItems\":1,\"maxItems\":1},\"data\":{},\"b64\":{"
      "\"type\":\"string\",\"contentEncoding\":\"base64\"}},\"required\":["
      "\"dtype\",\"shape\"],"},
-    {"[i1] -> ", "{\"type\":\"array\",\"items\":" STORED(
-                     "{\"enum\":[false,true,0,1]}") "}"},
+    {"[i1] -> ",
+     STORED("{\"type\":\"array\",\"items\":{\"anyOf\":[{\"enum\":["
+            "false,true,0,1]},{\"$ref\":\"#/$defs/Reference\"}]}}")},
     {"(i1, null) -> ",
      "{\"type\":\"array\",\"prefixItems\":[" STORED(
          "{\"enum\":[false,true,0,1]}") ",{"

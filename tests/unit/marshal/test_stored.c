@@ -101,6 +101,7 @@ static fc_status_t run(fc_test_call_t *call, desk_t *it, const char *body,
 // ---------------------------------------------------------------------------
 
 #define KV "{\"ref\":\"kv\"}"
+#define LIST_TYPE "{\"kind\":\"list\",\"items\":{\"kind\":\"unknown\"}}"
 #define KV_TYPE "{\"kind\":\"tensor\",\"dtype\":\"f32\",\"shape\":[2]}"
 
 typedef struct row_t {
@@ -201,9 +202,19 @@ static const row_t rows[] = {
     {"kept twice", "f32, f32 -> f32, f32",
      "{\"args\":[1,2],\"options\":{\"keep\":{\"0\":\"x\",\"1\":\"x\"}}}",
      "value 'x' is kept twice", FC_CODE_DUPLICATE_KEY, "/options/keep/1"},
-    {"a list cannot", "[f32] -> [f32]",
-     "{\"args\":[[1]],\"options\":{\"keep\":{\"0\":\"x\"}}}", "cannot be kept",
-     FC_CODE_UNSUPPORTED_TYPE, "/options/keep/0"},
+    {"a list", "[f32] -> [f32]",
+     "{\"args\":[[1]],\"options\":{\"keep\":{\"0\":\"x\"}}}",
+     "{\"results\":[{\"ref\":\"x\",\"type\":" LIST_TYPE "}]}", 0, NULL},
+    {"parts of a result", "{a: i64@0} -> {a: i64@0}",
+     "{\"args\":[{\"a\":1}],\"options\":{\"keep\":{\"0\":\"x\"}}}",
+     "cannot be kept", FC_CODE_UNSUPPORTED_TYPE, "/options/keep/0"},
+    {"no list", "[f32] -> [f32]", "[{\"ref\":\"n\"}]",
+     "value 'n' is a scalar i64: expected a list", FC_CODE_TYPE_MISMATCH,
+     "/0/ref"},
+    {"a dict may have the name", "{ref: i64} -> {ref: i64}", "[{\"ref\":7}]",
+     "{\"results\":[{\"ref\":7}]}", 0, NULL},
+    {"another object for a list", "[f32] -> [f32]", "[{\"rev\":7}]",
+     "expected an array, found an object", FC_CODE_TYPE_MISMATCH, "/0"},
     {"not absent", "f32 -> f32",
      "{\"args\":[1],\"options\":{\"keep\":{\"0\":\"kv\"},\"if_absent\":true}}",
      "there is a value 'kv' already", FC_CODE_PRECONDITION_FAILED, NULL},
@@ -246,6 +257,150 @@ static void documents_name_and_keep_values(void **state) {
     fc_test_call_deinit(&call);
     close_desk(&desk);
   }
+}
+
+// A list is kept by a function of some types, and given to one of others.
+typedef struct list_row_t {
+  const char *name, *from, *body;
+  const char *to;
+  const char *answer;  // or a part of the message
+  fc_code_t code;
+} list_row_t;
+
+#define LISTS "[[[1,2],[3]],[]]"
+#define RECORDS "[{a: i64, b: bytes}] -> [{a: i64, b: bytes}]"
+
+static const list_row_t list_rows[] = {
+    {"numbers", "[i64] -> [i64]", "[1,2,3]", "[i64] -> [i64]",
+     "{\"results\":[[1,2,3]]}", 0},
+    {"none", "[i64] -> [i64]", "[]", "[i64] -> [i64]", "{\"results\":[[]]}", 0},
+    {"tensors", "[tensor<?xf32>] -> [tensor<?xf32>]", "[[1,2],[],[3]]",
+     "[tensor<?xf32>] -> [tensor<?xf32>]",
+     "{\"results\":[[[1.0,2.0],[],[3.0]]]}", 0},
+    {"lists of lists", "[[tensor<?xi8>]] -> [[tensor<?xi8>]]", LISTS,
+     "[[tensor<?xi8>]] -> [[tensor<?xi8>]]", "{\"results\":[" LISTS "]}", 0},
+    {"bytes", "[bytes] -> [bytes]", "[\"abc\",\"\"]", "[bytes] -> [bytes]",
+     "{\"results\":[[{\"b64\":\"YWJj\"},{\"b64\":\"\"}]]}", 0},
+    {"booleans", "[i1] -> [i1]", "[true,false]", "[i1] -> [i1]",
+     "{\"results\":[[true,false]]}", 0},
+    {"of any type", "any -> any",
+     "{\"list\":[{\"bytes\":\"x\"},{\"dtype\":\"i4\",\"shape\":[2],"
+     "\"data\":[-8,7]},null,{\"list\":[]}]}",
+     "any -> any", "{\"results\":[[{\"b64\":\"eA==\"},[-8,7],null,[]]]}", 0},
+    {"of any type, given as one", "any -> any",
+     "{\"list\":[{\"dtype\":\"f32\",\"shape\":[1],\"data\":[2]}]}",
+     "[tensor<?xf32>] -> [tensor<?xf32>]", "{\"results\":[[[2.0]]]}", 0},
+    {"dicts", RECORDS, "[{\"a\":1,\"b\":\"x\"}]", RECORDS,
+     "{\"results\":[[{\"a\":1,\"b\":{\"b64\":\"eA==\"}}]]}", 0},
+    {"tuples", "[(i64, f32)] -> [(i64, f32)]", "[[1,2]]",
+     "[(i64, f32)] -> [(i64, f32)]", "{\"results\":[[[1,2.0]]]}", 0},
+    {"a dict as a tuple", "[{a: i64}] -> [{a: i64}]", "[{\"a\":1}]",
+     "[(i64)] -> [(i64)]", "{\"results\":[[[1]]]}", 0},
+
+    {"numbers as lists", "[i64] -> [i64]", "[5]", "[[i64]] -> [[i64]]",
+     "value 'l' is a scalar i64: expected a list", FC_CODE_TYPE_MISMATCH},
+    {"lists as numbers", "[[i64]] -> [[i64]]", "[[]]", "[i64] -> [i64]",
+     "value 'l' is a list: a list of other parts is expected",
+     FC_CODE_TYPE_MISMATCH},
+    {"other numbers", "[i64] -> [i64]", "[1]", "[i32] -> [i32]",
+     "value 'l' is a scalar i64: expected a scalar i32", FC_CODE_TYPE_MISMATCH},
+    {"other dims", "[tensor<?xf32>] -> [tensor<?xf32>]", "[[1,2]]",
+     "[tensor<3xf32>] -> [tensor<3xf32>]", "dim 0 is 2, declared 3",
+     FC_CODE_TYPE_MISMATCH},
+    {"other dims by name", "[tensor<?xf32>] -> [tensor<?xf32>]", "[[1,2],[3]]",
+     "[tensor<Nxf32>] -> [tensor<Nxf32>]", "dim 0 is 1", FC_CODE_TYPE_MISMATCH},
+    {"a list for a tensor", "[i64] -> [i64]", "[1]",
+     "tensor<?xi64> -> tensor<?xi64>",
+     "value 'l' is a list: a list of other parts is expected",
+     FC_CODE_TYPE_MISMATCH},
+    {"a list for parts", "[i64] -> [i64]", "[1]", "{a: i64@0} -> {a: i64@0}",
+     "value 'l' is a list: the argument is passed as its parts",
+     FC_CODE_TYPE_MISMATCH},
+    {"other names", "[{a: i64}] -> [{a: i64}]", "[{\"a\":1}]",
+     "[{b: i64}] -> [{b: i64}]", "a dict with other names is expected",
+     FC_CODE_TYPE_MISMATCH},
+    {"too many", "[(i64, i64)] -> [(i64, i64)]", "[[1,2]]",
+     "[(i64)] -> [(i64)]", "a list of other parts is expected",
+     FC_CODE_TYPE_MISMATCH},
+    {"null for a number", "any -> any", "{\"list\":[null]}", "[i64] -> [i64]",
+     "null is a part of it", FC_CODE_TYPE_MISMATCH},
+};
+
+static fc_status_t run_once(desk_t *desk, const char *types, const char *body,
+                            char *out, size_t capacity, fc_error_t *err) {
+  fc_test_call_t call;
+  fc_test_call_init(&call, types, NULL);
+  const fc_status_t status = run(&call, desk, body, false, out, capacity, err);
+  fc_test_call_deinit(&call);
+  return status;
+}
+
+static void lists_are_kept_and_given(void **state) {
+  (void)state;
+  FC_TEST_EACH_ROW(const list_row_t, row, list_rows) {
+    desk_t desk;
+    fc_error_t err = {0};
+    char answer[1024] = "", body[512];
+    snprintf(body, sizeof body,
+             "{\"args\":[%s],\"options\":{\"keep\":{\"0\":\"l\"}}}", row->body);
+    open_desk(&desk);
+    if (run_once(&desk, row->from, body, answer, sizeof answer, &err) !=
+        FC_OK) {
+      fail_msg("%s", err.message);
+    }
+    assert_string_equal(
+        answer, "{\"results\":[{\"ref\":\"l\",\"type\":" LIST_TYPE "}]}");
+    fc_store_row_t *kept = fc_store_find(&desk.desk, FC_STR("l"));
+    assert_int_equal(fc_store_verify(kept, &err), FC_OK);
+    // Another session has it, too: a function that may write gets a copy.
+    for (int shared = 0; shared < 2; shared++) {
+      kept->flags = shared ? FC_STORE_SHARED : 0;
+      err = (fc_error_t){0};
+      const fc_status_t status = run_once(&desk, row->to, "[{\"ref\":\"l\"}]",
+                                          answer, sizeof answer, &err);
+      if (status != FC_OK && !row->code) fail_msg("%s", err.message);
+      assert_int_equal(err.code, row->code);
+      if (!row->code) assert_string_equal(answer, row->answer);
+      else if (!strstr(err.message, row->answer)) fail_msg("%s", err.message);
+    }
+    close_desk(&desk);
+  }
+}
+
+// A function may write over what lies in the store: each byte of a list has other values
+// in turn.
+static void lists_that_were_written_over_are_read_safely(void **state) {
+  (void)state;
+  static const char *const types =
+      "[{a: tensor<?xf32>, b: bytes}] -> [{a: tensor<?xf32>, b: bytes}]";
+  desk_t desk;
+  fc_error_t err = {0};
+  char answer[1024];
+  void *data;
+  open_desk(&desk);
+  assert_int_equal(
+      run_once(&desk, types,
+               "{\"args\":[[{\"a\":[1,2],\"b\":\"xy\"}]],\"options\":{\"keep\":"
+               "{\"0\":\"l\"}}}",
+               answer, sizeof answer, &err),
+      FC_OK);
+  const fc_store_row_t kept = *fc_store_find(&desk.desk, FC_STR("l"));
+  assert_int_equal(fc_store_map(&desk.store, &kept, &data, &err), FC_OK);
+  uint32_t refused = 0;
+  for (uint64_t at = 0; at < kept.size; at++) {
+    uint8_t *byte = (uint8_t *)data + at, was = *byte;
+    for (unsigned value = 0; value < 256; value += 51) {
+      *byte = (uint8_t)value;
+      refused += run_once(&desk, types, "[{\"ref\":\"l\"}]", answer,
+                          sizeof answer, &err) != FC_OK;
+    }
+    *byte = was;
+  }
+  assert_true(refused > 100);
+  assert_int_equal(
+      run_once(&desk, types, "[{\"ref\":\"l\"}]", answer, sizeof answer, &err),
+      FC_OK);
+  close_desk(&desk);
 }
 
 static void without_a_store_there_are_no_values(void **state) {
@@ -661,6 +816,8 @@ static void every_failed_allocation_is_an_error(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       FC_TEST(documents_name_and_keep_values),
+      FC_TEST(lists_are_kept_and_given),
+      FC_TEST(lists_that_were_written_over_are_read_safely),
       FC_TEST(without_a_store_there_are_no_values),
       FC_TEST(a_function_writes_where_the_value_lies),
       FC_TEST(a_value_is_lent_again_if_there_is_one),

@@ -78,11 +78,16 @@ static fc_status_t get(world_t *it, const char *name, const char *slice,
 
 static void expect_text(const world_t *it, const char *wanted) {
   const fc_str_t text = fc_text_str(&it->text);
-  assert_int_equal(text.size, strlen(wanted));
+  if (text.size != strlen(wanted)) fail_msg("%.*s", FC_STR_ARG(text));
   assert_memory_equal(text.data, wanted, text.size);
 }
 
 #define MATRIX "{\"dtype\":\"i16\",\"shape\":[3,2],\"data\":[1,2,3,4,5,6]}"
+
+#define LIST "{\"list\":[{\"bytes\":\"abc\"}," MATRIX ",null]}"
+#define LIST_ANSWER                                           \
+  "{\"results\":[{\"list\":[{\"bytes\":{\"b64\":\"YWJj\"}},{" \
+  "\"dtype\":\"i16\",\"shape\":[3,2],\"data\":[[1,2],[3,4],[5,6]]},null]}]}"
 
 typedef struct slice_row_t {
   const char *name;    // the slice
@@ -134,6 +139,16 @@ static void values_go_in_and_come_out(void **state) {
       FC_OK);
   assert_int_equal(get(&it, "s", "", -1, &err), FC_OK);
   expect_text(&it, "{\"results\":[1.5]}");
+  assert_int_equal(put_text(&it, "l", LIST, true, &err), FC_OK);
+  assert_int_equal(get(&it, "l", "", -1, &err), FC_OK);
+  expect_text(&it, LIST_ANSWER);
+  assert_int_equal(get(&it, "l", "0", -1, &err), FC_INVALID_ARGUMENT);
+  assert_int_equal(err.code, FC_CODE_UNKNOWN_FIELD);
+  for (int form = 0; form < FC_PACKED_COUNT; form++) {
+    assert_int_not_equal(get(&it, "l", "", form, &err), FC_OK);
+    assert_true(err.code == FC_CODE_UNSUPPORTED_TYPE ||
+                err.code == FC_CODE_NOT_ACCEPTABLE);
+  }
   close_world(&it);
 }
 
@@ -146,7 +161,7 @@ static const wrong_row_t wrongs[] = {
     {"no type", "x", "[1,2]", FC_CODE_UNTYPED_VALUE},
     {"a bad name", "a/b", MATRIX, FC_CODE_JSON_SCHEMA},
     {"there is one", "m", MATRIX, FC_CODE_PRECONDITION_FAILED},
-    {"a list", "x", "{\"list\":[]}", FC_CODE_TYPE_MISMATCH},
+    {"a list of no types", "x", "{\"list\":[1]}", FC_CODE_UNTYPED_VALUE},
     {"null", "x", "null", FC_CODE_TYPE_MISMATCH},
     {"two values", "x", MATRIX MATRIX, FC_CODE_JSON_SYNTAX},
     {"nothing", "x", "", FC_CODE_JSON_SYNTAX},
@@ -261,8 +276,9 @@ typedef struct fill_row_t {
 
 static const fill_row_t fills[] = {
     {"{\"values\":{\"a\":" MATRIX ",\"b\":{\"bytes\":\"abc\"},\"s\":{\"dtype\":"
-     "\"f32\",\"data\":1.5},\"c\":{\"ref\":\"a\"}}}",
-     4, FC_CODE_NONE},
+     "\"f32\",\"data\":1.5},\"c\":{\"ref\":\"a\"},"
+     "\"l\":" LIST "}}",
+     5, FC_CODE_NONE},
     {"{\"ttl_ms\":1,\"values\":{\"a\":" MATRIX "},\"x\":[{}]}", 1,
      FC_CODE_NONE},
     {"{\"values\":{\"a/b\":" MATRIX "}}", 0, FC_CODE_JSON_SCHEMA},
@@ -271,7 +287,6 @@ static const fill_row_t fills[] = {
     {"{\"values\":[]}", 0, FC_CODE_JSON_SCHEMA},
     {"{\"values\":{\"a\":[1]}}", 0, FC_CODE_UNTYPED_VALUE},
     {"{\"values\":{\"a\":null}}", 0, FC_CODE_TYPE_MISMATCH},
-    {"{\"values\":{\"a\":{\"list\":[]}}}", 0, FC_CODE_TYPE_MISMATCH},
     {"{\"values\":{\"a\":{\"ref\":\"b\"}}}", 0, FC_CODE_REFERENCE_UNKNOWN},
     {"{\"values\":{}} 1", 0, FC_CODE_JSON_SYNTAX},
 };
@@ -295,6 +310,8 @@ static void a_document_has_values(void **state) {
       expect_text(&it, CUT("[1,2]", "[[5,6]]"));
       assert_int_equal(get(&it, "s", "", -1, &err), FC_OK);
       expect_text(&it, "{\"results\":[1.5]}");
+      assert_int_equal(get(&it, "l", "", -1, &err), FC_OK);
+      expect_text(&it, LIST_ANSWER);
     }
     close_world(&it);
   }
