@@ -165,6 +165,11 @@ const crc32 = zlibCrc32 ?? ((bytes) => {
   return ~crc >>> 0;
 });
 
+// What runs the code that is shown, by its language.
+const shells = { curl: (text) => execFileSync("sh", ["-c", text], { encoding: "utf8" }),
+  Python: (text) => execFileSync("python3", ["-c", text], { encoding: "utf8" }),
+  JavaScript: (text) => execFileSync("node", ["--input-type=module", "-e", text], { encoding: "utf8" }) };
+
 const tests = {
   async "a seven is found, drawn, called and read"() {
     const page = await open();
@@ -187,10 +192,7 @@ const tests = {
     const page = await open({ permissions: ["clipboard-read", "clipboard-write"] });
     await visit(page, "digits/classify");
     await draw(page);
-    const run = { curl: (text) => execFileSync("sh", ["-c", text], { encoding: "utf8" }),
-      Python: (text) => execFileSync("python3", ["-c", text], { encoding: "utf8" }),
-      JavaScript: (text) => execFileSync("node", ["--input-type=module", "-e", text], { encoding: "utf8" }) };
-    for (const [language, execute] of Object.entries(run)) {
+    for (const [language, execute] of Object.entries(shells)) {
       await page.getByRole("radio", { name: language }).check();
       const shown = page.getByLabel("Code of this call");
       await shown.filter({ hasText: /0, ?[1-9].*… 64 elements …/ }).waitFor();
@@ -272,6 +274,15 @@ const tests = {
     await table.waitFor();
     assert.match(await table.innerText(), /1\s+4\s+5\s+6/);
     await noViolations(page, "a session");
+    // The code of the call names it: each run is a step more.
+    const code = page.getByLabel("Code of this call");
+    for (const [language, execute] of Object.entries(shells)) {
+      await page.getByRole("radio", { name: language }).check();
+      await code.filter({ hasText: session }).waitFor();
+      const { step } = await (await fetch(`${sessions}/${session}`)).json();
+      execute(await code.innerText());
+      assert.equal((await (await fetch(`${sessions}/${session}`)).json()).step, step + 1, language);
+    }
     await page.getByRole("button", { name: "Show note" }).press("Enter");
     await page.getByText(/some text|c29tZSB0ZXh0/).waitFor();
     // Steps are calls of it, too.
@@ -282,6 +293,7 @@ const tests = {
     // It is left, and found again by its id.
     await page.getByRole("button", { name: "Leave it" }).press("Enter");
     await page.getByText("Calls belong to no session", { exact: true }).waitFor();
+    await code.filter({ hasNotText: session }).waitFor();
     assert.ok(await page.getByRole("button", { name: "New session" }).evaluate((each) => each === document.activeElement));
     const id = page.getByLabel("Id of a session");
     await id.fill("x");

@@ -9,6 +9,7 @@ const ARRAY_START = 24;  // characters of another
 const quoteShell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 const JSON_WORDS = { comma: ",", colon: ":" };
+const SCRIPT_WORDS = { comma: ", ", colon: ": " };
 const PYTHON_WORDS = { comma: ", ", colon: ": ", true: "True", false: "False", null: "None" };
 
 // Prints a value with the words of a language; with `folded` of a large array the start
@@ -30,19 +31,20 @@ function printValue(value, words, folded) {
     ? words[String(value)] : JSON.stringify(value);
 }
 
-// Writers of a call. `body(words)` prints it; `file`: it is in call.json instead. With
+// Writers of a call with these header fields. `body(words)` prints it; `file`: it is in
+// call.json instead. With
 // `token` the code takes the token from the variable FARCALL_TOKEN. `steps`: the answer is
 // a line of JSON for each.
 const SNIPPETS = {
-  curl: ({ url, body, file, token, steps }) => [`curl -s${steps ? "N" : ""} ${quoteShell(url)}`,
-    "-H 'Content-Type: application/json'",
+  curl: ({ url, fields, body, file, token, steps }) => [`curl -s${steps ? "N" : ""} ${quoteShell(url)}`,
+    ...Object.entries(fields).map((each) => `-H ${quoteShell(each.join(": "))}`),
     ...(token ? ['-H "Authorization: Bearer $FARCALL_TOKEN"'] : []),
     `-d ${file ? "@call.json" : quoteShell(body(JSON_WORDS))}`].join(" \\\n  "),
-  Python: ({ url, body, file, token, steps }) => [
+  Python: ({ url, fields, body, file, token, steps }) => [
     `import json, ${token ? "os, " : ""}urllib.request`,
     "",
     `call = ${file ? 'json.load(open("call.json"))' : body(PYTHON_WORDS)}`,
-    'fields = {"Content-Type": "application/json"}',
+    `fields = ${printValue(fields, PYTHON_WORDS, false)}`,
     ...(token ? ['fields["Authorization"] = "Bearer " + os.environ["FARCALL_TOKEN"]'] : []),
     "request = urllib.request.Request(",
     `    ${JSON.stringify(url)}, json.dumps(call).encode(), fields)`,
@@ -50,12 +52,12 @@ const SNIPPETS = {
     ...(steps ? ["    for line in answer:", "        print(json.loads(line))"]
       : ['    print(json.load(answer)["results"])']),
   ].join("\n"),
-  JavaScript: ({ url, body, file, token, steps }) => [
+  JavaScript: ({ url, fields, body, file, token, steps }) => [
     `const answer = await fetch(${JSON.stringify(url)}, {`,
     '  method: "POST",',
-    `  headers: { "Content-Type": "application/json"${token ? ",\n    Authorization: `Bearer ${process.env.FARCALL_TOKEN}`" : ""} },`,
+    `  headers: { ${printValue(fields, SCRIPT_WORDS, false).slice(1, -1)}${token ? ",\n    Authorization: `Bearer ${process.env.FARCALL_TOKEN}`" : ""} },`,
     file ? '  body: (await import("node:fs")).readFileSync("call.json"),'
-      : `  body: JSON.stringify(${body({ comma: ", ", colon: ": " })}),`,
+      : `  body: JSON.stringify(${body(SCRIPT_WORDS)}),`,
     "});",
     steps ? 'for (const line of (await answer.text()).trim().split("\\n")) console.log(JSON.parse(line));'
       : "console.log((await answer.json()).results);",
@@ -80,7 +82,9 @@ pane("below", (view) => {
     text.classList.toggle("stale", copy.disabled);
     if (copy.disabled) return;
     const isFile = JSON.stringify(call).length > SNIPPET_MOST;
+    const session = sessionOf(view);
     const write = (folded) => SNIPPETS[language]({
+      fields: { "Content-Type": "application/json", ...(session ? { "Farcall-Session": session } : {}) },
       url: location.origin + view.path + (call.repeat ? "?iterate" : ""),
       body: (words) => printValue(call, words, folded), file: isFile, steps: Boolean(call.repeat),
       token: view.token !== "" });
@@ -113,7 +117,7 @@ pane("below", (view) => {
   pressed.row.append(unfold, file);
   pressed.press("curl");
   for (const type of ["input", "click"]) view.form.node.addEventListener(type, later);
-  view.watch(["token", "steps"], later);
+  view.watch(["token", "steps", "sessions"], later);
   // Reading the form takes away what a server said of it, so not after the call.
   view.watch(["run"], () => {
     if (view.run.phase !== "calling") return;
