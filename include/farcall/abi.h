@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The function metadata IREE has used since 2019, read and written: V1
-// (`iree.abi`), SIP (`sip`) and its raw companion (`f`). Every reader fills a
-// builder (type.h). A text that a reader refuses is FC_CODE_ABI_METADATA with the
-// reason and, if one place of the text is wrong, its byte offset; a type that a writer
-// has no text for is FC_CODE_UNSUPPORTED_TYPE. Text comes from module files and is not
-// trusted. Any thread.
+// The readers and writers of the function metadata that IREE has used since 2019: V1
+// (`iree.abi`), SIP (`sip`) and SIP's raw companion (`f`). Every reader fills a builder
+// (type.h). A reader that refuses a text fails with FC_CODE_ABI_METADATA, which says
+// the reason and, if one place of the text is wrong, its byte offset. A writer fails
+// with FC_CODE_UNSUPPORTED_TYPE for a type that its text cannot express. The texts come
+// from module files and are not trusted. Any thread.
 //
 // Grammars: docs/abi.md. SIP and raw follow iree/base/signature_parser and
 // signature_mangle of IREE 2019-2021, V1 follows SavedModelToIreeABI and
-// iree/runtime/function.py. Where IREE's code accepts a text that makes no
-// sense, these readers refuse it.
+// iree/runtime/function.py. Where IREE's code accepts a text that makes no sense, these
+// readers refuse it.
 #ifndef FARCALL_ABI_H_
 #define FARCALL_ABI_H_
 
@@ -21,8 +21,8 @@ extern "C" {
 #endif
 FC_PUBLIC_BEGIN
 
-// How many values the flat call has, if the caller knows it from a better
-// source than the text.
+// How many values the flat call has, if the caller knows these numbers from a
+// better source than the text.
 #define FC_COUNT_UNKNOWN (-1)
 typedef struct fc_raw_counts_t {
   int32_t arguments;  // FC_COUNT_UNKNOWN: the text's count is used
@@ -32,10 +32,10 @@ typedef struct fc_raw_counts_t {
 // ---------------------------------------------------------------------------
 // V1: {"a":[…],"r":[…],"v":1}
 
-// A single slist, stuple or sdict result is taken as inlined (its children are
-// the raw results) unless `counts` says that the function returns one value and
-// the record has another number of children. Counts that agree with neither
-// form fail.
+// A single slist, stuple or sdict result is taken as inlined: its children are
+// the raw results. It is not, if `counts` says that the function returns one
+// value and the record has another number of children. The parse fails if the
+// counts agree with neither form.
 fc_status_t fc_v1_parse(fc_str_t text, fc_raw_counts_t counts,
                         fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_v1_mangle(const fc_signature_t *signature, fc_sink_t *sink,
@@ -75,8 +75,8 @@ fc_status_t fc_sip_visit(fc_str_t text, fc_sip_side_t side,
 fc_status_t fc_sip_print_text(fc_str_t text, fc_sip_side_t side,
                               fc_sink_t *sink, fc_error_t *err) FC_MUST_CHECK;
 
-// `raw` is the text of attribute `f`, which has the types of the leaves.
-// Without it (empty) the leaves are UNKNOWN.
+// `raw` is the text of attribute `f`, which has the types of the leaves. If it
+// is empty, the leaves are UNKNOWN.
 fc_status_t fc_sip_parse(fc_str_t text, fc_str_t raw, fc_raw_counts_t counts,
                          fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
 fc_status_t fc_sip_mangle(const fc_signature_t *signature, fc_sink_t *sink,
@@ -96,8 +96,8 @@ fc_status_t fc_raw_print_text(fc_str_t text, fc_sink_t *sink,
 // ---------------------------------------------------------------------------
 // The canonical JSON read back (what fc_signature_print_json writes)
 
-// Only text that is no JSON has a byte offset in its error; other errors name the
-// member.
+// An error has a byte offset only if the text is not JSON; other errors name
+// the member.
 fc_status_t fc_signature_parse_json(fc_str_t text, fc_builder_t *builder,
                                     fc_error_t *err) FC_MUST_CHECK;
 

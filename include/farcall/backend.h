@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interface of a module kind. Two are built in (native, vm); tests bring
-// their own (echo). A backend knows module files, calling conventions and
-// memory of its kind; it never sees the JSON of a call, HTTP or another backend.
+// The interface of a module kind. Two are built in (native, vm); tests bring their own
+// (echo). A backend knows the module files, calling conventions and memory of its kind;
+// it never sees the JSON of a call, HTTP or another backend.
 //
-// To add one: its own folder beside core/module/native, a row in core/module/backends.c,
-// its bytes in core/module/kinds.def (before the FOREIGN rows), and who may include it in
-// scripts/check-layers. What it makes executable at run time the jail must allow
-// (server/jail).
+// To add a kind, make its folder beside core/module/native, add a row to
+// core/module/backends.c, add the first bytes of its files to core/module/kinds.def
+// (before the FOREIGN rows), and say in scripts/check-layers who may include it. If it
+// makes memory executable at run time, the jail must allow that (server/jail).
 #ifndef FARCALL_BACKEND_H_
 #define FARCALL_BACKEND_H_
 
@@ -19,17 +19,17 @@ extern "C" {
 FC_PUBLIC_BEGIN
 
 // An option of one kind of module. Its name begins with the kind and a dot.
-//   vm.state       which instances share what a module keeps from call to call.
-//                  "auto", the default: all instances share one state, and
-//                  only a module that has state takes one call at a time;
+//   vm.state       which instances share the state that a module keeps from call
+//                  to call. "auto", the default: all instances share one state,
+//                  and only a module that has state takes one call at a time;
 //                  "shared": all instances share one state, and every module
 //                  takes one call at a time; "private": each instance has its
 //                  own state
 //   vm.parameters  archives of weights, "[SCOPE=]FILE,…"
-//   vm.heap        most bytes that the module may hold in memory of its own, in
+//   vm.heap        how many bytes the module may hold in memory of its own, in
 //                  __init and in all calls together, as "65536", "64k", "2M" or
 //                  "1G"; with vm.state=private, in each instance. "0", the default:
-//                  half of the memory there is, as control groups limit it
+//                  half of the machine's memory, or of its control group's limit
 typedef struct fc_setting_t {
   fc_str_t name;
   fc_str_t value;  // "" is the same as not set
@@ -37,9 +37,9 @@ typedef struct fc_setting_t {
 
 // A file as it was when its module was loaded, mapped for reading, from a page
 // boundary on. Sealed bytes cannot change. Bytes that are not sealed are the
-// file's own: a write to the file changes them at any time, and reading a part
-// that was cut off ends the process. So what is to be checked and then
-// trusted is copied before the check.
+// file's own: a write to the file changes them at any time, and if the file is
+// cut, reading the part that was cut off ends the process. So copy what you
+// want to check and then trust, before you check it.
 typedef struct fc_snapshot_t {
   int fd;          // -1: there is no such file
   fc_str_t bytes;  // data is NULL if there is no file
@@ -65,7 +65,8 @@ typedef struct fc_module_source_t {
 // value counts.
 fc_str_t fc_source_setting(const fc_module_source_t *source, const char *name);
 
-// What bounds the time of one call of a function, known before the call begins.
+// What limits the time of one call of a function, as known before the call
+// begins.
 typedef enum fc_bound_t {
   FC_BOUND_NONE,    // nothing
   FC_BOUND_BUDGET,  // the call's budget (fc_budget_t), if it has one
@@ -86,12 +87,12 @@ typedef struct fc_module_info_t {
   bool private_state;  // each instance has its own state
   bool described;      // only read, not run: instance_create fails
   fc_str_t warning;    // for the log, "" if none
-  // Of each function, fc_bound_t; NULL: FC_BOUND_NONE of all.
+  // One fc_bound_t for each function. NULL: every function has FC_BOUND_NONE.
   const uint8_t *bounds;
 } fc_module_info_t;
 
 // The time that an attempt to make a call may take. An attempt that takes longer fails,
-// whatever `call` returns, and leaves nothing behind: the same call may be made again.
+// whatever `call` returns, and leaves no effects, so the same call may be made again.
 typedef struct fc_budget_t {
   uint64_t end_ns;  // on fc_clock_ns' clock
   bool over;  // set by the backend: the attempt took longer, or would have
@@ -100,13 +101,13 @@ typedef struct fc_budget_t {
 #define FC_TILES_MAX 64
 
 // Runs parts of one call at the same time. The library starts no threads of its
-// own: the program around it may hand in one of these (fc_frame_set_tiles).
+// own; the program around it may hand in a fc_tiles_t (fc_frame_set_tiles).
 typedef struct fc_tiles_t {
   void *context;
   uint32_t count;  // parts that may run at once, the caller's own included
   // Calls part(argument, i) once for every i below the argument `count`, which is at
-  // most the member `count`; maybe several at the same time. Returns when all have
-  // returned.
+  // most the member `count`. Several of these calls may run at the same time. Returns
+  // when all of them have returned.
   void (*run)(void *context, uint32_t count,
               void (*part)(void *argument, uint32_t index), void *argument);
 } fc_tiles_t;
@@ -124,16 +125,17 @@ typedef struct fc_backend_call_t {
   // DEADLINE_EXCEEDED when the deadline has passed). NULL: nobody will ask.
   const fc_atomic_word_t *cancel;
   uint64_t deadline_ns;  // on fc_clock_ns' clock, 0 = none
-  // Whether tensor memory that the backend makes for this call is to end at an
+  // Whether tensor memory that the backend makes for this call must end at an
   // unmapped page. The memory of arguments without strides already does.
   bool guard;
   const fc_tiles_t *tiles;  // NULL: the call keeps to its thread
-  // NULL: the call has none. Else its function is bounded by it (FC_BOUND_BUDGET).
+  // NULL if the call has no budget. If it has one, the budget limits the
+  // function's time (FC_BOUND_BUDGET).
   fc_budget_t *budget;
   void *state;  // the backend's own, from call to call_end
 } fc_backend_call_t;
 
-// Where the time of a call goes, as the program around the library wants to know it.
+// Records where the time of a call goes, for the program around the library.
 typedef struct fc_profile_t fc_profile_t;
 
 #define FC_PROBE_SIZE 4096
@@ -142,20 +144,22 @@ typedef struct fc_backend_t {
   const char *kind;    // "native", "vm"
   const char *title;   // "shared object", "IREE module", for messages
   const char *suffix;  // ".so", ".vmfb": files of a directory that are loaded
-  // What replaces the suffix in the name of a module's sidecar, the file that
-  // describes the module or names its arguments. NULL: this kind has no
-  // sidecars.
+  // This replaces the suffix of a module's file name in the name of its
+  // sidecar, the file that describes the module or names its arguments. NULL:
+  // this kind has no sidecars.
   const char *sidecar_suffix;
-  // The names of its options, NULL-terminated; NULL: it has none.
+  // The names of the kind's options, NULL-terminated. NULL: it has no options.
   const char *const *settings;
-  // A file larger than this is mapped as it is, and its snapshot is sealed only if the
-  // file is sealed memory itself. Other files are copied to sealed memory: all of them
-  // if this is 0, or if fc_module_options_t.admit is asked.
+  // A file larger than this is mapped as it is; its snapshot counts as sealed only if
+  // the file is sealed memory itself. A file that is not larger is copied to sealed
+  // memory. Every file is copied, whatever its size, if this is 0 or if
+  // fc_module_options_t.admit is set.
   size_t sealed_max;
-  // Tells whether a file is of this kind by its first FC_PROBE_SIZE bytes (all,
-  // if it has fewer; at least one). If not, `err` says what is missing. A file
-  // that no kind takes is refused with the error of the kind whose suffix the
-  // file has, if there is one.
+  // Tells by the first FC_PROBE_SIZE bytes of a file whether it is of this
+  // kind. `head` is the whole file if that is shorter, and is never empty. If
+  // the file is not of this kind, `err` says what is missing. When no kind
+  // takes a file, the error is that of the kind whose suffix the file has, if
+  // there is one.
   fc_status_t (*probe)(fc_str_t head, fc_error_t *err);
   // Opens, checks and decodes a module. May run the module's constructors,
   // unless the source says describe_native.

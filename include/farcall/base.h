@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The vocabulary every layer shares: status, error, string, allocator, arena,
-// sink, checked arithmetic, small floats, time. It needs no other layer.
-// One object, one thread at a time, unless a comment says otherwise.
+// The vocabulary that every layer shares: status, error, string, allocator,
+// arena, sink, checked arithmetic, small floats, time. This header needs no
+// other layer. An object is used by one thread at a time, unless a comment says
+// otherwise.
 #ifndef FARCALL_BASE_H_
 #define FARCALL_BASE_H_
 
@@ -28,7 +29,8 @@ extern "C" {
 #define FC_UNLIKELY(x) (x)
 #endif
 
-// What C and C++ spell differently. FC_MAKE(type){…} is a value of that type.
+// Names for what C and C++ spell differently. FC_MAKE(type){…} is a value of
+// that type.
 #if defined(__cplusplus)
 #define FC_MAKE(type) type
 #define FC_NORETURN [[noreturn]]
@@ -50,9 +52,9 @@ FC_PUBLIC_BEGIN
 
 #define FC_ARRAY_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-// The kind of an outcome: what a caller can do about it. The numbers are those
-// of gRPC and, from 17 on, of IREE, so the status of a VM `fail` instruction
-// passes through unchanged if it is one of these and not FC_OK.
+// The kind of an outcome: it tells what a caller can do about it. The numbers
+// are those of gRPC and, from 17 on, of IREE. So the status of a VM `fail`
+// instruction passes through unchanged if it is one of these and not FC_OK.
 typedef enum fc_status_t {
   FC_OK = 0,
   FC_CANCELLED = 1,
@@ -79,8 +81,8 @@ typedef enum fc_status_t {
 // number outside the enumeration.
 const char *fc_status_name(fc_status_t status);
 
-// A word that one thread sets and another looks at, without a lock. In C++ it
-// is declared as a plain number: leave reading and writing to the library's
+// A word that one thread sets and another reads, without a lock. In C++ it is
+// declared as a plain number: read and write it only by the library's
 // functions, such as fc_cancel_request, which are atomic.
 #if defined(__cplusplus)
 typedef uint32_t fc_atomic_word_t;
@@ -135,8 +137,8 @@ static inline fc_str_t fc_str_take(fc_str_t *text, char mark) {
   return part;
 }
 
-// Compares bytewise; a proper prefix comes first. The result is below 0, 0 or above 0
-// when `a` comes before `b`, is equal to it or comes behind it.
+// Compares bytewise; a proper prefix comes first. The result is below 0 when `a` comes
+// before `b`, 0 when they are equal, and above 0 when `a` comes after `b`.
 int fc_str_compare(fc_str_t a, fc_str_t b);
 
 typedef struct fc_span_t {
@@ -189,33 +191,34 @@ typedef struct fc_error_t {
 // Clears `err` to FC_OK. NULL is allowed.
 void fc_error_reset(fc_error_t *err);
 
-// Writes code, its status and the message; clears everything else. Returns the
-// code's status, which is never FC_OK, since `code` must not be FC_CODE_NONE. `err`
-// may be NULL.
+// Writes the code, its status and the message; clears everything else. Returns
+// the code's status, which is never FC_OK, since `code` must not be
+// FC_CODE_NONE. `err` may be NULL.
 fc_status_t fc_fail(fc_error_t *err, fc_code_t code, const char *format, ...)
     FC_PRINTF(3, 4);
 
-// As fc_fail, for codes such as FC_CODE_CALL_FAILED whose status differs from
-// call to call. `status` FC_OK becomes FC_INTERNAL.
+// Does the same as fc_fail, for codes such as FC_CODE_CALL_FAILED whose status
+// differs from call to call. FC_OK as `status` becomes FC_INTERNAL.
 fc_status_t fc_fail_as(fc_error_t *err, fc_code_t code, fc_status_t status,
                        const char *format, ...) FC_PRINTF(4, 5);
 
 // FC_CODE_OUT_OF_MEMORY, for an allocation that failed.
 fc_status_t fc_fail_memory(fc_error_t *err);
 
-// Fill in the details of an error that fc_fail just wrote. NULL is allowed.
+// These functions add details to an error that fc_fail just wrote. `err` may be
+// NULL.
 void fc_error_expected(fc_error_t *err, const char *format, ...)
     FC_PRINTF(2, 3);
 // Escapes and cuts: client text may be passed as it came.
 void fc_error_got(fc_error_t *err, fc_str_t client_text);
 
-// Writes `text` into `out` (NUL-terminated, at most `capacity` bytes with the
-// terminator) with control characters, double quotes, backslashes and bytes outside
-// UTF-8 escaped, and as \uXXXX those that are not seen but change what is. At most
-// `limit` characters of the text are taken, an escaped byte counting as one. An ellipsis
-// after them marks a cut, if `capacity` is 4 or more. Its room is kept free, so what is
-// written of the text has at most `capacity` - 4 bytes.
-// Returns the length of what was written.
+// Writes `text` into `out`, NUL-terminated, at most `capacity` bytes with the
+// terminator. Control characters, double quotes, backslashes and bytes outside UTF-8
+// are escaped. Characters that are invisible but change how the text looks are written
+// as \uXXXX. At most `limit` characters of the text are taken; an escaped byte counts
+// as one. If the text is cut, an ellipsis marks the cut, provided that `capacity` is 4
+// or more. Room for the ellipsis is always kept, so at most `capacity` - 4 bytes come
+// from the text. Returns the length of what was written.
 size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text);
 
 #define FC_TRY(expression)                      \
@@ -226,8 +229,8 @@ size_t fc_escape(char *out, size_t capacity, size_t limit, fc_str_t text);
     }                                           \
   } while (0)
 
-// Aborts if `condition` is false. For what must be true of our own code, never
-// for input.
+// Aborts if `condition` is false. Use it for what must be true of our own code,
+// never for input.
 #define FC_ASSERT(condition)      \
   (FC_LIKELY(condition) ? (void)0 \
                         : fc_assert_fail(#condition, __FILE__, __LINE__))
@@ -236,10 +239,10 @@ FC_NORETURN void fc_assert_fail(const char *text, const char *file, int line);
 // ---------------------------------------------------------------------------
 // Memory
 
-// A source of memory, chosen by the code that creates an object. `allocate` returns NULL
-// only when out of memory, so not for size 0; memory is not zeroed; `alignment`
-// is a power of two. `release` accepts NULL. Both must be callable from any
-// thread.
+// A source of memory, chosen by the code that creates an object. `allocate` returns
+// NULL only when out of memory: for size 0 it returns a block. The memory is not
+// zeroed; `alignment` is a power of two. `release` accepts NULL. Any thread may call
+// both.
 typedef struct fc_allocator_t {
   void *context;
   void *(*allocate)(void *context, size_t size, size_t alignment);
@@ -257,10 +260,10 @@ void *fc_alloc_array(fc_allocator_t allocator, size_t count,
 // Not zeroed; NULL when out of memory. `alignment` is a power of two.
 void *fc_alloc_aligned(fc_allocator_t allocator, size_t size,
                        size_t alignment) FC_MUST_CHECK;
-// Moves `memory` to a new block, 16-byte aligned, and releases the old one. The new
-// block begins with the bytes of the old one, as many as the smaller of the two sizes;
-// the others are not zeroed. `memory` NULL: there is no old block. Returns NULL when
-// out of memory, and then the old block is as it was.
+// Moves `memory` to a new block, 16-byte aligned, and releases the old block. The new
+// block begins with the old bytes, as many as the smaller of the two sizes; its other
+// bytes are not zeroed. NULL as `memory`: there is no old block. Returns NULL when out
+// of memory, and then the old block is unchanged.
 void *fc_realloc(fc_allocator_t allocator, void *memory, size_t old_size,
                  size_t new_size) FC_MUST_CHECK;
 void fc_free(fc_allocator_t allocator, void *memory);
@@ -278,14 +281,14 @@ typedef struct fc_arena_t {
   size_t limit;  // cap on `used`
 } fc_arena_t;
 
-// `block_size` is the least size of a block in bytes, `limit` caps the bytes
-// handed out between two resets.
+// `block_size` is the least size of a block in bytes. `limit` is the most bytes
+// that the arena hands out between two resets.
 void fc_arena_init(fc_arena_t *arena, fc_allocator_t allocator,
                    size_t block_size, size_t limit);
 void fc_arena_deinit(fc_arena_t *arena);
-// Everything handed out becomes invalid. Keeps the first block, so that a warm
-// arena serves small requests without an allocation, unless that block is
-// larger than block_size: it was made for one big request.
+// Everything handed out becomes invalid. The first block is kept, so that a
+// warm arena serves small requests without an allocation. But it is released if
+// it is larger than block_size, since it was made for one big request.
 void fc_arena_reset(fc_arena_t *arena);
 // Not zeroed. `alignment` is a power of two up to 64. NULL when the limit or
 // memory runs out.
@@ -298,23 +301,26 @@ void *fc_arena_alloc_array(fc_arena_t *arena, size_t count,
 // Does nothing when something else was allocated after it.
 void fc_arena_trim(fc_arena_t *arena, void *memory, size_t old_size,
                    size_t size);
-// Makes the newest allocation `size` bytes long, where it lies. False: there is no room
-// for that behind it, or something else was allocated after it, or the limit is below.
+// Makes the newest allocation `size` bytes long, without moving it. False if there is
+// no room behind it, if something else was allocated after it, or if the arena's limit
+// does not allow the new size.
 bool fc_arena_extend(fc_arena_t *arena, void *memory, size_t old_size,
                      size_t size) FC_MUST_CHECK;
 // NUL-terminated copy; data is NULL when the limit or memory runs out.
 fc_str_t fc_arena_copy(fc_arena_t *arena, fc_str_t text);
 
 // ---------------------------------------------------------------------------
-// Sinks: where writers put bytes. A writer asks for room and moves `cursor`.
+// Sinks: the places to which writers write bytes. A writer asks for room and
+// moves `cursor`.
 
 typedef struct fc_sink_t fc_sink_t;
 struct fc_sink_t {
   char *cursor;
   char *end;
   // Moves `cursor` and `end` so that at least `need` bytes may be written at
-  // `cursor`. What was written before stays written. Fails when its limit or memory
-  // runs out, as a rule with FC_CODE_RESULT_TOO_LARGE or FC_CODE_OUT_OF_MEMORY.
+  // `cursor`. What was written before stays written. Fails when the sink's
+  // limit or memory runs out, as a rule with FC_CODE_RESULT_TOO_LARGE or
+  // FC_CODE_OUT_OF_MEMORY.
   fc_status_t (*grow)(fc_sink_t *sink, size_t need, fc_error_t *err);
 };
 
@@ -326,7 +332,7 @@ static inline fc_status_t fc_sink_reserve(fc_sink_t *sink, size_t need,
 
 fc_status_t fc_sink_put(fc_sink_t *sink, fc_str_t text, fc_error_t *err);
 
-// A sink that keeps everything in one growing block. A zeroed one is empty and
+// A sink that keeps everything in one growing block. A zeroed text is empty and
 // may be deinitialised.
 typedef struct fc_text_t {
   fc_sink_t sink;  // first, so that &text->sink is the sink
@@ -337,7 +343,7 @@ typedef struct fc_text_t {
 
 void fc_text_init(fc_text_t *text, fc_allocator_t allocator, size_t limit);
 void fc_text_deinit(fc_text_t *text);
-// Forgets what was written, keeps the block.
+// Forgets what was written, but keeps the block.
 void fc_text_reset(fc_text_t *text);
 static inline fc_str_t fc_text_str(const fc_text_t *text) {
   return FC_MAKE(fc_str_t){
@@ -345,8 +351,8 @@ static inline fc_str_t fc_text_str(const fc_text_t *text) {
 }
 
 // ---------------------------------------------------------------------------
-// Checked arithmetic for sizes from outside: false on overflow, and then *out
-// must not be used.
+// Checked arithmetic for sizes from outside. Each function returns false on
+// overflow, and then *out must not be used.
 
 static inline bool fc_size_add(size_t a, size_t b, size_t *out) {
   return !__builtin_add_overflow(a, b, out);
@@ -375,7 +381,7 @@ float fc_half_to_float(uint16_t bits);
 uint16_t fc_half_from_float(float value);
 float fc_bfloat_to_float(uint16_t bits);
 uint16_t fc_bfloat_from_float(float value);
-// From f64 in one rounding. By way of f32 a value could be rounded twice.
+// From f64 in one rounding. Going through f32 could round a value twice.
 uint16_t fc_half_from_double(double value);
 uint16_t fc_bfloat_from_double(double value);
 
@@ -385,15 +391,15 @@ uint16_t fc_bfloat_from_double(double value);
 // CLOCK_MONOTONIC, nanoseconds.
 uint64_t fc_clock_ns(void);
 
-// Edit distance in bytes, counted up to `limit`; limit + 1 means "more". Two
-// neighbouring bytes that changed places are one edit. When one of the two has more
-// than 128 bytes, the result is limit + 1: it is for hints of names, which are short.
+// Edit distance in bytes, counted up to `limit`; limit + 1 means "more". Swapping two
+// neighbouring bytes counts as one edit. When one of the texts has more than 128 bytes,
+// the result is limit + 1: the function serves hints for names, which are short.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit);
 
-// Finds the name that somebody may have meant. Names are offered one by one. What it
-// costs is bounded however many names there are: those of another length, or of which
-// neither of the first two bytes is one of the first two of `wanted`, are passed over,
-// and so is every name after FC_NEAREST_MAX were compared.
+// Finds the name that somebody may have meant. Names are offered one by one. The cost
+// is bounded, however many names there are. A name is skipped if its length differs too
+// much, or if neither of its first two bytes is among the first two bytes of `wanted`.
+// After FC_NEAREST_MAX names were compared, every further name is skipped.
 #define FC_NEAREST_MAX 64
 typedef struct fc_nearest_t {
   fc_str_t wanted;
@@ -401,17 +407,17 @@ typedef struct fc_nearest_t {
   bool any;
   uint8_t compared;  // names whose distance was counted
 } fc_nearest_t;
-// Begins a search. At most a third of the bytes may be wrong, rounded up, and
-// at most three.
+// Begins a search. At most a third of the bytes of `wanted` may be wrong,
+// rounded up, and at most three.
 static inline fc_nearest_t fc_nearest_begin(fc_str_t wanted) {
   const size_t third = (wanted.size + 2) / 3;
   return FC_MAKE(fc_nearest_t){wanted, third > 3 ? 3 : (unsigned)third, false,
                                0};
 }
 // True when `name` is the best so far; the answer of the search is the last name for
-// which the result was true. A name is the best in one of two ways. It is near, with
-// at least one byte right, and nearer than every near name before it, or equal to
-// `wanted`. Or it begins with `wanted`, and no name before it was the best.
+// which the result was true. A name can be the best in two ways. First: it is near, has
+// at least one byte right, and is nearer than every near name before it, or is equal to
+// `wanted`. Second: it begins with `wanted`, and no name before it was the best.
 bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name);
 
 FC_PUBLIC_END

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The three worker stages of a call on one frame: fc_frame_decode, _invoke,
-// _encode. A frame belongs to one worker and is reused: no allocation for a
-// small call once it is warm. Rules of JSON values: docs/abi.md.
+// _encode. A frame belongs to one worker and is reused: once it is warm, a
+// small call needs no allocation. Rules of JSON values: docs/abi.md.
 #ifndef FARCALL_CODEC_H_
 #define FARCALL_CODEC_H_
 
@@ -13,8 +13,9 @@ extern "C" {
 #endif
 FC_PUBLIC_BEGIN
 
-// A signature compiled into a row of steps that both decoding and encoding run
-// through. Immutable; keeps a pointer to the signature, which must outlive it.
+// A signature compiled into a row of steps that decoding and encoding both
+// execute. Immutable. The plan keeps a pointer to the signature, which must
+// outlive it.
 typedef struct fc_plan_t fc_plan_t;
 fc_status_t fc_plan_create(const fc_signature_t *signature,
                            fc_allocator_t allocator, fc_plan_t **out_plan,
@@ -30,25 +31,27 @@ typedef struct fc_limits_t {
   uint32_t json_keys;      // of one object
   uint32_t tensors;        // and byte strings of one call; 0: no limit
 } fc_limits_t;
-// In the order of the members: 2^28 elements, 256 MiB, 256 MiB, 64 MiB, 64,
-// 4096, 2^18.
+// The defaults in the order of the members: 2^28 elements, 256 MiB, 256 MiB, 64
+// MiB, 64, 4096, 2^18.
 fc_limits_t fc_limits_default(void);
 
-// Where tensor memory comes from. While the decoder does not know the shape of a leaf, it
-// asks for the most that the leaf may need, or for a little if it can `extend` that; then
-// it keeps only what was used.
+// The source of tensor memory. While the decoder does not know the shape of a leaf, it
+// asks for the most that the leaf may need. If it can `extend` the block, it asks for a
+// little instead. In both cases it then keeps only the bytes that it used.
 typedef struct fc_placer_t {
   void *context;
-  // 64-byte aligned, or NULL when out of memory. `leaf` counts from 0 the tensors and
-  // byte strings that need memory: those of the document in its order, then OUT
-  // arguments. An empty one is counted, but nothing is asked for it.
+  // The memory is 64-byte aligned; NULL when out of memory. `leaf` counts from 0 the
+  // tensors and byte strings that need memory: first those of the document in its
+  // order, then OUT arguments. An empty tensor or string is counted, but `place` is not
+  // called for it.
   void *(*place)(void *context, uint32_t leaf, fc_dtype_t dtype, size_t size);
   // Keeps the first `size` bytes of the newest block, which was placed with
   // `placed` bytes, and gives back the rest.
   void (*commit)(void *context, void *memory, size_t placed, size_t size);
-  // Gives the newest block, which has `placed` bytes, `size` bytes, or a new block that
-  // begins with the first `used` bytes of it. NULL when out of memory, and then the block
-  // is as it was. May be NULL itself.
+  // Gives the newest block, which has `placed` bytes, `size` bytes, or makes a new
+  // block of that size that begins with the first `used` bytes of the old one. Returns
+  // NULL when out of memory, and then the block is unchanged. The member itself may be
+  // NULL.
   void *(*extend)(void *context, void *memory, size_t placed, size_t used,
                   size_t size);
 } fc_placer_t;
@@ -66,7 +69,7 @@ typedef struct fc_options_t {
   fc_results_t results;
 } fc_options_t;
 
-// One call's working memory. Create once per worker; `limits` NULL: the
+// The working memory of one call. Create one per worker. NULL as `limits`: the
 // default.
 typedef struct fc_frame_t fc_frame_t;
 fc_status_t fc_frame_create(fc_allocator_t allocator, const fc_limits_t *limits,
@@ -74,45 +77,47 @@ fc_status_t fc_frame_create(fc_allocator_t allocator, const fc_limits_t *limits,
                             fc_error_t *err) FC_MUST_CHECK;
 void fc_frame_destroy(fc_frame_t *frame);
 
-// Starts a call of `plan`, after ending the one before if need be. `placer`, which is
-// copied, NULL: the frame's own memory. When memory runs out here, the next stage
-// fails with FC_CODE_OUT_OF_MEMORY.
+// Starts a call of `plan`; ends the previous call if it is still open. `placer` is
+// copied; NULL: the frame's own memory. When memory runs out here, the next stage fails
+// with FC_CODE_OUT_OF_MEMORY.
 void fc_frame_begin(fc_frame_t *frame, const fc_plan_t *plan,
                     const fc_placer_t *placer);
-// Until the call ends, DECODE and ENCODE fail once `deadline_ns` has passed or the word at
-// `cancel` is not 0, as the module does (fc_backend_call_t): they look every 64 KiB or so.
-// 0 and NULL: they do not. `cancel` is borrowed. To be called after fc_frame_begin.
+// Sets when the stages stop. Until the call ends, DECODE and ENCODE fail once
+// `deadline_ns` has passed or the word at `cancel` is not 0, as the module does
+// (fc_backend_call_t). They check about every 64 KiB. With 0 and NULL they do not
+// check. `cancel` is borrowed. Call this after fc_frame_begin.
 void fc_frame_set_stop(fc_frame_t *frame, const fc_atomic_word_t *cancel,
                        uint64_t deadline_ns);
 // DECODE: a call document (object or bare array) -> flat values. The body is
 // only read, and must stay until fc_frame_end. `err` is the first error in
 // document order. The module is not touched.
 fc_status_t fc_frame_decode(fc_frame_t *frame, fc_str_t body, fc_error_t *err);
-// CALL: runs function `index` of the module that `instance` was made of; if that is
-// one function for several sizes, the one that has the size of the call.
-// FC_CODE_INTERNAL when that is not the function whose plan the frame was begun
-// with. `cancel` and `deadline_ns` are those of fc_backend_call_t.
-// Arguments that were set through fc_frame_arguments are checked: tensors and scalars
-// must be such, of the dtypes and shapes that the plan has. A tensor among them is
+// CALL: runs function `index` of the module that `instance` was made of. If that
+// function stands for one function per size, the one of the call's size runs.
+// FC_CODE_INTERNAL when the function is not the one whose plan the frame was begun
+// with. `cancel` and `deadline_ns` are those of fc_backend_call_t. Arguments that were
+// set through fc_frame_arguments are checked: where the plan has a tensor or scalar,
+// the argument must be one, of the plan's dtype and shape. A tensor among them is
 // copied when it is not dense or not aligned as the code expects; otherwise the
-// function gets the tensor's own memory, and may write to it. What is inside a list is
+// function gets the tensor's own memory, and may write to it. The items of a list are
 // passed unchecked.
 fc_status_t fc_frame_invoke(fc_frame_t *frame, const fc_backend_t *backend,
                             void *instance, size_t index,
                             const fc_atomic_word_t *cancel,
                             uint64_t deadline_ns, fc_error_t *err);
 // From the next invoke on, every tensor argument without strides is copied to fresh
-// memory that ends at an unmapped page, and so does the tensor memory that the backend
-// makes. Machine code that reads on past the end of a tensor is stopped by SIGSEGV.
-// Where the code expects aligned tensors (fc_signature_t.alignment), up to 63 bytes
-// lie between the tensor and the page. They are 0xFF, a NaN as a float of 2, 4 or 8
-// bytes: a result of such floats that holds this NaN, when no argument does, is
-// FC_CODE_CALL_FAILED. For functions that are not memory-safe, in a process that may
-// die; costs system calls and a copy for each argument.
+// memory that ends at an unmapped page. The tensor memory that the backend makes ends
+// at such a page as well. Machine code that reads past the end of a tensor is stopped
+// by SIGSEGV. Where the code expects aligned tensors (fc_signature_t.alignment), up to
+// 63 bytes lie between the tensor and the page. These bytes are 0xFF, which is a NaN as
+// a float of 2, 4 or 8 bytes. If a result of such floats holds this NaN and no argument
+// does, the call fails with FC_CODE_CALL_FAILED. Use the guard for functions that are
+// not memory-safe, in a process that may die; it costs system calls and a copy for each
+// argument.
 void fc_frame_set_guard(fc_frame_t *frame, bool guard);
 // From the next invoke on, grids of kernels of machine code are split over
-// `tiles`, which are borrowed. NULL, the initial value: all run on the calling
-// thread.
+// `tiles`, which are borrowed. With NULL, the initial value, all kernels run on
+// the calling thread.
 void fc_frame_set_tiles(fc_frame_t *frame, const fc_tiles_t *tiles);
 // ENCODE: writes the answer to a call document, {"results":[…]}, into the sink.
 fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
@@ -121,8 +126,9 @@ fc_status_t fc_frame_encode(fc_frame_t *frame, fc_sink_t *sink,
 void fc_frame_end(fc_frame_t *frame);
 
 // The arguments of the flat call, for callers that have no call document to decode
-// (fc_call_run, tests). To be called before fc_frame_invoke; values set here replace
-// decoded ones. NULL and 0 when no call has begun, or there was no memory for them.
+// (fc_call_run, tests). Call it before fc_frame_invoke; values set here replace decoded
+// ones. NULL and 0 when no call has begun, or when there was no memory for the
+// arguments.
 fc_value_t *fc_frame_arguments(fc_frame_t *frame, size_t *out_count);
 const fc_value_t *fc_frame_results(const fc_frame_t *frame, size_t *out_count);
 fc_arena_t *fc_frame_arena(fc_frame_t *frame);

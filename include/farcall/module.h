@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loaded modules. A module is immutable once loaded, but for its digests
-// (fc_module_hash). Its references are counted, so a call in flight keeps the module
-// it started with.
+// Loaded modules. A loaded module is immutable, except for its digests
+// (fc_module_hash). Its references are counted, so the module in which a call started
+// stays until the call ends.
 #ifndef FARCALL_MODULE_H_
 #define FARCALL_MODULE_H_
 
@@ -19,35 +19,37 @@ FC_PUBLIC_BEGIN
 
 typedef struct fc_module_t fc_module_t;
 
-// How to load. Zero is the default.
+// How to load a module. Zero is the default.
 typedef struct fc_module_options_t {
   bool forbid_native;  // refuse machine code inside a vm module
   // A module that could end the process is only described: none of its machine
-  // code is mapped executable, no constructor runs, a file too large to be sealed
-  // is read but not through its mapping, no archive of weights is opened, and no
-  // instance can be created. fc_module_info_t.described tells whether this applied
-  // to a module.
+  // code is mapped executable, no constructor runs, a file too large to be
+  // sealed is read but not mapped, no archive of weights is opened, and no
+  // instance can be created. fc_module_info_t.described tells whether this
+  // applied to a module.
   bool describe_native;
-  // Options of kinds of modules (fc_setting_t); an option that no kind has is an
-  // error. Borrowed.
+  // Options of kinds of modules (fc_setting_t). Loading fails if no kind has
+  // one of the options. Borrowed.
   const fc_setting_t *settings;
   size_t setting_count;
-  // A larger file (bytes) is not hashed before fc_module_hash is called, unless it
-  // has a sidecar, which may name its hash. 0: every file is hashed.
+  // A file of more bytes than this is hashed only when fc_module_hash is
+  // called, unless it has a sidecar, which may name its hash. 0: every file is
+  // hashed.
   uint64_t hash_max;
-  // Asked before a file is used, with the SHA-256 of its bytes (64 hex digits): the
-  // module's file (of variants, the chosen one) and its sidecars. Fails to refuse the
-  // file. With it, files of any size are copied to sealed memory and hashed at once, so
-  // that the bytes that run are those it was asked about; and a module that names
-  // libraries outside the system's folders, such as by $ORIGIN, is refused, because it
-  // is not asked about these. fc_module_load_files does not ask about the sidecar. NULL:
-  // every file may be used. Called on the thread that loads.
+  // Called before a file is used, with the SHA-256 of its bytes (64 hex digits): for
+  // the module's file (of variants, the chosen one) and its sidecars. To refuse the
+  // file, the function fails. Files of any size are then copied to sealed memory and
+  // hashed at once, so that the bytes that run are those that were asked about. A
+  // module that names libraries outside the system's folders, for example by $ORIGIN,
+  // is refused, because these libraries are not asked about. fc_module_load_files does
+  // not ask about the sidecar. NULL: every file may be used. Called on the thread that
+  // loads.
   fc_status_t (*admit)(void *context, const char *sha256, fc_error_t *err);
   void *admit_context;
 } fc_module_options_t;
 
-// The hash of a file, and the file's size and time of writing when it was
-// hashed. A file whose size or time differs now is hashed again; sealed memory
+// The hash of a file, with the file's size and time of writing at that moment.
+// A file whose size or time has changed since is hashed again; sealed memory
 // cannot have changed.
 typedef struct fc_file_digest_t {
   char sha256[65];     // 64 hex digits; "": it was never hashed
@@ -55,8 +57,7 @@ typedef struct fc_file_digest_t {
   int64_t written_ns;  // since 1970
 } fc_file_digest_t;
 
-// The files a module is made of, as descriptors. A worker process is given
-// these.
+// The files of a module, as descriptors. A worker process is given these.
 typedef struct fc_module_files_t {
   int module;   // sealed memory, or a large .vmfb itself
   int sidecar;  // sealed memory, what was read of X.farcall.json; -1: nothing
@@ -79,19 +80,19 @@ typedef struct fc_function_t {
 fc_status_t fc_module_name(fc_str_t path, fc_str_t *out_name, fc_error_t *err);
 
 // Loads the file, or the variant that its sidecar lists for this processor
-// (docs/abi.md), with the first backend of the NULL-terminated list that knows the
-// file by its first bytes. `backends` NULL: fc_backends. `options` NULL: the defaults.
-// Neither is kept.
+// (docs/abi.md), with the first backend of the NULL-terminated list that recognises the
+// file by its first bytes. NULL as `backends`: fc_backends. NULL as `options`: the
+// defaults. Neither pointer is kept.
 fc_status_t fc_module_load(const fc_backend_t *const *backends, fc_str_t path,
                            const fc_module_options_t *options,
                            fc_allocator_t allocator, fc_module_t **out_module,
                            fc_error_t *err) FC_MUST_CHECK;
-// Loads files that are open, without looking for variants. `path` gives the name and
-// is for messages. `path` is opened in one case only: machine code that finds its
-// libraries by $ORIGIN is loaded from `path`, so the file must still be there. The
-// descriptors are the caller's, who is allowed to close them afterwards.
-// `files->digest` is believed if the file has the size that it names and, unless it is
-// sealed memory, the time.
+// Loads files that are open, without looking for variants. `path` gives the module's
+// name and appears in messages. It is opened in one case only: machine code that finds
+// its libraries by $ORIGIN is loaded from `path`, so the file must still be there. The
+// descriptors stay the caller's, who may close them afterwards. `files->digest` is
+// believed if the file has the digest's size and, unless the file is sealed memory, the
+// digest's time.
 fc_status_t fc_module_load_files(const fc_backend_t *const *backends,
                                  fc_str_t path, const fc_module_files_t *files,
                                  const fc_module_options_t *options,
@@ -114,13 +115,14 @@ fc_str_t fc_module_get_digest(const fc_module_t *module);
 // A hash of the file's bytes and the canonical JSON of a function. Archives of weights
 // (vm.parameters) are not in the hash. "" until the file is hashed.
 fc_str_t fc_function_get_digest(const fc_function_t *function);
-// Hashes the file of a module that was loaded without that (hash_max). One
-// thread at a time may do it, while others use the module. FC_CODE_MODULE_PATH
-// when the file cannot be read or was written to since it was loaded.
+// Hashes the file of a module that was not hashed when it was loaded
+// (hash_max). One thread at a time may call this, while others use the module.
+// FC_CODE_MODULE_PATH when the file cannot be read or was written to since the
+// module was loaded.
 fc_status_t fc_module_hash(fc_module_t *module, fc_error_t *err) FC_MUST_CHECK;
-// The module's own descriptors, valid as long as the module. The same program
-// that loads them with the same path and options (describe_native may differ) gets
-// the same digest.
+// The module's own descriptors, valid as long as the module. If the same
+// program loads them with the same path and options (describe_native may
+// differ), the new module has the same digest.
 fc_module_files_t fc_module_get_files(const fc_module_t *module);
 const fc_backend_t *fc_module_get_backend(const fc_module_t *module);
 void *fc_module_get_handle(const fc_module_t *module);  // the backend's own

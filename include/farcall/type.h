@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The type model: element types, the type tree of a function's arguments and
-// results, and the builder every ABI reader uses to make one. A signature is
-// immutable after fc_signature_build and may be read from any thread.
+// results, and the builder with which every ABI reader makes such a tree. A
+// signature is immutable after fc_signature_build and may be read from any
+// thread.
 #ifndef FARCALL_TYPE_H_
 #define FARCALL_TYPE_H_
 
@@ -54,7 +55,7 @@ const fc_dtype_info_t *fc_dtype_info(fc_dtype_t dtype);
 static inline size_t fc_dtype_size(fc_dtype_t dtype) {
   return fc_dtype_info(dtype)->size;
 }
-// An integer, signed or not, or an index. A boolean is none.
+// True for an integer, signed or not, or an index; false for a boolean.
 static inline bool fc_dtype_is_integer(const fc_dtype_info_t *info) {
   return info->class_ >= FC_DTYPE_CLASS_INT &&
          info->class_ <= FC_DTYPE_CLASS_INDEX;
@@ -67,13 +68,14 @@ static inline bool fc_dtype_is_whole(const fc_dtype_info_t *info) {
 static inline bool fc_dtype_is_signed(const fc_dtype_info_t *info) {
   return fc_dtype_is_integer(info) && info->class_ != FC_DTYPE_CLASS_UINT;
 }
-// Finds a type by its text alone. FC_DTYPE_NONE when there is no such type.
+// Finds a type by its text only. FC_DTYPE_NONE when there is no such type.
 fc_dtype_t fc_dtype_find(fc_str_t text);
 // Finds a type by text, alias or OIP name. If several types have the name, the result
-// is `dtype` if that is one of them, else the type of the first row.
+// is `dtype` if it is one of them, else the type of the first row with the name.
 // FC_DTYPE_NONE when no type has the name.
 fc_dtype_t fc_dtype_find_named(fc_str_t name, fc_dtype_t dtype);
-// "i1, i2, …": the texts of all, for messages. Integers of odd widths are told in one word.
+// "i1, i2, …": the texts of all types, for messages. One phrase stands for the integers
+// of odd widths.
 const char *fc_dtype_texts(void);
 fc_dtype_t fc_dtype_from_hal(uint32_t hal_word);
 fc_dtype_t fc_dtype_from_npy(fc_str_t descr);
@@ -84,9 +86,9 @@ fc_dtype_t fc_dtype_from_npy(fc_str_t descr);
 #define FC_RANK_MAX 32        // dims of one tensor
 #define FC_RANK_DYNAMIC (-1)  // unranked
 // A dim below FC_DIM_DYNAMIC is dynamic as well, and has a name: in every call
-// it equals each other dim of the function with the same code. So `dim < 0`
-// means dynamic, and fc_dim_is_named means that it must agree. Its name is
-// dim_names[fc_dim_name(dim)].
+// all dims of the function with the same code are equal. So `dim < 0` means
+// that the dim is dynamic, and fc_dim_is_named means that it must be equal to
+// others. Its name is dim_names[fc_dim_name(dim)].
 #define FC_DIM_DYNAMIC (-1)
 #define FC_DIM_NAME_SIZE_MAX 64  // bytes
 #define FC_DIM_NAMES_MAX 256     // of one signature
@@ -100,7 +102,7 @@ fc_dtype_t fc_dtype_from_npy(fc_str_t descr);
 static inline bool fc_dim_is_named(int64_t dim) { return dim < FC_DIM_DYNAMIC; }
 static inline uint32_t fc_dim_name(int64_t dim) { return (uint32_t)(-2 - dim); }
 
-// What a node is, and which fields of fc_type_t describe it.
+// What a node is. The comments say which fields of fc_type_t describe it.
 typedef enum fc_type_kind_t {
   FC_TYPE_SCALAR,    // dtype
   FC_TYPE_TENSOR,    // dtype, rank, dims, maybe strides
@@ -127,7 +129,7 @@ typedef enum fc_flavor_t {
   FC_FLAVOR_KWARGS,  // a dict that takes the keywords of a call
 } fc_flavor_t;
 
-// A piece of the signature's own text, fc_signature_text() reads it.
+// A piece of the signature's own text; fc_signature_text() reads it.
 typedef struct fc_text_ref_t {
   uint32_t offset;
   uint32_t size;
@@ -163,9 +165,9 @@ typedef struct fc_type_t {
 
 typedef enum fc_role_t {
   FC_ROLE_IN,
-  // The client sends nothing; farcall supplies the memory, or fc_call_set does. Each
-  // dim must be static, or a named one that an IN or INOUT argument has too; otherwise
-  // the function is not callable.
+  // The client sends nothing; farcall or fc_call_set supplies the memory. Each dim must
+  // be static, or a named one that an IN or INOUT argument has too; otherwise the
+  // function is not callable.
   FC_ROLE_OUT,
   FC_ROLE_INOUT,      // the client sends it, its final contents are a result
   FC_ROLE_TRANSIENT,  // scratch memory, which farcall supplies
@@ -176,11 +178,11 @@ typedef enum fc_role_t {
   FC_ROLE_STATE,  // kept from call to call (fc_state_decl_t); of a result, too
 } fc_role_t;
 
-// True when the client sends such an argument.
+// True when the client sends an argument of this role.
 static inline bool fc_role_is_sent(uint8_t role) {
   return role == FC_ROLE_IN || role == FC_ROLE_INOUT || role == FC_ROLE_SCRATCH;
 }
-// True when its final contents are a result.
+// True when the final contents of such an argument are a result.
 static inline bool fc_role_is_answered(uint8_t role) {
   return role == FC_ROLE_OUT || role == FC_ROLE_INOUT;
 }
@@ -200,8 +202,8 @@ typedef struct fc_attr_t {
   fc_text_ref_t value;
 } fc_attr_t;
 
-// A value that stays from call to call and that callers neither send nor get: an argument,
-// and what it is in the next call.
+// A value that stays from call to call and that callers neither send nor get.
+// `argument` holds it in this call, `result` holds it for the next call.
 typedef struct fc_state_decl_t {
   fc_text_ref_t name;
   uint32_t argument;  // a TENSOR, or a SCALAR if there is a result
@@ -261,8 +263,9 @@ typedef struct fc_signature_t {
   uint32_t char_count;
   uint32_t raw_argument_count;  // values of the flat call
   uint32_t raw_result_count;
-  // What the named dims of a call may be together: `size_count` rows, each with a size
-  // for every name, -1 where the caller chooses. Without rows the caller chooses all.
+  // The sizes that the named dims of a call may have together: `size_count` rows, each
+  // with a size for every name, or -1 where the caller chooses. Without rows the caller
+  // chooses all sizes.
   uint32_t size_count;
   const int64_t *sizes;
   uint32_t state_count;
@@ -306,18 +309,18 @@ void fc_builder_async(fc_builder_t *builder, bool async);
 void fc_builder_root_tree(fc_builder_t *builder, bool root_tree);
 void fc_builder_cconv(fc_builder_t *builder, fc_str_t cconv);
 void fc_builder_warning(fc_builder_t *builder, fc_str_t warning);
-// Sets memory_safe, makes memory_known true, and trusts_dims true if the code is
-// not memory_safe and has dynamic dims, false if not.
+// Sets memory_safe, and memory_known to true. trusts_dims becomes true if the
+// code is not memory_safe and has dynamic dims, else false.
 void fc_builder_memory_safe(fc_builder_t *builder, bool memory_safe,
                             bool dynamic_dims);
 // A power of two up to 64; 64 without this call.
 void fc_builder_alignment(fc_builder_t *builder, uint8_t alignment);
 // The function is listed, but not callable; the first reason stays.
 void fc_builder_refuse(fc_builder_t *builder, fc_str_t reason);
-// The first of a key stays.
+// If a key is added twice, the first value stays.
 void fc_builder_attr(fc_builder_t *builder, fc_str_t key, fc_str_t value);
-// Sets the raw counts. Without this call each is one more than the highest raw
-// index in use.
+// Sets the raw counts. Without this call each count is one more than the
+// highest raw index in use.
 void fc_builder_raw_counts(fc_builder_t *builder, uint32_t arguments,
                            uint32_t results);
 // The code of a named dim, for the dims below; the same name gives the same
@@ -328,7 +331,7 @@ int64_t fc_builder_dim_name(fc_builder_t *builder, fc_str_t name);
 // later are not changed.
 void fc_builder_replace_dim(fc_builder_t *builder, int64_t from, int64_t to);
 // Adds a row of sizes (fc_signature_t.sizes), with an entry for each name of a dim. No
-// name may come after the first row.
+// name may be added after the first row.
 void fc_builder_sizes(fc_builder_t *builder, const int64_t *row);
 
 // Nodes. A node belongs to at most one parent.
@@ -359,33 +362,34 @@ fc_type_t *fc_builder_at(fc_builder_t *builder, uint32_t node);
 // builder; NULL after a failure, or when no node has any dim.
 int64_t *fc_builder_get_dims(fc_builder_t *builder, uint32_t node);
 // Sets the dims of a REFARRAY, or replaces those of a TENSOR. A strided TENSOR keeps
-// its strides if its rank stays the same, and is no longer strided if not.
+// its strides if its rank stays the same; otherwise it is no longer strided.
 void fc_builder_dims(fc_builder_t *builder, uint32_t node, int32_t rank,
                      const int64_t *dims);
 
-// A raw index that means: the next one, counted from 0 over the arguments, or the
-// results, that were added with FC_RAW_NEXT. FC_RAW_NONE means that the leaves have
-// raw indices themselves.
+// A raw index that means "the next one". Arguments and results are counted
+// separately, from 0; only those added with FC_RAW_NEXT count. FC_RAW_NONE
+// means that the leaves have raw indices themselves.
 #define FC_RAW_NEXT (-2)
 void fc_builder_argument(fc_builder_t *builder, fc_str_t name, uint32_t node,
                          fc_role_t role, bool keyword, int32_t raw_index);
 void fc_builder_result(fc_builder_t *builder, fc_str_t name, uint32_t node,
                        int32_t raw_index);
 
-// Changes the role of an argument. `certain`: somebody declared it, or the code says so.
+// Changes the role of an argument. `certain`: a declaration or the code says so.
 void fc_builder_role(fc_builder_t *builder, uint32_t index, fc_role_t role,
                      bool certain);
-// Replaces the name that the argument was added with, and its `keyword`: from now on
-// it may be given by name, unless `name` is empty.
+// Replaces the name of the argument, and sets `keyword`: from now on the argument may
+// be given by name, unless `name` is empty.
 void fc_builder_name_argument(fc_builder_t *builder, uint32_t index,
                               fc_str_t name);
 void fc_builder_name_result(fc_builder_t *builder, uint32_t index,
                             fc_str_t name);
 
-// Makes an argument state; `result` is what it is in the next call, or FC_STATE_IN_PLACE.
-// Both get FC_ROLE_STATE. `rank` and `shape` say how large its first zeros are; 0 and NULL:
-// as the argument's own dims say, which must be sizes then. What does not fit makes
-// fc_signature_build fail with FC_CODE_ABI_METADATA.
+// Makes an argument state. `result` is the result that holds its value for the next
+// call, or FC_STATE_IN_PLACE. Both get FC_ROLE_STATE. `rank` and `shape` say how large
+// the initial zeros are; 0 and NULL: as large as the argument's own dims say, which
+// must be static then. If the argument or the result does not fit, fc_signature_build
+// fails with FC_CODE_ABI_METADATA.
 void fc_builder_state(fc_builder_t *builder, fc_str_t name, uint32_t argument,
                       uint32_t result, int32_t rank, const int64_t *shape,
                       bool survives);
@@ -393,7 +397,7 @@ void fc_builder_state(fc_builder_t *builder, fc_str_t name, uint32_t argument,
 // Forgets everything built but keeps the memory, for a reader that starts over
 // with a lesser source.
 void fc_builder_reset(fc_builder_t *builder);
-// Forgets everything built and has what `signature` has, but its attributes. Nodes keep
+// Replaces what was built by a copy of `signature`, except its attributes. Nodes keep
 // their numbers, and can get no more children.
 void fc_builder_copy(fc_builder_t *builder, const fc_signature_t *signature);
 // The finished signature, or the first failure. The builder keeps what it has.
@@ -404,15 +408,15 @@ fc_status_t fc_signature_build(fc_builder_t *builder,
 // ---------------------------------------------------------------------------
 // Rendering (core/abi/print.c)
 
-// Writes what a list of functions says about each one, enough to choose:
-// "module", "version", "name", "text", "callable", "reason". `module` empty: the first
-// two are left out.
+// Writes what a list of functions says about each function, enough to choose one:
+// "module", "version", "name", "text", "callable", "reason". If `module` is empty, the
+// first two are left out.
 fc_status_t fc_signature_print_short(const fc_signature_t *signature,
                                      fc_str_t module, fc_str_t version,
                                      fc_sink_t *sink,
                                      fc_error_t *err) FC_MUST_CHECK;
-// Writes canonical JSON (docs/abi.md). `module` empty: the members "module",
-// "version" and "raw" are left out.
+// Writes canonical JSON (docs/abi.md). If `module` is empty, the members
+// "module", "version" and "raw" are left out.
 fc_status_t fc_signature_print_json(const fc_signature_t *signature,
                                     fc_str_t module, fc_str_t version,
                                     fc_sink_t *sink, fc_error_t *err);

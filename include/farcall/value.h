@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flat values: what crosses between the marshaller and a backend. No JSON, no
-// memref, no HAL. A value borrows everything it points to; its lifetime is the
-// call's (arena, placed tensor memory) or, for results, until call_end.
+// Flat values, which pass between the marshaller and a backend. No JSON, no
+// memref, no HAL. A value borrows everything it points to. It is valid as long
+// as the call (arena, placed tensor memory); a result is valid until call_end.
 #ifndef FARCALL_VALUE_H_
 #define FARCALL_VALUE_H_
 
@@ -67,12 +67,13 @@ struct fc_value_t {
   };
 };
 
-// Computes the number of elements and their size in bytes. False when one of the
-// two overflows, or a dim is negative.
+// Computes the number of elements and their size in bytes. False when either
+// overflows, or when a dim is negative.
 bool fc_shape_count(const int64_t *shape, int32_t rank, fc_dtype_t dtype,
                     size_t *out_count, size_t *out_size);
-// True when the elements lie as in a dense row-major array: always without strides
-// or without elements. The stride of a dim of one element does not matter.
+// True when the elements lie as in a dense row-major array. This is always so
+// without strides or without elements. The stride of a dim of size 1 does not
+// matter.
 bool fc_tensor_is_dense(const fc_tensor_t *tensor);
 // Copies a strided view into dense row-major memory of the tensor's own size.
 void fc_tensor_gather(const fc_tensor_t *tensor, void *dest);
