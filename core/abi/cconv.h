@@ -2,8 +2,8 @@
 //
 // Calling-convention strings of the IREE VM: `0rI_r` takes a reference and an
 // i64 and returns a reference. `C…D` is a variadic span: the tuple of its
-// elements may be passed any number of times. The rules are those of
-// vm/module.h of IREE; used at load, any thread.
+// elements may be passed any number of times. The rules are those of IREE's
+// vm/module.h. Used at load, any thread.
 #ifndef FARCALL_ABI_CCONV_H_
 #define FARCALL_ABI_CCONV_H_
 
@@ -21,8 +21,8 @@ typedef struct fc_cconv_t {
   bool variadic;  // has a span, which only an import may have
 } fc_cconv_t;
 
-// Checks a string and takes it apart; "" has no arguments and no results.
-// FC_CODE_ABI_METADATA with the byte offset.
+// Checks a string and takes it apart; "" has no arguments and no results. The
+// error is FC_CODE_ABI_METADATA with the byte offset.
 fc_status_t fc_cconv_parse(fc_str_t text, fc_cconv_t *out_cconv,
                            fc_error_t *err);
 
@@ -31,8 +31,8 @@ typedef struct fc_cconv_item_t {
   fc_str_t span;  // elements of a span, to be read with fc_cconv_next
 } fc_cconv_item_t;
 
-// Takes the next item off `rest`; false at the end. To read a span, pass another
-// item than the one that holds it.
+// Takes the next item off `rest`; false at the end. While you read a span, do
+// not use the item that holds the span: pass another one.
 static inline bool fc_cconv_next(fc_str_t *rest, fc_cconv_item_t *item) {
   while (rest->size && rest->data[0] == 'v') {  // void: nothing is passed
     *rest = fc_str_make(rest->data + 1, rest->size - 1);
@@ -66,15 +66,15 @@ static inline fc_dtype_t fc_cconv_dtype(char kind) {
   }
 }
 
-// True when IREE has values of this type. An index is an i64 there.
+// True when IREE has values of this type. It passes an index as an i64.
 static inline bool fc_cconv_has(fc_dtype_t dtype) {
   return fc_dtype_info(dtype)->hal_word != 0 || dtype == FC_DTYPE_INDEX;
 }
 
-// Adds source, cconv, raw counts, arguments and results: scalars by their kind,
-// references UNKNOWN (the value says what it is), each with its raw_index. A
-// variadic function is not callable; elements of a span have no raw_index. The caller
-// adds the name.
+// Adds source, cconv, raw counts, arguments and results, each with its raw_index.
+// Scalars get the type of their kind; references are UNKNOWN, since only the value says
+// what it is. A variadic function is not callable; elements of a span have no
+// raw_index. The caller adds the name.
 void fc_cconv_build(fc_builder_t *builder, const fc_cconv_t *cconv);
 
 #endif  // FARCALL_ABI_CCONV_H_

@@ -96,8 +96,8 @@ static fc_status_t read_member(reader_t *reader, const char *stops,
   return FC_OK;
 }
 
-// Reads the value of `key = value`, where `key` has the " = " behind it; without the
-// quotes if it is a string.
+// Reads the value of `key = value`, where `key` includes the " = ". A string is read
+// without its quotes.
 static bool attribute_value(fc_str_t attribute, const char *key,
                             fc_str_t *out_value) {
   if (!fc_str_starts(attribute, fc_str(key))) return false;
@@ -112,7 +112,7 @@ static bool attribute_value(fc_str_t attribute, const char *key,
   return value.size > 0;
 }
 
-// Reads `{key = value, …}`, whose brace was already read.
+// Reads `{key = value, …}`. The opening brace was already read.
 static fc_status_t read_attributes(reader_t *reader, item_t *item) {
   do {
     fc_str_t attribute = {0};
@@ -125,7 +125,7 @@ static fc_status_t read_attributes(reader_t *reader, item_t *item) {
   return expect(reader, "}");
 }
 
-// `text` is a part of the declaration.
+// `text` must point into the declaration.
 static fc_status_t read_type(const reader_t *reader, item_t *item,
                              fc_str_t text) {
   fc_error_t inner;
@@ -155,8 +155,9 @@ static fc_status_t read_item(reader_t *reader, item_t *item) {
 // ---------------------------------------------------------------------------
 // Registers
 
-// The registers a type may be passed in: the first one, or the second if the compiler
-// made the type narrower (i32 for index, f32 for f64). NULL: no register holds it.
+// The kinds of register in which a type may be passed: the first one normally, the
+// second if the compiler made the type narrower (i32 for index, f32 for f64). NULL: no
+// register holds the type.
 static const char *registers_of(const fc_mlir_type_t *type) {
   switch (type->form) {
     case FC_MLIR_TENSOR:
@@ -186,8 +187,8 @@ static void item_print(const reader_t *reader, const item_t *item, char *out,
            reader->results ? "result" : "argument", reader->index, shown);
 }
 
-// Compares the type of an item with its register in the calling convention. If the
-// compiler narrowed it, the item gets the type that the module has.
+// Compares the type of an item with its register in the calling convention. If
+// the compiler narrowed the type, the item gets the type that the module has.
 static fc_status_t check_register(reader_t *reader, item_t *item) {
   const char *known = registers_of(&item->type);
   if (!known)
@@ -204,7 +205,8 @@ static fc_status_t check_register(reader_t *reader, item_t *item) {
                  "the calling convention has '%c' here, not '%c'", actual.kind,
                  known[0]);
   }
-  // An integer of a width that IREE does not have is typed by its register, too.
+  // An integer of a width that IREE does not have also gets the type of its
+  // register.
   const bool odd =
       item->type.form == FC_MLIR_SCALAR && !fc_cconv_has(item->type.dtype);
   if (found == known && !odd) return FC_OK;
@@ -224,8 +226,8 @@ static fc_status_t check_register(reader_t *reader, item_t *item) {
 // ---------------------------------------------------------------------------
 // Nodes
 
-// Adds the node of a type of an IREE dialect, as callers see it. Of a list of lists
-// each turn of the loop adds one list, from the outermost on.
+// Adds the node of a type of an IREE dialect, as callers see it. For a list of
+// lists, each turn of the loop adds one list, from the outermost on.
 static fc_status_t dialect_node(reader_t *reader, const item_t *item,
                                 uint32_t *out_node) {
   static const struct {
@@ -288,8 +290,9 @@ static void refuse(reader_t *reader, const item_t *item, const char *why) {
   fc_builder_refuse(reader->builder, fc_str(reason));
 }
 
-// Refuses the function when a client cannot send such an argument or get such a result. A
-// result of a dialect's type is let through: only if it is not null does the call fail.
+// Refuses the function when a client cannot send such an argument or get such a result.
+// A result of a dialect's type is allowed: the call fails only if the result is not
+// null.
 static void check_callable(reader_t *reader, const item_t *item,
                            uint32_t node) {
   const fc_type_t *type = fc_builder_at(reader->builder, node);
@@ -351,8 +354,8 @@ static fc_status_t read_side(reader_t *reader, fc_str_t registers,
   return expect(reader, ")");
 }
 
-// Behind the arguments, the calling convention must have two more registers, the
-// fences, if the function is async, and none if it is not.
+// After the arguments, the calling convention must have two more registers, the
+// fences, if the function is async, and no more registers if it is not.
 static fc_status_t check_fences(reader_t *reader, bool async) {
   if (!reader->cconv) return FC_OK;
   if (fc_str_equal(reader->registers, async ? FC_STR("rr") : FC_STR("")) ||

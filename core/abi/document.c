@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The readers of single members. The author of a document may be wrong, so
+// The readers of single members. The author of a document may make mistakes, so
 // every member is checked before its value is used.
 #include "abi/document.h"
 
@@ -174,7 +174,7 @@ static fc_status_t read_json(fc_doc_t *doc, fc_str_t json,
   }
   const yyjson_alc alc = fc_doc_alc(allocator);
   yyjson_read_err failure = {0};
-  // Without YYJSON_READ_INSITU the text is only read.
+  // Without YYJSON_READ_INSITU yyjson does not write to the text.
   yyjson_doc *document = yyjson_read_opts((char *)(uintptr_t)json.data,
                                           json.size, 0, &alc, &failure);
   if (document) {
@@ -193,7 +193,7 @@ static fc_status_t read_json(fc_doc_t *doc, fc_str_t json,
 static bool same_hex(fc_str_t text, const char *hex) {
   if (text.size != strlen(hex)) return false;
   for (size_t i = 0; i < text.size; i++) {
-    // Lower case; a digit already has this bit.
+    // This makes a letter lower case; a digit already has the bit.
     if ((text.data[i] | 0x20) != hex[i]) return false;
   }
   return true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a JSON document that somebody wrote about a module: what the readers of
-// its two forms (sidecar.c, names.c) share. Each type of member has its
-// function, and whatever is wrong is FC_CODE_ABI_METADATA that names its place
-// as a JSON pointer. One thread, at load.
+// Reads a JSON document that somebody wrote about a module. This file has what
+// the readers of its two forms (sidecar.c, names.c) share. Each type of member
+// has its function. Every fault is FC_CODE_ABI_METADATA and names its place as
+// a JSON pointer. One thread, at load.
 #ifndef FARCALL_CORE_ABI_DOCUMENT_H_
 #define FARCALL_CORE_ABI_DOCUMENT_H_
 
@@ -11,7 +11,7 @@
 
 #include "abi/names.h"
 
-// Which kind of description the document says it is.
+// The kind of description that the document says it is.
 typedef enum fc_doc_abi_t {
   FC_DOC_ABI_UNSAID,
   FC_DOC_ABI_MEMREF,  // the types of a native module
@@ -23,7 +23,7 @@ typedef struct fc_doc_t {
   fc_doc_abi_t abi;
   fc_str_t so_sha256;  // 64 hex digits, or empty
   fc_error_t *err;
-  // Where the reader stands, for messages.
+  // The place that the reader has reached, for messages.
   const char *whose;      // written before the place; NULL: nothing
   int64_t function;       // its place in "functions", -1: in none
   const char *functions;  // another list than "functions"; NULL: that one
@@ -31,20 +31,22 @@ typedef struct fc_doc_t {
   size_t item;
 } fc_doc_t;
 
-// How yyjson gets memory. The document it makes keeps the pointer.
+// The functions by which yyjson gets memory. Its document keeps the pointer
+// `allocator`.
 yyjson_alc fc_doc_alc(fc_allocator_t *allocator);
-// Reads the text and its head into `doc`, of which only `whose` must be set before.
-// `allocator` must stay as long as doc->json does, nothing points into `text` afterwards.
-// On failure there is nothing to free.
+// Parses the text and reads its head into `doc`. The caller sets only `whose` before.
+// `allocator` must live as long as doc->json; nothing points into `text` afterwards. On
+// failure there is nothing to free.
 fc_status_t fc_doc_open(fc_doc_t *doc, fc_str_t text, fc_allocator_t *allocator,
                         fc_error_t *err) FC_MUST_CHECK;
 
-// Fails because of member `key` of the object being read; "": of the whole object.
+// Fails because of member `key` of the object being read; with "" as `key`,
+// because of the whole object.
 FC_PRINTF(3, 4)
 fc_status_t fc_doc_fault(const fc_doc_t *doc, const char *key,
                          const char *format, ...);
 
-// A name of a document as error messages show it: escaped, of 64 bytes at most.
+// A name of a document as error messages show it: escaped, at most 64 bytes.
 typedef struct fc_shown_t {
   char text[80];
 } fc_shown_t;
@@ -53,8 +55,8 @@ fc_shown_t fc_doc_show(fc_str_t name);
 static inline fc_str_t fc_doc_text_of(yyjson_val *value) {
   return fc_str_make(yyjson_get_str(value), yyjson_get_len(value));
 }
-// Each of these three and fc_doc_choice reads one member. If the member is absent, *out
-// stays as it is.
+// fc_doc_text, fc_doc_bool, fc_doc_size and fc_doc_choice each read one member. If the
+// member is absent, *out stays as it is.
 fc_status_t fc_doc_text(const fc_doc_t *doc, yyjson_val *object,
                         const char *key, fc_str_t *out) FC_MUST_CHECK;
 fc_status_t fc_doc_bool(const fc_doc_t *doc, yyjson_val *object,
@@ -70,26 +72,26 @@ fc_status_t fc_doc_choice(const fc_doc_t *doc, yyjson_val *object,
 fc_status_t fc_doc_array(const fc_doc_t *doc, yyjson_val *object,
                          const char *key, size_t limit,
                          yyjson_val **out) FC_MUST_CHECK;
-// Reads one entry of "dims", a size, a name or null, for dim `index`, which is
-// `have` so far. *out becomes what the dim is from now on; null leaves it as it is.
-// Fails when the type has a size already and the entry is another one, or a name.
+// Reads one entry of "dims" (a size, a name or null) for dim `index`, which is
+// `have` so far. *out becomes the new dim; null leaves it unchanged. Fails when
+// the dim has a size already and the entry is a name or another size.
 fc_status_t fc_doc_dim(const fc_doc_t *doc, yyjson_val *entry, int index,
                        int64_t have, fc_builder_t *builder,
                        int64_t *out) FC_MUST_CHECK;
 
 // Reads the types of a function from the members "arguments" and "results" of `object`,
-// which are as in a signature. Each leaf is one value of the flat call: the value that
-// its "raw_index" says, else the next one.
+// which have the same form as in a signature. Each leaf is one value of the flat call:
+// the value that its "raw_index" says, else the next one.
 fc_status_t fc_doc_signature(const fc_doc_t *doc, yyjson_val *object,
                              fc_builder_t *builder) FC_MUST_CHECK;
 
-// Reads member "show" into an attribute of the signature: how results are shown to people.
-// doc->json must be set.
+// Reads member "show", which says how results are shown to people, into an attribute of
+// the signature. doc->json must be set.
 fc_status_t fc_doc_showing(const fc_doc_t *doc, yyjson_val *object,
                            fc_builder_t *builder) FC_MUST_CHECK;
 
-// Reads member "state": the arguments that stay from call to call. What does not fit them
-// makes fc_signature_build fail.
+// Reads member "state", which names the arguments that stay from call to call. If an
+// entry does not fit its argument, fc_signature_build fails.
 fc_status_t fc_doc_state(const fc_doc_t *doc, yyjson_val *object,
                          fc_builder_t *builder) FC_MUST_CHECK;
 

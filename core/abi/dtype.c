@@ -16,9 +16,9 @@ static const fc_dtype_info_t dtypes[FC_DTYPE_COUNT] = {
 #undef FC_DTYPE
 };
 
-// A row that contradicts itself does not compile: floats, and only they, have a
-// format; an element holds its bits; the low byte of IREE's type code, if there is one,
-// is the number of bits (8 for a boolean).
+// A row that contradicts itself does not compile. The checks: floats, and only floats,
+// have a format; an element is large enough for its bits; the low byte of IREE's type
+// code, if there is one, is the number of bits (8 for a boolean).
 #define NOT_FLOAT 0
 #define FLOAT(mantissa_bits, bias, ...) ((bias) > 0)
 #define FC_DTYPE(name, text, class_, bits, bytes, hal, oip, npy, aliases,     \
@@ -86,7 +86,7 @@ fc_dtype_t fc_dtype_from_hal(uint32_t hal_word) {
   return FC_DTYPE_NONE;
 }
 
-// The first row wins: NumPy's signed integers read as signless.
+// The first row wins, so NumPy's signed integers are read as signless.
 fc_dtype_t fc_dtype_from_npy(fc_str_t descr) {
   if (!descr.size) return FC_DTYPE_NONE;
   for (unsigned i = FC_DTYPE_NONE + 1; i < FC_DTYPE_COUNT; i++) {

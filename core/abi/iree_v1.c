@@ -10,7 +10,8 @@
 //             | ["sdict_kwargs", [key, rec]*]  the last of "a": takes keywords
 // TensorFlow importers wrote it (SavedModelToIreeABI.cpp), IREE's Python
 // runtime reads it (runtime/function.py), users may attach it to any function.
-// The text is not trusted: one pass, no recursion, nesting capped. Any thread.
+// The text is not trusted. It is read in one pass without recursion, and
+// nesting is limited. Any thread.
 #include "abi/iree_v1.h"
 
 #include "abi/span.h"
@@ -44,7 +45,7 @@ typedef struct v1_t {
   fc_error_t *err;
   uint32_t depth;
   level_t levels[FC_TYPE_DEPTH_MAX];
-  // About the argument being read.
+  // Facts about the argument being read.
   bool in_arguments;
   fc_str_t name;  // of a `named` record, still escaped
   bool is_named;
@@ -106,8 +107,8 @@ static bool is_unknown(fc_str_t text) {
   return fc_str_equal(text, FC_STR("unknown"));
 }
 
-// Marks a leaf whose type is in the grammar but not one that farcall has. Unless the
-// module itself types it, the function is listed, but not callable.
+// Marks a leaf whose type the grammar has but farcall does not. Unless the module
+// itself gives the leaf a type, the function is listed but not callable.
 static void mark_odd(v1_t *v1, uint32_t node) {
   fc_type_t *type = fc_builder_at(v1->builder, node);
   if (type) type->flags |= FC_TYPE_ODD;
@@ -156,7 +157,8 @@ static fc_status_t read_dims(v1_t *v1, int64_t rank, int64_t *dims) {
   return FC_OK;
 }
 
-// Reads what follows the element type of an ndarray, to the end of the record.
+// Reads the part of an ndarray after the element type, to the end of the
+// record.
 static fc_status_t read_rank_and_dims(v1_t *v1, uint32_t node) {
   int64_t dims[FC_RANK_MAX];
   int64_t rank = FC_RANK_DYNAMIC;
@@ -172,8 +174,9 @@ static fc_status_t read_rank_and_dims(v1_t *v1, uint32_t node) {
   FC_TRY(expect(v1, FC_JSON_ARRAY_END, "ndarray has more dims than its rank"));
   fc_builder_dims(v1->builder, node, (int32_t)rank, dims);
   const fc_type_t *type = fc_builder_at(v1->builder, node);
-  // An array of records is passed as a list of values and a list of dims. With
-  // no dims an empty list of dims would look like an empty list of values.
+  // An array of records is passed as a list of values and a list of dims. If
+  // there were no dims, an empty list of dims would look like an empty list of
+  // values.
   if (rank < 1 && type && type->kind == FC_TYPE_REFARRAY) {
     fc_builder_refuse(v1->builder,
                       FC_STR("an array of records without dims has no form"));
@@ -181,8 +184,8 @@ static fc_status_t read_rank_and_dims(v1_t *v1, uint32_t node) {
   return FC_OK;
 }
 
-// Reads the rest of a tensor's record. Its element type was just read: a string or,
-// without `has_element`, null.
+// Reads the rest of a tensor's record. Its element type was just read: a
+// string, or null if `has_element` is false.
 static fc_status_t read_tensor(v1_t *v1, bool has_element, uint32_t *out_node) {
   const fc_str_t text = has_element ? v1->reader.text : FC_STR("");
   const fc_dtype_t dtype = v1_dtype(text);
@@ -251,11 +254,11 @@ static fc_status_t find_tag(v1_t *v1, const tag_row_t **out_row) {
   return fail_here(v1, "unknown kind of record");
 }
 
-// Begins the record whose '[' was just read. *out_open true: a level was
-// pushed, and the children follow. *out_open false: the record was read to its end
-// and became *out_node. The token behind "ndarray" tells a tensor from an array of
-// records. For the latter *out_has_token is true, and that token, the first child's, is
-// in *out_token.
+// Begins the record whose '[' was just read. If *out_open is true, a level was pushed,
+// and the children follow. If it is false, the record was read to its end and became
+// *out_node. The token after "ndarray" shows whether the record is a tensor or an array
+// of records. For an array of records *out_has_token is true, and *out_token is that
+// token, the first of the first child.
 static fc_status_t begin_compound(v1_t *v1, bool *out_open, bool *out_has_token,
                                   fc_json_token_t *out_token,
                                   uint32_t *out_node) {
@@ -372,7 +375,7 @@ typedef struct sides_t {
   size_t offsets[2];
   uint32_t argument_count;
   uint32_t result_count;
-  // The node of the first result. The builder is given the node only when it is known
+  // The node of the first result. The builder gets the node only after the reader knows
   // whether the function has further results.
   uint32_t only_result;
 } sides_t;
@@ -457,9 +460,10 @@ static fc_status_t read_document(v1_t *v1, sides_t *sides) {
   return FC_OK;
 }
 
-// Says where the only result lies. The writers inline a lone compound result:
-// the function returns its children one by one. A function that returns another
-// number of values than the record has children returns the compound itself.
+// Finds the place of the only result. The writers inline a single compound
+// result: the function returns its children one by one. If the number of values
+// that the function returns is not the record's number of children, it returns
+// the compound itself.
 static fc_status_t place_only_result(v1_t *v1, const sides_t *sides,
                                      int32_t known, bool one_list,
                                      uint32_t *out_raw_count) {

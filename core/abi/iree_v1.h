@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the opener of IREE's modules says to the reader of V1 metadata beyond what
-// farcall/abi.h has. Any thread.
+// Functions of the V1 reader that are not public (farcall/abi.h): for the code
+// that opens IREE's modules. Any thread.
 #ifndef FARCALL_ABI_IREE_V1_H_
 #define FARCALL_ABI_IREE_V1_H_
 
 #include "farcall/abi.h"
 
-// As fc_v1_parse. With `one_list` a single structure of one slot is taken as what the
-// function returns, a list of one, and not as inlined: for functions whose one result may
-// be a list.
+// Does the same as fc_v1_parse. With `one_list`, a single structure of one slot is not
+// taken as inlined: the function returns it, as a list of one. This is for functions
+// whose only result may be a list.
 fc_status_t fc_v1_read(fc_str_t text, fc_raw_counts_t counts, bool one_list,
                        fc_builder_t *builder, fc_error_t *err) FC_MUST_CHECK;
 

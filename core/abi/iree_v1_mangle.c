@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes a signature as V1 metadata (`iree.abi`), in the form the importers
-// print: no spaces, members a, r, v, integers without their sign. Types V1 has no record
-// for are "unknown". What is written reads back as the same text. Any thread.
+// Writes a signature as V1 metadata (`iree.abi`), in the form that the importers print:
+// no spaces, members a, r, v, integers without their sign. A type for which V1 has no
+// record is "unknown". Reading the text and writing it again gives the same text. Any
+// thread.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -27,8 +28,8 @@ static fc_status_t put_text(const writer_t *writer, fc_text_ref_t text) {
       writer->sink, fc_signature_text(writer->signature, text), writer->err);
 }
 
-// Writes the record of a number type. Integers have their width alone, as an index has
-// that of a register; floats are these four.
+// Writes the record of a number type. An integer is written with its width only; an
+// index has the width of a register. Of the floats V1 has only the four below.
 static fc_status_t put_dtype(const writer_t *writer, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   char text[16];
@@ -88,7 +89,8 @@ static fc_status_t put_tensor(const writer_t *writer, const fc_type_t *type) {
 }
 
 // Writes a type that has no place in the tree. An integer is written with its width, an
-// array with its dims and its elements' width. Where there is no width, "unknown" is written.
+// array with its dims and its elements' width. A type without a width becomes
+// "unknown".
 static fc_status_t put_opaque(const writer_t *writer, fc_str_t text) {
   fc_mlir_type_t type;
   if (fc_mlir_type_parse(text, &type, NULL) != FC_OK || type.odd) {

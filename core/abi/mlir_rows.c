@@ -12,15 +12,15 @@ enum {
   ROW_SIZE_MAX = 64,        // the alignment of memory that arguments are in
 };
 
-// True where the elements are numbers that fill their bytes: LLVM packs others in a row.
+// True for elements that are numbers and fill their bytes: LLVM packs other elements.
 static bool is_whole(fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   return info->bits == 8u * info->size &&
          info->class_ != FC_DTYPE_CLASS_COMPLEX;
 }
 
-// The bytes of a row; 0 where LLVM lays it out in another way than its elements: packed,
-// or with a gap behind them.
+// The bytes of a row; 0 where LLVM's layout of the row differs from that of its
+// elements: packed, or with a gap after them.
 static uint64_t row_size(fc_dtype_t dtype, int32_t rank, const int64_t *dims) {
   const uint64_t count = rank ? (uint64_t)dims[rank - 1] : 1;
   uint64_t size;
@@ -32,7 +32,7 @@ static uint64_t row_size(fc_dtype_t dtype, int32_t rank, const int64_t *dims) {
   return size;
 }
 
-// How many rows there are; UINT64_MAX where they are more than that.
+// The number of rows; UINT64_MAX if it overflows.
 static uint64_t row_count(int32_t rank, const int64_t *dims) {
   uint64_t rows = 1;
   for (int32_t i = 0; i + 1 < rank; i++) {
@@ -42,8 +42,9 @@ static uint64_t row_count(int32_t rank, const int64_t *dims) {
   return rows;
 }
 
-// A row of 16 bytes is in one register on every processor, one of f16 since LLVM 15. What
-// a function returns has three of them (core/module/native/returned.h).
+// A row of 16 bytes is in one register on every processor (a row of f16 since LLVM 15).
+// There are three registers for what a function returns
+// (core/module/native/returned.h).
 bool fc_mlir_rows_are_in_registers(fc_dtype_t dtype, int32_t rank,
                                    const int64_t *dims) {
   const uint64_t rows = row_count(rank, dims);

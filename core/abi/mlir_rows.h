@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How LLVM lays out a vector: its innermost dim is a row, the other dims count the rows.
-// Says which vectors are passed, by themselves or as the elements of a memref. `dims` has
-// `rank` sizes that are not negative. Any thread.
+// How LLVM lays out a vector: its innermost dim is a row, the other dims count the
+// rows. The functions tell which vectors can be passed, by themselves or as the
+// elements of a memref. `dims` has `rank` sizes that are not negative. Any thread.
 #ifndef FARCALL_ABI_MLIR_ROWS_H_
 #define FARCALL_ABI_MLIR_ROWS_H_
 
@@ -10,7 +10,8 @@
 
 #define FC_MLIR_ROWS_TEXT 100
 
-// True for vectors that are in the same registers whatever their code was compiled for.
+// True for vectors that are in the same registers, whatever processor their code was
+// compiled for.
 bool fc_mlir_rows_are_in_registers(fc_dtype_t dtype, int32_t rank,
                                    const int64_t *dims);
 

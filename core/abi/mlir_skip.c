@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Passes over MLIR text that is kept as it is: brackets and strings are matched, nothing
-// else is understood.
+// Skips MLIR text that is kept as it is: brackets and strings are matched, and nothing
+// else is interpreted.
 #include "abi/mlir_type.h"
 
 enum { NESTING_MAX = 64 };  // open brackets
 
 // Moves *at from the opening quote of a string to the closing one; false when there is
-// none.
+// no closing quote.
 static bool skip_string(fc_str_t text, size_t *at) {
   for (size_t i = *at + 1; i < text.size; i++) {
     if (text.data[i] == '\\') {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader of MLIR types. One pass, no recursion: tuples are taken apart
-// with a stack, everything else nests only where it is kept as text.
+// The reader of MLIR types. One pass, no recursion: tuples are taken apart with
+// a stack, and other nested text is kept as it is.
 #include "abi/mlir_type.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// The next character; '\0' at the end, since no type has that character.
+// The next character; '\0' at the end, since no type contains that character.
 static char peek(const reader_t *reader) {
   return reader->at < reader->text.size ? reader->text.data[reader->at] : '\0';
 }
@@ -65,7 +65,7 @@ static fc_str_t since(const reader_t *reader, size_t start) {
   return fc_str_make(reader->text.data + start, reader->at - start);
 }
 
-// Reads letters, digits, '_'; empty when the next character is none of them.
+// Reads letters, digits, '_'; empty when the next character is none of these.
 static fc_str_t read_word(reader_t *reader) {
   skip_space(reader);
   size_t start = reader->at;
@@ -81,8 +81,8 @@ static bool accept_word(reader_t *reader, const char *word) {
   return false;
 }
 
-// Reads decimal digits; with `negative` a '-' may stand before them. INT64_MIN, which
-// stands for a dynamic stride, is out of range.
+// Reads decimal digits; with `negative` a '-' may stand before them. INT64_MIN is out
+// of range, since it stands for a dynamic stride.
 static fc_status_t read_integer(reader_t *reader, bool negative, int64_t *out) {
   skip_space(reader);
   size_t start = reader->at;
@@ -102,10 +102,10 @@ static fc_status_t read_integer(reader_t *reader, bool negative, int64_t *out) {
 }
 
 // ---------------------------------------------------------------------------
-// What is skipped
+// Skipping
 
-// Skips one member of a list, up to the ',' or '>' behind it. *out_text becomes its
-// text, trimmed.
+// Skips one member of a list, up to the ',' or '>' after it. *out_text becomes
+// the member's text, trimmed.
 static fc_status_t skip_member(reader_t *reader, fc_str_t *out_text) {
   skip_space(reader);
   size_t start = reader->at;
@@ -121,8 +121,8 @@ static fc_status_t skip_member(reader_t *reader, fc_str_t *out_text) {
 // ---------------------------------------------------------------------------
 // Refusals
 
-// Notes why the type cannot be passed; the first reason stays. `about` names
-// the part at fault.
+// Notes why the type cannot be passed; a later reason does not replace the
+// first one. `about` names the part that is refused.
 static void refuse(fc_mlir_type_t *type, fc_str_t about, const char *why) {
   if (type->refusal[0]) return;
   char shown[80];
@@ -133,11 +133,11 @@ static void refuse(fc_mlir_type_t *type, fc_str_t about, const char *why) {
 // ---------------------------------------------------------------------------
 // Scalars
 
-// Floats MLIR has and farcall's table does not.
+// Floats that MLIR has and farcall's table does not have.
 static const char *const other_floats[] = {"f80", "f128", "tf32"};
 
-// The width of `iN`, `siN` or `uiN`; 0 when the word is none of them, or MLIR has no such
-// width.
+// The width of `iN`, `siN` or `uiN`; 0 when the word has another form, or when MLIR has
+// no such width.
 static uint32_t integer_bits(fc_str_t word) {
   size_t at = word.size && (word.data[0] == 's' || word.data[0] == 'u');
   if (at >= word.size || word.data[at] != 'i') return 0;
@@ -167,7 +167,7 @@ static bool scalar_from(fc_str_t word, fc_mlir_type_t *type) {
   return false;
 }
 
-// Reads the angle brackets of complex<…> and what stands between them.
+// Reads the angle brackets of complex<…> and the text between them.
 static fc_status_t read_complex(reader_t *reader, size_t start,
                                 fc_mlir_type_t *type) {
   FC_TRY(expect(reader, '<'));
@@ -268,7 +268,8 @@ static fc_status_t read_dims(reader_t *reader, fc_mlir_type_t *type) {
   }
 }
 
-// Reads a vector whose word was already read, the element of a memref.
+// Reads a vector that is the element of a memref. The word "vector" was already
+// read.
 static fc_status_t read_vector(reader_t *reader, size_t start,
                                fc_mlir_type_t *type) {
   fc_mlir_type_t vector = {.form = FC_MLIR_VECTOR,
@@ -325,7 +326,7 @@ static fc_status_t read_offset(reader_t *reader, fc_mlir_type_t *type) {
   return read_stride(reader, &type->offset);
 }
 
-// Reads strided<[s, …], offset: o>, whose word was already read.
+// Reads strided<[s, …], offset: o>. The word "strided" was already read.
 static fc_status_t read_strided(reader_t *reader, fc_mlir_type_t *type) {
   size_t start = reader->at;
   FC_TRY(expect(reader, '<'));
@@ -339,7 +340,8 @@ static fc_status_t read_strided(reader_t *reader, fc_mlir_type_t *type) {
   return expect(reader, '>');
 }
 
-// Dense strides; those of dynamic dims are dynamic.
+// Adds the strides of a dense memref. Strides that depend on a dynamic dim are
+// dynamic.
 static void add_dense_strides(fc_mlir_type_t *type) {
   int64_t stride = 1;
   for (int32_t i = type->rank; i-- > 0;) {
@@ -367,7 +369,7 @@ static fc_status_t read_bare_layout(reader_t *reader, fc_mlir_type_t *type) {
   return FC_OK;
 }
 
-// The words of a map, in `(d0, d1)` or `[s0]`.
+// The words of an affine map, in `(d0, d1)` or `[s0]`.
 typedef struct words_t {
   fc_str_t words[FC_RANK_MAX];
   int32_t count;
@@ -380,7 +382,8 @@ static int32_t words_find(const words_t *words, fc_str_t word) {
   return -1;
 }
 
-// False when it is something else, or too much.
+// Reads the words between the brackets. False when the text has another form,
+// or too many words.
 static bool read_words(reader_t *reader, const char brackets[2],
                        words_t *words) {
   words->count = 0;
@@ -403,8 +406,9 @@ static bool add_part(int64_t *part, int64_t value) {
   return fc_i64_add(*part, value, part);
 }
 
-// Reads a product of integers, symbols, whose value only the caller knows, and at most
-// one dim, and adds it to the dim's stride or to the offset.
+// Reads a product and adds it to the stride of its dim, or to the offset if it has no
+// dim. Its factors are integers, symbols (only the caller knows their values) and at
+// most one dim.
 static bool read_product(reader_t *reader, const words_t *dims,
                          const words_t *symbols, fc_mlir_type_t *type) {
   int64_t value = 1, number;
@@ -431,8 +435,8 @@ static bool read_product(reader_t *reader, const words_t *dims,
                   dynamic ? FC_STRIDE_DYNAMIC : value);
 }
 
-// Reads a map that is a sum of products: affine_map<(d0, d1)[s0] -> (d0 * s0 + d1)>. False
-// for any other, which no strides can say.
+// Reads a map that is a sum of products: affine_map<(d0, d1)[s0] -> (d0 * s0 + d1)>.
+// False for any other map: strides cannot express it.
 static bool read_linear_map(fc_str_t text, fc_mlir_type_t *type) {
   reader_t reader = {.text = text};
   words_t dims, symbols = {.count = 0};
@@ -471,7 +475,7 @@ static bool is_identity_map(fc_str_t text, int32_t rank) {
   return true;
 }
 
-// Reads the affine map or the name of one that the text is.
+// Reads a text that is an affine map or the name of one.
 static void read_map(fc_str_t text, fc_mlir_type_t *type) {
   if (is_identity_map(text, type->rank)) return;
   const bool known = fc_str_starts(text, FC_STR("affine_map"));
@@ -481,7 +485,7 @@ static void read_map(fc_str_t text, fc_mlir_type_t *type) {
                : "this layout or memory space is not supported");
 }
 
-// True for `0`, alone or with an integer type: `0 : i64`.
+// True for `0` with or without an integer type: `0 : i64`.
 static bool is_default_space(fc_str_t text) {
   reader_t reader = {.text = text};
   if (!accept(&reader, '0')) return false;
@@ -620,7 +624,7 @@ static fc_status_t read_form(reader_t *reader, fc_mlir_type_t *type) {
   return fault(reader, start, "expected a type");
 }
 
-// Reads the type that starts here; leaves the reader behind it.
+// Reads the type that starts here; leaves the reader after it.
 static fc_status_t read_type(reader_t *reader, fc_mlir_type_t *out) {
   static const char *const form_refusals[] = {
       [FC_MLIR_TENSOR] =

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names are checked in two steps. When the document is read, its form is
-// checked; when a function's signature is there, whether the names fit it.
+// Names are checked in two steps. The form of the document is checked when it
+// is read. Whether the names fit a function's signature is checked when the
+// signature is there.
 #include "abi/names.h"
 
 #include <inttypes.h>
@@ -60,7 +61,7 @@ static fc_status_t read_list(fc_doc_t *doc, yyjson_val *list,
   return FC_OK;
 }
 
-// Reads one of the lists. FC_NOT_FOUND when it is not there.
+// Reads one of the lists. FC_NOT_FOUND when the document does not have it.
 static fc_status_t read_named(fc_doc_t *doc, fc_names_list_t which,
                               fc_names_t *names) {
   yyjson_val *list;
@@ -171,7 +172,8 @@ static fc_status_t apply_dims(applying_t *at, yyjson_val *object,
     FC_TRY(fc_doc_dim(&at->doc, entry, i, before, at->builder, &dim));
     dim = resolve(at, dim);
     if (fc_dim_is_named(before) && dim != before) {
-      // Dims that shared the old name must go on agreeing: all get the new one.
+      // Dims that shared the old name must still be equal, so all of them get
+      // the new one.
       fc_builder_replace_dim(at->builder, before, dim);
       at->became[fc_dim_name(before)] = dim;
     } else if (dim != before) {
@@ -288,7 +290,7 @@ static fc_status_t apply_results(applying_t *at, yyjson_val *function) {
   return FC_OK;
 }
 
-// True when the entry has the types of its function, and not only names.
+// True when the entry describes the types of its function, and not only names.
 static bool describes(const fc_name_entry_t *entry) {
   return entry->list == FC_NAMES_FUNCTIONS &&
          yyjson_obj_get(entry->value, "arguments");
@@ -315,7 +317,8 @@ static fc_status_t apply_entry(applying_t *at, fc_name_entry_t *entry) {
   return fc_doc_state(&at->doc, entry->value, at->builder);
 }
 
-// The place of the first entry of this function, or where it would be.
+// The place of the first entry of this function, or the place where it would
+// be.
 static size_t find_first(const fc_names_t *names, fc_str_t function) {
   const fc_name_entry_t wanted = {.function = function};
   size_t low = 0, high = names->count;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names for what a module says about itself: `model.farcall.json` whose "abi" is
-// "module" names arguments, and dims that must agree in every call. Read when a
-// module is opened, then applied to each signature as it is built, whatever its
-// types came from. A list "sizes" names what sizes.h publishes. Any thread; the format is
-// in docs/abi.md.
+// Names for what a module says about itself: a `model.farcall.json` whose "abi" is
+// "module" names arguments, and dims that must be equal in every call. The document is
+// read when a module is opened, then applied to each signature as it is built, wherever
+// the signature's types came from. A list "sizes" names what sizes.h publishes. Any
+// thread; the format is in docs/abi.md.
 #ifndef FARCALL_CORE_ABI_NAMES_H_
 #define FARCALL_CORE_ABI_NAMES_H_
 
@@ -36,15 +36,16 @@ typedef struct fc_names_t {
   void *document;  // what the texts point into
 } fc_names_t;
 
-// FC_NOT_FOUND, with `err` as it was, when the document has the other form, types
-// for a native module. A document that does not say which form it has is read as
-// this one if `unsaid`, and is FC_NOT_FOUND if not. FC_CODE_ABI_METADATA names the
-// place as a JSON pointer. Nothing points into `json` afterwards.
+// Reads a document of this form. One of the other form (types for a native
+// module) is FC_NOT_FOUND, and `err` stays as it was. A document that does not
+// say its form is read as this form if `unsaid`, and is FC_NOT_FOUND if not.
+// FC_CODE_ABI_METADATA names the place of a fault as a JSON pointer. Nothing
+// points into `json` afterwards.
 fc_status_t fc_names_parse(fc_str_t json, bool unsaid, fc_allocator_t allocator,
                            fc_names_t **out_names,
                            fc_error_t *err) FC_MUST_CHECK;
-// Reads one list alone, of a document of either form. FC_NOT_FOUND, with `err` as it
-// was, when there is none.
+// Reads only one list, from a document of either form. FC_NOT_FOUND when there is no
+// such list; `err` stays as it was.
 fc_status_t fc_names_parse_list(fc_str_t json, fc_names_list_t which,
                                 fc_allocator_t allocator,
                                 fc_names_t **out_names,
@@ -52,16 +53,16 @@ fc_status_t fc_names_parse_list(fc_str_t json, fc_names_list_t which,
 void fc_names_destroy(fc_names_t *names);  // NULL is allowed
 
 // Gives the builder the types, and the "doc", that the document's list of functions has
-// for `function`. FC_NOT_FOUND, with `err` as it was, when the list has no types for it.
-// Texts are copied.
+// for `function`. FC_NOT_FOUND when the list has no types for it; `err` stays as it
+// was. Texts are copied.
 fc_status_t fc_names_describe(const fc_names_t *names, fc_str_t function,
                               fc_builder_t *builder,
                               fc_error_t *err) FC_MUST_CHECK;
 
 // Applies what the document says about `function` to the builder, which still has the
-// nodes, arguments and results of `signature` and is to build it again. *out_named tells
-// whether the document says anything, also on failure. FC_CODE_ABI_METADATA when what it
-// says does not fit the signature.
+// nodes, arguments and results of `signature` and will build it again. *out_named tells
+// whether the document says anything; it is set on failure, too. FC_CODE_ABI_METADATA
+// when the document does not fit the signature.
 fc_status_t fc_names_apply(fc_names_t *names, fc_str_t function,
                            const fc_signature_t *signature,
                            fc_builder_t *builder, bool *out_named,

@@ -4,7 +4,7 @@
 #include "abi/print.h"
 #include "abi/walk.h"
 
-// A side of a comparison.
+// One side of a comparison: a type tree and its signature.
 typedef struct tree_t {
   const fc_signature_t *signature;
   uint32_t root;
@@ -15,8 +15,9 @@ static bool same_text(const fc_signature_t *a, fc_text_ref_t x,
   return fc_str_equal(fc_signature_text(a, x), fc_signature_text(b, y));
 }
 
-// For each name of a sized dim of one signature, by index: the dim that another signature
-// has in the first place where the sized dim stands; NOWHERE: no place was met.
+// For each name of a sized dim of the outer signature, by index: the dim that the inner
+// signature has at the first place where the sized dim stands; NOWHERE: no place was
+// found.
 #define NOWHERE INT64_MIN
 typedef struct counterparts_t {
   int64_t dims[FC_DIM_NAMES_MAX];
@@ -38,7 +39,8 @@ static bool dims_are_within(const fc_signature_t *inner, const fc_type_t *a,
   return true;
 }
 
-// True when each value of node `a` is one of node `b`, their children left out.
+// True when each value of node `a` is also a value of node `b`, without their
+// children.
 static bool node_is_within(const fc_signature_t *inner, const fc_type_t *a,
                            const fc_signature_t *outer, const fc_type_t *b,
                            counterparts_t *found) {
@@ -59,9 +61,9 @@ static bool node_is_within(const fc_signature_t *inner, const fc_type_t *a,
   }
 }
 
-// The child of `parent` that must be compared with `child`. In a dict it is the one
-// with the same key, elsewhere the one at the same place: behind `last`, or the first
-// if that is NULL.
+// The child of `parent` that must be compared with `child`. In a dict it is the child
+// with the same key. Elsewhere it is the child at the same place: the one after `last`,
+// or the first if `last` is NULL.
 static const fc_type_t *find_child(const fc_signature_t *inner,
                                    const fc_type_t *child,
                                    const fc_signature_t *outer,
@@ -78,9 +80,9 @@ static const fc_type_t *find_child(const fc_signature_t *inner,
   return NULL;
 }
 
-// True when each value of the type `inner` is one of the type `outer`, but for the sizes
-// that dims may have together. Notes what the sized dims of `outer` are in `inner`;
-// `found` may be NULL.
+// True when each value of the type `inner` is one of the type `outer`. The sizes that
+// dims may have together are not compared. Notes what the sized dims of `outer` are in
+// `inner`; `found` may be NULL.
 static bool is_within(tree_t inner, tree_t outer, counterparts_t *found) {
   const fc_type_t *places[FC_TYPE_DEPTH_MAX + 1] = {0};
   fc_walk_t walk;
@@ -91,7 +93,7 @@ static bool is_within(tree_t inner, tree_t outer, counterparts_t *found) {
     if (depth == 0) {
       places[0] = fc_signature_node(outer.signature, outer.root);
     } else {
-      // What is below a value that carries its own type is not compared.
+      // Nothing is compared below a value that carries its own type.
       if (places[depth - 1]->kind == FC_TYPE_UNKNOWN) {
         places[depth] = places[depth - 1];
         continue;
@@ -109,8 +111,9 @@ static bool is_within(tree_t inner, tree_t outer, counterparts_t *found) {
   return true;
 }
 
-// Fails because the types of an argument or result differ. The message names it and
-// has both types; "expected" is the one that callers know.
+// Fails because the types of an argument or result differ. The message names
+// the argument or result and has both types; "expected" is the type that
+// callers know.
 static fc_status_t differ(const char *what, uint32_t position, tree_t before,
                           tree_t after, fc_error_t *err) {
   fc_text_t texts[2];
@@ -142,8 +145,8 @@ static fc_status_t fail(const fc_signature_t *before, const char *what,
                  FC_STR_ARG(fc_signature_text(before, before->name)), what);
 }
 
-// True when callers who use the argument's role, and its name where it may be given by
-// name, can go on doing so.
+// True when callers who rely on the argument's role, and on its name if it may be given
+// by name, can still do so.
 static bool same_use(const fc_signature_t *before, const fc_param_t *a,
                      const fc_signature_t *after, const fc_param_t *b) {
   const bool named = a->name.size && a->keyword;
@@ -151,8 +154,8 @@ static bool same_use(const fc_signature_t *before, const fc_param_t *a,
          (!named || (b->keyword && same_text(before, a->name, after, b->name)));
 }
 
-// True when a call of the sizes of row `row` of `before`, or of its fixed sizes if it has
-// no rows, has a row of `after`, or any that it may batch.
+// True when `after` takes a call of the sizes in row `row` of `before` (of the fixed
+// sizes, if `before` has no rows): it has a row of these sizes, or may batch.
 static bool has_row(const fc_signature_t *before, uint32_t row,
                     const fc_signature_t *after, const counterparts_t *found) {
   const int64_t *sizes = before->sizes;
@@ -174,7 +177,7 @@ static bool has_row(const fc_signature_t *before, uint32_t row,
   return false;
 }
 
-// True when all sizes that `before` takes are among those of `after`.
+// True when `after` takes all sizes that `before` takes.
 static bool keeps_sizes(const fc_signature_t *before,
                         const fc_signature_t *after,
                         const counterparts_t *found) {
@@ -208,7 +211,7 @@ fc_status_t fc_signature_check_replaces(const fc_signature_t *before,
     if (!same_use(before, a, after, b)) {
       return fail(before, "an argument has another name or role", err);
     }
-    // Callers do not send it.
+    // Callers do not send state.
     if (a->role == FC_ROLE_STATE && b->role == a->role) continue;
     if (!is_within(had, has, &found)) {
       return differ("argument", i, had, has, err);

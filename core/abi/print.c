@@ -82,8 +82,8 @@ static fc_status_t text_name(fc_sink_t *sink, fc_str_t name, fc_error_t *err) {
                         : fc_json_write_string(sink, name, err);
 }
 
-// Writes the name of an opaque type as it is, but quoted where a character that is not
-// printable ASCII could break the line or hide something.
+// Writes the name of an opaque type as it is. It is quoted if it has a character that
+// is not printable ASCII, which could break the line or hide something.
 static fc_status_t text_opaque(fc_sink_t *sink, fc_str_t text,
                                fc_error_t *err) {
   for (size_t i = 0; i < text.size; i++) {
@@ -98,8 +98,8 @@ static fc_str_t dim_name(const fc_signature_t *signature, int64_t dim) {
   return fc_signature_text(signature, signature->dim_names[fc_dim_name(dim)]);
 }
 
-// Writes a dim. A name is put in brackets, since its letters may hold an `x`,
-// which also stands between dims.
+// Writes a dim. A name is put in brackets, since its letters may include an
+// `x`, which also stands between dims.
 static fc_status_t text_dim(const fc_signature_t *signature, int64_t dim,
                             bool names, fc_sink_t *sink, fc_error_t *err) {
   if (dim >= 0) return put_number(sink, dim, err);
@@ -145,7 +145,8 @@ static fc_status_t text_layout(const fc_signature_t *signature,
   return put(sink, ">", err);
 }
 
-// Writes the element type; one that farcall does not have as its source does.
+// Writes the element type. A type that farcall does not have is spelled as in
+// its source.
 static fc_status_t text_dtype(const fc_signature_t *signature,
                               const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {
@@ -290,7 +291,7 @@ static fc_status_t text_results(const fc_signature_t *signature,
   const fc_param_t *first = fc_result_next(signature, NULL);
   bool single = first && !fc_result_next(signature, first);
   if (single) {
-    // A lone tuple would read as several results.
+    // Without parentheses a single tuple would read as several results.
     const fc_type_t *type = &signature->nodes[first->type];
     single = type->kind != FC_TYPE_TUPLE || type->flavor != FC_FLAVOR_TUPLE;
   }
@@ -443,7 +444,7 @@ static fc_status_t json_dtype(const fc_signature_t *signature,
                               const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {
   if (type->dtype == FC_DTYPE_NONE) {
-    // What its source has in place of an element type: null, or an unknown word.
+    // The source has no known element type here: null, or an unknown word.
     const fc_str_t word = fc_signature_text(signature, type->text);
     if (!word.size) return put(sink, ",\"dtype\":null", err);
     return json_text(sink, ",\"dtype\":", word, err);
@@ -451,8 +452,8 @@ static fc_status_t json_dtype(const fc_signature_t *signature,
   return json_text(sink, ",\"dtype\":", fc_str(dtype_name(type)), err);
 }
 
-// Writes all of a node up to its children, or all of a leaf but its raw index and the
-// closing brace.
+// Writes a node up to its children. Of a leaf it writes all except the raw index and
+// the closing brace.
 static fc_status_t json_open(const fc_signature_t *signature,
                              const fc_type_t *type, fc_sink_t *sink,
                              fc_error_t *err) {
@@ -485,7 +486,7 @@ static fc_status_t json_open(const fc_signature_t *signature,
   }
 }
 
-// Writes what stands between the children of a node and its raw index or closing brace.
+// Writes the part between the children of a node and its raw index or closing brace.
 static fc_status_t json_close(const fc_type_t *type, fc_sink_t *sink,
                               fc_error_t *err) {
   switch (type->kind) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the renderings of a signature share: names of kinds and roles, and the
-// arguments as a caller sees them. Reads finished signatures only; any thread.
+// Shared by the renderings of a signature: names of kinds and roles, and the
+// arguments as a caller sees them. Only reads finished signatures; any thread.
 #ifndef FARCALL_ABI_PRINT_H_
 #define FARCALL_ABI_PRINT_H_
 
@@ -11,22 +11,24 @@ const char *fc_role_name(fc_role_t role);            // "inout"
 const char *fc_type_kind_name(fc_type_kind_t kind);  // "tensor"
 
 // The TUPLE or DICT whose children are the arguments of a root_tree signature;
-// NULL when the arguments stand as they are.
+// NULL when the signature has no such root.
 const fc_type_t *fc_signature_root(const fc_signature_t *signature);
 
 // Walks through the arguments as callers see them: those of a root_tree
-// signature are the children of its root. Zeroed it stands before the first.
+// signature are the children of its root. A zeroed one stands before the first
+// argument.
 typedef struct fc_argument_t {
   fc_param_t param;
   uint32_t position;
   bool started;
 } fc_argument_t;
 bool fc_argument_next(const fc_signature_t *signature, fc_argument_t *at);
-// The results that a call answers: the one behind `result`, the first behind NULL. NULL at
-// the end.
+// The next of the results that are in the answer of a call: the one after `result`, or
+// the first if `result` is NULL. NULL at the end.
 const fc_param_t *fc_result_next(const fc_signature_t *signature,
                                  const fc_param_t *result);
-// True when a function can write into an argument of this type, and give it back.
+// True when a function can write into an argument of this type, so that the
+// argument's final contents can be a result.
 static inline bool fc_type_may_be_written(const fc_type_t *type) {
   return type->kind == FC_TYPE_TENSOR || type->kind == FC_TYPE_UNKNOWN;
 }
@@ -40,30 +42,32 @@ fc_status_t fc_tensor_print_mlir(const fc_signature_t *signature,
                                  const fc_type_t *type, fc_sink_t *sink,
                                  fc_error_t *err);
 
-// True for a dim whose sizes are in the rows of the signature's sizes. A call must have
-// one of them, or any if its rows are batched.
+// True for a dim whose sizes are in the rows of the signature's sizes. In a call the
+// dim must have one of these sizes, or any size if the rows are batched.
 static inline bool fc_dim_is_sized(const fc_signature_t *signature,
                                    int64_t dim) {
   return signature->size_count && fc_dim_is_named(dim) &&
          signature->sizes[fc_dim_name(dim)] >= 0;
 }
-// The attribute of functions of one that differ in their number of rows alone. It says
-// whether a row's answer depends on the other rows: "unproved", "exact" or "approximate",
-// which are proved, or "off: " and why not. Calls have any number of rows if proved.
+// The batch attribute of a function that stands for several, which differ only in their
+// number of rows. It says whether a row's answer depends on the other rows: "unproved";
+// "exact" or "approximate", which are proved; or "off: " and why not. If it is proved,
+// a call may have any number of rows.
 #define FC_BATCH_ATTR "batch"
 #define FC_BATCH_UNPROVED "unproved"
 #define FC_BATCH_EXACT "exact"
 #define FC_BATCH_APPROXIMATE "approximate"
 #define FC_BATCH_OFF "off: "
 bool fc_signature_batches(const fc_signature_t *signature);
-// False: it does not batch, or is known not to.
+// False when the function does not batch, or is known not to.
 bool fc_signature_may_batch(const fc_signature_t *signature);
-// Prints the sizes of a row, "8" or "1x16"; with NULL the names they belong to,
-// "[batch]" or "[m]x[n]".
+// Prints the sizes of a row, "8" or "1x16". With NULL as `row`, prints the
+// names of the sizes, "[batch]" or "[m]x[n]".
 fc_status_t fc_signature_print_sizes(const fc_signature_t *signature,
                                      const int64_t *row, fc_sink_t *sink,
                                      fc_error_t *err);
-// Prints the sizes of all rows: "1, 8 or 32"; with "1 or more, by " before, if it batches.
+// Prints the sizes of all rows: "1, 8 or 32". If the function batches, "1 or more, by "
+// stands before them.
 fc_status_t fc_signature_print_rows(const fc_signature_t *signature,
                                     fc_sink_t *sink, fc_error_t *err);
 

@@ -15,7 +15,7 @@ typedef struct scalar_code_t {
   const char *text;
 } scalar_code_t;
 
-// The index is the code behind 't'.
+// The index is the code after 't'.
 static const scalar_code_t kScalars[] = {
     {FC_DTYPE_F32, "float32"}, {FC_DTYPE_F16, "float16"},
     {FC_DTYPE_F64, "float64"}, {FC_DTYPE_BF16, "bfloat16"},
@@ -143,8 +143,8 @@ fc_status_t fc_raw_parse(fc_str_t text, fc_builder_t *builder,
 // ---------------------------------------------------------------------------
 // Writing
 
-// What compilers wrote for an integer without a sign, an index or a boolean: the signed
-// one of its width, of a boolean that of a byte.
+// The type that compilers wrote for an integer without a sign, an index or a boolean:
+// the signed type of the same width, for a boolean that of one byte.
 static fc_dtype_t with_sign(fc_dtype_t dtype) {
   switch (dtype) {
     case FC_DTYPE_I1:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call document that a function accepts, written from its signature alone.
+// Writes a call document that a function accepts, using only its signature.
 #include "abi/print.h"
 #include "abi/render.h"
 #include "abi/walk.h"
@@ -11,9 +11,9 @@ static fc_status_t put(fc_text_t *text, const char *what, fc_error_t *err) {
   return fc_sink_put(&text->sink, fc_str(what), err);
 }
 
-// True when the dim of this name must be 0. Nested arrays cannot say the size
-// of a dim below an empty one, so the decoder takes 0 for it, and for each dim
-// of the same name.
+// True when the dim of this name must be 0. Nested arrays cannot express the
+// size of a dim inside an empty dim. So the decoder takes 0 for the inner dim,
+// and for each dim of the same name.
 static bool is_nothing(const fc_signature_t *signature, int64_t name) {
   for (uint32_t i = 0; i < signature->node_count; i++) {
     const fc_type_t *type = &signature->nodes[i];
@@ -36,8 +36,8 @@ static int64_t size_of(const fc_signature_t *signature, int64_t dim) {
   return fc_dim_is_named(dim) && is_nothing(signature, dim) ? 0 : 1;
 }
 
-// An element of 0. f8E8M0FNU has no zero: there it is 1, whose bits are the
-// bias.
+// An element that is 0. f8E8M0FNU has no zero: its element is 1, whose bits are
+// the bias.
 static const void *zero_of(fc_dtype_t dtype) {
   static const uint8_t zeros[16] = {0};
   static const uint8_t scale_one[1] = {127};
@@ -67,8 +67,8 @@ static fc_status_t put_zeros(const fc_signature_t *signature,
                              err);
 }
 
-// Writes a tensor of f32 that says its type and shape, where the element type, or the
-// whole type, is not known.
+// Writes a tensor of f32 that says its type and shape. This is for a leaf whose element
+// type, or whose whole type, is not known.
 static fc_status_t put_typed(const fc_signature_t *signature,
                              const fc_type_t *type, fc_text_t *text,
                              fc_error_t *err) {
@@ -121,8 +121,8 @@ static fc_status_t put_open(const fc_signature_t *signature,
   }
 }
 
-// The element of an array of references was written at `start`; puts it in
-// brackets and repeats it as often as the shape says.
+// Puts brackets around the element of an array of references, and repeats it as
+// often as the shape says. The element was written at `start`.
 static fc_status_t put_repeated(const fc_signature_t *signature,
                                 const fc_type_t *type, size_t start,
                                 fc_text_t *text, fc_error_t *err) {
@@ -195,8 +195,8 @@ static fc_status_t put_value(const fc_signature_t *signature, uint32_t node,
   return FC_OK;
 }
 
-// True when the arguments can be sent by name: there are some, and each may be given by
-// its name.
+// True when the arguments can be sent by name: there are arguments to send, and each
+// may be given by its name.
 static bool is_by_name(const fc_signature_t *signature) {
   bool any = false;
   fc_argument_t at = {0};

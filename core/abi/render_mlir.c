@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A signature as an MLIR declaration.
+// Writes a signature as an MLIR declaration.
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -38,7 +38,7 @@ static fc_status_t put_string(fc_sink_t *sink, fc_str_t text, fc_error_t *err) {
   return put(sink, "\"", err);
 }
 
-// Writes dims, each with its 'x'.
+// Writes the dims, each followed by an 'x'.
 static fc_status_t put_dims(const fc_signature_t *signature,
                             const fc_type_t *type, fc_sink_t *sink,
                             fc_error_t *err) {
@@ -79,7 +79,7 @@ static fc_status_t put_open(const fc_signature_t *signature,
     case FC_TYPE_SCALAR:
       return fc_type_print_text(signature, node, sink, err);
     case FC_TYPE_OPAQUE: {
-      // "?" and the like come from formats that have no name for the type.
+      // A text such as "?" comes from a format that has no name for the type.
       fc_mlir_type_t known;
       bool mlir = fc_mlir_type_parse(text, &known, NULL) == FC_OK;
       return mlir ? fc_sink_put(sink, text, err)
@@ -138,7 +138,7 @@ static fc_status_t put_argument(const fc_signature_t *signature,
   FC_TRY(plain ? fc_sink_put(sink, name, err) : put(sink, numbered, err));
   FC_TRY(put(sink, ": ", err));
   FC_TRY(put_type(signature, at->param.type, sink, err));
-  // State is said in a sidecar, and is no role in MLIR.
+  // State is declared in a sidecar; MLIR has no such role.
   bool role = at->param.role != FC_ROLE_IN && at->param.role != FC_ROLE_STATE;
   if (role) {
     FC_TRY(put(sink, " {farcall.role = \"", err));

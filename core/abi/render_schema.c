@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A call of a function, and its answer, as JSON Schema 2020-12. The document is
-// about the call; "$defs" has each argument, so that it stands once however many
-// ways there are to send it, and the answer. Or all of these stand beside each
-// other, among the components of a larger document.
+// Writes a call of a function, and its answer, as JSON Schema 2020-12. The
+// document describes the call. "$defs" has the answer, and the schema of each
+// argument, so that it is written only once although an argument can be sent in
+// several ways. For OpenAPI all of these stand beside each other, among the
+// components of a larger document.
 #include "abi/print.h"
 #include "abi/render.h"
 #include "abi/walk.h"
@@ -19,7 +20,7 @@ typedef struct writer_t {
   fc_str_t prefix;  // of the components' names; empty: they are in "$defs"
 } writer_t;
 
-// Writes by a form of fc_json_print.
+// Writes text in the form that fc_json_print takes.
 FC_PRINTF(2, 3)
 static fc_status_t put(const writer_t *w, const char *format, ...) {
   va_list args;
@@ -38,9 +39,9 @@ static fc_status_t put_count(const writer_t *w, const char *before,
   return put(w, "%s%lu", before, count);
 }
 
-// Writes how many elements an array has at least and at most. Behind prefixItems this
-// says that there are no others; so does "items":false, but not all generators of clients
-// read that.
+// Writes the least and the greatest number of elements of an array. After prefixItems
+// this says that there are no further elements. "items":false would say the same, but
+// not all generators of clients read it.
 static fc_status_t put_length(const writer_t *w, uint64_t least,
                               uint64_t most) {
   return put(w, ",'minItems':%lu,'maxItems':%lu", least, most);
@@ -71,9 +72,9 @@ static fc_status_t put_float(const writer_t *w, fc_dtype_t dtype) {
   return put(w, format->nan ? "]}]}" : "]}");
 }
 
-// Writes the range of an integer type. With `either` it is that of signed and unsigned
-// together, for a signature that leaves the sign open, or a value that may state another
-// sign. Those of more than 53 bits may come as a string.
+// Writes the range of an integer type. With `either` it is the range of signed and
+// unsigned numbers together: for a signature that leaves the sign open, or for a value
+// that may state another sign. Integers of more than 53 bits may come as a string.
 static fc_status_t put_integer(const writer_t *w, const fc_dtype_info_t *info,
                                bool either) {
   const uint64_t low = fc_width_most(info, true);
@@ -112,14 +113,14 @@ static fc_status_t put_element(const writer_t *w, fc_dtype_t dtype,
 // ---------------------------------------------------------------------------
 // Tensors
 
-// What a dim is in row `row` of the signature's sizes.
+// The size of a dim in row `row` of the signature's sizes.
 static int64_t size_in(const writer_t *w, int64_t dim, uint32_t row) {
   const fc_signature_t *s = w->signature;
   return s->sizes[row * (size_t)s->dim_name_count + fc_dim_name(dim)];
 }
 
-// The least and the largest size a dim may have; false: it has any, or, where rows are
-// batched, any but 0.
+// Finds the least and the largest size that a dim may have. False if the dim may have
+// any size or, where rows are batched, any size but 0.
 static bool find_bounds(const writer_t *w, int64_t dim, int64_t *out_least,
                         int64_t *out_most) {
   *out_least = *out_most = dim;
@@ -169,7 +170,8 @@ static fc_status_t put_nested(const writer_t *w, const fc_type_t *type,
   return put_braces(w, type->rank);
 }
 
-// Writes the names an element type is read by; in an answer, the one it is written by.
+// Writes the names by which an element type is read. In an answer it writes only the
+// name that answers have.
 static fc_status_t put_names(const writer_t *w, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   FC_TRY(put_text(w, fc_str(info->text)));
@@ -186,9 +188,9 @@ static fc_status_t put_names(const writer_t *w, fc_dtype_t dtype) {
   return FC_OK;
 }
 
-// Writes the names of all element types that `dtype` takes: signless integers take the
-// signed and unsigned ones of their width, index takes i64 and si64. An answer has the
-// name of `dtype` alone.
+// Writes the names of all element types that `dtype` takes: a signless integer takes
+// the signed and unsigned type of its width, index takes i64 and si64. For an answer it
+// writes only the name of `dtype`.
 static fc_status_t put_dtype(const writer_t *w, fc_dtype_t dtype) {
   const fc_dtype_info_t *info = fc_dtype_info(dtype);
   if (dtype == FC_DTYPE_NONE) return put(w, "{'type':'string'}");
@@ -282,7 +284,8 @@ static fc_status_t put_typed(const writer_t *w, const fc_type_t *type) {
 }
 
 static fc_status_t put_tensor(const writer_t *w, const fc_type_t *type) {
-  // A result of no declared element type is written as it comes, nested or typed.
+  // A result without a declared element type is written as it comes, nested or
+  // typed.
   if (type->dtype == FC_DTYPE_NONE) {
     return w->answer ? put(w, "{}") : put_typed(w, type);
   }
@@ -296,7 +299,7 @@ static fc_status_t put_tensor(const writer_t *w, const fc_type_t *type) {
 // ---------------------------------------------------------------------------
 // Values
 
-// A value of an undeclared type: it carries its type.
+// A value of an undeclared type; the value says its type itself.
 static const char kUnknown[] =
     "{\"anyOf\":[{\"type\":\"null\"},"
     "{\"type\":\"object\",\"properties\":{\"dtype\":{\"type\":\"string\"},"
@@ -341,7 +344,7 @@ static fc_status_t put_open(const writer_t *w, const fc_type_t *type) {
     case FC_TYPE_REFARRAY:
       return put_arrays(w, type);
     case FC_TYPE_UNKNOWN:
-      // A result of no declared type is written as it comes.
+      // A result without a declared type is written as it comes.
       return put(w, w->answer ? "{}" : kUnknown);
     default:
       return put(w, w->answer ? "{}" : "{'type':'null'}");
@@ -379,7 +382,8 @@ static fc_status_t put_close(const writer_t *w, const fc_type_t *type) {
   }
 }
 
-// May a value of a session stand here, or a result be kept there?
+// True when a value of a session may be used as this argument or part, or a
+// result may be kept in the session here.
 static bool may_be_stored(const writer_t *w, const fc_walk_t *walk) {
   switch (walk->type->kind) {
     case FC_TYPE_TENSOR:
@@ -429,7 +433,7 @@ static fc_status_t put_value(const writer_t *w, uint32_t node) {
 // ---------------------------------------------------------------------------
 // The call
 
-// The next argument that a client sends; `*number` counts them from 0.
+// Finds the next argument that a client sends; `*number` counts them from 0.
 static bool next_sent(const writer_t *w, fc_argument_t *at, uint32_t *number) {
   const bool first = !at->started;
   while (fc_argument_next(w->signature, at)) {
@@ -544,7 +548,8 @@ static fc_status_t put_places(const writer_t *w, uint32_t least) {
     any = true;
     FC_TRY(put_reference(w, number));
   }
-  // Some generators of clients want the type of an array's elements, also of none.
+  // Some generators of clients need the type of an array's elements, even if it
+  // has none.
   FC_TRY(put(w, any ? "]" : ",'items':{}"));
   FC_TRY(put_length(w, least, takes_dict(w) ? 1 : count_sent(w)));
   return put(w, "}");
@@ -556,8 +561,8 @@ static fc_status_t put_has_places(const writer_t *w, uint32_t count) {
              count);
 }
 
-// Writes the rule that each argument stands either in "args" or in "kwargs"; one that has
-// no name, in "args".
+// Writes the rule that each argument stands either in "args" or in "kwargs"; an
+// argument without a name must stand in "args".
 static fc_status_t put_each_once(const writer_t *w) {
   fc_argument_t at = {0};
   uint32_t number = 0;
@@ -583,7 +588,8 @@ static fc_status_t put_each_once(const writer_t *w) {
   return put(w, "]");
 }
 
-// Writes the rule that all keys stand in "kwargs", or the whole dict in "args".
+// Writes the rule that either all keys stand in "kwargs", or the whole dict in
+// "args".
 static fc_status_t put_dict_once(const writer_t *w) {
   FC_TRY(put(
       w, ",'oneOf':[{'required':['args'],'properties':{'args':{'minItems':1},"
@@ -606,7 +612,7 @@ static fc_status_t put_object(const writer_t *w, uint32_t count) {
 }
 
 // ---------------------------------------------------------------------------
-// What is the same for all functions
+// Schemas that are the same for all functions
 
 fc_status_t fc_signature_print_options(fc_sink_t *sink, fc_error_t *err) {
   return fc_json_print(
@@ -632,13 +638,13 @@ fc_status_t fc_signature_print_stored(fc_sink_t *sink, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // The document
 
-// Writes the quote that begins the name of a definition, the prefix, and `rest`: the rest
-// of the name, or as much of it as the caller does not write.
+// Writes the quote that begins the name of a definition, the prefix, and `rest`. `rest`
+// is the rest of the name, or its beginning if the caller writes the remainder.
 static fc_status_t put_name(const writer_t *w, const char *rest) {
   return put(w, "'%.*s%s", FC_STR_ARG(w->prefix), rest);
 }
 
-// Writes the definitions "argument0" and so on, with a comma behind each.
+// Writes the definitions "argument0" and so on, each followed by a comma.
 static fc_status_t put_each(const writer_t *w) {
   fc_argument_t at = {0};
   uint32_t number = 0;
@@ -713,9 +719,9 @@ fc_status_t fc_signature_print_schema(const fc_signature_t *signature,
 }
 
 // ---------------------------------------------------------------------------
-// Components: each form of the call has a name, because generators of clients make a
-// type of it. One form that the decoder accepts is left out, since it would need rules
-// about two members: some arguments in places, and the others by name.
+// Components. Each form of the call has a name, because generators of clients make a
+// type of each named schema. One form that the decoder accepts is left out: some
+// arguments by position, and the others by name. It would need rules about two members.
 
 static bool is_all_keyword(const writer_t *w) {
   fc_argument_t at = {0};
@@ -726,7 +732,7 @@ static bool is_all_keyword(const writer_t *w) {
   return true;
 }
 
-// Writes the object of a call whose arguments are all in `member`, and after it that of a
+// Writes the object of a call whose arguments are all in `member`, then the object of a
 // call that is made many times.
 static fc_status_t put_form(const writer_t *w, const char *name,
                             const char *member, const char *reference) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Member "show" of a function in a document about a module: how results are best shown to
-// people, as labels of classes. It changes nothing of a call. It becomes attribute "show"
-// of the signature, which the explorer reads. One thread, at load.
+// Reads member "show" of a function in a document about a module. It says how results
+// are best shown to people, for example as labels of classes; it does not change calls.
+// It becomes attribute "show" of the signature, which the explorer reads. One thread,
+// at load.
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -16,7 +17,8 @@ enum {
   RATE_MAX = 384000,
 };
 
-// Fails at member `key` of entry `index`; "": at the entry.
+// Fails because of member `key` of entry `index`; with "" as `key`, because of
+// the entry.
 FC_PRINTF(4, 5)
 static fc_status_t fault(const fc_doc_t *doc, size_t index, const char *key,
                          const char *format, ...) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader of ABI descriptions. An author may be wrong, and an embedded
-// description comes with a foreign file, so everything is checked. Where a
-// wrong guess would corrupt memory (a rank, the size of an out argument),
-// nothing is guessed: reading fails, or the function is not callable.
+// The reader of ABI descriptions. An author may make mistakes, and an embedded
+// description comes with somebody else's file, so everything is checked.
+// Nothing is guessed where a wrong guess would corrupt memory (a rank, the size
+// of an out argument): reading fails, or the function is not callable.
 #include "abi/sidecar.h"
 
 #include <inttypes.h>
@@ -59,8 +59,8 @@ static void param_print(const reader_t *reader, fc_str_t name, char *out,
            reader->doc.item, shown);
 }
 
-// Changes the dims of a type as "dims" says: a size fixes a dynamic dim, a name ties it
-// to the others of that name.
+// Changes the dims of a type as "dims" says: a size makes a dynamic dim static, a name
+// makes it equal to all dims of that name.
 static fc_status_t read_dims(reader_t *reader, yyjson_val *object,
                              fc_mlir_type_t *type) {
   yyjson_val *dims;
@@ -78,8 +78,8 @@ static fc_status_t read_dims(reader_t *reader, yyjson_val *object,
   return FC_OK;
 }
 
-// Code reads the row of a vector in a memref as a whole, so that it must lie at a
-// multiple of its size.
+// Code loads a vector in a memref one whole row at a time, so each row must lie
+// at a multiple of its size.
 static void note_row(reader_t *reader, const fc_mlir_type_t *type) {
   if (!type->inner || type->refusal[0]) return;
   const size_t row =  // at most 64 bytes, or the type were refused
@@ -88,7 +88,8 @@ static void note_row(reader_t *reader, const fc_mlir_type_t *type) {
 }
 
 // Makes a node of the type of an argument or result, with the dims that the
-// description has. What cannot be passed makes the function not callable.
+// description has. A type that cannot be passed makes the function not
+// callable.
 static fc_status_t read_type(reader_t *reader, yyjson_val *object,
                              fc_str_t name, fc_mlir_type_t *type,
                              uint32_t *out_node) {
@@ -125,7 +126,7 @@ static bool has_static_dims(const reader_t *reader, uint32_t memref) {
   return true;
 }
 
-// True when a pointer to the first element says all about the memref.
+// True when a pointer to the first element is enough to describe the memref.
 static bool is_bare(const reader_t *reader, uint32_t memref) {
   if (!has_static_dims(reader, memref)) return false;
   const fc_type_t *type = fc_builder_at(reader->builder, memref);
@@ -137,7 +138,8 @@ static bool is_bare(const reader_t *reader, uint32_t memref) {
   return true;
 }
 
-// Counts what stands in registers of floats and vectors: floats of a byte are integers.
+// Counts the registers of floats and vectors that a value takes. Floats of one byte are
+// passed as integers.
 static void count_registers(reader_t *reader, const fc_mlir_type_t *type) {
   const fc_dtype_info_t *info = fc_dtype_info(type->dtype);
   if (type->form == FC_MLIR_VECTOR) {
@@ -234,9 +236,9 @@ static bool read_reference(fc_str_t text, size_t *out_argument,
   return text.size == 0;
 }
 
-// Reads a text in "shape". "args[0].dim1" refers to a dim of an argument: *out is its
-// size, or the name that the two dims share from now on. Any other text is the name of
-// the dim.
+// Reads a text in "shape". "args[0].dim1" refers to a dim of an argument: *out is the
+// size of that dim, or the name that both dims share from now on. Any other text is the
+// name of the dim.
 static fc_status_t resolve(reader_t *reader, fc_str_t text, int64_t *out) {
   size_t argument, dim;
   char shown[80];
@@ -307,7 +309,7 @@ static fc_status_t read_shape(reader_t *reader, yyjson_val *object) {
   return FC_OK;
 }
 
-// True when an argument the caller sends has this named dim.
+// True when an argument that the caller sends has a dim of this name.
 static bool is_bound(const reader_t *reader, int64_t name) {
   for (size_t i = 0; i < reader->argument_count; i++) {
     const argument_t *argument = &reader->arguments[i];
@@ -321,8 +323,8 @@ static bool is_bound(const reader_t *reader, int64_t name) {
   return false;
 }
 
-// Makes the function not callable if the size of this out argument is not known: the
-// server could not allocate it.
+// Makes the function not callable if the size of this out argument is not known,
+// because then the server cannot allocate it.
 static void check_out(reader_t *reader, size_t index) {
   const argument_t *argument = &reader->arguments[index];
   if (argument->role != FC_ROLE_OUT || !argument->memref) return;
@@ -397,8 +399,8 @@ static fc_status_t read_results(reader_t *reader, yyjson_val *object,
   return FC_OK;
 }
 
-// Refuses vectors where no register is left for them, and where LLVM has another
-// convention.
+// Refuses vectors when no register is left for them, and when LLVM passes them
+// in another way.
 static void check_vectors(reader_t *reader, fc_cc_t cc) {
   if (!reader->vectors || cc == FC_CC_PACKED) return;
   if (cc != FC_CC_CIFACE) {
@@ -408,7 +410,7 @@ static void check_vectors(reader_t *reader, fc_cc_t cc) {
   }
 }
 
-// Refuses what the bare pointer convention cannot pass.
+// Refuses types that the bare pointer convention cannot pass.
 static void check_convention(reader_t *reader, fc_cc_t cc, bool bare) {
   check_vectors(reader, cc);
   if (cc != FC_CC_BAREPTR) return;
@@ -586,8 +588,8 @@ static fc_status_t read_functions(reader_t *reader, yyjson_val *root) {
     fc_sidecar_function_t *function = &sidecar->functions[i];
     reader->doc.function = (int64_t)i;
     fc_status_t status = read_function(reader, value, ownership, function);
-    // Counted even if it failed: fc_sidecar_destroy frees the signatures of those that
-    // are counted, and it may have one.
+    // The function is counted even if reading it failed, because it may have a
+    // signature: fc_sidecar_destroy frees the signatures of the counted functions.
     sidecar->function_count++;
     FC_TRY(status);
     ownership += function->signature->result_count;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ABI description of a native module: `<module>.farcall.json` beside it, or
-// the same JSON embedded as `__farcall_abi`. Read once at load, any thread; the
-// format is in docs/abi.md. The reader looks neither at the module nor at files: the
-// native backend brings the text and compares so_sha256 itself. names.h reads
-// the other form of the file.
+// The ABI description of a native module: `<module>.farcall.json` beside it, or the
+// same JSON embedded as `__farcall_abi`. Read once at load, any thread; the format is
+// in docs/abi.md. The reader opens neither the module nor other files: the native
+// backend supplies the text and compares so_sha256 itself. names.h reads the other form
+// of the file.
 #ifndef FARCALL_ABI_SIDECAR_H_
 #define FARCALL_ABI_SIDECAR_H_
 
@@ -56,8 +56,8 @@ typedef struct fc_sidecar_t {
 
 // `source` is FC_SOURCE_SIDECAR or FC_SOURCE_EMBEDDED. `names`, if not NULL,
 // are applied to the functions described. FC_CODE_ABI_METADATA names the place
-// as a JSON pointer. A function whose types cannot be passed is listed and not
-// callable. Nothing points into `json` afterwards.
+// of a fault as a JSON pointer. A function whose types cannot be passed is
+// listed but not callable. Nothing points into `json` afterwards.
 fc_status_t fc_sidecar_parse(fc_str_t json, fc_source_t source,
                              fc_names_t *names, fc_allocator_t allocator,
                              fc_sidecar_t **out_sidecar,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a finished signature must fulfil, so that its users can trust every index and
-// depth. Called by the builder (type.c), at load.
+// Checks what must hold for a finished signature, so that its users can trust every
+// index and depth. Called by the builder (type.c), at load.
 #include "abi/signature_verify.h"
 
 #include "abi/walk.h"
@@ -15,7 +15,8 @@ static bool dtype_exists(uint8_t dtype) {
   return dtype > FC_DTYPE_NONE && dtype < FC_DTYPE_COUNT;
 }
 
-// What is wrong with the rank and dims of a shaped node; NULL if nothing.
+// Says what is wrong with the rank and dims of a shaped node; NULL if they are
+// valid.
 static const char *shape_fault(const fc_signature_t *signature,
                                const fc_type_t *type) {
   if (type->rank < FC_RANK_DYNAMIC || type->rank > FC_RANK_MAX) {
@@ -42,7 +43,7 @@ static const char *shape_fault(const fc_signature_t *signature,
   return NULL;
 }
 
-// What is wrong with one node, its children apart; NULL if nothing.
+// Says what is wrong with one node, without its children; NULL if it is valid.
 static const char *node_fault(const fc_signature_t *signature,
                               const fc_type_t *type) {
   if (!text_fits(signature, type->key) || !text_fits(signature, type->text)) {
@@ -84,7 +85,7 @@ static const char *node_fault(const fc_signature_t *signature,
   }
 }
 
-// Which raw indices are taken.
+// The raw indices that are taken.
 typedef struct taken_t {
   uint32_t count;  // one more than the highest
   uint32_t used;
@@ -102,8 +103,8 @@ static void take_index(taken_t *taken, int32_t index) {
   taken->bits[index / 8] |= bit;
 }
 
-// The most names that must differ from each other: the keys of a dict, or the names of
-// the arguments.
+// The size of the largest set of names that must all differ: the keys of a dict, or the
+// names of the arguments.
 size_t fc_signature_most_names(const fc_signature_t *signature) {
   uint32_t most = signature->argument_count;
   for (uint32_t i = 0; i < signature->node_count; i++) {
@@ -133,8 +134,8 @@ static fc_status_t keys_verify(const fc_signature_t *signature,
   return fc_fail(err, FC_CODE_ABI_METADATA, "key '%s' comes twice", shown);
 }
 
-// Every node is below one parent or parameter at most (node_take saw to it), so that
-// walking from a parameter ends.
+// Walking from a parameter ends, because every node has at most one parent or parameter
+// (node_take ensures this).
 static fc_status_t tree_verify(const fc_signature_t *signature, uint32_t root,
                                taken_t *taken, fc_named_t *scratch,
                                fc_error_t *err) {
@@ -195,8 +196,8 @@ static fc_status_t names_verify(const fc_signature_t *signature,
                  second.number, shown);
 }
 
-// Each raw argument of a callable function comes from one place; a raw result may
-// be several results, or none.
+// Each raw argument of a callable function comes from exactly one place; a raw
+// result may appear as several results, or as none.
 static fc_status_t flat_call_verify(const fc_signature_t *signature,
                                     const taken_t *arguments,
                                     const taken_t *results, fc_error_t *err) {
@@ -220,7 +221,8 @@ static fc_status_t flat_call_verify(const fc_signature_t *signature,
   return FC_OK;
 }
 
-// Checks the rows of sizes, for which `count` sizes were given.
+// Checks the rows of sizes. `count` is the number of sizes that were given for
+// all rows.
 static fc_status_t sizes_verify(const fc_signature_t *signature, uint32_t count,
                                 fc_error_t *err) {
   const uint32_t rows = signature->size_count;
@@ -235,8 +237,9 @@ static fc_status_t sizes_verify(const fc_signature_t *signature, uint32_t count,
                          rows, signature->dim_name_count);
 }
 
-// What is wrong with a state by itself; NULL: nothing. What it keeps is passed from result
-// to argument as it is, so both have one type, but for dims.
+// Says what is wrong with one state, not compared with others; NULL if it is valid. Its
+// value is passed from the result to the argument as it is, so both must have one type,
+// except for dims.
 static const char *state_fault(const fc_signature_t *signature,
                                const fc_state_decl_t *state) {
   const bool in_place = state->result == FC_STATE_IN_PLACE;

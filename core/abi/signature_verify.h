@@ -7,10 +7,11 @@
 #include "abi/named.h"
 #include "farcall/type.h"
 
-// The most names that one list of the signature has: so many entries `scratch` needs.
+// The most names that one list of the signature has. `scratch` needs so many entries.
 size_t fc_signature_most_names(const fc_signature_t *signature);
-// FC_CODE_ABI_METADATA or FC_CODE_INTERNAL, with what is wrong. Unless the raw counts
-// were `counted`, it sets them. `size_count` is the length of the rows of sizes.
+// Fails with FC_CODE_ABI_METADATA or FC_CODE_INTERNAL, and says what is wrong. Sets the
+// raw counts unless `counted`, which says that they are set. `size_count` is the number
+// of sizes in all rows.
 fc_status_t fc_signature_verify(fc_signature_t *signature, uint32_t size_count,
                                 bool counted, fc_named_t *scratch,
                                 fc_error_t *err) FC_MUST_CHECK;

@@ -4,12 +4,11 @@
 // arguments and results to the flat values of a call.
 //   sig   := I(value?) R(value?)
 //   value := '_'n | 'S'( ('k'i value)* ) | 'D'( ('K'(bytes) value)* )
-// IREE's parser accepts a good deal that its writer never makes (keys of the
-// wrong kind, several roots, dangling keys) and can loop for ever; here one
-// walk of each side checks everything before any visitor is called:
-//   one root; S has only indices, ascending; D only names, unique; every raw
-//   input used exactly once; depth and size bounded.
-// Any thread.
+// IREE's parser accepts texts that its writer never makes (keys of the wrong
+// kind, several roots, keys without a value) and can loop endlessly. Here one
+// walk of each side checks everything before any visitor is called: there is
+// one root; S has only indices, ascending; D has only names, unique; every raw
+// input is used exactly once; depth and size are limited. Any thread.
 #include "abi/sip.h"
 
 #include "abi/named.h"
@@ -29,7 +28,7 @@ typedef struct level_t {
   fc_sip_key_t key;
 } level_t;
 
-// What the check learns about a side.
+// The facts that the check finds out about a side.
 typedef struct side_facts_t {
   uint32_t leaf_count;
   int32_t max_index;    // -1: no leaves
@@ -56,8 +55,8 @@ static level_t *top(walk_t *walk) {
 // Unique keys of one dict
 
 // Counts the names in the window, one level deep, and collects the first `capacity` of
-// them; other fields are passed over. Syntax errors are left to the walk, which meets
-// them in order.
+// them; other fields are skipped. Syntax errors are left to the walk, which finds them
+// in the order of the text.
 static size_t collect_keys(fc_span_reader_t window, fc_named_t *keys,
                            size_t capacity) {
   size_t count = 0;
@@ -342,7 +341,7 @@ typedef struct tree_builder_t {
 } tree_builder_t;
 
 // Adds a null for each index that the text left out. Their number is limited, since one
-// index in a short text could ask for millions.
+// large index in a short text could require millions of them.
 static fc_status_t fill_gap(tree_builder_t *tree, uint32_t parent,
                             uint32_t from, uint32_t to) {
   if (to - from > FC_SPAN_TEXT_MAX - tree->gap_count) {
@@ -367,7 +366,8 @@ static fc_status_t attach(tree_builder_t *tree, fc_sip_key_t key,
   const uint32_t level = tree->depth - 1;
   const uint32_t parent = tree->nodes[level];
   if (key.kind == FC_SIP_KEY_NAME) {
-    // A name in JSON is text: other bytes would come back as another signature.
+    // A name in JSON is text: other bytes would be read back as another
+    // signature.
     if (!fc_utf8_is_valid(key.name) ||
         memchr(key.name.data, '\0', key.name.size)) {
       return fc_fail(tree->err, FC_CODE_ABI_METADATA,
@@ -383,8 +383,8 @@ static fc_status_t attach(tree_builder_t *tree, fc_sip_key_t key,
   return FC_OK;
 }
 
-// A raw value that shows up again in the results needs another node, since a node has one
-// parent.
+// If a raw value appears a second time in the results, it needs another node, since a
+// node has only one parent.
 static uint32_t copy_node(fc_builder_t *builder, uint32_t original) {
   const fc_type_t *from = fc_builder_at(builder, original);
   if (!from) return FC_NODE_NONE;
@@ -405,8 +405,8 @@ static uint32_t leaf_node(tree_builder_t *tree, int32_t raw_index) {
     if (type) type->raw_index = raw_index;
     return node;
   }
-  // A text can have more raw values than a signature has nodes. Then the builder
-  // has failed, and there is no node; `taken` has no bit for it either.
+  // A text can have more raw values than a signature can have nodes. Then the
+  // builder has failed, this value has no node, and `taken` has no bit for it.
   const uint32_t node = tree->raw.first + (uint32_t)raw_index;
   if (!fc_builder_at(builder, node)) return FC_NODE_NONE;
   uint8_t *byte = &tree->taken[raw_index / 8];
@@ -456,9 +456,9 @@ static fc_status_t build_side(const sip_t *sip, fc_sip_side_t side,
   return FC_OK;
 }
 
-// Finds how many values one side of the flat call has. The module and the raw text
-// must agree on it. Every index of the tree must be below it, and the tree of inputs
-// must name every input.
+// Finds how many values one side of the flat call has. The module and the raw text must
+// agree on this number. Every index of the tree must be below it, and the tree of
+// inputs must use every index.
 static fc_status_t raw_count(const sip_t *sip, fc_sip_side_t side,
                              int32_t known, const fc_raw_nodes_t *raw,
                              uint32_t *out_count, fc_error_t *err) {
@@ -482,8 +482,8 @@ static fc_status_t raw_count(const sip_t *sip, fc_sip_side_t side,
   return FC_OK;
 }
 
-// Adds the raw results one by one, for a text whose results are "R1!": it has no
-// structure to put them in.
+// Adds the raw results one by one, for a text whose results are "R1!", which
+// has no structure for them.
 static void flat_results(fc_builder_t *builder, const fc_raw_nodes_t *raw,
                          uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes SIP signatures from a signature's tree. Children are sorted, so the output is
-// the canonical one in whatever order the tree has them.
+// canonical: it does not depend on their order in the tree.
 #include "abi/named.h"
 #include "abi/sip.h"
 #include "abi/span.h"
@@ -12,7 +12,8 @@ typedef enum place_kind_t {
   PLACE_DICT
 } place_kind_t;
 
-// One value of the text. The children of a place lie side by side behind it.
+// One value of the text. The children of a place lie side by side, after their
+// parent.
 typedef struct place_t {
   place_kind_t kind;
   uint32_t node;  // of the signature; FC_NODE_NONE: a list that has none
@@ -23,7 +24,7 @@ typedef struct place_t {
   size_t content;  // bytes between '!' and the end, when written
 } place_t;
 
-// Arguments or results while they are written.
+// Arguments or results while they are being written.
 typedef struct side_t {
   const fc_signature_t *signature;
   place_t *places;
@@ -36,7 +37,8 @@ static bool is_gap(const fc_type_t *type) {
   return type->kind == FC_TYPE_NULL && type->raw_index == FC_RAW_NONE;
 }
 
-// There is room for a place of each node and value, and a list of all.
+// The array has room for one place per node, one per value, and one for the
+// list of all.
 static void add(side_t *side, place_t place) {
   side->places[side->count++] = place;
 }
@@ -109,8 +111,8 @@ static fc_status_t add_tree(side_t *side, uint32_t root) {
   return FC_OK;
 }
 
-// Adds values without a tree: arguments by position and several results are a list, one
-// result is the root itself, as IREE's own signatures have them.
+// Adds values that have no tree. Arguments by position are a list, and so are several
+// results; a single result is the root itself, as in IREE's own signatures.
 static fc_status_t add_flat(side_t *side, const fc_param_t *params,
                             uint32_t count, bool list) {
   if (list) {
@@ -189,7 +191,7 @@ static fc_status_t put_place(const side_t *side, const place_t *place,
                            place->content, side->err);
 }
 
-// The place that is written after this one and all below it.
+// Finds the place that is written after this one and all places below it.
 static uint32_t next_of(const side_t *side, uint32_t at) {
   for (uint32_t parent; at; at = parent) {
     parent = side->places[at].parent;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the list, finds the functions it names, and puts each group in the place of its
-// first function.
+// Reads the list "sizes", finds the functions that it names, and puts each group in the
+// place of its first function.
 #include "abi/sizes.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "abi/widen.h"
 #include "base/name_table.h"
 
-// The functions that are one to callers.
+// Functions that are one function to callers.
 typedef struct group_t {
   const fc_name_entry_t *entry;  // NULL: their names say it
   fc_str_t name;
@@ -43,9 +43,9 @@ typedef struct reader_t {
 } reader_t;
 
 // ---------------------------------------------------------------------------
-// Names that say what they are
+// Names of the form NAME_bs{N}
 
-// Splits NAME_bs{N}; false: it is no such name.
+// Splits NAME_bs{N}; false when the name has another form.
 static bool split_name(fc_str_t name, fc_str_t *out_name, int64_t *out_rows) {
   size_t at = name.size;
   int64_t rows = 0, unit = 1;
@@ -68,7 +68,8 @@ static fc_str_t name_of(const reader_t *reader, size_t index) {
   return fc_signature_text(signature, signature->name);
 }
 
-// From the last to the first, so that each is put before those of its name that follow.
+// Goes from the last function to the first, because each is put at the head of the list
+// of its name.
 static fc_status_t note_buckets(reader_t *reader) {
   for (size_t i = reader->count; i-- > 0;) {
     fc_str_t name;
@@ -88,7 +89,7 @@ static fc_status_t note_buckets(reader_t *reader) {
 // ---------------------------------------------------------------------------
 // Members
 
-// Adds a member that is said to have `rows`; their order is that of the rows.
+// Adds a member that is said to have `rows`; members are sorted by their rows.
 static void add_member(reader_t *reader, group_t *group, uint32_t index,
                        int64_t rows) {
   uint32_t at = group->count++;
@@ -123,7 +124,7 @@ static fc_status_t take_function(reader_t *reader, const char *key,
   return FC_OK;
 }
 
-// {"1":"f_one","4":"f_four"}
+// Reads an object such as {"1":"f_one","4":"f_four"}.
 static fc_status_t take_object(reader_t *reader, yyjson_val *object,
                                group_t *group) {
   yyjson_val *key, *value;
@@ -160,7 +161,7 @@ static fc_status_t take_list(reader_t *reader, yyjson_val *list,
   return FC_OK;
 }
 
-// Those that are named NAME_bs{N}, and are in no group yet.
+// Takes the functions that are named NAME_bs{N} and are in no group yet.
 static void take_named(reader_t *reader, group_t *group) {
   uint32_t index = fc_name_table_find(&reader->buckets, group->name);
   group->keeps = group->says = true;
@@ -194,7 +195,7 @@ static fc_status_t make_group(reader_t *reader, group_t *group,
 }
 
 // ---------------------------------------------------------------------------
-// What the sidecar says
+// The sidecar
 
 static fc_status_t read_tolerance(const fc_doc_t *doc, yyjson_val *object,
                                   fc_sized_t *wish) {
@@ -224,7 +225,7 @@ static fc_status_t read_tolerance(const fc_doc_t *doc, yyjson_val *object,
   return FC_OK;
 }
 
-// "batch" as a word: whether rows are batched, and how exact.
+// Reads "batch" as a word: whether rows are batched, and how exactly.
 static fc_status_t read_wish(const fc_doc_t *doc, yyjson_val *object,
                              group_t *group) {
   static const char *const kWords[] = {"exact", "approximate", "off"};
@@ -279,9 +280,10 @@ static fc_status_t read_group(reader_t *reader, const fc_name_entry_t *entry) {
 }
 
 // ---------------------------------------------------------------------------
-// What names say
+// Groups that are found by names
 
-// Functions that are named NAME_bs{N} but differ otherwise stay what they are.
+// Functions that are named NAME_bs{N} but differ in more than sizes stay as
+// they are.
 static fc_status_t find_group(reader_t *reader, fc_str_t name) {
   group_t *group = &reader->groups[reader->group_count];
   fc_status_t status = FC_NOT_FOUND;
@@ -328,8 +330,8 @@ static fc_status_t find_groups(reader_t *reader) {
 
 // ---------------------------------------------------------------------------
 
-// The name of a group may be that of a function that is not listed any more because it is
-// in a group, but of no other.
+// A group may have the name of a function that is in a group, since that function is no
+// longer listed, but not the name of any other function.
 static fc_status_t check_name(reader_t *reader, const group_t *group) {
   const fc_str_t name = group->name;
   const uint32_t index = fc_name_table_find(&reader->functions, name);
@@ -362,7 +364,7 @@ static void list_all(reader_t *reader) {
   }
 }
 
-// When two functions have one name, the first is meant.
+// If two functions have the same name, the first one counts.
 static fc_status_t note_functions(reader_t *reader) {
   for (size_t i = 0; i < reader->count; i++) {
     const fc_str_t name = name_of(reader, i);
@@ -433,7 +435,7 @@ static fc_status_t read_sizes(reader_t *reader, fc_sizes_t **out_sizes) {
   return status;
 }
 
-// Most modules have no such functions.
+// Most modules have no functions named NAME_bs{N}.
 static bool has_buckets(const reader_t *reader) {
   for (size_t i = 0; i < reader->count; i++) {
     fc_str_t name;
@@ -457,7 +459,7 @@ fc_status_t fc_sizes_create(fc_str_t json, fc_signature_t *const *signatures,
                      .count = count};
   fc_status_t status = FC_OK;
   *out_sizes = NULL;
-  // Most sidecars do not have the word: they are not parsed once more to find that out.
+  // Most sidecars do not have the word. Searching for it saves parsing them once more.
   if (json.size && memmem(json.data, json.size, kWord, sizeof kWord - 1)) {
     status = fc_names_parse_list(json, FC_NAMES_SIZES, allocator, &reader.names,
                                  err);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Functions of a module that are one function to its callers: each is compiled for a
-// size of its arguments, and a call runs the one that has the size of the call, or, if
-// its rows are batched, as many of them as it needs. A module's sidecar says which:
+// Functions of a module that are one function to its callers. Each is compiled for one
+// size of its arguments, and a call runs the one of the call's size or, if the rows are
+// batched, as many of them as it needs. A module's sidecar says which functions these
+// are:
 //
 //   "sizes": [ { "name": "main", "functions": ["main_1", "main_8"],
 //                "args": [ { "dims": ["batch", null] } ] },
 //              { "name": "f", "batch": {"1": "f_one", "4": "f_four"} } ]
 //
-// or their names do: f_bs1 and f_bs4 are f, too. Those of "functions" are no longer
-// listed themselves, others are. Read when a module is loaded, after its own signatures;
-// immutable afterwards. marshal/sized.c and rows.c decide which functions a call runs.
-// Any thread; docs/abi.md.
+// or their names do: f_bs1 and f_bs4 are also f. The functions of "functions" are no
+// longer listed themselves, the others are. Read when a module is loaded, after its own
+// signatures; immutable afterwards. marshal/sized.c and rows.c decide which functions a
+// call runs. Any thread; docs/abi.md.
 #ifndef FARCALL_CORE_ABI_SIZES_H_
 #define FARCALL_CORE_ABI_SIZES_H_
 
@@ -26,10 +27,12 @@ typedef struct fc_entry_t {
 // A function as callers see it.
 typedef struct fc_sized_t {
   const fc_signature_t *signature;
-  // One for each row of the signature's sizes, in their order; without rows one.
+  // One entry for each row of the signature's sizes, in their order; without
+  // rows one entry.
   const fc_entry_t *entries;
-  // How far answers of a row may differ, computed with others and alone: one of the two
-  // is enough. Without `approximate` not at all.
+  // How far the answer of a row may differ between a call with other rows and a call
+  // with that row only; meeting one of the two bounds is enough. Without `approximate`
+  // the answers must be equal.
   bool approximate;
   double absolute;
   double relative;
@@ -42,9 +45,10 @@ typedef struct fc_sizes_t {
   fc_entry_t *entries;
 } fc_sizes_t;
 
-// Reads what the sidecar `json` and the names of these functions say. *out_sizes is NULL
-// when that is nothing. The signatures must outlive the sizes; nothing points into `json`
-// afterwards. FC_CODE_ABI_METADATA names the place as a JSON pointer.
+// Reads what the sidecar `json` and the names of these functions say. *out_sizes is
+// NULL when they say nothing. The signatures must outlive the sizes; nothing points
+// into `json` afterwards. FC_CODE_ABI_METADATA names the place of a fault as a JSON
+// pointer.
 fc_status_t fc_sizes_create(fc_str_t json, fc_signature_t *const *signatures,
                             size_t count, fc_allocator_t allocator,
                             fc_sizes_t **out_sizes,

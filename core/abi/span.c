@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads and writes the fields of SIP and raw signatures. The text is a module's
-// and not trusted: every count is checked against the window it claims a part
-// of, and every step moves forward, so that reading all fields of a text once takes
-// linear time.
+// Reads and writes the fields of SIP and raw signatures. The text comes from a
+// module and is not trusted: every count is checked against the window that
+// contains the span. Every step moves forward, so reading all fields of a text
+// once takes linear time.
 #include "abi/span.h"
 
 #include <stdarg.h>
@@ -22,8 +22,8 @@ fc_status_t fc_abi_fail(fc_error_t *err, size_t offset, const char *format,
   return status;
 }
 
-// Reads a number: digits, with a '-' before them if it is negative. The grammar has
-// leading zeros; nothing writes them.
+// Reads a number: digits, with a '-' before them if it is negative. The grammar
+// allows leading zeros, but no writer makes them.
 static fc_status_t read_number(fc_span_reader_t *reader, int32_t *out_number,
                                fc_error_t *err) {
   const size_t begin = reader->at;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lexical layer SIP and the raw ABI share: a text of fields, each a tag
-// with a number (`k12`) or a tag with a counted span (`S9!…`, the count covers
-// the '!'). Knows no meaning of the fields. Any thread.
+// The lexical layer that SIP and the raw ABI share: a text of fields. A field
+// is a tag with a number (`k12`) or a tag with a counted span (`S9!…`, the
+// count includes the '!'). This layer gives fields no meaning. Any thread.
 #ifndef FARCALL_CORE_ABI_SPAN_H_
 #define FARCALL_CORE_ABI_SPAN_H_
 
@@ -10,7 +10,7 @@
 
 #define FC_SPAN_TEXT_MAX 65536  // bytes of one signature
 
-// A window [at, end) of the whole text, so that offsets are the text's own.
+// A window [at, end) of the whole text; offsets are those of the whole text.
 typedef struct fc_span_reader_t {
   const char *text;
   size_t at;
@@ -43,13 +43,14 @@ fc_status_t fc_span_next(fc_span_reader_t *reader, fc_field_t *out_field,
 fc_status_t fc_span_open(fc_str_t text, fc_field_t *out_inputs,
                          fc_field_t *out_results, fc_error_t *err);
 
-// Fails with FC_CODE_ABI_METADATA, "at byte N" behind the message, and the byte offset.
+// Fails with FC_CODE_ABI_METADATA and the byte offset; appends "at byte N" to the
+// message.
 fc_status_t fc_abi_fail(fc_error_t *err, size_t offset, const char *format, ...)
     FC_PRINTF(3, 4);
 
 // Writers. A span's size counts its '!'.
 size_t fc_span_digits(uint64_t value);  // how many decimal digits it has
-// Bytes of a whole field whose span holds `content` bytes.
+// The size in bytes of a whole field whose span holds `content` bytes.
 static inline size_t fc_span_size(size_t content) {
   return 1 + fc_span_digits(content + 1) + 1 + content;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// "state" of a function in a sidecar, in both of its forms:
+// Reads "state" of a function in a sidecar, in both forms of an entry:
 //   {"kv":{"argument":4,"shape":[64,12288]},"h":{"argument":1,"result":1}}
 #include "abi/state.h"
 

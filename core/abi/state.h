@@ -6,8 +6,8 @@
 
 #include "farcall/type.h"
 
-// 1 to FC_STATE_NAME_SIZE_MAX letters, digits, `_`, `-` and `.`, the first neither of the
-// last two.
+// True for 1 to FC_STATE_NAME_SIZE_MAX letters, digits, `_`, `-` and `.` that begin
+// with neither `-` nor `.`.
 bool fc_state_name_is_valid(fc_str_t name);
 
 #endif  // FARCALL_ABI_STATE_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The signature builder. Readers of ABI metadata call it at load, on one
-// thread; what it builds is immutable. signature_verify.c checks it as a whole, so that
-// its users can trust every index and depth. It knows no syntax.
+// The signature builder. Readers of ABI metadata call it at load, on one thread; the
+// signature that it builds is immutable. signature_verify.c checks the signature as a
+// whole, so that users can trust every index and depth. The builder knows no syntax.
 #include "farcall/type.h"
 
 #include <stdio.h>
@@ -636,8 +636,9 @@ static size_t lay_out(const fc_builder_t *builder, char *block) {
   return size;
 }
 
-// Why a function with an odd leaf is not callable; empty if there is no such leaf. The
-// builder is not refused: a later change may give the leaf another type.
+// Says why a function with an odd leaf is not callable; empty if there is no such leaf.
+// The builder itself is not refused, because a later change may give the leaf another
+// type.
 static fc_text_ref_t find_odd(fc_builder_t *builder) {
   for (uint32_t i = 0; i < builder->nodes.count; i++) {
     const node_t *node = node_at(builder, i);

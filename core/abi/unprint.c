@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads the canonical signature JSON (what print.c writes) back into a builder,
-// so that `farcall abi mangle` and the indented form of a signature can start from it;
-// and the types in a document that somebody wrote about a module, which are in the same
-// form. A small document, so yyjson's tree is walked; nesting is capped. Any thread.
+// Reads the canonical signature JSON (which print.c writes) back into a builder.
+// `farcall abi mangle` and the indented form of a signature start from it. It also
+// reads the types in a document that somebody wrote about a module, which have the same
+// form. The documents are small, so yyjson's tree is walked; nesting is limited. Any
+// thread.
 #include <stdio.h>
 #include <yyjson.h>
 
@@ -29,7 +30,8 @@ static fc_status_t bad(unprint_t *reader, const char *reason) {
                  reader->path[0] ? reader->path : "/", reason);
 }
 
-// Appends to the path and returns its old size, to which leave() cuts it back.
+// Appends to the path and returns its old size; leave() cuts the path back to
+// that size.
 static size_t enter(unprint_t *reader, const char *name, size_t index) {
   const size_t size = strlen(reader->path);
   const size_t room = sizeof reader->path - size;
@@ -96,7 +98,7 @@ static fc_status_t read_shape(unprint_t *reader, yyjson_val *type,
     FC_TRY(read_size(reader, yyjson_arr_get(shape, i), FC_DIM_DYNAMIC, false,
                      &dims[i]));
   }
-  // "dims" has names for the dynamic dims that must agree.
+  // "dims" has names for the dynamic dims that must be equal.
   yyjson_val *names = yyjson_obj_get(type, "dims");
   for (size_t i = 0; yyjson_is_arr(names) && i < rank; i++) {
     yyjson_val *name = yyjson_arr_get(names, i);
@@ -343,8 +345,8 @@ static fc_status_t read_type(unprint_t *reader, yyjson_val *value,
 // ---------------------------------------------------------------------------
 // The document
 
-// Moves the raw index from the type of a parameter that is a leaf to the parameter. A
-// tree has none: its leaves keep theirs.
+// Moves the raw index from the type of a parameter that is a leaf to the parameter. The
+// type of a tree has no raw index; its leaves keep theirs.
 static int32_t take_raw_index(const unprint_t *reader, uint32_t node) {
   fc_type_t *type = fc_builder_at(reader->builder, node);
   const int32_t index = type ? type->raw_index : FC_RAW_NONE;
@@ -352,8 +354,9 @@ static int32_t take_raw_index(const unprint_t *reader, uint32_t node) {
   return index;
 }
 
-// The raw index of a parameter: FC_RAW_NONE for a tree whose leaves have raw indices
-// themselves; in a flat description, for a leaf, its own; else FC_RAW_NEXT.
+// The raw index of a parameter. For a tree whose leaves have raw indices it is
+// FC_RAW_NONE; for a leaf in a flat description it is the leaf's own; otherwise it is
+// FC_RAW_NEXT.
 static int32_t raw_index_of(const unprint_t *reader, uint32_t node,
                             size_t count) {
   if (reader->rooted) return FC_RAW_NONE;
@@ -367,8 +370,9 @@ static int32_t raw_index_of(const unprint_t *reader, uint32_t node,
   return child && child->raw_index >= 0 ? FC_RAW_NONE : FC_RAW_NEXT;
 }
 
-// Reads the role of argument `index`, which was added last. In a sidecar who says a role
-// declares it; a signature says itself which of its roles are certain.
+// Reads the role of argument `index`, which was added last. A role in a sidecar is
+// certain, since its author declares it; a signature says which of its roles are
+// certain.
 static fc_status_t read_role(unprint_t *reader, yyjson_val *param,
                              uint32_t index, const fc_type_t *type) {
   yyjson_val *text = yyjson_obj_get(param, "role");
@@ -401,7 +405,7 @@ static fc_status_t read_result(unprint_t *reader, yyjson_val *param,
   return FC_OK;
 }
 
-// `root` is the tree that the arguments are children of, or FC_NODE_NONE.
+// `root` is the tree whose children are the arguments, or FC_NODE_NONE.
 static fc_status_t read_argument(unprint_t *reader, yyjson_val *param,
                                  size_t count, uint32_t root) {
   uint32_t node;

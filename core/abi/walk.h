@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Visits a type tree without recursion, parents first. A LIST, TUPLE, DICT or
-// REFARRAY comes twice, also if it is empty: before its children and, with
-// `leave` set, after them. For trees no deeper than FC_TYPE_DEPTH_MAX, as those of
-// finished signatures are: fc_signature_build checks the depth by such a walk, and stops
-// at the node that lies too deep. One walk, one thread.
+// Visits a type tree without recursion, parents first. A LIST, TUPLE, DICT or REFARRAY,
+// even an empty one, is visited twice: before its children and, with `leave` set, after
+// them. The tree must be no deeper than FC_TYPE_DEPTH_MAX. No tree of a finished
+// signature is deeper: fc_signature_build checks the depth by such a walk, and stops at
+// the first node that lies too deep. One walk, one thread.
 #ifndef FARCALL_ABI_WALK_H_
 #define FARCALL_ABI_WALK_H_
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The types of a group's functions are read side by side, node by node. All that may
-// differ in them are dims and strides; where one stands is a place. Places of dims among
-// the arguments that differ in the same way have one size in every call, so they get one
-// name.
+// The types of a group's functions are read side by side, node by node. They may differ
+// only in dims and strides. A place is the position of one dim or stride. If dims among
+// the arguments differ in the same way, they have the same size in every call, so these
+// places get one name.
 #include "abi/widen.h"
 
 #include <inttypes.h>
@@ -56,7 +56,7 @@ static const char *noun_of(bool result) {
   return result ? "result" : "argument";
 }
 
-// Fails because of a dim that is `value` in a member, and should be `wanted`.
+// Fails because a dim has `value` in a member but should have `wanted`.
 static fc_status_t fault_dim(const maker_t *maker, const place_t *place,
                              uint32_t member, int64_t value, int64_t wanted,
                              const char *why) {
@@ -96,7 +96,7 @@ static bool same_text(const fc_signature_t *a, fc_text_ref_t x,
   return fc_str_equal(fc_signature_text(a, x), fc_signature_text(b, y));
 }
 
-// True when two nodes differ at most in dims and strides.
+// True when two nodes differ only in dims and strides.
 static bool is_alike(const fc_signature_t *a, const fc_type_t *x,
                      const fc_signature_t *b, const fc_type_t *y) {
   return x->kind == y->kind && x->dtype == y->dtype && x->flavor == y->flavor &&
@@ -118,8 +118,8 @@ static bool is_inside(const fc_param_t *param, const fc_walk_t *at) {
   return param->raw_index < 0 ? at->type->raw_index < 0 : at->depth > 0;
 }
 
-// What the dims of a node are. Those of an argument that are inside a value of the flat
-// call, such as a list, must not differ: they can come several times in a call, or never.
+// The kind of the dims of a node. Dims of an argument inside a value of the flat call,
+// such as a list, must not differ: they can occur several times in a call, or never.
 static kind_t kind_of(const fc_param_t *param, const fc_walk_t *at,
                       bool result) {
   if (at->type->kind != FC_TYPE_TENSOR) return FIXED;
@@ -143,8 +143,8 @@ static bool has_dims(const fc_type_t *type) {
           type->kind == FC_TYPE_REFARRAY);
 }
 
-// Notes a member's dims and strides of one node, whose places begin at *count; moves
-// *count behind them.
+// Notes a member's dims and strides of one node. The node's places begin at *count;
+// *count is moved to the place after them.
 static fc_status_t take_dims(maker_t *maker, uint32_t member, place_t place,
                              const fc_type_t *type, const fc_type_t *mine,
                              uint32_t *count) {
@@ -190,7 +190,7 @@ static fc_status_t take_param(maker_t *maker, uint32_t member, bool result,
         number, show_member(maker, member).text, show_member(maker, 0).text);
   }
   while (fc_walk_next(&theirs)) {
-    // Both walks have come the same way, so neither ends before the other.
+    // Both walks visited equal nodes so far, so neither ends before the other.
     if (!fc_walk_next(&mine) ||
         !is_alike(first, theirs.type, other, mine.type)) {
       return fault_type(maker, member, result, number, b->type, a->type);
@@ -253,7 +253,7 @@ static bool differs(const maker_t *maker, uint32_t place) {
   return false;
 }
 
-// The dim as it is so far; FC_DIM_DYNAMIC when the builder has failed.
+// The current value of the dim; FC_DIM_DYNAMIC when the builder has failed.
 static int64_t get_dim(const maker_t *maker, const place_t *place) {
   const int64_t *dims = fc_builder_get_dims(maker->builder, place->node);
   return dims ? dims[place->dim] : FC_DIM_DYNAMIC;
@@ -274,7 +274,8 @@ static bool has_name(const fc_signature_t *signature, fc_str_t name) {
   return false;
 }
 
-// A name that no dim has: size, size1, size2, …; where nobody declared it, batch, …
+// A name that no dim has: size, size1, size2, …; for a group that nobody
+// declared batch, …
 static int64_t add_name(maker_t *maker) {
   const char *base = maker->group->found ? "batch" : "size";
   char name[24];
@@ -285,7 +286,8 @@ static int64_t add_name(maker_t *maker) {
   return fc_builder_dim_name(maker->builder, fc_str(name));
 }
 
-// Makes every dim that differs dynamic, with names for those that callers choose.
+// Makes every dim that differs dynamic, and gives names to those that callers
+// choose.
 static fc_status_t widen(maker_t *maker) {
   uint32_t named[NAMES_MAX], count = 0;
   for (int pass = 0; pass < 2; pass++) {
@@ -321,8 +323,8 @@ static fc_status_t widen(maker_t *maker) {
 // ---------------------------------------------------------------------------
 // The rows of sizes
 
-// Notes which size the name of a dim has in each member, or, where that is known from
-// another place, checks that the dim has that size.
+// Notes which size the name of a dim has in each member. If another place has already
+// set that size, checks that this dim has the same size.
 static fc_status_t note_place(maker_t *maker, uint32_t number) {
   const place_t *place = &maker->places[number];
   const int64_t dim = get_dim(maker, place);
@@ -383,8 +385,8 @@ static bool all_have(const fc_group_t *group, fc_str_t key, fc_str_t value) {
   return true;
 }
 
-// Begins the group's signature as a copy of the first function's. Its alignment, memory
-// safety and attributes become those that hold for every member.
+// Begins the group's signature as a copy of the first function's. Alignment, memory
+// safety and attributes are changed to values that hold for every member.
 static void begin(const maker_t *maker) {
   const fc_group_t *group = maker->group;
   const fc_signature_t *first = maker->first;
@@ -414,7 +416,7 @@ static void begin(const maker_t *maker) {
 // ---------------------------------------------------------------------------
 // Rows that may be batched
 
-// Fails because the rows of argument or result `number` cannot be told from each other.
+// Fails because the rows of argument or result `number` cannot be separated.
 static fc_status_t fault_batch(const fc_doc_t *doc, bool result,
                                uint32_t number, const char *why) {
   return fc_doc_fault(doc, "batch",
@@ -423,10 +425,11 @@ static fc_status_t fault_batch(const fc_doc_t *doc, bool result,
                       noun_of(result), number, why);
 }
 
-// Sets *out_name to the dim in which the functions differ (FC_DIM_DYNAMIC: in none), and
-// *out_results to how many results have it. Fails unless it has a name, they differ in it
-// alone, and it is the first dim of tensors that are values of the flat call; arguments
-// among these may not be written to.
+// Sets *out_name to the dim in which the functions differ (FC_DIM_DYNAMIC: they do
+// not), and *out_results to the number of results that have this dim. Fails unless the
+// dim has a name, the functions differ in no other dim, and it is the first dim of
+// tensors that are values of the flat call. Arguments among these tensors may not be
+// written to.
 static fc_status_t find_rows(const maker_t *maker, const fc_doc_t *doc,
                              int64_t *out_name, uint32_t *out_results) {
   *out_name = FC_DIM_DYNAMIC;
@@ -447,7 +450,7 @@ static fc_status_t find_rows(const maker_t *maker, const fc_doc_t *doc,
   return FC_OK;
 }
 
-// Counts the values among the results: each must have rows.
+// Checks that each result of the call has rows.
 static fc_status_t check_results(const maker_t *maker, const fc_doc_t *doc,
                                  uint32_t with_rows) {
   const fc_signature_t *first = maker->first;
@@ -464,7 +467,7 @@ static fc_status_t check_results(const maker_t *maker, const fc_doc_t *doc,
 }
 
 // A function that was found by its name may keep something in an argument without rows,
-// such as a cache, unless it is known to leave it alone.
+// such as a cache, unless it is known not to write to it.
 static fc_status_t check_argument(const maker_t *maker, const fc_doc_t *doc,
                                   int64_t name, uint32_t number) {
   const fc_signature_t *first = maker->first;
@@ -523,7 +526,7 @@ static fc_status_t check_batch(const maker_t *maker, const fc_doc_t *doc) {
   return check_sizes(maker, doc, name);
 }
 
-// Says that rows may be batched, where that is wanted or fits.
+// Marks the group's rows as batched, if this is wanted, or if it fits.
 static fc_status_t add_batch(const maker_t *maker) {
   fc_doc_t doc = *maker->doc;
   if (maker->group->batch == FC_BATCH_NEVER) return FC_OK;
@@ -559,7 +562,8 @@ static fc_status_t make(maker_t *maker, fc_signature_t **out_signature) {
     FC_TRY(fc_names_apply(maker->names, maker->group->name, maker->first,
                           maker->builder, &named, maker->doc->err));
   }
-  // If the builder has failed, its dims cannot be used. build() returns the error.
+  // If the builder has failed, its dims cannot be read. build() returns the
+  // error.
   const bool failed = maker->place_count &&
                       !fc_builder_at(maker->builder, maker->places[0].node);
   if (!failed) FC_TRY(fill_rows(maker));
