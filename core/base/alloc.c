@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system allocator and the helpers above any allocator. Code of farcall calls
-// malloc for memory of its own only here. Any thread.
+// The system allocator and the helpers that work with any allocator. This is
+// the only place where farcall's code calls malloc for its own memory. Any
+// thread.
 #include "farcall/base.h"
 
 #include <stdlib.h>

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fc_arena_t: a chain of blocks, bump allocation, one reset for all. One
-// thread at a time. The address sanitizer is told which bytes of a block are
-// handed out, as it sees a block as one allocation.
+// fc_arena_t: a chain of blocks, bump allocation, one reset for all. One thread
+// at a time. The arena tells the address sanitizer which bytes of a block are
+// handed out, because the sanitizer sees the whole block as one allocation.
 #include "base/sanitize.h"
 #include "farcall/base.h"
 
-// Bytes behind each allocation that the address sanitizer lets nobody touch, where
-// there is room.
+// Bytes after each allocation that the address sanitizer forbids to touch, if
+// there is room for them.
 #define GAP ((size_t)(FC_ASAN ? 16 : 0))
 
 struct fc_arena_block_t {
   fc_arena_block_t *next;
   size_t capacity;  // of data
   size_t used;
-  // 64-byte aligned, as is the block, so that tensor memory may be placed here.
+  // 64-byte aligned, like the block, so that tensor memory may be placed here.
   _Alignas(64) unsigned char data[];
 };
 
@@ -48,7 +48,7 @@ void fc_arena_reset(fc_arena_t *arena) {
   first->used = 0;
   FC_POISON(first->data, first->capacity);
   arena->current = first;
-  // An oversized first block would pin the memory of one big request.
+  // Keeping an oversized first block would keep the memory of one big request.
   if (first->capacity <= arena->block_size) return;
   fc_arena_deinit(arena);
 }
@@ -70,8 +70,8 @@ static bool fits(const fc_arena_block_t *block, size_t size, size_t alignment,
          fits_at(block, used, size, alignment, out_offset);
 }
 
-// Bytes up to `end` of the block's data are used, and the last `size` of them are
-// handed out.
+// Marks the block's data as used up to `end`, and hands out the last `size`
+// bytes of it.
 static void *hand_out(fc_arena_t *arena, fc_arena_block_t *block, size_t end,
                       size_t size) {
   arena->used += size;
@@ -80,8 +80,8 @@ static void *hand_out(fc_arena_t *arena, fc_arena_block_t *block, size_t end,
   return block->data + end - size;
 }
 
-// Not inlined, because this rare case would make every call of fc_arena_alloc save
-// registers.
+// Not inlined: otherwise every call of fc_arena_alloc would save registers for
+// this rare case.
 static __attribute__((noinline)) void *alloc_in_new(fc_arena_t *arena,
                                                     size_t size) {
   size_t capacity = size > arena->block_size ? size : arena->block_size;

@@ -21,8 +21,8 @@ static FILE *open_file(const char *root, const char *path) {
   return size > 0 && (size_t)size < sizeof name ? fopen(name, "re") : NULL;
 }
 
-// Finds the groups' paths in lines like "4:cpu,cpuacct:/path" of version 1, "0::/path" of
-// version 2. False: there is none.
+// Finds the groups' paths in lines like "4:cpu,cpuacct:/path" (version 1) or "0::/path"
+// (version 2). False: there is no path.
 static bool find_paths(const char *root, const char *const *controllers,
                        size_t count, fc_cgroup_t *out_groups) {
   FILE *file = open_file(root, "/proc/self/cgroup");
@@ -55,7 +55,7 @@ typedef struct mount_t {
   bool version2;
 } mount_t;
 
-// Cuts the next word off `*rest`. "": there is none.
+// Cuts the next word off `*rest`. "": there is no word left.
 static char *take_word(char **rest) {
   char *word = *rest;
   *rest += strcspn(word, " \n");
@@ -63,7 +63,8 @@ static char *take_word(char **rest) {
   return word;
 }
 
-// Lines are "36 35 98:0 ROOT POINT options fields - TYPE SOURCE SUPER-OPTIONS".
+// Reads a line of the form "36 35 98:0 ROOT POINT options fields - TYPE SOURCE
+// SUPER-OPTIONS".
 static bool read_mount(char *line, mount_t *out_mount) {
   char *rest = strstr(line, " - cgroup");
   if (!rest) return false;
@@ -86,9 +87,9 @@ static bool is_mount_of(const mount_t *mount, const char *controller) {
          fc_cgroup_has_word(mount->options, ",", controller);
 }
 
-// Makes the group's path its folder. In a container the mount's top is the group of the
-// container, whatever that is called outside; a group that is not below it counts as the
-// top.
+// Makes the folder of the group from its path. In a container the top of the mount is
+// the container's group, whatever its name is outside. A group that is not below the
+// top counts as the top.
 static void place(const mount_t *mount, fc_cgroup_t *group) {
   char path[FC_CGROUP_PATH];
   const size_t top = strcmp(mount->root, "/") ? strlen(mount->root) : 0;

@@ -2,7 +2,8 @@
 //
 // The folder of this process's control group, found as man 7 cgroups and man 5
 // proc_pid_mountinfo say: /proc/self/cgroup names the group, /proc/self/mountinfo says
-// where groups are mounted. `root` is put before every path: "" but in tests. Any thread.
+// where groups are mounted. `root` is put before every path; it is "" except in tests.
+// Any thread.
 #ifndef FARCALL_CORE_BASE_CGROUP_H_
 #define FARCALL_CORE_BASE_CGROUP_H_
 
@@ -16,20 +17,21 @@ typedef struct fc_cgroup_t {
   size_t top;                   // bytes of `folder` that are the mount's
 } fc_cgroup_t;
 
-// The group of version 1 that has `controller`; NULL: that of version 2. False: there is
-// none.
+// Finds the group of version 1 that has `controller`, or with NULL the group of version
+// 2. False: there is no such group.
 bool fc_cgroup_find(const char *root, const char *controller,
                     fc_cgroup_t *out_group);
-// The same of `count` controllers: each file of /proc is read once. The folder is "" where
-// there is no group.
+// Does the same for `count` controllers, and reads each file of /proc once. The folder
+// is "" for a controller that has no group.
 void fc_cgroup_find_each(const char *root, const char *const *controllers,
                          size_t count, fc_cgroup_t *out_groups);
-// Reads the first line of a file of a group, with its newline, as far as `size` bytes
-// hold it and a zero. False: the file cannot be read, or is empty.
+// Reads the first line of a file of a group, with its newline, and adds a zero. At most
+// `size` bytes are written; a longer line is cut. False: the file cannot be read, or is
+// empty.
 bool fc_cgroup_read(const char *root, const char *folder, const char *name,
                     char *out_text, size_t size);
-// Is `word` in a list such as "a,b,c"? `ends` are the characters that words end at: ","
-// in that one.
+// True when `word` is in a list such as "a,b,c". Words end at the characters of `ends`,
+// which is "," for this list.
 bool fc_cgroup_has_word(const char *list, const char *ends, const char *word);
 
 #endif  // FARCALL_CORE_BASE_CGROUP_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ELF files for this machine are marked with, and the relocations that their tables
-// hold: for the reader of kernels (kernels/elf.c), which loads them itself, and that of
+// The marks of ELF files for this machine, and the relocations in their tables. Used by
+// the reader of kernels (kernels/elf.c), which loads them itself, and by the reader of
 // shared objects (module/native/so_file.c), which the system loads. The structures are
 // those of <elf.h>.
 #ifndef FARCALL_CORE_BASE_ELF_HOST_H_

@@ -56,8 +56,8 @@ void fc_error_reset(fc_error_t *err) {
   err->message[0] = err->pointer[0] = err->expected[0] = err->got[0] = '\0';
 }
 
-// Formats a text, cut between two characters if it is too long. vsnprintf cuts
-// anywhere, and half a UTF-8 sequence would not be JSON.
+// Formats a text. A text that is too long is cut between two characters:
+// vsnprintf cuts anywhere, and half a UTF-8 sequence is not valid in JSON.
 FC_PRINTF(3, 0)
 static void format_text(char *out, size_t capacity, const char *format,
                         va_list args) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The floats of farcall/dtype.def: where their bits are, and which of them are
-// special. Programs are optimised across files, so loops over one type know its numbers.
+// The floats of farcall/dtype.def: where their bits are, and which of them are special.
+// Programs are optimised across files, so the compiler knows these numbers in a loop
+// over one type.
 #ifndef FARCALL_CORE_BASE_FLOAT_FORMAT_H_
 #define FARCALL_CORE_BASE_FLOAT_FORMAT_H_
 
 #include "farcall/type.h"
 
-// The columns of FLOAT in dtype.def. All 0: the type is no float.
+// The columns of FLOAT in dtype.def. All 0: the type is not a float.
 typedef struct fc_float_format_t {
   int mantissa_bits;
   int bias;
@@ -28,8 +29,8 @@ static inline bool fc_float_is_positive(const fc_float_format_t *format) {
   return format->bias != 0 && format->sign == 0;
 }
 
-// True when `bits`, those of an element, are a NaN. Where the type has several NaNs,
-// they are above its greatest finite number; where it has none, `nan` is 0.
+// True when `bits`, the bits of an element, are a NaN. If the type has several NaNs,
+// they are above its greatest finite number. If it has no NaN, `nan` is 0.
 static inline bool fc_float_is_nan(const fc_float_format_t *format,
                                    uint64_t bits) {
   const uint64_t size = bits & ~format->sign;

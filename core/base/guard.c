@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Guarded blocks. What comes before a block is the rest of its first page; only its end is
-// guarded.
+// Guarded blocks. The bytes before a block are the rest of its first page; only the end
+// of a block is guarded.
 #include "base/guard.h"
 
 #include <sys/mman.h>
@@ -35,8 +35,8 @@ bool fc_guard_arena_open(fc_guard_arena_t *arena, size_t size) {
   return true;
 }
 
-// The stretch begins inaccessible and bodies are opened afterwards, so a guard page is
-// never accessible, not for a moment.
+// The whole range begins inaccessible, and the pages of blocks are opened afterwards,
+// so a guard page is never accessible.
 void *fc_guard_arena_alloc(fc_guard_arena_t *arena, size_t size,
                            size_t alignment) {
   guard_layout_t layout;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// f16 and bf16 to and from f32 and f64, rounding to nearest, ties to even. All but the
-// exact step from f32 to f64 is integer arithmetic, so neither the rounding mode nor
-// FTZ matters. Any thread.
+// Converts f16 and bf16 to and from f32 and f64, rounding to nearest, ties to even. All
+// steps are integer arithmetic, except the exact step from f32 to f64, so neither the
+// rounding mode nor FTZ matters. Any thread.
 #include "farcall/base.h"
 
 static uint32_t float_bits(float value) {
@@ -36,7 +36,7 @@ float fc_bfloat_to_float(uint16_t bits) {
 }
 
 // Rounds an f64 to a format of `exponent_bits` and `mantissa_bits`. An infinity stays
-// one; a NaN becomes quiet and keeps its sign and top payload bits.
+// infinite; a NaN becomes quiet and keeps its sign and top payload bits.
 static uint16_t round_to(double value, unsigned exponent_bits,
                          unsigned mantissa_bits) {
   uint64_t bits;
@@ -55,7 +55,8 @@ static uint16_t round_to(double value, unsigned exponent_bits,
   }
   if (exponent == -1023) return sign;  // 0, or far below any subnormal
   mantissa |= 1ull << 52;
-  // How many low bits of the 53 are dropped: more when the result is subnormal.
+  // The number of low bits of the 53 that are dropped; more when the result is
+  // subnormal.
   int drop = 52 - (int)mantissa_bits;
   int biased = exponent + bias;
   if (biased < 1) {

@@ -7,22 +7,23 @@
 #include <stdint.h>
 #include <string.h>
 
-// The value of a digit of either case, -1 of another character.
+// The value of a digit in either case; -1 for any other character.
 static inline int fc_hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   const char low = (char)(c | 0x20);
   return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-// The two digits of a byte, in lower case.
+// Writes the two digits of a byte, in lower case.
 static inline void fc_hex_put(char out[2], uint8_t byte) {
   static const char kDigits[] = "0123456789abcdef";
   out[0] = kDigits[byte >> 4];
   out[1] = kDigits[byte & 15];
 }
 
-// The eight digits of a word, in lower case: each nibble is spread to a byte of its
-// own, all eight become digits in one sum, and the first digit goes first.
+// Writes the eight digits of a word, in lower case, the highest first. Each
+// nibble is spread to a byte of its own, and one sum turns all eight into
+// digits.
 static inline void fc_hex_put_u32(char out[8], uint32_t word) {
   uint64_t x = word;
   x = (x << 16 | x) & 0x0000FFFF0000FFFFu;

@@ -54,7 +54,8 @@ static uInt at_most(size_t size) {
   return size < UINT32_MAX ? (uInt)size : UINT32_MAX;
 }
 
-// The text grows as bytes come out, never by a size that a head states.
+// The text grows only as bytes come out. A size that a header states is never
+// used.
 static fc_status_t run(z_stream *stream, size_t packed, size_t limit,
                        fc_text_t *text, const fc_stop_t *stop,
                        fc_error_t *err) {
@@ -67,7 +68,7 @@ static fc_status_t run(z_stream *stream, size_t packed, size_t limit,
     const uInt fed = at_most(left);
     size_t room = (size_t)(sink->end - sink->cursor);
     if (room > FC_STOP_STEP) room = FC_STOP_STEP;
-    // zlib gets room for one byte more than `most`, so that too many bytes are noticed.
+    // zlib gets room for one byte more than `most`, so that an excess is noticed.
     const uInt offered =
         at_most(room < most + 1 - done ? room : most + 1 - done);
     stream->avail_in = fed;

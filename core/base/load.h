@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Unaligned little-endian loads. The alignment that a file promises need not
-// hold in memory, so nothing here casts a pointer. The host is little-endian.
+// Unaligned little-endian loads. A file may promise an alignment that does not
+// hold in memory, so no pointer is cast here. The host is little-endian.
 #ifndef FARCALL_BASE_LOAD_H_
 #define FARCALL_BASE_LOAD_H_
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Open addressing with linear probing, at most half full. Removing moves later
-// cells of the same run back, so there are no marks for removed names and a
-// search ends at the first free cell.
+// A hash table with linear probing, at most half full. Removing a name moves
+// later cells of the same run back. So no cell needs a mark that its name was
+// removed, and a search ends at the first free cell.
 #include "base/name_table.h"
 
 #define CAPACITY_MIN 16
 
-// FNV-1a. The names come from files that the operator chose, not from a client, so
-// collisions made on purpose are no danger.
+// FNV-1a. The names come from files that the operator chose, not from a client,
+// so nobody can make collisions on purpose.
 static uint32_t hash_of(fc_str_t name) {
   uint32_t hash = 2166136261u;
   for (size_t i = 0; i < name.size; i++) {
@@ -22,8 +22,8 @@ void fc_name_table_deinit(fc_name_table_t *names) {
   *names = (fc_name_table_t){.allocator = names->allocator};
 }
 
-// The cell of the name, or the free cell it belongs in. The table must have
-// cells, one of them free.
+// Finds the cell of the name, or the free cell where it belongs. The table must
+// have cells, and one of them must be free.
 static size_t find_cell(const fc_name_table_t *names, fc_str_t name,
                         uint32_t hash) {
   size_t at = hash & (names->capacity - 1);

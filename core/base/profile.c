@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each time a place is entered or left, the clock is read once: all time since it was
-// last read is the current row's own. So the rows' own times add up to the call's,
-// whatever recursion there is.
+// Each time a place is entered or left, the clock is read once. The time since the last
+// reading is added to the current row's own time. So the own times of all rows add up
+// to the time of the call, even with recursion.
 #include "base/profile.h"
 
 #include <inttypes.h>

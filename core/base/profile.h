@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the time of one call goes: a tree of rows, one for each function, import and
-// dispatch below the one that called it. Filled in on the thread of the call, between
-// fc_profile_begin and fc_profile_end. It never grows: what finds no row is counted,
-// and its time is its caller's.
+// Records where the time of one call goes: a tree of rows, one for each function,
+// import and dispatch, below the row of its caller. Filled in on the thread of the
+// call, between fc_profile_begin and fc_profile_end. The tree never grows beyond its
+// rows: a place that finds no row is counted, and its time is added to its caller's.
 #ifndef FARCALL_CORE_BASE_PROFILE_H_
 #define FARCALL_CORE_BASE_PROFILE_H_
 
@@ -22,7 +22,8 @@ typedef enum fc_profile_kind_t {
   FC_PROFILE_KIND_COUNT
 } fc_profile_kind_t;
 
-// A place that is entered. Kind, key, index and grid tell one place from another.
+// A place that can be entered. Two places are the same if kind, key, index and
+// grid are.
 typedef struct fc_profile_place_t {
   fc_profile_kind_t kind;
   const void *key;
@@ -32,7 +33,7 @@ typedef struct fc_profile_place_t {
   uint64_t bytes;    // bound to a DISPATCH
 } fc_profile_place_t;
 
-// Rows have the order in which they were entered first, so a parent comes before its
+// Rows are in the order in which they were first entered, so a parent comes before its
 // children.
 typedef struct fc_profile_row_t {
   fc_profile_kind_t kind;
@@ -72,21 +73,22 @@ typedef struct fc_profile_t {
   uint16_t stack[FC_PROFILE_DEPTH];  // rows to go back to
 } fc_profile_t;
 
-// Takes some 60 KiB. NULL when out of memory.
+// Allocates about 60 KiB. NULL when out of memory.
 fc_profile_t *fc_profile_create(fc_allocator_t allocator);
 void fc_profile_destroy(fc_profile_t *profile);  // NULL is allowed
 
-// Forgets what was there. `name` is the call's.
+// Forgets the previous call. `name` is the name of the new call.
 void fc_profile_begin(fc_profile_t *profile, fc_str_t name);
-// A place that is entered while it is open, directly or by way of others, has one row:
-// what it calls then is added to what it called before.
+// Enters a place. If it is already open, directly or through others, it keeps its one
+// row: the places below it are added to the same row's children.
 void fc_profile_enter(fc_profile_t *profile, const fc_profile_place_t *place);
 // Leaves the place that was entered last.
 void fc_profile_leave(fc_profile_t *profile);
-// Leaves all of them. Afterwards the rows have the whole time.
+// Leaves all open places. Afterwards the rows have the whole time.
 void fc_profile_end(fc_profile_t *profile);
 
-// The time of each row together with those below it; that of row 0 is the call's.
+// The time of each row, including the rows below it. Row 0 has the time of the
+// call.
 void fc_profile_totals(const fc_profile_t *profile,
                        uint64_t out_ns[FC_PROFILE_ROWS]);
 const char *fc_profile_kind_name(fc_profile_kind_t kind);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A quota of a group holds for the groups below it too, so all groups from that of this
-// process up to the mount's top are read.
+// A quota of a group also holds for the groups below it. So all groups are read, from
+// the group of this process up to the top of the mount.
 #include "base/quota.h"
 
 #include <stdbool.h>
@@ -13,11 +13,11 @@
 #include "farcall/base.h"
 #include "base/cgroup.h"
 
-// Reads the quota of one group; 0: it has none.
+// Reads the quota of one group; 0: the group has none.
 typedef uint64_t (*quota_fn_t)(const char *root, const char *folder,
                                bool version2);
 
-// Processors that the quota of one group pays for, rounded up.
+// The number of processors that the quota of one group pays for, rounded up.
 static uint64_t cpus_of(const char *root, const char *folder, bool version2) {
   char text[64];
   long long quota = 0, period = 0;
@@ -36,7 +36,7 @@ static uint64_t cpus_of(const char *root, const char *folder, bool version2) {
   return (uint64_t)(quota / period + (quota % period != 0));
 }
 
-// Version 2 says "max" where there is no limit, version 1 a number near 2^63.
+// For no limit, version 2 has "max" and version 1 a number near 2^63.
 static uint64_t memory_of(const char *root, const char *folder, bool version2) {
   char text[64];
   const char *name = version2 ? "memory.max" : "memory.limit_in_bytes";
@@ -58,8 +58,8 @@ static uint64_t least_of(const char *root, bool version2,
   return most;
 }
 
-// The least quota of the groups of both versions, and no more than `most`. `controller`
-// is that of version 1.
+// The least quota of the groups of both versions, at most `most`. `controller` is the
+// name of the controller in version 1.
 static uint64_t least(const char *root, const char *controller,
                       quota_fn_t quota_of, uint64_t most) {
   const char *const controllers[] = {NULL, controller};
@@ -79,8 +79,8 @@ uint64_t fc_quota_memory(const char *root, uint64_t most) {
   return least(root, "memory", memory_of, most);
 }
 
-// What sysconf reads from /proc/meminfo, for which the kernel counts all of its memory:
-// that takes longer.
+// sysinfo is used because sysconf takes longer: it reads /proc/meminfo, for which the
+// kernel counts all of its memory.
 uint64_t fc_quota_memory_here(void) {
   struct sysinfo info;
   return fc_quota_memory("", sysinfo(&info)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FC_ASAN and FC_TSAN: 1 when the code is built with that sanitizer, else 0.
-// (gcc defines a macro, clang has a feature.) FC_POISON and FC_UNPOISON mark bytes for
-// the address sanitizer, and FC_IS_POISONED asks for the mark of one. Without the
-// sanitizer nothing is marked.
+// FC_ASAN and FC_TSAN are 1 when the code is built with that sanitizer, else 0. (gcc
+// defines a macro, clang has a feature.) FC_POISON and FC_UNPOISON mark bytes for the
+// address sanitizer, and FC_IS_POISONED reads the mark of one byte. Without the
+// sanitizer they do nothing.
 #ifndef FARCALL_CORE_BASE_SANITIZE_H_
 #define FARCALL_CORE_BASE_SANITIZE_H_
 
@@ -25,8 +25,8 @@
 #define FC_TSAN 0
 #endif
 
-// Built with a sanitizer that reserves terabytes of addresses and replaces
-// malloc.
+// True when the code is built with a sanitizer that reserves terabytes of
+// addresses and replaces malloc.
 #define FC_SANITIZED (FC_ASAN || FC_TSAN || FC_HAS_FEATURE(memory_sanitizer))
 
 #if FC_ASAN

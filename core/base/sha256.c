@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libnettle's SHA-256, its digests as text. Any thread.
+// SHA-256 of libnettle, with digests as text. Any thread.
 #include "base/sha256.h"
 
 #include <nettle/memops.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SHA-256 (FIPS 180-4) by libnettle, for the identity of modules and their functions:
-// clients are shown it, and a sidecar may name that of its file; and for secrets of
-// which 256 bits are random (docs/decisions/tokens.md). One object, one thread at a time.
+// SHA-256 (FIPS 180-4) by libnettle. It identifies modules and their functions: clients
+// see the hash, and a sidecar may name the hash of its file. It also hashes secrets, of
+// which 256 bits are random (docs/decisions/tokens.md). An object is used by one thread
+// at a time.
 #ifndef FARCALL_BASE_SHA256_H_
 #define FARCALL_BASE_SHA256_H_
 
@@ -16,15 +17,15 @@ typedef struct fc_sha256_t {
 
 void fc_sha256_init(fc_sha256_t *hash);
 void fc_sha256_update(fc_sha256_t *hash, const void *data, size_t size);
-// 64 lower case hex digits and a terminator. `hash` must be initialised again
-// before further use.
+// Writes 64 lower case hex digits and a terminator. `hash` must be initialised
+// again before further use.
 void fc_sha256_finish(fc_sha256_t *hash, char out_hex[65]);
 
 // Hashes one whole buffer.
 void fc_sha256_hex(const void *data, size_t size, char out_hex[65]);
 
-// Are two digests of 64 hex digits equal? The time does not depend on the answer, nor
-// on where they differ.
+// True when two digests of 64 hex digits are equal. The time depends neither on the
+// answer nor on the place where they differ.
 bool fc_sha256_same(const char a[64], const char b[64]);
 
 #endif  // FARCALL_BASE_SHA256_H_

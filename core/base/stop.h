@@ -2,7 +2,7 @@
 //
 // What ends a call from outside: its deadline, or its cancel word, which is set
 // by the side that waits for the answer. Code that runs long on a worker checks
-// both; the check reads the clock only when there is a deadline.
+// both. The check reads the clock only when there is a deadline.
 #ifndef FARCALL_CORE_BASE_STOP_H_
 #define FARCALL_CORE_BASE_STOP_H_
 
@@ -11,9 +11,9 @@
 #include "farcall/base.h"
 
 // FC_DEADLINE_EXCEEDED once `deadline_ns` (fc_clock_ns; 0: none) has passed,
-// whatever the cancel word says: the word is also set for calls that are late.
-// Else FC_CANCELLED when `cancel` is not NULL and its word is not 0. Else
-// FC_OK.
+// even if the cancel word is set, because the word is also set for calls that
+// are late. Otherwise FC_CANCELLED when `cancel` is not NULL and its word is
+// not 0. Otherwise FC_OK.
 static inline fc_status_t fc_stop_check(const _Atomic(uint32_t) *cancel,
                                         uint64_t deadline_ns) {
   if (deadline_ns && fc_clock_ns() >= deadline_ns) return FC_DEADLINE_EXCEEDED;
@@ -22,19 +22,20 @@ static inline fc_status_t fc_stop_check(const _Atomic(uint32_t) *cancel,
   return cancelled ? FC_CANCELLED : FC_OK;
 }
 
-// Code that reads or writes much looks after so many bytes, or some 16,384 values: some
-// 50 us.
+// Code that reads or writes much data checks after so many bytes, or after about 16,384
+// values: about every 50 us.
 #define FC_STOP_STEP ((size_t)64 << 10)
 
-// What ends a call, for code that is handed both. Zeroed: nothing does.
+// The deadline and cancel word of a call, for code that is handed both. Zeroed:
+// nothing ends the call.
 typedef struct fc_stop_t {
   const _Atomic(uint32_t) *cancel;
   uint64_t deadline_ns;
 } fc_stop_t;
 
-// Writes the error of code that stops because fc_stop_check returned `why`, which is not
-// FC_OK. If code never checks, the server writes the same error once the deadline has
-// passed.
+// Writes the error of code that stops because fc_stop_check returned `why`, which is
+// not FC_OK. For code that never checks, the server writes the same error after the
+// deadline.
 static inline fc_status_t fc_stop_fail(fc_status_t why, fc_error_t *err) {
   return why == FC_DEADLINE_EXCEEDED
              ? fc_fail(err, FC_CODE_DEADLINE_EXCEEDED,
@@ -42,7 +43,7 @@ static inline fc_status_t fc_stop_fail(fc_status_t why, fc_error_t *err) {
              : fc_fail_as(err, FC_CODE_CALL_FAILED, why, "cancelled");
 }
 
-// Fails once the call is to end. `stop` NULL: nothing ends it.
+// Fails once the call must end. NULL as `stop`: nothing ends the call.
 static inline fc_status_t fc_stop_look(const fc_stop_t *stop, fc_error_t *err) {
   if (!stop) return FC_OK;
   const fc_status_t why = fc_stop_check(stop->cancel, stop->deadline_ns);

@@ -16,9 +16,9 @@ int fc_str_compare(fc_str_t a, fc_str_t b) {
   return (a.size > b.size) - (a.size < b.size);
 }
 
-// Three rows of the matrix of optimal string alignment, by turns. Only cells whose
-// distance can be within the limit are filled: those at most `limit` from the diagonal.
-// Around them stand cells of limit + 1.
+// Computes the distance of optimal string alignment. Three rows of its matrix are used
+// in turn. Only cells at most `limit` from the diagonal are filled: others cannot be
+// within the limit. The cells around them are limit + 1.
 unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit) {
   const unsigned over = limit + 1;
   if (a.size > DISTANCE_NAME_MAX || b.size > DISTANCE_NAME_MAX) return over;
@@ -42,7 +42,7 @@ unsigned fc_str_distance(fc_str_t a, fc_str_t b, unsigned limit) {
       if (best < least) least = best;
     }
     row[to + 1] = over;
-    // A swap looks two rows back.
+    // Both rows count, because a swap looks two rows back.
     if (least > limit && least_above > limit) return over;
   }
   const size_t apart = a.size > b.size ? a.size - b.size : b.size - a.size;
@@ -72,7 +72,7 @@ fc_status_t fc_utf8_check(fc_str_t text, const fc_stop_t *stop, bool *out_valid,
                           fc_error_t *err) {
   *out_valid = true;
   while (text.size > FC_STOP_STEP && *out_valid) {
-    // No character is cut in two, and none has more than three bytes behind its first.
+    // A character must not be cut in two. It has at most three bytes after its first.
     size_t part = FC_STOP_STEP;
     for (int i = 0; i < 3 && ((unsigned char)text.data[part] & 0xC0) == 0x80;
          i++) {
@@ -86,8 +86,8 @@ fc_status_t fc_utf8_check(fc_str_t text, const fc_stop_t *stop, bool *out_valid,
   return FC_OK;
 }
 
-// Is one of the first two bytes of a name one of the first two of the other? Then it is
-// likely that no more than a slip is between them.
+// True when one of the first two bytes of `a` is one of the first two of `b`. Then the
+// names are likely to differ only by a typing error.
 static bool begins_alike(fc_str_t a, fc_str_t b) {
   for (size_t i = 0; i < 2 && i < a.size; i++) {
     for (size_t j = 0; j < 2 && j < b.size; j++) {
@@ -97,7 +97,7 @@ static bool begins_alike(fc_str_t a, fc_str_t b) {
   return false;
 }
 
-// At least one letter must match: 'x' is not a slip for 'y'.
+// At least one byte must match: 'x' is not a typing error for 'y'.
 static bool is_near(fc_nearest_t *search, fc_str_t name,
                     unsigned *out_distance) {
   const fc_str_t wanted = search->wanted;
@@ -119,7 +119,8 @@ bool fc_nearest_offer(fc_nearest_t *search, fc_str_t name) {
                       fc_str_starts(name, search->wanted);
   if (!near && !begins) return false;
   search->any = true;
-  // Only a nearer name replaces this one; none is nearer than an equal one.
+  // Later only a nearer name replaces this one; no name is nearer than an equal
+  // one.
   if (near) search->limit = distance ? distance - 1 : 0;
   return true;
 }
@@ -142,8 +143,9 @@ static uint32_t scalar_of(const unsigned char *at, size_t length) {
   return scalar;
 }
 
-// Controls above ASCII (terminals take U+009B for ESC [), and characters that are not
-// seen but change what is seen, as those that turn the direction of text.
+// True for controls above ASCII (terminals take U+009B for ESC [), and for invisible
+// characters that change what a reader sees, such as those that turn the direction of
+// text.
 static bool is_unseen(uint32_t scalar) {
   static const uint32_t kRanges[][2] = {
       {0x80, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},

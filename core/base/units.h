@@ -11,12 +11,14 @@ typedef struct fc_unit_t {
   uint64_t factor;
 } fc_unit_t;
 
-// Of bytes: none, "k", "M", "G" and other words for these.
+// Units of bytes: none, "k", "M", "G" and other spellings of these.
 extern const fc_unit_t fc_units_bytes[];
-// Most bytes anybody says: more than there are, and small enough that sums of them fit.
+// The most bytes that a setting may have: more than any machine has, and small enough
+// that sums do not overflow.
 #define FC_UNITS_BYTES_MAX ((uint64_t)1 << 50)
 
-// False: `text` is no decimal number with one of `units`, or more than `limit`.
+// False: `text` is not a decimal number with one of `units`, or it is more than
+// `limit`.
 bool fc_units_parse(fc_str_t text, const fc_unit_t *units, uint64_t limit,
                     uint64_t *out);
 

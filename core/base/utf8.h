@@ -6,8 +6,9 @@
 
 #include "base/stop.h"
 
-// The length of the valid sequence at text[0], 0 if there is none: no overlong
-// forms, no surrogates, nothing above U+10FFFF. `size` is at least 1.
+// The length of the valid sequence at text[0]; 0 if it is not valid. Overlong
+// forms, surrogates and values above U+10FFFF are not valid. `size` is at least
+// 1.
 static inline size_t fc_utf8_length(const char *text, size_t size) {
   const unsigned char *bytes = (const unsigned char *)text;
   unsigned char lead = bytes[0];
@@ -26,8 +27,8 @@ static inline size_t fc_utf8_length(const char *text, size_t size) {
   return length;
 }
 
-// The beginning of `text` that is valid and has at most `most` bytes. A character is
-// not cut in two.
+// The longest beginning of `text` that is valid and has at most `most` bytes. A
+// character is not cut in two.
 static inline fc_str_t fc_utf8_cut(fc_str_t text, size_t most) {
   size_t size = 0;
   while (size < text.size) {
@@ -40,13 +41,13 @@ static inline fc_str_t fc_utf8_cut(fc_str_t text, size_t most) {
 
 // True when all of `text` is valid.
 bool fc_utf8_is_valid(fc_str_t text);
-// The same for a text that may be long: it looks every so often whether the call is to end
-// (fc_stop_look).
+// Does the same for a text that may be long: from time to time it checks whether the
+// call must end (fc_stop_look).
 fc_status_t fc_utf8_check(fc_str_t text, const fc_stop_t *stop, bool *out_valid,
                           fc_error_t *err);
 
-// Writes a scalar value, which is no surrogate, as one to four bytes at `out`.
-// Returns their end.
+// Writes a scalar value, which must not be a surrogate, as one to four bytes at
+// `out`. Returns the end of these bytes.
 static inline char *fc_utf8_put(uint32_t scalar, char *out) {
   if (scalar < 0x80) {
     *out++ = (char)scalar;

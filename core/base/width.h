@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements with fewer bits than their bytes have: integers of odd widths and floats
-// below a byte. A module leaves anything in the bits above; farcall gives the sign there,
-// or zeros. Any thread.
+// Elements that have fewer bits than their bytes hold: integers of odd widths and
+// floats below a byte. The bits above the width are arbitrary in a module's elements;
+// in farcall's they repeat the sign, or are zeros. Any thread.
 #ifndef FARCALL_CORE_BASE_WIDTH_H_
 #define FARCALL_CORE_BASE_WIDTH_H_
 
 #include "farcall/type.h"
 
-// True for such a type. A boolean is none: any byte but 0 is true.
+// True for such a type, except a boolean, for which any byte but 0 is true.
 static inline bool fc_width_is_odd(const fc_dtype_info_t *info) {
   return info->bits < 8 * info->size && info->class_ != FC_DTYPE_CLASS_BOOL;
 }
 
-// The bytes of an element of up to 8 bytes, as they lie there.
+// Loads the bytes of an element of up to 8 bytes without changing them.
 static inline uint64_t fc_width_load(const fc_dtype_info_t *info,
                                      const void *element) {
   uint64_t bits = 0;
@@ -39,7 +39,8 @@ static inline uint64_t fc_width_cut(const fc_dtype_info_t *info,
   return bits & UINT64_MAX >> (64u - info->bits);
 }
 
-// `bits` with the sign above the width, or zeros where the type has none.
+// `bits` with the sign repeated above the width, or zeros where the type has no
+// sign.
 static inline uint64_t fc_width_extend(const fc_dtype_info_t *info,
                                        uint64_t bits) {
   const unsigned unused = 64u - info->bits;
@@ -47,15 +48,15 @@ static inline uint64_t fc_width_extend(const fc_dtype_info_t *info,
   return (uint64_t)((int64_t)(bits << unused) >> unused);
 }
 
-// fc_width_extend for a type of one byte, in so few instructions that a loop of it is as
-// quick as one that copies.
+// fc_width_extend for a type of one byte. It needs so few instructions that a loop of
+// it is as fast as one that copies.
 static inline uint8_t fc_width_extend_byte(const fc_dtype_info_t *info,
                                            uint8_t byte) {
   const unsigned sign = fc_dtype_is_signed(info) ? 1u << (info->bits - 1) : 0;
   return (uint8_t)(((byte & (0xffu >> (8u - info->bits))) ^ sign) - sign);
 }
 
-// Sets the bits above the width of elements as module and caller want them: booleans
+// Sets the bits above the width of each element to the sign or to zeros. Booleans
 // become 0 or 1.
 static inline void fc_width_fill(const fc_dtype_info_t *info, uint8_t *data,
                                  size_t count) {
@@ -76,13 +77,14 @@ static inline void fc_width_fill(const fc_dtype_info_t *info, uint8_t *data,
   }
 }
 
-// True for an integer with numbers beyond 2^53, which some readers of JSON round. They
-// may be written as text.
+// True for an integer type that has numbers beyond 2^53. Some readers of JSON round
+// these numbers, so they may be written as text.
 static inline bool fc_width_is_great(const fc_dtype_info_t *info) {
   return fc_dtype_is_integer(info) && info->bits > 53;
 }
 
-// The greatest magnitude of an integer or boolean type's numbers of one sign.
+// The greatest magnitude that positive (or, with `negative`, negative) numbers
+// of an integer or boolean type have.
 static inline uint64_t fc_width_most(const fc_dtype_info_t *info,
                                      bool negative) {
   if (!fc_dtype_is_signed(info)) {
