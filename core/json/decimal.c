@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rarer half of decimal.h: Eisel-Lemire out of line, literals of more than 19
-// digits, and exact comparison by big integers of bounded size. Any thread.
+// The parts of decimal.h that are used rarely: Eisel-Lemire out of line,
+// literals of more than 19 digits, and exact comparison by big integers of
+// bounded size. Any thread.
 #include "json/decimal.h"
 
 #include "json/token.h"
@@ -12,8 +13,8 @@ _Static_assert(FC_ARRAY_COUNT(fc_powers_of_ten) ==
                    FC_POWERS_HIGH - FC_POWERS_LOW + 1,
                "one row for each exponent");
 
-// A midpoint of two f64 has at most 767 significant digits. So of the digits
-// beyond 800 it only matters whether one of them is not 0.
+// A midpoint of two f64 has at most 767 significant digits. So after 800 digits
+// it only matters whether a further digit is not 0.
 #define DIGITS_MAX 800
 
 const uint64_t fc_u64_powers[20] = {
@@ -81,8 +82,8 @@ float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent) {
 // ---------------------------------------------------------------------------
 // More than 19 digits
 
-// The first 19 significant digits of a literal, times 10^exponent, and whether any
-// digit after them isn't 0.
+// The first 19 significant digits of a literal, times 10^exponent. `more` tells
+// whether a digit after them is not 0.
 typedef struct cut_t {
   uint64_t digits;
   int64_t exponent;
@@ -128,7 +129,8 @@ static uint64_t long_bits(const fc_decimal_t *decimal, fc_binary_t format) {
   if (!cut.more) return low;
   uint64_t high = fc_eisel_lemire(cut.digits + 1, cut.exponent, format);
   if (low == high) return low;
-  // The value lies between two neighbours: which side of their midpoint?
+  // The value lies between two neighbours. Its place relative to their midpoint
+  // decides.
   int exponent;
   uint64_t mantissa = take_apart(low, format, &exponent);
   int order = fc_decimal_compare(decimal, 2 * mantissa + 1, exponent - 1);
@@ -169,8 +171,8 @@ static void big_multiply_add(big_t *big, uint64_t factor, uint64_t addend) {
   big->words[big->size++] = carry;
 }
 
-// 10^power is 5^power, by which this multiplies, times 2^power, by which the caller
-// shifts.
+// Multiplies by 5^power. 10^power is 5^power times 2^power, and the caller
+// shifts by the power of two.
 static void big_times_power_of_5(big_t *big, unsigned power) {
   static const uint64_t kFiveTo27 = 7450580596923828125u;
   for (; power >= 27; power -= 27) big_multiply_add(big, kFiveTo27, 0);
@@ -198,7 +200,7 @@ static int big_compare(const big_t *a, const big_t *b) {
 }
 
 // Reads up to DIGITS_MAX significant digits. *power is the power of ten of the
-// last digit read; *more is set when a digit that was not read isn't 0.
+// last digit read; *more is set when a digit that was not read is not 0.
 static void big_read(big_t *big, const fc_decimal_t *decimal, int64_t *power,
                      bool *more) {
   const char *p = decimal->begin + decimal->negative;
@@ -236,8 +238,8 @@ int fc_decimal_compare(const fc_decimal_t *decimal, uint64_t mantissa,
   big_read(&left, decimal, &power, &more);
   right.size = mantissa != 0;
   right.words[0] = mantissa;
-  // Compares left * 10^power with right * 2^exponent. A factor with a negative exponent
-  // multiplies the other side instead, with the positive one.
+  // Compares left * 10^power with right * 2^exponent. Instead of multiplying one side
+  // by a factor with a negative exponent, the other side is multiplied by its inverse.
   int64_t twos = exponent - power;
   if (power < 0) big_times_power_of_5(&right, (unsigned)-power);
   else big_times_power_of_5(&left, (unsigned)power);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private to core/json: a decimal literal taken apart, and its correctly
-// rounded value as f64 or f32; number.c makes narrower formats. The scanning and the
-// two usual conversions are inline because the loops over arrays are made of them. Any
-// thread.
+// Private to core/json: a decimal literal taken apart, and its correctly rounded value
+// as f64 or f32. number.c makes narrower formats. The scanning and the two usual
+// conversions are inline because they make up the loops over arrays. Any thread.
 //
-// f64: Clinger's exact case, else Eisel-Lemire, which is proved to need no fallback
-// for up to 19 digits (Mushtak and Lemire, "Fast Number Parsing Without
-// Fallback", 2023). If a literal has more digits, its first 19 are converted, and
-// the next greater number of 19 digits; if the results differ, big integers decide.
-// Narrow formats round the f64 once more, which is safe unless the f64 lies exactly
-// between two of their values; then the literal is compared with that midpoint.
+// f64: Clinger's exact case, else Eisel-Lemire, which is proved to need no fallback for
+// up to 19 digits (Mushtak and Lemire, "Fast Number Parsing Without Fallback", 2023).
+// If a literal has more digits, two numbers are converted: its first 19 digits, and the
+// next greater number of 19 digits. If the results differ, big integers decide. Narrow
+// formats round the f64 once more. This is safe unless the f64 lies exactly between two
+// of their values; then the literal is compared with that midpoint.
 #ifndef FARCALL_JSON_DECIMAL_H_
 #define FARCALL_JSON_DECIMAL_H_
 
@@ -19,9 +18,9 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "words of text are read first byte lowest");
 
-// The compiler would not inline functions this large by itself. A call of one costs as
-// much as reading a number of an array, because of the options that harden the code
-// (cmake/Flags.cmake).
+// Forces inlining, which the compiler would not choose for functions this large. A call
+// of such a function costs as much as reading a number of an array, because of the
+// options that harden the code (cmake/Flags.cmake).
 #define FC_INLINE static inline __attribute__((always_inline))
 
 // value = digits * 10^exponent
@@ -34,8 +33,8 @@ typedef struct fc_decimal_t {
   const char *end;    // of its digits, before an exponent
 } fc_decimal_t;
 
-// 10^e from e = FC_POWERS_LOW on, as 128 bits with the top bit set, high word
-// first: rounded down for e >= 0, up for e < 0.
+// 10^e from e = FC_POWERS_LOW on, as 128 bits with the top bit set, the high
+// word first. Rounded down for e >= 0, up for e < 0.
 #define FC_POWERS_LOW (-342)
 #define FC_POWERS_HIGH 324
 extern const uint64_t fc_powers_of_ten[][2];
@@ -44,8 +43,9 @@ extern const double fc_f64_powers[23];
 
 FC_INLINE bool fc_is_digit(char c) { return (unsigned char)(c - '0') < 10; }
 
-// 1 for a minus, else 0. There is no comparison: its result would be merged
-// into a register, and the processor would wait for that register's old value.
+// 1 for a minus, else 0. Computed without a comparison, because the compiler
+// would merge its result into a register, and the processor would wait for that
+// register's old value.
 FC_INLINE unsigned fc_minus(char c) {
   return (((unsigned)(unsigned char)c ^ '-') - 1) >> 31;
 }
@@ -56,15 +56,15 @@ FC_INLINE uint64_t fc_load8(const char *text) {
   return word;
 }
 
-// Sets bit 7 of every byte that isn't a digit. Only the lowest bit set is sure:
-// a byte that isn't a digit may carry into the next.
+// Sets bit 7 of every byte that is not a digit. Only the lowest bit that is set
+// is reliable, because a byte that is not a digit may carry into the next byte.
 FC_INLINE uint64_t fc_nondigits(uint64_t word) {
   uint64_t values = word ^ 0x3030303030303030u;
   return ((values + 0x7676767676767676u) | values) & 0x8080808080808080u;
 }
 
-// The number that eight digit values make, the first (most significant) in the
-// low byte.
+// Makes one number of eight digit values. The first (most significant) is in
+// the low byte.
 FC_INLINE uint64_t fc_eight_digits(uint64_t values) {
   values = values * 10 + (values >> 8);
   return ((values & 0x000000FF000000FFu) * 0x000F424000000064u +
@@ -97,8 +97,8 @@ FC_INLINE const char *fc_scan_digits(const char *p, const char *end,
 }
 
 // Reads the JSON number at `p` and returns its end. NULL when the text there breaks the
-// grammar of RFC 8259, as "01", "1." and "1e" do; what follows a number is not looked
-// at.
+// grammar of RFC 8259, as "01", "1." and "1e" do. The text after the number is not
+// checked.
 FC_INLINE const char *fc_decimal_scan(const char *p, const char *end,
                                       fc_decimal_t *out) {
   out->begin = p;
@@ -145,7 +145,7 @@ typedef struct fc_binary_t {
   int bias;
   int infinity;   // the exponent field of infinity
   int low, high;  // decimal exponents that can give a finite non-zero
-  // Decimal exponents with which a 64-bit number can be a midpoint.
+  // The decimal exponents with which a 64-bit number can be a midpoint.
   int tie_low, tie_high;
 } fc_binary_t;
 
@@ -183,24 +183,25 @@ FC_INLINE uint64_t fc_eisel_lemire(uint64_t digits, int64_t exponent,
   if (field <= 0) {
     if (field < -62) return 0;
     mantissa >>= 1 - field;
-    // Half is rounded up: no subnormal midpoint is a 64-bit number times a
-    // power of ten.
+    // A half is rounded up. No tie is possible, since no subnormal midpoint is
+    // a 64-bit number times a power of ten.
     mantissa = (mantissa + (mantissa & 1)) >> 1;
     return mantissa;  // a carry makes it the smallest normal
   }
-  // Rounding half up is wrong only for a true midpoint above an even value.
+  // Rounding a half up is wrong only for an exact midpoint above an even value.
   if (low <= 1 && e >= format.tie_low && e <= format.tie_high &&
       (mantissa & 3) == 1 && mantissa << shift == high) {
     mantissa &= ~UINT64_C(1);
   }
   mantissa = (mantissa + (mantissa & 1)) >> 1;
-  // The mantissa's hidden bit adds 1 to the exponent field, a carry another 1.
+  // The mantissa's hidden bit adds 1 to the exponent field; a carry adds
+  // another 1.
   uint64_t bits = ((uint64_t)(field - 1) << width) + mantissa;
   return bits < infinity ? bits : infinity;
 }
 
-// The f64 or f32 nearest to digits * 10^exponent, ties to even; infinite beyond the
-// range.
+// The f64 or f32 nearest to digits * 10^exponent, ties to even; infinite when
+// it is out of range.
 double fc_eisel_lemire_f64(uint64_t digits, int64_t exponent);
 float fc_eisel_lemire_f32(uint64_t digits, int64_t exponent);
 // The value nearest to a literal of any length, without its sign.
@@ -236,9 +237,9 @@ FC_INLINE float fc_decimal_f32(const fc_decimal_t *decimal) {
     double value = fc_decimal_simple_f64(decimal);
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    // Rounding twice gives the same as rounding once, unless the f64 is a
-    // midpoint of two f32. Simple values, 0 or within [1e-22, 2^53 * 1e22], are
-    // clear of f32's subnormals and infinity.
+    // Rounding twice gives the same result as rounding once, unless the f64 is
+    // a midpoint of two f32. A simple value is 0 or within [1e-22, 2^53 *
+    // 1e22], so it is neither subnormal nor infinite as an f32.
     if (FC_LIKELY((bits & 0x1FFFFFFF) != 0x10000000)) return (float)value;
   }
   float value = FC_UNLIKELY(decimal->long_)
@@ -247,8 +248,8 @@ FC_INLINE float fc_decimal_f32(const fc_decimal_t *decimal) {
   return decimal->negative ? -value : value;
 }
 
-// The sign of |literal| - mantissa * 2^exponent, exactly. The literal is at most an
-// order of magnitude out of f64's range, and mantissa < 2^55.
+// The sign of |literal| - mantissa * 2^exponent, computed exactly. The literal
+// is at most one order of magnitude outside f64's range, and mantissa < 2^55.
 int fc_decimal_compare(const fc_decimal_t *decimal, uint64_t mantissa,
                        int exponent);
 

@@ -14,9 +14,9 @@ static inline uint32_t fc_json_unit_at(const char *p) {
   return unit;
 }
 
-// Decodes the escape at *p of checked text (or the two of a surrogate pair) into UTF-8
-// in `out`, or copies the byte there, and moves *p behind it. Returns how many bytes
-// were written.
+// Decodes the escape at *p of checked text (for a surrogate pair, both escapes) into
+// UTF-8 in `out`. If there is no escape at *p, copies the byte. Moves *p past what it
+// read, and returns how many bytes it wrote.
 static inline size_t fc_json_decode_character(const char **p, char out[4]) {
   const char *here = *p;
   if (*here != '\\') {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Number text to elements: the rules of each dtype on top of decimal.h. Each type has
-// a loop over arrays of its own, made by a macro, so that no element costs a call
-// through a pointer. Any thread.
+// Converts the text of numbers to elements, by the rules of each dtype, on top of
+// decimal.h. A macro makes a separate loop over arrays for each type, so that no
+// element costs a call through a pointer. Any thread.
 #include "json/number.h"
 
 #include "base/float_format.h"
@@ -23,8 +23,8 @@ static int error_sign(const fc_decimal_t *decimal, uint64_t mantissa,
 }
 
 // Rounds an f64, given as its bits without the sign, down to `format`. Returns
-// where the f64 lies between that value and the next: -1 below the middle, 0 in it,
-// 1 above.
+// where the f64 lies between the rounded value and the next one: -1 below the
+// middle, 0 in the middle, 1 above it.
 FC_INLINE int cut_narrow(uint64_t bits, const fc_float_format_t *format,
                          uint64_t *out_bits) {
   *out_bits = 0;
@@ -44,8 +44,8 @@ FC_INLINE int cut_narrow(uint64_t bits, const fc_float_format_t *format,
   return (rest > half) - (rest < half);
 }
 
-// Writes bits that were rounded, with the sign. False when they are beyond the greatest
-// finite value.
+// Writes rounded bits with the sign. False when they are beyond the greatest finite
+// value.
 FC_INLINE bool finish_narrow(uint64_t bits, bool negative,
                              const fc_float_format_t *format, uint16_t *out) {
   const uint64_t sign = negative ? format->sign : 0;
@@ -54,8 +54,8 @@ FC_INLINE bool finish_narrow(uint64_t bits, bool negative,
   return true;
 }
 
-// Rounds a literal to a float type of at most 16 bits. False when it is beyond the
-// greatest finite value.
+// Rounds a literal to a float type of at most 16 bits. False when the result is
+// beyond the greatest finite value.
 static bool round_narrow(const fc_decimal_t *decimal,
                          const fc_float_format_t *format, uint16_t *out) {
   double value = fc_decimal_f64(decimal);
@@ -72,7 +72,7 @@ static bool round_narrow(const fc_decimal_t *decimal,
   return finish_narrow(kept + (order > 0), decimal->negative, format, out);
 }
 
-// Of a literal of more than 19 digits, `digits` may be 0 though the value is not.
+// `digits` may be 0 for a literal of more than 19 digits whose value is not 0.
 static bool is_zero(const fc_decimal_t *decimal) {
   if (decimal->digits) return false;
   for (const char *p = decimal->begin; p < decimal->end; p++) {
@@ -81,8 +81,9 @@ static bool is_zero(const fc_decimal_t *decimal) {
   return true;
 }
 
-// Rounds to f8E8M0FNU, which has the powers of two from 2^-127 to 2^127: its bits
-// are the exponent plus 127. False when the value is zero, negative or too large.
+// Rounds to f8E8M0FNU, which has the powers of two from 2^-127 to 2^127. Its
+// bits are the exponent plus 127. False when the value is zero, negative or too
+// large.
 static bool round_e8m0(const fc_decimal_t *decimal, uint8_t *out) {
   double value = fc_decimal_f64(decimal);
   if (!(value > 0) && (decimal->negative || is_zero(decimal))) return false;
@@ -109,7 +110,7 @@ static bool round_e8m0(const fc_decimal_t *decimal, uint8_t *out) {
 // ---------------------------------------------------------------------------
 // Failing
 
-// A literal can have megabytes: messages show its beginning.
+// The beginning of a literal, for messages: a literal can have megabytes.
 static fc_str_t head(fc_str_t literal, const char **out_ellipsis) {
   const size_t limit = 40;
   *out_ellipsis = literal.size > limit ? "\xE2\x80\xA6" : "";
@@ -176,8 +177,8 @@ static fc_status_t fail_type(fc_str_t text, const char *complaint,
   return status;
 }
 
-// Fails because of text in quotes. The message has quotes, too: '1' is text, 1 is
-// none.
+// Fails because the text of a number is in quotes. The message shows the
+// quotes, because '1' is text and 1 is not.
 static fc_status_t fail_text(fc_str_t text, fc_dtype_t dtype, fc_error_t *err) {
   const char *ellipsis;
   const char *wanted = fc_dtype_info(dtype)->text;
@@ -195,8 +196,8 @@ static fc_status_t fail_text(fc_str_t text, fc_dtype_t dtype, fc_error_t *err) {
 
 typedef enum whole_t { WHOLE, FRACTION, TOO_LARGE } whole_t;
 
-// The magnitude of an integer, exact up to 64 bits. The literal is still an integer if it
-// has a fraction of zeros, or an exponent that moves all digits before the point.
+// The magnitude of an integer, exact up to 64 bits. A literal is also an integer if it
+// has a fraction of zeros, or an exponent that moves all its digits before the point.
 static whole_t read_whole(const fc_decimal_t *decimal, uint64_t *out) {
   *out = decimal->digits;
   if (FC_LIKELY(!decimal->long_ && decimal->exponent == 0)) return WHOLE;
@@ -240,8 +241,9 @@ static fc_status_t parse_integer(fc_str_t literal, const fc_decimal_t *decimal,
   return FC_OK;
 }
 
-// Converts a literal to a float type. False when the value is beyond the greatest finite
-// one of the type, or when the type is f8E8M0FNU and the value is zero or negative.
+// Converts a literal to a float type. False when the value is beyond the type's
+// greatest finite value, or when the type is f8E8M0FNU and the value is zero or
+// negative.
 static bool parse_float(const fc_decimal_t *decimal, fc_dtype_t dtype,
                         void *out) {
   uint16_t bits;
@@ -309,9 +311,9 @@ fc_status_t fc_number_parse_special(fc_str_t text, fc_dtype_t dtype, void *out,
 // ---------------------------------------------------------------------------
 // Runs
 
-// Each reader takes one plain literal that ends before `end` and returns where
-// it ends, NULL if the literal is not plain. With vectors the quick readers below
-// do most of the work, and these are kept out of the loop.
+// Each reader takes one plain literal that ends before `end` and returns its
+// end, or NULL if the literal is not plain. Where there are vectors, the quick
+// readers below do most of the work, and these are kept out of the loop.
 #if FC_VECTORS
 #define RARE static __attribute__((noinline))
 #else
@@ -401,12 +403,12 @@ FC_INLINE const char *read_bool(const char *p, const char *end, uint8_t *out) {
 }
 
 // The quick readers need FC_TOKEN_BEFORE bytes before the literal, and more
-// than FC_TOKEN_AFTER from its first character on. The caller looks at what
-// follows the literal, which can be a point or an exponent.
+// than FC_TOKEN_AFTER bytes from its first character on. The caller checks the
+// text after the literal, which can be a point or an exponent.
 
-// Reads an integer's magnitude and whether it has a minus. Up to seven characters are
-// read as one word, in which a leading 0 replaces a minus. So the place of the next
-// literal does not depend on a branch over the sign.
+// Reads an integer's magnitude, and whether it has a minus. Up to seven characters are
+// read as one word, in which a 0 replaces the minus. So the place of the next literal
+// does not depend on a branch on the sign.
 FC_INLINE const char *quick_integer(const char *p, bool is_signed,
                                     uint64_t *out, unsigned *out_negative) {
   uint64_t word = fc_load8(p);
@@ -463,7 +465,8 @@ DEFINE_QUICK_INTEGER(quick_u8, uint8_t, uint64_t, quick_u64)
 DEFINE_QUICK_INTEGER(quick_u16, uint16_t, uint64_t, quick_u64)
 DEFINE_QUICK_INTEGER(quick_u32, uint32_t, uint64_t, quick_u64)
 
-// Of these the vectors save less than a twentieth of a whole call.
+// For these types the vectors would save less than a twentieth of the time of a
+// call.
 #define quick_f64(p, out) NULL
 #define quick_f16(p, out) NULL
 #define quick_bf16(p, out) NULL
@@ -473,8 +476,8 @@ FC_INLINE const char *skip_space(const char *p, const char *end) {
   return p;
 }
 
-// Moves past a comma and the white space behind it, which most often is none or one
-// blank. Two bytes behind the comma must be readable.
+// Moves past a comma and the white space after it, which is usually nothing or
+// one blank. Two bytes after the comma must be readable.
 FC_INLINE const char *skip_comma(const char *p, const char *end) {
   p++;
   if ((unsigned char)*p > ' ') return p;
@@ -482,11 +485,11 @@ FC_INLINE const char *skip_comma(const char *p, const char *end) {
   return skip_space(p, end);
 }
 
-// f32 are read in pairs, so that one vector computes both. Of each at most the first
-// 15 digits are read.
+// f32 are read in pairs, so that one vector computes both. At most the first 15 digits
+// of each are read.
 #if FC_VECTORS
-// Leaves digits behind the point out of a token that has more than 15. False: too few
-// are behind the point, or what is left would be below 10^12.
+// Removes digits after the point from a token, so that 15 digits remain. False: there
+// are too few digits after the point, or the remaining number would be below 10^12.
 FC_INLINE bool shorten(fc_numeral_t *token) {
   if (token->count <= 15) return true;
   const unsigned excess = token->count - 15;
@@ -498,9 +501,10 @@ FC_INLINE bool shorten(fc_numeral_t *token) {
   return true;
 }
 
-// Reads two tokens of up to 15 digits into f32. False where these are no digits, or the
-// f64 that they make is near the middle of two f32. What was left out is less than
-// 10^-12 of the value, and so changes the f64 by less than 2^14 of its last place.
+// Reads two tokens of up to 15 digits into f32. False if a character is not a digit, or
+// if an f64 that the digits make is near the middle of two f32. Digits that were left
+// out are less than 10^-12 of the value, so they change the f64 by less than 2^14 of
+// its last place.
 FC_INLINE bool read_pair(const fc_numeral_t *first, const fc_numeral_t *second,
                          float out[2]) {
   const __m128i zero = _mm_setzero_si128();
@@ -515,7 +519,7 @@ FC_INLINE bool read_pair(const fc_numeral_t *first, const fc_numeral_t *second,
   const __m128d power = _mm_loadh_pd(
       _mm_load_sd(&fc_signed_powers[first->negative][first->fraction]),
       &fc_signed_powers[second->negative][second->fraction]);
-  // All but the division is exact.
+  // All operations except the division are exact.
   const __m128d values =
       _mm_div_pd(_mm_add_pd(_mm_mul_pd(high, _mm_set1_pd(1e8)), low), power);
   const __m128i near =
@@ -523,7 +527,7 @@ FC_INLINE bool read_pair(const fc_numeral_t *first, const fc_numeral_t *second,
   const __m128i mask = _mm_set_epi32(0, 0x1FFF0000, 0, 0x1FFF0000);
   const __m128i far =
       _mm_and_si128(_mm_sub_epi32(_mm_castpd_si128(values), near), mask);
-  // 0xF0F0 says: only the upper halves of the lanes of `far` are 0.
+  // The mask is 0xF0F0 when only the upper halves of the lanes of `far` are 0.
   if (FC_UNLIKELY(_mm_movemask_epi8(_mm_cmpeq_epi32(far, zero)) != 0xF0F0 ||
                   _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_or_si128(above, over),
                                                    zero)) != 0xFFFF)) {
@@ -534,8 +538,9 @@ FC_INLINE bool read_pair(const fc_numeral_t *first, const fc_numeral_t *second,
   return true;
 }
 
-// Reads the literal at `p` and, if there are a comma and a second one that begins
-// before `high`, both. *out_count becomes how many.
+// Reads the literal at `p`. If a comma follows it, and after the comma a
+// literal that begins before `high`, reads both. *out_count becomes the number
+// of literals.
 FC_INLINE const char *quick_pair(const char *p, const char *high,
                                  const char *end, float out[2],
                                  size_t *out_count) {
@@ -559,7 +564,7 @@ FC_INLINE const char *quick_pair(const char *p, const char *high,
   *out_count = two ? 2 : 1;
   return two ? more : next;
 }
-// Only for DEFINE_RUN, whose variables it uses.
+// Used only in DEFINE_RUN: it reads that macro's variables.
 #define quick_f32(p, out) \
   quick_pair(p, capacity - count > 1 ? high : begin, end, out, &taken)
 #else
@@ -619,8 +624,8 @@ DEFINE_RUN(float, f32)
 DEFINE_RUN(double, f64)
 
 #if FC_VECTORS
-// Reads pairs of short literals and, where there is anything else, the next few
-// elements in the usual way.
+// Reads pairs of short literals. Where the text is anything else, reads the
+// next few elements in the usual way.
 static size_t run_pairs(const char *begin, const char **cursor, const char *end,
                         float *out, size_t capacity, bool *out_at_element) {
   const bool room = end - begin > FC_TOKEN_BEFORE + FC_TOKEN_AFTER;

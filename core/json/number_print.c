@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints elements as number text: eight digits at a time in one word. The words
-// are stored overlapping, so bytes behind the end of an element's text are written,
-// too, within its room. Any thread.
+// Prints elements as number text, eight digits at a time in one word. The words
+// overlap when they are stored, so bytes after the end of an element's text are
+// also written, but never outside its room. Any thread.
 #include "base/float_format.h"
 #include "base/width.h"
 #include "json/decimal.h"
@@ -14,9 +14,10 @@
 
 FC_INLINE void store8(char *out, uint64_t word) { memcpy(out, &word, 8); }
 
-// The values of eight digits, the first in the low byte. value < 10^8. Each step
-// cuts every lane n of the word in two: its quotient q by d stays, and its remainder
-// goes s bits above that. q + ((n - q * d) << s) is (n << s) - q * ((d << s) - 1).
+// The values of eight digits, the first in the low byte. value < 10^8. Each step splits
+// every lane n of the word in two: the quotient q by d stays in place, and the
+// remainder goes s bits above it. q + ((n - q * d) << s) is (n << s) - q * ((d << s) -
+// 1).
 FC_INLINE uint64_t eight_digits(uint64_t value) {
   uint64_t high = (value * 109951163) >> 40;  // / 10000
   uint64_t fours = (value << 32) - high * ((UINT64_C(10000) << 32) - 1);
@@ -34,7 +35,7 @@ FC_INLINE char *print_short(uint64_t value, char *out) {
   return out + 8 - skip;
 }
 
-// Prints value < 10^4: the same, but only the last steps.
+// Prints value < 10^4 by the last two steps of eight_digits.
 FC_INLINE char *print_tiny(uint64_t value, char *out) {
   uint32_t hundreds = (uint32_t)(value * 10486) >> 20;
   uint32_t twos = (uint32_t)(value << 16) - hundreds * ((100 << 16) - 1);
@@ -88,8 +89,8 @@ static char *print_exponent(int exponent, char *out) {
 }
 
 // Where the digits of a number in fixed notation go. kLayouts has one layout for each
-// value of `point`: the decimal point stands behind the first `point` digits or, if
-// that is 0 or less, in front of -`point` zeros and all digits.
+// value of `point`. If `point` is above 0, the decimal point stands after the first
+// `point` digits. Otherwise it stands before -`point` zeros and all digits.
 typedef struct layout_t {
   uint8_t digits;  // where they begin; "0.000" is before them
   uint8_t dot;     // where the point is
@@ -117,14 +118,14 @@ static const layout_t kLayouts[] = {
 _Static_assert(FC_ARRAY_COUNT(kLayouts) == POINT_HIGH - POINT_LOW + 1,
                "one for each place of the point");
 
-// Prints digits * 10^exponent, whatever the exponent is. `digits` is not 0 and has
-// 17 digits at most.
+// Prints digits * 10^exponent for any exponent. `digits` is not 0 and has at
+// most 17 digits.
 static char *print_decimal(fc_shortest_t value, char *out) {
   uint64_t digits = value.digits;
   int count = count_digits(digits);
   int point = count + value.exponent;  // digits before the decimal point
-  // The digits, left-aligned with zeros behind them, so that trailing zeros can be
-  // counted.
+  // Holds the digits, left-aligned, with zeros after them, so that trailing
+  // zeros can be counted.
   char text[40];
   int size;
   store8(text + 16, ZEROS);
@@ -168,15 +169,15 @@ static char *print_decimal(fc_shortest_t value, char *out) {
   return print_exponent(point - 1, out);
 }
 
-// How many of eight digit values (the first in the low byte) are left without
-// the zeros at their end; 0 if all are 0.
+// How many of eight digit values (the first in the low byte) remain without the
+// zeros at their end; 0 if all are 0.
 FC_INLINE unsigned significant(uint64_t values) {
   return (67 - (unsigned)__builtin_clzll(values << 4 | 1)) >> 3;
 }
 
-// Prints eight digits, with a 1 before them if `nine` is 1, of a number that isn't
-// whole, without a branch. All digits are stored in a row from the first one's place on;
-// then those behind the point are stored again, one place further.
+// Prints eight digits of a number that is not whole, without a branch. If `nine` is 1,
+// a 1 stands before them. All digits are stored in a row, beginning at the first one's
+// place. Then those after the point are stored again, one place further.
 FC_INLINE char *print_eight(uint64_t values, unsigned nine, int point,
                             char *out) {
   layout_t layout = kLayouts[point - POINT_LOW];
@@ -189,8 +190,8 @@ FC_INLINE char *print_eight(uint64_t values, unsigned nine, int point,
   return out + layout.extra + nine + significant(values);
 }
 
-// The usual case of print_decimal, quicker: digits below 2 * 10^8. Numbers that are
-// whole, 10^8 or more, or need an exponent are left to print_decimal.
+// The usual case of print_decimal, done faster: digits below 2 * 10^8. Numbers
+// that are whole, 10^8 or more, or need an exponent are left to print_decimal.
 FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   const uint64_t e8 = 100000000;
   unsigned nine = value.digits >= e8;  // nine digits, the first is 1
@@ -199,7 +200,8 @@ FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   int point = (int)(8 + nine - zeros) + value.exponent;
   values >>= 8 * zeros;
   int size = (int)(nine + significant(values));
-  // Beyond this check the point has digits behind it, and at most eight before it.
+  // After this check the point has digits after it, and at most eight before
+  // it.
   if (FC_UNLIKELY((unsigned)(point - POINT_LOW) > 8 - POINT_LOW ||
                   size <= point)) {
     return print_decimal(value, out);
@@ -207,8 +209,8 @@ FC_INLINE char *print_narrow(fc_shortest_t value, char *out) {
   return print_eight(values, nine, point, out);
 }
 
-// The same for 16 or 17 digits. Fewer digits, and numbers that are whole or need an
-// exponent, are left to print_decimal.
+// Does the same as print_narrow for 16 or 17 digits. Fewer digits, and numbers
+// that are whole or need an exponent, are left to print_decimal.
 FC_INLINE char *print_wide(fc_shortest_t value, char *out) {
   const uint64_t e8 = 100000000;
   uint64_t high = value.digits / e8, low = value.digits % e8;
@@ -277,7 +279,7 @@ FC_INLINE char *print_f64(double number, char *out) {
   const uint64_t hidden = UINT64_C(1) << 52, infinity = UINT64_C(0x7FF) << 52;
   *out = '-';
   char *at = out + negative;
-  // Neither 0 nor subnormal nor special.
+  // The value is not 0, subnormal, infinite or NaN.
   if (FC_LIKELY(bits - hidden < infinity - hidden)) {
     uint64_t fraction = bits & (hidden - 1), mantissa = fraction | hidden;
     int exponent = (int)(bits >> 52) - 1075;
@@ -293,8 +295,8 @@ FC_INLINE char *print_f64(double number, char *out) {
   return print_rare_f64(bits, at);
 }
 
-// Prints a finite value that is 0 or positive. The mantissas of its format have at most
-// 24 bits, the hidden one included.
+// Prints a finite value that is 0 or positive. Mantissas of its format have at most 24
+// bits, including the hidden one.
 static char *print_rare(uint32_t bits, const fc_float_format_t *format,
                         char *out) {
   const int mantissa_bits = format->mantissa_bits, bias = format->bias;
@@ -324,7 +326,7 @@ FC_INLINE char *print_ieee(uint32_t bits, const fc_float_format_t *format,
   uint32_t hidden = 1u << mantissa_bits;
   *out = '-';
   char *at = out + negative;
-  // Neither 0 nor subnormal nor special.
+  // The value is not 0, subnormal, infinite or NaN.
   if (FC_LIKELY(bits - hidden < infinity - hidden)) {
     uint32_t fraction = bits & (hidden - 1), mantissa = fraction | hidden;
     int exponent = (int)(bits >> mantissa_bits) - bias - mantissa_bits;
@@ -353,8 +355,8 @@ static char *print_f8(uint8_t bits, const fc_float_format_t *format,
   return print_rare(magnitude, format, out + negative);
 }
 
-// Prints 2^(bits - 127) as an f32. As the shortest decimal that reads back in its own
-// type, the scale 16 would be 20.
+// Prints 2^(bits - 127) as an f32. The shortest decimal that is read back in the
+// element's own type would be misleading: 20 for the scale 16.
 static char *print_e8m0(uint8_t bits, char *out) {
   if (bits == fc_float_formats[FC_DTYPE_F8E8M0FNU].nan) {
     return print_special(true, false, out);
@@ -403,7 +405,7 @@ static char *print_c128(c128_t value, char *out) {
   return out;
 }
 
-// Elements may lie anywhere: memcpy, never a cast.
+// Elements need not be aligned, so they are copied by memcpy and never cast.
 #define DEFINE_RUN(name, type, print)                                     \
   static char *name(const char *elements, ptrdiff_t stride, size_t count, \
                     char *out) {                                          \
@@ -433,7 +435,7 @@ DEFINE_RUN(run_c128, c128_t, print_c128)
 DEFINE_RUN(run_each_f32, float, print_f32)
 
 #if FC_VECTORS
-// Out of line: most elements are printed by print_eight.
+// Not inlined, because print_eight prints most elements.
 static __attribute__((noinline)) char *print_alone(float number, char *out) {
   return print_f32(number, out);
 }
@@ -479,8 +481,8 @@ static char *run_f32(const char *elements, ptrdiff_t stride, size_t count,
 typedef char *(*run_t)(const char *elements, ptrdiff_t stride, size_t count,
                        char *out);
 
-// Prints integers of widths in between and floats of at most 8 bits, of which only the
-// low bits of an element count.
+// Prints integers of odd widths and floats of at most 8 bits. Only the low bits of such
+// an element count.
 static char *run_narrow(const fc_dtype_info_t *info,
                         const fc_float_format_t *format, const char *elements,
                         ptrdiff_t stride, size_t count, char *out) {
@@ -495,7 +497,7 @@ static char *run_narrow(const fc_dtype_info_t *info,
   return out;
 }
 
-// The types that are printed fast, or in a way of their own.
+// The types that have a function of their own.
 static const run_t kRuns[FC_DTYPE_COUNT] = {
     [FC_DTYPE_I1] = run_bool,        [FC_DTYPE_I8] = run_i8,
     [FC_DTYPE_I16] = run_i16,        [FC_DTYPE_I32] = run_i32,

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private to core/json: finds stretches of a string that need no escape. Any
+// Private to core/json: finds parts of a string that need no escape. Any
 // thread.
 #ifndef FARCALL_JSON_PLAIN_H_
 #define FARCALL_JSON_PLAIN_H_
 
 #include "json/decimal.h"
 
-// How many bytes from `p` on are ASCII and need no escape; maybe fewer, since it
-// looks at eight bytes at a time: of the last seven before `end` none may count.
+// How many bytes from `p` on are ASCII and need no escape. The result may be
+// too low: eight bytes are checked at a time, so the last seven before `end`
+// may not count.
 FC_INLINE size_t fc_plain_size(const char *p, const char *end) {
   const uint64_t ones = UINT64_C(0x0101010101010101);
   const uint64_t high = UINT64_C(0x8080808080808080);
@@ -17,9 +18,10 @@ FC_INLINE size_t fc_plain_size(const char *p, const char *end) {
     uint64_t word = fc_load8(at);
     uint64_t quote = word ^ (ones * '"');
     uint64_t slash = word ^ (ones * '\\');
-    // A byte ends the stretch if it is a quote, a backslash, a control character or not
-    // ASCII. Its bit 7 is set in `found`. Above the lowest such bit others may be set as
-    // well, because a subtraction borrows from the next byte: only the lowest counts.
+    // A quote, a backslash, a control character or a byte that is not ASCII ends the
+    // part. Its bit 7 is set in `found`. Bits above the lowest one that is set are not
+    // reliable, because a subtraction borrows from the next byte: only the lowest
+    // counts.
     uint64_t found =
         ((word - ones * 0x20) | (quote - ones) | (slash - ones) | word) & high;
     if (found)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Documents by their form: see writer.h. A form is a literal of ours, so what it may not
-// hold is asserted.
+// Writes documents from a format: see writer.h. A format is a literal of our own, so
+// what it may not contain is asserted.
 #include "json/writer.h"
 
-// A va_list may be an array, which cannot be passed on by its address.
+// A va_list may be an array, and the address of such a parameter has another
+// type. In a struct it can be passed by its address.
 typedef struct arguments_t {
   va_list list;
 } arguments_t;

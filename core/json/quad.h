@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private to core/json: the shortest digits of four f32 at a time, of those from
-// 2^-16 up to 2^23 that are not whole. Needs vectors.h; elsewhere shortest.h finds all
-// digits. Any thread.
+// Private to core/json: the shortest digits of four f32 at a time, for values from
+// 2^-16 up to 2^23 that are not whole. Needs vectors.h; without vectors shortest.h
+// finds all digits. Any thread.
 //
-// The way is that of shortest.h: v = m * 2^e, 10^k <= 2^e < 10^(k+1), and the digits
-// are the multiple of ten nearest to x = v / 10^k, if it is less than half a step
-// d = 2^e / 10^k away, else the integer nearest to x. Here k is at least -12, so d has
-// the 28 bits of 5^12 at most, x the 24 of m more: all of this is exact in f64. No
-// multiple is exactly half a step away: middles of two f32 have more binary digits
-// behind the point than multiples of 10^(k+1). Below a power of two the step is half
-// as long, but none of these 16 has a multiple between a quarter and half of d below.
+// The method is that of shortest.h: v = m * 2^e, 10^k <= 2^e < 10^(k+1), x = v / 10^k.
+// The digits are the multiple of ten nearest to x, if it is less than half a step d =
+// 2^e / 10^k away, else the integer nearest to x. Here k is at least -12, so d has at
+// most the 28 bits of 5^12, and x has the 24 bits of m more: all of this is exact in
+// f64. No multiple is exactly half a step away, since middles of two f32 have more
+// binary digits after the point than multiples of 10^(k+1). Below a power of two the
+// step is half as long, but none of these 16 powers has a multiple between a quarter
+// and half of d below it.
 #ifndef FARCALL_JSON_QUAD_H_
 #define FARCALL_JSON_QUAD_H_
 
@@ -30,16 +31,16 @@ typedef struct fc_quad_scale_t {
   int64_t point;  // how many of the eight digits stand before the point: 8 + k
 } fc_quad_scale_t;
 
-// By the exponent field of an f32. Rows for values below 2^-16, or of 2^23 or more,
-// are 0.
+// Indexed by the exponent field of an f32. Rows for values below 2^-16, and for
+// values of 2^23 or more, are 0.
 extern const fc_quad_scale_t fc_quad_scales[256];
 
 FC_INLINE const fc_quad_scale_t *fc_quad_scale(uint32_t bits) {
   return &fc_quad_scales[bits >> 23 & 0xFF];
 }
 
-// The digits of two values as integers, in the low half. Both mantissas are in the low
-// half, too.
+// The digits of two values as integers, in the low half. Both mantissas must be in the
+// low half, too.
 FC_INLINE __m128i fc_quad_pair(__m128i mantissas, const uint32_t bits[2]) {
   const __m128d sign = _mm_set1_pd(-0.0);
   const __m128d step = _mm_loadh_pd(_mm_load_sd(&fc_quad_scale(bits[0])->step),
@@ -49,14 +50,14 @@ FC_INLINE __m128i fc_quad_pair(__m128i mantissas, const uint32_t bits[2]) {
   const __m128d multiple = _mm_mul_pd(_mm_cvtepi32_pd(tens), _mm_set1_pd(10));
   const __m128d distance = _mm_andnot_pd(sign, _mm_sub_pd(x, multiple));
   const __m128d near = _mm_cmplt_pd(_mm_add_pd(distance, distance), step);
-  // The conversion rounds to the nearest integer, to the even one of two.
+  // The conversion rounds to the nearest integer, and a tie to the even one.
   return _mm_cvtpd_epi32(
       _mm_or_pd(_mm_and_pd(near, multiple), _mm_andnot_pd(near, x)));
 }
 
-// The digit values of two integers below 10^8, which are the low halves of 64-bit
-// lanes. Each step cuts every lane in two: the quotient stays, and the remainder goes
-// above it.
+// The digit values of two integers below 10^8, which are in the low halves of 64-bit
+// lanes. Each step splits every lane in two: the quotient stays in place, and the
+// remainder goes above it.
 FC_INLINE __m128i fc_quad_eights(__m128i values) {
   // values / 10000 for all 32-bit values
   const __m128i high = _mm_srli_epi64(
@@ -89,8 +90,8 @@ FC_INLINE __m128i fc_quad_load(const char *elements, ptrdiff_t stride) {
   return _mm_set_epi32(value[3], value[2], value[1], value[0]);
 }
 
-// Finds the digits of four f32, `stride` bytes apart. Bit i of the result tells whether
-// those of out->bits[i] were found.
+// Finds the digits of four f32 that are `stride` bytes apart. Bit i of the result tells
+// whether the digits of out->bits[i] were found.
 FC_INLINE unsigned fc_quad_digits(const char *elements, ptrdiff_t stride,
                                   fc_quad_t *out) {
   const __m128i all = fc_quad_load(elements, stride);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The pull reader. Each call of fc_json_next consumes at most one token and
-// leaves `cursor` at the start of one it cannot finish, so a document may
-// arrive in pieces. Nothing is read at or beyond `end`. One thread at a time.
+// The pull reader. Each call of fc_json_next consumes at most one token. If a
+// token is incomplete, `cursor` stays at its start, so a document may arrive in
+// pieces. No byte at or beyond `end` is read. One thread at a time.
 #include "json/reader.h"
 
 #include "base/hex.h"
@@ -36,7 +36,7 @@ const char *fc_json_token_name(fc_json_token_t token) {
 void fc_json_reader_init(fc_json_reader_t *reader, uint32_t depth_limit,
                          uint32_t key_limit) {
   FC_ASSERT(depth_limit <= FC_JSON_DEPTH_MAX);
-  // The levels stay as they are: each is set when it is entered.
+  // The levels need no clearing: each is set when it is entered.
   memset(reader, 0, offsetof(fc_json_reader_t, levels));
   reader->depth_limit = depth_limit;
   reader->key_limit = key_limit;
@@ -49,7 +49,7 @@ static void set_look(fc_json_reader_t *reader, const char *at) {
   reader->look = looks ? at + FC_STOP_STEP : reader->end;
 }
 
-// Looks whether the call is to end, once the reader has come to `at`.
+// Checks whether the call must end. Used when the reader has come to `at`.
 static fc_status_t look(fc_json_reader_t *reader, const char *at,
                         fc_error_t *err) {
   set_look(reader, at);
@@ -64,7 +64,8 @@ void fc_json_reader_feed(fc_json_reader_t *reader, const char *data,
   reader->last = last;
   reader->text = (fc_str_t){0};
   set_look(reader, data);
-  // The keys of open objects lie in earlier spans, which the caller may now free.
+  // The keys of open objects lie in earlier spans, and the caller may now free
+  // those spans.
   for (uint32_t i = 0; i < reader->depth; i++) {
     reader->levels[i].key = FC_STR("\xE2\x80\xA6");
   }
@@ -87,7 +88,7 @@ typedef enum scan_t {
   SCAN_PAUSE  // at the place of the next look
 } scan_t;
 
-// Reads \uXXXX at `p`. If it is bad, *at becomes the first byte that is no hex digit.
+// Reads \uXXXX at `p`. On an error, *at becomes the first byte that is not a hex digit.
 static scan_t scan_unit(const char *p, const char *end, const char **at,
                         uint32_t *out) {
   for (int i = 2; i < 6; i++) {
@@ -101,9 +102,9 @@ static scan_t scan_unit(const char *p, const char *end, const char **at,
   return SCAN_DONE;
 }
 
-// Checks the escape (or the two of a surrogate pair) whose backslash is at *p, and
-// moves *p behind it. If it is bad, *at is the place, and *complaint what a message says
-// of that.
+// Checks the escape (for a surrogate pair, both escapes) whose backslash is at *p, and
+// moves *p past it. On an error, *at is the place, and *complaint is the text about it
+// in the message.
 static scan_t scan_escape(const char **p, const char *end, const char **at,
                           const char **complaint) {
   const char *here = *p;
@@ -137,9 +138,9 @@ static scan_t scan_escape(const char **p, const char *end, const char **at,
   return SCAN_DONE;
 }
 
-// Scans a string from *from on, which is behind the opening quote, and sets
-// *out_escaped if it has an escape. *from becomes the closing quote, or the place of a
-// pause, `pause` or a little behind it.
+// Scans a string from *from on, which is after the opening quote, and sets *out_escaped
+// if the string has an escape. *from becomes the closing quote or, if the scan pauses,
+// `pause` or a little after it.
 static scan_t scan_string(const char **from, const char *end, const char *pause,
                           bool last, bool *out_escaped, const char **at,
                           const char **complaint) {
@@ -170,8 +171,8 @@ static scan_t scan_string(const char **from, const char *end, const char *pause,
   }
 }
 
-// Reads the string whose opening quote is at `p`. Fills text and escaped;
-// *out_end is behind the closing quote.
+// Reads the string whose opening quote is at `p`. Fills in text and escaped;
+// *out_end is after the closing quote.
 static fc_status_t read_string(fc_json_reader_t *reader, const char *p,
                                const char **out_end, bool *need_more,
                                fc_error_t *err) {
@@ -208,7 +209,7 @@ static fc_status_t read_string(fc_json_reader_t *reader, const char *p,
   return FC_OK;
 }
 
-// Decodes from *p on, up to `end` or a little behind it. Returns the end of what it wrote.
+// Decodes from *p on, up to `end` or a little after it. Returns the end of the output.
 static char *unescape(const char **p, const char *end, char *out) {
   while (*p < end) {
     char piece[4];
@@ -255,8 +256,8 @@ bool fc_json_text_is(const fc_json_reader_t *reader, fc_str_t plain) {
 // ---------------------------------------------------------------------------
 // Numbers and words
 
-// `p` is a digit or a minus. Checks the grammar byte by byte, for the place of
-// the first mistake.
+// `p` is a digit or a minus. Checks the grammar byte by byte, in order to find
+// the place of the first mistake.
 static scan_t scan_number(const char *p, const char *end, bool last,
                           const char **out_end, const char **wanted) {
   scan_t open = last ? SCAN_BAD : SCAN_NEED_MORE;
@@ -290,7 +291,7 @@ static scan_t scan_number(const char *p, const char *end, bool last,
   return p == end && !last ? SCAN_NEED_MORE : SCAN_DONE;
 }
 
-// `p` is a letter. Which of true, false and null stands there?
+// Reads true, false or null at `p`, which is a letter.
 static scan_t scan_word(const char *p, const char *end, const char **out_end,
                         fc_json_token_t *out_token) {
   static const struct {
@@ -320,7 +321,7 @@ static fc_json_level_t *top_level(fc_json_reader_t *reader) {
   return &reader->levels[reader->depth - 1];
 }
 
-// Skips blanks, but no further than to the next look.
+// Skips white space, but no further than to the next check of the deadline.
 static void skip_space(fc_json_reader_t *reader) {
   const char *p = reader->cursor;
   while (p < reader->look &&
@@ -410,8 +411,8 @@ static fc_status_t next_value(fc_json_reader_t *reader,
       *out_token = FC_JSON_NUMBER;
       scan = scan_number(p, reader->end, reader->last, &end, &wanted);
       if (scan == SCAN_BAD) {
-        // The error is put at the minus, so that the message names a bare
-        // -Infinity.
+        // The error is placed at the minus, so that the message shows all of an
+        // unquoted -Infinity.
         if (end < reader->end && *end == 'I') end = p;
         return fc_json_fail_unexpected(reader, end, wanted, err);
       }
@@ -433,7 +434,7 @@ static fc_status_t next_value(fc_json_reader_t *reader,
   return FC_OK;
 }
 
-// What a message says is expected in this state.
+// What messages say is expected in this state.
 static const char *wanted_at(const fc_json_reader_t *reader) {
   switch (reader->state) {
     case FC_JSON_AT_FIRST_VALUE:
@@ -453,8 +454,8 @@ static const char *wanted_at(const fc_json_reader_t *reader) {
   }
 }
 
-// At the place of the next look. *out_token is FC_JSON_END or _NEED_MORE if that is the
-// end of the bytes.
+// Checks whether the call must end, or notes that the bytes ended here: then *out_token
+// is FC_JSON_END or _NEED_MORE.
 static __attribute__((noinline)) fc_status_t pause_at(
     fc_json_reader_t *reader, const char *p, fc_json_token_t *out_token,
     fc_error_t *err) {
@@ -466,7 +467,8 @@ static __attribute__((noinline)) fc_status_t pause_at(
 }
 
 // Consumes punctuation until a token stands at `cursor`. *out_token is
-// FC_JSON_END or _NEED_MORE when there is none, else FC_JSON_NULL, whatever it is.
+// FC_JSON_END or _NEED_MORE when there is no token; otherwise it is
+// FC_JSON_NULL, whatever the token is.
 static fc_status_t approach(fc_json_reader_t *reader,
                             fc_json_token_t *out_token, fc_error_t *err) {
   *out_token = FC_JSON_NULL;
@@ -613,7 +615,7 @@ static fc_status_t mismatch(const fc_json_reader_t *reader,
   return fc_json_locate(reader, status, err);
 }
 
-// A decimal integer, as 64-bit types accept in quotes.
+// True for a decimal integer, which 64-bit types accept in quotes.
 static bool is_integer_text(fc_str_t text) {
   const char *p = text.data, *end = p + text.size;
   if (p < end && *p == '-') p++;
@@ -657,7 +659,7 @@ fc_status_t fc_json_read_scalar(fc_json_reader_t *reader, fc_json_token_t token,
   return status ? fc_json_locate(reader, status, err) : FC_OK;
 }
 
-// Which kind of value `c` begins.
+// The kind of value that begins with `c`.
 static fc_json_token_t kind_at(char c) {
   switch (c) {
     case '"':
@@ -691,10 +693,12 @@ static bool is_element(fc_json_token_t kind, fc_dtype_t dtype) {
   }
 }
 
-// Elements that are read without a look whether the call is to end.
+// The number of elements that are read between two checks whether the call must
+// end.
 #define RUN_MAX ((size_t)16384)
 
-// Reads plain numbers, of the other type if the first does not hold the next one.
+// Reads plain numbers. If the first type does not hold the next number, tries
+// the other.
 static size_t read_run(fc_json_reader_t *reader, fc_dtype_t types[2], void *out,
                        size_t capacity, bool *out_at_element) {
   size_t run = fc_number_parse_run(types[0], reader->begin, &reader->cursor,
@@ -756,7 +760,7 @@ fc_status_t fc_json_read_signless(fc_json_reader_t *reader, fc_dtype_t types[2],
       count += run;
       level->index += at_element ? run : run - 1;
       reader->state = at_element ? FC_JSON_AT_VALUE : FC_JSON_AT_COMMA;
-      // Most rows end here: a shortcut past the next turn of the loop.
+      // Most rows end here, so this saves another turn of the loop.
       if (!at_element && *reader->cursor == ']') {
         reader->token_offset = fc_json_offset_of(reader, reader->cursor);
         close_container(reader);
@@ -767,7 +771,8 @@ fc_status_t fc_json_read_signless(fc_json_reader_t *reader, fc_dtype_t types[2],
       continue;
     }
 
-    // One element the slow way: strings, booleans, mistakes, the span's end.
+    // Reads one element the slow way: a string, a boolean, a mistake or the end
+    // of the span.
     FC_TRY(fc_json_next(reader, out_stop, err));
     if (*out_stop == FC_JSON_NEED_MORE) return FC_OK;
     FC_TRY(fc_json_read_scalar(reader, *out_stop, types[0], at, err));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schubfach. Both widths are the same steps; the narrow one gets by with the
-// high word of the power. Values are held times four, so that the borders of
-// the rounding interval are whole, and the lowest bit of a product says
-// "inexact", so that comparisons stay right.
+// Schubfach. Both widths use the same steps; the narrow one needs only the high
+// word of the power. Values are held times four, so that the borders of the
+// rounding interval are whole. The lowest bit of a product is set if it is
+// inexact, so that comparisons are right.
 #include "json/shortest.h"
 
 #include "json/quad.h"
@@ -31,12 +31,14 @@ const fc_quad_scale_t fc_quad_scales[256] = {
 // From 10^0 to 10^55 the table's 128 bits are the exact power: 5^55 < 2^128 < 5^56.
 #define POWER_EXACT_HIGH 55
 
-// floor(log10(3/4 2^e))
+// floor(log10(3/4 * 2^e))
 static int log10_pow2_below(int e) { return (e * 1262611 - 524031) >> 22; }
 
-// Chooses among s * 10^k and (s + 1) * 10^k around the value and, shorter by a
-// digit, the two multiples of 10^(k + 1): the one inside [lower, upper], or the
-// nearest.
+// Chooses the decimal. The first pair of candidates are the two multiples of
+// 10^(k + 1) around the value, which are one digit shorter; the second are s *
+// 10^k and (s + 1) * 10^k. If exactly one of a pair lies inside [lower, upper],
+// it is chosen. Otherwise the one of the second pair that is nearest to the
+// value is chosen.
 static inline fc_shortest_t choose(uint64_t lower, uint64_t value,
                                    uint64_t upper, int k) {
   uint64_t s = value / 4;
@@ -87,8 +89,8 @@ fc_shortest_t fc_shortest_narrow(uint32_t mantissa, int exponent,
   int k = step_below ? log10_pow2_below(exponent) : fc_log10_pow2(exponent);
   int h = exponent + fc_log2_pow10(-k) + 1;
   uint64_t power = fc_powers_of_ten[-k - FC_POWERS_LOW][0];
-  // Rounded up, unless the high word is the whole power (10^27 is the last
-  // such).
+  // The power is rounded up, unless the high word is the whole power; 10^27 is
+  // the last such power.
   if (-k < 0 || -k > 27) power++;
   uint64_t lower = scale_narrow(power, (4 * mantissa - 2 + step_below) << h);
   uint64_t value = scale_narrow(power, 4 * mantissa << h);

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private to core/json: reads numbers of up to 19 digits without an exponent by
-// looking at 16 characters at once, so that numbers of mixed lengths cause no
-// mispredicted jumps. It needs vectors.h; elsewhere decimal.h reads everything. Any
-// thread.
+// Private to core/json: reads numbers of up to 19 digits without an exponent. It looks
+// at 16 characters at once, so that numbers of mixed lengths cause no mispredicted
+// jumps. It needs vectors.h; without vectors decimal.h reads all numbers. Any thread.
 //
-// The digits are loaded so that the last one is in the last byte, whatever the
-// length. They are loaded twice: as they are, for the digits behind the point,
-// and moved by a byte, which skips the point, for the digits before it. So
-// bytes before and behind the literal are read as well (and masked away):
-// FC_TOKEN_BEFORE bytes before its first character must be readable, and
-// FC_TOKEN_AFTER bytes from its first character on. These are 32, and one more because
-// two bytes behind a comma are looked at.
+// The digits are loaded so that the last one is in the last byte, whatever the length.
+// They are loaded twice: unchanged, for the digits after the point, and moved by one
+// byte, which skips the point, for the digits before it. So bytes before and after the
+// literal are read as well (and masked away): FC_TOKEN_BEFORE bytes before its first
+// character must be readable, and FC_TOKEN_AFTER bytes from its first character on.
+// FC_TOKEN_AFTER is 32, and one more because two bytes after a comma are read.
 #ifndef FARCALL_JSON_TOKEN_H_
 #define FARCALL_JSON_TOKEN_H_
 
@@ -37,16 +35,16 @@ extern const double fc_signed_powers[2][16];  // 10^e and -10^e
 
 FC_INLINE __m128i fc_token_load(const void *p) { return _mm_loadu_si128(p); }
 
-// A mask whose last `count` bytes are set: none if `count` is negative, all if it
-// is above 16.
+// A mask whose last `count` bytes are set: no byte if `count` is negative, all
+// if it is above 16.
 FC_INLINE __m128i fc_token_mask(ptrdiff_t count) {
   return fc_token_load(fc_token_masks + 16 + count);
 }
 
-// Bit i of the result tells whether character i of the 16 is a digit; of
-// fc_token_find, whether it is `c`.
+// Bit i of the result tells whether character i of the 16 is a digit. In the
+// result of fc_token_find it tells whether the character is `c`.
 FC_INLINE unsigned fc_token_digits(__m128i text) {
-  // '0' becomes the least of the signed values, '9' the tenth.
+  // '0' becomes the least signed value, '9' the tenth.
   __m128i shifted = _mm_add_epi8(text, _mm_set1_epi8((char)(0x80 - '0')));
   return (unsigned)_mm_movemask_epi8(
       _mm_cmplt_epi8(shifted, _mm_set1_epi8((char)(0x80 + 10))));
@@ -56,8 +54,8 @@ FC_INLINE unsigned fc_token_find(__m128i text, char c) {
   return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8(c)));
 }
 
-// The values of the digits before `end`. The point among them, behind which the
-// last `fraction` digits stand, is left out. Only the last `count` values are kept,
+// The values of the digits before `end`. The point, after which the last
+// `fraction` digits stand, is left out. Only the last `count` values are kept;
 // the others are 0.
 FC_INLINE __m128i fc_token_gather(const char *end, ptrdiff_t fraction,
                                   ptrdiff_t count) {
@@ -75,7 +73,7 @@ FC_INLINE __m128i fc_token_values(const fc_numeral_t *token) {
                          (ptrdiff_t)token->count);
 }
 
-// Makes four numbers below 10^4 of the values of 16 digits.
+// Makes four numbers below 10^4 from the values of 16 digits.
 FC_INLINE __m128i fc_token_fours(__m128i values) {
   __m128i evens = _mm_and_si128(values, _mm_set1_epi16(0xFF));
   __m128i odds = _mm_srli_epi16(values, 8);
@@ -83,19 +81,19 @@ FC_INLINE __m128i fc_token_fours(__m128i values) {
                        _mm_madd_epi16(odds, _mm_set1_epi32(1 << 16 | 100)));
 }
 
-// Makes four numbers below 10^8 of the fours of two tokens.
+// Makes four numbers below 10^8 from the fours of two tokens.
 FC_INLINE __m128i fc_token_eights(__m128i fours, __m128i more) {
   return _mm_madd_epi16(_mm_packs_epi32(fours, more),
                         _mm_set1_epi32(1 << 16 | 10000));
 }
 
-// The number that the digits make.
+// The number that the digits form.
 FC_INLINE uint64_t fc_token_value(const fc_numeral_t *token) {
   __m128i fours = fc_token_fours(fc_token_values(token));
   uint64_t both = (uint64_t)_mm_cvtsi128_si64(fc_token_eights(fours, fours));
   uint64_t value = (both & UINT32_MAX) * 100000000 + (both >> 32);
   if (FC_UNLIKELY(token->long_)) {
-    // The up to three digits before the last sixteen.
+    // Up to three digits stand before the last sixteen.
     __m128i values =
         fc_token_gather(token->end - 16, (ptrdiff_t)token->fraction - 16,
                         (ptrdiff_t)token->count - 16);
@@ -107,8 +105,9 @@ FC_INLINE uint64_t fc_token_value(const fc_numeral_t *token) {
   return value;
 }
 
-// Finds the number at `p` and returns its end; the caller checks what follows it. NULL:
-// there is none, or it is too long for this. Without `point` a point ends the number.
+// Finds the number at `p` and returns its end; the caller checks the text after it.
+// NULL: there is no number, or it is too long for this function. Without `point` a
+// point ends the number.
 FC_INLINE const char *fc_token_scan(const char *p, bool point,
                                     fc_numeral_t *out) {
   __m128i text = fc_token_load(p);
@@ -126,13 +125,13 @@ FC_INLINE const char *fc_token_scan(const char *p, bool point,
   unsigned stop = ~(digits | dots | minus);
   if (is_long && (stop == 0 || (stop & 0xFFFF))) return NULL;
   dots &= stop ^ (stop - 1);  // none, if the first stands behind the end
-  // There must be a digit first and a digit behind the point, and no digit behind a
-  // leading 0.
+  // The first character must be a digit, a digit must follow the point, and no
+  // digit may follow a leading 0.
   unsigned first = 1 + minus;
   unsigned bad =
       ((dots << 1 | first) & ~digits) | (zeros & digits >> 1 & first);
   if (FC_UNLIKELY(bad)) return NULL;
-  // A literal without a point is read as if one stood behind its digits.
+  // A literal without a point is read as if a point stood after its digits.
   unsigned size = (unsigned)__builtin_ctz(stop);
   unsigned dot = (unsigned)__builtin_ctz(dots | stop);
   unsigned taken = size + (dots == 0);
@@ -145,7 +144,7 @@ FC_INLINE const char *fc_token_scan(const char *p, bool point,
   return p + size;
 }
 
-// Masks of 32 characters.
+// Bit masks for 32 characters.
 FC_INLINE unsigned fc_token_both(unsigned low, unsigned high) {
   return low | high << 16;
 }
@@ -155,11 +154,11 @@ FC_INLINE unsigned fc_token_ends(__m128i text) {
                    _mm_cmpeq_epi8(text, _mm_set1_epi8(']'))));
 }
 
-// Finds two literals of up to 15 digits, with a comma and maybe a blank between them
-// and a comma or bracket behind, all in the 32 characters at `p`. NULL: something is
-// different. The caller checks that their digits are digits. Returns the end of the
-// second, which depends on commas and brackets alone; so the processor goes on there
-// before it understands the literals.
+// Finds two literals of up to 15 digits, all in the 32 characters at `p`: between them
+// a comma and perhaps a blank, after the second a comma or bracket. NULL: the text is
+// different. The caller checks that the digits are digits. Returns the end of the
+// second literal, which depends only on commas and brackets. So the processor can
+// continue there before it has decoded the literals.
 FC_INLINE const char *fc_token_scan_two(const char *p, fc_numeral_t *out_first,
                                         fc_numeral_t *out_second) {
   const __m128i text = fc_token_load(p), more = fc_token_load(p + 16);
@@ -174,8 +173,9 @@ FC_INLINE const char *fc_token_scan_two(const char *p, fc_numeral_t *out_first,
   const unsigned zeros =
       fc_token_both(fc_token_find(text, '0'), fc_token_find(more, '0'));
   const unsigned minus = fc_minus(*p), second_minus = fc_minus(p[begin]);
-  // Where digits begin: neither a point nor the end is there, and behind a 0 one of
-  // both. A point is not the last character.
+  // Where a literal's digits begin there must be neither a point nor the end;
+  // if the first digit is 0, a point or the end must follow it. A point must
+  // not be the last character.
   const unsigned firsts = 1u << minus | 1u << (begin + second_minus);
   const unsigned others = points | ends;
   const unsigned bad =

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Private to core/json: vectors of 16 bytes, in the operations of SSE2, which every
-// x86-64 has. On AArch64 the few that token.h, quad.h and number.c use are made of
-// NEON's, under the same names. FC_VECTORS is 0 where there are none; then decimal.h and
-// shortest.h do everything. Any thread.
+// x86-64 has. On AArch64 the few operations that token.h, quad.h and number.c use are
+// made of NEON's, under the same names. FC_VECTORS is 0 on other processors; there
+// decimal.h and shortest.h do all the work. Any thread.
 #ifndef FARCALL_JSON_VECTORS_H_
 #define FARCALL_JSON_VECTORS_H_
 
@@ -21,7 +21,7 @@ typedef uint8x16_t __m128i;
 typedef float32x4_t __m128;
 typedef float64x2_t __m128d;
 
-// Integers of a width, and back.
+// Conversions to integers of a width, and back.
 #define U16(v) vreinterpretq_u16_u8(v)
 #define U32(v) vreinterpretq_u32_u8(v)
 #define U64(v) vreinterpretq_u64_u8(v)
@@ -88,7 +88,7 @@ FC_INLINE __m128i _mm_mulhi_epu16(__m128i a, __m128i b) {
   return OF_U16(
       vuzp2q_u16(vreinterpretq_u16_u32(low), vreinterpretq_u16_u32(high)));
 }
-// Of the even 32-bit lanes.
+// Multiplies the even 32-bit lanes.
 FC_INLINE __m128i _mm_mul_epu32(__m128i a, __m128i b) {
   return OF_U64(vmull_u32(vmovn_u64(U64(a)), vmovn_u64(U64(b))));
 }
@@ -145,8 +145,8 @@ FC_INLINE __m128i _mm_cmpgt_epi32(__m128i a, __m128i b) {
 FC_INLINE __m128i _mm_cmplt_epi32(__m128i a, __m128i b) {
   return OF_U32(vcltq_s32(S32(a), S32(b)));
 }
-// A bit for each lane, all of whose bits must be equal: the lane is what a comparison
-// gave.
+// One bit for each lane. All bits of a lane must be equal, as in the result of a
+// comparison.
 FC_INLINE int _mm_movemask_epi8(__m128i v) {
   const uint8x16_t kBits = {1, 2, 4, 8, 16, 32, 64, 128,
                             1, 2, 4, 8, 16, 32, 64, 128};
@@ -169,8 +169,8 @@ FC_INLINE __m128 _mm_cmpeq_ps(__m128 a, __m128 b) {
   return vreinterpretq_f32_u32(vceqq_f32(a, b));
 }
 FC_INLINE __m128 _mm_cvtepi32_ps(__m128i v) { return vcvtq_f32_s32(S32(v)); }
-// What fits no int32_t becomes the nearest that does, and NaN becomes 0; SSE2 makes
-// INT32_MIN of both.
+// A value out of range becomes the nearest int32_t, and NaN becomes 0; SSE2
+// turns both into INT32_MIN.
 FC_INLINE __m128i _mm_cvttps_epi32(__m128 v) {
   return OF_S32(vcvtq_s32_f32(v));
 }
@@ -198,7 +198,8 @@ FC_INLINE __m128d _mm_andnot_pd(__m128d a, __m128d b) {
 FC_INLINE __m128d _mm_cmplt_pd(__m128d a, __m128d b) {
   return OF_BITS(vcltq_f64(a, b));
 }
-// Between the low two 32-bit lanes and both f64; the other lanes become 0.
+// Converts between the low two 32-bit lanes and both f64; the other lanes
+// become 0.
 FC_INLINE __m128d _mm_cvtepi32_pd(__m128i v) {
   return vcvtq_f64_s64(vmovl_s32(vget_low_s32(S32(v))));
 }

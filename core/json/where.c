@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a document is wrong: the errors of the reader with their byte offset, and the
-// JSON pointer to the element that it is at.
+// Tells where a document is wrong: gives the reader's errors their byte offset and the
+// JSON pointer to the reader's position.
 #include "json/where.h"
 
 #include "base/utf8.h"
@@ -15,7 +15,7 @@ fc_status_t fc_json_fail_at(const fc_json_reader_t *reader, const char *at,
   return fc_json_locate(reader, status, err);
 }
 
-// The text at `at` as a message shows it: up to 12 letters, or one character.
+// The text at `at` as messages show it: up to 12 letters, or one character.
 static const char *show(const fc_json_reader_t *reader, const char *at,
                         char out[48]) {
   const char *end = at;
@@ -84,7 +84,7 @@ typedef struct pointer_t {
   bool full;
 } pointer_t;
 
-// Appends the whole piece. A piece without room ends the pointer: later ones
+// Appends the whole piece. If it does not fit, the pointer ends: later pieces
 // are left out as well.
 static void append(pointer_t *pointer, const char *piece, size_t size) {
   if (pointer->full || (size_t)(pointer->end - pointer->at) < size) {
@@ -95,7 +95,7 @@ static void append(pointer_t *pointer, const char *piece, size_t size) {
   pointer->at += size;
 }
 
-// Appends a key, each character as one piece, so that a cut leaves whole characters.
+// Appends a key, each character as one piece, so that a cut keeps whole characters.
 // U+0000 would end the C string, so it stays an escape.
 static void append_key(pointer_t *pointer, fc_str_t key) {
   const char *p = key.data, *end = p + key.size;
@@ -122,7 +122,7 @@ size_t fc_json_pointer(const fc_json_reader_t *reader, char *out,
   pointer_t pointer = {out, out + capacity - 1, false};
   for (uint32_t i = 0; i < reader->depth; i++) {
     const fc_json_level_t *level = &reader->levels[i];
-    // A container that was just begun has no element to point at.
+    // A container that has just begun has no current element.
     bool begun =
         i + 1 < reader->depth || (reader->state != FC_JSON_AT_FIRST_VALUE &&
                                   reader->state != FC_JSON_AT_FIRST_KEY);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private to core/json: what reader.c and where.c share.
+// Private to core/json: shared by reader.c and where.c.
 #ifndef FARCALL_CORE_JSON_WHERE_H_
 #define FARCALL_CORE_JSON_WHERE_H_
 
 #include "json/reader.h"
 
-// The reader's state: what may come next.
+// The reader's state, named after what may come next.
 enum {
   FC_JSON_AT_VALUE,        // a value
   FC_JSON_AT_FIRST_VALUE,  // a value or ]
@@ -21,10 +21,11 @@ static inline uint64_t fc_json_offset_of(const fc_json_reader_t *reader,
   return reader->base + (uint64_t)(at - reader->begin);
 }
 
-// Fails with `status`, whose message is written: adds the offset of `at` and the pointer.
+// Adds the offset of `at` and the pointer to an error whose message is already written.
+// Returns `status`.
 fc_status_t fc_json_fail_at(const fc_json_reader_t *reader, const char *at,
                             fc_status_t status, fc_error_t *err);
-// What stands at `at` is not `wanted`.
+// Fails because the text at `at` is not `wanted`.
 fc_status_t fc_json_fail_unexpected(const fc_json_reader_t *reader,
                                     const char *at, const char *wanted,
                                     fc_error_t *err);

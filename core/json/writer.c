@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JSON into a sink: strings, base64, numbers, nested arrays. What is sure to
-// fit is written straight into the sink's span; the rest goes through a small
-// buffer, so that a sink can be filled to the last byte of its limit. One
-// thread at a time.
+// Writes JSON into a sink: strings, base64, numbers, nested arrays. Text that
+// is sure to fit is written straight into the sink's span. Other text goes
+// through a small buffer, so that a sink can be filled to the last byte of its
+// limit. One thread at a time.
 #include "json/writer.h"
 
 #include "base/hex.h"
@@ -45,8 +45,9 @@ static fc_str_t escape(unsigned char byte, char scratch[6]) {
   return fc_str_make(scratch, 6);
 }
 
-// The bytes at the front of `text` that need no escape. They may be FC_STOP_STEP or a few
-// more, and others of the kind follow: so the sink grows, and is looked at, in between.
+// Counts the bytes at the front of `text` that need no escape. It stops after
+// FC_STOP_STEP bytes or a few more, even if further bytes need none. So the sink grows,
+// and is checked, in between.
 static size_t plain_size(fc_str_t text) {
   const char *p = text.data, *end = p + text.size;
   const char *pause = text.size > FC_STOP_STEP ? p + FC_STOP_STEP : end;
@@ -135,7 +136,7 @@ static inline uint32_t base64_value(char c) {
 }
 
 // Decodes groups of four characters, up to a group with a character that is not
-// base64. Returns how many characters were decoded.
+// base64. Returns the number of characters decoded.
 static size_t decode_groups(const char *text, size_t size, uint8_t **at) {
   size_t i = 0;
   for (; size - i >= 4; i += 4) {
@@ -150,7 +151,8 @@ static size_t decode_groups(const char *text, size_t size, uint8_t **at) {
   return i;
 }
 
-// The same, with looks. *out_count: how many characters were decoded.
+// Does the same, and checks whether the call must end. *out_count is the number
+// of characters decoded.
 static fc_status_t decode_text(fc_str_t text, uint8_t **at,
                                const fc_stop_t *stop, size_t *out_count,
                                fc_error_t *err) {
@@ -184,8 +186,8 @@ fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, const fc_stop_t *stop,
   uint32_t group = 0;
   size_t i = 0;
   FC_TRY(decode_text(fc_str_make(text.data, significant), &at, stop, &i, err));
-  // The rest is shorter than a group, or its first four characters hold the
-  // mistake.
+  // The rest is shorter than a group, or one of its first four characters is
+  // wrong.
   for (; i < significant; i++) {
     uint32_t value = base64_value(text.data[i]);
     if (value > 63) {
@@ -197,7 +199,7 @@ fc_status_t fc_base64_decode(fc_str_t text, uint8_t *out, const fc_stop_t *stop,
     group = group << 6 | value;
   }
   // The last character has bits that belong to no byte. They must be 0, or two
-  // texts would stand for the same bytes (RFC 4648 3.5).
+  // different texts would decode to the same bytes (RFC 4648 3.5).
   unsigned spare = padding == 2 ? 4 : padding == 1 ? 2 : 0;
   if (group & ((1u << spare) - 1)) {
     return fc_fail(err, FC_CODE_BASE64,
@@ -284,7 +286,7 @@ fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
   if (rank == 0) {
     return fc_json_write_element(sink, dtype, data, int_strings, err);
   }
-  // How many bytes the next element of each dim is away. Unsigned, because in
+  // The distance in bytes to the next element of each dim. Unsigned, because in
   // an array without elements the product of the other dims may overflow; the
   // steps of such an array are set to 0 below.
   const size_t element_size = fc_dtype_size(dtype);
@@ -294,7 +296,8 @@ fc_status_t fc_json_write_array(fc_sink_t *sink, fc_dtype_t dtype, int32_t rank,
     steps[i] = (ptrdiff_t)(strides ? (size_t)strides[i] * element_size : dense);
     dense *= (size_t)shape[i];
   }
-  // A dim of 0 has no arrays below it, so it is written as the innermost one.
+  // A dim of 0 contains no arrays, so it is written as if it were the innermost
+  // one.
   int32_t last = 0;
   while (last < rank - 1 && shape[last] != 0) last++;
   if (shape[last] == 0) memset(steps, 0, sizeof steps);  // data may be NULL
