@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Processor features by CPUID (and XGETBV for the state the system saves) or, on
-// AArch64, by what the system says of them (HWCAP), and the denormal switch. On other
-// architectures every feature is unknown, so fc_cpu_check refuses nothing and
-// executables see a plain processor.
+// Finds the features of the processor, and switches the handling of denormals. The
+// features come from CPUID (and from XGETBV, for the state that the system saves) or,
+// on AArch64, from the system (HWCAP). On other architectures every feature is unknown,
+// so fc_cpu_check refuses nothing and executables see a processor without features.
 #include "kernels/cpu.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 enum { REGISTER_A, REGISTER_B, REGISTER_C, REGISTER_D };
 
-// Masks of XCR0, which tells the registers that the system saves.
+// Masks of XCR0, which tells which registers the system saves.
 enum {
   STATE_SSE = 0,
   STATE_AVX = 0x6,
@@ -64,7 +64,8 @@ static const level_t kLevels[] = {
     {.name = NULL},
 };
 
-// Names that mean something on another architecture; some do on this one, too.
+// Names that have a meaning on another architecture; some have one on this one,
+// too.
 static const char *const kForeign[] = {
 #define FC_CPU(name, ...) name,
 #if !defined(__x86_64__)
@@ -79,20 +80,21 @@ static const char *const kForeign[] = {
 #undef FC_CPU
 };
 
-// In word 7, which executables do not look at, every row of the table has a bit
-// of its own, because some rows have none in word 0.
+// In word 7, which executables do not read, every row of the table has a bit of
+// its own, because some rows have no bit in word 0.
 #define EXTRA_WORD (FC_CPU_WORDS - 1)
 #define FEATURE_COUNT (FC_ARRAY_COUNT(kFeatures) - 1)
 _Static_assert(FEATURE_COUNT <= 64, "one word of rows");
 
-// Features that this build says are missing, comma separated, so that tests run as
-// on a machine whose hypervisor hides them: FARCALL_HIDE_CPU_FEATURES of CMake.
+// Features that this build treats as missing, separated by commas
+// (FARCALL_HIDE_CPU_FEATURES of CMake). So tests can run as on a machine whose
+// hypervisor hides these features.
 #ifndef FC_CPU_HIDDEN
 #define FC_CPU_HIDDEN ""
 #endif
 
 // ---------------------------------------------------------------------------
-// What the processor says of itself
+// Reading the features
 
 #if defined(__x86_64__)
 
@@ -128,7 +130,8 @@ void fc_cpu_denormals_restore(uint64_t state) { _mm_setcsr((unsigned)state); }
 
 static uint64_t saved_state(void) { return 0; }
 
-// The system lists a feature only if it saves the registers that this needs.
+// The system lists a feature only if it saves the registers that the feature
+// needs.
 static bool is_there(const feature_t *feature, uint64_t state) {
   (void)state;
   return getauxval(feature->leaf) >> feature->reg_bit & 1;
@@ -165,7 +168,7 @@ void fc_cpu_denormals_restore(uint64_t state) { (void)state; }
 // ---------------------------------------------------------------------------
 // Features by name
 
-// The row of the feature, FEATURE_COUNT when none has this name.
+// The row of the feature; FEATURE_COUNT when no feature has this name.
 static size_t find_feature(fc_str_t name) {
   size_t i = 0;
   while (i < FEATURE_COUNT && !fc_str_equal(fc_str(kFeatures[i].name), name)) {
@@ -225,9 +228,9 @@ fc_cpu_answer_t fc_cpu_runs(const fc_cpu_t *cpu, fc_str_t name) {
   return answer == FC_CPU_UNKNOWN && is_foreign(name) ? FC_CPU_NO : answer;
 }
 
-// The features a list asks for. The last mention of a name decides, as for LLVM:
-// iree-compile lists what the processor's model has and then, with '-', what the
-// machine it ran on lacks.
+// The features that a list asks for. If a name is repeated, its last mention
+// counts, as for LLVM: iree-compile lists the features of the processor's model
+// and then, with '-', those that its own machine lacks.
 static uint64_t wanted_features(fc_str_t features) {
   uint64_t wanted = 0;
   while (features.size) {
@@ -241,7 +244,8 @@ static uint64_t wanted_features(fc_str_t features) {
   return wanted;
 }
 
-// Writes the names of `features` into `text`; those without room are left out.
+// Writes the names of `features` into `text`; names for which there is no room
+// are left out.
 static void list_features(char *text, size_t capacity, uint64_t features) {
   size_t size = 0;
   for (size_t i = 0; i < FEATURE_COUNT; i++) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loader behind elf.h. What the compiler emits (113 files looked at): three
-// PT_LOAD segments (R, RX, RW) on pages of their own, RELATIVE relocations
-// only, DT_HASH, no constructors. A little more is accepted, but nothing that
-// would run code or need another library while loading.
+// The loader behind elf.h. The compiler emits (in 113 files that were examined)
+// three PT_LOAD segments (R, RX, RW) on pages of their own, only RELATIVE
+// relocations, DT_HASH, and no constructors. The loader accepts a little more,
+// but nothing that would run code or need another library while loading.
 #include "kernels/elf.h"
 
 #include <sys/mman.h>
@@ -192,14 +192,15 @@ static fc_status_t protect_segments(fc_elf_t *elf, fc_error_t *err) {
                          segment->address + segment->size, segment->protection,
                          err));
   }
-  // The range that only relocations write becomes read-only, up to its last whole page.
+  // The range that only relocations write becomes read-only, up to the end of its last
+  // whole page.
   const size_t begin = page_floor(elf->relro.address, page);
   const size_t end = page_floor(elf->relro.address + elf->relro.size, page);
   return protect_range(elf, begin, end, PROT_READ, err);
 }
 
-// The segment that holds all of [address, address + size), with at least these
-// protections.
+// Finds the segment that holds all of [address, address + size) and has at
+// least these protections.
 static const segment_t *segment_at(const fc_elf_t *elf, size_t address,
                                    size_t size, int protection) {
   for (size_t i = 0; i < elf->segment_count; i++) {
@@ -226,8 +227,9 @@ static fc_status_t check_table(const fc_elf_t *elf, const table_t *table,
   return refuse(err, table->address, what);
 }
 
-// A table that is read while relocations are applied, or afterwards, must lie where
-// relocations cannot write. Otherwise they could change what was checked.
+// A table that is read while relocations are applied, or afterwards, must lie
+// where relocations cannot write. Otherwise a relocation could change it after
+// the check.
 static fc_status_t check_constant(const fc_elf_t *elf, const table_t *table,
                                   const char *what, fc_error_t *err) {
   if (!table->size ||
@@ -336,7 +338,8 @@ static fc_status_t read_dynamic(fc_elf_t *elf, table_t range, fc_error_t *err) {
   }
   if (elf->relro.size &&
       !segment_at(elf, elf->relro.address, elf->relro.size, PROT_READ)) {
-    // The linker rounded the end of the range up to a page: cut it to the segment.
+    // The linker rounded the end of the range up to a page, so it is cut to the
+    // segment.
     const segment_t *segment =
         segment_at(elf, elf->relro.address, 0, PROT_READ);
     if (!segment) return refuse(err, elf->relro.address, "stray relro range");
@@ -392,7 +395,7 @@ static fc_status_t relocated_value(const fc_elf_t *elf, const Elf64_Rela *row,
     offset = symbol_at(elf, index).st_value;
     if (type == FC_ELF_RELOC_ABSOLUTE) offset += (uint64_t)row->r_addend;
   }
-  // One past the end is a legal address, of an empty table for example.
+  // One past the end is a valid address, for example of an empty table.
   if (offset > elf->span) return refuse(err, at, "relocation leaves the image");
   *out_value = (uint64_t)(uintptr_t)elf->base + offset;
   return FC_OK;
@@ -415,9 +418,9 @@ static fc_status_t relocate(fc_elf_t *elf, const table_t *table,
   return FC_OK;
 }
 
-// AArch64 fetches instructions through a cache that does not see what was written.
-// Flushing reads the memory. So it is done while all segments can be read, and leaves
-// out the gaps between them, which cannot be read.
+// AArch64 fetches instructions through a cache that does not see written memory.
+// Flushing reads the memory. So it is done while all segments are readable, and skips
+// the gaps between them, which are not.
 static void flush_instructions(const fc_elf_t *elf) {
   for (size_t i = 0; i < elf->segment_count; i++) {
     const segment_t *segment = &elf->segments[i];

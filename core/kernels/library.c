@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The structures of the executable library ABI, written down from IREE's header
-// (facts: hal/local/executable_library.h), and the loop over a grid. The library
-// is machine code the operator chose to trust. Counts and null pointers in its tables
-// are checked all the same, so that most damage is an error and not a wild jump.
+// The structures of the executable library ABI, after IREE's header
+// (hal/local/executable_library.h), and the loop over a grid. The library is machine
+// code that the operator chose to trust. Counts and null pointers in its tables are
+// checked nevertheless, so that most damage becomes an error and not a wild jump.
 #include "kernels/library.h"
 
 #include <stdatomic.h>
@@ -154,7 +154,7 @@ static fc_status_t refuse(fc_error_t *err, const char *what) {
 // ---------------------------------------------------------------------------
 // Opening
 
-// Compilers align every table, and its pointers are read and kept as they are.
+// Compilers align every table, and its pointers are used without copying.
 static bool is_aligned(const void *table) {
   return (uintptr_t)table % _Alignof(uint64_t) == 0;
 }
@@ -191,8 +191,8 @@ static void read_6(const void *base, tables_t *out) {
                     .attrs_6 = library->exports.attrs};
 }
 
-// Asks the library for its tables. It answers only to its own version, so every known
-// version is asked for.
+// Asks the library for its tables. A library answers only when it is asked for its own
+// version, so all known versions are tried.
 static fc_status_t query(const fc_library_t *library, tables_t *out_tables,
                          fc_error_t *err) {
   void *address = fc_elf_find(library->elf, FC_STR(QUERY_NAME));
@@ -216,8 +216,8 @@ static fc_status_t query(const fc_library_t *library, tables_t *out_tables,
   return refuse(err, "its ABI version is neither 0_5 nor 0_6");
 }
 
-// Refuses a library that needs imports, since this runtime provides none. An import
-// with a '?' before or behind its name is optional and stays NULL.
+// Refuses a library that needs imports, since this runtime provides none. An
+// import with a '?' before or after its name is optional and stays NULL.
 static fc_status_t check_imports(const abi_imports_t *imports,
                                  fc_error_t *err) {
   for (uint32_t i = 0; i < imports->count; i++) {
@@ -341,9 +341,9 @@ const fc_entry_point_t *fc_library_at(const fc_library_t *library,
 
 #define CLAIM_MAX 64  // most workgroups between two looks at the cancel word
 
-// One grid while its parts run. When a part is done with the workgroups that it
-// claimed, it claims the next few, in x, y, z order. So a slow core does fewer of
-// them, and the others do not wait for it.
+// One grid while its parts run. When a part has finished the workgroups that it
+// claimed, it claims the next few, in x, y, z order. So a slow core runs fewer
+// workgroups, and the other cores do not wait for it.
 typedef struct run_t {
   const fc_library_t *library;
   const fc_grid_t *grid;
@@ -353,7 +353,7 @@ typedef struct run_t {
   uint64_t claim;  // workgroups that a part claims at once
   _Atomic(uint64_t) next;
   // The first part that fails writes status and err, which are read when all
-  // parts are done; the others stop.
+  // parts have finished; the other parts stop.
   _Atomic(bool) failed;
   fc_status_t status;
   fc_error_t *err;
@@ -364,9 +364,9 @@ static bool is_first_failure(run_t *run) {
   return !atomic_exchange_explicit(&run->failed, true, memory_order_relaxed);
 }
 
-// A call that is late has its cancel word set too, and a part may see the word
-// before it has looked at the clock. So the clock is read here: a late call
-// fails because its deadline passed, whichever part fails first.
+// A call that is late has its cancel word set, too, and a part may see the word
+// before it has read the clock. So the clock is read here: a late call then
+// always fails because its deadline passed.
 static void stop(run_t *run, fc_status_t why) {
   if (!is_first_failure(run)) return;
   const fc_status_t late = fc_stop_check(NULL, run->grid->deadline_ns);
@@ -379,8 +379,8 @@ static void fail(run_t *run, int code) {
                            "kernel %zu failed with code %d", run->index, code);
 }
 
-// Runs workgroups [first, first + count). Returns 0, or what the first that failed
-// returned.
+// Runs workgroups [first, first + count). Returns 0, or the result of the first
+// workgroup that failed.
 static int run_groups(const run_t *run, abi_workgroup_t *workgroup,
                       uint64_t first, uint64_t count) {
   const abi_function_t function = run->library->functions[run->index];
@@ -410,11 +410,12 @@ static void run_part(void *argument, uint32_t part) {
       .processor_id = part,
       .local_memory = local ? local_memory + (size_t)part * local : NULL,
       .local_memory_size = local};
-  // Each thread has a denormal switch of its own: those of `tiles` do not inherit the
-  // caller's.
+  // Each thread has its own denormal switch: the threads of `tiles` do not inherit the
+  // caller's setting.
   const uint64_t state = fc_cpu_denormals_flush();
-  // The first claim is made without a look at the clock: a grid of few workgroups
-  // would only look once, and the code that starts grids looks between them.
+  // The first claim is made without reading the clock: a grid of few workgroups
+  // would read it only once, and the code that starts grids reads it between
+  // them.
   uint64_t deadline_ns = 0;
   while (!atomic_load_explicit(&run->failed, memory_order_relaxed)) {
     const uint64_t first =
@@ -477,7 +478,7 @@ uint32_t fc_library_parts(const fc_library_t *library, size_t index,
                           const uint32_t *count, const fc_tiles_t *tiles) {
   if (!tiles || library->entry_points[index].sequential) return 1;
   uint64_t parts = tiles->count < FC_TILES_MAX ? tiles->count : FC_TILES_MAX;
-  // The product of the counts. It stops growing at `parts`, so it cannot wrap.
+  // The product of the counts. It is cut at `parts`, so it cannot overflow.
   uint64_t total = 1;
   for (int i = 0; i < 3; i++) {
     total *= count[i];

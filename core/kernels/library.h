@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // IREE's executable library ABI (hal/local/executable_library.h), versions 0_5
-// and 0_6, over a loaded kernel ELF: which entry points there are, what each
-// needs, and running one workgroup grid. A library is immutable once open and
-// may run on many threads at once; each run brings its own local memory.
+// and 0_6, for a loaded kernel ELF: it lists the entry points and what each
+// needs, and runs one workgroup grid. A library is immutable once open and may
+// run on many threads at once; each run brings its own local memory.
 #ifndef FARCALL_CORE_KERNELS_LIBRARY_H_
 #define FARCALL_CORE_KERNELS_LIBRARY_H_
 
@@ -25,29 +25,30 @@ typedef struct fc_entry_point_t {
   bool sequential;  // its workgroups must run one after the other
 } fc_entry_point_t;
 
-// One grid. Pointers are borrowed for the run; every binding must hold
-// `binding_sizes[i]` bytes: kernels do not check.
+// One grid. Pointers are borrowed for the run. Binding i must have
+// `binding_sizes[i]` bytes, because kernels do not check sizes.
 typedef struct fc_grid_t {
   uint32_t count[3];  // workgroups in x, y, z; z < 65536
   const uint32_t *constants;
   void *const *bindings;
   const size_t *binding_sizes;
-  // For each part as many bytes as the entry point's local_memory_size says. 64-byte
-  // aligned.
+  // Local memory: for each part as many bytes as the entry point's local_memory_size
+  // says. 64-byte aligned.
   void *local_memory;
   uint32_t parts;           // from fc_library_parts; 0 means 1
   const fc_tiles_t *tiles;  // NULL for one part
-  // Stop the grid between workgroups (base/stop.h). Each thread looks at the cancel
-  // word before each batch of up to 64 workgroups, and at the clock before each
-  // batch but its first.
+  // These stop the grid between workgroups (base/stop.h). Each thread reads the
+  // cancel word before each batch of up to 64 workgroups, and the clock before
+  // each batch except its first.
   const _Atomic uint32_t *cancel;
   uint64_t deadline_ns;
 } fc_grid_t;
 
-// Takes over `take_elf`, also on failure. `constants` are the specialisation
-// constants of the executable, copied. FC_CODE_MODULE_LOAD when the library has no query
-// function, is of another version, has a damaged export table, needs imports or features
-// that are not there, was built for a sanitizer, or takes another number of constants.
+// Takes over `take_elf`, also on failure. `constants` are the specialisation constants
+// of the executable; they are copied. FC_CODE_MODULE_LOAD when the library has no query
+// function, is of another version, has a damaged export table, needs imports or
+// features that are missing, was built for a sanitizer, or takes another number of
+// constants.
 fc_status_t fc_library_open(fc_elf_t *take_elf, const fc_cpu_t *cpu,
                             const uint32_t *constants, size_t constant_count,
                             fc_allocator_t allocator,
@@ -59,18 +60,18 @@ size_t fc_library_count(const fc_library_t *library);
 const fc_entry_point_t *fc_library_at(const fc_library_t *library,
                                       size_t index);
 
-// How many parts a grid is worth splitting into: at most one for each workgroup and
-// for each part that `tiles` runs at once, and at most FC_TILES_MAX. 1 when `tiles` is
-// NULL or the entry point is sequential.
+// The number of parts into which a grid should be split: at most one for each
+// workgroup, at most as many as `tiles` runs at once, and at most FC_TILES_MAX. 1 when
+// `tiles` is NULL or the entry point is sequential.
 uint32_t fc_library_parts(const fc_library_t *library, size_t index,
                           const uint32_t *count, const fc_tiles_t *tiles);
 
-// Runs all workgroups, z outermost, in order when there is one part. The caller
-// has checked the counts and sizes against the entry point. FC_CODE_CALL_FAILED
-// when a workgroup returns an error, when `cancel` was set (FC_CANCELLED), or when
-// the grid has too many workgroups (FC_OUT_OF_RANGE); FC_CODE_DEADLINE_EXCEEDED when
-// the deadline passed. Afterwards nothing of the grid is running any more. Denormals
-// are flushed while a kernel runs.
+// Runs all workgroups, z outermost, in order when there is one part. The caller has
+// checked the counts and sizes against the entry point. FC_CODE_CALL_FAILED when a
+// workgroup returns an error, when `cancel` was set (FC_CANCELLED), or when the grid
+// has too many workgroups (FC_OUT_OF_RANGE); FC_CODE_DEADLINE_EXCEEDED when the
+// deadline passed. When it returns, no part of the grid runs any more. Denormals are
+// flushed while a kernel runs.
 fc_status_t fc_library_run(const fc_library_t *library, size_t index,
                            const fc_grid_t *grid, fc_error_t *err);
 

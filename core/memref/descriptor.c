@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds and checks memref descriptors. Arithmetic on sizes and strides is checked for
-// overflow until they are known to be sound: a module may return anything.
+// Builds and checks memref descriptors. Until sizes and strides are known to be valid,
+// the arithmetic on them is checked for overflow, because a module may return any
+// values.
 #include "memref/descriptor.h"
 
 #include <inttypes.h>
 
 #include "value/gather.h"
 
-// Stands in for the memory of an empty tensor that has none, so that no argument is
+// The address of an empty tensor that has no memory, so that no argument is
 // null.
 static _Alignas(FC_MEMREF_ALIGNMENT) uint8_t nothing[FC_MEMREF_ALIGNMENT];
 
@@ -17,8 +18,8 @@ static void dense_strides(const int64_t *shape, int32_t rank,
   int64_t stride = 1;
   for (int32_t i = rank; i-- > 0;) {
     strides[i] = stride;
-    // The count of elements was checked, so only the strides of an empty tensor
-    // can overflow. No element is reached by those.
+    // The number of elements was checked, so only the strides of an empty
+    // tensor can overflow. These strides lead to no element.
     if (!fc_i64_mul(stride, shape[i] > 0 ? shape[i] : 1, &stride)) stride = 1;
   }
 }
@@ -36,8 +37,9 @@ void fc_memref_build(const fc_tensor_t *tensor, fc_memref_t *out) {
   }
 }
 
-// Dynamic strides are chosen from the innermost out, each past everything laid
-// out so far: for a type without static strides the result is dense.
+// Chooses dynamic strides from the innermost dim outwards. Each stride is
+// larger than the extent of the dims that already have one. For a type without
+// static strides the result is dense.
 static bool choose_strides(const int64_t *declared, const int64_t *shape,
                            int32_t rank, int64_t *strides) {
   int64_t next = 1;
@@ -58,9 +60,9 @@ static bool choose_strides(const int64_t *declared, const int64_t *shape,
   return true;
 }
 
-// True when each stride steps over everything that the smaller strides reach. Then no
-// two elements share memory. False also for some layouts whose elements interleave
-// without sharing any.
+// True when each stride is larger than the extent of all smaller strides. Then no two
+// elements share memory. It is also false for some layouts whose elements interleave
+// without sharing memory.
 static bool strides_are_disjoint(const int64_t *shape, const int64_t *strides,
                                  int32_t rank) {
   int64_t step[FC_RANK_MAX];
@@ -195,7 +197,7 @@ static fc_status_t check_declared(const fc_memref_t *descriptor, int32_t rank,
 }
 
 // Computes the address of a view's first element, and the bytes from its lowest element
-// to the end of its highest. False when they are no addresses of a program.
+// to the end of its highest. False when these cannot be addresses in a program.
 static bool extent_of(const fc_memref_t *descriptor, int64_t low, int64_t high,
                       size_t element_size, int64_t *out_first,
                       fc_span_t *out_extent) {
@@ -216,7 +218,8 @@ static bool extent_of(const fc_memref_t *descriptor, int64_t low, int64_t high,
   return true;
 }
 
-// The elements of the vector that is the element of a memref; 1 if it is none.
+// The number of elements of a vector that is the element of a memref; 1 if the
+// element is not a vector.
 static int64_t vector_count(const fc_signature_t *signature,
                             const fc_type_t *type) {
   int64_t count = 1;
@@ -239,7 +242,7 @@ fc_status_t fc_memref_widen(const fc_signature_t *signature,
   int64_t *strides = words + rank;
   for (int32_t i = 0; i < outer; i++) {
     words[i] = tensor->shape[i];
-    // A stride that overflows is one of a dim of size 1 or of an empty view.
+    // Only the stride of a dim of size 1 or of an empty view can overflow.
     if (!fc_i64_mul(tensor->strides[i], count, &strides[i])) strides[i] = 0;
   }
   for (int32_t i = outer; i < rank; i++) words[i] = dims[i];

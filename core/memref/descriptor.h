@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memref descriptors as MLIR's LLVM lowering lays them out: building them for
-// tensors we pass, and checking those a module returns before anything they
-// point to is read. Used by the native backend on the worker's thread. Knows
-// nothing of who owns the memory (own.h).
+// Memref descriptors as MLIR's LLVM lowering lays them out. Builds them for
+// tensors that are passed to a module. Checks those that a module returns
+// before the memory that they point to is read. Used by the native backend on
+// the worker's thread. Knows nothing about who owns the memory (own.h).
 #ifndef FARCALL_MEMREF_DESCRIPTOR_H_
 #define FARCALL_MEMREF_DESCRIPTOR_H_
 
 #include "farcall/type.h"
 #include "farcall/value.h"
 
-// memref<…> of rank N: 24 + 16 N bytes. All counts are elements. The address
-// of element (i…) is aligned + size * (offset + sum of i * stride);
-// `allocated` is for free() alone.
+// memref<…> of rank N: 24 + 16 N bytes. All counts are in elements. The address
+// of element (i…) is aligned + size * (offset + sum of i * stride); `allocated`
+// is only for free().
 typedef struct fc_memref_t {
   void *allocated;
   void *aligned;
@@ -31,25 +31,26 @@ static inline size_t fc_memref_size(int32_t rank) {
   return sizeof(fc_memref_t) + 2 * sizeof(int64_t) * (size_t)rank;
 }
 
-// The dims that a descriptor of this TENSOR has: those of vectors, its elements, are the
-// tensor's, and count as one element there.
+// The number of dims that a descriptor of this TENSOR has. If its elements are vectors,
+// the dims of the vectors belong to the tensor, but not to the descriptor: there a
+// vector is one element.
 static inline int32_t fc_memref_rank(const fc_type_t *type) {
   return type->rank == FC_RANK_DYNAMIC ? type->rank : type->rank - type->flavor;
 }
 
-// Alignment in bytes of the memory that arguments are copied to.
+// The alignment in bytes of memory to which arguments are copied.
 #define FC_MEMREF_ALIGNMENT 64
 
-// Describes `tensor` in `out` (fc_memref_size(rank) bytes), with offset 0.
-// Memory of no elements may be NULL in a tensor; it never is in a descriptor.
+// Describes `tensor` in `out` (fc_memref_size(rank) bytes), with offset 0. A
+// tensor without elements may have NULL as its memory; a descriptor never has.
 void fc_memref_build(const fc_tensor_t *tensor, fc_memref_t *out);
 
-// Describes the dense `tensor` in the layout `type` demands. When that is not
-// dense at offset 0 the elements are copied into memory from `arena`. Writes
-// the memory the descriptor stands for to `out_block`.
-// FC_CODE_UNSUPPORTED_TYPE when the dims of the layout overlap or interleave,
-// FC_CODE_TENSOR_TOO_LARGE when the sizes overflow, the layout spans too much, or the
-// arena has no room for it. `argument` is for the message.
+// Describes the dense `tensor` in the layout that `type` demands. If that layout is not
+// dense at offset 0, the elements are copied into memory from `arena`. *out_block
+// becomes the memory that the descriptor describes. FC_CODE_UNSUPPORTED_TYPE when the
+// dims of the layout overlap or interleave, FC_CODE_TENSOR_TOO_LARGE when the sizes
+// overflow, the layout spans too much, or the arena has no room for it. `argument` is
+// for the message.
 fc_status_t fc_memref_build_as(const fc_signature_t *signature,
                                const fc_type_t *type, const fc_tensor_t *tensor,
                                uint32_t argument, fc_arena_t *arena,
@@ -59,17 +60,18 @@ fc_status_t fc_memref_build_as(const fc_signature_t *signature,
 // Checks a returned descriptor of `rank` dims against its declared type: sizes,
 // static dims, static strides and offset, a non-null address unless empty, no
 // overflow. Writes the view (shape and strides point into the descriptor) and
-// the bytes it spans, which the caller must find readable. Nothing beyond the
-// descriptor is read. The view of a memref of vectors needs fc_memref_widen.
-// FC_CODE_BAD_RESULT; `result` is for the message.
+// the bytes that it spans; the caller must check that these are readable. No
+// memory outside the descriptor is read. For the view of a memref of vectors
+// call fc_memref_widen afterwards. FC_CODE_BAD_RESULT; `result` is for the
+// message.
 fc_status_t fc_memref_read(const fc_memref_t *descriptor, int32_t rank,
                            const fc_signature_t *signature,
                            const fc_type_t *type, uint32_t result,
                            fc_tensor_t *out_tensor, fc_span_t *out_extent,
                            fc_error_t *err);
 
-// Gives the view of a memref of vectors, which fc_memref_read made, the dims of the
-// vectors. Its shape and strides come to lie in `arena`.
+// Adds the dims of the vectors to the view of a memref of vectors, which
+// fc_memref_read made. Its new shape and strides lie in `arena`.
 fc_status_t fc_memref_widen(const fc_signature_t *signature,
                             const fc_type_t *type, fc_arena_t *arena,
                             fc_tensor_t *tensor, fc_error_t *err) FC_MUST_CHECK;

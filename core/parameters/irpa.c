@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// IREE's parameter archive, version 0 (schemas/parameter_archive.h): one or more
-// headers, each with a table of packed entries and two segments. Every offset
-// comes from the file and is checked against it. Called by parameters.c.
+// IREE's parameter archive, version 0 (schemas/parameter_archive.h): one or
+// more headers, each with a table of packed entries and two segments. Every
+// offset in the file is checked against the file's size. Called by
+// parameters.c.
 #include "parameters/parameters.h"
 
 #include "base/load.h"
@@ -10,9 +11,9 @@
 #define MAGIC 0x41505249u  // "IRPA"
 #define HEADERS_MAX 4096
 
-// Of the packed structs: byte offsets of their fields (SPLAT_PATTERN_SIZE, too); the sizes
-// of the structs (HEADER_SIZE, SPLAT_SIZE, DATA_SIZE); the alignment of entries; and the
-// values of an entry's type.
+// Facts about the packed structs: byte offsets of their fields (SPLAT_PATTERN_SIZE is
+// one, too), the sizes of the structs (HEADER_SIZE, SPLAT_SIZE, DATA_SIZE), the
+// alignment of entries, and the values of an entry's type.
 enum {
   HEADER_VERSION_MAJOR = 4,
   HEADER_NEXT = 16,
@@ -42,8 +43,9 @@ typedef struct range_t {
   uint64_t size;
 } range_t;
 
-// Reads {offset, size} at `at`. This offset counts from the beginning of `outer`, that of
-// *out from the beginning of the file. False when the range does not lie inside `outer`.
+// Reads {offset, size} at `at`. This offset counts from the beginning of `outer`; the
+// offset of *out counts from the beginning of the file. False when the range does not
+// lie inside `outer`.
 static bool read_range(const uint8_t *at, range_t outer, range_t *out) {
   const uint64_t offset = fc_load_u64(at), size = fc_load_u64(at + 8);
   if (offset > outer.size || size > outer.size - offset) return false;
@@ -101,8 +103,8 @@ static fc_status_t read_entry(fc_parameters_t *archive, uint64_t index,
   } else {
     return entry_error(index, "unknown type or too short", err);
   }
-  // Tables may overlap, so a small file could name the same entries again and
-  // again. An honest file never has more entries than it has room for.
+  // Tables may overlap, so a small file could name the same entries many times.
+  // A valid file never has more entries than it has room for.
   if (archive->count >= archive->size / ENTRY_BODY) {
     return entry_error(index, "more entries than the file has room for", err);
   }
@@ -130,7 +132,8 @@ static fc_status_t read_entries(fc_parameters_t *archive, uint64_t count,
   return FC_OK;
 }
 
-// Reads the header at `base`; *out_next is where the next one is, 0 if there is none.
+// Reads the header at `base`. *out_next is the place of the next header, 0 if there is
+// none.
 static fc_status_t read_header(fc_parameters_t *archive, uint64_t base,
                                uint64_t *out_next, fc_error_t *err) {
   const range_t file = {base, archive->size - base};

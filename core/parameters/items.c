@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parameters of an archive: a reader of its index adds them, a module finds them.
+// The parameters of an archive. A reader of an index adds them; a module looks them up.
 #include "parameters/parameters.h"
 
 fc_status_t fc_parameters_append(fc_parameters_t *archive,

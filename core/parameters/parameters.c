@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mapping; irpa.c and safetensors.c read the indexes. Called when a module is opened.
+// Maps archives; irpa.c and safetensors.c read their indexes. Called when a module is
+// opened.
 #include "parameters/parameters.h"
 
 #include <errno.h>
@@ -29,8 +30,8 @@ static fc_status_t map_file(int fd, const char *path, uint8_t **out_data,
                    "parameters '%s': no regular file with contents", path);
   }
   *out_size = (size_t)info.st_size;
-  // The mapping is writable, but hardly any page is ever written: NORESERVE, so that
-  // the system does not set memory aside for copies of all of them.
+  // The mapping is writable, but hardly any page is ever written. With NORESERVE the
+  // system does not set memory aside for copies of all pages.
   void *data = mmap(NULL, *out_size, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_NORESERVE, fd, 0);
   if (data == MAP_FAILED) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Archives of named parameters (weights) that modules load by name: IREE's
-// .irpa and .safetensors, mapped. The index is read once, at load, and immutable
-// afterwards: any thread may look.
+// .irpa, and .safetensors. The files are mapped. The index is read once, at
+// load, and is immutable afterwards: any thread may read it.
 #ifndef FARCALL_CORE_PARAMETERS_PARAMETERS_H_
 #define FARCALL_CORE_PARAMETERS_PARAMETERS_H_
 
@@ -30,8 +30,8 @@ typedef struct fc_parameters_t {
 } fc_parameters_t;
 
 // Maps the file and reads its index. The mapping is private: a kernel that
-// writes into a parameter changes this process's copy only. The file must not
-// become shorter while it is in use: to replace it, rename another file to its
+// writes into a parameter changes only this process's copy. The file must not
+// become shorter while it is in use; to replace it, rename another file to its
 // name. FC_CODE_MODULE_LOAD says what is wrong.
 fc_status_t fc_parameters_open(fc_parameters_t *archive, const char *path,
                                fc_allocator_t allocator,
@@ -39,12 +39,13 @@ fc_status_t fc_parameters_open(fc_parameters_t *archive, const char *path,
 void fc_parameters_close(fc_parameters_t *archive);  // a zeroed archive is
                                                      // allowed
 
-// As fc_parameters_open, for an archive in memory, which is borrowed.
+// Does the same as fc_parameters_open for an archive in memory, which is
+// borrowed.
 fc_status_t fc_parameters_parse(fc_parameters_t *archive, uint8_t *data,
                                 size_t size, fc_allocator_t allocator,
                                 fc_error_t *err) FC_MUST_CHECK;
 
-// The first of that name; NULL when there is none.
+// The first parameter of that name; NULL when the archive has none.
 const fc_parameter_t *fc_parameters_find(const fc_parameters_t *archive,
                                          fc_str_t key);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Archives in the format safetensors (value/safetensors.h). Types and shapes are skipped:
-// the module knows those. Called by parameters.c.
+// Archives in the format safetensors (value/safetensors.h). Types and shapes are
+// skipped, since the module knows them. Called by parameters.c.
 #include "value/safetensors.h"
 
 #include "parameters/parameters.h"
@@ -10,7 +10,7 @@
 #define DEPTH_MAX 16
 #define TENSORS_MAX (1u << 20)
 
-// Decodes the key that was just read, the name of a tensor.
+// Decodes the name of a tensor: the key that was just read.
 static fc_status_t read_name(fc_parameters_t *archive,
                              const fc_json_reader_t *reader, fc_str_t *out,
                              fc_error_t *err) {
@@ -53,8 +53,8 @@ fc_status_t fc_safetensors_index(fc_parameters_t *archive, fc_error_t *err) {
     return fc_fail(err, FC_CODE_MODULE_LOAD,
                    "neither an .irpa nor a .safetensors file");
   }
-  // The reader looks twice at some bytes. The file may be written to in
-  // between, so the reader gets a copy.
+  // The reader reads some bytes twice. The file may be written to in between,
+  // so the reader gets a copy.
   head = fc_arena_copy(&archive->arena, head);
   if (!head.data) return fc_fail_memory(err);
   fc_json_reader_init(&reader, DEPTH_MAX, TENSORS_MAX);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The header is a Python dictionary literal of three known keys; only that much
-// of Python is read here. Format: numpy/lib/format.py.
+// Reads and writes .npy files. The header is a Python dictionary literal with
+// three known keys; no other Python is read here. Format: numpy/lib/format.py.
 #include "value/npy.h"
 
 #include <stdio.h>
@@ -125,9 +125,9 @@ static bool take_header(fc_header_t *header) {
          header->seen[1] && header->seen[2];
 }
 
-// Finds the element type, whose first character is the byte order: '<' little,
-// '>' big (*out_swap: each number's bytes must be reversed), '=' the host's, which
-// is little, '|' none.
+// Finds the element type. The first character of `descr` is the byte order: '<'
+// little, '>' big (*out_swap: each number's bytes must be reversed), '=' the
+// host's, which is little, '|' none.
 static fc_dtype_t find_dtype(fc_str_t descr, bool *out_swap) {
   char text[8];
   *out_swap = false;
@@ -159,8 +159,8 @@ static inline __attribute__((always_inline)) void copy_element(char *to,
   }
 }
 
-// A part of an array with two axes: along the rows of the copy elements are `row_step`
-// apart in it and next to each other in the file, along its columns the other way round.
+// A part of an array with two axes. Along a column, elements are `row_step` apart in
+// the copy and next to each other in the file; along a row, it is the other way round.
 typedef struct plane_t {
   char *to;
   const char *from;
@@ -189,7 +189,7 @@ static inline __attribute__((always_inline)) void copy_tile(
   }
 }
 
-// Copies the tile with a size that is constant where one is usual.
+// Copies the tile. For the usual sizes of elements the size is a constant.
 static void copy_sized(const plane_t *plane, size_t row, size_t column,
                        size_t size, size_t swap) {
   switch (size) {
@@ -225,9 +225,10 @@ static fc_status_t copy_plane(const plane_t *plane, size_t size, size_t swap,
   return FC_OK;
 }
 
-// Copies the elements to row-major order from one in which the first index moves fastest,
-// plane by plane of its first and last axis. `swap` is the size of the numbers whose bytes
-// are reversed, 0 for none. The array has two dims at least, none of them 0.
+// Copies the elements to row-major order from an order in which the first index moves
+// fastest. It does this plane by plane, over the first and last axis. `swap` is the
+// size of the numbers whose bytes are reversed, 0 for none. The array has at least two
+// dims, none of them 0.
 static fc_status_t transpose(const fc_npy_t *array, size_t size, size_t swap,
                              const char *from, char *to, const fc_stop_t *stop,
                              fc_error_t *err) {
@@ -262,7 +263,7 @@ static fc_status_t transpose(const fc_npy_t *array, size_t size, size_t swap,
   }
 }
 
-// Copies the elements to the order and the byte order that functions get.
+// Copies the elements, in the order and the byte order that functions expect.
 static fc_status_t rearrange(const fc_npy_t *array, size_t count, size_t size,
                              bool fortran, size_t swap, const char *from,
                              char *to, const fc_stop_t *stop, fc_error_t *err) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reader behind safetensors.h: bodies of calls, and archives of parameters.
+// The reader behind safetensors.h, used for bodies of calls and archives of
+// parameters.
 #include "value/safetensors.h"
 
 #include "base/load.h"
@@ -26,8 +27,8 @@ static const struct {
     {"F8_E4M3", FC_DTYPE_F8E4M3FN},
 };
 
-// The type under whose name safetensors has `dtype`: it has one name for iN and siN, and
-// that of i64 for index, too.
+// The type under whose name safetensors has `dtype`. It has one name for iN and siN,
+// and uses the name of i64 also for index.
 static fc_dtype_t plain(fc_dtype_t dtype) {
   switch (dtype) {
     case FC_DTYPE_SI8:
@@ -118,7 +119,7 @@ static fc_status_t read_shape(void *context, fc_error_t *err) {
   return FC_OK;
 }
 
-// Reads [begin, end] in the data.
+// Reads [begin, end], a range of the data.
 static fc_status_t read_range(void *context, fc_error_t *err) {
   const entry_t *entry = context;
   const fc_str_t data = entry->file->data;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads safetensors: the size of a JSON object in eight bytes, the object, the tensors'
-// bytes. https://github.com/huggingface/safetensors has the format. A file may come from
+// bytes. The format: https://github.com/huggingface/safetensors. A file may come from
 // anywhere: nothing in it is believed before it is checked. Any thread.
 #ifndef FARCALL_VALUE_SAFETENSORS_H_
 #define FARCALL_VALUE_SAFETENSORS_H_
@@ -25,15 +25,15 @@ typedef struct fc_safetensor_t {
   uint64_t offset;  // of `bytes` in the data
 } fc_safetensor_t;
 
-// Cuts a file into its object and its data. False when its first eight bytes are not the
-// size of an object in it.
+// Cuts a file into its object and its data. False when its first eight bytes are not
+// the size of an object that fits in the file.
 bool fc_safetensors_cut(fc_str_t file, fc_str_t *out_head, fc_str_t *out_data);
-// Goes on to the next tensor, whose name is then the reader's text; *out_more becomes false
-// behind the last one, where the object has ended.
+// Goes on to the next tensor. Its name is then the reader's text. *out_more is false
+// after the last tensor, when the object has ended.
 fc_status_t fc_safetensors_next(const fc_safetensors_t *file, bool *out_more,
                                 fc_error_t *err) FC_MUST_CHECK;
-// Reads the tensor whose name was just read. FC_CODE_DTYPE_MISMATCH when farcall has no such
-// element type.
+// Reads the tensor whose name was just read. FC_CODE_DTYPE_MISMATCH when farcall does
+// not have the element type.
 fc_status_t fc_safetensors_read(const fc_safetensors_t *file,
                                 fc_safetensor_t *out_tensor,
                                 fc_error_t *err) FC_MUST_CHECK;
@@ -41,7 +41,7 @@ fc_status_t fc_safetensors_read(const fc_safetensors_t *file,
 fc_status_t fc_safetensors_fail(const fc_safetensors_t *file, const char *what,
                                 fc_error_t *err);
 
-// What safetensors calls the type; "" when it has no such type.
+// The name of the type in safetensors; "" when it has no such type.
 const char *fc_safetensors_type(fc_dtype_t dtype);
 
 #endif  // FARCALL_VALUE_SAFETENSORS_H_

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Views of elements: their size, whether they are dense, and a dense copy of
-// one that isn't. Used by the marshaller and the backends, any thread. Nothing
-// here allocates, and nothing checks that `data` holds what the shape says.
+// Views of elements: their size, whether they are dense, and a dense copy of a
+// view that is not. Used by the marshaller and the backends, any thread. The
+// functions do not allocate, and do not check that `data` holds what the shape
+// says.
 #include "value/gather.h"
 
 #include <inttypes.h>
@@ -42,7 +43,7 @@ bool fc_tensor_is_dense(const fc_tensor_t *tensor) {
   }
   int64_t expected = 1;
   for (int32_t i = tensor->rank; i-- > 0;) {
-    // The stride of a dim of one element is never used.
+    // The stride of a dim of size 1 is never used.
     if (tensor->shape[i] == 1) continue;
     if (tensor->strides[i] != expected) return false;
     if (!fc_i64_mul(expected, tensor->shape[i], &expected)) return false;
@@ -77,7 +78,8 @@ bool fc_shape_reach(const int64_t *shape, const int64_t *strides, int32_t rank,
   return true;
 }
 
-// True when every element lies in the half of the address space that programs have.
+// True when every element lies in the half of the address space that belongs to
+// programs.
 static bool is_addressable(const fc_tensor_t *tensor, size_t total) {
   const int64_t size = (int64_t)fc_dtype_size(tensor->dtype);
   int64_t low = 0, high = (int64_t)total, at = (int64_t)(uintptr_t)tensor->data;
@@ -144,10 +146,10 @@ fc_status_t fc_tensor_check(const fc_tensor_t *tensor, fc_dtype_t dtype,
 // ---------------------------------------------------------------------------
 // Copies
 
-// Elements that are copied without a look whether the call is to end.
+// The number of elements copied between two checks whether the call must end.
 #define STEP 16384
 
-// Inlined: rows may have two elements.
+// Inlined, because a row may have only two elements.
 static inline __attribute__((always_inline)) void copy_row(
     uint8_t *dest, const uint8_t *source, int64_t count, int64_t stride,
     size_t size) {
@@ -160,7 +162,7 @@ static inline __attribute__((always_inline)) void copy_row(
   }
 }
 
-// Looks, and copies a row, with a look behind each STEP elements.
+// Copies a row, and checks before each STEP elements whether the call must end.
 static fc_status_t copy_long_row(uint8_t *dest, const uint8_t *source,
                                  int64_t count, int64_t stride, size_t size,
                                  const fc_stop_t *stop, fc_error_t *err) {

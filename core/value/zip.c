@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Format: PKWARE's APPNOTE 6.3. Only the directory at the end of the file is
-// believed. An entry has a head of its own in front of its bytes, of which only the name
-// is compared: writers that cannot seek back leave sizes and checksum out of it.
+// Format: PKWARE's APPNOTE 6.3. Only the directory at the end of the file is believed.
+// An entry also has a head of its own before its bytes. Only the name in that head is
+// compared, because writers that cannot seek back leave size and checksum out of it.
 #include "value/zip.h"
 
 #include "base/load.h"
@@ -40,8 +40,9 @@ static bool has(fc_str_t file, uint64_t at, uint64_t size) {
   return at <= file.size && size <= file.size - at;
 }
 
-// Finds the end record: the last one whose comment reaches to the end of the file.
-// Other bytes may look like its mark by chance, but hardly also state that size.
+// Finds the end record: the last one whose comment reaches to the end of the
+// file. Other bytes may look like the record's mark by chance, but are unlikely
+// to state that size.
 static bool find_end(fc_str_t file, size_t *out_at) {
   if (file.size < END_SIZE) return false;
   const size_t last = file.size - END_SIZE;
@@ -72,8 +73,8 @@ fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err) {
   return FC_OK;
 }
 
-// True when the entry's own head, which is at `offset`, has this name, too. Letters beyond
-// ASCII depend on a flag of each head.
+// True when the entry's own head, which is at `offset`, has the same name. Names with
+// characters beyond ASCII depend on a flag in each head, so the flags must agree.
 static bool same_name(fc_str_t file, size_t offset, uint32_t flags,
                       fc_str_t name) {
   const fc_str_t own =
@@ -86,9 +87,9 @@ static bool same_name(fc_str_t file, size_t offset, uint32_t flags,
 }
 
 // Finds the bytes of the entry whose head is at `offset`. Only the mark and the size of
-// the head itself are looked at. Entries must come in the order of the file, as writers
-// put them. So no two share bytes, and a small file cannot have one piece decompressed
-// many times.
+// the head itself are read. Entries must come in the order of the file, as writers
+// write them. So no two entries share bytes, and a small file cannot have the same
+// bytes decompressed many times.
 static fc_status_t find_bytes(fc_zip_t *zip, size_t offset, size_t size,
                               fc_str_t *out_bytes, fc_error_t *err) {
   const fc_str_t file = zip->file;
@@ -195,8 +196,9 @@ static void put_u32(uint8_t *out, uint32_t value) {
   put_u16(out + 2, value >> 16);
 }
 
-// Writes what the two heads of an entry (its own, and the directory's) have in
-// common, from "version needed" on. The date is 1980-01-01, the first there can be.
+// Writes the part that both heads of an entry (its own, and the directory's)
+// have in common, from "version needed" on. The date is 1980-01-01, the
+// earliest possible one.
 static void put_facts(uint8_t *out, const fc_zip_part_t *part) {
   const uint32_t size = (uint32_t)(part->head.size + part->data.size);
   memset(out, 0, 26);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Zip files in memory, as far as .npz files are one: entries that are stored or
-// deflated, found through the directory at the end. Nothing in a file is believed
-// before it is checked. Not here: files of 4 GiB, several parts, encryption. Any
-// thread.
+// Zip files in memory, as far as .npz files need them: entries that are stored
+// or deflated, found through the directory at the end. Nothing in a file is
+// believed before it is checked. Not supported: files of 4 GiB, several parts,
+// encryption. Any thread.
 #ifndef FARCALL_VALUE_ZIP_H_
 #define FARCALL_VALUE_ZIP_H_
 
@@ -25,18 +25,19 @@ typedef struct fc_zip_entry_t {
   bool deflated;
 } fc_zip_entry_t;
 
-// Finds the directory. Here and in the two functions below, a file that is no such
-// zip file gives FC_CODE_BINARY_FRAMING, whose message says what is wrong.
+// Finds the directory. This function and the two below fail with
+// FC_CODE_BINARY_FRAMING when the file is not such a zip file; the message says
+// what is wrong.
 fc_status_t fc_zip_open(fc_str_t file, fc_zip_t *out_zip, fc_error_t *err);
-// Reads the next entry of the directory. *out_more is false when none was left, and
-// then *out_entry is not set.
+// Reads the next entry of the directory. *out_more is false when there is none,
+// and then *out_entry is not set.
 fc_status_t fc_zip_next(fc_zip_t *zip, fc_zip_entry_t *out_entry,
                         bool *out_more, fc_error_t *err);
 // Reads the content of an entry and checks its size and checksum. A stored entry stays
 // in the file: *out_bytes points there, `limit` does not count, and `text` may be NULL.
-// A deflated one is decompressed to the end of `text`, at most `limit` bytes (fc_inflate
-// has the errors), and *out_bytes points there until the text is written to again.
-// It looks every so often whether the call is to end (fc_stop_look).
+// A deflated entry is decompressed and appended to `text`, at most `limit` bytes (for
+// the errors see fc_inflate), and *out_bytes points there until `text` is written to
+// again. From time to time it checks whether the call must end (fc_stop_look).
 fc_status_t fc_zip_read(const fc_zip_entry_t *entry, size_t limit,
                         fc_text_t *text, const fc_stop_t *stop,
                         fc_str_t *out_bytes, fc_error_t *err);
