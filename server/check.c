@@ -11,8 +11,8 @@
 #include "modules/policy.h"
 #include "modules/versions.h"
 
-// Refuses what options and "modules" of the configuration file say of single modules, if
-// fc_module_policy_check refuses it.
+// Checks what the options and "modules" of the configuration file say of single modules
+// (fc_module_policy_check).
 static fc_status_t check_modules(const fc_server_options_t *options,
                                  fc_error_t *err) {
   fc_module_policies_t policies;
@@ -51,7 +51,7 @@ static fc_status_t check_tls(const fc_listener_policy_t *listener,
                  fc_listener_keys[*out_key].flag);
 }
 
-// Checks what a listener is told. After a failure *out_key is the key whose value is
+// Checks the policy of one listener. After a failure *out_key is the key whose value is
 // wrong.
 static fc_status_t check_listener(const fc_listener_policy_t *listener,
                                   unsigned *out_key, fc_error_t *err) {
@@ -75,9 +75,9 @@ static fc_status_t check_listener(const fc_listener_policy_t *listener,
   return fc_socket_file_parse(none, fc_str(listener->socket_owner), &file, err);
 }
 
-// Refuses keys that cannot hold for a listener: a socket of TCP has no file, that of a
-// service manager is there already, and a Unix socket (`local`) has no TLS, because its
-// file says who may connect.
+// Refuses keys that cannot hold for a listener. A TCP socket has no file. The file of a
+// socket that a service manager passes exists already. A Unix socket (`local`) has no
+// TLS, because its file says who may connect.
 static fc_status_t check_keys(const fc_listener_policy_t *said, bool local,
                               unsigned *out_key, fc_error_t *err) {
   for (unsigned key = 0; key < FC_LISTENER_KEYS; key++) {
@@ -161,7 +161,7 @@ static fc_status_t check_ratio(fc_str_t text, fc_error_t *err) {
   return fc_ratio_parse(text, &ratio, err);
 }
 
-// The options whose text has a grammar of its own, besides those of listeners.
+// Options whose text has its own grammar. Those of listeners are checked elsewhere.
 static const struct {
   unsigned option;  // a TEXT
   fc_status_t (*check)(fc_str_t text, fc_error_t *err);

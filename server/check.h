@@ -7,8 +7,8 @@
 
 #include "config/options.h"
 
-// FC_OK if all values are right. The error says where in the configuration file the wrong
-// value was given, if that file gave it.
+// Returns FC_OK if all values are right. If the configuration file gave the wrong value,
+// the error says where in the file.
 fc_status_t fc_options_check(const fc_server_options_t *options,
                              fc_error_t *err) FC_MUST_CHECK;
 

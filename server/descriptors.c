@@ -31,8 +31,9 @@ uint64_t fc_descriptors_raise(uint64_t need) {
   return files.rlim_cur;
 }
 
-// uv_loop_init ends the process if it lacks descriptors for its first pipe, before which
-// it opens one other. So two pipes are opened here first and closed: they take more.
+// uv_loop_init ends the process if it has no descriptors for its first pipe, before which
+// it opens one other descriptor. So two pipes, which need more, are opened here first and
+// closed again.
 static int try_descriptors(void) {
   int pipes[2][2] = {{-1, -1}, {-1, -1}};
   int failed = uv_pipe(pipes[0], 0, 0);
@@ -49,9 +50,9 @@ static void on_nothing(uv_poll_t *poll, int status, int events) {
   (void)events;
 }
 
-// libuv has a table of what it watches, by descriptor, which never shrinks, and ends the
-// process if there is no memory to enlarge it. So it is made as large as `highest` wants.
-// (The files of modules may make it larger still.)
+// libuv has a table of the descriptors that it watches. The table never shrinks, and
+// libuv ends the process if there is no memory to enlarge it. So the table is enlarged
+// here for descriptors up to `highest`. (Files of modules may enlarge it further.)
 static int enlarge_table(uv_loop_t *uv, int highest) {
   const fc_allocator_t allocator = fc_allocator_system();
   uv_poll_t poll;
@@ -75,9 +76,9 @@ static int open_loop(uv_loop_t *uv, int highest) {
   return failed;
 }
 
-// The kernel, too, has a table with an entry for each descriptor. To enlarge it takes
-// milliseconds once there are threads. So it is enlarged at the start: the highest number
-// that may be needed is opened once.
+// The kernel also has a table with an entry for each descriptor. Enlarging it takes
+// milliseconds once the process has several threads. So it is enlarged at the start, by
+// opening the highest number that may be needed once.
 fc_status_t fc_descriptors_open_loop(fc_loop_t *loop, fc_error_t *err) {
   const uint64_t need = loop->options->connections + FC_LIMIT_RESERVED_FILES;
   const uint64_t files = fc_descriptors_raise(need);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Running -> leaving (/readyz is 503, the listeners open) -> draining (no listener)
-// -> finish, when the last connection is gone and no span is waited for, or --drain is
-// over. SIGINT, and SIGTERM without --pre-drain, lead from running to draining at once.
+// The states are running, leaving (/readyz is 503, the listeners are open), draining (no
+// listener) and finish. The server finishes when the last connection is closed and no
+// span must be exported, or when --drain is over. SIGINT, and SIGTERM without
+// --pre-drain, lead from running to draining at once.
 #include "drain.h"
 
 #include "listen/endpoints.h"

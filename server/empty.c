@@ -3,8 +3,8 @@
 
 #include "listen/endpoints.h"
 
-// Clients of a Unix socket may load modules (--admin=socket, the default): whoever asked
-// for one may mean that.
+// Has the server a Unix socket? Its clients may load modules (--admin=socket, the
+// default). So whoever asked for a Unix socket may want to start without modules.
 static bool has_unix_socket(const fc_loop_t *loop) {
   for (uint32_t i = 0; i < loop->endpoints.count; i++) {
     const fc_endpoint_t *endpoint = &loop->endpoints.rows[i];
@@ -22,7 +22,7 @@ static bool may_come_later(const fc_loop_t *loop) {
          (admin && options->admin != FC_ADMIN_OFF) || has_unix_socket(loop);
 }
 
-// A file that is none, or that is not there, has failed with FC_CODE_MODULE_PATH.
+// A PATH that does not exist, or that is no module, has failed with FC_CODE_MODULE_PATH.
 static bool is_module(const fc_generation_t *generation) {
   return fc_generation_state(generation) != FC_GENERATION_FAILED ||
          generation->error.code != FC_CODE_MODULE_PATH;

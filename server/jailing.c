@@ -80,7 +80,7 @@ static bool wants_jail(const fc_module_policy_t *policy) {
          policy->sandbox == FC_SANDBOX_STRICT;
 }
 
-// Any module may have a process for its test calls too, but few have test calls.
+// Any module may need a process for its test calls too, but few have test calls.
 static bool may_have_process(const fc_module_policy_t *policy) {
   return policy->isolation != FC_ISOLATION_THREAD ||
          policy->fresh == FC_FRESH_CALL;
@@ -95,7 +95,7 @@ static bool any_is(bool (*is)(const fc_module_policy_t *policy),
   return any;
 }
 
-// Is the part missed? Not where the kernel has it, but only for root.
+// Is the part missed? It is not if only root may use it and this process is not root.
 static bool is_missed(fc_jail_part_t part, int error) {
   if (part == FC_JAIL_NETWORK || part == FC_JAIL_USER) {
     return error && (error != EPERM || geteuid() == 0);

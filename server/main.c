@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// farcalld: reads the options, loads modules, serves them until told to stop.
-// Exit codes are those of sysexits.h, and 128 plus the number of a signal that came again
-// while the server ended.
+// farcalld reads the options, loads modules and serves them until it is stopped. Exit
+// codes are those of sysexits.h, or 128 plus the number of a signal that came a second
+// time while the server ended.
 #include <errno.h>
 #include <llhttp.h>
 #include <signal.h>
@@ -55,8 +55,7 @@ static int print_text(const fc_server_options_t *options) {
   return status == FC_OK ? EX_OK : complain(EX_OSERR, "out of memory");
 }
 
-// Returns `code` if all that was printed could be written, else complains and returns
-// EX_IOERR.
+// Returns `code` if all output could be written, else complains and returns EX_IOERR.
 static int flush(int code) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return code;
   return complain(EX_IOERR, "cannot write to standard output");
@@ -73,7 +72,7 @@ static fc_status_t check_trust(const fc_server_options_t *options,
   return status;
 }
 
-// Checks the directory of decisions, for -t, which keeps none.
+// Checks the state directory for -t, which keeps no decisions.
 static fc_status_t check_state(const fc_server_options_t *options,
                                fc_error_t *err) {
   const fc_allocator_t allocator = fc_allocator_system();
@@ -88,7 +87,8 @@ static fc_status_t check_state(const fc_server_options_t *options,
   return FC_OK;
 }
 
-// What a start reads besides the options, and would refuse. The jail is tried too.
+// Checks the files that a start reads besides the options and may refuse. Tries the jail
+// too.
 static fc_status_t check_files(const fc_server_options_t *options,
                                fc_error_t *err) {
   FC_TRY(fc_token_files_check(options, err));
@@ -113,8 +113,8 @@ static int exit_code(fc_code_t code) {
 
 static int serve(const fc_server_options_t *options) {
   // Worker processes run other people's code and, without --worker-user, have the
-  // server's user: a process that is not dumpable keeps them from opening its memory and
-  // files. It leaves no core file either.
+  // server's user. If the server is not dumpable, they cannot open its memory and files.
+  // It also leaves no core file.
   (void)prctl(PR_SET_DUMPABLE, 0);
   fc_allocator_t allocator = fc_allocator_system();
   fc_loop_t *loop = fc_alloc(allocator, sizeof *loop);
@@ -126,8 +126,8 @@ static int serve(const fc_server_options_t *options) {
     return complain(exit_code(error.code), error.message);
   }
   int code = fc_loop_run(loop);
-  // A call that runs in a thread after the drain time cannot be waited for, and
-  // a file that is being loaded need not be.
+  // A call that still runs in a thread after the drain time cannot be waited for. A file
+  // that is being loaded need not be waited for.
   if (fc_pool_in_threads(&loop->pool) || fc_modules_is_busy(&loop->modules)) {
     fc_log_flush(&loop->log);
     _exit(code);
@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
   }
   signal(SIGPIPE, SIG_IGN);
   // By default each of these three signals would end the server in the middle of calls.
-  // The loop makes SIGHUP a reload later.
+  // Later the loop makes SIGHUP reload the configuration.
   signal(SIGHUP, SIG_IGN);
   signal(SIGUSR1, SIG_IGN);
   signal(SIGUSR2, SIG_IGN);

@@ -7,7 +7,7 @@
 #include "module/files.h"
 #include "modules/scan.h"
 
-// The module that a member of "modules" is about.
+// Returns the name of the module that a member of "modules" is about.
 static fc_str_t name_of(const fc_module_policy_t *policy) {
   fc_str_t name;
   (void)fc_module_policy_is_version(fc_str(policy->name), &name);
@@ -62,7 +62,8 @@ static fc_status_t list_all(const fc_server_options_t *options,
   return FC_OK;
 }
 
-// Is it in a listing? If not, *out_nearest is the name there that is nearest, if any.
+// Is the name in a listing? If not, *out_nearest is the nearest name there, if any is
+// near.
 static bool is_listed(const fc_listing_t *listings, size_t count,
                       fc_str_t wanted, fc_str_t *out_nearest) {
   fc_nearest_t search = fc_nearest_begin(wanted);

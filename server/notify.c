@@ -32,8 +32,8 @@ static bool read_address(fc_notify_t *notify) {
   return true;
 }
 
-// Half of the time after which the manager gives up, as sd_watchdog_enabled(3) advises;
-// 0: the manager wants no watchdog of this process.
+// Returns half of the manager's watchdog time, as sd_watchdog_enabled(3) advises; 0: the
+// manager wants no watchdog for this process.
 static uint64_t watchdog_ms(void) {
   const char *pid = getenv("WATCHDOG_PID");
   const char *us = getenv("WATCHDOG_USEC");
@@ -55,7 +55,8 @@ void fc_notify_init(fc_notify_t *notify, uv_loop_t *loop) {
   }
 }
 
-// An address that means all of this machine's is none to connect to.
+// A client cannot connect to an address that means all addresses of the machine, so the
+// loopback address is given instead.
 static const char *reachable(const char *host) {
   if (!strcmp(host, "0.0.0.0")) return "127.0.0.1";
   return strcmp(host, "[::]") != 0 ? host : "[::1]";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options are parsed again as at the start, flags and variables included, into
-// a second struct. All options that can change are taken from there, so the struct of
-// the reading before, which has their old texts, can be freed. Every other option
+// The options are parsed again as at the start, with flags and variables, into a second
+// struct. All options that can change are taken from the second struct, so the struct of
+// the previous reading, which holds their old texts, can be freed. Every other option
+// stays as it was at the start.
 // stays what it was at the start.
 #include "reread.h"
 
@@ -13,8 +14,9 @@
 #include "dialect/condition.h"
 #include "jailing.h"
 
-// Policies of modules take an option over (apply_policies), or it is read each time it is
-// needed, or apply_numbers passes it on.
+// Can the option change without a restart? Its new value is used through the policies of
+// modules (apply_policies), by apply_numbers, or because it is read each time it is
+// needed.
 static bool can_change(const fc_option_t *option) {
   return option->when == FC_OPTION_WHEN_SIGHUP;
 }
@@ -46,8 +48,8 @@ static bool policies_differ(const fc_listener_policy_t *a,
   return !same;
 }
 
-// Compares what holds for each listener. Where a listener does not give a key, the option
-// of `a` holds for both: tell_rest names options that have changed by themselves.
+// Compares the policies of all listeners. Where a listener does not give a key, the option
+// of `a` is used for both sides: tell_rest logs changed options itself.
 static bool listeners_differ(const fc_server_options_t *a,
                              const fc_server_options_t *b) {
   fc_server_options_t next = *a;
@@ -62,7 +64,7 @@ static bool listeners_differ(const fc_server_options_t *a,
   }
 }
 
-// Takes over what can change.
+// Takes over the options that can change.
 static void merge(fc_server_options_t *live, const fc_server_options_t *next) {
   for (unsigned i = 0; i < FC_OPTIONS; i++) {
     if (!can_change(&fc_options[i])) continue;
@@ -73,8 +75,8 @@ static void merge(fc_server_options_t *live, const fc_server_options_t *next) {
   live->file.module_count = next->file.module_count;
 }
 
-// Logs what has changed but stays as it was. Called when nothing can fail any more: a
-// reading that changes nothing says nothing of single keys.
+// Logs options that have changed in the file but keep their old value. Called when
+// nothing can fail any more: a failed reading logs nothing about single options.
 static void tell_rest(fc_loop_t *loop, const fc_server_options_t *next) {
   const fc_server_options_t *live = &loop->live;
   for (unsigned i = 0; i < FC_OPTIONS; i++) {
@@ -87,7 +89,7 @@ static void tell_rest(fc_loop_t *loop, const fc_server_options_t *next) {
   if (listeners_differ(live, next)) tell_kept(loop, "listeners");
 }
 
-// Is a module opened and hosted in the same way under both policies?
+// Would both policies open and host a module in the same way?
 static bool is_hosted_alike(const fc_module_policy_t *a,
                             const fc_module_policy_t *b) {
   bool alike = true;
@@ -98,8 +100,8 @@ static bool is_hosted_alike(const fc_module_policy_t *a,
   return alike;
 }
 
-// Makes the policies hold from now on. A module that is to be opened or hosted in another
-// way is marked (`anew`): the next act loads it again, though its file is the same.
+// Puts the policies in force. A module that must now be opened or hosted differently is
+// marked (`anew`): the next act loads it again, although its file is the same.
 static void apply_policies(fc_loop_t *loop, fc_module_policies_t *take) {
   fc_generations_t *all = &loop->modules.generations;
   fc_module_policies_t before = loop->policies;
@@ -109,8 +111,8 @@ static void apply_policies(fc_loop_t *loop, fc_module_policies_t *take) {
     if (!generation) continue;
     const fc_module_policy_t *policy = fc_module_policies_find_version(
         &loop->policies, generation->claim.name, generation->claim.version);
-    // `policy` may point to loop->policies.others, which was overwritten just now:
-    // `before` has the old one.
+    // `policy` may point to loop->policies.others, which was just overwritten: the old
+    // one is in `before`.
     const fc_module_policy_t *old = generation->policy == &loop->policies.others
                                         ? &before.others
                                         : generation->policy;

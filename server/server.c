@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loop: how it is made, one timer for the time-outs of connections, calls and
-// modules, and the batched hand-over of calls to the pool in each turn.
+// Makes the loop, sets its one timer for the time-outs of connections, calls and modules,
+// and hands calls over to the pool in batches in each turn.
 #include "server.h"
 
 #include <signal.h>
@@ -51,23 +51,24 @@ static void on_timer(uv_timer_t *timer) {
   fc_loop_look_at_sessions(loop, fc_clock_ns());
 }
 
-// The millisecond of libuv's time at which `due_ns`, a time of our clock, has passed: the
-// next one at the earliest, so that the loop does not spin while `due_ns` is past.
+// Converts `due_ns`, a time of our clock, to the millisecond of libuv's time by which it
+// has passed. The result is at least the next millisecond, so that the loop does not spin
+// when `due_ns` is past.
 static uint64_t passed_ms(const fc_loop_t *loop, uint64_t due_ns) {
   const uint64_t now_ns = fc_clock_ns();
   const uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
   return uv_now(&loop->uv) + left_ns / NS_PER_MS + 1;
 }
 
-// Sets the timer to the next time-out, if that is earlier than the time that the timer is
-// set to. So most requests touch neither the timer nor the clock.
+// Sets the timer to the next time-out if that comes before the timer's present time. So
+// most requests touch neither the timer nor the clock.
 static void arm_timer(fc_loop_t *loop) {
   uint64_t now = uv_now(&loop->uv);
   uint64_t due = fc_http1_due_ms(&loop->http1);
   const uint64_t demand_ns = fc_demand_due_ns(&loop->modules);
-  // libuv's time is of our clock too (CLOCK_MONOTONIC), but in milliseconds, and stands
-  // still in a turn. So passed_ms reads the clock: a timer counted from the start of the
-  // turn would end too late by the time that the turn has taken.
+  // libuv uses the same clock (CLOCK_MONOTONIC), but in milliseconds, and its time stands
+  // still during a turn. So passed_ms reads the clock: a time-out counted from the start
+  // of the turn would come too late by the turn's duration.
   uint64_t due_ns = fc_pool_due_ns(&loop->pool, now * NS_PER_MS);
   if (demand_ns && (!due_ns || demand_ns < due_ns)) due_ns = demand_ns;
   const uint64_t sessions_ns = fc_loop_sessions_due_ns(loop);
@@ -106,8 +107,8 @@ static void on_awake(uv_check_t *awake) {
 
 static void on_busy(uv_idle_t *busy) { (void)busy; }
 
-// Runs once a turn, before the loop waits for events: hands over the calls of the
-// turn, and does what else is done once a turn.
+// Runs once a turn, before the loop waits for events: hands over the calls of the turn,
+// and does the other work of each turn.
 static void on_turn(uv_prepare_t *turn) {
   fc_loop_t *loop = turn->data;
   fc_exchange_write_part(&loop->server);
@@ -123,17 +124,16 @@ static void on_turn(uv_prepare_t *turn) {
     hand_over(loop);
     quiet = fc_pool_sleep(&loop->pool);
   }
-  if (loop->server.drafts) quiet = false;  // documents have further parts
-  if (more) quiet = false;                 // requests that were sent ahead
+  if (loop->server.drafts) quiet = false;  // documents have more parts
+  if (more) quiet = false;                 // pipelined requests wait
   if (fc_http2_is_unsent(&loop->http2)) quiet = false;
   if (loop->server.connections == 0 && loop->modules.started) {
     fc_blocks_trim(loop->blocks, KEPT_WHEN_IDLE);
   }
   if (fc_blocks_release(loop->blocks, FC_LIMIT_RELEASE)) quiet = false;
-  // While calls end faster than they are collected, documents have further parts, requests
-  // were sent ahead, or memory is left to give back, the loop only polls for events and
-  // does not wait: that work goes on in the next turn, and sockets get their turn in
-  // between.
+  // The loop polls for events without waiting while there is more work: finished calls to
+  // collect, further parts of documents, pipelined requests, or memory to give back. That
+  // work goes on in the next turn, and sockets are handled in between.
   if (quiet) uv_idle_stop(&loop->busy);
   else uv_idle_start(&loop->busy, on_busy);
   arm_timer(loop);
@@ -165,8 +165,8 @@ static fc_module_options_t module_options(fc_loop_t *loop) {
                                .admit_context = &loop->trust};
 }
 
-// The start is over: every module can be called, will be loaded when it is asked for,
-// or has failed.
+// Called when the start is over: every module can be called, or will be loaded when it is
+// asked for, or has failed.
 static void on_started(void *context) {
   fc_loop_t *loop = context;
   const bool strict = loop->modules.any_failed && loop->options->strict_load;
@@ -187,7 +187,7 @@ static void on_started(void *context) {
                  endpoint->port);
   }
   fc_notify_ready(&loop->notify);
-  fc_log_flush(&loop->log);  // the probe may not have ended yet
+  fc_log_flush(&loop->log);  // the probe may still run
   fc_jailing_settle(&loop->jail);
 }
 
@@ -253,10 +253,11 @@ static void on_unlike(void *context, uint32_t index, uint32_t function) {
                 fields, FC_ARRAY_COUNT(fields));
 }
 
-// How many connections may be open. Each takes a descriptor, and `reserved_files` are
-// kept for other things; 64 if the limit of descriptors is not known. The kernel watches
-// each, and libuv ends the process where it cannot: half of what it may watch for one user
-// is left to others.
+// Returns how many connections may be open. Each takes a descriptor, and `reserved_files`
+// descriptors are kept for other uses. If the limit of descriptors is not known, the
+// result is 64. The kernel watches each connection, and libuv ends the process if the
+// kernel refuses. So half of what the kernel may watch for one user is left to other
+// processes.
 static uint32_t connection_max(const fc_loop_t *loop) {
   const uint64_t wanted = loop->options->connections;
   const uint64_t reserved = loop->reserved_files;
@@ -276,7 +277,7 @@ static uint32_t files_of(const fc_loop_t *loop,
   return FC_LIMIT_MODULE_FILES + workers * FC_LIMIT_WORKER_FILES;
 }
 
-// One more module holds open files.
+// Called when one more module holds open files.
 static void on_opened(void *context, fc_generation_t *generation) {
   fc_loop_t *loop = context;
   generation->loading.files = files_of(loop, generation);
@@ -340,7 +341,7 @@ static fc_status_t init_modules(fc_loop_t *loop, fc_error_t *err) {
 // ---------------------------------------------------------------------------
 // The beginning
 
-// Some handles need a descriptor, and there may be none left.
+// Some handles need a descriptor, so this can fail.
 static fc_status_t init_handles(fc_loop_t *loop, fc_error_t *err) {
   uv_loop_t *uv = &loop->uv;
   uv_prepare_init(uv, &loop->turn);
@@ -463,8 +464,8 @@ static fc_status_t init_traces(fc_loop_t *loop, fc_error_t *err) {
                         &loop->server.trace_ratio, err);
 }
 
-// Called when endpoints, pool and modules exist: it reads the endpoints, and keeps the
-// addresses of the others.
+// Called when endpoints, pool and modules exist: this function reads the endpoints, and
+// keeps the addresses of the pool and the modules.
 static fc_status_t init_requests(fc_loop_t *loop, const fc_routes_t *routes,
                                  fc_error_t *err) {
   struct timespec now;
@@ -516,9 +517,9 @@ static void on_abort(int number) {
   _exit(EX_OSERR);
 }
 
-// libuv calls abort() where it lacks memory, a descriptor or a thread. While it is set
-// up, a handler of SIGABRT says so before the process ends. No module is loaded yet, so
-// no module can raise the signal.
+// libuv calls abort() if it has no memory, descriptor or thread. During its set-up a
+// handler of SIGABRT reports this before the process ends. No module is loaded yet, so no
+// module can raise the signal.
 static fc_status_t init_watched(fc_loop_t *loop, fc_error_t *err) {
   const struct sigaction told = {.sa_handler = on_abort};
   struct sigaction before;
@@ -569,7 +570,8 @@ int fc_loop_run(fc_loop_t *loop) {
 
 void fc_loop_deinit(fc_loop_t *loop) {
   fc_endpoints_close(&loop->endpoints);
-  // The modules stop before the handles are closed: the loader wakes the loop by one.
+  // The modules stop before the handles are closed, because the loader wakes the loop
+  // through a handle.
   fc_modules_stop(&loop->modules);
   fc_loop_close_handles(loop);
   uv_run(&loop->uv, UV_RUN_DEFAULT);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One event loop of farcalld and everything it owns: listeners, connections, the pool,
-// the modules, the log, timers. All state of a loop is in fc_loop_t; what little is
-// static is listed in scripts/check-statics. For the loop's thread only, except where
+// One event loop of farcalld and everything that it owns: listeners, connections, the
+// pool, the modules, the log, timers. All state of a loop is in fc_loop_t;
+// scripts/check-statics lists the few static variables. For the loop's thread only,
+// unless a comment says otherwise.
 // said.
 #ifndef FARCALL_SERVER_SERVER_H_
 #define FARCALL_SERVER_SERVER_H_
@@ -19,7 +20,7 @@
 #include "otlp/otlp.h"
 #include "pool/process_host.h"
 
-// The options as they were last read again (reread.h). Those that fc_loop_t.live took
+// The options as they were last read again (reread.h). Options that fc_loop_t.live took
 // over have their texts here.
 typedef struct fc_reread_t {
   fc_server_options_t options;
@@ -76,23 +77,22 @@ typedef struct fc_loop_t {
   uint64_t reserved_files;  // descriptors that connections must leave free
 } fc_loop_t;
 
-// Makes everything a loop owns, listens, and begins to load modules. The texts of
-// `options`, `backends` (NULL-terminated) and `routes` are borrowed. Among the errors:
-// FC_CODE_FORBIDDEN for an address that needs --allow-insecure-bind,
-// FC_CODE_NOT_ACCEPTABLE for an address or option that can't be read,
-// FC_CODE_MODULE_UNAVAILABLE when an address or what --sandbox asks for can't be had,
-// FC_CODE_OUT_OF_MEMORY.
+// Makes everything that a loop owns, listens, and begins to load modules. Borrows the
+// texts of `options`, `backends` (NULL-terminated) and `routes`. Errors include
+// FC_CODE_FORBIDDEN (an address needs --allow-insecure-bind), FC_CODE_NOT_ACCEPTABLE (an
+// address or option can't be read), FC_CODE_MODULE_UNAVAILABLE (an address can't be used,
+// or the kernel can't keep --sandbox) and FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_loop_init(fc_loop_t *loop, fc_allocator_t allocator,
                          const fc_server_options_t *options,
                          const fc_backend_t *const *backends,
                          const fc_routes_t *routes, int log_descriptor,
                          fc_error_t *err) FC_MUST_CHECK;
-// Serves until SIGTERM, SIGINT or fc_loop_stop, or until a module fails at the start with
-// --strict-load; returns the exit code.
+// Serves until SIGTERM, SIGINT or fc_loop_stop, or, with --strict-load, until a module
+// fails at the start. Returns the exit code.
 int fc_loop_run(fc_loop_t *loop);
-// Has the loop end as after one SIGTERM: --pre-drain passes, then it drains. Any thread.
+// Ends the loop like one SIGTERM: --pre-drain passes, then the loop drains. Any thread.
 void fc_loop_stop(fc_loop_t *loop);
-// Call it after fc_loop_run; a failed fc_loop_init leaves nothing to deinit.
+// Call it after fc_loop_run. After a failed fc_loop_init there is nothing to deinit.
 void fc_loop_deinit(fc_loop_t *loop);
 
 #endif  // FARCALL_SERVER_SERVER_H_

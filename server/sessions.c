@@ -19,14 +19,16 @@ static void let_go(void *context, void *module) {
   if (module) fc_generations_release(&loop->modules.generations, module);
 }
 
-// Nothing is retired any more: the generations are freed with all others.
+// Only lowers the count: nothing is unloaded at the end, all generations are freed
+// together.
 static void forget(void *context, void *module) {
   fc_generation_t *generation = module;
   (void)context;
   if (generation) generation->holds--;
 }
 
-// No path leads to the sessions of a module that was taken away.
+// True if a newer generation took its place or the module was unloaded (*out_gone): no
+// path leads to the sessions of an unloaded module.
 static bool is_replaced(void *context, const void *module, bool *out_gone) {
   const fc_loop_t *loop = context;
   const fc_generation_t *generation = module;
@@ -71,7 +73,7 @@ void fc_loop_pass_sessions(void *context, fc_generation_t *from,
   to->holds += passed;
 }
 
-// Workers of all generations of the module may have the slab.
+// Workers of all generations of the module may have the slab mapped.
 static void end_workers(fc_loop_t *loop, uint32_t index) {
   const fc_generations_t *all = &loop->modules.generations;
   const fc_generation_t *generation = fc_generations_at(all, index);

@@ -28,7 +28,8 @@ static void on_signal(uv_signal_t *handle, int number) {
   else drain_at_once(loop);
 }
 
-// If the file is wrong, which is logged, the sums that were read before stay in force.
+// Reads the file of --trust again. If it is wrong, that is logged and the old sums stay
+// in force.
 static void reread_trust(fc_loop_t *loop) {
   fc_error_t error;
   if (!loop->trust.file) return;

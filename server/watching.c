@@ -5,8 +5,8 @@
 
 #include "modules/act.h"
 
-// Milliseconds from the first event until the PATHs are listed: files that change
-// together are then looked at together.
+// Milliseconds from the first event until the PATHs are listed, so that files that change
+// together are handled together.
 #define SETTLE_MS 100u
 
 static void look(fc_loop_t *loop) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --watch and --watch-interval: reloads when files change. For server.c; loop
+// --watch and --watch-interval: reload modules when files change. For server.c; loop
 // thread.
 #ifndef FARCALL_SERVER_WATCHING_H_
 #define FARCALL_SERVER_WATCHING_H_

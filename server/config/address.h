@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An address to listen on (--listen, "listeners" of the file), as text and as the
-// kernel has it. No name but localhost is resolved.
+// An address to listen on (--listen, "listeners" of the file), as text and as the kernel
+// stores it. Only the name localhost is resolved.
 #ifndef FARCALL_SERVER_CONFIG_ADDRESS_H_
 #define FARCALL_SERVER_CONFIG_ADDRESS_H_
 
@@ -29,14 +29,14 @@ fc_status_t fc_address_parse(fc_str_t text, fc_address_t *out_address,
 static inline bool fc_address_is_unix(const fc_address_t *address) {
   return address->any.sa_family == AF_UNIX;
 }
-// Can only programs of this machine reach the address? Not to be called for Unix
+// Can only programs of this machine reach the address? Must not be called for Unix
 // sockets.
 bool fc_address_is_loopback(const fc_address_t *address);
 // Writes the literal address, in brackets if it is IPv6, or the path of a Unix
 // socket; returns the port, 0 if it has none.
 int fc_address_print(const fc_address_t *address, char *out, size_t capacity);
-// The host name in "name", "name:port", "[v6]" or "[v6]:port", with its brackets; ""
-// if `host` has none of these forms.
+// Returns the host name in "name", "name:port", "[v6]" or "[v6]:port", brackets included;
+// "" if `host` has none of these forms.
 fc_str_t fc_address_host_name(fc_str_t host);
 
 #endif  // FARCALL_SERVER_CONFIG_ADDRESS_H_

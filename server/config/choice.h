@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words of options of kind CHOICE, each told once: a list makes the enumerators and,
-// by FC_WORDS, what its rows in options.def, module.def and listener.def say. The value of
-// an option is the word's place in its list.
+// The words of each option of kind CHOICE. A list here makes the enumerators; FC_WORDS
+// makes from it the text for the rows of options.def, module.def and listener.def. The
+// value of an option is the word's position in its list.
 #ifndef FARCALL_SERVER_CONFIG_CHOICE_H_
 #define FARCALL_SERVER_CONFIG_CHOICE_H_
 
@@ -10,7 +10,7 @@
   WORD(FC_LANE_AUTO, "auto")     \
   WORD(FC_LANE_ALWAYS, "always") \
   WORD(FC_LANE_NEVER, "never")
-// AUTO: machine code in processes, bytecode in threads.
+// AUTO: machine code runs in processes, bytecode in threads.
 #define FC_CHOICE_ISOLATION(WORD)       \
   WORD(FC_ISOLATION_AUTO, "auto")       \
   WORD(FC_ISOLATION_PROCESS, "process") \
@@ -18,17 +18,17 @@
 #define FC_CHOICE_FRESH(WORD) \
   WORD(FC_FRESH_OFF, "off")   \
   WORD(FC_FRESH_CALL, "call")
-// AUTO: where rows were found not to depend on each other.
+// AUTO: calls are batched where the rows of a batch were found independent of each other.
 #define FC_CHOICE_BATCH(WORD)       \
   WORD(FC_BATCH_CALLS_AUTO, "auto") \
   WORD(FC_BATCH_CALLS_OFF, "off")
-// AUTO: the parts of strict that there are.
+// AUTO: the parts of STRICT that the kernel has.
 #define FC_CHOICE_SANDBOX(WORD)     \
   WORD(FC_SANDBOX_AUTO, "auto")     \
   WORD(FC_SANDBOX_STRICT, "strict") \
   WORD(FC_SANDBOX_BASIC, "basic")   \
   WORD(FC_SANDBOX_OFF, "off")
-// AUTO: of functions that trust the caller's dims, in a process.
+// AUTO: guards functions that trust the caller's dims and run in a process.
 #define FC_CHOICE_GUARD(WORD) \
   WORD(FC_GUARD_AUTO, "auto") \
   WORD(FC_GUARD_ON, "on")     \

@@ -37,8 +37,8 @@ static bool is_port(fc_str_t port) {
   return value > 0 && value <= 65535;
 }
 
-// The path is written into the head of each export as it is, so it must not have a byte
-// that ends the target or the head, or that makes the path a query or a fragment.
+// The path is copied into the head of each export unchanged. So it must not contain a
+// byte that ends the target or the head, or that begins a query or a fragment.
 static bool is_path(fc_str_t path) {
   for (size_t i = 0; i < path.size; i++) {
     const char c = path.data[i];
@@ -52,7 +52,7 @@ static void copy(char *out, fc_str_t text) {
   out[text.size] = '\0';
 }
 
-// Takes the host off the beginning: up to ':' or '/', or in brackets.
+// Takes the host from the beginning: up to ':' or '/', or the text in brackets.
 static fc_str_t take_host(fc_str_t *rest, bool *out_literal) {
   *out_literal = rest->size && rest->data[0] == '[';
   if (*out_literal) {

@@ -44,8 +44,8 @@ static fc_status_t open_and_read(fc_config_file_t *file, fc_error_t *err) {
   return status;
 }
 
-// Returns where the piece of text that begins at `at` ends: a string, a comment
-// (*out_comment), or one other character.
+// Returns the end of the piece of text that begins at `at`: a string, a comment (sets
+// *out_comment), or one other character.
 static size_t skip_piece(const fc_config_file_t *file, size_t at,
                          bool *out_comment) {
   const char *text = file->text;
@@ -70,7 +70,7 @@ static size_t skip_piece(const fc_config_file_t *file, size_t at,
   return at < size ? at + 1 : at;
 }
 
-// Overwrites comments with blanks, so that lines and columns stay.
+// Overwrites comments with blanks, so that lines and columns stay the same.
 static void blank_comments(fc_config_file_t *file) {
   for (size_t at = 0; at < file->size;) {
     bool comment;
@@ -139,8 +139,8 @@ static fc_status_t fail_top_key(fc_file_parser_t *p) {
                           "\"modules\" and \"listeners\"");
 }
 
-// Refuses a file with "listen" and "listeners", so that each address is said in one
-// place only.
+// Refuses a file with both "listen" and "listeners": addresses must be given in one place
+// only.
 static fc_status_t check_listen(fc_file_parser_t *p) {
   const fc_origin_t listen = p->options->origins[FC_OPTION_listen];
   if (!p->file->listener_count || listen.from != FC_ORIGIN_FILE) return FC_OK;

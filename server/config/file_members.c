@@ -10,7 +10,7 @@
 typedef struct keys_t {
   const fc_option_t *table;
   size_t count;
-  const char *which;  // says where they are listed
+  const char *which;  // tells users where the keys are listed
 } keys_t;
 
 #define KEYS_MAX 32
@@ -61,8 +61,8 @@ static fc_status_t check_module_name(fc_file_parser_t *p, fc_str_t name) {
                  FC_STR_ARG(name), file->modules[other].origin.line));
 }
 
-// Refuses "versions" and "aliases" of a single version ("m@3"): they are about all
-// versions of a module.
+// Refuses "versions" and "aliases" in the member of a single version ("m@3"): they apply
+// to all versions of a module.
 static fc_status_t check_version_keys(fc_file_parser_t *p,
                                       const fc_module_policy_t *policy) {
   static const unsigned kKeys[] = {FC_MODULE_KEY_versions,
@@ -82,7 +82,7 @@ static fc_status_t check_version_keys(fc_file_parser_t *p,
   return FC_OK;
 }
 
-// The reader has just read the name.
+// Reads the member of a module. The reader has just read the module's name.
 static fc_status_t take_module(fc_file_parser_t *p) {
   static const keys_t kKeys = {fc_module_keys, FC_MODULE_KEYS,
                                "docs/config.md has those of modules"};
@@ -120,14 +120,14 @@ fc_status_t fc_file_take_modules(fc_file_parser_t *p) {
   }
 }
 
-// Checks a listener of the file, which is the last one so far.
+// Checks the newest listener of the file.
 static fc_status_t check_listener(fc_file_parser_t *p,
                                   const fc_listener_policy_t *listener) {
   const fc_listener_policy_t *first = p->file->listeners;
   const fc_str_t address = fc_str(listener->address);
   fc_status_t status = FC_OK;
   fc_str_t name;
-  // Each listener of port 0 gets a port of its own, so two of them differ.
+  // Each listener of port 0 gets its own port, so two of them are different addresses.
   const bool is_new = !fc_listener_is_passed(address, &name) &&
                       fc_str_ends(address, FC_STR(":0"));
   while (strcmp(first->address, listener->address) != 0) first++;
@@ -143,7 +143,7 @@ static fc_status_t check_listener(fc_file_parser_t *p,
   return status;
 }
 
-// The reader has just read the object's '{'.
+// Reads the member of a listener. The reader has just read the object's '{'.
 static fc_status_t take_listener(fc_file_parser_t *p) {
   static const keys_t kKeys = {fc_listener_keys, FC_LISTENER_KEYS,
                                "docs/config.md has those of listeners"};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is behind file.h, for the files that read the configuration file: file.c has the
-// file and its object, file_value.c reads values, file_members.c "modules" and
-// "listeners". A function that fails has put the place in front of the error's message,
-// unless there was no memory.
+// Shared by the files that read the configuration file: file.c reads the file and its
+// object, file_value.c the values, file_members.c "modules" and "listeners". Each
+// function that fails has put the place in front of the error's message, except after
+// FC_CODE_OUT_OF_MEMORY.
 #ifndef FARCALL_SERVER_CONFIG_FILE_PARSER_H_
 #define FARCALL_SERVER_CONFIG_FILE_PARSER_H_
 
@@ -27,12 +27,13 @@ typedef struct fc_file_parser_t {
 
 // file_value.c
 
-// Puts the place in front of the message; the message's end is cut off if both do not
-// fit.
+// Puts the place in front of the message. If both are too long, the message's end is cut
+// off.
 void fc_file_put_place(const fc_config_file_t *file, fc_origin_t place,
                        fc_error_t *err);
-// Put the place of a byte, or of the token that was just read, in front of the error's
-// message, and return `status`.
+// Both put the place of a mistake in front of the error's message and return `status`.
+// fc_file_fail_at takes the place of the byte at `offset`, fc_file_fail that of the token
+// that was just read.
 fc_status_t fc_file_fail_at(fc_file_parser_t *p, uint64_t offset,
                             fc_status_t status);
 fc_status_t fc_file_fail(fc_file_parser_t *p, fc_status_t status);
@@ -40,22 +41,22 @@ fc_status_t fc_file_fail(fc_file_parser_t *p, fc_status_t status);
 fc_status_t fc_file_next(fc_file_parser_t *p, fc_json_token_t *out_token);
 // Reads the '{' of an object. If there is none, the error's message begins with `what`.
 fc_status_t fc_file_expect_object(fc_file_parser_t *p, const char *what);
-// Gives the string that was just read. It is unescaped in place and ends with NUL, which
-// lies no further than the closing quote did.
+// Gives the string that was just read. The string is unescaped in place. It ends with
+// NUL, at the closing quote's place or before it.
 fc_status_t fc_file_take_string(fc_file_parser_t *p, char **out,
                                 size_t *out_size);
 // Reads the value of a key into `values`. `option` is the key's row, in whichever table.
 fc_status_t fc_file_take_member(fc_file_parser_t *p, const fc_option_t *option,
                                 void *values, fc_origin_t *origin);
-// Fails because of the key that was just read: names the nearest of the `count` keys
-// there are or, if none is near, says `which` there are.
+// Fails because the key that was just read is unknown. The error names the nearest of the
+// `count` known keys or, if none is near, says where the keys are listed (`which`).
 fc_status_t fc_file_fail_key(fc_file_parser_t *p, const char *const *names,
                              size_t count, const char *which);
-// Returns the `count` items with room for one more: the room doubles whenever it is
-// full. NULL: there is no memory, and `items` is unchanged.
+// Returns the `count` items with room for one more. The room doubles whenever it is full.
+// NULL: there is no memory, and `items` is unchanged.
 void *fc_file_grow(void *items, size_t count, size_t size);
 
-// file_members.c: the values of "modules" and of "listeners", whose key was just read.
+// file_members.c: both read the value of the key that was just read.
 
 fc_status_t fc_file_take_modules(fc_file_parser_t *p);
 fc_status_t fc_file_take_listeners(fc_file_parser_t *p);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The values of the configuration file, and the places of mistakes in it.
+// Reads the values in the configuration file, and finds the places of mistakes in it.
 #include <stdio.h>
 
 #include "config/file_parser.h"
@@ -95,8 +95,8 @@ static fc_status_t fail_kind(fc_file_parser_t *p, const fc_option_t *option,
                  fc_json_token_name(token)));
 }
 
-// Reads ["a", "b"] as "a,b". The text is put together where the first string lies:
-// it never gets longer than what was read.
+// Reads ["a", "b"] as "a,b". The list is built over the first string's bytes: it never
+// gets longer than the text that was read.
 static fc_status_t take_list(fc_file_parser_t *p, const fc_option_t *option,
                              const char **out) {
   char *list = NULL;
@@ -128,7 +128,7 @@ static bool is_number(fc_option_kind_t kind) {
          kind == FC_OPTION_KIND_TIME;
 }
 
-// Gives the value as a flag would spell it. The text of a number is written to `number`.
+// Gives the value as a flag would spell it. A number's text is written to `number`.
 static fc_status_t take_value(fc_file_parser_t *p, const fc_option_t *option,
                               char number[NUMBER_MAX], const char **out) {
   fc_json_token_t token;

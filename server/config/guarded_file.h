@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file that gives authority, such as those of --token-file and --trust. Who can
-// write the file has the authority, so the file is refused if its mode lets others than
-// its owner write it. Read whole, at the start and at SIGHUP.
+// Reads a file that gives authority, such as the files of --token-file and --trust.
+// Whoever can write such a file has the authority. So the file is refused if its mode
+// lets anybody except its owner write it. It is read whole, at the start and at SIGHUP.
 #ifndef FARCALL_SERVER_CONFIG_GUARDED_FILE_H_
 #define FARCALL_SERVER_CONFIG_GUARDED_FILE_H_
 
@@ -12,13 +12,14 @@
 
 typedef struct fc_guarded_file_t {
   fc_str_t text;
-  bool others_read;  // others than its owner may read it
+  bool others_read;  // anybody except its owner may read it
 } fc_guarded_file_t;
 
-// Reads the file. FC_CODE_NOT_ACCEPTABLE says why it is refused; FC_CODE_OUT_OF_MEMORY.
+// Reads the file. FC_CODE_NOT_ACCEPTABLE: the file is refused, and the error says why.
+// FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_guarded_file_open(fc_guarded_file_t *out_file, const char *path,
                                  fc_error_t *err) FC_MUST_CHECK;
-// A zeroed one is allowed.
+// Accepts a zeroed file.
 void fc_guarded_file_close(fc_guarded_file_t *file);
 
 #endif  // FARCALL_SERVER_CONFIG_GUARDED_FILE_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the lines of a text begin. The reader of the configuration file moves texts
-// over the ends of lines, so places could not be told from the changed text.
+// Finds the line and column of a byte. The reader of the configuration file overwrites
+// line ends with moved texts, so places cannot be found in the changed text.
 #ifndef FARCALL_SERVER_CONFIG_LINES_H_
 #define FARCALL_SERVER_CONFIG_LINES_H_
 
@@ -13,11 +13,12 @@ typedef struct fc_lines_t {
   uint32_t size;  // of the text
 } fc_lines_t;
 
-// FC_CODE_OUT_OF_MEMORY. The text is shorter than 4 GiB.
+// Finds the lines of a text of less than 4 GiB. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_lines_init(fc_lines_t *lines, fc_str_t text,
                           fc_error_t *err) FC_MUST_CHECK;
 void fc_lines_deinit(fc_lines_t *lines);
-// The place of the byte at `offset`; an offset past the end gives the end's place.
+// Returns the place of the byte at `offset`; an offset past the end gives the end's
+// place.
 fc_origin_t fc_lines_find(const fc_lines_t *lines, uint64_t offset);
 
 #endif  // FARCALL_SERVER_CONFIG_LINES_H_

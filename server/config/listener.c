@@ -52,8 +52,8 @@ size_t fc_listeners_of_file(const fc_server_options_t *options) {
   return listen > FC_ORIGIN_FILE ? 0 : options->file.listener_count;
 }
 
-// Sets the keys that are not given in the listener's member: each to the value of the
-// option that the key inherits, if there is one.
+// Gives each key that the listener's member does not have the value of the option that
+// the key inherits, if there is such an option.
 static void inherit(const fc_server_options_t *options,
                     fc_listener_policy_t *policy) {
   for (size_t i = 0; i < FC_LISTENER_KEYS; i++) {

@@ -41,7 +41,7 @@ static void inherit(fc_module_policy_t *policy, const fc_module_policy_t *base,
 }
 
 // Gives every key of the policy the value in force. `base` is the module's policy if
-// `policy` is one version's, else NULL.
+// `policy` is that of one version, else NULL.
 static void resolve(const resolver_t *r, fc_module_policy_t *policy,
                     const fc_module_policy_t *base) {
   for (size_t key = 0; key < FC_MODULE_KEYS; key++) {
@@ -79,8 +79,8 @@ static fc_status_t enter_all(const resolver_t *r) {
   return FC_OK;
 }
 
-// Resolves the policies of versions, or those of modules. Modules come first, because
-// versions inherit from them.
+// Resolves the policies of versions, or those of modules. Modules are resolved first,
+// because versions inherit from them.
 static void resolve_all(const resolver_t *r, bool versions) {
   fc_module_policies_t *policies = r->policies;
   for (uint32_t i = 0; i < policies->count; i++) {

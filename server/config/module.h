@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What holds for single modules: a member of "modules" of the configuration file for
-// each, with the keys of module.def. Where a key is left out, the option of its row
-// holds, or the row's default if it has no option. "m@3" is version 3 of m; what is not
-// said of "m@3" is as for m.
+// The policies of single modules. Each is a member of "modules" in the configuration
+// file, with the keys of module.def. Where a key is not given, the option of its row
+// holds, or the row's default if it has no option. "m@3" is version 3 of m: keys that
+// "m@3" does not give have the values of m.
 //
-// What the keys mean: modules/policy.h.
+// modules/policy.h says what the keys mean.
 #ifndef FARCALL_SERVER_CONFIG_MODULE_H_
 #define FARCALL_SERVER_CONFIG_MODULE_H_
 
@@ -44,20 +44,20 @@ extern const fc_option_t fc_module_keys[FC_MODULE_KEYS];
 // Sets every key to its default.
 void fc_module_policy_init(fc_module_policy_t *policy, const char *name);
 
-// Makes the policies in force out of the options, whose texts are borrowed.
+// Makes the policies in force from the options. Borrows the texts of the options.
 // FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_module_policies_init(fc_module_policies_t *policies,
                                     fc_allocator_t allocator,
                                     const fc_server_options_t *options,
                                     fc_error_t *err) FC_MUST_CHECK;
 void fc_module_policies_deinit(fc_module_policies_t *policies);
-// Does the name of a policy mean one version, "NAME@VERSION"? *out_module: NAME, or the
-// whole of any other name.
+// Is `name` the name of one version, "NAME@VERSION"? *out_module is NAME, or the whole
+// name if it is not of a version.
 bool fc_module_policy_is_version(fc_str_t name, fc_str_t *out_module);
-// What holds for a version of a module. Never NULL; valid as long as the policies.
+// Returns the policy of a version of a module. Never NULL; valid as long as the policies.
 const fc_module_policy_t *fc_module_policies_find_version(
     const fc_module_policies_t *policies, fc_str_t module, fc_str_t version);
-// What holds for a module, whatever is said of its versions.
+// Returns the policy of a module, without the policies of its versions.
 const fc_module_policy_t *fc_module_policies_find(
     const fc_module_policies_t *policies, fc_str_t module);
 

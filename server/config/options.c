@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flags, FARCALL_* variables and the file (file.c) are three ways to give the options
-// of one table. An unknown flag, key or FARCALL_* variable is an error that names the
-// nearest known one, if one is near; but variables that Kubernetes sets, and those of
-// the program `farcall`, are ignored.
+// Options of one table can be given in three ways: by flags, by FARCALL_* variables and
+// in the file (file.c). An unknown flag, key or FARCALL_* variable is an error that names
+// the nearest known one, if one is near. Variables that Kubernetes sets, and those of the
+// program `farcall`, are ignored.
 #include <stdio.h>
 
 #include "config/file.h"
@@ -24,7 +24,7 @@ static fc_status_t set(fc_server_options_t *options, const fc_option_t *option,
 // ---------------------------------------------------------------------------
 // Flags
 
-// Flags that make the program do something else than serve.
+// Flags that make the program print or check something instead of serving.
 static const struct {
   const char *flag;
   char letter;
@@ -77,9 +77,9 @@ typedef struct arguments_t {
   bool given[FC_OPTIONS];
 } arguments_t;
 
-// If a number is given twice, the second is meant to replace the first; so it is with
-// a flag and a choice. If a TEXT is given twice, both may be meant and the first would
-// be lost, so that is an error. A LIST takes several texts.
+// If a number, a flag or a choice is given twice, the second value replaces the first. If
+// a TEXT is given twice, the user may mean both and the first would be lost, so that is
+// an error. A LIST takes several texts.
 static fc_status_t set_given(fc_server_options_t *options,
                              arguments_t *arguments, const fc_option_t *option,
                              const char *value, const char *named,
@@ -169,10 +169,9 @@ static bool has_text(fc_str_t text, const char *part) {
   return memmem(text.data, text.size, part, strlen(part)) != NULL;
 }
 
-// Is it a variable that Kubernetes sets? Kubernetes tells each container of the
-// Services of its namespace. The variables of a Service "farcall" begin like ours:
-// FARCALL_SERVICE_HOST, FARCALL_PORT=tcp://10.96.0.7:8000,
-// FARCALL_PORT_8000_TCP_ADDR.
+// Does Kubernetes set the variable? Kubernetes tells each container about the Services of
+// its namespace. For a Service named "farcall" these variables begin like ours:
+// FARCALL_SERVICE_HOST, FARCALL_PORT=tcp://10.96.0.7:8000, FARCALL_PORT_8000_TCP_ADDR.
 static bool is_of_kubernetes(fc_str_t name, const char *value) {
   return fc_str_ends(name, FC_STR("_SERVICE_HOST")) ||
          has_text(name, "_SERVICE_PORT") ||
@@ -250,15 +249,15 @@ static fc_status_t parse_arguments(fc_server_options_t *options, int argc,
       only_paths = true;
     }
   }
-  if (path_count) {  // the paths of the file do not count then
+  if (path_count) {  // the paths of the file are then ignored
     options->paths = paths;
     options->path_count = path_count;
   }
   return FC_OK;
 }
 
-// Parses once more, now with the values of the file below those of variables and
-// flags. Only the file's name is kept of the first pass.
+// Parses flags and variables once more, now over the values of the file. Of the first
+// pass only the file's name is kept.
 static fc_status_t parse_again(fc_server_options_t *options, int argc,
                                const char *const *argv, const char **paths,
                                const char *const *variables, fc_error_t *err) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What farcalld was asked to do: from flags, else FARCALL_* variables, else the
-// file of --config, else the defaults of options.def. Made by main.c at the start, and
-// again by reread.c at each SIGHUP.
+// The options of farcalld. A flag overrides a FARCALL_* variable, which overrides the
+// file of --config, which overrides the default in options.def. main.c reads the options
+// at the start, and reread.c again at each SIGHUP.
 #ifndef FARCALL_SERVER_CONFIG_OPTIONS_H_
 #define FARCALL_SERVER_CONFIG_OPTIONS_H_
 
@@ -39,7 +39,7 @@ typedef struct fc_origin_t {
   unsigned line, column;  // in the file, from 1
 } fc_origin_t;
 
-// What was read from --config. The texts of options that the file gives lie in `text`.
+// The content of the file of --config. Options that the file gives point into `text`.
 typedef struct fc_config_file_t {
   const char *name;
   char *text;
@@ -54,15 +54,14 @@ typedef struct fc_config_file_t {
 
 #define FC_TEXTS_MAX 8
 
-// The values of an option that may be given several times. Each is one item, or
-// several that commas separate.
+// The values of an option that may be given several times. Each text has one item, or
+// several separated by commas.
 typedef struct fc_texts_t {
   const char *texts[FC_TEXTS_MAX];
   uint32_t count;
 } fc_texts_t;
 
-// Gives the item `index` of all texts, counted from 0; false if there are
-// fewer.
+// Gives item `index` of all texts, counted from 0; false if there are fewer items.
 bool fc_texts_at(const fc_texts_t *texts, uint32_t index, fc_str_t *out_item);
 
 typedef struct fc_server_options_t {
@@ -76,7 +75,8 @@ typedef struct fc_server_options_t {
   // The PATHs of argv if it has any, else those of the file.
   const char *const *paths;
   size_t path_count;
-  const char *worker_program;  // what worker processes run: this program
+  const char
+      *worker_program;  // the program that worker processes run: this one
   fc_config_file_t file;
   // What the options were parsed from, so that SIGHUP can parse them again.
   int argc;
@@ -85,19 +85,19 @@ typedef struct fc_server_options_t {
   fc_origin_t origins[FC_OPTIONS];
 } fc_server_options_t;
 
-// Sets every option to its default. Takes no memory, so nothing need be freed.
+// Sets every option to its default. Allocates nothing.
 void fc_server_options_init(fc_server_options_t *options);
 // Reads variables, flags and the file of --config. Texts point into argv, into
-// `variables` (a NULL-terminated list of NAME=VALUE as `environ` is) and into
-// options->file. `paths` has room for argc pointers. The error is one line for the
-// user, hint included.
+// `variables` (a NULL-terminated list of NAME=VALUE, like `environ`) and into
+// options->file. `paths` has room for argc pointers. The error is one line for the user,
+// with a hint.
 fc_status_t fc_server_options_parse(fc_server_options_t *options, int argc,
                                     const char *const *argv, const char **paths,
                                     const char *const *variables,
                                     fc_error_t *err);
-// Frees what the file of --config took, also after a failed parse.
+// Frees the memory of the file of --config, also after a failed parse.
 void fc_server_options_deinit(fc_server_options_t *options);
-// Usage and every option, into `sink`.
+// Writes the usage and every option to `sink`.
 fc_status_t fc_server_options_help(fc_sink_t *sink, fc_error_t *err);
 
 #endif  // FARCALL_SERVER_CONFIG_OPTIONS_H_

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texts are read by inet_pton, so names, ports, zones and octal numbers are
-// refused.
+// Addresses are read by inet_pton, which refuses names, ports, zones and octal numbers.
 #include "config/peer.h"
 
 #include <arpa/inet.h>
@@ -101,8 +100,8 @@ static bool parse_network(fc_str_t text, fc_network_t *out_network) {
   const size_t size = slash ? (size_t)(slash - text.data) : text.size;
   fc_str_t address = fc_str_make(text.data, size);
   if (!fc_peer_parse(address, &out_network->address)) return false;
-  // The spelling decides which bits are counted: ::ffff:10.0.0.0/104 is the
-  // same network as 10.0.0.0/8.
+  // Whether the text is IPv6 decides what the prefix length counts: ::ffff:10.0.0.0/104
+  // is the same network as 10.0.0.0/8.
   const bool v6 = memchr(address.data, ':', address.size) != NULL;
   unsigned bits = v6 ? 128 : 32;
   if (slash &&

@@ -36,8 +36,8 @@ fc_status_t fc_policy_init(fc_policy_t *policy, fc_str_t hosts,
                  own.message);
 }
 
-// RFC 6454 7, of http and https: the scheme, a host in lower case, and the port if it
-// is not the one that the scheme implies.
+// Is the text an origin of http or https (RFC 6454 7): the scheme, a host in lower case,
+// and the port unless it is the scheme's default?
 static bool is_origin(fc_str_t origin) {
   const fc_str_t kSchemes[] = {FC_STR("http://"), FC_STR("https://")};
   const fc_str_t kPorts[] = {FC_STR(":80"), FC_STR(":443")};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a listener allows: host names, pages of other sites, acts and tokens of its
-// clients, and the proxies in front of it that are believed. Made once for each
-// listener; exchange/access.c applies it to each request. No allocation.
+// What a listener allows its clients: host names, origins of other sites, admin acts and
+// tokens, and which proxies in front of it are trusted. It is made once for each
+// listener; exchange/access.c checks each request against it. No allocation.
 #ifndef FARCALL_SERVER_CONFIG_POLICY_H_
 #define FARCALL_SERVER_CONFIG_POLICY_H_
 
@@ -31,32 +31,32 @@ typedef struct fc_policy_t {
   uint32_t client_connections;
 } fc_policy_t;
 
-// Has the listener tokens or rules for users, so that not every client may ask for all?
+// Has the listener tokens or rules for users? Then not every client may request
+// everything.
 static inline bool fc_policy_is_guarded(const fc_policy_t *policy) {
   return policy->tokens || policy->users.count;
 }
 
-// May some client of the listener change which modules are served?
+// May any client of the listener change which modules are served?
 static inline bool fc_policy_has_admin(const fc_policy_t *policy) {
   return policy->admin == FC_ADMIN_LOOPBACK ||
          (policy->admin == FC_ADMIN_SOCKET &&
           (policy->local || policy->tokens));
 }
 
-// Sets `hosts`, which is borrowed, and `proxies` from the two texts, and zeroes the
-// other fields, which the caller sets. FC_CODE_NOT_ACCEPTABLE names the item that
-// can't be read.
+// Sets `hosts` (borrowed) and `proxies` from the two texts and zeroes the other fields,
+// which the caller sets. FC_CODE_NOT_ACCEPTABLE names the item that can't be read.
 fc_status_t fc_policy_init(fc_policy_t *policy, fc_str_t hosts,
                            fc_str_t proxies, fc_error_t *err) FC_MUST_CHECK;
 
-// Sets `origins`, which is borrowed. FC_CODE_NOT_ACCEPTABLE names the item that is no
-// origin as browsers write them.
+// Sets `origins`, which is borrowed. FC_CODE_NOT_ACCEPTABLE names the item that is not an
+// origin as browsers write it.
 #define FC_ORIGIN_MAX 128
 fc_status_t fc_policy_set_origins(fc_policy_t *policy, fc_str_t origins,
                                   fc_error_t *err) FC_MUST_CHECK;
 
-// May the server listen on this address, which `item` names? FC_CODE_FORBIDDEN if
-// others can reach it and that is not `allowed` (--allow-insecure-bind).
+// May the server listen on this address? FC_CODE_FORBIDDEN: others can reach it and
+// `allowed` is false (--allow-insecure-bind). `item` names the address in the error.
 fc_status_t fc_policy_check_bind(bool allowed, const fc_address_t *address,
                                  fc_str_t item, fc_error_t *err) FC_MUST_CHECK;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The options in force, printed as a file that says the same.
+// Prints the options in force as a configuration file that sets the same values.
 #include <stdio.h>
 
 #include "config/file.h"
@@ -8,7 +8,7 @@
 #include "config/module.h"
 #include "json/writer.h"
 
-// Where the value comes from.
+// Returns a text that says where the value comes from.
 static const char *print_origin(const fc_server_options_t *options,
                                 fc_origin_t origin, char room[512]) {
   static const char *const kNames[] = {"default", "", "variable", "flag"};
@@ -18,7 +18,7 @@ static const char *print_origin(const fc_server_options_t *options,
   return room;
 }
 
-// Texts with commas between them.
+// Writes texts with commas between them.
 static fc_status_t put_list(const void *values, const fc_option_t *option,
                             fc_sink_t *sink, fc_error_t *err) {
   fc_text_t text;
@@ -70,7 +70,7 @@ static fc_status_t put_module(const fc_server_options_t *options,
   const bool of_version =
       fc_module_policy_is_version(fc_str(policy->name), &module);
   for (size_t i = 0; i < FC_MODULE_KEYS; i++) {
-    // A file with these two in a version's member would be refused.
+    // A version's member with these two keys would be refused.
     if (of_version &&
         (i == FC_MODULE_KEY_versions || i == FC_MODULE_KEY_aliases)) {
       continue;

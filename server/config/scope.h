@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scopes: sets of what may be asked for (scope.def), as bits. No allocation; any
-// thread.
+// Scopes say what a client may request (scope.def). A set of scopes is a bit set. No
+// allocation; any thread.
 #ifndef FARCALL_SERVER_CONFIG_SCOPE_H_
 #define FARCALL_SERVER_CONFIG_SCOPE_H_
 
@@ -19,12 +19,12 @@ enum {
 #include "config/scope.def"
 #undef FC_SCOPE
   FC_SCOPE_ALL = (1 << FC_SCOPE_COUNT) - 1,
-  // Instead of scopes, a request may need nothing, or only that its client is known.
+  // A request can also need no scope (OPEN), or only a known client (ANY).
   FC_SCOPE_OPEN = 0,
   FC_SCOPE_ANY = 0x80,
 };
 
-// What the client that makes a request is allowed. The texts are borrowed.
+// What the client of a request is allowed. The texts are borrowed.
 typedef struct fc_grant_t {
   uint8_t scopes;
   fc_str_t name;     // of the token
@@ -35,16 +35,16 @@ typedef struct fc_grant_t {
   const char *hash;  // of the token; NULL: it is a user's
 } fc_grant_t;
 
-// The name of the lowest scope of a set that is not empty.
+// Returns the name of the lowest scope of a set that is not empty.
 const char *fc_scope_name(uint8_t scopes);
-// The names of all of them, with ", " between.
+// Returns the names of all scopes, with ", " between them.
 const char *fc_scope_names(void);
-// Reads "call,read"; `separator` stands between names. False: *out_bad is what is no
-// scope, a part of `text`.
+// Reads "call,read"; `separator` stands between names. False: *out_bad is the part of
+// `text` that is no scope.
 bool fc_scopes_parse(fc_str_t text, char separator, uint8_t *out_scopes,
                      fc_str_t *out_bad);
-// Does a pattern of a list such as "net*,text" fit the whole name? '*' stands for
-// any characters, also none.
+// Does a pattern of a list such as "net*,text" match the whole name? '*' matches any
+// characters, or none.
 bool fc_patterns_fit(fc_str_t patterns, fc_str_t name);
 
 #endif  // FARCALL_SERVER_CONFIG_SCOPE_H_

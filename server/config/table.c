@@ -103,8 +103,8 @@ static bool parse_value(const fc_option_t *option, const char *text,
   }
 }
 
-// What a value of the option may be, for the text of an error. `text` holds it if it
-// has numbers.
+// Describes the allowed values of the option, for an error. `text` is the buffer for a
+// description with numbers.
 static const char *describe_values(const fc_option_t *option, char text[64]) {
   const unsigned long long least = option->least, most = option->most;
   switch (option->kind) {

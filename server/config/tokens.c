@@ -52,7 +52,7 @@ static fc_status_t take_name(parser_t *p, fc_token_t *token) {
   for (size_t i = 0; i < name.size && good; i++)
     good = is_of_name(name.data[i]);
   if (!good) {
-    // The word is not shown: somebody may have put the secret there.
+    // The error does not show the word: the user may have written the secret there.
     return fail_at(p, name.data,
                    "a name is 1 to 32 letters, digits, '.', '-' and '_'", none);
   }
@@ -80,7 +80,8 @@ static fc_status_t take_scopes(parser_t *p, fc_token_t *token) {
   return fail_at(p, bad.data, says, shown ? bad : none);
 }
 
-// The word is not shown: somebody may have put the secret there.
+// Takes the hash. The error does not show the word: the user may have written the secret
+// there.
 static fc_status_t take_hash(parser_t *p, fc_token_t *token) {
   const fc_str_t none = {0}, word = take_word(p);
   bool good = word.size == sizeof token->hash;
@@ -105,7 +106,8 @@ static fc_status_t take_hash(parser_t *p, fc_token_t *token) {
 
 #define PRIORITY FC_STR("priority=")
 
-// Takes the words behind the hash. The one with a '=' is the range: no pattern has a '='.
+// Takes the words behind the hash. A word with '=' is the range, because no pattern
+// contains '='.
 static fc_status_t take_more(parser_t *p, fc_token_t *token) {
   fc_grant_t *grant = &token->grant;
   fc_str_t word = take_word(p);
@@ -152,8 +154,8 @@ static fc_status_t take_line(parser_t *p) {
   return FC_OK;
 }
 
-// Where to look for a hash first, by its first 32 bits. Clients cannot make the search
-// longer: only hashes of the file are in the table.
+// Returns the first place to search for a hash, from its first 32 bits. Clients cannot
+// make the search longer: only hashes of the file are in the table.
 static uint32_t place_of(const fc_tokens_t *tokens, const char hash[64]) {
   uint32_t bits = 0;
   for (int i = 0; i < 8; i++) {
@@ -209,8 +211,8 @@ fc_status_t fc_tokens_open(fc_tokens_t *out_tokens, const char *file,
   *out_tokens = (fc_tokens_t){0};
   FC_TRY(fc_guarded_file_open(&read, file, err));
   const fc_status_t status = fc_tokens_parse(out_tokens, file, read.text, err);
-  // Somebody who reads the file learns names, scopes and hashes, but no secret: 256
-  // random bits cannot be found from their hash.
+  // A reader of the file learns names, scopes and hashes, but no secret: 256 random bits
+  // cannot be found from their hash.
   out_tokens->others_read = read.others_read;
   fc_guarded_file_close(&read);
   return status;

@@ -21,7 +21,7 @@ static fc_status_t fail_at(const char *file, unsigned number, size_t at,
 }
 
 // Takes the sum of a line. sha256sum begins a line with a backslash if it has escaped
-// the name in it.
+// characters of the name.
 static fc_status_t take_line(fc_sums_t *sums, const char *file, unsigned number,
                              fc_str_t line, fc_error_t *err) {
   char *sum = sums->items[sums->count];

@@ -56,8 +56,9 @@ uint8_t fc_users_scopes(const fc_users_t *users, const fc_user_t *user) {
   return 0;
 }
 
-// Adds the supplementary groups of the client. If it has FC_USER_GROUPS_MAX of them or
-// more, none is added, and only its main group counts: the kernel gives all or none.
+// Adds the supplementary groups of the client. If the client has FC_USER_GROUPS_MAX of
+// them or more, none is added and only its main group counts: the kernel gives all groups
+// or none.
 static void read_groups(int socket, fc_user_t *user) {
   gid_t *groups = &user->groups[1];
   socklen_t size = sizeof user->groups - sizeof *groups;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // --socket-users: what each user of this machine may do through a Unix socket. The kernel
-// says who has connected (SO_PEERCRED, SO_PEERGROUPS); nothing a client sends can change
-// that. Loop thread.
+// says who has connected (SO_PEERCRED, SO_PEERGROUPS), so a client cannot claim to be
+// somebody else. Loop thread.
 #ifndef FARCALL_SERVER_CONFIG_USERS_H_
 #define FARCALL_SERVER_CONFIG_USERS_H_
 
@@ -27,22 +27,22 @@ typedef struct fc_user_t {
   uint32_t groups[FC_USER_GROUPS_MAX];  // the main one first
 } fc_user_t;
 
-// A client of a Unix socket, once the rules were looked at.
+// A client of a Unix socket, after the rules were applied.
 typedef struct fc_known_user_t {
   bool known;
   uint8_t scopes;  // 0: no rule fits, or there are none
   uint32_t id;
 } fc_known_user_t;
 
-// Asks the kernel who has connected to a Unix socket. Groups are asked for if there are
-// rules.
+// Asks the kernel who has connected to a Unix socket. The groups are read only if there
+// are rules.
 fc_known_user_t fc_users_of_socket(const fc_users_t *users, int socket);
 
 // Reads "root=call+admin,:ops=call+read,=read"; "": no rules. FC_CODE_NOT_ACCEPTABLE
 // names the rule that can't be read.
 fc_status_t fc_users_parse(fc_str_t text, fc_users_t *out_users,
                            fc_error_t *err) FC_MUST_CHECK;
-// The scopes of the first rule that fits; 0: none fits.
+// Returns the scopes of the first matching rule; 0: no rule matches.
 uint8_t fc_users_scopes(const fc_users_t *users, const fc_user_t *user);
 
 #endif  // FARCALL_SERVER_CONFIG_USERS_H_

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One epoll for everything that is waited for. A file is watched for one event at a time
-// (EPOLLONESHOT): after a hang-up, too, it costs nothing until somebody waits again.
+// One epoll watches everything that is waited for. A file is watched for one event at a
+// time (EPOLLONESHOT). So a file that has hung up causes no further events until somebody
+// waits for it again.
 #include "control/nursery.h"
 
 #include <errno.h>
@@ -119,7 +120,7 @@ void fc_nursery_forget(fc_nursery_t *nursery, fc_vigil_t *wait) {
   wait->known = false;
 }
 
-// Begins what is due.
+// Calls the waits whose time has come.
 static void begin_due(fc_nursery_t *nursery) {
   const uint64_t now_ns = nursery->later ? fc_clock_ns() : 0;
   while (nursery->later && nursery->later->due_ns <= now_ns) {
@@ -142,7 +143,7 @@ static int timeout_ms(const fc_nursery_t *nursery) {
 // ---------------------------------------------------------------------------
 // The thread
 
-// NULL: there is none, or it is to stop.
+// Takes the next order; NULL: there is none, or the thread must stop (*out_stop).
 static fc_order_t *take_order(fc_nursery_t *nursery, bool *out_stop) {
   pthread_mutex_lock(&nursery->lock);
   *out_stop = nursery->stopping;
@@ -151,8 +152,7 @@ static fc_order_t *take_order(fc_nursery_t *nursery, bool *out_stop) {
   return order;
 }
 
-// Runs one order, so that what is waited for has its turn in between. False: it is to
-// stop.
+// Runs one order, so that events are handled between orders. False: the thread must stop.
 static bool run_one(fc_nursery_t *nursery, bool *out_more) {
   bool stop;
   fc_order_t *order = take_order(nursery, &stop);
@@ -165,7 +165,8 @@ static void hear(fc_nursery_t *nursery, const struct epoll_event *event) {
   fc_vigil_t *wait = event->data.ptr;
   uint64_t count;
   if (wait) {
-    // One that an event before it has forgotten, or put off, has none.
+    // An earlier event may have forgotten this wait or put it off; then `on` is not
+    // called.
     if (wait->known && !wait->later) wait->on(wait);
     return;
   }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The nursery: one thread for what may take long, so that the loop never waits for it:
-// making processes, hearing that they have ended and what they print, control groups, the
-// weighing and freeing of shared files. Nothing of it is needed for a call that runs. What
-// is done is the orders' (pool/process_nursery.c). An order is a struct that belongs to
-// one side at a time: the loop gives it, the nursery's thread runs it and replies, and the
-// loop hears the reply. Nothing is allocated on the way, and the two queues are locked
-// only while an order is put in or taken out.
+// The nursery: one thread for work that may take long, so that the loop never waits for
+// it: making processes, noticing their end, reading what they print, control groups,
+// measuring and freeing shared files. A running call needs nothing of this. The orders do
+// the work (pool/process_nursery.c). An order is a struct that belongs to one side at a
+// time: the loop gives the order, the nursery's thread runs it and replies, and the loop
+// receives the reply. Nothing is allocated on the way, and the two queues are locked only
+// while an order is put in or taken out.
 //
 // The thread lives until the server ends: the kernel kills a process when the *thread*
-// that has made it ends (PR_SET_PDEATHSIG).
+// that made it ends (PR_SET_PDEATHSIG).
 #ifndef FARCALL_SERVER_CONTROL_NURSERY_H_
 #define FARCALL_SERVER_CONTROL_NURSERY_H_
 
@@ -20,8 +20,8 @@
 
 typedef struct fc_nursery_t fc_nursery_t;
 
-// Is in one queue at most. It must live until its reply was heard, or the nursery has
-// stopped.
+// An order is in at most one queue. It must live until its reply was received, or until
+// the nursery has stopped.
 typedef struct fc_order_t {
   void (*run)(struct fc_order_t *order);   // the nursery's thread
   void (*done)(struct fc_order_t *order);  // the loop's
@@ -29,7 +29,7 @@ typedef struct fc_order_t {
   struct fc_order_t *next;  // private to nursery.c
 } fc_order_t;
 
-// What the nursery waits for, once: that a file can be read, or a time.
+// A single wait of the nursery: for a file to become readable, or for a time.
 typedef struct fc_vigil_t {
   void (*on)(struct fc_vigil_t *wait);
   void *context;
@@ -66,31 +66,32 @@ struct fc_nursery_t {
 // ---------------------------------------------------------------------------
 // The loop's thread
 
-// Starts the thread. It calls `wake` when replies have come: the loop must call
-// fc_nursery_collect. FC_CODE_OUT_OF_MEMORY.
+// Starts the thread. The thread calls `wake` when there are replies; the loop must then
+// call fc_nursery_collect. FC_CODE_OUT_OF_MEMORY.
 fc_status_t fc_nursery_start(fc_nursery_t *nursery, void (*wake)(void *context),
                              void *context, fc_error_t *err) FC_MUST_CHECK;
-// Ends the thread once it has run the order that it is at. Orders that were not run and
-// replies that were not heard are dropped: what they are of belongs to the caller from now
-// on. If the nursery has not started, does nothing.
+// Ends the thread after the order that it is running. Orders that were not run and
+// replies that were not received are dropped; the caller owns their objects from now on.
+// Does nothing if the nursery has not started.
 void fc_nursery_stop(fc_nursery_t *nursery);
-// Orders are run one after another, in the order they were given. An order that runs may
-// give itself again, to go on after those that wait.
+// Orders are run one after another, in the order in which they were given. A running
+// order may give itself again, to go on after the orders that wait.
 void fc_nursery_order(fc_nursery_t *nursery, fc_order_t *order);
-// Hears up to `most` replies, in the order they were given. True: there are more.
+// Receives up to `most` replies, in the order in which they were given. True: there are
+// more.
 bool fc_nursery_collect(fc_nursery_t *nursery, unsigned most);
 
 // ---------------------------------------------------------------------------
 // The nursery's thread
 
-// The loop hears the order's `done`. The order need not have been given by the loop.
+// Makes the loop call the order's `done`. The loop need not have given the order.
 void fc_nursery_reply(fc_nursery_t *nursery, fc_order_t *order);
-// Calls wait->on, once, when the file can be read, but not before `due_ns` (fc_clock_ns;
-// 0: now); without a file, when it is `due_ns`. Whoever waits already waits so from now
-// on. False: the kernel has no room to watch the file. After a `due_ns` to come, this is
-// tried again until there is.
+// Calls wait->on once, when the file can be read, but not before `due_ns` (fc_clock_ns;
+// 0: now). Without a file, calls it at `due_ns`. A wait that waits already gets the new
+// time. False: the kernel has no room to watch the file. With a `due_ns` the result is
+// true, and the nursery tries until there is room.
 bool fc_nursery_wait(fc_nursery_t *nursery, fc_vigil_t *wait, uint64_t due_ns);
-// Before the file is closed: `on` is not called any more.
+// Call this before the file is closed: `on` is not called any more.
 void fc_nursery_forget(fc_nursery_t *nursery, fc_vigil_t *wait);
 
 #endif  // FARCALL_SERVER_CONTROL_NURSERY_H_

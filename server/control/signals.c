@@ -5,7 +5,7 @@
 
 #include "farcall/base.h"
 
-// By SIGSYS the jail refuses a system call (jail/stop.c).
+// The jail refuses a system call by SIGSYS (jail/stop.c).
 static const int kFaults[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
                               SIGABRT, SIGTRAP, SIGSYS};
 

@@ -6,9 +6,9 @@
 
 #include <signal.h>
 
-// Has the calling thread, and those that it starts from now on, block all signals but
-// faults: the loop's thread handles what is sent to the process, faults stay with the
-// thread that made them. `out_before` is the mask as it was; may be NULL.
+// Makes the calling thread, and threads that it starts later, block all signals except
+// faults. The loop's thread handles signals that are sent to the process; a fault is
+// handled by the thread that caused it. `out_before` gets the old mask; may be NULL.
 void fc_signals_leave_faults(sigset_t *out_before);
 
 #endif  // FARCALL_SERVER_CONTROL_SIGNALS_H_

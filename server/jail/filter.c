@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A filter compares the number of a call with one row of call.def after another, and
-// jumps over the instructions of rows that do not fit. So it takes longer for rows that
-// stand further down. Since 5.11 the kernel remembers which numbers are allowed whatever
-// their arguments, and runs no filter for these.
+// A filter compares the number of a system call with one row of call.def after another,
+// and jumps over the instructions of rows that do not match. So rows further down take
+// longer. Since 5.11 the kernel remembers the numbers that are allowed with any
+// arguments, and runs no filter for them.
 #include "jail/filter.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ const fc_jail_call_t fc_jail_calls[] = {
 };
 const size_t fc_jail_call_count = FC_ARRAY_COUNT(fc_jail_calls);
 
-// In rule.def, stands for the number of the process: no other value there is this one.
+// In rule.def, stands for the number of the process. No other value there equals it.
 #define OWN_PID 0xffffff01u
 
 typedef enum test_t { ONE_OF, OTHER_THAN, ALL_OF, NONE_OF } test_t;
@@ -96,18 +96,18 @@ static void jump(fc_filter_t *filter, uint16_t test, uint32_t value,
                                     (uint8_t)skip_if, (uint8_t)skip_else));
 }
 
-// The low four bytes of an argument: the kernel ignores the others, or (mmap, mprotect)
-// no bit that a rule tests is among them.
+// Loads the low four bytes of an argument. The kernel ignores the high bytes, or (mmap,
+// mprotect) the rules test no bit in them.
 static size_t argument_offset(uint8_t argument) {
   return offsetof(struct seccomp_data, args) + argument * sizeof(uint64_t);
 }
 
-// How many instructions an argument is compared by.
+// Returns the number of instructions that compare an argument.
 static size_t count_tests(const rule_t *rule) {
   return rule->test == ONE_OF || rule->test == OTHER_THAN ? rule->count : 1u;
 }
 
-// The tests jump over the first of two actions, or go on to it.
+// The tests jump over the first of two actions, or continue with it.
 static void emit_rule(fc_filter_t *filter, const rule_t *rule, uint32_t action,
                       uint32_t refusal) {
   const size_t count = count_tests(rule);
@@ -123,7 +123,7 @@ static void emit_rule(fc_filter_t *filter, const rule_t *rule, uint32_t action,
   give(filter, rule->test == OTHER_THAN ? refusal : action);
 }
 
-// `action`: what becomes of a call whose arguments fit the rule; `refusal`: of others.
+// `action` is for a call whose arguments match the rule, `refusal` for other calls.
 static void emit_call(fc_filter_t *filter, uint32_t number, fc_jail_rule_t rule,
                       uint32_t action, uint32_t refusal) {
   if (rule <= FC_RULE_ABSENT) {
@@ -138,8 +138,8 @@ static void emit_call(fc_filter_t *filter, uint32_t number, fc_jail_rule_t rule,
   emit_rule(filter, &kRules[rule], action, refusal);
 }
 
-// Refuses calls by another architecture's numbers, which mean other calls. Then the
-// number of the call is loaded.
+// Refuses calls by another architecture's numbers, which mean other calls. Then loads the
+// number of the call.
 static void emit_head(fc_filter_t *filter, uint32_t refusal) {
   filter->size = 0;
   load(filter, offsetof(struct seccomp_data, arch));
@@ -147,7 +147,7 @@ static void emit_head(fc_filter_t *filter, uint32_t refusal) {
   give(filter, refusal);
   load(filter, offsetof(struct seccomp_data, nr));
 #if defined(__x86_64__)
-  // The x32 numbers are the same calls again.
+  // The x32 numbers are the same calls a second time.
   jump(filter, BPF_JGE, 0x40000000u, 0, 1);
   give(filter, refusal);
 #endif
@@ -187,8 +187,8 @@ void fc_filter_make(fc_phase_t phase, fc_filter_t *out_filter) {
     const fc_jail_call_t *call = &fc_jail_calls[i];
     const fc_jail_rule_t rule = call->rules[alone ? FC_PHASE_CALLING : phase];
     if (rule == FC_RULE_NO) continue;  // refused at the end of the filter
-    // The C library blocks all signals while it begins a thread: SIGSYS would end the
-    // process. So this one fails as where there are too many.
+    // The C library blocks all signals while it begins a thread, so SIGSYS would end the
+    // process. So clone fails with EAGAIN, as if there were too many threads.
     const bool fails = alone && rule == FC_RULE_THREAD;
     emit_call(out_filter, call->number, rule,
               fails ? FAILS(EAGAIN) : SECCOMP_RET_ALLOW, REFUSED);

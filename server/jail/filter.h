@@ -2,7 +2,7 @@
 //
 // Filters of system calls. A call that a filter of call.def refuses raises SIGSYS in the
 // calling thread; the handler (stop.c) notes the call and makes it return EPERM. The
-// filter of --sandbox=basic makes calls fail itself, and nothing is noted.
+// filter of --sandbox=basic makes the call fail without a signal, and nothing is noted.
 #ifndef FARCALL_SERVER_JAIL_FILTER_H_
 #define FARCALL_SERVER_JAIL_FILTER_H_
 
@@ -13,7 +13,7 @@
 typedef enum fc_phase_t {
   FC_PHASE_LOADING,
   FC_PHASE_CALLING,
-  FC_PHASE_ALONE,  // CALLING, but a thread that is begun fails with EAGAIN
+  FC_PHASE_ALONE,  // as CALLING, but beginning a thread fails with EAGAIN
 } fc_phase_t;
 
 typedef enum fc_jail_rule_t {
@@ -40,15 +40,16 @@ typedef struct fc_filter_t {
   uint16_t size;
 } fc_filter_t;
 
-// Allows what call.def allows in this phase.
+// Makes a filter that allows what call.def allows in this phase.
 void fc_filter_make(fc_phase_t phase, fc_filter_t *out_filter);
-// For programs built with a sanitizer, whose library makes calls of its own at any time:
-// refuses only the calls that call.def refuses in both phases, and looks at no argument.
+// Makes a filter for programs built with a sanitizer, whose library makes system calls at
+// any time. It refuses only the calls that call.def refuses in both phases, and tests no
+// argument.
 void fc_filter_make_loose(fc_filter_t *out_filter);
-// The filter of --sandbox=basic (basic.def), for this process.
+// Makes the filter of --sandbox=basic (basic.def) for this process.
 void fc_filter_make_basic(fc_filter_t *out_filter);
-// Puts the filter on all threads of the process. A thread that has filters the others do
-// not have is an error. FC_CODE_MODULE_UNAVAILABLE.
+// Puts the filter on all threads of the process. FC_CODE_MODULE_UNAVAILABLE: the kernel
+// refuses it, for one because a thread has filters that the others do not have.
 fc_status_t fc_filter_install(const fc_filter_t *filter,
                               fc_error_t *err) FC_MUST_CHECK;
 

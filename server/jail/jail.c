@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order in which a worker process gives up what it does not need. First what holds
-// with every --sandbox: for one, the worker ends with the server, and before the server
-// when memory runs out. Then, unless --sandbox=off, what keeps the worker from other
-// processes: by number (the filter), and by path. Against paths there are three things
-// (no capabilities, no dumping, Landlock), because none of them is there on every
-// machine or works for every user.
+// A worker process gives up its rights in this order. First come the rules that hold with
+// every --sandbox: for example, the worker ends with the server, and when memory runs out
+// the kernel kills the worker and not the server. Then, unless --sandbox=off, come the
+// rules that keep the worker from other processes: by number (the filter) and by path.
+// Three things protect paths (no capabilities, no dumping, Landlock), because none of
+// them exists on every machine or works for every user.
 #include "jail/jail.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static void limit(__rlimit_resource_t resource, uint64_t value) {
   (void)setrlimit(resource, &now);
 }
 
-// Has the kernel end a worker and not the server when memory runs out.
+// Makes the kernel kill a worker and not the server when memory runs out.
 static void volunteer(void) {
   int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
@@ -70,8 +70,8 @@ static void volunteer(void) {
   close(file);
 }
 
-// Drops all capabilities but `kept`. A process that lacks a capability of the server may
-// not look into the server (cap_ptrace_access_check).
+// Drops all capabilities except `kept`. A process that lacks a capability of the server
+// may not read the server's memory (cap_ptrace_access_check).
 static fc_status_t keep_capabilities(uint64_t kept, fc_error_t *err) {
   struct __user_cap_header_struct head = {.version =
                                               _LINUX_CAPABILITY_VERSION_3};
@@ -90,8 +90,8 @@ static fc_status_t keep_capabilities(uint64_t kept, fc_error_t *err) {
 // Each mode
 
 static fc_status_t enter_basic(fc_error_t *err) {
-  // What root may do to processes and to the machine is dropped. What root may do to
-  // files and in the network stays, as the server has it.
+  // Drops what root may do to processes and to the machine. What root may do to files and
+  // in the network stays, as the server has it.
   static const uint64_t kKept =
       1ull << CAP_CHOWN | 1ull << CAP_DAC_OVERRIDE |
       1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_FOWNER | 1ull << CAP_FSETID |
@@ -108,7 +108,7 @@ static void allow(void *context, const char *path, int file) {
   fc_landlock_allow(*(const int *)context, file);
 }
 
-// The sanitizers look into their own process when they report.
+// The sanitizers read files of their own process when they report.
 static void allow_itself(int ruleset) {
   const int folder = open("/proc/self", O_PATH | O_CLOEXEC);
   fc_landlock_allow(ruleset, folder);
@@ -137,7 +137,7 @@ static fc_status_t enter_filter(fc_error_t *err) {
   return fc_filter_install(&filter, err);
 }
 
-// Only root may enter a namespace, so this comes before the change of user.
+// Called before the change of user: only root may enter a namespace.
 static fc_status_t enter_network(const fc_jail_t *jail, fc_error_t *err) {
   if (!has(jail, FC_JAIL_NETWORK)) return FC_OK;
   if (setns(jail->network, CLONE_NEWNET)) {
@@ -147,7 +147,7 @@ static fc_status_t enter_network(const fc_jail_t *jail, fc_error_t *err) {
   return FC_OK;
 }
 
-// Called before anything of the module is in memory, so that the group counts all of it.
+// Called before any part of the module is in memory, so that the group counts all of it.
 static fc_status_t enter_group(const fc_jail_t *jail, fc_error_t *err) {
   if (!jail->procs) return FC_OK;
   if (write(jail->procs, "0", 1) != 1) return fail("its control group", err);
@@ -155,13 +155,13 @@ static fc_status_t enter_group(const fc_jail_t *jail, fc_error_t *err) {
   return FC_OK;
 }
 
-// The kernel sends SIGXCPU, and SIGKILL a second later to a process that ignores it.
+// The kernel sends SIGXCPU, and a second later SIGKILL to a process that ignores SIGXCPU.
 static void limit_time(uint64_t seconds) {
   const struct rlimit most = {.rlim_cur = seconds, .rlim_max = seconds + 1};
   if (seconds) (void)setrlimit(RLIMIT_CPU, &most);
 }
 
-// The system calls change one thread; the process has no other.
+// The system calls change only the calling thread; the process has no other thread.
 static fc_status_t change_user(const fc_jail_t *jail, fc_error_t *err) {
   if (!jail->user) return FC_OK;
   if (syscall(SYS_setgroups, 0, NULL) ||
@@ -169,8 +169,8 @@ static fc_status_t change_user(const fc_jail_t *jail, fc_error_t *err) {
       syscall(SYS_setresuid, jail->user, jail->user, jail->user)) {
     return fail("its user (--worker-user)", err);
   }
-  // If the server was started with no-setuid-fixup, the change of user has left
-  // capabilities.
+  // If the server was started with no-setuid-fixup, capabilities remain after the change
+  // of user.
   return keep_capabilities(0, err);
 }
 
@@ -178,10 +178,10 @@ bool fc_jail_bounds_threads(uint32_t parts, uint32_t user) {
   return (!user && (parts >> FC_JAIL_USER & 1)) || (parts >> FC_JAIL_SPACE & 1);
 }
 
-// Of root, each worker gets a user of its own; of anybody else, and with --worker-user, a
-// namespace of its own, where it drops the capabilities that it has there. There may be
-// no room for another namespace, though the probe had some: with auto the worker goes
-// without.
+// If the server is root, each worker gets its own user. Otherwise, and with
+// --worker-user, it gets its own namespace, and drops the capabilities that it has there.
+// The kernel may refuse a further namespace although the probe got one. With
+// --sandbox=auto the worker then has no limit of threads.
 static fc_status_t bound_threads(const fc_jail_t *jail, fc_error_t *err) {
   if (!is_strict(jail) || !fc_jail_bounds_threads(jail->parts, jail->user)) {
     return FC_OK;
@@ -199,8 +199,8 @@ static fc_status_t bound_threads(const fc_jail_t *jail, fc_error_t *err) {
 
 static fc_status_t enter_strict(const fc_jail_t *jail, fc_error_t *err) {
   if (has(jail, FC_JAIL_LANDLOCK)) FC_TRY(enter_landlock(jail, err));
-  // With CAP_DAC_READ_SEARCH the worker can read archives of other users.
-  // fc_jail_lock drops it too.
+  // CAP_DAC_READ_SEARCH lets the worker read archives of other users. fc_jail_lock drops
+  // it too.
   FC_TRY(keep_capabilities(1ull << CAP_DAC_READ_SEARCH, err));
   fc_stop_watch(jail->stops);
   return has(jail, FC_JAIL_SECCOMP) ? enter_filter(err) : FC_OK;
@@ -210,11 +210,11 @@ fc_status_t fc_jail_enter(const fc_jail_t *jail, fc_error_t *err) {
   volunteer();
   FC_TRY(enter_group(jail, err));
   FC_TRY(enter_network(jail, err));
-  // A change of user resets capabilities, PDEATHSIG and DUMPABLE: it comes before them.
+  // A change of user resets capabilities, PDEATHSIG and DUMPABLE, so it comes first.
   FC_TRY(change_user(jail, err));
   FC_TRY(bound_threads(jail, err));
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return fail("PDEATHSIG", err);
-  // The parent may have gone before this process asked to end with it.
+  // The parent may have ended before this process asked to end with it.
   if (getppid() != jail->parent) _exit(0);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_STACK, STACK_SIZE);
@@ -225,8 +225,8 @@ fc_status_t fc_jail_enter(const fc_jail_t *jail, fc_error_t *err) {
     return fail("no_new_privs", err);
   }
   limit(RLIMIT_NOFILE, OPEN_FILES);
-  // Workers of other modules run as the same user, and could otherwise look into this
-  // process.
+  // Workers of other modules run as the same user, and could otherwise read this
+  // process's memory.
   if (prctl(PR_SET_DUMPABLE, 0) < 0) return fail("DUMPABLE", err);
   return is_strict(jail) ? enter_strict(jail, err) : enter_basic(err);
 }

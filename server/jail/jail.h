@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a worker process may do (--sandbox). The worker calls fc_jail_enter before it
-// touches the module and fc_jail_lock when the module is loaded; both are about the
-// calling process, and what they take away cannot be had again. The other functions are
-// the server's.
+// touches the module, and fc_jail_lock when the module is loaded. Both change the calling
+// process, and their restrictions cannot be undone. The server calls the other functions.
 //
-// The parts: jail.c (the order in which things are given up), filter.c (the filters of
+// The files: jail.c (the order in which rights are given up), filter.c (the filters of
 // system calls, made from call.def and basic.def), landlock.c and readable.c (files),
-// threads.c (how many threads), stop.c (what was stopped), probe.c (what the kernel has).
+// threads.c (the number of threads), stop.c (refused calls), probe.c (what the kernel
+// supports).
 #ifndef FARCALL_SERVER_JAIL_JAIL_H_
 #define FARCALL_SERVER_JAIL_JAIL_H_
 
@@ -33,21 +33,22 @@ typedef struct fc_jail_part_row_t {
 
 extern const fc_jail_part_row_t fc_jail_parts[FC_JAIL_PARTS];
 
-// What the kernel has, and lets this process have.
+// What the kernel supports, and allows this process to use.
 typedef struct fc_jail_facts_t {
-  // That workers are to run as (fc_jail_t); kept by fc_jail_probe_begin.
+  // The user that workers run as (fc_jail_t); fc_jail_probe_begin keeps the value.
   uint32_t user;
   uint32_t parts;  // bits of fc_jail_part_t
-  // Why a part is missing: errno; 0: it is there, or these workers do without it.
+  // The errno with which a part failed; 0: the part works, or these workers do not need
+  // it.
   int errors[FC_JAIL_PARTS];
   int network;  // a network namespace without devices, for all workers; -1: none
-  pthread_t thread;  // that finds this out, if `probing`
+  pthread_t thread;  // finds this out, if `probing`
   bool probing;      // between fc_jail_probe_begin and fc_jail_know
   bool known;        // the fields above hold
 } fc_jail_facts_t;
 
-// What was stopped: a bit for each number of a system call, set by the worker and read
-// by the loop. A call with a higher number sets the last bit.
+// Refused system calls: one bit for each number, set by the worker and read by the loop.
+// Calls with higher numbers set the last bit.
 #define FC_JAIL_CALL_NUMBERS 512u
 typedef struct fc_jail_stops_t {
   _Atomic uint64_t calls[FC_JAIL_CALL_NUMBERS / 64];
@@ -59,7 +60,7 @@ typedef struct fc_jail_t {
   // Limits the bytes of the address space, 0: no limit.
   uint64_t memory;
   uint64_t cpu_s;  // limits processor time, 0: no limit
-  // The server's process id: if that process has gone, fc_jail_enter does not return.
+  // The server's process id. If that process has ended, fc_jail_enter does not return.
   int parent;
   const char *module;      // its path; NULL: nothing may be read
   int file;                // its file, borrowed
@@ -70,32 +71,32 @@ typedef struct fc_jail_t {
   fc_jail_stops_t *stops;  // borrowed; NULL: nothing is noted
 } fc_jail_t;
 
-// Before the module is loaded. May be called by a process with one thread only.
+// Call it before the module is loaded, in a process with only one thread.
 fc_status_t fc_jail_enter(const fc_jail_t *jail, fc_error_t *err) FC_MUST_CHECK;
-// When it is loaded, before its first call.
+// Call it when the module is loaded, before its first call.
 fc_status_t fc_jail_lock(const fc_jail_t *jail, fc_error_t *err) FC_MUST_CHECK;
 
-// Finds out what the kernel has, by trying, in a thread that ends then. That takes half a
-// millisecond, nearly all of it for the namespace, so that the caller can do something
-// else until it needs the facts, which may not be moved before.
+// Finds out what the kernel supports by trying it, in a thread that ends afterwards. This
+// takes half a millisecond, nearly all of it for the namespace. The caller can do other
+// work until it needs the facts. The facts must not be moved until fc_jail_know returns.
 void fc_jail_probe_begin(fc_jail_facts_t *facts);
-// Waits for the end of the probe. Zeroed facts are probed now. Returns `facts`.
+// Waits for the end of the probe. If `facts` is zeroed, probes now. Returns `facts`.
 const fc_jail_facts_t *fc_jail_know(fc_jail_facts_t *facts);
-// Closes the namespace, also of facts that are still being found out. Zeroed facts are
-// allowed.
+// Closes the namespace, also while the probe runs. Accepts zeroed facts.
 void fc_jail_forget(fc_jail_facts_t *facts);
-// Can `sandbox` be kept? FC_CODE_MODULE_UNAVAILABLE names what is missing.
+// Can the server keep `sandbox`? FC_CODE_MODULE_UNAVAILABLE names the missing part.
 fc_status_t fc_jail_check(fc_sandbox_t sandbox, const fc_jail_facts_t *facts,
                           fc_error_t *err) FC_MUST_CHECK;
 
-// Are the threads of a worker bounded that runs as `user` (fc_jail_t)? Without a bound,
-// strict lets it begin none once its module is loaded.
+// Can the number of threads be limited in a worker that runs as `user` (fc_jail_t)?
+// Without a limit, strict lets the worker begin no thread once its module is loaded.
 bool fc_jail_bounds_threads(uint32_t parts, uint32_t user);
-// Can a process with this jail have been stopped at a call? `locked`: at any time, else
-// while its module is loaded. A number that call.def does not have can be stopped.
+// Can a call with this number have been refused in a process with this jail? If `locked`,
+// at any time; else while its module is loaded. A number that call.def does not have can
+// be refused.
 bool fc_jail_may_stop(fc_sandbox_t sandbox, uint32_t parts, bool locked,
                       uint32_t number);
-// "socket", NULL for a number that call.def does not have.
+// Returns a name such as "socket"; NULL for a number that call.def does not have.
 const char *fc_jail_call_name(uint32_t number);
 
 #endif  // FARCALL_SERVER_JAIL_JAIL_H_

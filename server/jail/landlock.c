@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Rights, each with the version of Landlock that brought it. They are defined here
-// because the headers may be older than the kernel.
+// Rights, each with the version of Landlock that added it. They are defined here because
+// the headers may be older than the kernel.
 #define ACCESS_FIRST ((1ull << 13) - 1)
 #define ACCESS_REFER (1ull << 13)      // 2
 #define ACCESS_TRUNCATE (1ull << 14)   // 3
@@ -36,7 +36,7 @@ static fc_status_t fail(fc_error_t *err) {
 }
 
 static int create(const ruleset_t *ruleset) {
-  // The kernel takes a longer struct than it knows if the rest is 0.
+  // The kernel accepts a struct longer than it knows if the rest is 0.
   return (int)syscall(SYS_landlock_create_ruleset, ruleset, sizeof *ruleset, 0);
 }
 
@@ -93,9 +93,10 @@ static void allow_entry(int ruleset, int root, const char *name,
   close(fd);
 }
 
-// A file in /proc can make the kernel end the server first when memory runs out, one in
-// /sys/fs/cgroup can take the worker out of the group that limits it. Rules can only
-// allow, so each entry of the root folder but these two is allowed.
+// A process that writes to /proc can make the kernel kill the server first when memory
+// runs out. One that writes to /sys/fs/cgroup can move the worker out of its group.
+// Landlock has no rules that forbid, so every entry of the root folder except these two
+// is allowed.
 fc_status_t fc_landlock_enter_basic(fc_error_t *err) {
   static const char *const kLeftOut[] = {".", "..", "proc", "sys"};
   const int version = fc_landlock_version();

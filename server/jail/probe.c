@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tries each part in a thread of its own. Rulesets, filters and namespaces belong to that
+// Tries each part in a separate thread. Rulesets, filters and namespaces belong to that
 // thread: when it has ended, only the descriptor of the network namespace is left.
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ const fc_jail_part_row_t fc_jail_parts[FC_JAIL_PARTS] = {
 #undef FC_JAIL_PART
 };
 
-// A filter that allows everything.
+// Tries a filter that allows everything.
 static bool try_filter(void) {
   struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   const struct sock_fprog program = {1, &all};
@@ -38,7 +38,7 @@ static bool try_landlock(void) {
   return ruleset >= 0 && fc_landlock_enter(ruleset, NULL) == FC_OK;
 }
 
-// Making a namespace took about 450 us. So it is made once, and all workers enter it.
+// Making a namespace took about 450 us. So one is made here, and all workers enter it.
 static bool try_network(fc_jail_facts_t *facts) {
   if (unshare(CLONE_NEWNET)) return false;
   facts->network = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -70,8 +70,8 @@ static bool try_part(fc_jail_part_t part, fc_jail_facts_t *facts) {
   return false;
 }
 
-// Of the two that bound threads, only the one that workers will have is tried: each takes
-// a quarter of a millisecond.
+// USER and SPACE both limit threads. Only the one that workers will use is tried, because
+// each takes a quarter of a millisecond.
 static bool is_for(const fc_jail_facts_t *facts, fc_jail_part_t part) {
   if (part == FC_JAIL_USER) return !facts->user;
   return part != FC_JAIL_SPACE || !(facts->parts >> FC_JAIL_USER & 1);
@@ -94,9 +94,9 @@ void fc_jail_probe_begin(fc_jail_facts_t *facts) {
   const int failed = pthread_create(&facts->thread, NULL, try_all, facts);
   facts->probing = !failed;
 #ifdef __SANITIZE_THREAD__
-  // Wait for the thread here. libuv closes descriptors by a system call that the sanitizer
-  // does not see, so a descriptor's number that both threads use, one after the other,
-  // would look like a race.
+  // Waits for the thread here. libuv closes descriptors by a system call that the
+  // sanitizer does not see. So if both threads use the same descriptor number, one after
+  // the other, that would look like a race.
   (void)fc_jail_know(facts);
 #endif
   if (!failed) return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A module can be hostile, and is allowed to read what is visited here while it is
-// loaded. So of the files that a module names, only those are visited whose first bytes
-// are a library's: a module that names /etc/shadow gets nothing. The folders that the
-// system's own linker searches are visited as they are.
+// A module can be hostile, and while it is loaded it may read the files that are visited
+// here. So a file that a module names is visited only if its first bytes are those of a
+// library: a module that names /etc/shadow gets nothing. The folders that the system's
+// linker searches are visited as they are.
 #include "jail/readable.h"
 
 #include <dirent.h>
@@ -85,19 +85,19 @@ typedef struct path_t {
   char text[PATH_MAX];
 } path_t;
 
-// The folders that the objects so far name, and the objects to look at.
+// The folders that the objects read so far name, and the objects that are read next.
 typedef struct search_t {
   path_t folders[FOLDERS_MAX];
   path_t objects[LIBRARIES_MAX];
   size_t folder_count, object_count;
-  const char *origin;  // the folder of the object that is looked at
+  const char *origin;  // the folder of the object that is read now
   bool missing;        // a library may not be in the process yet
   fc_readable_visit_t visit;
   void *context;
 } search_t;
 
-// Opens a regular file to be read; -1: there is none. Opening a device may do something,
-// so what is at the path is looked at first, and then just that is opened.
+// Opens a regular file to read it; -1: there is none. Opening a device may have effects,
+// so the type is checked first, and then exactly that file is opened.
 static int open_file(const char *path) {
   char again[32];
   struct stat info;
@@ -112,8 +112,8 @@ static int open_file(const char *path) {
   return file;
 }
 
-// Opens a library; -1: there is none. Cores are ELF files as well, /proc/kcore among
-// them: the memory of the machine.
+// Opens a library; -1: there is none. Core files are ELF files too, for example
+// /proc/kcore, which is the memory of the machine.
 static int open_library(const char *path) {
   Elf64_Ehdr head;
   const int file = open_file(path);
@@ -139,7 +139,7 @@ static void add_object(search_t *search, const char *path) {
   close(file);
 }
 
-// Replaces $ORIGIN at the beginning. False: the text is too long.
+// Replaces $ORIGIN at the beginning of the text. False: the text is too long.
 static bool expand(const search_t *search, fc_str_t text, char out[PATH_MAX]) {
   static const char *const kOrigins[] = {"$ORIGIN", "${ORIGIN}"};
   for (size_t i = 0; i < FC_ARRAY_COUNT(kOrigins); i++) {
@@ -171,8 +171,8 @@ static void note_library(void *context, fc_str_t text) {
   search_t *search = context;
   char name[PATH_MAX], path[PATH_MAX];
   if (!expand(search, text, name)) return;
-  // dlopen opens what a path leads to, whatever that is, even to say that it is not
-  // loaded.
+  // With a path, dlopen opens the file even to say that it is not loaded, so it must not
+  // be asked here.
   const bool is_path = strchr(name, '/') != NULL;
   if (!is_path && is_loaded(name)) return;
   search->missing = true;
@@ -184,7 +184,7 @@ static void note_library(void *context, fc_str_t text) {
   }
 }
 
-// Looks at one object; `path` says what $ORIGIN is.
+// Reads one object; `path` gives the value of $ORIGIN.
 static void look_at(search_t *search, int file, const char *path) {
   struct stat info;
   char real[PATH_MAX];
@@ -201,7 +201,7 @@ static void look_at(search_t *search, int file, const char *path) {
     fc_so_each_named(&elf, DT_RPATH, note_folders, search);
     fc_so_each_named(&elf, DT_RUNPATH, note_folders, search);
     fc_so_each_named(&elf, DT_NEEDED, note_library, search);
-    // Such an object is loaded by its path, not from the snapshot (dylib.c).
+    // Such an object is loaded by its path and not from the snapshot (dylib.c).
     if (fc_so_uses_origin(&elf)) add_object(search, path);
   }
   munmap(bytes, size);

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which files a module needs while it is loaded: the libraries that it names and the
-// process does not have yet, and its parameter archives. Most modules need none.
+// Finds the files that a module needs while it is loaded: its parameter archives, and the
+// libraries that it names and the process does not have yet. Most modules need none.
 #ifndef FARCALL_SERVER_JAIL_READABLE_H_
 #define FARCALL_SERVER_JAIL_READABLE_H_
 
 #include "farcall/base.h"
 
-// `file` is open at the path, and borrowed; -1: nothing is there. Rules are made of the
-// file, because another one may be at the path by then.
+// `file` is open at the path and borrowed; -1: nothing is there. Rules are made from
+// `file`, because the path may lead to another file by then.
 typedef void (*fc_readable_visit_t)(void *context, const char *path, int file);
 
-// Calls `visit` for the file of each archive in `parameters`, as --parameters names
-// them.
+// Calls `visit` for the file of each archive in `parameters`, which has the form of
+// --parameters.
 void fc_readable_archives(fc_str_t parameters, fc_readable_visit_t visit,
                           void *context);
-// Calls `visit` for each folder and file that loading the shared object `file`, which
-// was opened by `path`, may read. A folder that the module names (DT_RUNPATH, DT_RPATH)
-// is not visited, only the libraries there that the module needs, if they are ELF shared
-// objects. For a file that is no shared object, nothing is visited.
+// Calls `visit` for each folder and file that may be read to load the shared object
+// `file`, which was opened by `path`. A folder that the module names (DT_RUNPATH,
+// DT_RPATH) is not visited; only the libraries there that the module needs are, if they
+// are ELF shared objects. If `file` is no shared object, nothing is visited.
 void fc_readable_libraries(int file, const char *path,
                            fc_readable_visit_t visit, void *context);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of a refused call. The kernel raises SIGSYS in the thread that made it;
-// the handler notes the number in memory that the loop reads, and the call returns
-// EPERM. So an honest module goes on, and the log says what it wanted. A module that
-// means harm can keep the handler from noting, not the kernel from refusing.
+// Handles a refused system call. The kernel raises SIGSYS in the thread that made the
+// call. The handler notes the call's number in memory that the loop reads, and the call
+// returns EPERM. So an honest module goes on, and the log says what it wanted. A hostile
+// module can prevent the note, but not the refusal.
 #include "jail/stop.h"
 
 #include <errno.h>
@@ -22,7 +22,8 @@
 #define SYS_SECCOMP 1
 #endif
 
-// A handler gets no argument of ours, so this is static; only worker processes use it.
+// A signal handler gets no argument of ours, so this is static. Only worker processes use
+// it.
 static struct {
   fc_jail_stops_t *stops;
   struct sigaction before;
@@ -36,8 +37,8 @@ static void set_result(ucontext_t *context, int result) {
 #endif
 }
 
-// The last number stands for all that are no call of this kind of program: a 32-bit
-// program's have numbers of their own.
+// The last bit stands for all calls without a bit of their own: calls with higher
+// numbers, and those of a 32-bit program, whose numbers mean other calls.
 static void note(fc_jail_stops_t *stops, const siginfo_t *info) {
   uint32_t number = (uint32_t)info->si_syscall;
   if (info->si_arch != NATIVE || number >= FC_JAIL_CALL_NUMBERS) {
@@ -49,7 +50,7 @@ static void note(fc_jail_stops_t *stops, const siginfo_t *info) {
 
 static void on_stop(int number, siginfo_t *info, void *context) {
   if (info->si_code != SYS_SECCOMP) {
-    // Somebody sent the signal: the handler of faults is to report it.
+    // A process sent the signal, so the handler of faults must report it.
     (void)sigaction(number, &watch.before, NULL);
     raise(number);
     return;
@@ -79,7 +80,7 @@ bool fc_jail_may_stop(fc_sandbox_t sandbox, uint32_t parts, bool locked,
   if (sandbox != FC_SANDBOX_AUTO && sandbox != FC_SANDBOX_STRICT) return false;
   if (!(parts >> FC_JAIL_SECCOMP & 1)) return false;
   if (!call) return true;
-  // What is refused while the module is loaded is refused for ever.
+  // A call that is refused while the module is loaded stays refused.
   const fc_jail_rule_t rule =
       call->rules[locked ? FC_PHASE_CALLING : FC_PHASE_LOADING];
   return rule != FC_RULE_ANY && rule != FC_RULE_ABSENT;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The system calls change the user of one thread alone; the process has no other.
+// The system calls change the user of the calling thread only; the process has no other
+// thread.
 #include "jail/threads.h"
 
 #include <errno.h>
@@ -15,12 +16,12 @@
 
 #include "base/sanitize.h"
 
-// Users from here on are nobody's: between those that systemd gives to containers and
-// those whose numbers would be negative. A process number has 22 bits.
+// Users from this number on have no account. They lie between those that systemd gives to
+// containers and those that would be negative. A process number has 22 bits.
 #define FIRST_USER 0x70000000u
 
-// Puts the capabilities that are permitted into effect, or gives all up. A change of user
-// leaves them permitted.
+// Makes the permitted capabilities effective, or gives all up. A change of user leaves
+// capabilities permitted.
 static int set_capabilities(bool all) {
   struct __user_cap_header_struct head = {.version =
                                               _LINUX_CAPABILITY_VERSION_3};
@@ -54,22 +55,23 @@ int fc_threads_bound(uint32_t most) {
 // ---------------------------------------------------------------------------
 // Trying
 
-// As fork, but nobody is asked: in a child of fork libuv opens a pipe, and calls abort()
-// where it lacks descriptors. The child has one thread, and must not allocate.
+// Forks without the handlers of fork: in a forked child libuv's handler opens a pipe, and
+// calls abort() if it has no descriptors. The child has one thread, and must not
+// allocate.
 static pid_t fork_alone(void) {
   return (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 }
 
-// Makes a process that ends at once. It counts until it is reaped.
+// Makes a process that ends at once. The kernel counts it until it is reaped.
 static int make_one(void) {
   const pid_t made = fork_alone();
   if (made == 0) _exit(0);
   return made < 0 ? errno : 0;
 }
 
-// With a bound of two, this process may have one beside it, whatever others have, and no
-// second one. Kernels before 5.14 count what a user has in all namespaces; those who have
-// CAP_SYS_ADMIN or CAP_SYS_RESOURCE are not bounded.
+// With a limit of two, this process may have one process beside it, whatever others have,
+// but not a second one. Kernels before 5.14 count a user's processes in all namespaces.
+// The limit does not hold for processes with CAP_SYS_ADMIN or CAP_SYS_RESOURCE.
 static int try_bound(void) {
   int error = set_capabilities(false);
   if (!error) error = fc_threads_bound(2);
@@ -85,7 +87,7 @@ static int begin_space(uint32_t user) {
 }
 
 static int try_in_child(bool space, uint32_t user) {
-  // Its runtime has a thread of its own.
+  // The sanitizer's runtime has its own thread.
   if (FC_TSAN) return ENOSYS;
   const pid_t child = fork_alone();
   if (child < 0) return errno;
@@ -108,13 +110,13 @@ static bool has_capabilities(uint32_t needed) {
          (data[0].effective & needed) == needed;
 }
 
-// Without CAP_KILL a worker of another user could not be ended.
+// Without CAP_KILL the server could not end a worker of another user.
 bool fc_threads_may_change_user(void) {
   return has_capabilities(1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_KILL);
 }
 
 int fc_threads_try_user(void) {
-  // Another user reads the server's own files by this capability alone.
+  // Another user can read the server's own files only with this capability.
   return fc_threads_may_change_user() &&
                  has_capabilities(1u << CAP_DAC_READ_SEARCH)
              ? try_in_child(false, 0)

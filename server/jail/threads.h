@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How many threads a worker process may have. The kernel counts them for each user, in
-// each user namespace (RLIMIT_NPROC), and does not count root's. So a process gets a
-// user, or a namespace, of its own first. Called by a process with one thread.
+// Limits the threads of a worker process. The kernel counts threads for each user in each
+// user namespace (RLIMIT_NPROC), and does not count those of root. So the process first
+// gets its own user or its own namespace. Called by a process with one thread.
 #ifndef FARCALL_SERVER_JAIL_THREADS_H_
 #define FARCALL_SERVER_JAIL_THREADS_H_
 
 #include "farcall/base.h"
 
-// Makes this process that of a user whom no other process has; its capabilities stay. 0,
-// or errno.
+// Makes this process run as a user that no other process has; its capabilities stay.
+// Returns 0 or errno.
 int fc_threads_own_user(void);
-// Moves this process into a user namespace of its own, where nobody has a name; it has all
-// capabilities there. 0, or errno.
+// Moves this process into its own user namespace, where no user has a name. The process
+// has all capabilities there. Returns 0 or errno.
 int fc_threads_own_space(void);
-// Now the process may have `most` threads, this one included. 0, or errno.
+// Limits the process to `most` threads, this one included. Returns 0 or errno.
 int fc_threads_bound(uint32_t most);
 
 // Has this process the capabilities to give a worker another user, and to end it then?
-// Root of a container may lack them.
+// Root in a container may lack them.
 bool fc_threads_may_change_user(void);
-// Would the bound hold? Tried in a process of its own, by any thread of the server. 0, or
-// errno.
+// Both try in a separate process whether the limit would hold. Any thread of the server.
+// Return 0 or errno.
 int fc_threads_try_user(void);
-// `user`: that such a process runs as; 0: as the server.
+// `user` is the user of that process; 0: the server's.
 int fc_threads_try_space(uint32_t user);
 
 #endif  // FARCALL_SERVER_JAIL_THREADS_H_

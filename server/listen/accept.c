@@ -6,10 +6,11 @@
 
 #include "config/limits.h"
 
-// Least time between two log lines about shortages, and about failed handshakes.
+// Minimum time between two log lines about shortages, and between two about failed
+// handshakes.
 #define TELL_MS 1000u
 
-// Warns that something is short, once a second at most.
+// Warns about a shortage, at most once a second.
 static void tell_shortage(fc_endpoints_t *all, const char *what) {
   uint64_t now = uv_now(all->uv);
   if (now < all->shortage_told_ms + TELL_MS) return;
@@ -64,9 +65,10 @@ static void refuse_unwatched(const fc_endpoint_t *endpoint, int socket) {
   refuse(endpoint, socket, &error);
 }
 
-// libuv ends the process if the kernel has no room to watch what it is told to
+// libuv ends the process if the kernel has no room to watch a descriptor that libuv adds
 // (fs.epoll.max_user_watches, which all processes of a user share, or memory). So the
-// kernel watches a client before libuv is told of it; libuv finds that it does (EEXIST).
+// kernel is asked to watch a client's socket first, and libuv then finds it watched
+// (EEXIST).
 static bool may_watch(const uv_loop_t *uv, int socket) {
   struct epoll_event event = {.events = EPOLLIN, .data.fd = socket};
   return !epoll_ctl(uv_backend_fd(uv), EPOLL_CTL_ADD, socket, &event);
@@ -112,8 +114,8 @@ fc_listener_events_t fc_accept_events(fc_endpoint_t *endpoint) {
       .on_socket = on_socket, .on_wait = on_wait, .context = endpoint};
 }
 
-// Handshakes get half of --connections and one, and FC_LIMIT_HANDSHAKES at most, so that
-// they do not keep other clients out.
+// Handshakes in progress are limited to half of --connections plus one, and to
+// FC_LIMIT_HANDSHAKES, so that they do not keep other clients out.
 fc_status_t fc_accept_init_tls(fc_endpoints_t *all, fc_error_t *err) {
   const uint64_t half = all->options->connections / 2;
   bool any = false;

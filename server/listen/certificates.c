@@ -22,7 +22,7 @@ fc_status_t fc_certificates_open(fc_endpoint_t *endpoint,
                           &endpoint->tls_keys, err);
 }
 
-// Holds the certificate now, and is its end far away?
+// Is the certificate valid now, and is its end far away?
 static bool will_last(const fc_tls_keys_t *keys) {
   int64_t begin_s, end_s;
   const int64_t now_s = (int64_t)time(NULL);
@@ -30,7 +30,7 @@ static bool will_last(const fc_tls_keys_t *keys) {
   return now_s >= begin_s && end_s - now_s > FC_LIMIT_CERTIFICATE_S;
 }
 
-// A server begins with a certificate that has ended: clients decide what they take.
+// A server also starts with an expired certificate: clients decide what they accept.
 void fc_certificates_tell(const fc_endpoint_t *endpoint) {
   char dates[FC_TLS_DATES_MAX];
   if (!endpoint->tls_keys || will_last(endpoint->tls_keys)) return;
@@ -81,7 +81,7 @@ fc_status_t fc_certificates_check(const fc_server_options_t *options,
   return FC_OK;
 }
 
-// In a thread, since a handshake tries the keys (fc_tls_keys_open).
+// Runs in a thread, because it tries the keys by a handshake (fc_tls_keys_open).
 static void read_keys(uv_work_t *work) {
   fc_endpoint_t *endpoint = work->data;
   fc_keys_reading_t *reading = &endpoint->reading;

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Certificates and keys of endpoints that speak TLS: read at the start, checked by -t,
-// read again for SIGHUP. Loop thread.
+// Certificates and keys of endpoints with TLS. They are read at the start, checked by -t,
+// and read again at SIGHUP. Loop thread.
 #ifndef FARCALL_SERVER_LISTEN_CERTIFICATES_H_
 #define FARCALL_SERVER_LISTEN_CERTIFICATES_H_
 
 #include "config/listener.h"
 #include "listen/endpoints.h"
 
-// Reads what the endpoint needs, if its policy says that TLS is spoken there.
+// Reads the certificate and key of the endpoint, if its policy has TLS.
 fc_status_t fc_certificates_open(fc_endpoint_t *endpoint,
                                  const fc_listener_policy_t *said,
                                  fc_error_t *err) FC_MUST_CHECK;
-// Warns of a certificate that does not hold, or not for long.
+// Warns about a certificate that is not valid, or ends soon.
 void fc_certificates_tell(const fc_endpoint_t *endpoint);
-// Notes for /metrics from when until when all certificates hold.
+// Notes for /metrics the time during which all certificates are valid.
 void fc_certificates_note(fc_endpoints_t *all);
-// Checks the certificates, their dates too, and keys, for -t, which listens nowhere.
+// Checks the certificates with their dates, and the keys, for -t, which does not listen.
 fc_status_t fc_certificates_check(const fc_server_options_t *options,
                                   fc_error_t *err) FC_MUST_CHECK;
-// Has certificates and keys read again, in threads: new connections get them some
-// milliseconds later, which is logged. Where they are wrong, which is logged, those read
-// before are kept. Connections that are open go on as they are.
+// Reads certificates and keys again, in threads. Some milliseconds later new connections
+// use them, which is logged. Where they are wrong, that is logged and the old ones are
+// kept. Open connections go on unchanged.
 void fc_certificates_reload(fc_endpoints_t *all);
 
 #endif  // FARCALL_SERVER_LISTEN_CERTIFICATES_H_

@@ -27,8 +27,8 @@ static uint32_t most_of(uint64_t number) {
   return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
 }
 
-// For a Unix socket neither the bind nor Host is checked: the permissions of its file
-// say who may connect, and no page of a browser can have it for its address.
+// For a Unix socket neither the bind nor Host is checked: the permissions of its file say
+// who may connect, and no page in a browser can connect to it.
 static fc_status_t set_policy(fc_endpoint_t *endpoint,
                               const fc_listener_policy_t *said, fc_str_t item,
                               fc_error_t *err) {
@@ -51,7 +51,7 @@ static fc_status_t set_policy(fc_endpoint_t *endpoint,
                               &endpoint->address, item, err);
 }
 
-// Notes the address as the log and the check of Host have it.
+// Notes the address in the form for the log and for the check of Host.
 static void describe(fc_endpoint_t *endpoint) {
   endpoint->port = fc_address_print(&endpoint->address, endpoint->host,
                                     sizeof endpoint->host);
@@ -121,8 +121,8 @@ static fc_endpoint_t *next_endpoint(fc_endpoints_t *all) {
   return endpoint;
 }
 
-// Machine code that no jail keeps from connecting would change the server there, as the
-// user it runs as.
+// Can the module connect to the user's own socket? Machine code without a strict jail
+// could, and would change the server with the rights of its user.
 static bool may_connect(const fc_module_policy_t *policy) {
   return policy->sandbox == FC_SANDBOX_BASIC ||
          policy->sandbox == FC_SANDBOX_OFF;
@@ -163,8 +163,9 @@ static bool is_safe(const fc_endpoints_t *all) {
   return safe;
 }
 
-// Beside --listen, unless that has a Unix socket, or nobody may change the server, or a
-// module could. Where it cannot be had, there is none: nobody asked for it.
+// Opens the user's own socket beside --listen. It does not if --listen has a Unix socket,
+// if nobody may change the server, or if a module could connect. Nobody asked for this
+// socket, so a failure is no error.
 static void listen_for_own(fc_endpoints_t *all) {
   fc_listener_policy_t said;
   fc_error_t error;
@@ -187,8 +188,7 @@ static void listen_for_own(fc_endpoints_t *all) {
   all->count--;
 }
 
-// Sockets that were passed take the place of the default address, not of an
-// address that somebody wrote down.
+// Passed sockets replace the default address, but not an address that the user gave.
 fc_status_t fc_endpoints_listen(fc_endpoints_t *all, fc_error_t *err) {
   const fc_server_options_t *options = all->options;
   const bool of_file = fc_listeners_of_file(options);

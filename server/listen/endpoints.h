@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the server listens: the endpoints of --listen, of the configuration file and
-// of the service manager, each with its socket and what it allows. Who connects there is
-// accept.h's. Loop thread.
+// The endpoints: where the server listens. They come from --listen, the configuration
+// file and the service manager, each with its socket and its policy. accept.h handles the
+// clients. Loop thread.
 #ifndef FARCALL_SERVER_LISTEN_ENDPOINTS_H_
 #define FARCALL_SERVER_LISTEN_ENDPOINTS_H_
 
@@ -13,12 +13,12 @@
 #include "stream/listener.h"
 #include "stream/tls.h"
 
-// Certificate and key, read again in a thread of libuv.
+// Certificate and key that a thread of libuv reads again.
 typedef struct fc_keys_reading_t {
   uv_work_t work;
   bool working;
   bool again;  // the files may have changed since the thread began
-  // What came of it
+  // The result.
   fc_status_t status;
   fc_error_t error;
   fc_tls_keys_t *keys;
@@ -35,17 +35,17 @@ typedef struct fc_endpoint_t {
   fc_tls_keys_t *tls_keys;  // NULL: no TLS is spoken there
   fc_keys_reading_t reading;
   fc_policy_t policy;
-  bool own;              // own_socket.h: nobody asked for it
+  bool own;              // own_socket.h: no option asked for it
   fc_address_t address;  // that the socket is bound to
   // The literal address, in brackets if it is IPv6; the path of a Unix socket.
   char host[sizeof(struct sockaddr_un)];
   int port;  // 0: a Unix socket has none
 } fc_endpoint_t;
 
-// Those of a loop.
+// The endpoints of a loop.
 struct fc_endpoints_t {
-  // Set by the caller; borrowed, and kept until the end. fc_endpoints_listen uses none of
-  // the last three.
+  // Set by the caller; borrowed until the end. fc_endpoints_listen does not use the last
+  // three.
   uv_loop_t *uv;
   fc_allocator_t allocator;
   const fc_server_options_t *options;
@@ -64,26 +64,26 @@ static inline const char *fc_endpoint_scheme(const fc_endpoint_t *endpoint) {
   return endpoint->tls_keys ? "https" : "http";
 }
 
-// Listens everywhere: on the sockets that a service manager has passed, if there are
-// any, and on the addresses of --listen or of the configuration file; on the default
-// address only if no socket was passed; beside addresses of --listen on the user's own
-// socket (own_socket.h), if that can be had. Among the errors: FC_CODE_FORBIDDEN for an
-// address that needs --allow-insecure-bind, FC_CODE_NOT_ACCEPTABLE for one that can't be
-// read, FC_CODE_MODULE_UNAVAILABLE for one that can't be had.
+// Listens on the sockets that a service manager has passed, and on the addresses of
+// --listen or of the configuration file. The default address is used only if no socket
+// was passed. Beside addresses of --listen it also listens on the user's own socket
+// (own_socket.h), if possible. Errors include FC_CODE_FORBIDDEN (an address needs
+// --allow-insecure-bind), FC_CODE_NOT_ACCEPTABLE (it can't be read) and
+// FC_CODE_MODULE_UNAVAILABLE (it can't be used).
 fc_status_t fc_endpoints_listen(fc_endpoints_t *all,
                                 fc_error_t *err) FC_MUST_CHECK;
-// Call it when the modules are served: from now on clients of passed sockets, who had to
-// wait for the modules, are accepted. Logs each endpoint, and how many tokens it has.
+// Call it when the modules are served. From now on clients of passed sockets, which
+// waited for the modules, are accepted. Logs each endpoint and its number of tokens.
 void fc_endpoints_open(fc_endpoints_t *all);
-// Closes the user's own socket if machine code of these policies could connect to it
-// (--sandbox=basic, off). Call it when they have changed.
+// Closes the user's own socket if machine code under these policies could connect to it
+// (--sandbox=basic, off). Call it when the policies have changed.
 void fc_endpoints_judge_own(fc_endpoints_t *all,
                             const fc_module_policies_t *policies);
-// Closes the listening sockets. A passed one stays open in the service manager, and its
-// clients wait there. More than once is allowed. The endpoints' memory is freed by
-// fc_endpoints_deinit, when the loop has closed the handles.
+// Closes the listening sockets. A passed socket stays open in the service manager, and
+// its clients wait there. May be called more than once. fc_endpoints_deinit frees the
+// memory after the loop has closed the handles.
 void fc_endpoints_close(fc_endpoints_t *all);
-// Frees the endpoints, whose handles the loop has closed, and what TLS needs.
+// Frees the endpoints and the data of TLS. The loop must have closed their handles.
 void fc_endpoints_deinit(fc_endpoints_t *all);
 
 #endif  // FARCALL_SERVER_LISTEN_ENDPOINTS_H_

@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Whoever could write to the folder could put another socket there.
+// Does only this user have access to the folder? Anybody else who could write to it could
+// put another socket there.
 static bool is_ours_alone(const char *folder) {
   struct stat info;
   return !lstat(folder, &info) && S_ISDIR(info.st_mode) &&
@@ -19,7 +20,7 @@ bool fc_own_socket(const char *host, int port, char out[FC_OWN_SOCKET_MAX]) {
   if (!runtime || *runtime != '/') return false;
   int size = snprintf(folder, sizeof folder, "%s/farcall", runtime);
   if (size >= (int)sizeof folder) return false;
-  (void)mkdir(folder, 0700);  // it may be there
+  (void)mkdir(folder, 0700);  // may exist already
   if (!is_ours_alone(folder)) return false;
   size = snprintf(out, FC_OWN_SOCKET_MAX, "unix:%s/%s:%d.sock", folder, host,
                   port);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Listening sockets that a service manager has passed (sd_listen_fds(3)), as
-// LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES describe them. Loop thread.
+// Listening sockets that a service manager has passed (sd_listen_fds(3)), as LISTEN_PID,
+// LISTEN_FDS and LISTEN_FDNAMES describe them. Loop thread.
 #ifndef FARCALL_SERVER_LISTEN_PASSED_H_
 #define FARCALL_SERVER_LISTEN_PASSED_H_
 
@@ -9,14 +9,15 @@
 
 #define FC_PASSED_FIRST 3  // the descriptor of socket 0; the others follow
 
-// How many sockets were passed to this process. FC_CODE_MODULE_UNAVAILABLE: more than
-// FC_LIMIT_PASSED.
+// Gives the number of sockets that were passed to this process.
+// FC_CODE_MODULE_UNAVAILABLE: there are more than FC_LIMIT_PASSED.
 fc_status_t fc_passed_count(uint32_t *out_count, fc_error_t *err) FC_MUST_CHECK;
-// Is the descriptor a socket of streams that listens?
+// Is the descriptor a listening stream socket?
 bool fc_passed_listens(int socket);
-// The name that the service manager gave its socket `index`, from 0; "" if none.
+// Returns the name that the service manager gave socket `index`, counted from 0; "" if
+// none.
 fc_str_t fc_passed_name(uint32_t index);
-// Checks that each listener of the file that is to have passed sockets has one.
+// Checks that every listener of the file for passed sockets has such a socket.
 fc_status_t fc_passed_check(const fc_server_options_t *options, uint32_t passed,
                             fc_error_t *err) FC_MUST_CHECK;
 
