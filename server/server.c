@@ -249,7 +249,7 @@ static void on_unlike(void *context, uint32_t index, uint32_t function) {
   };
   fc_log_fields(&loop->log, FC_LOG_ERROR,
                 FC_STR("a call had another result with others than by itself: "
-                       "calls are no longer computed together"),
+                       "calls and rows are no longer computed together"),
                 fields, FC_ARRAY_COUNT(fields));
 }
 

@@ -40,10 +40,20 @@ typedef struct fc_bucket_t {
 
 struct fc_batch_t {
   bool on;  // rows are batched; set before the module is shared (module.h)
+  // A row was another beside others: each call of a bucket is one of the smallest, as in
+  // what rows were compared with. Set at any time; relaxed.
+  _Atomic(bool) apart;
   uint32_t name;  // of the dim that says how many rows there are
   uint32_t count;
   fc_bucket_t buckets[];  // by their rows
 };
+
+static inline bool fc_batch_is_apart(const fc_batch_t *batch) {
+  return atomic_load_explicit(&batch->apart, memory_order_relaxed);
+}
+static inline void fc_batch_part(fc_batch_t *batch) {
+  atomic_store_explicit(&batch->apart, true, memory_order_relaxed);
+}
 
 // NULL when out of memory. The signature may batch.
 fc_batch_t *fc_batch_create(const fc_signature_t *signature,

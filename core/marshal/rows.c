@@ -263,7 +263,8 @@ fc_status_t fc_frame_call_rows(fc_frame_t *frame, const fc_invoke_t *invoke,
   rows.wholes = results;
   FC_TRY(slice_all(&rows, true, err));
   fc_batch_costs(plan->batch, costs);
-  const uint32_t buckets = frame->least ? 1 : plan->batch->count;
+  const bool least = frame->least || fc_batch_is_apart(plan->batch);
+  const uint32_t buckets = least ? 1 : plan->batch->count;
   memset(uses, 0, sizeof uses);
   fc_batch_plan(costs, buckets, rows.all, uses);
   FC_TRY(call_all(&rows, uses, invoke, err));

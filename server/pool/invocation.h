@@ -23,6 +23,7 @@ enum {
 enum {
   FC_ROWS_AS_THEY_ARE,  // nothing; or it has no rows
   FC_ROWS_BATCHED,
+  FC_ROWS_APART,  // batched, by the smallest bucket alone
   FC_ROWS_PROVE,  // made by a trial: the answer is a verdict (module/prove.h)
 };
 

@@ -35,6 +35,7 @@ void fc_mates_note_unlike(fc_pool_t *pool, fc_module_queue_t *queue,
   const uint32_t function = job->call.function;
   if (!queue->costs[function].together) return;  // each of the batch says so
   queue->costs[function].together = 0;
+  fc_batch_part(fc_module_function(queue->module, function)->plan->batch);
   queue->unlike++;
   if (events->on_unlike) {
     events->on_unlike(events->context, job->call.generation, function);

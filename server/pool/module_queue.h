@@ -24,6 +24,7 @@ typedef struct fc_module_queue_t {
   uint64_t spent_ns;  // time that workers have spent on calls with results
   bool active;
   bool retiring;  // taken down once none of its calls runs
+  const fc_module_t *module;
   fc_host_t *host;
   struct fc_module_queue_t *next_active;
   fc_cost_t *costs;  // by function, and of calls of none
@@ -55,7 +56,8 @@ static inline bool fc_mates_may_join(const fc_module_queue_t *queue,
 // Gives the host a call to be begun with `first`, after `last`, if it may be.
 bool fc_mates_join(fc_module_queue_t *queue, const fc_job_t *first,
                    const fc_job_t *last, fc_job_t *job, uint64_t now_ns);
-// The call had another result by itself: those of its function are made one by one.
+// The call had another result by itself: those of its function are made one by one, and
+// so are their rows.
 void fc_mates_note_unlike(fc_pool_t *pool, fc_module_queue_t *queue,
                           const fc_job_t *job);
 

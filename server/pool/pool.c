@@ -103,6 +103,7 @@ static module_queue_t *create_queue(fc_pool_t *pool, const fc_module_t *module,
   module_queue_t *queue = fc_alloc(pool->allocator, sizeof *queue);
   if (!queue) return NULL;
   queue->flows.table = &pool->flows;
+  queue->module = module;
   queue->workers = hosting->workers ? hosting->workers : pool->options.workers;
   if (info->serial && !hosting->fresh) queue->workers = 1;
   queue->costs =

@@ -125,7 +125,8 @@ static void tell_of_rows(const fc_process_host_t *host, fc_invocation_t *call) {
   if (call->function >= fc_module_function_count(host->module)) return;
   const fc_plan_t *plan =
       fc_module_function(host->module, call->function)->plan;
-  if (plan && plan->batch && plan->batch->on) call->rows = FC_ROWS_BATCHED;
+  if (!plan || !plan->batch || !plan->batch->on) return;
+  call->rows = fc_batch_is_apart(plan->batch) ? FC_ROWS_APART : FC_ROWS_BATCHED;
 }
 
 void fc_child_close_batch(fc_child_t *child) {

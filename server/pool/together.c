@@ -4,6 +4,7 @@
 // frame, the copy and the body of its seat are put in the place of the worker's.
 #include "pool/together.h"
 
+#include "marshal/batch.h"
 #include "marshal/stack.h"
 #include "module/prove.h"
 
@@ -313,6 +314,7 @@ static fc_status_t compute(const run_t *run, const group_t *group,
   if (FC_UNLIKELY(checked) &&
       !fc_rows_agree(run->function, group->frames[one], alone)) {
     run->all->differs = true;
+    fc_batch_part(run->function->plan->batch);
     return fc_fail(err, FC_CODE_INTERNAL, "it differs");
   }
   note_call(run, group, began_ns);
@@ -322,7 +324,8 @@ static fc_status_t compute(const run_t *run, const group_t *group,
 // Computes the calls of a group as one, or, if that fails, one by one.
 static void run_group(run_t *run, const group_t *group) {
   fc_error_t error;
-  bool computed = group->count > 1;
+  const fc_batch_t *batch = run->function->plan->batch;
+  bool computed = group->count > 1 && !fc_batch_is_apart(batch);
   run->all->differs = false;
   if (computed) {
     for (uint32_t i = 0; i < group->count; i++) {

@@ -242,9 +242,11 @@ void fc_worker_begin_frame(fc_worker_t *worker, const fc_slot_t *slot,
   fc_frame_t *frame = worker->frame;
   const fc_plan_t *plan = function->plan;
   // Threads share a module, and there it is on before they do.
-  if (FC_UNLIKELY(slot->call.rows == FC_ROWS_BATCHED) && plan->batch &&
-      !plan->batch->on) {
-    plan->batch->on = true;
+  const uint8_t rows = slot->call.rows;
+  if (FC_UNLIKELY(rows == FC_ROWS_BATCHED || rows == FC_ROWS_APART) &&
+      plan->batch) {
+    if (!plan->batch->on) plan->batch->on = true;
+    if (rows == FC_ROWS_APART) fc_batch_part(plan->batch);
   }
   fc_frame_begin(frame, function->plan, NULL);
   fc_frame_set_stop(frame, &slot->cancel, slot->call.deadline_ns);

@@ -262,6 +262,10 @@ def test_a_batch_that_differs_is_the_last(process_server, tmp_path):
     before = number(server, "farcall_batched_calls_total", "m/f")
     load(server, recorder, tmp_path / "cases", 1000)
     assert number(server, "farcall_batched_calls_total", "m/f") == before
+    # Nor are the rows of a call.
+    alone = [server.call("m/f", row(first)).json["results"][0][0] for first in (23, 1, 2, 3)]
+    rows = [row(first)[0][0] for first in (23, 1, 2, 3)]
+    assert server.call("m/f", [rows]).json["results"] == [alone]
 
 
 @pytest.mark.parametrize("all_of_them, one", [("off", "auto"), ("auto", "off")])
