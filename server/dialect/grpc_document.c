@@ -10,6 +10,7 @@
 #include "dialect/place.h"
 #include "dialect/ready.h"
 #include "farcall/version.h"
+#include "marshal/batch.h"
 #include "marshal/model.h"
 
 static fc_status_t no_document(fc_error_t *err) {
@@ -41,23 +42,24 @@ static uint64_t dim_of(int64_t dim) {
   return dim < 0 ? UINT64_MAX : (uint64_t)dim;
 }
 
-static size_t dims_size(const fc_model_tensor_t *tensor) {
+static size_t dims_size(const fc_model_tensor_t *tensor, int32_t from) {
   int32_t rank;
   size_t size = 0;
   const int64_t *dims = fc_model_shape(tensor->op, &rank);
-  for (int32_t i = 0; i < rank; i++) {
+  for (int32_t i = from; i < rank; i++) {
     size += fc_proto_varint_size(dim_of(dims[i]));
   }
   return size;
 }
 
-// Writes the dims, which have `size` bytes.
+// Writes the dims from `from` on, which have `size` bytes.
 static fc_status_t write_dims(uint32_t number, const fc_model_tensor_t *tensor,
-                              size_t size, fc_sink_t *sink, fc_error_t *err) {
+                              int32_t from, size_t size, fc_sink_t *sink,
+                              fc_error_t *err) {
   int32_t rank;
   const int64_t *dims = fc_model_shape(tensor->op, &rank);
   FC_TRY(fc_proto_put_head(sink, number, size, err));
-  for (int32_t i = 0; i < rank; i++) {
+  for (int32_t i = from; i < rank; i++) {
     FC_TRY(fc_proto_put_varint(sink, dim_of(dims[i]), err));
   }
   return FC_OK;
@@ -67,7 +69,7 @@ static fc_status_t write_dims(uint32_t number, const fc_model_tensor_t *tensor,
 static fc_status_t write_tensor(uint32_t number,
                                 const fc_model_tensor_t *tensor,
                                 fc_sink_t *sink, fc_error_t *err) {
-  const size_t shape = dims_size(tensor);
+  const size_t shape = dims_size(tensor, 0);
   const fc_str_t datatype = fc_str(fc_model_datatype(tensor->op));
   FC_TRY(fc_proto_put_head(sink, number,
                            fc_proto_bytes_size(1, tensor->name.size) +
@@ -76,7 +78,7 @@ static fc_status_t write_tensor(uint32_t number,
                            err));
   FC_TRY(fc_proto_put_bytes(sink, 1, tensor->name, err));
   FC_TRY(fc_proto_put_bytes(sink, 2, datatype, err));
-  return write_dims(3, tensor, shape, sink, err);
+  return write_dims(3, tensor, 0, shape, sink, err);
 }
 
 static fc_status_t write_tensors(uint32_t number,
@@ -157,12 +159,12 @@ static uint64_t type_of(const fc_op_t *op) {
 // ModelInput has its dims in field 4, ModelOutput in 3.
 static fc_status_t write_configured(uint32_t number, uint32_t dims_number,
                                     const fc_model_tensor_t *tensors,
-                                    uint32_t count, fc_sink_t *sink,
-                                    fc_error_t *err) {
+                                    uint32_t count, int32_t from,
+                                    fc_sink_t *sink, fc_error_t *err) {
   for (uint32_t i = 0; i < count; i++) {
     const fc_model_tensor_t *tensor = &tensors[i];
     const uint64_t type = type_of(tensor->op);
-    const size_t dims = dims_size(tensor);
+    const size_t dims = dims_size(tensor, from);
     FC_TRY(fc_proto_put_head(sink, number,
                              fc_proto_bytes_size(1, tensor->name.size) +
                                  (type ? fc_proto_value_size(2, type) : 0) +
@@ -170,7 +172,27 @@ static fc_status_t write_configured(uint32_t number, uint32_t dims_number,
                              err));
     FC_TRY(fc_proto_put_bytes(sink, 1, tensor->name, err));
     FC_TRY(fc_proto_put_value(sink, 2, type, err));
-    FC_TRY(write_dims(dims_number, tensor, dims, sink, err));
+    FC_TRY(write_dims(dims_number, tensor, from, dims, sink, err));
+  }
+  return FC_OK;
+}
+
+// Writes what `text` has gathered as one field, and gives its memory back.
+static fc_status_t put_gathered(fc_text_t *text, fc_status_t status,
+                                uint32_t number, fc_sink_t *sink,
+                                fc_error_t *err) {
+  if (status == FC_OK) {
+    status = fc_proto_put_bytes(sink, number, fc_text_str(text), err);
+  }
+  fc_text_deinit(text);
+  return status;
+}
+
+// ModelDynamicBatching: {1 preferred_batch_size}; nobody waits.
+static fc_status_t put_sizes(const fc_batch_t *batch, fc_sink_t *sink,
+                             fc_error_t *err) {
+  for (uint32_t i = 0; i < batch->count; i++) {
+    FC_TRY(fc_proto_put_value(sink, 1, (uint64_t)batch->buckets[i].rows, err));
   }
   return FC_OK;
 }
@@ -183,22 +205,21 @@ static fc_status_t put_config(const fc_generation_t *generation,
   char platform[PLATFORM_MAX];
   FC_TRY(write_name(generation, function, sink, err));
   FC_TRY(fc_proto_put_text(sink, 2, platform_of(generation, platform), err));
-  FC_TRY(write_configured(5, 4, model->inputs, model->input_count, sink, err));
-  FC_TRY(
-      write_configured(6, 3, model->outputs, model->output_count, sink, err));
+  const int64_t most = fc_oip_batch_max(function, model);
+  FC_TRY(fc_proto_put_value(sink, 4, (uint64_t)most, err));
+  FC_TRY(write_configured(5, 4, model->inputs, model->input_count, most > 0,
+                          sink, err));
+  FC_TRY(write_configured(6, 3, model->outputs, model->output_count, most > 0,
+                          sink, err));
+  if (most && fc_oip_joins(generation)) {
+    fc_text_t text;
+    fc_text_init(&text, fc_allocator_system(), SIZE_MAX);
+    FC_TRY(put_gathered(&text,
+                        put_sizes(function->plan->batch, &text.sink, err), 11,
+                        sink, err));
+  }
   if (function->plan->state_count) FC_TRY(fc_proto_put_head(sink, 13, 0, err));
   return fc_proto_put_text(sink, 17, FC_STR("farcall"), err);
-}
-
-// Writes what `text` has gathered as one field, and gives its memory back.
-static fc_status_t put_gathered(fc_text_t *text, fc_status_t status,
-                                uint32_t number, fc_sink_t *sink,
-                                fc_error_t *err) {
-  if (status == FC_OK) {
-    status = fc_proto_put_bytes(sink, number, fc_text_str(text), err);
-  }
-  fc_text_deinit(text);
-  return status;
 }
 
 // ModelConfigResponse
@@ -246,6 +267,16 @@ static fc_status_t put_durations(const fc_function_counts_t *counts,
   return FC_OK;
 }
 
+// InferBatchStatistics
+static fc_status_t put_size(const fc_size_counts_t *size, fc_sink_t *sink,
+                            fc_error_t *err) {
+  const uint64_t count = size->executions;
+  FC_TRY(fc_proto_put_value(sink, 1, size->rows, err));
+  FC_TRY(put_duration(2, count, size->decode_ns, sink, err));
+  FC_TRY(put_duration(3, count, size->call_ns, sink, err));
+  return put_duration(4, count, size->encode_ns, sink, err);
+}
+
 // ModelStatistics
 static fc_status_t put_statistics(const fc_server_t *server,
                                   const fc_generation_t *generation,
@@ -259,12 +290,17 @@ static fc_status_t put_statistics(const fc_server_t *server,
   FC_TRY(
       fc_proto_put_text(sink, 2, fc_module_get_version(function->module), err));
   FC_TRY(fc_proto_put_value(sink, 3, fc_oip_last_ms(server, &counts), err));
-  FC_TRY(fc_proto_put_value(sink, 4, counts.succeeded, err));
+  FC_TRY(fc_proto_put_value(sink, 4, fc_oip_inferences(&counts), err));
   FC_TRY(fc_proto_put_value(sink, 5, fc_oip_executions(&counts), err));
   fc_text_t text;
   fc_text_init(&text, fc_allocator_system(), 1024);
-  return put_gathered(&text, put_durations(&counts, &text.sink, err), 6, sink,
-                      err);
+  FC_TRY(put_gathered(&text, put_durations(&counts, &text.sink, err), 6, sink,
+                      err));
+  for (fc_size_counts_t size = {0}; fc_counts_next_size(&counts, &size);) {
+    fc_text_init(&text, fc_allocator_system(), 1024);
+    FC_TRY(put_gathered(&text, put_size(&size, &text.sink, err), 7, sink, err));
+  }
+  return FC_OK;
 }
 
 fc_status_t fc_grpc_write_statistics(const fc_server_t *server,

@@ -7,6 +7,7 @@
 
 #include "dialect/dialect.h"
 #include "json/reader.h"
+#include "marshal/model.h"
 
 // Reads which sequence a call's document belongs to (oip_sequence.c). FC_CODE_MISSING_KEY,
 // _TYPE_MISMATCH, _OUT_OF_RANGE, and codes of json/reader.h for a document that has any.
@@ -53,6 +54,12 @@ fc_status_t fc_oip_put_name(const fc_generation_t *generation,
 fc_status_t fc_oip_write_config(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err);
+// Triton's max_batch_size: most rows that one call of a function takes, if each input and
+// output has them in its first dim; then "dims" are without it. 0: they are all dims.
+int64_t fc_oip_batch_max(const fc_function_t *function,
+                         const fc_model_t *model);
+// Are calls of the function computed together, where fc_oip_batch_max is not 0?
+bool fc_oip_joins(const fc_generation_t *generation);
 // Fails with FC_CODE_UNSUPPORTED_TYPE and the reason if a function is no model.
 fc_status_t fc_oip_check_model(const fc_function_t *function, fc_error_t *err);
 // Writes the counts and times of a function's calls, as one element of
@@ -67,6 +74,8 @@ uint64_t fc_oip_last_ms(const fc_server_t *server,
 // How often the function was called for these calls: of those that were computed together
 // each is a share of one.
 uint64_t fc_oip_executions(const fc_function_counts_t *counts);
+// How many rows these calls had; a call without rows counts as one.
+uint64_t fc_oip_inferences(const fc_function_counts_t *counts);
 // Changes which levels the log writes as `body` asks ("": no change), then
 // writes the settings of the log.
 fc_status_t fc_oip_log(const fc_server_t *server, fc_str_t body,

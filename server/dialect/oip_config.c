@@ -4,8 +4,7 @@
 // and Triton's settings of traces, which are always the same here.
 #include "dialect/oip.h"
 #include "json/writer.h"
-#include "marshal/model.h"
-#include "marshal/plan.h"
+#include "marshal/batch.h"
 #include "modules/policy.h"
 
 // In a configuration BYTES is STRING, and a type that the value says INVALID.
@@ -14,26 +13,28 @@ static const char *type_of(const fc_op_t *op) {
   return op->dtype == FC_DTYPE_NONE ? "INVALID" : fc_model_datatype(op);
 }
 
+// Writes the dims from `from` on.
 static fc_status_t write_tensor(const fc_model_tensor_t *tensor, bool input,
-                                fc_sink_t *sink, fc_error_t *err) {
+                                int32_t from, fc_sink_t *sink,
+                                fc_error_t *err) {
   int32_t rank;
   const int64_t *dims = fc_model_shape(tensor->op, &rank);
   FC_TRY(fc_json_print(sink, err,
                        "{'name':'%.*s','data_type':'TYPE_%s','dims':[",
                        FC_STR_ARG(tensor->name), type_of(tensor->op)));
-  for (int32_t i = 0; i < rank; i++) {
-    FC_TRY(fc_json_print(sink, err, "%s%ld", i ? "," : "",
+  for (int32_t i = from; i < rank; i++) {
+    FC_TRY(fc_json_print(sink, err, "%s%ld", i > from ? "," : "",
                          dims[i] < 0 ? -1 : dims[i]));
   }
   return fc_json_print(sink, err, "]%s}", input ? ",\"optional\":false" : "");
 }
 
 static fc_status_t write_tensors(const fc_model_tensor_t *tensors,
-                                 uint32_t count, bool input, fc_sink_t *sink,
-                                 fc_error_t *err) {
+                                 uint32_t count, bool input, int32_t from,
+                                 fc_sink_t *sink, fc_error_t *err) {
   for (uint32_t i = 0; i < count; i++) {
     if (i) FC_TRY(fc_json_print(sink, err, ","));
-    FC_TRY(write_tensor(&tensors[i], input, sink, err));
+    FC_TRY(write_tensor(&tensors[i], input, from, sink, err));
   }
   return FC_OK;
 }
@@ -58,7 +59,46 @@ static fc_status_t write_version_policy(const fc_module_policy_t *policy,
   return fc_json_print(sink, err, "]}}");
 }
 
-// Calls are not batched, so max_batch_size is 0 and "dims" has all dims of a tensor.
+static bool all_have_rows(const fc_batch_t *batch,
+                          const fc_model_tensor_t *tensors, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    int32_t rank;
+    const int64_t *dims = fc_model_shape(tensors[i].op, &rank);
+    if (rank < 1 || dims[0] != -2 - (int64_t)batch->name) return false;
+  }
+  return count > 0;
+}
+
+int64_t fc_oip_batch_max(const fc_function_t *function,
+                         const fc_model_t *model) {
+  const fc_batch_t *batch = function->plan->batch;
+  if (!batch || !batch->on || !batch->count ||
+      !all_have_rows(batch, model->inputs, model->input_count) ||
+      !all_have_rows(batch, model->outputs, model->output_count)) {
+    return 0;
+  }
+  const int64_t rows = batch->buckets[batch->count - 1].rows;
+  return rows < INT32_MAX ? rows : INT32_MAX;
+}
+
+bool fc_oip_joins(const fc_generation_t *generation) {
+  const fc_module_policy_t *policy = generation->policy;
+  return policy && policy->batch != FC_BATCH_CALLS_OFF;
+}
+
+// As Triton has it: sizes that are worth waiting for, and that nobody waits.
+static fc_status_t write_batching(const fc_function_t *function,
+                                  fc_sink_t *sink, fc_error_t *err) {
+  const fc_batch_t *batch = function->plan->batch;
+  FC_TRY(fc_json_print(sink, err,
+                       ",'dynamic_batching':{'preferred_batch_size':["));
+  for (uint32_t i = 0; i < batch->count; i++) {
+    FC_TRY(fc_json_print(sink, err, "%s%ld", i ? "," : "",
+                         batch->buckets[i].rows));
+  }
+  return fc_json_print(sink, err, "],'max_queue_delay_microseconds':0}");
+}
+
 fc_status_t fc_oip_write_config(const fc_generation_t *generation,
                                 const fc_function_t *function, fc_sink_t *sink,
                                 fc_error_t *err) {
@@ -71,13 +111,20 @@ fc_status_t fc_oip_write_config(const fc_generation_t *generation,
       ",'platform':'farcall_%s','backend':'farcall','version_policy':",
       generation->kind));
   FC_TRY(write_version_policy(generation->policy, sink, err));
-  FC_TRY(fc_json_print(sink, err, ",'max_batch_size':0,'input':["));
-  FC_TRY(write_tensors(model->inputs, model->input_count, true, sink, err));
+  const int64_t most = fc_oip_batch_max(function, model);
+  FC_TRY(fc_json_print(sink, err, ",'max_batch_size':%ld,'input':[", most));
+  FC_TRY(write_tensors(model->inputs, model->input_count, true, most > 0, sink,
+                       err));
   FC_TRY(fc_json_print(sink, err, "],'output':["));
-  FC_TRY(write_tensors(model->outputs, model->output_count, false, sink, err));
+  FC_TRY(write_tensors(model->outputs, model->output_count, false, most > 0,
+                       sink, err));
+  FC_TRY(fc_json_print(sink, err, "]"));
+  if (most && fc_oip_joins(generation)) {
+    FC_TRY(write_batching(function, sink, err));
+  }
   return fc_json_print(
       sink, err,
-      function->plan->state_count ? "],'sequence_batching':{}}" : "]}");
+      function->plan->state_count ? ",'sequence_batching':{}}" : "}");
 }
 
 fc_status_t fc_oip_write_trace(fc_sink_t *sink, fc_error_t *err) {

@@ -39,9 +39,15 @@ static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   fc_series_t *series = counts->series;
   counts->last_ns = x->times.marked_ns;
   counts->succeeded++;
-  counts->executions +=
-      FC_BATCH_PARTS / (x->times.batch.calls ? x->times.batch.calls : 1);
-  count_batch(series, &x->times.batch);
+  const fc_batched_t *batch = &x->times.batch;
+  const uint64_t share = FC_BATCH_PARTS / (batch->calls ? batch->calls : 1);
+  counts->executions += share;
+  counts->rows += share * (batch->rows ? batch->rows : 1);
+  count_batch(series, batch);
+  if (FC_UNLIKELY(batch->calls)) {
+    fc_counts_note_size(counts, x->server->modules->generations.allocator,
+                        batch, x->times.spent_ns);
+  }
   counts->success_ns += spent_ns;
   counts->queue_ns += x->times.spent_ns[FC_STAGE_QUEUE];
   counts->decode_ns += x->times.spent_ns[FC_STAGE_DECODE];

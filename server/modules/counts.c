@@ -37,6 +37,49 @@ static void free_series(fc_series_t *series, fc_allocator_t allocator) {
   fc_free(allocator, series);
 }
 
+static fc_size_counts_t *find_size(fc_function_counts_t *counts,
+                                   fc_allocator_t allocator, uint64_t rows) {
+  if (!counts->sizes) {
+    counts->sizes =
+        fc_alloc_array(allocator, FC_COUNTS_SIZES, sizeof *counts->sizes);
+  }
+  for (size_t i = 0; counts->sizes && i < FC_COUNTS_SIZES; i++) {
+    fc_size_counts_t *size = &counts->sizes[i];
+    if (!size->rows) size->rows = rows;
+    if (size->rows == rows) return size;
+  }
+  return NULL;
+}
+
+void fc_counts_note_size(fc_function_counts_t *counts, fc_allocator_t allocator,
+                         const fc_batched_t *batch,
+                         const uint64_t spent_ns[FC_STAGE_COUNT]) {
+  fc_size_counts_t *size = find_size(counts, allocator, batch->rows);
+  if (!size) return;
+  size->executions += FC_BATCH_PARTS / batch->calls;
+  size->decode_ns += spent_ns[FC_STAGE_DECODE];
+  size->call_ns += spent_ns[FC_STAGE_CALL] / batch->calls;
+  size->encode_ns += spent_ns[FC_STAGE_ENCODE];
+}
+
+bool fc_counts_next_size(const fc_function_counts_t *counts,
+                         fc_size_counts_t *size) {
+  const uint64_t before = size->rows;
+  if (!counts->sizes && !before && counts->succeeded) {
+    *size = (fc_size_counts_t){1, counts->succeeded, counts->decode_ns,
+                               counts->call_ns, counts->encode_ns};
+    return true;
+  }
+  for (size_t i = 0; counts->sizes && i < FC_COUNTS_SIZES; i++) {
+    const fc_size_counts_t *it = &counts->sizes[i];
+    const bool first = size->rows == before;
+    if (it->rows > before && (first || it->rows < size->rows)) *size = *it;
+  }
+  if (size->rows == before) return false;
+  size->executions /= FC_BATCH_PARTS;
+  return true;
+}
+
 void fc_counts_give_series(fc_all_series_t *all, fc_allocator_t allocator,
                            fc_function_counts_t *counts, size_t count) {
   for (size_t i = 0; counts && i < count; i++) {
@@ -51,6 +94,9 @@ void fc_counts_give_series(fc_all_series_t *all, fc_allocator_t allocator,
 void fc_counts_free(fc_all_series_t *all, fc_allocator_t allocator,
                     fc_function_counts_t *counts, size_t count) {
   fc_counts_give_series(all, allocator, counts, count);
+  for (size_t i = 0; counts && i < count; i++) {
+    fc_free(allocator, counts[i].sizes);
+  }
   fc_free(allocator, counts);
 }
 

@@ -42,12 +42,26 @@ typedef struct fc_series_t {
   fc_exemplar_t *exemplars;
 } fc_series_t;
 
+// Sizes of batches, in rows, that are told apart: those that a function had first.
+#define FC_COUNTS_SIZES 16
+
+// Of what a function was called for with so many rows: how often, in parts of
+// FC_BATCH_PARTS, and what that took.
+typedef struct fc_size_counts_t {
+  uint64_t rows;
+  uint64_t executions;
+  uint64_t decode_ns;
+  uint64_t call_ns;
+  uint64_t encode_ns;
+} fc_size_counts_t;
+
 // How many calls of one function succeeded or failed, and their times. A call counts
 // once it was admitted, even if its deadline passes in the queue or no worker can run it.
 // Calls that only check their arguments do not count.
 typedef struct fc_function_counts_t {
   uint64_t succeeded;
   uint64_t executions;  // in parts of FC_BATCH_PARTS
+  uint64_t rows;        // likewise; a call without has one
   uint64_t failed;
   // Sums over these calls: from the first byte of the request to the call's end.
   uint64_t success_ns;
@@ -56,7 +70,8 @@ typedef struct fc_function_counts_t {
   uint64_t decode_ns;
   uint64_t call_ns;
   uint64_t encode_ns;
-  uint64_t last_ns;  // when the last call ended, on fc_clock_ns' clock
+  uint64_t last_ns;         // when the last call ended, on fc_clock_ns' clock
+  fc_size_counts_t *sizes;  // NULL: no call had rows, or there was no memory
   // Its own, or the shared one; NULL: the next call takes one (fc_series_take).
   fc_series_t *series;
 } fc_function_counts_t;
@@ -76,6 +91,14 @@ fc_series_t *fc_series_take(fc_all_series_t *all, fc_allocator_t allocator,
 // A call took so long, and belongs to a trace that is sampled.
 void fc_series_note_trace(fc_series_t *series, fc_allocator_t allocator,
                           const fc_trace_t *trace, uint64_t spent_ns);
+// Counts the share of a call with results in what it was computed with.
+void fc_counts_note_size(fc_function_counts_t *counts, fc_allocator_t allocator,
+                         const fc_batched_t *batch,
+                         const uint64_t spent_ns[FC_STAGE_COUNT]);
+// The next of the sizes, by their rows, whole executions in place of parts; *size is
+// zeroed before the first. False: there is none.
+bool fc_counts_next_size(const fc_function_counts_t *counts,
+                         fc_size_counts_t *size);
 // Gives up the series of `count` functions; what /v2 tells of them stays.
 void fc_counts_give_series(fc_all_series_t *all, fc_allocator_t allocator,
                            fc_function_counts_t *counts, size_t count);

@@ -112,6 +112,7 @@ def configuration(channel, stub, url):
         found = other.get_model_config(name, as_json=True)["config"]
         assert [found[each] for each in ("name", "platform", "backend")] == [
             wanted[each] for each in ("name", "platform", "backend")]
+        assert found.get("max_batch_size", 0) == wanted["max_batch_size"]
         for each in ("input", "output"):
             assert [(one["name"], one.get("data_type", "TYPE_INVALID"),
                      [int(dim) for dim in one.get("dims", [])])
@@ -137,8 +138,13 @@ def statistics(channel, stub, url):
 
 
 def batches(channel, stub, url, model):
-    """Calls that were computed together are as many executions as over HTTP."""
+    """Calls that were computed together are as many executions as over HTTP, and as many
+    rows; and the model says so before."""
     client = triton_http.InferenceServerClient(url)
+    config = triton.InferenceServerClient(url).get_model_config(model, as_json=True)["config"]
+    assert config["max_batch_size"] == 8
+    assert [each["dims"] for each in config["input"] + config["output"]] == [["3"], ["3"]]
+    assert config["dynamic_batching"] == {"preferred_batch_size": [1, 4, 8]}
     (about,) = client.get_model_metadata(model)["inputs"]
     request = service_pb2.ModelInferRequest(
         model_name=model, raw_input_contents=[numpy.ones(3, "<f4").tobytes()],
@@ -155,6 +161,15 @@ def batches(channel, stub, url, model):
     (found,) = stub.ModelStatistics(
         service_pb2.ModelStatisticsRequest(name=model)).model_stats
     assert [found.inference_count, found.execution_count] == counts
+    sizes = {each.batch_size: each for each in found.batch_stats}
+    assert list(sizes) == sorted(sizes) and max(sizes) > 1
+    assert sum(size * each.compute_infer.count for size, each in sizes.items()) == counts[0]
+    assert sum(each.compute_infer.count for each in sizes.values()) == counts[1]
+    for wanted, found in zip(wanted["batch_stats"], found.batch_stats, strict=True):
+        assert wanted.pop("batch_size") == found.batch_size
+        for each, one in wanted.items():
+            here = getattr(found, each)
+            assert (here.count, here.ns) == (one["count"], one["ns"]), each
 
 
 def reflection(channel, stub, url, *paths):

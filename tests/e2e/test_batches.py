@@ -123,6 +123,50 @@ def test_answers_are_what_they_are_alone(serve, folder, tmp_path):  # noqa: F811
                for name in MODULES) == 0
 
 
+# Rows, and what all of them have.
+PLAIN = """
+func.func @plain_bs{n}(%x: tensor<{n}x2xf32>, %w: tensor<{n}x2xf32>, %s: f32)
+    -> tensor<{n}x2xf32> {{
+  %y = arith.addf %x, %w : tensor<{n}x2xf32>
+  return %y : tensor<{n}x2xf32>
+}}
+func.func @rows_bs{n}(%x: tensor<{n}x2xf32>, %w: tensor<{n}xi32>)
+    -> (tensor<{n}x2xf32>, tensor<{n}xi32>) {{
+  return %x, %w : tensor<{n}x2xf32>, tensor<{n}xi32>
+}}
+"""
+
+
+@pytest.mark.parametrize("batch", ["off", "auto"])
+def test_clients_of_triton_see_batches(serve, iree, tmp_path, batch):
+    """As Triton has it, dims are those of a row, where all has rows."""
+    text = "".join(PLAIN.format(n=n) for n in SIZES)
+    shutil.copy(iree.compile_text("plain", f"module {{{text}}}", *BACKENDS["bytecode"]),
+                tmp_path / "m.vmfb")
+    server = serve(f"--batch={batch}", tmp_path)
+
+    def config(model):
+        document = server.get(f"/v2/models/{model}/config").json
+        return (document["max_batch_size"], document.get("dynamic_batching"),
+                *([each["dims"] for each in document[which]] for which in ("input", "output")))
+    batching = {"preferred_batch_size": SIZES, "max_queue_delay_microseconds": 0}
+    assert config("m.rows") == (8, batching if batch == "auto" else None, [[2], []], [[2], []])
+    assert config("m.rows_bs4") == (0, None, [[4, 2], [4]], [[4, 2], [4]])
+    assert config("m.plain") == (0, None, [[-1, 2], [-1, 2], []], [[-1, 2]])
+    for count in 3, 1, 3, *range(20, 40):
+        body = {"inputs": [
+            {"name": "input0", "shape": [count, 2], "datatype": "FP32", "data": [1] * 2 * count},
+            {"name": "input1", "shape": [count], "datatype": "INT32", "data": [1] * count}]}
+        assert server.request("POST", "/v2/models/m.rows/infer", json.dumps(body)).status == 200
+    (stats,) = server.get("/v2/models/m.rows/stats").json["model_stats"]
+    assert (stats["inference_count"], stats["execution_count"]) == (7 + sum(range(20, 40)), 23)
+    # Those that came first are told apart.
+    assert [(each["batch_size"], each["compute_infer"]["count"])
+            for each in stats["batch_stats"]] == [
+        (1, 1), (3, 2), *((count, 1) for count in range(20, 34))]
+    assert stats["inference_stats"]["success"]["count"] == 23
+
+
 def test_who_leaves_or_is_late_takes_nobody_along(serve, folder, tmp_path):  # noqa: F811
     server = serve(*BUSY, folder)
     recorder = Recorder(server)
