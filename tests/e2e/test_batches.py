@@ -275,6 +275,25 @@ def test_only_the_guilty_row_fails(process_server, tmp_path, what, status, code)
     assert number(server, "farcall_batched_calls_total", "m/f") > 0
 
 
+def test_only_the_row_that_hangs_is_late(process_server, tmp_path):
+    """The others that it was begun with are made again, by the other worker, too."""
+    compile_rows(tmp_path)
+    server = process_server(*BUSY, "--workers=2", tmp_path)
+    recorder = Recorder(server)
+    for first in range(300):
+        recorder.call("m/f", row(first if first not in (13, 17, 19) else 0.5))
+    recorder.call("m/f", row(19), headers={"Farcall-Timeout-Ms": "2000"})
+    assert recorder.cases[-1].startswith(struct.pack("=2I", BEGIN, 504))
+    for _ in range(20):
+        load(server, recorder, tmp_path / "cases", 600)
+        if any("its calls take too long together" in line for line in server.lines):
+            break
+    else:
+        raise AssertionError("no batch was given up")
+    text = server.get("/metrics").body.decode()
+    assert 'farcall_worker_crashes_total{module="m"} 0\n' in text
+
+
 def test_a_result_in_the_memory_of_its_argument(process_server, tmp_path):
     """A call that is made alone, to be compared, leaves its arguments to the batch."""
     compile_rows(tmp_path, text=IN_PLACE)
