@@ -162,7 +162,10 @@ def why_not(peer, server, case, form):
 
 def analyze(server, case, form, connections):
     config = server.get(f"/v2/models/{case.name}/config").json
-    options = [] if form == "raw" else clients.JSON
+    data = WORK / f"{case.name}.json"
+    data.write_text(json.dumps({"data": [
+        {name: value.ravel().tolist() for name, value in case.inputs.items()}]}))
+    options = ["--input-data", data, *([] if form == "raw" else clients.JSON)]
     if not config["max_batch_size"]:
         options = [*options, *(word for name, value in case.inputs.items() for word in (
             "--shape", f"{name}:{','.join(map(str, value.shape))}"))]
@@ -267,7 +270,7 @@ def main():
     for peer, reason in missing.items():
         print(f"\n{peer} did not start: {reason}")
     print()
-    for case in cases:
+    for case in [] if ANALYZED else cases:  # which sends less than they answer
         for form in FORMS:
             judge(found, case.name, form)
 
