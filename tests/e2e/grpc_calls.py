@@ -2,6 +2,7 @@
 """What test_grpc.py has done by clients of gRPC that are not ours. Run by the Python of
 tests/requirements-clients.txt: grpc_calls.py HOST:PORT CASE [WORD ...]. A case that is
 not as it should be raises."""
+import itertools
 import os
 import pathlib
 import queue
@@ -522,6 +523,28 @@ def cancel(channel, stub, url, function):
     call = stub.ModelInfer.future(spinning(function))
     call.cancel()
     assert call.cancelled()
+    assert numbers(stub.ModelInfer(simple_request(), timeout=300))
+
+
+def interop(channel, stub, url, function):
+    """Cases of gRPC's interoperability tests that no other case here has; by Go's library
+    tests/grpc/interop has them all."""
+    for metadata in ((), (("x-test-echo-initial", "a value"), ("x-twice", "1"), ("x-twice", "2"),
+                          ("x-test-bin", b"\x0a\x0b\xab\x00"))):
+        assert numbers(stub.ModelInfer(simple_request(), metadata=metadata))
+    error = failure(stub.ModelInfer, spinning(function), timeout=0.2)
+    assert error.code() == grpc.StatusCode.DEADLINE_EXCEEDED, error
+    for asked, timeout, code in (([], 0.2, "DEADLINE_EXCEEDED"), ([], None, "CANCELLED"),
+                                 ([simple_request(id="a")], None, "CANCELLED")):
+        left = queue.Queue()  # the stream is open until something is in it
+        talk = stub.ModelStreamInfer(itertools.chain(asked, iter(left.get, None)),
+                                     timeout=timeout)
+        for each in asked:
+            assert next(talk).infer_response.id == each.id
+        if not timeout:
+            talk.cancel()
+        assert failure(list, talk).code() == CODES[code]
+        left.put(None)
     assert numbers(stub.ModelInfer(simple_request(), timeout=300))
 
 

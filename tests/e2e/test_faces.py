@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """One call through every form it may have: each gives the same bits. Forms and
-models are tables; what each form is, is in docs/http.md and docs/oip.md."""
+models are tables; what each form is, is in docs/http.md, docs/oip.md and docs/grpc.md."""
+import base64
+import contextlib
 import gzip
 import io
 import json
+import os
+import pathlib
 import struct
+import subprocess
 import zlib
 
 import numpy
@@ -33,6 +38,7 @@ class Model:
         self.inputs = {each["name"]: arrays_of(name, each) for each in document["inputs"]}
         self.rowless = any(not each["shape"] for each in document["outputs"])
         self.datatypes = {each["name"]: each["datatype"] for each in document["inputs"]}
+        self.answered = {each["name"]: each["datatype"] for each in document["outputs"]}
 
 
 def arrays_of(model, each):
@@ -212,6 +218,39 @@ FACES = {
 }
 
 
+# Those of FARCALL_CLIENTS, if that is set.
+GRPC_FACES = ["gRPC raw", "gRPC fields", "gRPC raw, gzip", "TF over gRPC", "TF over gRPC, fields"]
+
+
+@contextlib.contextmanager
+def grpc_faces(server):
+    """The faces of gRPC, by one program for all calls."""
+    folder = os.environ.get("FARCALL_CLIENTS")
+    if not folder:
+        yield {}
+        return
+    with subprocess.Popen(
+            [pathlib.Path(folder) / "python", ROOT / "tests/e2e/grpc_faces.py",
+             f"{server.host}:{server.port}"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        def face_of(face):
+            def ask(_, model):
+                # Half precision has no field.
+                if face == "gRPC fields" and "FP16" in model.datatypes.values():
+                    return None
+                inputs = [(name, model.datatypes[name], value.shape,
+                           base64.b64encode(value.tobytes()).decode())
+                          for name, value in model.inputs.items()]
+                print(json.dumps((face, model.name, inputs, model.answered)),
+                      file=program.stdin, flush=True)
+                found = json.loads(program.stdout.readline())
+                return {name: numpy.frombuffer(base64.b64decode(raw), model.outputs[name])
+                        .reshape(shape) for name, (shape, raw) in found.items()}
+            return ask
+        yield {face: face_of(face) for face in GRPC_FACES}
+        program.stdin.close()
+
+
 @pytest.fixture
 def models(serve):
     server = serve(*SERVED)
@@ -230,17 +269,19 @@ def models(serve):
 
 def test_every_face_gives_the_same_bits(models):
     server, models = models
-    asked = dict.fromkeys(FACES, 0)
-    for model in models:
-        expected = native_json(server, model)
-        for face, call in FACES.items():
-            found = call(server, model)
-            if found is None:  # it has no such form
-                continue
-            asked[face] += 1
-            assert found.keys() == expected.keys(), (model.name, face)
-            for name, value in found.items():
-                assert same_bits(value, expected[name]), (model.name, face, name)
+    with grpc_faces(server) as more:
+        faces = {**FACES, **more}
+        asked = dict.fromkeys(faces, 0)
+        for model in models:
+            expected = native_json(server, model)
+            for face, call in faces.items():
+                found = call(server, model)
+                if found is None:  # it has no such form
+                    continue
+                asked[face] += 1
+                assert found.keys() == expected.keys(), (model.name, face)
+                for name, value in found.items():
+                    assert same_bits(value, expected[name]), (model.name, face, name)
     assert all(count >= 3 for count in asked.values()), asked
     assert asked["OIP JSON"] >= 20
 

@@ -114,7 +114,8 @@ def test_tensors_of_any_size(calls, server, count):
 
 
 def test_a_call_that_is_given_up(calls, serve):
-    calls(serve("--isolation=process", SIMPLE, MODULES / "crash.so"), "cancel crash.spin")
+    calls(serve("--isolation=process", SIMPLE, MODULES / "crash.so"), "cancel crash.spin",
+          "interop crash.spin")
 
 
 def test_a_worker_that_crashes(calls, serve):

@@ -791,6 +791,8 @@ SCENARIOS = [
     Command("call_npy", lambda bench: [
         "call", "tensor/mlp", f"--input=@{bench.npy}", "--output=@out.npy",
         f"--server={bench.url}"], made=("out.npy",)),
+    Command("call_grpc", lambda bench: ["call", "tensor/matmul", "--json=[[[2]],[[3]]]",
+                                        f"--server=grpc{bench.url[4:]}"]),
     Command("call_wrong", asked("call", "tensor/none", "--json=[]"), status=1),
     # It ends by itself before there are too many of them.
     Command("session", asked("session", "new", "s", "--ttl=1"),
