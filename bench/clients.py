@@ -24,12 +24,16 @@ JSON = ["--input-tensor-format", "json", "--output-tensor-format", "json"]
 LENGTH = "Inference-Header-Content-Length"
 MB = 1 << 20
 
-# A case: the model, options of perf_analyzer, connections, bytes of its tensor.
+# A case: the model, options of perf_analyzer, connections, bytes of its tensor. Those of
+# gRPC have no goal.
 CALLS = {
     "add_sub, binary": ("simple", [], 8, 0),
     "add_sub, JSON": ("simple", JSON, 8, 0),
     "1 MB, binary": ("identity.fp32", ["--shape", f"INPUT0:{MB // 4}"], 2, MB),
     "16 MB, binary": ("identity.fp32", ["--shape", f"INPUT0:{4 * MB}"], 2, 16 * MB),
+    "add_sub, gRPC": ("simple", [], 8, 0),
+    "1 MB, gRPC": ("identity.fp32", ["--shape", f"INPUT0:{MB // 4}"], 2, MB),
+    "16 MB, gRPC": ("identity.fp32", ["--shape", f"INPUT0:{4 * MB}"], 2, 16 * MB),
 }
 
 
@@ -75,21 +79,26 @@ def answered(server, model):
     return stats["inference_stats"]["success"]["count"]
 
 
-def analyzed(server, model, options, connections, table):
+def grpc_port(server):
+    return getattr(server, "grpc_port", server.port)  # farcalld has one for both
+
+
+def analyzed(server, protocol, model, options, connections, table):
+    port = grpc_port(server) if protocol == "grpc" else server.port
     return subprocess.run(
-        [*LAST, triton.peers() / "perf_analyzer", "-i", "http", "-m", model, "-u",
-         f"{server.host}:{server.port}", "--concurrency-range", str(connections),
+        [*LAST, triton.peers() / "perf_analyzer", "-i", protocol, "-m", model, "-u",
+         f"{server.host}:{port}", "--concurrency-range", str(connections),
          "--async", "--measurement-interval", str(int(1000 * SECONDS)),
          "--stability-percentage", "999", "-f", table, *options],
         capture_output=True, text=True)
 
 
-def analyze(server, model, options, connections):
+def analyze(server, protocol, model, options, connections):
     """calls/s, p50 and p99 in ms, CPU a call in ms; [] where perf_analyzer says of its own
     measure that it was not stable, which is one round less."""
     table = WORK / "table.csv"
     before, calls = processor(server.process.pid), answered(server, model)
-    done = analyzed(server, model, options, connections, table)
+    done = analyzed(server, protocol, model, options, connections, table)
     if done.returncode and UNSTABLE in done.stdout + done.stderr:
         print(f"{model}, {connections} connections: perf_analyzer found no stable window",
               file=sys.stderr)
@@ -137,6 +146,44 @@ def wrk(server, path, body=None, fields=None, connections=16):
     assert "Non-2xx" not in done, done
     return (float(re.search(r"Requests/sec: +([\d.]+)", done)[1]), late["50"],
             late["99"], 1000 * spent / calls)
+
+
+def text(number, value):
+    """A field of a message that is text, bytes or a message, below 128 bytes."""
+    value = value.encode() if isinstance(value, str) else value
+    return bytes([number << 3 | 2, len(value)]) + value
+
+
+INPUTS = b"".join(text(5, text(1, name) + text(2, "INT32") + text(3, b"\1\x10"))
+                  for name in ("INPUT0", "INPUT1"))
+# A method, its message.
+PROTOCOL = {"ServerLive, gRPC": ("ServerLive", b""),
+            "metadata, gRPC": ("ModelMetadata", text(1, "simple")),
+            "add_sub, h2load": ("ModelInfer", text(1, "simple") + INPUTS
+                                + 2 * text(7, bytes(64)))}
+
+
+def h2load(server, method, message):
+    """As wrk does it: 16 connections, a call at a time on each."""
+    (WORK / "message").write_bytes(b"\0" + len(message).to_bytes(4, "big") + message)
+    log = WORK / "times"
+    log.unlink(missing_ok=True)
+    before = processor(server.process.pid)
+    done = subprocess.run(
+        [*LAST, "h2load", "-t1", "-c16", "-m1", f"-D{max(1, round(SECONDS))}",
+         "-d", WORK / "message", "-H", "content-type: application/grpc", "-H", "te: trailers",
+         f"--log-file={log}", f"http://{server.host}:{grpc_port(server)}"
+         f"/inference.GRPCInferenceService/{method}"],
+        capture_output=True, text=True, check=True).stdout
+    spent = processor(server.process.pid) - before
+    calls = int(re.search(r"(\d+) succeeded, 0 failed, 0 errored", done)[1])
+    # An error is 200, too, and has no message.
+    data = int(re.search(r"\((\d+)\) data", done)[1])
+    assert data >= 7 * calls > 0, done
+    late = sorted(int(line.split()[2]) for line in log.open())
+    return (float(re.search(r"finished in .*?, ([\d.]+) req/s", done)[1]),
+            late[len(late) // 2] / 1000, late[len(late) * 99 // 100] / 1000,
+            1000 * spent / calls)
 
 
 def million(server, raw):
@@ -217,16 +264,26 @@ def goal(text, value, wanted, least):
           f"   {'met' if met else 'NOT MET'}")
 
 
+def compared(case, times):
+    label = f"{case}: calls/s, times Triton's"
+    print(f"{label:54} {times:8.2f}")
+
+
 def measure(servers):
     found = {}
     for _ in range(ROUNDS):
         for case, (model, options, connections, _) in CALLS.items():
             for name, server in servers.items():
                 rows = found.setdefault((case, name), [])
-                rows += filter(None, [analyze(server, model, options, connections)])
+                protocol = "grpc" if "gRPC" in case else "http"
+                rows += filter(None, [analyze(server, protocol, model, options,
+                                              connections)])
         for case, asked in ASKED.items():
             for name, server in servers.items():
                 found.setdefault((case, name), []).append(wrk(server, *asked()))
+        for case, asked in PROTOCOL.items():
+            for name, server in servers.items():
+                found.setdefault((case, name), []).append(h2load(server, *asked))
         for raw in (True, False):
             for name in OURS:
                 found.setdefault(("million", raw, name), []).append(
@@ -256,7 +313,7 @@ def main():
 
 def report(servers, found):
     print(f"{'':16} {'':11} {'calls/s':>9} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
-    for case in [*CALLS, *ASKED]:
+    for case in [*CALLS, *ASKED, *PROTOCOL]:
         for name in servers:
             row = found[case, name]
             print(f"{case:16} {name:11} {row[0]:9.0f} {row[1]:8.2f} {row[2]:8.2f} "
@@ -274,12 +331,21 @@ def judge(found, name):
     print(f"{name}:")
     for case, (_, _, _, size) in CALLS.items():
         times = found[case, name][0] / found[case, "Triton"][0]
-        goal(f"{case}: calls/s, times Triton's", times, 1 if size else 8, True)
+        if "gRPC" in case:
+            compared(case, times)
+        else:
+            goal(f"{case}: calls/s, times Triton's", times, 1 if size else 8, True)
     for case in ASKED:
         times = found[case, name][0] / found[case, "Triton"][0]
         goal(f"{case}: calls/s, times Triton's", times, 1.1 if "GET" in case else 8, True)
+    for case, (method, _) in PROTOCOL.items():
+        times = found[case, name][0] / found[case, "Triton"][0]
+        if method == "ModelInfer":
+            compared(case, times)
+        else:
+            goal(f"{case}: calls/s, times Triton's", times, 5, True)
     for case, (_, _, _, size) in CALLS.items():
-        if size:
+        if size and "gRPC" not in case:
             goal(f"{case}: CPU, times copying twice",
                  found[case, name][3] / (2 * found["copy", size][0]), 1.3, False)
             print(f"{f'{case}: CPU, times an echo':54} "

@@ -89,10 +89,11 @@ def peers():
 
 
 class Triton(Peer):
-    """A Triton of its own on a port of its own. `under` is a program that starts it."""
+    """A Triton of its own on ports of its own. `under` is a program that starts it."""
 
     def __init__(self, work, only=None, options=(), under=()):
         self.work, self.host, self.port = work, "127.0.0.1", free_port()
+        self.grpc_port = free_port()
         repository = work / "models"
         repository.mkdir(parents=True)
         write_models(repository, only)
@@ -100,7 +101,8 @@ class Triton(Peer):
         self.arguments = [
             *under, peers() / "tritonserver", f"--model-repository={repository}",
             f"--http-address={self.host}", f"--http-port={self.port}",
-            "--allow-grpc=false", "--allow-metrics=false",
+            f"--grpc-address={self.host}", f"--grpc-port={self.grpc_port}",
+            "--allow-metrics=false",
             # Its backend starts one program for each model, and fails if many begin at once.
             "--model-load-thread-count=1", *options]
         self.start()
