@@ -12,6 +12,8 @@
 #include "marshal/message.h"
 
 #define CALLS 32u  // of a stream, at a time
+#define PACKED \
+  4096u  // bytes of a compressed message in which its id is looked for
 
 typedef enum call_state_t {
   CALL_HEAD,  // the message's beginning is wanted, to admit it
@@ -259,13 +261,24 @@ static fc_status_t read_head(const call_t *call, fc_str_t begin,
   return FC_OK;
 }
 
-// A message that is compressed says its id to the worker alone.
-static void take_id(call_t *call, fc_str_t begin) {
-  if (begin.data[0]) return;
-  const fc_str_t id = fc_message_id(
-      fc_str_make(begin.data + FC_MESSAGE_HEAD, begin.size - FC_MESSAGE_HEAD));
+// Of a message that is compressed only its beginning is inflated.
+static void take_id(call_t *call, const fc_request_t *request) {
+  fc_text_t text;
+  fc_str_t begin = request->begin;
+  const bool packed = begin.data[0];
+  const fc_coding_t coding =
+      fc_request_coding(request->fields[FC_FIELD_GRPC_ENCODING]);
+  if (packed && !coding) return;
+  fc_text_init(&text, fc_allocator_system(), 2 * PACKED);
+  begin.data += FC_MESSAGE_HEAD;
+  begin.size -= FC_MESSAGE_HEAD;
+  // It may be cut off or too long; what was inflated before stays.
+  if (packed) (void)fc_inflate(coding, begin, PACKED, &text, NULL, NULL);
+  if (packed) begin = fc_text_str(&text);
+  const fc_str_t id = fc_message_id(begin);
   call->id_size = id.size <= sizeof call->id ? (uint8_t)id.size : 0;
   if (call->id_size) memcpy(call->id, id.data, call->id_size);
+  fc_text_deinit(&text);
 }
 
 // Of a message that is kept, more may be there than is looked at.
@@ -275,8 +288,8 @@ static void admit(call_t *call, fc_str_t begin) {
   fc_error_t *error = &fc_http2_http1(call->stream->connection)->error;
   begin.size = (size_t)least(begin.size, FC_LIMIT_PEEK);
   call->looked = (uint32_t)begin.size;
-  take_id(call, begin);
   fc_status_t status = read_head(call, begin, &head, error);
+  if (status == FC_OK) take_id(call, &head.request);
   fc_exchange_take(x, &head.request);
   if (status == FC_OK) status = fc_exchange_admit(x, &head.request, error);
   if (status != FC_OK) {
