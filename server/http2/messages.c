@@ -296,6 +296,9 @@ static void admit(call_t *call, fc_str_t begin) {
     fc_exchange_fail(x, error, (fc_stage_t)x->times.stage);
   } else if (x->asked.is_call) {
     call->state = CALL_BODY;
+    // Its module may have been loaded meanwhile, which held the client up.
+    fc_pace_begin(&call->stream->body_pace,
+                  fc_http2_now_ms(call->stream->connection));
     fc_http2_stream_open_window(call->stream, call->size);
   } else if (!x->wait.peeks) {
     call->state = CALL_WAIT;
