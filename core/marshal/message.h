@@ -30,12 +30,13 @@ typedef struct fc_message_names_t {
   fc_str_t model;
   fc_str_t version;  // data NULL: none
   bool complete;     // no more of them can come
-  uint64_t raw;      // bytes in front of the first raw tensor; 0: not known
   char digits[24];   // of a version that comes as a number
 } fc_message_names_t;
 // `is_all`: `message` is not cut off. FC_CODE_BINARY_FRAMING.
 fc_status_t fc_message_names(fc_str_t message, bool is_all,
                              fc_message_names_t *out_names, fc_error_t *err);
+// The bytes in front of the first raw tensor; 0: it does not stand within this beginning.
+uint64_t fc_message_raw(fc_str_t begin);
 
 // What the client calls its request, as far as that stands within the beginning of the
 // message; "" if it does not.

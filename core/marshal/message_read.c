@@ -50,6 +50,10 @@ static fc_status_t fail(fc_error_t *err, const char *message) {
   return fc_fail(err, FC_CODE_BINARY_FRAMING, "%s", message);
 }
 
+static fc_status_t not_once(fc_error_t *err) {
+  return fail(err, "the model's name and version stand in front, once");
+}
+
 // Says which input or output an error is about.
 static fc_status_t point(const char *where, uint32_t number, fc_status_t status,
                          fc_error_t *err) {
@@ -278,7 +282,7 @@ static fc_status_t look_over(request_t *request, fc_str_t body,
     FC_TRY(fc_proto_next(&wire, &field, &more, err));
     if (!more) return FC_OK;
     if (field.number <= REQUEST_VERSION && field.number <= last) {
-      return fail(err, "the model's name and version stand in front, once");
+      return not_once(err);
     }
     last = field.number;
     if (field.number < REQUEST_MODEL || field.number > REQUEST_RAW) continue;
@@ -354,8 +358,8 @@ static uint64_t offset_of(fc_str_t message, const char *at) {
   return (uint64_t)(at - message.data);
 }
 
-// Finds the first raw tensor, as far as the message is there.
-static uint64_t find_raw(fc_str_t message, fc_proto_t wire) {
+uint64_t fc_message_raw(fc_str_t begin) {
+  fc_proto_t wire = fc_proto_begin(begin);
   fc_proto_field_t field;
   bool more;
   while (fc_proto_peek(wire, &field) && field.type == FC_PROTO_BYTES) {
@@ -364,7 +368,7 @@ static uint64_t find_raw(fc_str_t message, fc_proto_t wire) {
       fc_status_t status = fc_proto_varint(&wire, &tag, NULL);
       if (status == FC_OK) status = fc_proto_varint(&wire, &size, NULL);
       if (status != FC_OK) return 0;
-      return offset_of(message, wire.left.data);
+      return offset_of(begin, wire.left.data);
     }
     if (fc_proto_next(&wire, &field, &more, NULL) != FC_OK) return 0;
   }
@@ -375,9 +379,12 @@ fc_status_t fc_message_names(fc_str_t message, bool is_all,
                              fc_message_names_t *out_names, fc_error_t *err) {
   fc_proto_t wire = fc_proto_begin(message);
   fc_proto_field_t field;
+  uint32_t last = 0;
   bool more;
   *out_names = (fc_message_names_t){0};
   while (fc_proto_peek(wire, &field) && field.number <= REQUEST_VERSION) {
+    if (field.number <= last) return not_once(err);
+    last = field.number;
     const fc_status_t status = fc_proto_next(&wire, &field, &more, err);
     if (status != FC_OK) return is_all ? status : FC_OK;
     if (field.type != FC_PROTO_BYTES) {
@@ -392,7 +399,6 @@ fc_status_t fc_message_names(fc_str_t message, bool is_all,
     FC_TRY(fc_proto_next(&wire, &field, &more, err));
     out_names->complete = true;
   }
-  out_names->raw = find_raw(message, wire);
   return FC_OK;
 }
 
@@ -422,8 +428,9 @@ fc_status_t fc_message_sequence(fc_str_t message, size_t most,
       return fc_fail(err, FC_CODE_BINARY_FRAMING,
                      "parameters take more than %zu bytes", most);
     }
-    if (field.number != REQUEST_PARAMETERS || field.type != FC_PROTO_BYTES) {
-      continue;
+    if (field.number != REQUEST_PARAMETERS || field.type != FC_PROTO_BYTES ||
+        field.bytes.size < sizeof "sequence_id") {
+      continue;  // others, and those that are too short to be one of the three
     }
     FC_TRY(read_parameter(field.bytes, &parameter, err));
     if (is_key(&parameter, "sequence_id")) {

@@ -28,15 +28,12 @@ static fc_status_t peek(const fc_request_t *request, char kept[FC_ROUTE_KEPT],
 
 // Where the first raw tensor lies in the body, if that is known.
 static uint64_t find_raw(const fc_request_t *request) {
-  fc_message_names_t names;
   fc_str_t begin = request->begin;
   if (begin.size < FC_MESSAGE_HEAD || begin.data[0]) return 0;
   begin.data += FC_MESSAGE_HEAD;
   begin.size -= FC_MESSAGE_HEAD;
-  if (fc_message_names(begin, false, &names, NULL) != FC_OK || !names.raw) {
-    return 0;
-  }
-  return names.raw + FC_MESSAGE_HEAD;
+  const uint64_t front = fc_message_raw(begin);
+  return front ? front + FC_MESSAGE_HEAD : 0;
 }
 
 static fc_status_t admit(const fc_server_t *server, const fc_request_t *request,

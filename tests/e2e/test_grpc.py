@@ -493,7 +493,7 @@ def test_names_that_stand_too_far_behind(serve):
     """They are not looked for further because all of a message is there."""
     server = serve(SIMPLE)
     wide = framed(field(1, b"simple") + b"\x3a\x80\x80\x10" + bytes(2**18))
-    late = framed(field(1, b"simple") + 40_000 * b"\x12\x00" + field(3, b"late"))
+    late = framed(b"\x0a\x80\xf1\x04" + 80_000 * b"a" + field(3, b"late"))
     with Connection(server, setting(4, 0)) as connection:
         begin(connection, 1, STREAM)
         connection.send(frame(DATA, 0, 1, wide[:16384]))
@@ -510,6 +510,17 @@ def test_names_that_stand_too_far_behind(serve):
     answers = messages(answers)
     assert len(answers) == 33
     assert [each for each in answers if b"within the first 65535 bytes" in each]
+
+
+def test_names_that_stand_there_twice(serve):
+    """The first one too many is refused, whatever comes behind it."""
+    server = serve(SIMPLE)
+    for names in (30_000 * field(1, b""), field(2, b"1") + field(1, b"simple"),
+                  field(1, b"simple") + 2 * field(2, b"1")):
+        for path in INFER, STREAM:
+            found = ask(server, path, framed(names)[:60_000], *GRPC)
+            said = found["body"].decode() + found.get("grpc-message", "")
+            assert "stand in front, once" in said, (names[:20], said)
 
 
 def test_little_of_a_compressed_message_is_looked_at(serve):
