@@ -29,8 +29,8 @@ typedef struct fc_claim_class_t {
   // The call has ended as `outcome` says, and nobody writes to the places it was granted
   // any more, unless the worker lies. `desk` is memory that a worker can still write to.
   // False and `err`: no honest worker leaves such a desk, and the values are lost. If
-  // there is no memory to note what the call left, `outcome` is changed to an error, and
-  // the values are as before the call.
+  // there is no memory to note what the call left, or no room for it by now, `outcome` is
+  // changed to an error, and it keeps nothing.
   bool (*take)(fc_claim_t *claim, const fc_store_desk_t *desk,
                fc_outcome_t *outcome, fc_error_t *err);
   // The call of `function` was begun, and may have left anything: the values are lost.

@@ -201,6 +201,23 @@ static bool read_rows(const fc_session_t *session, const fc_store_desk_t *desk,
   return true;
 }
 
+// Is there room for what the call leaves? Since its desk was laid, other calls of the owner,
+// or of the server, may have left as much as there was.
+static bool has_room(const fc_session_t *session, const fc_taken_t *taken,
+                     uint32_t count, fc_outcome_t *outcome) {
+  uint64_t more = 0, less = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    more += fc_store_pages(taken[i].row.size);
+    if (taken[i].at >= session->count) continue;
+    less += fc_store_pages(session->values[taken[i].at].row.size);
+  }
+  if (more <= less) return true;
+  outcome->status =
+      fc_session_check_room(session, more - less, &outcome->error);
+  if (outcome->status != FC_OK) outcome->more = false;
+  return outcome->status == FC_OK;
+}
+
 static bool make_places(fc_session_t *session, fc_taken_t *taken,
                         uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
@@ -310,8 +327,7 @@ static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
       next % FC_STORE_PAGE) {
     return lie(err, "next", next);
   }
-  const bool done =
-      outcome->status == FC_OK && !session->ended && !session->lost;
+  bool done = outcome->status == FC_OK && !session->ended && !session->lost;
   if (done && !read_rows(session, desk, rows, next, taken, &count, err)) {
     return false;
   }
@@ -319,6 +335,7 @@ static bool take(fc_claim_t *claim, const fc_store_desk_t *desk,
     end_lost(session, FC_STR(""), FC_SESSION_END_DEADLINE);
     return true;
   }
+  done = done && has_room(session, taken, count, outcome);
   // What a call that failed was to leave is not kept; what it wrote to in place is.
   const bool kept = done && take_over(session, taken, count, rows, next);
   if (done && !kept && session->checkpoint) fail_for_memory(outcome);

@@ -282,6 +282,41 @@ static void addresses_last(void **state) {
   fc_sessions_deinit(&all);
 }
 
+// Two calls of one owner run at the same time, and each was laid what is left: what they
+// leave is within the owner's share all the same.
+static void calls_share_what_is_left(void **state) {
+  (void)state;
+  fc_sessions_t all = make_all(fc_allocator_system());
+  static toy_t toys[2];
+  fc_error_t err;
+  fc_session_t *sessions[2];
+  all.limits.owner_memory = 5 * FC_STORE_PAGE;
+  for (int i = 0; i < 2; i++) {
+    fc_store_init(&toys[i].store);
+    sessions[i] = make(&all, 1);
+  }
+  assert_int_equal(call(&toys[1], sessions[1], 7), 7);
+  for (int i = 0; i < 2; i++) begin(&toys[i], sessions[i]);
+  for (int i = 0; i < 2; i++) {
+    fc_outcome_t told = *DONE;
+    told.more = true;
+    keep(&toys[i], "v", (int64_t)(2 * FC_STORE_PAGE));
+    assert_true(fc_session_claims.take(&sessions[i]->claim, &toys[i].desk,
+                                       &told, &err));
+    end(sessions[i]);
+    assert_int_equal(told.status, i ? FC_RESOURCE_EXHAUSTED : FC_OK);
+    assert_int_equal(told.more, !i);
+    if (i) assert_int_equal(told.error.code, FC_CODE_TOO_MANY_REQUESTS);
+    assert_int_equal(all.bytes, 4 * FC_STORE_PAGE);
+    assert_int_equal(taken(&all), 4 * FC_STORE_PAGE);
+  }
+  // What was there stays, and what takes no more than it has a place.
+  assert_null(fc_session_value(sessions[1], FC_STR("v")));
+  assert_int_equal(call(&toys[1], sessions[1], 1), 8);
+  for (int i = 0; i < 2; i++) fc_store_deinit(&toys[i].store);
+  fc_sessions_deinit(&all);
+}
+
 static void new_sessions_get_new_addresses(void **state) {
   (void)state;
   fc_sessions_t all = make_all(fc_allocator_system());
@@ -1089,6 +1124,7 @@ int main(void) {
       FC_TEST(sessions_keep_what_their_calls_made),
       FC_TEST(a_value_without_bytes_has_no_place),
       FC_TEST(addresses_last),
+      FC_TEST(calls_share_what_is_left),
       FC_TEST(new_sessions_get_new_addresses),
       FC_TEST(a_fork_has_its_own_history),
       FC_TEST(values_are_shared_and_removed_by_name),
