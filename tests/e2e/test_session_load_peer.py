@@ -17,43 +17,59 @@ from reloading import steady
 from test_chaos import SANITIZED, measure, workers
 
 ROLES = ROOT / "tests/corpus/iree/roles/roles.vmfb"
-BUMP = {"name": "bump", "state": {"c": {"argument": 1, "shape": [4]}}}
+
+
+def bump(number):
+    """The function of generation `number`. Two in a row of three say that the state
+    survives: so sessions go over, and then stay behind, by turns."""
+    return {"name": "bump", "doc": f"generation {number}",
+            "state": {"c": {"argument": 1, "shape": [4], "survives": number % 3 > 0}}}
 
 
 class Counts:
-    """The module `counts` in a folder: a new `doc` makes it another."""
+    """The module `counts` in a folder."""
 
     def __init__(self, folder):
         self.sidecar = folder / "counts.farcall.json"
         shutil.copy(ROLES, folder / "counts.vmfb")
-        self.put(0)
+        self.number = 0
+        self.put()
 
-    def put(self, number):
+    def put(self):
+        """Makes it another module, by its `doc`."""
+        self.number += 1
         other = self.sidecar.with_name("next")
-        other.write_text(json.dumps({"farcall": 1, "abi": "module", "functions": [
-            {**BUMP, "doc": f"generation {number}"}]}))
+        other.write_text(json.dumps({"farcall": 1, "abi": "module", "functions": [bump(self.number)]}))
         other.rename(self.sidecar)
 
 
 class Reloads:
-    """Replaces the module at once and each `seconds`, beside the load, until one succeeds
-    at least."""
+    """Replaces the module at once and each `seconds`, beside the load, until sessions went
+    over at least once, and others stayed behind."""
 
     def __init__(self, server, counts, seconds):
         self.server, self.counts, self.seconds = server, counts, seconds
         self.made, self.refused, self.over = 0, None, threading.Event()
+        self.stayed, self.went_over = 0, 0
         self.thread = threading.Thread(target=self.run)
 
     def run(self):
+        sessions = "/api/v1/modules/counts/sessions"
         while True:
-            self.counts.put(self.made + 1)
+            session = self.server.request("POST", sessions).json["session"]
+            self.counts.put()
             reply = self.server.request("POST", "/api/v1/reload")
+            # One that has stayed behind ends with its generation.
+            stays = "ends_ms" in self.server.get(f"{sessions}/{session}").json
+            self.server.request("DELETE", f"{sessions}/{session}")
             if reply.status == 200:
                 self.made += 1
+                self.stayed += stays
+                self.went_over += not stays
             elif b"while it was loaded" not in reply.body:  # no kill met its process
                 self.refused = reply.body
                 return
-            if self.over.wait(self.seconds) and self.made:
+            if self.over.wait(self.seconds) and self.stayed and self.went_over:
                 return
 
     def __enter__(self):
@@ -104,7 +120,9 @@ def ended(server):
 def under_load(server, counts, count, sessions, kill_ms, reload_seconds):
     with Reloads(server, counts, reload_seconds) as reloads:
         figures = load(server, count, sessions, kill_ms)
-    assert reloads.refused is None and reloads.made
+    print(f"{reloads.made} reloads: {reloads.stayed} sessions stayed, "
+          f"{reloads.went_over} went over")
+    assert reloads.refused is None and reloads.stayed and reloads.went_over
     until(lambda: ended(server))
     return figures
 
