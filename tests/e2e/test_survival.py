@@ -64,11 +64,11 @@ class Summing:
         assert server.request("POST", "/api/v1/reload").status == 200
         assert server.results("sum/version", []) == [self.number]
 
-    def start(self, serve, description):
+    def start(self, serve, description, *options):
         self.put(description)
         # Its calls open files.
         return serve("--admin=loopback", "--sandbox=off", "--workers=2",
-                     "--session-drain=60m", self.folder)
+                     "--session-drain=60m", *options, self.folder)
 
 
 @pytest.fixture
@@ -99,9 +99,10 @@ def show(server, session):
     return server.get(f"{SESSIONS}/{session}").json
 
 
-@pytest.mark.parametrize("checkpoint", [False, True])
-def test_state_goes_over_to_the_new_version(serve, summing, checkpoint):
-    server = summing.start(serve, sidecar(True))
+@pytest.mark.parametrize("checkpoint, load", [
+    (False, "start"), (True, "start"), (False, "demand")])
+def test_state_goes_over_to_the_new_version(serve, summing, checkpoint, load):
+    server = summing.start(serve, sidecar(True), f"--load={load}")
     made = [make(server, checkpoint=checkpoint) for _ in range(3)]
     for step in range(3):
         assert [add(server, each, n + 1) for n, each in enumerate(made)] == [
