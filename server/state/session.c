@@ -22,10 +22,6 @@ static const struct {
 #undef FC_SESSION_END
 };
 
-const char *fc_session_end_name(fc_session_end_t end) {
-  return kEnds[end].text;
-}
-
 fc_session_limits_t fc_session_limits(uint32_t sessions, uint64_t memory,
                                       uint64_t ttl_ns) {
   const uint32_t share = sessions / OWNERS_SHARE;

@@ -203,10 +203,6 @@ void fc_session_reset(fc_session_t *session);
 // FC_CODE_REFERENCE_UNKNOWN.
 fc_status_t fc_session_remove(fc_session_t *session, fc_str_t name,
                               fc_error_t *err) FC_MUST_CHECK;
-// `to` is the value `from`, whose bytes stay where they are, and are copied before either
-// is written.
-fc_status_t fc_session_copy(fc_session_t *session, fc_str_t from, fc_str_t to,
-                            fc_error_t *err) FC_MUST_CHECK;
 // NULL: it has none of that name.
 fc_kept_t *fc_session_value(const fc_session_t *session, fc_str_t name);
 
@@ -215,7 +211,6 @@ void fc_session_print_id(const fc_session_t *session,
 // What logs and traces show instead of the id, which is a right.
 void fc_session_print_digest(const fc_session_t *session,
                              char out[FC_SESSION_DIGEST_SIZE]);
-const char *fc_session_end_name(fc_session_end_t end);
 
 // What calls do to their sessions (desk.c).
 extern const fc_claim_class_t fc_session_claims;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The values of a session, when no call of it runs: shared, copied, removed.
+// The values of a session, when no call of it runs: shared and removed.
 #include "state/session.h"
 
 fc_kept_t *fc_session_value(const fc_session_t *session, fc_str_t name) {
@@ -114,31 +114,4 @@ void fc_session_share(fc_session_t *session, fc_str_t name,
   memset(to->row.name, 0, sizeof to->row.name);
   memcpy(to->row.name, name.data, name.size);
   to->row.name_size = (uint8_t)name.size;
-}
-
-fc_status_t fc_session_copy(fc_session_t *session, fc_str_t from, fc_str_t to,
-                            fc_error_t *err) {
-  fc_kept_t *value;
-  FC_ASSERT(!session->claim.held);
-  FC_TRY(find(session, from, &value, err));
-  if (!fc_state_name_is_valid(to)) {
-    return fc_fail(err, FC_CODE_OUT_OF_RANGE,
-                   "the name of a value has 1 to %d letters, digits, '_', '-' "
-                   "and '.', and begins with none of the last two",
-                   FC_STORE_NAME_MAX);
-  }
-  const fc_kept_t *old = fc_session_value(session, to);
-  if (old == value) return FC_OK;
-  if (!old && session->count >= FC_STORE_ROWS) {
-    return fc_fail(err, FC_CODE_TOO_MANY_REQUESTS,
-                   "the session has %u values, as many as it may have",
-                   session->count);
-  }
-  const uint64_t size = fc_store_pages(value->row.size);
-  const uint64_t freed = old ? fc_store_pages(old->row.size) : 0;
-  if (size > freed) FC_TRY(fc_session_check_room(session, size - freed, err));
-  const fc_kept_t copied = *value;
-  FC_TRY(fc_session_make_room(session, session->count + 1, err));
-  fc_session_share(session, to, &copied);
-  return FC_OK;
 }

@@ -109,6 +109,8 @@ static void a_boolean_of_any_byte_is_1_in_a_register(void **state) {
   const int64_t e = 0;
   user_t user;
   enter(&user, NATIVE "scalars.so", "s_mixed");
+  assert_true(
+      fc_str_equal(fc_call_function(user.call)->name, FC_STR("s_mixed")));
   set(&user, "0", tensor_of(FC_DTYPE_I8, 0, NULL, &a));
   set(&user, "1", tensor_of(FC_DTYPE_F64, 0, NULL, &b));
   set(&user, "3", tensor_of(FC_DTYPE_F32, 0, NULL, &d));
