@@ -33,6 +33,22 @@ def test_arrays(module):
     assert equal(module.arrays(strided), strided)
 
 
+def test_lists_stay_in_a_session(lists):
+    with farcall.serve(lists) as server, server.client() as client, \
+            client.session("lists") as s:
+        kept = s.arrays(ARRAYS, keep={0: "l"})
+        assert str(kept.type) == "list<unknown>" and equal(s.arrays(kept), ARRAYS)
+        assert equal(s.anything(s["l"]), ARRAYS) and equal(s.get("l"), ARRAYS)
+        s.records([{"n": 1, "x": 2}], keep={0: "r"})
+        assert s.records(s["r"]) == [{"n": 1, "x": 2.0}]
+        with pytest.raises(farcall.Error, match="expected a list") as caught:
+            s.records(s["l"])
+        assert caught.value.code == "type_mismatch"
+        s.put("l", [b"x", [None, ARRAYS[2]]])
+        text, (nothing, array) = s.anything(s["l"])
+        assert (text, nothing) == (b"x", None) and equal([array], ARRAYS[2:])
+
+
 def test_records(module):
     rows = [{"n": n, "x": n / 2} for n in range(-3, 9)]
     assert module.records(rows) == rows

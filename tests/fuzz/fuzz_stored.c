@@ -8,8 +8,10 @@
 //      the desk is sound and lies where the call might place it
 //   2  a value that is put
 //   3  a safetensors file that is imported
+// A first byte of 4: the bytes of a list, over which a function has written.
 #include <unistd.h>
 
+#include "marshal/kept_list.h"
 #include "marshal/stored.h"
 #include "marshal/values.h"
 #include "model_maker.h"
@@ -191,10 +193,34 @@ static void run_import(fc_str_t file) {
   end(status, &err);
 }
 
+static void run_list(fc_str_t bytes) {
+  const fc_value_t given = {.kind = FC_VALUE_BYTES, .bytes = bytes};
+  fc_store_row_t row;
+  fc_value_t list;
+  uint64_t size;
+  void *data;
+  begin(world.put.plan);
+  CHECK(fc_store_describe(FC_STR("l"), &given, &row, NULL) == FC_OK);
+  row.kind = FC_VALUE_LIST;
+  if (fc_store_place(&world.store, &row, &data, NULL) == FC_OK) {
+    if (bytes.size) memcpy(data, bytes.data, bytes.size);
+    if (fc_kept_list_read(world.frame, NULL, &row, data, &list, NULL) ==
+        FC_OK) {
+      CHECK(fc_kept_list_measure(world.frame, &list, NULL, &size, NULL) ==
+            FC_OK);
+    }
+  }
+  end(FC_OK, NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!size) return 0;
   if (!world.frame) init();
   const fc_str_t rest = fc_str_make((const char *)data + 1, size - 1);
+  if (data[0] == 4) {
+    run_list(rest);
+    return 0;
+  }
   switch (data[0] & 3) {
     case 0:
       run_rows(data + 1, size - 1);

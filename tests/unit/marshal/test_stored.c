@@ -774,29 +774,55 @@ static void all_that_can_be_kept_has_room(void **state) {
 
 // ---------------------------------------------------------------------------
 
-static fc_status_t attempt(fc_allocator_t allocator, void *context,
-                           fc_error_t *err) {
-  fc_test_call_t *call = context;
+// Makes a call on a frame of this allocator, which keeps "new".
+static fc_status_t attempt_call(fc_allocator_t allocator, fc_test_call_t *call,
+                                desk_t *desk, const char *body,
+                                fc_error_t *err) {
   fc_frame_t *frame = NULL;
-  desk_t desk;
   char buffer[512];
   fc_sink_t sink = {.cursor = buffer, .end = buffer + sizeof buffer};
   FC_TRY(fc_frame_create(allocator, NULL, &frame, err));
-  open_desk(&desk);
   fc_frame_begin(frame, call->plan, NULL);
-  fc_frame_set_store(frame, &desk.store);
-  fc_status_t status = fc_frame_decode(
-      frame,
-      FC_STR("{\"args\":[" KV ",1],\"options\":{\"keep\":{\"0\":\"new\"}}}"),
-      err);
+  fc_frame_set_store(frame, &desk->store);
+  fc_status_t status = fc_frame_decode(frame, fc_str(body), err);
   if (status == FC_OK) {
     status =
         fc_frame_invoke(frame, &fc_backend_echo, &call->echo, 0, NULL, 0, err);
   }
   if (status == FC_OK) status = fc_frame_encode(frame, &sink, err);
-  assert_int_equal(fc_store_find(&desk.desk, FC_STR("new")) != NULL,
+  assert_int_equal(fc_store_find(&desk->desk, FC_STR("new")) != NULL,
                    status == FC_OK);
   fc_frame_destroy(frame);
+  return status;
+}
+
+static fc_status_t attempt(fc_allocator_t allocator, void *context,
+                           fc_error_t *err) {
+  desk_t desk;
+  open_desk(&desk);
+  const fc_status_t status = attempt_call(
+      allocator, context, &desk,
+      "{\"args\":[" KV ",1],\"options\":{\"keep\":{\"0\":\"new\"}}}", err);
+  close_desk(&desk);
+  return status;
+}
+
+static fc_status_t attempt_list(fc_allocator_t allocator, void *context,
+                                fc_error_t *err) {
+  fc_test_call_t *call = context;
+  char answer[512];
+  desk_t desk;
+  open_desk(&desk);
+  assert_int_equal(run(call, &desk,
+                       "{\"args\":[[[1],[2,3]]],\"options\":{\"keep\":{\"0\":"
+                       "\"l\"}}}",
+                       false, answer, sizeof answer, err),
+                   FC_OK);
+  fc_store_begin(&desk.store, &desk.desk);
+  const fc_status_t status = attempt_call(
+      allocator, call, &desk,
+      "{\"args\":[{\"ref\":\"l\"}],\"options\":{\"keep\":{\"0\":\"new\"}}}",
+      err);
   close_desk(&desk);
   return status;
 }
@@ -810,6 +836,9 @@ static void every_failed_allocation_is_an_error(void **state) {
             "tensor<300xf32>",
             states, 1);
   assert_true(fc_test_allocation_sweep(attempt, &call) > 1);
+  fc_test_call_deinit(&call);
+  fc_test_call_init(&call, "[tensor<?xf32>] -> [tensor<?xf32>]", NULL);
+  assert_true(fc_test_allocation_sweep(attempt_list, &call) > 1);
   fc_test_call_deinit(&call);
 }
 
