@@ -229,6 +229,19 @@ static fc_status_t scan_head_byte(fc_framing_t *framing, uint8_t c,
   }
 }
 
+// How many of the bytes, from the first on and in eights, are of `least` to '~'.
+static size_t count_eights(const uint8_t *bytes, size_t size, char least) {
+  const uint64_t ones = UINT64_MAX / 0xFF;
+  size_t count = 0;
+  for (; size - count >= 8; count += 8) {
+    uint64_t at;
+    memcpy(&at, bytes + count, sizeof at);
+    // A byte out of these bounds, or the first of several, gets or has its top bit.
+    if ((at | (at + ones) | (at - ones * (uint8_t)least)) & ones * 0x80) break;
+  }
+  return count;
+}
+
 // How many of the bytes, from the first on, are in the class. Four a round,
 // because most bytes of every head pass here.
 static size_t count_class(const uint8_t *bytes, size_t size, uint8_t class_) {
@@ -261,11 +274,61 @@ static size_t scan_inside(fc_framing_t *framing, const char *bytes,
   uint32_t *counted = in_target ? &framing->line_size : &framing->size;
   const uint32_t limit = in_target ? FC_LIMIT_TARGET : FC_LIMIT_HEADERS;
   if (size > limit - *counted) size = limit - *counted;
-  const size_t count =
-      count_class((const uint8_t *)bytes, size, kInside[framing->state]);
+  const uint8_t *at = (const uint8_t *)bytes;
+  size_t count = in_target ? count_eights(at, size, '!') : 0;
+  count += count_class(at + count, size - count, kInside[framing->state]);
   *counted += (uint32_t)count;
   framing->offset += count;
   return count;
+}
+
+// Skips the version and the end of its line, if all is here and right. Else 0.
+static size_t scan_version_line(fc_framing_t *framing, fc_str_t rest) {
+  const fc_str_t line = FC_STR("HTTP/1.x\r\n");
+  if (framing->line_size || rest.size < line.size ||
+      memcmp(rest.data, line.data, 7) != 0 ||
+      (rest.data[7] != '0' && rest.data[7] != '1') ||
+      memcmp(rest.data + 8, line.data + 8, 2) != 0) {
+    return 0;
+  }
+  framing->state = FRAMING_FIELD;
+  framing->offset += line.size;
+  return line.size;
+}
+
+// Skips a whole field line, if it is here, plain and within the limits, and returns its
+// size. Else 0: scan_head_byte takes it a byte at a time, and says what is wrong.
+static size_t scan_line(fc_framing_t *framing, fc_str_t rest) {
+  const uint8_t *bytes = (const uint8_t *)rest.data;
+  const size_t name = count_class(bytes, rest.size, IN_TOKEN);
+  if (name == 0 || name == rest.size || bytes[name] != ':') return 0;
+  const size_t value = name + 1;
+  size_t end = value + count_eights(bytes + value, rest.size - value, ' ');
+  end += count_class(bytes + end, rest.size - end, IN_VALUE);
+  if (rest.size - end < 2 || bytes[end] != '\r' || bytes[end + 1] != '\n' ||
+      framing->fields == FC_LIMIT_FIELDS ||
+      end >= FC_LIMIT_HEADERS - framing->size) {
+    return 0;
+  }
+  framing->fields++;
+  framing->size += (uint32_t)end + 1;  // without the line feed
+  framing->offset += end + 2;
+  return end + 2;
+}
+
+// Skips what needs no look byte by byte, and returns how much that is.
+static size_t scan_run(fc_framing_t *framing, fc_str_t rest) {
+  size_t used = 0;
+  if (framing->state == FRAMING_VERSION)
+    used = scan_version_line(framing, rest);
+  while (framing->state == FRAMING_FIELD) {
+    const fc_str_t lines = {rest.data + used, rest.size - used};
+    const size_t size = scan_line(framing, lines);
+    if (!size) return used;
+    used += size;
+  }
+  if (!kInside[framing->state]) return used;
+  return used + scan_inside(framing, rest.data, rest.size);
 }
 
 fc_status_t fc_framing_head(fc_framing_t *framing, fc_str_t bytes,
@@ -273,9 +336,7 @@ fc_status_t fc_framing_head(fc_framing_t *framing, fc_str_t bytes,
   fc_status_t status = FC_OK;
   size_t used = 0;
   while (framing->state != FRAMING_HEAD_DONE) {
-    if (kInside[framing->state]) {
-      used += scan_inside(framing, bytes.data + used, bytes.size - used);
-    }
+    used += scan_run(framing, (fc_str_t){bytes.data + used, bytes.size - used});
     if (used == bytes.size) break;
     status = scan_head_byte(framing, (uint8_t)bytes.data[used], err);
     if (status != FC_OK) break;

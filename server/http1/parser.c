@@ -18,6 +18,13 @@ static const struct {
 #undef FC_FIELD
 };
 
+// How long each name is: only those of a name's size are compared with it.
+static const uint8_t kSizes[FC_FIELD_COUNT] = {
+#define FC_FIELD(id, text, once_) [FC_FIELD_##id] = sizeof(text) - 1,
+#include "dialect/field.def"
+#undef FC_FIELD
+};
+
 // ---------------------------------------------------------------------------
 // llhttp's callbacks. A whole head is parsed at once, so each span is one piece
 // or adjoins the one before.
@@ -46,24 +53,30 @@ static int on_value(llhttp_t *llhttp, const char *at, size_t size) {
   return 0;
 }
 
+// FC_FIELD_COUNT for a field that nobody here reads.
+static size_t field_of(fc_str_t name) {
+  if (name.size > UINT8_MAX) return FC_FIELD_COUNT;
+  const uint8_t *at = kSizes, *end = kSizes + FC_FIELD_COUNT;
+  while ((at = memchr(at, (int)name.size, (size_t)(end - at)))) {
+    const size_t field = (size_t)(at++ - kSizes);
+    if (fc_request_same_text(name, kFields[field].name)) return field;
+  }
+  return FC_FIELD_COUNT;
+}
+
 bool fc_parser_take_field(fc_request_t *request, fc_str_t name, fc_str_t value,
                           fc_error_t *err) {
-  for (size_t i = 0; i < FC_FIELD_COUNT; i++) {
-    if (name.size != kFields[i].name.size ||
-        !fc_request_same_text(name, kFields[i].name)) {
-      continue;
-    }
-    fc_str_t *field = &request->fields[i];
-    if (!field->data) {
-      *field = fc_str_make(value.data ? value.data : "", value.size);
-    } else if (kFields[i].once) {
-      (void)fc_fail(err, FC_CODE_HTTP_SYNTAX, "two '%.*s' fields",
-                    FC_STR_ARG(kFields[i].name));
-      return false;
-    } else if (i == FC_FIELD_TRACEPARENT) {
-      *field = FC_STR("");
-    }
-    break;
+  const size_t i = field_of(name);
+  if (i == FC_FIELD_COUNT) return true;
+  fc_str_t *field = &request->fields[i];
+  if (!field->data) {
+    *field = fc_str_make(value.data ? value.data : "", value.size);
+  } else if (kFields[i].once) {
+    (void)fc_fail(err, FC_CODE_HTTP_SYNTAX, "two '%.*s' fields",
+                  FC_STR_ARG(kFields[i].name));
+    return false;
+  } else if (i == FC_FIELD_TRACEPARENT) {
+    *field = FC_STR("");
   }
   return true;
 }

@@ -62,11 +62,19 @@ static char *put_digits(char *out, unsigned value, unsigned count) {
   return out + count;
 }
 
+static char *put_three(char *out, unsigned value) {
+  const unsigned tens = value / 10, hundreds = value / 100;
+  *out++ = (char)('0' + hundreds);
+  *out++ = (char)('0' + tens - 10 * hundreds);
+  *out++ = (char)('0' + value - 10 * tens);
+  return out;
+}
+
 // Milliseconds with three decimals.
 static char *put_ms(char *out, uint64_t ns) {
   out = fc_number_print_u64(ns / 1000000u, out);
   *out++ = '.';
-  return put_digits(out, (unsigned)(ns / 1000u % 1000u), 3);
+  return put_three(out, (unsigned)(ns / 1000u % 1000u));
 }
 
 #define LEAD "Server-Timing: "
@@ -101,7 +109,7 @@ static bool is_quick(const uint64_t *spent_ns) {
 static char *put_quick_timing(char *out, const uint64_t *spent_ns) {
   memcpy(out, kQuick, sizeof kQuick - 1);
   for (unsigned i = 0; i < FC_STAGE_COUNT; i++) {
-    put_digits(out + kQuickEnds[i] - 3, (uint32_t)spent_ns[i] / 1000u, 3);
+    put_three(out + kQuickEnds[i] - 3, (uint32_t)spent_ns[i] / 1000u);
   }
   // Its last comma is none.
   return put(out + sizeof kQuick - 2, FC_STR("\r\n"));
@@ -193,7 +201,7 @@ char *fc_response_head(const fc_response_head_t *head, char *end) {
   const fc_answer_t *answer = head->answer;
   char *begin = end - FC_LIMIT_HEAD;
   char *out = put(begin, FC_STR("HTTP/1.1 "));
-  out = put_digits(out, (unsigned)answer->status, 3);
+  out = put_three(out, (unsigned)answer->status);
   *out++ = ' ';
   out = put(out, fc_response_reason(answer->status));
   out = put(out, FC_STR("\r\n"));
