@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "module/native/message.h"
+#include "module/native/plain.h"
 
 #define STACK_MAX (64u << 20)  // if the limit of the stack is above that
 
@@ -269,6 +270,7 @@ fc_status_t fc_native_prepare(fc_native_function_t *function,
     return fc_fail(err, FC_CODE_INTERNAL, "libffi refuses '%.*s'",
                    FC_STR_ARG(fc_signature_text(signature, signature->name)));
   }
+  function->plain = fc_plain_is(&function->cif);
   return FC_OK;
 }
 
@@ -467,16 +469,19 @@ static void enter_by_llvm(native_call_t *running) {
 
 static void enter(void *context) {
   native_call_t *running = context;
-  if (running->function->by_llvm) {
+  const fc_native_function_t *function = running->function;
+  if (function->by_llvm) {
     enter_by_llvm(running);
     return;
   }
-  ffi_cif *cif = (ffi_cif *)(uintptr_t)&running->function->cif;
-  if (running->function->cc == FC_CC_PACKED) {
-    void *packed = &running->values;
-    ffi_call(cif, running->function->entry, NULL, &packed);
+  const ffi_cif *cif = &function->cif;
+  void *packed = &running->values;
+  void **values = function->cc == FC_CC_PACKED ? &packed : running->values;
+  if (function->plain) {
+    fc_plain_call(cif, function->entry, values);
   } else {
-    ffi_call(cif, running->function->entry, &running->direct, running->values);
+    ffi_call((ffi_cif *)(uintptr_t)cif, function->entry, &running->direct,
+             values);
   }
 }
 

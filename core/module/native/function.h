@@ -32,6 +32,7 @@ typedef struct fc_native_function_t {
   fc_fpenv_t fpenv;          // the state to run in
   void (*entry)(void);
   ffi_cif cif;
+  bool plain;        // plain.h
   ffi_type **types;  // of the flat arguments
   uint32_t type_count;
   uint32_t value_count;   // entries of the argument array

@@ -172,7 +172,9 @@ static void *hook_realloc(void *memory, size_t size) {
 
 // Writes what was printed where the module's output goes, unless abort came to say why.
 static void show(fc_hook_t *hook) {
-  if (!hook->shown) fwrite(hook->text, 1, hook->text_size, stderr);
+  if (FC_UNLIKELY(hook->text_size) && !hook->shown) {
+    fwrite(hook->text, 1, hook->text_size, stderr);
+  }
   hook->text_size = 0;
   hook->shown = false;
 }
