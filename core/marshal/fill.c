@@ -501,8 +501,10 @@ fc_status_t fc_fill_decode(fc_frame_t *frame, const fc_op_t *op,
   }
   FC_TRY(fc_fill_place(frame, fill, err));
   FC_TRY(fc_fill_read(frame, fill, token, err));
-  FC_TRY(fc_frame_check_dims(frame, op, fill->dims, err));
-  fc_frame_bind_dims(frame, op, fill->dims);
+  if (frame->plan->signature->dim_name_count) {
+    FC_TRY(fc_frame_check_dims(frame, op, fill->dims, err));
+    fc_frame_bind_dims(frame, op, fill->dims);
+  }
   return fc_fill_finish(frame, fill, fill->dims, fill->rank, op->dtype, dest,
                         err);
 }

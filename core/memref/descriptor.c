@@ -101,15 +101,10 @@ static void scatter(const uint8_t *source, uint8_t *dest, size_t size,
 
 fc_status_t fc_memref_build_as(const fc_signature_t *signature,
                                const fc_type_t *type, const fc_tensor_t *tensor,
-                               uint32_t argument, fc_arena_t *arena,
-                               fc_memref_t *out, fc_span_t *out_block,
-                               fc_error_t *err) {
+                               size_t bytes, uint32_t argument,
+                               fc_arena_t *arena, fc_memref_t *out,
+                               fc_span_t *out_block, fc_error_t *err) {
   const int32_t rank = tensor->rank;
-  size_t count, bytes;
-  if (!fc_shape_count(tensor->shape, rank, tensor->dtype, &count, &bytes)) {
-    return fc_fail(err, FC_CODE_TENSOR_TOO_LARGE,
-                   "argument %u: its size overflows 64 bits", argument);
-  }
   fc_tensor_t outer = *tensor;
   outer.rank -= type->flavor;
   fc_memref_build(&outer, out);
@@ -133,7 +128,7 @@ fc_status_t fc_memref_build_as(const fc_signature_t *signature,
                                             sizeof *strides * (size_t)rank);
   memcpy(out_strides, strides, sizeof *strides * (size_t)rank);
   out->offset = offset;
-  if (dense || !count) return FC_OK;
+  if (dense || !bytes) return FC_OK;
   if (!strides_are_disjoint(tensor->shape, strides, rank)) {
     return fc_fail(err, FC_CODE_UNSUPPORTED_TYPE,
                    "argument %u: elements overlap in its strided layout",

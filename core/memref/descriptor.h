@@ -48,14 +48,14 @@ void fc_memref_build(const fc_tensor_t *tensor, fc_memref_t *out);
 // Describes the dense `tensor` in the layout that `type` demands. If that layout is not
 // dense at offset 0, the elements are copied into memory from `arena`. *out_block
 // becomes the memory that the descriptor describes. FC_CODE_UNSUPPORTED_TYPE when the
-// dims of the layout overlap or interleave, FC_CODE_TENSOR_TOO_LARGE when the sizes
-// overflow, the layout spans too much, or the arena has no room for it. `argument` is
-// for the message.
+// dims of the layout overlap or interleave, FC_CODE_TENSOR_TOO_LARGE when the layout
+// spans too much, or the arena has no room for it. `size` is that of the elements
+// (fc_tensor_check). `argument` is for the message.
 fc_status_t fc_memref_build_as(const fc_signature_t *signature,
                                const fc_type_t *type, const fc_tensor_t *tensor,
-                               uint32_t argument, fc_arena_t *arena,
-                               fc_memref_t *out, fc_span_t *out_block,
-                               fc_error_t *err);
+                               size_t size, uint32_t argument,
+                               fc_arena_t *arena, fc_memref_t *out,
+                               fc_span_t *out_block, fc_error_t *err);
 
 // Checks a returned descriptor of `rank` dims against its declared type: sizes,
 // static dims, static strides and offset, a non-null address unless empty, no

@@ -158,8 +158,8 @@ fc_status_t fc_memref_argument(const fc_signature_t *signature, uint32_t index,
   const size_t size = fc_memref_size(tensor->rank);
   fc_memref_t *descriptor = fc_arena_alloc(arena, size, _Alignof(fc_memref_t));
   if (!descriptor) return fc_fail_memory(err);
-  FC_TRY(fc_memref_build_as(signature, type, tensor, index, arena, descriptor,
-                            &cell->block, err));
+  FC_TRY(fc_memref_build_as(signature, type, tensor, bytes, index, arena,
+                            descriptor, &cell->block, err));
   cell->descriptor = descriptor;
   cell->data = descriptor;
   if (fc_role_is_answered(signature->arguments[index].role)) {

@@ -132,8 +132,12 @@ static void arguments_get_the_layout_their_type_demands(void **state) {
     fc_span_t block;
     const fc_tensor_t tensor = {FC_DTYPE_F32, row->rank, row->shape, NULL,
                                 data};
-    fc_status_t status = fc_memref_build_as(
-        typed.signature, typed.type, &tensor, 0, &arena, out, &block, &err);
+    size_t count_all, size;
+    assert_true(
+        fc_shape_count(row->shape, row->rank, FC_DTYPE_F32, &count_all, &size));
+    fc_status_t status =
+        fc_memref_build_as(typed.signature, typed.type, &tensor, size, 0,
+                           &arena, out, &block, &err);
     assert_string_equal(err.message, "");
     assert_int_equal(status, FC_OK);
     assert_int_equal(out->aligned != data, row->copied);
@@ -188,8 +192,8 @@ static void layouts_that_cannot_be_are_refused(void **state) {
     fc_span_t block;
     const fc_tensor_t tensor = {FC_DTYPE_F32, 2, row->shape, NULL, data};
     assert_int_not_equal(
-        fc_memref_build_as(typed.signature, typed.type, &tensor, 0, &arena,
-                           (fc_memref_t *)bytes, &block, &err),
+        fc_memref_build_as(typed.signature, typed.type, &tensor, sizeof data, 0,
+                           &arena, (fc_memref_t *)bytes, &block, &err),
         FC_OK);
     assert_int_equal(err.code, row->code);
     fc_arena_deinit(&arena);
