@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/dialect.h"
 
-const fc_dialect_t *fc_dialect_of(const fc_server_t *server,
-                                  const fc_place_t *place) {
-  const fc_routes_t *routes = server->routes;
-  return routes->dialects[routes->rows[place->route].dialect];
-}
-
 void fc_dialect_workers(
     const fc_routes_t *routes,
     const fc_dialect_worker_t *out_workers[FC_DIALECTS_MAX]) {

@@ -234,8 +234,12 @@ enum {
 #undef FC_DIALECT
 
 // The dialect of a place, also of FC_ROUTE_NONE.
-const fc_dialect_t *fc_dialect_of(const fc_server_t *server,
-                                  const fc_place_t *place);
+static inline const fc_dialect_t *fc_dialect_of(const fc_server_t *server,
+                                                const fc_place_t *place) {
+  const fc_routes_t *routes = server->routes;
+  return routes->dialects[routes->rows[place->route].dialect];
+}
+
 // The worker halves by the dialect's index, for the pool and for worker processes.
 #define FC_DIALECTS_MAX 16
 void fc_dialect_workers(

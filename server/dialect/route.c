@@ -185,10 +185,6 @@ static fc_status_t find_path(const fc_routes_t *routes, fc_str_t path,
   fc_str_t segments[SEGMENTS_MAX];
   size_t count = 0;
   fc_str_t rest = path;
-  if (!buffer && is_function(routes, path, out_names)) {
-    *out_route = FC_ROUTE_FUNCTION;
-    return FC_OK;
-  }
   while (rest.size && rest.data[0] == '/' && count < SEGMENTS_MAX) {
     fc_str_t segment = next_segment(&rest);
     if (buffer) {
@@ -276,9 +272,12 @@ fc_status_t fc_route_read(const fc_routes_t *routes,
   *out_place = (fc_place_t){.route = FC_ROUTE_NONE,
                             .module = FC_ROUTE_NO_INDEX,
                             .function = FC_ROUTE_NO_INDEX};
-  const fc_status_t status = find_path(routes, request->path, buffer,
-                                       &out_place->route, out_names, err);
-  if (status != FC_OK) return no_method(request, &out_place->route, err);
+  if (!buffer && is_function(routes, request->path, out_names)) {
+    out_place->route = FC_ROUTE_FUNCTION;
+  } else if (find_path(routes, request->path, buffer, &out_place->route,
+                       out_names, err) != FC_OK) {
+    return no_method(request, &out_place->route, err);
+  }
   const uint8_t dialect = routes->rows[out_place->route].dialect;
   if (FC_UNLIKELY(routes->dialects[dialect]->framed) &&
       !fc_request_is_grpc(request)) {

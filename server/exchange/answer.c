@@ -24,33 +24,31 @@ static uint32_t retry_after(const fc_server_t *server, fc_code_t code) {
 
 void fc_exchange_describe(const fc_exchange_t *x, const fc_answer_facts_t *what,
                           fc_answer_t *out) {
-  *out = (fc_answer_t){
-      .status = what->status,
-      .content_type = what->content_type,
-      .digest = what->digest,
-      .weak_digest = what->weak_digest,
-      .document = what->document,
-      .coding = what->coding,
-      .is_page = what->is_page,
-      .spent_ns = what->is_call ? x->times.spent_ns : NULL,
-      .batch = x->times.batch.computed > 1 ? &x->times.batch : NULL,
-      .origin = x->asked.origin,
-      .by_origin = x->policy->origins.size > 1,
-      .is_preflight = x->asked.is_preflight,
-      .no_store = x->asked.is_source,
-      .trace = x->traced.trace.known ? &x->traced.trace : NULL,
-      .session = what->session ? what->session : x->session,
-      .is_last = what->is_last};
+  const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
+  out->status = what->status;
+  out->content_type = what->content_type;
+  out->digest = what->digest;
+  out->weak_digest = what->weak_digest;
+  out->document = what->document;
+  out->coding = what->coding;
+  out->is_page = what->is_page;
+  if (what->is_call) out->spent_ns = x->times.spent_ns;
+  if (x->times.batch.computed > 1) out->batch = &x->times.batch;
+  out->origin = x->asked.origin;
+  out->by_origin = x->policy->origins.size > 1;
+  out->is_preflight = x->asked.is_preflight;
+  out->no_store = x->asked.is_source;
+  if (x->traced.trace.known) out->trace = &x->traced.trace;
+  out->session = what->session ? what->session : x->session;
+  out->is_last = what->is_last;
   for (uint32_t i = 0; i < x->out.count; i++) {
     out->length += x->out.pieces[i].size;
   }
-  if (what->code) {
-    out->code = code_in_head(fc_dialect_of(x->server, &x->place), what->code);
-  }
+  if (what->code) out->code = code_in_head(dialect, what->code);
   if (what->code == FC_CODE_METHOD_NOT_ALLOWED) {
     out->allow = fc_str(fc_route_allow(x->server->routes, x->place.route));
   }
-  if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->framed)) {
+  if (FC_UNLIKELY(dialect->framed)) {
     out->status = 200;
     out->is_tail = what->code != FC_CODE_NONE && !x->asked.is_message;
     out->tail = FC_STR("grpc-status: 0\r\n");
@@ -73,12 +71,12 @@ void fc_exchange_note(fc_exchange_t *x, const fc_answer_facts_t *what,
 }
 
 void fc_exchange_send(fc_exchange_t *x, const fc_answer_facts_t *what) {
-  fc_answer_t answer;
   const bool is_error = what->code != FC_CODE_NONE;
   if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->framed) &&
       (!is_error || x->asked.is_message)) {
     fc_exchange_close_message(x, is_error);
   }
+  fc_answer_t answer = {0};
   fc_exchange_describe(x, what, &answer);
   fc_exchange_note(x, what, answer.length);
   x->carrier->answer(x, &answer);

@@ -49,6 +49,7 @@ uint64_t fc_exchange_take_pieces(fc_exchange_t *exchange,
 void fc_exchange_take_off(fc_exchange_t *exchange, size_t size, void *out);
 // Puts what was written behind the pieces: no more than FC_PIECES_MAX with these.
 void fc_exchange_add_answer(fc_exchange_t *exchange, fc_block_sink_t *out);
+// `out` is zeroed.
 void fc_exchange_describe(const fc_exchange_t *exchange,
                           const fc_answer_facts_t *what, fc_answer_t *out);
 // Counts, exports and logs an answer of so many bytes.

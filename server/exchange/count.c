@@ -24,14 +24,22 @@ static void count_parts(fc_series_t *series, const fc_exchange_t *x,
   series->parts_ns[FC_STAGE_COUNT] += spent_ns;
 }
 
-static void count_batch(fc_series_t *series, const fc_batched_t *batch) {
+static void count_batch(fc_function_counts_t *counts, const fc_exchange_t *x) {
+  const fc_batched_t *batch = &x->times.batch;
+  fc_series_t *series = counts->series;
   const uint32_t calls = batch->calls ? batch->calls : 1;
   const uint64_t share = FC_BATCH_PARTS / calls;
   size_t size = 0;
   while (size < FC_BATCH_SIZES - 1 && calls > 1u << size) size++;
+  counts->executions += share;
+  counts->rows += share * (batch->rows ? batch->rows : 1);
   series->joined += calls > 1;
   series->executions[size] += share;
   series->padding += share * (batch->computed - batch->rows);
+  if (FC_UNLIKELY(batch->calls)) {
+    fc_counts_note_size(counts, x->server->modules->generations.allocator,
+                        batch, x->times.spent_ns);
+  }
 }
 
 static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
@@ -39,15 +47,7 @@ static void count_times(fc_function_counts_t *counts, const fc_exchange_t *x) {
   fc_series_t *series = counts->series;
   counts->last_ns = x->times.marked_ns;
   counts->succeeded++;
-  const fc_batched_t *batch = &x->times.batch;
-  const uint64_t share = FC_BATCH_PARTS / (batch->calls ? batch->calls : 1);
-  counts->executions += share;
-  counts->rows += share * (batch->rows ? batch->rows : 1);
-  count_batch(series, batch);
-  if (FC_UNLIKELY(batch->calls)) {
-    fc_counts_note_size(counts, x->server->modules->generations.allocator,
-                        batch, x->times.spent_ns);
-  }
+  count_batch(counts, x);
   counts->success_ns += spent_ns;
   counts->queue_ns += x->times.spent_ns[FC_STAGE_QUEUE];
   counts->decode_ns += x->times.spent_ns[FC_STAGE_DECODE];

@@ -340,8 +340,9 @@ fc_status_t fc_exchange_find_session(fc_exchange_t *x,
 fc_status_t fc_exchange_join_session(fc_exchange_t *x,
                                      const fc_request_t *request,
                                      fc_error_t *err) FC_MUST_CHECK;
-// Of a call whose body is there: the same for the sequence that its document names, which
-// begins by that or is known. FC_CODE_SESSION_NOT_FOUND, and as for sessions.
+// Of a call whose body is there, in a dialect that has sequences: the same for the one that
+// its document names, which begins by that or is known. FC_CODE_SESSION_NOT_FOUND, and as
+// for sessions.
 fc_status_t fc_exchange_join_sequence(fc_exchange_t *x, fc_str_t body,
                                       fc_error_t *err) FC_MUST_CHECK;
 // The call has ended: what becomes of its sequence.

@@ -19,7 +19,7 @@ static void end(fc_exchange_t *x, const fc_answer_facts_t *what) {
 
 // A HEAD is answered as the first part would be, without it.
 static void send_head(fc_exchange_t *x, const fc_answer_facts_t *what) {
-  fc_answer_t answer;
+  fc_answer_t answer = {0};
   fc_exchange_describe(x, what, &answer);
   answer.in_parts = true;
   fc_exchange_note(x, what, 0);
@@ -28,7 +28,7 @@ static void send_head(fc_exchange_t *x, const fc_answer_facts_t *what) {
 
 static void begin(fc_exchange_t *x, const fc_answer_facts_t *what, bool cut) {
   fc_parts_counts_t *counts = &x->server->metrics.parts;
-  fc_answer_t answer;
+  fc_answer_t answer = {0};
   fc_exchange_describe(x, what, &answer);
   answer.in_parts = x->parted.begun = true;
   answer.as_it_comes = x->job.call.parts != FC_PART_FORM_NONE;

@@ -232,11 +232,10 @@ static fc_status_t check_head(fc_exchange_t *x, fc_str_t id, bool starts,
 
 fc_status_t fc_exchange_join_sequence(fc_exchange_t *x, fc_str_t body,
                                       fc_error_t *err) {
-  const fc_dialect_t *dialect = fc_dialect_of(x->server, &x->place);
   fc_sequence_t sequence;
   char text[FC_SESSION_ID_SIZE];
-  if (!dialect->find_sequence || x->job.call.body_coding) return FC_OK;
-  FC_TRY(dialect->find_sequence(body, x->job.call.parameters, &sequence, err));
+  FC_TRY(fc_dialect_of(x->server, &x->place)
+             ->find_sequence(body, x->job.call.parameters, &sequence, err));
   if (!sequence.name_size) return FC_OK;
   FC_TRY(fc_session_id_of(
       x->server->sessions, &x->job.caller, x->generation->claim.name,

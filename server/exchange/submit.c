@@ -46,7 +46,10 @@ static void submit_act(fc_exchange_t *x, fc_str_t body) {
 static fc_status_t submit_call(fc_exchange_t *x, fc_str_t body,
                                fc_error_t *err) {
   fc_pool_t *pool = x->server->pool;
-  FC_TRY(fc_exchange_join_sequence(x, body, err));
+  if (FC_UNLIKELY(fc_dialect_of(x->server, &x->place)->find_sequence != NULL) &&
+      !x->job.call.body_coding) {
+    FC_TRY(fc_exchange_join_sequence(x, body, err));
+  }
   // Others may have been faster since the head came.
   if (FC_UNLIKELY(x->session)) FC_TRY(fc_exchange_check_session(x, err));
   x->generation->calls++;
